@@ -1,0 +1,41 @@
+// swift-tools-version: 6.2
+
+import PackageDescription
+
+let settings: [SwiftSetting] = [
+  .swiftLanguageMode(.v6),
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+  .enableUpcomingFeature("InternalImportsByDefault"),
+  .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+  .treatAllWarnings(as: .error),
+]
+
+let nioCore: Target.Dependency = .product(name: "NIOCore", package: "swift-nio")
+
+let package = Package(
+  name: "vidicon",
+  platforms: [.macOS(.v15), .iOS(.v18)],
+  products: [
+    .library(name: "Media", targets: ["Media"]),
+    .library(name: "Capture", targets: ["Capture"]),
+  ],
+  dependencies: [
+    .package(url: "https://github.com/apple/swift-nio.git", from: "2.101.2")
+  ],
+  targets: [
+    // The pure floor: bytes and state machines. No socket, clock, task or file.
+    .target(name: "Media", dependencies: [nioCore], swiftSettings: settings),
+
+    // Engines: threads, codecs, devices.
+    .target(name: "Capture", dependencies: ["Media", "CLibav"], swiftSettings: settings),
+
+    // Libraries of the system.
+    .systemLibrary(
+      name: "CLibav", pkgConfig: "libavformat",
+      providers: [.apt(["libavformat-dev", "libswscale-dev", "libswresample-dev"]), .brew(["ffmpeg"])]),
+    .systemLibrary(name: "CYUV", providers: [.apt(["libyuv-dev"]), .brew(["libyuv"])]),
+
+    .testTarget(name: "MediaTests", dependencies: ["Media"], swiftSettings: settings),
+  ]
+)

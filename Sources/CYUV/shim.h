@@ -1,0 +1,17 @@
+#ifndef VIDICON_CYUV_SHIM_H
+#define VIDICON_CYUV_SHIM_H
+
+// libyuv: SIMD conversion and scaling of pictures. Its names for packed RGB are those of a little-endian word: its ARGB
+// lies in memory as B, G, R, A (our bgra), its BGRA as A, R, G, B (our argb), its RAW as R, G, B (our rgb24).
+
+#include <stdint.h>
+#include <libyuv/convert.h>
+#include <libyuv/convert_argb.h>
+#include <libyuv/convert_from.h>
+#include <libyuv/planar_functions.h>
+#include <libyuv/rotate.h>
+#include <libyuv/scale.h>
+#include <libyuv/scale_argb.h>
+#include <libyuv/scale_uv.h>
+
+#endif

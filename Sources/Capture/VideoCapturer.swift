@@ -1,0 +1,64 @@
+public import Media
+
+/// Where pictures come from: a camera, a screen, a file, or code that draws.
+///
+/// A capturer has a thread (or queue) of its own on which it calls ``VideoConsumer/consume(_:)``. It is started and
+/// stopped by the stream it is attached to, any number of times, always in turn, never from two threads at once.
+public protocol VideoCapturer: AnyObject, Sendable {
+  /// The settings: what the frames look like. Final once ``start(consumer:)`` has returned.
+  var format: VideoFormat { get }
+
+  /// Whether it is between a ``start(consumer:)`` that succeeded and ``stop()``.
+  var isStarted: Bool { get }
+
+  /// Begins to deliver frames, and returns without waiting for the first one.
+  ///
+  /// - Throws: A ``CaptureError`` when the source cannot be opened; the capturer is then still stopped.
+  func start(consumer: any VideoConsumer) throws(CaptureError)
+
+  /// Ends delivery. When it returns no further frame comes; without effect when not started.
+  func stop()
+
+  /// Told of each frame that was handed over and not used, on any thread; must return at once.
+  func didDrop(_ drop: FrameDrop)
+}
+
+extension VideoCapturer {
+  /// Does nothing: most sources only need to draw the next frame.
+  public func didDrop(_ drop: FrameDrop) {}
+}
+
+/// Whom a capturer hands its frames to.
+public protocol VideoConsumer: AnyObject, Sendable {
+  /// Takes over one frame; returns at once, never waits for the encoder.
+  func consume(_ frame: VideoFrame)
+
+  /// Told that no more frames will come until the capturer is started again: nil at the end of the input, an error when
+  /// the source failed.
+  func captureEnded(_ error: CaptureError?)
+}
+
+/// A frame that was handed over by a capturer and not used.
+public struct FrameDrop: Hashable, Sendable {
+  /// Why frames are dropped.
+  public enum Reason: String, Hashable, Sendable, CaseIterable {
+    /// The next frame came before the pipeline had taken this one, or it came sooner than the stream's frame rate asks
+    /// for.
+    case late
+    /// It does not have the format that the capturer announced.
+    case wrongFormat
+    /// It came after the capturer or the stream was told to stop.
+    case stopped
+  }
+
+  /// The frame's ``VideoFrame/timestamp``.
+  public var timestamp: MediaTime
+  /// Why it was dropped.
+  public var reason: Reason
+
+  /// A dropped frame.
+  public init(timestamp: MediaTime, reason: Reason) {
+    self.timestamp = timestamp
+    self.reason = reason
+  }
+}

@@ -1,0 +1,27 @@
+/// A stretch of uncompressed sound.
+public struct AudioBlock: Sendable {
+  /// Sample rate and channels.
+  public let format: AudioFormat
+  /// When the first sample was captured, on the streams' clock.
+  public var timestamp: MediaTime
+  /// The samples, -1 to 1, the channels of one instant next to each other; a multiple of the channel count.
+  public var samples: [Float]
+
+  /// A block of sound.
+  public init(format: AudioFormat, timestamp: MediaTime, samples: [Float]) {
+    precondition(samples.count.isMultiple(of: format.channelCount), "every instant has a sample of each channel")
+    self.format = format
+    self.timestamp = timestamp
+    self.samples = samples
+  }
+
+  /// Samples of each channel.
+  public var sampleCount: Int {
+    self.samples.count / self.format.channelCount
+  }
+
+  /// The time that the block takes.
+  public var duration: MediaDuration {
+    self.format.duration(ofSamples: self.sampleCount)
+  }
+}

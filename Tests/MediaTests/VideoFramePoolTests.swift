@@ -1,0 +1,62 @@
+import Media
+import Synchronization
+import Testing
+
+@Suite("Video frame pool")
+struct VideoFramePoolTests {
+  @Test func `memory goes round instead of being allocated`() throws {
+    let pool = VideoFramePool(format: VideoFormat(width: 64, height: 48, pixelFormat: .nv12), capacity: 2)
+    var addresses: Set<UnsafeRawPointer> = []
+    for index in 0..<10 {
+      let frame = try #require(pool.frame(at: MediaTime(nanoseconds: Int64(index))) { _ in })
+      frame.withPlane(0) { _ = addresses.insert($0.baseAddress!) }
+    }
+    #expect(addresses.count == 1)
+  }
+
+  @Test func `an exhausted pool gives nothing until a frame is let go`() {
+    let pool = VideoFramePool(format: VideoFormat(width: 16, height: 16), capacity: 2)
+    var held = [pool.frame(at: .zero) { _ in }, pool.frame(at: .zero) { _ in }]
+    #expect(held.allSatisfy { $0 != nil })
+    #expect(pool.frame(at: .zero) { _ in } == nil)
+    held.removeLast()
+    #expect(pool.frame(at: .zero) { _ in } != nil)
+  }
+
+  @Test(arguments: PixelFormat.allCases)
+  func `every plane of an odd size has its bytes, aligned, apart from the others`(pixelFormat: PixelFormat) throws {
+    let format = VideoFormat(width: 63, height: 47, pixelFormat: pixelFormat)
+    let pool = VideoFramePool(format: format)
+    let frame = try #require(
+      pool.frame(at: .zero) { buffer in
+        for plane in 0..<pixelFormat.planeCount {
+          for index in buffer.unsafePlane(plane).indices { buffer.unsafePlane(plane)[index] = UInt8(plane + 1) }
+        }
+      })
+    for plane in 0..<pixelFormat.planeCount {
+      frame.withPlane(plane) { bytes in
+        #expect(bytes.count == format.byteCount(plane: plane))
+        #expect(bytes.allSatisfy { $0 == UInt8(plane + 1) })
+        #expect(UInt(bitPattern: bytes.baseAddress).isMultiple(of: 64))
+      }
+    }
+  }
+
+  @Test func `borrowed memory is given back once, with the last reference`() {
+    let released = Mutex(0)
+    let memory = UnsafeMutableRawPointer.allocate(byteCount: 16 * 16 * 4, alignment: 64)
+    defer { memory.deallocate() }
+    let format = VideoFormat(width: 16, height: 16, pixelFormat: .bgra)
+    do {
+      let frame = VideoFrame(
+        buffer: PixelBuffer(borrowing: [memory], format: format) { released.withLock { $0 += 1 } }, timestamp: .zero)
+      var copy: VideoFrame? = frame
+      copy?.isMirrored = true
+      #expect(copy?.format == format)
+      copy = nil
+      #expect(released.withLock { $0 } == 0)
+      _ = frame
+    }
+    #expect(released.withLock { $0 } == 1)
+  }
+}
