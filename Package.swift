@@ -18,14 +18,19 @@ let package = Package(
   platforms: [.macOS(.v15), .iOS(.v18)],
   products: [
     .library(name: "Media", targets: ["Media"]),
+    .library(name: "RTSP", targets: ["RTSP"]),
     .library(name: "Capture", targets: ["Capture"]),
   ],
   dependencies: [
-    .package(url: "https://github.com/apple/swift-nio.git", from: "2.101.2")
+    .package(url: "https://github.com/apple/swift-nio.git", from: "2.101.2"),
+    .package(url: "https://github.com/apple/swift-crypto.git", from: "4.5.2"),
   ],
   targets: [
     // The pure floor: bytes and state machines. No socket, clock, task or file.
     .target(name: "Media", dependencies: [nioCore], swiftSettings: settings),
+    .target(
+      name: "RTSP", dependencies: ["Media", nioCore, .product(name: "Crypto", package: "swift-crypto")],
+      swiftSettings: settings),
 
     // Engines: threads, codecs, devices.
     .target(name: "Capture", dependencies: ["Media", "CLibav"], swiftSettings: settings),
@@ -37,5 +42,6 @@ let package = Package(
     .systemLibrary(name: "CYUV", providers: [.apt(["libyuv-dev"]), .brew(["libyuv"])]),
 
     .testTarget(name: "MediaTests", dependencies: ["Media"], swiftSettings: settings),
+    .testTarget(name: "RTSPTests", dependencies: ["RTSP", "Media", nioCore], swiftSettings: settings),
   ]
 )

@@ -1,0 +1,104 @@
+/// How a request ended, RFC 2326 §7.1.1.
+public struct RTSPStatus: Hashable, Sendable, CustomStringConvertible {
+  /// Three digits, 100 to 999.
+  public let code: Int
+
+  /// A status by its number, clamped to three digits.
+  public init(code: Int) {
+    self.code = min(max(code, 100), 999)
+  }
+
+  /// 200
+  public static let ok = RTSPStatus(code: 200)
+  /// 400
+  public static let badRequest = RTSPStatus(code: 400)
+  /// 401
+  public static let unauthorized = RTSPStatus(code: 401)
+  /// 404
+  public static let notFound = RTSPStatus(code: 404)
+  /// 406
+  public static let notAcceptable = RTSPStatus(code: 406)
+  /// 413
+  public static let requestEntityTooLarge = RTSPStatus(code: 413)
+  /// 414
+  public static let requestURITooLarge = RTSPStatus(code: 414)
+  /// 451
+  public static let parameterNotUnderstood = RTSPStatus(code: 451)
+  /// 454
+  public static let sessionNotFound = RTSPStatus(code: 454)
+  /// 455
+  public static let methodNotValidInThisState = RTSPStatus(code: 455)
+  /// 459
+  public static let aggregateOperationNotAllowed = RTSPStatus(code: 459)
+  /// 460
+  public static let onlyAggregateOperationAllowed = RTSPStatus(code: 460)
+  /// 461
+  public static let unsupportedTransport = RTSPStatus(code: 461)
+  /// 500
+  public static let internalServerError = RTSPStatus(code: 500)
+  /// 501
+  public static let notImplemented = RTSPStatus(code: 501)
+  /// 503
+  public static let serviceUnavailable = RTSPStatus(code: 503)
+  /// 505
+  public static let versionNotSupported = RTSPStatus(code: 505)
+  /// 551
+  public static let optionNotSupported = RTSPStatus(code: 551)
+
+  /// The text that RFC 2326 §7.1.1 gives to the number, or a word for its class.
+  public var reasonPhrase: String {
+    Self.reasonPhrases[self.code] ?? (self.code < 400 ? "OK" : "Error")
+  }
+
+  /// Number and text.
+  public var description: String {
+    "\(self.code) \(self.reasonPhrase)"
+  }
+
+  private static let reasonPhrases: [Int: String] = [
+    100: "Continue",
+    200: "OK",
+    201: "Created",
+    250: "Low on Storage Space",
+    300: "Multiple Choices",
+    301: "Moved Permanently",
+    302: "Moved Temporarily",
+    303: "See Other",
+    304: "Not Modified",
+    305: "Use Proxy",
+    400: "Bad Request",
+    401: "Unauthorized",
+    402: "Payment Required",
+    403: "Forbidden",
+    404: "Not Found",
+    405: "Method Not Allowed",
+    406: "Not Acceptable",
+    407: "Proxy Authentication Required",
+    408: "Request Time-out",
+    410: "Gone",
+    411: "Length Required",
+    412: "Precondition Failed",
+    413: "Request Entity Too Large",
+    414: "Request-URI Too Large",
+    415: "Unsupported Media Type",
+    451: "Parameter Not Understood",
+    452: "Conference Not Found",
+    453: "Not Enough Bandwidth",
+    454: "Session Not Found",
+    455: "Method Not Valid in This State",
+    456: "Header Field Not Valid for Resource",
+    457: "Invalid Range",
+    458: "Parameter Is Read-Only",
+    459: "Aggregate Operation Not Allowed",
+    460: "Only Aggregate Operation Allowed",
+    461: "Unsupported Transport",
+    462: "Destination Unreachable",
+    500: "Internal Server Error",
+    501: "Not Implemented",
+    502: "Bad Gateway",
+    503: "Service Unavailable",
+    504: "Gateway Time-out",
+    505: "RTSP Version Not Supported",
+    551: "Option Not Supported",
+  ]
+}

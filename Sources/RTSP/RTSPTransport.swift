@@ -1,0 +1,156 @@
+/// How the packets of one track travel: one alternative of a `Transport` header, RFC 2326 §12.39.
+///
+/// `destination` and `source` are read over: packets only ever go to the address that the connection comes from.
+public struct RTSPTransport: Hashable, Sendable {
+  /// What carries the packets.
+  public enum LowerTransport: Hashable, Sendable {
+    /// UDP packets; written as `RTP/AVP` or `RTP/AVP/UDP`.
+    case udp
+    /// Frames within the RTSP connection, RFC 2326 §10.12; written as `RTP/AVP/TCP`.
+    case tcp
+  }
+
+  /// A pair of channels or ports.
+  public struct Pair<Number: FixedWidthInteger & Sendable>: Hashable, Sendable {
+    /// Where RTP goes.
+    public var rtp: Number
+    /// Where RTCP goes.
+    public var rtcp: Number
+
+    /// A pair.
+    public init(rtp: Number, rtcp: Number) {
+      self.rtp = rtp
+      self.rtcp = rtcp
+    }
+  }
+
+  /// Which way the media goes.
+  public enum Mode: String, Hashable, Sendable {
+    /// To the client.
+    case play = "PLAY"
+    /// To the server.
+    case record = "RECORD"
+  }
+
+  /// What carries the packets.
+  public var lowerTransport: LowerTransport
+  /// Whether `UDP` is spelt out: an answer says it as the request did.
+  public var namesUDP = false
+  /// Whether the client asks for a group of receivers. What says neither counts as unicast, as with every server.
+  public var isMulticast = false
+  /// The channels of the connection, ``LowerTransport/tcp`` only.
+  public var interleaved: Pair<UInt8>?
+  /// The ports of the client, ``LowerTransport/udp`` only.
+  public var clientPorts: Pair<UInt16>?
+  /// The ports of the server, ``LowerTransport/udp`` only.
+  public var serverPorts: Pair<UInt16>?
+  /// The sender's synchronization source, RFC 3550 §3.
+  public var ssrc: UInt32?
+  /// Which way the media goes; nil means play.
+  public var mode: Mode?
+
+  /// A unicast transport without channels or ports.
+  public init(_ lowerTransport: LowerTransport) {
+    self.lowerTransport = lowerTransport
+  }
+
+  /// Reads one alternative.
+  ///
+  /// - Throws: `unsupportedTransport` when the profile is not `RTP/AVP`, `malformedTransport` when a known parameter
+  ///   cannot be read; unknown parameters are read over.
+  public init(parsing text: String) throws(RTSPError) {
+    var parts = text.splitOutsideQuotes(UInt8(ascii: ";"))[...]
+    let specification = parts.removeFirst()
+    guard !specification.isEmpty else { throw Self.malformed }
+    if specification.equalsIgnoringCase("RTP/AVP/TCP") {
+      self.init(.tcp)
+    } else if specification.equalsIgnoringCase("RTP/AVP") {
+      self.init(.udp)
+    } else if specification.equalsIgnoringCase("RTP/AVP/UDP") {
+      self.init(.udp)
+      self.namesUDP = true
+    } else {
+      throw RTSPError(.unsupportedTransport, canContinue: true)
+    }
+    for part in parts { try self.read(parameter: part) }
+  }
+
+  /// All alternatives of a header in the client's order of preference; those that are not known are left out, and
+  /// broken ones too as long as one is good.
+  ///
+  /// - Throws: `malformedTransport` when none is left and one was broken, `unsupportedTransport` when none is known.
+  public static func alternatives(parsing value: String) throws(RTSPError) -> [RTSPTransport] {
+    var transports: [RTSPTransport] = []
+    var reason = RTSPError(.unsupportedTransport, canContinue: true)
+    for part in value.splitOutsideQuotes(UInt8(ascii: ",")) {
+      do throws(RTSPError) {
+        transports.append(try RTSPTransport(parsing: part))
+      } catch {
+        if error.code == .malformedTransport { reason = error }
+      }
+    }
+    guard !transports.isEmpty else { throw reason }
+    return transports
+  }
+
+  /// The text of the header.
+  public func serialize() -> String {
+    var text = self.lowerTransport == .tcp ? "RTP/AVP/TCP" : self.namesUDP ? "RTP/AVP/UDP" : "RTP/AVP"
+    text += self.isMulticast ? ";multicast" : ";unicast"
+    if let pair = self.interleaved { text += ";interleaved=\(pair.rtp)-\(pair.rtcp)" }
+    if let pair = self.clientPorts { text += ";client_port=\(pair.rtp)-\(pair.rtcp)" }
+    if let pair = self.serverPorts { text += ";server_port=\(pair.rtp)-\(pair.rtcp)" }
+    if let ssrc = self.ssrc {
+      text += ";ssrc=" + hexadecimal((0..<4).map { UInt8(truncatingIfNeeded: ssrc >> (24 - 8 * $0)) })
+    }
+    if let mode = self.mode { text += ";mode=\"\(mode.rawValue)\"" }
+    return text
+  }
+
+  private static var malformed: RTSPError { RTSPError(.malformedTransport, canContinue: true) }
+
+  private mutating func read(parameter: String) throws(RTSPError) {
+    let name: String
+    var value = ""
+    if let equals = parameter.utf8.firstIndex(of: UInt8(ascii: "=")) {
+      name = parameter[..<equals].trimmingSpace()
+      value = parameter[parameter.utf8.index(after: equals)...].trimmingSpace().unquoted()
+    } else {
+      name = parameter
+    }
+    if name.equalsIgnoringCase("unicast") {
+      self.isMulticast = false
+    } else if name.equalsIgnoringCase("multicast") {
+      self.isMulticast = true
+    } else if name.equalsIgnoringCase("interleaved") {
+      self.interleaved = try Self.pair(value)
+    } else if name.equalsIgnoringCase("client_port") {
+      self.clientPorts = try Self.ports(value)
+    } else if name.equalsIgnoringCase("server_port") {
+      self.serverPorts = try Self.ports(value)
+    } else if name.equalsIgnoringCase("ssrc") {
+      // Only told, never obeyed: some clients send more digits than there are.
+      self.ssrc = value.utf8.allSatisfy { $0.hexadecimalValue != nil } ? UInt32(value, radix: 16) : nil
+    } else if name.equalsIgnoringCase("mode") {
+      self.mode = value.equalsIgnoringCase("PLAY") ? .play : .record
+    }
+  }
+
+  /// `rtp` or `rtp-rtcp`; the second number is the next one when it is not told.
+  private static func pair<Number>(_ text: String) throws(RTSPError) -> Pair<Number> {
+    let parts = text.splitOutsideQuotes(UInt8(ascii: "-"))
+    guard parts.count <= 2, let first = parts[0].decimal(as: Number.self) else { throw self.malformed }
+    guard parts.count == 2 else {
+      guard first < .max else { throw self.malformed }
+      return Pair(rtp: first, rtcp: first + 1)
+    }
+    guard let second = parts[1].decimal(as: Number.self) else { throw self.malformed }
+    return Pair(rtp: first, rtcp: second)
+  }
+
+  private static func ports(_ text: String) throws(RTSPError) -> Pair<UInt16> {
+    let pair: Pair<UInt16> = try Self.pair(text)
+    guard pair.rtp > 0, pair.rtcp > 0 else { throw self.malformed }
+    return pair
+  }
+}

@@ -1,0 +1,123 @@
+/// What a request is asked of, RFC 2326 §3.2 and §6.1: an absolute URL, a path, or `*` for the server as a whole.
+///
+/// Clients write the same stream in many ways: with or without a slash at the end, with doubled slashes, with a query,
+/// with user and password. ``streamPath`` and ``base`` are without these.
+public struct RTSPURL: Hashable, Sendable {
+  /// Whether the request means the whole server.
+  public private(set) var isAsterisk = false
+  /// `rtsp`, `rtsps` or `rtspu` in small letters; nil when only a path was given.
+  public private(set) var scheme: String?
+  /// The host, an IPv6 address without its brackets; nil when only a path was given.
+  public private(set) var host: String?
+  /// The port if it was given.
+  public private(set) var port: UInt16?
+  /// The path as written, percent-encoded, from its slash on; may be empty.
+  public private(set) var path = ""
+  /// What follows the question mark, as written.
+  public private(set) var query: String?
+
+  /// Reads a request URI.
+  ///
+  /// - Throws: `malformedURL` for another scheme, no host, or a bad port.
+  public init(parsing text: String) throws(RTSPError) {
+    if text == "*" {
+      self.isAsterisk = true
+      return
+    }
+    var rest = text[...]
+    if let fragment = rest.utf8.firstIndex(of: UInt8(ascii: "#")) { rest = rest[..<fragment] }
+    if let mark = rest.utf8.firstIndex(of: UInt8(ascii: "?")) {
+      self.query = String(rest[rest.utf8.index(after: mark)...])
+      rest = rest[..<mark]
+    }
+    if rest.utf8.first != UInt8(ascii: "/") {
+      guard
+        let scheme = ["rtsp", "rtsps", "rtspu"].first(where: { scheme in
+          let prefix = scheme + "://"
+          return rest.utf8.count >= prefix.utf8.count
+            && String(decoding: rest.utf8.prefix(prefix.utf8.count), as: UTF8.self).equalsIgnoringCase(prefix)
+        })
+      else { throw Self.malformed }
+      self.scheme = scheme
+      rest = rest[rest.utf8.index(rest.startIndex, offsetBy: scheme.utf8.count + 3)...]
+      let end = rest.utf8.firstIndex(of: UInt8(ascii: "/")) ?? rest.endIndex
+      try self.read(authority: rest[..<end])
+      rest = rest[end...]
+    }
+    self.path = String(rest)
+  }
+
+  /// The path's parts, decoded, without empty ones; nil when a part does not decode to UTF-8.
+  public var pathComponents: [String]? {
+    var components: [String] = []
+    for part in self.path.utf8.split(separator: UInt8(ascii: "/")) {
+      guard let component = Self.decode(part) else { return nil }
+      components.append(component)
+    }
+    return components
+  }
+
+  /// The name of a stream as the path has it: the decoded parts with a slash between; empty for no path.
+  public var streamPath: String? {
+    self.pathComponents?.joined(separator: "/")
+  }
+
+  /// The absolute URL without user, password, query and slashes at the end; nil when only a path was given.
+  ///
+  /// A relative control URL is appended to it with a slash. It has no query since clients that follow RFC 3986 to the
+  /// letter (GStreamer 1.22) resolve `trackID=0` against `rtsp://host/live?x=1/` to `rtsp://host/trackID=0`.
+  public var base: String? {
+    guard let scheme = self.scheme, let host = self.host else { return nil }
+    let port = self.port.map { ":\($0)" } ?? ""
+    let path = self.path.utf8.reversed().drop { $0 == UInt8(ascii: "/") }.reversed()
+    return "\(scheme)://\(host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]" : host)\(port)"
+      + String(decoding: path, as: UTF8.self)
+  }
+
+  private static var malformed: RTSPError { RTSPError(.malformedURL, canContinue: true) }
+
+  /// `[user[:password]@]host[:port]`
+  private mutating func read(authority: Substring) throws(RTSPError) {
+    var rest = authority
+    if let at = rest.utf8.lastIndex(of: UInt8(ascii: "@")) { rest = rest[rest.utf8.index(after: at)...] }
+    var host: Substring
+    if rest.utf8.first == UInt8(ascii: "[") {
+      guard let bracket = rest.utf8.firstIndex(of: UInt8(ascii: "]")) else { throw Self.malformed }
+      host = rest[rest.utf8.index(after: rest.startIndex)..<bracket]
+      rest = rest[rest.utf8.index(after: bracket)...]
+      guard host.utf8.contains(UInt8(ascii: ":")) else { throw Self.malformed }
+    } else {
+      host = rest[..<(rest.utf8.firstIndex(of: UInt8(ascii: ":")) ?? rest.endIndex)]
+      rest = rest[host.endIndex...]
+    }
+    guard !host.isEmpty, !host.utf8.contains(where: { Self.isForbiddenInHost($0) }) else { throw Self.malformed }
+    self.host = String(host)
+    guard let colon = rest.utf8.first else { return }
+    let digits = rest.utf8.dropFirst()
+    guard colon == UInt8(ascii: ":") else { throw Self.malformed }
+    if digits.isEmpty { return }
+    guard let port = Substring(digits).decimal(as: UInt16.self), port > 0 else { throw Self.malformed }
+    self.port = port
+  }
+
+  private static func isForbiddenInHost(_ byte: UInt8) -> Bool {
+    byte.isControl || " \"<>[]\\^`{|},;".utf8.contains(byte)
+  }
+
+  /// Percent-decoding, RFC 3986 §2.1; an escape that is none stands for itself.
+  private static func decode(_ text: Substring.UTF8View) -> String? {
+    var bytes: [UInt8] = []
+    var rest = text
+    while let byte = rest.popFirst() {
+      if byte == UInt8(ascii: "%"), let high = rest.first?.hexadecimalValue,
+        let low = rest.dropFirst().first?.hexadecimalValue
+      {
+        bytes.append(high << 4 | low)
+        rest = rest.dropFirst(2)
+      } else {
+        bytes.append(byte)
+      }
+    }
+    return String(validating: bytes, as: UTF8.self)
+  }
+}

@@ -1,0 +1,216 @@
+import NIOCore
+import RTSP
+import Testing
+
+@Suite("RTSP messages, RFC 2326 §4 and §10.12")
+struct RTSPMessageParserTests {
+  /// A SETUP as ffmpeg 5.1 sends it, a receiver report between, a GET_PARAMETER with a body, an answer.
+  static let conversation: [UInt8] =
+    Array(
+      """
+      SETUP rtsp://127.0.0.1:8554/live/trackID=0 RTSP/1.0\r
+      Transport: RTP/AVP/TCP;unicast;interleaved=0-1\r
+      CSeq: 3\r
+      User-Agent: Lavf59.27.100\r
+      \r
+
+      """.utf8) + [0x24, 0x01, 0x00, 0x08, 0x81, 0xc9, 0x00, 0x01, 0x0d, 0x0a, 0x0d, 0x0a]
+    + Array(
+      "GET_PARAMETER * RTSP/1.0\r\nCSeq: 4\r\nContent-Length: 6\r\n\r\nping\r\nRTSP/1.0 200 OK\r\nCSeq: 9\r\n\r\n".utf8)
+
+  static let messages: [RTSPMessage] = [
+    .request(
+      RTSPRequest(
+        method: .setup, uri: "rtsp://127.0.0.1:8554/live/trackID=0",
+        headers: [
+          "Transport": "RTP/AVP/TCP;unicast;interleaved=0-1", "CSeq": "3", "User-Agent": "Lavf59.27.100",
+        ])),
+    .interleaved(channel: 1, payload: ByteBuffer(bytes: [0x81, 0xc9, 0x00, 0x01, 0x0d, 0x0a, 0x0d, 0x0a])),
+    .request(
+      RTSPRequest(method: .getParameter, uri: "*", headers: ["CSeq": "4"], body: ByteBuffer(string: "ping\r\n"))),
+    .response(RTSPResponse(status: .ok, headers: ["CSeq": "9"])),
+  ]
+
+  @Test func `requests, packets and answers follow each other without a gap`() {
+    #expect(parse(Self.conversation) == Self.messages.map(Parsed.message))
+  }
+
+  @Test(arguments: [1, 2, 3, 5, 7, 64])
+  func `pieces of any size give the same messages`(size: Int) {
+    #expect(parse(Self.conversation, inPiecesOf: size) == Self.messages.map(Parsed.message))
+  }
+
+  @Test func `every prefix gives the whole messages in it and then waits`() {
+    for length in 0..<Self.conversation.count {
+      let results = parse(Array(Self.conversation.prefix(length)))
+      #expect(results.count < Self.messages.count)
+      #expect(results == Self.messages.prefix(results.count).map(Parsed.message))
+    }
+  }
+
+  @Test func `what is written is read back`() throws {
+    for case .request(let request) in Self.messages {
+      #expect(parse(serialized(request)) == [.message(.request(request))])
+    }
+    let response = RTSPResponse(
+      status: .unauthorized, headers: ["CSeq": "2", "WWW-Authenticate": "Digest", "WWW-Authenticate": "Basic"],
+      body: ByteBuffer(string: "no"))
+    #expect(
+      serialized(response) == """
+        RTSP/1.0 401 Unauthorized\r
+        CSeq: 2\r
+        WWW-Authenticate: Digest\r
+        WWW-Authenticate: Basic\r
+        Content-Length: 2\r
+        \r
+        no
+        """)
+    #expect(parse(serialized(response)) == [.message(.response(response))])
+  }
+
+  @Test func `bare line feeds, empty lines, folding and stray space are tolerated`() {
+    let request = RTSPRequest(
+      method: .options, uri: "rtsp://h/a b", headers: ["CSeq": "1", "Require": "one, two", "Empty": ""])
+    #expect(
+      parse("\r\n\n\r\nOPTIONS \t rtsp://h/a b  RTSP/1.0 \ncseq :\t1\nRequire:one,\n \t two \r\nEmpty:\n\r\n")
+        == [
+          .message(
+            .request(
+              RTSPRequest(
+                method: .options, uri: request.uri, headers: ["cseq": "1", "Require": "one, two", "Empty": ""])))
+        ])
+  }
+
+  @Test func `a packet of no bytes and one of 65535 pass`() {
+    let payload = [UInt8](repeating: 7, count: 65_535)
+    #expect(
+      parse([0x24, 3, 0, 0, 0x24, 255, 0xff, 0xff] + payload, inPiecesOf: 1000) == [
+        .message(.interleaved(channel: 3, payload: ByteBuffer())),
+        .message(.interleaved(channel: 255, payload: ByteBuffer(bytes: payload))),
+      ])
+  }
+
+  @Test func `a payload shares the memory it came in`() throws {
+    let received = ByteBuffer(bytes: [0x24, 0, 0, 4, 1, 2, 3, 4])
+    var parser = RTSPMessageParser()
+    parser.append(received)
+    guard case .interleaved(_, let payload) = try parser.next() else {
+      Issue.record("no packet")
+      return
+    }
+    let start = received.withUnsafeReadableBytes { UInt(bitPattern: $0.baseAddress) }
+    #expect(payload.withUnsafeReadableBytes { UInt(bitPattern: $0.baseAddress) } == start + 4)
+  }
+
+  @Test(arguments: [
+    ("no colon", "CSeq: 1\r\nnonsense\r\n", RTSPError.Code.malformedHeader),
+    ("NUL in a value", "CSeq: 1\r\nA: \0\r\n", .malformedHeader),
+    ("a carriage return in a value", "CSeq: 1\r\nA: b\rc\r\n", .malformedHeader),
+    ("a space in a name", "CSeq: 1\r\nA b: c\r\n", .malformedHeader),
+    ("an empty name", "CSeq: 1\r\n: c\r\n", .malformedHeader),
+    ("folding before any header", " x\r\nCSeq: 1\r\n", .malformedHeader),
+  ])
+  func `a broken header is refused and the connection goes on`(name: String, head: String, code: RTSPError.Code) {
+    let next = RTSPRequest(method: .options, uri: "*", headers: ["CSeq": "2"])
+    #expect(
+      parse("DESCRIBE rtsp://h/ RTSP/1.0\r\n\(head)Content-Length: 3\r\n\r\n\r\n$" + serialized(next))
+        == [.error(RTSPError(code, cSeq: "1", canContinue: true)), .message(.request(next))])
+  }
+
+  @Test func `another version gets 505 and the connection goes on`() {
+    let results = parse("OPTIONS * RTSP/2.0\r\nCSeq: 5\r\n\r\nOPTIONS * RTSP/1.0\r\n\r\n")
+    #expect(
+      results == [
+        .error(RTSPError(.unsupportedVersion, cSeq: "5", canContinue: true)),
+        .message(.request(RTSPRequest(method: .options, uri: "*"))),
+      ])
+    #expect(RTSPError(.unsupportedVersion, canContinue: true).status.code == 505)
+  }
+
+  @Test(arguments: [
+    ("TLS hello", "\u{16}\u{3}\u{1}", RTSPError.Code.malformedStartLine, 400),
+    ("HTTP", "GET / HTTP/1.1\r\n", .malformedStartLine, 400),
+    ("one word", "OPTIONS\r\n", .malformedStartLine, 400),
+    ("no URI", "OPTIONS RTSP/1.0\r\n", .malformedStartLine, 400),
+    ("no version", "OPTIONS rtsp://h/\r\n", .malformedStartLine, 400),
+    ("NUL in the URI", "OPTIONS rtsp://h/\0 RTSP/1.0\r\n", .malformedStartLine, 400),
+    ("a status of two digits", "RTSP/1.0 20 OK\r\n", .malformedStartLine, 400),
+    ("a status of four digits", "RTSP/1.0 2000 OK\r\n", .malformedStartLine, 400),
+    ("negative length", "PLAY * RTSP/1.0\r\nContent-Length: -1\r\n", .malformedContentLength, 400),
+    ("signed length", "PLAY * RTSP/1.0\r\nContent-Length: +1\r\n", .malformedContentLength, 400),
+    ("hexadecimal length", "PLAY * RTSP/1.0\r\nContent-Length: 0x1\r\n", .malformedContentLength, 400),
+    ("no length", "PLAY * RTSP/1.0\r\nContent-Length:\r\n", .malformedContentLength, 400),
+    ("a list of lengths", "PLAY * RTSP/1.0\r\nContent-Length: 1, 1\r\n", .malformedContentLength, 400),
+    ("two lengths", "PLAY * RTSP/1.0\r\nContent-Length: 1\r\nContent-Length: 2\r\n", .malformedContentLength, 400),
+    ("folded length", "PLAY * RTSP/1.0\r\nContent-Length: 1\r\n 0\r\n", .malformedContentLength, 400),
+    ("a body of 128 KiB and one", "PLAY * RTSP/1.0\r\nContent-Length: 131073\r\n\r\n", .bodyTooLarge, 413),
+    (
+      "a length beyond 64 bits", "PLAY * RTSP/1.0\r\nContent-Length: 99999999999999999999\r\n\r\n", .bodyTooLarge, 413
+    ),
+  ])
+  func `framing that is lost ends the connection`(name: String, text: String, code: RTSPError.Code, status: Int) {
+    let error = RTSPError(code, canContinue: false)
+    #expect(error.status.code == status)
+    for size in [1, Int.max] {
+      #expect(parse(text + "\r\n\r\nOPTIONS * RTSP/1.0\r\n\r\n", inPiecesOf: size) == [.error(error)])
+    }
+  }
+
+  @Test func `lengths that agree count once`() {
+    #expect(
+      parse("PLAY * RTSP/1.0\r\nContent-Length: 1\r\ncontent-length: 01\r\n\r\nx") == [
+        .message(.request(RTSPRequest(method: .play, uri: "*", body: ByteBuffer(string: "x"))))
+      ])
+  }
+
+  @Test(arguments: [1, 97, Int.max])
+  func `the largest message passes and one byte or header more does not`(size: Int) {
+    func message(line: Int = 2048, header: Int = 4096, count: Int = 64, body: Int = 131_072) -> String {
+      "PLAY rtsp://h/" + String(repeating: "a", count: line - 23) + " RTSP/1.0\r\n"
+        + String(repeating: "X:" + String(repeating: "b", count: header - 2) + "\r\n", count: count - 1)
+        + "Content-Length: \(body)\r\n\r\n" + String(repeating: "c", count: body)
+    }
+    guard case .message(.request(let request)) = parse(message(), inPiecesOf: size).first else {
+      Issue.record("the largest message is refused")
+      return
+    }
+    #expect(request.headers.fields.count == 63)
+    #expect(request.body.readableBytes == 131_072)
+    #expect(parse(message(line: 2049), inPiecesOf: size) == [.error(RTSPError(.startLineTooLong, canContinue: false))])
+    #expect(parse(message(header: 4097), inPiecesOf: size) == [.error(RTSPError(.headerTooLong, canContinue: false))])
+    #expect(parse(message(count: 65), inPiecesOf: size) == [.error(RTSPError(.tooManyHeaders, canContinue: false))])
+  }
+
+  @Test(arguments: [
+    ("OPTIONS ", "a", RTSPError.Code.startLineTooLong),
+    ("OPTIONS * RTSP/1.0\r\nA: ", "a", .headerTooLong),
+    ("OPTIONS * RTSP/1.0\r\nA: b\r\n", " \r\n", .headerTooLong),
+    ("OPTIONS * RTSP/1.0\r\n", " \r\n", .headerTooLong),
+    ("OPTIONS * RTSP/1.0\r\n", "x\r\n", .tooManyHeaders),
+  ])
+  func `a message without end is cut off`(start: String, rest: String, code: RTSPError.Code) {
+    let text = start + String(repeating: rest, count: 5000)
+    #expect(parse(text, inPiecesOf: 1) == [.error(RTSPError(code, canContinue: false))])
+  }
+
+  @Test func `nothing is held after the connection is given up`() {
+    var parser = RTSPMessageParser()
+    parser.append(ByteBuffer(string: "\u{1}"))
+    _ = drain(&parser)
+    parser.append(ByteBuffer(repeating: 65, count: 100_000))
+    #expect(parser.unparsedByteCount == 0)
+    #expect(drain(&parser) == [])
+  }
+
+  @Test func `a value cannot start a line of its own`() {
+    var headers: RTSPHeaders = ["A": "b\r\nInjected: 1\r\n\r\n"]
+    headers["C\r\nInjected"] = "\0d"
+    let request = RTSPRequest(
+      method: RTSPMethod(rawValue: "X\r\n"), uri: "a\r\nInjected: 1", headers: headers)
+    #expect(
+      serialized(request)
+        == "X   a  Injected: 1 RTSP/1.0\r\nA: b  Injected: 1\r\nC  Injected: d\r\n\r\n")
+    let response = RTSPResponse(status: .ok, reasonPhrase: "fine\r\nInjected: 1")
+    #expect(serialized(response) == "RTSP/1.0 200 fine  Injected: 1\r\n\r\n")
+  }
+}
