@@ -1,0 +1,102 @@
+import Media
+import NIOCore
+
+extension RTSPServerSession {
+  /// The methods that are served.
+  static let methods: [RTSPMethod] = [
+    .options, .describe, .setup, .play, .pause, .teardown, .getParameter, .setParameter,
+  ]
+
+  /// The value of `Public`, RFC 2326 §12.28.
+  static let publicMethods = Self.methods.map(\.rawValue).joined(separator: ", ")
+
+  /// An answer with the headers that all have.
+  func response(_ status: RTSPStatus, cSeq: String?, _ headers: RTSPHeaders = [:]) -> RTSPResponse {
+    var all: RTSPHeaders = [:]
+    if let cSeq { all.append("CSeq", cSeq) }
+    all.append("Server", self.configuration.serverName)
+    for field in headers.fields { all.append(field.name, field.value) }
+    return RTSPResponse(status: status, headers: all)
+  }
+
+  /// Status 455 with the methods that are valid, RFC 2326 §11.3.6.
+  func notValidInThisState(cSeq: String) -> RTSPResponse {
+    let session: String
+    switch self.state {
+    case .initial: session = "SETUP"
+    case .ready: session = "SETUP, PLAY, PAUSE, TEARDOWN"
+    case .starting, .playing, .closed: session = "PLAY, PAUSE, TEARDOWN"
+    }
+    return self.response(
+      .methodNotValidInThisState, cSeq: cSeq,
+      ["Allow": "OPTIONS, DESCRIBE, \(session), GET_PARAMETER, SET_PARAMETER"])
+  }
+
+  /// The value of `Session`, RFC 2326 §12.37.
+  func sessionHeader(_ tracks: RTSPSessionTracks) -> String {
+    "\(tracks.id);timeout=\(self.configuration.timeout.nanoseconds / 1_000_000_000)"
+  }
+
+  /// What a URL means among the streams.
+  enum Target {
+    /// A stream as a whole.
+    case stream(RTSPStreamDescription)
+    /// One of its tracks.
+    case track(RTSPStreamDescription, index: Int)
+  }
+
+  /// The stream or track of a request, or the status to refuse it with.
+  ///
+  /// A track is its control name behind the stream's URL. Clients that keep the query put it behind that:
+  /// `rtsp://host/live?key=1/trackID=0`.
+  func target(of uri: String, in directory: some RTSPStreamDirectory) throws(RTSPError) -> Target? {
+    let url = try RTSPURL(parsing: uri)
+    guard var path = url.pathComponents else { return nil }
+    if let query = url.query, let control = query.utf8.split(separator: UInt8(ascii: "/")).last,
+      query.utf8.contains(UInt8(ascii: "/")), let control = String(control),
+      let stream = directory.stream(forPath: path.joined(separator: "/")),
+      let index = stream.tracks.firstIndex(where: { $0.control == control })
+    {
+      return .track(stream, index: index)
+    }
+    let whole = path.joined(separator: "/")
+    if let control = path.popLast(), let stream = directory.stream(forPath: path.joined(separator: "/")),
+      let index = stream.tracks.firstIndex(where: { $0.control == control })
+    {
+      return .track(stream, index: index)
+    }
+    return directory.stream(forPath: whole).map(Target.stream)
+  }
+
+  /// DESCRIBE, RFC 2326 §10.2.
+  func describe(_ request: RTSPRequest, cSeq: String, directory: some RTSPStreamDirectory) -> [RTSPServerAction] {
+    if let accepted = request.headers.list(of: "Accept"), !Self.acceptsSDP(accepted) {
+      return [self.respond(.notAcceptable, cSeq: cSeq)]
+    }
+    guard let url = try? RTSPURL(parsing: request.uri) else { return [self.respond(.badRequest, cSeq: cSeq)] }
+    guard let path = url.streamPath, let stream = directory.stream(forPath: path) else {
+      return [self.respond(.notFound, cSeq: cSeq)]
+    }
+    var response = self.response(.ok, cSeq: cSeq)
+    if let base = url.base { response.headers.append("Content-Base", base + "/") }
+    response.headers.append("Content-Type", "application/sdp")
+    response.headers.append("Cache-Control", "no-cache")
+    response.body = ByteBuffer(string: stream.sessionDescription)
+    return [.respond(response)]
+  }
+
+  private static func acceptsSDP(_ accepted: String) -> Bool {
+    accepted.splitOutsideQuotes(UInt8(ascii: ",")).contains { range in
+      let type = range.splitOutsideQuotes(UInt8(ascii: ";"))[0]
+      return ["application/sdp", "application/*", "*/*", "*"].contains { type.equalsIgnoringCase($0) }
+    }
+  }
+
+  /// GET_PARAMETER and SET_PARAMETER, RFC 2326 §10.8 and §10.9: signs of life; no parameter is known.
+  func handleParameters(_ request: RTSPRequest, cSeq: String) -> [RTSPServerAction] {
+    let names = request.body.readableBytesView.contains { $0 != UInt8(ascii: " ") && !$0.isControl }
+    var headers: RTSPHeaders = [:]
+    if let tracks = self.sessionTracks { headers.append("Session", self.sessionHeader(tracks)) }
+    return [self.respond(names ? .parameterNotUnderstood : .ok, cSeq: cSeq, headers)]
+  }
+}

@@ -1,0 +1,79 @@
+extension RTSPServerSession {
+  /// SETUP, RFC 2326 §10.4.
+  ///
+  /// A second SETUP of a track changes its transport as long as nothing is sent, which clients do after a refusal;
+  /// during play it gets 455, as the RFC allows. The URL of a stream stands for its track when there is one only.
+  mutating func setUp(
+    _ request: RTSPRequest, cSeq: String, directory: some RTSPStreamDirectory
+  ) -> [RTSPServerAction] {
+    switch self.state {
+    case .initial, .ready: break
+    case .starting, .playing, .closed: return [.respond(self.notValidInThisState(cSeq: cSeq))]
+    }
+    do throws(RTSPError) {
+      let stream: RTSPStreamDescription
+      let index: Int
+      switch try self.target(of: request.uri, in: directory) {
+      case nil: return [self.respond(.notFound, cSeq: cSeq)]
+      case .track(let found, let place): (stream, index) = (found, place)
+      case .stream(let found):
+        guard found.tracks.count == 1 else { return [self.respond(.aggregateOperationNotAllowed, cSeq: cSeq)] }
+        (stream, index) = (found, 0)
+      }
+      var tracks = self.sessionTracks ?? RTSPSessionTracks(id: self.makeSessionID(), stream: stream)
+      // One session is one stream as it was described; its tracks are known by their place in it.
+      guard tracks.stream.name == stream.name, tracks.stream.tracks == stream.tracks else {
+        return [.respond(self.notValidInThisState(cSeq: cSeq))]
+      }
+      guard let value = request.headers.list(of: "Transport") else { return [self.respond(.badRequest, cSeq: cSeq)] }
+      let alternatives = try RTSPTransport.alternatives(parsing: value)
+      guard let (transport, answer) = self.choose(from: alternatives, forTrack: index, of: tracks) else {
+        return [self.respond(.unsupportedTransport, cSeq: cSeq)]
+      }
+      tracks.set(RTSPSessionTracks.Track(index: index, url: Self.withoutUser(request.uri), transport: transport))
+      self.state = .ready(tracks)
+      return [
+        self.respond(
+          .ok, cSeq: cSeq,
+          ["Session": self.sessionHeader(tracks), "Transport": answer.serialize(), "Cache-Control": "no-cache"])
+      ]
+    } catch {
+      return [self.respond(error.status, cSeq: cSeq)]
+    }
+  }
+
+  /// The first alternative that can be served, and how the answer puts it.
+  private func choose(
+    from alternatives: [RTSPTransport], forTrack index: Int, of tracks: RTSPSessionTracks
+  ) -> (RTSPTrackTransport, RTSPTransport)? {
+    for alternative in alternatives where !alternative.isMulticast && alternative.mode != .record {
+      var answer = RTSPTransport(alternative.lowerTransport)
+      answer.namesUDP = alternative.namesUDP
+      answer.ssrc = tracks.stream.tracks[index].ssrc
+      switch alternative.lowerTransport {
+      case .tcp:
+        guard let channels = tracks.channels(forTrack: index, wanted: alternative.interleaved) else { continue }
+        answer.interleaved = channels
+        return (.interleaved(channels), answer)
+      case .udp:
+        guard let serverPorts = self.configuration.udpPorts, let clientPorts = alternative.clientPorts else { continue }
+        answer.clientPorts = clientPorts
+        answer.serverPorts = serverPorts
+        return (.udp(clientPorts: clientPorts), answer)
+      }
+    }
+    return nil
+  }
+
+  /// 16 hexadecimal digits: RFC 2326 §3.4 asks for eight octets that cannot be guessed.
+  private func makeSessionID() -> String {
+    let number = self.makeRandom()
+    return hexadecimal((0..<8).map { UInt8(truncatingIfNeeded: number >> (56 - 8 * $0)) })
+  }
+
+  /// The URL as the client knows it, but for a password in it.
+  private static func withoutUser(_ uri: String) -> String {
+    guard let base = try? RTSPURL(parsing: uri).base, uri.utf8.contains(UInt8(ascii: "@")) else { return uri }
+    return base
+  }
+}

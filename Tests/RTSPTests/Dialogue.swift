@@ -1,0 +1,152 @@
+import Media
+import NIOCore
+import Testing
+
+@testable import RTSP
+
+/// A conversation between a client and a server session over a parser, with a clock that the test turns.
+///
+/// The server's side is compared as text: answers as they go over the wire without the `Server` line, everything else it
+/// does in brackets.
+final class Dialogue {
+  struct Directory: RTSPStreamDirectory {
+    var streams: [RTSPStreamDescription]
+
+    func stream(forPath path: String) -> RTSPStreamDescription? {
+      path.isEmpty ? self.streams.first : self.streams.first { $0.name == path }
+    }
+  }
+
+  static let live = RTSPStreamDescription(
+    name: "live", sessionDescription: "v=0\r\n",
+    tracks: [
+      RTSPStreamDescription.Track(kind: .video, control: "trackID=0", ssrc: 0x0000_00a0),
+      RTSPStreamDescription.Track(kind: .audio, control: "trackID=1", ssrc: 0x0000_00a1),
+    ])
+  static let camera = RTSPStreamDescription(
+    name: "cam/1", sessionDescription: "v=0\r\ns=1\r\n",
+    tracks: [RTSPStreamDescription.Track(kind: .video, control: "trackID=0", ssrc: 0xdead_beef)])
+
+  var directory = Directory(streams: [Dialogue.live, Dialogue.camera])
+  private(set) var now = MediaTime.zero
+  private var parser = RTSPMessageParser()
+  private var session: RTSPServerSession
+  private var output = ""
+
+  init(credentials: String? = nil, udpPorts: RTSPTransport.Pair<UInt16>? = nil) {
+    let authenticator = RTSPAuthenticator(
+      credentials: credentials.flatMap { RTSPCredentials(parsing: $0) }.map { [$0] } ?? [],
+      secret: Array("a secret of the tests".utf8))
+    self.session = RTSPServerSession(
+      configuration: RTSPServerConfiguration(
+        serverName: "Vidicon", authenticator: authenticator, udpPorts: udpPorts), now: .zero,
+      makeRandom: { 0x0123_4567_89ab_cdef })
+  }
+
+  /// The client sends a message: lines as they are, then an empty one, then the body.
+  func client(_ head: String, body: String = "") {
+    var text = head.split(separator: "\n", omittingEmptySubsequences: false).map { $0 + "\r\n" }.joined()
+    if !body.isEmpty { text += "Content-Length: \(body.utf8.count)\r\n" }
+    self.client(bytes: Array((text + "\r\n" + body).utf8))
+  }
+
+  func client(bytes: [UInt8]) {
+    self.parser.append(ByteBuffer(bytes: bytes))
+    self.drain()
+  }
+
+  /// The first packets are known.
+  func media(_ positions: (index: Int, sequenceNumber: UInt16, rtpTimestamp: UInt32)...) {
+    let positions = positions.map {
+      RTSPTrackPosition(index: $0.index, sequenceNumber: $0.sequenceNumber, rtpTimestamp: $0.rtpTimestamp)
+    }
+    self.perform(self.session.playingStarted(at: positions, now: self.now))
+    self.drain()
+  }
+
+  func mediaFails() {
+    self.perform(self.session.playingFailed(now: self.now))
+    self.drain()
+  }
+
+  func streamEnds() { self.perform(self.session.handleStreamEnded()) }
+
+  func serverStops() { self.perform(self.session.handleShutdown()) }
+
+  /// Time goes by; what falls due on the way is done at its time.
+  func wait(seconds: Int64) {
+    let end = self.now + .seconds(seconds)
+    while let deadline = self.session.nextDeadline, deadline <= end {
+      self.now = deadline
+      self.perform(self.session.handleTimer(now: deadline))
+      self.drain()
+    }
+    self.now = end
+  }
+
+  /// What the server has said and done since the last time.
+  func server(_ expected: String, sourceLocation: SourceLocation = #_sourceLocation) {
+    #expect(self.output == expected + "\n", sourceLocation: sourceLocation)
+    self.output = ""
+  }
+
+  func serverIsSilent(sourceLocation: SourceLocation = #_sourceLocation) {
+    #expect(self.output == "", sourceLocation: sourceLocation)
+  }
+
+  /// The status codes of the answers, and what else was done, since the last time.
+  func statuses() -> [String] {
+    defer { self.output = "" }
+    return self.output.split(separator: "\n").compactMap { line in
+      if line.hasPrefix("RTSP/1.0 ") { return String(line.dropFirst(9).prefix(3)) }
+      return line.hasPrefix("[") ? String(line) : nil
+    }
+  }
+
+  /// The values of a header in the answers since the last time.
+  func headers(_ name: String) -> [String] {
+    defer { self.output = "" }
+    return self.output.split(separator: "\n").filter { $0.hasPrefix(name + ": ") }
+      .map { String($0.dropFirst(name.utf8.count + 2)) }
+  }
+
+  private func drain() {
+    do {
+      while !self.session.isStarting, let message = try self.parser.next() {
+        switch message {
+        case .request(let request):
+          self.perform(self.session.handle(request, directory: self.directory, now: self.now))
+        case .response:
+          self.session.handleActivity(now: self.now)
+        case .interleaved(let channel, _):
+          if self.session.track(forChannel: channel) != nil { self.session.handleActivity(now: self.now) }
+        }
+      }
+    } catch {
+      self.perform(self.session.handle(error, now: self.now))
+      if error.canContinue { self.drain() }
+    }
+  }
+
+  private func perform(_ actions: [RTSPServerAction]) {
+    for action in actions {
+      switch action {
+      case .respond(var response):
+        #expect(response.headers["Server"] == "Vidicon")
+        response.headers["Server"] = nil
+        let text = serialized(response).split(separator: "\r\n", omittingEmptySubsequences: false)
+        self.output += text.filter { !$0.isEmpty }.map { $0 + "\n" }.joined()
+      case .startPlaying(let playback):
+        let tracks = playback.tracks.map { track in
+          switch track.transport {
+          case .interleaved(let pair): "\(track.index) on channels \(pair.rtp)-\(pair.rtcp)"
+          case .udp(let pair): "\(track.index) to ports \(pair.rtp)-\(pair.rtcp)"
+          }
+        }
+        self.output += "[start \(playback.streamName): \(tracks.joined(separator: ", "))]\n"
+      case .stopPlaying: self.output += "[stop]\n"
+      case .close: self.output += "[close]\n"
+      }
+    }
+  }
+}
