@@ -1,0 +1,227 @@
+import Media
+import Testing
+
+@testable import RTSP
+
+@Suite("RTSP authentication, RFC 7616 and RFC 7617")
+struct RTSPAuthenticatorTests {
+  static let now = MediaTime(nanoseconds: 1_000_000_000_000)
+
+  static func authenticator(_ credentials: String..., realm: String = "Vidicon") -> RTSPAuthenticator {
+    RTSPAuthenticator(
+      credentials: credentials.compactMap { RTSPCredentials(parsing: $0) }, secret: [1, 2, 3], realm: realm)
+  }
+
+  static func request(_ line: String, _ authorization: String?) -> RTSPRequest {
+    let parts = line.split(separator: " ")
+    var request = RTSPRequest(method: RTSPMethod(rawValue: String(parts[0])), uri: String(parts[1]))
+    request.headers["Authorization"] = authorization
+    return request
+  }
+
+  @Test func `credentials are a name, a colon and any password`() {
+    #expect(RTSPCredentials(parsing: "a:b:c")?.password == "b:c")
+    #expect(RTSPCredentials(parsing: "a:")?.password == "")
+    #expect(RTSPCredentials(parsing: ":b") == nil)
+    #expect(RTSPCredentials(parsing: "a") == nil)
+  }
+
+  @Test func `without credentials everybody may watch`() {
+    #expect(
+      Self.authenticator().judge(Self.request("PLAY rtsp://h/", nil), enteredWith: nil, now: Self.now)
+        == .accepted(nonce: nil))
+  }
+
+  @Test func `the challenges come in the order that all clients can use, with one nonce of letters and digits`() {
+    let challenges = Self.authenticator("u:p").challenges(stale: false, now: Self.now)
+    let nonce = DigestClient(challenge: challenges[0], user: "", password: "").nonce
+    #expect(nonce.utf8.count == 48)
+    #expect(nonce.utf8.allSatisfy { $0.hexadecimalValue != nil })
+    #expect(
+      challenges == [
+        "Digest realm=\"Vidicon\", nonce=\"\(nonce)\", algorithm=SHA-256, qop=\"auth\"",
+        "Digest realm=\"Vidicon\", nonce=\"\(nonce)\", algorithm=MD5, qop=\"auth\"",
+        "Basic realm=\"Vidicon\"",
+      ])
+    #expect(
+      Self.authenticator("u:p").challenges(stale: true, now: Self.now)[1].contains("\", stale=true, algorithm=MD5"))
+  }
+
+  /// Captured from the programs, which were given another server's nonce: proven, but not fresh.
+  @Test(arguments: [
+    (
+      "ffmpeg 5.1", "us@er:pass", "DESCRIBE rtsp://127.0.0.1:9002/live",
+      """
+      Digest username="us@er", realm="Vidicon", nonce="0123456789abcdef0123456789abcdef", \
+      uri="rtsp://127.0.0.1:9002/live", response="873a794bcab8697b9b602850d41197b9", algorithm="MD5", qop="auth", \
+      cnonce="b908b36446e61b39", nc=00000001
+      """
+    ),
+    (
+      "mpv 0.35", "user:pass", "PLAY rtsp://127.0.0.1:9004/live/",
+      """
+      Digest username="user", realm="Vidicon", nonce="0123456789abcdef0123456789abcdef", \
+      uri="rtsp://127.0.0.1:9004/live/", response="b2f5b65967a63f93123f06ef0cf89869", algorithm="MD5", qop="auth", \
+      cnonce="1b605db399037618", nc=00000004
+      """
+    ),
+    (
+      "GStreamer 1.22", "user:pass", "SETUP rtsp://127.0.0.1:9003/live/trackID=1",
+      """
+      Digest username="user", realm="Vidicon", nonce="0123456789abcdef0123456789abcdef", \
+      uri="rtsp://127.0.0.1:9003/live/trackID=1", response="f9c47e11be134f16ca6140c1a2189693"
+      """
+    ),
+  ])
+  func `proofs of real clients hold`(client: String, credentials: String, line: String, header: String) {
+    let authenticator = Self.authenticator("other:one", credentials)
+    let nonce = "0123456789abcdef0123456789abcdef"
+    let request = Self.request(line, header)
+    #expect(authenticator.judge(request, enteredWith: nil, now: Self.now) == .rejected(stale: true))
+    #expect(authenticator.judge(request, enteredWith: nonce, now: Self.now) == .accepted(nonce: nonce))
+    let wrong = Self.request(line, header.replacingFirst("response=\"", with: "response=\"0"))
+    #expect(authenticator.judge(wrong, enteredWith: nonce, now: Self.now) == .rejected(stale: false))
+  }
+
+  /// RFC 7616 §3.9.1.
+  @Test(arguments: [
+    ("MD5", "8ca523f5e9506fed4657c9700eebdbec"),
+    ("SHA-256", "753927fa0e85d155564e2e272a28d1802ca10daf4496794697cf8db5856cb6c1"),
+  ])
+  func `the example of the RFC holds`(algorithm: String, response: String) {
+    let header = """
+      Digest username="Mufasa", realm="http-auth@example.org", uri="/dir/index.html", algorithm=\(algorithm), \
+      nonce="7ypf/xlj9XXwfDPEoM4URrv/xwf94BcCAzFZH4GiTo0v", nc=00000001, \
+      cnonce="f2/wE4q74E6zIJEtWaHKaf5wv/H5QzzpXusqGemxURZJ", qop=auth, response="\(response)", \
+      opaque="FQhe/qaU925kfnzjCev0ciny7QMkPqMAFRtzCUYo5tdS"
+      """
+    let authenticator = Self.authenticator("Mufasa:Circle of Life", realm: "http-auth@example.org")
+    #expect(
+      authenticator.judge(Self.request("GET /dir/index.html", header), enteredWith: nil, now: Self.now)
+        == .rejected(stale: true))
+  }
+
+  @Test(arguments: [false, true], [0, 1])
+  func `a fresh proof is accepted with and without qop, and stale after the nonce's life`(qop: Bool, index: Int) {
+    let authenticator = Self.authenticator("user:pass")
+    var client = DigestClient(
+      challenge: authenticator.challenges(stale: false, now: Self.now)[index], user: "user", password: "pass")
+    client.usesProtection = qop
+    client.namesAlgorithm = true
+    let request = Self.request("PLAY rtsp://h/live", client.proof(of: "PLAY rtsp://h/live"))
+    let nearEnd = Self.now + .milliseconds(299_999)
+    #expect(authenticator.judge(request, enteredWith: nil, now: nearEnd) == .accepted(nonce: client.nonce))
+    let end = Self.now + .seconds(300)
+    #expect(authenticator.judge(request, enteredWith: nil, now: end) == .rejected(stale: true))
+    #expect(authenticator.judge(request, enteredWith: client.nonce, now: end) == .accepted(nonce: client.nonce))
+    let before = Self.now - .seconds(1)
+    #expect(authenticator.judge(request, enteredWith: nil, now: before) == .rejected(stale: true))
+    #expect(
+      RTSPAuthenticator(credentials: authenticator.credentials, secret: [9])
+        .judge(request, enteredWith: nil, now: Self.now) == .rejected(stale: true))
+  }
+
+  @Test func `a client that takes the first Digest line and knows MD5 only gets in`() {
+    let authenticator = Self.authenticator("user:pass")
+    let challenges = authenticator.challenges(stale: false, now: Self.now)
+    #expect(
+      DigestClient(challenge: challenges[0], user: "", password: "").nonce
+        == DigestClient(challenge: challenges[1], user: "", password: "").nonce)
+  }
+
+  @Test(arguments: [
+    ("rtsp://h/live", "rtsp://h/live/trackID=0", true), ("rtsp://h/live/", "rtsp://h/live", true),
+    ("rtsp://other:1/live?x", "rtsp://h//live/", true), ("/live", "rtsp://h/live", true),
+    ("rtsp://h/other", "rtsp://h/live", false), ("rtsp://h/live/trackID=0", "rtsp://h/live", false),
+    ("rtsp://h/liv", "rtsp://h/live", false), ("nonsense", "rtsp://h/live", false),
+  ])
+  func `a proof covers its resource and what is below`(proven: String, asked: String, isAccepted: Bool) {
+    let authenticator = Self.authenticator("user:pass")
+    let client = DigestClient(
+      challenge: authenticator.challenges(stale: false, now: Self.now)[1], user: "user", password: "pass")
+    let request = Self.request("PLAY \(asked)", client.proof(of: "PLAY \(proven)"))
+    #expect(
+      authenticator.judge(request, enteredWith: nil, now: Self.now)
+        == (isAccepted ? .accepted(nonce: client.nonce) : .rejected(stale: false)))
+  }
+
+  @Test(arguments: [
+    ("Basic dXNlcjpwYXNz", true), ("basic  dXNlcjpwYXNz", true), ("Basic dXNlcjpwYXNzOg==", false),
+    ("Basic dXNlcjo=", false), ("Basic dXNlcg==", false), ("Basic dXNlcjpwYXNz!", false), ("Basic", false),
+    ("Basic ====", false), ("Bearer x", false), ("", false), ("Digest ", false), ("Digest =,=", false),
+    ("Digest username=\"user\"", false), ("Digest username=\"", false),
+    // admin:a:b=c as RFC 4648 writes it with padding
+    ("Basic YWRtaW46YTpiPWM=", true), ("Basic YWRtaW46YTpiPWM", true),
+  ])
+  func `a Basic proof is name and password exactly`(header: String, isAccepted: Bool) {
+    #expect(
+      Self.authenticator("user:pass", "admin:a:b=c")
+        .judge(Self.request("PLAY rtsp://h/live", header), enteredWith: nil, now: Self.now)
+        == (isAccepted ? .accepted(nonce: nil) : .rejected(stale: false)))
+  }
+
+  @Test(arguments: [
+    ("method", "PAUSE rtsp://h/live", "user", "pass", ""), ("user", "PLAY rtsp://h/live", "User", "pass", ""),
+    ("password", "PLAY rtsp://h/live", "user", "Pass", ""),
+    ("an unknown algorithm", "PLAY rtsp://h/live", "user", "pass", ", algorithm=MD5-sess"),
+    ("another algorithm", "PLAY rtsp://h/live", "user", "pass", ", algorithm=SHA-256"),
+    ("another protection", "PLAY rtsp://h/live", "user", "pass", ", qop=auth-int, nc=1, cnonce=\"1\""),
+    ("protection without cnonce", "PLAY rtsp://h/live", "user", "pass", ", qop=auth, nc=1"),
+    ("a parameter twice", "PLAY rtsp://h/live", "user", "pass", ", username=\"user\""),
+    ("another realm", "PLAY rtsp://h/live", "user", "pass", ", REALM=\"x\""),
+  ])
+  func `a wrong proof is rejected`(name: String, proven: String, user: String, password: String, rest: String) {
+    let authenticator = Self.authenticator("user:pass")
+    let client = DigestClient(
+      challenge: authenticator.challenges(stale: false, now: Self.now)[1], user: user, password: password)
+    let request = Self.request("PLAY rtsp://h/live", client.proof(of: proven) + rest)
+    #expect(authenticator.judge(request, enteredWith: nil, now: Self.now) == .rejected(stale: false))
+  }
+
+  @Test func `two proofs are none`() {
+    var request = Self.request("PLAY rtsp://h/live", "Basic dXNlcjpwYXNz")
+    request.headers.append("Authorization", "Basic dXNlcjpwYXNz")
+    #expect(
+      Self.authenticator("user:pass").judge(request, enteredWith: nil, now: Self.now) == .rejected(stale: false))
+  }
+
+  @Test func `a connection that has entered may keep its nonce for days, another one may not use it`() {
+    let dialogue = Dialogue(credentials: "user:pass")
+    dialogue.client("DESCRIBE rtsp://h/live RTSP/1.0\nCSeq: 1")
+    let client = DigestClient(challenge: dialogue.headers("WWW-Authenticate")[0], user: "user", password: "pass")
+    let sha256 = { (line: String) in
+      var client = client
+      client.namesAlgorithm = true
+      client.usesProtection = true
+      return client.proof(of: line)
+    }
+    for cSeq in 2..<10 {
+      dialogue.client(
+        "DESCRIBE rtsp://h/live RTSP/1.0\nCSeq: \(cSeq)\nAuthorization: \(sha256("DESCRIBE rtsp://h/live"))")
+      #expect(dialogue.statuses() == ["200"])
+      dialogue.wait(seconds: 59)
+    }
+    let other = Dialogue(credentials: "user:pass")
+    for cSeq in 1..<8 {
+      other.wait(seconds: 59)
+      other.client("OPTIONS * RTSP/1.0\nCSeq: \(cSeq)")
+      #expect(other.statuses() == ["200"])
+    }
+    other.client("DESCRIBE rtsp://h/live RTSP/1.0\nCSeq: 9\nAuthorization: \(sha256("DESCRIBE rtsp://h/live"))")
+    #expect(other.headers("WWW-Authenticate").filter { $0.contains("stale=true") }.count == 2)
+  }
+
+  @Test(arguments: ["DESCRIBE", "SETUP", "PLAY", "PAUSE", "TEARDOWN", "GET_PARAMETER", "SET_PARAMETER"])
+  func `everything but OPTIONS needs a password`(method: String) {
+    let dialogue = Dialogue(credentials: "user:pass")
+    dialogue.client("\(method) rtsp://h/none RTSP/1.0\nCSeq: 1\nTransport: x\nSession: y")
+    #expect(dialogue.statuses() == ["401"])
+  }
+}
+
+extension String {
+  func replacingFirst(_ text: String, with other: String) -> String {
+    guard let range = self.firstRange(of: text) else { return self }
+    return String(self[..<range.lowerBound]) + other + String(self[range.upperBound...])
+  }
+}

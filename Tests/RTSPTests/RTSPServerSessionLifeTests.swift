@@ -1,0 +1,75 @@
+import RTSP
+import Testing
+
+@Suite("Life and end of an RTSP session")
+struct RTSPServerSessionLifeTests {
+  @Test(arguments: [
+    "GET_PARAMETER rtsp://h/live RTSP/1.0\r\nCSeq: 2\r\nSession: 0123456789abcdef\r\n\r\n",
+    "SET_PARAMETER rtsp://h/live RTSP/1.0\r\nCSeq: 2\r\n\r\n", "OPTIONS * RTSP/1.0\r\nCSeq: 2\r\n\r\n",
+    "PLAY rtsp://h/live RTSP/1.0\r\nCSeq: 2\r\n\r\n", "RTSP/1.0 200 OK\r\nCSeq: 1\r\n\r\n",
+    "$\u{1}\u{0}\u{4}rtcp", "$\u{2}\u{0}\u{0}",
+  ])
+  func `any request, answer or packet of the session keeps it for 60 seconds`(sign: String) {
+    let dialogue = RTSPServerSessionTests.playing()
+    for _ in 0..<3 {
+      dialogue.wait(seconds: 59)
+      dialogue.client(bytes: Array(sign.utf8))
+      #expect(!dialogue.statuses().contains("[close]"))
+    }
+    dialogue.wait(seconds: 59)
+    dialogue.serverIsSilent()
+    dialogue.wait(seconds: 1)
+    dialogue.server("[stop]\n[close]")
+  }
+
+  @Test(arguments: ["$\u{9}\u{0}\u{1}x", "OPTIONS * RTSP/1.0\r\nCSeq:", "\r\n"])
+  func `bytes alone do not keep it`(bytes: String) {
+    let dialogue = RTSPServerSessionTests.playing()
+    dialogue.wait(seconds: 30)
+    dialogue.client(bytes: Array(bytes.utf8))
+    dialogue.wait(seconds: 30)
+    dialogue.server("[stop]\n[close]")
+  }
+
+  @Test func `a connection that never asks for anything is closed after 60 seconds`() {
+    let dialogue = Dialogue()
+    dialogue.wait(seconds: 30)
+    dialogue.client(bytes: [0x24, 0, 0, 0])
+    dialogue.wait(seconds: 29)
+    dialogue.serverIsSilent()
+    dialogue.wait(seconds: 1)
+    dialogue.server("[close]")
+  }
+
+  @Test func `the end of a stream closes who plays it or has set it up, and nobody else`() {
+    let playing = RTSPServerSessionTests.playing()
+    playing.streamEnds()
+    playing.server("[stop]\n[close]")
+    let ready = RTSPServerSessionTests.ready()
+    ready.streamEnds()
+    ready.server("[close]")
+    let starting = RTSPServerSessionTests.ready()
+    starting.client("PLAY rtsp://h/live RTSP/1.0\nCSeq: 2")
+    starting.streamEnds()
+    #expect(
+      starting.statuses() == ["[start live: 0 on channels 0-1, 1 on channels 2-3]", "503", "[stop]", "[close]"])
+    let initial = Dialogue()
+    initial.streamEnds()
+    initial.serverIsSilent()
+  }
+
+  @Test func `the end of the server closes everybody, once`() {
+    let dialogue = Dialogue()
+    dialogue.serverStops()
+    dialogue.serverStops()
+    dialogue.server("[close]")
+  }
+
+  @Test func `a stream that is gone is not found by PLAY`() {
+    let dialogue = RTSPServerSessionTests.ready()
+    dialogue.directory.streams = []
+    dialogue.client("PLAY rtsp://h/live RTSP/1.0\nCSeq: 2")
+    dialogue.client("DESCRIBE rtsp://h RTSP/1.0\nCSeq: 3")
+    #expect(dialogue.statuses() == ["404", "404"])
+  }
+}
