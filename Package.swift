@@ -33,7 +33,8 @@ let package = Package(
       swiftSettings: settings),
 
     // Engines: threads, codecs, devices.
-    .target(name: "Capture", dependencies: ["Media", "CLibav"], swiftSettings: settings),
+    .target(name: "Capture", dependencies: ["Media", "CLibav", "CCapture"], swiftSettings: settings),
+    .target(name: "CCapture"),
 
     // Libraries of the system.
     .systemLibrary(
@@ -41,6 +42,7 @@ let package = Package(
       providers: [.apt(["libavformat-dev", "libswscale-dev", "libswresample-dev"]), .brew(["ffmpeg"])]),
     .systemLibrary(name: "CYUV", providers: [.apt(["libyuv-dev"]), .brew(["libyuv"])]),
 
+    .testTarget(name: "CaptureTests", dependencies: ["Capture", "Media"], swiftSettings: settings),
     .testTarget(name: "MediaTests", dependencies: ["Media"], swiftSettings: settings),
     .testTarget(name: "RTSPTests", dependencies: ["RTSP", "Media", nioCore], swiftSettings: settings),
   ]

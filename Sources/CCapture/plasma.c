@@ -1,0 +1,37 @@
+#include "PixelKernels.h"
+
+#include <string.h>
+
+typedef uint8_t lanes __attribute__((vector_size(16)));
+
+static inline lanes load(const uint8_t *bytes) {
+  lanes result;
+  memcpy(&result, bytes, sizeof result);
+  return result;
+}
+
+void vidicon_plasma_row(uint8_t *row, const uint8_t *across, const uint8_t *falling, const uint8_t *rising,
+                        uint8_t offset, const uint32_t *palette, size_t width) {
+  size_t x = 0;
+  // The last pixel is left to the loop below: a store of four bytes reaches one byte into the next pixel.
+  for (; x + sizeof(lanes) < width; x += sizeof(lanes)) {
+    lanes sum = load(across + x) + load(falling + x) + load(rising + x) + offset;
+    uint64_t indices[sizeof(lanes) / 8];
+    memcpy(indices, &sum, sizeof sum);
+    for (size_t part = 0; part < sizeof(lanes) / 8; part++) {
+      uint64_t eight = indices[part];
+      for (int i = 0; i < 8; i++) {
+        memcpy(row, &palette[eight & 0xFF], 4);
+        row += 3;
+        eight >>= 8;
+      }
+    }
+  }
+  for (; x < width; x++) {
+    uint32_t colour = palette[(uint8_t)(across[x] + falling[x] + rising[x] + offset)];
+    row[0] = (uint8_t)colour;
+    row[1] = (uint8_t)(colour >> 8);
+    row[2] = (uint8_t)(colour >> 16);
+    row += 3;
+  }
+}

@@ -1,0 +1,111 @@
+internal import CCapture
+internal import Synchronization
+
+#if canImport(Darwin)
+internal import Darwin
+#else
+internal import Glibc
+#endif
+
+/// The thread of a capturer: what ``VideoCapturer/start(consumer:)`` and ``VideoCapturer/stop()`` ask for, whatever it
+/// does in between.
+package final class CaptureThread: Sendable {
+  // Safe because a thread's handle is a plain value to everyone but the thread library.
+  private struct Run: @unchecked Sendable {
+    let thread: pthread_t
+    let signal: StopSignal
+  }
+
+  private final class Body: Sendable {
+    let name: String
+    let run: @Sendable () -> Void
+
+    init(name: String, run: @escaping @Sendable () -> Void) {
+      self.name = name
+      self.run = run
+    }
+  }
+
+  private let name: String
+  private let run = Mutex<Run?>(nil)
+
+  /// A thread that does not run yet.
+  ///
+  /// - Parameter name: What debuggers and `top -H` show: Linux keeps the first 15 bytes.
+  package init(name: String) {
+    self.name = name
+  }
+
+  deinit {
+    self.stop()
+  }
+
+  /// Whether it is between ``start(_:)`` and ``stop()``, no matter whether the body has returned by itself.
+  package var isStarted: Bool {
+    self.run.withLock { $0 != nil }
+  }
+
+  /// Runs a body on a new thread; without effect when started.
+  ///
+  /// - Parameter body: It is to return soon after the signal was given, and not to keep the owner of this object alive.
+  /// - Throws: ``CaptureError`` when the system has no thread left.
+  package func start(_ body: @escaping @Sendable (StopSignal) -> Void) throws(CaptureError) {
+    let status: Int32 = self.run.withLock { run in
+      guard run == nil else { return 0 }
+      let signal = StopSignal()
+      let box = Unmanaged.passRetained(Body(name: self.name) { body(signal) })
+      #if canImport(Darwin)
+      var thread: pthread_t?
+      #else
+      var thread = pthread_t()
+      #endif
+      let status = pthread_create(
+        &thread, nil,
+        { argument in
+          let body = Unmanaged<Body>.fromOpaque(unwrapped(argument)).takeRetainedValue()
+          vidicon_set_thread_name(body.name)
+          body.run()
+          return nil
+        }, box.toOpaque())
+      guard status == 0 else {
+        box.release()
+        return status
+      }
+      #if canImport(Darwin)
+      guard let thread else { return EAGAIN }
+      #endif
+      run = Run(thread: thread, signal: signal)
+      return 0
+    }
+    guard status == 0 else {
+      throw CaptureError(
+        .failed, source: self.name, cause: "no thread can be started (\(systemMessage(status)))",
+        nextStep: "end other programs or raise the limit of processes (ulimit -u)")
+    }
+  }
+
+  /// Gives the signal and waits for the body to return; without effect when not started.
+  ///
+  /// Called by the body itself, for one by a consumer that stops its capturer while it takes a frame, it does not wait:
+  /// the thread ends as soon as the body has returned.
+  package func stop() {
+    guard let run = self.run.withLock({ $0.take() }) else { return }
+    run.signal.stop()
+    if pthread_equal(pthread_self(), run.thread) != 0 {
+      pthread_detach(run.thread)
+    } else {
+      pthread_join(run.thread, nil)
+    }
+  }
+}
+
+/// The argument of a thread's entry, which is optional on Linux only.
+private func unwrapped(_ pointer: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer {
+  // It was passed by `start(_:)`, which has one.
+  pointer!
+}
+
+/// What the system says to an error number.
+func systemMessage(_ number: Int32) -> String {
+  String(cString: strerror(number))
+}

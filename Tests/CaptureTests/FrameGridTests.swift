@@ -1,0 +1,39 @@
+import Capture
+import Media
+import Testing
+
+@Suite("Frame grid")
+struct FrameGridTests {
+  @Test(arguments: [24, 25, 30, 50, 60, 7] as [Int32])
+  func `at a whole rate a picture falls on each whole second of the time of day`(rate: Int32) {
+    let clock = StreamClock.system
+    let grid = FrameGrid(rate: FrameRate(rate), at: clock.now())
+    for second in 0..<5 as Range<Int64> {
+      #expect(clock.unixTime(at: grid.time(of: second * Int64(rate))) % 1_000_000_000 == 0)
+    }
+  }
+
+  @Test func `the anchor is the whole second before, or the time itself`() {
+    let clock = StreamClock.system
+    let second = clock.mediaTime(atUnixTime: 1_700_000_000_000_000_000)
+    #expect(FrameGrid(rate: FrameRate(30), at: second).anchor == second)
+    #expect(FrameGrid(rate: FrameRate(30), at: second + .milliseconds(999)).anchor == second)
+    #expect(FrameGrid(rate: FrameRate(30), at: second - MediaDuration(nanoseconds: 1)).anchor == second - .seconds(1))
+  }
+
+  @Test(arguments: [FrameRate(30), FrameRate(30_000, over: 1001), FrameRate(1, over: 3), FrameRate(240)])
+  func `index and time are each other's inverse, though times are rounded`(rate: FrameRate) {
+    let grid = FrameGrid(anchor: MediaTime(nanoseconds: 12_345), rate: rate)
+    for index in [0, 1, 2, 29, 30, 31, 1_000_001, 1_000_000_007] as [Int64] {
+      #expect(grid.index(at: grid.time(of: index)) == index)
+      #expect(grid.index(at: grid.time(of: index + 1) - MediaDuration(nanoseconds: 1)) == index)
+    }
+  }
+
+  @Test(arguments: [(5, 6), (39, 6), (40, 6), (79, 7), (80, 8), (1_000, 100)])
+  func `missed pictures are left out but for the latest`(milliseconds: Int64, expected: Int64) {
+    // 100 pictures a second; picture 5 was made at 50 ms.
+    let grid = FrameGrid(anchor: .zero, rate: FrameRate(100))
+    #expect(grid.index(after: 5, at: .zero + .milliseconds(milliseconds)) == expected)
+  }
+}

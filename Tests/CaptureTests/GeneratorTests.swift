@@ -1,0 +1,155 @@
+import Capture
+import Media
+import Synchronization
+import Testing
+
+@Suite("Generated pictures", .timeLimit(.minutes(2)))
+struct GeneratorTests {
+  enum Kind: CaseIterable {
+    case plasma, noise, bars
+
+    func make(width: Int = 320, height: Int = 180, rate: FrameRate = FrameRate(60)) -> any VideoCapturer {
+      switch self {
+      case .plasma: PlasmaCapturer(width: width, height: height, frameRate: rate)
+      case .noise: NoiseCapturer(width: width, height: height, frameRate: rate)
+      case .bars: BarsCapturer(width: width, height: height, frameRate: rate)
+      }
+    }
+
+    var pixelFormat: PixelFormat {
+      switch self {
+      case .plasma: .rgb24
+      case .noise: .argb
+      case .bars: .i420
+      }
+    }
+  }
+
+  @Test(arguments: Kind.allCases)
+  func `pictures come on the grid, in the announced format, and change`(kind: Kind) throws {
+    let capturer = kind.make()
+    #expect(
+      capturer.format == VideoFormat(width: 320, height: 180, pixelFormat: kind.pixelFormat, frameRate: FrameRate(60)))
+    #expect(!capturer.isStarted)
+    let collector = FrameCollector(keep: 4)
+    try capturer.start(consumer: collector)
+    #expect(capturer.isStarted)
+    let frames = collector.frames(4)
+    capturer.stop()
+    #expect(!capturer.isStarted)
+    try #require(frames.count == 4)
+    let clock = StreamClock.system
+    for (frame, arrival) in zip(frames, collector.state.withLock { $0.arrivals }) {
+      #expect(frame.format == capturer.format)
+      let phase = clock.unixTime(at: frame.timestamp) % 1_000_000_000
+      // Within a nanosecond of a sixtieth of a second, since times are rounded down.
+      #expect((phase * 60 + 60) % 1_000_000_000 < 120)
+      #expect(frame.timestamp <= arrival)
+    }
+    #expect(zip(frames, frames.dropFirst()).allSatisfy { $0.timestamp < $1.timestamp })
+    #expect(pixels(frames[0]) != pixels(frames[3]))
+  }
+
+  @Test(arguments: Kind.allCases, [(16, 16), (17, 19), (33, 16), (161, 97), (1, 1)])
+  func `any size is drawn`(kind: Kind, size: (Int, Int)) throws {
+    let capturer = kind.make(width: size.0, height: size.1, rate: FrameRate(200))
+    let collector = FrameCollector(keep: 3)
+    try capturer.start(consumer: collector)
+    let frames = collector.frames(3)
+    capturer.stop()
+    #expect(frames.count == 3)
+    #expect(frames.allSatisfy { $0.format.width == size.0 && $0.format.height == size.1 })
+  }
+
+  @Test(arguments: Kind.allCases)
+  func `after stop no picture comes, and it can be started again`(kind: Kind) throws {
+    let capturer = kind.make(width: 64, height: 64, rate: FrameRate(240))
+    for _ in 0..<3 {
+      let collector = FrameCollector(keep: 0)
+      try capturer.start(consumer: collector)
+      _ = collector.frames(3)
+      capturer.stop()
+      let count = collector.state.withLock { $0.arrivals.count }
+      #expect(count >= 3)
+      // Three more of another capturer's pictures would be the time for one of this one's to come.
+      let other = FrameCollector(keep: 0)
+      let reference = kind.make(width: 64, height: 64, rate: FrameRate(240))
+      try reference.start(consumer: other)
+      _ = other.frames(3)
+      reference.stop()
+      #expect(collector.state.withLock { $0.arrivals.count } == count)
+    }
+  }
+
+  @Test func `a consumer may stop the capturer while it takes a picture, and gets no other one`() throws {
+    let capturer = PlasmaCapturer(width: 32, height: 32, frameRate: FrameRate(240))
+    let collector = FrameCollector { count in if count == 2 { capturer.stop() } }
+    try capturer.start(consumer: collector)
+    #expect(collector.frames(3, within: 1).count == 2)
+    #expect(!capturer.isStarted)
+  }
+
+  @Test func `a consumer that keeps all pictures uses up the memory, not more`() throws {
+    let capturer = BarsCapturer(width: 64, height: 64, frameRate: FrameRate(240))
+    let collector = FrameCollector()
+    try capturer.start(consumer: collector)
+    #expect(collector.frames(7, within: 1).count == 6)
+    capturer.stop()
+  }
+
+  @Test func `the strip holds the time of its picture, and the flash begins on the whole second`() throws {
+    let capturer = BarsCapturer(width: 320, height: 180, frameRate: FrameRate(30))
+    struct Seen: Sendable {
+      var phase: Int64
+      var isFlash: Bool
+      var stripIsRight: Bool
+    }
+    final class Reader: VideoConsumer {
+      let seen = Monitor<[Seen]>([])
+      func consume(_ frame: VideoFrame) {
+        let time = StreamClock.system.unixTime(at: frame.timestamp)
+        let seen = frame.withPlane(0) { luma in
+          Seen(
+            phase: time % 1_000_000_000 / 1_000_000, isFlash: luma[170 * 320 + 5] == 235,
+            stripIsRight: TimecodeStrip.read(from: luma, width: 320, height: 180, bytesPerRow: 320)
+              == UInt64(time / 1_000))
+        }
+        self.seen.withLock { $0.append(seen) }
+      }
+      func captureEnded(_ error: CaptureError?) {}
+    }
+    let reader = Reader()
+    try capturer.start(consumer: reader)
+    // Until a picture on the whole second and both of its neighbours have been seen.
+    _ = reader.seen.wait(until: StreamClock.system.now() + .seconds(20)) { seen in
+      seen.count > 40 ? true : nil
+    }
+    capturer.stop()
+    let seen = reader.seen.withLock { $0 }
+    #expect(seen.allSatisfy { $0.stripIsRight })
+    #expect(seen.allSatisfy { $0.isFlash == ($0.phase < 60) })
+    #expect(seen.contains { $0.isFlash && $0.phase == 0 } || seen.contains { $0.isFlash && $0.phase == 33 })
+  }
+
+  @Test func `the grid of a running generator is the clock's, not the sum of its waits`() throws {
+    let capturer = NoiseCapturer(width: 16, height: 16, frameRate: FrameRate(100))
+    let held = Mutex(false)
+    // A consumer that holds up the thread for several intervals once.
+    let slow = FrameCollector(keep: 30) { count in
+      if count == 3 {
+        let until = StreamClock.system.now() + .milliseconds(55)
+        while StreamClock.system.now() < until {}
+        held.withLock { $0 = true }
+      }
+    }
+    try capturer.start(consumer: slow)
+    _ = slow.frames(6)
+    capturer.stop()
+    let frames = slow.state.withLock { $0.frames }
+    try #require(frames.count >= 6)
+    #expect(held.withLock { $0 })
+    // The pictures missed are left out but for the latest.
+    #expect(frames[3].timestamp - frames[2].timestamp >= .milliseconds(50))
+    #expect(frames[4].timestamp - frames[3].timestamp >= .milliseconds(10))
+  }
+}
