@@ -18,6 +18,8 @@ let package = Package(
   platforms: [.macOS(.v15), .iOS(.v18)],
   products: [
     .library(name: "Media", targets: ["Media"]),
+    .library(name: "Bitstreams", targets: ["Bitstreams"]),
+    .library(name: "RTP", targets: ["RTP"]),
     .library(name: "Capture", targets: ["Capture"]),
   ],
   dependencies: [
@@ -26,6 +28,8 @@ let package = Package(
   targets: [
     // The pure floor: bytes and state machines. No socket, clock, task or file.
     .target(name: "Media", dependencies: [nioCore], swiftSettings: settings),
+    .target(name: "Bitstreams", dependencies: ["Media", nioCore], swiftSettings: settings),
+    .target(name: "RTP", dependencies: ["Bitstreams", "Media", nioCore], swiftSettings: settings),
 
     // Engines: threads, codecs, devices.
     .target(name: "Capture", dependencies: ["Media", "CLibav"], swiftSettings: settings),
@@ -37,5 +41,7 @@ let package = Package(
     .systemLibrary(name: "CYUV", providers: [.apt(["libyuv-dev"]), .brew(["libyuv"])]),
 
     .testTarget(name: "MediaTests", dependencies: ["Media"], swiftSettings: settings),
+    .testTarget(name: "BitstreamsTests", dependencies: ["Bitstreams", "Media", nioCore], swiftSettings: settings),
+    .testTarget(name: "RTPTests", dependencies: ["RTP", "Bitstreams", "Media", nioCore], swiftSettings: settings),
   ]
 )
