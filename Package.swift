@@ -19,6 +19,8 @@ let package = Package(
   products: [
     .library(name: "Media", targets: ["Media"]),
     .library(name: "RTSP", targets: ["RTSP"]),
+    .library(name: "Bitstreams", targets: ["Bitstreams"]),
+    .library(name: "RTP", targets: ["RTP"]),
     .library(name: "Capture", targets: ["Capture"]),
   ],
   dependencies: [
@@ -31,6 +33,8 @@ let package = Package(
     .target(
       name: "RTSP", dependencies: ["Media", nioCore, .product(name: "Crypto", package: "swift-crypto")],
       swiftSettings: settings),
+    .target(name: "Bitstreams", dependencies: ["Media", nioCore], swiftSettings: settings),
+    .target(name: "RTP", dependencies: ["Bitstreams", "Media", nioCore], swiftSettings: settings),
 
     // Engines: threads, codecs, devices.
     .target(name: "Capture", dependencies: ["Media", "CLibav", "CCapture"], swiftSettings: settings),
@@ -45,5 +49,7 @@ let package = Package(
     .testTarget(name: "CaptureTests", dependencies: ["Capture", "Media"], swiftSettings: settings),
     .testTarget(name: "MediaTests", dependencies: ["Media"], swiftSettings: settings),
     .testTarget(name: "RTSPTests", dependencies: ["RTSP", "Media", nioCore], swiftSettings: settings),
+    .testTarget(name: "BitstreamsTests", dependencies: ["Bitstreams", "Media", nioCore], swiftSettings: settings),
+    .testTarget(name: "RTPTests", dependencies: ["RTP", "Bitstreams", "Media", nioCore], swiftSettings: settings),
   ]
 )
