@@ -37,5 +37,8 @@ let package = Package(
     .systemLibrary(name: "CYUV", providers: [.apt(["libyuv-dev"]), .brew(["libyuv"])]),
 
     .testTarget(name: "MediaTests", dependencies: ["Media"], swiftSettings: settings),
+
+    // Real players against the built program.
+    .testTarget(name: "EndToEndTests", exclude: ["Clients"], swiftSettings: settings),
   ]
 )
