@@ -33,7 +33,7 @@ extension EndToEnd {
     @Test func `two streams run side by side, each with its own size`() async throws {
       let streams = [
         "--stream", "name=one,source=plasma,audio=tone,size=640x360,fps=30",
-        "--stream", "name=two,source=bars,audio=none,size=320x240,fps=15",
+        "--stream", "name=two,source=noise,audio=none,size=320x240,fps=15",
       ]
       try await VidiconProcess.serving(streams) { vidicon in
         #expect(vidicon.started.streams?.map(\.name) == ["one", "two"])
@@ -85,7 +85,7 @@ extension EndToEnd {
       try await TestMedia.withTemporaryFolder { folder in
         let path = "\(folder)/vidicon.yaml"
         try "streams:\n  - name: live\n    souce: plasma\n".write(toFile: path, atomically: true, encoding: .utf8)
-        try await expectRefusal(["serve", "--config", path], status: nil, saying: "souce")
+        try await expectRefusal(["serve", "--config", path], status: 64, saying: "souce")
       }
     }
   }

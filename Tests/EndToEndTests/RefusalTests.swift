@@ -91,12 +91,11 @@ extension EndToEnd {
 /// Checks that a command line ends the program at once, with one line that has a cause and a next step.
 ///
 /// - Parameters:
-///   - status: The exit status; nil for either of 1 and 64.
+///   - status: The exit status: 64 for a wrong option or configuration, else 1.
 ///   - words: What the line must name.
-func expectRefusal(_ arguments: [String], input: Pipe? = nil, status: Int32?, saying words: String?) async throws {
+func expectRefusal(_ arguments: [String], input: Pipe? = nil, status: Int32, saying words: String?) async throws {
   let (exit, errors) = try await VidiconProcess.run(arguments, input: input)
-  let expected: [ChildProcess.Exit?] = status.map { [.status($0)] } ?? [.status(1), .status(64)]
-  #expect(expected.contains(exit), "\(arguments): ended with \(String(describing: exit)), said: \(errors)")
+  #expect(exit == .status(status), "\(arguments): \(errors)")
   let lines = errors.split(separator: "\n")
   #expect(lines.count == 1, "\(arguments): \(errors)")
   #expect(errors.hasPrefix("vidicon: ") && errors.contains("; "), "\(arguments): \(errors)")
