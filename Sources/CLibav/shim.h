@@ -6,6 +6,7 @@
 #include <libavcodec/avcodec.h>
 #include <libavformat/avformat.h>
 #include <libavutil/channel_layout.h>
+#include <libavutil/hwcontext.h>
 #include <libavutil/imgutils.h>
 #include <libavutil/log.h>
 #include <libavutil/opt.h>
@@ -15,6 +16,8 @@
 
 /// AVERROR(EAGAIN): more input is needed, or output must be taken first.
 static const int vidicon_averror_eagain = AVERROR(EAGAIN);
+/// AVERROR(ENOMEM): there is no memory left.
+static const int vidicon_averror_enomem = AVERROR(ENOMEM);
 /// AVERROR_EOF: there is no more.
 static const int vidicon_averror_eof = AVERROR_EOF;
 /// AVERROR_EXIT: an interrupt callback ended the call.

@@ -1,5 +1,5 @@
 /// Pictures a second as a fraction, since 29.97 is 30 000 / 1001.
-public struct FrameRate: Hashable, Comparable, Sendable, CustomStringConvertible {
+public struct FrameRate: Hashable, Comparable, Sendable, CustomStringConvertible, ExpressibleByIntegerLiteral {
   /// Pictures in ``denominator`` seconds, at least 1.
   public let numerator: Int32
   /// The seconds that ``numerator`` pictures take, at least 1.
@@ -10,6 +10,11 @@ public struct FrameRate: Hashable, Comparable, Sendable, CustomStringConvertible
     precondition(numerator > 0 && denominator > 0, "a frame rate is a fraction of positive numbers")
     self.numerator = numerator
     self.denominator = denominator
+  }
+
+  /// A whole number of pictures a second, at least 1.
+  public init(integerLiteral value: Int32) {
+    self.init(value)
   }
 
   /// The time from one picture to the next.

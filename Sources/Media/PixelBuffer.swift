@@ -13,8 +13,8 @@ public final class PixelBuffer: @unchecked Sendable {
   /// Rows and planes start at multiples of this many bytes: what AVX-512 loads like.
   static let alignment = 64
 
-  /// A picture of undefined content.
-  init(format: VideoFormat) {
+  /// A picture of undefined content, in memory of its own.
+  public init(format: VideoFormat) {
     let sizes = (0..<format.pixelFormat.planeCount).map {
       (format.byteCount(plane: $0) + Self.alignment - 1) / Self.alignment * Self.alignment
     }

@@ -1,0 +1,218 @@
+internal import Bitstreams
+internal import CLibav
+public import Media
+internal import NIOCore
+
+/// H.264 through libavcodec: libx264 tuned for no delay, or any other of its H.264 encoders by name.
+///
+/// No pictures are reordered and none are held back, parameter sets are kept apart from the samples, and each picture
+/// is one slice up to 1080p, since more cost bits and CPU and save no time there.
+public final class LibavH264Encoder: VideoEncoder {
+  /// The parameter sets; known at once with libx264.
+  public private(set) var description: H264Description?
+
+  private let settings: VideoEncoderSettings
+  private let context: UnsafeMutablePointer<AVCodecContext>
+  private let frame: UnsafeMutablePointer<AVFrame>
+  private let packet: UnsafeMutablePointer<AVPacket>
+  /// Set where the encoder takes no planar 4:2:0 picture.
+  private let input: NV12Input?
+
+  /// Opens the encoder.
+  ///
+  /// - Throws: A ``CodecError``: `missingEncoder` names those that are present, `openFailed` says what the encoder said.
+  public init(_ settings: VideoEncoderSettings) throws(CodecError) {
+    guard let codec = avcodec_find_encoder_by_name(settings.encoder), codec.pointee.id == AV_CODEC_ID_H264 else {
+      throw CodecError(
+        .missingEncoder, encoder: settings.encoder, cause: "there is no such H.264 encoder on this machine",
+        nextStep: "choose one of: \(Self.available.joined(separator: ", "))")
+    }
+    guard let context = avcodec_alloc_context3(codec), let frame = av_frame_alloc(), let packet = av_packet_alloc()
+    else { fatalError("out of memory") }  // Safe because a machine without a few hundred bytes cannot go on.
+    self.settings = settings
+    self.context = context
+    self.frame = frame
+    self.packet = packet
+    do throws(CodecError) {
+      self.input = try Self.configure(context, codec: codec, settings: settings)
+      let result = avcodec_open2(context, codec, nil)
+      guard result >= 0 else { throw CodecError.openFailed(settings.encoder, libavMessage(result)) }
+    } catch {
+      Self.free(context, frame, packet)
+      throw error
+    }
+    let extradata = UnsafeRawBufferPointer(
+      start: context.pointee.extradata, count: Int(context.pointee.extradata_size))
+    self.description = Self.describe(
+      H264AccessUnit(parsingAnnexB: ByteBuffer(bytes: extradata)), settings: settings)
+  }
+
+  deinit {
+    Self.free(self.context, self.frame, self.packet)
+  }
+
+  /// The names of the H.264 encoders that libavcodec has on this machine; whether their devices exist shows only when
+  /// they are opened.
+  public static var available: [String] {
+    var names: [String] = []
+    var position: UnsafeMutableRawPointer?
+    while let codec = av_codec_iterate(&position) {
+      guard codec.pointee.id == AV_CODEC_ID_H264, av_codec_is_encoder(codec) != 0 else { continue }
+      names.append(String(cString: codec.pointee.name))
+    }
+    return names
+  }
+
+  /// Changes the bitrate and, with it, the one-second buffer; libx264 takes both up at the next picture.
+  public func setBitrate(_ bitrate: Int) {
+    Self.setBitrate(bitrate, of: self.context)
+  }
+
+  /// Encodes one picture; its memory is held by reference until the encoder has read it.
+  public func encode(
+    _ picture: VideoFrame, forcesKeyframe: Bool, emit: (EncodedSample) -> Void
+  ) throws(CodecError) {
+    precondition(
+      picture.format.pixelFormat == .i420 && picture.format.width == self.settings.width
+        && picture.format.height == self.settings.height, "the canvas has the encoder's format")
+    self.frame.fill(borrowing: picture)
+    self.frame.pointee.pict_type = forcesKeyframe ? AV_PICTURE_TYPE_I : AV_PICTURE_TYPE_NONE
+    defer { av_frame_unref(self.frame) }
+    let result = try self.send()
+    guard result >= 0 else { throw self.failed(result) }
+    while true {
+      let result = avcodec_receive_packet(self.context, self.packet)
+      if result == vidicon_averror_eagain { return }
+      guard result >= 0 else { throw self.failed(result) }
+      self.emitPacket(emit)
+      av_packet_unref(self.packet)
+    }
+  }
+
+  /// Turns the packet into a sample: parameter sets go to the description, lengths replace start codes.
+  private func emitPacket(_ emit: (EncodedSample) -> Void) {
+    let unit = H264AccessUnit(
+      parsingAnnexB: ByteBuffer(
+        bytes: UnsafeRawBufferPointer(start: self.packet.pointee.data, count: Int(self.packet.pointee.size))))
+    if let description = Self.describe(unit, settings: self.settings) { self.description = description }
+    guard unit.payload.readableBytes > 0 else { return }
+    emit(
+      EncodedSample(
+        kind: .video,
+        payload: unit.payload,
+        presentationTime: MediaTime(nanoseconds: self.packet.pointee.pts),
+        duration: self.settings.frameRate.frameInterval,
+        isKeyframe: unit.isKeyframe))
+  }
+
+  private func send() throws(CodecError) -> Int32 {
+    guard let input else { return avcodec_send_frame(self.context, self.frame) }
+    let converted = try input.convert(self.frame)
+    defer { NV12Input.free(converted) }
+    return avcodec_send_frame(self.context, converted)
+  }
+
+  private func failed(_ code: Int32) -> CodecError {
+    CodecError(
+      .encodingFailed, encoder: self.settings.encoder, cause: libavMessage(code), nextStep: "try --encoder libx264")
+  }
+}
+
+extension LibavH264Encoder {
+  /// Sets the options, and says how pictures must be prepared.
+  private static func configure(
+    _ context: UnsafeMutablePointer<AVCodecContext>,
+    codec: UnsafePointer<AVCodec>,
+    settings: VideoEncoderSettings
+  ) throws(CodecError) -> NV12Input? {
+    let rate = settings.frameRate
+    context.pointee.width = Int32(settings.width)
+    context.pointee.height = Int32(settings.height)
+    context.pointee.time_base = AVRational(num: 1, den: 1_000_000_000)
+    context.pointee.framerate = AVRational(num: rate.numerator, den: rate.denominator)
+    context.pointee.pix_fmt = AV_PIX_FMT_YUV420P
+    context.pointee.color_range = AVCOL_RANGE_MPEG
+    switch settings.colorMatrix {
+    case .bt601:
+      context.pointee.colorspace = AVCOL_SPC_SMPTE170M
+      context.pointee.color_primaries = AVCOL_PRI_SMPTE170M
+      context.pointee.color_trc = AVCOL_TRC_SMPTE170M
+    case .bt709:
+      context.pointee.colorspace = AVCOL_SPC_BT709
+      context.pointee.color_primaries = AVCOL_PRI_BT709
+      context.pointee.color_trc = AVCOL_TRC_BT709
+    }
+    self.setBitrate(settings.bitrate, of: context)
+    let keyframeInterval = settings.keyframeInterval.seconds * rate.framesPerSecond
+    context.pointee.gop_size = Int32(max(1, min(keyframeInterval.rounded(), 100_000)))
+    context.pointee.max_b_frames = 0
+    context.pointee.thread_count = settings.width * settings.height > 1920 * 1088 ? 0 : 1
+    context.pointee.flags |=
+      AV_CODEC_FLAG_GLOBAL_HEADER | AV_CODEC_FLAG_LOW_DELAY | Int32(bitPattern: AV_CODEC_FLAG_CLOSED_GOP)
+    for (name, value) in Self.privateOptions(of: settings.encoder) {
+      av_opt_set(context, name, value, AV_OPT_SEARCH_CHILDREN)
+    }
+    return try NV12Input(ifNeededFor: codec, context: context, encoder: settings.encoder)
+  }
+
+  /// No delay, and a forced keyframe is an IDR picture; by the names that each encoder has for it. One that lacks an
+  /// option does not need it.
+  private static func privateOptions(of encoder: String) -> KeyValuePairs<String, String> {
+    switch encoder {
+    case "libx264": ["preset": "veryfast", "tune": "zerolatency", "forced-idr": "1", "sc_threshold": "0"]
+    default: ["forced-idr": "1", "forced_idr": "1", "delay": "0", "zerolatency": "1", "async_depth": "1"]
+    }
+  }
+
+  private static func setBitrate(_ bitrate: Int, of context: UnsafeMutablePointer<AVCodecContext>) {
+    context.pointee.bit_rate = Int64(bitrate)
+    context.pointee.rc_max_rate = Int64(bitrate)
+    context.pointee.rc_buffer_size = Int32(clamping: bitrate)
+  }
+
+  /// The description from the parameter sets in an access unit or in front of all; nil without any.
+  private static func describe(_ unit: H264AccessUnit, settings: VideoEncoderSettings) -> H264Description? {
+    guard let sequence = unit.sequenceParameterSets.last, let picture = unit.pictureParameterSets.last else {
+      return nil
+    }
+    return H264Description(
+      sequenceParameterSet: Array(sequence.readableBytesView),
+      pictureParameterSet: Array(picture.readableBytesView),
+      width: settings.width,
+      height: settings.height,
+      frameRate: settings.frameRate)
+  }
+
+  private static func free(
+    _ context: UnsafeMutablePointer<AVCodecContext>,
+    _ frame: UnsafeMutablePointer<AVFrame>,
+    _ packet: UnsafeMutablePointer<AVPacket>
+  ) {
+    var (context, frame, packet) = (Optional(context), Optional(frame), Optional(packet))
+    avcodec_free_context(&context)
+    av_frame_free(&frame)
+    av_packet_free(&packet)
+  }
+}
+
+extension UnsafeMutablePointer<AVFrame> {
+  /// Points this empty frame at an I420 picture, which it keeps alive until libavcodec lets go of it.
+  fileprivate func fill(borrowing picture: VideoFrame) {
+    let buffer = picture.buffer
+    self.pointee.format = AV_PIX_FMT_YUV420P.rawValue
+    self.pointee.width = Int32(buffer.format.width)
+    self.pointee.height = Int32(buffer.format.height)
+    self.pointee.pts = picture.timestamp.nanoseconds
+    self.pointee.data.0 = buffer.unsafePlane(0).baseAddress?.assumingMemoryBound(to: UInt8.self)
+    self.pointee.data.1 = buffer.unsafePlane(1).baseAddress?.assumingMemoryBound(to: UInt8.self)
+    self.pointee.data.2 = buffer.unsafePlane(2).baseAddress?.assumingMemoryBound(to: UInt8.self)
+    self.pointee.linesize.0 = Int32(buffer.format.bytesPerRow[0])
+    self.pointee.linesize.1 = Int32(buffer.format.bytesPerRow[1])
+    self.pointee.linesize.2 = Int32(buffer.format.bytesPerRow[2])
+    // A frame without a reference-counted buffer would be copied by avcodec_send_frame.
+    self.pointee.buf.0 = av_buffer_create(
+      self.pointee.data.0, buffer.unsafePlane(0).count,
+      { opaque, _ in Unmanaged<PixelBuffer>.fromOpaque(opaque!).release() },
+      Unmanaged.passRetained(buffer).toOpaque(), AV_BUFFER_FLAG_READONLY)
+  }
+}

@@ -1,0 +1,175 @@
+internal import CDatagrams
+internal import NIOCore
+internal import NIOPosix
+internal import RTP
+internal import Synchronization
+
+#if canImport(Darwin)
+internal import Darwin
+#else
+internal import Glibc
+#endif
+
+/// The pair of UDP sockets that all viewers share: RTP on an even port, RTCP on the next. Viewers are told apart by their
+/// addresses, so that no second one can collide with the first.
+final class DatagramSockets: Sendable {
+  /// The server's ports, as SETUP tells them.
+  let ports: (rtp: Int, rtcp: Int)
+  private let rtp: Int32
+  private let rtcp: Int32
+  private let channels: [any Channel]
+  private let offloadsSegmentation = Atomic(true)
+  private let viewers: ViewerAddresses
+
+  /// Opens the sockets.
+  ///
+  /// - Parameters:
+  ///   - address: The numeric address to use; "::" for all, IPv4 and IPv6.
+  ///   - group: The event loops that listen.
+  static func open(address: String, group: any EventLoopGroup) async throws(RTSPServerError) -> DatagramSockets {
+    var sockets: [Int32] = [-1, -1]
+    var ports: [UInt16] = [0, 0]
+    let error = vidicon_datagrams_open_pair(address, &sockets, &ports)
+    guard error == 0 else {
+      throw RTSPServerError(
+        .failed, cause: "no pair of UDP ports can be opened on \(address) (\(String(cString: strerror(error))))",
+        nextStep: "check the address, or leave UDP off")
+    }
+    let viewers = ViewerAddresses()
+    do {
+      var channels: [any Channel] = []
+      for socket in sockets {
+        channels.append(
+          try await DatagramBootstrap(group: group)
+            .channelInitializer { channel in
+              channel.eventLoop.makeCompletedFuture {
+                try channel.pipeline.syncOperations.addHandler(DatagramHandler(viewers: viewers))
+              }
+            }
+            .withBoundSocket(socket)
+            .get())
+      }
+      return DatagramSockets(sockets: sockets, ports: ports, channels: channels, viewers: viewers)
+    } catch {
+      throw RTSPServerError(.failed, cause: "UDP cannot be listened to (\(error))", nextStep: "leave UDP off")
+    }
+  }
+
+  private init(sockets: [Int32], ports: [UInt16], channels: [any Channel], viewers: ViewerAddresses) {
+    self.ports = (Int(ports[0]), Int(ports[1]))
+    (self.rtp, self.rtcp) = (sockets[0], sockets[1])
+    self.channels = channels
+    self.viewers = viewers
+  }
+
+  /// Sends the packets to every destination, with as few system calls as there are.
+  ///
+  /// - Returns: How many messages the system had no room for.
+  func sendRTP(_ datagrams: Delivery.Datagrams, to destinations: [vidicon_destination]) -> Int {
+    withUnsafeTemporaryAllocation(of: vidicon_datagram_run.self, capacity: datagrams.runs.count) { runs in
+      for (index, run) in datagrams.runs.enumerated() {
+        runs.initializeElement(
+          at: index,
+          to: vidicon_datagram_run(
+            offset: run.offset, length: run.length, segment_length: UInt16(run.segmentLength)))
+      }
+      return self.send(datagrams.buffer, runs: UnsafeBufferPointer(runs), to: destinations, from: self.rtp)
+    }
+  }
+
+  /// Sends one RTCP packet.
+  func sendRTCP(_ report: ByteBuffer, to destination: vidicon_destination) {
+    let length = report.readableBytes
+    let run = vidicon_datagram_run(offset: 0, length: length, segment_length: UInt16(clamping: length))
+    withUnsafePointer(to: run) {
+      _ = self.send(report, runs: UnsafeBufferPointer(start: $0, count: 1), to: [destination], from: self.rtcp)
+    }
+  }
+
+  /// From now on what comes from these addresses is a sign of life.
+  func register(_ addresses: [SocketAddress], onActivity: @escaping @Sendable () -> Void) {
+    self.viewers.register(addresses, onActivity: onActivity)
+  }
+
+  /// Forgets a viewer's addresses.
+  func unregister(_ addresses: [SocketAddress]) {
+    self.viewers.unregister(addresses)
+  }
+
+  /// Closes both sockets.
+  func close() async {
+    for channel in self.channels {
+      // A socket that is closed already is what is wanted.
+      try? await channel.close()
+    }
+  }
+
+  private func send(
+    _ buffer: ByteBuffer, runs: UnsafeBufferPointer<vidicon_datagram_run>, to destinations: [vidicon_destination],
+    from socket: Int32
+  ) -> Int {
+    var offloads = self.offloadsSegmentation.load(ordering: .relaxed)
+    let result = buffer.withUnsafeReadableBytes { bytes in
+      destinations.withUnsafeBufferPointer { destinations in
+        vidicon_datagrams_send(
+          socket, bytes.baseAddress, runs.baseAddress, runs.count, destinations.baseAddress, destinations.count,
+          &offloads)
+      }
+    }
+    if !offloads { self.offloadsSegmentation.store(false, ordering: .relaxed) }
+    return result.dropped
+  }
+}
+
+/// Which viewer an address belongs to.
+private final class ViewerAddresses: Sendable {
+  private let activities = Mutex<[SocketAddress: @Sendable () -> Void]>([:])
+
+  func register(_ addresses: [SocketAddress], onActivity: @escaping @Sendable () -> Void) {
+    self.activities.withLock { activities in
+      for address in addresses { activities[address] = onActivity }
+    }
+  }
+
+  func unregister(_ addresses: [SocketAddress]) {
+    self.activities.withLock { activities in
+      for address in addresses { activities[address] = nil }
+    }
+  }
+
+  func handleActivity(from address: SocketAddress) {
+    self.activities.withLock { $0[address] }?()
+  }
+}
+
+/// Receives what viewers send over UDP: receiver reports, and packets that open a way through a firewall.
+private final class DatagramHandler: ChannelInboundHandler {
+  typealias InboundIn = AddressedEnvelope<ByteBuffer>
+
+  private let viewers: ViewerAddresses
+
+  init(viewers: ViewerAddresses) {
+    self.viewers = viewers
+  }
+
+  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    self.viewers.handleActivity(from: self.unwrapInboundIn(data).remoteAddress)
+  }
+
+  func errorCaught(context: ChannelHandlerContext, error: any Error) {
+    // A viewer's machine that refuses datagrams; its connection tells when it is gone.
+  }
+}
+
+extension vidicon_destination {
+  /// An address as system calls take it.
+  init(_ address: SocketAddress) {
+    self.init()
+    address.withSockAddr { pointer, length in
+      withUnsafeMutableBytes(of: &self.address) { target in
+        target.copyMemory(from: UnsafeRawBufferPointer(start: pointer, count: min(length, target.count)))
+      }
+      self.length = socklen_t(length)
+    }
+  }
+}

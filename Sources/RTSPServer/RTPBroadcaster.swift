@@ -1,0 +1,95 @@
+internal import Capture
+internal import Media
+internal import NIOCore
+internal import RTP
+internal import Streaming
+internal import Synchronization
+
+/// A stream's RTP side: packs each sample once, and hands the packets to the viewers on every event loop.
+///
+/// All viewers get the same packets, with the same SSRC and sequence numbers, as if it were multicast. While nobody
+/// watches, nothing is packed.
+final class RTPBroadcaster: StreamOutput {
+  let stream: LiveStream
+  let counters = ViewerCounters()
+  private let groups: [ViewerGroup]
+  // Held while packets are made and handed on, so that every event loop gets them in the order of their positions.
+  private let tracks: Mutex<RTPTracks>
+
+  init(stream: LiveStream, eventLoops: [any EventLoop], sockets: DatagramSockets?) {
+    let counters = self.counters
+    self.stream = stream
+    self.tracks = Mutex(RTPTracks(stream.descriptions))
+    self.groups = eventLoops.map { ViewerGroup(eventLoop: $0, counters: counters, sockets: sockets) }
+  }
+
+  /// The numbering of each track.
+  var sequences: PerTrack<RTPSequence> {
+    self.tracks.withLock { $0.sequences }
+  }
+
+  func consume(_ sample: EncodedSample) {
+    guard self.groups.contains(where: \.hasViewers) else { return }
+    self.tracks.withLock { tracks in
+      let positions = tracks.positions(at: sample.presentationTime)
+      for batch in tracks.packetize(sample) {
+        let delivery = Delivery(kind: sample.kind, batch: batch, positions: positions)
+        for group in self.groups where group.hasViewers {
+          group.eventLoop.execute { group.deliver(delivery) }
+        }
+      }
+    }
+  }
+
+  func streamEnded() {
+    let goodbyes = self.reports(isLast: true)
+    for group in self.groups {
+      group.eventLoop.execute { group.endStream(goodbyes) }
+    }
+  }
+
+  /// Adds a viewer on its event loop. One that wants video starts at the next keyframe, which is asked for; one that
+  /// wants sound only starts at once.
+  func join(_ viewer: RTPViewer, on eventLoop: any EventLoop) {
+    let positions = self.tracks.withLock { tracks in
+      self.group(on: eventLoop).add(viewer)
+      return tracks.positions(at: StreamClock.system.now())
+    }
+    if viewer.transports.video != nil {
+      self.stream.requestKeyframe()
+    } else {
+      viewer.start(at: positions)
+    }
+  }
+
+  /// Removes a viewer on its event loop; without effect when it is not there.
+  func leave(_ viewer: RTPViewer, on eventLoop: any EventLoop) {
+    self.group(on: eventLoop).remove(viewer)
+  }
+
+  /// The present place in each track, for a viewer that has been playing.
+  func positions() -> PerTrack<RTPPosition> {
+    self.tracks.withLock { $0.positions(at: StreamClock.system.now()) }
+  }
+
+  /// A sender report for each track, of the present.
+  func reports(isLast: Bool = false) -> PerTrack<ByteBuffer> {
+    let clock = StreamClock.system
+    let now = clock.now()
+    return self.tracks.withLock { $0.reports(at: now, unixTime: clock.unixTime(at: now), isLast: isLast) }
+  }
+
+  /// Sends every viewer the present sender reports.
+  func sendReports() {
+    guard self.groups.contains(where: \.hasViewers) else { return }
+    let reports = self.reports()
+    for group in self.groups where group.hasViewers {
+      group.eventLoop.execute { group.send(reports) }
+    }
+  }
+
+  private func group(on eventLoop: any EventLoop) -> ViewerGroup {
+    // No trap: viewers' connections are on the event loops that the server was made with.
+    self.groups.first { $0.eventLoop === eventLoop }!
+  }
+}

@@ -1,0 +1,222 @@
+internal import Capture
+internal import Media
+internal import NIOCore
+internal import NIOPosix
+internal import NIOSSL
+internal import RTSP
+public import Streaming
+internal import Synchronization
+
+#if canImport(Darwin)
+internal import Darwin
+#else
+internal import Glibc
+#endif
+
+/// An RTSP server, RFC 2326, for any number of streams and viewers.
+///
+/// Each viewer is one connection on an event loop. Pictures and sound come packed from the streams' own threads, once for
+/// all viewers, and cost each of them one write.
+public final class RTSPServer: Sendable {
+  /// The TCP ports in use.
+  public struct Ports: Hashable, Sendable {
+    /// RTSP.
+    public var rtsp: Int
+    /// RTSP over TLS, where it is on.
+    public var rtsps: Int?
+  }
+
+  private struct State {
+    var ports: Ports?
+    var listeners: [any Channel] = []
+    var reporting: RepeatedTask?
+  }
+
+  private let settings: RTSPServerSettings
+  private let group: MultiThreadedEventLoopGroup
+  private let directory: StreamDirectory
+  private let state = Mutex(State())
+  private let nonceSecret = (0..<32).map { _ in UInt8.random(in: 0...UInt8.max) }
+
+  /// Event loops beyond this many gain nothing: the streams' encoders need the other cores.
+  private static let mostEventLoops = 4
+  /// The time between two sender reports of a track.
+  private static let reportInterval = TimeAmount.seconds(5)
+  /// Connections that the system keeps until they are accepted.
+  private static let backlog: Int32 = 1024
+
+  /// A server that does not listen yet.
+  public init(settings: RTSPServerSettings) {
+    let group = MultiThreadedEventLoopGroup(numberOfThreads: min(System.coreCount, Self.mostEventLoops))
+    self.settings = settings
+    self.group = group
+    self.directory = StreamDirectory(eventLoops: Array(group.makeIterator()))
+  }
+
+  /// The ports in use; nil before ``start()``.
+  public var ports: Ports? {
+    self.state.withLock { $0.ports }
+  }
+
+  /// Messages that were not RTSP, since the start.
+  public var malformedRequests: Int {
+    self.directory.malformedRequests.load(ordering: .relaxed)
+  }
+
+  /// Makes a stream that has been started available under its name; the first one also without a name.
+  public func publish(_ stream: LiveStream) {
+    self.directory.publish(stream)
+  }
+
+  /// Takes a stream away; its viewers are told goodbye when it is stopped.
+  public func unpublish(_ stream: LiveStream) {
+    self.directory.unpublish(stream)
+  }
+
+  /// What the viewers of a stream got; all zero when it is not published.
+  public func statistics(of stream: LiveStream) -> RTSPStreamStatistics {
+    self.directory.broadcaster(of: stream)?.counters.statistics ?? RTSPStreamStatistics()
+  }
+
+  /// Opens the ports; without effect when they are open.
+  ///
+  /// - Throws: ``RTSPServerError`` when a port is taken or may not be used, or the TLS files cannot be read.
+  public func start() async throws(RTSPServerError) {
+    guard self.ports == nil else { return }
+    let context = try self.settings.tls.map { tls throws(RTSPServerError) in try Self.makeContext(tls) }
+    let address = self.settings.address ?? Self.anyAddress
+    if self.settings.offersUDP {
+      self.directory.sockets = try await DatagramSockets.open(address: address, group: self.group)
+    }
+    let listener = try await self.listen(on: self.settings.port, address: address, context: nil)
+    var listeners = [listener]
+    if let tls = self.settings.tls {
+      do throws(RTSPServerError) {
+        listeners.append(try await self.listen(on: tls.port, address: address, context: context))
+      } catch {
+        // A listener that does not close goes with the process.
+        try? await listener.close()
+        throw error
+      }
+    }
+    let ports = listeners.compactMap { $0.localAddress?.port }
+    let directory = self.directory
+    let reporting = self.group.next().scheduleRepeatedTask(
+      initialDelay: Self.reportInterval, delay: Self.reportInterval
+    ) { _ in
+      directory.sendReports()
+    }
+    self.state.withLock { state in
+      state.ports = Ports(rtsp: ports[0], rtsps: ports.count > 1 ? ports[1] : nil)
+      state.listeners = listeners
+      state.reporting = reporting
+    }
+  }
+
+  /// Closes the ports and every connection.
+  public func stop() async {
+    let (listeners, reporting) = self.state.withLock { state in
+      defer { state = State() }
+      return (state.listeners, state.reporting)
+    }
+    reporting?.cancel()
+    for listener in listeners {
+      // One that is closed already is what is wanted.
+      try? await listener.close()
+    }
+    await self.directory.closeConnections()
+    await self.directory.sockets?.close()
+    // It fails only when called twice, or from one of its own event loops.
+    try? await self.group.shutdownGracefully()
+  }
+
+  /// All IPv6 and IPv4 addresses, or all IPv4 ones on a machine without IPv6.
+  private static var anyAddress: String {
+    let devices = (try? System.enumerateDevices()) ?? []
+    return devices.contains { $0.address?.protocol == .inet6 } ? "::" : "0.0.0.0"
+  }
+
+  private func listen(
+    on port: Int, address: String, context: NIOSSLContext?
+  ) async throws(RTSPServerError) -> any Channel {
+    let (directory, settings) = (self.directory, self.settings)
+    let session = self.sessionConfiguration(isSecure: context != nil)
+    do {
+      return try await ServerBootstrap(group: self.group)
+        .serverChannelOption(.backlog, value: Self.backlog)
+        .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+        .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
+        .childChannelOption(.writeBufferWaterMark, value: RTSPConnectionHandler.waterMark)
+        .childChannelOption(
+          .recvAllocator, value: AdaptiveRecvByteBufferAllocator(minimum: 512, initial: 1024, maximum: 16_384)
+        )
+        .childChannelInitializer { channel in
+          channel.eventLoop.makeCompletedFuture {
+            if let context {
+              try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: context))
+            }
+            try channel.pipeline.syncOperations.addHandler(
+              RTSPConnectionHandler(settings: settings, session: session, directory: directory))
+          }
+        }
+        .bind(host: address, port: port)
+        .get()
+    } catch {
+      throw RTSPServerError(error, address: self.settings.address, port: port)
+    }
+  }
+
+  /// What the sessions of a listener are told; media over UDP is not offered to those who came over TLS, since it would
+  /// not be encrypted.
+  private func sessionConfiguration(isSecure: Bool) -> RTSPServerConfiguration {
+    let ports = self.directory.sockets.map {
+      RTSPTransport.Pair(rtp: UInt16($0.ports.rtp), rtcp: UInt16($0.ports.rtcp))
+    }
+    return RTSPServerConfiguration(
+      serverName: "Vidicon",
+      authenticator: RTSPAuthenticator(
+        credentials: self.settings.credentials.compactMap { RTSPCredentials(parsing: "\($0.name):\($0.password)") },
+        secret: self.nonceSecret),
+      udpPorts: isSecure ? nil : ports,
+      timeout: self.settings.sessionTimeout)
+  }
+
+  private static func makeContext(_ tls: RTSPServerSettings.TLS) throws(RTSPServerError) -> NIOSSLContext {
+    do {
+      let chain = try NIOSSLCertificate.fromPEMFile(tls.certificateFile).map { NIOSSLCertificateSource.certificate($0) }
+      let key = try NIOSSLPrivateKey(file: tls.keyFile, format: .pem)
+      return try NIOSSLContext(
+        configuration: .makeServerConfiguration(certificateChain: chain, privateKey: .privateKey(key)))
+    } catch {
+      throw RTSPServerError(
+        .invalidCertificate, cause: "\(tls.certificateFile) and \(tls.keyFile) cannot be used for TLS (\(error))",
+        nextStep: "give a certificate chain and its private key as PEM files")
+    }
+  }
+}
+
+extension RTSPServerError {
+  /// What kept a port from being opened.
+  fileprivate init(_ error: any Error, address: String?, port: Int) {
+    let number = (error as? IOError)?.errnoCode
+    let place = address.map { "port \(port) of \($0)" } ?? "port \(port)"
+    switch number {
+    case EADDRINUSE:
+      self.init(
+        .portTaken, cause: "\(place) is taken by another program",
+        nextStep: "choose another port with --rtsp-port or --rtsps-port; 0 takes any free one")
+    case EACCES:
+      self.init(
+        .portNotPermitted, cause: "\(place) is not open to this user",
+        nextStep: "choose a port from 1024 on, such as 8554")
+    case EADDRNOTAVAIL:
+      self.init(
+        .invalidAddress, cause: "\(address ?? "the address") is not an address of this machine",
+        nextStep: "leave --bind away to listen on all of them")
+    default:
+      self.init(
+        number == nil ? .invalidAddress : .failed, cause: "\(place) cannot be opened (\(error))",
+        nextStep: "check the address and the port")
+    }
+  }
+}

@@ -1,0 +1,104 @@
+internal import Capture
+internal import Codecs
+internal import Media
+internal import NIOCore
+internal import Synchronization
+
+/// The way of the sound from its mailbox through the resampler into the encoder. It lives on one thread.
+///
+/// The encoder counts samples, so that its timestamps are even; where the source leaves a gap, silence fills it, and
+/// where it overlaps, the excess is cut. A track that was announced never falls silent on the wire: players such as OBS
+/// show nothing before every track flows.
+final class AudioPipeline {
+  private let mailbox: AudioMailbox
+  private let shared: StreamState
+  private let format: AudioFormat
+  private let encoder: LibavAACEncoder
+  private let emit: (EncodedSample) -> Void
+  private let clock = StreamClock.system
+  private let startTime: MediaTime
+  private var resampler: AudioResampler?
+
+  /// How far the source's timestamps may be off what the sample count says before it is a gap or an overlap. Below the
+  /// 40 ms at which ear and eye part, above the jitter of a capturer that stamps its blocks on arrival.
+  static let tolerance = MediaDuration.milliseconds(20)
+  /// How long the source may be late before silence takes its place.
+  static let patience = MediaDuration.milliseconds(300)
+  /// A timestamp further than this from the present is not on the streams' clock, and replaced by the present.
+  private static let clockTolerance = MediaDuration.seconds(10)
+
+  /// Opens the encoder for a started source.
+  init(
+    source: AudioFormat,
+    mailbox: AudioMailbox,
+    settings: AudioSettings,
+    shared: StreamState,
+    emit: @escaping (EncodedSample) -> Void
+  ) throws(CodecError) {
+    self.mailbox = mailbox
+    self.shared = shared
+    self.format = settings.format(for: source)
+    self.encoder = try LibavAACEncoder(format: self.format, bitrate: settings.bitrate)
+    self.emit = emit
+    self.startTime = self.clock.now()
+  }
+
+  /// What a decoder must know.
+  var description: AACDescription {
+    self.encoder.description
+  }
+
+  /// Runs until the mailbox is closed.
+  func run() throws(StreamError) {
+    while true {
+      let expected = self.encoder.nextTime ?? self.startTime
+      do throws(CodecError) {
+        switch self.mailbox.next(until: expected + Self.patience) {
+        case .closed: return
+        case .ended(let error): self.shared.report(.sourceEnded(.audio, error))
+        case .block(let block): try self.handle(block)
+        case nil: try self.fill(from: expected, until: self.clock.now() - Self.patience / 2)
+        }
+      } catch {
+        throw .codec(error)
+      }
+    }
+  }
+
+  private func handle(_ block: AudioBlock) throws(CodecError) {
+    let now = self.clock.now()
+    var block = block
+    if max(block.timestamp - now, now - block.timestamp) > Self.clockTolerance { block.timestamp = now }
+    if block.format != self.format {
+      if self.resampler?.input != block.format {
+        self.resampler = try AudioResampler(from: block.format, to: self.format)
+      }
+      block = self.resampler?.resample(block) ?? block
+    }
+    if let expected = self.encoder.nextTime {
+      if block.timestamp - expected > Self.tolerance {
+        try self.fill(from: expected, until: block.timestamp)
+      } else if expected - block.timestamp > Self.tolerance {
+        let excess = Int((expected - block.timestamp).ticks(timescale: Int32(self.format.sampleRate)))
+        block.samples.removeFirst(min(excess, block.sampleCount) * self.format.channelCount)
+      }
+    }
+    try self.encode(block)
+  }
+
+  /// Puts silence into a gap.
+  private func fill(from start: MediaTime, until end: MediaTime) throws(CodecError) {
+    let count = Int((end - start).ticks(timescale: Int32(self.format.sampleRate)))
+    guard count > 0 else { return }
+    self.shared.statistics.withLock { $0.silentSamples += count }
+    let silence = [Float](repeating: 0, count: count * self.format.channelCount)
+    try self.encode(AudioBlock(format: self.format, timestamp: start, samples: silence))
+  }
+
+  private func encode(_ block: AudioBlock) throws(CodecError) {
+    try self.encoder.encode(block) { sample in
+      self.shared.statistics.withLock { $0.audioBytes += sample.payload.readableBytes }
+      self.emit(sample)
+    }
+  }
+}

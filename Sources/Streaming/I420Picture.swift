@@ -1,0 +1,126 @@
+internal import CYUV
+internal import Media
+
+/// A planar 4:2:0 picture in somebody's memory, or a part of one, and what libyuv can do with it.
+struct I420Picture {
+  /// A rectangle at even coordinates.
+  struct Area: Hashable {
+    var x: Int
+    var y: Int
+    var width: Int
+    var height: Int
+  }
+
+  let width: Int
+  let height: Int
+  private let y: UnsafeMutablePointer<UInt8>
+  private let u: UnsafeMutablePointer<UInt8>
+  private let v: UnsafeMutablePointer<UInt8>
+  private let strideY: Int32
+  private let strideU: Int32
+  private let strideV: Int32
+
+  /// The picture in a buffer, which must outlive this value. For formats other than I420 only the size is of use.
+  init(_ buffer: PixelBuffer) {
+    func plane(_ index: Int) -> UnsafeMutablePointer<UInt8> {
+      let available = min(index, buffer.format.pixelFormat.planeCount - 1)
+      return buffer.unsafePlane(available).baseAddress!.assumingMemoryBound(to: UInt8.self)
+    }
+    func stride(_ index: Int) -> Int32 {
+      Int32(buffer.format.bytesPerRow[min(index, buffer.format.pixelFormat.planeCount - 1)])
+    }
+    self.width = buffer.format.width
+    self.height = buffer.format.height
+    (self.y, self.u, self.v) = (plane(0), plane(1), plane(2))
+    (self.strideY, self.strideU, self.strideV) = (stride(0), stride(1), stride(2))
+  }
+
+  private init(_ whole: I420Picture, area: Area) {
+    self.width = area.width
+    self.height = area.height
+    self.y = whole.y + area.y * Int(whole.strideY) + area.x
+    self.u = whole.u + area.y / 2 * Int(whole.strideU) + area.x / 2
+    self.v = whole.v + area.y / 2 * Int(whole.strideV) + area.x / 2
+    (self.strideY, self.strideU, self.strideV) = (whole.strideY, whole.strideU, whole.strideV)
+  }
+
+  /// A rectangle of this picture, in the same memory.
+  func part(_ area: Area) -> I420Picture {
+    I420Picture(self, area: area)
+  }
+
+  /// Fills this picture with one of another format and the same size.
+  func convert(_ source: PixelBuffer) {
+    let plane = { (index: Int) in source.unsafePlane(index).baseAddress!.assumingMemoryBound(to: UInt8.self) }
+    let stride = { (index: Int) in Int32(source.format.bytesPerRow[index]) }
+    let (width, height) = (Int32(self.width), Int32(self.height))
+    switch source.format.pixelFormat {
+    case .i420:
+      self.scale(I420Picture(source))
+    case .nv12:
+      NV12ToI420(
+        plane(0), stride(0), plane(1), stride(1), self.y, self.strideY, self.u, self.strideU, self.v, self.strideV,
+        width,
+        height)
+    case .yuyv:
+      YUY2ToI420(
+        plane(0), stride(0), self.y, self.strideY, self.u, self.strideU, self.v, self.strideV, width, height)
+    case .bgra:
+      ARGBToI420(
+        plane(0), stride(0), self.y, self.strideY, self.u, self.strideU, self.v, self.strideV, width, height)
+    case .argb:
+      BGRAToI420(
+        plane(0), stride(0), self.y, self.strideY, self.u, self.strideU, self.v, self.strideV, width, height)
+    case .rgb24:
+      RAWToI420(
+        plane(0), stride(0), self.y, self.strideY, self.u, self.strideU, self.v, self.strideV, width, height)
+    }
+  }
+
+  /// Fills this picture with another one turned upright.
+  func rotate(_ source: I420Picture, by orientation: Orientation) {
+    let mode =
+      switch orientation {
+      case .up: kRotate0
+      case .right: kRotate90
+      case .down: kRotate180
+      case .left: kRotate270
+      }
+    I420Rotate(
+      source.y, source.strideY, source.u, source.strideU, source.v, source.strideV, self.y, self.strideY, self.u,
+      self.strideU, self.v, self.strideV, Int32(source.width), Int32(source.height), mode)
+  }
+
+  /// Fills this picture with another one of the same size, left and right exchanged.
+  func mirror(_ source: I420Picture) {
+    I420Mirror(
+      source.y, source.strideY, source.u, source.strideU, source.v, source.strideV, self.y, self.strideY, self.u,
+      self.strideU, self.v, self.strideV, Int32(self.width), Int32(self.height))
+  }
+
+  /// Fills this picture with another one of any size; the same size is a plain copy.
+  func scale(_ source: I420Picture) {
+    I420Scale(
+      source.y, source.strideY, source.u, source.strideU, source.v, source.strideV, Int32(source.width),
+      Int32(source.height), self.y, self.strideY, self.u, self.strideU, self.v, self.strideV, Int32(self.width),
+      Int32(self.height), kFilterBox)
+  }
+
+  /// Makes all but one area black.
+  func blackenOutside(_ area: Area) {
+    self.fill(Area(x: 0, y: 0, width: self.width, height: area.y), luma: 16)
+    let bottom = area.y + area.height
+    self.fill(Area(x: 0, y: bottom, width: self.width, height: self.height - bottom), luma: 16)
+    self.fill(Area(x: 0, y: area.y, width: area.x, height: area.height), luma: 16)
+    let right = area.x + area.width
+    self.fill(Area(x: right, y: area.y, width: self.width - right, height: area.height), luma: 16)
+  }
+
+  /// Makes an area grey, 16 (black) to 235 (white).
+  func fill(_ area: Area, luma: UInt8) {
+    guard area.width > 0, area.height > 0 else { return }
+    I420Rect(
+      self.y, self.strideY, self.u, self.strideU, self.v, self.strideV, Int32(area.x), Int32(area.y), Int32(area.width),
+      Int32(area.height), Int32(luma), 128, 128)
+  }
+}

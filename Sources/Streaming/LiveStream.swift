@@ -1,0 +1,272 @@
+public import Capture
+internal import Codecs
+public import Media
+internal import Synchronization
+
+/// One camera on the network: a picture and sound, encoded once, for any number of outputs.
+///
+/// ```swift
+/// let stream = LiveStream("hello", video: .init(width: 1280, height: 720, frameRate: 30))
+/// stream.attachVideo(PlasmaCapturer())
+/// stream.attachAudio(ToneCapturer())
+/// try await server.publish(stream)
+/// ```
+///
+/// A stream runs once: it is started (by the server that publishes it), runs until it is stopped or its encoder fails,
+/// and is then let go. The loss of a source does not end it.
+public final class LiveStream: Sendable {
+  /// The name in the stream's addresses, such as `rtsp://HOST:8554/NAME`; may hold slashes.
+  public let name: String
+  /// What the picture is to be.
+  public let videoSettings: VideoSettings
+  /// What the sound is to be.
+  public let audioSettings: AudioSettings
+
+  private enum Phase {
+    case idle, starting, running, ended
+  }
+
+  private struct State {
+    var phase = Phase.idle
+    var video: (any VideoCapturer)?
+    var audio: (any AudioCapturer)?
+    var videoMailbox: VideoMailbox?
+    var audioMailbox: AudioMailbox?
+    var threads: [WorkerThread] = []
+    var descriptions: [CodecDescription] = []
+  }
+
+  private let state = Mutex(State())
+  private let outputs = Mutex<[any StreamOutput]>([])
+  private let shared: StreamState
+
+  /// A stream without sources.
+  ///
+  /// - Parameters:
+  ///   - name: The name in its addresses.
+  ///   - video: What the picture is to be; by default what the source gives.
+  ///   - audio: What the sound is to be; by default what the source gives.
+  public init(_ name: String, video: VideoSettings = VideoSettings(), audio: AudioSettings = AudioSettings()) {
+    self.name = name
+    self.videoSettings = video
+    self.audioSettings = audio
+    self.shared = StreamState(videoBitrate: video.bitrate)
+  }
+
+  /// Sets the source of the pictures; before the stream is started.
+  public func attachVideo(_ capturer: any VideoCapturer) {
+    self.state.withLock { state in
+      precondition(state.phase == .idle, "sources are attached before the stream is started")
+      state.video = capturer
+    }
+  }
+
+  /// Sets the source of the sound; before the stream is started.
+  public func attachAudio(_ capturer: any AudioCapturer) {
+    self.state.withLock { state in
+      precondition(state.phase == .idle, "sources are attached before the stream is started")
+      state.audio = capturer
+    }
+  }
+
+  /// What decoders must know of each track, video first; empty until the stream has started.
+  public var descriptions: [CodecDescription] {
+    self.state.withLock { $0.descriptions }
+  }
+
+  /// What happens to the stream; for one consumer. Ends when the stream is stopped.
+  public var events: AsyncStream<StreamEvent> {
+    self.shared.events
+  }
+
+  /// Whether pictures are captured but not encoded: the viewers' picture stands still and the encoder rests, but for a
+  /// keyframe of the last picture when a new viewer comes. Sound goes on.
+  public var pauseEncoding: Bool {
+    get { self.shared.isPaused }
+    set { self.shared.isPaused = newValue }
+  }
+
+  /// The picture's target bitrate in bits a second; a change holds from the next picture on.
+  public var videoBitrate: Int {
+    get { self.shared.videoBitrate }
+    set { self.shared.videoBitrate = max(1, newValue) }
+  }
+
+  /// What the stream has done since it started.
+  public var statistics: StreamStatistics {
+    let (video, audio) = self.state.withLock { ($0.videoMailbox, $0.audioMailbox) }
+    var statistics = self.shared.statistics.withLock { $0 }
+    if let counts = video?.counts {
+      statistics.framesIn = counts.framesIn
+      statistics.framesDropped = counts.drops
+    }
+    statistics.audioBlocksDropped = audio?.dropped ?? 0
+    return statistics
+  }
+
+  /// Asks for a picture at which decoding can start: for a new viewer, a lost picture, a new segment. It comes with the
+  /// next picture, yet at most one each half second.
+  public func requestKeyframe() {
+    self.shared.statistics.withLock { $0.keyframeRequests += 1 }
+    self.state.withLock { $0.videoMailbox }?.requestKeyframe()
+  }
+
+  /// Adds an output; it gets every sample from now on.
+  public func add(_ output: any StreamOutput) {
+    self.outputs.withLock { $0.append(output) }
+  }
+
+  /// Removes an output; it may get samples that are on their way.
+  public func remove(_ output: any StreamOutput) {
+    self.outputs.withLock { $0.removeAll { $0 === output } }
+  }
+
+  /// Starts sources and encoders, and returns when the first picture is encoded.
+  ///
+  /// - Throws: A ``StreamError`` when a source or an encoder cannot be opened; everything is then stopped again.
+  public func start() async throws(StreamError) {
+    try self.prepare()
+    do throws(StreamError) {
+      try await self.startCapturers().get()
+      var descriptions: [CodecDescription] = []
+      if let description = try await self.startVideo()?.get() { descriptions.append(description) }
+      if let description = try await self.startAudio()?.get() { descriptions.append(description) }
+      let isRunning = self.state.withLock { state in
+        guard state.phase == .starting else { return false }
+        state.phase = .running
+        state.descriptions = descriptions
+        return true
+      }
+      guard isRunning else { throw .stopped }
+    } catch {
+      await self.stop()
+      throw error
+    }
+  }
+
+  /// Stops sources and encoders and tells every output that the stream has ended; without effect when it has.
+  public func stop() async {
+    let stopped = self.state.withLock { state -> State? in
+      guard state.phase != .ended else { return nil }
+      let stopped = state
+      state.phase = .ended
+      state.threads = []
+      return stopped
+    }
+    guard let stopped else { return }
+    await WorkerThread.run(named: "stop") {
+      stopped.videoMailbox?.close()
+      stopped.audioMailbox?.close()
+      stopped.video?.stop()
+      stopped.audio?.stop()
+      for thread in stopped.threads { thread.join() }
+    }
+    self.endOutputs()
+    self.shared.finishEvents()
+  }
+}
+
+extension LiveStream {
+  private func prepare() throws(StreamError) {
+    let error = self.state.withLock { state -> StreamError? in
+      if state.phase != .idle { return .alreadyStarted }
+      if state.video == nil, state.audio == nil { return .nothingAttached }
+      state.phase = .starting
+      state.videoMailbox = state.video.map(VideoMailbox.init)
+      state.audioMailbox = state.audio.map(AudioMailbox.init)
+      return nil
+    }
+    if let error { throw error }
+  }
+
+  /// Starts the capturers one after the other on a thread of their own, since opening a device may block.
+  private func startCapturers() async -> Result<Void, StreamError> {
+    await WorkerThread.run(named: "start") {
+      let (video, audio, videoMailbox, audioMailbox) = self.state.withLock {
+        ($0.video, $0.audio, $0.videoMailbox, $0.audioMailbox)
+      }
+      do throws(CaptureError) {
+        if let video, let videoMailbox { try video.start(consumer: videoMailbox) }
+        if let audio, let audioMailbox { try audio.start(consumer: audioMailbox) }
+        return .success(())
+      } catch {
+        return .failure(.capture(error))
+      }
+    }
+  }
+
+  private func startVideo() async -> Result<CodecDescription, StreamError>? {
+    guard case (let capturer?, let mailbox?) = self.state.withLock({ ($0.video, $0.videoMailbox) }) else { return nil }
+    return await self.startPipeline(named: "video") { (started) throws(StreamError) in
+      let pipeline: VideoPipeline
+      do throws(CodecError) {
+        pipeline = try VideoPipeline(
+          source: capturer.format, mailbox: mailbox, settings: self.videoSettings, shared: self.shared,
+          emit: self.broadcast)
+      } catch {
+        throw .codec(error)
+      }
+      try pipeline.run(started: started)
+    }
+  }
+
+  private func startAudio() async -> Result<CodecDescription, StreamError>? {
+    guard case (let capturer?, let mailbox?) = self.state.withLock({ ($0.audio, $0.audioMailbox) }) else { return nil }
+    return await self.startPipeline(named: "audio") { (started) throws(StreamError) in
+      let pipeline: AudioPipeline
+      do throws(CodecError) {
+        pipeline = try AudioPipeline(
+          source: capturer.format, mailbox: mailbox, settings: self.audioSettings, shared: self.shared,
+          emit: self.broadcast)
+      } catch {
+        throw .codec(error)
+      }
+      started(.aac(pipeline.description))
+      try pipeline.run()
+    }
+  }
+
+  /// Runs a pipeline on a thread of its own and waits until it has started or failed.
+  private func startPipeline(
+    named name: String,
+    _ body: @escaping @Sendable (_ started: (CodecDescription) -> Void) throws(StreamError) -> Void
+  ) async -> Result<CodecDescription, StreamError> {
+    await withCheckedContinuation { continuation in
+      let thread = WorkerThread(name: name) {
+        var waiting: CheckedContinuation<Result<CodecDescription, StreamError>, Never>? = continuation
+        func answer(_ result: Result<CodecDescription, StreamError>) {
+          waiting?.resume(returning: result)
+          waiting = nil
+        }
+        do throws(StreamError) {
+          try body { answer(.success($0)) }
+          answer(.failure(.stopped))
+        } catch {
+          if waiting == nil { self.fail(error) }
+          answer(.failure(error))
+        }
+      }
+      self.state.withLock { $0.threads.append(thread) }
+    }
+  }
+
+  private func broadcast(_ sample: EncodedSample) {
+    for output in self.outputs.withLock({ $0 }) {
+      output.consume(sample)
+    }
+  }
+
+  /// An encoder has failed while the stream ran: the viewers are told at once, the rest is up to the owner.
+  private func fail(_ error: StreamError) {
+    self.endOutputs()
+    self.shared.report(.failed(error))
+  }
+
+  private func endOutputs() {
+    let outputs = self.outputs.withLock { outputs in
+      defer { outputs = [] }
+      return outputs
+    }
+    for output in outputs { output.streamEnded() }
+  }
+}

@@ -1,0 +1,14 @@
+public import Capture
+public import Media
+
+/// Something that happens to a running stream and that its owner may want to tell or act on.
+public enum StreamEvent: Hashable, Sendable {
+  /// A source has come to its end (nil) or failed; viewers see the slate, or hear nothing, until it is back.
+  case sourceEnded(MediaKind, CaptureError?)
+  /// The source has given no picture for ``VideoSettings/sourceTimeout``; viewers see the slate.
+  case sourceSilent
+  /// The source gives pictures again.
+  case sourceBack
+  /// The stream cannot go on; its viewers have been told.
+  case failed(StreamError)
+}

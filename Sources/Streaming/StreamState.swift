@@ -1,0 +1,41 @@
+internal import Capture
+internal import Media
+internal import Synchronization
+
+/// What a stream's threads and its owner share.
+final class StreamState: Sendable {
+  private struct Controls {
+    var isPaused = false
+    var videoBitrate: Int
+  }
+
+  let statistics = Mutex(StreamStatistics())
+  let events: AsyncStream<StreamEvent>
+  private let eventContinuation: AsyncStream<StreamEvent>.Continuation
+  private let controls: Mutex<Controls>
+
+  init(videoBitrate: Int) {
+    (self.events, self.eventContinuation) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(64))
+    self.controls = Mutex(Controls(videoBitrate: videoBitrate))
+  }
+
+  /// Whether pictures are taken but not encoded.
+  var isPaused: Bool {
+    get { self.controls.withLock { $0.isPaused } }
+    set { self.controls.withLock { $0.isPaused = newValue } }
+  }
+
+  /// The target bitrate of the picture, bits a second.
+  var videoBitrate: Int {
+    get { self.controls.withLock { $0.videoBitrate } }
+    set { self.controls.withLock { $0.videoBitrate = newValue } }
+  }
+
+  func report(_ event: StreamEvent) {
+    self.eventContinuation.yield(event)
+  }
+
+  func finishEvents() {
+    self.eventContinuation.finish()
+  }
+}

@@ -1,0 +1,131 @@
+internal import Capture
+internal import Media
+
+/// The one place between a capturer and the pipeline: the newest frame waits here, an older one that was not fetched in
+/// time is dropped, counted and reported.
+final class VideoMailbox: VideoConsumer {
+  /// What the pipeline wakes up for.
+  enum Event {
+    case frame(VideoFrame)
+    case ended(CaptureError?)
+    case keyframeRequested
+    case closed
+  }
+
+  private struct State {
+    var frame: VideoFrame?
+    var ending: CaptureError??
+    var isKeyframeRequested = false
+    var isClosed = false
+    var limiter: FrameRateLimiter?
+    var expected: VideoFormat?
+    var framesIn = 0
+    var drops: [FrameDrop.Reason: Int] = [:]
+  }
+
+  private let state = Monitor(State())
+  private let capturer: any VideoCapturer
+
+  init(capturer: any VideoCapturer) {
+    self.capturer = capturer
+  }
+
+  /// From now on frames of another shape are dropped, and those that come faster than a rate.
+  func expect(_ format: VideoFormat, limit: FrameRate?) {
+    self.state.withLock {
+      $0.expected = format
+      $0.limiter = limit.map(FrameRateLimiter.init)
+    }
+  }
+
+  func consume(_ frame: VideoFrame) {
+    let drop = self.state.withLock { state -> FrameDrop? in
+      state.framesIn += 1
+      var drop: FrameDrop?
+      if state.isClosed {
+        drop = FrameDrop(timestamp: frame.timestamp, reason: .stopped)
+      } else if let expected = state.expected, !frame.format.hasSamePixels(as: expected) {
+        drop = FrameDrop(timestamp: frame.timestamp, reason: .wrongFormat)
+      } else if state.limiter?.accepts(frame.timestamp) == false {
+        drop = FrameDrop(timestamp: frame.timestamp, reason: .late)
+      } else {
+        drop = state.frame.map { FrameDrop(timestamp: $0.timestamp, reason: .late) }
+        state.frame = frame
+      }
+      if let drop { state.drops[drop.reason, default: 0] += 1 }
+      return drop
+    }
+    if let drop { self.capturer.didDrop(drop) }
+  }
+
+  func captureEnded(_ error: CaptureError?) {
+    self.state.withLock { $0.ending = .some(error) }
+  }
+
+  /// Counts and reports a frame that the pipeline fetched and could not use.
+  func drop(_ frame: VideoFrame, reason: FrameDrop.Reason) {
+    self.state.withLock { $0.drops[reason, default: 0] += 1 }
+    self.capturer.didDrop(FrameDrop(timestamp: frame.timestamp, reason: reason))
+  }
+
+  func requestKeyframe() {
+    self.state.withLock { $0.isKeyframeRequested = true }
+  }
+
+  func close() {
+    self.state.withLock { $0.isClosed = true }
+  }
+
+  /// The next event, or nil when none came before the deadline.
+  func next(until deadline: MediaTime) -> Event? {
+    self.state.wait(until: deadline) { state in
+      if state.isClosed { return .closed }
+      if state.isKeyframeRequested {
+        state.isKeyframeRequested = false
+        return .keyframeRequested
+      }
+      if let frame = state.frame {
+        state.frame = nil
+        return .frame(frame)
+      }
+      if let ending = state.ending {
+        state.ending = nil
+        return .ended(ending)
+      }
+      return nil
+    }
+  }
+
+  /// Frames handed over, and those dropped by reason.
+  var counts: (framesIn: Int, drops: [FrameDrop.Reason: Int]) {
+    self.state.withLock { ($0.framesIn, $0.drops) }
+  }
+}
+
+/// Thins out a source that is faster than the stream.
+struct FrameRateLimiter {
+  private let interval: MediaDuration
+  private var due: MediaTime?
+
+  init(_ rate: FrameRate) {
+    self.interval = rate.frameInterval
+  }
+
+  /// Whether the frame of this time is wanted; up to a quarter of an interval before its time it is.
+  mutating func accepts(_ time: MediaTime) -> Bool {
+    guard let due else {
+      self.due = time + self.interval
+      return true
+    }
+    guard time + self.interval / 4 >= due else { return false }
+    self.due = max(due + self.interval, time)
+    return true
+  }
+}
+
+extension VideoFormat {
+  /// Whether a frame of this format is what was announced; rows may be of another length.
+  func hasSamePixels(as other: VideoFormat) -> Bool {
+    self.width == other.width && self.height == other.height && self.pixelFormat == other.pixelFormat
+  }
+}

@@ -1,0 +1,183 @@
+internal import Capture
+internal import Codecs
+internal import Media
+internal import NIOCore
+internal import Synchronization
+
+/// The way of the pictures from the mailbox through the canvas into the encoder. It lives on one thread.
+///
+/// When the source gives nothing for a while, or has ended, viewers see a slate at the stream's frame rate. When
+/// encoding is paused, or the source is slower than a keyframe request may wait, the last picture is encoded once more.
+final class VideoPipeline {
+  private let mailbox: VideoMailbox
+  private let shared: StreamState
+  private let settings: VideoSettings
+  private let frameInterval: MediaDuration
+  private let canvas: Canvas
+  private let encoder: any VideoEncoder
+  private let emit: (EncodedSample) -> Void
+  private let clock = StreamClock.system
+
+  private var requests = KeyframeRequests()
+  private var bitrate: Int
+  /// The last picture from the source.
+  private var lastPicture: VideoFrame?
+  /// The timestamp of the last picture encoded.
+  private var lastTime: MediaTime?
+  /// When the last frame arrived, or the pipeline started.
+  private var lastArrival: MediaTime
+  private lazy var slate = Slate.picture(format: self.canvas.format)
+  /// When the next slate is to be encoded; nil while the source gives pictures.
+  private var nextSlate: MediaTime?
+
+  /// A timestamp further than this from the present is not on the streams' clock, and replaced by the present.
+  private static let clockTolerance = MediaDuration.seconds(10)
+
+  /// Opens the encoder for a started source.
+  init(
+    source: VideoFormat,
+    mailbox: VideoMailbox,
+    settings: VideoSettings,
+    shared: StreamState,
+    emit: @escaping (EncodedSample) -> Void
+  ) throws(CodecError) {
+    let frameRate = min(settings.frameRate ?? source.frameRate, source.frameRate)
+    let format = VideoFormat(
+      width: settings.width ?? max(16, source.width & ~1),
+      height: settings.height ?? max(16, source.height & ~1),
+      frameRate: frameRate,
+      colorMatrix: source.pixelFormat.isYCbCr ? source.colorMatrix : .bt601)
+    self.mailbox = mailbox
+    self.shared = shared
+    self.settings = settings
+    self.frameInterval = frameRate.frameInterval
+    self.canvas = Canvas(format: format, scaling: settings.scaling)
+    self.bitrate = shared.videoBitrate
+    self.encoder = try LibavH264Encoder(
+      VideoEncoderSettings(
+        width: format.width,
+        height: format.height,
+        frameRate: frameRate,
+        colorMatrix: format.colorMatrix,
+        bitrate: self.bitrate,
+        keyframeInterval: settings.keyframeInterval,
+        encoder: settings.encoder))
+    self.emit = emit
+    self.lastArrival = self.clock.now()
+    mailbox.expect(source, limit: frameRate < source.frameRate ? frameRate : nil)
+  }
+
+  /// Runs until the mailbox is closed.
+  ///
+  /// - Parameter started: Called once, with the description, when the first sample is out.
+  /// - Throws: When the source fails before its first picture, or the encoder fails.
+  func run(started: (CodecDescription) -> Void) throws(StreamError) {
+    var isAnnounced = false
+    while true {
+      switch self.mailbox.next(until: self.deadline) {
+      case .closed: return
+      case .keyframeRequested: self.requests.request()
+      case .frame(let frame): try self.handle(frame)
+      case .ended(let error): try self.handleEnd(error)
+      case nil: try self.handleDeadline(now: self.clock.now())
+      }
+      if !isAnnounced, self.lastTime != nil, let description = self.encoder.description {
+        isAnnounced = true
+        started(.h264(description))
+      }
+    }
+  }
+
+  /// When something is to be done if no frame comes before.
+  private var deadline: MediaTime {
+    var deadline = self.nextSlate ?? (self.lastArrival + self.settings.sourceTimeout)
+    if let repetition = self.repetitionTime { deadline = min(deadline, repetition) }
+    return deadline
+  }
+
+  /// When the last picture is encoded again to meet a keyframe request; nil without one.
+  private var repetitionTime: MediaTime? {
+    guard let lastTime, self.lastPicture != nil, self.nextSlate == nil, let due = self.requests.dueTime else {
+      return nil
+    }
+    return max(due, lastTime + self.frameInterval * 3 / 2)
+  }
+
+  private func handle(_ frame: VideoFrame) throws(StreamError) {
+    let now = self.clock.now()
+    var frame = frame
+    if max(frame.timestamp - now, now - frame.timestamp) > Self.clockTolerance { frame.timestamp = now }
+    if let lastTime, frame.timestamp <= lastTime {
+      return self.mailbox.drop(frame, reason: .late)
+    }
+    self.lastArrival = now
+    self.lastPicture = frame
+    self.showSlate(from: nil)
+    if !self.shared.isPaused { try self.encode(frame, now: now) }
+  }
+
+  /// The source has ended: before its first picture that is a failure, later the slate takes over at once.
+  private func handleEnd(_ error: CaptureError?) throws(StreamError) {
+    guard self.lastPicture != nil else {
+      throw .capture(
+        error
+          ?? CaptureError(
+            .missingTrack, source: "video source", cause: "it ended before its first picture",
+            nextStep: "check that it has pictures"))
+    }
+    self.shared.report(.sourceEnded(.video, error))
+    self.showSlate(from: self.clock.now())
+  }
+
+  private func handleDeadline(now: MediaTime) throws(StreamError) {
+    if let repetitionTime, now >= repetitionTime, var picture = self.lastPicture {
+      picture.timestamp = now
+      try self.encode(picture, now: now)
+    } else if let nextSlate, now >= nextSlate {
+      self.showSlate(from: max(nextSlate + self.frameInterval, now))
+      guard self.lastTime.map({ $0 < now }) ?? true, !self.shared.isPaused || self.requests.forcesKeyframe(at: now)
+      else {
+        return
+      }
+      var picture = self.slate
+      picture.timestamp = now
+      try self.encode(picture, now: now)
+    } else if now >= self.lastArrival + self.settings.sourceTimeout {
+      self.shared.report(.sourceSilent)
+      self.showSlate(from: now)
+    }
+  }
+
+  private func showSlate(from time: MediaTime?) {
+    if (self.nextSlate == nil) != (time == nil) {
+      self.shared.statistics.withLock { $0.isSlateShown = time != nil }
+      if time == nil { self.shared.report(.sourceBack) }
+    }
+    self.nextSlate = time
+  }
+
+  private func encode(_ frame: VideoFrame, now: MediaTime) throws(StreamError) {
+    guard let picture = self.canvas.draw(frame) else {
+      return self.mailbox.drop(frame, reason: .late)
+    }
+    let bitrate = self.shared.videoBitrate
+    if bitrate != self.bitrate {
+      self.bitrate = bitrate
+      self.encoder.setBitrate(bitrate)
+    }
+    self.lastTime = picture.timestamp
+    do throws(CodecError) {
+      try self.encoder.encode(picture, forcesKeyframe: self.requests.forcesKeyframe(at: now)) { sample in
+        if sample.isKeyframe { self.requests.keyframeEncoded(at: now) }
+        self.shared.statistics.withLock {
+          $0.framesEncoded += 1
+          $0.keyframes += sample.isKeyframe ? 1 : 0
+          $0.videoBytes += sample.payload.readableBytes
+        }
+        self.emit(sample)
+      }
+    } catch {
+      throw .codec(error)
+    }
+  }
+}

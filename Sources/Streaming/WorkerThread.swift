@@ -1,0 +1,71 @@
+internal import CCapture
+
+#if canImport(Darwin)
+internal import Darwin
+#else
+internal import Glibc
+#endif
+
+/// A thread of its own, for calls that block: devices, codecs, joins.
+struct WorkerThread: Sendable {
+  private final class Start {
+    let name: String
+    let body: @Sendable () -> Void
+
+    init(name: String, body: @escaping @Sendable () -> Void) {
+      self.name = name
+      self.body = body
+    }
+  }
+
+  #if canImport(Darwin)
+  private nonisolated(unsafe) let thread: pthread_t  // Safe because it is only handed back to pthread_join.
+  #else
+  private let thread: pthread_t
+  #endif
+
+  /// Starts a thread.
+  ///
+  /// - Parameters:
+  ///   - name: For debuggers and `top -H`; at most 15 bytes.
+  ///   - body: What it does; it must end, and either ``join()`` or ``detach()`` must be called once.
+  init(name: String, body: @escaping @Sendable () -> Void) {
+    let start = Unmanaged.passRetained(Start(name: name, body: body)).toOpaque()
+    #if canImport(Darwin)
+    var thread: pthread_t?
+    let result = pthread_create(&thread, nil, { Self.main($0) }, start)
+    guard result == 0, let thread else { fatalError("the system has no thread left") }
+    #else
+    var thread = pthread_t()
+    let result = pthread_create(&thread, nil, { Self.main($0) }, start)
+    guard result == 0 else { fatalError("the system has no thread left") }
+    #endif
+    // Safe because nothing can go on without a thread, and no input decides how many there are.
+    self.thread = thread
+  }
+
+  private static func main(_ argument: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
+    // No trap: the argument is what `init` passed.
+    let start = Unmanaged<Start>.fromOpaque(argument!).takeRetainedValue()
+    vidicon_set_thread_name(start.name)
+    start.body()
+    return nil
+  }
+
+  /// Waits until the thread has ended.
+  func join() {
+    pthread_join(self.thread, nil)
+  }
+
+  /// Lets the thread end by itself.
+  func detach() {
+    pthread_detach(self.thread)
+  }
+
+  /// Runs a blocking call on a thread of its own while the task waits.
+  static func run<Result: Sendable>(named name: String, _ body: @escaping @Sendable () -> Result) async -> Result {
+    await withCheckedContinuation { continuation in
+      WorkerThread(name: name) { continuation.resume(returning: body()) }.detach()
+    }
+  }
+}

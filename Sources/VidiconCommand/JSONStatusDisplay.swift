@@ -1,0 +1,94 @@
+import Foundation
+import Streaming
+import Synchronization
+import Vidicon
+
+/// Status for programs: a JSON object a line.
+final class JSONStatusDisplay: StatusDisplay {
+  private struct Started: Encodable {
+    struct Stream: Encodable {
+      var name: String
+      var urls: [String]
+    }
+
+    var event = "started"
+    var rtspPort: Int?
+    var rtspsPort: Int?
+    var streams: [Stream]
+  }
+
+  private struct Status: Encodable {
+    struct Stream: Encodable {
+      var name: String
+      var framesIn: Int
+      var framesDropped: Int
+      var framesEncoded: Int
+      var frameRate: Double
+      var bitrate: Int
+      var viewers: Int
+      var keyframeRequests: Int
+      var bytesSent: Int
+      var picturesSkipped: Int
+      var viewersClosedAsSlow: Int
+      var malformedRequests: Int
+      var isSlateShown: Bool
+    }
+
+    var event = "status"
+    var streams: [Stream]
+  }
+
+  private struct Stopped: Encodable {
+    var event = "stopped"
+  }
+
+  private let bind: String?
+  private let reporter = Mutex(StreamReporter())
+
+  /// A display that tells the addresses at which a server bound to this one is reached.
+  init(bind: String?) {
+    self.bind = bind
+  }
+
+  func showStart(server: CameraServer, streams: [LiveStream]) {
+    self.reporter.withLock { _ = $0.reports(server: server, streams: streams) }
+    self.print(
+      Started(
+        rtspPort: server.ports?.rtsp, rtspsPort: server.ports?.rtsps,
+        streams: streams.map { Started.Stream(name: $0.name, urls: server.urls(of: $0, bind: self.bind)) }))
+  }
+
+  func showStatus(server: CameraServer, streams: [LiveStream]) {
+    let reports = self.reporter.withLock { $0.reports(server: server, streams: streams) }
+    self.print(
+      Status(
+        streams: reports.map {
+          Status.Stream(
+            name: $0.name,
+            framesIn: $0.stream.framesIn,
+            framesDropped: $0.stream.framesDroppedInAll,
+            framesEncoded: $0.stream.framesEncoded,
+            frameRate: ($0.frameRate * 100).rounded() / 100,
+            bitrate: Int($0.bitrate),
+            viewers: $0.viewers.viewers,
+            keyframeRequests: $0.stream.keyframeRequests,
+            bytesSent: $0.viewers.bytesSent,
+            picturesSkipped: $0.viewers.picturesSkipped,
+            viewersClosedAsSlow: $0.viewers.viewersClosedAsSlow,
+            malformedRequests: server.malformedRequests,
+            isSlateShown: $0.stream.isSlateShown)
+        }))
+  }
+
+  func showEnd() {
+    self.print(Stopped())
+  }
+
+  private func print(_ value: some Encodable) {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    // Safe because the values are strings, booleans and finite numbers, all of which JSON has.
+    guard let data = try? encoder.encode(value) else { fatalError("a status line that is no JSON") }
+    Terminal.print(String(decoding: data, as: UTF8.self))
+  }
+}

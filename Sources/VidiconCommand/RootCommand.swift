@@ -1,0 +1,34 @@
+import ArgumentParser
+
+#if canImport(Darwin)
+import Darwin
+#else
+import Glibc
+#endif
+
+/// The program: parses the command line, and turns every failure into one line and an exit status.
+@main
+struct RootCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "vidicon",
+    abstract: "Turns any camera, file or drawn picture into a live network camera.",
+    version: "0.1.0",
+    subcommands: [ServeCommand.self])
+
+  static func main() async {
+    do {
+      var command = try Self.parseAsRoot()
+      if var command = command as? any AsyncParsableCommand {
+        try await command.run()
+      } else {
+        try command.run()
+      }
+    } catch let failure as Failure {
+      Terminal.fail(failure.message, status: failure.status)
+    } catch {
+      // A request for help or the version.
+      if Self.exitCode(for: error).isSuccess { Self.exit(withError: error) }
+      Terminal.fail("\(Self.message(for: error)); see vidicon --help", status: EX_USAGE)
+    }
+  }
+}

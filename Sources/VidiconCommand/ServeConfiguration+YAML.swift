@@ -1,0 +1,133 @@
+import Foundation
+import Yams
+
+extension ServeConfiguration {
+  /// Reads a configuration file.
+  init(contentsOf path: String) throws(Failure) {
+    let text: String
+    do {
+      text = try String(contentsOfFile: path, encoding: .utf8)
+    } catch {
+      let isMissing = !FileManager.default.fileExists(atPath: path)
+      throw Failure(
+        "\(path): \(isMissing ? "there is no such file" : "it cannot be read as UTF-8 text"); check the path of --config"
+      )
+    }
+    try self.init(yaml: text, path: path)
+  }
+
+  /// Takes the settings out of the text of a configuration file; `docs/configuration.md` tells every key.
+  init(yaml text: String, path: String) throws(Failure) {
+    let root: Node?
+    do {
+      root = try Yams.compose(yaml: text)
+    } catch let error as YamlError {
+      throw .usage("\(path): not YAML: \(error)")
+    } catch {
+      throw .usage("\(path): not YAML: \(error)")
+    }
+    self.init()
+    guard let root else { throw .usage("\(path): it is empty; docs/configuration.md shows what it may hold") }
+    let reader = YAMLReader(path: path)
+    for (key, value) in try reader.mapping(root, keys: Key.self) {
+      switch key {
+      case .bind: self.bind = try reader.text(value)
+      case .rtspPort: self.rtspPort = try Self.port(reader.integer(value), "\(path): rtspPort")
+      case .rtspUDP: self.rtspUDP = try reader.boolean(value)
+      case .rtspsPort: self.rtspsPort = try Self.port(reader.integer(value), "\(path): rtspsPort")
+      case .tlsCertificate: self.tlsCertificate = try reader.text(value)
+      case .tlsKey: self.tlsKey = try reader.text(value)
+      case .users:
+        for user in try reader.sequence(value) { self.users.append(try Self.user(user, reader)) }
+      case .streams:
+        for stream in try reader.sequence(value) { self.streams.append(try Self.stream(stream, reader)) }
+      }
+    }
+  }
+
+  private enum Key: String, CaseIterable {
+    case bind, rtspPort, rtspUDP, rtspsPort, tlsCertificate, tlsKey, users, streams
+  }
+
+  private enum UserKey: String, CaseIterable {
+    case name, password
+  }
+
+  private static func user(_ node: Node, _ reader: YAMLReader) throws(Failure) -> User {
+    var user = User(name: "", password: "")
+    for (key, value) in try reader.mapping(node, keys: UserKey.self) {
+      switch key {
+      case .name: user.name = try reader.text(value)
+      case .password: user.password = try reader.text(value)
+      }
+    }
+    guard !user.name.isEmpty, !user.name.contains(":") else {
+      throw reader.failure(node, "a user needs a name without a colon")
+    }
+    return user
+  }
+
+  private static func stream(_ node: Node, _ reader: YAMLReader) throws(Failure) -> StreamOptions {
+    var stream = StreamOptions()
+    for (key, value) in try reader.mapping(node, keys: StreamOptions.Key.self) {
+      do throws(Failure) {
+        try stream.set(key, to: reader.text(value))
+      } catch {
+        throw reader.failure(value, error.message)
+      }
+    }
+    return stream
+  }
+}
+
+/// Reads nodes of a YAML file, and names file, line and column of what it refuses.
+private struct YAMLReader {
+  let path: String
+
+  /// The pairs of a mapping whose keys are known; unknown and repeated ones are errors.
+  func mapping<Key: RawRepresentable<String> & CaseIterable & Hashable>(
+    _ node: Node, keys: Key.Type
+  ) throws(Failure) -> [(Key, Node)] {
+    guard case .mapping(let mapping) = node else { throw self.failure(node, "expected keys and values") }
+    var pairs: [(Key, Node)] = []
+    var seen: Set<Key> = []
+    for (keyNode, value) in mapping {
+      let text = try self.text(keyNode)
+      guard let key = Key(rawValue: text) else {
+        let known = Key.allCases.map(\.rawValue).joined(separator: ", ")
+        throw self.failure(keyNode, "unknown key \"\(text)\"; the keys here are \(known)")
+      }
+      guard seen.insert(key).inserted else { throw self.failure(keyNode, "\"\(text)\" is given twice; give it once") }
+      pairs.append((key, value))
+    }
+    return pairs
+  }
+
+  func sequence(_ node: Node) throws(Failure) -> [Node] {
+    guard case .sequence(let sequence) = node else { throw self.failure(node, "expected a list") }
+    return Array(sequence)
+  }
+
+  func text(_ node: Node) throws(Failure) -> String {
+    guard case .scalar(let scalar) = node else { throw self.failure(node, "expected a single value") }
+    return scalar.string
+  }
+
+  func integer(_ node: Node) throws(Failure) -> Int {
+    guard let value = Int(try self.text(node)) else { throw self.failure(node, "expected a whole number") }
+    return value
+  }
+
+  func boolean(_ node: Node) throws(Failure) -> Bool {
+    switch try self.text(node) {
+    case "true": return true
+    case "false": return false
+    default: throw self.failure(node, "expected true or false")
+    }
+  }
+
+  func failure(_ node: Node, _ message: String) -> Failure {
+    let place = node.mark.map { ":\($0.line):\($0.column)" } ?? ""
+    return .usage("\(self.path)\(place): \(message)")
+  }
+}

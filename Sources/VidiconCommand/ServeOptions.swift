@@ -1,0 +1,161 @@
+import ArgumentParser
+
+/// The options of `vidicon serve` as they are written.
+struct ServeOptions: ParsableArguments {
+  @Option(help: "The picture: plasma, noise, bars, file:PATH, pipe: (YUV4MPEG2 on standard input).")
+  var source: String?
+
+  @Option(help: "The sound: auto (the file's own, or a tone), tone, silence, file:PATH, none.")
+  var audio: String?
+
+  @Option(help: "The stream's name, the path of its addresses.")
+  var name: String?
+
+  @Option(help: "The picture's size, WIDTHxHEIGHT; by default the source's, 1280x720 for drawn ones.")
+  var size: String?
+
+  @Option(help: "The most pictures a second; by default the source's rate, 30 for drawn ones.")
+  var fps: String?
+
+  @Option(help: "The picture's bits a second, with k or M.")
+  var bitrate: String?
+
+  @Option(help: "How a source of another shape fills the size: fit (with bars) or fill (with crop).")
+  var scaling: String?
+
+  @Option(help: "libavcodec's H.264 encoder: libx264, h264_vaapi, h264_v4l2m2m, h264_nvenc, ….")
+  var encoder: String?
+
+  @Option(help: "The sound's bits a second, with k.")
+  var audioBitrate: String?
+
+  @Option(
+    name: .customLong("stream"),
+    help: "A stream as KEY=VALUE pairs: name=…,source=…,audio=…,size=…; repeat it for several.")
+  var streams: [String] = []
+
+  @Option(help: "A YAML file with these settings; what the command line says comes first.")
+  var config: String?
+
+  @Option(help: "The address to listen on; by default all, IPv4 and IPv6.")
+  var bind: String?
+
+  @Option(help: "The TCP port for RTSP; 0 for any free one. (default: 8554)")
+  var rtspPort: Int?
+
+  @Flag(help: "Also send RTP over UDP to viewers that ask for it.")
+  var rtspUDP = false
+
+  @Option(
+    name: .customLong("user"), help: "A viewer's NAME:PASSWORD; repeat it for several. Without one all may watch.")
+  var users: [String] = []
+
+  @Option(help: "The TCP port for RTSP over TLS; 0 for any free one. Needs --tls-cert and --tls-key.")
+  var rtspsPort: Int?
+
+  @Option(help: "The certificate chain, a PEM file.")
+  var tlsCert: String?
+
+  @Option(help: "The certificate's private key, a PEM file.")
+  var tlsKey: String?
+
+  @Flag(help: "Status as JSON, an object a line, on standard output.")
+  var json = false
+
+  @Flag(help: "End with exit status 0 when a source has come to its end, instead of showing the slate.")
+  var exitOnEOF = false
+}
+
+/// What `vidicon serve` is to do, from the command line and the configuration file.
+struct ServeConfiguration: Equatable {
+  /// A viewer's name and password.
+  struct User: Equatable {
+    var name: String
+    var password: String
+  }
+
+  var streams: [StreamOptions] = []
+  var bind: String?
+  var rtspPort = 8554
+  var rtspUDP = false
+  var users: [User] = []
+  var rtspsPort: Int?
+  var tlsCertificate: String?
+  var tlsKey: String?
+
+  /// Every setting at its default, and no stream.
+  init() {}
+}
+
+extension ServeConfiguration {
+  /// Reads the configuration file where there is one, and lets the options have the last word.
+  init(_ options: ServeOptions) throws(Failure) {
+    self = try options.config.map { path throws(Failure) in try ServeConfiguration(contentsOf: path) } ?? .init()
+    if let bind = options.bind { self.bind = bind }
+    if let port = options.rtspPort { self.rtspPort = try Self.port(port, "--rtsp-port") }
+    if options.rtspUDP { self.rtspUDP = true }
+    if !options.users.isEmpty {
+      self.users = []
+      for user in options.users { self.users.append(try Self.user(user)) }
+    }
+    if let port = options.rtspsPort { self.rtspsPort = try Self.port(port, "--rtsps-port") }
+    if let path = options.tlsCert { self.tlsCertificate = path }
+    if let path = options.tlsKey { self.tlsKey = path }
+    try self.applyStreamOptions(options)
+    try self.validate()
+  }
+
+  /// The options for one stream hold for all: they are the defaults of each `--stream`, and override the only stream of
+  /// a configuration file.
+  private mutating func applyStreamOptions(_ options: ServeOptions) throws(Failure) {
+    let values: [(StreamOptions.Key, String?)] = [
+      (.name, options.name), (.source, options.source), (.audio, options.audio), (.size, options.size),
+      (.fps, options.fps), (.bitrate, options.bitrate), (.scaling, options.scaling), (.encoder, options.encoder),
+      (.audioBitrate, options.audioBitrate),
+    ]
+    let given = values.contains { $0.1 != nil }
+    if given, self.streams.count > 1 {
+      throw .usage("the configuration file has several streams; change them there, or use --stream")
+    }
+    var stream = self.streams.first ?? StreamOptions()
+    for case (let key, let text?) in values { try stream.set(key, to: text) }
+    if options.streams.isEmpty {
+      if given || self.streams.isEmpty { self.streams = [stream] }
+    } else {
+      if options.name != nil { throw .usage("--name and --stream exclude each other; write --stream name=NAME") }
+      self.streams = []
+      for text in options.streams { self.streams.append(try StreamOptions(parsing: text, defaults: stream)) }
+    }
+  }
+
+  private func validate() throws(Failure) {
+    var names: Set<String> = []
+    for stream in self.streams where !names.insert(stream.name).inserted {
+      throw .usage("two streams have the name \"\(stream.name)\"; give each its own")
+    }
+    if self.streams.count(where: { $0.source == "pipe:" }) > 1 {
+      throw .usage("standard input can feed one stream only; use pipe: once")
+    }
+    if self.rtspsPort != nil, self.tlsCertificate == nil || self.tlsKey == nil {
+      throw .usage("RTSPS needs a certificate and its key; add --tls-cert FILE and --tls-key FILE")
+    }
+    if self.rtspsPort == nil, self.tlsCertificate != nil || self.tlsKey != nil {
+      throw .usage("a certificate is given but no port for it; add --rtsps-port 8322")
+    }
+  }
+
+  /// A port number, 0 for any free one.
+  static func port(_ number: Int, _ name: String) throws(Failure) -> Int {
+    guard (0...65_535).contains(number) else {
+      throw .usage("\(name) \(number) is no port; give 1 to 65535, or 0 for any free one")
+    }
+    return number
+  }
+
+  private static func user(_ text: String) throws(Failure) -> User {
+    guard let colon = text.firstIndex(of: ":"), colon != text.startIndex else {
+      throw .usage("--user needs NAME:PASSWORD, with a name in front of the colon")
+    }
+    return User(name: String(text[..<colon]), password: String(text[text.index(after: colon)...]))
+  }
+}

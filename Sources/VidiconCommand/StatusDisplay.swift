@@ -1,0 +1,34 @@
+import Media
+import Streaming
+import Vidicon
+
+/// How the program tells what it does.
+protocol StatusDisplay: Sendable {
+  /// Told once the streams are on the network.
+  func showStart(server: CameraServer, streams: [LiveStream])
+  /// Told each second.
+  func showStatus(server: CameraServer, streams: [LiveStream])
+  /// Told when everything has been stopped.
+  func showEnd()
+}
+
+/// The beat of the status display: once a second, without drift.
+struct StatusTicker {
+  private let clock = ContinuousClock()
+  private var beat: ContinuousClock.Instant
+
+  init() {
+    self.beat = ContinuousClock().now
+  }
+
+  /// Waits for the next beat; false when the task is cancelled.
+  mutating func next() async -> Bool {
+    self.beat = max(self.beat + .seconds(1), self.clock.now)
+    do {
+      try await self.clock.sleep(until: self.beat)
+      return true
+    } catch {
+      return false
+    }
+  }
+}

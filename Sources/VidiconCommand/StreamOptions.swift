@@ -1,0 +1,138 @@
+import Media
+import Streaming
+
+/// One stream as its user asks for it: on the command line, in `--stream`, or in the configuration file.
+struct StreamOptions: Equatable {
+  var name = "live"
+  var source = "plasma"
+  var audio = "auto"
+  var size: Size?
+  var frameRate: FrameRate?
+  var bitrate = 2_300_000
+  var scaling = VideoSettings.Scaling.fit
+  var encoder = "libx264"
+  var audioBitrate = 64_000
+
+  /// Pixels across and down.
+  struct Size: Equatable {
+    var width: Int
+    var height: Int
+  }
+
+  /// What can be set, by the names that `--stream` and the configuration file use.
+  enum Key: String, CaseIterable {
+    case name, source, audio, size, fps, bitrate, scaling, encoder, audioBitrate
+  }
+
+  /// Sets one value from its text.
+  mutating func set(_ key: Key, to text: String) throws(Failure) {
+    switch key {
+    case .name: self.name = try Self.name(text)
+    case .source: self.source = text
+    case .audio: self.audio = text
+    case .size: self.size = try Self.size(text)
+    case .fps: self.frameRate = try Self.frameRate(text)
+    case .bitrate: self.bitrate = try Self.bitrate(text, in: 10_000...200_000_000)
+    case .scaling: self.scaling = try Self.scaling(text)
+    case .encoder: self.encoder = text
+    case .audioBitrate: self.audioBitrate = try Self.bitrate(text, in: 8_000...512_000)
+    }
+  }
+
+  /// What the picture is to be.
+  var video: VideoSettings {
+    VideoSettings(
+      width: self.size?.width, height: self.size?.height, frameRate: self.frameRate, bitrate: self.bitrate,
+      encoder: self.encoder, scaling: self.scaling)
+  }
+
+  /// What the sound is to be.
+  var sound: AudioSettings {
+    AudioSettings(bitrate: self.audioBitrate)
+  }
+}
+
+extension StreamOptions {
+  /// Options from `name=…,source=…`: pairs between commas. A comma within a value, as in a file's name, is written twice.
+  init(parsing text: String, defaults: StreamOptions) throws(Failure) {
+    self = defaults
+    var pairs: [String] = []
+    for part in text.replacing(",,", with: "\u{0}").split(separator: ",") {
+      pairs.append(String(part).replacing("\u{0}", with: ","))
+    }
+    var seen: Set<Key> = []
+    for pair in pairs {
+      guard let separator = pair.firstIndex(of: "="), let key = Key(rawValue: String(pair[..<separator])) else {
+        let keys = Key.allCases.map(\.rawValue).joined(separator: ", ")
+        throw .usage("--stream: \"\(pair)\" is not KEY=VALUE; the keys are \(keys)")
+      }
+      guard seen.insert(key).inserted else { throw .usage("--stream: \(key.rawValue) is given twice; give it once") }
+      try self.set(key, to: String(pair[pair.index(after: separator)...]))
+    }
+    guard seen.contains(.name) else { throw .usage("--stream \(text): it has no name; begin with name=NAME") }
+  }
+
+  private static func name(_ text: String) throws(Failure) -> String {
+    let isAllowed = text.utf8.allSatisfy { byte in
+      switch byte {
+      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
+      case UInt8(ascii: "0")...UInt8(ascii: "9"): true
+      default: "-_.~/".utf8.contains(byte)
+      }
+    }
+    let parts = text.split(separator: "/", omittingEmptySubsequences: false)
+    guard isAllowed, text.utf8.count <= 128, parts.allSatisfy({ !$0.isEmpty && $0 != "." && $0 != ".." }) else {
+      throw .usage(
+        "\"\(text)\" cannot be a stream's name; use letters, digits and - _ . ~, with single slashes between them")
+    }
+    return text
+  }
+
+  private static func size(_ text: String) throws(Failure) -> Size {
+    let parts = text.split(separator: "x", omittingEmptySubsequences: false).map { Int($0) }
+    guard parts.count == 2, let width = parts[0], let height = parts[1], (16...8192).contains(width),
+      (16...8192).contains(height), width.isMultiple(of: 2), height.isMultiple(of: 2)
+    else {
+      throw .usage("\"\(text)\" is not a size; give even numbers from 16 to 8192, such as 1280x720")
+    }
+    return Size(width: width, height: height)
+  }
+
+  private static func frameRate(_ text: String) throws(Failure) -> FrameRate {
+    let failure = Failure.usage("\"\(text)\" is not a frame rate; give 1 to 240, such as 30, 29.97 or 30000/1001")
+    if let slash = text.firstIndex(of: "/") {
+      guard let numerator = Int32(text[..<slash]), let denominator = Int32(text[text.index(after: slash)...]),
+        numerator > 0, denominator > 0
+      else { throw failure }
+      let rate = FrameRate(numerator, over: denominator)
+      guard (1...240).contains(rate.framesPerSecond) else { throw failure }
+      return rate
+    }
+    guard let value = Double(text), (1...240).contains(value) else { throw failure }
+    // 23.976, 29.97 and 59.94 stand for fractions over 1001.
+    let nominal = (value * 1001 / 1000).rounded()
+    if abs(value - nominal * 1000 / 1001) < 0.005, value != value.rounded() {
+      return FrameRate(Int32(nominal) * 1000, over: 1001)
+    }
+    return value == value.rounded() ? FrameRate(Int32(value)) : FrameRate(Int32((value * 1000).rounded()), over: 1000)
+  }
+
+  private static func bitrate(_ text: String, in range: ClosedRange<Int>) throws(Failure) -> Int {
+    let factors: [Character: Double] = ["k": 1e3, "K": 1e3, "m": 1e6, "M": 1e6]
+    let factor = text.last.flatMap { factors[$0] }
+    guard let number = Double(factor == nil ? text[...] : text.dropLast()), number.isFinite,
+      (Double(range.lowerBound)...Double(range.upperBound)).contains(number * (factor ?? 1))
+    else {
+      throw .usage(
+        "\"\(text)\" is not a bitrate; give \(range.lowerBound / 1000)k to \(range.upperBound / 1000)k, such as 2300k")
+    }
+    return Int(number * (factor ?? 1))
+  }
+
+  private static func scaling(_ text: String) throws(Failure) -> VideoSettings.Scaling {
+    guard let scaling = VideoSettings.Scaling(rawValue: text) else {
+      throw .usage("\"\(text)\" is no scaling; give fit (with bars) or fill (with crop)")
+    }
+    return scaling
+  }
+}

@@ -1,0 +1,47 @@
+import Media
+import Streaming
+import Vidicon
+
+/// What is told of a stream once a second: its counters, and its rates since the last time.
+struct StreamReport {
+  var name: String
+  var stream: StreamStatistics
+  var viewers: RTSPStreamStatistics
+  /// Pictures encoded a second.
+  var frameRate = 0.0
+  /// Encoded bits a second, picture and sound.
+  var bitrate = 0.0
+
+  /// The present counters; the rates are those since `last`, over `interval` seconds.
+  init(_ stream: LiveStream, server: CameraServer, since last: StreamReport?, interval: Double) {
+    self.name = stream.name
+    self.stream = stream.statistics
+    self.viewers = server.viewerStatistics(of: stream)
+    guard let last, interval > 0 else { return }
+    self.frameRate = Double(self.stream.framesEncoded - last.stream.framesEncoded) / interval
+    self.bitrate = Double((self.encodedBytes - last.encodedBytes) * 8) / interval
+  }
+
+  private var encodedBytes: Int {
+    self.stream.videoBytes + self.stream.audioBytes
+  }
+}
+
+/// Makes the reports of all streams, each second.
+struct StreamReporter {
+  private var last: [StreamReport] = []
+  private var lastTime: ContinuousClock.Instant?
+
+  /// The reports of this second.
+  mutating func reports(server: CameraServer, streams: [LiveStream]) -> [StreamReport] {
+    let now = ContinuousClock().now
+    let interval = self.lastTime.map { (now - $0) / Duration.seconds(1) } ?? 0
+    let reports = streams.enumerated().map { index, stream in
+      StreamReport(
+        stream, server: server, since: self.last.indices.contains(index) ? self.last[index] : nil, interval: interval)
+    }
+    self.last = reports
+    self.lastTime = now
+    return reports
+  }
+}

@@ -1,0 +1,161 @@
+import Codecs
+import Media
+import NIOCore
+import Testing
+
+@Suite("H.264 encoder")
+struct LibavH264EncoderTests {
+  private let pool = VideoFramePool(format: VideoFormat(width: 320, height: 240))
+
+  /// A picture of noise, which costs bits.
+  private func picture(_ index: Int) -> VideoFrame {
+    var generator = SystemRandomNumberGenerator()
+    let frame = self.pool.frame(at: FrameRate(30).time(ofFrame: Int64(index), from: .zero)) { buffer in
+      for plane in 0..<3 {
+        for offset in stride(from: 0, to: buffer.unsafePlane(plane).count - 8, by: 8) {
+          buffer.unsafePlane(plane).storeBytes(of: generator.next(), toByteOffset: offset, as: UInt64.self)
+        }
+      }
+    }
+    // The pool holds more pictures than an encoder without delay does.
+    return frame!
+  }
+
+  private func settings(bitrate: Int = 500_000) -> VideoEncoderSettings {
+    VideoEncoderSettings(width: 320, height: 240, frameRate: 30, bitrate: bitrate)
+  }
+
+  @Test func `each picture comes out at once, with its own time, as lengths and NAL units`() throws {
+    let encoder = try LibavH264Encoder(self.settings())
+    for index in 0..<10 {
+      var samples: [EncodedSample] = []
+      try encoder.encode(self.picture(index), forcesKeyframe: false) { samples.append($0) }
+      #expect(samples.count == 1)
+      var payload = try #require(samples.first?.payload)
+      #expect(samples[0].presentationTime == FrameRate(30).time(ofFrame: Int64(index), from: .zero))
+      #expect(samples[0].isKeyframe == (index == 0))
+      var slices = 0
+      while let length = payload.readInteger(as: UInt32.self) {
+        let slice = payload.readSlice(length: Int(length))
+        let nalUnit = try #require(slice)
+        let type = nalUnit.getInteger(at: nalUnit.readerIndex, as: UInt8.self)! & 0x1F
+        #expect([1, 5, 6].contains(type))
+        slices += type == 6 ? 0 : 1
+      }
+      #expect(slices == 1)
+    }
+  }
+
+  @Test func `the parameter sets are known before the first picture`() throws {
+    let description = try #require(try LibavH264Encoder(self.settings()).description)
+    #expect(description.sequenceParameterSet.first.map { $0 & 0x1F } == 7)
+    #expect(description.pictureParameterSet.first.map { $0 & 0x1F } == 8)
+    #expect(description.width == 320 && description.height == 240)
+  }
+
+  @Test func `a forced keyframe comes with that very picture, and else only each two seconds`() throws {
+    let encoder = try LibavH264Encoder(self.settings())
+    var keyframes: [Int] = []
+    for index in 0..<130 {
+      try encoder.encode(self.picture(index), forcesKeyframe: index == 17) {
+        if $0.isKeyframe { keyframes.append(index) }
+      }
+    }
+    #expect(keyframes == [0, 17, 77])
+  }
+
+  @Test func `the bitrate is kept, and a change of it holds soon after`() throws {
+    let encoder = try LibavH264Encoder(self.settings(bitrate: 2_000_000))
+    var bytes = [0, 0]
+    for index in 0..<240 {
+      if index == 120 { encoder.setBitrate(500_000) }
+      try encoder.encode(self.picture(index), forcesKeyframe: false) {
+        if index % 120 >= 60 { bytes[index / 120] += $0.payload.readableBytes }
+      }
+    }
+    // Two seconds each, the first two of either rate left out.
+    #expect((1_400_000...2_400_000).contains(bytes[0] * 8 / 2))
+    #expect((350_000...700_000).contains(bytes[1] * 8 / 2))
+  }
+
+  @Test func `a missing encoder is an error that names those present`() {
+    #expect {
+      var settings = self.settings()
+      settings.encoder = "h264_nowhere"
+      _ = try LibavH264Encoder(settings)
+    } throws: { error in
+      guard let error = error as? CodecError else { return false }
+      return error.code == .missingEncoder && error.nextStep.contains("libx264")
+    }
+  }
+
+  @Test func `an encoder whose device is missing is an error that says so`() {
+    // No machine that runs the tests has a Raspberry Pi's encoder and a graphics card's at once.
+    let names = ["h264_nvenc", "h264_v4l2m2m", "h264_vaapi"].filter(LibavH264Encoder.available.contains)
+    let failures = names.filter { (name: String) -> Bool in
+      var settings = self.settings()
+      settings.encoder = name
+      do throws(CodecError) {
+        _ = try LibavH264Encoder(settings)
+        return false
+      } catch {
+        return error.code == .openFailed && !error.cause.isEmpty
+      }
+    }
+    #expect(!failures.isEmpty)
+  }
+}
+
+@Suite("AAC encoder")
+struct LibavAACEncoderTests {
+  private let format = AudioFormat(sampleRate: 48_000, channelCount: 2)
+
+  @Test func `frames have even times that count the encoder's delay, at any block size`() throws {
+    let encoder = try LibavAACEncoder(format: self.format, bitrate: 64_000)
+    let start = MediaTime(nanoseconds: 5_000_000_000)
+    var times: [MediaTime] = []
+    for block in 0..<100 {
+      let samples = [Float](repeating: 0.1, count: 441 * 2)
+      try encoder.encode(
+        AudioBlock(format: self.format, timestamp: start + .milliseconds(Int64(block)), samples: samples)
+      ) {
+        times.append($0.presentationTime)
+        #expect($0.kind == .audio && $0.isKeyframe)
+      }
+    }
+    #expect(times.first == start - .ticks(1024, timescale: 48_000))
+    for (index, time) in times.enumerated() {
+      #expect(abs((time - start).nanoseconds - (Int64(index) - 1) * 1024 * 1_000_000_000 / 48_000) <= 1)
+    }
+    #expect(times.count == 44_100 / 1024 || times.count == 44_100 / 1024 - 1)
+    #expect(encoder.nextTime == start + .ticks(44_100, timescale: 48_000))
+  }
+
+  @Test func `the description is that of AAC-LC, 48 kHz, stereo`() throws {
+    // ISO/IEC 14496-3 §1.6.2.1: object type 2 in 5 bits, frequency index 3 in 4, channels 2 in 4.
+    let description = try LibavAACEncoder(format: self.format, bitrate: 64_000).description
+    #expect(Array(description.audioSpecificConfig.prefix(2)) == [0x11, 0x90])
+    #expect(description.samplesPerFrame == 1024)
+  }
+
+  @Test func `a rate that AAC lacks is an error`() {
+    #expect(throws: CodecError.self) {
+      try LibavAACEncoder(format: AudioFormat(sampleRate: 12_345, channelCount: 1), bitrate: 64_000)
+    }
+  }
+
+  @Test func `resampling keeps time: a second in is a second out, at the right place`() throws {
+    let mono = AudioFormat(sampleRate: 44_100, channelCount: 1)
+    let resampler = try AudioResampler(from: mono, to: self.format)
+    var (count, last) = (0, MediaTime.zero)
+    for index in 0..<100 {
+      let time = MediaTime(ticks: Int64(index * 441), timescale: 44_100)
+      let block = resampler.resample(
+        AudioBlock(format: mono, timestamp: time, samples: .init(repeating: 0, count: 441)))
+      if count > 0 { #expect(abs((block.timestamp - last).nanoseconds) < 100_000) }
+      count += block.sampleCount
+      last = block.timestamp + block.duration
+    }
+    #expect(abs(count - 48_000) < 100)
+  }
+}

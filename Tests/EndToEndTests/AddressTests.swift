@@ -1,0 +1,92 @@
+import Foundation
+import Testing
+
+extension EndToEnd {
+  @Suite("Addresses: IPv6, no path, several streams, the configuration file", .serialized)
+  struct Addresses {
+    private static let plasma = ["--source", "plasma", "--audio", "tone", "--size", "640x360"]
+
+    @Test func `every way to write the address of a stream plays it`() async throws {
+      try await VidiconProcess.serving(Self.plasma) { vidicon in
+        let urls = [
+          vidicon.url(nil), vidicon.url(""), vidicon.url("live/"), vidicon.url(host: "localhost"),
+          vidicon.url(host: "[::1]"),
+        ]
+        for url in urls {
+          let probe = try await FFprobe.look(at: url)
+          #expect(probe.video?.width == 640, "\(url)")
+          #expect(probe.audio?.codecName == "aac", "\(url)")
+        }
+        let printed = try #require(vidicon.started.streams?.first?.urls)
+        #expect(printed.contains { $0.hasPrefix("rtsp://") && $0.hasSuffix(":\(vidicon.rtspPort)/live") }, "\(printed)")
+      }
+    }
+
+    @Test func `a stream that is not there is not found`() async throws {
+      try await VidiconProcess.serving(Self.plasma) { vidicon in
+        let port = vidicon.rtspPort
+        let status = try await waiting { try RTSPDialogue(port: port, path: "/other").ask("DESCRIBE").status }
+        #expect(status == 404)
+      }
+    }
+
+    @Test func `two streams run side by side, each with its own size`() async throws {
+      let streams = [
+        "--stream", "name=one,source=plasma,audio=tone,size=640x360,fps=30",
+        "--stream", "name=two,source=noise,audio=none,size=320x240,fps=15",
+      ]
+      try await VidiconProcess.serving(streams) { vidicon in
+        #expect(vidicon.started.streams?.map(\.name) == ["one", "two"])
+        async let one = FFmpeg.play(vidicon.url("one"), seconds: 8)
+        async let two = FFmpeg.play(vidicon.url("two"), seconds: 8, sound: false)
+        try expectGood(await one, frameRate: 30, seconds: 8)
+        try expectGood(await two, frameRate: 15, seconds: 8)
+        let probe = try await FFprobe.look(at: vidicon.url("two"))
+        #expect(probe.video?.width == 320)
+        #expect(probe.audio == nil, "a track that does not flow must not be announced")
+        let first = try await FFprobe.look(at: vidicon.url(nil))
+        #expect(first.video?.width == 640)
+      }
+    }
+
+    @Test func `the configuration file says the same as the options`() async throws {
+      try await TestMedia.withTemporaryFolder { folder in
+        let path = "\(folder)/vidicon.yaml"
+        try """
+        rtspPort: 0
+        users:
+          - name: anna
+            password: secret
+        streams:
+          - name: garden
+            source: plasma
+            audio: tone
+            size: 640x360
+            fps: 25
+            bitrate: 800k
+            scaling: fill
+            audioBitrate: 64k
+          - name: lab
+            source: noise
+            audio: none
+            size: 320x240
+            fps: 10
+            bitrate: 500k
+        """.write(toFile: path, atomically: true, encoding: .utf8)
+        try await VidiconProcess.serving(["--config", path]) { vidicon in
+          #expect(vidicon.started.streams?.map(\.name) == ["garden", "lab"])
+          let garden = "rtsp://anna:secret@127.0.0.1:\(vidicon.rtspPort)/garden"
+          try expectGood(try await FFmpeg.play(garden, seconds: 6), frameRate: 25, seconds: 6)
+        }
+      }
+    }
+
+    @Test func `a key that the configuration file cannot have is named`() async throws {
+      try await TestMedia.withTemporaryFolder { folder in
+        let path = "\(folder)/vidicon.yaml"
+        try "streams:\n  - name: live\n    souce: plasma\n".write(toFile: path, atomically: true, encoding: .utf8)
+        try await expectRefusal(["serve", "--config", path], status: 64, saying: "souce")
+      }
+    }
+  }
+}

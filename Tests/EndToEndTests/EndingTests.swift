@@ -1,0 +1,69 @@
+import Foundation
+import Testing
+
+extension EndToEnd {
+  @Suite("Endings: of a source, of the program", .serialized)
+  struct Endings {
+    @Test func `a pipe that ends leaves viewers with a slate`() async throws {
+      let (pipe, ffmpeg) = try Self.pipe(seconds: 4)
+      defer { ffmpeg.kill() }
+      let options = ["--source", "pipe:", "--audio", "tone", "--size", "640x360", "--fps", "25"]
+      try await VidiconProcess.serving(options, input: pipe) { vidicon in
+        let play = try await FFmpeg.play(vidicon.url(), seconds: 12)
+        #expect(play.run.exit == .status(0), "\(play.run.errors)")
+        #expect(FFmpeg.complaints(in: play.run.errors) == [])
+        let pictures = play.pictures
+        try #require(pictures.count > 100)
+        let last = pictures.count - 1
+        #expect(pictures.difference(0, last) > 5, "the slate must not look like the source")
+        #expect(pictures.difference(last, last - 1) < 1, "the slate stands still")
+        #expect(pictures.deviation(last) > 0.5, "the slate says something")
+        #expect(try #require(play.times.last) - play.times[0] > 10)
+        let longest = zip(play.times.dropFirst(), play.times).map { $0 - $1 }.max()
+        #expect(try #require(longest) < 4, "from the last picture to the slate")
+      }
+    }
+
+    @Test func `with --exit-on-eof the end of the pipe is the end of the program`() async throws {
+      let (pipe, ffmpeg) = try Self.pipe(seconds: 3)
+      defer { ffmpeg.kill() }
+      let options = ["--source", "pipe:", "--audio", "none", "--size", "640x360", "--exit-on-eof"]
+      try await VidiconProcess.serving(options, input: pipe) { vidicon in
+        #expect(await vidicon.child.end(within: .seconds(15)) == .status(0), "\(vidicon.child.errors.text)")
+      }
+    }
+
+    @Test(arguments: [SIGINT, SIGTERM])
+    func `a signal ends it within 2 s, and every viewer's connection`(signal: Int32) async throws {
+      try await VidiconProcess.serving(["--source", "plasma", "--audio", "tone", "--size", "640x360"]) { vidicon in
+        let url = vidicon.url()
+        async let ffmpeg = Tool.run(
+          "ffmpeg", FFmpeg.quiet + FFmpeg.overTCP + ["-i", url, "-c", "copy", "-f", "null", "-"], within: .seconds(20))
+        let port = vidicon.rtspPort
+        let viewer = try await waiting { () -> RawConnection in
+          let dialogue = try RTSPDialogue(port: port)
+          guard try dialogue.play().status == 200 else { throw RTSPDialogue.Failure(what: "PLAY") }
+          return dialogue.connection
+        }
+        _ = try await vidicon.status { $0.viewers == 2 }
+        vidicon.child.signal(signal)
+        #expect(await vidicon.child.end(within: .seconds(2)) == .status(0), "\(vidicon.child.errors.text)")
+        await vidicon.child.output.end()
+        #expect(vidicon.child.output.text.hasSuffix("{\"event\":\"stopped\"}\n"))
+        #expect(try await waiting { viewer.isClosed(within: .seconds(2)) })
+        #expect(try await ffmpeg.exit != nil, "ffmpeg waits on a connection that nobody closed")
+      }
+    }
+
+    /// A pipe that carries a real video at its own pace, for some seconds.
+    private static func pipe(seconds: Int) throws -> (Pipe, ChildProcess) {
+      let pipe = Pipe()
+      let ffmpeg = try ChildProcess(
+        Tool("ffmpeg").path,
+        FFmpeg.quiet + ["-re", "-i", TestMedia.video(), "-t", "\(seconds)", "-an", "-vf", "scale=640:360"]
+          + ["-pix_fmt", "yuv420p", "-f", "yuv4mpegpipe", "-"],
+        outputPipe: pipe)
+      return (pipe, ffmpeg)
+    }
+  }
+}

@@ -1,0 +1,35 @@
+/// Decoded sound, one channel, 16 bits a sample.
+struct Sound {
+  let sampleRate: Int
+  let samples: [Int16]
+
+  /// Reads little-endian samples.
+  init(sampleRate: Int, littleEndian bytes: [UInt8]) {
+    self.sampleRate = sampleRate
+    self.samples = stride(from: 0, to: bytes.count - 1, by: 2).map { index in
+      Int16(bitPattern: UInt16(bytes[index]) | UInt16(bytes[index + 1]) << 8)
+    }
+  }
+
+  /// The root of the mean square, 0 to 1; 0 for silence.
+  var level: Double {
+    guard !self.samples.isEmpty else { return 0 }
+    let sum = self.samples.reduce(0.0) { $0 + Double($1) * Double($1) }
+    return (sum / Double(self.samples.count)).squareRoot() / 32_768
+  }
+
+  /// Where sound begins after at least 0.3 s of near silence, in seconds from the first sample.
+  func onsets(threshold: Int16 = 2_000) -> [Double] {
+    var quiet = 0
+    var found: [Double] = []
+    for (index, sample) in self.samples.enumerated() {
+      if sample > threshold || sample < -threshold {
+        if quiet > self.sampleRate * 3 / 10 { found.append(Double(index) / Double(self.sampleRate)) }
+        quiet = 0
+      } else {
+        quiet += 1
+      }
+    }
+    return found
+  }
+}

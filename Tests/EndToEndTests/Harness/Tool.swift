@@ -1,0 +1,64 @@
+import Foundation
+import Testing
+
+/// A program of the system that plays, probes or makes something for a test.
+struct Tool {
+  /// What a run of a tool left behind.
+  struct Run {
+    /// How it ended; nil when it had not within the time, and was ended by force.
+    var exit: ChildProcess.Exit?
+    var output: [UInt8]
+    var errors: String
+    /// When each piece of the output came.
+    var arrivals: [CollectedOutput.Arrival]
+    /// From start to end.
+    var duration: Duration
+
+    var outputText: String { String(decoding: self.output, as: UTF8.self) }
+    var succeeded: Bool { self.exit == .status(0) }
+  }
+
+  /// A tool that is not installed.
+  struct Missing: Error, CustomStringConvertible {
+    var name: String
+    var description: String { "there is no \(self.name) here; run scripts/setup --tests" }
+  }
+
+  var path: String
+
+  /// Finds a tool by its name; a missing one fails the test.
+  init(_ name: String) throws {
+    let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin").split(separator: ":")
+    let paths = folders.map { "\($0)/\(name)" }
+    guard let path = paths.first(where: { access($0, X_OK) == 0 }) else { throw Missing(name: name) }
+    self.path = path
+  }
+
+  /// Runs a tool to its end, or to the end of its time.
+  ///
+  /// - Parameter byteLimit: The tool is told to end (SIGTERM) once it has printed this many bytes.
+  static func run(
+    _ name: String, _ arguments: [String], byteLimit: Int = .max, within limit: Duration
+  ) async throws -> Run {
+    let start = ContinuousClock.now
+    let child = try ChildProcess(Tool(name).path, arguments)
+    let watcher = Task {
+      var count = 0
+      for await piece in child.output.pieces {
+        count += piece.count
+        if count >= byteLimit { return child.signal(SIGTERM) }
+      }
+    }
+    let exit = await withTaskCancellationHandler {
+      await child.end(within: limit)
+    } onCancel: {
+      child.kill()
+    }
+    watcher.cancel()
+    await child.output.end()
+    await child.errors.end()
+    return Run(
+      exit: exit, output: child.output.bytes, errors: child.errors.text, arrivals: child.output.arrivals,
+      duration: .now - start)
+  }
+}

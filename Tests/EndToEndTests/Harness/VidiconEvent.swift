@@ -1,0 +1,21 @@
+/// One line that `vidicon serve --json` prints.
+struct VidiconEvent: Decodable {
+  /// One stream, in the first line and in each status line.
+  struct Stream: Decodable {
+    var name: String
+    var urls: [String]?
+    var framesIn: Int?
+    var framesDropped: Int?
+    var framesEncoded: Int?
+    /// Bits a second.
+    var bitrate: Double?
+    var viewers: Int?
+    var keyframeRequests: Int?
+    var bytesSent: Int?
+  }
+
+  var event: String
+  var rtspPort: Int?
+  var rtspsPort: Int?
+  var streams: [Stream]?
+}

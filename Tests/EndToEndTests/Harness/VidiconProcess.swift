@@ -1,0 +1,134 @@
+import Foundation
+import Testing
+
+/// The built program, serving on free ports of this machine.
+final class VidiconProcess: Sendable {
+  /// It did not come up, or did not say in time what was waited for.
+  struct Failure: Error, CustomStringConvertible {
+    var description: String
+  }
+
+  /// Its first line.
+  let started: VidiconEvent
+  let rtspPort: Int
+  let child: ChildProcess
+  private let events: AsyncStream<Said>
+
+  private struct Said {
+    var event: VidiconEvent
+    var instant: ContinuousClock.Instant
+  }
+
+  /// Starts `vidicon serve`, runs a test against it, and ends it on every path with Ctrl-C, which must end it with
+  /// status 0 within 2 s.
+  ///
+  /// - Parameters:
+  ///   - arguments: What follows `serve --json --rtsp-port 0`.
+  ///   - input: What it reads.
+  static func serving<Result>(
+    _ arguments: [String], input: Pipe? = nil, _ body: (VidiconProcess) async throws -> Result
+  ) async throws -> Result {
+    let vidicon = try await VidiconProcess(arguments, input: input)
+    do {
+      let result = try await body(vidicon)
+      if vidicon.child.isRunning {
+        vidicon.child.signal(SIGINT)
+        let exit = await vidicon.child.end(within: .seconds(2))
+        #expect(exit == .status(0), "Ctrl-C must end it in order within 2 s; it said: \(vidicon.child.errors.text)")
+      }
+      return result
+    } catch {
+      vidicon.child.kill()
+      throw Failure(description: "\(error); vidicon said: \(vidicon.child.errors.text.suffix(2_000))")
+    }
+  }
+
+  private init(_ arguments: [String], input: Pipe?) async throws {
+    let child = try ChildProcess(
+      Self.path(), ["serve", "--json", "--rtsp-port", "0"] + arguments, input: input)
+    let (events, continuation) = AsyncStream.makeStream(of: Said.self)
+    Task {
+      var line: [UInt8] = []
+      for await piece in child.output.pieces {
+        line += piece
+        while let end = line.firstIndex(of: UInt8(ascii: "\n")) {
+          let text = Data(line[..<end])
+          line.removeFirst(end + 1)
+          do {
+            let event = try JSONDecoder().decode(VidiconEvent.self, from: text)
+            continuation.yield(Said(event: event, instant: .now))
+          } catch {
+            Issue.record("not a line of JSON: \(String(decoding: text, as: UTF8.self)): \(error)")
+          }
+        }
+      }
+      continuation.finish()
+    }
+    self.child = child
+    self.events = events
+    do {
+      self.started = try await Self.first(of: events, within: .seconds(20)) { $0.event.event == "started" }
+      self.rtspPort = try #require(self.started.rtspPort)
+    } catch {
+      child.kill()
+      _ = await child.end(within: .seconds(5))
+      throw Failure(description: "vidicon did not start: \(error); it said: \(child.errors.text.suffix(2_000))")
+    }
+  }
+
+  /// Where the program is: the environment variable `VIDICON`, else beside the tests.
+  static func path() throws -> String {
+    if let path = ProcessInfo.processInfo.environment["VIDICON"] { return path }
+    let tests = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
+    let path = tests.deletingLastPathComponent().appendingPathComponent("vidicon").path
+    guard access(path, X_OK) == 0 else {
+      throw Failure(description: "there is no program at \(path); run scripts/test, or set VIDICON to its path")
+    }
+    return path
+  }
+
+  /// Runs the program to its end: for command lines that are to fail.
+  static func run(_ arguments: [String], input: Pipe? = nil, within limit: Duration = .seconds(15)) async throws
+    -> (exit: ChildProcess.Exit?, errors: String)
+  {
+    let child = try ChildProcess(Self.path(), arguments, input: input)
+    let exit = await child.end(within: limit)
+    await child.errors.end()
+    return (exit, child.errors.text)
+  }
+
+  /// The address of a stream; without a name, of whatever is first.
+  func url(_ name: String? = "live", host: String = "127.0.0.1") -> String {
+    "rtsp://\(host):\(self.rtspPort)" + (name.map { "/\($0)" } ?? "")
+  }
+
+  /// Waits for a status line, printed from now on, in which a stream meets a condition.
+  func status(
+    of name: String = "live", within limit: Duration = .seconds(15),
+    where condition: @escaping @Sendable (VidiconEvent.Stream) -> Bool
+  ) async throws -> VidiconEvent.Stream {
+    let now = ContinuousClock.now
+    let stream: @Sendable (VidiconEvent) -> VidiconEvent.Stream? = { event in
+      event.event == "status" ? event.streams?.first { $0.name == name } : nil
+    }
+    let event = try await Self.first(of: self.events, within: limit) { said in
+      said.instant >= now && (stream(said.event).map(condition) ?? false)
+    }
+    return try #require(stream(event))
+  }
+
+  private static func first(
+    of events: AsyncStream<Said>, within limit: Duration, where condition: @escaping @Sendable (Said) -> Bool
+  ) async throws -> VidiconEvent {
+    try await withThrowingTaskGroup(of: VidiconEvent?.self) { group in
+      group.addTask { await events.first(where: condition)?.event }
+      group.addTask {
+        try await Task.sleep(for: limit)
+        throw Failure(description: "no such status line within \(limit)")
+      }
+      defer { group.cancelAll() }
+      guard let event = try await group.next() ?? nil else { throw Failure(description: "it ended early") }
+      return event
+    }
+  }
+}

@@ -1,0 +1,60 @@
+import Foundation
+import Testing
+
+extension EndToEnd {
+  @Suite("Joining a stream that runs, and watching it with many", .serialized)
+  struct Joins {
+    @Test func `a viewer who joins between keyframes soon sees a whole picture`() async throws {
+      try await VidiconProcess.serving(["--source", "plasma", "--audio", "tone"]) { vidicon in
+        let requests = try await vidicon.status { ($0.framesEncoded ?? 0) > 40 }.keyframeRequests ?? 0
+        var waits: [Duration] = []
+        for _ in 0..<5 {
+          let run = try await Tool.run(
+            "ffmpeg",
+            FFmpeg.quiet + ["-xerror"] + FFmpeg.overTCP + ["-fpsprobesize", "0", "-i", vidicon.url(), "-frames:v", "1"]
+              + ["-an", "-f", "rawvideo", "-pix_fmt", "gray", "pipe:1"],
+            within: .seconds(10))
+          #expect(run.succeeded, "\(run.errors)")
+          #expect(FFmpeg.complaints(in: run.errors) == [])
+          let picture = Pictures(width: 1280, height: 720, bytes: run.output)
+          try #require(picture.count == 1)
+          #expect(picture.deviation(0) > 4)
+          waits.append(run.duration)
+        }
+        #expect(waits.sorted()[2] < .seconds(1.5), "\(waits)")
+        _ = try await vidicon.status { ($0.keyframeRequests ?? 0) > requests }
+      }
+    }
+
+    @Test func `twenty viewers at once each get every picture`() async throws {
+      try await VidiconProcess.serving(["--source", "plasma", "--audio", "tone", "--size", "640x360"]) { vidicon in
+        try await TestMedia.withTemporaryFolder { folder in
+          try await withThrowingTaskGroup(of: (Tool.Run, [Double]).self) { viewers in
+            for index in 0..<20 {
+              viewers.addTask {
+                let copy = "\(folder)/\(index).nut"
+                let run = try await Tool.run(
+                  "ffmpeg",
+                  FFmpeg.quiet + FFmpeg.overTCP + ["-fpsprobesize", "0", "-i", vidicon.url(), "-t", "10"]
+                    + ["-c", "copy", "-f", "nut", copy],
+                  within: .seconds(40))
+                return (run, try await FFmpeg.times(ofVideoIn: copy))
+              }
+            }
+            _ = try await vidicon.status(within: .seconds(20)) { $0.viewers == 20 }
+            for try await (run, times) in viewers {
+              #expect(run.exit == .status(0), "\(run.errors)")
+              #expect(FFmpeg.complaints(in: run.errors) == [])
+              try #require(times.count > 2)
+              let rate = Double(times.count - 1) / (times[times.count - 1] - times[0])
+              #expect(abs(rate - 30) < 1.5, "\(rate) pictures a second")
+              let longest = zip(times.dropFirst(), times).map { $0 - $1 }.max()
+              #expect(try #require(longest) < 0.2)
+            }
+          }
+          _ = try await vidicon.status(within: .seconds(20)) { $0.viewers == 0 }
+        }
+      }
+    }
+  }
+}
