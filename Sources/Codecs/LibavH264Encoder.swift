@@ -12,9 +12,7 @@ public final class LibavH264Encoder: VideoEncoder {
   public private(set) var description: H264Description?
 
   private let settings: VideoEncoderSettings
-  private let context: UnsafeMutablePointer<AVCodecContext>
-  private let frame: UnsafeMutablePointer<AVFrame>
-  private let packet: UnsafeMutablePointer<AVPacket>
+  private let encoder: LibavEncoder
   /// Set where the encoder takes no planar 4:2:0 picture.
   private let input: NV12Input?
 
@@ -27,28 +25,13 @@ public final class LibavH264Encoder: VideoEncoder {
         .missingEncoder, encoder: settings.encoder, cause: "there is no such H.264 encoder on this machine",
         nextStep: "choose one of: \(Self.available.joined(separator: ", "))")
     }
-    guard let context = avcodec_alloc_context3(codec), let frame = av_frame_alloc(), let packet = av_packet_alloc()
-    else { fatalError("out of memory") }  // Safe because a machine without a few hundred bytes cannot go on.
     self.settings = settings
-    self.context = context
-    self.frame = frame
-    self.packet = packet
-    do throws(CodecError) {
-      self.input = try Self.configure(context, codec: codec, settings: settings)
-      let result = avcodec_open2(context, codec, nil)
-      guard result >= 0 else { throw CodecError.openFailed(settings.encoder, libavMessage(result)) }
-    } catch {
-      Self.free(context, frame, packet)
-      throw error
-    }
-    let extradata = UnsafeRawBufferPointer(
-      start: context.pointee.extradata, count: Int(context.pointee.extradata_size))
+    self.encoder = LibavEncoder(codec)
+    self.input = try Self.configure(self.encoder.context, codec: codec, settings: settings)
+    let result = avcodec_open2(self.encoder.context, codec, nil)
+    guard result >= 0 else { throw CodecError.openFailed(settings.encoder, libavMessage(result)) }
     self.description = Self.describe(
-      H264AccessUnit(parsingAnnexB: ByteBuffer(bytes: extradata)), settings: settings)
-  }
-
-  deinit {
-    Self.free(self.context, self.frame, self.packet)
+      H264AccessUnit(parsingAnnexB: ByteBuffer(bytes: self.encoder.extradata)), settings: settings)
   }
 
   /// The names of the H.264 encoders that libavcodec has on this machine; whether their devices exist shows only when
@@ -65,7 +48,7 @@ public final class LibavH264Encoder: VideoEncoder {
 
   /// Changes the bitrate and, with it, the one-second buffer; libx264 takes both up at the next picture.
   public func setBitrate(_ bitrate: Int) {
-    Self.setBitrate(bitrate, of: self.context)
+    Self.setBitrate(bitrate, of: self.encoder.context)
   }
 
   /// Encodes one picture; its memory is held by reference until the encoder has read it.
@@ -75,46 +58,31 @@ public final class LibavH264Encoder: VideoEncoder {
     precondition(
       picture.format.pixelFormat == .i420 && picture.format.width == self.settings.width
         && picture.format.height == self.settings.height, "the canvas has the encoder's format")
-    self.frame.fill(borrowing: picture)
-    self.frame.pointee.pict_type = forcesKeyframe ? AV_PICTURE_TYPE_I : AV_PICTURE_TYPE_NONE
-    defer { av_frame_unref(self.frame) }
-    let result = try self.send()
-    guard result >= 0 else { throw self.failed(result) }
-    while true {
-      let result = avcodec_receive_packet(self.context, self.packet)
-      if result == vidicon_averror_eagain { return }
-      guard result >= 0 else { throw self.failed(result) }
-      self.emitPacket(emit)
-      av_packet_unref(self.packet)
+    let frame = self.encoder.frame
+    frame.fill(borrowing: picture)
+    frame.pointee.pict_type = forcesKeyframe ? AV_PICTURE_TYPE_I : AV_PICTURE_TYPE_NONE
+    defer { av_frame_unref(frame) }
+    let converted = try self.input?.convert(frame)
+    defer { converted.map(NV12Input.free) }
+    let result = self.encoder.encode(converted ?? frame) { self.emitPacket(emit) }
+    guard result >= 0 else {
+      throw CodecError(
+        .encodingFailed, encoder: self.settings.encoder, cause: libavMessage(result), nextStep: "try --encoder libx264")
     }
   }
 
   /// Turns the packet into a sample: parameter sets go to the description, lengths replace start codes.
   private func emitPacket(_ emit: (EncodedSample) -> Void) {
-    let unit = H264AccessUnit(
-      parsingAnnexB: ByteBuffer(
-        bytes: UnsafeRawBufferPointer(start: self.packet.pointee.data, count: Int(self.packet.pointee.size))))
+    let unit = H264AccessUnit(parsingAnnexB: ByteBuffer(bytes: self.encoder.packetBytes))
     if let description = Self.describe(unit, settings: self.settings) { self.description = description }
     guard unit.payload.readableBytes > 0 else { return }
     emit(
       EncodedSample(
         kind: .video,
         payload: unit.payload,
-        presentationTime: MediaTime(nanoseconds: self.packet.pointee.pts),
+        presentationTime: MediaTime(nanoseconds: self.encoder.packet.pointee.pts),
         duration: self.settings.frameRate.frameInterval,
         isKeyframe: unit.isKeyframe))
-  }
-
-  private func send() throws(CodecError) -> Int32 {
-    guard let input else { return avcodec_send_frame(self.context, self.frame) }
-    let converted = try input.convert(self.frame)
-    defer { NV12Input.free(converted) }
-    return avcodec_send_frame(self.context, converted)
-  }
-
-  private func failed(_ code: Int32) -> CodecError {
-    CodecError(
-      .encodingFailed, encoder: self.settings.encoder, cause: libavMessage(code), nextStep: "try --encoder libx264")
   }
 }
 
@@ -181,17 +149,6 @@ extension LibavH264Encoder {
       width: settings.width,
       height: settings.height,
       frameRate: settings.frameRate)
-  }
-
-  private static func free(
-    _ context: UnsafeMutablePointer<AVCodecContext>,
-    _ frame: UnsafeMutablePointer<AVFrame>,
-    _ packet: UnsafeMutablePointer<AVPacket>
-  ) {
-    var (context, frame, packet) = (Optional(context), Optional(frame), Optional(packet))
-    avcodec_free_context(&context)
-    av_frame_free(&frame)
-    av_packet_free(&packet)
   }
 }
 

@@ -123,7 +123,7 @@ struct LibavAACEncoderTests {
         #expect($0.kind == .audio && $0.isKeyframe)
       }
     }
-    #expect(times.first == start - .ticks(1024, timescale: 48_000))
+    #expect(times.first == start + .ticks(-1024, timescale: 48_000))
     for (index, time) in times.enumerated() {
       #expect(abs((time - start).nanoseconds - (Int64(index) - 1) * 1024 * 1_000_000_000 / 48_000) <= 1)
     }

@@ -1,0 +1,48 @@
+internal import CLibav
+
+/// libavcodec's encoder with a frame to put in and a packet to take out, freed with the last reference.
+final class LibavEncoder {
+  let context: UnsafeMutablePointer<AVCodecContext>
+  let frame: UnsafeMutablePointer<AVFrame>
+  let packet: UnsafeMutablePointer<AVPacket>
+
+  init(_ codec: UnsafePointer<AVCodec>) {
+    guard let context = avcodec_alloc_context3(codec), let frame = av_frame_alloc(), let packet = av_packet_alloc()
+    else { fatalError("out of memory") }  // Safe because a machine without a few hundred bytes cannot go on.
+    self.context = context
+    self.frame = frame
+    self.packet = packet
+  }
+
+  deinit {
+    var (context, frame, packet) = (Optional(self.context), Optional(self.frame), Optional(self.packet))
+    avcodec_free_context(&context)
+    av_frame_free(&frame)
+    av_packet_free(&packet)
+  }
+
+  /// The encoder's own parameters, such as parameter sets, once it is open.
+  var extradata: UnsafeRawBufferPointer {
+    UnsafeRawBufferPointer(start: self.context.pointee.extradata, count: Int(self.context.pointee.extradata_size))
+  }
+
+  /// The bytes of the packet that came out last.
+  var packetBytes: UnsafeRawBufferPointer {
+    UnsafeRawBufferPointer(start: self.packet.pointee.data, count: Int(self.packet.pointee.size))
+  }
+
+  /// Hands a frame to the encoder and takes out every packet that it completes.
+  ///
+  /// - Parameter handle: Called for each; ``packet`` holds it meanwhile.
+  /// - Returns: 0, or libavutil's error code.
+  func encode(_ frame: UnsafeMutablePointer<AVFrame>, _ handle: () -> Void) -> Int32 {
+    var result = avcodec_send_frame(self.context, frame)
+    while result >= 0 {
+      result = avcodec_receive_packet(self.context, self.packet)
+      guard result >= 0 else { break }
+      handle()
+      av_packet_unref(self.packet)
+    }
+    return result == vidicon_averror_eagain ? 0 : result
+  }
+}
