@@ -1,0 +1,221 @@
+import Capture
+import Codecs
+import Media
+import NIOCore
+import Streaming
+import Testing
+
+@Suite("Live stream")
+struct LiveStreamTests {
+  private let capturer = ScriptedVideoCapturer()
+  private let output = CollectingOutput()
+
+  /// A stream that has started with a first picture.
+  private func startedStream(_ settings: VideoSettings = VideoSettings()) async throws -> (LiveStream, MediaTime) {
+    let stream = LiveStream("test", video: settings)
+    stream.attachVideo(self.capturer)
+    stream.add(self.output)
+    let time = StreamClock.system.now()
+    async let start: Void = stream.start()
+    while !self.capturer.isStarted { await Task.yield() }
+    self.capturer.deliver(at: time)
+    try await start
+    return (stream, time)
+  }
+
+  @Test func `the first picture starts the stream, as a keyframe at the time of its capture`() async throws {
+    let (stream, time) = try await self.startedStream()
+    let sample = try #require(self.output.first { _ in true })
+    #expect(sample.isKeyframe && sample.presentationTime == time)
+    guard case .h264(let description) = stream.descriptions.first else {
+      Issue.record("no description")
+      return
+    }
+    #expect(description.width == 64 && description.height == 48)
+    await stream.stop()
+    #expect(self.output.hasEnded)
+  }
+
+  @Test func `a canvas of another size is what viewers get`() async throws {
+    let (stream, _) = try await self.startedStream(VideoSettings(width: 320, height: 180))
+    guard case .h264(let description) = stream.descriptions.first else {
+      Issue.record("no description")
+      return
+    }
+    #expect(description.width == 320 && description.height == 180)
+    await stream.stop()
+  }
+
+  @Test func `frames that are not used are counted and reported with the reason`() async throws {
+    let (stream, time) = try await self.startedStream()
+    let wrong = VideoFormat(width: 32, height: 32)
+    self.capturer.deliver(at: time + .milliseconds(40), format: wrong)
+    self.capturer.deliver(at: time + .milliseconds(80))
+    _ = self.output.first { $0.presentationTime == time + .milliseconds(80) }
+    self.capturer.deliver(at: time + .milliseconds(60))
+    self.capturer.deliver(at: time + .milliseconds(120))
+    _ = self.output.first { $0.presentationTime == time + .milliseconds(120) }
+    await stream.stop()
+    self.capturer.deliver(at: time + .milliseconds(160))
+    #expect(
+      Set(self.capturer.drops) == [
+        FrameDrop(timestamp: time + .milliseconds(40), reason: .wrongFormat),
+        FrameDrop(timestamp: time + .milliseconds(60), reason: .late),
+        FrameDrop(timestamp: time + .milliseconds(160), reason: .stopped),
+      ])
+    #expect(stream.statistics.framesDropped == [.wrongFormat: 1, .late: 1, .stopped: 1])
+    #expect(stream.statistics.framesIn == 6)
+    #expect(stream.statistics.framesEncoded == 3)
+  }
+
+  @Test func `a keyframe is asked for and comes with the next picture once half a second has passed`() async throws {
+    let (stream, time) = try await self.startedStream(VideoSettings(keyframeInterval: .seconds(100)))
+    // The frame rate of the source is 30: these pictures are all within the half second after the first keyframe.
+    stream.requestKeyframe()
+    let keyframe = self.output.first { $0.isKeyframe && $0.presentationTime > time }
+    // No picture comes, so the last one is encoded once more, at the time of now.
+    let found = try #require(keyframe)
+    #expect(found.presentationTime - time >= .milliseconds(450))
+    #expect(stream.statistics.keyframeRequests == 1)
+    await stream.stop()
+  }
+
+  @Test func `while encoding pauses pictures are taken and not encoded, but a new viewer gets one`() async throws {
+    let (stream, time) = try await self.startedStream(VideoSettings(keyframeInterval: .seconds(100)))
+    stream.pauseEncoding = true
+    for index in 1...5 { self.capturer.deliver(at: time + .milliseconds(Int64(index))) }
+    stream.requestKeyframe()
+    let still = try #require(self.output.first { $0.presentationTime > time })
+    #expect(still.isKeyframe)
+    #expect(self.output.samples.count == 2)
+    stream.pauseEncoding = false
+    let resumed = StreamClock.system.now()
+    self.capturer.deliver(at: resumed)
+    #expect(self.output.first { $0.presentationTime == resumed } != nil)
+    await stream.stop()
+  }
+
+  @Test func `when the source falls silent a slate takes over, and gives way to the next picture`() async throws {
+    let (stream, _) = try await self.startedStream(VideoSettings(sourceTimeout: .milliseconds(50)))
+    var events = stream.events.makeAsyncIterator()
+    #expect(await events.next() == .sourceSilent)
+    let before = self.output.samples.count
+    #expect(self.output.samples(atLeast: before + 5).count >= before + 5)
+    #expect(stream.statistics.isSlateShown)
+    self.capturer.deliver(at: StreamClock.system.now())
+    #expect(await events.next() == .sourceBack)
+    let times = self.output.samples.map(\.presentationTime)
+    #expect(zip(times, times.dropFirst()).allSatisfy { $0 < $1 })
+    await stream.stop()
+  }
+
+  @Test func `the end of the source is told, and the slate comes at once`() async throws {
+    let (stream, _) = try await self.startedStream(VideoSettings(sourceTimeout: .seconds(1000)))
+    var events = stream.events.makeAsyncIterator()
+    self.capturer.end(nil)
+    #expect(await events.next() == .sourceEnded(.video, nil))
+    #expect(self.output.samples(atLeast: 5).count >= 5)
+    await stream.stop()
+  }
+
+  @Test func `a source that fails before its first picture is an error of the start`() async throws {
+    let stream = LiveStream("test")
+    stream.attachVideo(self.capturer)
+    stream.add(self.output)
+    let failure = CaptureError(.invalidData, source: "x", cause: "broken", nextStep: "mend it")
+    let start = Task { try await stream.start() }
+    while !self.capturer.isStarted { await Task.yield() }
+    self.capturer.end(failure)
+    await #expect(throws: StreamError.capture(failure)) { try await start.value }
+    #expect(self.output.hasEnded)
+  }
+
+  @Test func `a missing encoder is an error of the start`() async throws {
+    let stream = LiveStream("test", video: VideoSettings(encoder: "h264_nowhere"))
+    stream.attachVideo(self.capturer)
+    await #expect {
+      try await stream.start()
+    } throws: { error in
+      guard case .codec(let error)? = error as? StreamError else { return false }
+      return error.code == .missingEncoder
+    }
+  }
+
+  @Test func `a stream without sources, and one started twice, are errors`() async throws {
+    await #expect(throws: StreamError.nothingAttached) { try await LiveStream("test").start() }
+    let (stream, _) = try await self.startedStream()
+    await #expect(throws: StreamError.alreadyStarted) { try await stream.start() }
+    await stream.stop()
+  }
+
+  @Test func `a timestamp that is not on the clock is replaced by the time of arrival`() async throws {
+    let (stream, _) = try await self.startedStream()
+    let before = StreamClock.system.now()
+    self.capturer.deliver(at: MediaTime(nanoseconds: 1))
+    #expect(self.output.first { $0.presentationTime >= before } != nil)
+    await stream.stop()
+  }
+}
+
+@Suite("Live stream's sound")
+struct LiveStreamSoundTests {
+  private let capturer = ScriptedAudioCapturer()
+  private let output = CollectingOutput()
+
+  private func startedStream() async throws -> LiveStream {
+    let stream = LiveStream("test")
+    stream.attachAudio(self.capturer)
+    stream.add(self.output)
+    try await stream.start()
+    return stream
+  }
+
+  /// The distances of the samples' times from an even grid of 1024 samples at 48 kHz, the largest in nanoseconds.
+  private func unevenness(_ samples: [EncodedSample]) -> Int64 {
+    guard let first = samples.first else { return .max }
+    return samples.enumerated().map { index, sample in
+      abs((sample.presentationTime - first.presentationTime - .ticks(Int64(index) * 1024, timescale: 48_000)).nanoseconds)
+    }.max() ?? .max
+  }
+
+  @Test func `sound alone starts at once`() async throws {
+    let stream = try await self.startedStream()
+    #expect(stream.descriptions.map(\.kind) == [.audio])
+    await stream.stop()
+  }
+
+  @Test func `a gap is filled with silence, an overlap is cut, and the times stay even`() async throws {
+    let stream = try await self.startedStream()
+    let start = StreamClock.system.now()
+    self.capturer.deliver(at: start, samples: 4800)
+    self.capturer.deliver(at: start + .milliseconds(200), samples: 4800)
+    #expect(self.output.samples(atLeast: 12).count >= 12)
+    #expect(stream.statistics.silentSamples == 4800)
+    self.capturer.deliver(at: start + .milliseconds(250), samples: 4800)
+    // 350 ms are 16 frames, and no more: the 50 ms that were there already are cut.
+    #expect(self.output.samples(atLeast: 16).count >= 16)
+    #expect(self.unevenness(self.output.samples) <= 1)
+    await stream.stop()
+  }
+
+  @Test func `timestamps that jitter by a few milliseconds change nothing`() async throws {
+    let stream = try await self.startedStream()
+    let start = StreamClock.system.now()
+    for index in 0..<10 {
+      let jitter = MediaDuration.milliseconds(index.isMultiple(of: 2) ? 5 : -5)
+      self.capturer.deliver(at: start + .milliseconds(Int64(index) * 20) + jitter, samples: 960)
+    }
+    #expect(self.output.samples(atLeast: 9).count >= 9)
+    #expect(stream.statistics.silentSamples == 0)
+    #expect(self.unevenness(self.output.samples) <= 1)
+    await stream.stop()
+  }
+
+  @Test func `a source that gives nothing is heard as silence`() async throws {
+    let stream = try await self.startedStream()
+    let samples = self.output.samples(atLeast: 10)
+    #expect(samples.count >= 10)
+    #expect(self.unevenness(samples) <= 1)
+    await stream.stop()
+  }
+}
