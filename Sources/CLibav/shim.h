@@ -6,6 +6,7 @@
 #include <libavcodec/avcodec.h>
 #include <libavformat/avformat.h>
 #include <libavutil/channel_layout.h>
+#include <libavutil/display.h>
 #include <libavutil/hwcontext.h>
 #include <libavutil/imgutils.h>
 #include <libavutil/log.h>
@@ -22,7 +23,24 @@ static const int vidicon_averror_enomem = AVERROR(ENOMEM);
 static const int vidicon_averror_eof = AVERROR_EOF;
 /// AVERROR_EXIT: an interrupt callback ended the call.
 static const int vidicon_averror_exit = AVERROR_EXIT;
+/// AVERROR_INVALIDDATA: what was read is not what it should be.
+static const int vidicon_averror_invaliddata = AVERROR_INVALIDDATA;
+/// AVERROR_PROTOCOL_NOT_FOUND: no such kind of URL.
+static const int vidicon_averror_protocol_not_found = AVERROR_PROTOCOL_NOT_FOUND;
 /// AV_NOPTS_VALUE: a timestamp that is not known.
 static const int64_t vidicon_av_nopts_value = AV_NOPTS_VALUE;
+
+/// The display matrix of a stream (9 values, libavutil/display.h), or NULL: FFmpeg 6.1 moved it.
+static inline const int32_t *vidicon_display_matrix(const AVStream *stream) {
+#if LIBAVFORMAT_VERSION_MAJOR >= 61
+  const AVPacketSideData *data = av_packet_side_data_get(
+      stream->codecpar->coded_side_data, stream->codecpar->nb_coded_side_data, AV_PKT_DATA_DISPLAYMATRIX);
+  return data && data->size >= 9 * sizeof(int32_t) ? (const int32_t *)data->data : NULL;
+#else
+  size_t size = 0;
+  const uint8_t *data = av_stream_get_side_data(stream, AV_PKT_DATA_DISPLAYMATRIX, &size);
+  return data && size >= 9 * sizeof(int32_t) ? (const int32_t *)data : NULL;
+#endif
+}
 
 #endif

@@ -53,6 +53,10 @@ struct Bars {
         self.fill(columns: columns, rows: row, color: color)
       }
     }
+    if let cell = TimecodeStrip.cellSize(width: width, height: height) {
+      // Without colour, so that it is read from red, green and blue as well.
+      self.fill(columns: 0..<TimecodeStrip.cellCount * cell, rows: 0..<cell, color: .black)
+    }
     if self.textScale > 0 {
       let box = self.textBox
       self.fill(columns: box.x..<box.x + box.width, rows: box.y..<box.y + box.height, color: .black)

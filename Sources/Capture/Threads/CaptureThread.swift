@@ -45,6 +45,11 @@ package final class CaptureThread: Sendable {
     self.run.withLock { $0 != nil }
   }
 
+  /// Whether the caller runs on this thread.
+  package var isCurrent: Bool {
+    self.run.withLock { $0.map { pthread_equal(pthread_self(), $0.thread) != 0 } ?? false }
+  }
+
   /// Runs a body on a new thread; without effect when started.
   ///
   /// - Parameter body: It is to return soon after the signal was given, and not to keep the owner of this object alive.

@@ -1,0 +1,75 @@
+internal import Media
+internal import Synchronization
+
+/// Hands over the frames of a YUV4MPEG2 stream at its frame rate.
+final class PipePlayback: Sendable {
+  /// Held while a thread plays.
+  private let stream: Mutex<Y4MStream>
+
+  init(_ stream: sending Y4MStream) {
+    self.stream = Mutex(stream)
+  }
+
+  /// Reads and hands over frames until the end, an error, or the signal.
+  func play(to consumer: any VideoConsumer, reader: PipeReader, signal: StopSignal) {
+    self.stream.withLock { stream in
+      let end = Self.frames(of: &stream, to: consumer, reader: reader, signal: signal)
+      if case .ended(let error) = end, !signal.isStopped { consumer.captureEnded(error) }
+    }
+  }
+
+  /// How reading came to its end.
+  private enum End {
+    case ended(CaptureError?)
+    case interrupted
+
+    /// Nil when it goes on.
+    init?(_ outcome: Y4MStream.Outcome) {
+      switch outcome {
+      case .complete: return nil
+      case .end: self = .ended(nil)
+      case .interrupted: self = .interrupted
+      case .failed(let error): self = .ended(error)
+      }
+    }
+  }
+
+  /// How late a writer may be before its frames are no longer expected on the old grid.
+  private static let patience = MediaDuration.milliseconds(250)
+
+  private static func frames(
+    of stream: inout Y4MStream, to consumer: any VideoConsumer, reader: PipeReader, signal: StopSignal
+  ) -> End {
+    var grid: FrameGrid?
+    var index: Int64 = 0
+    while true {
+      if let end = End(stream.readFrameLine(reader)) { return end }
+      // Frames are due on a grid that begins with the first one, and anew with one that comes much too late.
+      let arrival = StreamClock.system.now()
+      var current = grid ?? FrameGrid(anchor: arrival, rate: stream.format.frameRate)
+      if arrival - current.time(of: index) > Self.patience {
+        current = FrameGrid(anchor: arrival, rate: stream.format.frameRate)
+        index = 0
+      }
+      grid = current
+      let due = current.time(of: index)
+      index += 1
+      guard signal.wait(until: due) else { return .interrupted }
+
+      var frame: VideoFrame?
+      if let end = End(stream.readFrame(reader, at: max(due, arrival), into: &frame)) {
+        if case .ended(nil) = end, !stream.isTrusted { return .ended(stream.shortfall) }
+        return end
+      }
+      if !stream.isTrusted {
+        let following = stream.readFrameLine(reader)
+        switch following {
+        case .complete, .end: stream.isTrusted = true
+        case .interrupted, .failed: if let end = End(following) { return end }
+        }
+      }
+      if signal.isStopped { return .interrupted }
+      if let frame { consumer.consume(frame) }
+    }
+  }
+}

@@ -1,0 +1,118 @@
+/// Where a stream's picture and sound come from, as the user of the program writes it.
+///
+/// | picture     | what                                  |
+/// |-------------|---------------------------------------|
+/// | `plasma`    | ``PlasmaCapturer``                    |
+/// | `noise`     | ``NoiseCapturer``                     |
+/// | `bars`      | ``BarsCapturer``                      |
+/// | `file:PATH` | ``FileSource``, of a path or URL      |
+/// | `pipe:`     | ``PipeCapturer``, from standard input |
+///
+/// | sound       | what                                                                       |
+/// |-------------|----------------------------------------------------------------------------|
+/// | `auto`      | the file's own sound, a tone with a picture that is drawn, none with a pipe |
+/// | `tone`      | ``ToneCapturer``                                                           |
+/// | `silence`   | ``SilenceCapturer``                                                        |
+/// | `file:PATH` | the sound of a ``FileSource``                                              |
+/// | `none`      | no sound track                                                             |
+public struct SourceSpecification: Hashable, Sendable {
+  /// Where the picture comes from.
+  public enum Video: Hashable, Sendable {
+    /// Colours that flow.
+    case plasma
+    /// White noise.
+    case noise
+    /// Colour bars with the time of day.
+    case bars
+    /// The pictures of a file.
+    case file(path: String)
+    /// YUV4MPEG2 on standard input.
+    case pipe
+  }
+
+  /// Where the sound comes from.
+  public enum Audio: Hashable, Sendable {
+    /// What fits the picture.
+    case auto
+    /// A beep each second.
+    case tone
+    /// Silence.
+    case silence
+    /// The sound of a file.
+    case file(path: String)
+    /// No sound track.
+    case none
+  }
+
+  /// Where the picture comes from.
+  public var video: Video
+  /// Where the sound comes from.
+  public var audio: Audio
+
+  /// A specification.
+  public init(video: Video, audio: Audio = .auto) {
+    self.video = video
+    self.audio = audio
+  }
+
+  /// Reads what the user wrote.
+  ///
+  /// - Throws: ``CaptureError`` with ``CaptureError/Code/invalidSpecification``, which names what there is.
+  public init(video: String, audio: String = "auto") throws(CaptureError) {
+    self.video = try Video(parsing: video)
+    self.audio = try Audio(parsing: audio)
+  }
+}
+
+extension SourceSpecification.Video {
+  /// Reads `plasma`, `noise`, `bars`, `file:PATH` or `pipe:`.
+  ///
+  /// - Throws: ``CaptureError`` with ``CaptureError/Code/invalidSpecification``, which names what there is.
+  public init(parsing text: String) throws(CaptureError) {
+    switch text {
+    case "plasma": self = .plasma
+    case "noise": self = .noise
+    case "bars": self = .bars
+    case "pipe:": self = .pipe
+    default:
+      guard let path = SourceSpecification.path(text) else {
+        throw SourceSpecification.unknown(
+          text, "it is not a source of pictures", "use plasma, noise, bars, file:PATH or pipe:")
+      }
+      self = .file(path: path)
+    }
+  }
+}
+
+extension SourceSpecification.Audio {
+  /// Reads `auto`, `tone`, `silence`, `file:PATH` or `none`.
+  ///
+  /// - Throws: ``CaptureError`` with ``CaptureError/Code/invalidSpecification``, which names what there is.
+  public init(parsing text: String) throws(CaptureError) {
+    switch text {
+    case "auto": self = .auto
+    case "tone": self = .tone
+    case "silence": self = .silence
+    case "none": self = .none
+    default:
+      guard let path = SourceSpecification.path(text) else {
+        throw SourceSpecification.unknown(
+          text, "it is not a source of sound", "use auto, tone, silence, file:PATH or none")
+      }
+      self = .file(path: path)
+    }
+  }
+}
+
+extension SourceSpecification {
+  /// The path in `file:PATH`.
+  fileprivate static func path(_ text: String) -> String? {
+    text.hasPrefix("file:") && text.utf8.count > 5 ? String(text.dropFirst(5)) : nil
+  }
+
+  fileprivate static func unknown(_ text: String, _ cause: String, _ nextStep: String) -> CaptureError {
+    CaptureError(
+      .invalidSpecification, source: text.isEmpty ? "\"\"" : text,
+      cause: text == "file:" ? "no path is given" : cause, nextStep: text == "file:" ? "write file:PATH" : nextStep)
+  }
+}

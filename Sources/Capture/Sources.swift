@@ -1,0 +1,70 @@
+public import Media
+
+/// The capturers that a ``SourceSpecification`` asks for, opened and not started yet.
+public struct Sources: Sendable {
+  /// The pictures.
+  public let video: any VideoCapturer
+  /// The sound; nil when there is to be no sound track.
+  public let audio: (any AudioCapturer)?
+
+  /// Opens what is asked for. A file whose pictures and sound are both used is opened once.
+  ///
+  /// - Parameters:
+  ///   - width: Pixels across of pictures that are drawn; those of files and pipes have their own size.
+  ///   - height: Pixels down of pictures that are drawn.
+  ///   - frameRate: Pictures a second of those that are drawn.
+  ///   - audioFormat: The format of sound that is made; that of files has its own.
+  ///   - loop: Whether files go on at their start when they end.
+  /// - Throws: ``CaptureError`` when a file or pipe cannot be opened, or holds no pictures or no sound where those are
+  ///   asked for.
+  public init(
+    _ specification: SourceSpecification,
+    width: Int = 1280,
+    height: Int = 720,
+    frameRate: FrameRate = FrameRate(30),
+    audioFormat: AudioFormat = AudioFormat(sampleRate: 48_000, channelCount: 2),
+    loop: Bool = true
+  ) throws(CaptureError) {
+    var file: FileSource?
+    var automatic: (any AudioCapturer)?
+    switch specification.video {
+    case .plasma:
+      self.video = PlasmaCapturer(width: width, height: height, frameRate: frameRate)
+      automatic = ToneCapturer(format: audioFormat)
+    case .noise:
+      self.video = NoiseCapturer(width: width, height: height, frameRate: frameRate)
+      automatic = ToneCapturer(format: audioFormat)
+    case .bars:
+      self.video = BarsCapturer(width: width, height: height, frameRate: frameRate)
+      automatic = ToneCapturer(format: audioFormat)
+    case .pipe:
+      self.video = try PipeCapturer()
+    case .file(let path):
+      let source = try FileSource(path: path, loop: loop)
+      guard let video = source.video else {
+        throw CaptureError(
+          .missingTrack, source: path, cause: "it holds no moving pictures",
+          nextStep: "use it for sound only, with pictures from another source")
+      }
+      file = source
+      self.video = video
+      automatic = source.audio
+    }
+
+    switch specification.audio {
+    case .auto: self.audio = automatic
+    case .tone: self.audio = ToneCapturer(format: audioFormat)
+    case .silence: self.audio = SilenceCapturer(format: audioFormat)
+    case .none: self.audio = nil
+    case .file(let path):
+      let isSame = specification.video == .file(path: path)
+      let source = if isSame, let file { file } else { try FileSource(path: path, loop: loop) }
+      guard let audio = source.audio else {
+        throw CaptureError(
+          .missingTrack, source: path, cause: "it holds no sound",
+          nextStep: "choose another file, or one of auto, tone, silence and none")
+      }
+      self.audio = audio
+    }
+  }
+}
