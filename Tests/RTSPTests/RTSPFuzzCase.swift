@@ -1,0 +1,1 @@
+../../FuzzTesting/Sources/FuzzRTSP/RTSPFuzzCase.swift
