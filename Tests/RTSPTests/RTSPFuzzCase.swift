@@ -1,1 +1,0 @@
-../../FuzzTesting/Sources/FuzzRTSP/RTSPFuzzCase.swift
