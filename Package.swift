@@ -20,6 +20,8 @@ let package = Package(
     .library(name: "Media", targets: ["Media"]),
     .library(name: "Bitstreams", targets: ["Bitstreams"]),
     .library(name: "RTP", targets: ["RTP"]),
+    // For the package FuzzTesting only.
+    .library(name: "_FuzzBodies", targets: ["FuzzBodies"]),
     .library(name: "Capture", targets: ["Capture"]),
   ],
   dependencies: [
@@ -42,6 +44,12 @@ let package = Package(
 
     .testTarget(name: "MediaTests", dependencies: ["Media"], swiftSettings: settings),
     .testTarget(name: "BitstreamsTests", dependencies: ["Bitstreams", "Media", nioCore], swiftSettings: settings),
+
+    // What is fuzzed: fed by FuzzTesting, replayed by a unit test.
+    .target(
+      name: "FuzzBodies", dependencies: ["Bitstreams", "Media", "RTP", nioCore], path: "Tests/FuzzBodies",
+      swiftSettings: settings),
+    .testTarget(name: "FuzzBodiesTests", dependencies: ["FuzzBodies", nioCore], swiftSettings: settings),
     .testTarget(name: "RTPTests", dependencies: ["RTP", "Bitstreams", "Media", nioCore], swiftSettings: settings),
   ]
 )
