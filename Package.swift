@@ -18,6 +18,10 @@ let package = Package(
   platforms: [.macOS(.v15), .iOS(.v18)],
   products: [
     .library(name: "Media", targets: ["Media"]),
+    .library(name: "Bitstreams", targets: ["Bitstreams"]),
+    .library(name: "RTP", targets: ["RTP"]),
+    // For the package FuzzTesting only.
+    .library(name: "_FuzzBodies", targets: ["FuzzBodies"]),
     .library(name: "RTSP", targets: ["RTSP"]),
     .library(name: "Capture", targets: ["Capture"]),
   ],
@@ -28,6 +32,8 @@ let package = Package(
   targets: [
     // The pure floor: bytes and state machines. No socket, clock, task or file.
     .target(name: "Media", dependencies: [nioCore], swiftSettings: settings),
+    .target(name: "Bitstreams", dependencies: ["Media", nioCore], swiftSettings: settings),
+    .target(name: "RTP", dependencies: ["Bitstreams", "Media", nioCore], swiftSettings: settings),
     .target(
       name: "RTSP", dependencies: ["Media", nioCore, .product(name: "Crypto", package: "swift-crypto")],
       swiftSettings: settings),
@@ -42,6 +48,14 @@ let package = Package(
     .systemLibrary(name: "CYUV", providers: [.apt(["libyuv-dev"]), .brew(["libyuv"])]),
 
     .testTarget(name: "MediaTests", dependencies: ["Media"], swiftSettings: settings),
+    .testTarget(name: "BitstreamsTests", dependencies: ["Bitstreams", "Media", nioCore], swiftSettings: settings),
+
+    // What is fuzzed: fed by FuzzTesting, replayed by a unit test.
+    .target(
+      name: "FuzzBodies", dependencies: ["Bitstreams", "Media", "RTP", "RTSP", nioCore], path: "Tests/FuzzBodies",
+      swiftSettings: settings),
+    .testTarget(name: "FuzzBodiesTests", dependencies: ["FuzzBodies", nioCore], swiftSettings: settings),
+    .testTarget(name: "RTPTests", dependencies: ["RTP", "Bitstreams", "Media", nioCore], swiftSettings: settings),
     .testTarget(name: "RTSPTests", dependencies: ["RTSP", "Media", nioCore], swiftSettings: settings),
   ]
 )

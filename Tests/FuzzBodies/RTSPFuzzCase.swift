@@ -5,7 +5,7 @@ import RTSP
 /// What must hold for any bytes that a client sends.
 ///
 /// The first four bytes say how the rest comes in pieces and what happens beside it; everything else is the connection's
-/// bytes. Also run by the unit tests, over the seeds and the failures of the past.
+/// bytes.
 struct RTSPFuzzCase {
   private struct Directory: RTSPStreamDirectory {
     var streams: [RTSPStreamDescription]
@@ -15,11 +15,12 @@ struct RTSPFuzzCase {
     }
   }
 
-  private let bytes: ArraySlice<UInt8>
+  private let bytes: ByteBufferView
   private let options: UInt8
   private var random: UInt64
 
-  init(_ input: [UInt8]) {
+  init(_ input: ByteBuffer) {
+    let input = input.readableBytesView
     self.options = input.first ?? 0
     self.random = input.prefix(4).reduce(0x9e37_79b9_7f4a_7c15) { $0 &* 31 &+ UInt64($1) } | 1
     self.bytes = input.dropFirst(4)

@@ -1,0 +1,117 @@
+public import NIOCore
+
+/// The header of an AAC frame in a stream that describes itself, ISO/IEC 13818-7 §6.2 and 14496-3 §1.A.2.2.
+///
+/// | bits | field |
+/// |------|-------|
+/// | 12   | syncword, all ones |
+/// | 1, 2 | ID (1 is MPEG-2), layer (0) |
+/// | 1    | protection_absent (0: a CRC of 16 bits follows the header) |
+/// | 2    | profile: the audio object type less 1 |
+/// | 4    | sampling_frequency_index |
+/// | 1    | private_bit |
+/// | 3    | channel_configuration |
+/// | 4    | original_copy, home, copyright bits |
+/// | 13   | frame_length, header included |
+/// | 11   | adts_buffer_fullness (0x7FF: variable bit rate) |
+/// | 2    | number_of_raw_data_blocks_in_frame, less 1 |
+public struct ADTSHeader: Hashable, Sendable {
+  /// Whether the frame is of MPEG-2 instead of MPEG-4.
+  public var isMPEG2 = false
+  /// 1 Main, 2 LC, 3 SSR, 4 LTP.
+  public var audioObjectType: UInt8
+  /// Samples a second, one of the thirteen that have an index.
+  public var samplingFrequency: Int
+  /// 1 to 6 are that many channels, 7 is eight, 0 means that the first raw data block tells them.
+  public var channelConfiguration: UInt8
+  /// Bytes of frames behind the header (and the CRC): 0 to 8184, or 8182 with a CRC.
+  public var payloadLength: Int
+  /// `adts_buffer_fullness`, 0 to 0x7FF.
+  public var bufferFullness: UInt16 = 0x7FF
+  /// Raw data blocks in the frame, 1 to 4.
+  public var rawDataBlockCount = 1
+  /// The CRC where there is one; it is passed on, neither checked nor made.
+  public var crc: UInt16?
+
+  /// The header of a frame of AAC-LC and its like.
+  ///
+  /// - Returns: nil when the configuration cannot be told in an ADTS header: the sampling frequency has no index, or the
+  ///   frame has 960 samples or is too long.
+  public init?(_ config: AudioSpecificConfig, payloadLength: Int) {
+    guard
+      AACSamplingFrequency.index(of: config.samplingFrequency) != nil, config.samplesPerFrame == 1024,
+      (0...Self.maximumFrameLength - Self.minimumLength).contains(payloadLength)
+    else { return nil }
+    self.audioObjectType = config.audioObjectType
+    self.samplingFrequency = config.samplingFrequency
+    self.channelConfiguration = config.channelConfiguration
+    self.payloadLength = payloadLength
+  }
+
+  /// Bytes of the header: 7, or 9 with a CRC.
+  public var length: Int {
+    self.crc == nil ? Self.minimumLength : Self.minimumLength + 2
+  }
+
+  /// Parses and consumes a header; on failure nothing is consumed.
+  ///
+  /// - Throws: ``BitstreamError``: `.truncated` when more bytes are needed, `.invalidValue` when no header starts here.
+  public init(parsing buffer: inout ByteBuffer) throws(BitstreamError) {
+    var rest = buffer
+    guard let bytes = rest.readBytes(length: Self.minimumLength) else {
+      throw BitstreamError(.truncated, field: "adts_fixed_header", offset: 0)
+    }
+    var reader = BitReader(bytes)
+    guard try reader.bits(12, "syncword") == 0xFFF else {
+      throw BitstreamError(.invalidValue, field: "syncword", offset: 0)
+    }
+    self.isMPEG2 = try reader.flag("ID")
+    guard try reader.bits(2, "layer") == 0 else { throw BitstreamError(.invalidValue, field: "layer", offset: 1) }
+    let hasCRC = try !reader.flag("protection_absent")
+    self.audioObjectType = UInt8(try reader.bits(2, "profile")) + 1
+    let index = try reader.bits(4, "sampling_frequency_index")
+    guard let frequency = AACSamplingFrequency.frequency(index: index) else {
+      throw BitstreamError(.invalidValue, field: "sampling_frequency_index", offset: 2)
+    }
+    self.samplingFrequency = frequency
+    _ = try reader.flag("private_bit")
+    self.channelConfiguration = UInt8(try reader.bits(3, "channel_configuration"))
+    _ = try reader.bits(4, "original_copy")
+    let frameLength = Int(try reader.bits(13, "frame_length"))
+    self.bufferFullness = UInt16(try reader.bits(11, "adts_buffer_fullness"))
+    self.rawDataBlockCount = Int(try reader.bits(2, "number_of_raw_data_blocks_in_frame")) + 1
+    if hasCRC {
+      guard let crc = rest.readInteger(as: UInt16.self) else {
+        throw BitstreamError(.truncated, field: "crc_check", offset: Self.minimumLength)
+      }
+      self.crc = crc
+    }
+    self.payloadLength = frameLength - Self.minimumLength - (hasCRC ? 2 : 0)
+    guard self.payloadLength >= 0 else { throw BitstreamError(.invalidValue, field: "frame_length", offset: 3) }
+    buffer = rest
+  }
+
+  /// Appends the header to a buffer.
+  public func serialize(into buffer: inout ByteBuffer) {
+    // No trap: the index is there in both initialisers, and a frequency set later without one becomes 15, which
+    // readers refuse.
+    let index = AACSamplingFrequency.index(of: self.samplingFrequency) ?? AACSamplingFrequency.explicitIndex
+    var writer = BitWriter()
+    writer.write(0xFFF, bits: 12)
+    writer.write(self.isMPEG2 ? 0b100 : 0b000, bits: 3)
+    writer.write(self.crc == nil ? 1 : 0, bits: 1)
+    writer.write(UInt32(self.audioObjectType) &- 1, bits: 2)
+    writer.write(index, bits: 4)
+    writer.write(0, bits: 1)
+    writer.write(UInt32(self.channelConfiguration), bits: 3)
+    writer.write(0, bits: 4)
+    writer.write(UInt32(truncatingIfNeeded: self.length + self.payloadLength), bits: 13)
+    writer.write(UInt32(self.bufferFullness), bits: 11)
+    writer.write(UInt32(truncatingIfNeeded: self.rawDataBlockCount &- 1), bits: 2)
+    buffer.writeBytes(writer.bytes)
+    if let crc = self.crc { buffer.writeInteger(crc) }
+  }
+
+  private static let minimumLength = 7
+  private static let maximumFrameLength = 0x1FFF
+}

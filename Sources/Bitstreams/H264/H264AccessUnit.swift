@@ -1,0 +1,65 @@
+public import NIOCore
+
+/// One coded picture, taken apart for ``/Media/EncodedSample``: what belongs to the sample, and the parameter sets that
+/// belong to the track's description.
+public struct H264AccessUnit: Hashable, Sendable {
+  /// The NAL units of slices and supplemental information, each behind its length in 4 bytes, in their order.
+  public var payload: ByteBuffer
+  /// The sequence parameter sets, without start code or length; slices of the memory they came in.
+  public var sequenceParameterSets: [ByteBuffer]
+  /// The picture parameter sets, without start code or length; slices of the memory they came in.
+  public var pictureParameterSets: [ByteBuffer]
+  /// Whether a slice of an IDR picture is among the NAL units.
+  public var isKeyframe: Bool
+
+  /// An access unit without NAL units.
+  public init() {
+    self.payload = ByteBuffer()
+    self.sequenceParameterSets = []
+    self.pictureParameterSets = []
+    self.isKeyframe = false
+  }
+
+  /// Takes apart an access unit as encoders write it, with start codes (ITU-T H.264 Annex B).
+  ///
+  /// Delimiters, filler and NAL units of unspecified types are left out. The bytes of the payload are copied once, into
+  /// memory of the exact size.
+  public init(parsingAnnexB stream: ByteBuffer) {
+    self.init()
+    self.append(AnnexBNALUnits(stream))
+  }
+
+  /// Takes apart an access unit whose NAL units stand behind 4-byte lengths, such as a sample of an MP4 file with
+  /// parameter sets in it.
+  ///
+  /// - Throws: ``BitstreamError`` `.truncated` when a length reaches past the end.
+  public init(parsingAVCC sample: ByteBuffer) throws(BitstreamError) {
+    self.init()
+    self.append(try AVCCNALUnits(parsing: sample))
+  }
+
+  private mutating func append(_ nalUnits: some Sequence<ByteBuffer>) {
+    let kept = nalUnits.filter { self.handleHeader(of: $0) }
+    self.payload.reserveCapacity(kept.reduce(0) { $0 + 4 + $1.readableBytes })
+    for nalUnit in kept {
+      // No trap: a ByteBuffer holds less than 4 GiB.
+      self.payload.writeInteger(UInt32(nalUnit.readableBytes))
+      self.payload.writeImmutableBuffer(nalUnit)
+    }
+  }
+
+  /// Notes what a NAL unit means for the access unit, and keeps it when it is a parameter set.
+  ///
+  /// - Returns: Whether the NAL unit belongs to the payload; writing it there is left to the caller.
+  private mutating func handleHeader(of nalUnit: ByteBuffer) -> Bool {
+    guard let header = nalUnit.getInteger(at: nalUnit.readerIndex, as: UInt8.self) else { return false }
+    let type = H264NALUnitType(rawValue: header)
+    switch type {
+    case .sequenceParameterSet: self.sequenceParameterSets.append(nalUnit)
+    case .pictureParameterSet: self.pictureParameterSets.append(nalUnit)
+    case .idrSlice: self.isKeyframe = true
+    default: break
+    }
+    return type.isSampleData
+  }
+}

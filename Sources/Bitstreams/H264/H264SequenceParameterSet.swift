@@ -1,0 +1,152 @@
+public import Media
+
+/// What a sequence parameter set says of the pictures, ITU-T H.264 §7.3.2.1.1.
+public struct H264SequenceParameterSet: Hashable, Sendable {
+  /// `profile_idc`: 66 Baseline, 77 Main, 100 High, and others of annex A.
+  public var profileIDC: UInt8
+  /// The byte after it: `constraint_set0_flag` is its highest bit, the lowest two are reserved.
+  public var constraintFlags: UInt8
+  /// `level_idc`: ten times the level, 31 for 3.1.
+  public var levelIDC: UInt8
+  /// `seq_parameter_set_id`, 0 to 31.
+  public var id: UInt8
+  /// `chroma_format_idc`: 0 grey, 1 4:2:0, 2 4:2:2, 3 4:4:4.
+  public var chromaFormatIDC: UInt8
+  /// Bits of a luma sample, 8 to 14.
+  public var bitDepthLuma: UInt8
+  /// Bits of a chroma sample, 8 to 14.
+  public var bitDepthChroma: UInt8
+  /// `max_num_ref_frames`, 0 to 16.
+  public var maximumReferenceFrames: UInt8
+  /// Whether each picture is a frame, never a field: `frame_mbs_only_flag`.
+  public var isProgressive: Bool
+  /// Pixels across, after cropping.
+  public var width: Int
+  /// Pixels down, after cropping.
+  public var height: Int
+  /// The video usability information, where it is there.
+  public var usability: H264VideoUsability?
+
+  /// The longest side that any level allows, in macroblocks: √(8 × 139 264), level 6.2, annex A.3.1.
+  static let maximumMacroblocks: UInt32 = 1055
+
+  /// The intended frame rate, where the usability information has it.
+  public var frameRate: FrameRate? {
+    self.usability?.frameRate
+  }
+
+  /// `profile-level-id` of RFC 6184 §8.1: profile, constraint flags and level in six hexadecimal digits, such as
+  /// "42C01F".
+  public var profileLevelID: String {
+    [self.profileIDC, self.constraintFlags, self.levelIDC].map {
+      let digits = String($0, radix: 16, uppercase: true)
+      return digits.count == 1 ? "0" + digits : digits
+    }.joined()
+  }
+
+  /// Parses a NAL unit, header byte included, no start code.
+  ///
+  /// - Throws: ``BitstreamError`` when it is no sequence parameter set, ends too early, or has a value outside the
+  ///   range of its semantics (§7.4.2.1.1).
+  public init(parsing nalUnit: [UInt8]) throws(BitstreamError) {
+    guard let header = nalUnit.first else { throw BitstreamError(.truncated, field: "nal_unit_type", offset: 0) }
+    guard H264NALUnitType(rawValue: header) == .sequenceParameterSet else {
+      throw BitstreamError(.invalidValue, field: "nal_unit_type", offset: 0)
+    }
+    var reader = BitReader(H264EmulationPrevention.rawByteSequencePayload(of: nalUnit))
+    self.profileIDC = UInt8(try reader.bits(8, "profile_idc"))
+    self.constraintFlags = UInt8(try reader.bits(8, "constraint_set_flags"))
+    self.levelIDC = UInt8(try reader.bits(8, "level_idc"))
+    self.id = UInt8(try reader.exponentialGolomb("seq_parameter_set_id", upTo: 31))
+
+    self.chromaFormatIDC = 1
+    self.bitDepthLuma = 8
+    self.bitDepthChroma = 8
+    var hasSeparatePlanes = false
+    if Self.isHighProfile(self.profileIDC) {
+      self.chromaFormatIDC = UInt8(try reader.exponentialGolomb("chroma_format_idc", upTo: 3))
+      if self.chromaFormatIDC == 3 {
+        hasSeparatePlanes = try reader.flag("separate_colour_plane_flag")
+      }
+      self.bitDepthLuma = 8 + UInt8(try reader.exponentialGolomb("bit_depth_luma_minus8", upTo: 6))
+      self.bitDepthChroma = 8 + UInt8(try reader.exponentialGolomb("bit_depth_chroma_minus8", upTo: 6))
+      _ = try reader.flag("qpprime_y_zero_transform_bypass_flag")
+      if try reader.flag("seq_scaling_matrix_present_flag") {
+        try Self.skipScalingLists(count: self.chromaFormatIDC == 3 ? 12 : 8, &reader)
+      }
+    }
+
+    _ = try reader.exponentialGolomb("log2_max_frame_num_minus4", upTo: 12)
+    try Self.skipPictureOrderCount(&reader)
+    self.maximumReferenceFrames = UInt8(try reader.exponentialGolomb("max_num_ref_frames", upTo: 16))
+    _ = try reader.flag("gaps_in_frame_num_value_allowed_flag")
+
+    let last = Self.maximumMacroblocks - 1
+    let columns = 1 + Int(try reader.exponentialGolomb("pic_width_in_mbs_minus1", upTo: last))
+    let mapUnits = 1 + Int(try reader.exponentialGolomb("pic_height_in_map_units_minus1", upTo: last))
+    self.isProgressive = try reader.flag("frame_mbs_only_flag")
+    if !self.isProgressive { _ = try reader.flag("mb_adaptive_frame_field_flag") }
+    _ = try reader.flag("direct_8x8_inference_flag")
+    let rowsOfUnit = self.isProgressive ? 1 : 2
+    self.width = columns * 16
+    self.height = mapUnits * 16 * rowsOfUnit
+    if try reader.flag("frame_cropping_flag") {
+      let subsamples = !hasSeparatePlanes && (self.chromaFormatIDC == 1 || self.chromaFormatIDC == 2)
+      let unitX = subsamples ? 2 : 1
+      let unitY = (!hasSeparatePlanes && self.chromaFormatIDC == 1 ? 2 : 1) * rowsOfUnit
+      try Self.crop(&self.width, unit: unitX, "frame_crop_right_offset", &reader)
+      try Self.crop(&self.height, unit: unitY, "frame_crop_bottom_offset", &reader)
+    }
+    if try reader.flag("vui_parameters_present_flag") {
+      self.usability = try H264VideoUsability(&reader)
+    }
+  }
+
+  /// The profiles whose parameter sets tell the chroma format, §7.3.2.1.1.
+  private static func isHighProfile(_ profileIDC: UInt8) -> Bool {
+    [100, 110, 122, 244, 44, 83, 86, 118, 128, 138, 139, 134, 135].contains(profileIDC)
+  }
+
+  /// Takes the offsets of two opposite sides off a length.
+  private static func crop(
+    _ length: inout Int, unit: Int, _ field: String, _ reader: inout BitReader
+  ) throws(BitstreamError) {
+    let offset = reader.offset
+    let first = Int(try reader.exponentialGolomb(field))
+    let second = Int(try reader.exponentialGolomb(field))
+    guard (first + second) * unit < length else { throw BitstreamError(.invalidValue, field: field, offset: offset) }
+    length -= (first + second) * unit
+  }
+
+  /// Six 4×4 lists, then 8×8 ones, §7.3.2.1.1.1.
+  private static func skipScalingLists(count: Int, _ reader: inout BitReader) throws(BitstreamError) {
+    for list in 0..<count where try reader.flag("seq_scaling_list_present_flag") {
+      var lastScale: Int32 = 8
+      for _ in 0..<(list < 6 ? 16 : 64) {
+        let offset = reader.offset
+        let delta = try reader.signedExponentialGolomb("delta_scale")
+        guard (-128...127).contains(delta) else {
+          throw BitstreamError(.invalidValue, field: "delta_scale", offset: offset)
+        }
+        lastScale = (lastScale + delta + 256) % 256
+        // From here on the list repeats its last value.
+        if lastScale == 0 { break }
+      }
+    }
+  }
+
+  private static func skipPictureOrderCount(_ reader: inout BitReader) throws(BitstreamError) {
+    switch try reader.exponentialGolomb("pic_order_cnt_type", upTo: 2) {
+    case 0:
+      _ = try reader.exponentialGolomb("log2_max_pic_order_cnt_lsb_minus4", upTo: 12)
+    case 1:
+      _ = try reader.flag("delta_pic_order_always_zero_flag")
+      _ = try reader.signedExponentialGolomb("offset_for_non_ref_pic")
+      _ = try reader.signedExponentialGolomb("offset_for_top_to_bottom_field")
+      for _ in 0..<(try reader.exponentialGolomb("num_ref_frames_in_pic_order_cnt_cycle", upTo: 255)) {
+        _ = try reader.signedExponentialGolomb("offset_for_ref_frame")
+      }
+    default: break
+    }
+  }
+}

@@ -1,0 +1,136 @@
+public import Media
+internal import NIOCore
+
+/// Puts AAC frames into RTP packets, RFC 3640 in mode AAC-hbr (§3.3.6).
+///
+/// ```
+/// +---------------------+------------------------+--------------+------------------
+/// | AU-headers-length   | AU-header: AU-size 13, | … one header | the access units
+/// | 16 bits, in bits    | AU-Index(-delta) 3     | for each     | themselves
+/// +---------------------+------------------------+--------------+------------------
+/// ```
+///
+/// One frame a packet is the default: it has the least delay. A frame that does not fit is fragmented (§3.2.3): each
+/// fragment carries a header with the whole frame's size. The marker is set on a packet that ends a frame (§3.1).
+public struct AACPacketizer: Sendable {
+  /// The numbering, and the counts for sender reports.
+  public private(set) var sequence: RTPSequence
+  /// The samples of a frame: how far the timestamp moves from frame to frame.
+  public let samplesPerFrame: Int
+  /// The most frames a packet; with more than 1, packets wait for their frames.
+  public let framesPerPacket: Int
+  /// The longest payload, ``RTPPayloadSize/minimum`` to ``RTPPayloadSize/maximum``.
+  public let maximumPayloadLength: Int
+
+  private var pending: [ByteBuffer] = []
+  private var pendingTimestamp: UInt32 = 0
+
+  /// The largest frame that 13 bits can tell.
+  public static let maximumFrameLength = 0x1FFF
+
+  /// A packetizer.
+  ///
+  /// - Parameters:
+  ///   - description: The sound.
+  ///   - sequence: The numbering; its clock must run at the sample rate.
+  ///   - framesPerPacket: The most frames a packet, 1 to 64.
+  ///   - maximumPayloadLength: The longest payload.
+  public init(
+    description: AACDescription, sequence: RTPSequence, framesPerPacket: Int = 1,
+    maximumPayloadLength: Int = RTPPayloadSize.default
+  ) {
+    precondition(Int(sequence.clockRate) == description.format.sampleRate, "sound runs at its sample rate")
+    precondition((RTPPayloadSize.minimum...RTPPayloadSize.maximum).contains(maximumPayloadLength))
+    precondition((1...64).contains(framesPerPacket))
+    self.samplesPerFrame = description.samplesPerFrame
+    self.sequence = sequence
+    self.framesPerPacket = framesPerPacket
+    self.maximumPayloadLength = maximumPayloadLength
+  }
+
+  /// The packets that a frame completes: one batch a frame with one frame a packet, else none until a packet is full.
+  ///
+  /// With several frames a packet, one that does not follow in time on those that wait, or does not fit, sends them
+  /// off first.
+  ///
+  /// - Throws: ``RTPError`` `.tooLong` when the frame is longer than ``maximumFrameLength``.
+  public mutating func packetize(_ sample: EncodedSample) throws(RTPError) -> [RTPPacketBatch] {
+    let length = sample.payload.readableBytes
+    guard length <= Self.maximumFrameLength else { throw RTPError(.tooLong, field: "AU-size") }
+    guard length > 0 else { return [] }
+    let timestamp = self.sequence.timestamp(at: sample.presentationTime)
+    var batches: [RTPPacketBatch] = []
+    if !self.pending.isEmpty, !self.follows(timestamp) || !self.fits(length) {
+      batches += self.flush()
+    }
+    guard 4 + length <= self.maximumPayloadLength else {
+      batches.append(self.fragments(of: sample.payload, timestamp: timestamp))
+      return batches
+    }
+    if self.pending.isEmpty { self.pendingTimestamp = timestamp }
+    self.pending.append(sample.payload)
+    if self.pending.count >= self.framesPerPacket { batches += self.flush() }
+    return batches
+  }
+
+  /// The packet of the frames that wait for more, at the end of the stream; at most one.
+  public mutating func flush() -> [RTPPacketBatch] {
+    guard let first = self.pending.first else { return [] }
+    defer { self.pending.removeAll(keepingCapacity: true) }
+    var payloadHeader: [UInt8] = []
+    Self.append(UInt16(self.pending.count * 16), to: &payloadHeader)
+    for frame in self.pending { Self.append(UInt16(frame.readableBytes) << 3, to: &payloadHeader) }
+    var body = first
+    if self.pending.count > 1 {
+      body = ByteBuffer()
+      body.reserveCapacity(self.pending.reduce(0) { $0 + $1.readableBytes })
+      for frame in self.pending { body.writeImmutableBuffer(frame) }
+    }
+    var batch = self.makeBatch(timestamp: self.pendingTimestamp)
+    self.append(payloadHeader: payloadHeader, body: body, marker: true, to: &batch)
+    return [batch]
+  }
+
+  /// Whether the timestamp is the one that a receiver reckons for the next frame, but for rounding.
+  private func follows(_ timestamp: UInt32) -> Bool {
+    let expected = self.pendingTimestamp &+ UInt32(truncatingIfNeeded: self.pending.count * self.samplesPerFrame)
+    return abs(Int64(Int32(bitPattern: timestamp &- expected))) <= 1
+  }
+
+  private func fits(_ length: Int) -> Bool {
+    self.pending.reduce(2 + 2 + length) { $0 + 2 + $1.readableBytes } <= self.maximumPayloadLength
+  }
+
+  private mutating func fragments(of frame: ByteBuffer, timestamp: UInt32) -> RTPPacketBatch {
+    var payloadHeader: [UInt8] = []
+    Self.append(16, to: &payloadHeader)
+    Self.append(UInt16(frame.readableBytes) << 3, to: &payloadHeader)
+    let longest = self.maximumPayloadLength - payloadHeader.count
+    let count = (frame.readableBytes + longest - 1) / longest
+    let fragmentLength = (frame.readableBytes + count - 1) / count
+    var rest = frame
+    var batch = self.makeBatch(timestamp: timestamp)
+    while rest.readableBytes > 0, let fragment = rest.readSlice(length: min(fragmentLength, rest.readableBytes)) {
+      self.append(payloadHeader: payloadHeader, body: fragment, marker: rest.readableBytes == 0, to: &batch)
+    }
+    return batch
+  }
+
+  private func makeBatch(timestamp: UInt32) -> RTPPacketBatch {
+    RTPPacketBatch(
+      timestamp: timestamp, firstSequenceNumber: self.sequence.nextSequenceNumber, isKeyframe: true)
+  }
+
+  private mutating func append(
+    payloadHeader: [UInt8], body: ByteBuffer, marker: Bool, to batch: inout RTPPacketBatch
+  ) {
+    let header = self.sequence.nextHeader(
+      marker: marker, timestamp: batch.timestamp, payloadLength: payloadHeader.count + body.readableBytes)
+    batch.append(header: header, payloadHeader: payloadHeader, body: body)
+  }
+
+  private static func append(_ value: UInt16, to bytes: inout [UInt8]) {
+    bytes.append(UInt8(truncatingIfNeeded: value >> 8))
+    bytes.append(UInt8(truncatingIfNeeded: value))
+  }
+}

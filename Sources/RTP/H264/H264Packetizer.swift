@@ -1,0 +1,116 @@
+internal import Bitstreams
+public import Media
+internal import NIOCore
+
+/// Cuts H.264 access units into RTP packets, RFC 6184 in packetization mode 1 (non-interleaved).
+///
+/// | what                                      | becomes |
+/// |-------------------------------------------|---------|
+/// | parameter sets, before the first NAL unit of a keyframe, once | one STAP-A (§5.7.1) |
+/// | a NAL unit that fits                      | a single NAL unit packet (§5.6) |
+/// | a longer one                              | FU-A fragments (§5.8), equal in length but for the last |
+///
+/// The marker is set on the last packet of the access unit. Timestamps are presentation times at 90 kHz.
+public struct H264Packetizer: Sendable {
+  /// The numbering, and the counts for sender reports.
+  public private(set) var sequence: RTPSequence
+  /// The parameter sets to send with the keyframes; replaced when the encoder changes its own.
+  public var description: H264Description
+  /// The longest payload, ``RTPPayloadSize/minimum`` to ``RTPPayloadSize/maximum``.
+  public let maximumPayloadLength: Int
+
+  /// Ticks of the timestamp a second, RFC 6184 §8.2.1.
+  public static let clockRate: Int32 = 90_000
+
+  /// A packetizer.
+  ///
+  /// - Parameters:
+  ///   - description: The parameter sets to send with the keyframes.
+  ///   - sequence: The numbering; its clock must run at 90 kHz.
+  ///   - maximumPayloadLength: The longest payload.
+  public init(
+    description: H264Description, sequence: RTPSequence, maximumPayloadLength: Int = RTPPayloadSize.default
+  ) {
+    precondition(sequence.clockRate == Self.clockRate, "H.264 runs at 90 kHz")
+    precondition((RTPPayloadSize.minimum...RTPPayloadSize.maximum).contains(maximumPayloadLength))
+    self.description = description
+    self.sequence = sequence
+    self.maximumPayloadLength = maximumPayloadLength
+  }
+
+  /// The packets of an access unit.
+  ///
+  /// Parameter sets, delimiters and filler that stand in the sample are left out. Without any other NAL unit the batch
+  /// is empty.
+  ///
+  /// - Throws: ``RTPError`` `.truncated` when a length in the sample reaches past its end; no packet was numbered then.
+  public mutating func packetize(_ sample: EncodedSample) throws(RTPError) -> RTPPacketBatch {
+    let nalUnits: [ByteBuffer]
+    do {
+      nalUnits = try AVCCNALUnits(parsing: sample.payload).filter {
+        H264NALUnitType(rawValue: $0.getInteger(at: $0.readerIndex) ?? 0).isSampleData
+      }
+    } catch {
+      throw RTPError(.truncated, field: error.field, offset: error.offset)
+    }
+    let timestamp = self.sequence.timestamp(at: sample.presentationTime)
+    var batch = RTPPacketBatch(
+      timestamp: timestamp, firstSequenceNumber: self.sequence.nextSequenceNumber, isKeyframe: sample.isKeyframe)
+    guard !nalUnits.isEmpty else { return batch }
+    if sample.isKeyframe { self.appendParameterSets(to: &batch) }
+    for (index, nalUnit) in nalUnits.enumerated() {
+      self.append(nalUnit, isLast: index == nalUnits.count - 1, to: &batch)
+    }
+    return batch
+  }
+
+  private mutating func appendParameterSets(to batch: inout RTPPacketBatch) {
+    let sets = [self.description.sequenceParameterSet, self.description.pictureParameterSet].filter { !$0.isEmpty }
+    let length = sets.reduce(1) { $0 + 2 + $1.count }
+    guard sets.count > 1, length <= self.maximumPayloadLength else {
+      for set in sets { self.append(ByteBuffer(bytes: set), isLast: false, to: &batch) }
+      return
+    }
+    // The header takes the highest nal_ref_idc of the units in it, §5.7; that of parameter sets is never 0.
+    let importance = sets.reduce(0) { max($0, $1[0] & H264PayloadHeader.importanceMask) }
+    var payload = [importance | H264PayloadHeader.singleTimeAggregationPacketA]
+    payload.reserveCapacity(length)
+    for set in sets {
+      payload.append(UInt8(truncatingIfNeeded: set.count >> 8))
+      payload.append(UInt8(truncatingIfNeeded: set.count))
+      payload.append(contentsOf: set)
+    }
+    self.append(payloadHeader: payload, body: ByteBuffer(), marker: false, to: &batch)
+  }
+
+  /// Appends a NAL unit that is not empty, whole or in fragments.
+  private mutating func append(_ nalUnit: ByteBuffer, isLast: Bool, to batch: inout RTPPacketBatch) {
+    guard nalUnit.readableBytes > self.maximumPayloadLength else {
+      self.append(payloadHeader: [], body: nalUnit, marker: isLast, to: &batch)
+      return
+    }
+    // The NAL unit's own header byte is not sent: its bits stand in the two bytes before each fragment.
+    var rest = nalUnit
+    let header = rest.readInteger(as: UInt8.self) ?? 0
+    let indicator = header & H264PayloadHeader.importanceMask | H264PayloadHeader.fragmentationUnitA
+    let longest = self.maximumPayloadLength - 2
+    let count = (rest.readableBytes + longest - 1) / longest
+    let fragmentLength = (rest.readableBytes + count - 1) / count
+    var position = H264PayloadHeader.fragmentStart
+    while rest.readableBytes > 0, let fragment = rest.readSlice(length: min(fragmentLength, rest.readableBytes)) {
+      if rest.readableBytes == 0 { position |= H264PayloadHeader.fragmentEnd }
+      self.append(
+        payloadHeader: [indicator, position | header & H264PayloadHeader.typeMask],
+        body: fragment, marker: isLast && rest.readableBytes == 0, to: &batch)
+      position = 0
+    }
+  }
+
+  private mutating func append(
+    payloadHeader: some Collection<UInt8>, body: ByteBuffer, marker: Bool, to batch: inout RTPPacketBatch
+  ) {
+    let header = self.sequence.nextHeader(
+      marker: marker, timestamp: batch.timestamp, payloadLength: payloadHeader.count + body.readableBytes)
+    batch.append(header: header, payloadHeader: payloadHeader, body: body)
+  }
+}

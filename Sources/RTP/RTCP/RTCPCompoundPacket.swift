@@ -1,0 +1,59 @@
+public import NIOCore
+
+/// What is sent in one datagram or interleaved frame of RTCP, RFC 3550 §6.1: a report first, then anything.
+public struct RTCPCompoundPacket: Hashable, Sendable {
+  /// The packets, the first of which is a sender or receiver report.
+  public var packets: [RTCPPacket]
+
+  /// A compound packet.
+  public init(_ packets: [RTCPPacket]) {
+    self.packets = packets
+  }
+
+  /// Parses a datagram with the checks of RFC 3550 A.2: version 2 throughout, a report first, padding on the last
+  /// packet only, and lengths that add up.
+  ///
+  /// - Throws: ``RTPError`` when one fails, or a packet's counts reach past its end.
+  public init(parsing datagram: ByteBuffer) throws(RTPError) {
+    var rest = datagram
+    self.packets = []
+    repeat {
+      let offset = rest.readerIndex - datagram.readerIndex
+      guard
+        let (flags, type, words) = rest.readMultipleIntegers(as: (UInt8, UInt8, UInt16).self),
+        var body = rest.readSlice(length: Int(words) * 4)
+      else { throw RTPError(.truncated, field: "RTCP length", offset: offset) }
+      guard flags >> 6 == RTPHeader.version else { throw RTPError(.invalidValue, field: "V", offset: offset) }
+      if self.packets.isEmpty {
+        guard type == RTCPPacket.senderReportType || type == RTCPPacket.receiverReportType else {
+          throw RTPError(.invalidValue, field: "PT", offset: offset + 1)
+        }
+      }
+      if flags & 0b0010_0000 != 0 {
+        guard !self.packets.isEmpty, rest.readableBytes == 0 else {
+          throw RTPError(.invalidValue, field: "P", offset: offset)
+        }
+        try Self.removePadding(from: &body, offset: offset)
+      }
+      do {
+        self.packets.append(try RTCPPacket(type: type, count: flags & 0b0001_1111, parsing: body))
+      } catch {
+        throw RTPError(error.code, field: error.field, offset: offset)
+      }
+    } while rest.readableBytes > 0
+  }
+
+  /// Appends the packets to a buffer.
+  public func serialize(into buffer: inout ByteBuffer) {
+    for packet in self.packets { packet.serialize(into: &buffer) }
+  }
+
+  /// The last byte tells how many to remove, itself included; a multiple of 4 (§6.4.1).
+  private static func removePadding(from body: inout ByteBuffer, offset: Int) throws(RTPError) {
+    guard
+      let length = body.getInteger(at: body.writerIndex - 1, as: UInt8.self), length > 0, length % 4 == 0,
+      Int(length) <= body.readableBytes
+    else { throw RTPError(.invalidValue, field: "padding", offset: offset) }
+    body.moveWriterIndex(to: body.writerIndex - Int(length))
+  }
+}

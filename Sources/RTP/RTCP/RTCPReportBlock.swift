@@ -1,0 +1,64 @@
+internal import NIOCore
+
+/// What a receiver tells of one source, RFC 3550 §6.4.1.
+///
+/// ```
+/// |                   SSRC of the source reported                 |
+/// | fraction lost |       cumulative number of packets lost       |
+/// |           extended highest sequence number received           |
+/// |                      interarrival jitter                      |
+/// |                         last SR (LSR)                         |
+/// |                   delay since last SR (DLSR)                  |
+/// ```
+public struct RTCPReportBlock: Hashable, Sendable {
+  /// The source that is reported on.
+  public var ssrc: UInt32
+  /// Packets lost since the last report, of 256 expected.
+  public var fractionLost: UInt8
+  /// Packets lost since the start, -2²³ to 2²³ - 1; negative when duplicates outnumber losses.
+  public var cumulativeLost: Int32
+  /// The highest sequence number in the lower half, how often it wrapped in the upper.
+  public var extendedHighestSequenceNumber: UInt32
+  /// The mean deviation of packet spacing, in ticks of the source's clock.
+  public var jitter: UInt32
+  /// The middle 32 bits of the last sender report's time, 0 if there was none.
+  public var lastSenderReport: UInt32
+  /// From the arrival of that report to the sending of this one, in 1 / 65 536 seconds, 0 if there was none.
+  public var delaySinceLastSenderReport: UInt32
+
+  static let length = 24
+
+  /// A block.
+  public init(
+    ssrc: UInt32, fractionLost: UInt8, cumulativeLost: Int32, extendedHighestSequenceNumber: UInt32, jitter: UInt32,
+    lastSenderReport: UInt32 = 0, delaySinceLastSenderReport: UInt32 = 0
+  ) {
+    self.ssrc = ssrc
+    self.fractionLost = fractionLost
+    self.cumulativeLost = cumulativeLost
+    self.extendedHighestSequenceNumber = extendedHighestSequenceNumber
+    self.jitter = jitter
+    self.lastSenderReport = lastSenderReport
+    self.delaySinceLastSenderReport = delaySinceLastSenderReport
+  }
+
+  init(parsing buffer: inout ByteBuffer) throws(RTPError) {
+    guard
+      let (ssrc, loss, highest, jitter, lastReport, delay) = buffer.readMultipleIntegers(
+        as: (UInt32, UInt32, UInt32, UInt32, UInt32, UInt32).self)
+    else { throw RTPError(.truncated, field: "report block") }
+    self.init(
+      ssrc: ssrc, fractionLost: UInt8(truncatingIfNeeded: loss >> 24),
+      // The shifts carry the sign of 24 bits into 32.
+      cumulativeLost: Int32(bitPattern: loss << 8) >> 8,
+      extendedHighestSequenceNumber: highest, jitter: jitter, lastSenderReport: lastReport,
+      delaySinceLastSenderReport: delay)
+  }
+
+  func serialize(into buffer: inout ByteBuffer) {
+    let clamped = min(max(self.cumulativeLost, -0x80_0000), 0x7F_FFFF)
+    buffer.writeMultipleIntegers(
+      self.ssrc, UInt32(self.fractionLost) << 24 | UInt32(bitPattern: clamped) & 0xFF_FFFF,
+      self.extendedHighestSequenceNumber, self.jitter, self.lastSenderReport, self.delaySinceLastSenderReport)
+  }
+}

@@ -1,0 +1,50 @@
+public import NIOCore
+
+/// An RTP packet, RFC 3550 §5.
+public struct RTPPacket: Hashable, Sendable {
+  /// What stands before the payload.
+  public var header: RTPHeader
+  /// The payload, without padding; a slice of what was parsed.
+  public var payload: ByteBuffer
+  /// Bytes of padding behind the payload, the count itself included; 0 to 255, 0 for none.
+  public var paddingLength: UInt8
+
+  /// A packet without padding.
+  public init(header: RTPHeader, payload: ByteBuffer) {
+    self.header = header
+    self.payload = payload
+    self.paddingLength = 0
+  }
+
+  /// Parses a datagram or an interleaved frame; everything readable belongs to the packet.
+  ///
+  /// - Throws: ``RTPError`` when the version is not 2, or lengths inside reach past the end (the checks of
+  ///   RFC 3550 A.1 that need no state).
+  public init(parsing datagram: ByteBuffer) throws(RTPError) {
+    var rest = datagram
+    var hasPadding = false
+    self.header = try RTPHeader(parsing: &rest, hasPadding: &hasPadding)
+    self.paddingLength = 0
+    if hasPadding {
+      let last = datagram.writerIndex - 1
+      guard
+        let length = rest.getInteger(at: last, as: UInt8.self), length > 0, Int(length) <= rest.readableBytes,
+        let payload = rest.readSlice(length: rest.readableBytes - Int(length))
+      else { throw RTPError(.invalidValue, field: "padding", offset: last - datagram.readerIndex) }
+      self.paddingLength = length
+      self.payload = payload
+    } else {
+      self.payload = rest
+    }
+  }
+
+  /// Appends the packet to a buffer.
+  public func serialize(into buffer: inout ByteBuffer) {
+    self.header.serialize(into: &buffer, hasPadding: self.paddingLength > 0)
+    buffer.writeImmutableBuffer(self.payload)
+    if self.paddingLength > 0 {
+      buffer.writeRepeatingByte(0, count: Int(self.paddingLength) - 1)
+      buffer.writeInteger(self.paddingLength)
+    }
+  }
+}

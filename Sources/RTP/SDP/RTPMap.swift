@@ -1,0 +1,32 @@
+/// The encoding behind a payload type: `encoding/clock-rate[/channels]` of `a=rtpmap`, RFC 8866 §6.6.
+public struct RTPMap: Hashable, Sendable {
+  /// The encoding's name; compared without regard to case.
+  public var encoding: String
+  /// Ticks of the timestamp a second, at least 1.
+  public var clockRate: Int32
+  /// Channels of sound, 1 where nothing is told.
+  public var channelCount: Int
+
+  /// An encoding.
+  public init(encoding: String, clockRate: Int32, channelCount: Int = 1) {
+    self.encoding = encoding
+    self.clockRate = clockRate
+    self.channelCount = channelCount
+  }
+
+  init?(parsing text: String) {
+    let parts = text.split(separator: "/", omittingEmptySubsequences: false)
+    guard parts.count >= 2, let clockRate = Int32(parts[1].trimmed), clockRate > 0 else { return nil }
+    var channelCount = 1
+    if parts.count > 2 {
+      guard let count = UInt8(parts[2].trimmed), count > 0 else { return nil }
+      channelCount = Int(count)
+    }
+    self.init(encoding: parts[0].trimmed, clockRate: clockRate, channelCount: channelCount)
+  }
+
+  /// Whether the encoding has a name, without regard to case.
+  public func isEncoding(_ name: String) -> Bool {
+    self.encoding.lowercased() == name.lowercased()
+  }
+}

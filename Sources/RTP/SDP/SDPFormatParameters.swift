@@ -1,0 +1,43 @@
+/// The parameters of a format: `name=value;name=value` of `a=fmtp`, RFC 8866 §6.15.
+public struct SDPFormatParameters: Hashable, Sendable {
+  /// One parameter.
+  public struct Parameter: Hashable, Sendable {
+    /// The name; compared without regard to case, since cameras write "sizeLength" and "sizelength".
+    public var name: String
+    /// The value; may be empty, and may hold equals signs as Base64 does.
+    public var value: String
+
+    /// A parameter.
+    public init(_ name: String, _ value: String) {
+      self.name = name
+      self.value = value
+    }
+  }
+
+  /// The parameters in their order.
+  public var parameters: [Parameter]
+
+  /// Some parameters.
+  public init(_ parameters: [Parameter]) {
+    self.parameters = parameters
+  }
+
+  init(parsing text: String) {
+    self.parameters = text.split(separator: ";").compactMap { part in
+      let pair = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+      let name = pair[0].trimmed
+      return name.isEmpty ? nil : Parameter(name, pair.count > 1 ? pair[1].trimmed : "")
+    }
+  }
+
+  /// The value of the first parameter of a name.
+  public subscript(_ name: String) -> String? {
+    let name = name.lowercased()
+    return self.parameters.first { $0.name.lowercased() == name }?.value
+  }
+
+  /// The parameters as text.
+  public var text: String {
+    self.parameters.map { "\($0.name)=\($0.value)" }.joined(separator: ";")
+  }
+}

@@ -1,0 +1,135 @@
+public import NIOCore
+
+/// A session description, RFC 8866 (SDP).
+///
+/// | line | field |
+/// |------|-------|
+/// | `v=` | always 0 |
+/// | `o=` | ``origin`` |
+/// | `s=` | ``name`` |
+/// | `i=` | ``information`` |
+/// | `c=` | ``connection`` |
+/// | `b=` | ``bandwidths`` |
+/// | `t=` | always `0 0`, a session without bounds in time |
+/// | `a=` | ``attributes`` |
+/// | `m=` | ``media``, each with `i=`, `c=`, `b=`, `a=` of its own |
+///
+/// Other lines, such as `u=` or `k=`, are ignored.
+public struct SessionDescription: Hashable, Sendable {
+  /// The six fields of `o=`, as one text: who made the session, and which.
+  public var origin: String
+  /// The session's name, never empty on the wire.
+  public var name: String
+  /// What the session is about.
+  public var information: String?
+  /// The fields of `c=`, such as "IN IP4 0.0.0.0".
+  public var connection: String?
+  /// The values of `b=`, such as "AS:2300".
+  public var bandwidths: [String] = []
+  /// The attributes of the whole session.
+  public var attributes: [SDPAttribute] = []
+  /// The tracks, in their order.
+  public var media: [MediaDescription] = []
+
+  /// The longest text that is parsed, in bytes.
+  public static let maximumLength = 64 * 1024
+  /// The most tracks.
+  public static let maximumMediaCount = 64
+
+  /// A session of a name without tracks.
+  ///
+  /// - Parameters:
+  ///   - name: For a user to read.
+  ///   - sessionID: Differs from session to session of one host.
+  ///   - address: The server's address as its viewer sees it: IPv6 if it has a colon.
+  public init(name: String, sessionID: UInt64, address: String) {
+    let family = address.utf8.contains(UInt8(ascii: ":")) ? "IP6" : "IP4"
+    self.origin = "- \(sessionID) 1 IN \(family) \(address)"
+    self.name = name
+    self.connection = "IN \(family) \(family == "IP6" ? "::" : "0.0.0.0")"
+  }
+
+  /// The description of a live stream over RTSP: `a=control:*`, without an end (`a=range:npt=now-`).
+  public init(live name: String, sessionID: UInt64, address: String, media: [MediaDescription]) {
+    self.init(name: name, sessionID: sessionID, address: address)
+    self.attributes = [SDPAttribute("control", "*"), SDPAttribute("range", "npt=now-")]
+    self.media = media
+  }
+
+  /// Parses a description as real cameras write it: lines may end with LF alone, stand in any order, be empty, unknown
+  /// or missing, but for `v=` at the start.
+  ///
+  /// - Throws: ``RTPError``: `.tooLong` beyond ``maximumLength`` or ``maximumMediaCount``, `.missing` without `v=`,
+  ///   `.invalidValue` when an `m=` line lacks a field.
+  public init(parsing text: ByteBuffer) throws(RTPError) {
+    guard text.readableBytes <= Self.maximumLength else { throw RTPError(.tooLong, field: "SDP") }
+    self.origin = ""
+    self.name = ""
+    var offset = 0
+    var hasVersion = false
+    for line in text.readableBytesView.split(omittingEmptySubsequences: false, whereSeparator: { $0 == 0x0A }) {
+      defer { offset += line.count + 1 }
+      // Some cameras end the text with a zero byte.
+      let content = line.drop { $0 == UInt8(ascii: " ") }
+      guard
+        let kind = content.first, content.dropFirst().first == UInt8(ascii: "="),
+        let last = content.lastIndex(where: { $0 > UInt8(ascii: " ") })
+      else { continue }
+      let value = Substring(String(decoding: content[...last].dropFirst(2), as: UTF8.self).singleLine)
+      guard hasVersion || kind == UInt8(ascii: "v") else { throw RTPError(.missing, field: "v=", offset: offset) }
+      hasVersion = true
+      try self.handleLine(kind: kind, value: value, offset: offset)
+    }
+    guard hasVersion else { throw RTPError(.missing, field: "v=") }
+  }
+
+  /// The description as text, lines ending with CRLF.
+  public func serialize(into buffer: inout ByteBuffer) {
+    buffer.writeSDPLine("v", "0")
+    buffer.writeSDPLine("o", self.origin.isEmpty ? "- 0 0 IN IP4 0.0.0.0" : self.origin)
+    buffer.writeSDPLine("s", self.name.isEmpty ? "-" : self.name)
+    if let information = self.information { buffer.writeSDPLine("i", information) }
+    if let connection = self.connection { buffer.writeSDPLine("c", connection) }
+    for bandwidth in self.bandwidths { buffer.writeSDPLine("b", bandwidth) }
+    buffer.writeSDPLine("t", "0 0")
+    buffer.writeSDPAttributes(self.attributes)
+    for media in self.media { media.serialize(into: &buffer) }
+  }
+
+  /// What a line says of the session, or of the last track once there is one.
+  private mutating func handleLine(kind: UInt8, value: Substring, offset: Int) throws(RTPError) {
+    if kind == UInt8(ascii: "m") {
+      guard self.media.count < Self.maximumMediaCount else { throw RTPError(.tooLong, field: "m=", offset: offset) }
+      guard let media = MediaDescription(parsing: value) else {
+        throw RTPError(.invalidValue, field: "m=", offset: offset)
+      }
+      self.media.append(media)
+      return
+    }
+    if !self.media.isEmpty {
+      self.media[self.media.count - 1].handleLine(kind: kind, value: value)
+      return
+    }
+    switch kind {
+    case UInt8(ascii: "o"): self.origin = String(value)
+    case UInt8(ascii: "s"): self.name = String(value)
+    case UInt8(ascii: "i"): self.information = String(value)
+    case UInt8(ascii: "c"): self.connection = String(value)
+    case UInt8(ascii: "b"): self.bandwidths.append(String(value))
+    case UInt8(ascii: "a"): self.attributes.append(SDPAttribute(parsing: value))
+    default: break
+    }
+  }
+}
+
+extension ByteBuffer {
+  mutating func writeSDPLine(_ kind: String, _ value: String) {
+    self.writeString("\(kind)=\(value.singleLine)\r\n")
+  }
+
+  mutating func writeSDPAttributes(_ attributes: [SDPAttribute]) {
+    for attribute in attributes {
+      self.writeSDPLine("a", attribute.value.map { "\(attribute.name):\($0)" } ?? attribute.name)
+    }
+  }
+}
