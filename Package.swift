@@ -28,6 +28,8 @@ let package = Package(
     .library(name: "RTSPServer", targets: ["RTSPServer"]),
     .library(name: "Vidicon", targets: ["Vidicon"]),
     .executable(name: "vidicon", targets: ["VidiconCommand"]),
+    // For the package FuzzTesting only.
+    .library(name: "_FuzzBodies", targets: ["FuzzBodies"]),
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser.git", from: "1.8.2"),
@@ -89,6 +91,12 @@ let package = Package(
     .testTarget(
       name: "StreamingTests", dependencies: ["Streaming", "Capture", "Codecs", "Media", nioCore],
       swiftSettings: settings),
+
+    // What is fuzzed: fed by FuzzTesting, replayed by a unit test.
+    .target(
+      name: "FuzzBodies", dependencies: ["Bitstreams", "Media", "RTP", "RTSP", nioCore], path: "Tests/FuzzBodies",
+      swiftSettings: settings),
+    .testTarget(name: "FuzzBodiesTests", dependencies: ["FuzzBodies", nioCore], swiftSettings: settings),
 
     // Real players against the built program.
     .testTarget(name: "EndToEndTests", exclude: ["Clients"], swiftSettings: settings),

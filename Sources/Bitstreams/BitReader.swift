@@ -1,25 +1,25 @@
 /// Reads fields of any number of bits, most significant bit first, and never past the end.
-struct BitReader {
+package struct BitReader {
   private let bytes: [UInt8]
   /// The next bit, counted from the start.
-  private(set) var position = 0
+  package private(set) var position = 0
 
-  init(_ bytes: [UInt8]) {
+  package init(_ bytes: [UInt8]) {
     self.bytes = bytes
   }
 
   /// The number of bits not yet read.
-  var remainingBits: Int {
+  package var remainingBits: Int {
     self.bytes.count * 8 - self.position
   }
 
   /// The byte that the next bit is in.
-  var offset: Int {
+  package var offset: Int {
     self.position / 8
   }
 
   /// An unsigned number of 0 to 32 bits, `u(n)`.
-  mutating func bits(_ count: Int, _ field: String) throws(BitstreamError) -> UInt32 {
+  package mutating func bits(_ count: Int, _ field: String) throws(BitstreamError) -> UInt32 {
     guard count <= self.remainingBits else { throw BitstreamError(.truncated, field: field, offset: self.offset) }
     var value: UInt64 = 0
     var missing = count

@@ -91,17 +91,18 @@ public struct RTSPAuthenticator: Sendable {
   private func proves(_ digest: RTSPAuthorization.Digest, method: RTSPMethod) -> Bool {
     let response = digest.response.utf8.map(\.lowercasedASCII)
     var isProven = false
-    for credentials in self.credentials where credentials.user == digest.user {
+    // For every user, known or not, so that the time does not tell which names there are.
+    for credentials in self.credentials {
       let secret = digest.algorithm.hash(credentials.user, self.realm, credentials.password)
       let resource = digest.algorithm.hash(method.rawValue, digest.uri)
       let expected =
         switch digest.protection {
         case nil: digest.algorithm.hash(secret, digest.nonce, resource)
         case let protection?:
-          digest.algorithm.hash(
-            secret, digest.nonce, protection.nonceCount, protection.clientNonce, "auth", resource)
+          digest.algorithm.hash(secret, digest.nonce, protection.nonceCount, protection.clientNonce, "auth", resource)
         }
-      isProven = isEqual(response, expected.utf8) || isProven
+      let isRight = isEqual(response, expected.utf8)
+      isProven = isProven || isRight && credentials.user == digest.user
     }
     return isProven
   }

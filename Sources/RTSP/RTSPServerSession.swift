@@ -54,8 +54,8 @@ public struct RTSPServerSession: ~Copyable {
     _ request: RTSPRequest, directory: some RTSPStreamDirectory, now: MediaTime
   ) -> [RTSPServerAction] {
     if case .closed = self.state { return [] }
-    self.lastActivity = now
-    guard let cSeq = request.headers["CSeq"], cSeq.utf8.count <= 32, cSeq.decimal(as: UInt128.self) != nil else {
+    self.lastActivity = max(self.lastActivity, now)
+    guard let cSeq = request.headers["CSeq"], !cSeq.isEmpty, cSeq.utf8.allSatisfy(\.isDigit) else {
       return [self.respond(.badRequest)]
     }
     if let refusal = self.refusal(of: request, cSeq: cSeq, now: now) { return [.respond(refusal)] }

@@ -51,7 +51,7 @@ struct H264ParameterSetTests {
     #expect(
       set.usability?.colour == .init(primaries: 1, transferCharacteristics: 1, matrixCoefficients: 1))
     #expect(set.usability?.reorderFrames == 2)
-    #expect(set.usability?.timing?.isFixed == true)
+    #expect(set.usability?.timing == .init(unitsInTick: 1001, timeScale: 60_000, isFixed: false))
   }
 
   @Test func `an interlaced 4 2 2 set counts rows of both fields`() throws {

@@ -35,6 +35,7 @@ struct RTSPServerSessionLifeTests {
     let dialogue = Dialogue()
     dialogue.wait(seconds: 30)
     dialogue.client(bytes: [0x24, 0, 0, 0])
+    dialogue.client("RTSP/1.0 200 OK\nCSeq: 1")
     dialogue.wait(seconds: 29)
     dialogue.serverIsSilent()
     dialogue.wait(seconds: 1)

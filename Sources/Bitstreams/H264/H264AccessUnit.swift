@@ -51,7 +51,7 @@ public struct H264AccessUnit: Hashable, Sendable {
   /// Notes what a NAL unit means for the access unit, and keeps it when it is a parameter set.
   ///
   /// - Returns: Whether the NAL unit belongs to the payload; writing it there is left to the caller.
-  package mutating func handleHeader(of nalUnit: ByteBuffer) -> Bool {
+  private mutating func handleHeader(of nalUnit: ByteBuffer) -> Bool {
     guard let header = nalUnit.getInteger(at: nalUnit.readerIndex, as: UInt8.self) else { return false }
     let type = H264NALUnitType(rawValue: header)
     switch type {

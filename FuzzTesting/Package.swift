@@ -1,0 +1,30 @@
+// swift-tools-version: 6.2
+
+// One executable for each fuzz body of the main package; `scripts/fuzz TARGET [SECONDS]` builds and runs one.
+// The sanitizers' flags are given there, since they must reach the parsers in the main package too.
+
+import PackageDescription
+
+let fuzzTargets = [
+  "FuzzSDP", "FuzzRTP", "FuzzRTCP", "FuzzH264Depacketizer", "FuzzAACDepacketizer", "FuzzSPS",
+  "FuzzRTSP",
+]
+
+let package = Package(
+  name: "FuzzTesting",
+  platforms: [.macOS(.v15)],
+  dependencies: [
+    .package(name: "vidicon", path: ".."),
+    .package(url: "https://github.com/apple/swift-nio.git", from: "2.101.2"),
+  ],
+  targets: [
+    // Hands the arguments to libFuzzer, since SwiftPM renames an executable's main function.
+    .target(name: "FuzzDriver"),
+    .target(
+      name: "FuzzEntry",
+      dependencies: [
+        "FuzzDriver", .product(name: "_FuzzBodies", package: "vidicon"),
+        .product(name: "NIOCore", package: "swift-nio"),
+      ]),
+  ] + fuzzTargets.map { .executableTarget(name: $0, dependencies: ["FuzzEntry"]) }
+)

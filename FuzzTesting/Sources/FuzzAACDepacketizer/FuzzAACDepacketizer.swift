@@ -1,0 +1,8 @@
+import FuzzEntry
+
+@main
+enum FuzzAACDepacketizer {
+  static func main() {
+    fuzz(.aacDepacketizer)
+  }
+}

@@ -1,0 +1,8 @@
+import FuzzEntry
+
+@main
+enum FuzzRTCP {
+  static func main() {
+    fuzz(.rtcp)
+  }
+}

@@ -1,0 +1,8 @@
+import FuzzEntry
+
+@main
+enum FuzzRTP {
+  static func main() {
+    fuzz(.rtp)
+  }
+}

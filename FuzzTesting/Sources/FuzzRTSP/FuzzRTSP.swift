@@ -1,0 +1,8 @@
+import FuzzEntry
+
+@main
+enum FuzzRTSP {
+  static func main() {
+    fuzz(.rtsp)
+  }
+}

@@ -1,0 +1,8 @@
+import FuzzEntry
+
+@main
+enum FuzzSDP {
+  static func main() {
+    fuzz(.sdp)
+  }
+}

@@ -1,0 +1,8 @@
+import FuzzEntry
+
+@main
+enum FuzzSPS {
+  static func main() {
+    fuzz(.bitstreams)
+  }
+}

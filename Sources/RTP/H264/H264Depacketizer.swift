@@ -1,0 +1,212 @@
+public import Bitstreams
+internal import NIOCore
+
+/// Puts H.264 access units together from RTP packets, RFC 6184: single NAL units, STAP-A and FU-A.
+///
+/// An access unit ends with the marker, or where the timestamp changes. After a loss the units that depend on lost ones
+/// are dropped up to the next whole keyframe, unless the owner wants them all. The packets must be of one source and
+/// payload type, which is the owner's part.
+///
+/// Memory is bounded: one access unit of ``maximumAccessUnitLength``, and 32 parameter sets of each kind.
+public struct H264Depacketizer: Sendable {
+  /// A received access unit.
+  public struct Output: Hashable, Sendable {
+    /// The NAL units; parameter sets of dropped units before it are among its own.
+    public var accessUnit: H264AccessUnit
+    /// The RTP timestamp.
+    public var timestamp: UInt32
+    /// Whether no part of it is known to be missing.
+    public var isComplete: Bool
+
+    /// A unit.
+    public init(accessUnit: H264AccessUnit, timestamp: UInt32, isComplete: Bool) {
+      self.accessUnit = accessUnit
+      self.timestamp = timestamp
+      self.isComplete = isComplete
+    }
+  }
+
+  /// Whether units are dropped at the start, and after each loss, until a complete keyframe.
+  public let dropsUntilKeyframe: Bool
+  /// The longest payload of an access unit in bytes.
+  public let maximumAccessUnitLength: Int
+  /// Packets that never came.
+  public private(set) var lostPacketCount: UInt64 = 0
+  /// Packets that came and were not used: late, malformed, or fragments without a start.
+  public private(set) var droppedPacketCount: UInt64 = 0
+  /// Access units that were received in part or whole and not handed out.
+  public private(set) var droppedAccessUnitCount: UInt64 = 0
+
+  private var tracker = SequenceTracker()
+  private var unit = H264AccessUnit()
+  private var timestamp: UInt32?
+  private var isComplete = true
+  /// Whether packets were lost and no slice came since: the next one may not be the first of its picture.
+  private var followsLoss = false
+  private var awaitsKeyframe: Bool
+  /// Where in the payload the length of an unfinished NAL unit stands, and the unit's header.
+  private var fragment: (start: Int, header: UInt8)?
+
+  private static let maximumParameterSets = 32
+
+  /// A depacketizer that has received nothing.
+  ///
+  /// - Parameters:
+  ///   - dropsUntilKeyframe: Whether units that cannot be decoded cleanly are dropped.
+  ///   - maximumAccessUnitLength: The longest payload; 4 MiB is ten times a keyframe of good 4K video.
+  public init(dropsUntilKeyframe: Bool = true, maximumAccessUnitLength: Int = 4 * 1024 * 1024) {
+    self.dropsUntilKeyframe = dropsUntilKeyframe
+    self.maximumAccessUnitLength = maximumAccessUnitLength
+    self.awaitsKeyframe = dropsUntilKeyframe
+  }
+
+  /// The access units that a packet completes: none as a rule, one at the marker, two when the marker before was lost.
+  ///
+  /// - Throws: ``RTPError`` when the packet is malformed or of a type that mode 1 does not have (STAP-B, MTAP, FU-B).
+  ///   It then counts as dropped and as lost to its unit; the next packets may come as if nothing had happened. When
+  ///   such a packet also ended the unit before it, that unit is returned, and the failure shows in the count alone.
+  public mutating func depacketize(_ packet: RTPPacket) throws(RTPError) -> [Output] {
+    switch self.tracker.handle(packet.header.sequenceNumber) {
+    case .next: break
+    case .gap(let missing):
+      self.lostPacketCount += UInt64(missing)
+      self.handleLoss()
+    case .late:
+      self.droppedPacketCount += 1
+      return []
+    }
+    // A packet of padding alone is a sign of life.
+    guard packet.payload.readableBytes > 0 else { return [] }
+    var outputs: [Output] = []
+    do {
+      let content = try H264PacketContent(parsing: packet.payload)
+      if let timestamp = self.timestamp, timestamp != packet.header.timestamp { outputs += self.finish() }
+      if self.timestamp == nil {
+        self.timestamp = packet.header.timestamp
+        self.isComplete = true
+      }
+      try self.handle(content)
+    } catch {
+      self.droppedPacketCount += 1
+      self.handleLoss()
+      // A unit that the timestamp ended before the failure must not get lost with it.
+      guard !outputs.isEmpty else { throw error }
+    }
+    if packet.header.marker { outputs += self.finish() }
+    return outputs
+  }
+
+  private mutating func handle(_ content: H264PacketContent) throws(RTPError) {
+    switch content {
+    case .nalUnits(let nalUnits):
+      self.abandonFragment()
+      for nalUnit in nalUnits { try self.append(nalUnit) }
+    case .fragment(let header, let isStart, let isEnd, let bytes):
+      if isStart {
+        self.abandonFragment()
+        try self.checkLength(adding: 5 + bytes.readableBytes)
+        self.fragment = (self.unit.payload.writerIndex, header)
+        self.unit.payload.writeMultipleIntegers(UInt32(0), header)
+      } else {
+        guard self.fragment?.header == header else {
+          self.abandonFragment()
+          self.isComplete = false
+          self.droppedPacketCount += 1
+          return
+        }
+        try self.checkLength(adding: bytes.readableBytes)
+      }
+      self.unit.payload.writeImmutableBuffer(bytes)
+      if isEnd { self.finishFragment() }
+    }
+  }
+
+  private mutating func append(_ nalUnit: ByteBuffer) throws(RTPError) {
+    guard let header = nalUnit.getInteger(at: nalUnit.readerIndex, as: UInt8.self) else { return }
+    let type = H264NALUnitType(rawValue: header)
+    guard type.isSampleData else {
+      self.handleParameterSet(type, nalUnit)
+      return
+    }
+    try self.checkLength(adding: 4 + nalUnit.readableBytes)
+    // No trap: a ByteBuffer holds less than 4 GiB.
+    self.unit.payload.writeInteger(UInt32(nalUnit.readableBytes))
+    self.unit.payload.writeImmutableBuffer(nalUnit)
+    self.handleSlice(type, secondByte: nalUnit.getInteger(at: nalUnit.readerIndex + 1))
+  }
+
+  /// The NAL unit whose last fragment came stands in the payload, but for its length.
+  private mutating func finishFragment() {
+    guard let (start, header) = self.fragment else { return }
+    self.fragment = nil
+    let length = self.unit.payload.writerIndex - start - 4
+    let type = H264NALUnitType(rawValue: header)
+    if type.isSampleData {
+      self.unit.payload.setInteger(UInt32(length), at: start)
+      self.handleSlice(type, secondByte: self.unit.payload.getInteger(at: start + 5))
+    } else {
+      let nalUnit = self.unit.payload.getSlice(at: start + 4, length: length)
+      self.unit.payload.moveWriterIndex(to: start)
+      if let nalUnit { self.handleParameterSet(type, nalUnit) }
+    }
+  }
+
+  private mutating func abandonFragment() {
+    guard let (start, _) = self.fragment else { return }
+    self.fragment = nil
+    self.unit.payload.moveWriterIndex(to: start)
+    self.isComplete = false
+  }
+
+  /// - Parameter secondByte: Its highest bit is set when `first_mb_in_slice` is 0: the slice is the picture's first.
+  private mutating func handleSlice(_ type: H264NALUnitType, secondByte: UInt8?) {
+    guard type.startsWithMacroblockAddress else { return }
+    if type == .idrSlice { self.unit.isKeyframe = true }
+    if self.followsLoss, (secondByte ?? 0) & 0b1000_0000 == 0 { self.isComplete = false }
+    self.followsLoss = false
+  }
+
+  /// Keeps a copy, since a slice would hold the memory of its whole packet.
+  private mutating func handleParameterSet(_ type: H264NALUnitType, _ nalUnit: ByteBuffer) {
+    switch type {
+    case .sequenceParameterSet: Self.add(nalUnit, to: &self.unit.sequenceParameterSets)
+    case .pictureParameterSet: Self.add(nalUnit, to: &self.unit.pictureParameterSets)
+    default: break
+    }
+  }
+
+  private static func add(_ nalUnit: ByteBuffer, to sets: inout [ByteBuffer]) {
+    guard !sets.contains(nalUnit) else { return }
+    if sets.count == Self.maximumParameterSets { sets.removeFirst() }
+    sets.append(ByteBuffer(bytes: nalUnit.readableBytesView))
+  }
+
+  private func checkLength(adding count: Int) throws(RTPError) {
+    guard self.unit.payload.readableBytes + count <= self.maximumAccessUnitLength else {
+      throw RTPError(.tooLong, field: "access unit")
+    }
+  }
+
+  private mutating func handleLoss() {
+    self.abandonFragment()
+    self.isComplete = false
+    self.followsLoss = true
+    self.awaitsKeyframe = self.dropsUntilKeyframe
+  }
+
+  /// Ends the present unit; without slices nothing is handed out, and its parameter sets wait for the next one.
+  private mutating func finish() -> [Output] {
+    self.abandonFragment()
+    defer { self.timestamp = nil }
+    guard let timestamp = self.timestamp, self.unit.payload.readableBytes > 0 else { return [] }
+    if self.awaitsKeyframe, !self.unit.isKeyframe || !self.isComplete {
+      self.droppedAccessUnitCount += 1
+      self.unit.payload.clear()
+      self.unit.isKeyframe = false
+      return []
+    }
+    self.awaitsKeyframe = self.dropsUntilKeyframe && !self.isComplete
+    defer { self.unit = H264AccessUnit() }
+    return [Output(accessUnit: self.unit, timestamp: timestamp, isComplete: self.isComplete)]
+  }
+}

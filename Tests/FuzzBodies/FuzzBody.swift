@@ -1,0 +1,161 @@
+internal import Bitstreams
+internal import Media
+public import NIOCore
+internal import RTP
+
+/// What is checked of one parser with bytes that anybody may have sent: parse, look at what must hold, write, parse
+/// again. A violated rule traps, which the fuzzer reports; a thrown error is a good answer.
+///
+/// The fuzz targets of `FuzzTesting/` feed these bodies, and a unit test replays what they found. To add a target: a
+/// case here, its body, a target in `FuzzTesting/Package.swift`, a folder of seeds.
+public enum FuzzBody: String, CaseIterable, Sendable {
+  /// SDP, and the codecs that it tells of.
+  case sdp = "FuzzSDP"
+  /// RTP packets.
+  case rtp = "FuzzRTP"
+  /// RTCP compound packets.
+  case rtcp = "FuzzRTCP"
+  /// The H.264 depacketizer, fed with several packets.
+  case h264Depacketizer = "FuzzH264Depacketizer"
+  /// The AAC depacketizer, fed with several packets.
+  case aacDepacketizer = "FuzzAACDepacketizer"
+  /// Parameter sets, access units with start codes and with lengths, AudioSpecificConfig and ADTS.
+  case bitstreams = "FuzzSPS"
+  /// RTSP messages, and a server session over them.
+  case rtsp = "FuzzRTSP"
+
+  /// Checks one input.
+  public func run(_ input: ByteBuffer) {
+    switch self {
+    case .sdp: Self.checkSDP(input)
+    case .rtp: Self.checkRTP(input)
+    case .rtcp: Self.checkRTCP(input)
+    case .h264Depacketizer: Self.checkH264Depacketizer(input)
+    case .aacDepacketizer: Self.checkAACDepacketizer(input)
+    case .bitstreams: Self.checkBitstreams(input)
+    case .rtsp: RTSPFuzzCase(input).run()
+    }
+  }
+
+  private static func checkSDP(_ input: ByteBuffer) {
+    guard let session = try? SessionDescription(parsing: input) else { return }
+    for media in session.media { _ = try? media.codecDescription() }
+    var text = ByteBuffer()
+    session.serialize(into: &text)
+    // Repaired characters may take the text beyond the limit.
+    guard text.readableBytes <= SessionDescription.maximumLength else { return }
+    guard let again = try? SessionDescription(parsing: text) else { preconditionFailure("what is written parses") }
+    var rewritten = ByteBuffer()
+    again.serialize(into: &rewritten)
+    precondition(rewritten == text, "what is written stays")
+  }
+
+  private static func checkRTP(_ input: ByteBuffer) {
+    guard let packet = try? RTPPacket(parsing: input) else { return }
+    precondition(packet.payload.readableBytes <= input.readableBytes - RTPHeader.fixedLength)
+    var bytes = ByteBuffer()
+    packet.serialize(into: &bytes)
+    precondition(bytes.readableBytes == input.readableBytes, "nothing is lost")
+    precondition((try? RTPPacket(parsing: bytes)) == packet, "what is written parses the same")
+  }
+
+  private static func checkRTCP(_ input: ByteBuffer) {
+    guard let packet = try? RTCPCompoundPacket(parsing: input) else { return }
+    var bytes = ByteBuffer()
+    packet.serialize(into: &bytes)
+    precondition((try? RTCPCompoundPacket(parsing: bytes)) == packet, "what is written parses the same")
+  }
+
+  /// The input as packets, each behind its length in 16 bits.
+  private static func packets(_ input: ByteBuffer) -> [RTPPacket] {
+    var rest = input
+    var packets: [RTPPacket] = []
+    while let bytes = rest.readLengthPrefixedSlice(as: UInt16.self) {
+      if let packet = try? RTPPacket(parsing: bytes) { packets.append(packet) }
+    }
+    return packets
+  }
+
+  private static func checkH264Depacketizer(_ input: ByteBuffer) {
+    let limit = 4096
+    for dropsUntilKeyframe in [true, false] {
+      var depacketizer = H264Depacketizer(dropsUntilKeyframe: dropsUntilKeyframe, maximumAccessUnitLength: limit)
+      for packet in Self.packets(input) {
+        guard let outputs = try? depacketizer.depacketize(packet) else { continue }
+        precondition(outputs.count <= 2)
+        for output in outputs {
+          precondition((1...limit).contains(output.accessUnit.payload.readableBytes), "a unit is bounded, never empty")
+          guard let parsed = try? H264AccessUnit(parsingAVCC: output.accessUnit.payload) else {
+            preconditionFailure("lengths fit")
+          }
+          precondition(parsed.payload == output.accessUnit.payload, "only sample data is in the payload")
+          precondition(parsed.isKeyframe == output.accessUnit.isKeyframe)
+          precondition(!dropsUntilKeyframe || output.isComplete, "no damaged unit is handed out")
+          Self.checkRoundTrip(of: output.accessUnit.payload, isKeyframe: output.accessUnit.isKeyframe)
+        }
+      }
+    }
+  }
+
+  /// What was depacketized is packetized and comes back.
+  private static func checkRoundTrip(of payload: ByteBuffer, isKeyframe: Bool) {
+    let description = H264Description(
+      sequenceParameterSet: [0x67, 1], pictureParameterSet: [0x68, 2], width: 2, height: 2, frameRate: FrameRate(25))
+    let sequence = RTPSequence(
+      ssrc: 1, payloadType: 96, clockRate: 90_000, timestampOffset: 0, firstSequenceNumber: 0xFFFE)
+    var packetizer = H264Packetizer(description: description, sequence: sequence, maximumPayloadLength: 64)
+    let sample = EncodedSample(
+      kind: .video, payload: payload, presentationTime: .zero, duration: .zero, isKeyframe: isKeyframe)
+    guard let batch = try? packetizer.packetize(sample) else { preconditionFailure("it was parsed") }
+    var depacketizer = H264Depacketizer(dropsUntilKeyframe: false)
+    var datagrams = batch.datagrams()
+    var outputs: [H264Depacketizer.Output] = []
+    for length in batch.packetLengths {
+      guard
+        let datagram = datagrams.readSlice(length: length), let packet = try? RTPPacket(parsing: datagram),
+        let some = try? depacketizer.depacketize(packet)
+      else { preconditionFailure("our packets are valid") }
+      outputs += some
+    }
+    precondition(outputs.map(\.accessUnit.payload) == [payload], "a unit survives packets")
+  }
+
+  private static func checkAACDepacketizer(_ input: ByteBuffer) {
+    for lengths in [("13", "3"), ("6", "2"), ("16", "0"), ("1", "16")] {
+      let parameters = SDPFormatParameters([
+        .init("sizelength", lengths.0), .init("indexlength", lengths.1), .init("indexdeltalength", lengths.1),
+      ])
+      guard var depacketizer = try? AACDepacketizer(parameters: parameters) else { preconditionFailure("valid") }
+      for packet in Self.packets(input) {
+        for output in (try? depacketizer.depacketize(packet)) ?? [] {
+          precondition((1...0xFFFF).contains(output.payload.readableBytes), "a frame is bounded, never empty")
+        }
+      }
+    }
+  }
+
+  private static func checkBitstreams(_ input: ByteBuffer) {
+    let bytes = Array(input.readableBytesView)
+    if let set = try? H264SequenceParameterSet(parsing: bytes) {
+      precondition((1...16_880).contains(set.width) && (1...33_760).contains(set.height))
+      precondition(set.profileLevelID.utf8.count == 6)
+    }
+    _ = try? H264PictureParameterSet(parsing: bytes)
+    for unit in [H264AccessUnit(parsingAnnexB: input), try? H264AccessUnit(parsingAVCC: input)] {
+      guard let unit else { continue }
+      guard let again = try? H264AccessUnit(parsingAVCC: unit.payload) else { preconditionFailure("lengths fit") }
+      precondition(again.payload == unit.payload && again.isKeyframe == unit.isKeyframe)
+      precondition(again.sequenceParameterSets.isEmpty && again.pictureParameterSets.isEmpty)
+    }
+    if let config = try? AudioSpecificConfig(parsing: bytes) {
+      precondition((try? AudioSpecificConfig(parsing: config.serialize())) == config, "what is written parses the same")
+    }
+    var rest = input
+    if let header = try? ADTSHeader(parsing: &rest) {
+      var written = ByteBuffer()
+      header.serialize(into: &written)
+      precondition(written.readableBytes == input.readableBytes - rest.readableBytes)
+      precondition((try? ADTSHeader(parsing: &written)) == header, "what is written parses the same")
+    }
+  }
+}

@@ -1,0 +1,197 @@
+import Media
+import NIOCore
+import RTSP
+
+/// What must hold for any bytes that a client sends.
+///
+/// The first four bytes say how the rest comes in pieces and what happens beside it; everything else is the connection's
+/// bytes.
+struct RTSPFuzzCase {
+  private struct Directory: RTSPStreamDirectory {
+    var streams: [RTSPStreamDescription]
+
+    func stream(forPath path: String) -> RTSPStreamDescription? {
+      path.isEmpty ? self.streams.first : self.streams.first { $0.name == path }
+    }
+  }
+
+  private let bytes: ByteBufferView
+  private let options: UInt8
+  private var random: UInt64
+
+  init(_ input: ByteBuffer) {
+    let input = input.readableBytesView
+    self.options = input.first ?? 0
+    self.random = input.prefix(4).reduce(0x9e37_79b9_7f4a_7c15) { $0 &* 31 &+ UInt64($1) } | 1
+    self.bytes = input.dropFirst(4)
+  }
+
+  func run() {
+    var copy = self
+    let messages = copy.parse(inPieces: true)
+    precondition(messages == copy.parse(inPieces: false), "pieces change what is read")
+    for case .success(let message) in messages { Self.checkRoundTrip(message) }
+    copy.converse(over: messages)
+  }
+
+  /// Everything the parser gives for the bytes.
+  private mutating func parse(inPieces: Bool) -> [Result<RTSPMessage, RTSPError>] {
+    var parser = RTSPMessageParser()
+    var results: [Result<RTSPMessage, RTSPError>] = []
+    var rest = self.bytes
+    while !rest.isEmpty {
+      let count = inPieces ? Int(self.next() % 64) + 1 : rest.count
+      parser.append(ByteBuffer(bytes: rest.prefix(count)))
+      rest = rest.dropFirst(count)
+      var isDone = false
+      while !isDone {
+        do throws(RTSPError) {
+          guard let message = try parser.next() else { break }
+          results.append(.success(message))
+        } catch {
+          results.append(.failure(error))
+          isDone = !error.canContinue
+        }
+      }
+      precondition(parser.unparsedByteCount <= 128 * 1024, "more is held than a message")
+    }
+    return results
+  }
+
+  /// Written and read again a message is the same.
+  private static func checkRoundTrip(_ message: RTSPMessage) {
+    var buffer = ByteBuffer()
+    switch message {
+    case .request(let request): request.serialize(into: &buffer)
+    case .response(let response): response.serialize(into: &buffer)
+    case .interleaved: return
+    }
+    let lines = String(buffer: buffer).split(separator: "\r\n")
+    // Bytes that are not UTF-8 are replaced by three, which can lift a long line over the limit.
+    guard lines.allSatisfy({ $0.utf8.count < 2048 }) else { return }
+    var parser = RTSPMessageParser()
+    parser.append(buffer)
+    precondition((try? parser.next()) == message, "a message changes on the way")
+    precondition(parser.unparsedByteCount == 0, "a message is longer than it says")
+  }
+
+  /// A server session over the messages: every request gets one answer, whatever happens beside it.
+  private mutating func converse(over messages: [Result<RTSPMessage, RTSPError>]) {
+    let track = { (index: Int) in
+      RTSPStreamDescription.Track(
+        kind: index == 0 ? .video : .audio, control: "trackID=\(index)", ssrc: UInt32(index))
+    }
+    let directory = Directory(streams: [
+      RTSPStreamDescription(name: "live", sessionDescription: "v=0\r\n", tracks: [track(0), track(1)]),
+      RTSPStreamDescription(name: "cam/1", sessionDescription: "v=0\r\n", tracks: [track(0)]),
+    ])
+    let credentials = RTSPCredentials(parsing: "user:pass").map { [$0] } ?? []
+    let configuration = RTSPServerConfiguration(
+      serverName: "Fuzz",
+      authenticator: RTSPAuthenticator(credentials: self.options & 1 == 0 ? [] : credentials, secret: [1]),
+      udpPorts: self.options & 2 == 0 ? nil : RTSPTransport.Pair(rtp: 6000, rtcp: 6001))
+    var now = MediaTime.zero
+    var session = RTSPServerSession(configuration: configuration, now: now) { 0x0123_4567_89ab_cdef }
+    var ledger = RTSPFuzzLedger()
+    for message in messages {
+      switch message {
+      case .success(.request(let request)):
+        ledger.ask()
+        ledger.note(session.handle(request, directory: directory, now: now))
+        if session.isStarting { now += self.finishPlay(of: &session, ledger: &ledger, now: now) }
+      case .success(.response):
+        session.handleActivity(now: now)
+      case .success(.interleaved(let channel, _)):
+        if session.track(forChannel: channel) != nil { session.handleActivity(now: now) }
+      case .failure(let error):
+        ledger.ask()
+        ledger.note(session.handle(error, now: now))
+      }
+      ledger.check(isStarting: session.isStarting)
+      if self.next() % 16 == 0 {
+        now += .seconds(Int64(self.next() % 30))
+        ledger.note(session.handleTimer(now: now))
+      }
+    }
+    ledger.note(self.options & 4 == 0 ? session.handleShutdown() : session.handleStreamEnded())
+    ledger.note(session.handleTimer(now: .init(nanoseconds: .max)))
+    ledger.checkEnd()
+    precondition(session.nextDeadline == nil, "a closed connection waits for something")
+  }
+
+  /// PLAY waits: media comes, fails, takes too long, or the stream ends.
+  private mutating func finishPlay(
+    of session: inout RTSPServerSession, ledger: inout RTSPFuzzLedger, now: MediaTime
+  ) -> MediaDuration {
+    switch self.next() % 8 {
+    case 0: ledger.note(session.playingFailed(now: now))
+    case 1:
+      ledger.note(session.handleTimer(now: now + .seconds(10)))
+      return .seconds(10)
+    case 2: ledger.note(session.handleStreamEnded())
+    default:
+      let position = RTSPTrackPosition(index: Int(self.next() % 3), sequenceNumber: 65_535, rtpTimestamp: .max)
+      ledger.note(session.playingStarted(at: [position], now: now))
+    }
+    return .zero
+  }
+
+  /// xorshift64, Marsaglia 2003.
+  private mutating func next() -> UInt64 {
+    self.random ^= self.random << 13
+    self.random ^= self.random >> 7
+    self.random ^= self.random << 17
+    return self.random
+  }
+}
+
+/// Keeps count of requests, answers and the order of actions.
+struct RTSPFuzzLedger {
+  private var unanswered = 0
+  private var isPlaying = false
+  private var isClosed = false
+
+  /// A request comes, or what would be one.
+  mutating func ask() {
+    if !self.isClosed { self.unanswered += 1 }
+  }
+
+  mutating func note(_ actions: [RTSPServerAction]) {
+    for action in actions {
+      precondition(!self.isClosed, "something happens after the end")
+      switch action {
+      case .respond(let response):
+        self.unanswered -= 1
+        precondition(self.unanswered >= 0, "a request is answered twice")
+        var buffer = ByteBuffer()
+        response.serialize(into: &buffer)
+        var parser = RTSPMessageParser()
+        parser.append(buffer)
+        precondition((try? parser.next()) == .response(response), "an answer cannot be read")
+        precondition(parser.unparsedByteCount == 0, "an answer is more than one")
+      case .startPlaying(let playback):
+        precondition(!self.isPlaying && !playback.tracks.isEmpty, "a stream is joined twice, or for nothing")
+        var channels: Set<UInt8> = []
+        for case .interleaved(let pair) in playback.tracks.map(\.transport) {
+          precondition(channels.insert(pair.rtp).inserted && channels.insert(pair.rtcp).inserted, "channels collide")
+        }
+        self.isPlaying = true
+      case .stopPlaying:
+        precondition(self.isPlaying, "a stream is left that was not joined")
+        self.isPlaying = false
+      case .close:
+        precondition(!self.isPlaying, "a closed connection stays with the stream")
+        self.isClosed = true
+        self.unanswered = 0
+      }
+    }
+  }
+
+  func check(isStarting: Bool) {
+    precondition(self.isClosed || self.unanswered == (isStarting ? 1 : 0), "a request is not answered")
+  }
+
+  func checkEnd() {
+    precondition(self.isClosed && !self.isPlaying, "a connection stays")
+  }
+}

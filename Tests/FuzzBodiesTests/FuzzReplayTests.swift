@@ -1,0 +1,37 @@
+import Foundation
+import FuzzBodies
+import NIOCore
+import Testing
+
+@Suite("Fuzzing: seeds and inputs that once broke a parser")
+struct FuzzReplayTests {
+  @Test(arguments: FuzzBody.allCases)
+  func `each seed and each found failure is handled`(body: FuzzBody) throws {
+    let seeds = try Self.inputs("Seeds", body)
+    #expect(!seeds.isEmpty)
+    for input in try seeds + Self.inputs("FailCases", body) { body.run(input) }
+  }
+
+  @Test(arguments: FuzzBody.allCases)
+  func `each prefix of each seed, and each seed with one byte changed, is handled`(body: FuzzBody) throws {
+    for seed in try Self.inputs("Seeds", body) {
+      for length in 0..<seed.readableBytes {
+        body.run(ByteBuffer(bytes: seed.readableBytesView.prefix(length)))
+        for value: UInt8 in [0x00, 0x7F, 0x80, 0xFF] {
+          var changed = seed
+          changed.setInteger(value, at: seed.readerIndex + length)
+          body.run(changed)
+        }
+      }
+    }
+  }
+
+  private static func inputs(_ folder: String, _ body: FuzzBody) throws -> [ByteBuffer] {
+    let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .deletingLastPathComponent()
+    let directory = root.appending(path: "FuzzTesting/\(folder)/\(body.rawValue)")
+    return try FileManager.default.contentsOfDirectory(at: directory, includingPropertiesForKeys: nil)
+      .filter { !$0.lastPathComponent.hasPrefix(".") }
+      .map { ByteBuffer(bytes: try Data(contentsOf: $0)) }
+  }
+}
