@@ -31,7 +31,10 @@ def running(*command, **options):
         yield process
     finally:
         process.terminate()
-        process.wait(20)
+        try:
+            process.wait(10)
+        except subprocess.TimeoutExpired:
+            process.kill()
 
 
 @contextlib.contextmanager
@@ -40,11 +43,9 @@ def vidicon(settings, *options):
                  stdout=subprocess.PIPE) as process:
         process.port = json.loads(process.stdout.readline())["rtspPort"]
         process.url = f"rtsp://127.0.0.1:{process.port}/live"
-        # Its status lines must not fill the pipe.
-        with subprocess.Popen(["cat"], stdin=process.stdout, stdout=subprocess.DEVNULL) as drain:
-            yield process
-            process.terminate()
-            drain.wait()
+        # Its status lines must not fill the pipe; this ends with it.
+        subprocess.Popen(["cat"], stdin=process.stdout, stdout=subprocess.DEVNULL)
+        yield process
 
 
 def cpu_while(process, seconds):
