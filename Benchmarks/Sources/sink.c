@@ -1,0 +1,207 @@
+// sink tcp|udp rtsp|floor PORT NAME VIEWERS SECONDS: many viewers in one program, who read, measure and forget.
+//
+// "rtsp" viewers set up and play the stream NAME of an RTSP server on PORT; "floor" viewers only connect, as tcp_floor and
+// udp_floor expect it. Prints "ready" once every viewer has received a picture and two more seconds have passed, reads on
+// for SECONDS, and prints a line of JSON: bytes, pictures, and how evenly the pictures came, which is the distance of two
+// arrivals (of packets with the marker bit) less the distance of their timestamps.
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/udp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "rtsp.h"
+
+enum { ticks = 10000, nanoseconds_a_tick = 20000, head_length = 12 };
+
+struct viewer {
+  int connection;
+  char session[64];
+  bool started;
+
+  // The frame or reply that is being read from the connection.
+  bool in_reply;
+  unsigned char head[4 + head_length];
+  int head_count;
+  size_t to_skip;
+  uint32_t reply_end;
+
+  // The last picture.
+  bool has_picture;
+  long long arrival;
+  uint32_t timestamp;
+};
+
+/// What a socket is to its viewer: the low bits of the epoll data.
+enum { connection_socket, video_socket, audio_socket, report_socket };
+
+static struct viewer *viewers;
+static int viewer_count, started_count;
+static bool measuring;
+static long long bytes, pictures, jitter[ticks + 1];
+
+static void picture(struct viewer *viewer, const unsigned char *packet, long long arrival) {
+  uint32_t timestamp = (uint32_t)packet[4] << 24 | packet[5] << 16 | packet[6] << 8 | packet[7];
+  if (viewer->has_picture && measuring) {
+    long long expected = (int32_t)(timestamp - viewer->timestamp) * 100000LL / 9;
+    long long error = llabs(arrival - viewer->arrival - expected);
+    pictures++;
+    // The floors begin their recording again, with timestamps that jump.
+    if (llabs(expected) < 1000000000) jitter[error / nanoseconds_a_tick < ticks ? error / nanoseconds_a_tick : ticks]++;
+  }
+  if (!viewer->has_picture) started_count++;
+  viewer->has_picture = true;
+  viewer->arrival = arrival;
+  viewer->timestamp = timestamp;
+}
+
+/// Reads what interleaved frames and replies there are, as far as their heads.
+static void parse(struct viewer *viewer, const unsigned char *data, size_t count, long long arrival) {
+  for (size_t i = 0; i < count;) {
+    if (viewer->in_reply) {
+      viewer->reply_end = viewer->reply_end << 8 | data[i++];
+      viewer->in_reply = viewer->reply_end != 0x0d0a0d0a;
+    } else if (viewer->to_skip) {
+      size_t skipped = viewer->to_skip < count - i ? viewer->to_skip : count - i;
+      viewer->to_skip -= skipped;
+      i += skipped;
+    } else {
+      unsigned char *head = viewer->head;
+      head[viewer->head_count++] = data[i++];
+      if (head[0] != '$') {
+        viewer->in_reply = true;
+        viewer->head_count = 0;
+      } else if (viewer->head_count >= 4) {
+        size_t length = head[2] << 8 | head[3];
+        size_t wanted = length < head_length ? length : head_length;
+        if (viewer->head_count < 4 + (int)wanted) continue;
+        if (head[1] == 0 && wanted == head_length && head[5] & 0x80) picture(viewer, head + 4, arrival);
+        viewer->to_skip = length - wanted;
+        viewer->head_count = 0;
+      }
+    }
+  }
+}
+
+static void read_connection(struct viewer *viewer) {
+  static unsigned char buffer[1 << 18];
+  ssize_t count = recv(viewer->connection, buffer, sizeof buffer, MSG_DONTWAIT);
+  if (count == 0 || (count < 0 && errno != EAGAIN)) fail("a viewer was disconnected");
+  if (count < 0) return;
+  if (measuring) bytes += count;
+  parse(viewer, buffer, count, now());
+}
+
+/// Reads datagrams, which the kernel hands over in one piece where they were sent in one.
+static void read_datagrams(struct viewer *viewer, int input, bool is_video) {
+  static unsigned char buffer[1 << 16];
+  char control[CMSG_SPACE(sizeof(int))];
+  struct iovec vector = {buffer, sizeof buffer};
+  struct msghdr message = {
+      .msg_iov = &vector, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof control};
+  ssize_t count = recvmsg(input, &message, MSG_DONTWAIT);
+  if (count <= 0) return;
+  if (measuring) bytes += count;
+  if (!is_video) return;
+  long long arrival = now();
+  int segment = count;
+  for (struct cmsghdr *c = CMSG_FIRSTHDR(&message); c; c = CMSG_NXTHDR(&message, c))
+    if (c->cmsg_level == SOL_UDP && c->cmsg_type == UDP_GRO) memcpy(&segment, CMSG_DATA(c), sizeof segment);
+  for (ssize_t i = 0; i + head_length <= count; i += segment)
+    if (buffer[i + 1] & 0x80) picture(viewer, buffer + i, arrival);
+}
+
+/// Opens an even UDP port and the one after it; returns the even one.
+static int open_pair(int sockets[2]) {
+  static int next = 20000;
+  for (; next < 65000; next += 2) {
+    int opened = 0;
+    for (; opened < 2; opened++) {
+      struct sockaddr_in address = {
+          .sin_family = AF_INET, .sin_port = htons(next + opened), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+      int on = 1, room = 4 << 20;
+      sockets[opened] = socket(AF_INET, SOCK_DGRAM, 0);
+      setsockopt(sockets[opened], SOL_UDP, UDP_GRO, &on, sizeof on);
+      setsockopt(sockets[opened], SOL_SOCKET, SO_RCVBUF, &room, sizeof room);
+      if (bind(sockets[opened], (struct sockaddr *)&address, sizeof address) < 0) break;
+    }
+    if (opened == 2) {
+      next += 2;
+      return next - 2;
+    }
+    for (int i = 0; i <= opened && i < 2; i++) close(sockets[i]);
+  }
+  fail("no UDP ports are left");
+}
+
+static double percentile(double part) {
+  long long all = 0, seen = 0;
+  for (int i = 0; i <= ticks; i++) all += jitter[i];
+  for (int i = 0; i <= ticks; i++) {
+    seen += jitter[i];
+    if (seen >= part * all) return (i + 1) * (nanoseconds_a_tick / 1e6);
+  }
+  return 0;
+}
+
+int main(int argc, char **argv) {
+  if (argc != 7) fail("usage: sink tcp|udp rtsp|floor PORT NAME VIEWERS SECONDS");
+  bool udp = !strcmp(argv[1], "udp"), rtsp = !strcmp(argv[2], "rtsp");
+  int port = atoi(argv[3]);
+  const char *name = argv[4];
+  viewer_count = atoi(argv[5]);
+  long long duration = atoll(argv[6]) * 1000000000;
+  raise_open_files();
+  viewers = calloc(viewer_count, sizeof *viewers);
+  int poll = epoll_create1(0);
+  uint16_t(*ports)[2] = calloc(viewer_count, sizeof *ports);
+  int(*descriptors)[5] = calloc(viewer_count, sizeof *descriptors);
+
+  for (int i = 0; i < viewer_count; i++) {
+    struct viewer *viewer = &viewers[i];
+    int rtp_ports[2];
+    int kinds[5] = {connection_socket, video_socket, report_socket, audio_socket, report_socket};
+    descriptors[i][0] = viewer->connection = rtsp || !udp || i == 0 ? tcp_connect(port) : -1;
+    for (int track = 0; udp && track < 2; track++) {
+      rtp_ports[track] = open_pair(&descriptors[i][1 + track * 2]);
+      ports[i][track] = htons(rtp_ports[track]);
+    }
+    for (int j = 0; j < (udp ? 5 : 1); j++) {
+      struct epoll_event event = {.events = EPOLLIN, .data.u64 = (uint64_t)i << 8 | j << 4 | kinds[j]};
+      if (descriptors[i][j] >= 0) epoll_ctl(poll, EPOLL_CTL_ADD, descriptors[i][j], &event);
+    }
+    if (rtsp) rtsp_set_up(viewer->connection, port, name, udp ? rtp_ports : NULL, viewer->session);
+  }
+  if (rtsp)
+    for (int i = 0; i < viewer_count; i++) rtsp_play(viewers[i].connection, port, name, viewers[i].session);
+  else if (udp && send(viewers[0].connection, ports, viewer_count * sizeof *ports, 0) < 0)
+    fail("send: %s", strerror(errno));
+
+  long long begin = now(), all_started = 0, end = 0;
+  for (long long time = begin; !end || time < end; time = now()) {
+    struct epoll_event events[256];
+    int count = epoll_wait(poll, events, 256, 100);
+    for (int i = 0; i < count; i++) {
+      uint64_t data = events[i].data.u64;
+      struct viewer *viewer = &viewers[data >> 8];
+      if ((data & 15) == connection_socket)
+        read_connection(viewer);
+      else
+        read_datagrams(viewer, descriptors[data >> 8][data >> 4 & 15], (data & 15) == video_socket);
+    }
+    if (!all_started && started_count == viewer_count) all_started = now();
+    if (!all_started && now() - begin > 30000000000LL) fail("%d of %d viewers see a picture", started_count, viewer_count);
+    if (all_started && !measuring && now() - all_started > 2000000000LL) {
+      measuring = true;
+      end = now() + duration;
+      puts("ready");
+      fflush(stdout);
+    }
+  }
+  printf("{\"viewers\":%d,\"bytes\":%lld,\"pictures\":%lld,\"jitterP50\":%.2f,\"jitterP99\":%.2f}\n", viewer_count, bytes,
+         pictures, percentile(0.5), percentile(0.99));
+}
