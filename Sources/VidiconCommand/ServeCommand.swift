@@ -106,7 +106,7 @@ struct ServeCommand: AsyncParsableCommand {
       let stream = LiveStream(options.name, video: options.video, audio: options.sound)
       do throws(CaptureError) {
         let sources = try options.openSources()
-        if let video = sources.video { stream.attachVideo(video) }
+        stream.attachVideo(sources.video)
         if let audio = sources.audio { stream.attachAudio(audio) }
       } catch {
         let message = "\(options.name): \(error)"

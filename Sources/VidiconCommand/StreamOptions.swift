@@ -1,3 +1,4 @@
+import Capture
 import Media
 import Streaming
 
@@ -44,6 +45,15 @@ struct StreamOptions: Equatable {
     VideoSettings(
       width: self.size?.width, height: self.size?.height, frameRate: self.frameRate, bitrate: self.bitrate,
       encoder: self.encoder, scaling: self.scaling)
+  }
+
+  /// Opens the sources; what is drawn has the stream's size and rate.
+  func openSources() throws(CaptureError) -> Sources {
+    try Sources(
+      SourceSpecification(video: self.source, audio: self.audio),
+      width: self.size?.width ?? 1280,
+      height: self.size?.height ?? 720,
+      frameRate: self.frameRate ?? 30)
   }
 
   /// What the sound is to be.
