@@ -4,13 +4,18 @@ internal import NIOCore
 public struct RTCPGoodbye: Hashable, Sendable {
   /// The sources, at most 31.
   public var sources: [UInt32]
-  /// Why, for a user to read; at most 255 bytes of UTF-8.
-  public var reason: String?
+  /// Why, in UTF-8; at most 255 bytes.
+  public var reason: [UInt8]?
 
-  /// A goodbye; a longer reason is cut to 255 bytes when it is sent.
+  /// A goodbye; a longer reason is cut to 255 bytes.
   public init(sources: [UInt32], reason: String? = nil) {
     self.sources = sources
-    self.reason = reason
+    self.reason = reason?.utf8Bytes(upTo: 255)
+  }
+
+  /// Why, for a user to read; what is no UTF-8 is replaced.
+  public var reasonText: String? {
+    self.reason.map { String(decoding: $0, as: UTF8.self) }
   }
 
   /// - Parameter body: What follows the packet's first 4 bytes.
@@ -22,7 +27,7 @@ public struct RTCPGoodbye: Hashable, Sendable {
       self.sources.append(source)
     }
     if let length = rest.readInteger(as: UInt8.self) {
-      guard let reason = rest.readString(length: Int(length)) else {
+      guard let reason = rest.readBytes(length: Int(length)) else {
         throw RTPError(.truncated, field: "reason for leaving")
       }
       self.reason = reason
@@ -32,10 +37,10 @@ public struct RTCPGoodbye: Hashable, Sendable {
   func serialize(into buffer: inout ByteBuffer) {
     for source in self.sources { buffer.writeInteger(source) }
     if let reason = self.reason {
-      let text = reason.utf8.prefix(255)
-      buffer.writeInteger(UInt8(text.count))
-      buffer.writeBytes(text)
-      buffer.writeRepeatingByte(0, count: 3 - text.count % 4)
+      precondition(reason.count <= 255, "a length has 8 bits")
+      buffer.writeInteger(UInt8(reason.count))
+      buffer.writeBytes(reason)
+      buffer.writeRepeatingByte(0, count: 3 - reason.count % 4)
     }
   }
 }

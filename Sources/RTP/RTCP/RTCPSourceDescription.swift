@@ -11,7 +11,7 @@ public struct RTCPSourceDescription: Hashable, Sendable {
 
     /// An item of text, cut to 255 bytes.
     public init(_ kind: Kind, _ text: String) {
-      self.init(kind, value: Array(text.utf8.prefix(255)))
+      self.init(kind, value: text.utf8Bytes(upTo: 255))
     }
 
     /// An item of any bytes, at most 255.
@@ -22,8 +22,8 @@ public struct RTCPSourceDescription: Hashable, Sendable {
 
     /// A private extension (§6.5.8): a prefix that names who defined it, and a value; together cut to 254 bytes.
     public init(privatePrefix prefix: String, value: String) {
-      let name = prefix.utf8.prefix(254)
-      self.init(.privateExtension, value: [UInt8(name.count)] + name + value.utf8.prefix(254 - name.count))
+      let name = prefix.utf8Bytes(upTo: 254)
+      self.init(.privateExtension, value: [UInt8(name.count)] + name + value.utf8Bytes(upTo: 254 - name.count))
     }
 
     /// The value as text; what is no UTF-8 is replaced.
