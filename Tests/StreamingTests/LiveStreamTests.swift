@@ -174,7 +174,8 @@ struct LiveStreamSoundTests {
   private func unevenness(_ samples: [EncodedSample]) -> Int64 {
     guard let first = samples.first else { return .max }
     return samples.enumerated().map { index, sample in
-      abs((sample.presentationTime - first.presentationTime - .ticks(Int64(index) * 1024, timescale: 48_000)).nanoseconds)
+      abs(
+        (sample.presentationTime - first.presentationTime - .ticks(Int64(index) * 1024, timescale: 48_000)).nanoseconds)
     }.max() ?? .max
   }
 
