@@ -20,13 +20,19 @@ enum FFmpeg {
 
   static let overTCP = ["-rtsp_transport", "tcp"]
 
+  /// The options of an output that keeps what is received. Timestamps stay as they are: FFmpeg reads none for the first
+  /// picture of any RTSP stream, and would otherwise give it that of the second.
+  static func copy(to path: String) -> [String] {
+    ["-c", "copy", "-copyts", "-f", "nut", path]
+  }
+
   /// Plays an address for some seconds, decoding picture and sound, and stops at the first decoding error.
   static func play(
     _ url: String, seconds: Int, options: [String] = overTCP, sound: Bool = true, within limit: Duration? = nil
   ) async throws -> Play {
     try await TestMedia.withTemporaryFolder { folder in
       let end = ["-t", "\(seconds)"]
-      var outputs = end + ["-map", "0:v:0", "-c", "copy", "-f", "nut", "\(folder)/copy.nut"]
+      var outputs = end + ["-map", "0:v:0"] + self.copy(to: "\(folder)/copy.nut")
       outputs += end + ["-map", "0:v:0", "-vf", "scale=160:90,format=gray", "-fps_mode", "passthrough"]
       outputs += ["-f", "rawvideo", "pipe:1"]
       if sound { outputs += end + ["-map", "0:a:0", "-ac", "1", "-ar", "44100", "-f", "s16le", "\(folder)/sound"] }
