@@ -54,7 +54,8 @@ extension EndToEnd {
 
     private static let stripRows = Timecode.cellSize(width: 1280)
     private static let strip = [
-      "-vf", "crop=iw:\(stripRows):0:0,format=gray", "-fps_mode", "passthrough", "-f", "rawvideo",
+      "-vf", "crop=iw:\(stripRows):0:0,format=gray", "-fps_mode", "passthrough", "-enc_time_base", "1:90000", "-f",
+      "rawvideo",
     ]
 
     private func timecodes(in file: String) async throws -> [Int64?] {
@@ -84,7 +85,8 @@ extension EndToEnd {
       let run = try await Tool.run(
         "ffmpeg",
         FFmpeg.quiet + [
-          "-i", file, "-vf", "scale=80:45,format=gray", "-fps_mode", "passthrough", "-f", "rawvideo", "pipe:1",
+          "-i", file, "-vf", "scale=80:45,format=gray", "-fps_mode", "passthrough", "-enc_time_base", "1:90000", "-f",
+          "rawvideo", "pipe:1",
         ],
         within: .seconds(30))
       let pictures = Pictures(width: 80, height: 45, bytes: run.output)

@@ -33,7 +33,10 @@ enum FFmpeg {
     try await TestMedia.withTemporaryFolder { folder in
       let end = ["-t", "\(seconds)"]
       var outputs = end + ["-map", "0:v:0"] + self.copy(to: "\(folder)/copy.nut")
-      outputs += end + ["-map", "0:v:0", "-vf", "scale=160:90,format=gray", "-fps_mode", "passthrough"]
+      outputs +=
+        end + ["-map", "0:v:0", "-vf", "scale=160:90,format=gray", "-fps_mode", "passthrough"] + [
+          "-enc_time_base", "1:90000",
+        ]
       outputs += ["-f", "rawvideo", "pipe:1"]
       if sound { outputs += end + ["-map", "0:a:0", "-ac", "1", "-ar", "44100", "-f", "s16le", "\(folder)/sound"] }
       let run = try await Tool.run(
