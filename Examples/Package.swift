@@ -2,7 +2,9 @@
 
 // Programs that use Vidicon as a library, each one file. From the top folder:
 //
-//   swift run --package-path Examples HelloCamera
+//   swift run -c release --package-path Examples --scratch-path .build HelloCamera
+//
+// The build folder of the main package holds most of it already.
 
 import PackageDescription
 
