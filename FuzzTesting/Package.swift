@@ -26,5 +26,11 @@ let package = Package(
         "FuzzDriver", .product(name: "_FuzzBodies", package: "vidicon"),
         .product(name: "NIOCore", package: "swift-nio"),
       ]),
-  ] + fuzzTargets.map { .executableTarget(name: $0, dependencies: ["FuzzEntry"]) }
+  ]
+    + fuzzTargets.map {
+      // The default linker, gold, fails on a fuzzer with BoringSSL in it (RTSP's hashes): an internal error of its own.
+      .executableTarget(
+        name: $0, dependencies: ["FuzzEntry"],
+        linkerSettings: [.unsafeFlags(["-use-ld=lld"], .when(platforms: [.linux]))])
+    }
 )

@@ -146,6 +146,7 @@ public struct RTPPacketBatch: Sendable {
   ) -> ByteBuffer {
     let total = self.byteCount + self.packetCount * framingLength
     var buffer = ByteBufferAllocator().buffer(capacity: total)
+    // Safe because `total` is the sum of all frames, heads and bodies, which are what is written.
     buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: total) { target in
       self.heads.withUnsafeBytes { heads in
         var position = 0

@@ -57,7 +57,7 @@ final class ViewerGroup: @unchecked Sendable {
         guard let buffer = interleaved?.buffer else { break }
         viewer.write(buffer)
         bytes += buffer.readableBytes
-      case .datagram(let destination): self.destinations.append(destination)
+      case .datagrams(let destinations): self.destinations.append(destinations.rtp)
       }
     }
     if !self.destinations.isEmpty, let sockets {

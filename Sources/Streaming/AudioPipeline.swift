@@ -19,9 +19,6 @@ final class AudioPipeline {
   private let startTime: MediaTime
   private var resampler: AudioResampler?
 
-  /// How far the source's timestamps may be off what the sample count says before it is a gap or an overlap. Below the
-  /// 40 ms at which ear and eye part, above the jitter of a capturer that stamps its blocks on arrival.
-  static let tolerance = MediaDuration.milliseconds(20)
   /// How long the source may be late before silence takes its place.
   static let patience = MediaDuration.milliseconds(300)
   /// A timestamp further than this from the present is not on the streams' clock, and replaced by the present.
@@ -57,7 +54,9 @@ final class AudioPipeline {
         case .closed: return
         case .ended(let error): self.shared.report(.sourceEnded(.audio, error))
         case .block(let block): try self.handle(block)
-        case nil: try self.fill(from: expected, until: self.clock.now() - Self.patience / 2)
+        case nil:
+          let missing = self.clock.now() - Self.patience / 2 - expected
+          try self.fill(count: Int(missing.ticks(timescale: Int32(self.format.sampleRate))), at: expected)
         }
       } catch {
         throw .codec(error)
@@ -76,23 +75,19 @@ final class AudioPipeline {
       block = self.resampler?.resample(block) ?? block
     }
     if let expected = self.encoder.nextTime {
-      if block.timestamp - expected > Self.tolerance {
-        try self.fill(from: expected, until: block.timestamp)
-      } else if expected - block.timestamp > Self.tolerance {
-        let excess = Int((expected - block.timestamp).ticks(timescale: Int32(self.format.sampleRate)))
-        block.samples.removeFirst(min(excess, block.sampleCount) * self.format.channelCount)
-      }
+      let alignment = AudioAlignment(start: block.timestamp, expected: expected, sampleRate: self.format.sampleRate)
+      try self.fill(count: alignment.silence, at: expected)
+      block.samples.removeFirst(min(alignment.excess, block.sampleCount) * self.format.channelCount)
     }
     try self.encode(block)
   }
 
-  /// Puts silence into a gap.
-  private func fill(from start: MediaTime, until end: MediaTime) throws(CodecError) {
-    let count = Int((end - start).ticks(timescale: Int32(self.format.sampleRate)))
+  /// Puts in silence.
+  private func fill(count: Int, at time: MediaTime) throws(CodecError) {
     guard count > 0 else { return }
     self.shared.statistics.withLock { $0.silentSamples += count }
     let silence = [Float](repeating: 0, count: count * self.format.channelCount)
-    try self.encode(AudioBlock(format: self.format, timestamp: start, samples: silence))
+    try self.encode(AudioBlock(format: self.format, timestamp: time, samples: silence))
   }
 
   private func encode(_ block: AudioBlock) throws(CodecError) {

@@ -154,7 +154,7 @@ extension ServeConfiguration {
 
   private static func user(_ text: String) throws(Failure) -> User {
     guard let colon = text.firstIndex(of: ":"), colon != text.startIndex else {
-      throw .usage("--user needs NAME:PASSWORD, with a name in front of the colon")
+      throw .usage("--user \"\(text)\" has no name and password; give NAME:PASSWORD")
     }
     return User(name: String(text[..<colon]), password: String(text[text.index(after: colon)...]))
   }

@@ -281,6 +281,39 @@ struct FileSourceTests {
     #expect(zip(times, times.dropFirst()).allSatisfy { abs(($1 - $0).nanoseconds - 40_000_000) < 1_000 })
   }
 
+  @Test func `pictures that are started shortly after the sound miss no keyframe`() throws {
+    let source = try FileSource(path: TestMedia.flashAndBeep("long.mp4", ["-af", "apad=whole_dur=30"]))
+    let sound = SoundCollector()
+    let pictures = FrameCollector(keep: 1)
+    try #require(source.audio).start(consumer: sound)
+    let first = try #require(sound.blocks(samples: 2_400).first)
+    try #require(source.video).start(consumer: pictures)
+    let frame = try #require(pictures.frames(1).first)
+    source.video?.stop()
+    source.audio?.stop()
+    #expect(frame.timestamp - first.timestamp < .seconds(1))
+  }
+
+  @Test func `sound that is started long after a single picture begins at once`() throws {
+    let picture = try TestMedia.path("one.png", ["-f", "lavfi", "-i", "color=red:s=32x32", "-frames:v", "1"])
+    let path = try TestMedia.path(
+      "one-picture.mkv",
+      ["-i", picture, "-f", "lavfi", "-i", "sine=1000:d=0.3:r=48000", "-c:v", "png", "-map", "0", "-map", "1"])
+    let source = try FileSource(path: path)
+    let pictures = FrameCollector(keep: 0)
+    try #require(source.video).start(consumer: pictures)
+    // One second with both, then the picture alone.
+    _ = pictures.frames(40)
+    let sound = SoundCollector()
+    let started = StreamClock.system.now()
+    try #require(source.audio).start(consumer: sound)
+    let blocks = sound.blocks(samples: 9_600)
+    source.video?.stop()
+    source.audio?.stop()
+    #expect(try #require(blocks.first).timestamp >= started)
+    #expect(blocks.flatMap(\.samples).contains { abs($0) > 0.05 })
+  }
+
   @Test func `a consumer may stop both tracks while it takes a frame, and they are started again`() throws {
     let source = try FileSource(path: TestMedia.flashAndBeep())
     let video = try #require(source.video)

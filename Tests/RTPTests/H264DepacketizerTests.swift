@@ -79,6 +79,32 @@ struct H264DepacketizerTests {
     #expect(depacketizer.droppedAccessUnitCount == 2)
   }
 
+  @Test func `a fragment that never ends spoils its unit without any packet lost`() throws {
+    var depacketizer = H264Depacketizer()
+    _ = try depacketizer.depacketize(Self.packet(1, 0, [0x65, 0x88], marker: true))
+    _ = try depacketizer.depacketize(Self.packet(2, 3000, [0x5C, 0x81, 0x9A]))
+    #expect(try depacketizer.depacketize(Self.packet(3, 3000, [0x41, 0x9A], marker: true)).isEmpty)
+    #expect(try depacketizer.depacketize(Self.packet(4, 6000, [0x41, 0x9A], marker: true)).isEmpty)
+    #expect(depacketizer.droppedAccessUnitCount == 2)
+    #expect(depacketizer.lostPacketCount == 0)
+  }
+
+  @Test func `a picture lost as a whole stops the ones that depend on it`() throws {
+    var depacketizer = H264Depacketizer()
+    _ = try depacketizer.depacketize(Self.packet(1, 0, [0x65, 0x88], marker: true))
+    #expect(try depacketizer.depacketize(Self.packet(3, 6000, [0x41, 0x9A], marker: true)).isEmpty)
+    #expect(try depacketizer.depacketize(Self.packet(4, 9000, [0x65, 0x88], marker: true)).count == 1)
+    #expect(try depacketizer.depacketize(Self.packet(5, 12_000, [0x41, 0x9A], marker: true)).count == 1)
+  }
+
+  @Test func `a picture of which only a broken fragment came stops the ones that depend on it`() throws {
+    var depacketizer = H264Depacketizer()
+    _ = try depacketizer.depacketize(Self.packet(1, 0, [0x65, 0x88], marker: true))
+    _ = try depacketizer.depacketize(Self.packet(2, 3000, [0x5C, 0x81, 0x9A], marker: true))
+    #expect(try depacketizer.depacketize(Self.packet(3, 6000, [0x41, 0x9A], marker: true)).isEmpty)
+    #expect(depacketizer.droppedAccessUnitCount == 2)
+  }
+
   @Test func `late and repeated packets are dropped`() throws {
     var depacketizer = H264Depacketizer()
     _ = try depacketizer.depacketize(Self.packet(0xFFFF, 0, [0x65, 0x88], marker: true))

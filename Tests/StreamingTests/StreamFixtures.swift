@@ -1,7 +1,8 @@
 import Capture
 import Media
 import NIOCore
-import Streaming
+
+@testable import Streaming
 
 /// A capturer that delivers what a test hands it, and keeps what it is told.
 final class ScriptedVideoCapturer: VideoCapturer {
@@ -78,7 +79,7 @@ final class ScriptedAudioCapturer: AudioCapturer {
 
 /// An output that keeps what it gets, and on which a test can wait.
 final class CollectingOutput: StreamOutput {
-  private struct State {
+  fileprivate struct State: Sendable {
     var samples: [EncodedSample] = []
     var hasEnded = false
   }
@@ -96,17 +97,20 @@ final class CollectingOutput: StreamOutput {
   var samples: [EncodedSample] { self.state.withLock { $0.samples } }
   var hasEnded: Bool { self.state.withLock { $0.hasEnded } }
 
-  /// The first sample that meets a condition; nil when none came within ten seconds.
-  func first(where condition: (EncodedSample) -> Bool) -> EncodedSample? {
-    self.state.wait(until: StreamClock.system.now() + .seconds(10)) { state in
-      state.samples.first(where: condition)
-    }
+  /// The first sample that meets a condition; nil when none came in time.
+  func first(where condition: @escaping @Sendable (EncodedSample) -> Bool) async -> EncodedSample? {
+    await self.wait { $0.samples.first(where: condition) }
   }
 
-  /// The samples, once there are as many; fewer when they did not come within ten seconds.
-  func samples(atLeast count: Int) -> [EncodedSample] {
-    self.state.wait(until: StreamClock.system.now() + .seconds(10)) { state in
-      state.samples.count >= count ? state.samples : nil
-    } ?? self.samples
+  /// The samples, once there are as many; fewer when they did not come in time.
+  func samples(atLeast count: Int) async -> [EncodedSample] {
+    await self.wait { $0.samples.count >= count ? $0.samples : nil } ?? self.samples
+  }
+
+  /// Waits on a thread of its own, so that other tests have theirs.
+  private func wait<Result: Sendable>(for body: @escaping @Sendable (State) -> Result?) async -> Result? {
+    await WorkerThread.run(named: "test") {
+      self.state.wait(until: StreamClock.system.now() + .seconds(30)) { body($0) }
+    }
   }
 }

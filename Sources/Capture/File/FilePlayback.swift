@@ -117,7 +117,9 @@ final class FilePlayback {
   }
 
   /// Says which tracks are wanted; the packets of the other one are not even read where the format allows that.
-  func setActive(video: Bool, audio: Bool) {
+  ///
+  /// - Parameter position: What is played now, where a track that joins comes in; nil before anything is played.
+  func setActive(video: Bool, audio: Bool, at position: Int64? = nil) {
     if video != self.isVideoActive, let index = self.file.videoStream, let track = self.video {
       self.isVideoActive = video
       self.file.setActive(video, stream: index)
@@ -127,7 +129,14 @@ final class FilePlayback {
       self.isAudioActive = audio
       self.file.setActive(audio, stream: index)
       track.reset()
-      if audio, self.video?.isStill ?? false { self.rewind() }
+      if audio, let position {
+        track.begin(at: position)
+        if self.video?.isStill ?? false {
+          // Reading had stopped with the picture.
+          self.end = max(self.end, position)
+          self.rewind()
+        }
+      }
     }
   }
 

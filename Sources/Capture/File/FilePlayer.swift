@@ -100,16 +100,15 @@ final class FilePlayer: Sendable {
       playback.restart()
       // The instant of the timeline's zero, set when the first picture or sound is ready.
       var anchor: MediaTime?
+      // Where on the timeline this playback began.
+      var first: Int64 = 0
       var lateness = MediaDuration.zero
-      var active: (video: Bool, audio: Bool)?
       while let wanted = self.wanted(number) {
-        if let active, active != wanted {
-          playback.setActive(video: wanted.video, audio: wanted.audio)
-          if let anchor { playback.beginSound(at: (StreamClock.system.now() - anchor).nanoseconds) }
-        } else if active == nil {
-          playback.setActive(video: wanted.video, audio: wanted.audio)
-        }
-        active = wanted
+        // In the first second both tracks are decoded, so that the one that is started last misses nothing: pictures
+        // would be shown from the next keyframe on only.
+        let position = anchor.map { (StreamClock.system.now() - $0).nanoseconds }
+        let isSettling = position.map { $0 - first < 1_000_000_000 } ?? true
+        playback.setActive(video: wanted.video || isSettling, audio: wanted.audio || isSettling, at: position)
 
         let next = playback.next
         var due: MediaTime?
@@ -131,8 +130,9 @@ final class FilePlayer: Sendable {
           continue
         }
         if let next, anchor == nil {
-          anchor = StreamClock.system.now() - MediaDuration(nanoseconds: next.time)
-          playback.beginSound(at: next.time)
+          first = next.time
+          anchor = StreamClock.system.now() - MediaDuration(nanoseconds: first)
+          playback.beginSound(at: first)
           continue
         }
         if playback.isVideoEnded { self.end(.video, playback.error, number) }

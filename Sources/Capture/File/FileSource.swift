@@ -3,8 +3,10 @@ internal import Media
 /// A file as a source of pictures and sound: anything that libavformat reads, played in real time on one timeline.
 ///
 /// The file is opened once. Its ``video`` and ``audio`` are started and stopped on their own; when only one of them is
-/// started the other is not decoded, and when one is started later it joins where the other one is. When both were
-/// stopped, the next start begins at the start of the file.
+/// started the other is not decoded after the first second, and when one is started later it joins where the other one
+/// is, pictures with the next keyframe. When both were stopped, the next start begins at the start of the file.
+///
+/// FFmpeg's own messages are turned off for the whole process: what goes wrong is in errors and counters.
 ///
 /// - Frames of 4:2:0 and of the RGB formats of ``PixelFormat`` lie where the decoder put them; others are converted to
 ///   I420. All have one format, also when the size changes within the file: they are scaled then.

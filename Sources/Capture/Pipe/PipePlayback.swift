@@ -34,30 +34,17 @@ final class PipePlayback: Sendable {
     }
   }
 
-  /// How late a writer may be before its frames are no longer expected on the old grid.
-  private static let patience = MediaDuration.milliseconds(250)
-
   private static func frames(
     of stream: inout Y4MStream, to consumer: any VideoConsumer, reader: PipeReader, signal: StopSignal
   ) -> End {
-    var grid: FrameGrid?
-    var index: Int64 = 0
+    var pace = PipePace(rate: stream.format.frameRate)
     while true {
       if let end = End(stream.readFrameLine(reader)) { return end }
-      // Frames are due on a grid that begins with the first one, and anew with one that comes much too late.
-      let arrival = StreamClock.system.now()
-      var current = grid ?? FrameGrid(anchor: arrival, rate: stream.format.frameRate)
-      if arrival - current.time(of: index) > Self.patience {
-        current = FrameGrid(anchor: arrival, rate: stream.format.frameRate)
-        index = 0
-      }
-      grid = current
-      let due = current.time(of: index)
-      index += 1
-      guard signal.wait(until: due) else { return .interrupted }
+      let time = pace.time(ofFrameArriving: StreamClock.system.now())
+      guard signal.wait(until: time) else { return .interrupted }
 
       var frame: VideoFrame?
-      if let end = End(stream.readFrame(reader, at: max(due, arrival), into: &frame)) {
+      if let end = End(stream.readFrame(reader, at: time, into: &frame)) {
         if case .ended(nil) = end, !stream.isTrusted { return .ended(stream.shortfall) }
         return end
       }

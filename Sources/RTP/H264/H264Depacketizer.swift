@@ -43,7 +43,8 @@ public struct H264Depacketizer: Sendable {
   private var isComplete = true
   /// Whether packets were lost and no slice came since: the next one may not be the first of its picture.
   private var followsLoss = false
-  private var awaitsKeyframe: Bool
+  /// Whether pictures are missing that the next ones depend on.
+  private var awaitsKeyframe = true
   /// Where in the payload the length of an unfinished NAL unit stands, and the unit's header.
   private var fragment: (start: Int, header: UInt8)?
 
@@ -57,7 +58,6 @@ public struct H264Depacketizer: Sendable {
   public init(dropsUntilKeyframe: Bool = true, maximumAccessUnitLength: Int = 4 * 1024 * 1024) {
     self.dropsUntilKeyframe = dropsUntilKeyframe
     self.maximumAccessUnitLength = maximumAccessUnitLength
-    self.awaitsKeyframe = dropsUntilKeyframe
   }
 
   /// The access units that a packet completes: none as a rule, one at the marker, two when the marker before was lost.
@@ -191,21 +191,23 @@ public struct H264Depacketizer: Sendable {
     self.abandonFragment()
     self.isComplete = false
     self.followsLoss = true
-    self.awaitsKeyframe = self.dropsUntilKeyframe
+    self.awaitsKeyframe = true
   }
 
   /// Ends the present unit; without slices nothing is handed out, and its parameter sets wait for the next one.
   private mutating func finish() -> [Output] {
     self.abandonFragment()
     defer { self.timestamp = nil }
-    guard let timestamp = self.timestamp, self.unit.payload.readableBytes > 0 else { return [] }
-    if self.awaitsKeyframe, !self.unit.isKeyframe || !self.isComplete {
+    let isEmpty = self.unit.payload.readableBytes == 0
+    guard let timestamp = self.timestamp, !isEmpty || !self.isComplete else { return [] }
+    let isDecodable = self.isComplete && (self.unit.isKeyframe || !self.awaitsKeyframe)
+    self.awaitsKeyframe = !isDecodable
+    if isEmpty || self.dropsUntilKeyframe && !isDecodable {
       self.droppedAccessUnitCount += 1
       self.unit.payload.clear()
       self.unit.isKeyframe = false
       return []
     }
-    self.awaitsKeyframe = self.dropsUntilKeyframe && !self.isComplete
     defer { self.unit = H264AccessUnit() }
     return [Output(accessUnit: self.unit, timestamp: timestamp, isComplete: self.isComplete)]
   }

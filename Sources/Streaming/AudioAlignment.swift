@@ -1,0 +1,23 @@
+internal import Media
+
+/// How a block of sound is fitted to what came before it: the encoder counts samples, the source stamps blocks.
+struct AudioAlignment: Hashable {
+  /// Samples of silence to put in front of the block.
+  var silence = 0
+  /// Samples to cut off its start.
+  var excess = 0
+
+  /// How far the source's timestamps may be off what the sample count says before it is a gap or an overlap: below the
+  /// 40 ms at which ear and eye part, above the jitter of a capturer that stamps its blocks on arrival.
+  static let tolerance = MediaDuration.milliseconds(20)
+
+  /// The fit of a block that starts at `start`, where the sample count says `expected`.
+  init(start: MediaTime, expected: MediaTime, sampleRate: Int) {
+    let gap = start - expected
+    if gap > Self.tolerance {
+      self.silence = Int(gap.ticks(timescale: Int32(sampleRate)))
+    } else if gap < MediaDuration.zero - Self.tolerance {
+      self.excess = Int((expected - start).ticks(timescale: Int32(sampleRate)))
+    }
+  }
+}
