@@ -98,6 +98,9 @@ let package = Package(
       swiftSettings: settings),
     .testTarget(name: "FuzzBodiesTests", dependencies: ["FuzzBodies", nioCore], swiftSettings: settings),
 
+    // What holds for the sources as a whole: floors, purity, sizes, reasons.
+    .testTarget(name: "RepositoryTests", swiftSettings: settings),
+
     // Real players against the built program.
     .testTarget(name: "EndToEndTests", exclude: ["Clients"], swiftSettings: settings),
   ]

@@ -1,0 +1,26 @@
+// swift-tools-version: 6.2
+
+// Programs that use Vidicon as a library, each one file. From the top folder:
+//
+//   swift run --package-path Examples HelloCamera
+
+import PackageDescription
+
+let settings: [SwiftSetting] = [
+  .swiftLanguageMode(.v6),
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+  .enableUpcomingFeature("InternalImportsByDefault"),
+  .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+  .treatAllWarnings(as: .error),
+]
+
+let package = Package(
+  name: "Examples",
+  platforms: [.macOS(.v15)],
+  dependencies: [.package(name: "vidicon", path: "..")],
+  targets: ["HelloCamera", "CapturerOfYourOwn", "WatchAndSteer"].map {
+    .executableTarget(
+      name: $0, dependencies: [.product(name: "Vidicon", package: "vidicon")], path: $0, swiftSettings: settings)
+  }
+)

@@ -1,0 +1,29 @@
+/// How far from the world outside a target is.
+enum Floor: Comparable {
+  /// Bytes and state machines: no socket, clock, task or file; time and chance are arguments.
+  case pure
+  /// Threads, codecs, devices.
+  case engine
+  /// Sockets, and the program.
+  case edge
+
+  /// The targets in Sources that are written in Swift, each with its floor. A target imports only those before it.
+  static let rooms: KeyValuePairs<String, Floor> = [
+    "Media": .pure,
+    "Bitstreams": .pure,
+    "RTP": .pure,
+    "RTSP": .pure,
+    "Capture": .engine,
+    "Codecs": .engine,
+    "Streaming": .engine,
+    "RTSPServer": .edge,
+    "Vidicon": .edge,
+    "VidiconCommand": .edge,
+  ]
+
+  /// The only modules of others that a pure target imports.
+  static let modulesForPure: Set<String> = ["Crypto", "NIOCore", "Synchronization"]
+
+  /// Modules that reach the network or the user.
+  static let modulesForEdges: Set<String> = ["ArgumentParser", "NIO", "NIOPosix", "NIOSSL", "Yams"]
+}

@@ -1,0 +1,47 @@
+import Testing
+
+@Suite("The repository")
+struct RepositoryTests {
+  @Test func `each target has a floor and imports only what stands below it`() throws {
+    let rooms = try Repository.rooms()
+    #expect(Set(rooms) == Set(Floor.rooms.map(\.key)))
+    for room in rooms {
+      let violations = try Repository.swiftFiles(in: "Sources/\(room)").flatMap {
+        SourceRules.imports(of: $0, in: room)
+      }
+      #expect(violations == [])
+    }
+  }
+
+  @Test func `pure targets read no clock, start nothing and touch no socket or file`() throws {
+    for (room, floor) in Floor.rooms where floor == .pure {
+      let violations = try Repository.swiftFiles(in: "Sources/\(room)").flatMap(SourceRules.purity)
+      #expect(violations == [])
+    }
+  }
+
+  @Test func `no file is longer than 600 lines`() throws {
+    let files = try Repository.swiftFiles(in: "Sources", "Tests", "Examples", "FuzzTesting")
+    #expect(files.count > 200)
+    #expect(files.flatMap(SourceRules.length) == [])
+  }
+
+  @Test func `what turns off a check of the compiler says why it may`() throws {
+    let files = try Repository.swiftFiles(in: "Sources", "Tests", "Examples", "FuzzTesting")
+    #expect(files.flatMap(SourceRules.justifications) == [])
+  }
+
+  @Test func `no test sleeps`() throws {
+    #expect(try Repository.swiftFiles(in: "Tests").flatMap(SourceRules.sleeps) == [])
+  }
+
+  @Test func `what is public has a doc comment`() throws {
+    #expect(try Repository.swiftFiles(in: "Sources").flatMap(SourceRules.documentation) == [])
+  }
+
+  @Test(.enabled(if: Repository.isCheckout)) func `nothing is committed that tools make`() throws {
+    let paths = try Repository.trackedPaths()
+    #expect(paths.contains("Package.swift"))
+    #expect(paths.filter(Repository.isMadeByTools) == [])
+  }
+}

@@ -1,0 +1,119 @@
+/// What is wrong, and where.
+struct Violation: Hashable, CustomStringConvertible {
+  var path: String
+  var line: Int
+  var message: String
+
+  var description: String { "\(self.path):\(self.line): \(self.message)" }
+}
+
+/// What holds for every Swift file, and the compiler does not check. Each rule returns what breaks it.
+enum SourceRules {
+  /// Imports point down: from edges to engines to pure targets, and along `Floor.rooms`.
+  static func imports(of text: SwiftText, in room: String) -> [Violation] {
+    let names = Floor.rooms.map(\.key)
+    guard let index = names.firstIndex(of: room) else {
+      return [Violation(path: text.path, line: 1, message: "\(room) has no floor yet; give it one in Floor.rooms")]
+    }
+    let floor = Floor.rooms[index].value
+    return text.imports.compactMap { module, line in
+      func violation(_ message: String) -> Violation {
+        Violation(path: text.path, line: line.number, message: message)
+      }
+      if let other = names.firstIndex(of: module) {
+        return other < index ? nil : violation("\(room) imports \(module), which stands above it")
+      }
+      if floor == .pure, !Floor.modulesForPure.contains(module) {
+        return violation("\(room) is pure and imports \(module)")
+      }
+      if floor < .edge, Floor.modulesForEdges.contains(module) {
+        return violation("\(room) is no edge and imports \(module)")
+      }
+      return nil
+    }
+  }
+
+  /// A pure target reads no clock, starts nothing, touches no channel or file, and throws no dice.
+  static func purity(of text: SwiftText) -> [Violation] {
+    let impure: Set<Substring> = [
+      // Clocks.
+      "ContinuousClock", "SuspendingClock", "Date", "DispatchTime", "NIODeadline", "clock_gettime", "gettimeofday",
+      // Tasks and threads.
+      "actor", "async", "await", "Task", "TaskGroup", "Thread", "pthread_create",
+      // Sockets and channels, some of which NIOCore has.
+      "Channel", "ChannelHandler", "ChannelHandlerContext", "EventLoop", "EventLoopFuture", "EventLoopGroup",
+      "SocketAddress", "socket",
+      // Files, and standard output.
+      "FileHandle", "FileManager", "fopen", "print",
+      // Chance.
+      "SystemRandomNumberGenerator", "random", "randomElement", "shuffled",
+    ]
+    return text.lines.flatMap { line in
+      line.words.filter(impure.contains).map {
+        Violation(path: text.path, line: line.number, message: "\($0) in a pure target")
+      }
+    }
+  }
+
+  /// A file of more than 600 lines holds more than one thing.
+  static func length(of text: SwiftText) -> [Violation] {
+    text.lines.count <= 601  // The last line end is followed by an empty piece.
+      ? [] : [Violation(path: text.path, line: 601, message: "longer than 600 lines; split it")]
+  }
+
+  /// What turns checks of the compiler off, or ends the process, says within six lines why it may.
+  static func justifications(of text: SwiftText) -> [Violation] {
+    let marks = ["@unchecked Sendable", "nonisolated(unsafe)", "fatalError(", "try!", " as! ", "unsafeBitCast("]
+    let reach = 6
+    return text.lines.enumerated().flatMap { index, line in
+      marks.filter(line.code.contains).compactMap { mark in
+        let near = text.lines[max(0, index - reach)...min(index + reach, text.lines.count - 1)]
+        if near.contains(where: { $0.text.contains("// Safe because ") }) { return nil }
+        return Violation(path: text.path, line: line.number, message: "\(mark) without \"// Safe because …\" near it")
+      }
+    }
+  }
+
+  /// Tests wait for what happens, never for a while. A task that ends a wait at its limit is none.
+  static func sleeps(in text: SwiftText) -> [Violation] {
+    let sleeping: Set<Substring> = ["sleep", "usleep", "nanosleep", "asyncAfter"]
+    return text.lines.compactMap { line in
+      let code = line.code.replacing("Task.sleep(for: limit)", with: "")
+      guard line.words.contains(where: sleeping.contains), sleeping.contains(where: code.contains) else { return nil }
+      return Violation(path: text.path, line: line.number, message: "a sleep in a test")
+    }
+  }
+
+  /// What is public has a doc comment; also the cases of enumerations and the requirements of protocols, which
+  /// swift-format passes over.
+  static func documentation(of text: SwiftText) -> [Violation] {
+    var violations: [Violation] = []
+    var depth = 0
+    /// The depths inside the public enumerations and protocols that are open here.
+    var members: [(depth: Int, keywords: Set<Substring>)] = []
+    for (index, line) in text.lines.enumerated() {
+      let words = Array(line.words.drop { $0 == "indirect" || $0 == "static" || $0 == "mutating" })
+      let isPublic = line.words.contains("public") && !words.contains("import") && !words.contains("extension")
+      let isMember = members.last.map { $0.depth == depth && words.first.map($0.keywords.contains) == true } ?? false
+      if isPublic || isMember, !Self.hasDocComment(text.lines[..<index]) {
+        violations.append(Violation(path: text.path, line: line.number, message: "no doc comment: \(line.text)"))
+      }
+      let depthBefore = depth
+      depth += line.code.count { $0 == "{" } - line.code.count { $0 == "}" }
+      members.removeAll { $0.depth > depth }
+      if isPublic, depth > depthBefore {
+        if words.contains("enum") { members.append((depth, ["case"])) }
+        if words.contains("protocol") {
+          members.append((depth, ["associatedtype", "func", "init", "subscript", "var"]))
+        }
+      }
+    }
+    return violations
+  }
+
+  /// Whether the lines before a declaration end in a doc comment, but for attributes.
+  private static func hasDocComment(_ lines: ArraySlice<SwiftText.Line>) -> Bool {
+    lines.last { !$0.text.hasPrefix("@") && !($0.text.hasPrefix("//") && !$0.text.hasPrefix("///")) }?
+      .text.hasPrefix("///") ?? false
+  }
+}

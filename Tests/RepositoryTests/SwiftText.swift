@@ -1,0 +1,170 @@
+/// A Swift file, line by line: as it is written, and as code alone, without comments and what stands in strings.
+struct SwiftText {
+  /// One line.
+  struct Line {
+    /// Counted from 1.
+    var number: Int
+    /// As it is written, without spaces at its ends.
+    var text: String
+    /// Without comments and the content of strings; the code of interpolations stays.
+    var code: String
+    /// The words of the code: identifiers, keywords, numbers.
+    var words: [Substring]
+  }
+
+  /// The path below the repository's top.
+  let path: String
+  /// Every line.
+  let lines: [Line]
+
+  init(path: String, text: String) {
+    var scanner = SwiftScanner(text)
+    let codeLines = Self.lines(scanner.codeOnly())
+    self.path = path
+    self.lines = zip(Self.lines(text), codeLines).enumerated().map { index, line in
+      let code = Self.trimmed(line.1)
+      let words = code.split { !($0.isLetter || $0.isNumber || $0 == "_") }
+      return Line(number: index + 1, text: Self.trimmed(line.0), code: code, words: words)
+    }
+  }
+
+  /// The modules that are imported, and where.
+  var imports: [(module: String, line: Line)] {
+    let modifiers: Set<Substring> = [
+      "public", "package", "internal", "fileprivate", "private", "_exported", "testable", "preconcurrency",
+      "_implementationOnly", "_spiOnly",
+    ]
+    let kinds: Set<Substring> = ["struct", "class", "enum", "protocol", "func", "var", "let", "typealias", "actor"]
+    return self.lines.compactMap { line in
+      guard let place = line.words.firstIndex(of: "import"), line.words[..<place].allSatisfy(modifiers.contains),
+        let module = line.words[(place + 1)...].first(where: { !kinds.contains($0) })
+      else { return nil }
+      return (String(module), line)
+    }
+  }
+
+  private static func lines(_ text: String) -> [Substring] {
+    text.split(separator: "\n", omittingEmptySubsequences: false)
+  }
+
+  private static func trimmed(_ line: Substring) -> String {
+    let end = line.lastIndex { !$0.isWhitespace }.map(line.index(after:)) ?? line.startIndex
+    return String(line[..<end].drop(while: \.isWhitespace))
+  }
+}
+
+/// Walks through Swift source and keeps the code.
+private struct SwiftScanner {
+  private let bytes: [UInt8]
+  private var position = 0
+  private var code: [UInt8] = []
+
+  init(_ text: String) {
+    self.bytes = Array(text.utf8)
+  }
+
+  /// The code, with as many line ends as the source has.
+  mutating func codeOnly() -> String {
+    self.scanCode(isInterpolation: false)
+    return String(decoding: self.code, as: UTF8.self)
+  }
+
+  /// Copies code until the source ends, or the parenthesis closes that began an interpolation.
+  private mutating func scanCode(isInterpolation: Bool) {
+    var depth = 0
+    while self.position < self.bytes.count {
+      let byte = self.bytes[self.position]
+      if self.isAt("//") {
+        while self.position < self.bytes.count, self.bytes[self.position] != UInt8(ascii: "\n") { self.position += 1 }
+      } else if self.isAt("/*") {
+        self.skipBlockComment()
+      } else if let hashes = self.hashesOfOpeningQuote() {
+        self.scanString(hashes: hashes)
+      } else if byte == UInt8(ascii: "`") {
+        self.scanRawIdentifier()
+      } else {
+        if isInterpolation, byte == UInt8(ascii: "(") { depth += 1 }
+        if isInterpolation, byte == UInt8(ascii: ")") {
+          if depth == 0 { return }
+          depth -= 1
+        }
+        self.copy()
+      }
+    }
+  }
+
+  private mutating func skipBlockComment() {
+    var depth = 0
+    repeat {
+      if self.isAt("/*") {
+        depth += 1
+        self.position += 2
+      } else if self.isAt("*/") {
+        depth -= 1
+        self.position += 2
+      } else {
+        self.skip()
+      }
+    } while depth > 0 && self.position < self.bytes.count
+  }
+
+  private mutating func scanRawIdentifier() {
+    self.position += 1
+    while self.position < self.bytes.count, self.bytes[self.position] != UInt8(ascii: "`") { self.skip() }
+    self.position += 1
+  }
+
+  /// Passes over a string and copies the code within it.
+  private mutating func scanString(hashes: Int) {
+    let isMultiline = self.isAt("\"\"\"", from: self.position + hashes)
+    let quote = isMultiline ? "\"\"\"" : "\""
+    let end = quote + String(repeating: "#", count: hashes)
+    let escape = "\\" + String(repeating: "#", count: hashes)
+    self.position += hashes + quote.utf8.count
+    self.code += [UInt8(ascii: "\""), UInt8(ascii: "\"")]
+    while self.position < self.bytes.count {
+      if self.isAt(end) {
+        self.position += end.utf8.count
+        return
+      }
+      if self.isAt(escape + "(") {
+        self.position += escape.utf8.count + 1
+        self.code.append(UInt8(ascii: " "))
+        self.scanCode(isInterpolation: true)
+        self.code.append(UInt8(ascii: " "))
+        self.position += 1
+      } else if self.isAt(escape) {
+        self.position += escape.utf8.count
+        self.skip()
+      } else {
+        // A string that does not end on its line is none: a quote in a regular expression, say.
+        if !isMultiline, self.bytes[self.position] == UInt8(ascii: "\n") { return }
+        self.skip()
+      }
+    }
+  }
+
+  /// The number of `#` before a quote that stands here; nil without a quote.
+  private func hashesOfOpeningQuote() -> Int? {
+    var end = self.position
+    while end < self.bytes.count, self.bytes[end] == UInt8(ascii: "#") { end += 1 }
+    return end < self.bytes.count && self.bytes[end] == UInt8(ascii: "\"") ? end - self.position : nil
+  }
+
+  private func isAt(_ text: String, from start: Int? = nil) -> Bool {
+    self.bytes[min(start ?? self.position, self.bytes.count)...].starts(with: text.utf8)
+  }
+
+  private mutating func copy() {
+    self.code.append(self.bytes[self.position])
+    self.position += 1
+  }
+
+  /// Passes over a byte, and keeps it when it ends a line.
+  private mutating func skip() {
+    if self.position < self.bytes.count, self.bytes[self.position] == UInt8(ascii: "\n") {
+      self.code.append(UInt8(ascii: "\n"))
+    }
+    self.position += 1
+  }
+}
