@@ -133,10 +133,16 @@ def measure_fan_out(settings, transport):
 
 
 def measure_jitter(settings):
+    """How evenly pictures arrive at many viewers; a single viewer shows what the source, the encoder and the machine add."""
     with vidicon(settings, *STREAM) as process:
+        _, alone = watched_by(settings, process, "tcp", "rtsp", process.port, 1)
         _, report = watched_by(settings, process, "tcp", "rtsp", process.port, 200)
-    p50, p99 = report["jitterP50"], report["jitterP99"]
-    row("jitter between pictures, 200 viewers over TCP", f"p50 {p50:.1f} ms, p99 {p99:.1f} ms", "", "", "p99 10 ms", p99 < 10)
+
+    def text(report):
+        return f"p50 {report['jitterP50']:.1f} ms, p99 {report['jitterP99']:.1f} ms"
+
+    row("jitter between pictures, 200 viewers over TCP; one viewer", text(report), text(alone), "", "p99 10 ms",
+        report["jitterP99"] < 10)
 
 
 def measure_memory(settings):

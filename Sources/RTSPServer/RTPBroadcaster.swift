@@ -16,7 +16,7 @@ final class RTPBroadcaster: StreamOutput {
   // Held while packets are made and handed on, so that every event loop gets them in the order of their positions.
   private let tracks: Mutex<RTPTracks>
 
-  init(stream: LiveStream, eventLoops: [any EventLoop], sockets: DatagramSockets?) {
+  init(stream: LiveStream, eventLoops: [any EventLoop], sockets: @escaping @Sendable () -> DatagramSockets?) {
     let counters = self.counters
     self.stream = stream
     self.tracks = Mutex(RTPTracks(stream.descriptions))

@@ -12,7 +12,18 @@ final class RTPViewer {
     /// In the RTSP connection, on these channels.
     case interleaved(rtp: UInt8, rtcp: UInt8)
     /// To these ports.
-    case datagrams(rtp: vidicon_destination, rtcp: vidicon_destination)
+    case datagrams(DatagramDestinations)
+  }
+
+  /// Where a track's datagrams go; by reference, since the addresses are large and looked at for every delivery.
+  final class DatagramDestinations: Sendable {
+    let rtp: vidicon_destination
+    let rtcp: vidicon_destination
+
+    init(rtp: vidicon_destination, rtcp: vidicon_destination) {
+      self.rtp = rtp
+      self.rtcp = rtcp
+    }
   }
 
   /// What a viewer takes of a delivery.
@@ -22,7 +33,7 @@ final class RTPViewer {
     /// Nothing, although it should: it is too slow.
     case skipped
     case interleaved(channel: UInt8)
-    case datagram(vidicon_destination)
+    case datagrams(DatagramDestinations)
   }
 
   private enum Phase {
@@ -33,7 +44,8 @@ final class RTPViewer {
   }
 
   let transports: PerTrack<Transport>
-  private unowned let connection: RTSPConnectionHandler
+  /// The connection, which refers to its viewer until it leaves the stream.
+  private let connection: RTSPConnectionHandler
   private var phase = Phase.waitingForStart
 
   init(transports: PerTrack<Transport>, connection: RTSPConnectionHandler) {
@@ -61,7 +73,7 @@ final class RTPViewer {
       self.start(at: delivery.positions)
     }
     switch transport {
-    case .datagrams(let rtp, _): return .datagram(rtp)
+    case .datagrams(let destinations): return .datagrams(destinations)
     case .interleaved(let channel, _):
       guard self.connection.isWritable else {
         self.fallBehind()

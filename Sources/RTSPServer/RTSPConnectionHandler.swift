@@ -183,7 +183,7 @@ extension RTSPConnectionHandler {
         rtp.port = Int(ports.rtp)
         rtcp.port = Int(ports.rtcp)
         addresses += [rtp, rtcp]
-        transports[kind] = .datagrams(rtp: .init(rtp), rtcp: .init(rtcp))
+        transports[kind] = .datagrams(.init(rtp: .init(rtp), rtcp: .init(rtcp)))
       }
     }
     let viewer = RTPViewer(transports: transports, connection: self)
@@ -270,8 +270,8 @@ extension RTSPConnectionHandler {
     case .interleaved(_, let channel):
       guard self.isWritable else { return }
       self.write(ByteBuffer(interleaving: report, channel: channel))
-    case .datagrams(_, let destination):
-      self.directory.sockets?.sendRTCP(report, to: destination)
+    case .datagrams(let destinations):
+      self.directory.sockets?.sendRTCP(report, to: destinations.rtcp)
     }
   }
 

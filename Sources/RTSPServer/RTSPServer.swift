@@ -38,8 +38,9 @@ public final class RTSPServer: Sendable {
   private let state = Mutex(State())
   private let nonceSecret = (0..<32).map { _ in UInt8.random(in: 0...UInt8.max) }
 
-  /// Event loops beyond this many gain nothing: the streams' encoders need the other cores.
-  private static let mostEventLoops = 4
+  /// One event loop for each two cores, at most four: the streams' encoders need the others, and an access unit that
+  /// wakes fewer threads costs less.
+  private static let eventLoopCount = max(1, min(System.coreCount / 2, 4))
   /// The time between two sender reports of a track.
   private static let reportInterval = TimeAmount.seconds(5)
   /// Connections that the system keeps until they are accepted.
@@ -47,7 +48,7 @@ public final class RTSPServer: Sendable {
 
   /// A server that does not listen yet.
   public init(settings: RTSPServerSettings) {
-    let group = MultiThreadedEventLoopGroup(numberOfThreads: min(System.coreCount, Self.mostEventLoops))
+    let group = MultiThreadedEventLoopGroup(numberOfThreads: Self.eventLoopCount)
     self.settings = settings
     self.group = group
     self.directory = StreamDirectory(eventLoops: Array(group.makeIterator()))

@@ -27,14 +27,14 @@ final class StreamDirectory: RTSPStreamDirectory, Sendable {
     self.eventLoops = eventLoops
   }
 
-  /// The UDP sockets, where UDP is offered; set before the first stream is published.
+  /// The UDP sockets, where UDP is offered and the server listens.
   var sockets: DatagramSockets? {
     get { self.state.withLock { $0.sockets } }
     set { self.state.withLock { $0.sockets = newValue } }
   }
 
   func publish(_ stream: LiveStream) {
-    let broadcaster = RTPBroadcaster(stream: stream, eventLoops: self.eventLoops, sockets: self.sockets)
+    let broadcaster = RTPBroadcaster(stream: stream, eventLoops: self.eventLoops) { [weak self] in self?.sockets }
     let description = RTSPStreamDescription(stream, sequences: broadcaster.sequences)
     self.state.withLock { state in
       state.entries.append(

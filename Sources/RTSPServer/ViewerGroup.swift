@@ -8,13 +8,16 @@ internal import Synchronization
 final class ViewerGroup: @unchecked Sendable {
   let eventLoop: any EventLoop
   private let counters: ViewerCounters
-  private let sockets: DatagramSockets?
+  /// The UDP sockets, once the server listens.
+  private let sockets: @Sendable () -> DatagramSockets?
   private let viewerCount = Atomic(0)
   private var viewers: [RTPViewer] = []
   /// Where the datagrams of a delivery go; kept for its memory.
   private var destinations: [vidicon_destination] = []
 
-  init(eventLoop: any EventLoop, counters: ViewerCounters, sockets: DatagramSockets?) {
+  init(
+    eventLoop: any EventLoop, counters: ViewerCounters, sockets: @escaping @Sendable () -> DatagramSockets?
+  ) {
     self.eventLoop = eventLoop
     self.counters = counters
     self.sockets = sockets
@@ -57,10 +60,10 @@ final class ViewerGroup: @unchecked Sendable {
         guard let buffer = interleaved?.buffer else { break }
         viewer.write(buffer)
         bytes += buffer.readableBytes
-      case .datagram(let destination): self.destinations.append(destination)
+      case .datagrams(let destinations): self.destinations.append(destinations.rtp)
       }
     }
-    if !self.destinations.isEmpty, let sockets {
+    if !self.destinations.isEmpty, let sockets = self.sockets() {
       let datagrams = delivery.datagrams()
       let dropped = sockets.sendRTP(datagrams, to: self.destinations)
       bytes += datagrams.buffer.readableBytes * self.destinations.count

@@ -18,9 +18,9 @@ struct LiveStreamTests {
     let stream = LiveStream("test", video: settings)
     stream.attachVideo(self.capturer)
     stream.add(self.output)
-    let time = StreamClock.system.now()
     async let start: Void = stream.start()
     while !self.capturer.isStarted { await Task.yield() }
+    let time = StreamClock.system.now()
     self.capturer.deliver(at: time)
     try await start
     return (stream, time)
@@ -28,7 +28,7 @@ struct LiveStreamTests {
 
   @Test func `the first picture starts the stream, as a keyframe at the time of its capture`() async throws {
     let (stream, time) = try await self.startedStream()
-    let sample = try #require(await self.output.first { _ in true })
+    let sample = try #require(self.output.first { _ in true })
     #expect(sample.isKeyframe && sample.presentationTime == time)
     guard case .h264(let description) = stream.descriptions.first else {
       Issue.record("no description")
@@ -51,14 +51,15 @@ struct LiveStreamTests {
   }
 
   @Test func `frames that are not used are counted and reported with the reason`() async throws {
-    let (stream, time) = try await self.startedStream()
+    let (stream, _) = try await self.startedStream()
+    let time = StreamClock.system.now()
     let wrong = VideoFormat(width: 32, height: 32)
     self.capturer.deliver(at: time + .milliseconds(40), format: wrong)
     self.capturer.deliver(at: time + .milliseconds(80))
-    _ = await self.output.first { $0.presentationTime == time + .milliseconds(80) }
+    _ = self.output.first { $0.presentationTime == time + .milliseconds(80) }
     self.capturer.deliver(at: time + .milliseconds(60))
     self.capturer.deliver(at: time + .milliseconds(120))
-    _ = await self.output.first { $0.presentationTime == time + .milliseconds(120) }
+    _ = self.output.first { $0.presentationTime == time + .milliseconds(120) }
     await stream.stop()
     self.capturer.deliver(at: time + .milliseconds(160))
     #expect(
@@ -77,7 +78,7 @@ struct LiveStreamTests {
       VideoSettings(keyframeInterval: .seconds(100), sourceTimeout: .seconds(1000)))
     // The frame rate of the source is 30: these pictures are all within the half second after the first keyframe.
     stream.requestKeyframe()
-    let keyframe = await self.output.first { $0.isKeyframe && $0.presentationTime > time }
+    let keyframe = self.output.first { $0.isKeyframe && $0.presentationTime > time }
     // No picture comes, so the last one is encoded once more, at the time of now.
     let found = try #require(keyframe)
     #expect(found.presentationTime - time >= .milliseconds(450))
@@ -86,18 +87,19 @@ struct LiveStreamTests {
   }
 
   @Test func `while encoding pauses pictures are taken and not encoded, but a new viewer gets one`() async throws {
-    let (stream, time) = try await self.startedStream(
+    let (stream, _) = try await self.startedStream(
       VideoSettings(keyframeInterval: .seconds(100), sourceTimeout: .seconds(1000)))
     stream.pauseEncoding = true
+    let time = StreamClock.system.now()
     for index in 1...5 { self.capturer.deliver(at: time + .milliseconds(Int64(index))) }
     stream.requestKeyframe()
-    let still = try #require(await self.output.first { $0.presentationTime > time })
+    let still = try #require(self.output.first { $0.presentationTime > time })
     #expect(still.isKeyframe)
     #expect(self.output.samples.count == 2)
     stream.pauseEncoding = false
     let resumed = StreamClock.system.now()
     self.capturer.deliver(at: resumed)
-    #expect(await self.output.first { $0.presentationTime == resumed } != nil)
+    #expect(self.output.first { $0.presentationTime == resumed } != nil)
     await stream.stop()
   }
 
@@ -106,7 +108,7 @@ struct LiveStreamTests {
     var events = stream.events.makeAsyncIterator()
     #expect(await events.next() == .sourceSilent)
     let before = self.output.samples.count
-    #expect(await self.output.samples(atLeast: before + 5).count >= before + 5)
+    #expect(self.output.samples(atLeast: before + 5).count >= before + 5)
     #expect(stream.statistics.isSlateShown)
     self.capturer.deliver(at: StreamClock.system.now())
     #expect(await events.next() == .sourceBack)
@@ -120,7 +122,7 @@ struct LiveStreamTests {
     var events = stream.events.makeAsyncIterator()
     self.capturer.end(nil)
     #expect(await events.next() == .sourceEnded(.video, nil))
-    #expect(await self.output.samples(atLeast: 5).count >= 5)
+    #expect(self.output.samples(atLeast: 5).count >= 5)
     await stream.stop()
   }
 
@@ -158,7 +160,7 @@ struct LiveStreamTests {
     let (stream, _) = try await self.startedStream()
     let before = StreamClock.system.now()
     self.capturer.deliver(at: MediaTime(nanoseconds: 1))
-    #expect(await self.output.first { $0.presentationTime >= before } != nil)
+    #expect(self.output.first { $0.presentationTime >= before } != nil)
     await stream.stop()
   }
 }
@@ -193,7 +195,7 @@ struct LiveStreamSoundTests {
 
   @Test func `a source that gives nothing is heard as silence`() async throws {
     let stream = try await self.startedStream()
-    let samples = await self.output.samples(atLeast: 10)
+    let samples = self.output.samples(atLeast: 10)
     #expect(samples.count >= 10)
     #expect(self.unevenness(samples) <= 1)
     await stream.stop()

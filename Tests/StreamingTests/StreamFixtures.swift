@@ -98,19 +98,17 @@ final class CollectingOutput: StreamOutput {
   var hasEnded: Bool { self.state.withLock { $0.hasEnded } }
 
   /// The first sample that meets a condition; nil when none came in time.
-  func first(where condition: @escaping @Sendable (EncodedSample) -> Bool) async -> EncodedSample? {
-    await self.wait { $0.samples.first(where: condition) }
+  func first(where condition: (EncodedSample) -> Bool) -> EncodedSample? {
+    self.wait { $0.samples.first(where: condition) }
   }
 
   /// The samples, once there are as many; fewer when they did not come in time.
-  func samples(atLeast count: Int) async -> [EncodedSample] {
-    await self.wait { $0.samples.count >= count ? $0.samples : nil } ?? self.samples
+  func samples(atLeast count: Int) -> [EncodedSample] {
+    self.wait { $0.samples.count >= count ? $0.samples : nil } ?? self.samples
   }
 
-  /// Waits on a thread of its own, so that other tests have theirs.
-  private func wait<Result: Sendable>(for body: @escaping @Sendable (State) -> Result?) async -> Result? {
-    await WorkerThread.run(named: "test") {
-      self.state.wait(until: StreamClock.system.now() + .seconds(30)) { body($0) }
-    }
+  /// Waits for the stream's threads, which need none of those that tests run on.
+  private func wait<Result>(for body: (inout State) -> Result?) -> Result? {
+    self.state.wait(until: StreamClock.system.now() + .seconds(10), for: body)
   }
 }
