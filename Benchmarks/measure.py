@@ -91,7 +91,7 @@ def measure_encode(settings):
     ours = theirs = 0.0
     for _ in range(settings.rounds):
         with running("ffmpeg", "-v", "error", "-re", "-stream_loop", "-1", "-i", video, "-c:v", "libx264", "-preset",
-                     "veryfast", "-tune", "zerolatency", "-threads", "1", "-b:v", "2300k", "-maxrate", "2300k", "-bufsize",
+                     "veryfast", "-tune", "zerolatency", "-threads", "2", "-b:v", "2300k", "-maxrate", "2300k", "-bufsize",
                      "2300k", "-g", "60", "-bf", "0", "-sc_threshold", "0", "-c:a", "aac", "-b:a", "64k", "-f", "null",
                      "-") as ffmpeg:
             time.sleep(2)

@@ -5,8 +5,7 @@ internal import NIOCore
 
 /// H.264 through libavcodec: libx264 tuned for no delay, or any other of its H.264 encoders by name.
 ///
-/// No pictures are reordered and none are held back, parameter sets are kept apart from the samples, and each picture
-/// is one slice up to 1080p, since more cost bits and CPU and save no time there.
+/// No pictures are reordered and none are held back, and parameter sets are kept apart from the samples.
 public final class LibavH264Encoder: VideoEncoder {
   /// The parameter sets; known at once with libx264.
   public private(set) var description: H264Description?
@@ -43,7 +42,8 @@ public final class LibavH264Encoder: VideoEncoder {
       guard codec.pointee.id == AV_CODEC_ID_H264, av_codec_is_encoder(codec) != 0 else { continue }
       names.append(String(cString: codec.pointee.name))
     }
-    return names
+    // It takes RGB only, and makes of it what few players show.
+    return names.filter { $0 != "libx264rgb" }
   }
 
   /// Changes the bitrate and, with it, the one-second buffer; libx264 takes both up at the next picture.
@@ -114,13 +114,24 @@ extension LibavH264Encoder {
     let keyframeInterval = settings.keyframeInterval.seconds * rate.framesPerSecond
     context.pointee.gop_size = Int32(max(1, min(keyframeInterval.rounded(), 100_000)))
     context.pointee.max_b_frames = 0
-    context.pointee.thread_count = settings.width * settings.height > 1920 * 1088 ? 0 : 1
+    context.pointee.thread_count = Self.threadCount(width: settings.width, height: settings.height)
     context.pointee.flags |=
       AV_CODEC_FLAG_GLOBAL_HEADER | AV_CODEC_FLAG_LOW_DELAY | Int32(bitPattern: AV_CODEC_FLAG_CLOSED_GOP)
     for (name, value) in Self.privateOptions(of: settings.encoder) {
       av_opt_set(context, name, value, AV_OPT_SEARCH_CHILDREN)
     }
     return try NV12Input(ifNeededFor: codec, context: context, encoder: settings.encoder)
+  }
+
+  /// Threads that share a picture, a slice each. Two halve the time that a keyframe takes, by which it comes later than
+  /// other pictures, and cost next to nothing from 720p on; small pictures are not worth cutting. Beyond 1080p as many as
+  /// the encoder likes, which is 0.
+  private static func threadCount(width: Int, height: Int) -> Int32 {
+    switch width * height {
+    case ..<(960 * 540): 1
+    case ...(1920 * 1088): 2
+    default: 0
+    }
   }
 
   /// No delay, and a forced keyframe is an IDR picture; by the names that each encoder has for it. One that lacks an

@@ -140,6 +140,11 @@ public final class RTSPServer: Sendable {
   private func listen(
     on port: Int, address: String, context: NIOSSLContext?
   ) async throws(RTSPServerError) -> any Channel {
+    guard let socketAddress = try? SocketAddress(ipAddress: address, port: port) else {
+      throw RTSPServerError(
+        .malformedAddress, cause: "\"\(address)\" is not an IPv4 or IPv6 address",
+        nextStep: "give one of this machine's, such as 127.0.0.1, or none to listen on all")
+    }
     let (directory, settings) = (self.directory, self.settings)
     let session = self.sessionConfiguration(isSecure: context != nil)
     do {
@@ -160,7 +165,7 @@ public final class RTSPServer: Sendable {
               RTSPConnectionHandler(settings: settings, session: session, directory: directory))
           }
         }
-        .bind(host: address, port: port)
+        .bind(to: socketAddress)
         .get()
     } catch {
       throw RTSPServerError(error, address: self.settings.address, port: port)
@@ -183,15 +188,27 @@ public final class RTSPServer: Sendable {
   }
 
   private static func makeContext(_ tls: RTSPServerSettings.TLS) throws(RTSPServerError) -> NIOSSLContext {
+    func read<Value>(_ path: String, as what: String, _ body: () throws -> Value) throws(RTSPServerError) -> Value {
+      do {
+        return try body()
+      } catch {
+        let reason = access(path, R_OK) == 0 ? "holds no \(what)" : String(cString: strerror(errno)).lowercased()
+        throw RTSPServerError(
+          .invalidCertificate, cause: "\(path): \(reason)", nextStep: "give a PEM file with the \(what)")
+      }
+    }
+    let chain = try read(tls.certificateFile, as: "certificate chain") {
+      try NIOSSLCertificate.fromPEMFile(tls.certificateFile)
+    }
+    let key = try read(tls.keyFile, as: "private key") { try NIOSSLPrivateKey(file: tls.keyFile, format: .pem) }
     do {
-      let chain = try NIOSSLCertificate.fromPEMFile(tls.certificateFile).map { NIOSSLCertificateSource.certificate($0) }
-      let key = try NIOSSLPrivateKey(file: tls.keyFile, format: .pem)
       return try NIOSSLContext(
-        configuration: .makeServerConfiguration(certificateChain: chain, privateKey: .privateKey(key)))
+        configuration: .makeServerConfiguration(
+          certificateChain: chain.map { .certificate($0) }, privateKey: .privateKey(key)))
     } catch {
       throw RTSPServerError(
-        .invalidCertificate, cause: "\(tls.certificateFile) and \(tls.keyFile) cannot be used for TLS (\(error))",
-        nextStep: "give a certificate chain and its private key as PEM files")
+        .invalidCertificate, cause: "\(tls.certificateFile) and \(tls.keyFile) cannot be used for TLS",
+        nextStep: "give a certificate chain and the private key that belongs to it")
     }
   }
 }
@@ -215,9 +232,8 @@ extension RTSPServerError {
         .invalidAddress, cause: "\(address ?? "the address") is not an address of this machine",
         nextStep: "leave --bind away to listen on all of them")
     default:
-      self.init(
-        number == nil ? .invalidAddress : .failed, cause: "\(place) cannot be opened (\(error))",
-        nextStep: "check the address and the port")
+      let reason = number.map { String(cString: strerror($0)) } ?? "\(error)"
+      self.init(.failed, cause: "\(place) cannot be opened (\(reason))", nextStep: "check the address and the port")
     }
   }
 }

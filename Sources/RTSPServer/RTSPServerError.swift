@@ -6,6 +6,8 @@ public struct RTSPServerError: Error, Hashable, Sendable, CustomStringConvertibl
     case portTaken
     /// The system does not let this user have the port.
     case portNotPermitted
+    /// The text is not a numeric IPv4 or IPv6 address.
+    case malformedAddress
     /// The address is not one of this machine's.
     case invalidAddress
     /// The certificate or its key cannot be used.

@@ -38,6 +38,14 @@ final class VideoMailbox: VideoConsumer {
     }
   }
 
+  /// Waits for the first frame, which stays here, and tells how it is turned; nil when none came before the deadline.
+  func firstOrientation(until deadline: MediaTime) -> Orientation? {
+    self.state.wait(until: deadline) { state -> Orientation?? in
+      if let frame = state.frame { return .some(frame.orientation) }
+      return state.isClosed || state.ending != nil ? .some(nil) : nil
+    } ?? nil
+  }
+
   func consume(_ frame: VideoFrame) {
     let drop = self.state.withLock { state -> FrameDrop? in
       state.framesIn += 1

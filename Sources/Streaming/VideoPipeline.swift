@@ -33,7 +33,7 @@ final class VideoPipeline {
   /// A timestamp further than this from the present is not on the streams' clock, and replaced by the present.
   private static let clockTolerance = MediaDuration.seconds(10)
 
-  /// Opens the encoder for a started source.
+  /// Opens the encoder for a started source, once its first frame tells how it is turned.
   init(
     source: VideoFormat,
     mailbox: VideoMailbox,
@@ -42,9 +42,11 @@ final class VideoPipeline {
     emit: @escaping (EncodedSample) -> Void
   ) throws(CodecError) {
     let frameRate = min(settings.frameRate ?? source.frameRate, source.frameRate)
+    let firstFrame = mailbox.firstOrientation(until: StreamClock.system.now() + settings.sourceTimeout)
+    let isTurned = firstFrame?.swapsWidthAndHeight ?? false
     let format = VideoFormat(
-      width: settings.width ?? max(16, source.width & ~1),
-      height: settings.height ?? max(16, source.height & ~1),
+      width: settings.width ?? max(16, (isTurned ? source.height : source.width) & ~1),
+      height: settings.height ?? max(16, (isTurned ? source.width : source.height) & ~1),
       frameRate: frameRate,
       colorMatrix: source.pixelFormat.isYCbCr ? source.colorMatrix : .bt601)
     self.mailbox = mailbox
@@ -63,7 +65,8 @@ final class VideoPipeline {
         keyframeInterval: settings.keyframeInterval,
         encoder: settings.encoder))
     self.emit = emit
-    self.lastArrival = self.clock.now()
+    // Without a frame until now the slate is due.
+    self.lastArrival = self.clock.now() - (firstFrame == nil ? settings.sourceTimeout : .zero)
     mailbox.expect(source, limit: frameRate < source.frameRate ? frameRate : nil)
   }
 

@@ -16,6 +16,8 @@ struct RootCommand: AsyncParsableCommand {
     subcommands: [ServeCommand.self])
 
   static func main() async {
+    // From here on Ctrl-C ends the program in order.
+    _ = TerminationSignals.shared
     do {
       var command = try Self.parseAsRoot()
       if var command = command as? any AsyncParsableCommand {
@@ -28,7 +30,9 @@ struct RootCommand: AsyncParsableCommand {
     } catch {
       // A request for help or the version.
       if Self.exitCode(for: error).isSuccess { Self.exit(withError: error) }
-      Terminal.fail("\(Self.message(for: error)); see vidicon --help", status: EX_USAGE)
+      let message = Self.message(for: error)
+      Terminal.fail(
+        "\(message.hasSuffix(".") ? String(message.dropLast()) : message); see vidicon --help", status: EX_USAGE)
     }
   }
 }

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Capture
 import Codecs
+import Foundation
 import Media
 import RTSPServer
 import Streaming
@@ -17,26 +18,15 @@ struct ServeCommand: AsyncParsableCommand {
     let configuration = try ServeConfiguration(self.options)
     ProcessLimits.raiseOpenFiles()
     LibavLog.silence()
-    let signals = TerminationSignals()
     let server = CameraServer(rtsp: RTSPServerSettings(configuration))
-    let streams = try Self.makeStreams(configuration)
-    do throws(RTSPServerError) {
-      try await server.start()
-    } catch {
-      throw Failure("\(error)")
-    }
-    for stream in streams {
-      do throws(StreamError) {
-        try await server.publish(stream)
-      } catch {
-        await server.stop()
-        throw Failure("\(stream.name): \(error)")
-      }
-    }
+    let interruption = Task { await TerminationSignals.shared.wait() }
+    let startup = Task { try await Self.start(server, configuration) }
+    // Until viewers can come, an interruption leaves nothing to be ended in order.
+    guard let streams = try await Self.first(of: startup, or: interruption) else { return }
     let display: any StatusDisplay =
       self.options.json ? JSONStatusDisplay(bind: configuration.bind) : TextStatusDisplay(bind: configuration.bind)
     display.showStart(server: server, streams: streams)
-    let ending = await self.serve(streams, on: server, display: display, signals: signals)
+    let ending = await self.serve(streams, on: server, display: display, interruption: interruption)
     await server.stop()
     display.showEnd()
     if case .failed(let failure) = ending { throw failure }
@@ -51,12 +41,12 @@ struct ServeCommand: AsyncParsableCommand {
 
   /// Serves until a signal comes, a source ends with `--exit-on-eof`, or an encoder fails.
   private func serve(
-    _ streams: [LiveStream], on server: CameraServer, display: any StatusDisplay, signals: TerminationSignals
+    _ streams: [LiveStream], on server: CameraServer, display: any StatusDisplay, interruption: Task<Void, Never>
   ) async -> Ending {
     let exitsAtEnd = self.options.exitOnEOF
     return await withTaskGroup(of: Ending?.self) { group in
       group.addTask {
-        await signals.wait()
+        await interruption.value
         return .signal
       }
       group.addTask {
@@ -73,6 +63,7 @@ struct ServeCommand: AsyncParsableCommand {
         ending = next
         break
       }
+      interruption.cancel()
       group.cancelAll()
       return ending
     }
@@ -96,6 +87,47 @@ struct ServeCommand: AsyncParsableCommand {
         return .failed(Failure("\(stream.name): \(error)"))
       }
     }
+    return nil
+  }
+
+  /// Opens sources and ports, and publishes the streams.
+  private static func start(_ server: CameraServer, _ configuration: ServeConfiguration) async throws -> [LiveStream] {
+    if configuration.streams.contains(where: { $0.source == "pipe:" }) {
+      Terminal.warn("waiting for YUV4MPEG2 on standard input")
+    }
+    // Opening a source may block for as long as another program takes.
+    let streams = try await withCheckedThrowingContinuation { continuation in
+      Thread.detachNewThread {
+        continuation.resume(with: Result { try Self.makeStreams(configuration) })
+      }
+    }
+    do throws(RTSPServerError) {
+      try await server.start()
+    } catch {
+      throw error.code == .malformedAddress ? Failure.usage("\(error)") : Failure("\(error)")
+    }
+    for stream in streams {
+      do throws(StreamError) {
+        try await server.publish(stream)
+      } catch {
+        await server.stop()
+        throw Failure("\(stream.name): \(error)")
+      }
+    }
+    return streams
+  }
+
+  /// What a task gives; nil when another one ends before.
+  private static func first<Value: Sendable>(
+    of task: Task<Value, any Error>, or other: Task<Void, Never>
+  ) async throws -> Value? {
+    let (results, continuation) = AsyncStream<Result<Value, any Error>?>.makeStream()
+    Task { continuation.yield(await task.result) }
+    Task {
+      await other.value
+      continuation.yield(nil)
+    }
+    for await result in results { return try result?.get() }
     return nil
   }
 

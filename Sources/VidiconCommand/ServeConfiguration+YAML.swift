@@ -70,8 +70,9 @@ extension ServeConfiguration {
   private static func stream(_ node: Node, _ reader: YAMLReader) throws(Failure) -> StreamOptions {
     var stream = StreamOptions()
     for (key, value) in try reader.mapping(node, keys: StreamOptions.Key.self) {
+      let text = try reader.text(value)
       do throws(Failure) {
-        try stream.set(key, to: reader.text(value))
+        try stream.set(key, to: text)
       } catch {
         throw reader.failure(value, error.message)
       }
@@ -88,7 +89,9 @@ private struct YAMLReader {
   func mapping<Key: RawRepresentable<String> & CaseIterable & Hashable>(
     _ node: Node, keys: Key.Type
   ) throws(Failure) -> [(Key, Node)] {
-    guard case .mapping(let mapping) = node else { throw self.failure(node, "expected keys and values") }
+    guard case .mapping(let mapping) = node else {
+      throw self.failure(node, "expected keys and values; see docs/configuration.md")
+    }
     var pairs: [(Key, Node)] = []
     var seen: Set<Key> = []
     for (keyNode, value) in mapping {
@@ -104,17 +107,23 @@ private struct YAMLReader {
   }
 
   func sequence(_ node: Node) throws(Failure) -> [Node] {
-    guard case .sequence(let sequence) = node else { throw self.failure(node, "expected a list") }
+    guard case .sequence(let sequence) = node else {
+      throw self.failure(node, "expected a list; see docs/configuration.md")
+    }
     return Array(sequence)
   }
 
   func text(_ node: Node) throws(Failure) -> String {
-    guard case .scalar(let scalar) = node else { throw self.failure(node, "expected a single value") }
+    guard case .scalar(let scalar) = node else {
+      throw self.failure(node, "expected a single value; see docs/configuration.md")
+    }
     return scalar.string
   }
 
   func integer(_ node: Node) throws(Failure) -> Int {
-    guard let value = Int(try self.text(node)) else { throw self.failure(node, "expected a whole number") }
+    guard let value = Int(try self.text(node)) else {
+      throw self.failure(node, "expected a whole number; see docs/configuration.md")
+    }
     return value
   }
 
@@ -122,7 +131,7 @@ private struct YAMLReader {
     switch try self.text(node) {
     case "true": return true
     case "false": return false
-    default: throw self.failure(node, "expected true or false")
+    default: throw self.failure(node, "expected true or false; see docs/configuration.md")
     }
   }
 

@@ -74,7 +74,7 @@ extension StreamOptions {
     for pair in pairs {
       guard let separator = pair.firstIndex(of: "="), let key = Key(rawValue: String(pair[..<separator])) else {
         let keys = Key.allCases.map(\.rawValue).joined(separator: ", ")
-        throw .usage("--stream: \"\(pair)\" is not KEY=VALUE; the keys are \(keys)")
+        throw .usage("--stream: \"\(pair)\" is not KEY=VALUE with one of the keys; they are \(keys)")
       }
       guard seen.insert(key).inserted else { throw .usage("--stream: \(key.rawValue) is given twice; give it once") }
       try self.set(key, to: String(pair[pair.index(after: separator)...]))

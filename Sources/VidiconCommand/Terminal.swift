@@ -11,32 +11,39 @@ enum Terminal {
   /// Whether standard output is read by a person.
   static let isInteractive = isatty(STDOUT_FILENO) != 0
 
-  /// Whether the last line of standard output is one that the next replaces.
-  private static let hasStatusLine = Mutex(false)
+  /// The rows at the end of standard output that the next status replaces.
+  private static let statusRows = Mutex(0)
 
   /// Writes a line to standard output.
   static func print(_ line: String) {
-    self.hasStatusLine.withLock { hasStatusLine in
-      self.write((hasStatusLine ? "\r\u{1B}[K" : "") + line + "\n", to: STDOUT_FILENO)
-      hasStatusLine = false
+    self.statusRows.withLock { rows in
+      self.write(self.erase(&rows) + line + "\n", to: STDOUT_FILENO)
     }
   }
 
-  /// Writes a line in place of the last status line; to be called on a terminal only.
-  static func showStatus(_ line: String) {
-    self.hasStatusLine.withLock { hasStatusLine in
-      self.write("\r\u{1B}[K" + line, to: STDOUT_FILENO)
-      hasStatusLine = true
+  /// Writes rows in place of the last status; to be called on a terminal only. What is wider than the terminal is cut by
+  /// it (DECAWM off), so that a row stays a row.
+  static func showStatus(_ lines: [String]) {
+    self.statusRows.withLock { rows in
+      let text = lines.joined(separator: "\r\n")
+      self.write(self.erase(&rows) + "\u{1B}[?7l" + text + "\u{1B}[?7h", to: STDOUT_FILENO)
+      rows = lines.count
     }
   }
 
   /// Writes a line to standard error, behind the program's name.
   static func warn(_ message: String) {
-    self.hasStatusLine.withLock { hasStatusLine in
-      if hasStatusLine { self.write("\r\u{1B}[K", to: STDOUT_FILENO) }
-      hasStatusLine = false
+    self.statusRows.withLock { rows in
+      self.write(self.erase(&rows), to: STDOUT_FILENO)
       self.write("vidicon: \(self.oneLine(message))\n", to: STDERR_FILENO)
     }
+  }
+
+  /// What takes the cursor to the start of the status and erases it; empty without a status.
+  private static func erase(_ rows: inout Int) -> String {
+    defer { rows = 0 }
+    guard rows > 0 else { return "" }
+    return (rows > 1 ? "\u{1B}[\(rows - 1)A" : "") + "\r\u{1B}[J"
   }
 
   /// Writes a line to standard error and ends the program.

@@ -8,11 +8,14 @@ import Glibc
 
 /// Waits for Ctrl-C (SIGINT), or for SIGTERM as service managers send it. A second one ends the program at once.
 struct TerminationSignals: Sendable {
+  /// Those of this process; made as early as can be, since a signal before that ends it.
+  static let shared = TerminationSignals()
+
   private let stream: AsyncStream<Void>
   // Safe because they are only kept alive.
   private nonisolated(unsafe) let sources: [any DispatchSourceSignal]
 
-  init() {
+  private init() {
     let (stream, continuation) = AsyncStream<Void>.makeStream()
     self.stream = stream
     self.sources = [SIGINT, SIGTERM].map { number in
@@ -28,7 +31,7 @@ struct TerminationSignals: Sendable {
     signal(SIGPIPE, SIG_IGN)
   }
 
-  /// Returns when one has come, or the task is cancelled.
+  /// Returns when one has come, or the task is cancelled; to be called once.
   func wait() async {
     for await _ in self.stream { return }
   }

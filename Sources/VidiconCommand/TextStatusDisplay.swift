@@ -37,7 +37,7 @@ final class TextStatusDisplay: StatusDisplay {
       let reports = state.reporter.reports(server: server, streams: streams)
       let lines = reports.map { $0.line(isNamed: reports.count > 1) }
       if Terminal.isInteractive {
-        return Terminal.showStatus("  " + lines.joined(separator: "  |  "))
+        return Terminal.showStatus(lines.map { "  " + $0 })
       }
       state.secondsSinceLine += 1
       let viewers = reports.map(\.viewers.viewers)
@@ -72,9 +72,9 @@ extension CodecDescription {
   fileprivate func summary(of stream: LiveStream) -> String {
     switch self {
     case .h264(let video):
-      String(
-        format: "%d×%d  %@ fps  H.264 %.1f Mb/s", video.width, video.height, "\(video.frameRate)",
-        Double(stream.videoBitrate) / 1e6)
+      "\(video.width)×\(video.height)  \(video.frameRate) fps  H.264 "
+        + (stream.videoBitrate < 1_000_000
+          ? "\(stream.videoBitrate / 1000) kb/s" : String(format: "%.1f Mb/s", Double(stream.videoBitrate) / 1e6))
     case .aac(let audio):
       "AAC \(stream.audioSettings.bitrate / 1000) kb/s \(audio.format.channelCount == 1 ? "mono" : "stereo")"
     }

@@ -50,6 +50,21 @@ struct LiveStreamTests {
     await stream.stop()
   }
 
+  @Test func `a source that is turned by a quarter gets a canvas of its upright shape`() async throws {
+    let stream = LiveStream("test", video: VideoSettings(sourceTimeout: .seconds(1000)))
+    stream.attachVideo(self.capturer)
+    async let start: Void = stream.start()
+    while !self.capturer.isStarted { await Task.yield() }
+    self.capturer.deliver(at: StreamClock.system.now(), orientation: .right)
+    try await start
+    guard case .h264(let description) = stream.descriptions.first else {
+      Issue.record("no description")
+      return
+    }
+    #expect(description.width == 48 && description.height == 64)
+    await stream.stop()
+  }
+
   @Test func `frames that are not used are counted and reported with the reason`() async throws {
     let (stream, _) = try await self.startedStream()
     let time = StreamClock.system.now()

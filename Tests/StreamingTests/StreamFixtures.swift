@@ -35,13 +35,14 @@ final class ScriptedVideoCapturer: VideoCapturer {
   }
 
   /// Delivers a grey picture.
-  func deliver(at time: MediaTime, format: VideoFormat? = nil) {
+  func deliver(at time: MediaTime, format: VideoFormat? = nil, orientation: Orientation = .up) {
     let pool = format.map { VideoFramePool(format: $0) } ?? self.pool
-    let frame = pool.frame(at: time) { buffer in
+    var frame = pool.frame(at: time) { buffer in
       for plane in 0..<buffer.format.pixelFormat.planeCount {
         buffer.unsafePlane(plane).initializeMemory(as: UInt8.self, repeating: 128)
       }
     }
+    frame?.orientation = orientation
     // The pool holds more pictures than are ever under way.
     self.state.withLock { $0.consumer }?.consume(frame!)
   }
