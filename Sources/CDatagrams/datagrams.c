@@ -99,15 +99,33 @@ typedef struct {
     char bytes[CMSG_SPACE(sizeof(uint16_t))];
   } controls[batch_capacity];
   vidicon_datagram_result result;
-  /// Set when the kernel refused a message because of segmentation offload.
+  /// Set when the kernel turned out not to have segmentation offload.
   bool offload_refused;
   /// Set when the kernel has no room left.
   bool full;
 } batch;
 
+/// Sends a message that was to be cut by the kernel datagram by datagram. Returns whether all were taken.
+static bool send_singly(int socket, struct msghdr *header) {
+  uint16_t segment_length;
+  memcpy(&segment_length, CMSG_DATA(CMSG_FIRSTHDR(header)), sizeof segment_length);
+  struct iovec whole = *header->msg_iov;
+  struct msghdr single = *header;
+  single.msg_control = NULL;
+  single.msg_controllen = 0;
+  for (size_t position = 0; position < whole.iov_len; position += segment_length) {
+    size_t left = whole.iov_len - position;
+    struct iovec part = {.iov_base = (char *)whole.iov_base + position,
+                         .iov_len = left < segment_length ? left : segment_length};
+    single.msg_iov = &part;
+    if (sendmsg(socket, &single, MSG_DONTWAIT | MSG_NOSIGNAL) < 0) return false;
+  }
+  return true;
+}
+
 static void flush(batch *batch) {
   unsigned start = 0;
-  while (start < batch->count && !batch->full && !batch->offload_refused) {
+  while (start < batch->count && !batch->full) {
     int sent = sendmmsg(batch->socket, batch->messages + start, batch->count - start, MSG_DONTWAIT | MSG_NOSIGNAL);
     if (sent > 0) {
       batch->result.sent += sent;
@@ -115,10 +133,16 @@ static void flush(batch *batch) {
     } else if (errno == EAGAIN || errno == EWOULDBLOCK || errno == ENOBUFS) {
       batch->full = true;
     } else if (errno != EINTR) {
-      if (batch->messages[start].msg_hdr.msg_controllen > 0 && (errno == EIO || errno == EINVAL || errno == ENOPROTOOPT))
-        batch->offload_refused = true;
-      // Otherwise this destination is out of reach, which is nothing to the others.
-      batch->result.dropped++;
+      // Offload may be missing altogether, or on this one's way (a smaller MTU). Any other error means that this
+      // destination is out of reach, which is nothing to the others.
+      struct msghdr *header = &batch->messages[start].msg_hdr;
+      bool is_offloaded = header->msg_controllen > 0;
+      if (is_offloaded && (errno == EIO || errno == ENOPROTOOPT)) batch->offload_refused = true;
+      if (is_offloaded && (errno == EIO || errno == ENOPROTOOPT || errno == EINVAL || errno == EMSGSIZE) &&
+          send_singly(batch->socket, header))
+        batch->result.sent++;
+      else
+        batch->result.dropped++;
       start++;
     }
   }
@@ -172,7 +196,7 @@ vidicon_datagram_result vidicon_datagrams_send(
     }
   }
   flush(&batch);
-  // What was refused is lost, as on any UDP path; from the next call on it goes datagram by datagram.
+  // From the next call on it goes datagram by datagram at once.
   if (batch.offload_refused) *offload = false;
   return batch.result;
 }

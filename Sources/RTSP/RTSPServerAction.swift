@@ -17,6 +17,8 @@ public struct RTSPPlayback: Hashable, Sendable {
   public struct Track: Hashable, Sendable {
     /// The place of the track in ``RTSPStreamDescription/tracks``.
     public var index: Int
+    /// The track's ``RTSPStreamDescription/Track/ssrc`` as it was set up.
+    public var ssrc: UInt32
     /// How its packets go.
     public var transport: RTSPTrackTransport
   }

@@ -87,13 +87,15 @@ final class DatagramSockets: Sendable {
   }
 
   /// From now on what comes from these addresses is a sign of life.
-  func register(_ addresses: [SocketAddress], onActivity: @escaping @Sendable () -> Void) {
-    self.viewers.register(addresses, onActivity: onActivity)
+  func register(
+    _ addresses: [SocketAddress], owner: ObjectIdentifier, onActivity: @escaping @Sendable () -> Void
+  ) {
+    self.viewers.register(addresses, owner: owner, onActivity: onActivity)
   }
 
-  /// Forgets a viewer's addresses.
-  func unregister(_ addresses: [SocketAddress]) {
-    self.viewers.unregister(addresses)
+  /// Forgets a viewer's addresses, unless another viewer has taken them over.
+  func unregister(_ addresses: [SocketAddress], owner: ObjectIdentifier) {
+    self.viewers.unregister(addresses, owner: owner)
   }
 
   /// Closes both sockets.
@@ -123,22 +125,29 @@ final class DatagramSockets: Sendable {
 
 /// Which viewer an address belongs to.
 private final class ViewerAddresses: Sendable {
-  private let activities = Mutex<[SocketAddress: @Sendable () -> Void]>([:])
+  private struct Viewer {
+    var owner: ObjectIdentifier
+    var onActivity: @Sendable () -> Void
+  }
 
-  func register(_ addresses: [SocketAddress], onActivity: @escaping @Sendable () -> Void) {
-    self.activities.withLock { activities in
-      for address in addresses { activities[address] = onActivity }
+  private let viewers = Mutex<[SocketAddress: Viewer]>([:])
+
+  func register(
+    _ addresses: [SocketAddress], owner: ObjectIdentifier, onActivity: @escaping @Sendable () -> Void
+  ) {
+    self.viewers.withLock { viewers in
+      for address in addresses { viewers[address] = Viewer(owner: owner, onActivity: onActivity) }
     }
   }
 
-  func unregister(_ addresses: [SocketAddress]) {
-    self.activities.withLock { activities in
-      for address in addresses { activities[address] = nil }
+  func unregister(_ addresses: [SocketAddress], owner: ObjectIdentifier) {
+    self.viewers.withLock { viewers in
+      for address in addresses where viewers[address]?.owner == owner { viewers[address] = nil }
     }
   }
 
   func handleActivity(from address: SocketAddress) {
-    self.activities.withLock { $0[address] }?()
+    self.viewers.withLock { $0[address] }?.onActivity()
   }
 }
 

@@ -13,12 +13,14 @@ final class RTPBroadcaster: StreamOutput {
   let stream: LiveStream
   let counters = ViewerCounters()
   private let groups: [ViewerGroup]
+  private let onEnd: @Sendable (LiveStream) -> Void
   // Held while packets are made and handed on, so that every event loop gets them in the order of their positions.
   private let tracks: Mutex<RTPTracks>
 
-  init(stream: LiveStream, eventLoops: [any EventLoop], sockets: @escaping @Sendable () -> DatagramSockets?) {
+  init(stream: LiveStream, eventLoops: [any EventLoop], sockets: @escaping @Sendable () -> DatagramSockets?, onEnd: @escaping @Sendable (LiveStream) -> Void) {
     let counters = self.counters
     self.stream = stream
+    self.onEnd = onEnd
     self.tracks = Mutex(RTPTracks(stream.descriptions))
     self.groups = eventLoops.map { ViewerGroup(eventLoop: $0, counters: counters, sockets: sockets) }
   }
@@ -43,33 +45,22 @@ final class RTPBroadcaster: StreamOutput {
 
   func streamEnded() {
     let goodbyes = self.reports(isLast: true)
-    for group in self.groups {
+    for group in self.groups where group.hasViewers {
       group.eventLoop.execute { group.endStream(goodbyes) }
     }
+    self.onEnd(self.stream)
   }
 
   /// Adds a viewer on its event loop. One that wants video starts at the next keyframe, which is asked for; one that
-  /// wants sound only starts at once.
+  /// wants sound only starts with the next packet.
   func join(_ viewer: RTPViewer, on eventLoop: any EventLoop) {
-    let positions = self.tracks.withLock { tracks in
-      self.group(on: eventLoop).add(viewer)
-      return tracks.positions(at: StreamClock.system.now())
-    }
-    if viewer.transports.video != nil {
-      self.stream.requestKeyframe()
-    } else {
-      viewer.start(at: positions)
-    }
+    self.group(on: eventLoop).add(viewer)
+    if viewer.transports.video != nil { self.stream.requestKeyframe() }
   }
 
   /// Removes a viewer on its event loop; without effect when it is not there.
   func leave(_ viewer: RTPViewer, on eventLoop: any EventLoop) {
     self.group(on: eventLoop).remove(viewer)
-  }
-
-  /// The present place in each track, for a viewer that has been playing.
-  func positions() -> PerTrack<RTPPosition> {
-    self.tracks.withLock { $0.positions(at: StreamClock.system.now()) }
   }
 
   /// A sender report for each track, of the present.

@@ -69,7 +69,7 @@ final class RTPViewer {
   func accept(_ delivery: Delivery) -> Acceptance {
     guard let transport = self.transports[delivery.kind] else { return .not }
     if self.phase == .waitingForStart {
-      guard delivery.isStart else { return .not }
+      guard delivery.isStart || self.transports.video == nil else { return .not }
       self.start(at: delivery.positions)
     }
     switch transport {

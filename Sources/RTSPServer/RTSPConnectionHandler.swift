@@ -14,8 +14,8 @@ final class RTSPConnectionHandler: ChannelDuplexHandler {
   typealias OutboundIn = ByteBuffer
   typealias OutboundOut = ByteBuffer
 
-  /// A viewer for whom more than the high mark waits is skipped until what waits has fallen below the low one. At
-  /// 2.3 Mb/s the high mark is less than two seconds.
+  /// A viewer for whom more than the high mark waits is skipped until what waits has fallen below the low one. The high
+  /// mark is two seconds of the stream, and at least this.
   static let waterMark = ChannelOptions.Types.WriteBufferWaterMark(low: 128 * 1024, high: 512 * 1024)
 
   /// How long the last bytes to a viewer may take when its connection is to be closed.
@@ -97,6 +97,13 @@ final class RTSPConnectionHandler: ChannelDuplexHandler {
     context.fireChannelWritabilityChanged()
   }
 
+  func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+    if let event = event as? StreamEnded, event.name == self.session.streamName {
+      self.perform(self.session.handleStreamEnded())
+    }
+    context.fireUserInboundEventTriggered(event)
+  }
+
   func errorCaught(context: ChannelHandlerContext, error: any Error) {
     // A reset connection, or a peer that speaks no TLS: either way nothing more can be said to it.
     context.close(promise: nil)
@@ -165,11 +172,14 @@ extension RTSPConnectionHandler {
 
 extension RTSPConnectionHandler {
   private func startPlaying(_ playback: RTSPPlayback) {
-    guard let context, let broadcaster = self.directory.broadcaster(named: playback.streamName),
-      let description = self.directory.stream(forPath: playback.streamName)
+    // A stream of the same name may have taken the place of the one that was set up.
+    guard let context, let description = self.directory.stream(forPath: playback.streamName),
+      playback.tracks.allSatisfy({ $0.index < description.tracks.count && $0.ssrc == description.tracks[$0.index].ssrc }),
+      let broadcaster = self.directory.broadcaster(of: description)
     else {
       return self.perform(self.session.handleStreamEnded())
     }
+    self.setWaterMark(for: broadcaster.stream, context: context)
     var (transports, indices) = (PerTrack<RTPViewer.Transport>(), PerTrack<Int>())
     var addresses: [SocketAddress] = []
     for track in playback.tracks {
@@ -192,10 +202,16 @@ extension RTSPConnectionHandler {
     broadcaster.join(viewer, on: context.eventLoop)
   }
 
+  private func setWaterMark(for stream: LiveStream, context: ChannelHandlerContext) {
+    let high = max(Self.waterMark.high, stream.videoBitrate * 2 / 8)
+    // The option is there on every socket channel.
+    try? context.channel.syncOptions?.setOption(.writeBufferWaterMark, value: .init(low: high / 4, high: high))
+  }
+
   private func listenForDatagrams(from addresses: [SocketAddress], context: ChannelHandlerContext) {
     guard !addresses.isEmpty else { return }
     let handler = NIOLoopBound(self, eventLoop: context.eventLoop)
-    self.directory.sockets?.register(addresses) {
+    self.directory.sockets?.register(addresses, owner: ObjectIdentifier(self)) {
       handler.eventLoop.execute {
         let handler = handler.value
         handler.session.handleActivity(now: handler.clock.now())
@@ -207,7 +223,7 @@ extension RTSPConnectionHandler {
     guard let viewing, let context else { return }
     self.viewing = nil
     viewing.broadcaster.leave(viewing.viewer, on: context.eventLoop)
-    self.directory.sockets?.unregister(viewing.addresses)
+    self.directory.sockets?.unregister(viewing.addresses, owner: ObjectIdentifier(self))
   }
 
   /// The first packets are known: the reply to PLAY goes out, and with it a report for each track.

@@ -43,6 +43,17 @@ public final class RTSPServer: Sendable {
   private static let eventLoopCount = max(1, min(System.coreCount / 2, 4))
   /// The time between two sender reports of a track.
   private static let reportInterval = TimeAmount.seconds(5)
+  /// Connections beyond this many are closed at once: at the system's limit of open files nobody could be refused, and
+  /// the rest of the process needs some.
+  private static let mostConnections: Int = {
+    var limit = rlimit()
+    #if canImport(Darwin)
+    let result = getrlimit(RLIMIT_NOFILE, &limit)
+    #else
+    let result = getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+    #endif
+    return result == 0 ? max(1, Int(clamping: limit.rlim_cur) - 64) : 1024
+  }()
   /// Connections that the system keeps until they are accepted.
   private static let backlog: Int32 = 1024
 
@@ -84,6 +95,12 @@ public final class RTSPServer: Sendable {
   /// - Throws: ``RTSPServerError`` when a port is taken or may not be used, or the TLS files cannot be read.
   public func start() async throws(RTSPServerError) {
     guard self.ports == nil else { return }
+    for credential in self.settings.credentials
+    where credential.name.isEmpty || credential.name.contains(":") || credential.password.isEmpty {
+      throw RTSPServerError(
+        .invalidCredential, cause: "\"\(credential.name)\" cannot watch with this name and password",
+        nextStep: "give a name without a colon and a password that is not empty")
+    }
     let context = try self.settings.tls.map { tls throws(RTSPServerError) in try Self.makeContext(tls) }
     let address = self.settings.address ?? Self.anyAddress
     if self.settings.offersUDP {
@@ -158,6 +175,7 @@ public final class RTSPServer: Sendable {
         )
         .childChannelInitializer { channel in
           channel.eventLoop.makeCompletedFuture {
+            guard directory.connectionCount < Self.mostConnections else { throw ChannelError.eof }
             if let context {
               try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: context))
             }
@@ -201,10 +219,12 @@ public final class RTSPServer: Sendable {
       try NIOSSLCertificate.fromPEMFile(tls.certificateFile)
     }
     let key = try read(tls.keyFile, as: "private key") { try NIOSSLPrivateKey(file: tls.keyFile, format: .pem) }
+    var configuration = TLSConfiguration.makeServerConfiguration(
+      certificateChain: chain.map { .certificate($0) }, privateKey: .privateKey(key))
+    // Viewers that do not answer the goodbye must not hold up the end.
+    configuration.shutdownTimeout = .milliseconds(300)
     do {
-      return try NIOSSLContext(
-        configuration: .makeServerConfiguration(
-          certificateChain: chain.map { .certificate($0) }, privateKey: .privateKey(key)))
+      return try NIOSSLContext(configuration: configuration)
     } catch {
       throw RTSPServerError(
         .invalidCertificate, cause: "\(tls.certificateFile) and \(tls.keyFile) cannot be used for TLS",

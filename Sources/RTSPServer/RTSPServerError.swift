@@ -10,6 +10,8 @@ public struct RTSPServerError: Error, Hashable, Sendable, CustomStringConvertibl
     case malformedAddress
     /// The address is not one of this machine's.
     case invalidAddress
+    /// A viewer's name or password is empty, or the name has a colon.
+    case invalidCredential
     /// The certificate or its key cannot be used.
     case invalidCertificate
     /// Anything else that the system said.

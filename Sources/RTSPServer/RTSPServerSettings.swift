@@ -4,9 +4,9 @@ public import Media
 public struct RTSPServerSettings: Hashable, Sendable {
   /// A viewer's name and password.
   public struct Credential: Hashable, Sendable {
-    /// Without a colon.
+    /// Without a colon, not empty.
     public var name: String
-    /// Any text.
+    /// Any text but an empty one.
     public var password: String
 
     /// A name and its password.

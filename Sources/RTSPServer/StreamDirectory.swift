@@ -34,7 +34,9 @@ final class StreamDirectory: RTSPStreamDirectory, Sendable {
   }
 
   func publish(_ stream: LiveStream) {
-    let broadcaster = RTPBroadcaster(stream: stream, eventLoops: self.eventLoops) { [weak self] in self?.sockets }
+    let broadcaster = RTPBroadcaster(
+      stream: stream, eventLoops: self.eventLoops, sockets: { [weak self] in self?.sockets },
+      onEnd: { [weak self] in self?.streamEnded($0, name: $0.name) })
     let description = RTSPStreamDescription(stream, sequences: broadcaster.sequences)
     self.state.withLock { state in
       state.entries.append(
@@ -51,8 +53,19 @@ final class StreamDirectory: RTSPStreamDirectory, Sendable {
     self.state.withLock { state in state.entries.first { $0.broadcaster.stream === stream }?.broadcaster }
   }
 
-  func broadcaster(named name: String) -> RTPBroadcaster? {
-    self.state.withLock { state in state.entries.first { $0.description.name == name }?.broadcaster }
+  /// The broadcaster of a stream as it was described; nil when that one is not published any more.
+  func broadcaster(of description: RTSPStreamDescription) -> RTPBroadcaster? {
+    self.state.withLock { state in state.entries.first { $0.description == description }?.broadcaster }
+  }
+
+  /// A stream has ended: it is not found any more, and every connection that has set it up is told.
+  private func streamEnded(_ stream: LiveStream, name: String) {
+    self.unpublish(stream)
+    for connection in self.state.withLock({ Array($0.connections.values) }) {
+      connection.eventLoop.execute {
+        connection.pipeline.fireUserInboundEventTriggered(StreamEnded(name: name))
+      }
+    }
   }
 
   func stream(forPath path: String) -> RTSPStreamDescription? {
@@ -76,13 +89,24 @@ final class StreamDirectory: RTSPStreamDirectory, Sendable {
     self.state.withLock { $0.connections[ObjectIdentifier(connection)] = nil }
   }
 
-  /// Closes every connection.
+  /// The connections that are open.
+  var connectionCount: Int {
+    self.state.withLock { $0.connections.count }
+  }
+
+  /// Closes every connection, all at once.
   func closeConnections() async {
-    for connection in self.state.withLock({ Array($0.connections.values) }) {
+    let closings = self.state.withLock { $0.connections.values.map { $0.close() } }
+    for closing in closings {
       // One that is closed already is what is wanted.
-      try? await connection.close()
+      try? await closing.get()
     }
   }
+}
+
+/// Fired at every connection when a stream is over.
+struct StreamEnded {
+  var name: String
 }
 
 extension RTSPStreamDescription {
