@@ -55,6 +55,11 @@ public final class LibavAACEncoder {
     self.anchor.map { $0 + self.duration(self.position + Int64(self.pending.count / self.format.channelCount)) }
   }
 
+  /// Moves the time of all that comes from now on, over a gap that is not to be filled with samples.
+  public func advance(by gap: MediaDuration) {
+    self.anchor = self.anchor.map { $0 + gap }
+  }
+
   /// Encodes sound that follows the earlier one without a gap.
   ///
   /// - Parameters:

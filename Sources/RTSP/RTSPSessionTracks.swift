@@ -62,8 +62,10 @@ struct RTSPSessionTracks: Hashable {
   var playback: RTSPPlayback {
     RTSPPlayback(
       sessionID: self.id, streamName: self.stream.name,
-      tracks: self.tracks.map { RTSPPlayback.Track(
-          index: $0.index, ssrc: self.stream.tracks[$0.index].ssrc, transport: $0.transport) })
+      tracks: self.tracks.map {
+        RTSPPlayback.Track(
+          index: $0.index, ssrc: self.stream.tracks[$0.index].ssrc, transport: $0.transport)
+      })
   }
 
   /// The value of `RTP-Info`, RFC 2326 §12.33; nil when no position is known.

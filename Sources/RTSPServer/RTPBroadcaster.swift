@@ -17,7 +17,10 @@ final class RTPBroadcaster: StreamOutput {
   // Held while packets are made and handed on, so that every event loop gets them in the order of their positions.
   private let tracks: Mutex<RTPTracks>
 
-  init(stream: LiveStream, eventLoops: [any EventLoop], sockets: @escaping @Sendable () -> DatagramSockets?, onEnd: @escaping @Sendable (LiveStream) -> Void) {
+  init(
+    stream: LiveStream, eventLoops: [any EventLoop], sockets: @escaping @Sendable () -> DatagramSockets?,
+    onEnd: @escaping @Sendable (LiveStream) -> Void
+  ) {
     let counters = self.counters
     self.stream = stream
     self.onEnd = onEnd

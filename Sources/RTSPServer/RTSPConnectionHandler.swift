@@ -174,7 +174,8 @@ extension RTSPConnectionHandler {
   private func startPlaying(_ playback: RTSPPlayback) {
     // A stream of the same name may have taken the place of the one that was set up.
     guard let context, let description = self.directory.stream(forPath: playback.streamName),
-      playback.tracks.allSatisfy({ $0.index < description.tracks.count && $0.ssrc == description.tracks[$0.index].ssrc }),
+      playback.tracks.allSatisfy({ $0.index < description.tracks.count && $0.ssrc == description.tracks[$0.index].ssrc }
+      ),
       let broadcaster = self.directory.broadcaster(of: description)
     else {
       return self.perform(self.session.handleStreamEnded())

@@ -21,9 +21,6 @@ final class AudioPipeline {
 
   /// How long the source may be late before silence takes its place.
   static let patience = MediaDuration.milliseconds(300)
-  /// A timestamp further than this from the present is not on the streams' clock, and replaced by the present.
-  private static let clockTolerance = MediaDuration.seconds(10)
-
   /// Opens the encoder for a started source.
   init(
     source: AudioFormat,
@@ -67,7 +64,7 @@ final class AudioPipeline {
   private func handle(_ block: AudioBlock) throws(CodecError) {
     let now = self.clock.now()
     var block = block
-    if max(block.timestamp - now, now - block.timestamp) > Self.clockTolerance { block.timestamp = now }
+    block.timestamp = block.timestamp.checked(at: now)
     if block.format != self.format {
       if self.resampler?.input != block.format {
         self.resampler = try AudioResampler(from: block.format, to: self.format)
@@ -82,10 +79,14 @@ final class AudioPipeline {
     try self.encode(block)
   }
 
-  /// Puts in silence.
+  /// Puts in silence; after a gap of more than a second, as when the machine slept, the time moves on instead.
   private func fill(count: Int, at time: MediaTime) throws(CodecError) {
     guard count > 0 else { return }
+    guard count <= self.format.sampleRate || self.encoder.nextTime == nil else {
+      return self.encoder.advance(by: self.format.duration(ofSamples: count))
+    }
     self.shared.statistics.withLock { $0.silentSamples += count }
+    let count = min(count, self.format.sampleRate)
     let silence = [Float](repeating: 0, count: count * self.format.channelCount)
     try self.encode(AudioBlock(format: self.format, timestamp: time, samples: silence))
   }

@@ -1,6 +1,7 @@
 internal import Media
 
-/// Decides at which picture a keyframe is forced: as soon as one is asked for, yet at most one each half second.
+/// Decides at which picture a keyframe is forced: as soon as one is asked for, yet at most one each half second; and when
+/// the last one is too long ago, which an encoder that counts pictures does not see with a slow source.
 struct KeyframeRequests {
   /// The least time between a keyframe and a forced one.
   static let interval = MediaDuration.milliseconds(500)
@@ -8,6 +9,12 @@ struct KeyframeRequests {
   /// Whether one was asked for and has not come yet.
   private(set) var isPending = false
   private var lastKeyframe: MediaTime?
+  /// The longest time between two keyframes.
+  private let longestInterval: MediaDuration
+
+  init(longestInterval: MediaDuration) {
+    self.longestInterval = longestInterval
+  }
 
   /// Asks for a keyframe.
   mutating func request() {
@@ -21,7 +28,8 @@ struct KeyframeRequests {
 
   /// Whether the picture of this time is to be a keyframe.
   func forcesKeyframe(at time: MediaTime) -> Bool {
-    self.dueTime.map { time >= $0 } ?? false
+    if let lastKeyframe, time - lastKeyframe >= self.longestInterval { return true }
+    return self.dueTime.map { time >= $0 } ?? false
   }
 
   /// Told of each keyframe that the encoder made, asked for or not.

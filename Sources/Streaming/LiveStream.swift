@@ -37,7 +37,8 @@ public final class LiveStream: Sendable {
   }
 
   private let state = Mutex(State())
-  private let outputs = Mutex<[any StreamOutput]>([])
+  /// Nil once they have been told of the end.
+  private let outputs = Mutex<[any StreamOutput]?>([])
   private let shared: StreamState
 
   /// A stream without sources.
@@ -112,13 +113,25 @@ public final class LiveStream: Sendable {
   }
 
   /// Adds an output; it gets every sample from now on.
+  ///
+  /// One that is added when the stream has ended is told so at once.
   public func add(_ output: any StreamOutput) {
-    self.outputs.withLock { $0.append(output) }
+    let isAdded = self.outputs.withLock { outputs in
+      guard outputs != nil else { return false }
+      outputs?.append(output)
+      return true
+    }
+    if !isAdded { output.streamEnded() }
+  }
+
+  /// Whether it has been started, and has not ended.
+  public var isRunning: Bool {
+    self.state.withLock { $0.phase == .running } && self.outputs.withLock { $0 != nil }
   }
 
   /// Removes an output; it may get samples that are on their way.
   public func remove(_ output: any StreamOutput) {
-    self.outputs.withLock { $0.removeAll { $0 === output } }
+    self.outputs.withLock { $0?.removeAll { $0 === output } }
   }
 
   /// Starts sources and encoders, and returns when the first picture is encoded.
@@ -128,8 +141,10 @@ public final class LiveStream: Sendable {
     try self.prepare()
     do throws(StreamError) {
       try await self.startCapturers().get()
+      try self.checkStarting()
       var descriptions: [CodecDescription] = []
       if let description = try await self.startVideo()?.get() { descriptions.append(description) }
+      try self.checkStarting()
       if let description = try await self.startAudio()?.get() { descriptions.append(description) }
       let isRunning = self.state.withLock { state in
         guard state.phase == .starting else { return false }
@@ -139,21 +154,38 @@ public final class LiveStream: Sendable {
       }
       guard isRunning else { throw .stopped }
     } catch {
-      await self.stop()
+      await self.tearDown()
       throw error
     }
   }
 
   /// Stops sources and encoders and tells every output that the stream has ended; without effect when it has.
+  ///
+  /// While the stream starts, ``start()`` does the stopping, and throws ``StreamError/stopped``.
   public func stop() async {
-    let stopped = self.state.withLock { state -> State? in
-      guard state.phase != .ended else { return nil }
+    let wasStarting = self.state.withLock { state in
+      guard state.phase == .starting else { return false }
+      state.phase = .ended
+      state.videoMailbox?.close()
+      state.audioMailbox?.close()
+      return true
+    }
+    if !wasStarting { await self.tearDown() }
+  }
+}
+
+extension LiveStream {
+  private func checkStarting() throws(StreamError) {
+    guard self.state.withLock({ $0.phase == .starting }) else { throw .stopped }
+  }
+
+  private func tearDown() async {
+    let stopped = self.state.withLock { state in
       let stopped = state
       state.phase = .ended
-      state.threads = []
+      (state.video, state.audio, state.threads) = (nil, nil, [])
       return stopped
     }
-    guard let stopped else { return }
     await WorkerThread.run(named: "stop") {
       stopped.videoMailbox?.close()
       stopped.audioMailbox?.close()
@@ -164,9 +196,7 @@ public final class LiveStream: Sendable {
     self.endOutputs()
     self.shared.finishEvents()
   }
-}
 
-extension LiveStream {
   private func prepare() throws(StreamError) {
     let error = self.state.withLock { state -> StreamError? in
       if state.phase != .idle { return .alreadyStarted }
@@ -251,7 +281,7 @@ extension LiveStream {
   }
 
   private func broadcast(_ sample: EncodedSample) {
-    for output in self.outputs.withLock({ $0 }) {
+    for output in self.outputs.withLock({ $0 }) ?? [] {
       output.consume(sample)
     }
   }
@@ -263,10 +293,7 @@ extension LiveStream {
   }
 
   private func endOutputs() {
-    let outputs = self.outputs.withLock { outputs in
-      defer { outputs = [] }
-      return outputs
-    }
-    for output in outputs { output.streamEnded() }
+    let outputs = self.outputs.withLock { $0.take() }
+    for output in outputs ?? [] { output.streamEnded() }
   }
 }

@@ -125,6 +125,11 @@ struct FrameRateLimiter {
       self.due = time + self.interval
       return true
     }
+    // A source that starts anew, or whose clock jumps, is not waited for.
+    if time - due > .seconds(1) || due - time > .seconds(1) {
+      self.due = time + self.interval
+      return true
+    }
     guard time + self.interval / 4 >= due else { return false }
     self.due = max(due + self.interval, time)
     return true

@@ -18,20 +18,19 @@ final class VideoPipeline {
   private let emit: (EncodedSample) -> Void
   private let clock = StreamClock.system
 
-  private var requests = KeyframeRequests()
+  private var requests: KeyframeRequests
   private var bitrate: Int
   /// The last picture from the source.
   private var lastPicture: VideoFrame?
   /// The timestamp of the last picture encoded.
   private var lastTime: MediaTime?
+  /// When it was encoded.
+  private var lastEncoding: MediaTime?
   /// When the last frame arrived, or the pipeline started.
   private var lastArrival: MediaTime
   private lazy var slate = Slate.picture(format: self.canvas.format)
   /// When the next slate is to be encoded; nil while the source gives pictures.
   private var nextSlate: MediaTime?
-
-  /// A timestamp further than this from the present is not on the streams' clock, and replaced by the present.
-  private static let clockTolerance = MediaDuration.seconds(10)
 
   /// Opens the encoder for a started source, once its first frame tells how it is turned.
   init(
@@ -55,6 +54,7 @@ final class VideoPipeline {
     self.frameInterval = frameRate.frameInterval
     self.canvas = Canvas(format: format, scaling: settings.scaling)
     self.bitrate = shared.videoBitrate
+    self.requests = KeyframeRequests(longestInterval: settings.keyframeInterval)
     self.encoder = try LibavH264Encoder(
       VideoEncoderSettings(
         width: format.width,
@@ -98,18 +98,23 @@ final class VideoPipeline {
     return deadline
   }
 
-  /// When the last picture is encoded again to meet a keyframe request; nil without one.
+  /// When the last picture is encoded again: to meet a keyframe request that the source is too slow for, and now and
+  /// then while encoding is paused, since players take a connection without data for a broken one. Else nil.
   private var repetitionTime: MediaTime? {
-    guard let lastTime, self.lastPicture != nil, self.nextSlate == nil, let due = self.requests.dueTime else {
-      return nil
-    }
-    return max(due, lastTime + self.frameInterval * 3 / 2)
+    guard let lastEncoding, self.lastPicture != nil, self.nextSlate == nil else { return nil }
+    let still = self.shared.isPaused ? lastEncoding + Self.pausedInterval : nil
+    guard let due = self.requests.dueTime else { return still }
+    let repetition = max(due, self.lastArrival + self.frameInterval * 3 / 2)
+    return still.map { min($0, repetition) } ?? repetition
   }
+
+  /// The time between two pictures while encoding is paused.
+  private static let pausedInterval = MediaDuration.seconds(2)
 
   private func handle(_ frame: VideoFrame) throws(StreamError) {
     let now = self.clock.now()
     var frame = frame
-    if max(frame.timestamp - now, now - frame.timestamp) > Self.clockTolerance { frame.timestamp = now }
+    frame.timestamp = frame.timestamp.checked(at: now)
     if let lastTime, frame.timestamp <= lastTime {
       return self.mailbox.drop(frame, reason: .late)
     }
@@ -121,7 +126,7 @@ final class VideoPipeline {
 
   /// The source has ended: before its first picture that is a failure, later the slate takes over at once.
   private func handleEnd(_ error: CaptureError?) throws(StreamError) {
-    guard self.lastPicture != nil else {
+    guard self.lastTime != nil else {
       throw .capture(
         error
           ?? CaptureError(
@@ -134,7 +139,8 @@ final class VideoPipeline {
 
   private func handleDeadline(now: MediaTime) throws(StreamError) {
     if let repetitionTime, now >= repetitionTime, var picture = self.lastPicture {
-      picture.timestamp = now
+      // As far behind the present as the picture was when it came, so that the next one is not before it.
+      picture.timestamp = max(now - (self.lastArrival - picture.timestamp), (self.lastTime ?? .zero) + .milliseconds(1))
       try self.encode(picture, now: now)
     } else if let nextSlate, now >= nextSlate {
       self.showSlate(from: max(nextSlate + self.frameInterval, now))
@@ -169,6 +175,7 @@ final class VideoPipeline {
       self.encoder.setBitrate(bitrate)
     }
     self.lastTime = picture.timestamp
+    self.lastEncoding = now
     do throws(CodecError) {
       try self.encoder.encode(picture, forcesKeyframe: self.requests.forcesKeyframe(at: now)) { sample in
         if sample.isKeyframe { self.requests.keyframeEncoded(at: now) }

@@ -46,8 +46,20 @@ public final class CameraServer: Sendable {
   ///
   /// - Throws: ``StreamError`` when a source or an encoder cannot be opened.
   public func publish(_ stream: LiveStream) async throws(StreamError) {
-    if stream.descriptions.isEmpty { try await stream.start() }
     self.streams.withLock { $0.append(stream) }
+    if !stream.isRunning {
+      do throws(StreamError) {
+        try await stream.start()
+      } catch {
+        self.streams.withLock { $0.removeAll { $0 === stream } }
+        throw error
+      }
+    }
+    // It may have been taken away, or the server stopped, while it started.
+    guard self.streams.withLock({ $0.contains { $0 === stream } }) else {
+      await stream.stop()
+      throw .stopped
+    }
     self.rtsp.publish(stream)
   }
 

@@ -62,7 +62,10 @@ extension ServeConfiguration {
       }
     }
     guard !user.name.isEmpty, !user.name.contains(":") else {
-      throw reader.failure(node, "a user needs a name without a colon")
+      throw reader.failure(node, "a user needs a name without a colon; see docs/configuration.md")
+    }
+    guard !user.password.isEmpty else {
+      throw reader.failure(node, "user \"\(user.name)\" has no password; see docs/configuration.md")
     }
     return user
   }

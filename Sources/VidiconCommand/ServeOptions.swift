@@ -156,6 +156,8 @@ extension ServeConfiguration {
     guard let colon = text.firstIndex(of: ":"), colon != text.startIndex else {
       throw .usage("--user \"\(text)\" has no name and password; give NAME:PASSWORD")
     }
-    return User(name: String(text[..<colon]), password: String(text[text.index(after: colon)...]))
+    let user = User(name: String(text[..<colon]), password: String(text[text.index(after: colon)...]))
+    guard !user.password.isEmpty else { throw .usage("--user \(user.name): has no password; give NAME:PASSWORD") }
+    return user
   }
 }

@@ -60,6 +60,10 @@ enum Terminal {
     var text = text
     text.withUTF8 { bytes in
       var rest = UnsafeRawBufferPointer(bytes)
+      // A reader that stalls must not hold up the program: it misses what does not fit. Where there is room at all, there
+      // is room for a line.
+      var room = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+      guard poll(&room, 1, 0) != 0 else { return }
       while !rest.isEmpty {
         #if canImport(Darwin)
         let count = Darwin.write(descriptor, rest.baseAddress, rest.count)
