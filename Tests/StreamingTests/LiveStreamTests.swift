@@ -69,19 +69,19 @@ struct LiveStreamTests {
     let (stream, _) = try await self.startedStream()
     let time = StreamClock.system.now()
     let wrong = VideoFormat(width: 32, height: 32)
-    self.capturer.deliver(at: time + .milliseconds(40), format: wrong)
-    self.capturer.deliver(at: time + .milliseconds(80))
-    _ = self.output.first { $0.presentationTime == time + .milliseconds(80) }
-    self.capturer.deliver(at: time + .milliseconds(60))
-    self.capturer.deliver(at: time + .milliseconds(120))
-    _ = self.output.first { $0.presentationTime == time + .milliseconds(120) }
+    self.capturer.deliver(at: time + .milliseconds(10), format: wrong)
+    self.capturer.deliver(at: time + .milliseconds(20))
+    _ = self.output.first { $0.presentationTime == time + .milliseconds(20) }
+    self.capturer.deliver(at: time + .milliseconds(15))
+    self.capturer.deliver(at: time + .milliseconds(30))
+    _ = self.output.first { $0.presentationTime == time + .milliseconds(30) }
     await stream.stop()
-    self.capturer.deliver(at: time + .milliseconds(160))
+    self.capturer.deliver(at: time + .milliseconds(40))
     #expect(
       Set(self.capturer.drops) == [
-        FrameDrop(timestamp: time + .milliseconds(40), reason: .wrongFormat),
-        FrameDrop(timestamp: time + .milliseconds(60), reason: .late),
-        FrameDrop(timestamp: time + .milliseconds(160), reason: .stopped),
+        FrameDrop(timestamp: time + .milliseconds(10), reason: .wrongFormat),
+        FrameDrop(timestamp: time + .milliseconds(15), reason: .late),
+        FrameDrop(timestamp: time + .milliseconds(40), reason: .stopped),
       ])
     #expect(stream.statistics.framesDropped == [.wrongFormat: 1, .late: 1, .stopped: 1])
     #expect(stream.statistics.framesIn == 6)
@@ -106,7 +106,7 @@ struct LiveStreamTests {
       VideoSettings(keyframeInterval: .seconds(100), sourceTimeout: .seconds(1000)))
     stream.pauseEncoding = true
     let time = StreamClock.system.now()
-    for index in 1...5 { self.capturer.deliver(at: time + .milliseconds(Int64(index))) }
+    for _ in 1...5 { self.capturer.deliver(at: StreamClock.system.now()) }
     stream.requestKeyframe()
     let still = try #require(self.output.first { $0.presentationTime > time })
     #expect(still.isKeyframe)
