@@ -91,6 +91,11 @@ let package = Package(
     .testTarget(
       name: "StreamingTests", dependencies: ["Streaming", "Capture", "Codecs", "Media", nioCore],
       swiftSettings: settings),
+    .testTarget(
+      name: "RTSPServerTests", dependencies: ["RTSPServer", "CDatagrams", "RTP", "Media", nioCore],
+      swiftSettings: settings),
+    .testTarget(
+      name: "VidiconCommandTests", dependencies: ["VidiconCommand", "Streaming", "Media"], swiftSettings: settings),
 
     // What is fuzzed: fed by FuzzTesting, replayed by a unit test.
     .target(

@@ -171,6 +171,25 @@ struct LiveStreamTests {
     await stream.stop()
   }
 
+  @Test func `a stream that is stopped while it starts does not start, and its source is stopped`() async throws {
+    let stream = LiveStream("test", video: VideoSettings(sourceTimeout: .seconds(1000)))
+    stream.attachVideo(self.capturer)
+    stream.add(self.output)
+    let start = Task { try await stream.start() }
+    while !self.capturer.isStarted { await Task.yield() }
+    await stream.stop()
+    await #expect(throws: StreamError.stopped) { try await start.value }
+    #expect(self.output.hasEnded && self.capturer.stops > 0 && !stream.isRunning)
+  }
+
+  @Test func `an output that is added after the end is told so`() async throws {
+    let (stream, _) = try await self.startedStream()
+    await stream.stop()
+    let late = CollectingOutput()
+    stream.add(late)
+    #expect(late.hasEnded)
+  }
+
   @Test func `a timestamp that is not on the clock is replaced by the time of arrival`() async throws {
     let (stream, _) = try await self.startedStream()
     let before = StreamClock.system.now()

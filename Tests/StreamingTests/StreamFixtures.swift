@@ -9,6 +9,7 @@ final class ScriptedVideoCapturer: VideoCapturer {
   private struct State {
     var consumer: (any VideoConsumer)?
     var drops: [FrameDrop] = []
+    var stops = 0
   }
 
   let format: VideoFormat
@@ -28,6 +29,7 @@ final class ScriptedVideoCapturer: VideoCapturer {
 
   func stop() {
     // The consumer is kept, so that a test can deliver after the end.
+    self.state.withLock { $0.stops += 1 }
   }
 
   func didDrop(_ drop: FrameDrop) {
@@ -51,6 +53,7 @@ final class ScriptedVideoCapturer: VideoCapturer {
     self.state.withLock { $0.consumer }?.captureEnded(error)
   }
 
+  var stops: Int { self.state.withLock { $0.stops } }
   var drops: [FrameDrop] { self.state.withLock { $0.drops } }
 }
 

@@ -1,0 +1,66 @@
+import Media
+import Testing
+
+@testable import VidiconCommand
+
+@Suite("Configuration file")
+struct ServeConfigurationTests {
+  private func configuration(_ yaml: String) throws -> ServeConfiguration {
+    try ServeConfiguration(yaml: yaml, path: "vidicon.yaml")
+  }
+
+  @Test func `every key is read`() throws {
+    let configuration = try self.configuration(
+      """
+      bind: 127.0.0.1
+      rtspPort: 0
+      rtspUDP: true
+      rtspsPort: 8322
+      tlsCertificate: cert.pem
+      tlsKey: key.pem
+      users:
+        - {name: joe, password: "1:2"}
+      streams:
+        - name: door
+          source: bars
+          audio: none
+          size: 640x360
+          fps: 15
+          bitrate: 500k
+          scaling: fill
+          encoder: h264_vaapi
+          audioBitrate: 48k
+        - name: yard
+      """)
+    #expect(configuration.bind == "127.0.0.1" && configuration.rtspPort == 0 && configuration.rtspUDP)
+    #expect(configuration.rtspsPort == 8322 && configuration.tlsCertificate == "cert.pem")
+    #expect(configuration.users == [ServeConfiguration.User(name: "joe", password: "1:2")])
+    #expect(configuration.streams.map(\.name) == ["door", "yard"])
+    #expect(configuration.streams[0].frameRate == FrameRate(15) && configuration.streams[0].bitrate == 500_000)
+    #expect(configuration.streams[1].source == "plasma")
+  }
+
+  @Test(arguments: [
+    ("", "empty"),
+    ("[1, 2]", "expected keys and values"),
+    ("colour: red", "unknown key \"colour\""),
+    ("streams:\n  - {name: a, colour: red}", "unknown key \"colour\""),
+    ("rtspPort: abc", "vidicon.yaml:1:11: expected a whole number"),
+    ("rtspPort: 70000", "is no port"),
+    ("rtspUDP: 1", "expected true or false"),
+    ("streams: a", "expected a list"),
+    ("streams:\n  - {name: a, size: [1, 2]}", "expected a single value"),
+    ("streams:\n  - {name: a, size: 3x3}", "vidicon.yaml:2:21: \"3x3\" is not a size"),
+    ("users: [{name: joe}]", "has no password"),
+    ("users: [{password: x}]", "needs a name"),
+    ("a: [", "not YAML"),
+  ])
+  func `what is wrong is told with its place, and ends with 64`(yaml: String, message: String) {
+    #expect {
+      _ = try self.configuration(yaml)
+    } throws: { error in
+      guard let failure = error as? Failure else { return false }
+      return failure.status == 64 && failure.message.hasPrefix("vidicon.yaml") && failure.message.contains(message)
+    }
+  }
+}

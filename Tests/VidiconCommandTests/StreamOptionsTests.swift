@@ -1,0 +1,65 @@
+import Media
+import Streaming
+import Testing
+
+@testable import VidiconCommand
+
+@Suite("Stream options")
+struct StreamOptionsTests {
+  private func option(_ key: StreamOptions.Key, _ text: String) throws -> StreamOptions {
+    var options = StreamOptions()
+    try options.set(key, to: text)
+    return options
+  }
+
+  @Test(arguments: [
+    ("30", FrameRate(30)), ("29.97", FrameRate(30_000, over: 1001)), ("23.976", FrameRate(24_000, over: 1001)),
+    ("30000/1001", FrameRate(30_000, over: 1001)), ("12.5", FrameRate(25, over: 2)), ("240", FrameRate(240)),
+  ])
+  func `frame rates are numbers or fractions`(text: String, rate: FrameRate) throws {
+    #expect(try self.option(.fps, text).frameRate == rate)
+  }
+
+  @Test(arguments: ["0", "-1", "241", "30/0", "0/1", "x", "", "nan", "inf", "1e9", "2147483647/1", "30/1/1"])
+  func `other frame rates are refused`(text: String) {
+    #expect(throws: Failure.self) { try self.option(.fps, text) }
+  }
+
+  @Test(arguments: [("2300k", 2_300_000), ("2.3M", 2_300_000), ("10000", 10_000), ("200M", 200_000_000)])
+  func `bitrates take k and M`(text: String, bitrate: Int) throws {
+    #expect(try self.option(.bitrate, text).bitrate == bitrate)
+  }
+
+  @Test(arguments: ["0", "-5k", "9999", "201M", "k", "", "1e30", "nan", "2300kk"])
+  func `other bitrates are refused`(text: String) {
+    #expect(throws: Failure.self) { try self.option(.bitrate, text) }
+  }
+
+  @Test(arguments: ["1280", "1280x", "x720", "1281x720", "14x16", "8194x720", "-2x2", "1280x720x3", "1280X720"])
+  func `sizes that cannot be are refused`(text: String) {
+    #expect(throws: Failure.self) { try self.option(.size, text) }
+  }
+
+  @Test(arguments: ["live", "a/b", "~x.y_z-1"])
+  func `names of letters, digits and a few signs are taken`(name: String) throws {
+    #expect(try self.option(.name, name).name == name)
+  }
+
+  @Test(arguments: ["", "/a", "a/", "a//b", "a b", "ä", "..", "a/../b", "a?b", "a\r\nb"])
+  func `names that cannot stand in an address are refused`(name: String) {
+    #expect(throws: Failure.self) { try self.option(.name, name) }
+  }
+
+  @Test func `pairs are read with the defaults around them, and two commas are one in a value`() throws {
+    var defaults = StreamOptions()
+    try defaults.set(.bitrate, to: "1M")
+    let options = try StreamOptions(parsing: "name=door,source=file:a,,b.mp4,size=640x360", defaults: defaults)
+    #expect(options.name == "door" && options.source == "file:a,b.mp4")
+    #expect(options.size == StreamOptions.Size(width: 640, height: 360) && options.bitrate == 1_000_000)
+  }
+
+  @Test(arguments: ["", "source=bars", "name=a,name=b", "name=a,colour=red", "name"])
+  func `pairs without a name, unknown or repeated are refused`(text: String) {
+    #expect(throws: Failure.self) { try StreamOptions(parsing: text, defaults: StreamOptions()) }
+  }
+}
