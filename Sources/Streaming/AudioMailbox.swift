@@ -14,6 +14,7 @@ final class AudioMailbox: AudioConsumer {
   }
 
   private struct State {
+    weak var capturer: (any AudioCapturer)?
     var blocks: [AudioBlock] = []
     var queued = MediaDuration.zero
     var ending: CaptureError??
@@ -22,11 +23,11 @@ final class AudioMailbox: AudioConsumer {
   }
 
   private static let capacity = MediaDuration.seconds(1)
-  private let state = Monitor(State())
-  private let capturer: any AudioCapturer
+  private let state: Monitor<State>
 
+  /// A mailbox of a capturer, which is not kept alive: it may keep its consumer.
   init(capturer: any AudioCapturer) {
-    self.capturer = capturer
+    self.state = Monitor(State(capturer: capturer))
   }
 
   func consume(_ block: AudioBlock) {
@@ -39,11 +40,15 @@ final class AudioMailbox: AudioConsumer {
       state.blocks.append(block)
       return nil
     }
-    if let reason { self.capturer.didDrop(FrameDrop(timestamp: block.timestamp, reason: reason)) }
+    if let reason { self.capturer?.didDrop(FrameDrop(timestamp: block.timestamp, reason: reason)) }
   }
 
   func captureEnded(_ error: CaptureError?) {
     self.state.withLock { $0.ending = .some(error) }
+  }
+
+  private var capturer: (any AudioCapturer)? {
+    self.state.withLock { $0.capturer }
   }
 
   func close() {

@@ -13,6 +13,7 @@ final class VideoMailbox: VideoConsumer {
   }
 
   private struct State {
+    weak var capturer: (any VideoCapturer)?
     var frame: VideoFrame?
     var ending: CaptureError??
     var isKeyframeRequested = false
@@ -23,11 +24,11 @@ final class VideoMailbox: VideoConsumer {
     var drops: [FrameDrop.Reason: Int] = [:]
   }
 
-  private let state = Monitor(State())
-  private let capturer: any VideoCapturer
+  private let state: Monitor<State>
 
+  /// A mailbox of a capturer, which is not kept alive: it may keep its consumer.
   init(capturer: any VideoCapturer) {
-    self.capturer = capturer
+    self.state = Monitor(State(capturer: capturer))
   }
 
   /// From now on frames of another shape are dropped, and those that come faster than a rate.
@@ -63,7 +64,7 @@ final class VideoMailbox: VideoConsumer {
       if let drop { state.drops[drop.reason, default: 0] += 1 }
       return drop
     }
-    if let drop { self.capturer.didDrop(drop) }
+    if let drop { self.capturer?.didDrop(drop) }
   }
 
   func captureEnded(_ error: CaptureError?) {
@@ -73,11 +74,15 @@ final class VideoMailbox: VideoConsumer {
   /// Counts and reports a frame that the pipeline fetched and could not use.
   func drop(_ frame: VideoFrame, reason: FrameDrop.Reason) {
     self.state.withLock { $0.drops[reason, default: 0] += 1 }
-    self.capturer.didDrop(FrameDrop(timestamp: frame.timestamp, reason: reason))
+    self.capturer?.didDrop(FrameDrop(timestamp: frame.timestamp, reason: reason))
   }
 
   func requestKeyframe() {
     self.state.withLock { $0.isKeyframeRequested = true }
+  }
+
+  private var capturer: (any VideoCapturer)? {
+    self.state.withLock { $0.capturer }
   }
 
   func close() {
@@ -107,32 +112,6 @@ final class VideoMailbox: VideoConsumer {
   /// Frames handed over, and those dropped by reason.
   var counts: (framesIn: Int, drops: [FrameDrop.Reason: Int]) {
     self.state.withLock { ($0.framesIn, $0.drops) }
-  }
-}
-
-/// Thins out a source that is faster than the stream.
-struct FrameRateLimiter {
-  private let interval: MediaDuration
-  private var due: MediaTime?
-
-  init(_ rate: FrameRate) {
-    self.interval = rate.frameInterval
-  }
-
-  /// Whether the frame of this time is wanted; up to a quarter of an interval before its time it is.
-  mutating func accepts(_ time: MediaTime) -> Bool {
-    guard let due else {
-      self.due = time + self.interval
-      return true
-    }
-    // A source that starts anew, or whose clock jumps, is not waited for.
-    if time - due > .seconds(1) || due - time > .seconds(1) {
-      self.due = time + self.interval
-      return true
-    }
-    guard time + self.interval / 4 >= due else { return false }
-    self.due = max(due + self.interval, time)
-    return true
   }
 }
 
