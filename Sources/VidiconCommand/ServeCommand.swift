@@ -92,9 +92,13 @@ struct ServeCommand: AsyncParsableCommand {
 
   /// Opens sources and ports, and publishes the streams.
   private static func start(_ server: CameraServer, _ configuration: ServeConfiguration) async throws -> [LiveStream] {
-    if configuration.streams.contains(where: { $0.source == "pipe:" }) {
-      Terminal.warn("waiting for YUV4MPEG2 on standard input")
+    let patience = Task {
+      try await Task.sleep(for: .seconds(1))
+      if configuration.streams.contains(where: { $0.source == "pipe:" }) {
+        Terminal.warn("waiting for YUV4MPEG2 on standard input")
+      }
     }
+    defer { patience.cancel() }
     // Opening a source may block for as long as another program takes.
     let streams = try await withCheckedThrowingContinuation { continuation in
       Thread.detachNewThread {

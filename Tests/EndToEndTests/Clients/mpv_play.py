@@ -64,13 +64,15 @@ def main():
                 raise SystemExit("mpv showed no picture in 20 s")
             time.sleep(0.05)
         seen = {"firstPictureSeconds": time.monotonic() - start, "pictures": []}
-        position = player.property("time-pos")
+        position, begin = player.property("time-pos"), time.monotonic()
         for number in range(2):
             time.sleep(options.seconds / 2)
             picture = str(options.folder / f"mpv-{number}.png")
             player.ask("screenshot-to-file", picture, "video")
             seen["pictures"].append(picture)
+        # Pictures take their time to be written, in which it plays on.
         seen["playedSeconds"] = player.property("time-pos") - position
+        seen["elapsedSeconds"] = time.monotonic() - begin
         seen["width"] = player.property("video-params/w")
         seen["height"] = player.property("video-params/h")
         seen["videoCodec"] = player.property("video-codec")
