@@ -38,9 +38,8 @@ public final class RTSPServer: Sendable {
   private let state = Mutex(State())
   private let nonceSecret = (0..<32).map { _ in UInt8.random(in: 0...UInt8.max) }
 
-  /// One event loop for each two cores, at most four: the streams' encoders need the others, and an access unit that
-  /// wakes fewer threads costs less.
-  private static let eventLoopCount = max(1, min(System.coreCount / 2, 4))
+  /// An event loop for each core, at most four: beyond that the streams' encoders need the cores more.
+  private static let eventLoopCount = min(System.coreCount, 4)
   /// The time between two sender reports of a track.
   private static let reportInterval = TimeAmount.seconds(5)
   /// Connections beyond this many are closed at once: at the system's limit of open files nobody could be refused, and
