@@ -26,6 +26,7 @@ let package = Package(
     .library(name: "Codecs", targets: ["Codecs"]),
     .library(name: "Streaming", targets: ["Streaming"]),
     .library(name: "RTSPServer", targets: ["RTSPServer"]),
+    .library(name: "HTTPServer", targets: ["HTTPServer"]),
     .library(name: "Vidicon", targets: ["Vidicon"]),
     .executable(name: "vidicon", targets: ["VidiconCommand"]),
     // For the package FuzzTesting only.
@@ -33,9 +34,16 @@ let package = Package(
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser.git", from: "1.8.2"),
+    .package(url: "https://github.com/apple/swift-asn1.git", from: "1.7.4"),
+    .package(url: "https://github.com/apple/swift-certificates.git", from: "1.21.1"),
     .package(url: "https://github.com/apple/swift-crypto.git", from: "4.5.2"),
+    .package(url: "https://github.com/apple/swift-http-types.git", from: "1.8.0", traits: []),
+    .package(url: "https://github.com/apple/swift-log.git", from: "1.16.2"),
     .package(url: "https://github.com/apple/swift-nio.git", from: "2.101.2"),
+    .package(url: "https://github.com/apple/swift-nio-extras.git", from: "1.35.2"),
+    .package(url: "https://github.com/apple/swift-nio-http2.git", from: "1.46.0"),
     .package(url: "https://github.com/apple/swift-nio-ssl.git", from: "2.37.6"),
+    .package(url: "https://github.com/hummingbird-project/hummingbird.git", from: "2.28.1", traits: []),
     .package(url: "https://github.com/jpsim/Yams.git", from: "6.2.2"),
   ],
   targets: [
@@ -44,8 +52,9 @@ let package = Package(
     .target(name: "Bitstreams", dependencies: ["Media", nioCore], swiftSettings: settings),
     .target(name: "RTP", dependencies: ["Bitstreams", "Media", nioCore], swiftSettings: settings),
     .target(
-      name: "RTSP", dependencies: ["Media", nioCore, .product(name: "Crypto", package: "swift-crypto")],
+      name: "Authentication", dependencies: ["Media", .product(name: "Crypto", package: "swift-crypto")],
       swiftSettings: settings),
+    .target(name: "RTSP", dependencies: ["Authentication", "Media", nioCore], swiftSettings: settings),
 
     // Engines: threads, codecs, devices.
     .target(name: "Capture", dependencies: ["Media", "CLibav", "CYUV", "CCapture"], swiftSettings: settings),
@@ -58,8 +67,27 @@ let package = Package(
     .target(
       name: "RTSPServer",
       dependencies: [
-        "Media", "Capture", "RTP", "RTSP", "Streaming", "CDatagrams", nioCore, nioPosix,
+        "Media", "Authentication", "Capture", "RTP", "RTSP", "Streaming", "CDatagrams", nioCore, nioPosix,
         .product(name: "NIOSSL", package: "swift-nio-ssl"),
+      ], swiftSettings: settings),
+    .target(
+      name: "HTTPServer",
+      dependencies: [
+        "Media", "Authentication", "Capture", "Streaming", "CZlib", nioCore, nioPosix,
+        .product(name: "Crypto", package: "swift-crypto"),
+        .product(name: "HTTPTypes", package: "swift-http-types"),
+        .product(name: "HummingbirdCore", package: "hummingbird"),
+        .product(name: "HummingbirdHTTP2", package: "hummingbird"),
+        .product(name: "HummingbirdTLS", package: "hummingbird"),
+        .product(name: "Logging", package: "swift-log"),
+        .product(name: "NIOHTTP1", package: "swift-nio"),
+        .product(name: "NIOHTTP2", package: "swift-nio-http2"),
+        .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
+        .product(name: "NIOHTTPTypesHTTP1", package: "swift-nio-extras"),
+        .product(name: "NIOHTTPTypesHTTP2", package: "swift-nio-extras"),
+        .product(name: "NIOSSL", package: "swift-nio-ssl"),
+        .product(name: "SwiftASN1", package: "swift-asn1"),
+        .product(name: "X509", package: "swift-certificates"),
       ], swiftSettings: settings),
     .target(
       name: "Vidicon",
@@ -80,12 +108,14 @@ let package = Package(
     .systemLibrary(
       name: "CLibav", pkgConfig: "libavformat",
       providers: [.apt(["libavformat-dev", "libswscale-dev", "libswresample-dev"]), .brew(["ffmpeg"])]),
+    .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
     .systemLibrary(name: "CYUV", providers: [.apt(["libyuv-dev"]), .brew(["libyuv"])]),
 
     .testTarget(name: "MediaTests", dependencies: ["Media"], swiftSettings: settings),
     .testTarget(name: "BitstreamsTests", dependencies: ["Bitstreams", "Media", nioCore], swiftSettings: settings),
     .testTarget(name: "RTPTests", dependencies: ["RTP", "Bitstreams", "Media", nioCore], swiftSettings: settings),
-    .testTarget(name: "RTSPTests", dependencies: ["RTSP", "Media", nioCore], swiftSettings: settings),
+    .testTarget(
+      name: "RTSPTests", dependencies: ["RTSP", "Authentication", "Media", nioCore], swiftSettings: settings),
     .testTarget(name: "CaptureTests", dependencies: ["Capture", "Media"], swiftSettings: settings),
     .testTarget(name: "CodecsTests", dependencies: ["Codecs", "Media", nioCore], swiftSettings: settings),
     .testTarget(
@@ -95,11 +125,20 @@ let package = Package(
       name: "RTSPServerTests", dependencies: ["RTSPServer", "CDatagrams", "RTP", "Media", nioCore],
       swiftSettings: settings),
     .testTarget(
+      name: "HTTPServerTests",
+      dependencies: [
+        "HTTPServer", "Authentication", "Capture", "Media", "Streaming", nioCore, nioPosix,
+        .product(name: "HTTPTypes", package: "swift-http-types"),
+        .product(name: "NIOHTTP1", package: "swift-nio"),
+        .product(name: "NIOSSL", package: "swift-nio-ssl"),
+      ], swiftSettings: settings),
+    .testTarget(
       name: "VidiconCommandTests", dependencies: ["VidiconCommand", "Streaming", "Media"], swiftSettings: settings),
 
     // What is fuzzed: fed by FuzzTesting, replayed by a unit test.
     .target(
-      name: "FuzzBodies", dependencies: ["Bitstreams", "Media", "RTP", "RTSP", nioCore], path: "Tests/FuzzBodies",
+      name: "FuzzBodies", dependencies: ["Authentication", "Bitstreams", "Media", "RTP", "RTSP", nioCore],
+      path: "Tests/FuzzBodies",
       swiftSettings: settings),
     .testTarget(name: "FuzzBodiesTests", dependencies: ["FuzzBodies", nioCore], swiftSettings: settings),
 

@@ -1,3 +1,4 @@
+internal import Authentication
 internal import Capture
 internal import Media
 internal import NIOCore
@@ -197,8 +198,8 @@ public final class RTSPServer: Sendable {
     }
     return RTSPServerConfiguration(
       serverName: "Vidicon",
-      authenticator: RTSPAuthenticator(
-        credentials: self.settings.credentials.compactMap { RTSPCredentials(parsing: "\($0.name):\($0.password)") },
+      authenticator: Authenticator(
+        credentials: self.settings.credentials.compactMap { Credentials(parsing: "\($0.name):\($0.password)") },
         secret: self.nonceSecret),
       udpPorts: isSecure ? nil : ports,
       timeout: self.settings.sessionTimeout)

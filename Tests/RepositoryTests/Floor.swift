@@ -12,11 +12,13 @@ enum Floor: Comparable {
     "Media": .pure,
     "Bitstreams": .pure,
     "RTP": .pure,
+    "Authentication": .pure,
     "RTSP": .pure,
     "Capture": .engine,
     "Codecs": .engine,
     "Streaming": .engine,
     "RTSPServer": .edge,
+    "HTTPServer": .edge,
     "Vidicon": .edge,
     "VidiconCommand": .edge,
   ]

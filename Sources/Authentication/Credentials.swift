@@ -1,5 +1,5 @@
 /// A user who may watch.
-public struct RTSPCredentials: Hashable, Sendable {
+public struct Credentials: Hashable, Sendable {
   /// The name, without a colon.
   public let user: String
   /// The password; may hold colons and be empty.
