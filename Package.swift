@@ -20,6 +20,7 @@ let package = Package(
   products: [
     .library(name: "Media", targets: ["Media"]),
     .library(name: "Bitstreams", targets: ["Bitstreams"]),
+    .library(name: "HLS", targets: ["HLS"]),
     .library(name: "RTP", targets: ["RTP"]),
     .library(name: "RTSP", targets: ["RTSP"]),
     .library(name: "Capture", targets: ["Capture"]),
@@ -42,6 +43,8 @@ let package = Package(
     // The pure floor: bytes and state machines. No socket, clock, task or file.
     .target(name: "Media", dependencies: [nioCore], swiftSettings: settings),
     .target(name: "Bitstreams", dependencies: ["Media", nioCore], swiftSettings: settings),
+    .target(name: "Containers", dependencies: ["Bitstreams", "Media", nioCore], swiftSettings: settings),
+    .target(name: "HLS", dependencies: ["Bitstreams", "Containers", "Media", nioCore], swiftSettings: settings),
     .target(name: "RTP", dependencies: ["Bitstreams", "Media", nioCore], swiftSettings: settings),
     .target(
       name: "RTSP", dependencies: ["Media", nioCore, .product(name: "Crypto", package: "swift-crypto")],
@@ -86,6 +89,8 @@ let package = Package(
     .testTarget(name: "BitstreamsTests", dependencies: ["Bitstreams", "Media", nioCore], swiftSettings: settings),
     .testTarget(name: "RTPTests", dependencies: ["RTP", "Bitstreams", "Media", nioCore], swiftSettings: settings),
     .testTarget(name: "RTSPTests", dependencies: ["RTSP", "Media", nioCore], swiftSettings: settings),
+    .testTarget(
+      name: "HLSTests", dependencies: ["HLS", "HLSRules", "Bitstreams", "Media", nioCore], swiftSettings: settings),
     .testTarget(name: "CaptureTests", dependencies: ["Capture", "Media"], swiftSettings: settings),
     .testTarget(name: "CodecsTests", dependencies: ["Codecs", "Media", nioCore], swiftSettings: settings),
     .testTarget(
@@ -102,6 +107,9 @@ let package = Package(
       name: "FuzzBodies", dependencies: ["Bitstreams", "Media", "RTP", "RTSP", nioCore], path: "Tests/FuzzBodies",
       swiftSettings: settings),
     .testTarget(name: "FuzzBodiesTests", dependencies: ["FuzzBodies", nioCore], swiftSettings: settings),
+
+    // The rules of HLS, checked on playlists as text: of the machine in unit tests, of a live server from end to end.
+    .target(name: "HLSRules", path: "Tests/HLSRules", swiftSettings: settings),
 
     // What holds for the sources as a whole: floors, purity, sizes, reasons.
     .testTarget(name: "RepositoryTests", swiftSettings: settings),
