@@ -20,6 +20,7 @@ let package = Package(
   products: [
     .library(name: "Media", targets: ["Media"]),
     .library(name: "Bitstreams", targets: ["Bitstreams"]),
+    .library(name: "Containers", targets: ["Containers"]),
     .library(name: "RTP", targets: ["RTP"]),
     .library(name: "RTSP", targets: ["RTSP"]),
     .library(name: "Capture", targets: ["Capture"]),
@@ -42,6 +43,7 @@ let package = Package(
     // The pure floor: bytes and state machines. No socket, clock, task or file.
     .target(name: "Media", dependencies: [nioCore], swiftSettings: settings),
     .target(name: "Bitstreams", dependencies: ["Media", nioCore], swiftSettings: settings),
+    .target(name: "Containers", dependencies: ["Bitstreams", "Media", nioCore], swiftSettings: settings),
     .target(name: "RTP", dependencies: ["Bitstreams", "Media", nioCore], swiftSettings: settings),
     .target(
       name: "RTSP", dependencies: ["Media", nioCore, .product(name: "Crypto", package: "swift-crypto")],
@@ -84,6 +86,8 @@ let package = Package(
 
     .testTarget(name: "MediaTests", dependencies: ["Media"], swiftSettings: settings),
     .testTarget(name: "BitstreamsTests", dependencies: ["Bitstreams", "Media", nioCore], swiftSettings: settings),
+    .testTarget(
+      name: "ContainersTests", dependencies: ["Containers", "Bitstreams", "Media", nioCore], swiftSettings: settings),
     .testTarget(name: "RTPTests", dependencies: ["RTP", "Bitstreams", "Media", nioCore], swiftSettings: settings),
     .testTarget(name: "RTSPTests", dependencies: ["RTSP", "Media", nioCore], swiftSettings: settings),
     .testTarget(name: "CaptureTests", dependencies: ["Capture", "Media"], swiftSettings: settings),
@@ -99,8 +103,8 @@ let package = Package(
 
     // What is fuzzed: fed by FuzzTesting, replayed by a unit test.
     .target(
-      name: "FuzzBodies", dependencies: ["Bitstreams", "Media", "RTP", "RTSP", nioCore], path: "Tests/FuzzBodies",
-      swiftSettings: settings),
+      name: "FuzzBodies", dependencies: ["Bitstreams", "Containers", "Media", "RTP", "RTSP", nioCore],
+      path: "Tests/FuzzBodies", swiftSettings: settings),
     .testTarget(name: "FuzzBodiesTests", dependencies: ["FuzzBodies", nioCore], swiftSettings: settings),
 
     // What holds for the sources as a whole: floors, purity, sizes, reasons.

@@ -11,6 +11,7 @@ enum Floor: Comparable {
   static let rooms: KeyValuePairs<String, Floor> = [
     "Media": .pure,
     "Bitstreams": .pure,
+    "Containers": .pure,
     "RTP": .pure,
     "RTSP": .pure,
     "Capture": .engine,
