@@ -20,6 +20,19 @@ public struct TrackExtends: Hashable, Sendable {
     self.defaultFlags = defaultFlags
   }
 
+  /// Parses a `trex` box.
+  ///
+  /// - Throws: ``ContainerError`` `.truncated`.
+  public init(parsing box: MP4Box) throws(ContainerError) {
+    var content = try box.full().content
+    guard
+      let (trackID, _, duration, size, flags) = content.readMultipleIntegers(
+        as: (UInt32, UInt32, UInt32, UInt32, UInt32).self)
+    else { throw ContainerError(.truncated, field: "trex", offset: box.offset) }
+    self.init(
+      trackID: trackID, defaultDuration: duration, defaultSize: size, defaultFlags: SampleFlags(rawValue: flags))
+  }
+
   /// Appends the box.
   public func serialize(into buffer: inout ByteBuffer) {
     buffer.writeFullBox("trex") {
