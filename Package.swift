@@ -20,6 +20,7 @@ let package = Package(
   products: [
     .library(name: "Media", targets: ["Media"]),
     .library(name: "Bitstreams", targets: ["Bitstreams"]),
+    .library(name: "Containers", targets: ["Containers"]),
     .library(name: "HLS", targets: ["HLS"]),
     .library(name: "RTP", targets: ["RTP"]),
     .library(name: "RTSP", targets: ["RTSP"]),
@@ -87,6 +88,8 @@ let package = Package(
 
     .testTarget(name: "MediaTests", dependencies: ["Media"], swiftSettings: settings),
     .testTarget(name: "BitstreamsTests", dependencies: ["Bitstreams", "Media", nioCore], swiftSettings: settings),
+    .testTarget(
+      name: "ContainersTests", dependencies: ["Containers", "Bitstreams", "Media", nioCore], swiftSettings: settings),
     .testTarget(name: "RTPTests", dependencies: ["RTP", "Bitstreams", "Media", nioCore], swiftSettings: settings),
     .testTarget(name: "RTSPTests", dependencies: ["RTSP", "Media", nioCore], swiftSettings: settings),
     .testTarget(
@@ -104,8 +107,8 @@ let package = Package(
 
     // What is fuzzed: fed by FuzzTesting, replayed by a unit test.
     .target(
-      name: "FuzzBodies", dependencies: ["Bitstreams", "Media", "RTP", "RTSP", nioCore], path: "Tests/FuzzBodies",
-      swiftSettings: settings),
+      name: "FuzzBodies", dependencies: ["Bitstreams", "Containers", "Media", "RTP", "RTSP", nioCore],
+      path: "Tests/FuzzBodies", swiftSettings: settings),
     .testTarget(name: "FuzzBodiesTests", dependencies: ["FuzzBodies", nioCore], swiftSettings: settings),
 
     // The rules of HLS, checked on playlists as text: of the machine in unit tests, of a live server from end to end.

@@ -114,7 +114,7 @@ public struct HLSStream: Sendable {
     self.descriptions = descriptions
     self.variant = HLSVariant(descriptions)
     self.transportStream.change(to: descriptions)
-    self.fragments = FragmentedMP4Muxer(descriptions)
+    self.fragments.change(to: descriptions)
     self.initialization += 1
     self.initializationBytes = self.fragments.initializationSegment()
     self.invalidate()
@@ -188,6 +188,10 @@ extension HLSStream {
     self.segmenter = nil
   }
 
+  /// A part of a span in which nothing was captured: a box of free space, ISO/IEC 14496-12 §8.1.2, since a file without
+  /// bytes reads as a failure.
+  private static let emptyPart = ByteBuffer(bytes: [0, 0, 0, 8, 0x66, 0x72, 0x65, 0x65])
+
   private mutating func invalidate() {
     self.revision += 1
     self.playlists.removeAll(keepingCapacity: true)
@@ -204,7 +208,8 @@ extension HLSStream {
           initialization: self.initialization, self.initializationBytes, transportStream: head)
       case .part(let part):
         self.counts.parts += 1
-        let body = self.fragments.fragment(part.samples)
+        var body = self.fragments.fragment(part.samples)
+        if body.readableBytes == 0 { body = Self.emptyPart }
         self.window.append(
           HLSPart(duration: part.end - part.start, isIndependent: part.isIndependent, body: body), until: part.end
         ) { buffer in
