@@ -20,6 +20,8 @@ let package = Package(
   products: [
     .library(name: "Media", targets: ["Media"]),
     .library(name: "Bitstreams", targets: ["Bitstreams"]),
+    .library(name: "Containers", targets: ["Containers"]),
+    .library(name: "HLS", targets: ["HLS"]),
     .library(name: "RTP", targets: ["RTP"]),
     .library(name: "RTSP", targets: ["RTSP"]),
     .library(name: "Capture", targets: ["Capture"]),
@@ -50,6 +52,8 @@ let package = Package(
     // The pure floor: bytes and state machines. No socket, clock, task or file.
     .target(name: "Media", dependencies: [nioCore], swiftSettings: settings),
     .target(name: "Bitstreams", dependencies: ["Media", nioCore], swiftSettings: settings),
+    .target(name: "Containers", dependencies: ["Bitstreams", "Media", nioCore], swiftSettings: settings),
+    .target(name: "HLS", dependencies: ["Bitstreams", "Containers", "Media", nioCore], swiftSettings: settings),
     .target(name: "RTP", dependencies: ["Bitstreams", "Media", nioCore], swiftSettings: settings),
     .target(
       name: "Authentication", dependencies: ["Media", .product(name: "Crypto", package: "swift-crypto")],
@@ -73,7 +77,7 @@ let package = Package(
     .target(
       name: "HTTPServer",
       dependencies: [
-        "Media", "Authentication", "Capture", "Streaming", "CZlib", nioCore, nioPosix,
+        "Media", "Authentication", "Capture", "HLS", "Streaming", "CZlib", nioCore, nioPosix,
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "HTTPTypes", package: "swift-http-types"),
         .product(name: "HummingbirdCore", package: "hummingbird"),
@@ -113,9 +117,13 @@ let package = Package(
 
     .testTarget(name: "MediaTests", dependencies: ["Media"], swiftSettings: settings),
     .testTarget(name: "BitstreamsTests", dependencies: ["Bitstreams", "Media", nioCore], swiftSettings: settings),
+    .testTarget(
+      name: "ContainersTests", dependencies: ["Containers", "Bitstreams", "Media", nioCore], swiftSettings: settings),
     .testTarget(name: "RTPTests", dependencies: ["RTP", "Bitstreams", "Media", nioCore], swiftSettings: settings),
     .testTarget(
       name: "RTSPTests", dependencies: ["RTSP", "Authentication", "Media", nioCore], swiftSettings: settings),
+    .testTarget(
+      name: "HLSTests", dependencies: ["HLS", "HLSRules", "Bitstreams", "Media", nioCore], swiftSettings: settings),
     .testTarget(name: "CaptureTests", dependencies: ["Capture", "Media"], swiftSettings: settings),
     .testTarget(name: "CodecsTests", dependencies: ["Codecs", "Media", nioCore], swiftSettings: settings),
     .testTarget(
@@ -137,10 +145,13 @@ let package = Package(
 
     // What is fuzzed: fed by FuzzTesting, replayed by a unit test.
     .target(
-      name: "FuzzBodies", dependencies: ["Authentication", "Bitstreams", "Media", "RTP", "RTSP", nioCore],
-      path: "Tests/FuzzBodies",
-      swiftSettings: settings),
+      name: "FuzzBodies",
+      dependencies: ["Authentication", "Bitstreams", "Containers", "Media", "RTP", "RTSP", nioCore],
+      path: "Tests/FuzzBodies", swiftSettings: settings),
     .testTarget(name: "FuzzBodiesTests", dependencies: ["FuzzBodies", nioCore], swiftSettings: settings),
+
+    // The rules of HLS, checked on playlists as text: of the machine in unit tests, of a live server from end to end.
+    .target(name: "HLSRules", path: "Tests/HLSRules", swiftSettings: settings),
 
     // What holds for the sources as a whole: floors, purity, sizes, reasons.
     .testTarget(name: "RepositoryTests", swiftSettings: settings),

@@ -11,6 +11,8 @@ enum Floor: Comparable {
   static let rooms: KeyValuePairs<String, Floor> = [
     "Media": .pure,
     "Bitstreams": .pure,
+    "Containers": .pure,
+    "HLS": .pure,
     "RTP": .pure,
     "Authentication": .pure,
     "RTSP": .pure,
