@@ -17,6 +17,7 @@ enum Floor: Comparable {
     "Codecs": .engine,
     "Streaming": .engine,
     "RTSPServer": .edge,
+    "Discovery": .edge,
     "Vidicon": .edge,
     "VidiconCommand": .edge,
   ]
