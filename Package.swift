@@ -29,6 +29,7 @@ let package = Package(
     .library(name: "Streaming", targets: ["Streaming"]),
     .library(name: "RTSPServer", targets: ["RTSPServer"]),
     .library(name: "HTTPServer", targets: ["HTTPServer"]),
+    .library(name: "Discovery", targets: ["Discovery"]),
     .library(name: "Vidicon", targets: ["Vidicon"]),
     .executable(name: "vidicon", targets: ["VidiconCommand"]),
     // For the package FuzzTesting only.
@@ -93,26 +94,32 @@ let package = Package(
         .product(name: "SwiftASN1", package: "swift-asn1"),
         .product(name: "X509", package: "swift-certificates"),
       ], swiftSettings: settings),
+      name: "Discovery", dependencies: ["CDNSSD", "CDiscovery", "CQREncode", nioCore], swiftSettings: settings,
+      linkerSettings: [.linkedLibrary("dns_sd", .when(platforms: [.linux]))]),
     .target(
       name: "Vidicon",
-      dependencies: ["Media", "Capture", "Codecs", "Streaming", "RTSPServer", nioCore],
+      dependencies: ["Authentication", "Media", "Capture", "Codecs", "Streaming", "RTSPServer", "HTTPServer", "Discovery", nioCore],
       swiftSettings: settings),
     .executableTarget(
       name: "VidiconCommand",
       dependencies: [
-        "Vidicon", "Media", "Capture", "Codecs", "Streaming", "RTSPServer", "Yams",
+        "Vidicon", "Media", "Capture", "Codecs", "Streaming", "RTSPServer", "Discovery", "Yams",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ], swiftSettings: settings),
 
     // What Swift cannot say: pixel loops that must be fast in debug builds too, and system calls its modules lack.
     .target(name: "CCapture"),
     .target(name: "CDatagrams"),
+    .target(name: "CDiscovery"),
 
     // Libraries of the system.
     .systemLibrary(
       name: "CLibav", pkgConfig: "libavformat",
       providers: [.apt(["libavformat-dev", "libswscale-dev", "libswresample-dev"]), .brew(["ffmpeg"])]),
     .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
+    // Without pkg-config, whose flags for this one SwiftPM warns of at each build.
+    .systemLibrary(name: "CDNSSD", providers: [.apt(["libavahi-compat-libdnssd-dev"])]),
+    .systemLibrary(name: "CQREncode", providers: [.apt(["libqrencode-dev"]), .brew(["qrencode"])]),
     .systemLibrary(name: "CYUV", providers: [.apt(["libyuv-dev"]), .brew(["libyuv"])]),
 
     .testTarget(name: "MediaTests", dependencies: ["Media"], swiftSettings: settings),
@@ -132,6 +139,9 @@ let package = Package(
     .testTarget(
       name: "RTSPServerTests", dependencies: ["RTSPServer", "CDatagrams", "RTP", "Media", nioCore],
       swiftSettings: settings),
+    .executableTarget(
+      name: "AnnounceServices", dependencies: ["Discovery"], path: "Tests/AnnounceServices", swiftSettings: settings),
+    .testTarget(name: "DiscoveryTests", dependencies: ["Discovery", "CDiscovery"], swiftSettings: settings),
     .testTarget(
       name: "HTTPServerTests",
       dependencies: [

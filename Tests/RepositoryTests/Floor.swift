@@ -21,6 +21,7 @@ enum Floor: Comparable {
     "Streaming": .engine,
     "RTSPServer": .edge,
     "HTTPServer": .edge,
+    "Discovery": .edge,
     "Vidicon": .edge,
     "VidiconCommand": .edge,
   ]
