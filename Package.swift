@@ -94,16 +94,20 @@ let package = Package(
         .product(name: "SwiftASN1", package: "swift-asn1"),
         .product(name: "X509", package: "swift-certificates"),
       ], swiftSettings: settings),
+    .target(
       name: "Discovery", dependencies: ["CDNSSD", "CDiscovery", "CQREncode", nioCore], swiftSettings: settings,
       linkerSettings: [.linkedLibrary("dns_sd", .when(platforms: [.linux]))]),
     .target(
       name: "Vidicon",
-      dependencies: ["Authentication", "Media", "Capture", "Codecs", "Streaming", "RTSPServer", "HTTPServer", "Discovery", nioCore],
+      dependencies: [
+        "Authentication", "Media", "Capture", "Codecs", "Streaming", "RTSPServer", "HTTPServer", "Discovery", nioCore,
+      ],
       swiftSettings: settings),
     .executableTarget(
       name: "VidiconCommand",
       dependencies: [
-        "Vidicon", "Media", "Capture", "Codecs", "Streaming", "RTSPServer", "Discovery", "Yams",
+        "Vidicon", "Authentication", "Media", "Capture", "Codecs", "Streaming", "RTSPServer", "HTTPServer", "Discovery",
+        "Yams",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ], swiftSettings: settings),
 
@@ -151,7 +155,7 @@ let package = Package(
         .product(name: "NIOSSL", package: "swift-nio-ssl"),
       ], swiftSettings: settings),
     .testTarget(
-      name: "VidiconCommandTests", dependencies: ["VidiconCommand", "Streaming", "Media"], swiftSettings: settings),
+      name: "VidiconCommandTests", dependencies: ["VidiconCommand", "Authentication", "Streaming", "Media"], swiftSettings: settings),
 
     // What is fuzzed: fed by FuzzTesting, replayed by a unit test.
     .target(

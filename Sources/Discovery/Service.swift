@@ -40,7 +40,7 @@ public struct Service: Hashable, Sendable {
   }
 
   /// A path with everything encoded that is not unreserved or a slash, RFC 3986 §2.
-  private static func percentEncoded(_ path: String) -> String {
+  package static func percentEncoded(_ path: String) -> String {
     var bytes: [UInt8] = []
     let hex = Array("0123456789ABCDEF".utf8)
     for byte in path.utf8 {

@@ -95,10 +95,9 @@ public final class RTSPServer: Sendable {
   /// - Throws: ``RTSPServerError`` when a port is taken or may not be used, or the TLS files cannot be read.
   public func start() async throws(RTSPServerError) {
     guard self.ports == nil else { return }
-    for credential in self.settings.credentials
-    where credential.name.isEmpty || credential.name.contains(":") || credential.password.isEmpty {
+    for credentials in self.settings.credentials where !credentials.isUsable {
       throw RTSPServerError(
-        .invalidCredential, cause: "\"\(credential.name)\" cannot watch with this name and password",
+        .invalidCredential, cause: "\"\(credentials.user)\" cannot watch with this name and password",
         nextStep: "give a name without a colon and a password that is not empty")
     }
     let context = try self.settings.tls.map { tls throws(RTSPServerError) in try Self.makeContext(tls) }
@@ -199,8 +198,7 @@ public final class RTSPServer: Sendable {
     return RTSPServerConfiguration(
       serverName: "Vidicon",
       authenticator: Authenticator(
-        credentials: self.settings.credentials.compactMap { Credentials(parsing: "\($0.name):\($0.password)") },
-        secret: self.nonceSecret),
+        credentials: self.settings.credentials, secret: self.nonceSecret),
       udpPorts: isSecure ? nil : ports,
       timeout: self.settings.sessionTimeout)
   }
