@@ -155,7 +155,8 @@ let package = Package(
         .product(name: "NIOSSL", package: "swift-nio-ssl"),
       ], swiftSettings: settings),
     .testTarget(
-      name: "VidiconCommandTests", dependencies: ["VidiconCommand", "Authentication", "Streaming", "Media"], swiftSettings: settings),
+      name: "VidiconCommandTests", dependencies: ["VidiconCommand", "Authentication", "Streaming", "Media"],
+      swiftSettings: settings),
 
     // What is fuzzed: fed by FuzzTesting, replayed by a unit test.
     .target(

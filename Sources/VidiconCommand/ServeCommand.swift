@@ -1,7 +1,7 @@
 import ArgumentParser
 import Capture
-import Discovery
 import Codecs
+import Discovery
 import Foundation
 import Media
 import RTSPServer
