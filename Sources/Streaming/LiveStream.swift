@@ -105,8 +105,13 @@ public final class LiveStream: Sendable {
     if let counts = video?.counts {
       statistics.framesIn = counts.framesIn
       statistics.framesDropped = counts.drops
+      statistics.videoFramesQueued = counts.queued
     }
-    statistics.audioBlocksDropped = audio?.dropped ?? 0
+    if let counts = audio?.counts {
+      statistics.audioBlocksDropped = counts.dropped
+      statistics.audioBlocksQueued = counts.blocks
+      statistics.audioQueued = counts.queued
+    }
     return statistics
   }
 

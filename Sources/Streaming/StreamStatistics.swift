@@ -1,4 +1,5 @@
 public import Capture
+public import Media
 
 /// What a stream has done since it started.
 public struct StreamStatistics: Hashable, Sendable {
@@ -20,6 +21,18 @@ public struct StreamStatistics: Hashable, Sendable {
   public var audioBlocksDropped = 0
   /// Samples of silence put in where the source had none.
   public var silentSamples = 0
+  /// The time that the encoding of pictures took, what is done with the result left out.
+  public var videoEncodeTime = MediaDuration.zero
+  /// The time that the encoding of sound took, likewise.
+  public var audioEncodeTime = MediaDuration.zero
+  /// From the capture of the picture that was encoded last to the end of its encoding.
+  public var videoDelay = MediaDuration.zero
+  /// Pictures that wait for the pipeline: 0 or 1.
+  public var videoFramesQueued = 0
+  /// Blocks of sound that wait for the pipeline.
+  public var audioBlocksQueued = 0
+  /// How much sound that is; at most a second and a block.
+  public var audioQueued = MediaDuration.zero
   /// Whether viewers see the slate, since the source gives nothing.
   public var isSlateShown = false
 

@@ -118,9 +118,9 @@ final class VideoMailbox: VideoConsumer {
     }
   }
 
-  /// Frames handed over, and those dropped by reason.
-  var counts: (framesIn: Int, drops: [FrameDrop.Reason: Int]) {
-    self.state.withLock { ($0.framesIn, $0.drops) }
+  /// Frames handed over, those dropped by reason, and those that wait.
+  var counts: (framesIn: Int, drops: [FrameDrop.Reason: Int], queued: Int) {
+    self.state.withLock { ($0.framesIn, $0.drops, $0.frame == nil ? 0 : 1) }
   }
 }
 
