@@ -42,8 +42,7 @@ public protocol VideoConsumer: AnyObject, Sendable {
 public struct FrameDrop: Hashable, Sendable {
   /// Why frames are dropped.
   public enum Reason: String, Hashable, Sendable, CaseIterable {
-    /// The next frame came before the pipeline had taken this one, or it came sooner than the stream's frame rate asks
-    /// for.
+    /// The next frame came before the pipeline had taken this one.
     case late
     /// It does not have the format that the capturer announced.
     case wrongFormat

@@ -104,6 +104,7 @@ public final class LiveStream: Sendable {
     var statistics = self.shared.statistics.withLock { $0 }
     if let counts = video?.counts {
       statistics.framesIn = counts.framesIn
+      statistics.framesThinned = counts.thinned
       statistics.framesDropped = counts.drops
       statistics.videoFramesQueued = counts.queued
     }

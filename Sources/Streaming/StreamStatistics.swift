@@ -5,7 +5,9 @@ public import Media
 public struct StreamStatistics: Hashable, Sendable {
   /// Pictures that the source handed over.
   public var framesIn = 0
-  /// Pictures that were handed over and not used, by reason.
+  /// Of these, pictures left out since the source is faster than the stream is to be: wanted, and no drops.
+  public var framesThinned = 0
+  /// Pictures that were to be shown and are not, by reason.
   public var framesDropped: [FrameDrop.Reason: Int] = [:]
   /// Pictures encoded, slates included.
   public var framesEncoded = 0

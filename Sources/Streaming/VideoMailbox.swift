@@ -24,6 +24,7 @@ final class VideoMailbox: VideoConsumer {
     var limiter: FrameRateLimiter?
     var expected: VideoFormat?
     var framesIn = 0
+    var framesThinned = 0
     var drops: [FrameDrop.Reason: Int] = [:]
   }
 
@@ -59,7 +60,7 @@ final class VideoMailbox: VideoConsumer {
       } else if let expected = state.expected, !frame.format.hasSamePixels(as: expected) {
         drop = FrameDrop(timestamp: frame.timestamp, reason: .wrongFormat)
       } else if state.limiter?.accepts(frame.timestamp) == false {
-        drop = FrameDrop(timestamp: frame.timestamp, reason: .late)
+        state.framesThinned += 1
       } else {
         drop = state.frame.map { FrameDrop(timestamp: $0.timestamp, reason: .late) }
         state.frame = frame
@@ -118,9 +119,9 @@ final class VideoMailbox: VideoConsumer {
     }
   }
 
-  /// Frames handed over, those dropped by reason, and those that wait.
-  var counts: (framesIn: Int, drops: [FrameDrop.Reason: Int], queued: Int) {
-    self.state.withLock { ($0.framesIn, $0.drops, $0.frame == nil ? 0 : 1) }
+  /// Frames handed over, those left out for the frame rate, those dropped by reason, and those that wait.
+  var counts: (framesIn: Int, thinned: Int, drops: [FrameDrop.Reason: Int], queued: Int) {
+    self.state.withLock { ($0.framesIn, $0.framesThinned, $0.drops, $0.frame == nil ? 0 : 1) }
   }
 }
 
