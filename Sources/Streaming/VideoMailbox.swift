@@ -71,14 +71,22 @@ final class VideoMailbox: VideoConsumer {
     if let drop { self.capturer?.didDrop(drop) }
   }
 
+  func captureSkipped(at timestamp: MediaTime) {
+    self.countDrop(at: timestamp, reason: .noMemory)
+  }
+
   func captureEnded(_ error: CaptureError?) {
     self.state.withLock { $0.ending = .some(error) }
   }
 
   /// Counts and reports a frame that the pipeline fetched and could not use.
   func drop(_ frame: VideoFrame, reason: FrameDrop.Reason) {
+    self.countDrop(at: frame.timestamp, reason: reason)
+  }
+
+  private func countDrop(at timestamp: MediaTime, reason: FrameDrop.Reason) {
     self.state.withLock { $0.drops[reason, default: 0] += 1 }
-    self.capturer?.didDrop(FrameDrop(timestamp: frame.timestamp, reason: reason))
+    self.capturer?.didDrop(FrameDrop(timestamp: timestamp, reason: reason))
   }
 
   func requestKeyframe() {

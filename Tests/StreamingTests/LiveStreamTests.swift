@@ -88,6 +88,14 @@ struct LiveStreamTests {
     #expect(stream.statistics.framesEncoded == 3)
   }
 
+  @Test func `a frame that the capturer had no memory for is counted and reported`() async throws {
+    let (stream, time) = try await self.startedStream()
+    self.capturer.skip(at: time + .milliseconds(10))
+    #expect(stream.statistics.framesDropped == [.noMemory: 1] && stream.statistics.framesIn == 1)
+    #expect(self.capturer.drops == [FrameDrop(timestamp: time + .milliseconds(10), reason: .noMemory)])
+    await stream.stop()
+  }
+
   @Test func `frames of a source that is faster than asked for are left out, and are no drops`() async throws {
     let (stream, time) = try await self.startedStream(VideoSettings(frameRate: 10, sourceTimeout: .seconds(1000)))
     // The limiter's first frame, two that come too soon after it, and the next one that is due.

@@ -51,6 +51,11 @@ final class ScriptedVideoCapturer: VideoCapturer {
     self.state.withLock { $0.consumer }?.consume(frame!)
   }
 
+  /// Reports a picture that it had no memory for.
+  func skip(at time: MediaTime) {
+    self.state.withLock { $0.consumer }?.captureSkipped(at: time)
+  }
+
   func end(_ error: CaptureError?) {
     self.state.withLock { $0.consumer }?.captureEnded(error)
   }
