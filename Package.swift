@@ -97,7 +97,8 @@ let package = Package(
       name: "RTSPServerTests", dependencies: ["RTSPServer", "CDatagrams", "RTP", "Media", nioCore],
       swiftSettings: settings),
     .testTarget(
-      name: "VidiconCommandTests", dependencies: ["VidiconCommand", "Streaming", "Media"], swiftSettings: settings),
+      name: "VidiconCommandTests", dependencies: ["VidiconCommand", "Vidicon", "Capture", "Streaming", "Media"],
+      swiftSettings: settings),
 
     // What is fuzzed: fed by FuzzTesting, replayed by a unit test.
     .target(

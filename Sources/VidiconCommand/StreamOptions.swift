@@ -90,10 +90,13 @@ extension StreamOptions {
       default: "-_.~/".utf8.contains(byte)
       }
     }
-    let parts = text.split(separator: "/", omittingEmptySubsequences: false)
-    guard isAllowed, text.utf8.count <= 128, parts.allSatisfy({ !$0.isEmpty && $0 != "." && $0 != ".." }) else {
+    if let cause = LiveStream.problem(withName: text) {
+      throw .usage("\(text.debugDescription) cannot be a stream's name: \(cause); choose another one, such as live")
+    }
+    guard isAllowed else {
       throw .usage(
-        "\"\(text)\" cannot be a stream's name; use letters, digits and - _ . ~, with single slashes between them")
+        "\(text.debugDescription) cannot be a stream's name; use letters, digits and - _ . ~, with single slashes between them"
+      )
     }
     return text
   }

@@ -54,7 +54,7 @@ struct StreamOptionsTests {
     #expect(try self.option(.name, name).name == name)
   }
 
-  @Test(arguments: ["", "/a", "a/", "a//b", "a b", "ä", "..", "a/../b", "a?b", "a\r\nb"])
+  @Test(arguments: ["", "/a", "a/", "a//b", "a b", "ä", "..", "a/../b", "a?b", "a\r\nb", "api", "Metrics/x"])
   func `names that cannot stand in an address are refused`(name: String) {
     #expect(throws: Failure.self) { try self.option(.name, name) }
   }
