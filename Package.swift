@@ -63,7 +63,9 @@ let package = Package(
 
     // Engines: threads, codecs, devices.
     .target(name: "Capture", dependencies: ["Media", "CLibav", "CYUV", "CCapture"], swiftSettings: settings),
-    .target(name: "Codecs", dependencies: ["Media", "Bitstreams", "CLibav", "CYUV", nioCore], swiftSettings: settings),
+    .target(
+      name: "Codecs", dependencies: ["Media", "Bitstreams", "CLibav", "CYUV", "CCapture", nioCore],
+      swiftSettings: settings),
     .target(
       name: "Streaming", dependencies: ["Media", "Capture", "Codecs", "CYUV", "CCapture", nioCore],
       swiftSettings: settings),
@@ -155,7 +157,8 @@ let package = Package(
         .product(name: "NIOSSL", package: "swift-nio-ssl"),
       ], swiftSettings: settings),
     .testTarget(
-      name: "VidiconCommandTests", dependencies: ["VidiconCommand", "Authentication", "Streaming", "Media"],
+      name: "VidiconCommandTests",
+      dependencies: ["VidiconCommand", "Vidicon", "Authentication", "Capture", "Streaming", "Media"],
       swiftSettings: settings),
 
     // What is fuzzed: fed by FuzzTesting, replayed by a unit test.
