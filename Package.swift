@@ -175,6 +175,6 @@ let package = Package(
     .testTarget(name: "RepositoryTests", swiftSettings: settings),
 
     // Real players against the built program.
-    .testTarget(name: "EndToEndTests", exclude: ["Clients"], swiftSettings: settings),
+    .testTarget(name: "EndToEndTests", dependencies: ["Discovery"], exclude: ["Clients"], swiftSettings: settings),
   ]
 )
