@@ -22,6 +22,7 @@ let package = Package(
     .library(name: "Bitstreams", targets: ["Bitstreams"]),
     .library(name: "RTP", targets: ["RTP"]),
     .library(name: "RTSP", targets: ["RTSP"]),
+    .library(name: "WebPage", targets: ["WebPage"]),
     .library(name: "Capture", targets: ["Capture"]),
     .library(name: "Codecs", targets: ["Codecs"]),
     .library(name: "Streaming", targets: ["Streaming"]),
@@ -46,6 +47,9 @@ let package = Package(
     .target(
       name: "RTSP", dependencies: ["Media", nioCore, .product(name: "Crypto", package: "swift-crypto")],
       swiftSettings: settings),
+    .target(
+      name: "WebPage", dependencies: ["CWebPage", nioCore, .product(name: "Crypto", package: "swift-crypto")],
+      exclude: ["Site"], swiftSettings: settings),
 
     // Engines: threads, codecs, devices.
     .target(name: "Capture", dependencies: ["Media", "CLibav", "CYUV", "CCapture"], swiftSettings: settings),
@@ -72,9 +76,11 @@ let package = Package(
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ], swiftSettings: settings),
 
-    // What Swift cannot say: pixel loops that must be fast in debug builds too, and system calls its modules lack.
+    // What Swift cannot say: pixel loops that must be fast in debug builds too, system calls its modules lack, and files
+    // that are part of the program.
     .target(name: "CCapture"),
     .target(name: "CDatagrams"),
+    .target(name: "CWebPage"),
 
     // Libraries of the system.
     .systemLibrary(
@@ -96,6 +102,9 @@ let package = Package(
       swiftSettings: settings),
     .testTarget(
       name: "VidiconCommandTests", dependencies: ["VidiconCommand", "Streaming", "Media"], swiftSettings: settings),
+
+    .testTarget(
+      name: "WebPageTests", dependencies: ["WebPage", nioCore], exclude: ["JavaScript"], swiftSettings: settings),
 
     // What is fuzzed: fed by FuzzTesting, replayed by a unit test.
     .target(

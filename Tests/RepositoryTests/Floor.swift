@@ -13,6 +13,7 @@ enum Floor: Comparable {
     "Bitstreams": .pure,
     "RTP": .pure,
     "RTSP": .pure,
+    "WebPage": .pure,
     "Capture": .engine,
     "Codecs": .engine,
     "Streaming": .engine,
@@ -22,7 +23,7 @@ enum Floor: Comparable {
   ]
 
   /// The only modules of others that a pure target imports.
-  static let modulesForPure: Set<String> = ["Crypto", "NIOCore", "Synchronization"]
+  static let modulesForPure: Set<String> = ["CWebPage", "Crypto", "NIOCore", "Synchronization"]
 
   /// Modules that reach the network or the user.
   static let modulesForEdges: Set<String> = ["ArgumentParser", "NIO", "NIOPosix", "NIOSSL", "Yams"]
