@@ -14,7 +14,7 @@ function cardFor(stream) {
   find("a").href = stream.page;
   find(".name").textContent = stream.name;
   element("cards").append(item);
-  const thumbnail = new Thumbnail(find("img"), `${stream.snapshot}?width=480`);
+  const thumbnail = new Thumbnail(find("img"), (width) => `${stream.snapshot}?width=${width}`);
   return { item, find, thumbnail };
 }
 

@@ -69,6 +69,8 @@ function describe(found) {
   controls.hasSound = found.audio != null;
   facts.describe(found);
   showAddresses(found);
+  element("facts").hidden = false;
+  element("side").hidden = false;
 }
 
 // What the player says.
@@ -116,7 +118,8 @@ function refresh() {
 function badgeFor(state) {
   if (state === "paused") return ["behind", "Paused"];
   if (state === "ended") return ["off", "Ended"];
-  if (state !== "playing" && state !== "buffering") return ["off", "Not connected"];
+  if (state === "buffering") return ["off", "Buffering"];
+  if (state !== "playing") return ["off", "Not connected"];
   if (stream && !hasSignal(stream)) return ["nosignal", "No signal"];
   return facts.latency > BEHIND ? ["behind", "Go live"] : ["live", "Live"];
 }

@@ -10,6 +10,8 @@ import { Loader } from "./loader.mjs";
 
 /** A jump of the media time by more than this, where the playlist tells of a break, is closed. */
 const JUMP = 0.5;
+/** A hole in the media of up to this long is passed over. */
+const HOLE = 2;
 /** How often the distance to the live edge is looked at, in milliseconds. */
 const TICK = 200;
 /** Over how many seconds of media the bit rate is taken. */
@@ -173,15 +175,16 @@ export class StreamPlayer {
   }
 
   #tick() {
-    if (!this.#started || this.#video.paused || this.#video.seeking) return;
+    if (!this.#started || this.#video.paused) return;
     const position = this.#video.currentTime;
-    const bufferedEnd = this.#buffer.endAround(position);
-    if (bufferedEnd - position < 0.01) {
-      // At a hole: the media goes on behind it.
+    if (this.#buffer.endAround(position) - position < 0.01) {
+      // At a hole the media goes on behind it; before everything, where the browser's own buttons lead, it is live.
       const next = this.#buffer.nextStart(position);
-      if (next !== null) this.#video.currentTime = next + 0.01;
+      if (next !== null && next - position < HOLE) this.#video.currentTime = next + 0.01;
+      else if (next !== null) this.goLive();
       return;
     }
+    if (this.#video.seeking) return;
     const end = this.#buffer.end;
     const decision = this.#latency.decide({ position, bufferedEnd: end, now: performance.now() / 1000 });
     if (decision.seekTo !== null) this.#video.currentTime = decision.seekTo;

@@ -5,6 +5,8 @@ import { pause, request } from "./requests.mjs";
 const INTERVAL = 1;
 /** Requests at a time for all cards, so that a slow server still answers everything else. */
 const AT_ONCE = 3;
+/** Widths that are asked for, in pixels: few, so that the server has them from another viewer. */
+const WIDTHS = [480, 960];
 
 let running = 0;
 const waiting = [];
@@ -28,6 +30,7 @@ export class Thumbnail {
   #observer;
   #address = null;
 
+  /** @param {(width: number) => string} url The address of a picture of a width. */
   constructor(image, url) {
     this.#image = image;
     this.#observer = new IntersectionObserver(([entry]) => {
@@ -45,6 +48,11 @@ export class Thumbnail {
     if (this.#address) URL.revokeObjectURL(this.#address);
   }
 
+  get #width() {
+    const needed = this.#image.parentElement.clientWidth * devicePixelRatio;
+    return WIDTHS.find((width) => width >= needed * 0.8) ?? WIDTHS.at(-1);
+  }
+
   async #run(url) {
     const { signal } = this.#controller;
     for (;;) {
@@ -55,7 +63,7 @@ export class Thumbnail {
       }
       const start = performance.now();
       try {
-        await this.#show(await inTurn(() => request(url, { signal, as: "blob", cache: "no-store", seconds: 8 })));
+        await this.#show(await inTurn(() => request(url(this.#width), { signal, as: "blob", cache: "no-store", seconds: 8 })));
       } catch {
         signal.throwIfAborted(); // Else the picture before stays, and the next one is tried.
       }
