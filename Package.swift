@@ -20,6 +20,8 @@ let package = Package(
   products: [
     .library(name: "Media", targets: ["Media"]),
     .library(name: "Bitstreams", targets: ["Bitstreams"]),
+    .library(name: "Containers", targets: ["Containers"]),
+    .library(name: "HLS", targets: ["HLS"]),
     .library(name: "RTP", targets: ["RTP"]),
     .library(name: "RTSP", targets: ["RTSP"]),
     .library(name: "WebPage", targets: ["WebPage"]),
@@ -27,6 +29,8 @@ let package = Package(
     .library(name: "Codecs", targets: ["Codecs"]),
     .library(name: "Streaming", targets: ["Streaming"]),
     .library(name: "RTSPServer", targets: ["RTSPServer"]),
+    .library(name: "HTTPServer", targets: ["HTTPServer"]),
+    .library(name: "Discovery", targets: ["Discovery"]),
     .library(name: "Vidicon", targets: ["Vidicon"]),
     .executable(name: "vidicon", targets: ["VidiconCommand"]),
     // For the package FuzzTesting only.
@@ -34,19 +38,29 @@ let package = Package(
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser.git", from: "1.8.2"),
+    .package(url: "https://github.com/apple/swift-asn1.git", from: "1.7.4"),
+    .package(url: "https://github.com/apple/swift-certificates.git", from: "1.21.1"),
     .package(url: "https://github.com/apple/swift-crypto.git", from: "4.5.2"),
+    .package(url: "https://github.com/apple/swift-http-types.git", from: "1.8.0", traits: []),
+    .package(url: "https://github.com/apple/swift-log.git", from: "1.16.2"),
     .package(url: "https://github.com/apple/swift-nio.git", from: "2.101.2"),
+    .package(url: "https://github.com/apple/swift-nio-extras.git", from: "1.35.2"),
+    .package(url: "https://github.com/apple/swift-nio-http2.git", from: "1.46.0"),
     .package(url: "https://github.com/apple/swift-nio-ssl.git", from: "2.37.6"),
+    .package(url: "https://github.com/hummingbird-project/hummingbird.git", from: "2.28.1", traits: []),
     .package(url: "https://github.com/jpsim/Yams.git", from: "6.2.2"),
   ],
   targets: [
     // The pure floor: bytes and state machines. No socket, clock, task or file.
     .target(name: "Media", dependencies: [nioCore], swiftSettings: settings),
     .target(name: "Bitstreams", dependencies: ["Media", nioCore], swiftSettings: settings),
+    .target(name: "Containers", dependencies: ["Bitstreams", "Media", nioCore], swiftSettings: settings),
+    .target(name: "HLS", dependencies: ["Bitstreams", "Containers", "Media", nioCore], swiftSettings: settings),
     .target(name: "RTP", dependencies: ["Bitstreams", "Media", nioCore], swiftSettings: settings),
     .target(
-      name: "RTSP", dependencies: ["Media", nioCore, .product(name: "Crypto", package: "swift-crypto")],
+      name: "Authentication", dependencies: ["Media", .product(name: "Crypto", package: "swift-crypto")],
       swiftSettings: settings),
+    .target(name: "RTSP", dependencies: ["Authentication", "Media", nioCore], swiftSettings: settings),
     .target(
       name: "WebPage", dependencies: ["CWebPage", nioCore, .product(name: "Crypto", package: "swift-crypto")],
       exclude: ["Site"], swiftSettings: settings),
@@ -62,17 +76,43 @@ let package = Package(
     .target(
       name: "RTSPServer",
       dependencies: [
-        "Media", "Capture", "RTP", "RTSP", "Streaming", "CDatagrams", nioCore, nioPosix,
+        "Media", "Authentication", "Capture", "RTP", "RTSP", "Streaming", "CDatagrams", nioCore, nioPosix,
         .product(name: "NIOSSL", package: "swift-nio-ssl"),
       ], swiftSettings: settings),
     .target(
+      name: "HTTPServer",
+      dependencies: [
+        "Media", "Authentication", "Capture", "HLS", "Streaming", "CZlib", nioCore, nioPosix,
+        .product(name: "Crypto", package: "swift-crypto"),
+        .product(name: "HTTPTypes", package: "swift-http-types"),
+        .product(name: "HummingbirdCore", package: "hummingbird"),
+        .product(name: "HummingbirdHTTP2", package: "hummingbird"),
+        .product(name: "HummingbirdTLS", package: "hummingbird"),
+        .product(name: "Logging", package: "swift-log"),
+        .product(name: "NIOHTTP1", package: "swift-nio"),
+        .product(name: "NIOHTTP2", package: "swift-nio-http2"),
+        .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
+        .product(name: "NIOHTTPTypesHTTP1", package: "swift-nio-extras"),
+        .product(name: "NIOHTTPTypesHTTP2", package: "swift-nio-extras"),
+        .product(name: "NIOSSL", package: "swift-nio-ssl"),
+        .product(name: "SwiftASN1", package: "swift-asn1"),
+        .product(name: "X509", package: "swift-certificates"),
+      ], swiftSettings: settings),
+    .target(
+      name: "Discovery", dependencies: ["CDNSSD", "CDiscovery", "CQREncode", nioCore], swiftSettings: settings,
+      linkerSettings: [.linkedLibrary("dns_sd", .when(platforms: [.linux]))]),
+    .target(
       name: "Vidicon",
-      dependencies: ["Media", "Capture", "Codecs", "Streaming", "RTSPServer", nioCore],
+      dependencies: [
+        "Authentication", "Media", "Capture", "Codecs", "Streaming", "RTSPServer", "HTTPServer", "Discovery", "WebPage",
+        nioCore,
+      ],
       swiftSettings: settings),
     .executableTarget(
       name: "VidiconCommand",
       dependencies: [
-        "Vidicon", "Media", "Capture", "Codecs", "Streaming", "RTSPServer", "Yams",
+        "Vidicon", "Authentication", "Media", "Capture", "Codecs", "Streaming", "RTSPServer", "HTTPServer", "Discovery",
+        "Yams",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ], swiftSettings: settings),
 
@@ -80,18 +120,28 @@ let package = Package(
     // that are part of the program.
     .target(name: "CCapture"),
     .target(name: "CDatagrams"),
+    .target(name: "CDiscovery"),
     .target(name: "CWebPage"),
 
     // Libraries of the system.
     .systemLibrary(
       name: "CLibav", pkgConfig: "libavformat",
       providers: [.apt(["libavformat-dev", "libswscale-dev", "libswresample-dev"]), .brew(["ffmpeg"])]),
+    .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
+    // Without pkg-config, whose flags for this one SwiftPM warns of at each build.
+    .systemLibrary(name: "CDNSSD", providers: [.apt(["libavahi-compat-libdnssd-dev"])]),
+    .systemLibrary(name: "CQREncode", providers: [.apt(["libqrencode-dev"]), .brew(["qrencode"])]),
     .systemLibrary(name: "CYUV", providers: [.apt(["libyuv-dev"]), .brew(["libyuv"])]),
 
     .testTarget(name: "MediaTests", dependencies: ["Media"], swiftSettings: settings),
     .testTarget(name: "BitstreamsTests", dependencies: ["Bitstreams", "Media", nioCore], swiftSettings: settings),
+    .testTarget(
+      name: "ContainersTests", dependencies: ["Containers", "Bitstreams", "Media", nioCore], swiftSettings: settings),
     .testTarget(name: "RTPTests", dependencies: ["RTP", "Bitstreams", "Media", nioCore], swiftSettings: settings),
-    .testTarget(name: "RTSPTests", dependencies: ["RTSP", "Media", nioCore], swiftSettings: settings),
+    .testTarget(
+      name: "RTSPTests", dependencies: ["RTSP", "Authentication", "Media", nioCore], swiftSettings: settings),
+    .testTarget(
+      name: "HLSTests", dependencies: ["HLS", "HLSRules", "Bitstreams", "Media", nioCore], swiftSettings: settings),
     .testTarget(name: "CaptureTests", dependencies: ["Capture", "Media"], swiftSettings: settings),
     .testTarget(name: "CodecsTests", dependencies: ["Codecs", "Media", nioCore], swiftSettings: settings),
     .testTarget(
@@ -100,17 +150,32 @@ let package = Package(
     .testTarget(
       name: "RTSPServerTests", dependencies: ["RTSPServer", "CDatagrams", "RTP", "Media", nioCore],
       swiftSettings: settings),
+    .executableTarget(
+      name: "AnnounceServices", dependencies: ["Discovery"], path: "Tests/AnnounceServices", swiftSettings: settings),
+    .testTarget(name: "DiscoveryTests", dependencies: ["Discovery", "CDiscovery"], swiftSettings: settings),
     .testTarget(
-      name: "VidiconCommandTests", dependencies: ["VidiconCommand", "Streaming", "Media"], swiftSettings: settings),
-
+      name: "HTTPServerTests",
+      dependencies: [
+        "HTTPServer", "Authentication", "Capture", "Media", "Streaming", nioCore, nioPosix,
+        .product(name: "HTTPTypes", package: "swift-http-types"),
+        .product(name: "NIOHTTP1", package: "swift-nio"),
+        .product(name: "NIOSSL", package: "swift-nio-ssl"),
+      ], swiftSettings: settings),
     .testTarget(
       name: "WebPageTests", dependencies: ["WebPage", nioCore], exclude: ["JavaScript"], swiftSettings: settings),
+    .testTarget(
+      name: "VidiconCommandTests", dependencies: ["VidiconCommand", "Authentication", "Streaming", "Media"],
+      swiftSettings: settings),
 
     // What is fuzzed: fed by FuzzTesting, replayed by a unit test.
     .target(
-      name: "FuzzBodies", dependencies: ["Bitstreams", "Media", "RTP", "RTSP", nioCore], path: "Tests/FuzzBodies",
-      swiftSettings: settings),
+      name: "FuzzBodies",
+      dependencies: ["Authentication", "Bitstreams", "Containers", "Media", "RTP", "RTSP", nioCore],
+      path: "Tests/FuzzBodies", swiftSettings: settings),
     .testTarget(name: "FuzzBodiesTests", dependencies: ["FuzzBodies", nioCore], swiftSettings: settings),
+
+    // The rules of HLS, checked on playlists as text: of the machine in unit tests, of a live server from end to end.
+    .target(name: "HLSRules", path: "Tests/HLSRules", swiftSettings: settings),
 
     // What holds for the sources as a whole: floors, purity, sizes, reasons.
     .testTarget(name: "RepositoryTests", swiftSettings: settings),

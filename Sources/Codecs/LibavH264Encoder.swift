@@ -59,7 +59,8 @@ public final class LibavH264Encoder: VideoEncoder {
       picture.format.pixelFormat == .i420 && picture.format.width == self.settings.width
         && picture.format.height == self.settings.height, "the canvas has the encoder's format")
     let frame = self.encoder.frame
-    frame.fill(borrowing: picture)
+    frame.fill(borrowing: picture.buffer)
+    frame.pointee.pts = picture.timestamp.nanoseconds
     frame.pointee.pict_type = forcesKeyframe ? AV_PICTURE_TYPE_I : AV_PICTURE_TYPE_NONE
     defer { av_frame_unref(frame) }
     let converted = try self.input?.convert(frame)
@@ -160,27 +161,5 @@ extension LibavH264Encoder {
       width: settings.width,
       height: settings.height,
       frameRate: settings.frameRate)
-  }
-}
-
-extension UnsafeMutablePointer<AVFrame> {
-  /// Points this empty frame at an I420 picture, which it keeps alive until libavcodec lets go of it.
-  fileprivate func fill(borrowing picture: VideoFrame) {
-    let buffer = picture.buffer
-    self.pointee.format = AV_PIX_FMT_YUV420P.rawValue
-    self.pointee.width = Int32(buffer.format.width)
-    self.pointee.height = Int32(buffer.format.height)
-    self.pointee.pts = picture.timestamp.nanoseconds
-    self.pointee.data.0 = buffer.unsafePlane(0).baseAddress?.assumingMemoryBound(to: UInt8.self)
-    self.pointee.data.1 = buffer.unsafePlane(1).baseAddress?.assumingMemoryBound(to: UInt8.self)
-    self.pointee.data.2 = buffer.unsafePlane(2).baseAddress?.assumingMemoryBound(to: UInt8.self)
-    self.pointee.linesize.0 = Int32(buffer.format.bytesPerRow[0])
-    self.pointee.linesize.1 = Int32(buffer.format.bytesPerRow[1])
-    self.pointee.linesize.2 = Int32(buffer.format.bytesPerRow[2])
-    // A frame without a reference-counted buffer would be copied by avcodec_send_frame.
-    self.pointee.buf.0 = av_buffer_create(
-      self.pointee.data.0, buffer.unsafePlane(0).count,
-      { opaque, _ in Unmanaged<PixelBuffer>.fromOpaque(opaque!).release() },
-      Unmanaged.passRetained(buffer).toOpaque(), AV_BUFFER_FLAG_READONLY)
   }
 }

@@ -1,3 +1,5 @@
+internal import Authentication
+
 /// The header lines of a message in their order, RFC 2326 §12. Names are compared without regard to case.
 public struct RTSPHeaders: Hashable, Sendable, ExpressibleByDictionaryLiteral {
   /// One header line.

@@ -1,3 +1,4 @@
+internal import Authentication
 import NIOCore
 
 /// The start line and headers of a message while its lines come in.

@@ -1,3 +1,4 @@
+internal import Authentication
 public import NIOCore
 
 /// Cuts the bytes of an RTSP connection into messages, RFC 2326 §4 and §10.12.

@@ -1,3 +1,4 @@
+internal import Authentication
 public import NIOCore
 
 /// A request, RFC 2326 §6.

@@ -1,3 +1,4 @@
+internal import Authentication
 public import NIOCore
 
 /// An answer, RFC 2326 §7.

@@ -1,3 +1,4 @@
+public import Authentication
 public import Media
 
 /// What all sessions of a server have in common.
@@ -11,11 +12,11 @@ public struct RTSPServerConfiguration: Sendable {
   /// How long PLAY waits for ``RTSPServerSession/playingStarted(at:now:)``.
   public var startTimeout: MediaDuration
   /// Who may watch.
-  public var authenticator: RTSPAuthenticator
+  public var authenticator: Authenticator
 
   /// A configuration.
   public init(
-    serverName: String, authenticator: RTSPAuthenticator, udpPorts: RTSPTransport.Pair<UInt16>? = nil,
+    serverName: String, authenticator: Authenticator, udpPorts: RTSPTransport.Pair<UInt16>? = nil,
     timeout: MediaDuration = .seconds(60), startTimeout: MediaDuration = .seconds(10)
   ) {
     self.serverName = serverName

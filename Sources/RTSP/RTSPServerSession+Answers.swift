@@ -1,3 +1,4 @@
+internal import Authentication
 import Media
 import NIOCore
 

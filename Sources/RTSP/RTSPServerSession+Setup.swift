@@ -1,3 +1,5 @@
+internal import Authentication
+
 extension RTSPServerSession {
   /// SETUP, RFC 2326 §10.4.
   ///

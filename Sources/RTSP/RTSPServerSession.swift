@@ -1,3 +1,4 @@
+internal import Authentication
 public import Media
 
 /// The server's side of one RTSP connection, RFC 2326 appendix A.2.

@@ -1,3 +1,5 @@
+internal import Authentication
+
 /// How the packets of one track travel: one alternative of a `Transport` header, RFC 2326 §12.39.
 ///
 /// `destination` and `source` are read over: packets only ever go to the address that the connection comes from.

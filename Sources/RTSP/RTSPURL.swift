@@ -1,3 +1,5 @@
+internal import Authentication
+
 /// What a request is asked of, RFC 2326 §3.2 and §6.1: an absolute URL, a path, or `*` for the server as a whole.
 ///
 /// Clients write the same stream in many ways: with or without a slash at the end, with doubled slashes, with a query,

@@ -1,3 +1,4 @@
+internal import Authentication
 internal import Capture
 internal import Media
 internal import NIOCore
@@ -94,10 +95,9 @@ public final class RTSPServer: Sendable {
   /// - Throws: ``RTSPServerError`` when a port is taken or may not be used, or the TLS files cannot be read.
   public func start() async throws(RTSPServerError) {
     guard self.ports == nil else { return }
-    for credential in self.settings.credentials
-    where credential.name.isEmpty || credential.name.contains(":") || credential.password.isEmpty {
+    for credentials in self.settings.credentials where !credentials.isUsable {
       throw RTSPServerError(
-        .invalidCredential, cause: "\"\(credential.name)\" cannot watch with this name and password",
+        .invalidCredential, cause: "\"\(credentials.user)\" cannot watch with this name and password",
         nextStep: "give a name without a colon and a password that is not empty")
     }
     let context = try self.settings.tls.map { tls throws(RTSPServerError) in try Self.makeContext(tls) }
@@ -197,9 +197,8 @@ public final class RTSPServer: Sendable {
     }
     return RTSPServerConfiguration(
       serverName: "Vidicon",
-      authenticator: RTSPAuthenticator(
-        credentials: self.settings.credentials.compactMap { RTSPCredentials(parsing: "\($0.name):\($0.password)") },
-        secret: self.nonceSecret),
+      authenticator: Authenticator(
+        credentials: self.settings.credentials, secret: self.nonceSecret),
       udpPorts: isSecure ? nil : ports,
       timeout: self.settings.sessionTimeout)
   }

@@ -1,21 +1,8 @@
+public import Authentication
 public import Media
 
 /// How an ``RTSPServer`` listens and whom it lets in.
 public struct RTSPServerSettings: Hashable, Sendable {
-  /// A viewer's name and password.
-  public struct Credential: Hashable, Sendable {
-    /// Without a colon, not empty.
-    public var name: String
-    /// Any text but an empty one.
-    public var password: String
-
-    /// A name and its password.
-    public init(name: String, password: String) {
-      self.name = name
-      self.password = password
-    }
-  }
-
   /// RTSP over TLS ("rtsps").
   public struct TLS: Hashable, Sendable {
     /// The TCP port; 0 for any free one.
@@ -40,7 +27,7 @@ public struct RTSPServerSettings: Hashable, Sendable {
   /// Whether viewers may ask for UDP; else they are told at once to use TCP, which loses nothing on its way.
   public var offersUDP = false
   /// Who may watch; everybody when empty.
-  public var credentials: [Credential] = []
+  public var credentials: [Credentials] = []
   /// RTSP over TLS, in addition.
   public var tls: TLS?
   /// How long a viewer may be silent (no request, no RTCP) before it is taken for gone.

@@ -75,6 +75,11 @@ public final class LiveStream: Sendable {
     self.state.withLock { $0.descriptions }
   }
 
+  /// The stream's pictures one by one, as its viewers see them; costs nothing while nobody looks.
+  public var pictures: StreamPictures {
+    self.shared.pictures
+  }
+
   /// What happens to the stream; for one consumer. Ends when the stream is stopped.
   public var events: AsyncStream<StreamEvent> {
     self.shared.events
@@ -293,6 +298,7 @@ extension LiveStream {
   }
 
   private func endOutputs() {
+    self.shared.pictures.streamEnded()
     let outputs = self.outputs.withLock { $0.take() }
     for output in outputs ?? [] { output.streamEnded() }
   }

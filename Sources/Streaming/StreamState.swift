@@ -10,6 +10,7 @@ final class StreamState: Sendable {
   }
 
   let statistics = Mutex(StreamStatistics())
+  let pictures = StreamPictures()
   let events: AsyncStream<StreamEvent>
   private let eventContinuation: AsyncStream<StreamEvent>.Continuation
   private let controls: Mutex<Controls>

@@ -9,6 +9,8 @@ final class VideoMailbox: VideoConsumer {
     case frame(VideoFrame)
     case ended(CaptureError?)
     case keyframeRequested
+    /// Somebody looks for a picture after the one of this number.
+    case pictureRequested(after: Int)
     case closed
   }
 
@@ -17,6 +19,7 @@ final class VideoMailbox: VideoConsumer {
     var frame: VideoFrame?
     var ending: CaptureError??
     var isKeyframeRequested = false
+    var requestedPicture: Int?
     var isClosed = false
     var limiter: FrameRateLimiter?
     var expected: VideoFormat?
@@ -81,6 +84,11 @@ final class VideoMailbox: VideoConsumer {
     self.state.withLock { $0.isKeyframeRequested = true }
   }
 
+  /// Asks for a picture after the one of a number, as ``PictureFeed`` counts them.
+  func requestPicture(after number: Int) {
+    self.state.withLock { $0.requestedPicture = min($0.requestedPicture ?? number, number) }
+  }
+
   private var capturer: (any VideoCapturer)? {
     self.state.withLock { $0.capturer }
   }
@@ -97,6 +105,7 @@ final class VideoMailbox: VideoConsumer {
         state.isKeyframeRequested = false
         return .keyframeRequested
       }
+      if let number = state.requestedPicture.take() { return .pictureRequested(after: number) }
       if let frame = state.frame {
         state.frame = nil
         return .frame(frame)

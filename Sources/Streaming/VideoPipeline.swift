@@ -19,6 +19,7 @@ final class VideoPipeline {
   private let clock = StreamClock.system
 
   private var requests: KeyframeRequests
+  private var pictures: PictureFeed
   private var bitrate: Int
   /// The last picture from the source.
   private var lastPicture: VideoFrame?
@@ -55,6 +56,7 @@ final class VideoPipeline {
     self.canvas = Canvas(format: format, scaling: settings.scaling)
     self.bitrate = shared.videoBitrate
     self.requests = KeyframeRequests(longestInterval: settings.keyframeInterval)
+    self.pictures = PictureFeed(shared.pictures, frameInterval: frameRate.frameInterval)
     self.encoder = try LibavH264Encoder(
       VideoEncoderSettings(
         width: format.width,
@@ -68,6 +70,9 @@ final class VideoPipeline {
     // Without a frame until now the slate is due.
     self.lastArrival = self.clock.now() - (firstFrame == nil ? settings.sourceTimeout : .zero)
     mailbox.expect(source, limit: frameRate < source.frameRate ? frameRate : nil)
+    shared.pictures.connect(
+      format: format, frameInterval: frameRate.frameInterval,
+      ask: { [weak mailbox] in mailbox?.requestPicture(after: $0) })
   }
 
   /// Runs until the mailbox is closed.
@@ -80,6 +85,8 @@ final class VideoPipeline {
       switch self.mailbox.next(until: self.deadline) {
       case .closed: return
       case .keyframeRequested: self.requests.request()
+      case .pictureRequested(let number):
+        self.pictures.request(after: number, at: self.clock.now(), isStill: self.shared.isPaused)
       case .frame(let frame): try self.handle(frame)
       case .ended(let error): try self.handleEnd(error)
       case nil: try self.handleDeadline(now: self.clock.now())
@@ -95,6 +102,7 @@ final class VideoPipeline {
   private var deadline: MediaTime {
     var deadline = self.nextSlate ?? (self.lastArrival + self.settings.sourceTimeout)
     if let repetition = self.repetitionTime { deadline = min(deadline, repetition) }
+    if let picture = self.pictures.deadline { deadline = min(deadline, picture) }
     return deadline
   }
 
@@ -138,6 +146,7 @@ final class VideoPipeline {
   }
 
   private func handleDeadline(now: MediaTime) throws(StreamError) {
+    self.pictures.handleDeadline(at: now)
     if let repetitionTime, now >= repetitionTime, var picture = self.lastPicture {
       // As far behind the present as the picture was when it came, so that the next one is not before it.
       picture.timestamp = max(now - (self.lastArrival - picture.timestamp), (self.lastTime ?? .zero) + .milliseconds(1))
@@ -176,6 +185,7 @@ final class VideoPipeline {
     }
     self.lastTime = picture.timestamp
     self.lastEncoding = now
+    self.pictures.show(picture, at: now)
     do throws(CodecError) {
       try self.encoder.encode(picture, forcesKeyframe: self.requests.forcesKeyframe(at: now)) { sample in
         if sample.isKeyframe { self.requests.keyframeEncoded(at: now) }

@@ -30,18 +30,32 @@ struct WorkerThread: Sendable {
   ///   - name: For debuggers and `top -H`; at most 15 bytes.
   ///   - body: What it does; it must end, and either ``join()`` or ``detach()`` must be called once.
   init(name: String, body: @escaping @Sendable () -> Void) {
-    let start = Unmanaged.passRetained(Start(name: name, body: body)).toOpaque()
-    #if canImport(Darwin)
-    var thread: pthread_t?
-    let result = pthread_create(&thread, nil, { Self.main($0) }, start)
-    guard result == 0, let thread else { fatalError("the system has no thread left") }
-    #else
-    var thread = pthread_t()
-    let result = pthread_create(&thread, nil, { Self.main($0) }, start)
-    guard result == 0 else { fatalError("the system has no thread left") }
-    #endif
+    guard let thread = Self.create(name: name, body: body) else { fatalError("the system has no thread left") }
     // Safe because nothing can go on without a thread, and no input decides how many there are.
     self.thread = thread
+  }
+
+  /// Starts a thread that ends by itself, for what can do without.
+  ///
+  /// - Returns: Whether the system had one left.
+  static func startDetached(named name: String, _ body: @escaping @Sendable () -> Void) -> Bool {
+    guard let thread = Self.create(name: name, body: body) else { return false }
+    pthread_detach(thread)
+    return true
+  }
+
+  private static func create(name: String, body: @escaping @Sendable () -> Void) -> pthread_t? {
+    let start = Unmanaged.passRetained(Start(name: name, body: body))
+    #if canImport(Darwin)
+    var thread: pthread_t?
+    #else
+    var thread = pthread_t()
+    #endif
+    guard pthread_create(&thread, nil, { Self.main($0) }, start.toOpaque()) == 0 else {
+      start.release()
+      return nil
+    }
+    return thread
   }
 
   private static func main(_ argument: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {

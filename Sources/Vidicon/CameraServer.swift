@@ -1,48 +1,98 @@
+public import Discovery
+internal import HTTPServer
 public import RTSPServer
 public import Streaming
 internal import Synchronization
+internal import WebPage
 
-/// Publishes streams on the network.
+/// Publishes streams on the network: over RTSP, and over HTTP as HLS, as pictures and with a web page.
 ///
 /// ```swift
-/// let server = CameraServer(rtspPort: 8554)
+/// let server = CameraServer(rtspPort: 8554, httpPort: 8080)
 /// try await server.publish(stream)
 /// try await server.run()  // until cancelled
 /// ```
 public final class CameraServer: Sendable {
+  /// The address that stands for all of a machine's, where none is given.
+  private static let anyAddress = "::"
+
+  private let settings: CameraServerSettings
   private let rtsp: RTSPServer
+  private let http: HTTPServer?
+  private let announcer: ServiceAnnouncer?
+  private let listening = Listening()
   private let streams = Mutex<[LiveStream]>([])
 
   /// A server that does not listen yet.
   ///
   /// - Parameters:
   ///   - rtspPort: The TCP port for RTSP; 0 for any free one.
-  ///   - httpPort: The TCP port for HTTP; kept for the outputs over HTTP, none of which exists in this version, so that
-  ///     nothing listens there.
+  ///   - httpPort: The TCP port for HTTP; 0 for any free one.
   public convenience init(rtspPort: Int = 8554, httpPort: Int = 8080) {
-    _ = httpPort
-    self.init(rtsp: RTSPServerSettings(port: rtspPort))
+    self.init(
+      settings: CameraServerSettings(
+        rtsp: RTSPServerSettings(port: rtspPort), http: HTTPServerSettings(port: httpPort)))
   }
 
   /// A server that does not listen yet, with every setting of its protocols.
-  public init(rtsp: RTSPServerSettings) {
-    self.rtsp = RTSPServer(settings: rtsp)
+  ///
+  /// - Parameter discovery: Told under which name each stream is announced, and when that is not possible, on a thread
+  ///   of the announcer's.
+  public init(
+    settings: CameraServerSettings, discovery: @escaping @Sendable (DiscoveryEvent) -> Void = { _ in }
+  ) {
+    let rtsp = RTSPServer(settings: settings.rtsp)
+    let listening = self.listening
+    self.settings = settings
+    self.rtsp = rtsp
+    self.http = settings.http.map { http in
+      HTTPServer(settings: http, extras: .camera(rtsp: rtsp, addresses: { listening.addresses(of: $0) }))
+    }
+    self.announcer =
+      settings.isAnnounced
+      ? ServiceAnnouncer(listeningOn: settings.rtsp.address ?? Self.anyAddress, report: discovery) : nil
   }
 
   /// The ports in use; nil before ``start()``.
-  public var ports: RTSPServer.Ports? {
-    self.rtsp.ports
+  public var ports: CameraServerPorts? {
+    self.listening.ports
+  }
+
+  /// Where a stream is found, for people; empty before ``start()``.
+  public func addresses(of stream: LiveStream) -> StreamAddresses {
+    self.listening.addresses(of: stream)
+  }
+
+  /// The SHA-256 fingerprint of the certificate of HTTP over TLS, for people to compare; nil without it.
+  public var certificateFingerprint: String? {
+    nil
   }
 
   /// Opens the ports; without effect when they are open.
   ///
-  /// - Throws: ``RTSPServerError`` when a port is taken or may not be used, or the TLS files cannot be read.
-  public func start() async throws(RTSPServerError) {
-    try await self.rtsp.start()
+  /// - Throws: ``CameraServerError`` when a port is taken or may not be used, or the TLS files cannot be read.
+  public func start() async throws(CameraServerError) {
+    guard self.ports == nil else { return }
+    do throws(RTSPServerError) {
+      try await self.rtsp.start()
+    } catch {
+      throw .rtsp(error)
+    }
+    do throws(HTTPServerError) {
+      try await self.http?.start()
+    } catch {
+      await self.rtsp.stop()
+      throw .http(error)
+    }
+    guard let rtsp = self.rtsp.ports else { return }
+    let http = self.http?.ports
+    self.listening.open(
+      CameraServerPorts(rtsp: rtsp.rtsp, rtsps: rtsp.rtsps, http: http?.http, https: http?.https),
+      hosts: NetworkAddresses.hosts(listeningOn: self.settings.rtsp.address ?? Self.anyAddress))
   }
 
   /// Starts a stream, unless it runs already, and makes it available; the first one published is also found without a
-  /// name.
+  /// name over RTSP.
   ///
   /// - Throws: ``StreamError`` when a source or an encoder cannot be opened.
   public func publish(_ stream: LiveStream) async throws(StreamError) {
@@ -61,16 +111,20 @@ public final class CameraServer: Sendable {
       throw .stopped
     }
     self.rtsp.publish(stream)
+    self.http?.publish(stream)
+    for service in self.services(of: stream) { self.announcer?.announce(service) }
   }
 
   /// Takes a stream from the network: its viewers are told goodbye, and it is stopped.
   public func unpublish(_ stream: LiveStream) async {
     self.streams.withLock { $0.removeAll { $0 === stream } }
+    for service in self.services(of: stream) { self.announcer?.withdraw(service) }
     self.rtsp.unpublish(stream)
     await stream.stop()
+    self.http?.unpublish(stream)
   }
 
-  /// What the viewers of a stream got.
+  /// What the viewers of a stream got over RTSP.
   public func viewerStatistics(of stream: LiveStream) -> RTSPStreamStatistics {
     self.rtsp.statistics(of: stream)
   }
@@ -82,8 +136,8 @@ public final class CameraServer: Sendable {
 
   /// Opens the ports, if that has not happened, and serves until the task is cancelled; then ends in order.
   ///
-  /// - Throws: ``RTSPServerError`` when a port cannot be opened.
-  public func run() async throws(RTSPServerError) {
+  /// - Throws: ``CameraServerError`` when a port cannot be opened.
+  public func run() async throws(CameraServerError) {
     try await self.start()
     let (ending, continuation) = AsyncStream<Never>.makeStream()
     await withTaskCancellationHandler {
@@ -94,9 +148,77 @@ public final class CameraServer: Sendable {
     await self.stop()
   }
 
-  /// Stops every stream, tells every viewer goodbye and closes the ports.
+  /// Withdraws the announcements, stops every stream, tells every viewer goodbye and closes the ports.
   public func stop() async {
+    async let withdrawn: Void? = self.announcer?.stop()
     for stream in self.streams.withLock({ $0 }) { await self.unpublish(stream) }
+    await self.http?.stop()
     await self.rtsp.stop()
+    await withdrawn
+  }
+
+  /// What is announced of a stream; nothing where its name is too long for that.
+  private func services(of stream: LiveStream) -> [Service] {
+    guard let ports else { return [] }
+    return [(Service.Kind.http, ports.http), (.rtsp, ports.rtsp)].compactMap { kind, port in
+      guard let port = port.flatMap(UInt16.init(exactly:)) else { return nil }
+      return try? Service(stream: stream.name, kind: kind, port: port)
+    }
+  }
+}
+
+/// Where a server listens, once it does.
+private final class Listening: Sendable {
+  private let state = Mutex<(ports: CameraServerPorts, hosts: [String])?>(nil)
+
+  var ports: CameraServerPorts? {
+    self.state.withLock { $0?.ports }
+  }
+
+  func open(_ ports: CameraServerPorts, hosts: [String]) {
+    self.state.withLock { $0 = (ports, hosts) }
+  }
+
+  func addresses(of stream: LiveStream) -> StreamAddresses {
+    let (hosts, ports) = self.state.withLock { ($0?.hosts ?? [], $0?.ports ?? CameraServerPorts(rtsp: 0)) }
+    return StreamAddresses(name: stream.name, hosts: hosts, ports: ports)
+  }
+}
+
+extension HTTPServerExtras {
+  /// What a camera server adds to HTTP: addresses, QR codes, and the numbers of RTSP.
+  fileprivate static func camera(
+    rtsp: RTSPServer, addresses: @escaping @Sendable (LiveStream) -> StreamAddresses
+  ) -> HTTPServerExtras {
+    var extras = HTTPServerExtras()
+    extras.file = { page in
+      let file =
+        switch page {
+        case .list: WebPage.list
+        case .stream: WebPage.player
+        case .asset(let name): WebPage.asset(name)
+        }
+      return file.map { File(body: $0.bytes, mediaType: $0.mediaType, etag: $0.entityTag) }
+    }
+    extras.qrCode = { text in
+      do throws(DiscoveryError) {
+        return try QRCode(text).svg
+      } catch {
+        return nil  // Too long to be read from a screen, which the answer says.
+      }
+    }
+    extras.addresses = { stream in
+      let addresses = addresses(stream)
+      return Addresses(rtsp: addresses.rtsp, http: addresses.page)
+    }
+    extras.statistics = { stream in
+      let statistics = rtsp.statistics(of: stream)
+      return [
+        ProtocolStatistics(
+          name: "rtsp", viewers: statistics.viewers, bytesSent: statistics.bytesSent,
+          picturesSkipped: statistics.picturesSkipped)
+      ]
+    }
+    return extras
   }
 }

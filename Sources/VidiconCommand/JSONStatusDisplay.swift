@@ -1,3 +1,4 @@
+import Discovery
 import Foundation
 import Streaming
 import Synchronization
@@ -9,11 +10,15 @@ final class JSONStatusDisplay: StatusDisplay {
     struct Stream: Encodable {
       var name: String
       var urls: [String]
+      var pages: [String]
     }
 
     var event = "started"
     var rtspPort: Int?
     var rtspsPort: Int?
+    var httpPort: Int?
+    var httpsPort: Int?
+    var certificateFingerprint: String?
     var streams: [Stream]
   }
 
@@ -42,20 +47,29 @@ final class JSONStatusDisplay: StatusDisplay {
     var event = "stopped"
   }
 
-  private let bind: String?
-  private let reporter = Mutex(StreamReporter())
-
-  /// A display that tells the addresses at which a server bound to this one is reached.
-  init(bind: String?) {
-    self.bind = bind
+  private struct Announced: Encodable {
+    var event = "announced"
+    var service: String
+    var name: String
+    var port: UInt16
   }
+
+  private let reporter = Mutex(StreamReporter())
 
   func showStart(server: CameraServer, streams: [LiveStream]) {
     self.reporter.withLock { _ = $0.reports(server: server, streams: streams) }
     self.print(
       Started(
-        rtspPort: server.ports?.rtsp, rtspsPort: server.ports?.rtsps,
-        streams: streams.map { Started.Stream(name: $0.name, urls: server.urls(of: $0, bind: self.bind)) }))
+        rtspPort: server.ports?.rtsp, rtspsPort: server.ports?.rtsps, httpPort: server.ports?.http,
+        httpsPort: server.ports?.https, certificateFingerprint: server.certificateFingerprint,
+        streams: streams.map { stream in
+          let addresses = server.addresses(of: stream)
+          return Started.Stream(name: stream.name, urls: addresses.rtsp, pages: addresses.page)
+        }))
+  }
+
+  func showAnnouncement(of service: Service, name: String) {
+    self.print(Announced(service: service.kind.rawValue, name: name, port: service.port))
   }
 
   func showStatus(server: CameraServer, streams: [LiveStream]) {

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Capture
 import Codecs
+import Discovery
 import Foundation
 import Media
 import RTSPServer
@@ -18,14 +19,25 @@ struct ServeCommand: AsyncParsableCommand {
     let configuration = try ServeConfiguration(self.options)
     ProcessLimits.raiseOpenFiles()
     LibavLog.silence()
-    let server = CameraServer(rtsp: RTSPServerSettings(configuration))
+    let display: any StatusDisplay =
+      self.options.json ? JSONStatusDisplay() : TextStatusDisplay(showsQRCode: !self.options.noQR)
+    // Told after the addresses, whenever they come.
+    let (announcements, announced) = AsyncStream.makeStream(of: DiscoveryEvent.self)
+    let server = CameraServer(settings: CameraServerSettings(configuration)) { announced.yield($0) }
     let interruption = Task { await TerminationSignals.shared.wait() }
     let startup = Task { try await Self.start(server, configuration) }
     // Until viewers can come, an interruption leaves nothing to be ended in order.
     guard let streams = try await Self.first(of: startup, or: interruption) else { return }
-    let display: any StatusDisplay =
-      self.options.json ? JSONStatusDisplay(bind: configuration.bind) : TextStatusDisplay(bind: configuration.bind)
     display.showStart(server: server, streams: streams)
+    let teller = Task {
+      for await event in announcements {
+        switch event {
+        case .announced(let service, let name): display.showAnnouncement(of: service, name: name)
+        case .unavailable(let error): Terminal.warn("\(error)")
+        }
+      }
+    }
+    defer { teller.cancel() }
     let ending = await self.serve(streams, on: server, display: display, interruption: interruption)
     await server.stop()
     display.showEnd()
@@ -105,10 +117,10 @@ struct ServeCommand: AsyncParsableCommand {
         continuation.resume(with: Result { try Self.makeStreams(configuration) })
       }
     }
-    do throws(RTSPServerError) {
+    do throws(CameraServerError) {
       try await server.start()
     } catch {
-      throw error.code == .malformedAddress ? Failure.usage("\(error)") : Failure("\(error)")
+      throw error.isMalformedAddress ? Failure.usage("\(error)") : Failure("\(error)")
     }
     for stream in streams {
       do throws(StreamError) {
@@ -154,17 +166,21 @@ struct ServeCommand: AsyncParsableCommand {
   }
 }
 
-extension RTSPServerSettings {
+extension CameraServerSettings {
   /// The server's settings as the user gave them.
   init(_ configuration: ServeConfiguration) {
-    self.init(port: configuration.rtspPort)
-    self.address = configuration.bind
-    self.offersUDP = configuration.rtspUDP
-    self.credentials = configuration.users.map { .init(name: $0.name, password: $0.password) }
-    if let port = configuration.rtspsPort, let certificate = configuration.tlsCertificate,
-      let key = configuration.tlsKey
-    {
-      self.tls = .init(port: port, certificateFile: certificate, keyFile: key)
+    var rtsp = RTSPServerSettings(port: configuration.rtspPort)
+    rtsp.address = configuration.bind
+    rtsp.offersUDP = configuration.rtspUDP
+    rtsp.credentials = configuration.users
+    var http = HTTPServerSettings(port: configuration.httpPort)
+    http.address = configuration.bind
+    http.credentials = configuration.users
+    http.tls = configuration.httpsPort.map { .init(port: $0, certificate: .selfSigned(folder: nil)) }
+    if let certificate = configuration.tlsCertificate, let key = configuration.tlsKey {
+      rtsp.tls = configuration.rtspsPort.map { .init(port: $0, certificateFile: certificate, keyFile: key) }
+      http.tls?.certificate = .files(chain: certificate, key: key)
     }
+    self.init(rtsp: rtsp, http: http, isAnnounced: configuration.isAnnounced)
   }
 }

@@ -1,3 +1,4 @@
+import Authentication
 import Foundation
 import Yams
 
@@ -34,6 +35,9 @@ extension ServeConfiguration {
       case .bind: self.bind = try reader.text(value)
       case .rtspPort: self.rtspPort = try Self.port(reader.integer(value), "\(path): rtspPort")
       case .rtspUDP: self.rtspUDP = try reader.boolean(value)
+      case .httpPort: self.httpPort = try Self.port(reader.integer(value), "\(path): httpPort")
+      case .httpsPort: self.httpsPort = try Self.port(reader.integer(value), "\(path): httpsPort")
+      case .discovery: self.isAnnounced = try reader.boolean(value)
       case .rtspsPort: self.rtspsPort = try Self.port(reader.integer(value), "\(path): rtspsPort")
       case .tlsCertificate: self.tlsCertificate = try reader.text(value)
       case .tlsKey: self.tlsKey = try reader.text(value)
@@ -46,28 +50,28 @@ extension ServeConfiguration {
   }
 
   private enum Key: String, CaseIterable {
-    case bind, rtspPort, rtspUDP, rtspsPort, tlsCertificate, tlsKey, users, streams
+    case bind, rtspPort, rtspUDP, rtspsPort, httpPort, httpsPort, discovery, tlsCertificate, tlsKey, users, streams
   }
 
   private enum UserKey: String, CaseIterable {
     case name, password
   }
 
-  private static func user(_ node: Node, _ reader: YAMLReader) throws(Failure) -> User {
-    var user = User(name: "", password: "")
+  private static func user(_ node: Node, _ reader: YAMLReader) throws(Failure) -> Credentials {
+    var (name, password) = ("", "")
     for (key, value) in try reader.mapping(node, keys: UserKey.self) {
       switch key {
-      case .name: user.name = try reader.text(value)
-      case .password: user.password = try reader.text(value)
+      case .name: name = try reader.text(value)
+      case .password: password = try reader.text(value)
       }
     }
-    guard !user.name.isEmpty, !user.name.contains(":") else {
+    guard !name.isEmpty, !name.contains(":") else {
       throw reader.failure(node, "a user needs a name without a colon; see docs/configuration.md")
     }
-    guard !user.password.isEmpty else {
-      throw reader.failure(node, "user \"\(user.name)\" has no password; see docs/configuration.md")
+    guard !password.isEmpty else {
+      throw reader.failure(node, "user \"\(name)\" has no password; see docs/configuration.md")
     }
-    return user
+    return Credentials(user: name, password: password)
   }
 
   private static func stream(_ node: Node, _ reader: YAMLReader) throws(Failure) -> StreamOptions {

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Authentication
 
 /// The options of `vidicon serve` as they are written.
 struct ServeOptions: ParsableArguments {
@@ -43,6 +44,16 @@ struct ServeOptions: ParsableArguments {
   @Option(help: "The TCP port for RTSP; 0 for any free one. (default: 8554)")
   var rtspPort: Int?
 
+  @Option(help: "The TCP port for HTTP: web page, HLS, pictures; 0 for any free one. (default: 8080)")
+  var httpPort: Int?
+
+  @Option(
+    help: """
+      The TCP port for HTTP over TLS and HTTP/2; 0 for any free one. With --tls-cert and --tls-key, or with a \
+      certificate that is made at the first use and kept.
+      """)
+  var httpsPort: Int?
+
   @Flag(help: "Also send RTP over UDP to viewers that ask for it.")
   var rtspUDP = false
 
@@ -59,6 +70,12 @@ struct ServeOptions: ParsableArguments {
   @Option(help: "The certificate's private key, a PEM file.")
   var tlsKey: String?
 
+  @Flag(help: "Do not announce the streams by mDNS (Bonjour).")
+  var noDiscovery = false
+
+  @Flag(name: .customLong("no-qr"), help: "Do not show a QR code of the page's address on the terminal.")
+  var noQR = false
+
   @Flag(help: "Status as JSON, an object a line, on standard output.")
   var json = false
 
@@ -68,17 +85,14 @@ struct ServeOptions: ParsableArguments {
 
 /// What `vidicon serve` is to do, from the command line and the configuration file.
 struct ServeConfiguration: Equatable {
-  /// A viewer's name and password.
-  struct User: Equatable {
-    var name: String
-    var password: String
-  }
-
   var streams: [StreamOptions] = []
   var bind: String?
   var rtspPort = 8554
   var rtspUDP = false
-  var users: [User] = []
+  var httpPort = 8080
+  var httpsPort: Int?
+  var isAnnounced = true
+  var users: [Credentials] = []
   var rtspsPort: Int?
   var tlsCertificate: String?
   var tlsKey: String?
@@ -94,6 +108,9 @@ extension ServeConfiguration {
     if let bind = options.bind { self.bind = bind }
     if let port = options.rtspPort { self.rtspPort = try Self.port(port, "--rtsp-port") }
     if options.rtspUDP { self.rtspUDP = true }
+    if let port = options.httpPort { self.httpPort = try Self.port(port, "--http-port") }
+    if let port = options.httpsPort { self.httpsPort = try Self.port(port, "--https-port") }
+    if options.noDiscovery { self.isAnnounced = false }
     if !options.users.isEmpty {
       self.users = []
       for user in options.users { self.users.append(try Self.user(user)) }
@@ -136,11 +153,23 @@ extension ServeConfiguration {
     if self.streams.count(where: { $0.source == "pipe:" }) > 1 {
       throw .usage("standard input can feed one stream only; use pipe: once")
     }
-    if self.rtspsPort != nil, self.tlsCertificate == nil || self.tlsKey == nil {
+    if (self.tlsCertificate == nil) != (self.tlsKey == nil) {
+      throw .usage("a certificate and its key go together; give both --tls-cert FILE and --tls-key FILE")
+    }
+    if self.rtspsPort != nil, self.tlsCertificate == nil {
       throw .usage("RTSPS needs a certificate and its key; add --tls-cert FILE and --tls-key FILE")
     }
-    if self.rtspsPort == nil, self.tlsCertificate != nil || self.tlsKey != nil {
-      throw .usage("a certificate is given but no port for it; add --rtsps-port 8322")
+    if self.rtspsPort == nil, self.httpsPort == nil, self.tlsCertificate != nil {
+      throw .usage("a certificate is given but no port for it; add --https-port 8443 or --rtsps-port 8322")
+    }
+    let ports = [
+      ("--rtsp-port", self.rtspPort), ("--rtsps-port", self.rtspsPort ?? 0), ("--http-port", self.httpPort),
+      ("--https-port", self.httpsPort ?? 0),
+    ].filter { $0.1 != 0 }
+    for (index, (name, port)) in ports.enumerated() {
+      if let other = ports[..<index].first(where: { $0.1 == port }) {
+        throw .usage("\(other.0) and \(name) are both \(port); give each a port of its own")
+      }
     }
   }
 
@@ -152,12 +181,11 @@ extension ServeConfiguration {
     return number
   }
 
-  private static func user(_ text: String) throws(Failure) -> User {
-    guard let colon = text.firstIndex(of: ":"), colon != text.startIndex else {
+  private static func user(_ text: String) throws(Failure) -> Credentials {
+    guard let user = Credentials(parsing: text) else {
       throw .usage("--user \"\(text)\" has no name and password; give NAME:PASSWORD")
     }
-    let user = User(name: String(text[..<colon]), password: String(text[text.index(after: colon)...]))
-    guard !user.password.isEmpty else { throw .usage("--user \(user.name): has no password; give NAME:PASSWORD") }
+    guard user.isUsable else { throw .usage("--user \(user.user): has no password; give NAME:PASSWORD") }
     return user
   }
 }

@@ -1,3 +1,4 @@
+import Discovery
 import Media
 import Streaming
 import Vidicon
@@ -6,6 +7,8 @@ import Vidicon
 protocol StatusDisplay: Sendable {
   /// Told once the streams are on the network.
   func showStart(server: CameraServer, streams: [LiveStream])
+  /// Told when a service can be found on the network, and by which name.
+  func showAnnouncement(of service: Service, name: String)
   /// Told each second.
   func showStatus(server: CameraServer, streams: [LiveStream])
   /// Told when everything has been stopped.

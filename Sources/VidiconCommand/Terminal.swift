@@ -11,6 +11,13 @@ enum Terminal {
   /// Whether standard output is read by a person.
   static let isInteractive = isatty(STDOUT_FILENO) != 0
 
+  /// The size in characters of the terminal that standard output is; nil when it is none.
+  static var size: (columns: Int, rows: Int)? {
+    var size = winsize()
+    guard self.isInteractive, ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0 else { return nil }
+    return (Int(size.ws_col), Int(size.ws_row))
+  }
+
   /// The rows at the end of standard output that the next status replaces.
   private static let statusRows = Mutex(0)
 

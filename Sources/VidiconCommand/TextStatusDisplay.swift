@@ -1,3 +1,4 @@
+import Discovery
 import Foundation
 import Media
 import Streaming
@@ -14,22 +15,51 @@ final class TextStatusDisplay: StatusDisplay {
   }
 
   private static let secondsBetweenLines = 10
-  private let bind: String?
+  private let showsQRCode: Bool
   private let state = Mutex(State())
 
-  /// A display that shows the addresses at which a server bound to this one is reached.
-  init(bind: String?) {
-    self.bind = bind
+  /// A display.
+  ///
+  /// - Parameter showsQRCode: Whether a terminal gets a QR code of the first stream's page.
+  init(showsQRCode: Bool) {
+    self.showsQRCode = showsQRCode
   }
 
   func showStart(server: CameraServer, streams: [LiveStream]) {
     for stream in streams {
       Terminal.print(([stream.name] + stream.descriptions.map { $0.summary(of: stream) }).joined(separator: "  "))
-      for (index, url) in server.urls(of: stream, bind: self.bind).enumerated() {
-        Terminal.print("  \(index == 0 ? "OBS, VLC" : "        ")   \(url)")
-      }
+      let addresses = server.addresses(of: stream)
+      Self.print(addresses.rtsp, as: "OBS, VLC")
+      Self.print(addresses.page, as: "Browser")
+    }
+    if let fingerprint = server.certificateFingerprint { Terminal.print("  Certificate  SHA-256 \(fingerprint)") }
+    if self.showsQRCode, let stream = streams.first, let page = server.addresses(of: stream).page.first {
+      for line in Self.qrCode(page) { Terminal.print("  " + line) }
     }
     self.state.withLock { _ = $0.reporter.reports(server: server, streams: streams) }
+  }
+
+  func showAnnouncement(of service: Service, name: String) {
+    if service.kind == .http { Self.print([name], as: "Bonjour") }
+  }
+
+  /// Addresses below one another, with what they are for before the first.
+  private static func print(_ addresses: [String], as purpose: String) {
+    for (index, address) in addresses.enumerated() {
+      let column = (index == 0 ? purpose : "").padding(toLength: 8, withPad: " ", startingAt: 0)
+      Terminal.print("  \(column)   \(address)")
+    }
+  }
+
+  /// The lines of a QR code; none where no terminal shows them, or it is too small.
+  private static func qrCode(_ text: String) -> [String] {
+    guard let size = Terminal.size else { return [] }
+    do throws(DiscoveryError) {
+      // The addresses and the status remain to be seen too.
+      return try QRCode(text).terminalLines(columns: size.columns - 2, rows: size.rows - 6) ?? []
+    } catch {
+      return []  // An address too long for a code is still printed.
+    }
   }
 
   func showStatus(server: CameraServer, streams: [LiveStream]) {
@@ -78,15 +108,5 @@ extension CodecDescription {
     case .aac(let audio):
       "AAC \(stream.audioSettings.bitrate / 1000) kb/s \(audio.format.channelCount == 1 ? "mono" : "stereo")"
     }
-  }
-}
-
-extension CameraServer {
-  /// Every address of a stream.
-  func urls(of stream: LiveStream, bind: String?) -> [String] {
-    guard let ports else { return [] }
-    let hosts = NetworkAddresses.hosts(listeningOn: bind ?? "::")
-    return hosts.map { "rtsp://\($0):\(ports.rtsp)/\(stream.name)" }
-      + (ports.rtsps.map { port in hosts.map { "rtsps://\($0):\(port)/\(stream.name)" } } ?? [])
   }
 }

@@ -1,3 +1,4 @@
+internal import Authentication
 import Media
 import NIOCore
 import RTSP
@@ -85,10 +86,10 @@ struct RTSPFuzzCase {
       RTSPStreamDescription(name: "live", sessionDescription: "v=0\r\n", tracks: [track(0), track(1)]),
       RTSPStreamDescription(name: "cam/1", sessionDescription: "v=0\r\n", tracks: [track(0)]),
     ])
-    let credentials = RTSPCredentials(parsing: "user:pass").map { [$0] } ?? []
+    let credentials = Credentials(parsing: "user:pass").map { [$0] } ?? []
     let configuration = RTSPServerConfiguration(
       serverName: "Fuzz",
-      authenticator: RTSPAuthenticator(credentials: self.options & 1 == 0 ? [] : credentials, secret: [1]),
+      authenticator: Authenticator(credentials: self.options & 1 == 0 ? [] : credentials, secret: [1]),
       udpPorts: self.options & 2 == 0 ? nil : RTSPTransport.Pair(rtp: 6000, rtcp: 6001))
     var now = MediaTime.zero
     var session = RTSPServerSession(configuration: configuration, now: now) { 0x0123_4567_89ab_cdef }

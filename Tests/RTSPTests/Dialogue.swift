@@ -2,6 +2,7 @@ import Media
 import NIOCore
 import Testing
 
+@testable import Authentication
 @testable import RTSP
 
 /// A conversation between a client and a server session over a parser, with a clock that the test turns.
@@ -34,8 +35,8 @@ final class Dialogue {
   private var output = ""
 
   init(credentials: String? = nil, udpPorts: RTSPTransport.Pair<UInt16>? = nil) {
-    let authenticator = RTSPAuthenticator(
-      credentials: credentials.flatMap { RTSPCredentials(parsing: $0) }.map { [$0] } ?? [],
+    let authenticator = Authenticator(
+      credentials: credentials.flatMap { Credentials(parsing: $0) }.map { [$0] } ?? [],
       secret: Array("a secret of the tests".utf8))
     self.session = RTSPServerSession(
       configuration: RTSPServerConfiguration(

@@ -1,9 +1,10 @@
+@testable import Authentication
 @testable import RTSP
 
 /// A client that answers a Digest challenge, as RFC 7616 §3.4 says or without `qop` as RFC 2069 did.
 struct DigestClient {
   let nonce: String
-  let algorithm: RTSPDigestAlgorithm
+  let algorithm: DigestAlgorithm
   var user: String
   var password: String
   var usesProtection = false

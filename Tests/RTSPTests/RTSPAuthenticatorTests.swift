@@ -1,15 +1,16 @@
 import Media
 import Testing
 
+@testable import Authentication
 @testable import RTSP
 
 @Suite("RTSP authentication, RFC 7616 and RFC 7617")
-struct RTSPAuthenticatorTests {
+struct AuthenticatorTests {
   static let now = MediaTime(nanoseconds: 1_000_000_000_000)
 
-  static func authenticator(_ credentials: String..., realm: String = "Vidicon") -> RTSPAuthenticator {
-    RTSPAuthenticator(
-      credentials: credentials.compactMap { RTSPCredentials(parsing: $0) }, secret: [1, 2, 3], realm: realm)
+  static func authenticator(_ credentials: String..., realm: String = "Vidicon") -> Authenticator {
+    Authenticator(
+      credentials: credentials.compactMap { Credentials(parsing: $0) }, secret: [1, 2, 3], realm: realm)
   }
 
   static func request(_ line: String, _ authorization: String?) -> RTSPRequest {
@@ -20,10 +21,10 @@ struct RTSPAuthenticatorTests {
   }
 
   @Test func `credentials are a name, a colon and any password`() {
-    #expect(RTSPCredentials(parsing: "a:b:c")?.password == "b:c")
-    #expect(RTSPCredentials(parsing: "a:")?.password == "")
-    #expect(RTSPCredentials(parsing: ":b") == nil)
-    #expect(RTSPCredentials(parsing: "a") == nil)
+    #expect(Credentials(parsing: "a:b:c")?.password == "b:c")
+    #expect(Credentials(parsing: "a:")?.password == "")
+    #expect(Credentials(parsing: ":b") == nil)
+    #expect(Credentials(parsing: "a") == nil)
   }
 
   @Test func `without credentials everybody may watch`() {
@@ -117,7 +118,7 @@ struct RTSPAuthenticatorTests {
     let before = Self.now - .seconds(1)
     #expect(authenticator.judge(request, enteredWith: nil, now: before) == .rejected(stale: true))
     #expect(
-      RTSPAuthenticator(credentials: authenticator.credentials, secret: [9])
+      Authenticator(credentials: authenticator.credentials, secret: [9])
         .judge(request, enteredWith: nil, now: Self.now) == .rejected(stale: true))
   }
 

@@ -1,3 +1,4 @@
+internal import Authentication
 import Media
 import NIOCore
 import RTSP
@@ -178,7 +179,7 @@ struct RTSPServerSessionTests {
   @Test func `a request handed over while PLAY waits gets 455, not a second answer to PLAY`() {
     var session = RTSPServerSession(
       configuration: RTSPServerConfiguration(
-        serverName: "", authenticator: RTSPAuthenticator(credentials: [], secret: [1])), now: .zero, makeRandom: { 0 })
+        serverName: "", authenticator: Authenticator(credentials: [], secret: [1])), now: .zero, makeRandom: { 0 })
     let directory = Dialogue.Directory(streams: [Dialogue.live])
     func request(_ method: RTSPMethod, _ uri: String, _ cSeq: Int) -> RTSPRequest {
       RTSPRequest(method: method, uri: uri, headers: ["CSeq": "\(cSeq)", "Transport": "RTP/AVP/TCP"])

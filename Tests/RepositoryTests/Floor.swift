@@ -11,13 +11,18 @@ enum Floor: Comparable {
   static let rooms: KeyValuePairs<String, Floor> = [
     "Media": .pure,
     "Bitstreams": .pure,
+    "Containers": .pure,
+    "HLS": .pure,
     "RTP": .pure,
+    "Authentication": .pure,
     "RTSP": .pure,
     "WebPage": .pure,
     "Capture": .engine,
     "Codecs": .engine,
     "Streaming": .engine,
     "RTSPServer": .edge,
+    "HTTPServer": .edge,
+    "Discovery": .edge,
     "Vidicon": .edge,
     "VidiconCommand": .edge,
   ]

@@ -1,3 +1,4 @@
+import Authentication
 import Media
 import Testing
 
@@ -16,6 +17,9 @@ struct ServeConfigurationTests {
       rtspPort: 0
       rtspUDP: true
       rtspsPort: 8322
+      httpPort: 80
+      httpsPort: 443
+      discovery: false
       tlsCertificate: cert.pem
       tlsKey: key.pem
       users:
@@ -34,7 +38,8 @@ struct ServeConfigurationTests {
       """)
     #expect(configuration.bind == "127.0.0.1" && configuration.rtspPort == 0 && configuration.rtspUDP)
     #expect(configuration.rtspsPort == 8322 && configuration.tlsCertificate == "cert.pem")
-    #expect(configuration.users == [ServeConfiguration.User(name: "joe", password: "1:2")])
+    #expect(configuration.httpPort == 80 && configuration.httpsPort == 443 && !configuration.isAnnounced)
+    #expect(configuration.users == [Credentials(user: "joe", password: "1:2")])
     #expect(configuration.streams.map(\.name) == ["door", "yard"])
     #expect(configuration.streams[0].frameRate == FrameRate(15) && configuration.streams[0].bitrate == 500_000)
     #expect(configuration.streams[1].source == "plasma")

@@ -37,6 +37,22 @@ public struct H264VideoUsability: Hashable, Sendable {
     }
   }
 
+  /// The shape of a pixel, table E-1.
+  public struct SampleAspectRatio: Hashable, Sendable {
+    /// Its width in some unit, at least 1.
+    public var width: UInt16
+    /// Its height in the same unit, at least 1.
+    public var height: UInt16
+
+    /// A ratio.
+    public init(width: UInt16, height: UInt16) {
+      self.width = width
+      self.height = height
+    }
+  }
+
+  /// The shape of a pixel, where it is told and valid.
+  public var sampleAspectRatio: SampleAspectRatio?
   /// Whether luma runs from 0 to 255 instead of 16 to 235: `video_full_range_flag`.
   public var isFullRange = false
   /// The colours, where they are told.
@@ -64,10 +80,13 @@ public struct H264VideoUsability: Hashable, Sendable {
   init(_ reader: inout BitReader) throws(BitstreamError) {
     if try reader.flag("aspect_ratio_info_present_flag") {
       let extended: UInt32 = 255
-      if try reader.bits(8, "aspect_ratio_idc") == extended {
-        _ = try reader.bits(16, "sar_width")
-        _ = try reader.bits(16, "sar_height")
+      let index = try reader.bits(8, "aspect_ratio_idc")
+      var ratio = index < Self.aspectRatios.count ? Self.aspectRatios[Int(index)] : (0, 0)
+      if index == extended {
+        ratio.0 = UInt16(try reader.bits(16, "sar_width"))
+        ratio.1 = UInt16(try reader.bits(16, "sar_height"))
       }
+      if ratio.0 > 0, ratio.1 > 0 { self.sampleAspectRatio = SampleAspectRatio(width: ratio.0, height: ratio.1) }
     }
     if try reader.flag("overscan_info_present_flag") { _ = try reader.flag("overscan_appropriate_flag") }
     if try reader.flag("video_signal_type_present_flag") {
@@ -106,6 +125,12 @@ public struct H264VideoUsability: Hashable, Sendable {
       self.maximumDecoderFrameBuffering = UInt8(try reader.exponentialGolomb("max_dec_frame_buffering", upTo: 16))
     }
   }
+
+  /// Table E-1; 0 is "unspecified".
+  private static let aspectRatios: [(UInt16, UInt16)] = [
+    (0, 0), (1, 1), (12, 11), (10, 11), (16, 11), (40, 33), (24, 11), (20, 11), (32, 11), (80, 33), (18, 11), (15, 11),
+    (64, 33), (160, 99), (4, 3), (3, 2), (2, 1),
+  ]
 
   /// §E.1.2.
   private static func skipReferenceDecoderParameters(_ reader: inout BitReader) throws(BitstreamError) {

@@ -17,5 +17,7 @@ struct VidiconEvent: Decodable {
   var event: String
   var rtspPort: Int?
   var rtspsPort: Int?
+  var httpPort: Int?
+  var httpsPort: Int?
   var streams: [Stream]?
 }

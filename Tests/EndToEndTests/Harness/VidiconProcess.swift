@@ -11,6 +11,7 @@ final class VidiconProcess: Sendable {
   /// Its first line.
   let started: VidiconEvent
   let rtspPort: Int
+  let httpPort: Int
   let child: ChildProcess
   private let events: AsyncStream<Said>
 
@@ -23,7 +24,7 @@ final class VidiconProcess: Sendable {
   /// status 0 within 2 s.
   ///
   /// - Parameters:
-  ///   - arguments: What follows `serve --json --rtsp-port 0`.
+  ///   - arguments: What follows `serve --json --rtsp-port 0 --http-port 0 --no-discovery`.
   ///   - input: What it reads.
   static func serving<Result>(
     _ arguments: [String], input: Pipe? = nil, _ body: (VidiconProcess) async throws -> Result
@@ -45,7 +46,8 @@ final class VidiconProcess: Sendable {
 
   private init(_ arguments: [String], input: Pipe?) async throws {
     let child = try ChildProcess(
-      Self.path(), ["serve", "--json", "--rtsp-port", "0"] + arguments, input: input)
+      Self.path(), ["serve", "--json", "--rtsp-port", "0", "--http-port", "0", "--no-discovery"] + arguments,
+      input: input)
     let (events, continuation) = AsyncStream.makeStream(of: Said.self)
     Task {
       var line: [UInt8] = []
@@ -69,6 +71,7 @@ final class VidiconProcess: Sendable {
     do {
       self.started = try await Self.first(of: events, within: .seconds(20)) { $0.event.event == "started" }
       self.rtspPort = try #require(self.started.rtspPort)
+      self.httpPort = try #require(self.started.httpPort)
     } catch {
       child.kill()
       _ = await child.end(within: .seconds(5))
@@ -100,6 +103,11 @@ final class VidiconProcess: Sendable {
   /// The address of a stream; without a name, of whatever is first.
   func url(_ name: String? = "live", host: String = "127.0.0.1") -> String {
     "rtsp://\(host):\(self.rtspPort)" + (name.map { "/\($0)" } ?? "")
+  }
+
+  /// An address of the HTTP server.
+  func page(_ path: String, host: String = "127.0.0.1") -> String {
+    "http://\(host):\(self.httpPort)\(path)"
   }
 
   /// Waits for a status line, printed from now on, in which a stream meets a condition.

@@ -1,7 +1,7 @@
-import Crypto
+internal import Crypto
 public import Media
 
-/// Decides who may watch: Digest (RFC 7616, and RFC 2069 without `qop`) with SHA-256 and MD5, and Basic (RFC 7617).
+/// Decides who may watch, over RTSP and over HTTP: Digest (RFC 7616, and RFC 2069 without `qop`) with SHA-256 and MD5, and Basic (RFC 7617).
 ///
 /// A nonce is the time it was made and a keyed hash of it, so none is stored and every connection can check it.
 ///
@@ -15,9 +15,9 @@ public import Media
 ///
 /// live555 and ExoPlayer find `realm` and `nonce` only right behind the scheme, in this order, quoted, and one ExoPlayer
 /// takes only letters and digits for a nonce.
-public struct RTSPAuthenticator: Sendable {
+public struct Authenticator: Sendable {
   /// What a request's proof is worth.
-  enum Verdict: Hashable {
+  public enum Verdict: Hashable, Sendable {
     /// The user may watch; with Digest the nonce that was used.
     case accepted(nonce: String?)
     /// No or no right proof; `stale` when only the nonce is no longer good and the client can try again by itself.
@@ -25,7 +25,7 @@ public struct RTSPAuthenticator: Sendable {
   }
 
   /// Who may watch; empty for everybody.
-  public let credentials: [RTSPCredentials]
+  public let credentials: [Credentials]
   /// What users see when asked for a password; letters, digits and spaces.
   public let realm: String
   /// How long a nonce can be used to enter. A connection that has entered may keep its nonce.
@@ -37,7 +37,7 @@ public struct RTSPAuthenticator: Sendable {
   ///
   /// - Parameter secret: At least 16 random bytes, made when the server starts.
   public init(
-    credentials: [RTSPCredentials], secret: [UInt8], realm: String = "Vidicon",
+    credentials: [Credentials], secret: [UInt8], realm: String = "Vidicon",
     nonceLifetime: MediaDuration = .seconds(300)
   ) {
     self.credentials = credentials
@@ -47,9 +47,11 @@ public struct RTSPAuthenticator: Sendable {
   }
 
   /// The values of the `WWW-Authenticate` lines of an answer with status 401, in their order.
-  func challenges(stale: Bool, now: MediaTime) -> [String] {
+  ///
+  /// - Parameter stale: Whether only the nonce was not good, so that the client need not ask its user again.
+  public func challenges(stale: Bool, now: MediaTime) -> [String] {
     let nonce = self.nonce(at: now)
-    return RTSPDigestAlgorithm.allCases.map { algorithm in
+    return DigestAlgorithm.allCases.map { algorithm in
       "Digest realm=\"\(self.realm)\", nonce=\"\(nonce)\"\(stale ? ", stale=true" : "")"
         + ", algorithm=\(algorithm.rawValue), qop=\"auth\""
     } + ["Basic realm=\"\(self.realm)\""]
@@ -57,21 +59,27 @@ public struct RTSPAuthenticator: Sendable {
 
   /// Judges a request.
   ///
-  /// - Parameter nonce: The one that the connection has entered with, which does not expire.
-  func judge(_ request: RTSPRequest, enteredWith nonce: String?, now: MediaTime) -> Verdict {
+  /// - Parameters:
+  ///   - method: The request's method.
+  ///   - authorization: The values of its `Authorization` lines.
+  ///   - covers: Whether a proof of this URI holds for what is asked for.
+  ///   - nonce: The one that the connection has entered with, which does not expire.
+  public func judge(
+    method: String, authorization values: [String], covers: (_ uri: String) -> Bool, enteredWith nonce: String? = nil,
+    now: MediaTime
+  ) -> Verdict {
     if self.credentials.isEmpty { return .accepted(nonce: nil) }
     // Several lines are not allowed, RFC 7235 §4.2; which of them counted would be anyone's guess.
-    let values = request.headers.values(of: "Authorization")
-    guard values.count == 1, let authorization = RTSPAuthorization(parsing: values[0]) else {
+    guard values.count == 1, let authorization = Authorization(parsing: values[0]) else {
       return .rejected(stale: false)
     }
     switch authorization {
     case .basic(let user, let password):
       return self.knows(user: user, password: password) ? .accepted(nonce: nil) : .rejected(stale: false)
     case .digest(let digest):
-      guard digest.realm == self.realm, Self.names(digest.uri, resourceOf: request.uri),
-        self.proves(digest, method: request.method)
-      else { return .rejected(stale: false) }
+      guard digest.realm == self.realm, covers(digest.uri), self.proves(digest, method: method) else {
+        return .rejected(stale: false)
+      }
       let isGood = digest.nonce == nonce || self.isFresh(digest.nonce, now: now)
       return isGood ? .accepted(nonce: digest.nonce) : .rejected(stale: true)
     }
@@ -88,13 +96,13 @@ public struct RTSPAuthenticator: Sendable {
     return isKnown
   }
 
-  private func proves(_ digest: RTSPAuthorization.Digest, method: RTSPMethod) -> Bool {
+  private func proves(_ digest: Authorization.Digest, method: String) -> Bool {
     let response = digest.response.utf8.map(\.lowercasedASCII)
     var isProven = false
     // For every user, known or not, so that the time does not tell which names there are.
     for credentials in self.credentials {
       let secret = digest.algorithm.hash(credentials.user, self.realm, credentials.password)
-      let resource = digest.algorithm.hash(method.rawValue, digest.uri)
+      let resource = digest.algorithm.hash(method, digest.uri)
       let expected =
         switch digest.protection {
         case nil: digest.algorithm.hash(secret, digest.nonce, resource)
@@ -105,18 +113,6 @@ public struct RTSPAuthenticator: Sendable {
       isProven = isProven || isRight && credentials.user == digest.user
     }
     return isProven
-  }
-
-  /// Whether the `uri` of a proof covers a request: the same resource, or one above it.
-  ///
-  /// live555 proves the stream's URL when it asks for a track, some clients leave out or add the slash at the end, the
-  /// host or the query.
-  private static func names(_ uri: String, resourceOf requestURI: String) -> Bool {
-    if uri == requestURI { return true }
-    guard let proven = try? RTSPURL(parsing: uri).pathComponents,
-      let asked = try? RTSPURL(parsing: requestURI).pathComponents
-    else { return false }
-    return asked.starts(with: proven)
   }
 
   /// 16 digits of time, 32 digits of its keyed hash.

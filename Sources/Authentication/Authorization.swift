@@ -1,5 +1,5 @@
 /// An `Authorization` header: who asks, and the proof, RFC 7616 §3.4 and RFC 7617 §2.
-enum RTSPAuthorization: Hashable {
+enum Authorization: Hashable {
   /// The user's name and password as they are.
   case basic(user: [UInt8], password: [UInt8])
   /// A hash over the password and the server's nonce.
@@ -13,7 +13,7 @@ enum RTSPAuthorization: Hashable {
     var uri: String
     /// The hash in hexadecimal digits.
     var response: String
-    var algorithm: RTSPDigestAlgorithm
+    var algorithm: DigestAlgorithm
     /// `nc` and `cnonce` of quality of protection `auth`; nil when the client does as RFC 2069 says.
     var protection: Protection?
   }
@@ -41,7 +41,7 @@ enum RTSPAuthorization: Hashable {
   }
 }
 
-extension RTSPAuthorization.Digest {
+extension Authorization.Digest {
   /// `name=value` or `name="value"` separated by commas; nil when one is missing, given twice or not supported.
   init?(parsing text: String) {
     var parameters: [String: String] = [:]
@@ -53,7 +53,7 @@ extension RTSPAuthorization.Digest {
     }
     guard let user = parameters["username"], let realm = parameters["realm"], let nonce = parameters["nonce"],
       let uri = parameters["uri"], let response = parameters["response"],
-      let algorithm = RTSPDigestAlgorithm(named: parameters["algorithm"])
+      let algorithm = DigestAlgorithm(named: parameters["algorithm"])
     else { return nil }
     self.init(
       user: user, realm: realm, nonce: nonce, uri: uri, response: response, algorithm: algorithm, protection: nil)
@@ -61,7 +61,7 @@ extension RTSPAuthorization.Digest {
       guard quality.equalsIgnoringCase("auth"), let count = parameters["nc"], let clientNonce = parameters["cnonce"],
         !clientNonce.isEmpty
       else { return nil }
-      self.protection = RTSPAuthorization.Protection(nonceCount: count, clientNonce: clientNonce)
+      self.protection = Authorization.Protection(nonceCount: count, clientNonce: clientNonce)
     }
   }
 }

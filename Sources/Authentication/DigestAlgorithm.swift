@@ -1,7 +1,7 @@
-import Crypto
+internal import Crypto
 
 /// The hash of the Digest scheme, RFC 7616 §3.3.
-enum RTSPDigestAlgorithm: String, Hashable, CaseIterable {
+enum DigestAlgorithm: String, Hashable, CaseIterable {
   /// RFC 7616 wants it; cameras and recorders of the ONVIF kind know it.
   case sha256 = "SHA-256"
   /// What nearly every player knows, and what is meant when nothing is said.

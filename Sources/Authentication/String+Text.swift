@@ -1,12 +1,12 @@
 extension StringProtocol where UTF8View: BidirectionalCollection, SubSequence == Substring {
   /// Whether both are the same but for the case of ASCII letters.
-  func equalsIgnoringCase(_ other: String) -> Bool {
+  package func equalsIgnoringCase(_ other: String) -> Bool {
     self.utf8.count == other.utf8.count
       && zip(self.utf8, other.utf8).allSatisfy { $0.lowercasedASCII == $1.lowercasedASCII }
   }
 
   /// The part between leading and trailing spaces and tabs.
-  func trimmingSpace() -> String {
+  package func trimmingSpace() -> String {
     let isText: (UInt8) -> Bool = { $0 != UInt8(ascii: " ") && $0 != UInt8(ascii: "\t") }
     guard let first = self.utf8.firstIndex(where: isText), let last = self.utf8.lastIndex(where: isText) else {
       return ""
@@ -15,13 +15,13 @@ extension StringProtocol where UTF8View: BidirectionalCollection, SubSequence ==
   }
 
   /// The text with a space for each control character: nothing that ends a line is left.
-  func withoutControls() -> String {
+  package func withoutControls() -> String {
     guard self.utf8.contains(where: \.isControl) else { return String(self) }
     return String(decoding: self.utf8.map { $0.isControl ? UInt8(ascii: " ") : $0 }, as: UTF8.self)
   }
 
   /// The parts between separators that do not stand in a quoted string, RFC 2616 §2.2, without surrounding space.
-  func splitOutsideQuotes(_ separator: UInt8) -> [String] {
+  package func splitOutsideQuotes(_ separator: UInt8) -> [String] {
     var parts: [String] = []
     var start = self.utf8.startIndex
     var isQuoted = false
@@ -44,7 +44,7 @@ extension StringProtocol where UTF8View: BidirectionalCollection, SubSequence ==
   }
 
   /// The text of a quoted string, RFC 2616 §2.2; other text as it is.
-  func unquoted() -> String {
+  package func unquoted() -> String {
     guard self.utf8.count >= 2, self.utf8.first == UInt8(ascii: "\""), self.utf8.last == UInt8(ascii: "\"") else {
       return String(self)
     }
@@ -62,7 +62,7 @@ extension StringProtocol where UTF8View: BidirectionalCollection, SubSequence ==
   }
 
   /// The number, if the text is decimal digits only and fits.
-  func decimal<Number: FixedWidthInteger>(as _: Number.Type) -> Number? {
+  package func decimal<Number: FixedWidthInteger>(as _: Number.Type) -> Number? {
     guard !self.isEmpty, self.utf8.allSatisfy(\.isDigit) else { return nil }
     return Number(self)
   }
@@ -70,23 +70,23 @@ extension StringProtocol where UTF8View: BidirectionalCollection, SubSequence ==
 
 extension UInt8 {
   /// Whether it is an ASCII control character: what must not stand in a header value, tab included.
-  var isControl: Bool { self < 0x20 || self == 0x7f }
+  package var isControl: Bool { self < 0x20 || self == 0x7f }
 
   /// Whether it is a decimal digit.
-  var isDigit: Bool { self &- UInt8(ascii: "0") < 10 }
+  package var isDigit: Bool { self &- UInt8(ascii: "0") < 10 }
 
   /// The small letter for a capital one.
-  var lowercasedASCII: UInt8 { self &- UInt8(ascii: "A") < 26 ? self | 0x20 : self }
+  package var lowercasedASCII: UInt8 { self &- UInt8(ascii: "A") < 26 ? self | 0x20 : self }
 
   /// The value of a hexadecimal digit.
-  var hexadecimalValue: UInt8? {
+  package var hexadecimalValue: UInt8? {
     if self.isDigit { return self - UInt8(ascii: "0") }
     let letter = self.lowercasedASCII &- UInt8(ascii: "a")
     return letter < 6 ? letter + 10 : nil
   }
 
   /// Whether it may stand in a method or a header name, RFC 2616 §2.2.
-  var isToken: Bool {
+  package var isToken: Bool {
     switch self {
     case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
       UInt8(ascii: "0")...UInt8(ascii: "9"):
@@ -100,7 +100,7 @@ extension UInt8 {
 }
 
 /// The bytes as small hexadecimal digits.
-func hexadecimal(_ bytes: some Sequence<UInt8>) -> String {
+package func hexadecimal(_ bytes: some Sequence<UInt8>) -> String {
   let digits = Array("0123456789abcdef".utf8)
   var text: [UInt8] = []
   for byte in bytes {

@@ -1,0 +1,162 @@
+internal import CLibav
+internal import CYUV
+public import Media
+public import NIOCore
+
+/// Pictures as JPEG (ITU-T T.81) in a JFIF frame (ITU-T T.871), through libavcodec's `mjpeg`.
+///
+/// The pictures of a stream are in limited range and either matrix; a JFIF file is BT.601 in full range (T.871 §7), so
+/// that each picture goes over RGB, at the size that is asked for. Used by one thread at a time; the codec and its
+/// memory, one picture of each kind, serve all pictures.
+public final class JPEGEncoder {
+  /// The widths that can be asked for.
+  public static let widths = 16...4096
+
+  /// Pixels across, even.
+  public let width: Int
+  /// Pixels down, even.
+  public let height: Int
+
+  private let source: VideoFormat
+  private let encoder: LibavEncoder
+  private let quality: Int32
+  /// The picture at the size asked for; nil where that is the source's.
+  private let scaled: PixelBuffer?
+  private let rgb: PixelBuffer
+  private let fullRange: PixelBuffer
+  private var count: Int64 = 0
+
+  /// Opens the codec.
+  ///
+  /// - Parameters:
+  ///   - format: What the pictures look like: I420, of even size.
+  ///   - width: The width to scale to, see ``size(of:width:)``.
+  ///   - quality: 1 to 100 on the scale that JPEG encoders use by custom, where 100 is best; clamped.
+  /// - Throws: A ``CodecError`` `missingEncoder` or `openFailed`.
+  public init(format: VideoFormat, width: Int? = nil, quality: Int = 80) throws(CodecError) {
+    guard let codec = avcodec_find_encoder(AV_CODEC_ID_MJPEG) else {
+      throw CodecError(
+        .missingEncoder, encoder: "mjpeg", cause: "libavcodec has no JPEG encoder on this machine",
+        nextStep: "run scripts/setup")
+    }
+    (self.width, self.height) = Self.size(of: format, width: width)
+    self.source = format
+    self.quality = Self.quantizer(quality: quality) * FF_QP2LAMBDA
+    let isScaled = self.width != format.width || self.height != format.height
+    self.scaled = isScaled ? PixelBuffer(format: VideoFormat(width: self.width, height: self.height)) : nil
+    self.rgb = PixelBuffer(format: VideoFormat(width: self.width, height: self.height, pixelFormat: .bgra))
+    self.fullRange = PixelBuffer(format: VideoFormat(width: self.width, height: self.height))
+    self.encoder = LibavEncoder(codec)
+    let context = self.encoder.context
+    context.pointee.width = Int32(self.width)
+    context.pointee.height = Int32(self.height)
+    context.pointee.time_base = AVRational(num: 1, den: 1000)
+    context.pointee.pix_fmt = AV_PIX_FMT_YUV420P
+    context.pointee.color_range = AVCOL_RANGE_JPEG
+    // With the shape of a pixel known it writes the JFIF marker, which says what the colours mean.
+    context.pointee.sample_aspect_ratio = AVRational(num: 1, den: 1)
+    context.pointee.thread_count = 1
+    context.pointee.flags |= AV_CODEC_FLAG_QSCALE | AV_CODEC_FLAG_BITEXACT
+    context.pointee.global_quality = self.quality
+    // The tables of T.81 annex K: those made for each picture save a few per cent and cost a second pass.
+    av_opt_set(context, "huffman", "default", AV_OPT_SEARCH_CHILDREN)
+    let result = avcodec_open2(context, codec, nil)
+    guard result >= 0 else {
+      throw CodecError(
+        .openFailed, encoder: "mjpeg", cause: libavMessage(result), nextStep: "choose another picture size")
+    }
+  }
+
+  /// The size of the pictures for a width that is asked for: within ``widths``, never above the source's, even, in its
+  /// shape.
+  ///
+  /// - Parameter width: Any number; nil for the source's own width.
+  public static func size(of format: VideoFormat, width: Int?) -> (width: Int, height: Int) {
+    let limit = min(max(Self.widths.lowerBound, format.width & ~1), Self.widths.upperBound)
+    let width = min(max(width ?? limit, Self.widths.lowerBound), limit) & ~1
+    if width == format.width { return (width, max(2, format.height & ~1)) }
+    let height = (Double(format.height) * Double(width) / Double(format.width) / 2).rounded() * 2
+    return (width, max(2, Int(height)))
+  }
+
+  /// Encodes one picture.
+  ///
+  /// - Parameter picture: I420, limited range, upright, of the format that the encoder was opened for.
+  /// - Returns: A whole JPEG file.
+  /// - Throws: A ``CodecError`` `encodingFailed`.
+  public func encode(_ picture: VideoFrame) throws(CodecError) -> ByteBuffer {
+    precondition(
+      picture.format.pixelFormat == .i420 && picture.format.width == self.source.width
+        && picture.format.height == self.source.height, "the picture has the encoder's format")
+    self.convert(picture.buffer)
+    let frame = self.encoder.frame
+    frame.fill(borrowing: self.fullRange)
+    defer { av_frame_unref(frame) }
+    frame.pointee.color_range = AVCOL_RANGE_JPEG
+    frame.pointee.quality = self.quality
+    frame.pointee.pts = self.count
+    self.count += 1
+    var file: ByteBuffer?
+    let result = self.encoder.encode(frame) { file = ByteBuffer(bytes: self.encoder.packetBytes) }
+    guard result >= 0, let file else {
+      throw CodecError(
+        .encodingFailed, encoder: "mjpeg", cause: result < 0 ? libavMessage(result) : "no picture came out",
+        nextStep: "choose another picture size")
+    }
+    return file
+  }
+
+  /// Scales, then goes over RGB to full range and BT.601.
+  private func convert(_ picture: PixelBuffer) {
+    let (width, height) = (Int32(self.width), Int32(self.height))
+    var limited = Planes(picture)
+    if let scaled = self.scaled {
+      let target = Planes(scaled)
+      I420Scale(
+        limited.y, limited.strideY, limited.u, limited.strideU, limited.v, limited.strideV,
+        Int32(picture.format.width), Int32(picture.format.height), target.y, target.strideY, target.u, target.strideU,
+        target.v, target.strideV, width, height, kFilterBox)
+      limited = target
+    }
+    let rgb = self.rgb.unsafePlane(0).baseAddress?.assumingMemoryBound(to: UInt8.self)
+    let rgbStride = Int32(self.rgb.format.bytesPerRow[0])
+    let toRGB =
+      switch self.source.colorMatrix {
+      case .bt601: I420ToARGB
+      case .bt709: H420ToARGB
+      }
+    _ = toRGB(
+      limited.y, limited.strideY, limited.u, limited.strideU, limited.v, limited.strideV, rgb, rgbStride, width, height)
+    let full = Planes(self.fullRange)
+    ARGBToJ420(
+      rgb, rgbStride, full.y, full.strideY, full.u, full.strideU, full.v, full.strideV, width, height)
+    // Its memory is used until here.
+    withExtendedLifetime(picture) {}
+  }
+
+  /// libavcodec's quantizer scale, 1 to 31, for a quality: its table is about 2.5 times finer than T.81 annex K's, which
+  /// the customary scale multiplies by 50 ÷ quality, and above 50 by 2 - quality ÷ 50.
+  static func quantizer(quality: Int) -> Int32 {
+    let quality = Double(min(max(quality, 1), 100))
+    let scale = quality < 50 ? 50 / quality : 2 - quality / 50
+    return Int32(min(max((scale * 10).rounded(), 1), 31))
+  }
+}
+
+/// The three planes of an I420 picture as libyuv takes them; its memory must outlive this value.
+private struct Planes {
+  let y: UnsafeMutablePointer<UInt8>?
+  let u: UnsafeMutablePointer<UInt8>?
+  let v: UnsafeMutablePointer<UInt8>?
+  let strideY: Int32
+  let strideU: Int32
+  let strideV: Int32
+
+  init(_ buffer: PixelBuffer) {
+    let plane = { (index: Int) in buffer.unsafePlane(index).baseAddress?.assumingMemoryBound(to: UInt8.self) }
+    (self.y, self.u, self.v) = (plane(0), plane(1), plane(2))
+    (self.strideY, self.strideU, self.strideV) = (
+      Int32(buffer.format.bytesPerRow[0]), Int32(buffer.format.bytesPerRow[1]), Int32(buffer.format.bytesPerRow[2])
+    )
+  }
+}

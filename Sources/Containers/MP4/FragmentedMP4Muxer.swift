@@ -1,0 +1,158 @@
+public import Media
+public import NIOCore
+
+/// Writes H.264 and AAC as fragmented MP4, ISO/IEC 14496-12 and -15 in the shape of CMAF (ISO/IEC 23000-19): an
+/// initialization segment, then fragments of one `moof` and one `mdat` that hold both tracks, sound behind pictures.
+///
+/// | track | timescale   | times |
+/// |-------|-------------|-------|
+/// | video | 90 000      | decoding times of the one clock, rounded down; a picture lasts until the next one |
+/// | audio | sample rate | frames to the sample; the clock's time where the two differ by more than half a frame |
+///
+/// Times count from the clock's zero. There are no edit lists: sound before the first picture stands where it belongs.
+public struct FragmentedMP4Muxer: Sendable {
+  /// What is muxed: one track of each kind, the first where there are several.
+  public private(set) var descriptions: [CodecDescription]
+  /// The number of the last fragment: 1 for the first.
+  public private(set) var sequenceNumber: UInt32 = 0
+  /// Samples that were left out: of a kind that is not described, empty, earlier than the clock's zero, or sound that
+  /// overlaps what was written.
+  public private(set) var skippedSampleCount = 0
+
+  private var tracks: [MP4Track]
+  private var videoTimeline = VideoTimeline()
+  private var audioTimeline: AudioTimeline?
+
+  /// The most that a fragment's samples take; data offsets have 31 bits.
+  static let maximumFragmentLength = 1 << 30
+
+  /// A muxer at the start of a stream.
+  public init(_ descriptions: [CodecDescription]) {
+    self.descriptions = descriptions
+    self.tracks = MP4Track.tracks(of: descriptions)
+    self.audioTimeline = AudioTimeline(self.tracks)
+  }
+
+  /// Goes on with other codecs or parameters: the next fragments belong to a new ``initializationSegment()``. Times and
+  /// sequence numbers go on; equal descriptions change nothing.
+  public mutating func change(to descriptions: [CodecDescription]) {
+    guard descriptions != self.descriptions else { return }
+    self.descriptions = descriptions
+    self.tracks = MP4Track.tracks(of: descriptions)
+    self.audioTimeline = AudioTimeline(self.tracks)
+  }
+
+  /// `ftyp` and `moov`, which a player reads before the first fragment.
+  public func initializationSegment() -> ByteBuffer {
+    InitializationSegment(tracks: self.tracks).serialize()
+  }
+
+  /// Whether a player can start with a fragment of these samples: their first picture is a keyframe, or there is only
+  /// sound.
+  public static func isIndependent(_ samples: [EncodedSample]) -> Bool {
+    samples.first { $0.kind == .video }?.isKeyframe ?? !samples.isEmpty
+  }
+
+  /// A fragment of samples; empty without any.
+  ///
+  /// - Parameters:
+  ///   - samples: Each kind in decoding order, the two in any order among each other.
+  ///   - nextVideoDecodeTime: The decoding time of the picture that the next fragment begins with, where it is known:
+  ///     then the last picture lasts until there. Otherwise it lasts as long as it says, which is right for the last
+  ///     fragment of a stream and for sources with an even rate.
+  public mutating func fragment(
+    _ samples: [EncodedSample], nextVideoDecodeTime: MediaTime? = nil
+  ) -> ByteBuffer {
+    var length = 0
+    var runs: [(track: MP4Track, fragment: TrackFragment, payloads: [ByteBuffer])] = []
+    for track in self.tracks {
+      var kept = samples.filter {
+        $0.kind == track.description.kind && $0.payload.readableBytes > 0 && $0.decodeTime >= .zero
+      }
+      kept.removeAll {
+        length += $0.payload.readableBytes
+        return length > Self.maximumFragmentLength
+      }
+      let run =
+        switch track.description.kind {
+        case .video: self.videoRun(kept, trackID: track.trackID, next: nextVideoDecodeTime)
+        case .audio: self.audioRun(kept, trackID: track.trackID)
+        }
+      if let run { runs.append((track, run.fragment, run.payloads)) }
+    }
+    self.skippedSampleCount += samples.count - runs.reduce(0) { $0 + $1.payloads.count }
+    guard !runs.isEmpty else { return ByteBuffer() }
+    self.sequenceNumber &+= 1
+    return self.serialize(runs)
+  }
+
+  private mutating func videoRun(
+    _ samples: [EncodedSample], trackID: UInt32, next: MediaTime?
+  ) -> (fragment: TrackFragment, payloads: [ByteBuffer])? {
+    guard !samples.isEmpty else { return nil }
+    let (baseDecodeTime, durations) = self.videoTimeline.place(samples, next: next)
+    let entries = zip(samples, durations).map { sample, duration in
+      let offset = sample.presentationTime.ticks(timescale: VideoTimeline.timescale)
+        .subtractingReportingOverflow(sample.decodeTime.ticks(timescale: VideoTimeline.timescale)).partialValue
+      return TrackFragment.Sample(
+        duration: duration, size: UInt32(clamping: sample.payload.readableBytes),
+        flags: sample.isKeyframe ? .sync : .nonSync, compositionOffset: Int32(clamping: offset))
+    }
+    return (
+      TrackFragment(trackID: trackID, baseDecodeTime: baseDecodeTime, samples: entries), samples.map(\.payload)
+    )
+  }
+
+  private mutating func audioRun(
+    _ samples: [EncodedSample], trackID: UInt32
+  ) -> (fragment: TrackFragment, payloads: [ByteBuffer])? {
+    guard var timeline = self.audioTimeline else { return nil }
+    var times: [Int64] = []
+    var payloads: [ByteBuffer] = []
+    for sample in samples {
+      guard let time = timeline.place(sample) else { continue }
+      times.append(time)
+      payloads.append(sample.payload)
+    }
+    self.audioTimeline = timeline
+    guard let first = times.first, let end = timeline.end else { return nil }
+    let entries = zip(zip(times, times.dropFirst() + [end]), payloads).map { times, payload in
+      TrackFragment.Sample(
+        duration: UInt32(clamping: times.1 - times.0), size: UInt32(clamping: payload.readableBytes), flags: .sync)
+    }
+    return (
+      TrackFragment(trackID: trackID, baseDecodeTime: UInt64(clamping: first), samples: entries), payloads
+    )
+  }
+
+  /// One `moof` and one `mdat`, in memory of the exact size.
+  private func serialize(
+    _ runs: [(track: MP4Track, fragment: TrackFragment, payloads: [ByteBuffer])]
+  ) -> ByteBuffer {
+    let headerLength = 8
+    let movieHeaderLength = 16
+    let fragmentLength = runs.reduce(headerLength + movieHeaderLength) {
+      $0 + $1.fragment.serializedLength(defaults: $1.track.defaults)
+    }
+    let dataLength = runs.reduce(0) { $1.payloads.reduce($0) { $0 + $1.readableBytes } }
+    let total = fragmentLength + headerLength + dataLength
+    var buffer = ByteBufferAllocator().buffer(capacity: total)
+    var dataOffset = fragmentLength + headerLength
+    buffer.writeBox("moof") {
+      $0.writeFullBox("mfhd") { $0.writeInteger(self.sequenceNumber) }
+      for var run in runs {
+        // No trap: the limits of a fragment and of its samples' table keep it below 2³¹.
+        run.fragment.dataOffset = Int32(clamping: dataOffset)
+        run.fragment.serialize(into: &$0, defaults: run.track.defaults)
+        dataOffset = run.payloads.reduce(dataOffset) { $0 + $1.readableBytes }
+      }
+    }
+    buffer.writeBox("mdat") {
+      for run in runs {
+        for payload in run.payloads { $0.writeImmutableBuffer(payload) }
+      }
+    }
+    assert(buffer.readableBytes == total, "the size was computed before")
+    return buffer
+  }
+}

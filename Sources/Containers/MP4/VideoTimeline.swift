@@ -1,0 +1,48 @@
+internal import Media
+
+/// Places pictures on the track's timeline: at their own decoding times, each lasting until the next, without overlap
+/// and without drift.
+///
+/// Where the next picture is not known, the last one lasts as long as it says, and the fragment after begins there if it
+/// was about right; from the second picture on, that one has its own times again. A picture that comes late leaves a
+/// gap.
+struct VideoTimeline {
+  static let timescale: Int32 = 90_000
+
+  /// Where the last fragment ended.
+  private var end: Int64?
+  /// Where its last picture began.
+  private var start = Int64.min
+
+  /// Decoding times of a fragment's pictures, at least one, and the duration of each.
+  ///
+  /// - Parameters:
+  ///   - samples: In decoding order.
+  ///   - next: The decoding time of the picture after them.
+  mutating func place(
+    _ samples: [EncodedSample], next: MediaTime?
+  ) -> (baseDecodeTime: UInt64, durations: [UInt32]) {
+    var times: [Int64] = []
+    times.reserveCapacity(samples.count + 1)
+    for sample in samples {
+      let time = sample.decodeTime.ticks(timescale: Self.timescale)
+      if let last = times.last {
+        times.append(max(time, last + 1))
+      } else if let end = self.end, abs(time - end) < sample.duration.ticks(timescale: Self.timescale) / 2 {
+        times.append(end)
+      } else {
+        times.append(self.end == nil ? time : max(time, self.start + 1))
+      }
+    }
+    let last = times[times.count - 1]
+    let end =
+      next?.ticks(timescale: Self.timescale)
+      ?? last + samples[samples.count - 1].duration.ticks(timescale: Self.timescale)
+    // A duration has 32 bits: half a day.
+    times.append(min(max(end, last + 1), last + Int64(UInt32.max)))
+    self.start = last
+    self.end = times[times.count - 1]
+    // The muxer lets no time below zero through.
+    return (UInt64(clamping: times[0]), zip(times, times.dropFirst()).map { UInt32(clamping: $1 - $0) })
+  }
+}

@@ -1,0 +1,56 @@
+public import NIOCore
+
+/// A packet of a packetized elementary stream, ISO/IEC 13818-1 §2.4.3.6: as a rule an access unit, or some frames of
+/// sound. The drawing stands at ``PESHeader``.
+public struct PESPacket: Hashable, Sendable {
+  /// `stream_id`: 0xE0 to 0xEF video, 0xC0 to 0xDF audio.
+  public var streamID: UInt8
+  /// PTS, 33 bits at 90 kHz, where it is told.
+  public var presentationTimestamp: UInt64?
+  /// DTS, 33 bits at 90 kHz, where it differs from the PTS.
+  public var decodeTimestamp: UInt64?
+  /// The bytes of the elementary stream.
+  public var payload: ByteBuffer
+
+  /// Parses a whole packet. Bytes behind a told length are ignored.
+  ///
+  /// - Throws: ``ContainerError``: `.truncated`, `.invalidValue` without start code or with broken timestamps,
+  ///   `.unsupported` for streams without the usual header, such as padding.
+  public init(parsing bytes: ByteBuffer) throws(ContainerError) {
+    var rest = bytes
+    guard let start = rest.readInteger(as: UInt32.self), let length = rest.readInteger(as: UInt16.self) else {
+      throw ContainerError(.truncated, field: "PES_packet_length")
+    }
+    guard start >> 8 == 1 else { throw ContainerError(.invalidValue, field: "packet_start_code_prefix") }
+    self.streamID = UInt8(truncatingIfNeeded: start)
+    guard (0xC0...0xEF).contains(self.streamID) else {
+      throw ContainerError(.unsupported, field: "stream_id", offset: 3)
+    }
+    if length > 0 {
+      guard let whole = rest.readSlice(length: Int(length)) else {
+        throw ContainerError(.truncated, field: "PES_packet_length", offset: 4)
+      }
+      rest = whole
+    }
+    guard
+      let marks = rest.readInteger(as: UInt8.self), let flags = rest.readInteger(as: UInt8.self),
+      let headerLength = rest.readInteger(as: UInt8.self), var header = rest.readSlice(length: Int(headerLength))
+    else { throw ContainerError(.truncated, field: "PES_header_data_length", offset: 8) }
+    guard marks >> 6 == 0b10 else { throw ContainerError(.invalidValue, field: "PES_header", offset: 6) }
+    if flags & 0b1000_0000 != 0 {
+      self.presentationTimestamp = try Self.timestamp(&header, "PTS")
+      if flags & 0b0100_0000 != 0 { self.decodeTimestamp = try Self.timestamp(&header, "DTS") }
+    }
+    self.payload = rest
+  }
+
+  private static func timestamp(_ header: inout ByteBuffer, _ field: String) throws(ContainerError) -> UInt64 {
+    guard let high = header.readInteger(as: UInt8.self), let low = header.readInteger(as: UInt32.self) else {
+      throw ContainerError(.truncated, field: field, offset: 9)
+    }
+    guard high & 1 == 1, low & 0x1_0001 == 0x1_0001 else {
+      throw ContainerError(.invalidValue, field: field, offset: 9)
+    }
+    return UInt64(high >> 1 & 0b111) << 30 | UInt64(low >> 17) << 15 | UInt64(low >> 1 & 0x7FFF)
+  }
+}

@@ -1,0 +1,123 @@
+internal import NIOCore
+
+/// Cuts a payload into transport packets while it is copied, ISO/IEC 13818-1 §2.4.3.2.
+///
+/// | bits    | field |
+/// |---------|-------|
+/// | 8       | sync_byte, 0x47 |
+/// | 1, 1, 1 | transport_error_indicator, payload_unit_start_indicator, transport_priority |
+/// | 13      | PID |
+/// | 2, 2    | transport_scrambling_control, adaptation_field_control |
+/// | 4       | continuity_counter |
+///
+/// The length of the payload is known before, so that the last packet can be stuffed: the adaptation field grows until
+/// the payload ends with the packet.
+struct TransportPacketWriter {
+  static let packetLength = 188
+  static let syncByte: UInt8 = 0x47
+  /// Bytes of a packet behind its header.
+  static let maximumPayload = 184
+
+  private let target: UnsafeMutableRawBufferPointer
+  private let packetIdentifier: UInt16
+  private var continuityCounter: UInt8
+  private let adaptation: AdaptationField
+  /// Where the next byte goes.
+  private var position = 0
+  /// Payload that the open packet still takes.
+  private var room = 0
+  /// Payload not yet written.
+  private var remaining: Int
+
+  /// Writes a payload of a known length.
+  ///
+  /// - Parameters:
+  ///   - adaptation: What the first packet tells.
+  ///   - counter: The continuity counter of the first packet; afterwards, of the next one to come.
+  ///   - length: The payload's bytes, at least 1.
+  ///   - write: Appends exactly as many bytes.
+  static func write(
+    _ packetIdentifier: UInt16, _ adaptation: AdaptationField, counter: inout UInt8, length: Int,
+    into buffer: inout ByteBuffer, _ write: (inout TransportPacketWriter) -> Void
+  ) {
+    let firstRoom = Self.maximumPayload - adaptation.length
+    let more = (max(0, length - firstRoom) + Self.maximumPayload - 1) / Self.maximumPayload
+    let total = (1 + more) * Self.packetLength
+    buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: total) { target in
+      var writer = TransportPacketWriter(
+        target: target, packetIdentifier: packetIdentifier, continuityCounter: counter, adaptation: adaptation,
+        remaining: length)
+      write(&writer)
+      assert(writer.position == total && writer.remaining == 0, "what was announced is what was written")
+      counter = writer.continuityCounter
+      return writer.position
+    }
+  }
+
+  /// Writes one packet that has a clock and no payload; it does not count, §2.4.3.3.
+  static func writeClock(
+    _ clock: Int64, _ packetIdentifier: UInt16, counter: UInt8, into buffer: inout ByteBuffer
+  ) {
+    buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: Self.packetLength) { target in
+      target[0] = Self.syncByte
+      target[1] = UInt8(truncatingIfNeeded: packetIdentifier >> 8)
+      target[2] = UInt8(truncatingIfNeeded: packetIdentifier)
+      target[3] = 0b10_0000 | (counter &- 1) & 0b1111
+      AdaptationField(programClock: clock).write(
+        into: UnsafeMutableRawBufferPointer(rebasing: target[4..<Self.packetLength]))
+      return Self.packetLength
+    }
+  }
+
+  private init(
+    target: UnsafeMutableRawBufferPointer, packetIdentifier: UInt16, continuityCounter: UInt8,
+    adaptation: AdaptationField, remaining: Int
+  ) {
+    self.target = target
+    self.packetIdentifier = packetIdentifier
+    self.continuityCounter = continuityCounter
+    self.adaptation = adaptation
+    self.remaining = remaining
+  }
+
+  /// Copies bytes of the payload into as many packets as they take.
+  mutating func append(_ bytes: UnsafeRawBufferPointer) {
+    var start = 0
+    while start < bytes.count {
+      if self.room == 0 { self.startPacket() }
+      let count = min(self.room, bytes.count - start)
+      UnsafeMutableRawBufferPointer(rebasing: self.target[self.position..<self.position + count])
+        .copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes[start..<start + count]))
+      start += count
+      self.position += count
+      self.room -= count
+      self.remaining -= count
+    }
+  }
+
+  /// Copies the readable bytes of a buffer.
+  mutating func append(_ buffer: ByteBuffer) {
+    buffer.withUnsafeReadableBytes { self.append($0) }
+  }
+
+  private mutating func startPacket() {
+    let isFirst = self.position == 0
+    let adaptation = isFirst ? self.adaptation : AdaptationField()
+    let room = Self.maximumPayload - adaptation.length
+    let adaptationLength = adaptation.length + max(0, room - self.remaining)
+    self.target[self.position] = Self.syncByte
+    self.target[self.position + 1] =
+      (isFirst ? 0b0100_0000 : 0) | UInt8(truncatingIfNeeded: self.packetIdentifier >> 8)
+    self.target[self.position + 2] = UInt8(truncatingIfNeeded: self.packetIdentifier)
+    self.target[self.position + 3] = (adaptationLength > 0 ? 0b11_0000 : 0b01_0000) | self.continuityCounter
+    self.continuityCounter = (self.continuityCounter + 1) & 0b1111
+    self.position += 4
+    if adaptationLength > 0 {
+      adaptation.write(
+        into: UnsafeMutableRawBufferPointer(
+          rebasing: self.target[self.position..<self.position + adaptationLength]))
+      self.position += adaptationLength
+    }
+    self.room = Self.maximumPayload - adaptationLength
+  }
+}

@@ -1,0 +1,179 @@
+public import NIOCore
+
+/// Takes the first program of a transport stream apart, ISO/IEC 13818-1, for tests and for looking at what was written.
+///
+/// Bytes may come in any pieces. What is damaged is left out and counted; nothing that comes in can fail it, and what it
+/// keeps is bounded.
+public struct TransportStreamDemuxer: Sendable {
+  /// What was read.
+  public enum Event: Hashable, Sendable {
+    /// The program map, at first and with each change.
+    case programMap(ProgramMap)
+    /// The program clock in ticks of 27 MHz, below 2³³ × 300.
+    case clock(UInt64)
+    /// A packet of an elementary stream, whether decoding can start there, and the stream's PID.
+    case packet(PESPacket, isRandomAccess: Bool, packetIdentifier: UInt16)
+  }
+
+  /// Bytes that belong to no packet, and packets, sections and PES packets that are not valid.
+  public private(set) var damageCount = 0
+  /// Packets whose continuity counter is not the next one.
+  public private(set) var discontinuityCount = 0
+
+  /// A PES packet or section that is not complete.
+  private struct Unit {
+    var bytes = ByteBuffer()
+    var isOpen = false
+    var isRandomAccess = false
+  }
+
+  private let maximumPacketLength: Int
+  private var rest = ByteBuffer()
+  private var programMapIdentifier: UInt16?
+  private var programMap: ProgramMap?
+  private var counters: [UInt16: UInt8] = [:]
+  private var units: [UInt16: Unit] = [:]
+
+  /// A demuxer that has read nothing.
+  ///
+  /// - Parameter maximumPacketLength: The longest PES packet, in bytes; longer ones are left out.
+  public init(maximumPacketLength: Int = 8 << 20) {
+    self.maximumPacketLength = maximumPacketLength
+  }
+
+  /// Reads the next bytes of the stream.
+  public mutating func demux(_ bytes: ByteBuffer) -> [Event] {
+    self.rest.writeImmutableBuffer(bytes)
+    var events: [Event] = []
+    while self.rest.readableBytes >= TransportPacket.length {
+      do throws(ContainerError) {
+        let packet = try TransportPacket(parsing: self.rest)
+        self.rest.moveReaderIndex(forwardBy: TransportPacket.length)
+        self.handle(packet, &events)
+      } catch {
+        self.damageCount += 1
+        self.skip(error)
+      }
+    }
+    self.rest.discardReadBytes()
+    return events
+  }
+
+  /// Ends the stream: what a next packet would have completed is complete.
+  public mutating func finish() -> [Event] {
+    var events: [Event] = []
+    for identifier in self.units.keys.sorted() { self.complete(identifier, &events) }
+    return events
+  }
+
+  /// Goes behind a damaged packet, or to the next byte that may begin one.
+  private mutating func skip(_ error: ContainerError) {
+    guard error.field == "sync_byte" else {
+      self.rest.moveReaderIndex(forwardBy: TransportPacket.length)
+      return
+    }
+    let view = self.rest.readableBytesView
+    let next = view.dropFirst().firstIndex(of: TransportPacketWriter.syncByte) ?? view.endIndex
+    self.rest.moveReaderIndex(to: next)
+  }
+
+  private mutating func handle(_ packet: TransportPacket, _ events: inout [Event]) {
+    let identifier = packet.packetIdentifier
+    let isStream = self.programMap?.streams.contains { $0.packetIdentifier == identifier } ?? false
+    let isTable = identifier == PacketIdentifier.programAssociation || identifier == self.programMapIdentifier
+    if let clock = packet.programClock, identifier == self.programMap?.clockPacketIdentifier {
+      events.append(.clock(clock))
+    }
+    guard packet.hasPayload, isStream || isTable else { return }
+    // A packet may be sent twice, §2.4.3.3.
+    let last = self.counters.updateValue(packet.continuityCounter, forKey: identifier)
+    if let last, !packet.isDiscontinuous, packet.continuityCounter != (last + 1) & 0b1111 {
+      if packet.continuityCounter == last { return }
+      self.discontinuityCount += 1
+      self.units[identifier]?.isOpen = false
+    }
+    if isTable {
+      self.handleTable(packet, &events)
+    } else {
+      self.handleStream(packet, &events)
+    }
+  }
+
+  private mutating func handleStream(_ packet: TransportPacket, _ events: inout [Event]) {
+    let identifier = packet.packetIdentifier
+    if packet.startsUnit {
+      self.complete(identifier, &events)
+      self.units[identifier] = Unit(isOpen: true, isRandomAccess: packet.isRandomAccess)
+    }
+    guard var unit = self.units.removeValue(forKey: identifier) else { return }
+    if unit.isOpen {
+      unit.bytes.writeImmutableBuffer(packet.payload)
+      if unit.bytes.readableBytes > self.maximumPacketLength {
+        self.damageCount += 1
+        unit = Unit()
+      }
+    }
+    // A told length completes the packet without the next one.
+    let told = unit.bytes.getInteger(at: unit.bytes.readerIndex + 4, as: UInt16.self) ?? 0
+    let isComplete = told > 0 && unit.bytes.readableBytes >= 6 + Int(told)
+    self.units[identifier] = unit
+    if isComplete { self.complete(identifier, &events) }
+  }
+
+  /// Hands out a stream's open packet.
+  private mutating func complete(_ identifier: UInt16, _ events: inout [Event]) {
+    guard
+      let unit = self.units.removeValue(forKey: identifier), unit.isOpen, unit.bytes.readableBytes > 0,
+      identifier != self.programMapIdentifier, identifier != PacketIdentifier.programAssociation
+    else { return }
+    guard let packet = try? PESPacket(parsing: unit.bytes) else {
+      self.damageCount += 1
+      return
+    }
+    events.append(.packet(packet, isRandomAccess: unit.isRandomAccess, packetIdentifier: identifier))
+  }
+
+  /// Gathers a section; more than one in a packet is not looked at.
+  private mutating func handleTable(_ packet: TransportPacket, _ events: inout [Event]) {
+    let identifier = packet.packetIdentifier
+    var payload = packet.payload
+    if packet.startsUnit {
+      guard let pointer = payload.readInteger(as: UInt8.self), payload.readSlice(length: Int(pointer)) != nil else {
+        self.damageCount += 1
+        return
+      }
+      self.units[identifier] = Unit(isOpen: true)
+    }
+    guard var unit = self.units.removeValue(forKey: identifier), unit.isOpen else { return }
+    unit.bytes.writeImmutableBuffer(payload)
+    guard let length = unit.bytes.getInteger(at: unit.bytes.readerIndex + 1, as: UInt16.self) else { return }
+    let sectionLength = ProgramSection.headLength + Int(length & 0x0FFF)
+    guard unit.bytes.readableBytes >= sectionLength else {
+      self.units[identifier] = unit
+      return
+    }
+    do {
+      if identifier == PacketIdentifier.programAssociation {
+        try self.handleAssociation(unit.bytes)
+      } else {
+        let map = try ProgramMap(parsing: unit.bytes)
+        if map != self.programMap { events.append(.programMap(map)) }
+        self.programMap = map
+      }
+    } catch {
+      self.damageCount += 1
+    }
+  }
+
+  /// The first program that is not the network's, §2.4.4.3.
+  private mutating func handleAssociation(_ section: ByteBuffer) throws(ContainerError) {
+    var body = try ProgramSection(parsing: section, tableID: ProgramSection.programAssociationID)
+    while let entry = body.content.readInteger(as: UInt32.self) {
+      if entry >> 16 != 0 {
+        self.programMapIdentifier = UInt16(truncatingIfNeeded: entry) & 0x1FFF
+        return
+      }
+    }
+    throw ContainerError(.missing, field: "program_number")
+  }
+}

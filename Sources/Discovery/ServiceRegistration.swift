@@ -1,0 +1,110 @@
+internal import CDNSSD
+internal import Dispatch
+
+// Safe because everything that changes is touched on `queue` only, where the library's calls are made too.
+/// One service that the system was asked to announce, from the request until it is withdrawn.
+///
+/// The calls of Avahi's library wait for the daemon's answers, hence the queue must be one that may block.
+final class ServiceRegistration: @unchecked Sendable {
+  /// What the system says.
+  enum Outcome: Sendable {
+    /// The service is announced under a name.
+    case announced(String)
+    /// It is not, or not any more.
+    case failed(DiscoveryError)
+  }
+
+  private let queue: DispatchQueue
+  private let handle: @Sendable (Outcome) -> Void
+  private var reference: DNSServiceRef?
+  private var source: (any DispatchSourceRead)?
+  /// What the library said during the present call.
+  private var outcome: Outcome?
+
+  /// Asks for an announcement; to be called on the queue.
+  ///
+  /// - Parameters:
+  ///   - name: The name on the network.
+  ///   - interface: The index of the interface to announce on; 0 for all.
+  ///   - group: Left when the service is withdrawn.
+  ///   - handle: Called on the queue, first when the name has been claimed on the network.
+  /// - Throws: ``DiscoveryError`` when the system does not take it: with the code `nameTaken` when another service of
+  ///   this machine has the name.
+  init(
+    _ service: Service, name: ServiceName, interface: UInt32, on queue: DispatchQueue, group: DispatchGroup,
+    handle: @escaping @Sendable (Outcome) -> Void
+  ) throws(DiscoveryError) {
+    self.queue = queue
+    self.handle = handle
+    let text = service.text.bytes
+    let status = DNSServiceRegister(
+      &self.reference, 0, interface, name.text, service.kind.rawValue, nil, nil, service.port.bigEndian,
+      // No trap: the record has at most `ServiceText.maximumLength` bytes.
+      UInt16(text.count), text, Self.callback, Unmanaged.passUnretained(self).toOpaque())
+    guard status == kDNSServiceErr_NoError, let reference = self.reference else { throw Self.error(status) }
+    let descriptor = DNSServiceRefSockFD(reference)
+    guard descriptor >= 0 else {
+      DNSServiceRefDeallocate(reference)
+      throw Self.error(Int32(kDNSServiceErr_Unknown))
+    }
+    let source = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: queue)
+    group.enter()
+    // The handlers keep this object, which the library has the address of, until the library has let go of it.
+    source.setEventHandler { self.process() }
+    source.setCancelHandler {
+      if let reference = self.reference.take() { DNSServiceRefDeallocate(reference) }
+      self.source = nil
+      group.leave()
+    }
+    self.source = source
+    source.resume()
+    queue.async { self.tell() }
+  }
+
+  /// Withdraws the service: nothing is told any more.
+  func cancel() {
+    self.source?.cancel()
+  }
+
+  private func process() {
+    guard let reference = self.reference, self.source?.isCancelled == false else { return }
+    let status = DNSServiceProcessResult(reference)
+    if status != kDNSServiceErr_NoError { self.outcome = .failed(Self.error(status)) }
+    self.tell()
+  }
+
+  private func tell() {
+    guard self.source?.isCancelled == false, let outcome = self.outcome.take() else { return }
+    self.handle(outcome)
+  }
+
+  private static let callback: DNSServiceRegisterReply = { _, _, status, name, _, _, context in
+    guard let context else { return }
+    let registration = Unmanaged<ServiceRegistration>.fromOpaque(context).takeUnretainedValue()
+    registration.outcome =
+      status == kDNSServiceErr_NoError
+      ? .announced(name.map { String(cString: $0) } ?? "") : .failed(ServiceRegistration.error(status))
+  }
+
+  private static func error(_ status: DNSServiceErrorType) -> DiscoveryError {
+    switch Int(status) {
+    case kDNSServiceErr_NameConflict:
+      DiscoveryError(
+        .nameTaken, cause: "another service has the name", nextStep: "give the stream a name of its own")
+    case kDNSServiceErr_BadParam, kDNSServiceErr_Invalid, kDNSServiceErr_Unsupported:
+      DiscoveryError(
+        .failed, cause: "the system refuses to announce the stream by mDNS (error \(status))",
+        nextStep: "use the printed addresses")
+    default:
+      DiscoveryError(.unavailable, cause: Self.notRunning, nextStep: Self.howToRun)
+    }
+  }
+
+  #if canImport(Darwin)
+  private static let notRunning = "streams cannot be found by name: the system's mDNSResponder does not answer"
+  private static let howToRun = "use the printed addresses"
+  #else
+  private static let notRunning = "streams cannot be found by name: the mDNS daemon of Avahi does not answer"
+  private static let howToRun = "install and start avahi-daemon, or use the printed addresses"
+  #endif
+}

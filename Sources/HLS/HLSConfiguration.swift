@@ -1,0 +1,35 @@
+public import Media
+
+/// What an ``HLSStream`` is told by its owner.
+public struct HLSConfiguration: Hashable, Sendable {
+  /// What makes the names of segments unique: another one at each start of the server, of letters and digits only.
+  public var token: String
+  /// Unix time at the zero of the streams' clock: what is added to a sample's time to give `EXT-X-PROGRAM-DATE-TIME`.
+  public var unixTimeAtZero: MediaDuration
+  /// Bits a second that the encoders are set to, both kinds together: for `BANDWIDTH` until it is measured.
+  public var bitrate: Int
+  /// The time without a request after which the stream rests.
+  public var idleTime: MediaDuration
+  /// The most bytes that segments take. When they take more, those that left the window go first, then the window
+  /// shrinks down to three target durations.
+  public var maximumBytes: Int
+
+  /// A configuration.
+  ///
+  /// - Parameters:
+  ///   - token: Characters other than ASCII letters and digits are left out.
+  ///   - unixTimeAtZero: Unix time now, less the clock's time now.
+  ///   - bitrate: Bits a second.
+  ///   - idleTime: 10 s by default.
+  ///   - maximumBytes: 256 MiB by default: 25 s at 40 Mb/s, twice, since there are two faces.
+  public init(
+    token: String, unixTimeAtZero: MediaDuration, bitrate: Int, idleTime: MediaDuration = .seconds(10),
+    maximumBytes: Int = 256 << 20
+  ) {
+    self.token = String(token.unicodeScalars.filter { $0.isASCII && $0.properties.isAlphabetic || "0"..."9" ~= $0 })
+    self.unixTimeAtZero = unixTimeAtZero
+    self.bitrate = bitrate
+    self.idleTime = idleTime
+    self.maximumBytes = maximumBytes
+  }
+}

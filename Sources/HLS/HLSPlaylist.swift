@@ -1,0 +1,111 @@
+internal import Bitstreams
+internal import Media
+
+/// Writes playlists, RFC 8216 §4 and draft-pantos-hls-rfc8216bis §4.
+struct HLSPlaylist {
+  let token: String
+  let timing: HLSTiming
+  let window: HLSWindow
+  let isEnded: Bool
+
+  /// The TS playlist: whole segments.
+  func transportStream() -> String {
+    let segments = self.window.transportStreamSegments
+    var text = self.head(version: 3)
+    self.writeNumbers(of: segments.first, to: &text)
+    for segment in segments {
+      Self.writeTags(of: segment, to: &text)
+      Self.writeLength(of: segment, to: &text)
+      text += "\(self.token)-\(segment.number).ts\n"
+    }
+    if self.isEnded { text += "#EXT-X-ENDLIST\n" }
+    return text
+  }
+
+  /// The low-latency playlist, or nil for a delta update that would skip nothing.
+  func lowLatency(isDelta: Bool) -> String? {
+    let segments = self.window.segments
+    let growing = self.window.growing
+    let end = growing?.end ?? segments.last?.end ?? .zero
+    let skipped =
+      isDelta ? segments.prefix { self.distance(from: $0.end, to: end) > self.timing.skipBoundary }.count : 0
+    if isDelta, skipped == 0 { return nil }
+
+    // Version 6 for EXT-X-MAP, 9 for EXT-X-SKIP, §8; the same for both, so that it does not change under a player.
+    var text = self.head(version: 9)
+    text += "#EXT-X-SERVER-CONTROL:CAN-BLOCK-RELOAD=YES,CAN-SKIP-UNTIL=\(Self.seconds(self.timing.skipBoundary))"
+    text += ",HOLD-BACK=\(Self.seconds(self.timing.holdBack))"
+    text += ",PART-HOLD-BACK=\(Self.seconds(self.timing.partHoldBack))\n"
+    text += "#EXT-X-PART-INF:PART-TARGET=\(Self.seconds(self.timing.partTarget))\n"
+    self.writeNumbers(of: segments.first ?? growing, to: &text)
+    if skipped > 0 { text += "#EXT-X-SKIP:SKIPPED-SEGMENTS=\(skipped)\n" }
+    var initialization = skipped > 0 ? segments[skipped - 1].initialization : nil
+    for segment in segments.dropFirst(skipped) {
+      Self.writeTags(of: segment, to: &text)
+      self.writeMap(of: segment, after: &initialization, to: &text)
+      // Parts are told near the live edge alone, §6.2.2.
+      if self.distance(from: segment.end, to: end) < self.timing.target * 3 { self.writeParts(of: segment, to: &text) }
+      Self.writeLength(of: segment, to: &text)
+      text += "\(self.token)-\(segment.number).m4s\n"
+    }
+    if let growing, !growing.parts.isEmpty {
+      Self.writeTags(of: growing, to: &text)
+      self.writeMap(of: growing, after: &initialization, to: &text)
+      self.writeParts(of: growing, to: &text)
+    }
+    if self.isEnded {
+      text += "#EXT-X-ENDLIST\n"
+    } else {
+      let number = growing?.number ?? self.window.nextNumber
+      text += "#EXT-X-PRELOAD-HINT:TYPE=PART,URI=\"\(self.token)-\(number).\(growing?.parts.count ?? 0).m4s\"\n"
+    }
+    return text
+  }
+
+  private func head(version: Int) -> String {
+    "#EXTM3U\n#EXT-X-VERSION:\(version)\n#EXT-X-TARGETDURATION:\(self.timing.targetSeconds)\n"
+  }
+
+  private func writeNumbers(of first: HLSSegment?, to text: inout String) {
+    text += "#EXT-X-MEDIA-SEQUENCE:\(first?.number ?? self.window.nextNumber)\n"
+    if let first {
+      let before = first.discontinuities - (first.isDiscontinuous ? 1 : 0)
+      text += "#EXT-X-DISCONTINUITY-SEQUENCE:\(before)\n"
+    }
+    text += "#EXT-X-INDEPENDENT-SEGMENTS\n"
+  }
+
+  private static func writeTags(of segment: HLSSegment, to text: inout String) {
+    if segment.isDiscontinuous { text += "#EXT-X-DISCONTINUITY\n" }
+    text += "#EXT-X-PROGRAM-DATE-TIME:\(HLSDateTime.text(segment.unixTime))\n"
+  }
+
+  private func writeMap(of segment: HLSSegment, after last: inout Int?, to text: inout String) {
+    guard segment.initialization != last else { return }
+    last = segment.initialization
+    text += "#EXT-X-MAP:URI=\"\(self.token)-init\(segment.initialization).mp4\"\n"
+  }
+
+  private func writeParts(of segment: HLSSegment, to text: inout String) {
+    for (index, part) in segment.parts.enumerated() {
+      text += "#EXT-X-PART:DURATION=\(Self.seconds(part.duration)),URI=\"\(self.token)-\(segment.number).\(index).m4s\""
+      text += part.isIndependent ? ",INDEPENDENT=YES\n" : "\n"
+    }
+  }
+
+  private static func writeLength(of segment: HLSSegment, to text: inout String) {
+    text += "#EXTINF:\(Self.seconds(segment.duration)),\n"
+  }
+
+  private func distance(from time: MediaTime, to end: MediaTime) -> MediaDuration { end - time }
+
+  /// A span in seconds with its microseconds and no zeros behind them, but for one: "1.0", "0.2", "0.033333".
+  static func seconds(_ duration: MediaDuration) -> String {
+    let microseconds = max(0, duration.nanoseconds / 1000)
+    let (whole, rest) = microseconds.quotientAndRemainder(dividingBy: 1_000_000)
+    var digits = String(rest)
+    digits = String(repeating: "0", count: 6 - digits.count) + digits
+    while digits.count > 1, digits.last == "0" { digits.removeLast() }
+    return "\(whole).\(digits)"
+  }
+}

@@ -1,0 +1,77 @@
+/// What a path means, given the names of the streams.
+enum HTTPRoute: Hashable, Sendable {
+  /// `/`: the list of streams.
+  case list
+  /// `/health`.
+  case health
+  /// `/metrics`.
+  case metrics
+  /// `/api/streams`.
+  case streams
+  /// `/api/streams/NAME`.
+  case stream(String)
+  /// `/api/openapi.json`.
+  case openAPI
+  /// `/api/qr.svg`.
+  case qrCode
+  /// `/assets/…`: a file of the web site.
+  case asset(String)
+  /// `/NAME`.
+  case page(String)
+  /// `/NAME/snapshot.jpg`.
+  case snapshot(String)
+  /// `/NAME/mjpeg`.
+  case motionJPEG(String)
+  /// `/NAME/FILE`: HLS, which knows its own names.
+  case file(String, stream: String)
+  /// Nothing.
+  case notFound
+
+  /// Finds what the parts of a path mean.
+  ///
+  /// The fixed names come first. A stream's name may have slashes; the longest one that fits counts. What is asked of no
+  /// stream is asked of the first one, as RTSP does, if it is one file: players that are told `http://HOST:PORT/index.m3u8`
+  /// play.
+  ///
+  /// - Parameter names: The published streams, the first one first.
+  init(_ components: [String], names: [String]) {
+    switch components {
+    case []:
+      self = .list
+      return
+    case ["health"]: self = .health
+    case ["metrics"]: self = .metrics
+    case ["api", "streams"]: self = .streams
+    case ["api", "openapi.json"]: self = .openAPI
+    case ["api", "qr.svg"]: self = .qrCode
+    default: self = .notFound
+    }
+    if self != .notFound { return }
+    if components.count > 2, components[0] == "api", components[1] == "streams" {
+      let name = components[2...].joined(separator: "/")
+      if names.contains(name) {
+        self = .stream(name)
+        return
+      }
+    }
+    for length in [components.count, components.count - 1] where length > 0 {
+      let name = components[..<length].joined(separator: "/")
+      guard names.contains(name) else { continue }
+      self = length == components.count ? .page(name) : Self.file(components[length], of: name)
+      return
+    }
+    if components.count > 1, components[0] == "assets" {
+      self = .asset(components[1...].joined(separator: "/"))
+    } else if components.count == 1, let first = names.first {
+      self = Self.file(components[0], of: first)
+    }
+  }
+
+  private static func file(_ file: String, of name: String) -> HTTPRoute {
+    switch file {
+    case "snapshot.jpg": .snapshot(name)
+    case "mjpeg": .motionJPEG(name)
+    default: .file(file, stream: name)
+    }
+  }
+}

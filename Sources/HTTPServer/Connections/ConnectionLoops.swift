@@ -1,0 +1,32 @@
+internal import NIOCore
+internal import Synchronization
+
+/// The connections of a server, by event loop.
+struct ConnectionLoops: Sendable {
+  private let loops: [ConnectionLoop]
+
+  /// - Parameter limits: Those for all event loops together.
+  init(eventLoops: [any EventLoop], limits: HTTPServerLimits, most: Int) {
+    let share = (most + eventLoops.count - 1) / eventLoops.count
+    self.loops = eventLoops.map { ConnectionLoop(eventLoop: $0, limits: limits, most: share) }
+  }
+
+  subscript(eventLoop: any EventLoop) -> ConnectionLoop {
+    // No trap: connections are on the event loops that the server was made with.
+    self.loops.first { $0.eventLoop === eventLoop }!
+  }
+
+  /// Open connections.
+  var count: Int { self.loops.reduce(0) { $0 + $1.count.load(ordering: .relaxed) } }
+
+  /// Connections closed since others needed the room.
+  var crowdedOut: Int { self.loops.reduce(0) { $0 + $1.crowdedOut.load(ordering: .relaxed) } }
+
+  /// Connections closed since they were too slow.
+  var timedOut: Int { self.loops.reduce(0) { $0 + $1.timedOut.load(ordering: .relaxed) } }
+
+  /// Closes every connection.
+  func closeAll() async {
+    for loop in self.loops { await loop.closeAll() }
+  }
+}

@@ -1,0 +1,23 @@
+public import Media
+
+/// What one client, and all together, can make an ``HTTPServer`` hold.
+public struct HTTPServerLimits: Hashable, Sendable {
+  /// Open connections; when there are more, the one that has been idle for the longest time is closed, and a new one is
+  /// closed at once when none is idle. The system's limit of open files may lower it.
+  public var connections = 10_000
+  /// How long a connection may be open without a request.
+  public var idleTime = MediaDuration.seconds(60)
+  /// How long the head of a request may take from its first byte on, the TLS handshake included.
+  public var headTime = MediaDuration.seconds(15)
+  /// How long a client may take nothing of what waits for it.
+  public var stallTime = MediaDuration.seconds(20)
+  /// Bytes of a request's header fields, all together.
+  public var headerBytes = 32 * 1024
+  /// Bytes of a request's path and query.
+  public var targetBytes = 4 * 1024
+  /// Bytes of a request's body, which no request here needs.
+  public var bodyBytes = 64 * 1024
+
+  /// Every limit at its default.
+  public init() {}
+}

@@ -1,0 +1,55 @@
+internal import Media
+
+/// The pipeline's end of the way to those who look at single pictures: keeps the one that the viewers see, and hands it
+/// over when it is asked for.
+///
+/// The picture is handed over by reference: its memory is used again only when nobody refers to it any more, and one
+/// picture more, for as long as a JPEG takes to make, is what every pool has to spare. While nobody asks, a picture costs
+/// one look at an atomic flag.
+struct PictureFeed {
+  /// When the picture shown is handed over even if no newer one has come; nil when that is not asked for.
+  private(set) var deadline: MediaTime?
+
+  private let pictures: StreamPictures
+  private let frameInterval: MediaDuration
+  private var shown: ShownPicture?
+
+  init(_ pictures: StreamPictures, frameInterval: MediaDuration) {
+    self.pictures = pictures
+    self.frameInterval = frameInterval
+  }
+
+  /// Told of each picture before it is encoded.
+  mutating func show(_ frame: VideoFrame, at now: MediaTime) {
+    let picture = ShownPicture(number: (self.shown?.number ?? 0) + 1, frame: frame, time: now)
+    self.shown = picture
+    if self.pictures.isPictureWanted { self.handOver(picture) }
+  }
+
+  /// Hands over the picture shown, if it is at most a frame interval old, or if the next one will not come soon either;
+  /// else waits for that one until it is overdue by an interval.
+  ///
+  /// - Parameters:
+  ///   - number: Only a picture after this one is of use.
+  ///   - isStill: Whether no picture will be shown for a while.
+  mutating func request(after number: Int, at now: MediaTime, isStill: Bool) {
+    guard self.pictures.isPictureWanted, let shown = self.shown, shown.number > number else { return }
+    let age = now - shown.time
+    if isStill || age <= self.frameInterval || age > self.frameInterval * 2 {
+      self.handOver(shown)
+    } else {
+      self.deadline = shown.time + self.frameInterval * 2
+    }
+  }
+
+  /// Hands over the picture shown when the next one is overdue.
+  mutating func handleDeadline(at now: MediaTime) {
+    guard let deadline, now >= deadline, let shown = self.shown else { return }
+    self.handOver(shown)
+  }
+
+  private mutating func handOver(_ picture: ShownPicture) {
+    self.deadline = nil
+    self.pictures.offer(picture)
+  }
+}

@@ -1,0 +1,26 @@
+public import HTTPServer
+public import RTSPServer
+
+/// Why a ``CameraServer`` cannot listen.
+public enum CameraServerError: Error, Hashable, Sendable, CustomStringConvertible {
+  /// RTSP cannot.
+  case rtsp(RTSPServerError)
+  /// HTTP cannot.
+  case http(HTTPServerError)
+
+  /// One line with cause and next step.
+  public var description: String {
+    switch self {
+    case .rtsp(let error): error.description
+    case .http(let error): error.description
+    }
+  }
+
+  /// Whether the address to listen on is no IP address at all: an error of whoever gave it, not of the network.
+  public var isMalformedAddress: Bool {
+    switch self {
+    case .rtsp(let error): error.code == .malformedAddress
+    case .http(let error): error.code == .malformedAddress
+    }
+  }
+}

@@ -1,0 +1,108 @@
+import Foundation
+import Testing
+
+extension EndToEnd {
+  @Suite("nginx as a cache, with the configuration of the documents", .serialized)
+  struct Caches {
+    /// What `hls_viewers.py` prints.
+    private struct Watched: Decodable {
+      var viewers: Int
+      var playlists: Int
+      var media: Int
+      var bytes: Int
+      var failures: [String]
+      var gaps: Int
+    }
+
+    @Test(arguments: [("ts", "playlist.m3u8"), ("ll", "index.m3u8")])
+    func `three hundred viewers behind it cost the camera what one does`(mode: String, playlist: String) async throws {
+      let options = ["--source", "plasma", "--audio", "tone", "--size", "320x180", "--bitrate", "200k"]
+      try await VidiconProcess.serving(options) { vidicon in
+        try await Self.behindNginx(vidicon) { port in
+          let seconds = 12.0
+          let alone = try await Self.watch(mode, vidicon.page("/live/\(playlist)"), viewers: 1, seconds: seconds)
+          #expect(alone.failures == [])
+          let one = Double(alone.playlists + alone.media)
+          try #require(one > 12)
+
+          let before = try await Self.requests(of: vidicon)
+          let many = try await Self.watch(
+            mode, "http://127.0.0.1:\(port)/live/\(playlist)", viewers: 300, seconds: seconds)
+          let cost = try await Self.requests(of: vidicon) - before
+          #expect(many.failures == [])
+          #expect(many.gaps == 0)
+          #expect(many.media > 300 * Int(seconds) / 2, "\(many)")
+          // The viewers take two seconds more to come; /metrics itself is one request.
+          let share = cost / one * seconds / (seconds + 2)
+          #expect((0.5...1.5).contains(share), "\(cost) requests for 300 viewers, \(one) for one in \(seconds) s")
+        }
+      }
+    }
+
+    private static func watch(_ mode: String, _ url: String, viewers: Int, seconds: Double) async throws -> Watched {
+      let arguments = [mode, url, "--viewers", "\(viewers)", "--seconds", "\(seconds)"]
+      let run = try await Tool.run(
+        "python3", [TestMedia.client("hls_viewers.py")] + arguments + ["--ramp", viewers == 1 ? "0" : "2"],
+        within: .seconds(seconds + 40))
+      try #require(run.succeeded, "\(run.errors)")
+      return try JSONDecoder().decode(Watched.self, from: Data(run.output))
+    }
+
+    /// The requests for HLS that the camera has answered.
+    private static func requests(of vidicon: VidiconProcess) async throws -> Double {
+      try await #require(Metrics(of: vidicon).sum("vidicon_http_requests_total"))
+    }
+
+    /// Runs nginx with docs/nginx.conf, of which only ports and paths are changed.
+    private static func behindNginx(_ vidicon: VidiconProcess, _ body: (Int) async throws -> Void) async throws {
+      try await TestMedia.withTemporaryFolder { folder in
+        let port = try freePort()
+        let text = try String(contentsOf: TestMedia.checkout.appendingPathComponent("docs/nginx.conf"), encoding: .utf8)
+        var changed = text
+        for (old, new) in [
+          ("server 127.0.0.1:8080;", "server 127.0.0.1:\(vidicon.httpPort);"),
+          ("listen 8088;", "listen 127.0.0.1:\(port);"),
+          ("/run/vidicon-nginx.pid", "\(folder)/pid"), ("/var/log/vidicon-nginx.log", "\(folder)/log"),
+          ("/dev/shm/vidicon-cache", "\(folder)/cache"),
+        ] {
+          try #require(changed.contains(old), "docs/nginx.conf has no \"\(old)\"")
+          changed = changed.replacingOccurrences(of: old, with: new)
+        }
+        // As another user its workers could not write into the test's folder.
+        if getuid() == 0 { changed = "user root;\n" + changed }
+        try Data(changed.utf8).write(to: URL(fileURLWithPath: "\(folder)/nginx.conf"))
+        let nginx = try ChildProcess(
+          Tool("nginx").path, ["-p", folder, "-e", "\(folder)/log", "-c", "\(folder)/nginx.conf", "-g", "daemon off;"])
+        do {
+          _ = try await Curl.get(
+            "http://127.0.0.1:\(port)/health", ["--retry", "20", "--retry-connrefused", "--retry-delay", "1"])
+          try await body(port)
+        } catch {
+          nginx.signal(SIGTERM)
+          _ = await nginx.end(within: .seconds(5))
+          throw error
+        }
+        nginx.signal(SIGTERM)
+        _ = await nginx.end(within: .seconds(5))
+        let log = try String(contentsOfFile: "\(folder)/log", encoding: .utf8)
+        #expect(!log.contains("[error]") && !log.contains("[crit]") && !log.contains("[emerg]"), "\(log)")
+      }
+    }
+
+    private static func freePort() throws -> Int {
+      let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+      defer { close(descriptor) }
+      var address = sockaddr_in()
+      address.sin_family = sa_family_t(AF_INET)
+      address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+      var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+      let failed = withUnsafeMutablePointer(to: &address) { pointer in
+        pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+          bind(descriptor, $0, length) != 0 || getsockname(descriptor, $0, &length) != 0
+        }
+      }
+      try #require(!failed)
+      return Int(UInt16(bigEndian: address.sin_port))
+    }
+  }
+}
