@@ -29,7 +29,7 @@ struct WebPageTests {
     #expect(WebPage.asset(name)?.mediaType == mediaType)
   }
 
-  @Test(arguments: ["", "/", "player.mjs/", "/player.mjs", "../list.html", "%6cist.html", "LIST.HTML", "list.html\0"])
+  @Test(arguments: ["", "/", "player.mjs/", "/player.mjs", "../list.html", "%6cist.html", "LIST.HTML", "list.html%00"])
   func `any other name is none of the page's`(name: String) {
     #expect(WebPage.asset(name) == nil)
   }

@@ -29,7 +29,10 @@ const facts = new Facts(video, session);
 element("name").textContent = name;
 document.title = `${name} · Vidicon`;
 element("again").onclick = () => session.hurry();
-element("live").onclick = () => (session.state === "paused" ? session.play() : session.player?.goLive());
+element("live").onclick = () => {
+  if (session.state === "paused") session.play();
+  else if (element("live").dataset.state === "behind") session.player.goLive();
+};
 
 function nameInAddress() {
   const path = location.pathname.replace(/^\/|\/$/g, "");

@@ -157,8 +157,10 @@ STATES = {
     "list-unreachable": ("/", UNREACHABLE, "return !document.getElementById('problem').hidden;", [], ["#problem"]),
     "player": ("/{name}", None, PLAYING, [], ["#play", "#mute", "#full", "#pip", "#snapshot", "#live", "#latency", "#fps"]),
     "player-no-signal": ("/{name}", ANSWER % "(answer) => { for (const s of answer.streams) s.slate = true; }", PLAYING, [], ["#live"]),
-    "player-missing": ("/no such camera", None, "return document.getElementById('message').textContent.includes('no such camera');",
-                       [], ["#message"]),
+    "player-pictures": ("/{name}?way=pictures", None, "return document.getElementById('image').naturalWidth > 0"
+                        " && document.getElementById('live').textContent === 'Live';", [], ["#play", "#snapshot", "#full", "#live"]),
+    "player-missing": ("/{name}", ANSWER % "(answer) => { answer.streams = []; }",
+                       "return document.getElementById('message').textContent.includes('There is no camera');", [], ["#message"]),
     "player-unreachable": ("/{name}", UNREACHABLE, "return !document.getElementById('again').hidden;", [], ["#message", "#again"]),
     "player-code": ("/{name}", None, "if (!document.querySelector('.show')) return false;"
                     "if (!document.getElementById('code').open) document.querySelector('.show').click();"
