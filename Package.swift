@@ -24,6 +24,7 @@ let package = Package(
     .library(name: "HLS", targets: ["HLS"]),
     .library(name: "RTP", targets: ["RTP"]),
     .library(name: "RTSP", targets: ["RTSP"]),
+    .library(name: "WebPage", targets: ["WebPage"]),
     .library(name: "Capture", targets: ["Capture"]),
     .library(name: "Codecs", targets: ["Codecs"]),
     .library(name: "Streaming", targets: ["Streaming"]),
@@ -60,6 +61,9 @@ let package = Package(
       name: "Authentication", dependencies: ["Media", .product(name: "Crypto", package: "swift-crypto")],
       swiftSettings: settings),
     .target(name: "RTSP", dependencies: ["Authentication", "Media", nioCore], swiftSettings: settings),
+    .target(
+      name: "WebPage", dependencies: ["CWebPage", nioCore, .product(name: "Crypto", package: "swift-crypto")],
+      exclude: ["Site"], swiftSettings: settings),
 
     // Engines: threads, codecs, devices.
     .target(name: "Capture", dependencies: ["Media", "CLibav", "CYUV", "CCapture"], swiftSettings: settings),
@@ -102,7 +106,8 @@ let package = Package(
     .target(
       name: "Vidicon",
       dependencies: [
-        "Authentication", "Media", "Capture", "Codecs", "Streaming", "RTSPServer", "HTTPServer", "Discovery", nioCore,
+        "Authentication", "Media", "Capture", "Codecs", "Streaming", "RTSPServer", "HTTPServer", "Discovery", "WebPage",
+        nioCore,
       ],
       swiftSettings: settings),
     .executableTarget(
@@ -113,10 +118,12 @@ let package = Package(
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ], swiftSettings: settings),
 
-    // What Swift cannot say: pixel loops that must be fast in debug builds too, and system calls its modules lack.
+    // What Swift cannot say: pixel loops that must be fast in debug builds too, system calls its modules lack, and files
+    // that are part of the program.
     .target(name: "CCapture"),
     .target(name: "CDatagrams"),
     .target(name: "CDiscovery"),
+    .target(name: "CWebPage"),
 
     // Libraries of the system.
     .systemLibrary(
@@ -156,6 +163,8 @@ let package = Package(
         .product(name: "NIOHTTP1", package: "swift-nio"),
         .product(name: "NIOSSL", package: "swift-nio-ssl"),
       ], swiftSettings: settings),
+    .testTarget(
+      name: "WebPageTests", dependencies: ["WebPage", nioCore], exclude: ["JavaScript"], swiftSettings: settings),
     .testTarget(
       name: "VidiconCommandTests",
       dependencies: ["VidiconCommand", "Vidicon", "Authentication", "Capture", "Streaming", "Media"],

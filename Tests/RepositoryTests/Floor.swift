@@ -16,6 +16,7 @@ enum Floor: Comparable {
     "RTP": .pure,
     "Authentication": .pure,
     "RTSP": .pure,
+    "WebPage": .pure,
     "Capture": .engine,
     "Codecs": .engine,
     "Streaming": .engine,
@@ -27,7 +28,7 @@ enum Floor: Comparable {
   ]
 
   /// The only modules of others that a pure target imports.
-  static let modulesForPure: Set<String> = ["Crypto", "NIOCore", "Synchronization"]
+  static let modulesForPure: Set<String> = ["CWebPage", "Crypto", "NIOCore", "Synchronization"]
 
   /// Modules that reach the network or the user.
   static let modulesForEdges: Set<String> = ["ArgumentParser", "NIO", "NIOPosix", "NIOSSL", "Yams"]

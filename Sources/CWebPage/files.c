@@ -1,0 +1,126 @@
+// The files of Sources/WebPage/Site, put into the program by the compiler: nothing has to be found at run time, and no
+// array literal has to be compiled. A file that is new there gets its two lines here; a test compares.
+
+#include "CWebPage.h"
+
+// C23 has #embed; compilers that know it take it in older C too, and warn.
+#pragma clang diagnostic ignored "-Wc23-extensions"
+
+static const unsigned char addresses_mjs[] = {
+#embed "../WebPage/Site/addresses.mjs"
+};
+static const unsigned char base_css[] = {
+#embed "../WebPage/Site/base.css"
+};
+static const unsigned char boxes_mjs[] = {
+#embed "../WebPage/Site/boxes.mjs"
+};
+static const unsigned char buffer_mjs[] = {
+#embed "../WebPage/Site/buffer.mjs"
+};
+static const unsigned char clock_mjs[] = {
+#embed "../WebPage/Site/clock.mjs"
+};
+static const unsigned char controls_mjs[] = {
+#embed "../WebPage/Site/controls.mjs"
+};
+static const unsigned char facts_mjs[] = {
+#embed "../WebPage/Site/facts.mjs"
+};
+static const unsigned char follow_mjs[] = {
+#embed "../WebPage/Site/follow.mjs"
+};
+static const unsigned char icon_svg[] = {
+#embed "../WebPage/Site/icon.svg"
+};
+static const unsigned char latency_mjs[] = {
+#embed "../WebPage/Site/latency.mjs"
+};
+static const unsigned char list_css[] = {
+#embed "../WebPage/Site/list.css"
+};
+static const unsigned char list_html[] = {
+#embed "../WebPage/Site/list.html"
+};
+static const unsigned char list_mjs[] = {
+#embed "../WebPage/Site/list.mjs"
+};
+static const unsigned char loader_mjs[] = {
+#embed "../WebPage/Site/loader.mjs"
+};
+static const unsigned char other_players_mjs[] = {
+#embed "../WebPage/Site/other-players.mjs"
+};
+static const unsigned char player_css[] = {
+#embed "../WebPage/Site/player.css"
+};
+static const unsigned char player_html[] = {
+#embed "../WebPage/Site/player.html"
+};
+static const unsigned char player_mjs[] = {
+#embed "../WebPage/Site/player.mjs"
+};
+static const unsigned char playlist_mjs[] = {
+#embed "../WebPage/Site/playlist.mjs"
+};
+static const unsigned char requests_mjs[] = {
+#embed "../WebPage/Site/requests.mjs"
+};
+static const unsigned char server_mjs[] = {
+#embed "../WebPage/Site/server.mjs"
+};
+static const unsigned char session_mjs[] = {
+#embed "../WebPage/Site/session.mjs"
+};
+static const unsigned char share_mjs[] = {
+#embed "../WebPage/Site/share.mjs"
+};
+static const unsigned char stream_player_mjs[] = {
+#embed "../WebPage/Site/stream-player.mjs"
+};
+static const unsigned char text_mjs[] = {
+#embed "../WebPage/Site/text.mjs"
+};
+static const unsigned char thumbnails_mjs[] = {
+#embed "../WebPage/Site/thumbnails.mjs"
+};
+static const unsigned char ways_mjs[] = {
+#embed "../WebPage/Site/ways.mjs"
+};
+
+#define FILE_OF(name, bytes) {name, bytes, sizeof(bytes)}
+
+static const vidicon_page_file files[] = {
+    FILE_OF("addresses.mjs", addresses_mjs),
+    FILE_OF("base.css", base_css),
+    FILE_OF("boxes.mjs", boxes_mjs),
+    FILE_OF("buffer.mjs", buffer_mjs),
+    FILE_OF("clock.mjs", clock_mjs),
+    FILE_OF("controls.mjs", controls_mjs),
+    FILE_OF("facts.mjs", facts_mjs),
+    FILE_OF("follow.mjs", follow_mjs),
+    FILE_OF("icon.svg", icon_svg),
+    FILE_OF("latency.mjs", latency_mjs),
+    FILE_OF("list.css", list_css),
+    FILE_OF("list.html", list_html),
+    FILE_OF("list.mjs", list_mjs),
+    FILE_OF("loader.mjs", loader_mjs),
+    FILE_OF("other-players.mjs", other_players_mjs),
+    FILE_OF("player.css", player_css),
+    FILE_OF("player.html", player_html),
+    FILE_OF("player.mjs", player_mjs),
+    FILE_OF("playlist.mjs", playlist_mjs),
+    FILE_OF("requests.mjs", requests_mjs),
+    FILE_OF("server.mjs", server_mjs),
+    FILE_OF("session.mjs", session_mjs),
+    FILE_OF("share.mjs", share_mjs),
+    FILE_OF("stream-player.mjs", stream_player_mjs),
+    FILE_OF("text.mjs", text_mjs),
+    FILE_OF("thumbnails.mjs", thumbnails_mjs),
+    FILE_OF("ways.mjs", ways_mjs),
+};
+
+const vidicon_page_file *vidicon_page_files(size_t *count) {
+  *count = sizeof(files) / sizeof(files[0]);
+  return files;
+}

@@ -1,0 +1,163 @@
+// The page that plays a stream.
+
+import { Controls } from "./controls.mjs";
+import { Facts } from "./facts.mjs";
+import { hasSignal, watchStreams } from "./server.mjs";
+import { Session } from "./session.mjs";
+import { showAddresses } from "./share.mjs";
+import * as text from "./text.mjs";
+
+const element = (id) => document.getElementById(id);
+const video = element("video");
+const name = nameInAddress();
+/** How far behind, in seconds, is not live any more. */
+const BEHIND = 12;
+/** How long a hidden page without sound goes on, in milliseconds: going back and forth costs nothing. */
+const HIDDEN = 8000;
+
+/** The stream as the server described it last; null while it is not there. */
+let stream = null;
+let startedAt = null;
+let isOnline = true;
+let isSuspended = false;
+let hiding = null;
+
+const session = new Session({ video, image: element("image") }, show, () => controls.begin());
+const controls = new Controls(session, name);
+const facts = new Facts(video, session);
+
+element("name").textContent = name;
+document.title = `${name} · Vidicon`;
+element("again").onclick = () => session.hurry();
+element("live").onclick = () => {
+  if (session.state === "paused") session.play();
+  else if (element("live").dataset.state === "behind") session.player.goLive();
+};
+
+function nameInAddress() {
+  const path = location.pathname.replace(/^\/|\/$/g, "");
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return path;
+  }
+}
+
+// What the server says.
+
+watchStreams((streams) => {
+  isOnline = true;
+  const found = streams.find((candidate) => candidate.name === name);
+  const hasBegun = found && found.startedAt !== startedAt;
+  const isNew = found && (!stream || hasBegun);
+  stream = found ?? null;
+  if (found) describe(found);
+  if (isNew) {
+    const isFirst = startedAt === null;
+    startedAt = found.startedAt;
+    if (isFirst) session.open(found, new URLSearchParams(location.search).get("way"));
+    else session.renew(found);
+  }
+  refresh();
+}, () => {
+  isOnline = false;
+  refresh();
+});
+
+function describe(found) {
+  const { width, height, codec } = found.video ?? {};
+  if (width && height) element("stage").style.setProperty("--shape", `${width} / ${height}`);
+  element("format").textContent = [text.codec(codec), text.codec(found.audio?.codec)].filter(Boolean).join(" · ");
+  element("snapshot").href = found.snapshot;
+  controls.hasSound = found.audio != null;
+  facts.describe(found);
+  showAddresses(found);
+  element("facts").hidden = false;
+  element("side").hidden = false;
+}
+
+// What the player says.
+
+let detail = {};
+
+function show(state, newDetail) {
+  detail = newDetail;
+  if (state === "waiting" || state === "connecting") freeze();
+  if (state === "playing") element("frozen").hidden = true;
+  refresh();
+}
+
+video.addEventListener("playing", () => session.notePlaying());
+video.addEventListener("pause", () => {
+  // Paused by the browser: a key of the keyboard, another program's sound, a closed small window.
+  if (session.state === "playing" && !video.ended && !document.hidden) session.pause();
+});
+
+/** Keeps the last picture in sight while the player is made anew. */
+function freeze() {
+  if (video.readyState < 2 || !video.videoWidth) return;
+  const canvas = element("frozen");
+  canvas.width = video.videoWidth;
+  canvas.height = video.videoHeight;
+  canvas.getContext("2d").drawImage(video, 0, 0);
+  canvas.hidden = false;
+}
+
+/** Shows the badge and the notice that fit. */
+function refresh() {
+  const state = session.state;
+  const isMissing = isOnline && startedAt !== null ? !stream && state !== "playing" : isOnline && !stream;
+  const [badge, label] = badgeFor(state);
+  element("live").dataset.state = badge;
+  write(element("live"), label);
+  write(element("message"), messageFor(state, isMissing));
+  const isBusy = state === "connecting" || state === "buffering" || state === "waiting" || state === null;
+  element("spinner").hidden = !isBusy || isMissing;
+  element("again").hidden = state !== "waiting" || isMissing || detail.retryAt - Date.now() < 1500;
+  element("notice").hidden = !isBusy && state !== "ended" && !isMissing;
+  controls.update();
+}
+
+function badgeFor(state) {
+  if (state === "paused") return ["behind", "Paused"];
+  if (state === "ended") return ["off", "Ended"];
+  if (state === "buffering") return ["off", "Buffering"];
+  if (state !== "playing") return ["off", "Not connected"];
+  if (stream && !hasSignal(stream)) return ["nosignal", "No signal"];
+  return facts.latency > BEHIND ? ["behind", "Go live"] : ["live", "Live"];
+}
+
+function messageFor(state, isMissing) {
+  if (isMissing && startedAt === null) return `There is no camera “${name}” here now. It plays as soon as there is.`;
+  if (isMissing || state === "ended") return "This camera has ended. It plays again as soon as it is back.";
+  if (!isOnline && state !== "playing") return "The connection is lost. It is tried again and again.";
+  if (state === "waiting" && detail.retryAt - Date.now() > 800) return `${detail.message} It is tried again.`;
+  return "";
+}
+
+function write(where, what) {
+  if (where.textContent !== what) where.textContent = what;
+}
+
+setInterval(refresh, 1000);
+
+// Hidden pages rest, unless they are listened to or float above others.
+
+document.addEventListener("visibilitychange", () => {
+  clearTimeout(hiding);
+  if (!document.hidden && isSuspended) {
+    isSuspended = false;
+    session.play();
+  } else if (document.hidden) {
+    hiding = setTimeout(suspend, HIDDEN);
+  }
+});
+
+function suspend() {
+  const isHeard = controls.hasSound && !video.muted && !video.paused;
+  if (!document.hidden || isHeard || document.pictureInPictureElement || session.state === "paused") return;
+  isSuspended = true;
+  session.pause();
+}
+
+window.addEventListener("online", () => session.hurry());

@@ -1,0 +1,85 @@
+// The panel with the addresses: copy, and QR codes.
+
+import { addressesOf } from "./addresses.mjs";
+
+const element = (id) => document.getElementById(id);
+const COPIED_FOR = 1800;
+let shown = "";
+
+/** Shows the addresses of a stream; does nothing while they stay the same, so that a selection stays too. */
+export function showAddresses(stream) {
+  const addresses = addressesOf(stream, location.href);
+  const key = JSON.stringify(addresses);
+  if (key === shown) return;
+  shown = key;
+  element("addresses").replaceChildren(...addresses.map(row));
+}
+
+function row({ name, hint, address }) {
+  const item = element("address").content.cloneNode(true).firstElementChild;
+  const find = (selector) => item.querySelector(selector);
+  find("strong").textContent = name;
+  find(".quiet").textContent = hint;
+  find("code").textContent = address;
+  find("code").title = address;
+  find("code").setAttribute("aria-label", `${name}: ${address}`);
+  label(find(".copy"), `Copy the address: ${name}`, "Copy");
+  label(find(".show"), `Show a QR code: ${name}`, "QR code");
+  find(".copy").addEventListener("click", (event) => copyFrom(event.currentTarget, name, address));
+  find(".show").addEventListener("click", () => showCode(name, address));
+  return item;
+}
+
+function label(button, name, tip) {
+  button.setAttribute("aria-label", name);
+  button.title = tip;
+}
+
+async function copyFrom(button, name, address) {
+  const done = await copy(address);
+  element("said").textContent = done ? `Copied: ${name}` : "Copying is not allowed here. Select the address instead.";
+  if (!done) return;
+  const use = button.querySelector("use");
+  use.setAttribute("href", "#i-done");
+  setTimeout(() => {
+    use.setAttribute("href", "#i-copy");
+    element("said").textContent = "";
+  }, COPIED_FOR);
+}
+
+/** Copies a text; also where the page came over plain HTTP, which browsers do not let use their clipboard. */
+async function copy(text) {
+  if (navigator.clipboard && window.isSecureContext) {
+    try {
+      await navigator.clipboard.writeText(text);
+      return true;
+    } catch {
+      // Not permitted: the old way may be.
+    }
+  }
+  const area = document.createElement("textarea");
+  const before = document.activeElement;
+  area.value = text;
+  area.className = "unseen";
+  area.readOnly = true;
+  document.body.append(area);
+  area.select();
+  area.setSelectionRange(0, text.length);
+  const done = document.execCommand("copy");
+  area.remove();
+  before?.focus({ preventScroll: true });
+  return done;
+}
+
+function showCode(name, address) {
+  element("code-name").textContent = name;
+  element("code-image").src = `/api/qr.svg?text=${encodeURIComponent(address)}`;
+  element("code-image").alt = `QR code of ${address}`;
+  element("code-address").textContent = address;
+  element("code").showModal();
+}
+
+// A click beside the dialog closes it.
+element("code").addEventListener("click", (event) => {
+  if (event.target === event.currentTarget) event.currentTarget.close();
+});

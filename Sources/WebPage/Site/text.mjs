@@ -1,0 +1,45 @@
+// Numbers and states as people read them. Pure.
+
+/** 2300000 as "2.3 Mb/s". */
+export function bitrate(bitsPerSecond) {
+  if (bitsPerSecond == null) return "–";
+  return bitsPerSecond < 1e6 ? `${Math.round(bitsPerSecond / 1e3)} kb/s` : `${(bitsPerSecond / 1e6).toFixed(1)} Mb/s`;
+}
+
+/** 0.8234 as "0.82 s". */
+export function seconds(value) {
+  if (value == null) return "–";
+  return `${value < 10 ? value.toFixed(2) : value.toFixed(0)} s`;
+}
+
+/** 29.97 as "30 fps"; what is measured keeps one decimal while it is not whole. */
+export function frameRate(value) {
+  if (value == null) return "–";
+  const rounded = Math.round(value * 10) / 10;
+  return `${Number.isInteger(rounded) ? rounded : rounded.toFixed(1)} fps`;
+}
+
+/** "1280 × 720"; a thin space on either side. */
+export function size(width, height) {
+  return width && height ? `${width}\u2009×\u2009${height}` : "–";
+}
+
+export function viewers(count) {
+  return count === 1 ? "1 viewer" : `${count} viewers`;
+}
+
+/** "avc1.64001f" as "H.264 High", "mp4a.40.2" as "AAC"; what is not known stays as it is. */
+export function codec(name) {
+  if (!name) return "";
+  const profiles = { 42: "Baseline", "4d": "Main", 64: "High" };
+  const avc = /^avc[13]\.([0-9a-f]{2})/i.exec(name);
+  if (avc) return ["H.264", profiles[avc[1].toLowerCase()]].filter(Boolean).join(" ");
+  return name.startsWith("mp4a.40") ? "AAC" : name;
+}
+
+/** A file name for a picture of a stream: "hello 2026-11-21 07.41.03.jpg". */
+export function pictureName(stream, date) {
+  const two = (number) => String(number).padStart(2, "0");
+  const day = `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
+  return `${stream} ${day} ${two(date.getHours())}.${two(date.getMinutes())}.${two(date.getSeconds())}.jpg`;
+}

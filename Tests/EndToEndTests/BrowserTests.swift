@@ -1,0 +1,91 @@
+import Foundation
+import Testing
+
+extension EndToEnd {
+  @Suite("The web page in Chromium and Firefox", .serialized)
+  struct Browsers {
+    private static let bars = ["--source", "bars", "--audio", "tone", "--size", "1280x720", "--fps", "30"]
+
+    /// What page_play.py prints.
+    private struct Seen: Decodable {
+      var firstPictureSeconds: Double
+      var playedSeconds: Double
+      var elapsedSeconds: Double
+      var decoded: Int
+      var width: Int
+      var height: Int
+      var badge: String
+      var picture: String
+      var sound: String
+      var loudest: Double
+      var moving: Double
+      var medianLatency: Double
+      var latencies: Int
+      var unread: Int
+      var shownMinusStrip: Double
+      var buffered: Double
+      var complaints: [String]
+    }
+
+    /// What page_look.py prints.
+    private struct Looked: Decodable {
+      var looks: Int
+      var wrong: [String: [String]]
+      var forbidden: [String]
+    }
+
+    @Test(arguments: ["chromium", "firefox"]) func `it plays picture and sound, and tells the latency`(
+      browser: String
+    ) async throws {
+      try await VidiconProcess.serving(Self.bars) { vidicon in
+        try await TestMedia.withTemporaryFolder { folder in
+          let seen: Seen = try await Self.drive(
+            "page_play.py", [vidicon.page("/live"), folder, "--browser", browser], within: .seconds(90))
+          #expect(seen.width == 1280)
+          #expect(seen.height == 720)
+          #expect(seen.badge == "Live")
+          #expect(abs(seen.playedSeconds - seen.elapsedSeconds) < 1)
+          #expect(seen.decoded > 20 * Int(seen.elapsedSeconds))
+          #expect(seen.moving > 0.05, "the picture stands still")
+          #expect(seen.sound == "heard")
+          #expect(seen.loudest > 0.01, "there is no sound")
+          #expect(seen.latencies > 30)
+          #expect(seen.unread * 10 < seen.latencies)
+          #expect(seen.medianLatency < 1.2)
+          #expect(abs(seen.shownMinusStrip) < 0.15, "the page tells another latency than the picture")
+          #expect(seen.buffered < 20)
+          #expect(seen.complaints == [])
+        }
+      }
+    }
+
+    @Test func `it looks right on a desk and on a phone, in light and in dark`() async throws {
+      try await VidiconProcess.serving(Self.bars) { vidicon in
+        try await TestMedia.withTemporaryFolder { folder in
+          let looked: Looked = try await Self.drive(
+            "page_look.py", [vidicon.page(""), "live", folder], within: .seconds(240))
+          #expect(looked.looks == 50)
+          #expect(looked.wrong == [:])
+          #expect(looked.forbidden == [], "the content security policy forbids what the page does")
+        }
+      }
+    }
+
+    @Test func `it comes through pauses, lost networks, damaged media, hidden tabs and a server that starts again`()
+      async throws
+    {
+      let took: [String: Double] = try await Self.drive(
+        "page_survive.py", [VidiconProcess.path()], within: .seconds(240))
+      #expect(took.count == 10)
+      #expect(try #require(took["bufferedSeconds"]) < 20)
+    }
+
+    private static func drive<Result: Decodable>(
+      _ script: String, _ arguments: [String], within limit: Duration
+    ) async throws -> Result {
+      let run = try await Tool.run("python3", [TestMedia.client(script)] + arguments, within: limit)
+      try #require(run.succeeded, "\(script): \(run.errors)")
+      return try JSONDecoder().decode(Result.self, from: Data(run.output))
+    }
+  }
+}

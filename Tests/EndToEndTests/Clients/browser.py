@@ -1,0 +1,243 @@
+"""Real browsers without a screen, driven with nothing but Python's own library.
+
+    with open_browser("chromium") as browser:      # over chromedriver: W3C WebDriver, HTTP and JSON
+    with open_browser("firefox") as browser:       # over Marionette, which Firefox has built in: JSON on a socket
+        browser.go("http://…")
+        browser.run("return document.title")                        # a script that returns
+        browser.until("return document.title === 'a'", seconds=5)   # a script that becomes true
+        browser.screenshot("a.png")
+
+Neither browser reaches anything but this machine. Everything that is started is ended, and its profile removed.
+"""
+import base64
+import json
+import os
+import pathlib
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+import urllib.error
+import urllib.request
+
+SCRIPT_SECONDS = 60
+
+
+class Failure(Exception):
+    """the browser says no, or says nothing"""
+
+
+def open_browser(name, gesture_for_sound=False, dark=False):
+    """
+    gesture_for_sound: keep sound off until somebody presses something, as browsers do for people
+    dark: prefer dark colours
+    """
+    return {"chromium": Chromium, "firefox": Firefox}[name](gesture_for_sound, dark)
+
+
+class Browser:
+    def __init__(self, name):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix=f"vidicon-{name}."))
+        self.process = None
+
+    def start(self, arguments, environment=None):
+        log = open(self.folder / "log", "wb")
+        self.process = subprocess.Popen(arguments, env=environment, stdin=subprocess.DEVNULL, stdout=log,
+                                        stderr=subprocess.STDOUT, start_new_session=True)
+
+    def go(self, url):
+        self.ask("go", {"url": url})
+
+    def run(self, script, *arguments):
+        return self.ask("run", {"script": script, "args": list(arguments)})
+
+    def run_async(self, script, *arguments):
+        """runs a script whose last argument is the function to call with the result"""
+        return self.ask("run_async", {"script": script, "args": list(arguments)})
+
+    def until(self, script, *arguments, seconds=20):
+        """runs a script again and again until what it returns is true, and returns that"""
+        deadline = time.monotonic() + seconds
+        while not (result := self.run(script, *arguments)):
+            if time.monotonic() > deadline:
+                raise Failure(f"not within {seconds} s: {script}")
+            time.sleep(0.1)
+        return result
+
+    def screenshot(self, path):
+        pathlib.Path(path).write_bytes(base64.b64decode(self.ask("screenshot", None)))
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        try:
+            self.quit()
+            self.process.wait(10)
+        except (Failure, OSError, subprocess.TimeoutExpired):
+            pass
+        try:
+            # The group that was started here: a browser is many processes.
+            os.killpg(self.process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        self.process.wait()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+class Chromium(Browser):
+    COMMANDS = {"go": "url", "run": "execute/sync", "run_async": "execute/async", "screenshot": "screenshot",
+                "devtools": "goog/cdp/execute", "log": "se/log"}
+
+    def __init__(self, gesture_for_sound, dark):
+        super().__init__("chromium")
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = probe.getsockname()[1]
+        self.address = f"http://127.0.0.1:{port}"
+        self.opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+        self.start(["chromedriver", f"--port={port}"], {**os.environ, "HOME": str(self.folder)})
+        try:
+            self.wait_for_driver()
+            arguments = [
+                "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
+                "--hide-scrollbars", "--force-color-profile=srgb", "--disable-background-networking",
+                "--disable-component-update", "--disable-sync", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
+                f"--user-data-dir={self.folder}/profile"]
+            if not gesture_for_sound:
+                arguments.append("--autoplay-policy=no-user-gesture-required")
+            wanted = {"browserName": "chrome", "acceptInsecureCerts": True, "timeouts": {"script": SCRIPT_SECONDS * 1000},
+                      "goog:loggingPrefs": {"browser": "ALL"},
+                      "goog:chromeOptions": {"binary": shutil.which("chromium"), "args": arguments}}
+            session = self.call("POST", "/session", {"capabilities": {"alwaysMatch": wanted}})
+            self.session = "/session/" + session["sessionId"]
+            self.set_dark(dark)
+        except BaseException:
+            self.session = None
+            self.__exit__()
+            raise
+
+    def wait_for_driver(self):
+        deadline = time.monotonic() + 20
+        while True:
+            try:
+                return self.call("GET", "/status")
+            except OSError:
+                if time.monotonic() > deadline:
+                    raise Failure("chromedriver does not come up") from None
+                time.sleep(0.05)
+
+    def call(self, method, path, body=None):
+        request = urllib.request.Request(self.address + path, None if body is None else json.dumps(body).encode(),
+                                         {"Content-Type": "application/json"}, method=method)
+        try:
+            with self.opener.open(request, timeout=SCRIPT_SECONDS + 30) as response:
+                return json.load(response)["value"]
+        except urllib.error.HTTPError as error:
+            raise Failure(json.load(error)["value"]["message"]) from None
+
+    def ask(self, what, body):
+        return self.call("GET" if body is None else "POST", f"{self.session}/{self.COMMANDS[what]}", body)
+
+    def devtools(self, command, **parameters):
+        """a command of the DevTools protocol"""
+        return self.ask("devtools", {"cmd": command, "params": parameters})
+
+    def set_screen(self, width, height, phone=False):
+        self.devtools("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=2 if phone else 1,
+                      mobile=phone)
+        self.devtools("Emulation.setTouchEmulationEnabled", enabled=phone)
+
+    def set_dark(self, dark):
+        self.devtools("Emulation.setEmulatedMedia",
+                      features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
+
+    def press(self, selector):
+        """clicks, as a person does: with a gesture"""
+        element = self.call("POST", self.session + "/element", {"using": "css selector", "value": selector})
+        self.call("POST", f"{self.session}/element/{next(iter(element.values()))}/click", {})
+
+    def complaints(self):
+        """warnings and errors on the console since the last call"""
+        return [entry["message"] for entry in self.ask("log", {"type": "browser"}) if entry["level"] in ("WARNING", "SEVERE")]
+
+    def quit(self):
+        if self.session:
+            self.call("DELETE", self.session)
+        self.process.terminate()
+
+
+class Firefox(Browser):
+    COMMANDS = {"go": "WebDriver:Navigate", "run": "WebDriver:ExecuteScript", "run_async": "WebDriver:ExecuteAsyncScript",
+                "screenshot": "WebDriver:TakeScreenshot"}
+
+    def __init__(self, gesture_for_sound, dark):
+        super().__init__("firefox")
+        profile = self.folder / "profile"
+        profile.mkdir()
+        preferences = {
+            "marionette.port": 0, "ui.systemUsesDarkTheme": int(dark), "media.autoplay.default": int(gesture_for_sound),
+            "media.autoplay.blocking_policy": 0, "app.update.enabled": False, "app.normandy.enabled": False,
+            "browser.shell.checkDefaultBrowser": False, "datareporting.policy.dataSubmissionEnabled": False,
+            "extensions.getAddons.cache.enabled": False, "media.gmp-manager.url": "data:,",
+            "network.captive-portal-service.enabled": False, "network.connectivity-service.enabled": False,
+            "services.settings.server": "data:,#", "toolkit.telemetry.enabled": False}
+        (profile / "user.js").write_text(
+            "".join(f"user_pref({json.dumps(key)}, {json.dumps(value)});\n" for key, value in preferences.items()))
+        environment = {**os.environ, "HOME": str(self.folder), "MOZ_CRASHREPORTER_DISABLE": "1"}
+        environment.pop("DISPLAY", None)
+        self.start(["firefox-esr", "--headless", "--no-remote", "--marionette", "--profile", str(profile), "about:blank"],
+                   environment)
+        self.count = 0
+        try:
+            self.connection = socket.create_connection(("127.0.0.1", self.wait_for_port(profile)), timeout=SCRIPT_SECONDS + 30)
+            self.stream = self.connection.makefile("rb")
+            self.receive()  # The greeting.
+            self.call("WebDriver:NewSession", {"capabilities": {"alwaysMatch": {
+                "acceptInsecureCerts": True, "timeouts": {"script": SCRIPT_SECONDS * 1000}}}})
+        except BaseException:
+            self.__exit__()
+            raise
+
+    def wait_for_port(self, profile):
+        """Firefox takes a free port, and writes it down when it listens."""
+        deadline = time.monotonic() + 60
+        while True:
+            try:
+                return int((profile / "MarionetteActivePort").read_text())
+            except (OSError, ValueError):
+                if time.monotonic() > deadline or self.process.poll() is not None:
+                    raise Failure("Firefox does not come up") from None
+                time.sleep(0.1)
+
+    def receive(self):
+        """a message: its length in decimal digits, a colon, and as many bytes of JSON"""
+        digits = b""
+        while (byte := self.stream.read(1)) != b":":
+            if not byte:
+                raise Failure("Firefox closed the connection")
+            digits += byte
+        return json.loads(self.stream.read(int(digits)))
+
+    def call(self, command, parameters):
+        self.count += 1
+        message = json.dumps([0, self.count, command, parameters]).encode()
+        self.connection.sendall(b"%d:%s" % (len(message), message))
+        while True:
+            _, identifier, error, result = self.receive()
+            if identifier == self.count:
+                break
+        if error:
+            raise Failure(error.get("message"))
+        return result["value"] if isinstance(result, dict) and set(result) == {"value"} else result
+
+    def ask(self, what, body):
+        return self.call(self.COMMANDS[what], {"full": False} if body is None else body)
+
+    def complaints(self):
+        return []
+
+    def quit(self):
+        self.call("Marionette:Quit", {"flags": ["eForceQuit"]})

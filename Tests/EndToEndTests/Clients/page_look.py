@@ -1,0 +1,214 @@
+#!/usr/bin/env python3
+"""Looks at the web page in Chromium as people see it, and prints as JSON what is wrong with what is seen.
+
+usage: page_look.py BASE NAME FOLDER [STATE ...]     BASE is such as http://127.0.0.1:8080, NAME a stream; screenshots are left in FOLDER
+
+Every state of both pages is looked at on a desk and on a phone, in light and in dark: nothing is wider than the screen,
+nothing lies over something else or is cut off, text can be read (a contrast of 4.5, WCAG 2.2 §1.4.3), what is to be
+pressed can be hit, has a name, and is where it can be seen.
+"""
+import json
+import pathlib
+import sys
+
+from browser import open_browser
+
+SCREENS = {"desk": (1280, 800, False), "phone": (390, 844, True), "small": (360, 640, True)}
+
+# What a page's server says, in states that the real one is hard to bring into.
+ANSWER = """
+(() => {
+  const real = window.fetch;
+  window.fetch = async (url, options) => {
+    const response = await real(url, options);
+    if (!String(url).startsWith("/api/streams") || !response.ok) return response;
+    const answer = await response.json();
+    (%s)(answer);
+    return new Response(JSON.stringify(answer), { status: 200 });
+  };
+})();
+"""
+UNREACHABLE = """
+(() => {
+  const real = window.fetch;
+  let count = 0;
+  window.fetch = (url, options) => {
+    const isFirst = String(url).startsWith("/api/streams") && count++ === 0;
+    return isFirst ? real(url, options) : Promise.reject(new TypeError("no network"));
+  };
+})();
+"""
+MANY = """(answer) => {
+  const [first] = answer.streams, names = ["Front door", "Workshop with a rather long name that needs two lines", "garden", "超長い名前"];
+  answer.streams.push(...names.map((name, index) => ({ ...first, name, page: "/" + encodeURIComponent(name),
+    slate: index === 1, viewers: { rtsp: 100 * index, hls: index } })));
+}"""
+
+# Checks the page; returns what is wrong as sentences.
+CHECK = r"""
+const wrong = [];
+const isOnPhone = arguments[0], needed = arguments[1];
+const describe = (element) => element.id ? "#" + element.id
+  : element.tagName.toLowerCase() + (element.className && typeof element.className === "string" ? "." + element.className.split(" ").join(".") : "")
+    + (element.textContent.trim() ? ` "${element.textContent.trim().slice(0, 30)}"` : "");
+const dialog = document.querySelector("dialog[open]");
+const everything = [...(dialog ?? document.body).querySelectorAll("*")];
+const isSeen = (element) => element.checkVisibility({ checkOpacity: true, checkVisibilityCSS: true })
+  && element.getBoundingClientRect().width > 1 && !element.closest(".unseen, svg[hidden]");
+
+if (document.documentElement.scrollWidth > innerWidth) wrong.push(`the page is ${document.documentElement.scrollWidth} wide, the screen ${innerWidth}`);
+for (const element of everything.filter(isSeen)) {
+  const box = element.getBoundingClientRect();
+  if (box.left < -0.5 || box.right > innerWidth + 0.5) wrong.push(`${describe(element)} reaches beyond the screen`);
+}
+
+// What is to be pressed.
+const controls = everything.filter((element) => element.matches("button, a[href], input, [role=button]") && isSeen(element));
+for (const control of controls) {
+  const box = control.getBoundingClientRect();
+  const name = control.getAttribute("aria-label") || control.textContent.trim();
+  if (!name) wrong.push(`${describe(control)} has no name`);
+  const least = control.matches(".badge") ? 24 : isOnPhone ? 44 : 40;
+  if (Math.min(box.width, box.height) < least - 0.5) wrong.push(`${describe(control)} is ${box.width}×${box.height}, less than ${least}`);
+}
+for (const selector of needed) {
+  const element = document.querySelector(selector);
+  if (!element || !isSeen(element)) { wrong.push(`${selector} cannot be seen`); continue; }
+  const box = element.getBoundingClientRect();
+  if (box.bottom > innerHeight + 0.5 || box.top < 0) wrong.push(`${selector} is only seen after scrolling`);
+  const top = document.elementFromPoint(box.x + box.width / 2, box.y + box.height / 2);
+  if (top && !element.contains(top) && !top.contains(element)) wrong.push(`${describe(top)} lies over ${selector}`);
+}
+
+// Text, and what it stands on.
+const texts = everything.filter((element) => isSeen(element) && !element.closest("noscript, template")
+  && [...element.childNodes].some((node) => node.nodeType === Node.TEXT_NODE && node.data.trim()));
+const parse = (color) => {
+  const canvas = parse.context ??= document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+  canvas.clearRect(0, 0, 1, 1);
+  canvas.fillStyle = color;
+  canvas.fillRect(0, 0, 1, 1);
+  const [r, g, b, a] = canvas.getImageData(0, 0, 1, 1).data;
+  return [r, g, b, a / 255];
+};
+const over = (top, below) => [0, 1, 2].map((i) => top[i] * top[3] + below[i] * (1 - top[3])).concat(1);
+const luminance = ([r, g, b]) => {
+  const [x, y, z] = [r, g, b].map((v) => v / 255).map((v) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4));
+  return 0.2126 * x + 0.7152 * y + 0.0722 * z;
+};
+const contrast = (a, b) => {
+  const [light, dark] = [luminance(a), luminance(b)].sort((x, y) => y - x);
+  return (light + 0.05) / (dark + 0.05);
+};
+for (const element of texts) {
+  const chain = [];
+  let onPicture = false;
+  for (let at = element; at; at = at.parentElement) {
+    if (at.matches(".stage, .thumb")) { onPicture = true; break; }
+    const color = parse(getComputedStyle(at).backgroundColor);
+    if (color[3] > 0) chain.unshift(color);
+    if (color[3] === 1) break;
+  }
+  // A picture can be of any colour.
+  const grounds = onPicture ? [[0, 0, 0, 1], [255, 255, 255, 1]] : [parse(getComputedStyle(document.body).backgroundColor)];
+  const worst = Math.min(...grounds.map((ground) => {
+    const below = chain.reduce((sum, color) => over(color, sum), ground);
+    return contrast(over(parse(getComputedStyle(element).color), below), below);
+  }));
+  if (worst < 4.5) wrong.push(`${describe(element)} has a contrast of ${worst.toFixed(2)}`);
+  if (element.scrollWidth > element.clientWidth + 1 && getComputedStyle(element).display !== "inline") wrong.push(`${describe(element)} is cut off`);
+}
+
+// Nothing over something else.
+const pieces = [...new Set([...controls, ...texts])].map((element) => {
+  const range = document.createRange();
+  range.selectNodeContents(element);
+  return { element, box: controls.includes(element) ? element.getBoundingClientRect() : range.getBoundingClientRect() };
+});
+pieces.forEach((one, index) => pieces.slice(index + 1).forEach((other) => {
+  if (one.element.contains(other.element) || other.element.contains(one.element)) return;
+  const width = Math.min(one.box.right, other.box.right) - Math.max(one.box.left, other.box.left);
+  const height = Math.min(one.box.bottom, other.box.bottom) - Math.max(one.box.top, other.box.top);
+  if (width > 1 && height > 1) wrong.push(`${describe(one.element)} and ${describe(other.element)} overlap`);
+}));
+
+// Names for screen readers.
+if (document.querySelectorAll("h1").length !== 1) wrong.push("there is not exactly one h1");
+if (!document.title) wrong.push("the page has no title");
+const ids = [...document.querySelectorAll("[id]")].map((element) => element.id);
+if (new Set(ids).size !== ids.length) wrong.push("an id is there twice");
+for (const image of everything.filter((element) => element.tagName === "IMG")) {
+  if (!image.hasAttribute("alt")) wrong.push(`${describe(image)} has no alternative text`);
+}
+return wrong;
+"""
+
+CARD = "return document.querySelectorAll('.card img:not([hidden])').length >= arguments[0];"
+PLAYING = "const v = document.querySelector('video'); return v.readyState >= 3 && v.currentTime > 0 && document.getElementById('latency').textContent.includes(' s');"
+# The controls stay in sight while they are looked at.
+AWAKE = "document.getElementById('stage').dispatchEvent(new Event('pointermove')); return true;"
+
+# A state of a page: path, what is done to the server's answers, what to wait for, what must be in sight.
+STATES = {
+    "list": ("/", None, CARD, [1], [".brand", ".card .name", ".card .badge"]),
+    "list-many": ("/", ANSWER % MANY, "return document.querySelectorAll('.card').length === 5;", [], [".card .name"]),
+    "list-empty": ("/", ANSWER % "(answer) => { answer.streams = []; }", "return !document.getElementById('empty').hidden;", [],
+                   ["#empty h2", "#empty code"]),
+    "list-unreachable": ("/", UNREACHABLE, "return !document.getElementById('problem').hidden;", [], ["#problem"]),
+    "player": ("/{name}", None, PLAYING, [], ["#play", "#mute", "#full", "#pip", "#snapshot", "#live", "#latency", "#fps"]),
+    "player-no-signal": ("/{name}", ANSWER % "(answer) => { for (const s of answer.streams) s.slate = true; }", PLAYING, [], ["#live"]),
+    "player-pictures": ("/{name}?way=pictures", None, "return document.getElementById('image').naturalWidth > 0"
+                        " && document.getElementById('live').textContent === 'Live';", [], ["#play", "#snapshot", "#full", "#live"]),
+    "player-missing": ("/{name}", ANSWER % "(answer) => { answer.streams = []; }",
+                       "return document.getElementById('message').textContent.includes('There is no camera');", [], ["#message"]),
+    "player-unreachable": ("/{name}", UNREACHABLE, "return !document.getElementById('again').hidden;", [], ["#message", "#again"]),
+    "player-code": ("/{name}", None, "if (!document.querySelector('.show')) return false;"
+                    "if (!document.getElementById('code').open) document.querySelector('.show').click();"
+                    "return document.getElementById('code-image').complete && document.getElementById('code-image').naturalWidth > 0;",
+                    [], ["#code-image", "#code-address", "#code button"]),
+}
+
+
+def look(browser, base, name, state, screen, dark, folder):
+    path, script, ready, arguments, needed = STATES[state]
+    width, height, phone = SCREENS[screen]
+    browser.set_screen(width, height, phone)
+    browser.set_dark(dark)
+    added = browser.devtools("Page.addScriptToEvaluateOnNewDocument", source=script) if script else None
+    try:
+        browser.go("about:blank")
+        browser.go(base + path.format(name=name))
+        browser.until(ready, *arguments, seconds=30)
+        if "player" in state:
+            browser.run(AWAKE)
+        # What fades in or out has done so.
+        browser.run_async("const done = arguments[0]; Promise.all(document.getAnimations().filter((a) => a.effect.getTiming()"
+                          ".iterations < 9).map((a) => a.finished)).then(() => done(true), () => done(true));")
+        wrong = browser.run(CHECK, phone, needed)
+        browser.screenshot(folder / f"{state}-{screen}-{'dark' if dark else 'light'}.png")
+        return wrong
+    finally:
+        if added:
+            browser.devtools("Page.removeScriptToEvaluateOnNewDocument", identifier=added["identifier"])
+
+
+def main():
+    base, name, folder = sys.argv[1], sys.argv[2], pathlib.Path(sys.argv[3])
+    only = sys.argv[4:]
+    wrong, looks = {}, 0
+    with open_browser("chromium") as browser:
+        browser.devtools("Page.enable")
+        for state in only or STATES:
+            for screen in SCREENS:
+                # Colours do not depend on the size of the screen.
+                for dark in (False,) if screen == "small" else (False, True):
+                    found = look(browser, base, name, state, screen, dark, folder)
+                    looks += 1
+                    if found:
+                        wrong[f"{state}, {screen}, {'dark' if dark else 'light'}"] = found
+        # Failures that are asked for are on the console; what the content security policy forbids never is.
+        forbidden = [line for line in browser.complaints() if "Content Security Policy" in line]
+    print(json.dumps({"looks": looks, "wrong": wrong, "forbidden": forbidden}, ensure_ascii=False, indent=1))
+
+
+main()

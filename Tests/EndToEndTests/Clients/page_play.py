@@ -1,0 +1,144 @@
+#!/usr/bin/env python3
+"""Plays a stream's page in a real browser, and prints as JSON what was seen and heard.
+
+usage: page_play.py URL FOLDER [--browser chromium|firefox] [--seconds 8] [--way stream|native|pictures]
+       a screenshot is left in FOLDER
+
+The picture carries its time of capture as a strip of cells (see TimecodeStrip.swift), which is read back from what the
+browser shows, at the moment that the page measures the latency: the two must agree.
+"""
+import argparse
+import json
+import pathlib
+import time
+from urllib.parse import urlencode
+
+from browser import open_browser
+
+# Reads the strip of what is shown now: microseconds since 1970, or null. `window.strip()`
+STRIP = """
+window.strip = (source, width, height) => {
+  const size = Math.floor(width / 160) * 2, canvas = document.createElement("canvas");
+  canvas.width = 72 * size;
+  canvas.height = size;
+  const context = canvas.getContext("2d", { willReadFrequently: true });
+  context.drawImage(source, 0, 0, canvas.width, size, 0, 0, canvas.width, size);
+  const pixels = context.getImageData(0, 0, canvas.width, size).data;
+  const bits = [];
+  for (let cell = 0; cell < 72; cell += 1) {
+    let sum = 0, count = 0;
+    for (let y = Math.floor(size / 4); y < size - Math.floor(size / 4); y += 1) {
+      for (let x = Math.floor(size / 4); x < size - Math.floor(size / 4); x += 1) {
+        sum += pixels[(y * canvas.width + cell * size + x) * 4 + 1];
+        count += 1;
+      }
+    }
+    bits.push(sum / count > 126 ? 1 : 0);
+  }
+  let checksum = 0;
+  for (let byte = 0; byte < 8; byte += 1) {
+    checksum ^= parseInt(bits.slice(byte * 8, byte * 8 + 8).join(""), 2);
+    for (let bit = 0; bit < 8; bit += 1) checksum = (checksum << 1 ^ (checksum & 0x80 ? 0x07 : 0)) & 0xff;
+  }
+  if (checksum !== parseInt(bits.slice(64).join(""), 2)) return null;
+  const microseconds = BigInt("0b" + bits.slice(0, 64).join(""));
+  return microseconds === 0n ? null : Number(microseconds);
+};
+"""
+
+# Listens to the element, and gathers what the strip says at each picture.
+WATCH = STRIP + """
+const video = document.querySelector("video");
+window.seen = { ages: [], unread: 0, loudest: 0, differences: [] };
+const tiny = document.createElement("canvas");
+tiny.width = 64;
+tiny.height = 36;
+const tinyContext = tiny.getContext("2d", { willReadFrequently: true });
+let before = null, lastLook = 0;
+const look = (now) => {
+  if (now - lastLook >= 100) {
+    lastLook = now;
+    const captured = window.strip(video, video.videoWidth, video.videoHeight);
+    const shown = parseFloat(document.getElementById("latency").textContent);
+    if (captured === null) window.seen.unread += 1;
+    else window.seen.ages.push({ age: Date.now() / 1000 - captured / 1e6, shown, at: now });
+    tinyContext.drawImage(video, 0, 0, 64, 36);
+    const picture = tinyContext.getImageData(0, 0, 64, 36).data;
+    if (before) {
+      let sum = 0;
+      for (let index = 0; index < picture.length; index += 1) sum += Math.abs(picture[index] - before[index]);
+      window.seen.differences.push(sum / picture.length);
+    }
+    before = picture;
+  }
+  video.requestVideoFrameCallback(look);
+};
+video.requestVideoFrameCallback(look);
+try {
+  const capture = video.captureStream?.bind(video) ?? video.mozCaptureStream.bind(video);
+  const context = new AudioContext();
+  const analyser = context.createAnalyser();
+  context.createMediaStreamSource(new MediaStream(capture().getAudioTracks())).connect(analyser);
+  const samples = new Float32Array(analyser.fftSize);
+  setInterval(() => {
+    analyser.getFloatTimeDomainData(samples);
+    window.seen.loudest = Math.max(window.seen.loudest, ...samples.map(Math.abs));
+  }, 50);
+  window.seen.sound = "heard";
+} catch (error) {
+  window.seen.sound = String(error);
+}
+"""
+
+STATE = """
+const video = document.querySelector("video"), quality = video.getVideoPlaybackQuality();
+const said = (id) => document.getElementById(id).textContent;
+return { position: video.currentTime, muted: video.muted, decoded: quality.totalVideoFrames, dropped: quality.droppedVideoFrames,
+  soundBytes: video.webkitAudioDecodedByteCount ?? null, width: video.videoWidth, height: video.videoHeight,
+  badge: said("live"), latency: said("latency"), frameRate: said("fps"), picture: said("size"), bitrate: said("bitrate"),
+  viewers: said("viewers"), buffered: video.buffered.length ? video.buffered.end(video.buffered.length - 1) - video.buffered.start(0) : 0,
+  ...window.seen };
+"""
+
+
+def median(values):
+    return sorted(values)[len(values) // 2] if values else None
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("url")
+    parser.add_argument("folder", type=pathlib.Path)
+    parser.add_argument("--browser", default="chromium")
+    parser.add_argument("--seconds", type=float, default=8)
+    parser.add_argument("--way")
+    options = parser.parse_args()
+
+    with open_browser(options.browser) as browser:
+        start = time.monotonic()
+        browser.go(options.url + ("?" + urlencode({"way": options.way}) if options.way else ""))
+        browser.until("const v = document.querySelector('video'); return v && v.readyState >= 3 && !v.paused && v.currentTime > 0;")
+        seen = {"firstPictureSeconds": time.monotonic() - start}
+        time.sleep(4)  # The distance to the live edge settles.
+        browser.run(WATCH)
+        before = browser.run(STATE)
+        begin = time.monotonic()
+        time.sleep(options.seconds)
+        after = browser.run(STATE)
+        elapsed = time.monotonic() - begin
+        picture = str(options.folder / f"page-{options.browser}.png")
+        browser.screenshot(picture)
+        ages = after.pop("ages")
+        seen.update(after)
+        seen.update({
+            "elapsedSeconds": elapsed, "playedSeconds": after["position"] - before["position"],
+            "decoded": after["decoded"] - before["decoded"], "dropped": after["dropped"] - before["dropped"],
+            "medianLatency": median([age["age"] for age in ages]), "latencies": len(ages),
+            # The number on the page is up to half a second old: it is judged as a whole, not one by one.
+            "shownMinusStrip": median([age["shown"] - age["age"] for age in ages if age["shown"] is not None]),
+            "moving": median(after["differences"]), "picturePath": picture, "complaints": browser.complaints()})
+        seen.pop("differences")
+        print(json.dumps(seen))
+
+
+main()
