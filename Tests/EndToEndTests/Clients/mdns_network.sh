@@ -10,6 +10,7 @@ set -euo pipefail
 as_root=()
 [ "$(id -u)" -eq 0 ] || as_root=(--user --map-root-user)
 
+# shellcheck disable=SC2016 # The inner shell expands it.
 exec unshare "${as_root[@]}" --net --mount -- bash -euo pipefail -c '
 ip link set lo up multicast on
 ip link add veth0 type veth peer name veth1
@@ -19,6 +20,11 @@ ip link set veth1 up
 
 mount -t tmpfs none /run
 mkdir /run/dbus /run/avahi-daemon
+# The daemon gives its folder to its own user, whom a name space with one user does not have.
+for file in passwd group; do
+  sed -E "/^avahi:/s/:[0-9]+/:0/g" "/etc/$file" >"/run/$file"
+  mount --bind "/run/$file" "/etc/$file"
+done
 cat >/run/bus.conf <<CONFIGURATION
 <busconfig>
   <type>session</type>
