@@ -152,8 +152,6 @@ let package = Package(
     .testTarget(
       name: "RTSPServerTests", dependencies: ["RTSPServer", "CDatagrams", "RTP", "Media", nioCore],
       swiftSettings: settings),
-    .executableTarget(
-      name: "AnnounceServices", dependencies: ["Discovery"], path: "Tests/AnnounceServices", swiftSettings: settings),
     .testTarget(name: "DiscoveryTests", dependencies: ["Discovery", "CDiscovery"], swiftSettings: settings),
     .testTarget(
       name: "HTTPServerTests",

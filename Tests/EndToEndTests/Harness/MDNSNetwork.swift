@@ -101,8 +101,8 @@ extension ChildProcess {
   }
 
   /// The same on standard error.
-  func complains(_ text: String, within limit: Duration = .seconds(15)) async throws {
-    try await Self.wait(for: text, times: 1, in: self.errors, within: limit)
+  func complains(_ text: String, times: Int = 1, within limit: Duration = .seconds(15)) async throws {
+    try await Self.wait(for: text, times: times, in: self.errors, within: limit)
   }
 
   private struct Silence: Error, CustomStringConvertible {
