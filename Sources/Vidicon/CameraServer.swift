@@ -3,7 +3,6 @@ internal import HTTPServer
 public import RTSPServer
 public import Streaming
 internal import Synchronization
-internal import WebPage
 
 /// Publishes streams on the network: over RTSP, and over HTTP as HLS, as pictures and with a web page.
 ///
@@ -191,15 +190,6 @@ extension HTTPServerExtras {
     rtsp: RTSPServer, addresses: @escaping @Sendable (LiveStream) -> StreamAddresses
   ) -> HTTPServerExtras {
     var extras = HTTPServerExtras()
-    extras.file = { page in
-      let file =
-        switch page {
-        case .list: WebPage.list
-        case .stream: WebPage.player
-        case .asset(let name): WebPage.asset(name)
-        }
-      return file.map { File(body: $0.bytes, mediaType: $0.mediaType, etag: $0.entityTag) }
-    }
     extras.qrCode = { text in
       do throws(DiscoveryError) {
         return try QRCode(text).svg
