@@ -67,7 +67,9 @@ let package = Package(
 
     // Engines: threads, codecs, devices.
     .target(name: "Capture", dependencies: ["Media", "CLibav", "CYUV", "CCapture"], swiftSettings: settings),
-    .target(name: "Codecs", dependencies: ["Media", "Bitstreams", "CLibav", "CYUV", nioCore], swiftSettings: settings),
+    .target(
+      name: "Codecs", dependencies: ["Media", "Bitstreams", "CLibav", "CYUV", "CCapture", nioCore],
+      swiftSettings: settings),
     .target(
       name: "Streaming", dependencies: ["Media", "Capture", "Codecs", "CYUV", "CCapture", nioCore],
       swiftSettings: settings),

@@ -33,18 +33,30 @@ public protocol VideoConsumer: AnyObject, Sendable {
   /// Takes over one frame; returns at once, never waits for the encoder.
   func consume(_ frame: VideoFrame)
 
+  /// Told of a frame that the capturer had to leave out, since those it has handed over still hold all of its memory;
+  /// returns at once.
+  ///
+  /// - Parameter timestamp: When it would have been captured.
+  func captureSkipped(at timestamp: MediaTime)
+
   /// Told that no more frames will come until the capturer is started again: nil at the end of the input, an error when
   /// the source failed.
   func captureEnded(_ error: CaptureError?)
 }
 
-/// A frame that was handed over by a capturer and not used.
+extension VideoConsumer {
+  /// Does nothing: what is missing shows in the timestamps.
+  public func captureSkipped(at timestamp: MediaTime) {}
+}
+
+/// A frame that was handed over by a capturer and not used, or that it had no memory for.
 public struct FrameDrop: Hashable, Sendable {
   /// Why frames are dropped.
   public enum Reason: String, Hashable, Sendable, CaseIterable {
-    /// The next frame came before the pipeline had taken this one, or it came sooner than the stream's frame rate asks
-    /// for.
+    /// The next frame came before the pipeline had taken this one.
     case late
+    /// The capturer had no memory for it: frames that it handed over before still hold all.
+    case noMemory
     /// It does not have the format that the capturer announced.
     case wrongFormat
     /// It came after the capturer or the stream was told to stop.

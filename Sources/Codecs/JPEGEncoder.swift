@@ -1,3 +1,4 @@
+internal import CCapture
 internal import CLibav
 internal import CYUV
 public import Media
@@ -5,9 +6,9 @@ public import NIOCore
 
 /// Pictures as JPEG (ITU-T T.81) in a JFIF frame (ITU-T T.871), through libavcodec's `mjpeg`.
 ///
-/// The pictures of a stream are in limited range and either matrix; a JFIF file is BT.601 in full range (T.871 §7), so
-/// that each picture goes over RGB, at the size that is asked for. Used by one thread at a time; the codec and its
-/// memory, one picture of each kind, serve all pictures.
+/// The pictures of a stream are in limited range and either matrix; a JFIF file is BT.601 in full range (T.871 §7), into
+/// which each picture is brought once it has the size that is asked for. Used by one thread at a time; the codec and its
+/// memory, two pictures of that size, serve all pictures.
 public final class JPEGEncoder {
   /// The widths that can be asked for.
   public static let widths = 16...4096
@@ -22,7 +23,7 @@ public final class JPEGEncoder {
   private let quality: Int32
   /// The picture at the size asked for; nil where that is the source's.
   private let scaled: PixelBuffer?
-  private let rgb: PixelBuffer
+  private let matrix: vidicon_full_range_matrix
   private let fullRange: PixelBuffer
   private var count: Int64 = 0
 
@@ -44,7 +45,7 @@ public final class JPEGEncoder {
     self.quality = Self.quantizer(quality: quality) * FF_QP2LAMBDA
     let isScaled = self.width != format.width || self.height != format.height
     self.scaled = isScaled ? PixelBuffer(format: VideoFormat(width: self.width, height: self.height)) : nil
-    self.rgb = PixelBuffer(format: VideoFormat(width: self.width, height: self.height, pixelFormat: .bgra))
+    self.matrix = vidicon_full_range_matrix(from: format.colorMatrix)
     self.fullRange = PixelBuffer(format: VideoFormat(width: self.width, height: self.height))
     self.encoder = LibavEncoder(codec)
     let context = self.encoder.context
@@ -106,7 +107,7 @@ public final class JPEGEncoder {
     return file
   }
 
-  /// Scales, then goes over RGB to full range and BT.601.
+  /// Scales, then brings into full range and BT.601.
   private func convert(_ picture: PixelBuffer) {
     let (width, height) = (Int32(self.width), Int32(self.height))
     var limited = Planes(picture)
@@ -118,18 +119,14 @@ public final class JPEGEncoder {
         target.v, target.strideV, width, height, kFilterBox)
       limited = target
     }
-    let rgb = self.rgb.unsafePlane(0).baseAddress?.assumingMemoryBound(to: UInt8.self)
-    let rgbStride = Int32(self.rgb.format.bytesPerRow[0])
-    let toRGB =
-      switch self.source.colorMatrix {
-      case .bt601: I420ToARGB
-      case .bt709: H420ToARGB
-      }
-    _ = toRGB(
-      limited.y, limited.strideY, limited.u, limited.strideU, limited.v, limited.strideV, rgb, rgbStride, width, height)
     let full = Planes(self.fullRange)
-    ARGBToJ420(
-      rgb, rgbStride, full.y, full.strideY, full.u, full.strideU, full.v, full.strideV, width, height)
+    var matrix = self.matrix
+    for row in 0..<self.height / 2 {
+      vidicon_full_range_rows(
+        full.y + 2 * row * Int(full.strideY), Int(full.strideY), full.u + row * Int(full.strideU),
+        full.v + row * Int(full.strideV), limited.y + 2 * row * Int(limited.strideY), Int(limited.strideY),
+        limited.u + row * Int(limited.strideU), limited.v + row * Int(limited.strideV), &matrix, self.width / 2)
+    }
     // Its memory is used until here.
     withExtendedLifetime(picture) {}
   }
@@ -143,20 +140,50 @@ public final class JPEGEncoder {
   }
 }
 
-/// The three planes of an I420 picture as libyuv takes them; its memory must outlive this value.
+extension vidicon_full_range_matrix {
+  /// From limited range in a matrix to full range in BT.601: the first's luma and colour differences as red, green and
+  /// blue (ITU-R BT.601-7 §2.5, BT.709-6 §3.2), and these as the second's (T.871 §7).
+  init(from matrix: ColorMatrix) {
+    let (red, blue) =
+      switch matrix {
+      case .bt601: (0.299, 0.114)
+      case .bt709: (0.2126, 0.0722)
+      }
+    /// What one of the differences adds to luma, Cb and Cr.
+    func differences(blue b: Double, red r: Double) -> (luma: Double, cb: Double, cr: Double) {
+      let green = -(red * r + blue * b) / (1 - red - blue)
+      let luma = 0.299 * r + 0.587 * green + 0.114 * b
+      return (luma, (b - luma) / 1.772, (r - luma) / 1.402)
+    }
+    let fromCb = differences(blue: 2 * (1 - blue), red: 0)
+    let fromCr = differences(blue: 0, red: 2 * (1 - red))
+    func fixed(_ value: Double, range: Double) -> Int32 {
+      Int32((value * 255 / range * 16_384).rounded())
+    }
+    self.init(
+      luma_from_luma: fixed(1, range: 219), luma_from_cb: fixed(fromCb.luma, range: 224),
+      luma_from_cr: fixed(fromCr.luma, range: 224), cb_from_cb: fixed(fromCb.cb, range: 224),
+      cb_from_cr: fixed(fromCr.cb, range: 224), cr_from_cb: fixed(fromCb.cr, range: 224),
+      cr_from_cr: fixed(fromCr.cr, range: 224))
+  }
+}
+
+/// The three planes of an I420 picture as C takes them; its memory must outlive this value.
 private struct Planes {
-  let y: UnsafeMutablePointer<UInt8>?
-  let u: UnsafeMutablePointer<UInt8>?
-  let v: UnsafeMutablePointer<UInt8>?
+  let y: UnsafeMutablePointer<UInt8>
+  let u: UnsafeMutablePointer<UInt8>
+  let v: UnsafeMutablePointer<UInt8>
   let strideY: Int32
   let strideU: Int32
   let strideV: Int32
 
   init(_ buffer: PixelBuffer) {
-    let plane = { (index: Int) in buffer.unsafePlane(index).baseAddress?.assumingMemoryBound(to: UInt8.self) }
+    // No trap: an I420 picture has three planes.
+    let plane = { (index: Int) in buffer.unsafePlane(index).baseAddress!.assumingMemoryBound(to: UInt8.self) }
     (self.y, self.u, self.v) = (plane(0), plane(1), plane(2))
     (self.strideY, self.strideU, self.strideV) = (
       Int32(buffer.format.bytesPerRow[0]), Int32(buffer.format.bytesPerRow[1]), Int32(buffer.format.bytesPerRow[2])
     )
   }
+
 }

@@ -72,8 +72,8 @@ final class AudioMailbox: AudioConsumer {
     }
   }
 
-  /// Blocks handed over and not used.
-  var dropped: Int {
-    self.state.withLock { $0.dropped }
+  /// Blocks handed over and not used, and those that wait, with their length.
+  var counts: (dropped: Int, blocks: Int, queued: MediaDuration) {
+    self.state.withLock { ($0.dropped, $0.blocks.count, $0.queued) }
   }
 }

@@ -92,9 +92,15 @@ final class AudioPipeline {
   }
 
   private func encode(_ block: AudioBlock) throws(CodecError) {
+    var start = self.clock.now()
     try self.encoder.encode(block) { sample in
-      self.shared.statistics.withLock { $0.audioBytes += sample.payload.readableBytes }
+      let end = self.clock.now()
+      self.shared.statistics.withLock {
+        $0.audioBytes += sample.payload.readableBytes
+        $0.audioEncodeTime = $0.audioEncodeTime + (end - start)
+      }
       self.emit(sample)
+      start = self.clock.now()
     }
   }
 }

@@ -104,9 +104,15 @@ public final class LiveStream: Sendable {
     var statistics = self.shared.statistics.withLock { $0 }
     if let counts = video?.counts {
       statistics.framesIn = counts.framesIn
+      statistics.framesThinned = counts.thinned
       statistics.framesDropped = counts.drops
+      statistics.videoFramesQueued = counts.queued
     }
-    statistics.audioBlocksDropped = audio?.dropped ?? 0
+    if let counts = audio?.counts {
+      statistics.audioBlocksDropped = counts.dropped
+      statistics.audioBlocksQueued = counts.blocks
+      statistics.audioQueued = counts.queued
+    }
     return statistics
   }
 

@@ -1,10 +1,13 @@
 public import Capture
+public import Media
 
 /// What a stream has done since it started.
 public struct StreamStatistics: Hashable, Sendable {
   /// Pictures that the source handed over.
   public var framesIn = 0
-  /// Pictures that were handed over and not used, by reason.
+  /// Of these, pictures left out since the source is faster than the stream is to be: wanted, and no drops.
+  public var framesThinned = 0
+  /// Pictures that were to be shown and are not, by reason.
   public var framesDropped: [FrameDrop.Reason: Int] = [:]
   /// Pictures encoded, slates included.
   public var framesEncoded = 0
@@ -20,6 +23,18 @@ public struct StreamStatistics: Hashable, Sendable {
   public var audioBlocksDropped = 0
   /// Samples of silence put in where the source had none.
   public var silentSamples = 0
+  /// The time that the encoding of pictures took, what is done with the result left out.
+  public var videoEncodeTime = MediaDuration.zero
+  /// The time that the encoding of sound took, likewise.
+  public var audioEncodeTime = MediaDuration.zero
+  /// From the capture of the picture that was encoded last to the end of its encoding.
+  public var videoDelay = MediaDuration.zero
+  /// Pictures that wait for the pipeline: 0 or 1.
+  public var videoFramesQueued = 0
+  /// Blocks of sound that wait for the pipeline.
+  public var audioBlocksQueued = 0
+  /// How much sound that is; at most a second and a block.
+  public var audioQueued = MediaDuration.zero
   /// Whether viewers see the slate, since the source gives nothing.
   public var isSlateShown = false
 

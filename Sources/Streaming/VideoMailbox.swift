@@ -24,6 +24,7 @@ final class VideoMailbox: VideoConsumer {
     var limiter: FrameRateLimiter?
     var expected: VideoFormat?
     var framesIn = 0
+    var framesThinned = 0
     var drops: [FrameDrop.Reason: Int] = [:]
   }
 
@@ -59,7 +60,7 @@ final class VideoMailbox: VideoConsumer {
       } else if let expected = state.expected, !frame.format.hasSamePixels(as: expected) {
         drop = FrameDrop(timestamp: frame.timestamp, reason: .wrongFormat)
       } else if state.limiter?.accepts(frame.timestamp) == false {
-        drop = FrameDrop(timestamp: frame.timestamp, reason: .late)
+        state.framesThinned += 1
       } else {
         drop = state.frame.map { FrameDrop(timestamp: $0.timestamp, reason: .late) }
         state.frame = frame
@@ -70,14 +71,22 @@ final class VideoMailbox: VideoConsumer {
     if let drop { self.capturer?.didDrop(drop) }
   }
 
+  func captureSkipped(at timestamp: MediaTime) {
+    self.countDrop(at: timestamp, reason: .noMemory)
+  }
+
   func captureEnded(_ error: CaptureError?) {
     self.state.withLock { $0.ending = .some(error) }
   }
 
   /// Counts and reports a frame that the pipeline fetched and could not use.
   func drop(_ frame: VideoFrame, reason: FrameDrop.Reason) {
+    self.countDrop(at: frame.timestamp, reason: reason)
+  }
+
+  private func countDrop(at timestamp: MediaTime, reason: FrameDrop.Reason) {
     self.state.withLock { $0.drops[reason, default: 0] += 1 }
-    self.capturer?.didDrop(FrameDrop(timestamp: frame.timestamp, reason: reason))
+    self.capturer?.didDrop(FrameDrop(timestamp: timestamp, reason: reason))
   }
 
   func requestKeyframe() {
@@ -118,9 +127,9 @@ final class VideoMailbox: VideoConsumer {
     }
   }
 
-  /// Frames handed over, and those dropped by reason.
-  var counts: (framesIn: Int, drops: [FrameDrop.Reason: Int]) {
-    self.state.withLock { ($0.framesIn, $0.drops) }
+  /// Frames handed over, those left out for the frame rate, those dropped by reason, and those that wait.
+  var counts: (framesIn: Int, thinned: Int, drops: [FrameDrop.Reason: Int], queued: Int) {
+    self.state.withLock { ($0.framesIn, $0.framesThinned, $0.drops, $0.frame == nil ? 0 : 1) }
   }
 }
 

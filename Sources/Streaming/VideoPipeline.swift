@@ -56,7 +56,7 @@ final class VideoPipeline {
     self.canvas = Canvas(format: format, scaling: settings.scaling)
     self.bitrate = shared.videoBitrate
     self.requests = KeyframeRequests(longestInterval: settings.keyframeInterval)
-    self.pictures = PictureFeed(shared.pictures, frameInterval: frameRate.frameInterval)
+    self.pictures = PictureFeed(frameInterval: frameRate.frameInterval)
     self.encoder = try LibavH264Encoder(
       VideoEncoderSettings(
         width: format.width,
@@ -86,7 +86,7 @@ final class VideoPipeline {
       case .closed: return
       case .keyframeRequested: self.requests.request()
       case .pictureRequested(let number):
-        self.pictures.request(after: number, at: self.clock.now(), isStill: self.shared.isPaused)
+        self.handOver(self.pictures.request(after: number, at: self.clock.now(), isStill: self.shared.isPaused))
       case .frame(let frame): try self.handle(frame)
       case .ended(let error): try self.handleEnd(error)
       case nil: try self.handleDeadline(now: self.clock.now())
@@ -146,7 +146,7 @@ final class VideoPipeline {
   }
 
   private func handleDeadline(now: MediaTime) throws(StreamError) {
-    self.pictures.handleDeadline(at: now)
+    self.handOver(self.pictures.handleDeadline(at: now))
     if let repetitionTime, now >= repetitionTime, var picture = self.lastPicture {
       // As far behind the present as the picture was when it came, so that the next one is not before it.
       picture.timestamp = max(now - (self.lastArrival - picture.timestamp), (self.lastTime ?? .zero) + .milliseconds(1))
@@ -174,6 +174,11 @@ final class VideoPipeline {
     self.nextSlate = time
   }
 
+  /// Gives a picture to those who look at single ones.
+  private func handOver(_ picture: ShownPicture?) {
+    if let picture { self.shared.pictures.offer(picture) }
+  }
+
   private func encode(_ frame: VideoFrame, now: MediaTime) throws(StreamError) {
     guard let picture = self.canvas.draw(frame) else {
       return self.mailbox.drop(frame, reason: .late)
@@ -185,14 +190,18 @@ final class VideoPipeline {
     }
     self.lastTime = picture.timestamp
     self.lastEncoding = now
-    self.pictures.show(picture, at: now)
+    self.handOver(self.pictures.show(picture, at: now, isWanted: self.shared.pictures.isPictureWanted))
+    let start = self.clock.now()
     do throws(CodecError) {
       try self.encoder.encode(picture, forcesKeyframe: self.requests.forcesKeyframe(at: now)) { sample in
+        let end = self.clock.now()
         if sample.isKeyframe { self.requests.keyframeEncoded(at: now) }
         self.shared.statistics.withLock {
           $0.framesEncoded += 1
           $0.keyframes += sample.isKeyframe ? 1 : 0
           $0.videoBytes += sample.payload.readableBytes
+          $0.videoEncodeTime = $0.videoEncodeTime + (end - start)
+          $0.videoDelay = end - sample.presentationTime
         }
         self.emit(sample)
       }

@@ -6,6 +6,7 @@ final class FrameCollector: VideoConsumer {
   struct State {
     var frames: [VideoFrame] = []
     var arrivals: [MediaTime] = []
+    var skips: [MediaTime] = []
     var ends: [CaptureError?] = []
   }
 
@@ -28,6 +29,10 @@ final class FrameCollector: VideoConsumer {
       return state.arrivals.count
     }
     self.onFrame(count)
+  }
+
+  func captureSkipped(at timestamp: MediaTime) {
+    self.state.withLock { $0.skips.append(timestamp) }
   }
 
   func captureEnded(_ error: CaptureError?) {

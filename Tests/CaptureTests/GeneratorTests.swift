@@ -25,6 +25,19 @@ struct GeneratorTests {
     }
   }
 
+  @Test func `a picture that no memory is left for is reported, with its time`() throws {
+    let capturer = Kind.bars.make()
+    let collector = FrameCollector()
+    try capturer.start(consumer: collector)
+    let limit = StreamClock.system.now() + .seconds(20)
+    let skip = collector.state.wait(until: limit) { $0.skips.first }
+    capturer.stop()
+    // All of the pool's six pictures are kept.
+    let frames = collector.state.withLock { $0.frames }
+    #expect(frames.count == 6)
+    #expect(try #require(skip) > (try #require(frames.last)).timestamp)
+  }
+
   @Test(arguments: Kind.allCases)
   func `pictures come on the grid, in the announced format, and change`(kind: Kind) throws {
     let capturer = kind.make()

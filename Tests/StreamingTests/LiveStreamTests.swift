@@ -88,6 +88,28 @@ struct LiveStreamTests {
     #expect(stream.statistics.framesEncoded == 3)
   }
 
+  @Test func `a frame that the capturer had no memory for is counted and reported`() async throws {
+    let (stream, time) = try await self.startedStream()
+    self.capturer.skip(at: time + .milliseconds(10))
+    #expect(stream.statistics.framesDropped == [.noMemory: 1] && stream.statistics.framesIn == 1)
+    #expect(self.capturer.drops == [FrameDrop(timestamp: time + .milliseconds(10), reason: .noMemory)])
+    await stream.stop()
+  }
+
+  @Test func `frames of a source that is faster than asked for are left out, and are no drops`() async throws {
+    let (stream, time) = try await self.startedStream(VideoSettings(frameRate: 10, sourceTimeout: .seconds(1000)))
+    // The limiter's first frame, two that come too soon after it, and the next one that is due.
+    for (index, milliseconds) in [10, 40, 70, 90].enumerated() {
+      self.capturer.deliver(at: time + .milliseconds(Int64(milliseconds)))
+      if index == 0 { _ = self.output.first { $0.presentationTime == time + .milliseconds(10) } }
+    }
+    _ = self.output.first { $0.presentationTime == time + .milliseconds(90) }
+    await stream.stop()
+    #expect(stream.statistics.framesThinned == 2 && stream.statistics.framesDropped.isEmpty)
+    #expect(self.capturer.drops.isEmpty)
+    #expect(stream.statistics.framesIn == 5 && stream.statistics.framesEncoded == 3)
+  }
+
   @Test func `a keyframe is asked for and comes with the next picture once half a second has passed`() async throws {
     let (stream, time) = try await self.startedStream(
       VideoSettings(keyframeInterval: .seconds(100), sourceTimeout: .seconds(1000)))

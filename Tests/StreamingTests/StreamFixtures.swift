@@ -37,16 +37,23 @@ final class ScriptedVideoCapturer: VideoCapturer {
   }
 
   /// Delivers a grey picture.
-  func deliver(at time: MediaTime, format: VideoFormat? = nil, orientation: Orientation = .up) {
+  func deliver(
+    at time: MediaTime, format: VideoFormat? = nil, orientation: Orientation = .up, luma: UInt8 = 128
+  ) {
     let pool = format.map { VideoFramePool(format: $0) } ?? self.pool
     var frame = pool.frame(at: time) { buffer in
       for plane in 0..<buffer.format.pixelFormat.planeCount {
-        buffer.unsafePlane(plane).initializeMemory(as: UInt8.self, repeating: 128)
+        buffer.unsafePlane(plane).initializeMemory(as: UInt8.self, repeating: plane == 0 ? luma : 128)
       }
     }
     frame?.orientation = orientation
     // The pool holds more pictures than are ever under way.
     self.state.withLock { $0.consumer }?.consume(frame!)
+  }
+
+  /// Reports a picture that it had no memory for.
+  func skip(at time: MediaTime) {
+    self.state.withLock { $0.consumer }?.captureSkipped(at: time)
   }
 
   func end(_ error: CaptureError?) {

@@ -1,8 +1,8 @@
 #ifndef VIDICON_PIXEL_KERNELS_H
 #define VIDICON_PIXEL_KERNELS_H
 
-// Loops over every pixel of a generated picture. They are in C for the sake of debug builds: there a loop in Swift takes
-// so long that tests with live pictures would miss their frames.
+// Loops over every pixel of a picture. They are in C for the sake of debug builds: there a loop in Swift takes so long
+// that tests with live pictures would miss their frames.
 
 #include <stddef.h>
 #include <stdint.h>
@@ -23,5 +23,21 @@ typedef struct {
 
 /// Fills `count` bytes with random ones: four xorshift64 generators side by side (Marsaglia 2003, 13-7-17).
 void vidicon_noise_fill(uint8_t *bytes, size_t count, vidicon_noise_state *state);
+
+/// What each sample of a full-range picture takes from those of a limited-range one, in 1/16384: the latter less 16
+/// (luma) or 128 (Cb, Cr).
+typedef struct {
+  int32_t luma_from_luma, luma_from_cb, luma_from_cr;
+  int32_t cb_from_cb, cb_from_cr;
+  int32_t cr_from_cb, cr_from_cr;
+} vidicon_full_range_matrix;
+
+/// Turns two rows of luma, and the row of Cb and of Cr that belongs to them, from limited range into full range, and
+/// from one matrix into another. libyuv has no such function, and its way over RGB cuts the blue of BT.709 short by 14.
+///
+/// @param chroma_width Samples of Cb, and of Cr; a row of luma has twice as many.
+void vidicon_full_range_rows(uint8_t *luma, ptrdiff_t luma_stride, uint8_t *cb, uint8_t *cr, const uint8_t *limited_luma,
+                             ptrdiff_t limited_luma_stride, const uint8_t *limited_cb, const uint8_t *limited_cr,
+                             const vidicon_full_range_matrix *matrix, size_t chroma_width);
 
 #endif

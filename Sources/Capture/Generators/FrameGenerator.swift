@@ -37,9 +37,11 @@ final class FrameGenerator: Sendable {
       var first: Int64?
       while let (index, time) = pacer.next() {
         first = first ?? index
-        // Without free memory the consumer is far behind: it will not miss this picture.
-        let frame = pool.frame(at: time) { draw($0, index - (first ?? index), time) }
-        if let frame { consumer.consume(frame) }
+        if let frame = pool.frame(at: time, draw: { draw($0, index - (first ?? index), time) }) {
+          consumer.consume(frame)
+        } else {
+          consumer.captureSkipped(at: time)
+        }
       }
     }
   }

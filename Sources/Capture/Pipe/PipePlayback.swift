@@ -56,7 +56,11 @@ final class PipePlayback: Sendable {
         }
       }
       if signal.isStopped { return .interrupted }
-      if let frame { consumer.consume(frame) }
+      if let frame {
+        consumer.consume(frame)
+      } else {
+        consumer.captureSkipped(at: time)
+      }
     }
   }
 }

@@ -10,46 +10,43 @@ struct PictureFeed {
   /// When the picture shown is handed over even if no newer one has come; nil when that is not asked for.
   private(set) var deadline: MediaTime?
 
-  private let pictures: StreamPictures
   private let frameInterval: MediaDuration
   private var shown: ShownPicture?
 
-  init(_ pictures: StreamPictures, frameInterval: MediaDuration) {
-    self.pictures = pictures
+  init(frameInterval: MediaDuration) {
     self.frameInterval = frameInterval
   }
 
-  /// Told of each picture before it is encoded.
-  mutating func show(_ frame: VideoFrame, at now: MediaTime) {
+  /// Told of each picture before it is encoded; returns it when it is to be handed over.
+  mutating func show(_ frame: VideoFrame, at now: MediaTime, isWanted: Bool) -> ShownPicture? {
     let picture = ShownPicture(number: (self.shown?.number ?? 0) + 1, frame: frame, time: now)
     self.shown = picture
-    if self.pictures.isPictureWanted { self.handOver(picture) }
+    guard isWanted else { return nil }
+    self.deadline = nil
+    return picture
   }
 
-  /// Hands over the picture shown, if it is at most a frame interval old, or if the next one will not come soon either;
-  /// else waits for that one until it is overdue by an interval.
+  /// Somebody wants a picture; returns the one shown, if it is at most a frame interval old, or if the next one will not
+  /// come soon either. Else that one is waited for, until it is overdue by an interval.
   ///
   /// - Parameters:
   ///   - number: Only a picture after this one is of use.
   ///   - isStill: Whether no picture will be shown for a while.
-  mutating func request(after number: Int, at now: MediaTime, isStill: Bool) {
-    guard self.pictures.isPictureWanted, let shown = self.shown, shown.number > number else { return }
+  mutating func request(after number: Int, at now: MediaTime, isStill: Bool) -> ShownPicture? {
+    guard let shown, shown.number > number else { return nil }
     let age = now - shown.time
     if isStill || age <= self.frameInterval || age > self.frameInterval * 2 {
-      self.handOver(shown)
-    } else {
-      self.deadline = shown.time + self.frameInterval * 2
+      self.deadline = nil
+      return shown
     }
+    self.deadline = shown.time + self.frameInterval * 2
+    return nil
   }
 
-  /// Hands over the picture shown when the next one is overdue.
-  mutating func handleDeadline(at now: MediaTime) {
-    guard let deadline, now >= deadline, let shown = self.shown else { return }
-    self.handOver(shown)
-  }
-
-  private mutating func handOver(_ picture: ShownPicture) {
+  /// Returns the picture shown when the next one is overdue.
+  mutating func handleDeadline(at now: MediaTime) -> ShownPicture? {
+    guard let deadline, now >= deadline else { return nil }
     self.deadline = nil
-    self.pictures.offer(picture)
+    return self.shown
   }
 }

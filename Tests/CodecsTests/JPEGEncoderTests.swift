@@ -1,0 +1,102 @@
+import Media
+import NIOCore
+import Testing
+
+@testable import Codecs
+
+@Suite("JPEG encoder, ITU-T T.81 and T.871")
+struct JPEGEncoderTests {
+  private static let colors: [[Double]] = [
+    [255, 255, 255], [255, 255, 0], [0, 255, 255], [0, 255, 0], [255, 0, 255], [255, 0, 0], [0, 0, 255], [0, 0, 0],
+    [128, 128, 128], [200, 100, 50],
+  ]
+
+  /// Upright bars of all colours, in limited range.
+  private func bars(width: Int = 640, height: Int = 360, matrix: ColorMatrix) -> VideoFrame {
+    // ITU-R BT.601-7 §2.5.1 and BT.709-6 §3.2.
+    let (red, blue) = matrix == .bt601 ? (0.299, 0.114) : (0.2126, 0.0722)
+    let buffer = PixelBuffer(format: VideoFormat(width: width, height: height, colorMatrix: matrix))
+    for plane in 0..<3 {
+      let planeWidth = plane == 0 ? width : (width + 1) / 2
+      let bytes = buffer.unsafePlane(plane)
+      let row = (0..<planeWidth).map { x -> UInt8 in
+        let color = Self.colors[x * Self.colors.count / planeWidth].map { $0 / 255 }
+        let luma = red * color[0] + (1 - red - blue) * color[1] + blue * color[2]
+        let value =
+          switch plane {
+          case 0: 16 + 219 * luma
+          case 1: 128 + 224 * (color[2] - luma) / (2 * (1 - blue))
+          default: 128 + 224 * (color[0] - luma) / (2 * (1 - red))
+          }
+        return UInt8(value.rounded())
+      }
+      for start in stride(from: 0, to: bytes.count, by: planeWidth) {
+        for (x, value) in row.enumerated() { bytes[start + x] = value }
+      }
+    }
+    return VideoFrame(buffer: buffer, timestamp: .zero)
+  }
+
+  @Test(arguments: [ColorMatrix.bt601, .bt709], [640, 480, 320])
+  func `colours are those of the picture, whatever its matrix and the size asked for`(
+    matrix: ColorMatrix, width: Int
+  ) throws {
+    let picture = self.bars(matrix: matrix)
+    let encoder = try JPEGEncoder(format: picture.format, width: width, quality: 95)
+    let decoded = try DecodedJPEG(encoder.encode(picture))
+    #expect(decoded.width == width && decoded.height == (width * 360 + 320) / 640 / 2 * 2)
+    for (index, color) in Self.colors.enumerated() {
+      let found = decoded.pixel(x: (index * 2 + 1) * width / (Self.colors.count * 2), y: decoded.height / 2)
+      for (value, wanted) in zip(found, color) {
+        #expect(abs(value - Int(wanted)) <= 4, "\(color): \(found)")
+      }
+    }
+  }
+
+  @Test func `a file is JFIF from its first byte to its last, and says no more`() throws {
+    let picture = self.bars(matrix: .bt601)
+    let file = Array(try JPEGEncoder(format: picture.format).encode(picture).readableBytesView)
+    // T.81 §B.2.1: SOI … EOI; T.871 §10.1: APP0 with the identifier follows at once.
+    #expect(file.prefix(4) == [0xFF, 0xD8, 0xFF, 0xE0])
+    #expect(file[6..<11] == [0x4A, 0x46, 0x49, 0x46, 0x00])
+    #expect(file.suffix(2) == [0xFF, 0xD9])
+    // No comment (COM, 0xFFFE) with the library's name.
+    #expect(!zip(file, file.dropFirst()).contains { $0 == 0xFF && $1 == 0xFE })
+  }
+
+  @Test func `the same picture gives the same file each time, and another one does not`() throws {
+    let picture = self.bars(matrix: .bt601)
+    let encoder = try JPEGEncoder(format: picture.format)
+    let first = try encoder.encode(picture)
+    #expect(try encoder.encode(picture) == first)
+    #expect(try encoder.encode(self.bars(width: 640, height: 360, matrix: .bt709)) != first)
+    #expect(try encoder.encode(picture) == first)
+  }
+
+  @Test func `better quality takes more bytes`() throws {
+    let picture = self.bars(matrix: .bt601)
+    let luma = picture.buffer.unsafePlane(0)
+    for index in luma.indices { luma[index] &+= UInt8(truncatingIfNeeded: index * index >> 5) & 0x1F }
+    let sizes = try [1, 25, 50, 80, 95].map { quality in
+      try JPEGEncoder(format: picture.format, quality: quality).encode(picture).readableBytes
+    }
+    #expect(sizes == sizes.sorted() && Set(sizes).count == sizes.count)
+    #expect([-1, 0, 1, 50, 80, 100, .max].map(JPEGEncoder.quantizer) == [31, 31, 31, 10, 4, 1, 1])
+  }
+
+  @Test(
+    arguments: [
+      (1280, 720, nil, 1280, 720), (1280, 720, 640, 640, 360), (1280, 720, 333, 332, 186), (1280, 720, 5000, 1280, 720),
+      (1280, 720, 0, 16, 10), (1280, 720, .min, 16, 10), (1280, 720, .max, 1280, 720), (8192, 4320, nil, 4096, 2160),
+      (8192, 16, 16, 16, 2), (16, 8192, nil, 16, 8192), (641, 363, nil, 640, 362), (641, 363, 100, 100, 56),
+    ] as [(Int, Int, Int?, Int, Int)])
+  func `sizes are even, in shape, within bounds and never enlarged`(
+    width: Int, height: Int, wanted: Int?, expectedWidth: Int, expectedHeight: Int
+  ) throws {
+    let picture = self.bars(width: width, height: height, matrix: .bt601)
+    let size = JPEGEncoder.size(of: picture.format, width: wanted)
+    #expect(size.width == expectedWidth && size.height == expectedHeight)
+    let decoded = try DecodedJPEG(JPEGEncoder(format: picture.format, width: wanted).encode(picture))
+    #expect(decoded.width == expectedWidth && decoded.height == expectedHeight)
+  }
+}

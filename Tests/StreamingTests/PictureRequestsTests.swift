@@ -1,0 +1,184 @@
+import Media
+import NIOCore
+import Synchronization
+import Testing
+
+@testable import Streaming
+
+@Suite("Requests for pictures")
+struct PictureRequestsTests {
+  private var requests = PictureRequests()
+  private let answers = Answers()
+  /// What the thread has asked for and not got.
+  private var asked: Int?
+
+  /// What those who wait were told.
+  private final class Answers: Sendable {
+    let values = Mutex<[PictureRequests.Answer]>([])
+  }
+
+  init() {
+    self.requests.connect(
+      .init(format: VideoFormat(width: 640, height: 360), frameInterval: .milliseconds(40), ask: { _ in }))
+  }
+
+  private func time(_ milliseconds: Int64) -> MediaTime {
+    // A machine that has just started has a clock near zero.
+    .zero + .seconds(100) + .milliseconds(milliseconds)
+  }
+
+  private func picture(_ number: Int, at time: MediaTime) -> ShownPicture {
+    let buffer = PixelBuffer(format: VideoFormat(width: 16, height: 16))
+    return ShownPicture(number: number, frame: VideoFrame(buffer: buffer, timestamp: time), time: time)
+  }
+
+  private mutating func snapshot(width: Int?, at milliseconds: Int64) -> PictureRequests.Answer? {
+    let answers = self.answers
+    return self.requests.addSnapshot(width: width, at: self.time(milliseconds)) { answer in
+      answers.values.withLock { $0.append(answer) }
+    }
+  }
+
+  /// Lets the thread go on until it waits; gives it the picture that it asks for, and makes its files.
+  ///
+  /// - Returns: The widths that were made, those of which the file was there in brackets of its own.
+  private mutating func work(number: Int, at milliseconds: Int64) -> (made: [Int], reused: [Int]) {
+    let now = self.time(milliseconds)
+    var (made, reused): ([Int], [Int]) = ([], [])
+    while true {
+      if let asked, number > asked {
+        self.asked = nil
+        self.requests.offer(self.picture(number, at: now))
+      }
+      switch self.requests.nextStep(at: now) {
+      case .end, .wait: return (made, reused)
+      case .ask(let after):
+        self.asked = after
+      case .encode(let picture, let jobs):
+        for job in jobs {
+          if job.file == nil { made.append(job.width) } else { reused.append(job.width) }
+          let answer = PictureRequests.Answer.success(job.file ?? ByteBuffer(integer: picture.number))
+          for viewer in self.requests.finish(job, of: picture, answer) { viewer.yield(ByteBuffer(integer: 0)) }
+          for snapshot in job.snapshots { snapshot(answer) }
+        }
+      }
+    }
+  }
+
+  @Test mutating func `snapshots of one width are one file, and each other width is one more`() {
+    for _ in 0..<10 { #expect(self.snapshot(width: 320, at: 0) == nil) }
+    for width in [nil, 640, 1280] { #expect(self.snapshot(width: width, at: 0) == nil) }
+    #expect(self.work(number: 1, at: 1).made.sorted() == [320, 640])
+    #expect(self.answers.values.withLock { $0.count } == 13)
+  }
+
+  @Test mutating func `within a frame interval the same file serves those who come later`() {
+    _ = self.snapshot(width: 320, at: 0)
+    #expect(self.work(number: 1, at: 0).made == [320])
+    #expect(self.snapshot(width: 321, at: 40) == .success(ByteBuffer(integer: 1)))
+    #expect(self.snapshot(width: 320, at: 41) == nil)
+  }
+
+  @Test mutating func `a picture that has not changed is not made again`() {
+    _ = self.snapshot(width: 320, at: 0)
+    _ = self.work(number: 1, at: 0)
+    _ = self.snapshot(width: 320, at: 5000)
+    let (made, reused) = self.work(number: 1, at: 5000)
+    #expect(made.isEmpty && reused == [320])
+  }
+
+  @Test mutating func `a sweep of widths is refused at the ninth, and goes on when the first are made`() {
+    for width in 0..<8 { #expect(self.snapshot(width: 100 + 2 * width, at: 0) == nil) }
+    #expect(self.snapshot(width: 300, at: 0) == .failure(.tooManyWidths))
+    #expect(self.snapshot(width: 100, at: 0) == nil)
+    #expect(self.work(number: 1, at: 0).made.count == 8)
+    #expect(self.snapshot(width: 300, at: 0) == nil)
+  }
+
+  @Test mutating func `viewers with the same parameters cost one file a picture, at their rate`() {
+    for _ in 0..<5 {
+      let (_, viewer) = AsyncStream<ByteBuffer>.makeStream()
+      #expect(self.requests.addViewer(width: 320, frameRate: 10, at: self.time(0), viewer) != nil)
+    }
+    #expect(self.requests.statistics.viewers == 5)
+    // Three seconds at 25 pictures a second, and the thread looks each millisecond.
+    let made = (0..<3000).reduce(0) { $0 + self.work(number: Int($1 / 40) + 1, at: Int64($1)).made.count }
+    #expect((29...31).contains(made))
+    #expect(self.requests.statistics.picturesEncoded == made)
+  }
+
+  @Test mutating func `a viewer that is faster than the source gets each picture once`() {
+    let (_, viewer) = AsyncStream<ByteBuffer>.makeStream()
+    _ = self.requests.addViewer(width: 320, frameRate: 30, at: self.time(0), viewer)
+    let made = (0..<2000).reduce(0) { $0 + self.work(number: Int($1 / 200) + 1, at: Int64($1)).made.count }
+    #expect(made == 10)
+  }
+
+  @Test mutating func `the ninth pair of width and rate gets the one that comes nearest`() {
+    for number in 0..<20 {
+      let (_, viewer) = AsyncStream<ByteBuffer>.makeStream()
+      _ = self.requests.addViewer(width: 100 + 20 * number, frameRate: 99, at: self.time(0), viewer)
+    }
+    #expect(self.requests.statistics.viewers == 20)
+    #expect(self.work(number: 1, at: 0).made.sorted() == (0..<8).map { 100 + 20 * $0 })
+  }
+
+  @Test mutating func `a new viewer gets at once what the others see`() async throws {
+    let (_, first) = AsyncStream<ByteBuffer>.makeStream()
+    _ = self.requests.addViewer(width: 320, frameRate: 1, at: self.time(0), first)
+    _ = self.work(number: 7, at: 0)
+    let (pictures, second) = AsyncStream<ByteBuffer>.makeStream()
+    _ = self.requests.addViewer(width: 320, frameRate: 1, at: self.time(10), second)
+    second.finish()
+    var iterator = pictures.makeAsyncIterator()
+    #expect(await iterator.next() == ByteBuffer(integer: 7))
+  }
+
+  @Test mutating func `when the last viewer goes nothing is made any more, and the thread ends ten seconds later`() {
+    let (_, viewer) = AsyncStream<ByteBuffer>.makeStream()
+    let number = self.requests.addViewer(width: 320, frameRate: 10, at: self.time(0), viewer)
+    let needed = [self.requests.needsThread(), self.requests.needsThread()]
+    #expect(needed == [true, false])
+    _ = self.work(number: 1, at: 0)
+    self.requests.removeViewer(number ?? 0)
+    self.requests.removeViewer(number ?? 0)
+    #expect(self.requests.statistics.viewers == 0)
+    guard case .wait(let end?) = self.requests.nextStep(at: self.time(500)) else {
+      Issue.record("it does not wait")
+      return
+    }
+    #expect(end == self.time(10_000))
+    guard case .end = self.requests.nextStep(at: end) else {
+      Issue.record("it does not end")
+      return
+    }
+    let idle = self.requests.needsThread()
+    _ = self.snapshot(width: 320, at: 20_000)
+    let neededAgain = self.requests.needsThread()
+    #expect(!idle && neededAgain)
+  }
+
+  @Test mutating func `after the files of a picture the thread rests for as long as they took`() {
+    _ = self.snapshot(width: 320, at: 0)
+    _ = self.work(number: 1, at: 0)
+    self.requests.rest(from: self.time(0), to: self.time(30))
+    _ = self.snapshot(width: 640, at: 31)
+    #expect(self.work(number: 2, at: 59).made.isEmpty)
+    #expect(self.work(number: 2, at: 60).made == [640])
+    #expect(self.requests.statistics.encodeTime == .milliseconds(30))
+  }
+
+  @Test mutating func `at the end all who wait are told, and nobody is taken on`() {
+    _ = self.snapshot(width: 320, at: 0)
+    let (_, viewer) = AsyncStream<ByteBuffer>.makeStream()
+    _ = self.requests.addViewer(width: 320, frameRate: 10, at: self.time(0), viewer)
+    let (snapshots, viewers) = self.requests.end()
+    #expect(snapshots.count == 1 && viewers.count == 1)
+    #expect(self.snapshot(width: 320, at: 1) == .failure(.noPictures))
+    #expect(self.requests.addViewer(width: 320, frameRate: 10, at: self.time(1), viewer) == nil)
+    guard case .end = self.requests.nextStep(at: self.time(1)) else {
+      Issue.record("the thread does not end")
+      return
+    }
+  }
+}

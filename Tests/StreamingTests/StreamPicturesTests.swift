@@ -1,0 +1,135 @@
+import Capture
+import Codecs
+import Media
+import NIOCore
+import Testing
+
+@testable import Streaming
+
+@Suite("Pictures of a live stream")
+struct StreamPicturesTests {
+  private let capturer = ScriptedVideoCapturer()
+  private let output = CollectingOutput()
+
+  private func startedStream(
+    _ settings: VideoSettings = VideoSettings(sourceTimeout: .seconds(1000))
+  ) async throws -> LiveStream {
+    let stream = LiveStream("test", video: settings)
+    stream.attachVideo(self.capturer)
+    stream.add(self.output)
+    async let start: Void = stream.start()
+    while !self.capturer.isStarted { await Task.yield() }
+    self.capturer.deliver(at: StreamClock.system.now(), luma: 60)
+    try await start
+    return stream
+  }
+
+  /// Delivers a picture and waits until it is encoded.
+  private func show(luma: UInt8) {
+    let time = StreamClock.system.now()
+    self.capturer.deliver(at: time, luma: luma)
+    _ = self.output.first { $0.presentationTime == time }
+  }
+
+  /// The file of a grey picture of the capturer's format.
+  private func file(luma: UInt8, width: Int? = nil) throws -> ByteBuffer {
+    let buffer = PixelBuffer(format: self.capturer.format)
+    for plane in 0..<3 {
+      buffer.unsafePlane(plane).initializeMemory(as: UInt8.self, repeating: plane == 0 ? luma : 128)
+    }
+    return try JPEGEncoder(format: buffer.format, width: width).encode(VideoFrame(buffer: buffer, timestamp: .zero))
+  }
+
+  @Test func `a snapshot is the last picture that viewers got, in the width that is asked for`() async throws {
+    let stream = try await self.startedStream()
+    #expect(try await stream.pictures.snapshot() == self.file(luma: 60))
+    self.show(luma: 200)
+    // The one before may be handed out for a frame interval.
+    var snapshot = try await stream.pictures.snapshot(width: 32)
+    #expect(try snapshot == self.file(luma: 200, width: 32))
+    self.show(luma: 120)
+    while try snapshot == self.file(luma: 200, width: 32) { snapshot = try await stream.pictures.snapshot(width: 32) }
+    #expect(try snapshot == self.file(luma: 120, width: 32))
+    await stream.stop()
+  }
+
+  @Test func `a hundred simultaneous snapshots of a still picture are one file`() async throws {
+    let stream = try await self.startedStream()
+    let files = try await withThrowingTaskGroup(of: ByteBuffer.self) { group in
+      for _ in 0..<100 { group.addTask { try await stream.pictures.snapshot() } }
+      return try await group.reduce(into: []) { $0.append($1) }
+    }
+    let expected = try self.file(luma: 60)
+    #expect(files.count == 100 && files.allSatisfy { $0 == expected })
+    #expect(stream.pictures.statistics.picturesEncoded == 1)
+    await stream.stop()
+  }
+
+  @Test func `while encoding is paused a snapshot shows what viewers see, not what the source sees`() async throws {
+    let stream = try await self.startedStream()
+    stream.pauseEncoding = true
+    self.capturer.deliver(at: StreamClock.system.now(), luma: 200)
+    #expect(try await stream.pictures.snapshot() == self.file(luma: 60))
+    await stream.stop()
+  }
+
+  @Test func `while the slate is shown a snapshot shows it`() async throws {
+    let stream = try await self.startedStream(VideoSettings(sourceTimeout: .milliseconds(1)))
+    while !stream.statistics.isSlateShown { await Task.yield() }
+    let encoded = self.output.samples.count
+    _ = self.output.samples(atLeast: encoded + 2)
+    let slate = try JPEGEncoder(format: self.capturer.format).encode(Slate.picture(format: self.capturer.format))
+    #expect(try await stream.pictures.snapshot() == slate)
+    await stream.stop()
+  }
+
+  @Test func `motion pictures are each new picture, and end with the stream`() async throws {
+    let stream = try await self.startedStream()
+    var pictures = stream.pictures.motionJPEG(frameRate: 30).makeAsyncIterator()
+    #expect(await pictures.next() == (try self.file(luma: 60)))
+    self.show(luma: 200)
+    #expect(await pictures.next() == (try self.file(luma: 200)))
+    #expect(stream.pictures.statistics.viewers == 1)
+    await stream.stop()
+    #expect(await pictures.next() == nil)
+    #expect(stream.pictures.statistics.viewers == 0)
+  }
+
+  @Test func `a viewer that goes is counted out, and another one stays`() async throws {
+    let stream = try await self.startedStream()
+    var stays = stream.pictures.motionJPEG().makeAsyncIterator()
+    let goes = Task {
+      for await _ in stream.pictures.motionJPEG() {}
+    }
+    while stream.pictures.statistics.viewers < 2 { await Task.yield() }
+    goes.cancel()
+    while stream.pictures.statistics.viewers > 1 { await Task.yield() }
+    #expect(await stays.next() == (try self.file(luma: 60)))
+    await stream.stop()
+  }
+
+  @Test func `a stream that does not run, or has no picture, shows none`() async throws {
+    let idle = LiveStream("test")
+    await #expect(throws: PictureError.noPictures) { try await idle.pictures.snapshot() }
+    var none = idle.pictures.motionJPEG().makeAsyncIterator()
+    #expect(await none.next() == nil)
+    let stream = try await self.startedStream()
+    await stream.stop()
+    await #expect(throws: PictureError.noPictures) { try await stream.pictures.snapshot() }
+    let sound = LiveStream("test")
+    sound.attachAudio(ScriptedAudioCapturer())
+    try await sound.start()
+    await #expect(throws: PictureError.noPictures) { try await sound.pictures.snapshot() }
+    await sound.stop()
+  }
+
+  @Test func `the time of encoding, and how long the picture was on its way, are measured`() async throws {
+    let stream = try await self.startedStream()
+    self.show(luma: 200)
+    let statistics = stream.statistics
+    #expect(statistics.videoEncodeTime > .zero && statistics.audioEncodeTime == .zero)
+    #expect(statistics.videoDelay > .zero)
+    #expect(statistics.videoFramesQueued == 0 && statistics.audioBlocksQueued == 0)
+    await stream.stop()
+  }
+}
