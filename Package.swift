@@ -166,7 +166,8 @@ let package = Package(
     .testTarget(
       name: "WebPageTests", dependencies: ["WebPage", nioCore], exclude: ["JavaScript"], swiftSettings: settings),
     .testTarget(
-      name: "VidiconCommandTests", dependencies: ["VidiconCommand", "Authentication", "Streaming", "Media"],
+      name: "VidiconCommandTests",
+      dependencies: ["VidiconCommand", "Vidicon", "Authentication", "Capture", "Streaming", "Media"],
       swiftSettings: settings),
 
     // What is fuzzed: fed by FuzzTesting, replayed by a unit test.
@@ -183,6 +184,6 @@ let package = Package(
     .testTarget(name: "RepositoryTests", swiftSettings: settings),
 
     // Real players against the built program.
-    .testTarget(name: "EndToEndTests", exclude: ["Clients"], swiftSettings: settings),
+    .testTarget(name: "EndToEndTests", dependencies: ["Discovery"], exclude: ["Clients"], swiftSettings: settings),
   ]
 )

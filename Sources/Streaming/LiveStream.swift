@@ -15,7 +15,8 @@ internal import Synchronization
 /// A stream runs once: it is started (by the server that publishes it), runs until it is stopped or its encoder fails,
 /// and is then let go. The loss of a source does not end it.
 public final class LiveStream: Sendable {
-  /// The name in the stream's addresses, such as `rtsp://HOST:8554/NAME`; may hold slashes.
+  /// The name in the stream's addresses, such as `rtsp://HOST:8554/NAME`; may hold slashes, see
+  /// ``problem(withName:)``.
   public let name: String
   /// What the picture is to be.
   public let videoSettings: VideoSettings
@@ -138,6 +139,11 @@ public final class LiveStream: Sendable {
   /// Whether it has been started, and has not ended.
   public var isRunning: Bool {
     self.state.withLock { $0.phase == .running } && self.outputs.withLock { $0 != nil }
+  }
+
+  /// Whether it has ended, and will not run again.
+  package var hasEnded: Bool {
+    self.outputs.withLock { $0 == nil }
   }
 
   /// Removes an output; it may get samples that are on their way.

@@ -9,6 +9,10 @@ public enum StreamError: Error, Hashable, Sendable, CustomStringConvertible {
   case alreadyStarted
   /// It was stopped while it started.
   case stopped
+  /// The name cannot stand in an address; what is wrong with it.
+  case unusableName(String, cause: String)
+  /// Another stream of that name is published.
+  case nameTaken(String)
   /// A source cannot be opened or gives nothing usable.
   case capture(CaptureError)
   /// An encoder cannot be opened or has failed.
@@ -20,6 +24,9 @@ public enum StreamError: Error, Hashable, Sendable, CustomStringConvertible {
     case .nothingAttached: "the stream has no source; attach video or audio to it before it is published"
     case .alreadyStarted: "the stream was started before; make a new one"
     case .stopped: "the stream was stopped before it had started; start a new one"
+    case .unusableName(let name, let cause):
+      "the name \(name.debugDescription) cannot be used: \(cause); choose another one"
+    case .nameTaken(let name): "a stream with the name \"\(name)\" is published already; give each its own"
     case .capture(let error): error.description
     case .codec(let error): error.description
     }

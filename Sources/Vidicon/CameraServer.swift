@@ -93,9 +93,19 @@ public final class CameraServer: Sendable {
   /// Starts a stream, unless it runs already, and makes it available; the first one published is also found without a
   /// name over RTSP.
   ///
-  /// - Throws: ``StreamError`` when a source or an encoder cannot be opened.
+  /// - Throws: ``StreamError`` when its name cannot stand in an address or is taken by another stream that has not ended,
+  ///   when it is published already, or a source or an encoder cannot be opened.
   public func publish(_ stream: LiveStream) async throws(StreamError) {
-    self.streams.withLock { $0.append(stream) }
+    if let cause = LiveStream.problem(withName: stream.name) {
+      throw .unusableName(stream.name, cause: cause)
+    }
+    let isAdded = self.streams.withLock { streams in
+      streams.removeAll { $0.name == stream.name && $0.hasEnded }
+      guard !streams.contains(where: { $0.name == stream.name }) else { return false }
+      streams.append(stream)
+      return true
+    }
+    guard isAdded else { throw .nameTaken(stream.name) }
     if !stream.isRunning {
       do throws(StreamError) {
         try await stream.start()

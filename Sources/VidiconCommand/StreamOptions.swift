@@ -33,10 +33,10 @@ struct StreamOptions: Equatable {
     case .audio: self.audio = text
     case .size: self.size = try Self.size(text)
     case .fps: self.frameRate = try Self.frameRate(text)
-    case .bitrate: self.bitrate = try Self.bitrate(text, in: 10_000...200_000_000)
+    case .bitrate: self.bitrate = try Self.bitrate(text, in: 10_000...200_000_000, example: "2300k")
     case .scaling: self.scaling = try Self.scaling(text)
     case .encoder: self.encoder = text
-    case .audioBitrate: self.audioBitrate = try Self.bitrate(text, in: 8_000...512_000)
+    case .audioBitrate: self.audioBitrate = try Self.bitrate(text, in: 8_000...512_000, example: "64k")
     }
   }
 
@@ -90,10 +90,13 @@ extension StreamOptions {
       default: "-_.~/".utf8.contains(byte)
       }
     }
-    let parts = text.split(separator: "/", omittingEmptySubsequences: false)
-    guard isAllowed, text.utf8.count <= 128, parts.allSatisfy({ !$0.isEmpty && $0 != "." && $0 != ".." }) else {
+    if let cause = LiveStream.problem(withName: text) {
+      throw .usage("\(text.debugDescription) cannot be a stream's name: \(cause); choose another one, such as live")
+    }
+    guard isAllowed else {
       throw .usage(
-        "\"\(text)\" cannot be a stream's name; use letters, digits and - _ . ~, with single slashes between them")
+        "\(text.debugDescription) cannot be a stream's name; use letters, digits and - _ . ~, with single slashes between them"
+      )
     }
     return text
   }
@@ -127,14 +130,17 @@ extension StreamOptions {
     return value == value.rounded() ? FrameRate(Int32(value)) : FrameRate(Int32((value * 1000).rounded()), over: 1000)
   }
 
-  private static func bitrate(_ text: String, in range: ClosedRange<Int>) throws(Failure) -> Int {
+  private static func bitrate(
+    _ text: String, in range: ClosedRange<Int>, example: String
+  ) throws(Failure) -> Int {
     let factors: [Character: Double] = ["k": 1e3, "K": 1e3, "m": 1e6, "M": 1e6]
     let factor = text.last.flatMap { factors[$0] }
     guard let number = Double(factor == nil ? text[...] : text.dropLast()), number.isFinite,
       (Double(range.lowerBound)...Double(range.upperBound)).contains(number * (factor ?? 1))
     else {
       throw .usage(
-        "\"\(text)\" is not a bitrate; give \(range.lowerBound / 1000)k to \(range.upperBound / 1000)k, such as 2300k")
+        "\"\(text)\" is not a bitrate; give \(range.lowerBound / 1000)k to \(range.upperBound / 1000)k, such as \(example)"
+      )
     }
     return Int(number * (factor ?? 1))
   }

@@ -35,6 +35,15 @@ struct StreamOptionsTests {
     #expect(throws: Failure.self) { try self.option(.bitrate, text) }
   }
 
+  @Test(arguments: [(StreamOptions.Key.bitrate, "such as 2300k"), (.audioBitrate, "such as 64k")])
+  func `a bitrate that is refused comes with an example of its kind`(key: StreamOptions.Key, example: String) {
+    #expect {
+      _ = try self.option(key, "1")
+    } throws: { error in
+      (error as? Failure)?.message.hasSuffix(example) == true
+    }
+  }
+
   @Test(arguments: ["1280", "1280x", "x720", "1281x720", "14x16", "8194x720", "-2x2", "1280x720x3", "1280X720"])
   func `sizes that cannot be are refused`(text: String) {
     #expect(throws: Failure.self) { try self.option(.size, text) }
@@ -45,7 +54,7 @@ struct StreamOptionsTests {
     #expect(try self.option(.name, name).name == name)
   }
 
-  @Test(arguments: ["", "/a", "a/", "a//b", "a b", "ä", "..", "a/../b", "a?b", "a\r\nb"])
+  @Test(arguments: ["", "/a", "a/", "a//b", "a b", "ä", "..", "a/../b", "a?b", "a\r\nb", "api", "Metrics/x"])
   func `names that cannot stand in an address are refused`(name: String) {
     #expect(throws: Failure.self) { try self.option(.name, name) }
   }

@@ -1,0 +1,28 @@
+extension LiveStream {
+  /// What a name must not begin with, up to its first slash: these are addresses of the server itself.
+  public static let reservedNames: Set<String> = ["api", "assets", "health", "metrics", "recordings"]
+
+  /// The most bytes of a name.
+  public static let maximumNameLength = 200
+
+  /// Why a name cannot stand in a stream's addresses, for a user to read; nil when it can.
+  ///
+  /// A name is one component or several between single slashes, none of them `.` or `..`, without control characters
+  /// and what ends a path (`?`, `#`) or is taken for a slash (`\`).
+  public static func problem(withName name: String) -> String? {
+    let components = name.split(separator: "/", omittingEmptySubsequences: false)
+    if name.isEmpty { return "it is empty" }
+    if name.utf8.count > Self.maximumNameLength { return "it has more than \(Self.maximumNameLength) bytes" }
+    if components.contains("") { return "a slash is only to stand between two parts" }
+    if components.contains(".") || components.contains("..") { return "its parts are not to be . or .." }
+    if name.unicodeScalars.contains(where: {
+      $0.properties.generalCategory == .control || "?#\\".unicodeScalars.contains($0)
+    }) {
+      return "it has a character that cannot stand in an address"
+    }
+    if let first = components.first, Self.reservedNames.contains(first.lowercased()) {
+      return "\(first) is an address of the server itself"
+    }
+    return nil
+  }
+}

@@ -1,0 +1,131 @@
+import Foundation
+import Testing
+
+/// A network of its own with an mDNS daemon that can be started and killed: Clients/mdns_network.sh.
+struct MDNSNetwork {
+  /// A service that the network's daemon found.
+  struct Record: Hashable {
+    var interface: String
+    var name: String
+    var address: String
+    var port: Int
+    var text: String
+  }
+
+  private let network: ChildProcess
+
+  /// Makes a network, runs a test in it, and ends it on every path.
+  static func with(_ body: (MDNSNetwork) async throws -> Void) async throws {
+    let script = TestMedia.client("mdns_network.sh")
+    for name in ["nsenter", "dbus-daemon", "avahi-daemon", "avahi-browse"] { _ = try Tool(name) }
+    let network = MDNSNetwork(network: try ChildProcess(Tool("bash").path, [script]))
+    defer { network.network.kill() }
+    try await network.network.says("unix:path=")
+    try await body(network)
+  }
+
+  /// Starts a program in the network.
+  func start(_ path: String, _ arguments: [String], input: Pipe? = nil) throws -> ChildProcess {
+    try ChildProcess(Tool("nsenter").path, self.entry + [path] + arguments, input: input)
+  }
+
+  /// Starts the daemon, and waits until it answers; a signal to end kills it without a chance to say goodbye.
+  func startDaemon() async throws -> ChildProcess {
+    // It closes what Foundation's Process, which then believes that it has ended, watches: a shell stays before it.
+    let daemon = try self.start(
+      Tool("bash").path,
+      [
+        "-c", "setpriv --pdeathsig KILL \"$@\" & trap \"kill -KILL $!\" TERM; wait; wait", "bash",
+        Tool("avahi-daemon").path, "--no-drop-root",
+        "--no-chroot",
+        "--no-rlimits", "--file=/run/avahi.conf",
+      ])
+    do {
+      try await daemon.complains("Server startup complete")
+      return daemon
+    } catch {
+      daemon.kill()
+      throw error
+    }
+  }
+
+  /// Looks for services until they are as wanted, and returns what was found last.
+  func browse(
+    _ type: String, within limit: Duration = .seconds(10), until condition: ([Record]) -> Bool
+  ) async throws -> [Record] {
+    let end = ContinuousClock.now + limit
+    while true {
+      let run = try await Tool.run(
+        "nsenter", self.entry + [Tool("avahi-browse").path, "-rptk", type], within: .seconds(10))
+      try #require(run.succeeded, "\(run.errors)")
+      let records = run.outputText.split(separator: "\n").compactMap(Self.record)
+      if condition(records) || ContinuousClock.now > end { return records }
+    }
+  }
+
+  private var entry: [String] {
+    // Who is not root is so in the network only.
+    let user = getuid() == 0 ? [] : ["--user", "--preserve-credentials"]
+    return ["--target", "\(self.network.processIdentifier)", "--net", "--mount"] + user + ["--"]
+  }
+
+  /// A line of avahi-browse: =;INTERFACE;IPv4;NAME;TYPE;local;HOST;ADDRESS;PORT;TEXT.
+  private static func record(_ line: Substring) -> Record? {
+    let fields = line.split(separator: ";", maxSplits: 9, omittingEmptySubsequences: false).map(String.init)
+    guard fields.count == 10, fields[0] == "=", let port = Int(fields[8]) else { return nil }
+    return Record(
+      interface: fields[1], name: Self.unescaped(fields[3]), address: fields[7], port: port, text: fields[9])
+  }
+
+  /// A name whose special bytes were written as \DDD in decimal.
+  private static func unescaped(_ name: String) -> String {
+    var bytes: [UInt8] = []
+    var rest = name.utf8[...]
+    while let byte = rest.popFirst() {
+      let digits = rest.prefix(3)
+      if byte == UInt8(ascii: "\\"), let value = UInt8(String(digits) ?? "") {
+        bytes.append(value)
+        rest = rest.dropFirst(3)
+      } else {
+        bytes.append(byte)
+      }
+    }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+}
+
+extension ChildProcess {
+  /// Waits until the program has printed a text so many times.
+  func says(_ text: String, times: Int = 1, within limit: Duration = .seconds(15)) async throws {
+    try await Self.wait(for: text, times: times, in: self.output, within: limit)
+  }
+
+  /// The same on standard error.
+  func complains(_ text: String, within limit: Duration = .seconds(15)) async throws {
+    try await Self.wait(for: text, times: 1, in: self.errors, within: limit)
+  }
+
+  private struct Silence: Error, CustomStringConvertible {
+    var description: String
+  }
+
+  private static func wait(for text: String, times: Int, in output: CollectedOutput, within limit: Duration)
+    async throws
+  {
+    let said: @Sendable () -> Bool = { output.text.components(separatedBy: text).count > times }
+    let isSaid = try await withThrowingTaskGroup(of: Bool.self) { group in
+      group.addTask {
+        if said() { return true }
+        for await _ in output.pieces where said() { return true }
+        return said()
+      }
+      group.addTask {
+        try await Task.sleep(for: limit)
+        return false
+      }
+      defer { group.cancelAll() }
+      return try await group.next() ?? false
+    }
+    guard isSaid else { throw Silence(description: "no \"\(text)\" \(times) times; it said: \(output.text)") }
+  }
+}

@@ -1,0 +1,50 @@
+import Discovery
+import Foundation
+import Testing
+
+extension EndToEnd {
+  @Suite("QR codes: what a reader reads")
+  struct QRCodes {
+    static let texts = [
+      "http://192.168.2.67:8080/hello", "https://[2001:db8::2]:8443/front%20door", "küche ☕️", "x",
+      "http://h/" + String(repeating: "a1/", count: 167),
+    ]
+
+    @Test(arguments: texts) func `the vector picture reads as its text`(text: String) async throws {
+      try await TestMedia.withTemporaryFolder { folder in
+        try QRCode(text).svg.write(toFile: "\(folder)/code.svg", atomically: true, encoding: .utf8)
+        let drawing = try await Tool.run(
+          "rsvg-convert", ["--width", "600", "--output", "\(folder)/code.png", "\(folder)/code.svg"],
+          within: .seconds(10))
+        #expect(drawing.succeeded, "\(drawing.errors)")
+        let read = try await Self.read("\(folder)/code.png")
+        #expect(read == text)
+      }
+    }
+
+    /// In cells of 4 by 8 pixels, two to a character.
+    @Test(arguments: texts) func `the terminal's picture reads as its text`(text: String) async throws {
+      try await TestMedia.withTemporaryFolder { folder in
+        let lines = try #require(try QRCode(text).terminalLines(columns: 200, rows: 100))
+        var rows: [[UInt8]] = []
+        for line in lines {
+          let characters = line.filter { " ▀▄█".contains($0) }
+          rows.append(characters.map { "▀█".contains($0) ? 0 : 255 })
+          rows.append(characters.map { "▄█".contains($0) ? 0 : 255 })
+        }
+        let pixels = rows.flatMap { row in
+          Array(repeating: row.flatMap { Array(repeating: $0, count: 4) }, count: 4).joined()
+        }
+        let header = "P5 \((rows.first?.count ?? 0) * 4) \(rows.count * 4) 255\n"
+        try Data(Array(header.utf8) + pixels).write(to: URL(fileURLWithPath: "\(folder)/code.pgm"))
+        let read = try await Self.read("\(folder)/code.pgm")
+        #expect(read == text)
+      }
+    }
+
+    private static func read(_ picture: String) async throws -> String {
+      let run = try await Tool.run("zbarimg", ["--quiet", "--nodbus", "--raw", picture], within: .seconds(10))
+      return String(run.outputText.dropLast())  // The line end that it puts behind.
+    }
+  }
+}

@@ -1,0 +1,24 @@
+import Streaming
+import Testing
+
+@Suite("Names of streams")
+struct LiveStreamNameTests {
+  @Test(arguments: [
+    "live", "a/b", "~x.y_z-1", "Kamera Süd", "apiary", "a/api", "...", String(repeating: "a", count: 200),
+  ])
+  func `names that can stand in an address are taken`(name: String) {
+    #expect(LiveStream.problem(withName: name) == nil)
+  }
+
+  @Test(
+    arguments: [
+      ("", "empty"), ("/", "slash"), ("/a", "slash"), ("a/", "slash"), ("a//b", "slash"), (".", ".."), ("a/../b", ".."),
+      ("a\u{0}", "character"), ("a\r\nb", "character"), ("a\u{7F}", "character"), ("a\u{85}", "character"),
+      ("a?b", "character"), ("a#b", "character"), ("a\\b", "character"), ("api", "server"), ("API/x", "server"),
+      ("assets", "server"), ("health", "server"), ("metrics", "server"), ("recordings/1", "server"),
+      (String(repeating: "ä", count: 101), "bytes"),
+    ])
+  func `others are refused with the reason`(name: String, reason: String) {
+    #expect(LiveStream.problem(withName: name)?.contains(reason) == true)
+  }
+}
