@@ -3,6 +3,7 @@ internal import HTTPServer
 public import RTSPServer
 public import Streaming
 internal import Synchronization
+internal import WebPage
 
 /// Publishes streams on the network: over RTSP, and over HTTP as HLS, as pictures and with a web page.
 ///
@@ -195,11 +196,24 @@ private final class Listening: Sendable {
 }
 
 extension HTTPServerExtras {
-  /// What a camera server adds to HTTP: addresses, QR codes, and the numbers of RTSP.
+  /// What a camera server adds to HTTP: the web page, addresses, QR codes, and the numbers of RTSP.
   fileprivate static func camera(
     rtsp: RTSPServer, addresses: @escaping @Sendable (LiveStream) -> StreamAddresses
   ) -> HTTPServerExtras {
     var extras = HTTPServerExtras()
+    extras.file = { page in
+      let file =
+        switch page {
+        case .list: WebPage.list
+        case .player: WebPage.player
+        case .file(let path): WebPage.file(path)
+        }
+      return file.map { file in
+        File(
+          body: file.bytes, mediaType: file.mediaType, etag: file.entityTag, cacheControl: WebPage.cacheControl,
+          contentSecurityPolicy: WebPage.contentSecurityPolicy)
+      }
+    }
     extras.qrCode = { text in
       do throws(DiscoveryError) {
         return try QRCode(text).svg
