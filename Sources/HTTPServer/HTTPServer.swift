@@ -2,6 +2,8 @@ internal import Authentication
 internal import Capture
 internal import HTTPTypes
 internal import HummingbirdCore
+internal import HummingbirdHTTP2
+internal import Media
 internal import NIOCore
 package import NIOPosix
 public import Streaming
@@ -28,6 +30,7 @@ public final class HTTPServer: Sendable {
   private struct State {
     var ports: Ports?
     var listeners: [Listener] = []
+    var fingerprint: String?
   }
 
   private let settings: HTTPServerSettings
@@ -60,7 +63,8 @@ public final class HTTPServer: Sendable {
     self.responder = HTTPResponder(
       streams: self.streams, extras: extras,
       authenticator: Authenticator(
-        credentials: settings.credentials, secret: (0..<32).map { _ in UInt8.random(in: 0...UInt8.max) }))
+        credentials: settings.credentials, secret: (0..<32).map { _ in UInt8.random(in: 0...UInt8.max) }),
+      connections: self.loops)
   }
 
   /// The ports in use; nil before ``start()``.
@@ -68,15 +72,35 @@ public final class HTTPServer: Sendable {
     self.state.withLock { $0.ports }
   }
 
+  /// The SHA-256 hash of the certificate, as browsers show it: pairs of hexadecimal digits with colons between; nil without
+  /// TLS and before ``start()``.
+  public var certificateFingerprint: String? {
+    self.state.withLock { $0.fingerprint }
+  }
+
+  /// What the viewers of a stream got; all zero when it is not published.
+  public func statistics(of stream: LiveStream) -> HTTPStreamStatistics {
+    guard let published = self.streams[stream] else { return HTTPStreamStatistics() }
+    let now = StreamClock.system.now()
+    return HTTPStreamStatistics(
+      hlsViewers: published.viewers(of: .hls, at: now), motionJPEGViewers: published.viewers(of: .mjpeg, at: now),
+      bytesSent: PublishedStream.Content.allCases.reduce(0) { $0 + published.bytesSent(of: $1) })
+  }
+
   /// Makes a stream that has been started available under its name; the first one also without a name.
   public func publish(_ stream: LiveStream) {
-    let now = StreamClock.system.now()
-    self.streams.append(PublishedStream(stream, publishedAt: StreamClock.system.unixTime(at: now)))
+    let clock = StreamClock.system
+    let published = PublishedStream(
+      stream, publishedAt: clock.unixTime(at: clock.now()), eventLoop: self.group.next())
+    self.streams.append(published)
+    stream.add(published.hls)
   }
 
   /// Takes a stream away; requests that wait for it are answered.
   public func unpublish(_ stream: LiveStream) {
-    _ = self.streams.remove(stream)
+    guard let published = self.streams.remove(stream) else { return }
+    stream.remove(published.hls)
+    published.hls.streamEnded()
   }
 
   /// Opens the ports; without effect when they are open.
@@ -94,29 +118,24 @@ public final class HTTPServer: Sendable {
       throw HTTPServerError(
         .invalidCredential, cause: "\"\(credentials.user)\" has no password", nextStep: "give one that is not empty")
     }
-    let responder = self.responder
-    let http1 = HTTP1Channel(
-      responder: { request, writer, _ in
-        let answer = await responder.answer(request.head)
-        switch answer.body {
-        case .bytes(let bytes):
-          var fields = answer.fields
-          fields[.contentLength] = "\(bytes.readableBytes)"
-          try await writer.write(
-            response: HTTPResponse(status: answer.status, headerFields: fields), body: ResponseBody(byteBuffer: bytes))
-        default: try await writer.writeResponse(HTTPResponse(status: answer.status, headerFields: answer.fields))
-        }
-      }, configuration: HTTP1Channel.Configuration())
-    let listener: Listener
-    do {
-      listener = try await Listener.open(
-        GuardedChannel(base: http1, loops: self.loops), address: address, port: self.settings.port, group: self.group)
-    } catch {
-      throw HTTPServerError(error, address: self.settings.address, port: self.settings.port)
+    let certificate = try self.settings.tls.map { tls throws(HTTPServerError) in try ServerCertificate(tls.certificate)
     }
+    let plain = HTTP1Channel(responder: self.respond, configuration: self.channelConfiguration)
+    var listeners = [try await self.listen(plain, address: address, port: self.settings.port)]
+    if let tls = self.settings.tls, let certificate {
+      do throws(HTTPServerError) {
+        let secure = try self.secureChannel(certificate)
+        listeners.append(try await self.listen(secure, address: address, port: tls.port))
+      } catch {
+        await listeners[0].close()
+        throw error
+      }
+    }
+    let ports = listeners.map(\.port)
     self.state.withLock { state in
-      state.ports = Ports(http: listener.port)
-      state.listeners = [listener]
+      state.ports = Ports(http: ports[0], https: ports.count > 1 ? ports[1] : nil)
+      state.listeners = listeners
+      state.fingerprint = certificate?.fingerprint
     }
   }
 
@@ -126,11 +145,56 @@ public final class HTTPServer: Sendable {
       defer { state = State() }
       return state.listeners
     }
-    _ = self.streams.removeAll()
+    for published in self.streams.all { self.unpublish(published.stream) }
     await self.loops.closeAll()
     for listener in listeners { await listener.close() }
     // It fails only when called twice, or from one of its own event loops.
     if self.ownsGroup { try? await self.group.shutdownGracefully() }
+  }
+
+  private func listen(
+    _ channel: some ServerChildChannel, address: String, port: Int
+  ) async throws(HTTPServerError) -> Listener {
+    do {
+      return try await Listener.open(
+        GuardedChannel(base: channel, loops: self.loops), address: address, port: port, group: self.group)
+    } catch {
+      throw HTTPServerError(error, address: self.settings.address, port: port)
+    }
+  }
+
+  /// HTTP over TLS: HTTP/2 for clients that know it.
+  private func secureChannel(_ certificate: ServerCertificate) throws(HTTPServerError) -> HTTP2UpgradeChannel {
+    do {
+      return try HTTP2UpgradeChannel(
+        tlsConfiguration: certificate.configuration,
+        configuration: HTTP2ChannelConfiguration(
+          idleTimeout: .nanoseconds(self.settings.limits.idleTime.nanoseconds),
+          streamConfiguration: self.channelConfiguration),
+        responder: self.respond)
+    } catch {
+      throw HTTPServerError(
+        .invalidCertificate, cause: "the certificate cannot be used for TLS (\(error))",
+        nextStep: "give another certificate and its key")
+    }
+  }
+
+  /// What holds for an HTTP/1.1 connection and for a stream of HTTP/2.
+  private var channelConfiguration: HTTP1Channel.Configuration {
+    let (limits, counters) = (self.settings.limits, self.responder.counters)
+    return HTTP1Channel.Configuration(
+      additionalChannelHandlers: [ExchangeHandler(limits: limits, counters: counters)],
+      httpDecoderConfiguration: HTTP1Channel.Configuration.DecoderConfiguration(
+        maxHeaderFieldSize: limits.headerBytes, maxHeaderListSize: limits.headerBytes, maxHeaderFieldCount: 128))
+  }
+
+  /// Answers a request on its connection.
+  private var respond: HTTPChannelHandler.Responder {
+    let responder = self.responder
+    return { request, writer, channel in
+      let answer = await responder.answer(request.head, client: channel.remoteAddress?.ipAddress ?? "")
+      try await answer.write(to: writer, on: channel)
+    }
   }
 
   /// All IPv6 and IPv4 addresses, or all IPv4 ones on a machine without IPv6.

@@ -3,34 +3,40 @@ public import Streaming
 
 /// What an ``HTTPServer`` serves that others make: the web page, QR codes, and what other servers know of the streams.
 public struct HTTPServerExtras: Sendable {
-  /// A file that is part of the program.
-  public struct File: Hashable, Sendable {
+  /// A file of the web page.
+  public struct File: Sendable {
     /// The bytes, shared by all who ask.
     public var body: ByteBuffer
     /// The value of `Content-Type`.
     public var mediaType: String
     /// The value of `ETag`, quotes included; another one for other bytes.
     public var etag: String
-    /// Whether another file never has this path, so that caches may keep it for ever.
-    public var isImmutable: Bool
+    /// The value of `Cache-Control`.
+    public var cacheControl: String
+    /// The value of `Content-Security-Policy`; empty for none.
+    public var contentSecurityPolicy: String
 
     /// A file.
-    public init(body: ByteBuffer, mediaType: String, etag: String, isImmutable: Bool = false) {
+    public init(
+      body: ByteBuffer, mediaType: String, etag: String, cacheControl: String = "no-cache",
+      contentSecurityPolicy: String = ""
+    ) {
       self.body = body
       self.mediaType = mediaType
       self.etag = etag
-      self.isImmutable = isImmutable
+      self.cacheControl = cacheControl
+      self.contentSecurityPolicy = contentSecurityPolicy
     }
   }
 
-  /// What is seen of the web site.
+  /// What is seen of the web page.
   public enum Page: Hashable, Sendable {
     /// The list of streams, at `/`.
     case list
-    /// The page of one stream, at `/NAME`.
-    case stream
-    /// Another file, at `/assets/` and this path, percent-decoded.
-    case asset(String)
+    /// The page of a stream, at `/NAME`: the same for all, also for one that is not there (yet).
+    case player
+    /// Another file, by its path with the first slash: what lies below `/_page/`.
+    case file(String)
   }
 
   /// The addresses of a stream to show to users.
@@ -67,7 +73,7 @@ public struct HTTPServerExtras: Sendable {
     }
   }
 
-  /// A file of the web site; nil when there is none.
+  /// A file of the web page; nil when there is none.
   public var file: @Sendable (Page) -> File? = { _ in nil }
   /// An SVG document with the QR code of a text; nil when it does not fit.
   public var qrCode: @Sendable (String) -> String? = { _ in nil }

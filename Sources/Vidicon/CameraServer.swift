@@ -196,7 +196,7 @@ private final class Listening: Sendable {
 }
 
 extension HTTPServerExtras {
-  /// What a camera server adds to HTTP: addresses, QR codes, and the numbers of RTSP.
+  /// What a camera server adds to HTTP: the web page, addresses, QR codes, and the numbers of RTSP.
   fileprivate static func camera(
     rtsp: RTSPServer, addresses: @escaping @Sendable (LiveStream) -> StreamAddresses
   ) -> HTTPServerExtras {
@@ -205,10 +205,14 @@ extension HTTPServerExtras {
       let file =
         switch page {
         case .list: WebPage.list
-        case .stream: WebPage.player
-        case .asset(let name): WebPage.asset(name)
+        case .player: WebPage.player
+        case .file(let path): WebPage.file(path)
         }
-      return file.map { File(body: $0.bytes, mediaType: $0.mediaType, etag: $0.entityTag) }
+      return file.map { file in
+        File(
+          body: file.bytes, mediaType: file.mediaType, etag: file.entityTag, cacheControl: WebPage.cacheControl,
+          contentSecurityPolicy: WebPage.contentSecurityPolicy)
+      }
     }
     extras.qrCode = { text in
       do throws(DiscoveryError) {

@@ -4,7 +4,7 @@ public import NIOCore
 /// The web page that shows the streams: HTML, CSS and JavaScript, all of it in the program.
 ///
 /// The page reads `/api`, the low-latency playlists and the pictures of the server that it came from, and nothing else.
-/// Its own files are asked for below ``folder``.
+/// Its own files are asked for below ``folder``, where no stream has any.
 public enum WebPage {
   /// A file of the page, ready to be served.
   public struct File: Sendable {
@@ -17,7 +17,7 @@ public enum WebPage {
   }
 
   /// The path below which the page's files are: styles, scripts and the icon.
-  public static let folder = "/assets/"
+  public static let folder = "/_page/"
 
   /// The `Content-Security-Policy` to send with every file of the page: nothing comes from anywhere else, no script
   /// stands in the HTML, and only pages of the same server may show it in a frame. `blob:` is for what the scripts make
@@ -37,11 +37,14 @@ public enum WebPage {
   /// the page says so, and plays as soon as it is.
   public static var player: File { Self.named("player.html") }
 
-  /// Finds a file below ``folder``.
+  /// Finds what is at a path: the list at `/`, and the files below ``folder``.
   ///
-  /// - Parameter name: What follows ``folder`` in the path, as it came: nothing of the page needs percent encoding.
-  public static func asset(_ name: String) -> File? {
-    Self.files[name]
+  /// - Parameter path: The path of a request, without its query, as it came: nothing of the page needs percent encoding.
+  /// - Returns: nil for any other path, those of streams among them; see ``player``.
+  public static func file(_ path: some StringProtocol) -> File? {
+    if path == "/" { return Self.list }
+    guard path.hasPrefix(Self.folder) else { return nil }
+    return Self.files[String(path.dropFirst(Self.folder.count))]
   }
 
   /// All files by their names.

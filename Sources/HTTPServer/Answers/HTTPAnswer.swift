@@ -1,5 +1,4 @@
 internal import HTTPTypes
-internal import HummingbirdCore
 internal import NIOCore
 
 /// The answer to a request, before it is put on a connection.
@@ -10,25 +9,41 @@ struct HTTPAnswer: Sendable {
     case empty
     /// Bytes that are shared by all who get them.
     case bytes(ByteBuffer)
-    /// What comes as long as the client is there; each element is sent at once.
-    case stream(AsyncStream<ByteBuffer>)
+    /// Motion JPEG: pictures as long as the client is there.
+    case pictures(AsyncStream<ByteBuffer>, of: PublishedStream)
   }
 
   var status: HTTPResponse.Status
   var fields: HTTPFields
   var body: Body
+  var caching: HTTPCaching
+  /// The value of `ETag`, quotes included; nil for what is never asked for twice.
+  var etag: String?
+  /// Whether it is text that gets shorter.
+  var isCompressible = false
+  /// Whether parts of it may be asked for.
+  var hasRanges = false
 
-  init(_ status: HTTPResponse.Status, _ fields: HTTPFields = [:], body: Body = .empty) {
+  init(
+    _ status: HTTPResponse.Status, _ fields: HTTPFields = [:], body: Body = .empty, caching: HTTPCaching = .never
+  ) {
     self.status = status
     self.fields = fields
     self.body = body
+    self.caching = caching
   }
 
   /// A line of text, such as what is wrong.
-  static func text(_ status: HTTPResponse.Status, _ text: String, _ fields: HTTPFields = [:]) -> HTTPAnswer {
+  static func text(
+    _ status: HTTPResponse.Status, _ text: String, _ fields: HTTPFields = [:], caching: HTTPCaching = .never
+  ) -> HTTPAnswer {
     var fields = fields
     fields[.contentType] = "text/plain; charset=utf-8"
-    if fields[.cacheControl] == nil { fields[.cacheControl] = "no-store" }
-    return HTTPAnswer(status, fields, body: .bytes(ByteBuffer(string: text + "\n")))
+    return HTTPAnswer(status, fields, body: .bytes(ByteBuffer(string: text + "\n")), caching: caching)
+  }
+
+  /// 404, which a cache may keep for a moment: what is not there yet may be there soon.
+  static func notFound(_ text: String = "there is nothing here") -> HTTPAnswer {
+    .text(.notFound, text, caching: .seconds(1))
   }
 }

@@ -1,7 +1,6 @@
 internal import Authentication
 internal import Capture
 internal import HTTPTypes
-internal import HummingbirdCore
 internal import Media
 internal import NIOCore
 internal import Streaming
@@ -11,22 +10,112 @@ struct HTTPResponder: Sendable {
   let streams: PublishedStreams
   let extras: HTTPServerExtras
   let authenticator: Authenticator
+  let counters = HTTPCounters()
+  let gzip = Gzip()
   let clock = StreamClock.system
+  /// Connections that are open.
+  let connections: ConnectionLoops
+
+  /// What is done with a request's target; none of it has a body.
+  static let methods = "GET, HEAD, OPTIONS"
 
   /// Answers one request.
-  func answer(_ request: HTTPRequest) async -> HTTPAnswer {
+  ///
+  /// - Parameter client: The address that it came from, without the port.
+  func answer(_ request: HTTPRequest, client: String) async -> HTTPAnswer {
+    let answer = await self.content(for: request, client: client)
+    let context = HTTPAnswer.Context(
+      date: self.counters.date(unixNanoseconds: self.clock.unixTime(at: self.clock.now())),
+      isPrivate: !self.authenticator.credentials.isEmpty
+    ) { [gzip] body, etag in
+      etag.map { gzip.compressed(body, etag: $0) } ?? Gzip.compress(body)
+    }
+    let finished = answer.finished(for: request, context)
+    self.counters.count(finished.status)
+    return finished
+  }
+
+  private func content(for request: HTTPRequest, client: String) async -> HTTPAnswer {
     let target: HTTPTarget
     do throws(HTTPTarget.Failure) {
       target = try HTTPTarget(parsing: request.path ?? "")
     } catch {
       switch error {
       case .malformed(let reason): return .text(.badRequest, reason)
-      case .notFound: return .text(.notFound, "there is nothing here")
+      case .notFound: return .notFound()
       }
     }
-    switch HTTPRoute(target.components, names: self.streams.names) {
-    case .health: return .text(.ok, "ok")
-    default: return .text(.notFound, "there is nothing here")
+    switch request.method {
+    case .get, .head: break
+    case .options: return Self.preflight(request)
+    default: return .text(.methodNotAllowed, "only \(Self.methods) are answered", [.allow: Self.methods])
     }
+    let route = HTTPRoute(target.components, names: self.streams.names)
+    // A supervisor asks whether the server lives; that is no secret.
+    if route != .health, let refusal = self.refusal(of: request) { return refusal }
+    if target.hasTrailingSlash { return Self.redirect(target) }
+    return await self.answer(route, target, request, client: client)
+  }
+
+  private func answer(
+    _ route: HTTPRoute, _ target: HTTPTarget, _ request: HTTPRequest, client: String
+  ) async -> HTTPAnswer {
+    switch route {
+    case .health: return .text(.ok, "ok")
+    case .metrics: return self.metrics()
+    case .streams: return self.streamList()
+    case .stream(let name): return self.streamEntry(name)
+    case .openAPI: return self.openAPI()
+    case .qrCode: return self.qrCode(target)
+    case .list: return self.page(.list)
+    case .page: return self.page(.player)
+    case .pageFile(let path): return self.page(.file(path))
+    case .snapshot(let name): return await self.snapshot(of: name, target)
+    case .motionJPEG(let name): return self.motionJPEG(of: name, target)
+    case .file(let file, let name):
+      return await self.file(file, of: name, target, request, client: client)
+    case .notFound:
+      // A browser gets the page, which says that the stream is not there, and plays when it is.
+      guard request.headerFields[.accept]?.contains("text/html") == true, !target.components.isEmpty else {
+        return .notFound()
+      }
+      var page = self.page(.player)
+      if page.status == .ok { page.status = .notFound }
+      page.etag = nil
+      return page
+    }
+  }
+
+  /// Who may not watch is asked for a password.
+  private func refusal(of request: HTTPRequest) -> HTTPAnswer? {
+    let now = self.clock.now()
+    let asked = request.path ?? ""
+    let verdict = self.authenticator.judge(
+      method: request.method.rawValue, authorization: request.headerFields[values: .authorization],
+      covers: { HTTPTarget.isSame($0, asked) }, now: now)
+    guard case .rejected(let stale) = verdict else { return nil }
+    var answer = HTTPAnswer.text(.unauthorized, "a name and a password are needed")
+    for challenge in self.authenticator.challenges(stale: stale, now: now) {
+      answer.fields.append(HTTPField(name: .wwwAuthenticate, value: challenge))
+    }
+    return answer
+  }
+
+  /// What a browser asks before it lets another server's page ask, Fetch §3.3.
+  private static func preflight(_ request: HTTPRequest) -> HTTPAnswer {
+    HTTPAnswer(
+      .noContent,
+      [
+        .allow: Self.methods, .accessControlAllowMethods: Self.methods,
+        .accessControlAllowHeaders: "Authorization, If-None-Match, If-Range, Range",
+        .accessControlMaxAge: "86400",
+      ])
+  }
+
+  private static func redirect(_ target: HTTPTarget) -> HTTPAnswer {
+    let query = target.query.isEmpty ? "" : "?\(target.query)"
+    return .text(
+      .permanentRedirect, "without the slash at the end",
+      [.location: HTTPTarget.path(of: target.components) + query], caching: .seconds(60))
   }
 }

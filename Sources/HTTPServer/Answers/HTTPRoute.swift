@@ -14,8 +14,8 @@ enum HTTPRoute: Hashable, Sendable {
   case openAPI
   /// `/api/qr.svg`.
   case qrCode
-  /// `/assets/…`: a file of the web site.
-  case asset(String)
+  /// `/_page/…`: a file of the web page.
+  case pageFile(String)
   /// `/NAME`.
   case page(String)
   /// `/NAME/snapshot.jpg`.
@@ -24,7 +24,7 @@ enum HTTPRoute: Hashable, Sendable {
   case motionJPEG(String)
   /// `/NAME/FILE`: HLS, which knows its own names.
   case file(String, stream: String)
-  /// Nothing.
+  /// A stream that is not there, or nothing.
   case notFound
 
   /// Finds what the parts of a path mean.
@@ -60,8 +60,8 @@ enum HTTPRoute: Hashable, Sendable {
       self = length == components.count ? .page(name) : Self.file(components[length], of: name)
       return
     }
-    if components.count > 1, components[0] == "assets" {
-      self = .asset(components[1...].joined(separator: "/"))
+    if components.count > 1, components[0] == "_page" {
+      self = .pageFile("/" + components.joined(separator: "/"))
     } else if components.count == 1, let first = names.first {
       self = Self.file(components[0], of: first)
     }

@@ -17,6 +17,8 @@ final class ConnectionGuard: ChannelDuplexHandler {
   private var context: ChannelHandlerContext?
   /// Requests whose answers are not finished.
   private var openExchanges = 0
+  /// The streams of an HTTP/2 connection that have no answer yet.
+  private var exchanges: [ObjectIdentifier: (handler: ExchangeHandler, channel: any Channel)] = [:]
   /// Whether requests come several at a time, between signs of life that are none (HTTP/2).
   private var isMultiplexed = false
   private var idleSince = NIODeadline.now()
@@ -58,15 +60,21 @@ final class ConnectionGuard: ChannelDuplexHandler {
   }
 
   /// A whole request head has come.
-  func exchangeBegan(isMultiplexed: Bool) {
-    if isMultiplexed { self.isMultiplexed = true }
+  ///
+  /// - Parameter exchange: Of HTTP/2 the stream that it came on.
+  func exchangeBegan(_ exchange: ExchangeHandler?, channel: any Channel) {
+    if let exchange {
+      self.isMultiplexed = true
+      self.exchanges[ObjectIdentifier(exchange)] = (exchange, channel)
+    }
     self.partialSince = nil
     self.openExchanges += 1
     if self.openExchanges == 1 { self.loop.setIdle(self, false) }
   }
 
   /// An answer is written, or will never be.
-  func exchangeEnded() {
+  func exchangeEnded(_ exchange: ExchangeHandler?) {
+    if let exchange { self.exchanges[ObjectIdentifier(exchange)] = nil }
     self.openExchanges -= 1
     guard self.openExchanges == 0 else { return }
     self.idleSince = .now()
@@ -86,7 +94,11 @@ final class ConnectionGuard: ChannelDuplexHandler {
   /// Whether a time limit has passed.
   func isOverdue(at now: NIODeadline) -> Bool {
     let limits = self.loop.limits
-    if self.isStalled(at: now, limit: .nanoseconds(limits.stallTime.nanoseconds)) { return true }
+    let stallTime = TimeAmount.nanoseconds(limits.stallTime.nanoseconds)
+    if self.isStalled(at: now, limit: stallTime) { return true }
+    for exchange in Array(self.exchanges.values) where exchange.handler.isStalled(at: now, limit: stallTime) {
+      exchange.channel.close(promise: nil)
+    }
     if let closeDeadline = self.closeDeadline { return now >= closeDeadline }
     guard self.openExchanges == 0 else { return false }
     if !self.isMultiplexed, let partialSince = self.partialSince {

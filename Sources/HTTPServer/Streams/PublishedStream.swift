@@ -1,16 +1,73 @@
 internal import Media
+internal import NIOCore
 internal import Streaming
+internal import Synchronization
 
 /// A stream as HTTP offers it.
 final class PublishedStream: Sendable {
-  let stream: LiveStream
-  /// When it was published: nanoseconds since 1970.
-  let publishedAt: Int64
+  /// What was sent over HTTP, by what it was.
+  enum Content: String, CaseIterable {
+    /// Playlists, segments and parts.
+    case hls
+    /// Motion JPEG.
+    case mjpeg
+    /// Single pictures.
+    case snapshot
+  }
 
-  init(_ stream: LiveStream, publishedAt: Int64) {
+  let stream: LiveStream
+  let hls: HLSOutput
+  /// When it was published, in nanoseconds since 1970.
+  let publishedAt: Int64
+  private let hlsViewers = Mutex(RecentViewers())
+  private let mjpegViewers = Atomic(0)
+  private let hlsBytes = Atomic(0)
+  private let mjpegBytes = Atomic(0)
+  private let snapshotBytes = Atomic(0)
+
+  init(_ stream: LiveStream, publishedAt: Int64, eventLoop: any EventLoop) {
     self.stream = stream
     self.publishedAt = publishedAt
+    let token = String(UInt64.random(in: 0...UInt64.max), radix: 36)
+    self.hls = HLSOutput(stream: stream, token: token, eventLoop: eventLoop)
   }
 
   var name: String { self.stream.name }
+
+  /// Those who watch now.
+  func viewers(of content: Content, at now: MediaTime) -> Int {
+    switch content {
+    case .hls: self.hlsViewers.withLock { $0.count(at: now) }
+    case .mjpeg: self.mjpegViewers.load(ordering: .relaxed)
+    case .snapshot: 0
+    }
+  }
+
+  /// Notes that somebody asked for HLS.
+  func noteHLSRequest(address: String, program: String, at now: MediaTime) {
+    self.hlsViewers.withLock { $0.note(address: address, program: program, at: now) }
+  }
+
+  /// Notes that a viewer of motion JPEG has come (1) or gone (-1).
+  func countMotionJPEGViewers(_ change: Int) {
+    self.mjpegViewers.add(change, ordering: .relaxed)
+  }
+
+  /// Bytes sent, without heads.
+  func bytesSent(of content: Content) -> Int {
+    switch content {
+    case .hls: self.hlsBytes.load(ordering: .relaxed)
+    case .mjpeg: self.mjpegBytes.load(ordering: .relaxed)
+    case .snapshot: self.snapshotBytes.load(ordering: .relaxed)
+    }
+  }
+
+  /// Notes that bytes are sent.
+  func countBytes(_ count: Int, of content: Content) {
+    switch content {
+    case .hls: self.hlsBytes.add(count, ordering: .relaxed)
+    case .mjpeg: self.mjpegBytes.add(count, ordering: .relaxed)
+    case .snapshot: self.snapshotBytes.add(count, ordering: .relaxed)
+    }
+  }
 }

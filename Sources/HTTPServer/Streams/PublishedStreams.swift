@@ -42,12 +42,4 @@ final class PublishedStreams: Sendable {
       return state.streams.remove(at: index)
     }
   }
-
-  /// Takes all streams away.
-  func removeAll() -> [PublishedStream] {
-    self.state.withLock { state in
-      defer { state = State() }
-      return state.streams
-    }
-  }
 }

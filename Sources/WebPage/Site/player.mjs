@@ -18,7 +18,8 @@ const HIDDEN = 8000;
 /** The stream as the server described it last; null while it is not there. */
 let stream = null;
 let startedAt = null;
-let isOnline = true;
+/** Whether the server answers; null before the first answer. */
+let isOnline = null;
 let isSuspended = false;
 let hiding = null;
 
@@ -106,7 +107,7 @@ function freeze() {
 /** Shows the badge and the notice that fit. */
 function refresh() {
   const state = session.state;
-  const isMissing = isOnline && startedAt !== null ? !stream && state !== "playing" : isOnline && !stream;
+  const isMissing = isOnline === true && !stream && state !== "playing";
   const [badge, label] = badgeFor(state);
   element("live").dataset.state = badge;
   write(element("live"), label);
@@ -130,7 +131,7 @@ function badgeFor(state) {
 function messageFor(state, isMissing) {
   if (isMissing && startedAt === null) return `There is no camera “${name}” here now. It plays as soon as there is.`;
   if (isMissing || state === "ended") return "This camera has ended. It plays again as soon as it is back.";
-  if (!isOnline && state !== "playing") return "The connection is lost. It is tried again and again.";
+  if (isOnline === false && state !== "playing") return "The connection is lost. It is tried again and again.";
   if (state === "waiting" && detail.retryAt - Date.now() > 800) return `${detail.message} It is tried again.`;
   return "";
 }

@@ -108,7 +108,7 @@ export class Session {
         if (signal.aborted) return;
         player.halt();
         if (hasPlayed && performance.now() - startedAt > GOOD) failures = undecodable = 0;
-        undecodable = error instanceof DecodeError && !hasPlayed ? undecodable + 1 : 0;
+        undecodable = isUndecodable(error) && !hasPlayed ? undecodable + 1 : 0;
         if (undecodable === HOPELESS && this.#ways.length > 1) {
           this.#ways = this.#ways.slice(1);
           failures = 0;
@@ -153,4 +153,8 @@ export class Session {
     this.#state = state;
     this.#tell(state, detail);
   }
+}
+
+function isUndecodable(error) {
+  return error instanceof DecodeError || error.name === "NotSupportedError" || error.name === "EncodingError";
 }

@@ -6,6 +6,7 @@ usage: page_play.py URL FOLDER [--browser chromium|firefox] [--seconds 8] [--way
 
 The picture carries its time of capture as a strip of cells (see TimecodeStrip.swift), which is read back from what the
 browser shows, at the moment that the page measures the latency: the two must agree.
+Firefox, unlike Chromium, needs a sound card to let a page listen: without one it only tells that there is sound.
 """
 import argparse
 import json
@@ -75,16 +76,16 @@ const look = (now) => {
 };
 video.requestVideoFrameCallback(look);
 try {
-  const capture = video.captureStream?.bind(video) ?? video.mozCaptureStream.bind(video);
   const context = new AudioContext();
   const analyser = context.createAnalyser();
-  context.createMediaStreamSource(new MediaStream(capture().getAudioTracks())).connect(analyser);
+  context.createMediaElementSource(video).connect(analyser).connect(context.destination);
   const samples = new Float32Array(analyser.fftSize);
   setInterval(() => {
     analyser.getFloatTimeDomainData(samples);
     window.seen.loudest = Math.max(window.seen.loudest, ...samples.map(Math.abs));
   }, 50);
   window.seen.sound = "heard";
+  context.resume();
 } catch (error) {
   window.seen.sound = String(error);
 }
@@ -94,7 +95,7 @@ STATE = """
 const video = document.querySelector("video"), quality = video.getVideoPlaybackQuality();
 const said = (id) => document.getElementById(id).textContent;
 return { position: video.currentTime, muted: video.muted, decoded: quality.totalVideoFrames, dropped: quality.droppedVideoFrames,
-  soundBytes: video.webkitAudioDecodedByteCount ?? null, width: video.videoWidth, height: video.videoHeight,
+  soundBytes: video.webkitAudioDecodedByteCount ?? null, hasSound: video.mozHasAudio ?? video.webkitAudioDecodedByteCount > 0, width: video.videoWidth, height: video.videoHeight,
   badge: said("live"), latency: said("latency"), frameRate: said("fps"), picture: said("size"), bitrate: said("bitrate"),
   viewers: said("viewers"), buffered: video.buffered.length ? video.buffered.end(video.buffered.length - 1) - video.buffered.start(0) : 0,
   ...window.seen };

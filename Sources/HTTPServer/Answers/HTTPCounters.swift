@@ -1,0 +1,41 @@
+internal import HTTPTypes
+internal import Synchronization
+
+/// What the server counts of all requests.
+final class HTTPCounters: Sendable {
+  private let informational = Atomic(0)
+  private let successful = Atomic(0)
+  private let redirected = Atomic(0)
+  private let clientErrors = Atomic(0)
+  private let serverErrors = Atomic(0)
+  private let lastDate = Mutex((second: Int64.min, text: ""))
+
+  /// Notes an answer.
+  func count(_ status: HTTPResponse.Status) {
+    switch status.code / 100 {
+    case 2: self.successful.add(1, ordering: .relaxed)
+    case 3: self.redirected.add(1, ordering: .relaxed)
+    case 4: self.clientErrors.add(1, ordering: .relaxed)
+    case 5: self.serverErrors.add(1, ordering: .relaxed)
+    default: self.informational.add(1, ordering: .relaxed)
+    }
+  }
+
+  /// Answers by the first digit of their status.
+  var answers: [(statusClass: String, count: Int)] {
+    [
+      ("1xx", self.informational.load(ordering: .relaxed)), ("2xx", self.successful.load(ordering: .relaxed)),
+      ("3xx", self.redirected.load(ordering: .relaxed)), ("4xx", self.clientErrors.load(ordering: .relaxed)),
+      ("5xx", self.serverErrors.load(ordering: .relaxed)),
+    ]
+  }
+
+  /// The value of `Date`, written once a second.
+  func date(unixNanoseconds: Int64) -> String {
+    let second = unixNanoseconds / 1_000_000_000
+    return self.lastDate.withLock { last in
+      if last.second != second { last = (second, HTTPDate.text(unixSeconds: second)) }
+      return last.text
+    }
+  }
+}

@@ -1,0 +1,83 @@
+internal import Capture
+internal import HTTPTypes
+internal import NIOCore
+internal import Streaming
+
+#if canImport(FoundationEssentials)
+internal import FoundationEssentials
+#else
+internal import Foundation
+#endif
+
+extension HTTPResponder {
+  /// A file of the web page.
+  func page(_ page: HTTPServerExtras.Page) -> HTTPAnswer {
+    guard let file = self.extras.file(page) else { return .notFound() }
+    var answer = HTTPAnswer(
+      .ok, [.contentType: file.mediaType], body: .bytes(file.body), caching: .other(file.cacheControl))
+    if !file.contentSecurityPolicy.isEmpty {
+      answer.fields[.contentSecurityPolicy] = file.contentSecurityPolicy
+    }
+    answer.etag = file.etag
+    answer.isCompressible = true
+    return answer
+  }
+
+  /// `/api/streams`.
+  func streamList() -> HTTPAnswer {
+    let now = self.clock.now()
+    return Self.json(
+      StreamList(
+        time: HTTPDate.precise(unixNanoseconds: self.clock.unixTime(at: now)),
+        streams: self.streams.all.map { StreamEntry($0, extras: self.extras, at: now) }))
+  }
+
+  /// `/api/streams/NAME`.
+  func streamEntry(_ name: String) -> HTTPAnswer {
+    guard let stream = self.streams[name] else { return .notFound() }
+    return Self.json(StreamEntry(stream, extras: self.extras, at: self.clock.now()))
+  }
+
+  /// `/api/openapi.json`.
+  func openAPI() -> HTTPAnswer {
+    var answer = HTTPAnswer(
+      .ok, [.contentType: "application/json"], body: .bytes(ByteBuffer(string: OpenAPIDocument.text)),
+      caching: .revalidated)
+    answer.etag = "\"\(OpenAPIDocument.version)\""
+    answer.isCompressible = true
+    return answer
+  }
+
+  /// `/api/qr.svg?text=…`.
+  func qrCode(_ target: HTTPTarget) -> HTTPAnswer {
+    guard let text = target.parameter("text"), (1...Self.mostQRBytes).contains(text.utf8.count) else {
+      return .text(.badRequest, "text is 1 to \(Self.mostQRBytes) bytes of UTF-8")
+    }
+    guard let code = self.extras.qrCode(text) else { return .text(.notImplemented, "there are no QR codes here") }
+    var answer = HTTPAnswer(
+      .ok, [.contentType: "image/svg+xml"], body: .bytes(ByteBuffer(string: code)), caching: .seconds(3600))
+    answer.isCompressible = true
+    return answer
+  }
+
+  /// `/metrics`.
+  func metrics() -> HTTPAnswer {
+    var answer = HTTPAnswer(
+      .ok, [.contentType: MetricsText.mediaType], body: .bytes(ByteBuffer(string: self.metricsText())))
+    answer.isCompressible = true
+    return answer
+  }
+
+  /// An address with room for long names; a QR code holds up to 2953 bytes, which no phone reads.
+  static let mostQRBytes = 1024
+
+  private static func json(_ value: some Encodable) -> HTTPAnswer {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    // It fails for numbers that are not finite only, and there is none.
+    guard let data = try? encoder.encode(value) else { return .text(.internalServerError, "no JSON") }
+    var answer = HTTPAnswer(.ok, [.contentType: "application/json"], body: .bytes(ByteBuffer(bytes: data)))
+    answer.isCompressible = true
+    return answer
+  }
+}

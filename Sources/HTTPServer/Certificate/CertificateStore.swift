@@ -1,0 +1,122 @@
+internal import NIOCore
+
+#if canImport(Darwin)
+internal import Darwin
+#else
+internal import Glibc
+#endif
+
+/// Where the self-signed certificate and its key are kept, for this user's eyes only, so that those who have accepted it
+/// once need not again.
+struct CertificateStore {
+  let certificateFile: String
+  let keyFile: String
+  private let folder: String
+
+  /// - Parameter folder: nil for the usual one, `$XDG_STATE_HOME/vidicon` or `~/.local/state/vidicon`.
+  init(folder: String?) throws(HTTPServerError) {
+    guard let folder = folder ?? Self.usualFolder else {
+      throw HTTPServerError(
+        .invalidCertificate, cause: "there is no home folder to keep a certificate in",
+        nextStep: "set HOME or XDG_STATE_HOME, or give a certificate and its key")
+    }
+    self.folder = folder
+    self.certificateFile = folder + "/certificate.pem"
+    self.keyFile = folder + "/certificate-key.pem"
+  }
+
+  /// Makes a certificate, unless there is a good one.
+  func renew() throws(HTTPServerError) {
+    let names = Self.names
+    if let pem = Self.read(self.certificateFile), access(self.keyFile, R_OK) == 0,
+      SelfSignedCertificate.isGood(pem, names: names)
+    {
+      return
+    }
+    let made: (certificate: String, key: String)
+    do {
+      made = try SelfSignedCertificate.make(names: names, addresses: Self.addresses)
+    } catch {
+      throw HTTPServerError(
+        .invalidCertificate, cause: "no certificate can be made (\(error))",
+        nextStep: "give a certificate and its key")
+    }
+    try self.makeFolder()
+    try self.write(made.key, to: self.keyFile)
+    try self.write(made.certificate, to: self.certificateFile)
+  }
+
+  private static var usualFolder: String? {
+    // The XDG specification has relative paths ignored.
+    if let state = Self.environment("XDG_STATE_HOME"), state.hasPrefix("/") { return state + "/vidicon" }
+    return Self.environment("HOME").map { $0 + "/.local/state/vidicon" }
+  }
+
+  private static func environment(_ name: String) -> String? {
+    getenv(name).map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }
+  }
+
+  /// `localhost`, the host's name, and the name under which multicast DNS has it.
+  private static var names: [String] {
+    var buffer = [CChar](repeating: 0, count: 256)
+    guard gethostname(&buffer, buffer.count - 1) == 0 else { return ["localhost"] }
+    let bytes = buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }
+    let host = String(decoding: bytes, as: UTF8.self).lowercased()
+    let first = host.prefix { $0 != "." }
+    var names = ["localhost"]
+    for name in [host, "\(first).local"] where !first.isEmpty && host.allSatisfy(\.isASCII) && !names.contains(name) {
+      names.append(name)
+    }
+    return names
+  }
+
+  /// The machine's addresses now; loopback included.
+  private static var addresses: [[UInt8]] {
+    var addresses: [[UInt8]] = [[127, 0, 0, 1], [UInt8](repeating: 0, count: 15) + [1]]
+    for device in (try? System.enumerateDevices()) ?? [] {
+      guard let address = device.address, let text = address.ipAddress else { continue }
+      var bytes = [UInt8](repeating: 0, count: address.protocol == .inet6 ? 16 : 4)
+      // Without the interface that a link-local address may name.
+      let host = String(text.prefix { $0 != "%" })
+      guard inet_pton(address.protocol == .inet6 ? AF_INET6 : AF_INET, host, &bytes) == 1 else { continue }
+      if !addresses.contains(bytes) { addresses.append(bytes) }
+    }
+    return addresses
+  }
+
+  private static func read(_ path: String) -> String? {
+    guard let file = fopen(path, "r") else { return nil }
+    defer { fclose(file) }
+    var bytes = [UInt8](repeating: 0, count: 64 * 1024)
+    let count = fread(&bytes, 1, bytes.count, file)
+    return String(validating: bytes.prefix(count), as: UTF8.self)
+  }
+
+  private func makeFolder() throws(HTTPServerError) {
+    let parts = self.folder.split(separator: "/")
+    for length in 1...max(1, parts.count) {
+      let path = (self.folder.hasPrefix("/") ? "/" : "") + parts.prefix(length).joined(separator: "/")
+      guard mkdir(path, 0o700) == 0 || errno == EEXIST else { throw self.failure(path) }
+    }
+  }
+
+  /// Writes a file that only this user can read, under another name first: whoever reads meanwhile gets the old one.
+  private func write(_ text: String, to path: String) throws(HTTPServerError) {
+    let temporary = "\(path).\(getpid())"
+    unlink(temporary)
+    let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+    guard descriptor >= 0, let file = fdopen(descriptor, "w") else { throw self.failure(temporary) }
+    let isWritten = fputs(text, file) >= 0
+    guard fclose(file) == 0, isWritten, rename(temporary, path) == 0 else {
+      let error = self.failure(path)
+      unlink(temporary)
+      throw error
+    }
+  }
+
+  private func failure(_ path: String) -> HTTPServerError {
+    HTTPServerError(
+      .invalidCertificate, cause: "\(path) cannot be written (\(String(cString: strerror(errno))))",
+      nextStep: "make its folder writable, set XDG_STATE_HOME, or give a certificate and its key")
+  }
+}

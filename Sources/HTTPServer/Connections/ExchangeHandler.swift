@@ -1,0 +1,139 @@
+internal import HTTPTypes
+internal import NIOCore
+internal import NIOHTTP1
+internal import NIOHTTPTypes
+internal import NIOHTTPTypesHTTP1
+
+/// Sees requests come and answers go, on an HTTP/1.1 connection or one stream of an HTTP/2 connection: tells the
+/// connection when it has something to do, ends it when that is needed, and answers what the parser refuses.
+final class ExchangeHandler: ChannelDuplexHandler, RemovableChannelHandler {
+  typealias InboundIn = HTTPRequestPart
+  typealias InboundOut = HTTPRequestPart
+  typealias OutboundIn = HTTPResponsePart
+  typealias OutboundOut = HTTPResponsePart
+
+  private let limits: HTTPServerLimits
+  private let counters: HTTPCounters
+  private var connection: ConnectionGuard?
+  private var isMultiplexed = false
+  private var openExchanges = 0
+  private var bodyBytes = 0
+  private var isClosing = false
+  private var unwritableSince: NIODeadline?
+
+  init(limits: HTTPServerLimits, counters: HTTPCounters) {
+    self.limits = limits
+    self.counters = counters
+  }
+
+  func handlerAdded(context: ChannelHandlerContext) {
+    let own = context.pipeline.syncOperations
+    if let connection = try? own.handler(type: ConnectionGuard.self) {
+      self.connection = connection
+      // HTTP/1.1: what its parts do not tell is seen before they are made.
+      if let codec = try? own.handler(type: HTTP1ToHTTPServerCodec.self) {
+        try? own.addHandler(HTTP1Handler(), position: .before(codec))
+      }
+    } else {
+      self.isMultiplexed = true
+      self.connection = try? context.channel.parent?.pipeline.syncOperations.handler(type: ConnectionGuard.self)
+    }
+  }
+
+  func handlerRemoved(context: ChannelHandlerContext) {
+    self.endExchanges()
+    self.connection = nil
+  }
+
+  func channelInactive(context: ChannelHandlerContext) {
+    self.endExchanges()
+    context.fireChannelInactive()
+  }
+
+  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    // What comes behind the last request counts for nothing.
+    if self.isClosing { return }
+    switch self.unwrapInboundIn(data) {
+    case .head(let request):
+      self.openExchanges += 1
+      self.bodyBytes = 0
+      self.connection?.exchangeBegan(self.isMultiplexed ? self : nil, channel: context.channel)
+      if (request.path?.utf8.count ?? 0) > self.limits.targetBytes {
+        return self.refuse(context, .uriTooLong, "the path and query are longer than \(self.limits.targetBytes) bytes")
+      }
+    case .body(let bytes):
+      self.bodyBytes += bytes.readableBytes
+      if self.bodyBytes > self.limits.bodyBytes {
+        return self.refuse(context, .contentTooLarge, "a body of more than \(self.limits.bodyBytes) bytes")
+      }
+    case .end: break
+    }
+    context.fireChannelRead(data)
+  }
+
+  func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+    if self.isClosing {
+      promise?.fail(ChannelError.ioOnClosedChannel)
+      return
+    }
+    context.write(data, promise: promise)
+    if case .end = self.unwrapOutboundIn(data) {
+      guard self.openExchanges > 0 else { return }
+      self.openExchanges -= 1
+      self.connection?.exchangeEnded(self.isMultiplexed ? self : nil)
+    }
+  }
+
+  func channelWritabilityChanged(context: ChannelHandlerContext) {
+    self.unwritableSince = context.channel.isWritable ? nil : .now()
+    context.fireChannelWritabilityChanged()
+  }
+
+  func errorCaught(context: ChannelHandlerContext, error: any Error) {
+    if self.isMultiplexed || self.isClosing { return context.fireErrorCaught(error) }
+    switch error {
+    case HTTPParserError.headerOverflow:
+      self.refuse(context, .requestHeaderFieldsTooLarge, "the header fields are too large")
+    case is HTTPParserError: self.refuse(context, .badRequest, "that is not HTTP")
+    case is ChannelError, is IOError: context.fireErrorCaught(error)
+    default: self.refuse(context, .badRequest, "that is not HTTP")
+    }
+  }
+
+  /// Whether the client has taken nothing for that long. HTTP/2 only: others are seen by their connection.
+  func isStalled(at now: NIODeadline, limit: TimeAmount) -> Bool {
+    self.unwritableSince.map { now - $0 >= limit } ?? false
+  }
+
+  /// Answers what is not handed on, unless an answer is being written, and lets go of the client.
+  private func refuse(_ context: ChannelHandlerContext, _ status: HTTPResponse.Status, _ text: String) {
+    guard !self.isClosing else { return }
+    self.isClosing = true
+    // A request that came whole and one that did not: only the last one has no answer under way.
+    if self.openExchanges <= 1 {
+      self.counters.count(status)
+      var fields: HTTPFields = [.contentType: "text/plain; charset=utf-8", .server: HTTPAnswer.serverName]
+      let body = ByteBuffer(string: text + "\n")
+      fields[.contentLength] = String(body.readableBytes)
+      fields[.cacheControl] = "no-store"
+      fields[.accessControlAllowOrigin] = "*"
+      if !self.isMultiplexed { fields[.connection] = "close" }
+      context.write(self.wrapOutboundOut(.head(HTTPResponse(status: status, headerFields: fields))), promise: nil)
+      context.write(self.wrapOutboundOut(.body(body)), promise: nil)
+      context.writeAndFlush(self.wrapOutboundOut(.end(nil)), promise: nil)
+    }
+    if self.isMultiplexed {
+      context.close(promise: nil)
+    } else {
+      self.connection?.closeSoon()
+      context.close(mode: .output, promise: nil)
+    }
+  }
+
+  private func endExchanges() {
+    while self.openExchanges > 0 {
+      self.openExchanges -= 1
+      self.connection?.exchangeEnded(self.isMultiplexed ? self : nil)
+    }
+  }
+}

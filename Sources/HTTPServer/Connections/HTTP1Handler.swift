@@ -1,0 +1,56 @@
+internal import NIOCore
+internal import NIOHTTP1
+
+/// What a connection does under HTTP/1 that its requests do not show any more when they have become those of every
+/// version: it ends after an answer to a client that says so, or that is of HTTP/1.0 (RFC 9112 §9.3).
+final class HTTP1Handler: ChannelDuplexHandler, RemovableChannelHandler {
+  typealias InboundIn = HTTPServerRequestPart
+  typealias InboundOut = HTTPServerRequestPart
+  typealias OutboundIn = HTTPServerResponsePart
+  typealias OutboundOut = HTTPServerResponsePart
+
+  /// What is known of the requests that have no answer yet, the oldest first.
+  private var requests: CircularBuffer<(version: HTTPVersion, endsConnection: Bool)> = []
+  private var isClosing = false
+
+  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    if self.isClosing { return }
+    if case .head(let head) = self.unwrapInboundIn(data) {
+      // Who sends a body gets an answer, and need not send all of it.
+      let hasBody =
+        head.headers.contains(name: "transfer-encoding") || (head.headers.first(name: "content-length") ?? "0") != "0"
+      self.requests.append((head.version, hasBody || !head.isKeepAlive))
+    }
+    context.fireChannelRead(data)
+  }
+
+  func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+    switch self.unwrapOutboundIn(data) {
+    case .head(var head):
+      if let request = self.requests.first {
+        // A client of HTTP/1.0 knows no chunks: what has no length ends with the connection.
+        if request.version.major == 1, request.version.minor == 0 { head.version = .http1_0 }
+        let hasLength =
+          head.headers.contains(name: "content-length") || head.status.code / 100 == 1
+          || head.status == .noContent || head.status == .notModified
+        if request.endsConnection || (head.version == .http1_0 && !hasLength) {
+          self.requests[self.requests.startIndex].endsConnection = true
+          head.headers.replaceOrAdd(name: "connection", value: "close")
+        } else if head.version == .http1_0 {
+          head.headers.replaceOrAdd(name: "connection", value: "keep-alive")
+        }
+      }
+      context.write(self.wrapOutboundOut(.head(head)), promise: promise)
+    case .body: context.write(data, promise: promise)
+    case .end:
+      let request = self.requests.popFirst()
+      guard request?.endsConnection == true else { return context.write(data, promise: promise) }
+      self.isClosing = true
+      context.writeAndFlush(data, promise: promise)
+      if let connection = try? context.pipeline.syncOperations.handler(type: ConnectionGuard.self) {
+        connection.closeSoon()
+      }
+      context.close(mode: .output, promise: nil)
+    }
+  }
+}

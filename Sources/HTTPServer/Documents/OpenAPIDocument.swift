@@ -1,0 +1,363 @@
+/// What the server answers, as an OpenAPI 3.1 document: for people, for programs, and for the tests, which hold the server
+/// to it.
+enum OpenAPIDocument {
+  /// The version of the interface.
+  static let version = "1.0.0"
+
+  /// The document, JSON.
+  static let text = #"""
+    {
+      "openapi": "3.1.0",
+      "info": {
+        "title": "Vidicon",
+        "version": "1.0.0",
+        "description": "A live network camera: its streams, pictures and numbers. HEAD is answered like GET, without \#
+    the body. A stream's name may have slashes; they stand as they are in the path.",
+        "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"}
+      },
+      "servers": [{"url": "/"}],
+      "security": [{}, {"digest": []}, {"basic": []}],
+      "paths": {
+        "/": {
+          "get": {
+            "summary": "The list of streams as a web page",
+            "responses": {
+              "200": {"description": "The page.", "content": {"text/html": {"schema": {"type": "string"}}}},
+              "400": {"$ref": "#/components/responses/BadRequest"},
+              "404": {"$ref": "#/components/responses/NotFound"},
+              "401": {"$ref": "#/components/responses/Unauthorized"}
+            }
+          }
+        },
+        "/health": {
+          "get": {
+            "summary": "Whether the server lives",
+            "security": [],
+            "responses": {"200": {"description": "It does.", "content": {"text/plain": {"schema": {"const": "ok\n"}}}}}
+          }
+        },
+        "/metrics": {
+          "get": {
+            "summary": "Numbers for Prometheus",
+            "responses": {
+              "200": {
+                "description": "The text format, version 0.0.4.",
+                "content": {"text/plain": {"schema": {"type": "string"}}}
+              },
+              "400": {"$ref": "#/components/responses/BadRequest"},
+              "404": {"$ref": "#/components/responses/NotFound"},
+              "401": {"$ref": "#/components/responses/Unauthorized"}
+            }
+          }
+        },
+        "/api/streams": {
+          "get": {
+            "summary": "All streams",
+            "responses": {
+              "200": {
+                "description": "The streams, in the order of publication.",
+                "content": {"application/json": {"schema": {"$ref": "#/components/schemas/StreamList"}}}
+              },
+              "400": {"$ref": "#/components/responses/BadRequest"},
+              "404": {"$ref": "#/components/responses/NotFound"},
+              "401": {"$ref": "#/components/responses/Unauthorized"}
+            }
+          }
+        },
+        "/api/streams/{name}": {
+          "get": {
+            "summary": "One stream",
+            "responses": {
+              "200": {
+                "description": "The stream.",
+                "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Stream"}}}
+              },
+              "400": {"$ref": "#/components/responses/BadRequest"},
+              "404": {"$ref": "#/components/responses/NotFound"},
+              "401": {"$ref": "#/components/responses/Unauthorized"}
+            },
+            "parameters": [{"$ref": "#/components/parameters/name"}]
+          }
+        },
+        "/api/openapi.json": {
+          "get": {
+            "summary": "This document",
+            "responses": {
+              "200": {
+                "description": "An OpenAPI 3.1 document.",
+                "content": {"application/json": {"schema": {"type": "object"}}}
+              },
+              "400": {"$ref": "#/components/responses/BadRequest"},
+              "404": {"$ref": "#/components/responses/NotFound"},
+              "401": {"$ref": "#/components/responses/Unauthorized"}
+            }
+          }
+        },
+        "/api/qr.svg": {
+          "get": {
+            "summary": "The QR code of a text, such as an address",
+            "responses": {
+              "200": {"description": "An SVG image.", "content": {"image/svg+xml": {"schema": {"type": "string"}}}},
+              "400": {"$ref": "#/components/responses/BadRequest"},
+              "404": {"$ref": "#/components/responses/NotFound"},
+              "401": {"$ref": "#/components/responses/Unauthorized"},
+              "501": {"$ref": "#/components/responses/NotImplemented"}
+            },
+            "parameters": [
+              {
+                "name": "text",
+                "in": "query",
+                "required": true,
+                "description": "Up to 1024 bytes of UTF-8.",
+                "schema": {"type": "string", "minLength": 1, "maxLength": 1024}
+              }
+            ]
+          }
+        },
+        "/{name}": {
+          "get": {
+            "summary": "A stream's web page",
+            "responses": {
+              "200": {"description": "The player.", "content": {"text/html": {"schema": {"type": "string"}}}},
+              "400": {"$ref": "#/components/responses/BadRequest"},
+              "404": {"$ref": "#/components/responses/NotFound"},
+              "401": {"$ref": "#/components/responses/Unauthorized"}
+            },
+            "parameters": [{"$ref": "#/components/parameters/name"}]
+          }
+        },
+        "/{name}/snapshot.jpg": {
+          "get": {
+            "summary": "The picture that viewers see now",
+            "responses": {
+              "200": {
+                "description": "A JPEG file.",
+                "content": {"image/jpeg": {"schema": {"type": "string", "format": "binary"}}}
+              },
+              "400": {"$ref": "#/components/responses/BadRequest"},
+              "404": {"$ref": "#/components/responses/NotFound"},
+              "401": {"$ref": "#/components/responses/Unauthorized"},
+              "503": {"$ref": "#/components/responses/Unavailable"},
+              "504": {"$ref": "#/components/responses/Late"}
+            },
+            "parameters": [{"$ref": "#/components/parameters/name"}, {"$ref": "#/components/parameters/width"}]
+          }
+        },
+        "/{name}/mjpeg": {
+          "get": {
+            "summary": "Motion pictures without sound, for as long as the connection lives",
+            "responses": {
+              "200": {
+                "description": "A JPEG file in each part.",
+                "content": {"multipart/x-mixed-replace": {"schema": {"type": "string", "format": "binary"}}}
+              },
+              "400": {"$ref": "#/components/responses/BadRequest"},
+              "404": {"$ref": "#/components/responses/NotFound"},
+              "401": {"$ref": "#/components/responses/Unauthorized"}
+            },
+            "parameters": [
+              {"$ref": "#/components/parameters/name"},
+              {"$ref": "#/components/parameters/width"},
+              {
+                "name": "fps",
+                "in": "query",
+                "description": "The most pictures a second.",
+                "schema": {"type": "integer", "minimum": 1, "maximum": 120, "default": 10}
+              }
+            ]
+          }
+        },
+        "/{name}/{file}": {
+          "get": {
+            "summary": "A file of HLS: index.m3u8 (all), playlist.m3u8 (MPEG-TS), live.m3u8 (low latency), and what \#
+    these name",
+            "responses": {
+              "200": {
+                "description": "A playlist, segment or part.",
+                "content": {
+                  "application/vnd.apple.mpegurl": {"schema": {"type": "string"}},
+                  "video/mp2t": {"schema": {"type": "string", "format": "binary"}},
+                  "video/mp4": {"schema": {"type": "string", "format": "binary"}},
+                  "audio/mp4": {"schema": {"type": "string", "format": "binary"}}
+                }
+              },
+              "400": {"$ref": "#/components/responses/BadRequest"},
+              "404": {"$ref": "#/components/responses/NotFound"},
+              "401": {"$ref": "#/components/responses/Unauthorized"},
+              "206": {
+                "description": "The bytes of a segment that Range asks for.",
+                "content": {
+                  "video/mp2t": {"schema": {"type": "string", "format": "binary"}},
+                  "video/mp4": {"schema": {"type": "string", "format": "binary"}},
+                  "audio/mp4": {"schema": {"type": "string", "format": "binary"}}
+                }
+              },
+              "304": {"description": "What the client has still holds."},
+              "416": {
+                "description": "There are not that many bytes.",
+                "content": {"text/plain": {"schema": {"type": "string"}}}
+              },
+              "503": {"$ref": "#/components/responses/Unavailable"}
+            },
+            "parameters": [
+              {"$ref": "#/components/parameters/name"},
+              {"name": "file", "in": "path", "required": true, "schema": {"type": "string"}},
+              {
+                "name": "_HLS_msn",
+                "in": "query",
+                "description": "Answer when the playlist has the segment of this number.",
+                "schema": {"type": "integer", "minimum": 0}
+              },
+              {
+                "name": "_HLS_part",
+                "in": "query",
+                "description": "Answer when it has this part of the segment.",
+                "schema": {"type": "integer", "minimum": 0}
+              },
+              {
+                "name": "_HLS_skip",
+                "in": "query",
+                "description": "Leave out older segments.",
+                "schema": {"enum": ["YES", "v2"]}
+              }
+            ]
+          }
+        }
+      },
+      "components": {
+        "securitySchemes": {"digest": {"type": "http", "scheme": "digest"}, "basic": {"type": "http", "scheme": \#
+    "basic"}},
+        "parameters": {
+          "name": {
+            "name": "name",
+            "in": "path",
+            "required": true,
+            "description": "The stream's name.",
+            "schema": {"type": "string", "minLength": 1}
+          },
+          "width": {
+            "name": "width",
+            "in": "query",
+            "description": "Pixels across; at most the stream's own, which is the default.",
+            "schema": {"type": "integer", "minimum": 1, "maximum": 16384}
+          }
+        },
+        "responses": {
+          "BadRequest": {
+            "description": "The request cannot be understood; the text says why.",
+            "content": {"text/plain": {"schema": {"type": "string"}}}
+          },
+          "NotFound": {
+            "description": "There is no such stream or file, not yet or no longer.",
+            "content": {"text/plain": {"schema": {"type": "string"}}, "text/html": {"schema": {"type": "string"}}}
+          },
+          "Unauthorized": {
+            "description": "A name and a password are needed.",
+            "headers": {
+              "WWW-Authenticate": {
+                "description": "Digest with SHA-256 and MD5, and Basic, each in its own line.",
+                "schema": {"type": "string"}
+              }
+            },
+            "content": {"text/plain": {"schema": {"type": "string"}}}
+          },
+          "Unavailable": {
+            "description": "What was asked for has not come in time; ask again.",
+            "content": {"text/plain": {"schema": {"type": "string"}}}
+          },
+          "Late": {
+            "description": "No picture has come from the source within two seconds.",
+            "content": {"text/plain": {"schema": {"type": "string"}}}
+          },
+          "NotImplemented": {
+            "description": "This server makes no QR codes.",
+            "content": {"text/plain": {"schema": {"type": "string"}}}
+          }
+        },
+        "schemas": {
+          "StreamList": {
+            "type": "object",
+            "required": ["time", "streams"],
+            "additionalProperties": false,
+            "properties": {
+              "time": {
+                "type": "string",
+                "format": "date-time",
+                "description": "The server's time of day when the answer was made."
+              },
+              "streams": {"type": "array", "items": {"$ref": "#/components/schemas/Stream"}}
+            }
+          },
+          "Stream": {
+            "type": "object",
+            "additionalProperties": false,
+            "required": [
+              "name",
+              "page",
+              "snapshot",
+              "mjpeg",
+              "hls",
+              "ts",
+              "rtsp",
+              "http",
+              "viewers",
+              "framesIn",
+              "framesEncoded",
+              "framesDropped",
+              "slate",
+              "startedAt"
+            ],
+            "properties": {
+              "name": {"type": "string"},
+              "page": {"type": "string", "format": "uri-reference", "pattern": "^/"},
+              "snapshot": {"type": "string", "format": "uri-reference", "pattern": "^/"},
+              "mjpeg": {"type": "string", "format": "uri-reference", "pattern": "^/"},
+              "hls": {"type": "string", "format": "uri-reference", "pattern": "^/"},
+              "ts": {"type": "string", "format": "uri-reference", "pattern": "^/"},
+              "rtsp": {"type": "array", "items": {"type": "string", "format": "uri"}},
+              "http": {"type": "array", "items": {"type": "string", "format": "uri"}},
+              "video": {
+                "type": "object",
+                "additionalProperties": false,
+                "required": ["codec", "width", "height", "frameRate", "bitrate"],
+                "properties": {
+                  "codec": {"type": "string", "pattern": "^avc1\\.[0-9a-f]{6}$"},
+                  "width": {"type": "integer", "minimum": 1},
+                  "height": {"type": "integer", "minimum": 1},
+                  "frameRate": {"type": "number", "exclusiveMinimum": 0},
+                  "bitrate": {"type": "integer", "minimum": 1}
+                }
+              },
+              "audio": {
+                "type": "object",
+                "additionalProperties": false,
+                "required": ["codec", "sampleRate", "channels", "bitrate"],
+                "properties": {
+                  "codec": {"type": "string", "pattern": "^mp4a\\.40\\.[0-9]+$"},
+                  "sampleRate": {"type": "integer", "minimum": 1},
+                  "channels": {"type": "integer", "minimum": 1},
+                  "bitrate": {"type": "integer", "minimum": 1}
+                }
+              },
+              "viewers": {
+                "type": "object",
+                "description": "Viewers now, by protocol.",
+                "required": ["rtsp", "hls", "mjpeg"],
+                "additionalProperties": {"type": "integer", "minimum": 0}
+              },
+              "framesIn": {"type": "integer", "minimum": 0},
+              "framesEncoded": {"type": "integer", "minimum": 0},
+              "framesDropped": {"type": "integer", "minimum": 0},
+              "slate": {
+                "type": "boolean",
+                "description": "Whether viewers see the slate, since the source gives nothing."
+              },
+              "startedAt": {"type": "string", "format": "date-time"}
+            }
+          }
+        }
+      }
+    }
+
+    """#
+}

@@ -1,0 +1,172 @@
+internal import Capture
+internal import HLS
+internal import Media
+internal import NIOCore
+internal import NIOPosix
+internal import Streaming
+internal import Synchronization
+
+/// A stream's HLS side: guards the machine that cuts and muxes, and keeps the requests that wait for it.
+///
+/// Samples come on the encoders' threads, requests on the event loops. While nobody watches, a sample costs one look at
+/// an atomic.
+final class HLSOutput: StreamOutput {
+  /// A request that waits.
+  private struct Waiter {
+    var deadline: MediaTime
+    var eventLoop: any EventLoop
+    var continuation: CheckedContinuation<HLSAnswer?, Never>
+  }
+
+  private struct State {
+    var machine: HLSStream
+    var waiters: [Int: Waiter] = [:]
+    var nextWaiter = 0
+    var timer: RepeatedTask?
+  }
+
+  private let stream: LiveStream
+  private let eventLoop: any EventLoop
+  private let clock = StreamClock.system
+  private let isActive = Atomic(false)
+  private let state: Mutex<State>
+
+  /// How often deadlines are looked at while somebody watches.
+  private static let timerInterval = TimeAmount.milliseconds(100)
+
+  /// - Parameters:
+  ///   - stream: One that has started.
+  ///   - token: What makes the names of its segments unique.
+  ///   - eventLoop: Where deadlines are watched, and requests wait that came from elsewhere.
+  init(stream: LiveStream, token: String, eventLoop: any EventLoop) {
+    self.stream = stream
+    self.eventLoop = eventLoop
+    let zero = MediaDuration(nanoseconds: StreamClock.system.unixTime(at: .zero))
+    let configuration = HLSConfiguration(
+      token: token, unixTimeAtZero: zero, bitrate: stream.videoBitrate + stream.audioSettings.bitrate)
+    self.state = Mutex(State(machine: HLSStream(stream.descriptions, configuration: configuration)))
+  }
+
+  /// What the machine has done and holds.
+  var statistics: HLSStatistics {
+    self.state.withLock { $0.machine.statistics }
+  }
+
+  func consume(_ sample: EncodedSample) {
+    guard self.isActive.load(ordering: .relaxed) else { return }
+    let now = self.clock.now()
+    self.perform { $0.consume(sample, at: now) }
+  }
+
+  func streamEnded() {
+    self.perform { $0.end() }
+  }
+
+  /// Answers a request, when what it asks for is there or its time is over.
+  ///
+  /// - Returns: Never ``HLSAnswer/wait(until:)``; `unavailable` when the task was cancelled.
+  func answer(_ request: HLSRequest) async -> HLSAnswer {
+    while true {
+      if let answer = await self.attempt(request) { return answer }
+    }
+  }
+
+  /// Asks the machine, and waits if it says so; nil when it is to be asked again.
+  private func attempt(_ request: HLSRequest) async -> HLSAnswer? {
+    let number = self.state.withLock { state in
+      state.nextWaiter += 1
+      return state.nextWaiter
+    }
+    return await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        let now = self.clock.now()
+        let eventLoop = MultiThreadedEventLoopGroup.currentEventLoop ?? self.eventLoop
+        var answer: HLSAnswer?
+        self.perform { state in
+          let result = state.machine.answer(request, at: now)
+          if case .wait(let deadline) = result.answer {
+            state.waiters[number] = Waiter(deadline: deadline, eventLoop: eventLoop, continuation: continuation)
+          } else {
+            answer = result.answer
+          }
+          return result.effects
+        }
+        if let answer {
+          continuation.resume(returning: answer)
+        } else if Task.isCancelled {
+          self.cancel(number)
+        }
+      }
+    } onCancel: {
+      self.cancel(number)
+    }
+  }
+
+  private func cancel(_ number: Int) {
+    self.state.withLock { $0.waiters.removeValue(forKey: number) }?.continuation.resume(returning: .unavailable)
+  }
+
+  private func perform(_ body: (inout HLSStream) -> HLSEffects) {
+    self.perform { (state: inout State) in body(&state.machine) }
+  }
+
+  /// Lets the machine do something, and does what it says.
+  private func perform(_ body: (inout State) -> HLSEffects) {
+    let (requestsKeyframe, woken) = self.state.withLock { state -> (Bool, [Waiter]) in
+      let effects = body(&state)
+      let isActive = state.machine.isActive
+      self.isActive.store(isActive, ordering: .relaxed)
+      var woken: [Waiter] = []
+      if effects.wakesRequests {
+        woken = Array(state.waiters.values)
+        state.waiters.removeAll(keepingCapacity: true)
+      }
+      self.setTimer(of: &state)
+      return (effects.requestsKeyframe, woken)
+    }
+    if requestsKeyframe { self.stream.requestKeyframe() }
+    Self.wake(woken)
+  }
+
+  /// Lets requests ask again, with one change of threads for each event loop however many there are.
+  private static func wake(_ waiters: [Waiter]) {
+    var rest = waiters
+    while let eventLoop = rest.first?.eventLoop {
+      let split = rest.partition { $0.eventLoop !== eventLoop }
+      let here = Array(rest[..<split])
+      rest.removeFirst(split)
+      eventLoop.execute {
+        for waiter in here { waiter.continuation.resume(returning: nil) }
+      }
+    }
+  }
+
+  /// Has deadlines watched while there may be some.
+  private func setTimer(of state: inout State) {
+    let isNeeded = state.machine.isActive || !state.waiters.isEmpty
+    guard isNeeded != (state.timer != nil) else { return }
+    if isNeeded {
+      state.timer = self.eventLoop.scheduleRepeatedTask(initialDelay: Self.timerInterval, delay: Self.timerInterval) {
+        [weak self] task in
+        guard let self else { return task.cancel() }
+        self.checkDeadlines()
+      }
+    } else {
+      state.timer?.cancel()
+      state.timer = nil
+    }
+  }
+
+  private func checkDeadlines() {
+    let now = self.clock.now()
+    var overdue: [Waiter] = []
+    self.perform { state in
+      for (number, waiter) in state.waiters where waiter.deadline <= now {
+        overdue.append(waiter)
+        state.waiters[number] = nil
+      }
+      return state.machine.advance(to: now)
+    }
+    Self.wake(overdue)
+  }
+}
