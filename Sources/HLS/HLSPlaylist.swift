@@ -26,9 +26,8 @@ struct HLSPlaylist {
   func lowLatency(isDelta: Bool) -> String? {
     let segments = self.window.segments
     let growing = self.window.growing
-    let end = growing?.end ?? segments.last?.end ?? .zero
-    let skipped =
-      isDelta ? segments.prefix { self.distance(from: $0.end, to: end) > self.timing.skipBoundary }.count : 0
+    let distances = self.distancesFromEnd()
+    let skipped = isDelta ? distances.prefix { $0 > self.timing.skipBoundary }.count : 0
     if isDelta, skipped == 0 { return nil }
 
     // Version 6 for EXT-X-MAP, 9 for EXT-X-SKIP, §8; the same for both, so that it does not change under a player.

@@ -1,5 +1,5 @@
 /// A rule of RFC 8216 or draft-pantos-hls-rfc8216bis that a sequence of media playlists can break.
-public enum HLSRule: String, Hashable, Sendable, CaseIterable {
+package enum HLSRule: String, Hashable, Sendable, CaseIterable {
   /// The playlist can be read: known tags, each where it belongs, none twice (§4.1, §4.4).
   case syntax
   /// `EXT-X-VERSION` is that of the tags: 3 for fractions, 6 for `EXT-X-MAP`, 9 for `EXT-X-SKIP` (§8).
@@ -43,9 +43,9 @@ public enum HLSRule: String, Hashable, Sendable, CaseIterable {
 }
 
 /// A broken rule.
-public struct HLSViolation: Hashable, Sendable, CustomStringConvertible {
-  public var rule: HLSRule
-  public var detail: String
+package struct HLSViolation: Hashable, Sendable, CustomStringConvertible {
+  package var rule: HLSRule
+  package var detail: String
 
-  public var description: String { "\(self.rule.rawValue): \(self.detail)" }
+  package var description: String { "\(self.rule.rawValue): \(self.detail)" }
 }

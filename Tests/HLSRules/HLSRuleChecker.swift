@@ -6,15 +6,15 @@
 /// checker.checkFile("a-17.m4s", [0x00, …])
 /// #expect(checker.violations == [])
 /// ```
-public struct HLSRuleChecker: Sendable {
+package struct HLSRuleChecker: Sendable {
   /// What was broken, in order.
-  public private(set) var violations: [HLSViolation] = []
+  package private(set) var violations: [HLSViolation] = []
   /// How many playlists were checked.
-  public private(set) var playlistCount = 0
+  package private(set) var playlistCount = 0
   /// How many of them were delta updates.
-  public private(set) var deltaCount = 0
+  package private(set) var deltaCount = 0
   /// Added to the time that a new segment may take; nil for no such check.
-  public var tolerance: Double?
+  package var tolerance: Double?
 
   private var last: MediaPlaylistText?
   private var lastTime = 0.0
@@ -26,7 +26,7 @@ public struct HLSRuleChecker: Sendable {
   /// A checker of a new address.
   ///
   /// - Parameter tolerance: How much later than the rule says a new segment may come; nil where time plays no part.
-  public init(tolerance: Double? = nil) {
+  package init(tolerance: Double? = nil) {
     self.tolerance = tolerance
   }
 
@@ -35,7 +35,7 @@ public struct HLSRuleChecker: Sendable {
   /// - Parameters:
   ///   - text: Full, or a delta update.
   ///   - time: Seconds since any point.
-  public mutating func check(_ text: String, at time: Double) {
+  package mutating func check(_ text: String, at time: Double) {
     var playlist = MediaPlaylistText(text)
     self.playlistCount += 1
     for problem in playlist.problems { self.report(.syntax, problem) }
@@ -60,7 +60,7 @@ public struct HLSRuleChecker: Sendable {
   }
 
   /// Checks that a delta update and a full playlist of the same moment say the same.
-  public mutating func check(delta: String, equals full: String) {
+  package mutating func check(delta: String, equals full: String) {
     var completed = MediaPlaylistText(delta)
     let full = MediaPlaylistText(full)
     guard completed.skippedSegments > 0 else { return self.report(.delta, "skips nothing") }
@@ -72,7 +72,7 @@ public struct HLSRuleChecker: Sendable {
   }
 
   /// Checks the bytes of a segment or part that was fetched.
-  public mutating func checkFile(_ uri: String, _ bytes: [UInt8]) {
+  package mutating func checkFile(_ uri: String, _ bytes: [UInt8]) {
     if let before = self.files[uri], before != bytes { self.report(.bytes, "\(uri) has changed") }
     if bytes.isEmpty { self.report(.bytes, "\(uri) is empty") }
     self.files[uri] = bytes

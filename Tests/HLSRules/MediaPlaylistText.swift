@@ -1,53 +1,53 @@
 /// A media playlist as a player reads it, line by line.
-public struct MediaPlaylistText: Hashable, Sendable {
+package struct MediaPlaylistText: Hashable, Sendable {
   /// A partial segment.
-  public struct Part: Hashable, Sendable {
-    public var uri: String
-    public var duration: Double
-    public var isIndependent: Bool
+  package struct Part: Hashable, Sendable {
+    package var uri: String
+    package var duration: Double
+    package var isIndependent: Bool
   }
 
   /// A segment, or at the end parts of one that is not whole.
-  public struct Segment: Hashable, Sendable {
+  package struct Segment: Hashable, Sendable {
     /// Nil while it is not whole.
-    public var uri: String?
-    public var duration: Double = 0
-    public var parts: [Part] = []
-    public var hasDiscontinuity = false
+    package var uri: String?
+    package var duration: Double = 0
+    package var parts: [Part] = []
+    package var hasDiscontinuity = false
     /// Seconds since the start of 1970.
-    public var dateTime: Double?
+    package var dateTime: Double?
     /// The address of the initialization section that holds for it.
-    public var map: String?
+    package var map: String?
 
     var isEmpty: Bool { self.uri == nil && self.parts.isEmpty }
   }
 
-  public var version = 1
-  public var targetDuration: Int?
-  public var mediaSequence = 0
-  public var discontinuitySequence = 0
-  public var isIndependent = false
-  public var isEnded = false
-  public var partTarget: Double?
-  public var serverControl: [String: String]?
-  public var skippedSegments = 0
-  public var hints: [String] = []
-  public var renditionReports = 0
+  package var version = 1
+  package var targetDuration: Int?
+  package var mediaSequence = 0
+  package var discontinuitySequence = 0
+  package var isIndependent = false
+  package var isEnded = false
+  package var partTarget: Double?
+  package var serverControl: [String: String]?
+  package var skippedSegments = 0
+  package var hints: [String] = []
+  package var renditionReports = 0
   /// The last may be unfinished.
-  public var segments: [Segment] = []
+  package var segments: [Segment] = []
   /// Lines that are not understood, and what is missing or twice.
-  public var problems: [String] = []
+  package var problems: [String] = []
 
   /// The whole segments.
-  public var whole: ArraySlice<Segment> {
+  package var whole: ArraySlice<Segment> {
     self.segments.last?.uri == nil ? self.segments.dropLast() : self.segments[...]
   }
 
   /// The number of the segment at an index of ``segments``.
-  public func number(_ index: Int) -> Int { self.mediaSequence + self.skippedSegments + index }
+  package func number(_ index: Int) -> Int { self.mediaSequence + self.skippedSegments + index }
 
   /// The length of everything, skipped segments left out.
-  public var duration: Double {
+  package var duration: Double {
     self.whole.reduce(0) { $0 + $1.duration } + self.unfinishedDuration
   }
 
@@ -57,7 +57,7 @@ public struct MediaPlaylistText: Hashable, Sendable {
   }
 
   /// Reads a playlist.
-  public init(_ text: String) {
+  package init(_ text: String) {
     var seen: Set<Substring> = []
     var segment = Segment()
     var hasLength = false
