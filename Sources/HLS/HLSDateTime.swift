@@ -2,9 +2,9 @@ internal import Media
 
 /// Dates as `EXT-X-PROGRAM-DATE-TIME` has them, ISO 8601: "2026-11-21T07:41:03.123Z".
 enum HLSDateTime {
-  /// A span since the start of 1970 (UTC) as a date, rounded down to a millisecond.
+  /// A span since the start of 1970 (UTC) as a date, rounded to a millisecond.
   static func text(_ unixTime: MediaDuration) -> String {
-    let milliseconds = Self.floor(unixTime.nanoseconds, 1_000_000)
+    let milliseconds = Self.floor(min(unixTime.nanoseconds, .max - 500_000) + 500_000, 1_000_000)
     let seconds = Self.floor(milliseconds, 1000)
     let days = Self.floor(seconds, 86_400)
     let (year, month, day) = Self.date(days: days)

@@ -26,9 +26,8 @@ struct HLSPlaylist {
   func lowLatency(isDelta: Bool) -> String? {
     let segments = self.window.segments
     let growing = self.window.growing
-    let end = growing?.end ?? segments.last?.end ?? .zero
-    let skipped =
-      isDelta ? segments.prefix { self.distance(from: $0.end, to: end) > self.timing.skipBoundary }.count : 0
+    let distances = self.distancesFromEnd()
+    let skipped = isDelta ? distances.prefix { $0 > self.timing.skipBoundary }.count : 0
     if isDelta, skipped == 0 { return nil }
 
     // Version 6 for EXT-X-MAP, 9 for EXT-X-SKIP, §8; the same for both, so that it does not change under a player.
@@ -40,11 +39,11 @@ struct HLSPlaylist {
     self.writeNumbers(of: segments.first ?? growing, to: &text)
     if skipped > 0 { text += "#EXT-X-SKIP:SKIPPED-SEGMENTS=\(skipped)\n" }
     var initialization = skipped > 0 ? segments[skipped - 1].initialization : nil
-    for segment in segments.dropFirst(skipped) {
+    for (segment, distance) in zip(segments, distances).dropFirst(skipped) {
       Self.writeTags(of: segment, to: &text)
       self.writeMap(of: segment, after: &initialization, to: &text)
       // Parts are told near the live edge alone, §6.2.2.
-      if self.distance(from: segment.end, to: end) < self.timing.target * 3 { self.writeParts(of: segment, to: &text) }
+      if distance < self.timing.target * 3 { self.writeParts(of: segment, to: &text) }
       Self.writeLength(of: segment, to: &text)
       text += "\(self.token)-\(segment.number).m4s\n"
     }
@@ -97,7 +96,16 @@ struct HLSPlaylist {
     text += "#EXTINF:\(Self.seconds(segment.duration)),\n"
   }
 
-  private func distance(from time: MediaTime, to end: MediaTime) -> MediaDuration { end - time }
+  /// How far the end of each whole segment is from the end of the playlist; gaps at discontinuities do not count.
+  private func distancesFromEnd() -> [MediaDuration] {
+    var distance = self.window.growing?.duration ?? .zero
+    var distances: [MediaDuration] = []
+    for segment in self.window.segments.reversed() {
+      distances.append(distance)
+      distance = distance + segment.duration
+    }
+    return distances.reversed()
+  }
 
   /// A span in seconds with its microseconds and no zeros behind them, but for one: "1.0", "0.2", "0.033333".
   static func seconds(_ duration: MediaDuration) -> String {

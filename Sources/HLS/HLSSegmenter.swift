@@ -45,6 +45,8 @@ struct HLSSegmenter: Sendable {
 
   /// Where the segment starts; nil while there is none.
   private var segmentStart: MediaTime?
+  /// Where the next segment will start: at a keyframe that is there, while the other kind is not yet.
+  private var nextStart: MediaTime?
   private var partStart = MediaTime.zero
   private var segmentBytes = 0
   /// Whether it is the first one, which somebody waits for: half as long.
@@ -112,6 +114,7 @@ struct HLSSegmenter: Sendable {
     self.isDiscontinuous = true
     self.isFirst = true
     self.requestTime = nil
+    self.nextStart = nil
     return cuts
   }
 
@@ -127,8 +130,11 @@ struct HLSSegmenter: Sendable {
     guard self.leadsWithPictures else { return nil }
     let earliest = self.requestTime.map { $0 + Self.requestInterval } ?? MediaTime(nanoseconds: .min)
     guard let segmentStart, !self.needsKeyframe else { return earliest }
-    let goal = segmentStart + (self.isFirst ? self.timing.shortestSegment : self.timing.target)
-    let isNext = self.leadingTime.map { $0 + self.interval + self.interval / 8 >= goal } ?? false
+    let start = max(segmentStart, self.nextStart ?? segmentStart)
+    let isFirst = self.isFirst && start == segmentStart
+    let goal = start + (isFirst ? self.timing.shortestSegment : self.timing.target)
+    // Of the next picture and the one after it, the next one is nearer.
+    let isNext = self.leadingTime.map { $0 + self.interval + self.interval / 2 >= goal } ?? false
     let isReached = self.otherReach.map { $0 >= goal } ?? false
     return isNext || isReached ? earliest : max(earliest, goal + Self.delay)
   }
@@ -155,9 +161,19 @@ extension HLSSegmenter {
       }
       self.needsKeyframe = false
     }
-    if sample.isKeyframe { self.requestTime = nil }
+    if sample.isKeyframe {
+      self.requestTime = nil
+      self.planSegment(at: Self.boundary(time))
+    }
     self.segmentBytes += sample.payload.readableBytes
     self.leading.append(sample)
+  }
+
+  private mutating func planSegment(at time: MediaTime) {
+    guard let segmentStart else { return }
+    let start = max(segmentStart, self.nextStart ?? segmentStart)
+    let shortest = start == segmentStart ? self.shortestSegment : self.timing.shortestSegment
+    if time - start >= shortest { self.nextStart = time }
   }
 
   private mutating func appendOther(_ sample: EncodedSample) {
@@ -236,7 +252,7 @@ extension HLSSegmenter {
   private func partWithoutPicture(at end: MediaTime, _ segmentStart: MediaTime) -> Part {
     let isSilent = !self.leading.contains { Self.boundary($0.decodeTime) < end }
     let hasOther = self.other.contains { Self.boundary($0.decodeTime) < end }
-    let isLast = end + self.timing.partTarget - segmentStart > self.timing.longestSegment
+    let isLast = end + self.timing.partTarget - segmentStart >= self.timing.longestSegment
     return Part(
       end: end, endsSegment: isSilent && hasOther && isLast || self.isTooLong(until: end), isSilent: true)
   }

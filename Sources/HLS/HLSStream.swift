@@ -85,10 +85,7 @@ public struct HLSStream: Sendable {
   public mutating func consume(_ sample: EncodedSample, at now: MediaTime) -> HLSEffects {
     guard self.segmenter != nil else { return .none }
     var effects = self.advance(to: now)
-    if let cuts = self.segmenter?.append(sample), !cuts.isEmpty {
-      self.perform(cuts)
-      effects.wakesRequests = true
-    }
+    if let cuts = self.segmenter?.append(sample), self.perform(cuts) { effects.wakesRequests = true }
     if self.segmenter?.requestsKeyframe(at: now) == true { effects.requestsKeyframe = true }
     return effects
   }
@@ -110,7 +107,7 @@ public struct HLSStream: Sendable {
   public mutating func change(to descriptions: [CodecDescription]) -> HLSEffects {
     guard descriptions != self.descriptions, !self.isEnded else { return .none }
     let isActive = self.isActive
-    if let cuts = self.segmenter?.interrupt() { self.perform(cuts) }
+    if let cuts = self.segmenter?.interrupt() { _ = self.perform(cuts) }
     self.descriptions = descriptions
     self.variant = HLSVariant(descriptions)
     self.transportStream.change(to: descriptions)
@@ -127,7 +124,7 @@ public struct HLSStream: Sendable {
   /// The stream has ended: what is there becomes the last segment, and the playlists say that nothing follows.
   public mutating func end() -> HLSEffects {
     guard !self.isEnded else { return .none }
-    if let cuts = self.segmenter?.interrupt() { self.perform(cuts) }
+    if let cuts = self.segmenter?.interrupt() { _ = self.perform(cuts) }
     self.isEnded = true
     self.stopSegmenter()
     self.invalidate()
@@ -197,7 +194,9 @@ extension HLSStream {
     self.playlists.removeAll(keepingCapacity: true)
   }
 
-  private mutating func perform(_ cuts: [HLSCut]) {
+  /// - Returns: Whether there is something new to fetch.
+  private mutating func perform(_ cuts: [HLSCut]) -> Bool {
+    var isNew = false
     for cut in cuts {
       switch cut {
       case .start(let time, let isDiscontinuous):
@@ -207,6 +206,7 @@ extension HLSStream {
           at: time, unixTime: self.configuration.unixTimeAtZero.adding(time), isDiscontinuous: isDiscontinuous,
           initialization: self.initialization, self.initializationBytes, transportStream: head)
       case .part(let part):
+        isNew = true
         self.counts.parts += 1
         var body = self.fragments.fragment(part.samples)
         if body.readableBytes == 0 { body = Self.emptyPart }
@@ -216,6 +216,7 @@ extension HLSStream {
           for sample in part.samples { self.transportStream.mux(sample, into: &buffer) }
         }
       case .end:
+        isNew = true
         self.window.end { self.transportStream.flush(into: &$0) }
         if let last = self.window.segments.last {
           self.counts.segments += 1
@@ -223,7 +224,8 @@ extension HLSStream {
         }
       }
     }
-    self.invalidate()
+    if isNew { self.invalidate() }
+    return isNew
   }
 }
 

@@ -65,7 +65,7 @@ public final class CameraServer: Sendable {
 
   /// The SHA-256 fingerprint of the certificate of HTTP over TLS, for people to compare; nil without it.
   public var certificateFingerprint: String? {
-    nil
+    self.http?.certificateFingerprint
   }
 
   /// Opens the ports; without effect when they are open.

@@ -23,6 +23,8 @@ public enum FuzzBody: String, CaseIterable, Sendable {
   case bitstreams = "FuzzSPS"
   /// RTSP messages, and a server session over them.
   case rtsp = "FuzzRTSP"
+  /// HLS requests, and a stream that gets samples and requests in any order.
+  case hls = "FuzzHLS"
 
   /// Checks one input.
   public func run(_ input: ByteBuffer) {
@@ -34,6 +36,7 @@ public enum FuzzBody: String, CaseIterable, Sendable {
     case .aacDepacketizer: Self.checkAACDepacketizer(input)
     case .bitstreams: Self.checkBitstreams(input)
     case .rtsp: RTSPFuzzCase(input).run()
+    case .hls: HLSFuzzCase(input).run()
     }
   }
 

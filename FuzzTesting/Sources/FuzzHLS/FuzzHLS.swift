@@ -1,0 +1,8 @@
+import FuzzEntry
+
+@main
+enum FuzzHLS {
+  static func main() {
+    fuzz(.hls)
+  }
+}

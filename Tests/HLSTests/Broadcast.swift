@@ -1,0 +1,264 @@
+import HLS
+import HLSRules
+import Media
+import NIOCore
+
+/// A camera, an encoder that makes keyframes when asked for (yet at most one each half second), a microphone, and a
+/// viewer who reads both playlists whenever they may have changed; all in virtual time.
+struct Broadcast {
+  struct Settings {
+    var frameRate: FrameRate? = 30
+    var hasAudio = true
+    /// The most that a picture's timestamp is off, both ways.
+    var jitter = MediaDuration.zero
+    /// How long after its time a sample comes.
+    var videoDelay = MediaDuration.milliseconds(40)
+    var audioDelay = MediaDuration.milliseconds(60)
+    /// Whether the encoder does what it is asked for.
+    var heedsRequests = true
+    /// The encoder's own keyframe interval, in pictures.
+    var keyframeInterval = 60
+    /// The time between two pictures, where it is not that of the frame rate.
+    var pictureInterval: MediaDuration?
+    /// Whether the encoder makes a keyframe of the last picture where the next one is far away.
+    var repeatsPictures = false
+    /// When pictures and sound come.
+    var videoTimes: Range<Int64> = 0..<Int64.max
+    var audioTimes: Range<Int64> = 0..<Int64.max
+  }
+
+  /// Where the clock stands when it begins: a machine that has been on for a while.
+  static let start = MediaTime(nanoseconds: 12_345_678_901_234)
+  static let samplesPerFrame: Int64 = 1024
+  static let sampleRate: Int32 = 48_000
+
+  var settings: Settings
+  var stream: HLSStream
+  var now = Self.start
+  var checkers: [String: HLSRuleChecker] = [:]
+  var keyframeRequests = 0
+  var wakeUps = 0
+  /// What the viewer reads; nobody watches when empty.
+  var watched = ["live.m3u8", "playlist.m3u8"]
+  var fetchesFiles = false
+
+  private var random: UInt64 = 0x9e37_79b9_7f4a_7c15
+  private var picture: Int64 = 0
+  private var frame: Int64 = 0
+  private var nextVideo: EncodedSample?
+  private var nextAudio: EncodedSample?
+  private var isKeyframePending = false
+  private var lastKeyframe: MediaTime?
+  private var lastPicture: MediaTime?
+  private var picturesSinceKeyframe: Int
+  private var lastDelivered: MediaTime?
+
+  init(_ settings: Settings = Settings(), configuration: HLSConfiguration? = nil) {
+    self.settings = settings
+    // The first picture is a keyframe, unless no picture ever is.
+    self.picturesSinceKeyframe = settings.keyframeInterval < 1_000 ? settings.keyframeInterval : 0
+    self.stream = HLSStream(
+      Self.descriptions(settings), configuration: configuration ?? Self.configuration)
+    for file in self.watched { self.checkers[file] = HLSRuleChecker() }
+  }
+
+  static let configuration = HLSConfiguration(
+    // 2026-11-21T07:41:03.123Z at the start.
+    token: "a1b2", unixTimeAtZero: MediaDuration(nanoseconds: 1_795_246_863_123_000_000) - (Self.start - .zero),
+    bitrate: 2_364_000)
+
+  static func descriptions(_ settings: Settings) -> [CodecDescription] {
+    var descriptions: [CodecDescription] = []
+    if let frameRate = settings.frameRate { descriptions.append(Self.video(frameRate)) }
+    if settings.hasAudio { descriptions.append(Self.audio) }
+    return descriptions
+  }
+
+  /// High profile, level 3.1.
+  static func video(_ frameRate: FrameRate) -> CodecDescription {
+    .h264(
+      H264Description(
+        sequenceParameterSet: [0x67, 0x64, 0x00, 0x1F, 0xAC], pictureParameterSet: [0x68, 0xEE, 0x3C, 0x80],
+        width: 1280, height: 720, frameRate: frameRate))
+  }
+
+  /// AAC-LC, 48 000 Hz, stereo.
+  static let audio = CodecDescription.aac(
+    AACDescription(audioSpecificConfig: [0x11, 0x90], format: AudioFormat(sampleRate: 48_000, channelCount: 2)))
+
+  /// What was broken, of all playlists.
+  var violations: [HLSViolation] {
+    self.watched.flatMap { self.checkers[$0]?.violations ?? [] }
+  }
+
+  /// The time since the start, in milliseconds.
+  var milliseconds: Int64 { (self.now - Self.start).nanoseconds / 1_000_000 }
+
+  /// Goes on until so many milliseconds after the start.
+  mutating func run(until milliseconds: Int64) {
+    let end = Self.start + .milliseconds(milliseconds)
+    if !self.watched.isEmpty { self.watch() }
+    while true {
+      if self.nextVideo == nil, self.settings.frameRate != nil { self.nextVideo = self.makePicture() }
+      if self.nextAudio == nil, self.settings.hasAudio { self.nextAudio = self.makeFrame() }
+      let videoTime = self.nextVideo.map { $0.decodeTime + self.settings.videoDelay }
+      let audioTime = self.nextAudio.map { $0.decodeTime + self.settings.audioDelay }
+      if let repetition, repetition < min(videoTime ?? end, audioTime ?? end), repetition < end {
+        self.now = max(self.now, repetition)
+        self.repeatPicture()
+        continue
+      }
+      let sampleTime = [videoTime, audioTime].compactMap { $0 }.min() ?? end
+      let time = min(sampleTime, self.stream.deadline ?? sampleTime)
+      guard time < end else {
+        self.now = end
+        return
+      }
+      self.now = max(self.now, time)
+      if time < sampleTime {
+        self.perform(self.stream.advance(to: self.now))
+      } else if time == videoTime, let sample = self.nextVideo.take() {
+        self.deliver(sample)
+      } else if let sample = self.nextAudio.take() {
+        if self.settings.audioTimes.contains(self.offset(sample)) {
+          self.perform(self.stream.consume(sample, at: self.now))
+        }
+      }
+    }
+  }
+
+  /// Asks for a file; the effects are seen to.
+  mutating func ask(_ file: String, _ query: String = "") -> HLSAnswer? {
+    HLSRequest(file: file, query: query, arrival: self.now).map { self.ask($0) }
+  }
+
+  mutating func ask(_ request: HLSRequest) -> HLSAnswer {
+    let (answer, effects) = self.stream.answer(request, at: self.now)
+    if effects.requestsKeyframe { self.isKeyframePending = true }
+    self.keyframeRequests += effects.requestsKeyframe ? 1 : 0
+    return answer
+  }
+
+  /// The text of a playlist that is there.
+  mutating func text(_ file: String, _ query: String = "") -> String? {
+    guard case .content(let content)? = self.ask(file, query) else { return nil }
+    return String(buffer: content.body)
+  }
+
+  mutating func perform(_ effects: HLSEffects) {
+    if effects.requestsKeyframe {
+      self.keyframeRequests += 1
+      self.isKeyframePending = true
+    }
+    if effects.wakesRequests {
+      self.wakeUps += 1
+      self.watch()
+    }
+  }
+
+  private mutating func watch() {
+    for file in self.watched {
+      guard let text = self.text(file) else { continue }
+      self.checkers[file]?.check(text, at: self.now.seconds)
+      if let delta = self.text(file, "_HLS_skip=YES"), delta != text {
+        self.checkers[file]?.check(delta: delta, equals: text)
+        self.checkers[file]?.check(delta, at: self.now.seconds)
+      }
+      guard self.fetchesFiles else { continue }
+      let playlist = MediaPlaylistText(text)
+      let uris = playlist.segments.flatMap { $0.parts.map(\.uri) + [$0.uri, $0.map].compactMap { $0 } }
+      for uri in uris {
+        guard case .content(let content)? = self.ask(uri) else {
+          self.checkers[file]?.checkFile(uri, [])
+          continue
+        }
+        self.checkers[file]?.checkFile(uri, Array(buffer: content.body))
+      }
+    }
+  }
+
+  /// When the last picture is made once more.
+  private var repetition: MediaTime? {
+    guard self.settings.repeatsPictures, self.isKeyframePending, let lastDelivered, let lastKeyframe,
+      let frameRate = self.settings.frameRate
+    else { return nil }
+    return max(self.now, lastKeyframe + .milliseconds(500), lastDelivered + frameRate.frameInterval * 3 / 2)
+  }
+
+  private mutating func repeatPicture() {
+    guard let frameRate = self.settings.frameRate else { return }
+    self.isKeyframePending = true
+    self.deliver(
+      EncodedSample(
+        kind: .video, payload: ByteBuffer(), presentationTime: self.now, duration: frameRate.frameInterval,
+        isKeyframe: false))
+  }
+
+  private func offset(_ sample: EncodedSample) -> Int64 {
+    (sample.decodeTime - Self.start).nanoseconds / 1_000_000
+  }
+
+  private mutating func deliver(_ picture: EncodedSample) {
+    guard self.settings.videoTimes.contains(self.offset(picture)) else { return }
+    var picture = picture
+    let isLate = self.lastKeyframe.map { picture.decodeTime - $0 >= .milliseconds(500) } ?? true
+    let isRequested = self.settings.heedsRequests && self.isKeyframePending && isLate
+    picture.isKeyframe = isRequested || self.picturesSinceKeyframe >= self.settings.keyframeInterval
+    self.picturesSinceKeyframe += 1
+    if picture.isKeyframe {
+      self.picturesSinceKeyframe = 1
+      self.isKeyframePending = false
+      self.lastKeyframe = picture.decodeTime
+    }
+    picture.payload = Self.payload(picture.isKeyframe ? 900 : 300, first: picture.isKeyframe ? 0x65 : 0x41)
+    self.lastDelivered = self.now
+    self.perform(self.stream.consume(picture, at: self.now))
+  }
+
+  private mutating func makePicture() -> EncodedSample? {
+    guard let frameRate = self.settings.frameRate else { return nil }
+    let interval = self.settings.pictureInterval ?? frameRate.frameInterval
+    var time =
+      self.settings.pictureInterval.map { Self.start + $0 * self.picture }
+      ?? frameRate.time(ofFrame: self.picture, from: Self.start)
+    let jitter = self.settings.jitter.nanoseconds
+    if jitter > 0 { time += MediaDuration(nanoseconds: Int64(self.next() % UInt64(2 * jitter)) - jitter) }
+    if let lastPicture { time = max(time, lastPicture + .milliseconds(1)) }
+    self.lastPicture = time
+    self.picture += 1
+    return EncodedSample(
+      kind: .video, payload: ByteBuffer(), presentationTime: time, duration: min(interval, frameRate.frameInterval),
+      isKeyframe: false)
+  }
+
+  private mutating func makeFrame() -> EncodedSample {
+    let time = Self.start + .ticks(self.frame * Self.samplesPerFrame, timescale: Self.sampleRate)
+    self.frame += 1
+    return EncodedSample(
+      kind: .audio, payload: Self.payload(170, first: 0x21), presentationTime: time,
+      duration: .ticks(Self.samplesPerFrame, timescale: Self.sampleRate), isKeyframe: true)
+  }
+
+  /// One NAL unit, or something that is taken for sound.
+  static func payload(_ count: Int, first: UInt8) -> ByteBuffer {
+    var payload = ByteBuffer()
+    payload.writeInteger(UInt32(count))
+    payload.writeInteger(first)
+    payload.writeRepeatingByte(0x5A, count: count - 1)
+    return payload
+  }
+
+  /// xorshift64, Marsaglia 2003.
+  private mutating func next() -> UInt64 {
+    self.random ^= self.random << 13
+    self.random ^= self.random >> 7
+    self.random ^= self.random << 17
+    return self.random
+  }
+}
+
+extension Array where Element == UInt8 {
+  init(buffer: ByteBuffer) {
+    self = Array(buffer.readableBytesView)
+  }
+}

@@ -1,0 +1,98 @@
+import HLS
+import HLSRules
+import Media
+import NIOCore
+import Testing
+
+@Suite("HLS: rest and work")
+struct HLSIdleTests {
+  @Test func `nobody asks: nothing is done`() {
+    var broadcast = Broadcast()
+    broadcast.watched = []
+    broadcast.run(until: 5_000)
+    #expect(broadcast.stream.statistics == HLSStatistics())
+    #expect(broadcast.stream.deadline == nil)
+    #expect(broadcast.keyframeRequests == 0)
+    for file in ["a1b2-0.ts", "a1b2-0.0.m4s", "a1b2-init1.mp4"] { #expect(broadcast.ask(file) == .notFound) }
+    #expect(!broadcast.stream.isActive)
+    #expect(broadcast.ask("live.m3u8", "_HLS_msn=x") == .badRequest("_HLS_msn is not a decimal number below 2^53"))
+    #expect(!broadcast.stream.isActive)
+  }
+
+  @Test(arguments: ["live.m3u8", "playlist.m3u8"])
+  func `the first viewer has a playlist after a short segment`(file: String) {
+    var broadcast = Broadcast()
+    broadcast.watched = []
+    broadcast.run(until: 5_010)
+    let request = HLSRequest(file: file, arrival: broadcast.now)
+    #expect(request.map { broadcast.ask($0) } == .wait(until: broadcast.now + .seconds(3)))
+    #expect(broadcast.keyframeRequests == 1)
+    // At most half a target duration, one picture, and the way of picture and sound.
+    broadcast.run(until: 5_010 + 500 + 34 + 60 + 22)
+    guard case .content? = request.map({ broadcast.ask($0) }) else {
+      Issue.record("no playlist")
+      return
+    }
+    #expect(broadcast.stream.statistics.activations == 1)
+  }
+
+  @Test func `ten seconds after the last request everything is forgotten but the numbers`() {
+    var broadcast = Broadcast()
+    broadcast.run(until: 5_000)
+    broadcast.watched = []
+    _ = broadcast.text("live.m3u8")
+    broadcast.run(until: 14_999)
+    #expect(broadcast.stream.isActive)
+    let parts = broadcast.stream.statistics.parts
+    #expect(parts > 60)
+    broadcast.run(until: 15_050)
+    #expect(!broadcast.stream.isActive)
+    #expect(broadcast.stream.statistics.windowBytes == 0)
+    #expect(broadcast.ask("a1b2-13.ts") == .notFound)
+    broadcast.run(until: 30_000)
+    #expect(broadcast.stream.statistics.parts <= parts + 1)
+
+    broadcast.watched = ["live.m3u8", "playlist.m3u8"]
+    broadcast.run(until: 33_000)
+    let playlist = MediaPlaylistText(broadcast.text("playlist.m3u8") ?? "")
+    #expect(playlist.mediaSequence >= 15)
+    #expect(playlist.segments.map(\.hasDiscontinuity) == [true, false, false])
+    #expect(playlist.discontinuitySequence == 0)
+    broadcast.run(until: 60_000)
+    #expect(broadcast.violations == [])
+    #expect(MediaPlaylistText(broadcast.text("playlist.m3u8") ?? "").discontinuitySequence == 1)
+  }
+
+  @Test func `segments keep it at work too`() {
+    var broadcast = Broadcast()
+    broadcast.run(until: 5_000)
+    broadcast.watched = []
+    for second in 6...40 {
+      broadcast.run(until: Int64(second) * 1000)
+      _ = broadcast.ask("a1b2-\(second - 2).ts")
+    }
+    #expect(broadcast.stream.isActive)
+  }
+
+  @Test func `a request that waits when everything is forgotten gets an answer`() {
+    let configuration = HLSConfiguration(
+      token: "a", unixTimeAtZero: .zero, bitrate: 1, idleTime: .milliseconds(100))
+    var broadcast = Broadcast(configuration: configuration)
+    broadcast.watched = []
+    let request = HLSRequest(file: "playlist.m3u8", arrival: broadcast.now)
+    #expect(request.map { broadcast.ask($0) } == .wait(until: broadcast.now + .seconds(3)))
+    let wakeUps = broadcast.wakeUps
+    broadcast.run(until: 200)
+    #expect(broadcast.wakeUps == wakeUps + 1)
+    #expect(request.map { broadcast.ask($0) } == .wait(until: Broadcast.start + .seconds(3)))
+    #expect(broadcast.stream.isActive)
+  }
+
+  @Test func `a stream that ended before anybody watched has no playlist`() {
+    var broadcast = Broadcast()
+    broadcast.watched = []
+    #expect(broadcast.stream.end() == HLSEffects(wakesRequests: true))
+    #expect(broadcast.stream.end() == .none)
+    for file in ["live.m3u8", "playlist.m3u8"] { #expect(broadcast.ask(file) == .notFound) }
+  }
+}

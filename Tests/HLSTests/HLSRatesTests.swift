@@ -1,0 +1,126 @@
+import HLS
+import HLSRules
+import Media
+import Testing
+
+@Suite("HLS: rules hold for every source")
+struct HLSRatesTests {
+  private static let rates: [(FrameRate, Int64)] = [
+    (60, 0), (60, 5), (50, 0), (50, 6), (30, 0), (30, 3), (30, 10), (30, 16),
+    (FrameRate(30_000, over: 1001), 0), (FrameRate(30_000, over: 1001), 8), (25, 0), (25, 12), (24, 0), (24, 10),
+    (20, 15), (15, 0), (15, 20), (12, 5), (10, 0),
+    (10, 30), (5, 0), (5, 40), (3, 0), (2, 100), (1, 0), (1, 100), (FrameRate(1, over: 2), 0), (120, 2), (240, 1),
+  ]
+
+  @Test(arguments: Self.rates)
+  func `with sound, at any frame rate and jitter`(frameRate: FrameRate, jitter: Int64) {
+    var settings = Broadcast.Settings()
+    settings.frameRate = frameRate
+    settings.jitter = .milliseconds(jitter)
+    var broadcast = Broadcast(settings)
+    broadcast.run(until: 18_000)
+    #expect(broadcast.violations == [])
+    #expect(broadcast.stream.statistics.segments >= 5)
+    #expect(frameRate < 1 || broadcast.checkers["live.m3u8"]?.deltaCount ?? 0 > 1)
+  }
+
+  private static let ratesWithoutSound: [(FrameRate, Int64)] = [
+    (30, 0), (30, 10), (25, 8), (15, 20), (5, 10), (1, 50),
+  ]
+
+  @Test(arguments: Self.ratesWithoutSound)
+  func `without sound`(frameRate: FrameRate, jitter: Int64) {
+    var settings = Broadcast.Settings()
+    settings.frameRate = frameRate
+    settings.hasAudio = false
+    settings.jitter = .milliseconds(jitter)
+    var broadcast = Broadcast(settings)
+    broadcast.run(until: 16_000)
+    #expect(broadcast.violations == [])
+    #expect(broadcast.stream.statistics.segments >= 7)
+  }
+
+  @Test func `without pictures`() {
+    var settings = Broadcast.Settings()
+    settings.frameRate = nil
+    var broadcast = Broadcast(settings)
+    broadcast.fetchesFiles = true
+    broadcast.run(until: 20_000)
+    #expect(broadcast.violations == [])
+    #expect((17...21).contains(broadcast.stream.statistics.segments))
+    #expect(broadcast.keyframeRequests == 0)
+  }
+
+  private static let delays: [(Int64, Int64)] = [(0, 0), (0, 150), (150, 0), (300, 10), (10, 300), (1000, 900)]
+
+  @Test(arguments: Self.delays)
+  func `whichever kind comes first`(videoDelay: Int64, audioDelay: Int64) {
+    var settings = Broadcast.Settings()
+    settings.videoDelay = .milliseconds(videoDelay)
+    settings.audioDelay = .milliseconds(audioDelay)
+    var broadcast = Broadcast(settings)
+    broadcast.fetchesFiles = true
+    broadcast.run(until: 10_000)
+    #expect(broadcast.violations == [])
+    #expect(broadcast.stream.statistics.segments >= 7)
+  }
+
+  @Test(arguments: [true, false])
+  func `a source that makes a picture each 2 seconds, as its rate does not say`(hasAudio: Bool) {
+    var settings = Broadcast.Settings()
+    settings.hasAudio = hasAudio
+    settings.pictureInterval = .seconds(2)
+    settings.repeatsPictures = true
+    var broadcast = Broadcast(settings)
+    broadcast.run(until: 30_000)
+    #expect(broadcast.violations == [])
+    #expect(broadcast.stream.statistics.segments >= 14)
+  }
+
+  @Test func `pictures that stop for a while leave segments of sound`() {
+    var settings = Broadcast.Settings()
+    settings.videoTimes = 0..<10_000
+    var broadcast = Broadcast(settings)
+    broadcast.run(until: 30_000)
+    #expect(broadcast.violations == [])
+    #expect(broadcast.stream.statistics.segments >= 22)
+  }
+
+  @Test func `sound that stops leaves segments of pictures`() {
+    var settings = Broadcast.Settings()
+    settings.audioTimes = 0..<10_000
+    var broadcast = Broadcast(settings)
+    broadcast.run(until: 30_000)
+    #expect(broadcast.violations == [])
+    #expect(broadcast.stream.statistics.segments >= 27)
+  }
+
+  @Test func `a camera that never starts leaves the sound alone`() {
+    var settings = Broadcast.Settings()
+    settings.videoTimes = 20_000..<Int64.max
+    var broadcast = Broadcast(settings)
+    broadcast.run(until: 30_000)
+    #expect(broadcast.violations == [])
+    #expect(broadcast.stream.statistics.segments >= 20)
+  }
+
+  @Test func `an encoder that makes keyframes as it likes has longer segments, and breaks no other rule`() {
+    var settings = Broadcast.Settings()
+    settings.heedsRequests = false
+    var broadcast = Broadcast(settings)
+    broadcast.run(until: 20_000)
+    #expect(Set(broadcast.violations.map(\.rule)) == [.targetDuration])
+    #expect(broadcast.stream.statistics.segments == 9)
+  }
+
+  @Test func `without any keyframe memory is bounded and sound goes on`() {
+    var settings = Broadcast.Settings()
+    settings.heedsRequests = false
+    settings.keyframeInterval = 1_000_000
+    var broadcast = Broadcast(settings)
+    broadcast.run(until: 60_000)
+    let statistics = broadcast.stream.statistics
+    #expect(statistics.windowBytes < 1_000_000)
+    #expect(statistics.segments >= 30)
+  }
+}

@@ -1,0 +1,181 @@
+import HLS
+import HLSRules
+import Media
+import NIOCore
+import Testing
+
+@Suite("HLS requests, draft-pantos-hls-rfc8216bis §6.2.5")
+struct HLSRequestTests {
+  @Test(arguments: [
+    "", "index.m3u", "Index.m3u8", "live.m3u8 ", "a-1", "a-.ts", "-1.ts", "a-1.ts.ts", "a-01.ts", "a-+1.ts", "a--1.ts",
+    "a-1.2.ts", "a-1.2.3.m4s", "a-1..m4s", "a-1.mp4", "a-init.mp4", "a-init01.mp4", "a-99999999999999999999.ts",
+    "a-9007199254740993.ts", "a-1.-1.m4s", "a-\u{661}.ts", "snapshot.jpg", "../a-1.ts/..",
+    String(repeating: "a", count: 200) + "-1.ts",
+  ]) func `a name that no file has is for others`(file: String) {
+    #expect(HLSRequest(file: file, arrival: .zero) == nil)
+  }
+
+  @Test(arguments: [
+    "_HLS_msn=", "_HLS_msn=x", "_HLS_msn=-1", "_HLS_msn=1e3", "_HLS_msn=+1", "_HLS_msn=1.0", "_HLS_msn= 1", "_HLS_msn",
+    "_HLS_msn=99999999999999999999", "_HLS_msn=9007199254740993", "_HLS_msn=1&_HLS_msn=2", "_HLS_part=0",
+    "_HLS_part=0&a=b", "_HLS_msn=1&_HLS_part=", "_HLS_msn=1&_HLS_part=-1", "_HLS_msn=1&_HLS_part=x",
+    "_HLS_msn=1&_HLS_part=18446744073709551616", "_HLS_msn=%31", "_HLS_msn=\u{661}",
+    // At 5 s segments 0 to 4 are whole, so that 7 is too far.
+    "_HLS_msn=7", "_HLS_msn=9007199254740992", "_HLS_msn=5&_HLS_part=999", "_HLS_msn=2&_HLS_part=999",
+  ]) func `a directive that cannot be met is a bad request`(query: String) throws {
+    var broadcast = Broadcast()
+    broadcast.run(until: 5_000)
+    for file in ["live.m3u8", "playlist.m3u8"] {
+      let answer = broadcast.ask(file, query)
+      // A playlist without parts is as late for one as for its segment.
+      if file == "playlist.m3u8", query.hasSuffix("_HLS_part=999") { continue }
+      guard case .badRequest(let reason)? = answer else {
+        Issue.record("\(file)?\(query): \(String(describing: answer))")
+        continue
+      }
+      #expect(!reason.isEmpty)
+    }
+  }
+
+  @Test(arguments: [
+    "_HLS_msn=4", "_HLS_msn=0", "_HLS_msn=0004", "_HLS_msn=4&_HLS_msn=4", "a=b&_HLS_msn=4&c", "_HLS_msn=4&_HLS_part=2",
+    "_HLS_msn=4&_HLS_part=5", "&&_HLS_msn=4&", "_HLS_push=1&_HLS_msn=3", "_HLS_report=x", "x_HLS_msn=9",
+    "_HLS_skip=maybe",
+  ]) func `what is there is answered at once, and what is not known is left alone`(query: String) {
+    var broadcast = Broadcast()
+    // Segment 4 lasts from 3.5 to 4.5 s; a sixth part of it would be the first of segment 5.
+    broadcast.run(until: 5_000)
+    #expect(broadcast.text("live.m3u8", query) == broadcast.text("live.m3u8"))
+  }
+
+  @Test func `a playlist waits for a part`() {
+    var broadcast = Broadcast()
+    broadcast.run(until: 5_000)
+    let arrival = broadcast.now
+    // The parts of segment 5 start at 4.5, 4.7, 4.9: the third one is there when picture and sound have reached 5.1.
+    let request = HLSRequest(file: "live.m3u8", query: "_HLS_msn=5&_HLS_part=2", arrival: arrival)
+    #expect(request.map { broadcast.ask($0) } == .wait(until: arrival + .seconds(3)))
+    let wakeUps = broadcast.wakeUps
+    broadcast.run(until: 5_130)
+    #expect(request.map { broadcast.ask($0) } == .wait(until: arrival + .seconds(3)))
+    broadcast.run(until: 5_190)
+    #expect(broadcast.wakeUps == wakeUps + 1)
+    guard case .content(let content)? = request.map({ broadcast.ask($0) }) else {
+      Issue.record("no playlist")
+      return
+    }
+    #expect(String(buffer: content.body).contains("a1b2-5.2.m4s\"\n#EXT-X-PRELOAD-HINT:TYPE=PART,URI=\"a1b2-5.3.m4s\""))
+    #expect(content.caching == .blocking(.seconds(6)))
+    #expect(content.mediaType == "application/vnd.apple.mpegurl")
+  }
+
+  @Test func `a playlist waits for a segment`() {
+    var broadcast = Broadcast()
+    broadcast.run(until: 5_000)
+    for file in ["live.m3u8", "playlist.m3u8"] {
+      #expect(broadcast.ask(file, "_HLS_msn=5") == .wait(until: broadcast.now + .seconds(3)))
+      #expect(broadcast.ask(file, "_HLS_msn=6") == .wait(until: broadcast.now + .seconds(3)))
+    }
+    broadcast.run(until: 5_600)
+    for file in ["live.m3u8", "playlist.m3u8"] {
+      #expect(broadcast.text(file, "_HLS_msn=5")?.contains("a1b2-5.") == true)
+    }
+  }
+
+  @Test func `what does not come in three target durations is unavailable`() {
+    var broadcast = Broadcast()
+    broadcast.run(until: 5_000)
+    let request = HLSRequest(file: "live.m3u8", query: "_HLS_msn=6", arrival: broadcast.now)
+    let deadline = broadcast.now + .seconds(3)
+    broadcast.now = deadline - .milliseconds(1)
+    #expect(request.map { broadcast.ask($0) } == .wait(until: deadline))
+    broadcast.now = deadline
+    #expect(request.map { broadcast.ask($0) } == .unavailable)
+  }
+
+  @Test func `the hinted part is waited for, others are not`() {
+    var broadcast = Broadcast()
+    broadcast.run(until: 5_000)
+    let text = broadcast.text("live.m3u8") ?? ""
+    let hint = MediaPlaylistText(text).hints.first ?? ""
+    #expect(hint == "a1b2-5.2.m4s")
+    let request = HLSRequest(file: hint, arrival: broadcast.now)
+    #expect(request.map { broadcast.ask($0) } == .wait(until: broadcast.now + .seconds(3)))
+    for file in [
+      "a1b2-5.3.m4s", "a1b2-6.0.m4s", "a1b2-5.m4s", "a1b2-5.ts", "a1b2-init2.mp4", "other-4.ts", "b-5.2.m4s",
+    ] {
+      #expect(broadcast.ask(file) == .notFound)
+    }
+    broadcast.run(until: 5_200)
+    guard case .content(let content)? = request.map({ broadcast.ask($0) }) else {
+      Issue.record("no part")
+      return
+    }
+    #expect(content.caching == .immutable)
+    #expect(content.etag == "\"a1b2-5.2.m4s\"")
+  }
+
+  @Test func `every hint is followed by the part, across segments too`() {
+    var settings = Broadcast.Settings()
+    settings.jitter = .milliseconds(12)
+    var broadcast = Broadcast(settings)
+    broadcast.run(until: 2_000)
+    for step in 0..<200 {
+      guard let hint = MediaPlaylistText(broadcast.text("live.m3u8") ?? "").hints.first,
+        let request = HLSRequest(file: hint, arrival: broadcast.now)
+      else {
+        Issue.record("no hint")
+        return
+      }
+      broadcast.run(until: 2_000 + Int64(step + 1) * 300)
+      guard case .content = broadcast.ask(request) else {
+        Issue.record("\(hint) has not come")
+        return
+      }
+    }
+  }
+
+  @Test func `a segment is its parts, joined, and the same bytes for all`() {
+    var broadcast = Broadcast()
+    broadcast.fetchesFiles = true
+    broadcast.run(until: 10_000)
+    #expect(broadcast.violations == [])
+    guard case .content(let first)? = broadcast.ask("a1b2-6.m4s"),
+      case .content(let second)? = broadcast.ask("a1b2-6.m4s")
+    else {
+      Issue.record("no segment")
+      return
+    }
+    let addresses = [first, second].map { $0.body.withUnsafeReadableBytes { UInt(bitPattern: $0.baseAddress) } }
+    #expect(addresses[0] == addresses[1])
+    #expect(first.mediaType == "video/mp4")
+  }
+
+  @Test func `a segment stays for as long as a player may still ask for it`() {
+    var broadcast = Broadcast()
+    broadcast.run(until: 5_000)
+    broadcast.run(until: 60_000)
+    let oldest = MediaPlaylistText(broadcast.text("live.m3u8") ?? "").mediaSequence
+    // The list lasts 12 s, the segment 1 s.
+    for number in oldest - 13..<oldest {
+      for file in ["a1b2-\(number).ts", "a1b2-\(number).m4s", "a1b2-\(number).0.m4s"] {
+        guard case .content? = broadcast.ask(file) else {
+          Issue.record("\(file) is gone")
+          continue
+        }
+      }
+    }
+    #expect(broadcast.ask("a1b2-\(oldest - 20).ts") == .notFound)
+    #expect(broadcast.violations == [])
+  }
+
+  @Test func `bytes are bounded, and three target durations stay`() {
+    let configuration = HLSConfiguration(
+      token: "a", unixTimeAtZero: .zero, bitrate: 1, maximumBytes: 10_000)
+    var broadcast = Broadcast(configuration: configuration)
+    broadcast.run(until: 30_000)
+    #expect(broadcast.stream.statistics.windowSegments == 3)
+    #expect(broadcast.stream.statistics.windowBytes < 150_000)
+    #expect(broadcast.violations == [])
+  }
+}
