@@ -29,13 +29,16 @@ struct ProgramClock {
   /// A value that must be sent before anything else, so that no step is too large; nil when none must.
   ///
   /// Called again until it is nil.
-  mutating func overdueValue() -> Int64? {
-    guard let last = self.last else { return self.nextValue() }
+  ///
+  /// - Parameter isCarried: Whether the sample carries a value itself, so that neither the first one nor one behind a gap
+  ///   must be sent before it.
+  mutating func overdueValue(isCarried: Bool) -> Int64? {
+    guard let last = self.last else { return isCarried ? nil : self.nextValue() }
     guard self.newest > last else { return nil }
     // No overflow: 2⁶³ nanoseconds are 2⁵⁸ ticks.
     let step = self.newest - last
     guard step > Self.maximumInterval else { return nil }
-    guard step <= Self.maximumGap else { return self.nextValue() }
+    guard step <= Self.maximumGap else { return isCarried ? nil : self.nextValue() }
     self.last = last + Self.maximumInterval
     return self.last
   }

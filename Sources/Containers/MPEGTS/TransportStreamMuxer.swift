@@ -106,7 +106,7 @@ public struct TransportStreamMuxer: Sendable {
       let description = self.video,
       let unit = H264ByteStreamUnit(sample, description: description)
     else { return false }
-    self.advanceClock(to: sample.decodeTime, into: &buffer)
+    self.advanceClock(to: sample.decodeTime, isCarried: true, into: &buffer)
     if !self.sound.isEmpty, sample.decodeTime - self.sound.start >= PendingSound.maximumDuration {
       self.flush(into: &buffer)
     }
@@ -130,17 +130,17 @@ public struct TransportStreamMuxer: Sendable {
       let header = ADTSHeader(config, payloadLength: sample.payload.readableBytes)
     else { return false }
     if !self.sound.canTake(sample, header: header) { self.flush(into: &buffer) }
-    self.advanceClock(to: sample.presentationTime, into: &buffer)
+    self.advanceClock(to: sample.presentationTime, isCarried: false, into: &buffer)
     self.sound.append(sample, header: header)
     if self.sound.end - self.sound.start >= PendingSound.maximumDuration { self.flush(into: &buffer) }
     return true
   }
 
   /// Moves the clock on, with packets of its own as far as steps would become too large.
-  private mutating func advanceClock(to time: MediaTime, into buffer: inout ByteBuffer) {
+  private mutating func advanceClock(to time: MediaTime, isCarried: Bool, into buffer: inout ByteBuffer) {
     self.clock.advance(to: time)
     let isInVideo = self.programMap.clockPacketIdentifier == PacketIdentifier.video
-    while let value = self.clock.overdueValue() {
+    while let value = self.clock.overdueValue(isCarried: isCarried) {
       TransportPacketWriter.writeClock(
         value, self.programMap.clockPacketIdentifier,
         counter: isInVideo ? self.counters.video : self.counters.audio, into: &buffer)
