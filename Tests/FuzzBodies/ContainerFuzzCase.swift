@@ -79,7 +79,7 @@ struct ContainerFuzzCase {
     var rest = self.input
     var time = MediaTime.zero + .seconds(1)
     var samples: [EncodedSample] = []
-    while samples.count < 64, let (kind, step, size) = rest.readMultipleIntegers(as: (UInt8, Int16, UInt16).self) {
+    while samples.count < 16, let (kind, step, size) = rest.readMultipleIntegers(as: (UInt8, Int16, UInt16).self) {
       time += .microseconds(Int64(step) * 20)
       let isVideo = kind & 1 == 0
       let length = 1 + Int(size) % 2000
