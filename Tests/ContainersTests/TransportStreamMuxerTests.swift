@@ -7,16 +7,6 @@ import Testing
 
 @Suite("MPEG-TS muxer, ISO/IEC 13818-1")
 struct TransportStreamMuxerTests {
-  /// What a demuxer makes of muxed samples; also checks that nothing is damaged.
-  private func demux(_ bytes: ByteBuffer) -> [TransportStreamDemuxer.Event] {
-    var demuxer = TransportStreamDemuxer()
-    let events = demuxer.demux(bytes) + demuxer.finish()
-    #expect(demuxer.damageCount == 0)
-    #expect(demuxer.discontinuityCount == 0)
-    #expect(bytes.readableBytes.isMultiple(of: 188))
-    return events
-  }
-
   private func packets(
     _ events: [TransportStreamDemuxer.Event], _ identifier: UInt16
   ) -> [(packet: PESPacket, isRandomAccess: Bool)] {
@@ -26,25 +16,9 @@ struct TransportStreamMuxerTests {
     }
   }
 
-  private func clocks(_ events: [TransportStreamDemuxer.Event]) -> [UInt64] {
-    events.compactMap { if case .clock(let clock) = $0 { clock } else { nil } }
-  }
-
-  private func mux(
-    _ samples: [EncodedSample], _ descriptions: [CodecDescription] = [TestSamples.h264, TestSamples.aac]
-  ) -> ByteBuffer {
-    var muxer = TransportStreamMuxer(descriptions)
-    var buffer = ByteBuffer()
-    muxer.startSegment(into: &buffer)
-    for sample in samples { muxer.mux(sample, into: &buffer) }
-    muxer.flush(into: &buffer)
-    #expect(muxer.skippedSampleCount == 0)
-    return buffer
-  }
-
   @Test func `a keyframe is one packet with clock, time, delimiter and parameter sets`() {
     let bytes = Array(
-      self.mux([TestSamples.picture(at: .zero + .seconds(1), size: 3, isKeyframe: true)]).readableBytesView
+      MuxedStream.mux([TestSamples.picture(at: .zero + .seconds(1), size: 3, isKeyframe: true)]).readableBytesView
         .dropFirst(376))
     var expected: [UInt8] = [
       0x47, 0x41, 0x00, 0x30,  // payload start, PID 0x100, adaptation field and payload, counter 0
@@ -70,7 +44,7 @@ struct TransportStreamMuxerTests {
   @Test func `every length fills packets exactly and comes back`() throws {
     for size in 1...600 {
       let picture = TestSamples.picture(at: .zero + .seconds(1), size: size)
-      let events = self.demux(self.mux([picture]))
+      let events = MuxedStream.demux(MuxedStream.mux([picture]))
       let unit = try #require(self.packets(events, 0x100).first).packet.payload
       #expect(H264AccessUnit(parsingAnnexB: unit).payload == picture.payload)
     }
@@ -81,7 +55,7 @@ struct TransportStreamMuxerTests {
     let (aac, sounds) = try TestSamples.capturedSound()
     #expect(pictures.map(\.isKeyframe) == [true, false, false, true, false])
     let samples = (pictures + sounds).sorted { $0.decodeTime < $1.decodeTime }
-    let events = self.demux(self.mux(samples, [.h264(h264), .aac(aac)]))
+    let events = MuxedStream.demux(MuxedStream.mux(samples, [.h264(h264), .aac(aac)]))
 
     let units = self.packets(events, 0x100)
     #expect(units.map { H264AccessUnit(parsingAnnexB: $0.packet.payload).payload } == pictures.map(\.payload))
@@ -112,74 +86,26 @@ struct TransportStreamMuxerTests {
   @Test func `times wrap at 33 bits together with the clock`() throws {
     // 2³³ ticks of 90 kHz are 95 443.7 s.
     let start = MediaTime(ticks: 1 << 33, timescale: 90_000) - .milliseconds(350)
-    let events = self.demux(self.mux((0..<4).map { TestSamples.picture(at: start + .milliseconds($0 * 40)) }))
+    let events = MuxedStream.demux(
+      MuxedStream.mux((0..<4).map { TestSamples.picture(at: start + .milliseconds($0 * 40)) }))
     let times = self.packets(events, 0x100).compactMap(\.packet.presentationTimestamp)
     #expect(times == [(1 << 33) - 4501, (1 << 33) - 901, 2699, 6299])
     let late = MediaTime(ticks: 1 << 33, timescale: 90_000) + MediaDuration(nanoseconds: 1)
-    let clocks = self.clocks(self.demux(self.mux([TestSamples.picture(at: late)])))
+    let clocks = MuxedStream([TestSamples.picture(at: late)]).clocks
     #expect(clocks == [0])
-    let early = self.clocks(self.demux(self.mux([TestSamples.picture(at: MediaTime(nanoseconds: -1))])))
+    let early = MuxedStream([TestSamples.picture(at: MediaTime(nanoseconds: -1))]).clocks
     #expect(early == [(1 << 33) * 300 - 1])
   }
 
   @Test func `a decoding time is told where it differs`() throws {
     let time = MediaTime.zero + .seconds(2)
-    let events = self.demux(
-      self.mux([TestSamples.picture(at: time + .milliseconds(80), decodeTime: time), TestSamples.picture(at: time)]))
+    let events = MuxedStream.demux(
+      MuxedStream.mux([
+        TestSamples.picture(at: time + .milliseconds(80), decodeTime: time), TestSamples.picture(at: time),
+      ]))
     let packets = self.packets(events, 0x100).map(\.packet)
     #expect(packets.map(\.presentationTimestamp) == [214_200, 207_000])
     #expect(packets.map(\.decodeTimestamp) == [207_000, nil])
-  }
-
-  /// Streams whose clock must go on: slow pictures, only sound, pictures that pause, slow sound alone.
-  static let clockCases: [(name: String, samples: [EncodedSample], descriptions: [CodecDescription])] = [
-    ("both", TestSamples.stream(seconds: 3), [TestSamples.h264, TestSamples.aac]),
-    ("1 fps", TestSamples.stream(seconds: 5, frameRate: 1), [TestSamples.h264, TestSamples.aac]),
-    (
-      "5 fps, no sound", TestSamples.stream(seconds: 3, frameRate: 5).filter { $0.kind == .video }, [TestSamples.h264]
-    ),
-    ("sound", TestSamples.stream(seconds: 3).filter { $0.kind == .audio }, [TestSamples.aac]),
-    (
-      "pictures pause",
-      TestSamples.stream(seconds: 5).filter {
-        $0.kind == .audio || $0.decodeTime < .zero + .seconds(11) || $0.decodeTime > .zero + .seconds(14)
-      }, [TestSamples.h264, TestSamples.aac]
-    ),
-    (
-      "sound comes late",
-      TestSamples.stream(seconds: 3).filter { $0.kind == .video }
-        + TestSamples.stream(seconds: 3).filter { $0.kind == .audio }.prefix(5), [TestSamples.h264, TestSamples.aac]
-    ),
-  ]
-
-  @Test(arguments: clockCases.indices)
-  func `the clock steps forward by 40 ms at most, and no time is before it`(index: Int) throws {
-    let (name, samples, descriptions) = Self.clockCases[index]
-    let bytes = self.mux(samples, descriptions)
-    let clocks = self.clocks(self.demux(bytes))
-    #expect(clocks.count > 50, "\(name)")
-    for (earlier, later) in zip(clocks, clocks.dropFirst()) {
-      #expect(later > earlier && later - earlier <= 40 * 27_000, "\(name)")
-    }
-    guard name != "sound comes late" else { return }
-    var rest = bytes
-    var clock = UInt64(0)
-    while let next = rest.readSlice(length: TransportPacket.length) {
-      let packet = try TransportPacket(parsing: next)
-      clock = packet.programClock ?? clock
-      guard packet.startsUnit, packet.packetIdentifier == 0x100 || packet.packetIdentifier == 0x101 else { continue }
-      // The packet's length is taken off, since only its first part is here.
-      var start = packet.payload
-      start.setInteger(UInt16(0), at: start.readerIndex + 4)
-      let time = try #require(try PESPacket(parsing: start).presentationTimestamp) * 300
-      #expect(time >= clock, "\(name)")
-      #expect(time <= clock + 341 * 27_000, "\(name)")
-    }
-  }
-
-  @Test func `a gap of more than a second is not filled`() {
-    let samples = [0, 1, 100].map { TestSamples.picture(at: .zero + .seconds($0 * 1000), size: 10) }
-    #expect(self.mux(samples).readableBytes == 188 * 5)
   }
 
   @Test func `sound of up to 100 ms shares a packet, and times that do not follow end it`() {
@@ -187,7 +113,7 @@ struct TransportStreamMuxerTests {
     let frames = (0..<20).map { index in
       TestSamples.sound(at: start + .ticks(Int64(index) * 1024, timescale: 48_000) + .milliseconds(index < 12 ? 0 : 50))
     }
-    let packets = self.packets(self.demux(self.mux(frames, [TestSamples.aac])), 0x101)
+    let packets = self.packets(MuxedStream.demux(MuxedStream.mux(frames, [TestSamples.aac])), 0x101)
     #expect(packets.map { $0.packet.payload.readableBytes / 177 } == [5, 5, 2, 5, 3])
     #expect(packets.allSatisfy { $0.isRandomAccess })
     let firsts: [Int64] = [0, 5, 10, 12, 17]
@@ -202,7 +128,7 @@ struct TransportStreamMuxerTests {
     let frames = (0..<40).map {
       TestSamples.sound(at: .zero + .milliseconds($0 * 2), size: 8184)
     }
-    let packets = self.packets(self.demux(self.mux(frames, [TestSamples.aac])), 0x101)
+    let packets = self.packets(MuxedStream.demux(MuxedStream.mux(frames, [TestSamples.aac])), 0x101)
     #expect(packets.reduce(0) { $0 + $1.packet.payload.readableBytes } == 40 * 8191)
   }
 
@@ -220,13 +146,13 @@ struct TransportStreamMuxerTests {
     muxer.flush(into: &segments[segments.count - 1])
     #expect(segments.count == 4)
     for segment in segments {
-      let events = self.demux(segment)
+      let events = MuxedStream.demux(segment)
       #expect(events.first == .programMap(ProgramTablesTests.programMap))
       #expect(self.packets(events, 0x100).count == 30)
       #expect(self.packets(events, 0x100).first?.isRandomAccess == true)
     }
     let whole = segments.reduce(into: ByteBuffer()) { $0.writeImmutableBuffer($1) }
-    let events = self.demux(whole)
+    let events = MuxedStream.demux(whole)
     #expect(events.count { if case .programMap = $0 { true } else { false } } == 1)
     #expect(self.packets(events, 0x100).count == 120)
   }
@@ -242,7 +168,7 @@ struct TransportStreamMuxerTests {
     muxer.startSegment(into: &buffer)
     muxer.mux(TestSamples.sound(at: .zero + .seconds(1)), into: &buffer)
     muxer.flush(into: &buffer)
-    let maps = self.demux(buffer).compactMap { if case .programMap(let map) = $0 { map } else { nil } }
+    let maps = MuxedStream.demux(buffer).compactMap { if case .programMap(let map) = $0 { map } else { nil } }
     #expect(
       maps == [
         ProgramTablesTests.programMap,
@@ -252,7 +178,7 @@ struct TransportStreamMuxerTests {
     for index in 0..<40 { muxer.change(to: index.isMultiple(of: 2) ? [TestSamples.h264] : [TestSamples.aac]) }
     var last = ByteBuffer()
     muxer.startSegment(into: &last)
-    guard case .programMap(let map) = self.demux(last).first else {
+    guard case .programMap(let map) = MuxedStream.demux(last).first else {
       Issue.record("no map")
       return
     }
@@ -283,7 +209,7 @@ struct TransportStreamMuxerTests {
   @Test func `times at the ends of the clock do not trap`() {
     for nanoseconds in [Int64.min, -1, 0, .max] {
       let time = MediaTime(nanoseconds: nanoseconds)
-      _ = self.mux([TestSamples.picture(at: time), TestSamples.sound(at: time), TestSamples.picture(at: .zero)])
+      _ = MuxedStream([TestSamples.picture(at: time), TestSamples.sound(at: time), TestSamples.picture(at: .zero)])
     }
   }
 }
