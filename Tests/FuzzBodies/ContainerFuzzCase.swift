@@ -82,7 +82,8 @@ struct ContainerFuzzCase {
     while samples.count < 16, let (kind, step, size) = rest.readMultipleIntegers(as: (UInt8, Int16, UInt16).self) {
       time += .microseconds(Int64(step) * 20)
       let isVideo = kind & 1 == 0
-      let length = 1 + Int(size) % 2000
+      // Up to four transport packets.
+      let length = 1 + Int(size) % 700
       var payload = ByteBuffer()
       if isVideo { payload.writeInteger(UInt32(length)) }
       payload.writeRepeatingByte(0x41, count: length)
