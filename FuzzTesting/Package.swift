@@ -7,7 +7,7 @@ import PackageDescription
 
 let fuzzTargets = [
   "FuzzSDP", "FuzzRTP", "FuzzRTCP", "FuzzH264Depacketizer", "FuzzAACDepacketizer", "FuzzSPS",
-  "FuzzRTSP", "FuzzHLS",
+  "FuzzRTSP", "FuzzHLS", "FuzzTransportStream", "FuzzMP4",
 ]
 
 let package = Package(

@@ -25,6 +25,10 @@ public enum FuzzBody: String, CaseIterable, Sendable {
   case rtsp = "FuzzRTSP"
   /// HLS requests, and a stream that gets samples and requests in any order.
   case hls = "FuzzHLS"
+  /// Transport streams, and their muxer fed with samples.
+  case transportStream = "FuzzTransportStream"
+  /// Boxes of MP4, and the fragments' muxer fed with samples.
+  case mp4 = "FuzzMP4"
 
   /// Checks one input.
   public func run(_ input: ByteBuffer) {
@@ -37,6 +41,8 @@ public enum FuzzBody: String, CaseIterable, Sendable {
     case .bitstreams: Self.checkBitstreams(input)
     case .rtsp: RTSPFuzzCase(input).run()
     case .hls: HLSFuzzCase(input).run()
+    case .transportStream: ContainerFuzzCase(input).checkTransportStream()
+    case .mp4: ContainerFuzzCase(input).checkBoxes()
     }
   }
 

@@ -19,7 +19,9 @@ struct AudioTimeline {
 
   /// The time of the next frame, or nil when it is to be left out.
   mutating func place(_ sample: EncodedSample) -> Int64? {
-    var time = sample.presentationTime.ticks(timescale: self.sampleRate)
+    // The nearest sample: times in nanoseconds were rounded down.
+    let halfSample = MediaDuration(nanoseconds: 500_000_000 / Int64(self.sampleRate))
+    var time = (sample.presentationTime + halfSample).ticks(timescale: self.sampleRate)
     if let end = self.end {
       if time < end - self.samplesPerFrame / 2 { return nil }
       if time <= end + self.samplesPerFrame / 2 { time = end }
