@@ -156,7 +156,7 @@ let package = Package(
     .testTarget(
       name: "HTTPServerTests",
       dependencies: [
-        "HTTPServer", "Authentication", "Capture", "Media", "Streaming", nioCore, nioPosix,
+        "HTTPServer", "Authentication", "Capture", "HLS", "Media", "Streaming", nioCore, nioPosix,
         .product(name: "HTTPTypes", package: "swift-http-types"),
         .product(name: "NIOHTTP1", package: "swift-nio"),
         .product(name: "NIOSSL", package: "swift-nio-ssl"),

@@ -1,22 +1,165 @@
+import Authentication
+import Capture
+import Media
+import NIOCore
+import Streaming
 import Testing
 
 @testable import HTTPServer
 
-@Suite("HTTP server")
+@Suite("HTTP server", .timeLimit(.minutes(2)))
 struct HTTPServerTests {
   @Test func `a taken port is told in one line`() async throws {
-    let first = HTTPServer(settings: HTTPServerSettings(port: 0))
-    try await first.start()
-    let port = try #require(first.ports?.http)
-    let second = HTTPServer(settings: HTTPServerSettings(port: port))
-    await #expect(
-      throws: HTTPServerError(
-        .portTaken, cause: "port \(port) is taken by another program",
-        nextStep: "choose another port with --http-port or --https-port; 0 takes any free one")
-    ) {
-      try await second.start()
+    try await withServer { _, port in
+      let second = HTTPServer(settings: HTTPServerSettings(port: port))
+      await #expect(
+        throws: HTTPServerError(
+          .portTaken, cause: "port \(port) is taken by another program",
+          nextStep: "choose another port with --http-port or --https-port; 0 takes any free one")
+      ) {
+        try await second.start()
+      }
+      await second.stop()
     }
-    await second.stop()
-    await first.stop()
   }
+
+  @Test func `an address that is none is told`() async {
+    var settings = HTTPServerSettings(port: 0)
+    settings.address = "localhost"
+    let server = HTTPServer(settings: settings)
+    await #expect { try await server.start() } throws: { ($0 as? HTTPServerError)?.code == .malformedAddress }
+    await server.stop()
+  }
+
+  @Test func `a request in one-byte pieces is answered, and the connection stays open`() async throws {
+    try await withServer { _, port in
+      let client = try await RawClient.connect(port: port)
+      let request = "GET /health HTTP/1.1\r\nHost: h\r\n\r\n"
+      let text = try await client.exchange(request.map { String($0) } + [request], until: "\r\n\r\nok\n", times: 2)
+      #expect(text.ranges(of: "HTTP/1.1 200 OK").count == 2)
+    }
+  }
+
+  @Test(arguments: [
+    ("\u{16}\u{3}\u{1}\r\n\r\n", "400"), ("GET / HTTP/1.1\r\n\r\n", "400"),
+    ("GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", "400"), ("GET / HTTP/9.9\r\nHost: a\r\n\r\n", "400"),
+    ("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n", "400"),
+    ("GET / HTTP/1.1\r\nHost: a\r\nX: " + String(repeating: "x", count: 100_000) + "\r\n\r\n", "431"),
+    ("GET / HTTP/1.1\r\nHost: a\r\n" + String(repeating: "X: x\r\n", count: 10_000) + "\r\n", "431"),
+    ("GET /" + String(repeating: "x", count: 5_000) + " HTTP/1.1\r\nHost: a\r\n\r\n", "414"),
+    ("POST /health HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n", "405"),
+    ("GET /health HTTP/1.0\r\n\r\n", "200"), ("GET /health HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n", "200"),
+  ])
+  func `who sends what is refused gets a status and is let go, and others are served`(
+    request: String, status: String
+  ) async throws {
+    try await withServer { _, port in
+      let text = try await RawClient.connect(port: port).exchange([request])
+      #expect(text.prefix(12).suffix(3) == status)
+      #expect(text.lowercased().contains("connection: close"))
+      #expect(try await RawClient.get("/health", port: port).body == "ok\n")
+    }
+  }
+
+  @Test func `the connection that was idle for the longest time gives way`() async throws {
+    var settings = HTTPServerSettings(port: 0)
+    settings.limits.connections = 1
+    try await withServer(settings) { server, port in
+      var clients: [RawClient] = []
+      // More than there is room for on all event loops.
+      for _ in 0..<16 { clients.append(try await RawClient.connect(port: port)) }
+      await clients[0].waitForClose()
+      #expect(try await RawClient.get("/health", port: port).body == "ok\n")
+      for client in clients { try? await client.close() }
+    }
+  }
+
+  @Test func `a request that does not come to its end is closed, one that is answered is not`() async throws {
+    var settings = HTTPServerSettings(port: 0)
+    settings.limits.headTime = .milliseconds(1)
+    try await withServer(settings) { _, port in
+      let text = try await RawClient.connect(port: port).exchange(["GET /health HT"])
+      #expect(text == "")
+    }
+  }
+
+  @Test func `without a password nothing but health is told, with one all is`() async throws {
+    var settings = HTTPServerSettings(port: 0)
+    settings.credentials = [try #require(Credentials(parsing: "us:pw"))]
+    try await withServer(settings) { _, port in
+      #expect(try await RawClient.get("/health", port: port).body == "ok\n")
+      for path in ["/", "/metrics", "/api/streams", "/none"] {
+        let refused = try await RawClient.get(path, port: port)
+        #expect(refused.head.hasPrefix("HTTP/1.1 401"))
+        #expect(refused.head.ranges(of: "WWW-Authenticate: Digest ").count == 2)
+        #expect(refused.head.contains("WWW-Authenticate: Basic realm="))
+      }
+      let preflight = try await RawClient.get("/metrics", port: port, method: "OPTIONS")
+      #expect(preflight.head.hasPrefix("HTTP/1.1 204"))
+      let granted = try await RawClient.get("/api/streams", port: port, "Authorization: Basic dXM6cHc=")
+      #expect(granted.head.hasPrefix("HTTP/1.1 200"))
+      #expect(try await RawClient.get("/", port: port, "Authorization: Basic dXM6cHg=").head.hasPrefix("HTTP/1.1 401"))
+    }
+  }
+
+  @Test func `a stream is served as HLS and pictures, and goes`() async throws {
+    try await withServer { server, port in
+      let stream = LiveStream("a/b c", video: VideoSettings(width: 64, height: 64, frameRate: 30))
+      stream.attachVideo(PlasmaCapturer())
+      try await stream.start()
+      server.publish(stream)
+      let playlist = try await RawClient.get("/a/b%20c/playlist.m3u8", port: port)
+      #expect(playlist.head.contains("Content-Type: application/vnd.apple.mpegurl"))
+      let segment = try #require(playlist.body.split(separator: "\n").first { $0.hasSuffix(".ts") })
+      let head = try await RawClient.get("/a/b%20c/\(segment)", port: port, method: "HEAD")
+      #expect(head.head.contains("Content-Type: video/mp2t"))
+      #expect(head.head.contains("immutable"))
+      #expect(head.body == "")
+      #expect(try await RawClient.get("/a/b%20c/snapshot.jpg", port: port, method: "HEAD").head.contains("image/jpeg"))
+      let pictures = try await RawClient.connect(port: port)
+        .exchange(["GET /mjpeg?fps=30 HTTP/1.1\r\nHost: h\r\n\r\n"], until: "--\(MotionJPEGPart.boundary)", times: 3)
+      #expect(pictures.contains("multipart/x-mixed-replace"))
+      #expect(server.statistics(of: stream).hlsViewers == 1)
+      let entry = try await RawClient.get("/api/streams/a/b%20c", port: port).body
+      #expect(entry.contains("\"page\":\"/a/b%20c\""))
+      let metrics = try await RawClient.get("/metrics", port: port).body
+      #expect(metrics.contains("vidicon_encoders{stream=\"a/b c\",kind=\"video\"} 1\n"))
+      let waiting = Task { try await RawClient.get("/a/b%20c/playlist.m3u8?_HLS_msn=1000000", port: port) }
+      #expect(try await waiting.value.head.hasPrefix("HTTP/1.1 400"))
+      server.unpublish(stream)
+      #expect(try await RawClient.get("/a/b%20c/playlist.m3u8", port: port).head.hasPrefix("HTTP/1.1 404"))
+      await stream.stop()
+    }
+  }
+
+  @Test func `requests that wait are answered when the stream goes`() async throws {
+    try await withServer { server, port in
+      let stream = LiveStream("x", audio: AudioSettings())
+      stream.attachAudio(ToneCapturer())
+      try await stream.start()
+      server.publish(stream)
+      let waiting = Task { try await RawClient.get("/x/live.m3u8?_HLS_msn=1&_HLS_part=0", port: port) }
+      let first = try await RawClient.get("/x/live.m3u8", port: port)
+      #expect(first.head.hasPrefix("HTTP/1.1 200"))
+      server.unpublish(stream)
+      #expect(try await waiting.value.head.hasPrefix("HTTP/1.1 "))
+      await stream.stop()
+    }
+  }
+}
+
+/// Runs a server for as long as the body.
+func withServer(
+  _ settings: HTTPServerSettings = HTTPServerSettings(port: 0),
+  _ body: (HTTPServer, _ port: Int) async throws -> Void
+) async throws {
+  let server = HTTPServer(settings: settings)
+  do {
+    try await server.start()
+    try await body(server, try #require(server.ports?.http))
+  } catch {
+    await server.stop()
+    throw error
+  }
+  await server.stop()
 }

@@ -36,6 +36,7 @@ struct HTTPResponder: Sendable {
   }
 
   private func content(for request: HTTPRequest, client: String) async -> HTTPAnswer {
+    if request.method == .options, request.path == "*" { return Self.preflight }
     let target: HTTPTarget
     do throws(HTTPTarget.Failure) {
       target = try HTTPTarget(parsing: request.path ?? "")
@@ -47,7 +48,7 @@ struct HTTPResponder: Sendable {
     }
     switch request.method {
     case .get, .head: break
-    case .options: return Self.preflight(request)
+    case .options: return Self.preflight
     default: return .text(.methodNotAllowed, "only \(Self.methods) are answered", [.allow: Self.methods])
     }
     let route = HTTPRoute(target.components, names: self.streams.names)
@@ -102,15 +103,12 @@ struct HTTPResponder: Sendable {
   }
 
   /// What a browser asks before it lets another server's page ask, Fetch §3.3.
-  private static func preflight(_ request: HTTPRequest) -> HTTPAnswer {
-    HTTPAnswer(
-      .noContent,
-      [
-        .allow: Self.methods, .accessControlAllowMethods: Self.methods,
-        .accessControlAllowHeaders: "Authorization, If-None-Match, If-Range, Range",
-        .accessControlMaxAge: "86400",
-      ])
-  }
+  private static let preflight = HTTPAnswer(
+    .noContent,
+    [
+      .allow: methods, .accessControlAllowMethods: methods,
+      .accessControlAllowHeaders: "Authorization, If-None-Match, If-Range, Range", .accessControlMaxAge: "86400",
+    ])
 
   private static func redirect(_ target: HTTPTarget) -> HTTPAnswer {
     let query = target.query.isEmpty ? "" : "?\(target.query)"

@@ -94,6 +94,7 @@ final class ExchangeHandler: ChannelDuplexHandler, RemovableChannelHandler {
     switch error {
     case HTTPParserError.headerOverflow:
       self.refuse(context, .requestHeaderFieldsTooLarge, "the header fields are too large")
+    case let error as RefusedRequest: self.refuse(context, .badRequest, error.reason)
     case is HTTPParserError: self.refuse(context, .badRequest, "that is not HTTP")
     case is ChannelError, is IOError: context.fireErrorCaught(error)
     default: self.refuse(context, .badRequest, "that is not HTTP")

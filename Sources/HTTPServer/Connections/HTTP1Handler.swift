@@ -16,6 +16,11 @@ final class HTTP1Handler: ChannelDuplexHandler, RemovableChannelHandler {
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
     if self.isClosing { return }
     if case .head(let head) = self.unwrapInboundIn(data) {
+      let hosts = head.headers[canonicalForm: "host"].count
+      guard hosts == 1 || (hosts == 0 && head.version == .http1_0) else {
+        self.isClosing = true
+        return context.fireErrorCaught(RefusedRequest(reason: "a request names one host"))
+      }
       // Who sends a body gets an answer, and need not send all of it.
       let hasBody =
         head.headers.contains(name: "transfer-encoding") || (head.headers.first(name: "content-length") ?? "0") != "0"
@@ -53,4 +58,9 @@ final class HTTP1Handler: ChannelDuplexHandler, RemovableChannelHandler {
       context.close(mode: .output, promise: nil)
     }
   }
+}
+
+/// Fired for a request that HTTP/1.1 has refused, RFC 9112 §3.2.
+struct RefusedRequest: Error {
+  var reason: String
 }

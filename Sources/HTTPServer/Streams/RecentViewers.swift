@@ -19,7 +19,7 @@ struct RecentViewers {
     let key = hasher.finalize()
     if self.lastRequests.count >= self.sizeToPruneAt, self.lastRequests[key] == nil {
       self.prune(at: now)
-      self.sizeToPruneAt = max(64, 2 * self.lastRequests.count)
+      self.sizeToPruneAt = min(Self.most, max(64, 2 * self.lastRequests.count))
       guard self.lastRequests.count < Self.most else { return }
     }
     self.lastRequests[key] = now

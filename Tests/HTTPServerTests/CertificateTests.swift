@@ -1,0 +1,46 @@
+import Foundation
+import Testing
+
+@testable import HTTPServer
+
+@Suite("Self-signed certificate")
+struct CertificateTests {
+  @Test func `it is made once, for this user only, and kept`() throws {
+    let folder = NSTemporaryDirectory() + "/vidicon-\(UUID().uuidString)/state/vidicon"
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let first = try ServerCertificate(.selfSigned(folder: folder))
+    #expect(first.fingerprint.split(separator: ":").count == 32)
+    #expect(try ServerCertificate(.selfSigned(folder: folder)).fingerprint == first.fingerprint)
+    for file in ["certificate.pem", "certificate-key.pem"] {
+      let attributes = try FileManager.default.attributesOfItem(atPath: "\(folder)/\(file)")
+      #expect(attributes[.posixPermissions] as? Int == 0o600)
+    }
+    try "broken".write(toFile: "\(folder)/certificate.pem", atomically: true, encoding: .utf8)
+    #expect(try ServerCertificate(.selfSigned(folder: folder)).fingerprint != first.fingerprint)
+  }
+
+  @Test func `it is renewed near its end and for other names`() throws {
+    let now = Date(timeIntervalSince1970: 1_800_000_000)
+    let pem = try SelfSignedCertificate.make(names: ["localhost", "h"], addresses: [[127, 0, 0, 1]], now: now)
+      .certificate
+    let day = 86_400.0
+    #expect(SelfSignedCertificate.isGood(pem, names: ["h"], now: now))
+    #expect(SelfSignedCertificate.isGood(pem, names: ["h"], now: now + 366 * day))
+    #expect(!SelfSignedCertificate.isGood(pem, names: ["h"], now: now + 368 * day))
+    #expect(!SelfSignedCertificate.isGood(pem, names: ["h"], now: now - 2 * day))
+    #expect(!SelfSignedCertificate.isGood(pem, names: ["other"], now: now))
+    #expect(!SelfSignedCertificate.isGood("", names: [], now: now))
+  }
+
+  @Test func `files that cannot be used are told in one line`() {
+    let none = HTTPServerSettings.TLS.Certificate.files(chain: "/none/chain.pem", key: "/none/key.pem")
+    #expect(
+      throws: HTTPServerError(
+        .invalidCertificate, cause: "/none/chain.pem: no such file or directory",
+        nextStep: "give a PEM file with the certificate chain")
+    ) { try ServerCertificate(none) }
+    #expect { try ServerCertificate(.selfSigned(folder: "/proc/none")) } throws: {
+      ($0 as? HTTPServerError)?.cause.hasPrefix("/proc/none cannot be written") == true
+    }
+  }
+}

@@ -1,0 +1,180 @@
+import HLS
+import HTTPTypes
+import Media
+import NIOCore
+import Testing
+
+@testable import HTTPServer
+
+@Suite("What goes on the wire, RFC 9110 and RFC 9111")
+struct HTTPAnswerTests {
+  static let context = HTTPAnswer.Context(date: "D", isPrivate: false) { _, _ in ByteBuffer(string: "zip") }
+
+  static func segment(_ method: HTTPRequest.Method = .get, _ fields: HTTPFields = [:]) -> HTTPAnswer {
+    var answer = HTTPAnswer(
+      .ok, [.contentType: "video/mp2t"], body: .bytes(ByteBuffer(string: "0123456789")), caching: .immutable)
+    answer.etag = "\"t-1.ts\""
+    answer.hasRanges = true
+    return answer.finished(for: Self.request(method, fields), Self.context)
+  }
+
+  static func playlist(_ fields: HTTPFields) -> HTTPAnswer {
+    var answer = HTTPAnswer(.ok, body: .bytes(ByteBuffer(repeating: 0x61, count: 512)), caching: .seconds(1))
+    answer.etag = "\"p\""
+    answer.isCompressible = true
+    return answer.finished(for: Self.request(.get, fields), Self.context)
+  }
+
+  static func request(_ method: HTTPRequest.Method, _ fields: HTTPFields) -> HTTPRequest {
+    HTTPRequest(method: method, scheme: "http", authority: "h", path: "/", headerFields: fields)
+  }
+
+  @Test func `a segment has its length, its tag, and may be kept for ever and read by any page`() {
+    let answer = Self.segment()
+    #expect(answer.status == .ok)
+    #expect(answer.text == "0123456789")
+    #expect(answer.fields[.contentLength] == "10")
+    #expect(answer.fields[.cacheControl] == "public, max-age=31536000, immutable")
+    #expect(answer.fields[.eTag] == "\"t-1.ts\"")
+    #expect(answer.fields[.acceptRanges] == "bytes")
+    #expect(answer.fields[.accessControlAllowOrigin] == "*")
+    #expect(answer.fields[.date] == "D")
+    #expect(answer.fields[.vary] == nil)
+  }
+
+  @Test func `HEAD has the same head and no body`() {
+    let answer = Self.segment(.head)
+    #expect(answer.fields == Self.segment().fields)
+    #expect(answer.text == "")
+  }
+
+  @Test(arguments: [
+    ("bytes=2-4", "234", "bytes 2-4/10"), ("bytes=8-", "89", "bytes 8-9/10"), ("bytes=-3", "789", "bytes 7-9/10"),
+    ("bytes=0-99", "0123456789", "bytes 0-9/10"), ("bytes=-99", "0123456789", "bytes 0-9/10"),
+    ("BYTES=9-9", "9", "bytes 9-9/10"),
+  ])
+  func `a range is cut out`(range: String, text: String, contentRange: String) {
+    let answer = Self.segment(.get, [.range: range])
+    #expect(answer.status == .partialContent)
+    #expect(answer.text == text)
+    #expect(answer.fields[.contentRange] == contentRange)
+    #expect(answer.fields[.contentLength] == String(text.utf8.count))
+  }
+
+  @Test(arguments: ["bytes=10-", "bytes=-0", "bytes=99-100"])
+  func `a range behind the end is refused`(range: String) {
+    let answer = Self.segment(.get, [.range: range])
+    #expect(answer.status == .rangeNotSatisfiable)
+    #expect(answer.fields[.contentRange] == "bytes */10")
+  }
+
+  @Test(arguments: [
+    "bytes=1-2,4-5", "bytes=4-2", "bytes=a-b", "bytes=", "bytes=-", "lines=1-2", "bytes=99999999999999999999-",
+    "bytes=1-99999999999999999999", "bytes=+1-2",
+  ])
+  func `a range that need not be met is not`(range: String) {
+    #expect(Self.segment(.get, [.range: range]).status == .ok)
+    #expect(Self.segment(.get, [.range: range]).text == "0123456789")
+  }
+
+  @Test func `a range of something else that was before is not met`() {
+    #expect(Self.segment(.get, [.range: "bytes=1-2", .ifRange: "\"other\""]).status == .ok)
+    #expect(Self.segment(.get, [.range: "bytes=1-2", .ifRange: "\"t-1.ts\""]).status == .partialContent)
+  }
+
+  @Test(arguments: ["\"t-1.ts\"", "W/\"t-1.ts\"", "\"a\", \"t-1.ts\"", "*", "\"t-1.ts-gzip\""])
+  func `what the client has is not sent again`(tags: String) {
+    let answer = Self.segment(.get, [.ifNoneMatch: tags, .range: "bytes=1-2"])
+    #expect(answer.status == .notModified)
+    #expect(answer.text == "")
+    #expect(answer.fields[.eTag] == "\"t-1.ts\"")
+    #expect(answer.fields[.cacheControl] != nil)
+    #expect(answer.fields[.contentLength] == nil)
+  }
+
+  @Test(arguments: ["\"t-2.ts\"", "t-1.ts", "\"a, t-1.ts\"", ""])
+  func `what the client has not is sent`(tags: String) {
+    #expect(Self.segment(.get, [.ifNoneMatch: tags]).status == .ok)
+  }
+
+  @Test func `text is compressed for those who like that, under a tag of its own`() {
+    let plain = Self.playlist([:])
+    #expect(plain.fields[.contentLength] == "512")
+    #expect(plain.fields[.vary] == "Accept-Encoding")
+    let zipped = Self.playlist([.acceptEncoding: "gzip, br"])
+    #expect(zipped.text == "zip")
+    #expect(zipped.fields[.contentEncoding] == "gzip")
+    #expect(zipped.fields[.contentLength] == "3")
+    #expect(zipped.fields[.eTag] == "\"p-gzip\"")
+    #expect(zipped.fields[.vary] == "Accept-Encoding")
+  }
+
+  @Test(arguments: [
+    ("gzip", true), ("deflate, GZIP;q=0.5", true), ("*", true), ("*;q=0", false), ("gzip;q=0", false),
+    ("gzip;q=0.000", false), ("gzip;q=0.001", true), ("identity, gzip;q=0.5", false), ("br", false), ("", false),
+    ("gzip;q=x", false), ("gzip;q=2", false), ("identity;q=0.5, *;q=1", true), ("gzip;q=0, *", false),
+    ("gzipped", false),
+  ])
+  func `gzip is taken as Accept-Encoding says`(value: String, isAccepted: Bool) {
+    #expect(ContentCoding.acceptsGzip(value) == isAccepted)
+  }
+
+  @Test func `with passwords nothing is kept for others`() {
+    for caching in [HTTPCaching.immutable, .seconds(1), .revalidated, .other("no-cache")] {
+      #expect(caching.text(isPrivate: true).contains("private"))
+    }
+    #expect(HTTPCaching.never.text(isPrivate: true) == "no-store")
+  }
+
+  @Test func `playlists may be kept for whole seconds, at least one`() {
+    #expect(HTTPCaching(.short(.milliseconds(500))) == .seconds(1))
+    #expect(HTTPCaching(.blocking(.seconds(6))) == .seconds(6))
+    #expect(HTTPCaching(HLSContent.Caching.immutable) == .immutable)
+  }
+
+  @Test(
+    arguments: [
+      (784_111_777, "Sun, 06 Nov 1994 08:49:37 GMT"),  // RFC 9110 §5.6.7
+      (0, "Thu, 01 Jan 1970 00:00:00 GMT"), (951_782_400, "Tue, 29 Feb 2000 00:00:00 GMT"),
+      (4_107_542_399, "Sun, 28 Feb 2100 23:59:59 GMT"), (4_107_542_400, "Mon, 01 Mar 2100 00:00:00 GMT"),
+      (-1, "Wed, 31 Dec 1969 23:59:59 GMT"),
+    ] as [(Int64, String)])
+  func `dates are those of HTTP`(seconds: Int64, text: String) {
+    #expect(HTTPDate.text(unixSeconds: seconds) == text)
+  }
+
+  @Test func `times have milliseconds`() {
+    #expect(HTTPDate.precise(unixNanoseconds: 1_795_246_863_007_999_999) == "2026-11-21T07:41:03.007Z")
+  }
+
+  @Test func `compressed text is gzip, and made once`() {
+    let text = ByteBuffer(string: String(repeating: "#EXTINF:1.0,\n", count: 100))
+    let gzip = Gzip()
+    let zipped = gzip.compressed(text, etag: "\"a\"")
+    #expect(zipped?.getBytes(at: 0, length: 3) == [0x1f, 0x8b, 8])  // RFC 1952 §2.3.1
+    #expect((zipped?.readableBytes ?? 0) < 100)
+    #expect(gzip.compressed(ByteBuffer(), etag: "\"a\"") == zipped)
+    #expect(gzip.compressed(ByteBuffer(string: "x"), etag: "\"b\"") == nil)
+    for number in 0..<1000 { _ = gzip.compressed(text, etag: "\(number)") }
+    #expect(gzip.compressed(ByteBuffer(), etag: "\"a\"") == nil)
+  }
+
+  @Test func `viewers are those who asked in the last ten seconds, each once`() {
+    var viewers = RecentViewers()
+    viewers.note(address: "1", program: "a", at: .zero)
+    viewers.note(address: "1", program: "a", at: .zero + .seconds(5))
+    viewers.note(address: "1", program: "b", at: .zero + .seconds(6))
+    viewers.note(address: "2", program: "a", at: .zero + .seconds(7))
+    #expect(viewers.count(at: .zero + .seconds(7)) == 3)
+    #expect(viewers.count(at: .zero + .seconds(15)) == 2)
+    #expect(viewers.count(at: .zero + .seconds(17)) == 0)
+    for number in 0..<(RecentViewers.most + 10) { viewers.note(address: "\(number)", program: "", at: .zero) }
+    #expect(viewers.count(at: .zero) <= RecentViewers.most)
+  }
+}
+
+extension HTTPAnswer {
+  var text: String {
+    if case .bytes(let bytes) = self.body { String(buffer: bytes) } else { "" }
+  }
+}

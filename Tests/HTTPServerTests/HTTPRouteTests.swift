@@ -1,0 +1,31 @@
+import Testing
+
+@testable import HTTPServer
+
+@Suite("Routes")
+struct HTTPRouteTests {
+  static let names = ["hello", "a", "a/b", "api", "with space"]
+
+  @Test(
+    arguments: [
+      ([], .list), (["health"], .health), (["metrics"], .metrics), (["api", "streams"], .streams),
+      (["api", "openapi.json"], .openAPI), (["api", "qr.svg"], .qrCode),
+      (["api", "streams", "hello"], .stream("hello")),
+      (["api", "streams", "a", "b"], .stream("a/b")), (["api", "streams", "none"], .notFound),
+      (["hello"], .page("hello")), (["with space"], .page("with space")), (["a", "b"], .page("a/b")),
+      (["a", "b", "mjpeg"], .motionJPEG("a/b")), (["a", "mjpeg"], .motionJPEG("a")),
+      (["a", "snapshot.jpg"], .snapshot("a")), (["a", "b", "x.ts"], .file("x.ts", stream: "a/b")),
+      (["a", "c", "x.ts"], .notFound), (["api"], .page("api")),
+      (["api", "index.m3u8"], .file("index.m3u8", stream: "api")),
+      (["playlist.m3u8"], .file("playlist.m3u8", stream: "hello")), (["snapshot.jpg"], .snapshot("hello")),
+      (["_page", "a.css"], .pageFile("/_page/a.css")), (["none", "x.ts"], .notFound),
+    ] as [([String], HTTPRoute)])
+  func `the longest name of a stream that fits counts`(components: [String], route: HTTPRoute) {
+    #expect(HTTPRoute(components, names: Self.names) == route)
+  }
+
+  @Test func `without streams only the fixed paths are there`() {
+    #expect(HTTPRoute(["playlist.m3u8"], names: []) == .notFound)
+    #expect(HTTPRoute([], names: []) == .list)
+  }
+}

@@ -1,0 +1,57 @@
+import NIOCore
+import NIOPosix
+
+/// A connection as bytes.
+struct RawClient {
+  private let channel: NIOAsyncChannel<ByteBuffer, ByteBuffer>
+
+  static func connect(port: Int) async throws -> RawClient {
+    let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+      .connect(host: "127.0.0.1", port: port) { channel in
+        channel.eventLoop.makeCompletedFuture {
+          try NIOAsyncChannel<ByteBuffer, ByteBuffer>(wrappingChannelSynchronously: channel)
+        }
+      }
+    return RawClient(channel: channel)
+  }
+
+  /// Sends the pieces, and returns what comes until the server closes, or until it holds `end` so many times.
+  func exchange(_ pieces: [String], until end: String? = nil, times: Int = 1) async throws -> String {
+    try await self.channel.executeThenClose { inbound, outbound in
+      for piece in pieces { try await outbound.write(ByteBuffer(string: piece)) }
+      var text = ""
+      do {
+        for try await bytes in inbound {
+          text += String(buffer: bytes)
+          if let end, text.ranges(of: end).count >= times { return text }
+        }
+      } catch is IOError {
+        // A reset is a close too.
+      }
+      return text
+    }
+  }
+
+  /// Returns when the server has closed.
+  func waitForClose() async {
+    _ = try? await self.channel.channel.closeFuture.get()
+  }
+
+  var isOpen: Bool { self.channel.channel.isActive }
+
+  func close() async throws {
+    try await self.channel.executeThenClose { _, _ in }
+  }
+}
+
+extension RawClient {
+  /// One request on a connection of its own.
+  static func get(
+    _ path: String, port: Int, method: String = "GET", _ fields: String...
+  ) async throws -> (head: String, body: String) {
+    let lines = ["\(method) \(path) HTTP/1.1", "Host: h", "Connection: close"] + fields
+    let text = try await RawClient.connect(port: port).exchange([lines.joined(separator: "\r\n") + "\r\n\r\n"])
+    guard let end = text.firstRange(of: "\r\n\r\n") else { return (text, "") }
+    return (String(text[..<end.lowerBound]), String(text[end.upperBound...]))
+  }
+}
