@@ -36,7 +36,7 @@ extension EndToEnd {
                 let run = try await Tool.run(
                   "ffmpeg",
                   FFmpeg.quiet + FFmpeg.overTCP + ["-fpsprobesize", "0", "-i", vidicon.url(), "-t", "10"]
-                    + FFmpeg.copy(to: copy),
+                    + FFmpeg.copy(to: copy, from: vidicon.url()),
                   within: .seconds(40))
                 return (run, try await FFmpeg.times(ofVideoIn: copy))
               }

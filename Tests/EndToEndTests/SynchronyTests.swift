@@ -12,7 +12,8 @@ extension EndToEnd {
           let copy = "\(folder)/copy.nut"
           let recording = try await Tool.run(
             "ffmpeg",
-            FFmpeg.quiet + FFmpeg.overTCP + ["-i", vidicon.url(), "-t", "12"] + FFmpeg.copy(to: copy),
+            FFmpeg.quiet + FFmpeg.overTCP + ["-i", vidicon.url(), "-t", "12"]
+              + FFmpeg.copy(to: copy, from: vidicon.url()),
             within: .seconds(30))
           try #require(recording.succeeded, "\(recording.errors)")
 
@@ -35,7 +36,8 @@ extension EndToEnd {
           let copy = "\(folder)/copy.nut"
           let recording = try await Tool.run(
             "ffmpeg",
-            FFmpeg.quiet + FFmpeg.overTCP + ["-i", vidicon.url(), "-t", "8", "-map", "0:v"] + FFmpeg.copy(to: copy),
+            FFmpeg.quiet + FFmpeg.overTCP + ["-i", vidicon.url(), "-t", "8", "-map", "0:v"]
+              + FFmpeg.copy(to: copy, from: vidicon.url()),
             within: .seconds(30))
           try #require(recording.succeeded, "\(recording.errors)")
           let times = try await FFmpeg.times(ofVideoIn: copy)

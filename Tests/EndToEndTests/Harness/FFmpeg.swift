@@ -20,10 +20,11 @@ enum FFmpeg {
 
   static let overTCP = ["-rtsp_transport", "tcp"]
 
-  /// The options of an output that keeps what is received. Timestamps stay as they are: FFmpeg reads none for the first
-  /// picture of any RTSP stream, and would otherwise give it that of the second.
-  static func copy(to path: String) -> [String] {
-    ["-c", "copy", "-copyts", "-f", "nut", path]
+  /// The options of an output that keeps what is received. Over RTSP timestamps stay as they are: FFmpeg reads none for
+  /// the first picture of any RTSP stream, and would otherwise give it that of the second. Those of other protocols do
+  /// not begin with zero, from which `-t` would count.
+  static func copy(to path: String, from url: String) -> [String] {
+    ["-c", "copy"] + (url.hasPrefix("rtsp") ? ["-copyts"] : []) + ["-f", "nut", path]
   }
 
   /// Plays an address for some seconds, decoding picture and sound, and stops at the first decoding error.
@@ -32,7 +33,7 @@ enum FFmpeg {
   ) async throws -> Play {
     try await TestMedia.withTemporaryFolder { folder in
       let end = ["-t", "\(seconds)"]
-      var outputs = end + ["-map", "0:v:0"] + self.copy(to: "\(folder)/copy.nut")
+      var outputs = end + ["-map", "0:v:0"] + self.copy(to: "\(folder)/copy.nut", from: url)
       outputs +=
         end + ["-map", "0:v:0", "-vf", "scale=160:90,format=gray", "-fps_mode", "passthrough"] + [
           "-enc_time_base", "1:90000",
