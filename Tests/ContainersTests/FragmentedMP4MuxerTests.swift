@@ -148,6 +148,56 @@ struct FragmentedMP4MuxerTests {
     #expect(muxer.skippedSampleCount == 1)
   }
 
+  @Test func `other codecs go on in time and number, with a start of their own`() throws {
+    var muxer = FragmentedMP4Muxer([TestSamples.h264, TestSamples.aac])
+    let samples = TestSamples.stream(seconds: 1, from: self.start)
+    let first = try self.read(muxer.fragment(samples), of: muxer).table
+    #expect(first.tracks.map(\.trackID) == [1, 2])
+    let before = muxer.initializationSegment()
+    muxer.change(to: [TestSamples.h264, TestSamples.aac])
+    #expect(muxer.initializationSegment() == before, "equal descriptions change nothing")
+
+    // 44.1 kHz counts in its own timescale, and there are no pictures any more.
+    let other = CodecDescription.aac(
+      AACDescription(audioSpecificConfig: [0x12, 0x08], format: AudioFormat(sampleRate: 44_100, channelCount: 1)))
+    muxer.change(to: [other])
+    #expect(muxer.descriptions == [other])
+    #expect(muxer.initializationSegment() != before)
+    let next = [
+      TestSamples.picture(at: self.start + .seconds(1)),
+      TestSamples.sound(at: self.start + .seconds(1), sampleRate: 44_100),
+    ]
+    let second = try self.read(muxer.fragment(next), of: muxer).table
+    #expect(second.sequenceNumber == 2)
+    #expect(second.tracks.map(\.trackID) == [1])
+    #expect(second.tracks.map(\.baseDecodeTime) == [101 * 44_100])
+    #expect(muxer.skippedSampleCount == 1, "the picture")
+
+    // Pictures come back where they are in time; their track's timeline went on.
+    muxer.change(to: [TestSamples.h264, TestSamples.aac])
+    let third = try self.read(muxer.fragment([TestSamples.picture(at: self.start + .seconds(2))]), of: muxer).table
+    #expect(third.sequenceNumber == 3)
+    #expect(third.tracks.map(\.baseDecodeTime) == [102 * 90_000])
+  }
+
+  @Test func `sound does not overlap over a change of the codec`() throws {
+    var muxer = FragmentedMP4Muxer([TestSamples.aac])
+    func frames(_ range: Range<Int64>) -> [EncodedSample] {
+      range.map { TestSamples.sound(at: self.start + .ticks($0 * 1024, timescale: 48_000)) }
+    }
+    _ = muxer.fragment(frames(0..<10))
+    let other = CodecDescription.aac(
+      AACDescription(audioSpecificConfig: [0x12, 0x08], format: AudioFormat(sampleRate: 44_100, channelCount: 1)))
+    muxer.change(to: [other])
+    // Frames 8 and 9 stand for time that was written; the encoder before had gone on to the end of 9.
+    let table = try self.read(muxer.fragment(frames(8..<12)), of: muxer).table
+    let end = self.start + .ticks(10 * 1024, timescale: 48_000)
+    #expect(table.tracks[0].samples.count == 2)
+    #expect(muxer.skippedSampleCount == 2)
+    // Rounded to the nearest sample of the new rate, at most half a frame of it early.
+    #expect(Int64(table.tracks[0].baseDecodeTime) >= end.ticks(timescale: 44_100))
+  }
+
   @Test func `composition offsets and keyframes inside a fragment are told`() throws {
     var muxer = FragmentedMP4Muxer([TestSamples.h264])
     let times: [(Int64, Int64)] = [(0, 33), (33, 100), (66, 66), (99, 133)]

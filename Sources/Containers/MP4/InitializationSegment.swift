@@ -99,8 +99,8 @@ struct InitializationSegment {
       $0.writeZeros(2)
       $0.writeUnityMatrix()
       let size = SampleEntry(track.description).displaySize
-      $0.writeInteger(UInt32(clamping: size.width) << 16)
-      $0.writeInteger(UInt32(clamping: size.height) << 16)
+      $0.writeInteger(UInt32(UInt16(clamping: size.width)) << 16)
+      $0.writeInteger(UInt32(UInt16(clamping: size.height)) << 16)
     }
   }
 
