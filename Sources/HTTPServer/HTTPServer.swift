@@ -128,6 +128,7 @@ public final class HTTPServer: Sendable {
         listeners.append(try await self.listen(secure, address: address, port: tls.port))
       } catch {
         await listeners[0].close()
+        await listeners[0].waitForEnd()
         throw error
       }
     }
@@ -145,9 +146,10 @@ public final class HTTPServer: Sendable {
       defer { state = State() }
       return state.listeners
     }
+    for listener in listeners { await listener.close() }
     for published in self.streams.all { self.unpublish(published.stream) }
     await self.loops.closeAll()
-    for listener in listeners { await listener.close() }
+    for listener in listeners { await listener.waitForEnd() }
     // It fails only when called twice, or from one of its own event loops.
     if self.ownsGroup { try? await self.group.shutdownGracefully() }
   }

@@ -2,7 +2,7 @@ internal import Authentication
 internal import Capture
 internal import Media
 internal import NIOCore
-internal import NIOPosix
+package import NIOPosix
 internal import NIOSSL
 internal import RTSP
 public import Streaming
@@ -35,6 +35,7 @@ public final class RTSPServer: Sendable {
 
   private let settings: RTSPServerSettings
   private let group: MultiThreadedEventLoopGroup
+  private let ownsGroup: Bool
   private let directory: StreamDirectory
   private let state = Mutex(State())
   private let nonceSecret = (0..<32).map { _ in UInt8.random(in: 0...UInt8.max) }
@@ -58,9 +59,18 @@ public final class RTSPServer: Sendable {
   private static let backlog: Int32 = 1024
 
   /// A server that does not listen yet.
-  public init(settings: RTSPServerSettings) {
-    let group = MultiThreadedEventLoopGroup(numberOfThreads: Self.eventLoopCount)
+  public convenience init(settings: RTSPServerSettings) {
+    self.init(settings: settings, group: nil)
+  }
+
+  /// A server that does not listen yet.
+  ///
+  /// - Parameter group: Event loops that are shared with other servers, and shut down by who made them; nil for some of
+  ///   its own.
+  package init(settings: RTSPServerSettings, group shared: MultiThreadedEventLoopGroup?) {
+    let group = shared ?? MultiThreadedEventLoopGroup(numberOfThreads: Self.eventLoopCount)
     self.settings = settings
+    self.ownsGroup = shared == nil
     self.group = group
     self.directory = StreamDirectory(eventLoops: Array(group.makeIterator()))
   }
@@ -144,7 +154,7 @@ public final class RTSPServer: Sendable {
     await self.directory.closeConnections()
     await self.directory.sockets?.close()
     // It fails only when called twice, or from one of its own event loops.
-    try? await self.group.shutdownGracefully()
+    if self.ownsGroup { try? await self.group.shutdownGracefully() }
   }
 
   /// All IPv6 and IPv4 addresses, or all IPv4 ones on a machine without IPv6.

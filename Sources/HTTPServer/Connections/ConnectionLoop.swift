@@ -14,6 +14,7 @@ final class ConnectionLoop: Sendable {
     /// Those without a request, the longest idle first.
     var idle = IdleConnections()
     var sweep: RepeatedTask?
+    var isClosed = false
   }
 
   let eventLoop: any EventLoop
@@ -21,6 +22,8 @@ final class ConnectionLoop: Sendable {
   let limits: HTTPServerLimits
   /// Open connections.
   let count = Atomic(0)
+  /// Of these, those with a request to answer.
+  let working = Atomic(0)
   /// Connections closed since others needed the room.
   let crowdedOut = Atomic(0)
   /// Connections closed since they took nothing, or sent no whole request, for too long.
@@ -42,8 +45,9 @@ final class ConnectionLoop: Sendable {
 
   /// Adds a connection, and makes room for it.
   ///
-  /// - Returns: False when there is no room, since all others have work to do.
+  /// - Returns: False when there is no room, since all others have work to do, or the server has ended.
   func add(_ connection: ConnectionGuard) -> Bool {
+    if self.list.value.isClosed { return false }
     if self.list.value.all.count >= self.most {
       guard let oldest = self.list.value.idle.first else {
         self.crowdedOut.add(1, ordering: .relaxed)
@@ -67,7 +71,11 @@ final class ConnectionLoop: Sendable {
   /// Forgets a connection; without effect when it is not there.
   func remove(_ connection: ConnectionGuard) {
     guard self.list.value.all.removeValue(forKey: ObjectIdentifier(connection)) != nil else { return }
-    self.list.value.idle.remove(connection)
+    if connection.isListedIdle {
+      self.list.value.idle.remove(connection)
+    } else {
+      self.working.subtract(1, ordering: .relaxed)
+    }
     self.count.subtract(1, ordering: .relaxed)
   }
 
@@ -76,15 +84,18 @@ final class ConnectionLoop: Sendable {
     guard self.list.value.all[ObjectIdentifier(connection)] != nil else { return }
     if isIdle {
       self.list.value.idle.append(connection)
+      self.working.subtract(1, ordering: .relaxed)
     } else {
       self.list.value.idle.remove(connection)
+      self.working.add(1, ordering: .relaxed)
     }
   }
 
-  /// Closes every connection; from any thread.
+  /// Closes every connection, and takes no other; from any thread.
   func closeAll() async {
     // An event loop that has ended has no connections.
     try? await self.eventLoop.submit {
+      self.list.value.isClosed = true
       for connection in Array(self.list.value.all.values) { connection.close() }
       self.list.value.sweep?.cancel()
       self.list.value.sweep = nil

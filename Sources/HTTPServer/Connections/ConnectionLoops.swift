@@ -3,6 +3,9 @@ internal import Synchronization
 
 /// The connections of a server, by event loop.
 struct ConnectionLoops: Sendable {
+  private static let lastMoment = Duration.milliseconds(10)
+  private static let lastMoments = 30
+
   private let loops: [ConnectionLoop]
 
   /// - Parameter limits: Those for all event loops together.
@@ -19,14 +22,21 @@ struct ConnectionLoops: Sendable {
   /// Open connections.
   var count: Int { self.loops.reduce(0) { $0 + $1.count.load(ordering: .relaxed) } }
 
+  /// Connections with a request to answer.
+  var working: Int { self.loops.reduce(0) { $0 + $1.working.load(ordering: .relaxed) } }
+
   /// Connections closed since others needed the room.
   var crowdedOut: Int { self.loops.reduce(0) { $0 + $1.crowdedOut.load(ordering: .relaxed) } }
 
   /// Connections closed since they were too slow.
   var timedOut: Int { self.loops.reduce(0) { $0 + $1.timedOut.load(ordering: .relaxed) } }
 
-  /// Closes every connection.
+  /// Closes every connection; those with a request that can be answered at once have a moment for it.
   func closeAll() async {
+    for _ in 0..<Self.lastMoments where self.working > 0 {
+      // Cancelled, it is over at once.
+      try? await Task.sleep(for: Self.lastMoment)
+    }
     for loop in self.loops { await loop.closeAll() }
   }
 }

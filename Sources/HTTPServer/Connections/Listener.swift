@@ -45,10 +45,14 @@ struct Listener: Sendable {
     throw CancellationError()
   }
 
-  /// Closes the port; returns when every connection that came there is closed.
+  /// Closes the port.
   func close() async {
     // One that is closed already is what is wanted.
     try? await self.channel.close()
+  }
+
+  /// Returns when the port and every connection that came there are closed.
+  func waitForEnd() async {
     await self.task.value
   }
 }
