@@ -107,7 +107,7 @@ let package = Package(
       name: "Vidicon",
       dependencies: [
         "Authentication", "Media", "Capture", "Codecs", "Streaming", "RTSPServer", "HTTPServer", "Discovery", "WebPage",
-        nioCore,
+        nioCore, nioPosix,
       ],
       swiftSettings: settings),
     .executableTarget(

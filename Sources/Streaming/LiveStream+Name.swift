@@ -1,6 +1,6 @@
 extension LiveStream {
   /// What a name must not begin with, up to its first slash: these are addresses of the server itself.
-  public static let reservedNames: Set<String> = ["api", "assets", "health", "metrics", "recordings"]
+  public static let reservedNames: Set<String> = ["_page", "api", "health", "metrics", "recordings"]
 
   /// The most bytes of a name.
   public static let maximumNameLength = 200

@@ -1,11 +1,15 @@
 public import Discovery
 internal import HTTPServer
+internal import NIOCore
+internal import NIOPosix
 public import RTSPServer
 public import Streaming
 internal import Synchronization
 internal import WebPage
 
 /// Publishes streams on the network: over RTSP, and over HTTP as HLS, as pictures and with a web page.
+///
+/// A server runs once: after ``stop()`` it is let go.
 ///
 /// ```swift
 /// let server = CameraServer(rtspPort: 8554, httpPort: 8080)
@@ -16,7 +20,12 @@ public final class CameraServer: Sendable {
   /// The address that stands for all of a machine's, where none is given.
   private static let anyAddress = "::"
 
+  /// An event loop for each core, at most four: beyond that the streams' encoders need the cores more.
+  private static let eventLoopCount = min(System.coreCount, 4)
+
   private let settings: CameraServerSettings
+  /// The event loops of all protocols.
+  private let group: MultiThreadedEventLoopGroup
   private let rtsp: RTSPServer
   private let http: HTTPServer?
   private let announcer: ServiceAnnouncer?
@@ -41,12 +50,15 @@ public final class CameraServer: Sendable {
   public init(
     settings: CameraServerSettings, discovery: @escaping @Sendable (DiscoveryEvent) -> Void = { _ in }
   ) {
-    let rtsp = RTSPServer(settings: settings.rtsp)
+    let group = MultiThreadedEventLoopGroup(numberOfThreads: Self.eventLoopCount)
+    let rtsp = RTSPServer(settings: settings.rtsp, group: group)
     let listening = self.listening
     self.settings = settings
+    self.group = group
     self.rtsp = rtsp
     self.http = settings.http.map { http in
-      HTTPServer(settings: http, extras: .camera(rtsp: rtsp, addresses: { listening.addresses(of: $0) }))
+      HTTPServer(
+        settings: http, extras: .camera(rtsp: rtsp, addresses: { listening.addresses(of: $0) }), group: group)
     }
     self.announcer =
       settings.isAnnounced
@@ -165,6 +177,8 @@ public final class CameraServer: Sendable {
     await self.http?.stop()
     await self.rtsp.stop()
     await withdrawn
+    // It fails only when called twice, or from one of its own event loops.
+    try? await self.group.shutdownGracefully()
   }
 
   /// What is announced of a stream; nothing where its name is too long for that.

@@ -15,7 +15,7 @@ struct LiveStreamNameTests {
       ("", "empty"), ("/", "slash"), ("/a", "slash"), ("a/", "slash"), ("a//b", "slash"), (".", ".."), ("a/../b", ".."),
       ("a\u{0}", "character"), ("a\r\nb", "character"), ("a\u{7F}", "character"), ("a\u{85}", "character"),
       ("a?b", "character"), ("a#b", "character"), ("a\\b", "character"), ("api", "server"), ("API/x", "server"),
-      ("assets", "server"), ("health", "server"), ("metrics", "server"), ("recordings/1", "server"),
+      ("_page", "server"), ("health", "server"), ("metrics", "server"), ("recordings/1", "server"),
       (String(repeating: "ä", count: 101), "bytes"),
     ])
   func `others are refused with the reason`(name: String, reason: String) {
