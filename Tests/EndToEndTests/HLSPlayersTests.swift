@@ -99,7 +99,9 @@ extension EndToEnd {
           let times = (0..<pictures.count).compactMap { Timecode.read(pictures[$0], width: 1280) }
           try #require(times.count == pictures.count)
           let steps = zip(times.dropFirst(), times).map { Double($0 - $1) / 1e6 }
-          #expect(steps.allSatisfy { $0 > 0 })
+          // One that is late may be shown twice.
+          #expect(steps.allSatisfy { $0 >= 0 }, "\(steps)")
+          #expect(steps.count { $0 == 0 } <= 2, "\(steps)")
           #expect(steps.sorted()[steps.count / 2] < 0.4, "\(steps)")
           #expect(run.errors.contains("audio output debug: output 'f32l' 48000 Hz Stereo"))
         }
