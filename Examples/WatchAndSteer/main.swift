@@ -33,10 +33,10 @@ for second in 1...30 {
   if second == 10 { stream.videoBitrate = 500_000 }
   stream.pauseEncoding = (20..<25).contains(second)
 
-  let (pictures, viewers) = (stream.statistics, server.viewerStatistics(of: stream))
+  let pictures = stream.statistics
   print(
     "\(second) s: \(pictures.framesEncoded) of \(pictures.framesIn) pictures encoded,",
-    "\(pictures.framesDroppedInAll) dropped, \(pictures.videoBytes / 1000) kB, \(viewers.viewers) viewers")
+    "\(pictures.framesDroppedInAll) dropped, \(pictures.videoBytes / 1000) kB, \(server.viewers(of: stream)) viewers")
 }
 
 await server.stop()

@@ -75,8 +75,8 @@ public struct HTTPServerExtras: Sendable {
 
   /// A file of the web page; nil when there is none.
   public var file: @Sendable (Page) -> File? = { _ in nil }
-  /// An SVG document with the QR code of a text; nil when it does not fit.
-  public var qrCode: @Sendable (String) -> String? = { _ in nil }
+  /// Makes an SVG document with the QR code of a text, nil of one that does not fit; nil where there are no QR codes.
+  public var qrCode: (@Sendable (String) -> String?)?
   /// The addresses of a stream to show to users.
   public var addresses: @Sendable (LiveStream) -> Addresses = { _ in Addresses() }
   /// What the servers of other protocols did for a stream.

@@ -21,6 +21,7 @@ final class AudioPipeline {
 
   /// How long the source may be late before silence takes its place.
   static let patience = MediaDuration.milliseconds(300)
+
   /// Opens the encoder for a started source.
   init(
     source: AudioFormat,
@@ -35,6 +36,11 @@ final class AudioPipeline {
     self.encoder = try LibavAACEncoder(format: self.format, bitrate: settings.bitrate)
     self.emit = emit
     self.startTime = self.clock.now()
+    shared.statistics.withLock { $0.audioEncoders += 1 }
+  }
+
+  deinit {
+    self.shared.statistics.withLock { $0.audioEncoders -= 1 }
   }
 
   /// What a decoder must know.

@@ -9,6 +9,10 @@ public struct StreamStatistics: Hashable, Sendable {
   public var framesThinned = 0
   /// Pictures that were to be shown and are not, by reason.
   public var framesDropped: [FrameDrop.Reason: Int] = [:]
+  /// Encoders of pictures that are open: one while the stream runs, however many watch.
+  public var videoEncoders = 0
+  /// Encoders of sound that are open, likewise.
+  public var audioEncoders = 0
   /// Pictures encoded, slates included.
   public var framesEncoded = 0
   /// Of these, keyframes.

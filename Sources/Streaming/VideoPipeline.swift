@@ -73,6 +73,11 @@ final class VideoPipeline {
     shared.pictures.connect(
       format: format, frameInterval: frameRate.frameInterval,
       ask: { [weak mailbox] in mailbox?.requestPicture(after: $0) })
+    shared.statistics.withLock { $0.videoEncoders += 1 }
+  }
+
+  deinit {
+    self.shared.statistics.withLock { $0.videoEncoders -= 1 }
   }
 
   /// Runs until the mailbox is closed.

@@ -1,5 +1,5 @@
 public import Discovery
-internal import HTTPServer
+public import HTTPServer
 internal import NIOCore
 internal import NIOPosix
 public import RTSPServer
@@ -101,6 +101,8 @@ public final class CameraServer: Sendable {
     self.listening.open(
       CameraServerPorts(rtsp: rtsp.rtsp, rtsps: rtsp.rtsps, http: http?.http, https: http?.https),
       hosts: NetworkAddresses.hosts(listeningOn: self.settings.rtsp.address ?? Self.anyAddress))
+    // Those that were published before had no port to tell.
+    for stream in self.streams.withLock({ $0 }) where stream.isRunning { self.announce(stream) }
   }
 
   /// Starts a stream, unless it runs already, and makes it available; the first one published is also found without a
@@ -134,7 +136,7 @@ public final class CameraServer: Sendable {
     }
     self.rtsp.publish(stream)
     self.http?.publish(stream)
-    for service in self.services(of: stream) { self.announcer?.announce(service) }
+    self.announce(stream)
   }
 
   /// Takes a stream from the network: its viewers are told goodbye, and it is stopped.
@@ -146,9 +148,20 @@ public final class CameraServer: Sendable {
     self.http?.unpublish(stream)
   }
 
+  /// Those who watch a stream now, over whichever protocol.
+  public func viewers(of stream: LiveStream) -> Int {
+    let http = self.httpStatistics(of: stream)
+    return self.rtspStatistics(of: stream).viewers + http.hlsViewers + http.motionJPEGViewers
+  }
+
   /// What the viewers of a stream got over RTSP.
-  public func viewerStatistics(of stream: LiveStream) -> RTSPStreamStatistics {
+  public func rtspStatistics(of stream: LiveStream) -> RTSPStreamStatistics {
     self.rtsp.statistics(of: stream)
+  }
+
+  /// What the viewers of a stream got over HTTP; all zero without it.
+  public func httpStatistics(of stream: LiveStream) -> HTTPStreamStatistics {
+    self.http?.statistics(of: stream) ?? HTTPStreamStatistics()
   }
 
   /// Messages from viewers that were not RTSP, since the server started.
@@ -181,7 +194,17 @@ public final class CameraServer: Sendable {
     try? await self.group.shutdownGracefully()
   }
 
-  /// What is announced of a stream; nothing where its name is too long for that.
+  /// Announces a stream, unless it was taken away meanwhile.
+  private func announce(_ stream: LiveStream) {
+    let services = self.services(of: stream)
+    // The lock keeps it before the withdrawal, which comes when the stream is no longer here.
+    self.streams.withLock { streams in
+      guard streams.contains(where: { $0 === stream }) else { return }
+      for service in services { self.announcer?.announce(service) }
+    }
+  }
+
+  /// What is announced of a stream; nothing before the ports are open, and where its name is too long for that.
   private func services(of stream: LiveStream) -> [Service] {
     guard let ports else { return [] }
     return [(Service.Kind.http, ports.http), (.rtsp, ports.rtsp)].compactMap { kind, port in

@@ -31,6 +31,9 @@ final class JSONStatusDisplay: StatusDisplay {
       var frameRate: Double
       var bitrate: Int
       var viewers: Int
+      var rtspViewers: Int
+      var hlsViewers: Int
+      var mjpegViewers: Int
       var keyframeRequests: Int
       var bytesSent: Int
       var picturesSkipped: Int
@@ -84,11 +87,14 @@ final class JSONStatusDisplay: StatusDisplay {
             framesEncoded: $0.stream.framesEncoded,
             frameRate: ($0.frameRate * 100).rounded() / 100,
             bitrate: Int($0.bitrate),
-            viewers: $0.viewers.viewers,
+            viewers: $0.viewers,
+            rtspViewers: $0.rtsp.viewers,
+            hlsViewers: $0.http.hlsViewers,
+            mjpegViewers: $0.http.motionJPEGViewers,
             keyframeRequests: $0.stream.keyframeRequests,
-            bytesSent: $0.viewers.bytesSent,
-            picturesSkipped: $0.viewers.picturesSkipped,
-            viewersClosedAsSlow: $0.viewers.viewersClosedAsSlow,
+            bytesSent: $0.bytesSent,
+            picturesSkipped: $0.rtsp.picturesSkipped,
+            viewersClosedAsSlow: $0.rtsp.viewersClosedAsSlow,
             malformedRequests: server.malformedRequests,
             isSlateShown: $0.stream.isSlateShown)
         }))

@@ -6,7 +6,10 @@ import Vidicon
 struct StreamReport {
   var name: String
   var stream: StreamStatistics
-  var viewers: RTSPStreamStatistics
+  /// Those who watch now, over whichever protocol.
+  var viewers: Int
+  var rtsp: RTSPStreamStatistics
+  var http: HTTPStreamStatistics
   /// Pictures encoded a second.
   var frameRate = 0.0
   /// Encoded bits a second, picture and sound.
@@ -16,10 +19,17 @@ struct StreamReport {
   init(_ stream: LiveStream, server: CameraServer, since last: StreamReport?, interval: Double) {
     self.name = stream.name
     self.stream = stream.statistics
-    self.viewers = server.viewerStatistics(of: stream)
+    self.viewers = server.viewers(of: stream)
+    self.rtsp = server.rtspStatistics(of: stream)
+    self.http = server.httpStatistics(of: stream)
     guard let last, interval > 0 else { return }
     self.frameRate = Double(self.stream.framesEncoded - last.stream.framesEncoded) / interval
     self.bitrate = Double((self.encodedBytes - last.encodedBytes) * 8) / interval
+  }
+
+  /// Bytes sent to viewers since the start.
+  var bytesSent: Int {
+    self.rtsp.bytesSent + self.http.bytesSent
   }
 
   private var encodedBytes: Int {

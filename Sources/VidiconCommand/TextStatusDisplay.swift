@@ -70,7 +70,7 @@ final class TextStatusDisplay: StatusDisplay {
         return Terminal.showStatus(lines.map { "  " + $0 })
       }
       state.secondsSinceLine += 1
-      let viewers = reports.map(\.viewers.viewers)
+      let viewers = reports.map(\.viewers)
       guard viewers != state.lastViewers || state.secondsSinceLine >= Self.secondsBetweenLines else { return }
       state.lastViewers = viewers
       state.secondsSinceLine = 0
@@ -89,9 +89,9 @@ extension StreamReport {
     var parts = isNamed ? [self.name] : []
     parts.append(String(format: "%.1f fps", self.frameRate))
     parts.append(String(format: "%.2f Mb/s", self.bitrate / 1e6))
-    parts.append(self.viewers.viewers == 1 ? "1 viewer" : "\(self.viewers.viewers) viewers")
+    parts.append(self.viewers == 1 ? "1 viewer" : "\(self.viewers) viewers")
     parts.append("\(self.stream.framesDroppedInAll) dropped")
-    if self.viewers.picturesSkipped > 0 { parts.append("\(self.viewers.picturesSkipped) skipped for slow viewers") }
+    if self.rtsp.picturesSkipped > 0 { parts.append("\(self.rtsp.picturesSkipped) skipped for slow viewers") }
     if self.stream.isSlateShown { parts.append("no signal") }
     return parts.joined(separator: "   ")
   }

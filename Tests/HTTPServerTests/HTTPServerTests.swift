@@ -102,6 +102,23 @@ struct HTTPServerTests {
     }
   }
 
+  @Test func `a text is a QR code, too long for one, or there are none`() async throws {
+    var extras = HTTPServerExtras()
+    extras.qrCode = { $0.utf8.count > 3 ? nil : "<svg>\($0)</svg>" }
+    try await withServer(extras: extras) { _, port in
+      let code = try await RawClient.get("/api/qr.svg?text=%C3%A4b", port: port)
+      #expect(code.body == "<svg>äb</svg>")
+      for query in ["", "?text=", "?text=abcd", "?text=%FF"] {
+        let refused = try await RawClient.get("/api/qr.svg\(query)", port: port)
+        #expect(refused.head.hasPrefix("HTTP/1.1 400"))
+      }
+    }
+    try await withServer { _, port in
+      let none = try await RawClient.get("/api/qr.svg?text=a", port: port)
+      #expect(none.head.hasPrefix("HTTP/1.1 501"))
+    }
+  }
+
   @Test func `a stream is served as HLS and pictures, and goes`() async throws {
     try await withServer { server, port in
       let stream = LiveStream("a/b c", video: VideoSettings(width: 64, height: 64, frameRate: 30))
@@ -150,10 +167,10 @@ struct HTTPServerTests {
 
 /// Runs a server for as long as the body.
 func withServer(
-  _ settings: HTTPServerSettings = HTTPServerSettings(port: 0),
+  _ settings: HTTPServerSettings = HTTPServerSettings(port: 0), extras: HTTPServerExtras = HTTPServerExtras(),
   _ body: (HTTPServer, _ port: Int) async throws -> Void
 ) async throws {
-  let server = HTTPServer(settings: settings)
+  let server = HTTPServer(settings: settings, extras: extras)
   do {
     try await server.start()
     try await body(server, try #require(server.ports?.http))

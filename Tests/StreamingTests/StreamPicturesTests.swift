@@ -132,6 +132,8 @@ struct StreamPicturesTests {
     #expect(statistics.videoEncodeTime > .zero && statistics.audioEncodeTime == .zero)
     #expect(statistics.videoDelay > .zero)
     #expect(statistics.videoFramesQueued == 0 && statistics.audioBlocksQueued == 0)
+    #expect(statistics.videoEncoders == 1 && statistics.audioEncoders == 0)
     await stream.stop()
+    #expect(stream.statistics.videoEncoders == 0)
   }
 }

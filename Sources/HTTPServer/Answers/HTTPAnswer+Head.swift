@@ -25,23 +25,25 @@ extension HTTPAnswer {
     answer.fields[.date] = context.date
     answer.fields[.accessControlAllowOrigin] = "*"
     answer.fields[.accessControlExposeHeaders] = "Accept-Ranges, Age, Content-Length, Content-Range, Date, ETag"
-    answer.fields[.cacheControl] = self.caching.text(isPrivate: context.isPrivate)
     answer.fields[.xContentTypeOptions] = "nosniff"
     if self.isCompressible { answer.fields[.vary] = "Accept-Encoding" }
     if let etag { answer.fields[.eTag] = etag }
-    if self.status == .ok, let etag, EntityTag.matches(request.headerFields[.ifNoneMatch], etag) {
+    if self.status == .ok, let etag, let held = EntityTag.match(request.headerFields[.ifNoneMatch], etag) {
       answer.status = .notModified
       answer.body = .empty
       answer.fields[.contentType] = nil
-      return answer
+      answer.fields[.eTag] = held
+    } else {
+      answer.selectRange(for: request)
+      answer.compress(for: request, context)
+      switch answer.body {
+      case .bytes(let bytes): answer.fields[.contentLength] = String(bytes.readableBytes)
+      case .empty where answer.status != .noContent: answer.fields[.contentLength] = "0"
+      case .empty, .pictures: break
+      }
     }
-    answer.selectRange(for: request)
-    answer.compress(for: request, context)
-    switch answer.body {
-    case .bytes(let bytes): answer.fields[.contentLength] = String(bytes.readableBytes)
-    case .empty where answer.status != .noContent: answer.fields[.contentLength] = "0"
-    case .empty, .pictures: break
-    }
+    // Of what it is now: a range that is refused is not kept for as long as the file.
+    answer.fields[.cacheControl] = answer.caching.text(isPrivate: context.isPrivate)
     if request.method == .head { answer.body = .empty }
     return answer
   }

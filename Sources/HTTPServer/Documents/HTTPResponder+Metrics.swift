@@ -66,8 +66,8 @@ extension HTTPResponder {
       }
     }
     text.append(
-      "encoders", .gauge, "Encoders of a stream that run, whatever the number of viewers and protocols.",
-      byKind { _, _ in 1 })
+      "encoders", .gauge, "Encoders of a stream that are open, whatever the number of viewers and protocols.",
+      byKind { Double($1 == .video ? $0.statistics.videoEncoders : $0.statistics.audioEncoders) })
     text.append(
       "frames_in_total", .counter, "Pictures that the source handed over.", each { Double($0.statistics.framesIn) })
     text.append(

@@ -10,6 +10,7 @@ struct RecentViewers {
 
   private var lastRequests: [Int: MediaTime] = [:]
   private var sizeToPruneAt = 64
+  private var lastPruning = MediaTime.zero
 
   /// Notes a request.
   mutating func note(address: String, program: String, at now: MediaTime) {
@@ -18,7 +19,8 @@ struct RecentViewers {
     hasher.combine(program)
     let key = hasher.finalize()
     if self.lastRequests.count >= self.sizeToPruneAt, self.lastRequests[key] == nil {
-      self.prune(at: now)
+      // Full of viewers that are all new, looking through them for each one more would be what takes the time.
+      if self.lastRequests.count < Self.most || now - self.lastPruning >= .seconds(1) { self.prune(at: now) }
       self.sizeToPruneAt = min(Self.most, max(64, 2 * self.lastRequests.count))
       guard self.lastRequests.count < Self.most else { return }
     }
@@ -32,6 +34,7 @@ struct RecentViewers {
   }
 
   private mutating func prune(at now: MediaTime) {
+    self.lastPruning = now
     self.lastRequests = self.lastRequests.filter { now - $0.value < Self.window }
   }
 }

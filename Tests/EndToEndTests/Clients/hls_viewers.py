@@ -11,6 +11,10 @@ import json
 import re
 import time
 import urllib.parse
+import zlib
+
+# What ffmpeg, GStreamer, Safari and Chromium accept.
+CODINGS = [None, "identity", "gzip, deflate", "gzip, deflate, br", "gzip, deflate, br, zstd"]
 
 
 class Refused(Exception):
@@ -20,16 +24,17 @@ class Refused(Exception):
 class Connection:
     """HTTP/1.1 with keep-alive, as much of it as a player needs."""
 
-    def __init__(self, url):
+    def __init__(self, url, codings):
         parts = urllib.parse.urlsplit(url)
         self.host, self.port = parts.hostname, parts.port or 80
+        self.fields = f"Host: {self.host}:{self.port}\r\n" + (f"Accept-Encoding: {codings}\r\n" if codings else "")
         self.reader = self.writer = None
 
     async def get(self, path, again=True):
         try:
             if self.writer is None:
                 self.reader, self.writer = await asyncio.open_connection(self.host, self.port, limit=1 << 22)
-            self.writer.write(f"GET {path} HTTP/1.1\r\nHost: {self.host}:{self.port}\r\n\r\n".encode())
+            self.writer.write(f"GET {path} HTTP/1.1\r\n{self.fields}\r\n".encode())
             head = (await self.reader.readuntil(b"\r\n\r\n")).decode("latin-1")
         except (asyncio.IncompleteReadError, ConnectionError):
             self.close()
@@ -45,6 +50,8 @@ class Connection:
             await self.reader.readline()
         else:
             body = await self.reader.readexactly(int(headers["content-length"]))
+        if headers.get("content-encoding") == "gzip":
+            body = zlib.decompress(body, 31)
         if headers.get("connection") == "close":
             self.close()
         if status != 200:
@@ -58,8 +65,8 @@ class Connection:
 
 
 class Viewer:
-    def __init__(self, url, end, totals):
-        self.connection = Connection(url)
+    def __init__(self, url, end, totals, codings):
+        self.connection = Connection(url, codings)
         self.path = urllib.parse.urlsplit(url).path
         self.end = end
         self.totals = totals
@@ -173,7 +180,7 @@ async def main():
 
     async def one(index):
         await asyncio.sleep(settings.ramp * index / settings.viewers)
-        await Viewer(settings.url, end, totals).watch(settings.mode)
+        await Viewer(settings.url, end, totals, CODINGS[index % len(CODINGS)]).watch(settings.mode)
 
     await asyncio.gather(*(one(index) for index in range(settings.viewers)))
     delays = sorted(totals["delays"])
