@@ -16,20 +16,28 @@ struct CertificateTests {
       #expect(attributes[.posixPermissions] as? Int == 0o600)
     }
     try "broken".write(toFile: "\(folder)/certificate.pem", atomically: true, encoding: .utf8)
-    #expect(try ServerCertificate(.selfSigned(folder: folder)).fingerprint != first.fingerprint)
+    let second = try ServerCertificate(.selfSigned(folder: folder))
+    #expect(second.fingerprint != first.fingerprint)
+    // A key that is cut short, and one that does not belong to the certificate: the program was ended while it wrote.
+    let (_, other) = try SelfSignedCertificate.make(names: ["localhost"], addresses: [])
+    for key in ["", other] {
+      let before = try ServerCertificate(.selfSigned(folder: folder))
+      try key.write(toFile: "\(folder)/certificate-key.pem", atomically: true, encoding: .utf8)
+      #expect(try ServerCertificate(.selfSigned(folder: folder)).fingerprint != before.fingerprint)
+    }
   }
 
   @Test func `it is renewed near its end and for other names`() throws {
     let now = Date(timeIntervalSince1970: 1_800_000_000)
-    let pem = try SelfSignedCertificate.make(names: ["localhost", "h"], addresses: [[127, 0, 0, 1]], now: now)
-      .certificate
+    let (pem, key) = try SelfSignedCertificate.make(
+      names: ["localhost", "h"], addresses: [[127, 0, 0, 1]], now: now)
     let day = 86_400.0
-    #expect(SelfSignedCertificate.isGood(pem, names: ["h"], now: now))
-    #expect(SelfSignedCertificate.isGood(pem, names: ["h"], now: now + 366 * day))
-    #expect(!SelfSignedCertificate.isGood(pem, names: ["h"], now: now + 368 * day))
-    #expect(!SelfSignedCertificate.isGood(pem, names: ["h"], now: now - 2 * day))
-    #expect(!SelfSignedCertificate.isGood(pem, names: ["other"], now: now))
-    #expect(!SelfSignedCertificate.isGood("", names: [], now: now))
+    #expect(SelfSignedCertificate.isGood(pem, key: key, names: ["h"], now: now))
+    #expect(SelfSignedCertificate.isGood(pem, key: key, names: ["h"], now: now + 366 * day))
+    #expect(!SelfSignedCertificate.isGood(pem, key: key, names: ["h"], now: now + 368 * day))
+    #expect(!SelfSignedCertificate.isGood(pem, key: key, names: ["h"], now: now - 2 * day))
+    #expect(!SelfSignedCertificate.isGood(pem, key: key, names: ["other"], now: now))
+    #expect(!SelfSignedCertificate.isGood("", key: key, names: [], now: now))
   }
 
   @Test func `files that cannot be used are told in one line`() {

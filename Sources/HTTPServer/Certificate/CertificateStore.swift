@@ -28,8 +28,8 @@ struct CertificateStore {
   /// Makes a certificate, unless there is a good one.
   func renew() throws(HTTPServerError) {
     let names = Self.names
-    if let pem = Self.read(self.certificateFile), access(self.keyFile, R_OK) == 0,
-      SelfSignedCertificate.isGood(pem, names: names)
+    if let pem = Self.read(self.certificateFile), let key = Self.read(self.keyFile),
+      SelfSignedCertificate.isGood(pem, key: key, names: names)
     {
       return
     }

@@ -44,9 +44,11 @@ enum SelfSignedCertificate {
     return (try certificate.serializeAsPEM().pemString + "\n", try key.serializeAsPEM().pemString + "\n")
   }
 
-  /// Whether a certificate need not be made anew: it can be read, is not near its end and has all the names.
-  static func isGood(_ pem: String, names: [String], now: Date = Date()) -> Bool {
+  /// Whether a certificate need not be made anew: it can be read, is not near its end, has all the names, and the key is
+  /// its own, which it is not when the program was ended between writing one and the other.
+  static func isGood(_ pem: String, key: String, names: [String], now: Date = Date()) -> Bool {
     guard let certificate = try? Certificate(pemEncoded: pem),
+      let key = try? Certificate.PrivateKey(pemEncoded: key), key.publicKey == certificate.publicKey,
       certificate.notValidBefore <= now, certificate.notValidAfter > now.addingTimeInterval(Self.renewal),
       let alternatives = try? certificate.extensions.subjectAlternativeNames
     else { return false }
