@@ -69,7 +69,7 @@ extension HTTPResponder {
   }
 
   /// An address with room for long names; a QR code holds up to 2953 bytes, which no phone reads.
-  static let mostQRBytes = 1024
+  static let mostQRBytes = 512
 
   private static func json(_ value: some Encodable) -> HTTPAnswer {
     let encoder = JSONEncoder()

@@ -108,8 +108,8 @@ enum OpenAPIDocument {
                 "name": "text",
                 "in": "query",
                 "required": true,
-                "description": "Up to 1024 bytes of UTF-8.",
-                "schema": {"type": "string", "minLength": 1, "maxLength": 1024}
+                "description": "Up to 512 bytes of UTF-8.",
+                "schema": {"type": "string", "minLength": 1, "maxLength": 512}
               }
             ]
           }
