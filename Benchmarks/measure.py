@@ -40,9 +40,10 @@ def running(*command, **options):
 
 @contextlib.contextmanager
 def vidicon(settings, *options):
-    with running(settings.program, "serve", "--json", "--rtsp-port", "0", "--bind", "127.0.0.1", *options,
-                 stdout=subprocess.PIPE) as process:
-        process.port = json.loads(process.stdout.readline())["rtspPort"]
+    with running(settings.program, "serve", "--json", "--rtsp-port", "0", "--http-port", "0", "--no-discovery", "--bind",
+                 "127.0.0.1", *options, stdout=subprocess.PIPE) as process:
+        started = json.loads(process.stdout.readline())
+        process.port, process.http_port = started["rtspPort"], started["httpPort"]
         process.url = f"rtsp://127.0.0.1:{process.port}/live"
         # Its status lines must not fill the pipe; this ends with it.
         subprocess.Popen(["cat"], stdin=process.stdout, stdout=subprocess.DEVNULL)
@@ -207,9 +208,45 @@ def measure_mux(settings):
             f"{theirs / 1e6:.0f} M instructions", f"{ours / theirs:.2%}", "1%", ours <= 0.01 * theirs)
 
 
+def measure_hls(settings):
+    """A thousand viewers of the TS playlist, each with its connection: a playlist and a segment each second."""
+    viewers = 1000
+    with vidicon(settings, *STREAM) as process:
+        time.sleep(2)
+        idle = cpu_while(process, settings.seconds)
+        with running(settings.tools / "hls_sink", str(process.http_port), "/live/playlist.m3u8", str(viewers),
+                     str(settings.seconds), stdout=subprocess.PIPE) as sink:
+            if sink.stdout.readline() != "ready\n":
+                raise SystemExit("the viewers did not get ready")
+            begin = cpu_seconds(process)
+            report = json.loads(sink.stdout.readline())
+            used = cpu_seconds(process) - begin - idle
+    rate = report["bytes"] * 8 / viewers / settings.seconds / 1e6
+    row(f"{viewers} keep-alive viewers of HLS in MPEG-TS, {rate:.1f} Mb/s each", core(used, settings),
+        f"answers p50 {report['answerP50']} ms, p99 {report['answerP99']} ms", "", "100% of a core",
+        used < settings.seconds and report["segments"] > 0.9 * viewers * settings.seconds)
+
+
+def measure_hls_delay(settings):
+    """Capture to the picture in Chromium, read from the strip: the page's own player, and hls.js with the TS playlist."""
+    clients = pathlib.Path(__file__).parent.parent / "Tests/EndToEndTests/Clients"
+    library = pathlib.Path(settings.video).parent / "hls.mjs"
+    with vidicon(settings, "--source", "bars", *STREAM[2:]) as process:
+        address = f"http://127.0.0.1:{process.http_port}/live"
+        for what, limit, command in (
+                ("the web page (low latency)", 1.2, ["page_play.py", address, settings.tools, "--seconds", str(settings.seconds)]),
+                ("hls.js and the TS playlist", 4.0, ["hls_play.py", "hlsjs", f"{address}/playlist.m3u8", "--library", library,
+                                                    "--seconds", str(settings.seconds)])):
+            output = subprocess.run(["python3", clients / command[0], *map(str, command[1:])], check=True, capture_output=True)
+            p50 = json.loads(output.stdout)["medianLatency"]
+            row(f"capture to picture in Chromium: {what}", f"p50 {p50:.2f} s", "", "", f"{limit} s", p50 < limit)
+
+
 MEASUREMENTS = {
     "encode": measure_encode,
     "mux": measure_mux,
+    "hls": measure_hls,
+    "hlsdelay": measure_hls_delay,
     "tcp": lambda settings: measure_fan_out(settings, "tcp"),
     "udp": lambda settings: measure_fan_out(settings, "udp"),
     "jitter": measure_jitter,

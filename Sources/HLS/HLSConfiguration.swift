@@ -10,6 +10,9 @@ public struct HLSConfiguration: Hashable, Sendable {
   public var bitrate: Int
   /// The time without a request after which the stream rests.
   public var idleTime: MediaDuration
+  /// The whole segments that a playlist has before it is first given out, half as long as the others since somebody waits
+  /// for them.
+  public var startSegments: Int
   /// The most bytes that segments take. When they take more, those that left the window go first, then the window
   /// shrinks down to three target durations.
   public var maximumBytes: Int
@@ -21,15 +24,18 @@ public struct HLSConfiguration: Hashable, Sendable {
   ///   - unixTimeAtZero: Unix time now, less the clock's time now.
   ///   - bitrate: Bits a second.
   ///   - idleTime: 10 s by default.
+  ///   - startSegments: 3 by default: Chromium's own player takes a shorter playlist for damaged as soon as it has played
+  ///     it. At least 1.
   ///   - maximumBytes: 256 MiB by default: 25 s at 40 Mb/s, twice, since there are two faces.
   public init(
     token: String, unixTimeAtZero: MediaDuration, bitrate: Int, idleTime: MediaDuration = .seconds(10),
-    maximumBytes: Int = 256 << 20
+    startSegments: Int = 3, maximumBytes: Int = 256 << 20
   ) {
     self.token = String(token.unicodeScalars.filter { $0.isASCII && $0.properties.isAlphabetic || "0"..."9" ~= $0 })
     self.unixTimeAtZero = unixTimeAtZero
     self.bitrate = bitrate
     self.idleTime = idleTime
+    self.startSegments = max(1, startSegments)
     self.maximumBytes = maximumBytes
   }
 }

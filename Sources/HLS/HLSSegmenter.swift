@@ -49,8 +49,8 @@ struct HLSSegmenter: Sendable {
   private var nextStart: MediaTime?
   private var partStart = MediaTime.zero
   private var segmentBytes = 0
-  /// Whether it is the first one, which somebody waits for: half as long.
-  private var isFirst = true
+  /// The segments still to come at the start, which somebody waits for: half as long.
+  private var shortSegments: Int
   private var isDiscontinuous: Bool
   /// Whether pictures are left out until there is a keyframe.
   private var needsKeyframe: Bool
@@ -61,9 +61,10 @@ struct HLSSegmenter: Sendable {
 
   private(set) var droppedSamples = 0
 
-  init(_ descriptions: [CodecDescription], timing: HLSTiming, isDiscontinuous: Bool) {
+  init(_ descriptions: [CodecDescription], timing: HLSTiming, startSegments: Int, isDiscontinuous: Bool) {
     let kinds = Set(descriptions.map(\.kind))
     self.timing = timing
+    self.shortSegments = startSegments
     self.leadsWithPictures = kinds.contains(.video)
     self.leadingKind = self.leadsWithPictures ? .video : .audio
     self.hasOther = kinds.count == 2
@@ -112,7 +113,7 @@ struct HLSSegmenter: Sendable {
     (self.leadingReach, self.otherReach) = (nil, nil)
     self.needsKeyframe = self.leadsWithPictures
     self.isDiscontinuous = true
-    self.isFirst = true
+    self.shortSegments = 1
     self.requestTime = nil
     self.nextStart = nil
     return cuts
@@ -131,8 +132,8 @@ struct HLSSegmenter: Sendable {
     let earliest = self.requestTime.map { $0 + Self.requestInterval } ?? MediaTime(nanoseconds: .min)
     guard let segmentStart, !self.needsKeyframe else { return earliest }
     let start = max(segmentStart, self.nextStart ?? segmentStart)
-    let isFirst = self.isFirst && start == segmentStart
-    let goal = start + (isFirst ? self.timing.shortestSegment : self.timing.target)
+    let isShort = self.shortSegments > (start == segmentStart ? 0 : 1)
+    let goal = start + (isShort ? self.timing.shortestSegment : self.timing.target)
     // Of the next picture and the one after it, the next one is nearer.
     let isNext = self.leadingTime.map { $0 + self.interval + self.interval / 2 >= goal } ?? false
     let isReached = self.otherReach.map { $0 >= goal } ?? false
@@ -245,7 +246,7 @@ extension HLSSegmenter {
   /// The length from which on a keyframe ends the segment. That of the first one was asked for at half of the target
   /// duration, and its time jitters. Each sample of sound is one, so sound alone waits for the whole target duration.
   private var shortestSegment: MediaDuration {
-    if self.isFirst { return self.timing.target * 2 / 5 }
+    if self.shortSegments > 0 { return self.timing.target * 2 / 5 }
     return self.leadsWithPictures ? self.timing.shortestSegment : self.timing.target
   }
 
@@ -282,7 +283,7 @@ extension HLSSegmenter {
     self.partStart = part.end
     guard part.endsSegment else { return }
     cuts.append(.end)
-    self.isFirst = false
+    self.shortSegments = max(0, self.shortSegments - 1)
     self.segmentStart = nil
     if self.leadsWithPictures, self.leading.first?.isKeyframe != true {
       self.droppedSamples += self.leading.count

@@ -4,8 +4,9 @@ internal import NIOCore
 extension HLSStream {
   /// Answers a request, also one that was told to wait before.
   ///
-  /// A playlist waits until the first segment is whole, since players such as ffmpeg give up on one without; and with
-  /// `_HLS_msn` until it holds what it is asked for (the draft's §6.2.5.2). The part of the preload hint waits until it
+  /// A playlist waits until it has ``HLSConfiguration/startSegments`` whole segments, since players give up on less; with
+  /// `_HLS_msn` until it holds what it is asked for (the draft's §6.2.5.2), and with `_HLS_part` for no more than that: a
+  /// player that knows parts can begin with the first one, and asks for `_HLS_msn=0&_HLS_part=0`. The part of the preload hint waits until it
   /// is there. All wait for three target durations.
   ///
   /// - Returns: The answer; and the effects, since a first request sets a stream to work.
@@ -39,10 +40,11 @@ extension HLSStream {
 
   private mutating func answerPlaylist(_ request: HLSRequest, _ face: HLSFace, at now: MediaTime) -> HLSAnswer {
     if let problem = self.problem(of: request.directives, face) { return .badRequest(problem) }
-    let isThere = !self.window.segments.isEmpty && self.holds(request.directives, face)
+    let isThere = self.isLongEnough(for: request.directives) && self.holds(request.directives, face)
     guard isThere || self.isEnded else { return self.wait(request, at: now) }
-    guard !self.window.segments.isEmpty else { return .notFound }
-    let isBlocking = request.directives.sequenceNumber != nil && !self.isEnded
+    guard self.window.hasParts else { return .notFound }
+    // What asks for something old is answered with the present, which does not stay what it is.
+    let isBlocking = request.directives.sequenceNumber.map { $0 >= self.lastNumber } ?? false && !self.isEnded
     let caching = isBlocking ? HLSContent.Caching.blocking(self.timing.target * 6) : self.shortCaching
     if face == .lowLatency, request.directives.allowsSkip, let content = self.playlist(.delta, caching: caching) {
       return .content(content)
@@ -51,6 +53,11 @@ extension HLSStream {
       return .notFound
     }
     return .content(content)
+  }
+
+  /// Whether there is enough for a playlist: for players that name a part, one part; else what all players want.
+  private func isLongEnough(for directives: HLSDirectives) -> Bool {
+    directives.part == nil ? self.window.segments.count >= self.configuration.startSegments : self.window.hasParts
   }
 
   /// What is wrong with directives, since they ask for what is too far away.

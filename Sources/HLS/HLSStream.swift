@@ -117,7 +117,7 @@ public struct HLSStream: Sendable {
     self.invalidate()
     guard isActive else { return .none }
     self.stopSegmenter()
-    self.segmenter = HLSSegmenter(descriptions, timing: self.timing, isDiscontinuous: true)
+    self.segmenter = HLSSegmenter(descriptions, timing: self.timing, startSegments: 1, isDiscontinuous: true)
     return HLSEffects(requestsKeyframe: true, wakesRequests: true)
   }
 
@@ -138,7 +138,9 @@ extension HLSStream {
     self.lastRequest = self.lastRequest.map { max($0, now) } ?? now
     guard request.isPlaylist, self.segmenter == nil, !self.isEnded else { return .none }
     self.counts.activations += 1
-    var segmenter = HLSSegmenter(self.descriptions, timing: self.timing, isDiscontinuous: self.hasHistory)
+    var segmenter = HLSSegmenter(
+      self.descriptions, timing: self.timing, startSegments: self.configuration.startSegments,
+      isDiscontinuous: self.hasHistory)
     let requestsKeyframe = segmenter.requestsKeyframe(at: now)
     self.segmenter = segmenter
     self.invalidate()

@@ -93,6 +93,9 @@ struct HLSWindow: Sendable {
     self.byteCount = 0
   }
 
+  /// Whether there is anything to play.
+  var hasParts: Bool { !self.segments.isEmpty || self.growing.map { !$0.parts.isEmpty } ?? false }
+
   /// A segment that can be fetched.
   func segment(_ number: Int) -> HLSSegment? {
     if let segment = self.segments.element(number) { return segment }

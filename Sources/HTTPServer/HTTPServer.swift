@@ -206,7 +206,7 @@ public final class HTTPServer: Sendable {
   }
 
   /// Files that connections may have open: at the system's limit nobody could be refused, and the rest of the process
-  /// needs some.
+  /// needs some: half of few, else 128.
   private static let mostFiles: Int = {
     var limit = rlimit()
     #if canImport(Darwin)
@@ -214,6 +214,8 @@ public final class HTTPServer: Sendable {
     #else
     let result = getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
     #endif
-    return result == 0 ? max(1, Int(clamping: limit.rlim_cur) - 128) : 1024
+    guard result == 0 else { return 1024 }
+    let files = Int(clamping: limit.rlim_cur)
+    return max(1, files - min(128, files / 2))
   }()
 }

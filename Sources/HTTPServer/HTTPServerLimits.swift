@@ -2,8 +2,9 @@ public import Media
 
 /// What one client, and all together, can make an ``HTTPServer`` hold.
 public struct HTTPServerLimits: Hashable, Sendable {
-  /// Open connections; when there are more, the one that has been idle for the longest time is closed, and a new one is
-  /// closed at once when none is idle. The system's limit of open files may lower it.
+  /// Open connections; when there are more, the one that has been idle for the longest time is closed, before others one
+  /// of those that never sent a request when these are more than half, and a new one is closed at once when none is
+  /// idle. The system's limit of open files may lower it.
   public var connections = 10_000
   /// How long a connection may be open without a request.
   public var idleTime = MediaDuration.seconds(60)

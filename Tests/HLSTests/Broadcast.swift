@@ -65,7 +65,7 @@ struct Broadcast {
   static let configuration = HLSConfiguration(
     // 2026-11-21T07:41:03.123Z at the start.
     token: "a1b2", unixTimeAtZero: MediaDuration(nanoseconds: 1_795_246_863_123_000_000) - (Self.start - .zero),
-    bitrate: 2_364_000)
+    bitrate: 2_364_000, startSegments: 1)
 
   static func descriptions(_ settings: Settings) -> [CodecDescription] {
     var descriptions: [CodecDescription] = []

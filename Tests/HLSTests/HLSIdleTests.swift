@@ -36,6 +36,46 @@ struct HLSIdleTests {
     #expect(broadcast.stream.statistics.activations == 1)
   }
 
+  @Test func `by default a playlist begins with three short segments, and earlier for who names a part`() throws {
+    var configuration = Broadcast.configuration
+    configuration.startSegments = 3
+    var broadcast = Broadcast(configuration: configuration)
+    broadcast.watched = []
+    let start = broadcast.now
+    let files = ["live.m3u8", "playlist.m3u8"]
+    let requests = files.compactMap { HLSRequest(file: $0, arrival: start) }
+    let first = try #require(HLSRequest(file: "live.m3u8", query: "_HLS_msn=0&_HLS_part=0", arrival: start))
+    for request in requests + [first] { #expect(broadcast.ask(request) == .wait(until: start + .seconds(3))) }
+
+    broadcast.run(until: 200 + 34 + 60 + 22)
+    guard case .content(let early) = broadcast.ask(first) else {
+      Issue.record("no playlist of the first part")
+      return
+    }
+    #expect(MediaPlaylistText(String(buffer: early.body)).segments.map(\.parts.count) == [1])
+    for request in requests { #expect(broadcast.ask(request) == .wait(until: start + .seconds(3))) }
+
+    broadcast.run(until: 3 * (500 + 34) + 60 + 22)
+    for file in files {
+      let segments = MediaPlaylistText(broadcast.text(file) ?? "").segments
+      #expect(segments.prefix(3).allSatisfy { $0.duration < 0.6 }, "\(file)")
+      #expect(segments.count >= 3, "\(file)")
+    }
+    broadcast.run(until: 6_000)
+    let later = MediaPlaylistText(broadcast.text("playlist.m3u8") ?? "").segments
+    #expect(later.dropFirst(3).allSatisfy { $0.duration > 0.9 })
+  }
+
+  @Test func `the present playlist, asked for as if it were old, is kept for a short time only`() throws {
+    var broadcast = Broadcast()
+    broadcast.run(until: 20_000)
+    guard case .content(let content) = broadcast.ask("live.m3u8", "_HLS_msn=0&_HLS_part=0") else {
+      Issue.record("no playlist")
+      return
+    }
+    #expect(content.caching == .short(.milliseconds(500)))
+  }
+
   @Test func `ten seconds after the last request everything is forgotten but the numbers`() {
     var broadcast = Broadcast()
     broadcast.run(until: 5_000)

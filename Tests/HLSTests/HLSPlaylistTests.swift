@@ -134,7 +134,7 @@ struct HLSPlaylistTests {
   ]) func `dates`(milliseconds: Int64, text: String) {
     let start = MediaDuration.milliseconds(milliseconds) - (Broadcast.start - .zero)
     var broadcast = Broadcast(
-      configuration: HLSConfiguration(token: "a", unixTimeAtZero: start, bitrate: 1))
+      configuration: HLSConfiguration(token: "a", unixTimeAtZero: start, bitrate: 1, startSegments: 1))
     broadcast.run(until: 700)
     #expect(broadcast.text("playlist.m3u8")?.contains("#EXT-X-PROGRAM-DATE-TIME:\(text)\n") == true)
   }

@@ -74,6 +74,49 @@ struct HTTPServerTests {
     }
   }
 
+  @Test func `thousands that ask for nothing close their own, not one that asks from time to time`() async throws {
+    var settings = HTTPServerSettings(port: 0)
+    settings.limits.connections = 64
+    try await withServer(settings) { _, port in
+      let player = try await RawClient.connect(port: port)
+      let text = try await player.exchange("GET /health HTTP/1.1\r\nHost: h\r\n\r\n", until: "ok\n") {
+        var clients: [RawClient] = []
+        for _ in 0..<256 { clients.append(try await RawClient.connect(port: port)) }
+        await clients[0].waitForClose()
+        for client in clients { try? await client.close() }
+      }
+      #expect(text.hasPrefix("HTTP/1.1 200 OK"))
+    }
+  }
+
+  @Test(arguments: [
+    ("\u{1}\r\n\r\n", "400"), ("GET /health HTTP/1.1\r\n\r\n", "400"),
+    ("GET /" + String(repeating: "x", count: 5_000) + " HTTP/1.1\r\nHost: h\r\n\r\n", "414"),
+    ("POST /health HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", "400"),
+  ])
+  func `what is refused is answered behind the requests that came before it`(
+    refused: String, status: String
+  ) async throws {
+    try await withServer { _, port in
+      let request = "GET /health HTTP/1.1\r\nHost: h\r\n\r\n"
+      let text = try await RawClient.connect(port: port).exchange([request + request + refused])
+      let statuses = text.ranges(of: "HTTP/1.1 ").map { String(text[$0.upperBound...].prefix(3)) }
+      #expect(statuses == ["200", "200", status])
+      #expect(text.ranges(of: "\r\n\r\nok\n").count == 2)
+    }
+  }
+
+  @Test func `what follows the last request of a connection counts for nothing`() async throws {
+    try await withServer { _, port in
+      let text = try await RawClient.connect(port: port).exchange([
+        "GET /health HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\nGET /metrics HTTP/1.1\r\nHost: h\r\n\r\n"
+      ])
+      #expect(text.hasPrefix("HTTP/1.1 200 OK"))
+      #expect(text.hasSuffix("\r\n\r\nok\n"))
+      #expect(text.ranges(of: "HTTP/1.1 ").count == 1)
+    }
+  }
+
   @Test func `a request that does not come to its end is closed, one that is answered is not`() async throws {
     var settings = HTTPServerSettings(port: 0)
     settings.limits.headTime = .milliseconds(1)

@@ -32,6 +32,29 @@ struct RawClient {
     }
   }
 
+  /// Sends a request, reads until `end`, does something, and sends it again on the same connection.
+  ///
+  /// - Returns: What came for the second one; empty when the server had closed.
+  func exchange(
+    _ request: String, until end: String, thenAgainAfter body: () async throws -> Void
+  ) async throws -> String {
+    try await self.channel.executeThenClose { inbound, outbound in
+      var iterator = inbound.makeAsyncIterator()
+      var text = ""
+      for isSecond in [false, true] {
+        text = ""
+        do {
+          try await outbound.write(ByteBuffer(string: request))
+          while !text.hasSuffix(end), let bytes = try await iterator.next() { text += String(buffer: bytes) }
+        } catch is IOError {
+          // A reset is a close too.
+        }
+        if !isSecond { try await body() }
+      }
+      return text
+    }
+  }
+
   /// Returns when the server has closed.
   func waitForClose() async {
     _ = try? await self.channel.channel.closeFuture.get()

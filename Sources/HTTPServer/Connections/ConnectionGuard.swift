@@ -13,6 +13,10 @@ final class ConnectionGuard: ChannelDuplexHandler {
   var previousIdle: ConnectionGuard?
   var isListedIdle = false
 
+  /// Whether a request has come here.
+  private(set) var hasAsked = false
+  /// Since when there is none to answer.
+  private(set) var idleSince = NIODeadline.now()
   private let loop: ConnectionLoop
   private var context: ChannelHandlerContext?
   /// Requests whose answers are not finished.
@@ -21,7 +25,6 @@ final class ConnectionGuard: ChannelDuplexHandler {
   private var exchanges: [ObjectIdentifier: (handler: ExchangeHandler, channel: any Channel)] = [:]
   /// Whether requests come several at a time, between signs of life that are none (HTTP/2).
   private var isMultiplexed = false
-  private var idleSince = NIODeadline.now()
   /// When the first byte came that belongs to no whole request.
   private var partialSince: NIODeadline?
   private var bytesWritten = 0
@@ -70,6 +73,7 @@ final class ConnectionGuard: ChannelDuplexHandler {
     self.partialSince = nil
     self.openExchanges += 1
     if self.openExchanges == 1 { self.loop.setIdle(self, false) }
+    self.hasAsked = true
   }
 
   /// An answer is written, or will never be.

@@ -2,8 +2,8 @@ internal import Media
 internal import NIOCore
 internal import Synchronization
 
-/// The connections of one event loop: counts them, closes the one that was idle for the longest time when there are too
-/// many, and those that take too long.
+/// The connections of one event loop: counts them, closes one that is idle when there are too many, and those that take too
+/// long.
 ///
 /// Lives on its event loop but for the counter and ``closeAll()``. The system hands connections to the event loops in
 /// turn, so a share of the limit for each is the limit for all.
@@ -11,8 +11,10 @@ final class ConnectionLoop: Sendable {
   /// A list in which each connection knows its neighbours.
   private struct List {
     var all: [ObjectIdentifier: ConnectionGuard] = [:]
-    /// Those without a request, the longest idle first.
+    /// Those without a request that had one before, such as a player's between two, the longest idle first.
     var idle = IdleConnections()
+    /// Those on which no request has come yet, the oldest first.
+    var unused = IdleConnections()
     var sweep: RepeatedTask?
     var isClosed = false
   }
@@ -49,7 +51,7 @@ final class ConnectionLoop: Sendable {
   func add(_ connection: ConnectionGuard) -> Bool {
     if self.list.value.isClosed { return false }
     if self.list.value.all.count >= self.most {
-      guard let oldest = self.list.value.idle.first else {
+      guard let oldest = self.leastNeeded else {
         self.crowdedOut.add(1, ordering: .relaxed)
         return false
       }
@@ -58,7 +60,7 @@ final class ConnectionLoop: Sendable {
       oldest.close()
     }
     self.list.value.all[ObjectIdentifier(connection)] = connection
-    self.list.value.idle.append(connection)
+    self.list.value.unused.append(connection)
     self.count.add(1, ordering: .relaxed)
     if self.list.value.sweep == nil {
       self.list.value.sweep = self.eventLoop.scheduleRepeatedTask(
@@ -72,7 +74,7 @@ final class ConnectionLoop: Sendable {
   func remove(_ connection: ConnectionGuard) {
     guard self.list.value.all.removeValue(forKey: ObjectIdentifier(connection)) != nil else { return }
     if connection.isListedIdle {
-      self.list.value.idle.remove(connection)
+      self.unlist(connection)
     } else {
       self.working.subtract(1, ordering: .relaxed)
     }
@@ -86,8 +88,24 @@ final class ConnectionLoop: Sendable {
       self.list.value.idle.append(connection)
       self.working.subtract(1, ordering: .relaxed)
     } else {
-      self.list.value.idle.remove(connection)
+      self.unlist(connection)
       self.working.add(1, ordering: .relaxed)
+    }
+  }
+
+  /// The connection that is idle for the longest time; of those on which no request has come yet, if these are more than
+  /// half of all: whoever opens them by the thousand then closes their own, and not those of players.
+  private var leastNeeded: ConnectionGuard? {
+    let (unused, idle) = (self.list.value.unused, self.list.value.idle)
+    guard let newcomer = unused.first, let known = idle.first else { return unused.first ?? idle.first }
+    return unused.count > self.most / 2 || newcomer.idleSince < known.idleSince ? newcomer : known
+  }
+
+  private func unlist(_ connection: ConnectionGuard) {
+    if connection.hasAsked {
+      self.list.value.idle.remove(connection)
+    } else {
+      self.list.value.unused.remove(connection)
     }
   }
 
@@ -118,6 +136,7 @@ final class ConnectionLoop: Sendable {
 /// neighbours, so that one is taken out in the same time however many there are.
 struct IdleConnections {
   private(set) var first: ConnectionGuard?
+  private(set) var count = 0
   private var last: ConnectionGuard?
 
   /// Puts a connection at the end; it must not be in the list.
@@ -127,12 +146,14 @@ struct IdleConnections {
     connection.isListedIdle = true
     if let last = self.last { last.nextIdle = connection } else { self.first = connection }
     self.last = connection
+    self.count += 1
   }
 
   /// Takes a connection out; without effect when it is not in the list.
   mutating func remove(_ connection: ConnectionGuard) {
     guard connection.isListedIdle else { return }
     connection.isListedIdle = false
+    self.count -= 1
     if let previous = connection.previousIdle {
       previous.nextIdle = connection.nextIdle
     } else {

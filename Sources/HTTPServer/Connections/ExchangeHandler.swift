@@ -17,7 +17,11 @@ final class ExchangeHandler: ChannelDuplexHandler, RemovableChannelHandler {
   private var connection: ConnectionGuard?
   private var isMultiplexed = false
   private var openExchanges = 0
+  /// Whether a request has begun to come and has not come whole.
+  private var isWithinRequest = false
   private var bodyBytes = 0
+  /// The answer to what is no request, while those that came before it wait for theirs.
+  private var refusal: (status: HTTPResponse.Status, text: String)?
   private var isClosing = false
   private var unwritableSince: NIODeadline?
 
@@ -52,10 +56,11 @@ final class ExchangeHandler: ChannelDuplexHandler, RemovableChannelHandler {
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
     // What comes behind the last request counts for nothing.
-    if self.isClosing { return }
+    if self.isClosing || self.refusal != nil { return }
     switch self.unwrapInboundIn(data) {
     case .head(let request):
       self.openExchanges += 1
+      self.isWithinRequest = true
       self.bodyBytes = 0
       self.connection?.exchangeBegan(self.isMultiplexed ? self : nil, channel: context.channel)
       if (request.path?.utf8.count ?? 0) > self.limits.targetBytes {
@@ -66,7 +71,7 @@ final class ExchangeHandler: ChannelDuplexHandler, RemovableChannelHandler {
       if self.bodyBytes > self.limits.bodyBytes {
         return self.refuse(context, .contentTooLarge, "a body of more than \(self.limits.bodyBytes) bytes")
       }
-    case .end: break
+    case .end: self.isWithinRequest = false
     }
     context.fireChannelRead(data)
   }
@@ -81,6 +86,7 @@ final class ExchangeHandler: ChannelDuplexHandler, RemovableChannelHandler {
       guard self.openExchanges > 0 else { return }
       self.openExchanges -= 1
       self.connection?.exchangeEnded(self.isMultiplexed ? self : nil)
+      if let refusal { self.refuse(context, refusal.status, refusal.text) }
     }
   }
 
@@ -92,6 +98,8 @@ final class ExchangeHandler: ChannelDuplexHandler, RemovableChannelHandler {
   func errorCaught(context: ChannelHandlerContext, error: any Error) {
     if self.isMultiplexed || self.isClosing { return context.fireErrorCaught(error) }
     switch error {
+    // What follows a request that said it was the last one, RFC 9112 §9.6.
+    case HTTPParserError.closedConnection: return
     case HTTPParserError.headerOverflow:
       self.refuse(context, .requestHeaderFieldsTooLarge, "the header fields are too large")
     case let error as RefusedRequest: self.refuse(context, .badRequest, error.reason)
@@ -106,23 +114,25 @@ final class ExchangeHandler: ChannelDuplexHandler, RemovableChannelHandler {
     self.unwritableSince.map { now - $0 >= limit } ?? false
   }
 
-  /// Answers what is not handed on, unless an answer is being written, and lets go of the client.
+  /// Answers what is not handed on, behind the answers to the requests that came whole before it, and lets go of the
+  /// client.
   private func refuse(_ context: ChannelHandlerContext, _ status: HTTPResponse.Status, _ text: String) {
     guard !self.isClosing else { return }
-    self.isClosing = true
-    // A request that came whole and one that did not: only the last one has no answer under way.
-    if self.openExchanges <= 1 {
-      self.counters.count(status)
-      var fields: HTTPFields = [.contentType: "text/plain; charset=utf-8", .server: HTTPAnswer.serverName]
-      let body = ByteBuffer(string: text + "\n")
-      fields[.contentLength] = String(body.readableBytes)
-      fields[.cacheControl] = "no-store"
-      fields[.accessControlAllowOrigin] = "*"
-      if !self.isMultiplexed { fields[.connection] = "close" }
-      context.write(self.wrapOutboundOut(.head(HTTPResponse(status: status, headerFields: fields))), promise: nil)
-      context.write(self.wrapOutboundOut(.body(body)), promise: nil)
-      context.writeAndFlush(self.wrapOutboundOut(.end(nil)), promise: nil)
+    guard self.openExchanges <= (self.isWithinRequest ? 1 : 0) else {
+      self.refusal = self.refusal ?? (status, text)
+      return
     }
+    self.isClosing = true
+    self.counters.count(status)
+    var fields: HTTPFields = [.contentType: "text/plain; charset=utf-8", .server: HTTPAnswer.serverName]
+    let body = ByteBuffer(string: text + "\n")
+    fields[.contentLength] = String(body.readableBytes)
+    fields[.cacheControl] = "no-store"
+    fields[.accessControlAllowOrigin] = "*"
+    if !self.isMultiplexed { fields[.connection] = "close" }
+    context.write(self.wrapOutboundOut(.head(HTTPResponse(status: status, headerFields: fields))), promise: nil)
+    context.write(self.wrapOutboundOut(.body(body)), promise: nil)
+    context.writeAndFlush(self.wrapOutboundOut(.end(nil)), promise: nil)
     if self.isMultiplexed {
       context.close(promise: nil)
     } else {

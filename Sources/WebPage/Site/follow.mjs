@@ -62,6 +62,17 @@ export function unitsAfter(playlist, last) {
 }
 
 /**
+ * The address for the first reading of a media playlist: it answers with the present one, or, where a stream begins just
+ * now, as soon as that has its first part. Without it a server may wait for the segments that other players want.
+ */
+export function firstReading(url) {
+  const first = new URL(url);
+  first.searchParams.set("_HLS_msn", "0");
+  first.searchParams.set("_HLS_part", "0");
+  return first.href;
+}
+
+/**
  * The address that answers when the playlist has more than now: `_HLS_msn` and `_HLS_part`, §6.2.5.2.
  *
  * @returns {string|null} null when the server does not hold requests.

@@ -1,7 +1,7 @@
 // Follows a live playlist and hands over its media in order, as early as the server has it.
 
 import { parsePlaylist } from "./playlist.mjs";
-import { blockingReload, firstUnits, unitsAfter } from "./follow.mjs";
+import { blockingReload, firstReading, firstUnits, unitsAfter } from "./follow.mjs";
 import { pause, request } from "./requests.mjs";
 
 /** The stream is not the one any more that was being loaded; begin anew. */
@@ -39,7 +39,7 @@ export class Loader {
     const entry = await this.#playlist(url);
     const variant = entry.variants?.reduce((best, next) => (next.bandwidth > best.bandwidth ? next : best));
     const mediaURL = variant ? variant.url : url;
-    let playlist = variant ? await this.#playlist(mediaURL) : entry;
+    let playlist = variant ? await this.#playlist(mediaURL, firstReading(mediaURL)) : entry;
     this.#freshAt = performance.now();
     await this.#handler.begin({ codecs: variant?.codecs ?? "", playlist });
 
@@ -79,8 +79,8 @@ export class Loader {
     return next;
   }
 
-  async #playlist(url) {
-    return parsePlaylist(await request(url, { signal: this.#signal, seconds: STALE_SECONDS }), url);
+  async #playlist(url, query = url) {
+    return parsePlaylist(await request(query, { signal: this.#signal, seconds: STALE_SECONDS }), url);
   }
 
   /** Asks for a unit at once, and hands it over when all before it are. */

@@ -8,7 +8,12 @@ enum TestMedia {
 
   /// A real video with sound: 1280×720, 25 pictures a second, H.264, AAC 5.1 at 48 kHz, 5.3 s.
   static func video() throws -> String {
-    let path = self.checkout.appendingPathComponent(".build-media/bigbuckbunny.mp4").path
+    try self.file("bigbuckbunny.mp4")
+  }
+
+  /// A file that scripts/setup has fetched.
+  static func file(_ name: String) throws -> String {
+    let path = self.checkout.appendingPathComponent(".build-media/\(name)").path
     guard FileManager.default.fileExists(atPath: path) else { throw Tool.Missing(name: path) }
     return path
   }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { blockingReload, firstUnits, holdBackOf, unitsAfter, unitsOf } from "../../../Sources/WebPage/Site/follow.mjs";
+import { blockingReload, firstReading, firstUnits, holdBackOf, unitsAfter, unitsOf } from "../../../Sources/WebPage/Site/follow.mjs";
 import { parsePlaylist } from "../../../Sources/WebPage/Site/playlist.mjs";
 
 const URL_ = "http://h/live.m3u8";
@@ -72,6 +72,10 @@ test("another stream in the same place begins anew: earlier numbers, or the same
 test("the address of the next playlist names the part that is not there yet", () => {
   assert.equal(blockingReload(URL_, live({ first: 3, count: 4, open: 2 })), `${URL_}?_HLS_msn=7&_HLS_part=2`);
   assert.equal(blockingReload(URL_, live({ first: 3, count: 4 })), `${URL_}?_HLS_msn=7&_HLS_part=0`);
+});
+
+test("the first reading is answered with the first part", () => {
+  assert.equal(firstReading(`${URL_}?a=b`), `${URL_}?a=b&_HLS_msn=0&_HLS_part=0`);
 });
 
 test("without blocking reload there is no such address", () => {

@@ -1,0 +1,32 @@
+"""Reads the time of capture out of a picture in a browser, as Harness/Timecode.swift does from a file."""
+
+# Reads the strip of what is shown now: microseconds since 1970, or null. `window.strip()`
+STRIP = """
+window.strip = (source, width, height) => {
+  const size = Math.floor(width / 160) * 2, canvas = document.createElement("canvas");
+  canvas.width = 72 * size;
+  canvas.height = size;
+  const context = canvas.getContext("2d", { willReadFrequently: true });
+  context.drawImage(source, 0, 0, canvas.width, size, 0, 0, canvas.width, size);
+  const pixels = context.getImageData(0, 0, canvas.width, size).data;
+  const bits = [];
+  for (let cell = 0; cell < 72; cell += 1) {
+    let sum = 0, count = 0;
+    for (let y = Math.floor(size / 4); y < size - Math.floor(size / 4); y += 1) {
+      for (let x = Math.floor(size / 4); x < size - Math.floor(size / 4); x += 1) {
+        sum += pixels[(y * canvas.width + cell * size + x) * 4 + 1];
+        count += 1;
+      }
+    }
+    bits.push(sum / count > 126 ? 1 : 0);
+  }
+  let checksum = 0;
+  for (let byte = 0; byte < 8; byte += 1) {
+    checksum ^= parseInt(bits.slice(byte * 8, byte * 8 + 8).join(""), 2);
+    for (let bit = 0; bit < 8; bit += 1) checksum = (checksum << 1 ^ (checksum & 0x80 ? 0x07 : 0)) & 0xff;
+  }
+  if (checksum !== parseInt(bits.slice(64).join(""), 2)) return null;
+  const microseconds = BigInt("0b" + bits.slice(0, 64).join(""));
+  return microseconds === 0n ? null : Number(microseconds);
+};
+"""
