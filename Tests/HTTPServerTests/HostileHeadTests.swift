@@ -1,0 +1,63 @@
+import Authentication
+import Streaming
+import Testing
+
+@testable import HTTPServer
+
+/// What the server reads itself of a request, fed with texts that are nearly right.
+@Suite("Hostile paths and header values")
+struct HostileHeadTests {
+  private static let pieces = [
+    "/", "//", "a", "..", ".", "%2f", "%2F", "%", "%4", "%41", "%C3%BC", "%FF", "?", "#", "\\", "\u{0}", "\r\n", " ",
+    "://",
+    "http", "https", "bytes=", "-", "0", "7", "99999999999999999999", ",", ";", "q=", "1.", "0.5", "gzip", "identity",
+    "*",
+    "\"", "W/", "\"t\"", "-gzip", "ü", "\u{301}", "&", "=", "text", "Basic ", "Digest ", "nonce=", "uri=", "YQ==",
+  ]
+
+  private static let texts: [String] = {
+    // SplitMix64: the same texts each time.
+    var state: UInt64 = 2026
+    func next(below limit: Int) -> Int {
+      state &+= 0x9E37_79B9_7F4A_7C15
+      var bits = state
+      bits = (bits ^ bits >> 30) &* 0xBF58_476D_1CE4_E5B9
+      bits = (bits ^ bits >> 27) &* 0x94D0_49BB_1331_11EB
+      return Int((bits ^ bits >> 31) % UInt64(limit))
+    }
+    return (0..<20_000).map { _ in
+      (0...next(below: 8)).map { _ in Self.pieces[next(below: Self.pieces.count)] }.joined()
+    }
+  }()
+
+  @Test func `a path that is read has parts that stand for themselves, and is read again the same`() {
+    for text in Self.texts {
+      for target in ["/" + text, text] {
+        guard let read = try? HTTPTarget(parsing: target) else { continue }
+        _ = read.parameter("text")
+        _ = HTTPRoute(read.components, names: ["a", "a/a", "ü"])
+        for part in read.components {
+          #expect(!part.isEmpty && part != "." && part != ".." && !part.utf8.contains(UInt8(ascii: "/")), "\(target)")
+        }
+        let again = try? HTTPTarget(parsing: LiveStream.path(ofName: read.components.joined(separator: "/")))
+        #expect(again?.components == read.components, "\(target)")
+      }
+    }
+  }
+
+  @Test func `a range lies within what there is`() {
+    for text in Self.texts {
+      for length in [0, 1, 10] {
+        guard case .part(let range) = ByteRange(parsing: "bytes=" + text, length: length) else { continue }
+        #expect(!range.isEmpty && range.lowerBound >= 0 && range.upperBound <= length, "\(text)")
+      }
+    }
+  }
+
+  @Test func `other values are read or not, and nothing traps`() {
+    for text in Self.texts {
+      _ = ContentCoding.acceptsGzip(text)
+      if let tag = EntityTag.match(text, "\"t\"") { #expect(["\"t\"", "\"t-gzip\""].contains(tag)) }
+    }
+  }
+}
