@@ -96,11 +96,11 @@ public final class HTTPServer: Sendable {
     stream.add(published.hls)
   }
 
-  /// Takes a stream away; requests that wait for it are answered.
+  /// Takes a stream away: requests that wait for it are answered, and motion pictures end.
   public func unpublish(_ stream: LiveStream) {
     guard let published = self.streams.remove(stream) else { return }
     stream.remove(published.hls)
-    published.hls.streamEnded()
+    published.end()
   }
 
   /// Opens the ports; without effect when they are open.
@@ -114,9 +114,10 @@ public final class HTTPServer: Sendable {
         .malformedAddress, cause: "\"\(address)\" is not an IPv4 or IPv6 address",
         nextStep: "give one of this machine's, such as 127.0.0.1, or none to listen on all")
     }
-    for credentials in self.settings.credentials where credentials.password.isEmpty {
+    for credentials in self.settings.credentials where !credentials.isUsable {
       throw HTTPServerError(
-        .invalidCredential, cause: "\"\(credentials.user)\" has no password", nextStep: "give one that is not empty")
+        .invalidCredential, cause: "\"\(credentials.user)\" cannot watch with this name and password",
+        nextStep: "give a name without a colon and a password that is not empty")
     }
     let certificate = try self.settings.tls.map { tls throws(HTTPServerError) in try ServerCertificate(tls.certificate)
     }

@@ -192,6 +192,35 @@ struct HTTPServerTests {
     }
   }
 
+  @Test(.timeLimit(.minutes(1)))
+  func `motion pictures end when the stream is taken away, though it goes on`() async throws {
+    try await withServer { server, port in
+      let stream = LiveStream("x", video: VideoSettings(width: 64, height: 64, frameRate: 30))
+      stream.attachVideo(PlasmaCapturer())
+      try await stream.start()
+      server.publish(stream)
+      let watching = Task {
+        try await RawClient.connect(port: port)
+          .exchange(["GET /x/mjpeg?fps=30 HTTP/1.0\r\n\r\n"])
+      }
+      while server.statistics(of: stream).motionJPEGViewers == 0 { await Task.yield() }
+      server.unpublish(stream)
+      let pictures = try await watching.value
+      #expect(pictures.hasSuffix("--\(MotionJPEGPart.boundary)\r\n\r\n--\(MotionJPEGPart.boundary)--\r\n"))
+      #expect(stream.isRunning)
+      await stream.stop()
+    }
+  }
+
+  @Test(arguments: [("", "pw"), ("a:b", "pw"), ("a", "")])
+  func `a name or password that nobody can log in with is told`(user: String, password: String) async {
+    var settings = HTTPServerSettings(port: 0)
+    settings.credentials = [Credentials(user: user, password: password)]
+    let server = HTTPServer(settings: settings)
+    await #expect { try await server.start() } throws: { ($0 as? HTTPServerError)?.code == .invalidCredential }
+    await server.stop()
+  }
+
   @Test func `requests that wait are answered when the stream goes`() async throws {
     try await withServer { server, port in
       let stream = LiveStream("x", audio: AudioSettings())

@@ -34,6 +34,7 @@ extension HTTPAnswer {
       // While a client does not take what was written, this waits here, and the pictures that come are dropped but for the
       // newest.
       for await picture in pictures {
+        if stream.isOver { break }
         try await body.write(contentsOf: [
           ByteBuffer(string: MotionJPEGPart.head(length: picture.readableBytes)), picture,
           ByteBuffer(string: MotionJPEGPart.delimiter),

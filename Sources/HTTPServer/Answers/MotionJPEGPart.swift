@@ -15,6 +15,7 @@ enum MotionJPEGPart {
   static let opening = "--\(boundary)\r\n"
   /// What comes behind each picture.
   static let delimiter = "\r\n--\(boundary)\r\n"
-  /// What comes behind the last picture, at the end of the stream.
-  static let ending = "--\r\n"
+  /// What comes behind the last picture, at the end of the stream: the delimiter before the next part has been sent, so
+  /// that one is empty, and then comes the one that closes, RFC 2046 §5.1.1.
+  static let ending = "\r\n--\(boundary)--\r\n"
 }

@@ -36,8 +36,9 @@ struct Listener: Sendable {
       } catch {
         continuation.yield(.failure(error))
       }
+      // Without either, it was ended before it began.
+      continuation.finish()
     }
-    // The first one of both comes always.
     for await result in opened {
       let channel = try result.get()
       return Listener(port: channel.localAddress?.port ?? port, channel: channel, task: task)

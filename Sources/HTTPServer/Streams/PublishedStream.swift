@@ -19,6 +19,7 @@ final class PublishedStream: Sendable {
   let hls: HLSOutput
   /// When it was published, Unix time.
   let publishedAt: MediaDuration
+  private let hasEnded = Atomic(false)
   private let hlsViewers = Mutex(RecentViewers())
   private let mjpegViewers = Atomic(0)
   private let hlsBytes = Atomic(0)
@@ -33,6 +34,15 @@ final class PublishedStream: Sendable {
   }
 
   var name: String { self.stream.name }
+
+  /// Whether it is offered no longer.
+  var isOver: Bool { self.hasEnded.load(ordering: .relaxed) }
+
+  /// It is offered no longer, though the stream itself may go on.
+  func end() {
+    self.hasEnded.store(true, ordering: .relaxed)
+    self.hls.streamEnded()
+  }
 
   /// Those who watch now.
   func viewers(of content: Content, at now: MediaTime) -> Int {
