@@ -17,6 +17,7 @@ enum Floor: Comparable {
     "Capture": .engine,
     "Codecs": .engine,
     "Streaming": .engine,
+    "Recording": .engine,
     "RTSPServer": .edge,
     "Vidicon": .edge,
     "VidiconCommand": .edge,
