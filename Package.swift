@@ -101,7 +101,9 @@ let package = Package(
       swiftSettings: settings),
     .testTarget(
       name: "RecordingTests",
-      dependencies: ["Recording", "RecordingProbe", "Containers", "Capture", "Streaming", "Media", nioCore],
+      dependencies: [
+        "Recording", "RecordingProbe", "Containers", "Capture", "Codecs", "Streaming", "Media", nioCore,
+      ],
       swiftSettings: settings),
     // Records until it is killed, for RecordingTests.
     .executableTarget(

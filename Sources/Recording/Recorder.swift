@@ -164,6 +164,7 @@ extension Recorder {
     if self.isPaused.exchange(false) == true { session.resume(at: time) }
   }
 
+  @discardableResult
   func stop(at time: MediaTime) async -> [FinishedRecording] {
     await self.session?.stop(at: time) ?? []
   }

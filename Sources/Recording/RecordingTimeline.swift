@@ -122,6 +122,9 @@ struct RecordingTimeline {
     if case .paused = self.phase { true } else { false }
   }
 
+  /// Samples that are not handed out yet.
+  var keptSampleCount: Int { self.video.count + self.audio.count }
+
   /// When ``handleDeadline(at:)`` is to be called.
   var deadline: MediaTime? {
     if case .ending(_, let deadline) = self.phase { deadline } else { nil }
@@ -232,22 +235,22 @@ extension RecordingTimeline {
 
   private mutating func endRunIfReached() {
     guard case .ending(let end, _) = self.phase else { return }
-    let hasPictures = !self.hasVideo || self.videoReach >= end
-    let hasSound = !self.hasAudio || self.audioReach >= end - self.half
-    if hasPictures, hasSound { self.endRun() }
+    // Times are rounded, each to its clock.
+    guard !self.hasVideo || self.videoReach >= end - .milliseconds(1) else { return }
+    let soundEnd = self.hasVideo ? self.videoEnd(before: end) : end
+    if !self.hasAudio || self.audioReach >= soundEnd - self.half { self.endRun() }
   }
 
   private mutating func endRun() {
     guard case .ending(let limit, _) = self.phase else { return }
     var end = limit
     if self.hasVideo {
-      let next = self.video.first { $0.decodeTime >= limit }
+      end = self.videoEnd(before: limit)
       self.video.removeAll { $0.decodeTime >= limit }
-      end = self.videoEnd(next)
       if self.hasAudio, self.audioReach < end - self.half, end - self.audioReach <= Self.patience {
         let first = self.video.first?.decodeTime
         self.video.removeAll { $0.decodeTime >= self.audioReach && $0.decodeTime != first }
-        end = self.videoEnd(nil)
+        end = self.videoEnd(before: limit)
       }
     } else if self.audioReach < end {
       end = self.audioReach
@@ -258,9 +261,10 @@ extension RecordingTimeline {
     self.phase = .paused
   }
 
-  /// Where the pictures end that are kept.
-  private func videoEnd(_ next: EncodedSample?) -> MediaTime {
-    guard let last = self.video.last else { return self.fragmentStart }
+  /// Where the last picture before a time ends.
+  private func videoEnd(before time: MediaTime) -> MediaTime {
+    guard let last = self.video.last(where: { $0.decodeTime < time }) else { return self.fragmentStart }
+    let next = self.video.first { $0.decodeTime >= time }
     let end = last.decodeTime + max(last.duration, .milliseconds(1))
     return next.map { min($0.decodeTime, end) } ?? end
   }
@@ -351,7 +355,8 @@ extension RecordingTimeline {
   private mutating func endAtTotal(now: MediaTime) {
     guard let total = self.limits.total, self.totalDuration >= total else { return }
     self.isTotalReached = true
-    let end = self.runStart + (total - self.pastDuration - (self.runPlace - .zero))
+    // Times are rounded; a picture that is due at the end is not part of it.
+    let end = self.runStart + (total - self.pastDuration - (self.runPlace - .zero)) - .milliseconds(1)
     self.pause(at: end, now: now)
   }
 
