@@ -49,7 +49,7 @@ struct RecordingTimeline {
     case paused
   }
 
-  /// The time that a fragment takes.
+  /// The time that a fragment takes; a quarter less where a keyframe comes then.
   static let fragmentDuration = MediaDuration.seconds(1)
   /// How long one track may lag behind the other before it is waited for no longer.
   static let patience = MediaDuration.seconds(1)
@@ -294,7 +294,7 @@ extension RecordingTimeline {
     let nextPicture = self.video.dropFirst().first { picture in
       let length = picture.decodeTime - self.fragmentStart
       return length >= Self.fragmentDuration
-        || picture.isKeyframe && (length >= Self.fragmentDuration / 2 || self.isPartFull(at: picture.decodeTime))
+        || picture.isKeyframe && (length >= Self.fragmentDuration * 3 / 4 || self.isPartFull(at: picture.decodeTime))
     }
     if let nextPicture {
       let time = nextPicture.decodeTime

@@ -23,12 +23,12 @@ struct RecordingTimelineTests {
   }
 
   @Test func `a fragment takes a second, and begins at a keyframe where there is one`() {
-    var run = TimelineRun(StreamScript(keyframeDistance: 45))
+    var run = TimelineRun(StreamScript(keyframeDistance: 55))
     run.resume(at: 0)
     run.run(to: 7)
     let starts = run.fragments.map { fragment in fragment.first { $0.kind == .video }?.payload.getInteger(at: 0, as: Int64.self) }
-    // Keyframes are each 1.5 s: after a second by time, half a second later at the keyframe.
-    #expect(starts == [0, 30, 45, 75, 90, 120, 135, 165])
+    // After a second by time; then at the keyframe, which comes a little earlier.
+    #expect(starts == [0, 30, 55, 85, 110, 140, 165])
   }
 
   @Test func `a fragment holds the sound of its pictures`() {
