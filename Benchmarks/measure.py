@@ -5,6 +5,7 @@ import contextlib
 import json
 import os
 import pathlib
+import re
 import subprocess
 import time
 
@@ -182,8 +183,33 @@ def measure_delay(settings):
         "", "", "reported", True)
 
 
+MUX_ROUNDS = 20
+
+
+def instructions(settings, mode, pictures):
+    """The instructions that a run of the muxing program takes in user mode, of all its threads."""
+    command = ["valgrind", "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null",
+               settings.tools / "mux", mode, pictures]
+    report = subprocess.run(command, check=True, capture_output=True, text=True).stderr
+    return int(re.search(r"I\s+refs:\s+([\d,]+)", report)[1].replace(",", ""))
+
+
+def measure_mux(settings):
+    """Muxing a second of 720p30 with sound, against encoding it; each is what a run takes more than the one before."""
+    pictures = settings.tools / "720p30.yuv"
+    subprocess.run(["ffmpeg", "-v", "error", "-y", "-i", prepare_video(settings), "-frames:v", "30", "-pix_fmt", "yuv420p",
+                    "-f", "rawvideo", pictures], check=True)
+    reading, encoding = (instructions(settings, mode, pictures) for mode in ("read", "encode"))
+    for mode, name in (("ts", "MPEG-TS"), ("mp4", "fragmented MP4")):
+        ours = (instructions(settings, mode, pictures) - encoding) / MUX_ROUNDS
+        theirs = encoding - reading
+        row(f"muxing a second of 720p30 and sound as {name}; encoding it", f"{ours / 1e6:.2f} M instructions",
+            f"{theirs / 1e6:.0f} M instructions", f"{ours / theirs:.2%}", "1%", ours <= 0.01 * theirs)
+
+
 MEASUREMENTS = {
     "encode": measure_encode,
+    "mux": measure_mux,
     "tcp": lambda settings: measure_fan_out(settings, "tcp"),
     "udp": lambda settings: measure_fan_out(settings, "udp"),
     "jitter": measure_jitter,

@@ -27,6 +27,14 @@ struct H264ParameterSetTests {
     0x00, 0x10, 0x00, 0x00, 0x03, 0x03, 0xC6, 0x26, 0x00, 0x0F, 0x42, 0x40, 0x01, 0xE8, 0x4E, 0x4C, 0x30, 0x07, 0x8C,
     0x18, 0xCB,
   ]
+  static let high576With16To11: [UInt8] = [
+    0x67, 0x64, 0x00, 0x1E, 0xAC, 0xD9, 0x40, 0xB4, 0x12, 0x6C, 0x11, 0xA8, 0x28, 0x28, 0x2A, 0x00, 0x00, 0x03, 0x00,
+    0x02, 0x00, 0x00, 0x03, 0x00, 0x64, 0x1E, 0x2C, 0x5B, 0x2C,
+  ]
+  static let high360FullRangeWith91To74: [UInt8] = [
+    0x67, 0x64, 0x00, 0x1E, 0xAC, 0xD9, 0x40, 0xA0, 0x2F, 0xF9, 0x7F, 0xF0, 0x05, 0xB0, 0x04, 0xA6, 0xE0, 0x20, 0x20,
+    0x28, 0x00, 0x00, 0x03, 0x00, 0x08, 0x00, 0x00, 0x03, 0x01, 0x90, 0x78, 0xB1, 0x6C, 0xB0,
+  ]
   static let baselinePictureSet: [UInt8] = [0x68, 0xCB, 0x83, 0xCB, 0x20]
 
   @Test func `a Baseline set tells profile, size and rate`() throws {
@@ -52,6 +60,51 @@ struct H264ParameterSetTests {
       set.usability?.colour == .init(primaries: 1, transferCharacteristics: 1, matrixCoefficients: 1))
     #expect(set.usability?.reorderFrames == 2)
     #expect(set.usability?.timing == .init(unitsInTick: 1001, timeScale: 60_000, isFixed: false))
+  }
+
+  @Test func `pixels that are not square and colours are told, one ratio by number and one in full`() throws {
+    let tall = try #require(try H264SequenceParameterSet(parsing: Self.high576With16To11).usability)
+    #expect(tall.sampleAspectRatio == .init(width: 16, height: 11))
+    #expect(tall.colour == .init(primaries: 5, transferCharacteristics: 5, matrixCoefficients: 5))
+    #expect(!tall.isFullRange)
+    let other = try #require(try H264SequenceParameterSet(parsing: Self.high360FullRangeWith91To74).usability)
+    #expect(other.sampleAspectRatio == .init(width: 91, height: 74))
+    #expect(other.colour == .init(primaries: 1, transferCharacteristics: 1, matrixCoefficients: 1))
+    #expect(other.isFullRange)
+  }
+
+  /// Table E-1, as numbers and as the two fields of 255; 0 is unspecified, 17 to 254 are reserved.
+  @Test(
+    arguments: [
+      (0, nil), (1, (1, 1)), (2, (12, 11)), (3, (10, 11)), (4, (16, 11)), (5, (40, 33)), (6, (24, 11)), (7, (20, 11)),
+      (8, (32, 11)), (9, (80, 33)), (10, (18, 11)), (11, (15, 11)), (12, (64, 33)), (13, (160, 99)), (14, (4, 3)),
+      (15, (3, 2)), (16, (2, 1)), (17, nil), (254, nil),
+    ] as [(UInt32, (UInt16, UInt16)?)])
+  func `each number of a pixel's shape stands for its ratio`(index: UInt32, ratio: (UInt16, UInt16)?) throws {
+    let expected = ratio.map { H264VideoUsability.SampleAspectRatio(width: $0.0, height: $0.1) }
+    #expect(try Self.aspectRatio([(1, 1), (index, 8)]) == expected)
+    if let ratio {
+      #expect(try Self.aspectRatio([(1, 1), (255, 8), (UInt32(ratio.0), 16), (UInt32(ratio.1), 16)]) == expected)
+    }
+  }
+
+  @Test func `a ratio told in full with a zero is unspecified, and one at the limits is told`() throws {
+    #expect(try Self.aspectRatio([(1, 1), (255, 8), (0, 16), (1, 16)]) == nil)
+    #expect(try Self.aspectRatio([(1, 1), (255, 8), (1, 16), (0, 16)]) == nil)
+    #expect(
+      try Self.aspectRatio([(1, 1), (255, 8), (65_535, 16), (1, 16)]) == .init(width: 65_535, height: 1))
+    #expect(try Self.aspectRatio([(0, 1)]) == nil)
+  }
+
+  /// What usability information that begins with some fields, and has zeros behind them, tells of the pixels.
+  private static func aspectRatio(
+    _ fields: [(value: UInt32, bits: Int)]
+  ) throws -> H264VideoUsability.SampleAspectRatio? {
+    var writer = BitWriter()
+    for field in fields { writer.write(field.value, bits: field.bits) }
+    writer.write(0, bits: 16)
+    var reader = BitReader(writer.bytes)
+    return try H264VideoUsability(&reader).sampleAspectRatio
   }
 
   @Test func `an interlaced 4 2 2 set counts rows of both fields`() throws {
@@ -98,6 +151,7 @@ struct H264ParameterSetTests {
 
   @Test(arguments: [
     baseline720p30, high1080p2997BT709, high422Interlaced576, high444Small, high720p30WithBufferModel,
+    high576With16To11, high360FullRangeWith91To74,
   ])
   func `every prefix throws, but for the stop bit's byte`(set: [UInt8]) {
     for length in 0..<set.count - 2 {

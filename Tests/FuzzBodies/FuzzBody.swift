@@ -23,6 +23,12 @@ public enum FuzzBody: String, CaseIterable, Sendable {
   case bitstreams = "FuzzSPS"
   /// RTSP messages, and a server session over them.
   case rtsp = "FuzzRTSP"
+  /// Transport streams, and their muxer fed with samples.
+  case transportStream = "FuzzTransportStream"
+  /// Boxes of MP4, and the fragments' muxer fed with samples.
+  case mp4 = "FuzzMP4"
+  /// Files that a recording has left open.
+  case recording = "FuzzRecording"
 
   /// Checks one input.
   public func run(_ input: ByteBuffer) {
@@ -34,6 +40,9 @@ public enum FuzzBody: String, CaseIterable, Sendable {
     case .aacDepacketizer: Self.checkAACDepacketizer(input)
     case .bitstreams: Self.checkBitstreams(input)
     case .rtsp: RTSPFuzzCase(input).run()
+    case .transportStream: ContainerFuzzCase(input).checkTransportStream()
+    case .mp4: ContainerFuzzCase(input).checkBoxes()
+    case .recording: RecordingFuzzCase(input).run()
     }
   }
 

@@ -10,21 +10,29 @@ struct AudioTimeline {
   /// Where the last frame ended, in samples.
   private(set) var end: Int64?
 
-  /// The timeline of the first sound track, if there is one.
-  init?(_ tracks: [MP4Track]) {
+  /// The timeline of the first sound track, if there is one, behind that of another codec.
+  init?(_ tracks: [MP4Track], after earlier: AudioTimeline? = nil) {
     guard let track = tracks.first(where: { $0.description.kind == .audio }) else { return nil }
     self.sampleRate = Int32(clamping: track.timescale)
     self.samplesPerFrame = Int64(track.defaults.defaultDuration)
+    if let earlier, let end = earlier.end {
+      self.end = self.nearestSample(MediaTime(ticks: end, timescale: earlier.sampleRate))
+    }
   }
 
   /// The time of the next frame, or nil when it is to be left out.
   mutating func place(_ sample: EncodedSample) -> Int64? {
-    var time = sample.presentationTime.ticks(timescale: self.sampleRate)
+    var time = self.nearestSample(sample.presentationTime)
     if let end = self.end {
       if time < end - self.samplesPerFrame / 2 { return nil }
       if time <= end + self.samplesPerFrame / 2 { time = end }
     }
     self.end = time + self.samplesPerFrame
     return time
+  }
+
+  /// Times in nanoseconds were rounded down.
+  private func nearestSample(_ time: MediaTime) -> Int64 {
+    (time + MediaDuration(nanoseconds: 500_000_000 / Int64(self.sampleRate))).ticks(timescale: self.sampleRate)
   }
 }

@@ -39,7 +39,7 @@ public struct FragmentedMP4Muxer: Sendable {
     guard descriptions != self.descriptions else { return }
     self.descriptions = descriptions
     self.tracks = MP4Track.tracks(of: descriptions)
-    self.audioTimeline = AudioTimeline(self.tracks)
+    self.audioTimeline = AudioTimeline(self.tracks, after: self.audioTimeline)
   }
 
   /// `ftyp` and `moov`, which a player reads before the first fragment.

@@ -111,8 +111,8 @@ struct InitializationSegment {
       } else {
         $0.writeUnityMatrix()
       }
-      $0.writeInteger(UInt32(clamping: size.width) << 16)
-      $0.writeInteger(UInt32(clamping: size.height) << 16)
+      $0.writeInteger(UInt32(UInt16(clamping: size.width)) << 16)
+      $0.writeInteger(UInt32(UInt16(clamping: size.height)) << 16)
     }
   }
 

@@ -26,7 +26,7 @@ struct MP4Track: Sendable {
     case .h264(let h264):
       TrackExtends(
         trackID: self.trackID,
-        defaultDuration: UInt32(clamping: h264.frameRate.frameInterval.ticks(timescale: VideoTimeline.timescale)),
+        defaultDuration: UInt32(clamping: VideoTimeline.ticks(h264.frameRate.frameInterval)),
         defaultFlags: .nonSync)
     case .aac(let aac):
       TrackExtends(

@@ -26,7 +26,7 @@ struct VideoTimeline {
       let time = sample.decodeTime.ticks(timescale: Self.timescale)
       if let last = times.last {
         times.append(max(time, last + 1))
-      } else if let end = self.end, time - end < sample.duration.ticks(timescale: Self.timescale) / 2 {
+      } else if let end = self.end, time - end < Self.ticks(sample.duration) / 2 {
         times.append(end)
       } else {
         times.append(time)
@@ -35,11 +35,17 @@ struct VideoTimeline {
     let last = times[times.count - 1]
     let end =
       next?.ticks(timescale: Self.timescale)
-      ?? last + samples[samples.count - 1].duration.ticks(timescale: Self.timescale)
+      ?? last + Self.ticks(samples[samples.count - 1].duration)
     // A duration has 32 bits: half a day.
     times.append(min(max(end, last + 1), last + Int64(UInt32.max)))
     self.end = times[times.count - 1]
     // The muxer lets no time below zero through.
     return (UInt64(clamping: times[0]), zip(times, times.dropFirst()).map { UInt32(clamping: $1 - $0) })
+  }
+
+  /// The nearest number of ticks: 1/30 s is 33 333 333 ns, which would be 2999 rounded down.
+  static func ticks(_ duration: MediaDuration) -> Int64 {
+    let halfTick = MediaDuration(nanoseconds: 1_000_000_000 / Int64(Self.timescale) / 2)
+    return (MediaTime.zero + duration + halfTick).ticks(timescale: Self.timescale)
   }
 }

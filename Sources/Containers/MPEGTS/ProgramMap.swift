@@ -73,11 +73,11 @@ public struct ProgramMap: Hashable, Sendable {
   public func serialize() -> [UInt8] {
     var content: [UInt8] = []
     content.appendInteger(0b111 << 13 | self.clockPacketIdentifier & 0x1FFF)
-    content.appendInteger(0b1111 << 12)
+    content.appendInteger(UInt16(0b1111 << 12))
     for stream in self.streams {
       content.append(stream.type.rawValue)
       content.appendInteger(0b111 << 13 | stream.packetIdentifier & 0x1FFF)
-      content.appendInteger(0b1111 << 12)
+      content.appendInteger(UInt16(0b1111 << 12))
     }
     return ProgramSection.serialize(
       tableID: ProgramSection.programMapID, extension: Self.programNumber, version: self.version, content: content)

@@ -64,7 +64,12 @@ struct ProgramSection {
 
 extension [UInt8] {
   /// Appends a number, highest byte first.
-  mutating func appendInteger(_ value: some FixedWidthInteger) {
+  mutating func appendInteger(_ value: UInt16) {
+    Swift.withUnsafeBytes(of: value.bigEndian) { self.append(contentsOf: $0) }
+  }
+
+  /// Appends a number, highest byte first.
+  mutating func appendInteger(_ value: UInt32) {
     Swift.withUnsafeBytes(of: value.bigEndian) { self.append(contentsOf: $0) }
   }
 }

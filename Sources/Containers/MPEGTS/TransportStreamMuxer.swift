@@ -11,18 +11,21 @@ public import NIOCore
 /// | AAC frames     | in ADTS, those of up to 100 ms in one PES packet |
 /// | the clock      | with each access unit; in packets of its own where those are more than 40 ms apart; without video, with the sound |
 ///
-/// Samples come in decoding order, sound and picture at most 300 ms (the distance of clock and timestamps) out of step.
+/// Samples come in decoding order. Sound and picture may be up to 300 ms out of step at once, and up to 800 ms for long:
+/// what is later, so that its timestamp would lie before the clock, is left out, pictures up to the next keyframe.
 /// Sound waits in the muxer for up to 100 ms, so a segment is ended with ``flush(into:)``.
 public struct TransportStreamMuxer: Sendable {
   /// What is muxed: one track of each kind, the first where there are several.
   public private(set) var descriptions: [CodecDescription]
-  /// Samples that were left out: of a kind that is not described, broken or empty, or not to be told in ADTS.
+  /// Samples that were left out: of a kind that is not described, broken or empty, not to be told in ADTS, or too late.
   public private(set) var skippedSampleCount = 0
 
   private var programMap: ProgramMap
   private var video: H264Description?
   private var audio: AudioSpecificConfig?
   private var clock = ProgramClock()
+  /// Whether a picture was left out on which the next ones depend.
+  private var needsKeyframe = false
   private var sound = PendingSound()
   /// The continuity counters of the next packets, which never start anew.
   private var counters = (association: UInt8(0), map: UInt8(0), video: UInt8(0), audio: UInt8(0))
@@ -82,6 +85,7 @@ public struct TransportStreamMuxer: Sendable {
     self.descriptions = descriptions
     self.programMap.version = (self.programMap.version + 1) & 0b1_1111
     self.apply(descriptions)
+    self.clock.forgetTracks()
     if self.audio == nil { self.sound.removeAll() }
   }
 
@@ -106,10 +110,14 @@ public struct TransportStreamMuxer: Sendable {
       let description = self.video,
       let unit = H264ByteStreamUnit(sample, description: description)
     else { return false }
-    self.advanceClock(to: sample.decodeTime, into: &buffer)
+    self.clock.advance(to: sample)
+    self.needsKeyframe = self.clock.hasPassed(sample) || (self.needsKeyframe && !sample.isKeyframe)
+    guard !self.needsKeyframe else { return false }
+    // Before the clock moves on, which may be beyond the sound's time.
     if !self.sound.isEmpty, sample.decodeTime - self.sound.start >= PendingSound.maximumDuration {
       self.flush(into: &buffer)
     }
+    self.writeOverdueClock(isCarried: true, into: &buffer)
     let header = PESHeader.video(
       presentationTimestamp: ProgramClock.timestamp(sample.presentationTime),
       decodeTimestamp: ProgramClock.timestamp(sample.decodeTime))
@@ -130,17 +138,18 @@ public struct TransportStreamMuxer: Sendable {
       let header = ADTSHeader(config, payloadLength: sample.payload.readableBytes)
     else { return false }
     if !self.sound.canTake(sample, header: header) { self.flush(into: &buffer) }
-    self.advanceClock(to: sample.presentationTime, into: &buffer)
+    self.clock.advance(to: sample)
+    guard !self.clock.hasPassed(sample) else { return false }
+    self.writeOverdueClock(isCarried: false, into: &buffer)
     self.sound.append(sample, header: header)
     if self.sound.end - self.sound.start >= PendingSound.maximumDuration { self.flush(into: &buffer) }
     return true
   }
 
-  /// Moves the clock on, with packets of its own as far as steps would become too large.
-  private mutating func advanceClock(to time: MediaTime, into buffer: inout ByteBuffer) {
-    self.clock.advance(to: time)
+  /// Moves the clock on with packets of its own, as far as steps would become too large.
+  private mutating func writeOverdueClock(isCarried: Bool, into buffer: inout ByteBuffer) {
     let isInVideo = self.programMap.clockPacketIdentifier == PacketIdentifier.video
-    while let value = self.clock.overdueValue() {
+    while let value = self.clock.overdueValue(isCarried: isCarried) {
       TransportPacketWriter.writeClock(
         value, self.programMap.clockPacketIdentifier,
         counter: isInVideo ? self.counters.video : self.counters.audio, into: &buffer)

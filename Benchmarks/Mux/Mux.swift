@@ -1,0 +1,119 @@
+import Codecs
+import Containers
+import Foundation
+import Media
+import NIOCore
+
+/// Encodes 720p30 pictures and a tone and muxes them, for a tool that counts instructions:
+///
+///     mux read PICTURES        reads the pictures (I420, one behind the other) and makes the tone
+///     mux encode PICTURES      encodes them too, as the program does
+///     mux ts PICTURES [FILE]   and muxes them `rounds` times, with a segment at each keyframe
+///     mux mp4 PICTURES [FILE]  or with a fragment for each 200 ms
+///
+/// The last round's output goes into the file. Putting its segments together counts as muxing too.
+@main
+struct Mux {
+  private static let rounds = 20
+  private static let video = VideoFormat(width: 1280, height: 720, frameRate: 30)
+  private static let audio = AudioFormat(sampleRate: 48_000, channelCount: 1)
+  /// Of the tone that comes with each picture.
+  private static let samplesPerPicture = 48_000 / 30
+  private static let start = MediaTime.zero + .seconds(100)
+
+  static func main() throws {
+    let arguments = CommandLine.arguments.dropFirst()
+    guard
+      let mode = arguments.first, ["read", "encode", "ts", "mp4"].contains(mode),
+      let path = arguments.dropFirst().first, let pictures = FileHandle(forReadingAtPath: path)
+    else {
+      FileHandle.standardError.write(Data("usage: mux read|encode|ts|mp4 PICTURES [FILE]\n".utf8))
+      exit(64)
+    }
+    let encoded = try Self.encode(pictures, discards: mode == "read")
+    var output = ByteBuffer()
+    if mode == "ts" || mode == "mp4" {
+      for _ in 0..<Self.rounds {
+        output = mode == "ts" ? Self.transportStream(encoded) : Self.fragments(encoded)
+      }
+    }
+    if let file = arguments.dropFirst(2).first { try Data(output.readableBytesView).write(to: URL(filePath: file)) }
+    print("\(encoded.samples.count) samples, \(output.readableBytes) bytes")
+  }
+
+  private struct Encoded {
+    var descriptions: [CodecDescription] = []
+    var samples: [EncodedSample] = []
+  }
+
+  private static func encode(_ pictures: FileHandle, discards: Bool) throws -> Encoded {
+    var settings = VideoEncoderSettings(width: Self.video.width, height: Self.video.height, frameRate: 30)
+    settings.keyframeInterval = .seconds(1)
+    let videoEncoder = try LibavH264Encoder(settings)
+    let audioEncoder = try LibavAACEncoder(format: Self.audio, bitrate: 64_000)
+    let pool = VideoFramePool(format: Self.video)
+    let length = (0..<3).reduce(0) { $0 + Self.video.byteCount(plane: $1) }
+    var encoded = Encoded()
+    var index: Int64 = 0
+    while let bytes = try pictures.read(upToCount: length), bytes.count == length {
+      let time = Self.video.frameRate.time(ofFrame: index, from: Self.start)
+      let frame = pool.frame(at: time) { buffer in
+        var offset = bytes.startIndex
+        for plane in 0..<3 {
+          let target = buffer.unsafePlane(plane)
+          bytes[offset..<offset + target.count].copyBytes(to: target)
+          offset += target.count
+        }
+      }
+      let sound = AudioBlock(
+        format: Self.audio, timestamp: time,
+        samples: (0..<Self.samplesPerPicture).map {
+          0.3 * sin(Float($0) * 2 * .pi * 600 / Float(Self.audio.sampleRate))
+        })
+      index += 1
+      guard let frame, !discards else { continue }
+      try audioEncoder.encode(sound) { encoded.samples.append($0) }
+      try videoEncoder.encode(frame, forcesKeyframe: false) { encoded.samples.append($0) }
+    }
+    if let description = videoEncoder.description { encoded.descriptions.append(.h264(description)) }
+    encoded.descriptions.append(.aac(audioEncoder.description))
+    return encoded
+  }
+
+  private static func transportStream(_ encoded: Encoded) -> ByteBuffer {
+    var muxer = TransportStreamMuxer(encoded.descriptions)
+    var segments: [ByteBuffer] = []
+    var segment = ByteBuffer()
+    muxer.startSegment(into: &segment)
+    for sample in encoded.samples {
+      if sample.kind == .video, sample.isKeyframe, sample.presentationTime > Self.start {
+        muxer.flush(into: &segment)
+        segments.append(segment)
+        segment = ByteBuffer()
+        muxer.startSegment(into: &segment)
+      }
+      muxer.mux(sample, into: &segment)
+    }
+    muxer.flush(into: &segment)
+    precondition(muxer.skippedSampleCount == 0, "everything is muxed")
+    return (segments + [segment]).reduce(into: ByteBuffer()) { $0.writeImmutableBuffer($1) }
+  }
+
+  private static func fragments(_ encoded: Encoded) -> ByteBuffer {
+    var muxer = FragmentedMP4Muxer(encoded.descriptions)
+    var output = muxer.initializationSegment()
+    var part: [EncodedSample] = []
+    var end = Self.start + .milliseconds(200)
+    for sample in encoded.samples {
+      if sample.kind == .video, sample.presentationTime >= end {
+        output.writeImmutableBuffer(muxer.fragment(part, nextVideoDecodeTime: sample.decodeTime))
+        part.removeAll(keepingCapacity: true)
+        end += .milliseconds(200)
+      }
+      part.append(sample)
+    }
+    output.writeImmutableBuffer(muxer.fragment(part))
+    precondition(muxer.skippedSampleCount == 0, "everything is muxed")
+    return output
+  }
+}

@@ -1,0 +1,22 @@
+// swift-tools-version: 6.2
+
+// What is measured inside the libraries; `Benchmarks/run` builds and runs it.
+
+import PackageDescription
+
+let package = Package(
+  name: "Benchmarks",
+  platforms: [.macOS(.v15)],
+  dependencies: [
+    .package(name: "vidicon", path: ".."),
+    .package(url: "https://github.com/apple/swift-nio.git", from: "2.101.2"),
+  ],
+  targets: [
+    .executableTarget(
+      name: "mux",
+      dependencies: [
+        .product(name: "Codecs", package: "vidicon"), .product(name: "Containers", package: "vidicon"),
+        .product(name: "Media", package: "vidicon"), .product(name: "NIOCore", package: "swift-nio"),
+      ], path: "Mux", swiftSettings: [.swiftLanguageMode(.v6)])
+  ]
+)

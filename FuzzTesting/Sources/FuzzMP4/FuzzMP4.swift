@@ -1,0 +1,8 @@
+import FuzzEntry
+
+@main
+enum FuzzMP4 {
+  static func main() {
+    fuzz(.mp4)
+  }
+}

@@ -1,0 +1,8 @@
+import FuzzEntry
+
+@main
+enum FuzzTransportStream {
+  static func main() {
+    fuzz(.transportStream)
+  }
+}

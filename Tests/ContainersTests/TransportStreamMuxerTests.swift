@@ -1,0 +1,215 @@
+import Bitstreams
+import Media
+import NIOCore
+import Testing
+
+@testable import Containers
+
+@Suite("MPEG-TS muxer, ISO/IEC 13818-1")
+struct TransportStreamMuxerTests {
+  private func packets(
+    _ events: [TransportStreamDemuxer.Event], _ identifier: UInt16
+  ) -> [(packet: PESPacket, isRandomAccess: Bool)] {
+    events.compactMap {
+      guard case .packet(let packet, let isRandomAccess, identifier) = $0 else { return nil }
+      return (packet, isRandomAccess)
+    }
+  }
+
+  @Test func `a keyframe is one packet with clock, time, delimiter and parameter sets`() {
+    let bytes = Array(
+      MuxedStream.mux([TestSamples.picture(at: .zero + .seconds(1), size: 3, isKeyframe: true)]).readableBytesView
+        .dropFirst(376))
+    var expected: [UInt8] = [
+      0x47, 0x41, 0x00, 0x30,  // payload start, PID 0x100, adaptation field and payload, counter 0
+    ]
+    let sets = [0, 0, 0, 1] + TestSamples.sequenceParameterSet + [0, 0, 0, 1] + TestSamples.pictureParameterSet
+    let payload: [UInt8] =
+      [
+        0x00, 0x00, 0x01, 0xE0,  // packet_start_code_prefix, stream_id
+        0x00, 0x00,  // PES_packet_length: not told
+        0x84, 0x80, 0x05,  // aligned; PTS; 5 bytes
+        0x21, 0x00, 0x07, 0x92, 0x11,  // 1.3 s: 117 000 = 3 × 2¹⁵ + 0x4908
+        0x00, 0x00, 0x00, 0x01, 0x09, 0xF0,  // access unit delimiter
+      ] + sets + [0x00, 0x00, 0x00, 0x01, 0x65, 0x01, 0x03]
+    let adaptation = 184 - payload.count
+    expected += [
+      UInt8(adaptation - 1), 0x50,  // adaptation_field_length; random access, clock
+      0x00, 0x00, 0xAF, 0xC8, 0x7E, 0x00,  // 1 s: 90 000 in 33 bits, 6 ones, extension 0
+    ]
+    expected += [UInt8](repeating: 0xFF, count: adaptation - 8) + payload
+    #expect(bytes == expected)
+  }
+
+  @Test func `every length fills packets exactly and comes back`() throws {
+    for size in 1...600 {
+      let picture = TestSamples.picture(at: .zero + .seconds(1), size: size)
+      let events = MuxedStream.demux(MuxedStream.mux([picture]))
+      let unit = try #require(self.packets(events, 0x100).first).packet.payload
+      #expect(H264AccessUnit(parsingAnnexB: unit).payload == picture.payload)
+    }
+  }
+
+  @Test func `captured pictures and sound come back with their times`() throws {
+    let (h264, pictures) = try TestSamples.capturedVideo()
+    let (aac, sounds) = try TestSamples.capturedSound()
+    #expect(pictures.map(\.isKeyframe) == [true, false, false, true, false])
+    let samples = (pictures + sounds).sorted { $0.decodeTime < $1.decodeTime }
+    let events = MuxedStream.demux(MuxedStream.mux(samples, [.h264(h264), .aac(aac)]))
+
+    let units = self.packets(events, 0x100)
+    #expect(units.map { H264AccessUnit(parsingAnnexB: $0.packet.payload).payload } == pictures.map(\.payload))
+    #expect(units.map(\.isRandomAccess) == pictures.map(\.isKeyframe))
+    #expect(units.map(\.packet.presentationTimestamp) == [27_000, 30_600, 34_200, 37_800, 41_400])
+    for (unit, picture) in zip(units, pictures) {
+      let sets = H264AccessUnit(parsingAnnexB: unit.packet.payload).sequenceParameterSets.map {
+        Array($0.readableBytesView)
+      }
+      #expect(sets == (picture.isKeyframe ? [h264.sequenceParameterSet] : []))
+    }
+
+    var frames: [ByteBuffer] = []
+    for (packet, _) in self.packets(events, 0x101) {
+      let time = MediaTime(ticks: Int64(frames.count) * 1024, timescale: 44_100) + .milliseconds(300)
+      #expect(packet.presentationTimestamp == UInt64(time.ticks(timescale: 90_000)))
+      var rest = packet.payload
+      while rest.readableBytes > 0 {
+        let header = try ADTSHeader(parsing: &rest)
+        #expect(header.samplingFrequency == 44_100 && header.channelConfiguration == 1)
+        let frame = rest.readSlice(length: header.payloadLength)
+        frames.append(try #require(frame))
+      }
+    }
+    #expect(frames == sounds.map(\.payload))
+  }
+
+  @Test func `times wrap at 33 bits together with the clock`() throws {
+    // 2³³ ticks of 90 kHz are 95 443.7 s.
+    let start = MediaTime(ticks: 1 << 33, timescale: 90_000) - .milliseconds(350)
+    let events = MuxedStream.demux(
+      MuxedStream.mux((0..<4).map { TestSamples.picture(at: start + .milliseconds($0 * 40)) }))
+    let times = self.packets(events, 0x100).compactMap(\.packet.presentationTimestamp)
+    #expect(times == [(1 << 33) - 4501, (1 << 33) - 901, 2699, 6299])
+    let late = MediaTime(ticks: 1 << 33, timescale: 90_000) + MediaDuration(nanoseconds: 1)
+    let clocks = MuxedStream([TestSamples.picture(at: late)]).clocks
+    #expect(clocks == [0])
+    let early = MuxedStream([TestSamples.picture(at: MediaTime(nanoseconds: -1))]).clocks
+    #expect(early == [(1 << 33) * 300 - 1])
+  }
+
+  @Test func `a decoding time is told where it differs`() throws {
+    let time = MediaTime.zero + .seconds(2)
+    let events = MuxedStream.demux(
+      MuxedStream.mux([
+        TestSamples.picture(at: time + .milliseconds(80), decodeTime: time), TestSamples.picture(at: time),
+      ]))
+    let packets = self.packets(events, 0x100).map(\.packet)
+    #expect(packets.map(\.presentationTimestamp) == [214_200, 207_000])
+    #expect(packets.map(\.decodeTimestamp) == [207_000, nil])
+  }
+
+  @Test func `sound of up to 100 ms shares a packet, and times that do not follow end it`() {
+    let start = MediaTime.zero + .seconds(5)
+    let frames = (0..<20).map { index in
+      TestSamples.sound(at: start + .ticks(Int64(index) * 1024, timescale: 48_000) + .milliseconds(index < 12 ? 0 : 50))
+    }
+    let packets = self.packets(MuxedStream.demux(MuxedStream.mux(frames, [TestSamples.aac])), 0x101)
+    #expect(packets.map { $0.packet.payload.readableBytes / 177 } == [5, 5, 2, 5, 3])
+    #expect(packets.allSatisfy { $0.isRandomAccess })
+    let firsts: [Int64] = [0, 5, 10, 12, 17]
+    let times = firsts.map {
+      UInt64(
+        (start + .ticks($0 * 1024, timescale: 48_000) + .milliseconds($0 < 12 ? 300 : 350)).ticks(timescale: 90_000))
+    }
+    #expect(packets.map(\.packet.presentationTimestamp) == times)
+  }
+
+  @Test func `long frames of sound do not overflow a packet's length`() {
+    let frames = (0..<40).map {
+      TestSamples.sound(at: .zero + .milliseconds($0 * 2), size: 8184)
+    }
+    let packets = self.packets(MuxedStream.demux(MuxedStream.mux(frames, [TestSamples.aac])), 0x101)
+    #expect(packets.reduce(0) { $0 + $1.packet.payload.readableBytes } == 40 * 8191)
+  }
+
+  @Test func `segments go on counting, and each can be demuxed by itself`() throws {
+    var muxer = TransportStreamMuxer([TestSamples.h264, TestSamples.aac])
+    var segments: [ByteBuffer] = []
+    for sample in TestSamples.stream(seconds: 4) {
+      if sample.isKeyframe, sample.kind == .video {
+        if !segments.isEmpty { muxer.flush(into: &segments[segments.count - 1]) }
+        segments.append(ByteBuffer())
+        muxer.startSegment(into: &segments[segments.count - 1])
+      }
+      muxer.mux(sample, into: &segments[segments.count - 1])
+    }
+    muxer.flush(into: &segments[segments.count - 1])
+    #expect(segments.count == 4)
+    for segment in segments {
+      let events = MuxedStream.demux(segment)
+      #expect(events.first == .programMap(ProgramTablesTests.programMap))
+      #expect(self.packets(events, 0x100).count == 30)
+      #expect(self.packets(events, 0x100).first?.isRandomAccess == true)
+    }
+    let whole = segments.reduce(into: ByteBuffer()) { $0.writeImmutableBuffer($1) }
+    let events = MuxedStream.demux(whole)
+    #expect(events.count { if case .programMap = $0 { true } else { false } } == 1)
+    #expect(self.packets(events, 0x100).count == 120)
+  }
+
+  @Test func `other codecs come with the next version of the map, and counters go on`() throws {
+    var muxer = TransportStreamMuxer([TestSamples.h264, TestSamples.aac])
+    var buffer = ByteBuffer()
+    muxer.startSegment(into: &buffer)
+    muxer.mux(TestSamples.picture(at: .zero + .seconds(1), isKeyframe: true), into: &buffer)
+    muxer.change(to: [TestSamples.h264, TestSamples.aac])
+    muxer.startSegment(into: &buffer)
+    muxer.change(to: [TestSamples.aac])
+    muxer.startSegment(into: &buffer)
+    muxer.mux(TestSamples.sound(at: .zero + .seconds(1)), into: &buffer)
+    muxer.flush(into: &buffer)
+    let maps = MuxedStream.demux(buffer).compactMap { if case .programMap(let map) = $0 { map } else { nil } }
+    #expect(
+      maps == [
+        ProgramTablesTests.programMap,
+        ProgramMap(
+          version: 1, clockPacketIdentifier: 0x101, streams: [.init(type: .adtsAAC, packetIdentifier: 0x101)]),
+      ])
+    for index in 0..<40 { muxer.change(to: index.isMultiple(of: 2) ? [TestSamples.h264] : [TestSamples.aac]) }
+    var last = ByteBuffer()
+    muxer.startSegment(into: &last)
+    guard case .programMap(let map) = MuxedStream.demux(last).first else {
+      Issue.record("no map")
+      return
+    }
+    #expect(map.version == 41 % 32)
+  }
+
+  @Test func `what cannot be muxed is counted and leaves nothing`() {
+    var muxer = TransportStreamMuxer([TestSamples.h264])
+    var buffer = ByteBuffer()
+    let time = MediaTime.zero
+    func video(_ bytes: [UInt8]) -> EncodedSample {
+      EncodedSample(
+        kind: .video, payload: ByteBuffer(bytes: bytes), presentationTime: time, duration: .zero, isKeyframe: false)
+    }
+    muxer.mux(TestSamples.sound(at: time), into: &buffer)  // not described
+    muxer.mux(video([]), into: &buffer)
+    muxer.mux(video([0, 0, 0, 0]), into: &buffer)  // an empty NAL unit
+    muxer.mux(video([0, 0, 0, 2, 0x09, 0xF0]), into: &buffer)  // only a delimiter
+    muxer.mux(video([0, 0, 0, 3, 0x41, 0x01]), into: &buffer)  // a length beyond the end
+    muxer.change(to: [TestSamples.aac])
+    muxer.mux(TestSamples.sound(at: time, size: 8185), into: &buffer)  // longer than ADTS can tell
+    muxer.mux(TestSamples.sound(at: time, size: 0), into: &buffer)
+    muxer.flush(into: &buffer)
+    #expect(buffer.readableBytes == 0)
+    #expect(muxer.skippedSampleCount == 7)
+  }
+
+  @Test func `times at the ends of the clock do not trap`() {
+    for nanoseconds in [Int64.min, -1, 0, .max] {
+      let time = MediaTime(nanoseconds: nanoseconds)
+      _ = MuxedStream([TestSamples.picture(at: time), TestSamples.sound(at: time), TestSamples.picture(at: .zero)])
+    }
+  }
+}
