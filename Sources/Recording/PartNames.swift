@@ -58,7 +58,7 @@ struct PartNames {
         // A new file has no other user.
         _ = file.lock()
         return file
-      } catch where error.code == .exists {
+      } catch  where error.code == .exists {
         switch self.existing {
         case .number: return nil
         case .refuse:
@@ -81,7 +81,8 @@ struct PartNames {
     if self.last != nil, status.modificationTime >= self.startTime { return false }
     guard file.lock() else {
       throw RecordingError(
-        .busy, path: file.path, cause: "another recording is writing it", nextStep: "stop that one, or give another name")
+        .busy, path: file.path, cause: "another recording is writing it",
+        nextStep: "stop that one, or give another name")
     }
     guard unlinkat(folder.number, name, 0) == 0 || errno == ENOENT else { throw RecordingError(errno, path: file.path) }
     return true

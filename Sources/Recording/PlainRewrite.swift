@@ -117,7 +117,8 @@ struct PlainRewrite {
     guard lseek(copy.number, off_t(offset), SEEK_SET) >= 0 else { throw RecordingError(errno, path: copy.path) }
     var position = off_t(range.lowerBound)
     while position < range.upperBound {
-      let result = sendfile(copy.number, self.file.number, &position, min(Int(range.upperBound) - position, Self.maximumCopy))
+      let result = sendfile(
+        copy.number, self.file.number, &position, min(Int(range.upperBound) - position, Self.maximumCopy))
       if result < 0, errno == EINTR { continue }
       if result < 0, errno == EINVAL || errno == ENOSYS {
         return try self.copyThroughMemory(

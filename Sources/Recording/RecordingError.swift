@@ -74,7 +74,8 @@ public struct RecordingError: Error, Hashable, Sendable, CustomStringConvertible
       case EROFS: (.notPermitted, "the disk is read-only", "record to another disk, or mount it writable")
       case EEXIST: (.exists, "it exists already", "give another name, or allow overwriting")
       case EMFILE, ENFILE: (.failed, "too many files are open", "raise the limit (ulimit -n)")
-      default: (.failed, "the disk fails (\(String(cString: strerror(number))))", "check the disk, or record to another one")
+      default:
+        (.failed, "the disk fails (\(String(cString: strerror(number))))", "check the disk, or record to another one")
       }
     self.init(code, path: path, cause: cause, nextStep: nextStep)
   }

@@ -21,6 +21,9 @@ final class RecordingWriter {
   private var recent: [(byteCount: Int, end: MediaDuration)] = []
   private var lastTidying: Int64
 
+  /// Times are rounded down to nanoseconds, then to ticks: with less than a tenth of a tick more, pictures of an even rate
+  /// are as far apart in the file, and the table of their durations is one line.
+  private static let tickMargin = MediaDuration.microseconds(1)
   /// Over how long the bitrate is counted.
   private static let bitrateSpan = MediaDuration.seconds(5)
   /// How often old files are looked for.
@@ -122,7 +125,8 @@ final class RecordingWriter {
       switch action {
       case .requestKeyframe: self.requestKeyframe()
       case .fragment(let samples, let nextVideoTime):
-        let fragment = self.muxer.fragment(samples, nextVideoDecodeTime: nextVideoTime)
+        let fragment = self.muxer.fragment(
+          samples.map(Self.kept), nextVideoDecodeTime: nextVideoTime.map { $0 + Self.tickMargin })
         guard fragment.readableBytes > 0 else { continue }
         try self.part.append(fragment)
         self.count(fragment.readableBytes)
@@ -132,6 +136,15 @@ final class RecordingWriter {
         try self.startPart()
       }
     }
+  }
+
+  /// A sample, if it is a picture, just behind its time.
+  private static func kept(_ sample: EncodedSample) -> EncodedSample {
+    guard sample.kind == .video else { return sample }
+    var sample = sample
+    sample.presentationTime += Self.tickMargin
+    sample.decodeTime += Self.tickMargin
+    return sample
   }
 
   private func startPart() throws(RecordingError) {

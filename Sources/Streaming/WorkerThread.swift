@@ -63,7 +63,9 @@ package struct WorkerThread: Sendable {
   }
 
   /// Runs a blocking call on a thread of its own while the task waits.
-  package static func run<Result: Sendable>(named name: String, _ body: @escaping @Sendable () -> Result) async -> Result {
+  package static func run<Result: Sendable>(named name: String, _ body: @escaping @Sendable () -> Result) async
+    -> Result
+  {
     await withCheckedContinuation { continuation in
       WorkerThread(name: name) { continuation.resume(returning: body()) }.detach()
     }

@@ -22,9 +22,14 @@ struct PlainMovieTests {
     .aac(AACDescription(audioSpecificConfig: [0x11, 0x90], format: AudioFormat(sampleRate: 48_000, channelCount: 2))),
   ]
 
-  private static func sample(_ kind: MediaKind, _ index: Int64, of length: Int, isKeyframe: Bool = true) -> EncodedSample {
+  private static func sample(_ kind: MediaKind, _ index: Int64, of length: Int, isKeyframe: Bool = true)
+    -> EncodedSample
+  {
     let duration = kind == .video ? MediaDuration.ticks(1, timescale: 30) : .ticks(1024, timescale: 48_000)
-    let time = kind == .video ? MediaTime(ticks: index, timescale: 30) : MediaTime(ticks: index * 1024, timescale: 48_000)
+    // A nanosecond is rounded down to the tick before.
+    let time =
+      kind == .video
+      ? MediaTime(ticks: index, timescale: 30) + .microseconds(1) : MediaTime(ticks: index * 1024, timescale: 48_000)
     return EncodedSample(
       kind: kind, payload: ByteBuffer(repeating: UInt8(truncatingIfNeeded: index), count: length),
       presentationTime: time, duration: duration, isKeyframe: isKeyframe)
@@ -67,7 +72,9 @@ struct PlainMovieTests {
     var chunks = try numbers("stco").dropFirst().map(UInt64.init)
     let large = try numbers("co64").dropFirst()
     if !large.isEmpty {
-      chunks = stride(from: large.startIndex, to: large.endIndex, by: 2).map { UInt64(large[$0]) << 32 | UInt64(large[$0 + 1]) }
+      chunks = stride(from: large.startIndex, to: large.endIndex, by: 2).map {
+        UInt64(large[$0]) << 32 | UInt64(large[$0 + 1])
+      }
     }
     let runs = Array(try numbers("stsc").dropFirst())
     var durations: [UInt32] = []
@@ -78,7 +85,7 @@ struct PlainMovieTests {
     var time: UInt64 = 0
     for (index, chunk) in chunks.enumerated() {
       var offset = chunk
-      let run = stride(from: 0, to: runs.count, by: 3).last { runs[$0] <= UInt32(index + 1) } ?? 0
+      let run = Array(stride(from: 0, to: runs.count, by: 3)).last { runs[$0] <= UInt32(index + 1) } ?? 0
       for _ in 0..<runs[run + 1] {
         let size = sizes[sizes.startIndex + entries.count]
         let isSync = !hasSync || sync.contains(UInt32(entries.count + 1))
@@ -95,7 +102,9 @@ struct PlainMovieTests {
   private func plain(_ file: ByteBuffer) throws -> (file: ByteBuffer, moov: MP4Box, tracks: [MP4Box]) {
     let scan = try self.scan(file)
     var plain = scan.movie.serializeStart(note: ByteBuffer())
-    for range in scan.data { plain.writeImmutableBuffer(file.getSlice(at: Int(range.lowerBound), length: range.count)!) }
+    for range in scan.data {
+      plain.writeImmutableBuffer(file.getSlice(at: Int(range.lowerBound), length: range.count)!)
+    }
     let boxes = try MP4Box.boxes(in: plain)
     #expect(boxes.map(\.type) == ["ftyp", "moov", "mdat"])
     return (plain, boxes[1], try boxes[1].children().filter { $0.type == "trak" })
@@ -127,7 +136,10 @@ struct PlainMovieTests {
     #expect(try moov.children().map(\.type) == ["mvhd", "trak", "trak", "udta"])
     let header = try moov.child("mvhd").full().content
     // creation_time, modification_time, timescale, duration
-    #expect(header.getMultipleIntegers(at: header.readerIndex, as: (UInt32, UInt32, UInt32, UInt32).self)! == (3_900_000_000, 3_900_000_000, 1000, 5013))
+    #expect(
+      header.getMultipleIntegers(at: header.readerIndex, as: (UInt32, UInt32, UInt32, UInt32).self)! == (
+        3_900_000_000, 3_900_000_000, 1000, 5013
+      ))
     for (track, (timescale, duration)) in zip(tracks, [(UInt32(90_000), UInt32(450_000)), (48_000, 240_640)]) {
       let media = try track.child("mdia").child("mdhd").full().content
       #expect(media.getMultipleIntegers(at: media.readerIndex + 8, as: (UInt32, UInt32).self)! == (timescale, duration))
@@ -183,7 +195,9 @@ struct PlainMovieTests {
     var start = movie.serializeStart(note: ByteBuffer())
     let length = UInt64(start.readableBytes)
     let track = try #require(
-      try MP4Box.boxes(in: start.getSlice(at: 0, length: start.readableBytes - 16)!)[1].children().first { $0.type == "trak" })
+      try MP4Box.boxes(in: start.getSlice(at: 0, length: start.readableBytes - 16)!)[1].children().first {
+        $0.type == "trak"
+      })
     #expect(try self.entries(track).map(\.offset) == (0..<5).map { length + UInt64($0) << 30 })
     #expect(try track.child("mdia").child("mdhd").full().version == 1)
     start.moveReaderIndex(to: start.readableBytes - 16)

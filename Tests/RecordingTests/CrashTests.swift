@@ -20,7 +20,10 @@ struct CrashTests {
   private func strips(_ path: String) throws -> [Int] {
     let decoded = try Tools.run(
       "ffmpeg",
-      ["-hide_banner", "-nostdin", "-nostats", "-loglevel", "warning", "-xerror", "-i", path, "-fps_mode", "passthrough"]
+      [
+        "-hide_banner", "-nostdin", "-nostats", "-loglevel", "warning", "-xerror", "-i", path, "-fps_mode",
+        "passthrough",
+      ]
         + ["-vf", "crop=320:16:0:0,format=gray", "-f", "rawvideo", "pipe:1"])
     #expect(decoded.status == 0 && decoded.errors == "", "\(decoded.errors)")
     return (0..<decoded.output.count / 5120).map { index in

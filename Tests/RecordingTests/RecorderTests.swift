@@ -54,7 +54,12 @@ struct RecorderTests {
       #expect(tags.contains("creation_time=\"2026-09-21T"))
       #expect(tags.contains("rotation=-90"))
       let moov = try self.moov(path)
-      #expect(try moov.children().filter { $0.type == "trak" }.allSatisfy { try !$0.children().contains { $0.type == "edts" } })
+      let table = try moov.child("trak").child("mdia").child("minf").child("stbl").child("stts").full().content
+      #expect(table.getInteger(at: table.readerIndex, as: UInt32.self) == 1, "pictures are evenly apart")
+      #expect(
+        try moov.children().filter { $0.type == "trak" }.allSatisfy {
+          try !$0.children().contains { $0.type == "edts" }
+        })
     }
   }
 
@@ -106,7 +111,9 @@ struct RecorderTests {
       #expect(play.flashes.count > 10)
       for flash in play.flashes where flash > 0.5 && flash < play.videoDuration - 0.5 {
         // A pause may cut off the silence before a beep, by which it is found.
-        guard let beep = play.beeps.min(by: { abs($0 - flash) < abs($1 - flash) }), abs(beep - flash) < 0.3 else { continue }
+        guard let beep = play.beeps.min(by: { abs($0 - flash) < abs($1 - flash) }), abs(beep - flash) < 0.3 else {
+          continue
+        }
         #expect(abs(beep - flash) < 0.040, "flash at \(flash), beep at \(beep)")
       }
     }

@@ -15,7 +15,10 @@ struct RecordingFilesTests {
     let test = TestRecorder(settings, descriptions: self.script.descriptions, clock: clock)
     _ = try await test.recorder.start(at: StreamScript.start)
     let end = StreamScript.start + .seconds(seconds)
-    test.feed(self.script.samples(from: StreamScript.start, to: end + .milliseconds(200)).map(\.sample).filter { $0.presentationTime < end })
+    test.feed(
+      self.script.samples(from: StreamScript.start, to: end + .milliseconds(200)).map(\.sample).filter {
+        $0.presentationTime < end
+      })
     return await test.recorder.stop(at: end)
   }
 
@@ -23,7 +26,9 @@ struct RecordingFilesTests {
 
   @Test func `a file that is there stays, and the next free number is taken`() async throws {
     try await withTemporaryFolder { folder in
-      for name in ["out.mp4", "out-2.mp4"] { try "mine".write(toFile: "\(folder)/\(name)", atomically: false, encoding: .utf8) }
+      for name in ["out.mp4", "out-2.mp4"] {
+        try "mine".write(toFile: "\(folder)/\(name)", atomically: false, encoding: .utf8)
+      }
       let files = try await self.record(RecordingSettings(FilePattern("\(folder)/out.mp4")))
       #expect(files.map(\.path) == ["\(folder)/out-3.mp4"])
       #expect(try self.text("\(folder)/out.mp4") == "mine")
@@ -67,7 +72,8 @@ struct RecordingFilesTests {
     }
   }
 
-  @Test func `a stream that does not run cannot be recorded, nor can one be recorded twice by a recorder`() async throws {
+  @Test func `a stream that does not run cannot be recorded, nor can one be recorded twice by a recorder`() async throws
+  {
     try await withTemporaryFolder { folder in
       let settings = RecordingSettings(try FilePattern("\(folder)/out.mp4"))
       let idle = TestRecorder(settings, descriptions: [])

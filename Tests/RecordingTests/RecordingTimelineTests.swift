@@ -26,7 +26,9 @@ struct RecordingTimelineTests {
     var run = TimelineRun(StreamScript(keyframeDistance: 55))
     run.resume(at: 0)
     run.run(to: 7)
-    let starts = run.fragments.map { fragment in fragment.first { $0.kind == .video }?.payload.getInteger(at: 0, as: Int64.self) }
+    let starts = run.fragments.map { fragment in
+      fragment.first { $0.kind == .video }?.payload.getInteger(at: 0, as: Int64.self)
+    }
     // After a second by time; then at the keyframe, which comes a little earlier.
     #expect(starts == [0, 30, 55, 85, 110, 140, 165])
   }
@@ -44,7 +46,9 @@ struct RecordingTimelineTests {
     #expect(run.fragments.count == 9)
   }
 
-  @Test func `ten pauses leave no gap, lose and double nothing within a run, and keep sound and picture in step`() throws {
+  @Test func `ten pauses leave no gap, lose and double nothing within a run, and keep sound and picture in step`()
+    throws
+  {
     var run = TimelineRun(StreamScript(keyframeDistance: 7))
     run.resume(at: 0)
     var expected: [Int64] = []
@@ -74,9 +78,11 @@ struct RecordingTimelineTests {
     var checked = 0
     for sound in sounds {
       let time = run.script.sound(sound.number).presentationTime
-      guard let picture = pictures.first(where: {
-        abs((run.script.picture($0.number).presentationTime - time).nanoseconds) < 17_000_000
-      }) else { continue }
+      guard
+        let picture = pictures.first(where: {
+          abs((run.script.picture($0.number).presentationTime - time).nanoseconds) < 17_000_000
+        })
+      else { continue }
       #expect(distance(run, picture: picture, sound: sound) <= self.halfFrame + MediaDuration(nanoseconds: 1000))
       checked += 1
     }

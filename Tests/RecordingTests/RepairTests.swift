@@ -30,7 +30,9 @@ struct RepairTests {
     let bytes = try await self.openFile()
     try await withTemporaryFolder { folder in
       let path = "\(folder)/out.mp4"
-      for (cut, garbage, pictures) in [(0, 0, 120), (1, 0, 90), (bytes.count / 2, 0, 30...90), (0, 5000, 120)] as [(Int, Int, Any)] {
+      for (cut, garbage, pictures) in [(0, 0, 120), (1, 0, 90), (bytes.count / 2, 0, 30...90), (0, 5000, 120)]
+        as [(Int, Int, Any)]
+      {
         var damaged = bytes.dropLast(cut)
         damaged += Data(repeating: 0xA5, count: garbage)
         try damaged.write(to: URL(filePath: path))

@@ -49,7 +49,10 @@ enum Tools {
       let (width, height) = (EncodedStream.width, EncodedStream.height)
       let decoded = try self.run(
         "ffmpeg",
-        quiet + ["-xerror", "-noautorotate", "-i", path, "-map", "0:v", "-fps_mode", "passthrough", "-enc_time_base", "1:90000"]
+        quiet + [
+          "-xerror", "-noautorotate", "-i", path, "-map", "0:v", "-fps_mode", "passthrough", "-enc_time_base",
+          "1:90000",
+        ]
           + ["-vf", "format=gray", "-f", "rawvideo", "pipe:1"])
       #expect(decoded.status == 0 && decoded.errors == "", "\(decoded.errors)")
       let times = try self.times(path, "v:0")

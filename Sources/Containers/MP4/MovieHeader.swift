@@ -23,7 +23,8 @@ struct MovieHeader {
     var (version, flags, content) = try box.full()
     let truncated = ContainerError(.truncated, field: box.type.description, offset: box.offset)
     func time() throws(ContainerError) -> UInt64 {
-      let value = version == 1 ? content.readInteger(as: UInt64.self) : content.readInteger(as: UInt32.self).map(UInt64.init)
+      let value =
+        version == 1 ? content.readInteger(as: UInt64.self) : content.readInteger(as: UInt32.self).map(UInt64.init)
       guard let value else { throw truncated }
       return value
     }
