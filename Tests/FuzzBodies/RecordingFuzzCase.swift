@@ -1,4 +1,5 @@
 internal import Containers
+internal import Media
 internal import NIOCore
 
 /// What is checked of the repair of recordings: any bytes as a file that was left open. What is found in it lies in it,

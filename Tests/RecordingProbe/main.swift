@@ -6,6 +6,7 @@
 // the recording tells. Ends in order after so many pictures.
 
 import Capture
+import Codecs
 import Foundation
 import Media
 import Recording
@@ -41,6 +42,7 @@ func say(_ line: String) {
   FileHandle.standardOutput.write(Data((line + "\n").utf8))
 }
 
+LibavLog.silence()
 let arguments = CommandLine.arguments
 guard arguments.count == 3, let count = Int(arguments[2]) else {
   say("usage: RecordingProbe PATH PICTURES")

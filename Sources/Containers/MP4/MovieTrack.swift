@@ -100,8 +100,10 @@ struct MovieTrack {
 }
 
 extension MP4Box {
-  /// Appends the box as it was, with a size of 32 bits; it is in memory, and so less than 4 GiB.
+  /// Appends the box as it was, with a size of 32 bits; it is in memory, and so less than 4 GiB. Boxes with a user type,
+  /// which is not kept, are left out.
   func serialize(into buffer: inout ByteBuffer) {
+    guard self.type != "uuid" else { return }
     buffer.writeBox(self.type) { $0.writeImmutableBuffer(self.content) }
   }
 }

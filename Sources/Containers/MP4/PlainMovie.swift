@@ -6,8 +6,8 @@ public import NIOCore
 ///
 /// What memory it takes is mostly 4 bytes a sample; see ``maximumSampleCount``.
 public struct PlainMovie: Sendable {
-  /// The most samples of all tracks: three days of 30 pictures and 47 frames of sound a second, whose tables take about
-  /// 200 MB at worst.
+  /// The most samples of all tracks: three days of 30 pictures and 47 frames of sound a second. Their tables take 80 MB,
+  /// and several times that when each sample has a duration of its own.
   public static let maximumSampleCount = 20_000_000
   /// The most tracks.
   static let maximumTrackCount = 16
