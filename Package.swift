@@ -88,7 +88,7 @@ let package = Package(
     .target(
       name: "HTTPServer",
       dependencies: [
-        "Media", "Authentication", "Capture", "HLS", "Streaming", "CZlib", nioCore, nioPosix,
+        "Media", "Authentication", "Bitstreams", "Capture", "HLS", "Streaming", "CZlib", nioCore, nioPosix,
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "HTTPTypes", package: "swift-http-types"),
         .product(name: "HummingbirdCore", package: "hummingbird"),

@@ -76,7 +76,7 @@ struct HLSPlaylist {
 
   private static func writeTags(of segment: HLSSegment, to text: inout String) {
     if segment.isDiscontinuous { text += "#EXT-X-DISCONTINUITY\n" }
-    text += "#EXT-X-PROGRAM-DATE-TIME:\(HLSDateTime.text(segment.unixTime))\n"
+    text += "#EXT-X-PROGRAM-DATE-TIME:\(CalendarTime(unixTime: segment.unixTime).rfc3339)\n"
   }
 
   private func writeMap(of segment: HLSSegment, after last: inout Int?, to text: inout String) {

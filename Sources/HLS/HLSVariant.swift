@@ -9,23 +9,11 @@ struct HLSVariant: Hashable, Sendable {
   var frameRate: String?
 
   init(_ descriptions: [CodecDescription]) {
-    var codecs: [String] = []
-    for description in descriptions {
-      switch description {
-      case .h264(let video):
-        // avc1. and profile, constraints and level in hexadecimal, RFC 6381 §3.3.
-        let identification = video.sequenceParameterSet.dropFirst().prefix(3).map {
-          ($0 < 16 ? "0" : "") + String($0, radix: 16)
-        }
-        codecs.append("avc1." + identification.joined())
-        self.resolution = "\(video.width)x\(video.height)"
-        self.frameRate = Self.rounded(video.frameRate)
-      case .aac(let audio):
-        let type = (try? AudioSpecificConfig(parsing: audio.audioSpecificConfig))?.audioObjectType ?? 2
-        codecs.append("mp4a.40.\(type)")
-      }
+    self.codecs = descriptions.map(\.codecName).joined(separator: ",")
+    for case .h264(let video) in descriptions {
+      self.resolution = "\(video.width)x\(video.height)"
+      self.frameRate = Self.rounded(video.frameRate)
     }
-    self.codecs = codecs.joined(separator: ",")
   }
 
   /// The multivariant playlist.

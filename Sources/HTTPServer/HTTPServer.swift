@@ -91,7 +91,7 @@ public final class HTTPServer: Sendable {
   public func publish(_ stream: LiveStream) {
     let clock = StreamClock.system
     let published = PublishedStream(
-      stream, publishedAt: clock.unixTime(at: clock.now()), eventLoop: self.group.next())
+      stream, publishedAt: MediaDuration(nanoseconds: clock.unixTime(at: clock.now())), eventLoop: self.group.next())
     self.streams.append(published)
     stream.add(published.hls)
   }

@@ -5,6 +5,26 @@ extension LiveStream {
   /// The most bytes of a name.
   public static let maximumNameLength = 200
 
+  /// The path of the stream in addresses: ``path(ofName:)``.
+  public var path: String { Self.path(ofName: self.name) }
+
+  /// A slash and a name, with everything encoded that is not unreserved or a slash, RFC 3986 §2.3.
+  public static func path(ofName name: String) -> String {
+    let digits = Array("0123456789ABCDEF".utf8)
+    var bytes = [UInt8(ascii: "/")]
+    for byte in name.utf8 {
+      switch byte {
+      case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
+        UInt8(ascii: "~"), UInt8(ascii: "/"):
+        bytes.append(byte)
+      default:
+        bytes += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 0xF)]]
+      }
+    }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+
   /// Why a name cannot stand in a stream's addresses, for a user to read; nil when it can.
   ///
   /// A name is one component or several between single slashes, none of them `.` or `..`, without control characters

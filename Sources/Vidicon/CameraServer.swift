@@ -209,7 +209,7 @@ public final class CameraServer: Sendable {
     guard let ports else { return [] }
     return [(Service.Kind.http, ports.http), (.rtsp, ports.rtsp)].compactMap { kind, port in
       guard let port = port.flatMap(UInt16.init(exactly:)) else { return nil }
-      return try? Service(stream: stream.name, kind: kind, port: port)
+      return try? Service(stream: stream.name, path: stream.path, kind: kind, port: port)
     }
   }
 }
@@ -228,7 +228,7 @@ private final class Listening: Sendable {
 
   func addresses(of stream: LiveStream) -> StreamAddresses {
     let (hosts, ports) = self.state.withLock { ($0?.hosts ?? [], $0?.ports ?? CameraServerPorts(rtsp: 0)) }
-    return StreamAddresses(name: stream.name, hosts: hosts, ports: ports)
+    return StreamAddresses(path: stream.path, hosts: hosts, ports: ports)
   }
 }
 

@@ -4,18 +4,19 @@ import Testing
 
 @Suite("Service")
 struct ServiceTests {
-  @Test func `a stream's path is in the record as in its address`() throws {
-    let service = try Service(stream: "front door/ä?#", kind: .rtsp, port: 8554, host: "myhost")
+  @Test func `a stream's path is in the record`() throws {
+    let service = try Service(
+      stream: "front door/ä?#", path: "/front%20door/%C3%A4%3F%23", kind: .rtsp, port: 8554, host: "myhost")
     #expect(service.text == (try ServiceText(["path": "/front%20door/%C3%A4%3F%23"])))
     #expect(service.name.text == "front door/ä?# on myhost")
     #expect(service.port == 8554)
   }
 
   @Test func `a path that no record can hold is refused`() throws {
-    let longest = String(repeating: "x", count: 249)  // 255 bytes with "path=/".
-    #expect(try Service(stream: longest, kind: .http, port: 1, host: "h").text.bytes.count == 256)
+    let longest = "/" + String(repeating: "x", count: 249)  // 255 bytes with "path=".
+    #expect(try Service(stream: "x", path: longest, kind: .http, port: 1, host: "h").text.bytes.count == 256)
     let error = #expect(throws: DiscoveryError.self) {
-      try Service(stream: longest + "x", kind: .http, port: 1, host: "h")
+      try Service(stream: "x", path: longest + "x", kind: .http, port: 1, host: "h")
     }
     #expect(error?.code == .invalidText)
   }

@@ -136,21 +136,6 @@ struct HTTPAnswerTests {
     #expect(HTTPCaching(HLSContent.Caching.immutable) == .immutable)
   }
 
-  @Test(
-    arguments: [
-      (784_111_777, "Sun, 06 Nov 1994 08:49:37 GMT"),  // RFC 9110 §5.6.7
-      (0, "Thu, 01 Jan 1970 00:00:00 GMT"), (951_782_400, "Tue, 29 Feb 2000 00:00:00 GMT"),
-      (4_107_542_399, "Sun, 28 Feb 2100 23:59:59 GMT"), (4_107_542_400, "Mon, 01 Mar 2100 00:00:00 GMT"),
-      (-1, "Wed, 31 Dec 1969 23:59:59 GMT"),
-    ] as [(Int64, String)])
-  func `dates are those of HTTP`(seconds: Int64, text: String) {
-    #expect(HTTPDate.text(unixSeconds: seconds) == text)
-  }
-
-  @Test func `times have milliseconds`() {
-    #expect(HTTPDate.precise(unixNanoseconds: 1_795_246_863_007_999_999) == "2026-11-21T07:41:03.007Z")
-  }
-
   @Test func `compressed text is gzip, and made once`() {
     let text = ByteBuffer(string: String(repeating: "#EXTINF:1.0,\n", count: 100))
     let gzip = Gzip()

@@ -21,4 +21,8 @@ struct LiveStreamNameTests {
   func `others are refused with the reason`(name: String, reason: String) {
     #expect(LiveStream.problem(withName: name)?.contains(reason) == true)
   }
+
+  @Test func `the path has everything encoded but letters, digits, four signs and slashes`() {
+    #expect(LiveStream("Az-09._~/ü b%+").path == "/Az-09._~/%C3%BC%20b%25%2B")
+  }
 }

@@ -1,4 +1,5 @@
 internal import HTTPTypes
+internal import Media
 internal import Synchronization
 
 /// What the server counts of all requests.
@@ -34,7 +35,7 @@ final class HTTPCounters: Sendable {
   func date(unixNanoseconds: Int64) -> String {
     let second = unixNanoseconds / 1_000_000_000
     return self.lastDate.withLock { last in
-      if last.second != second { last = (second, HTTPDate.text(unixSeconds: second)) }
+      if last.second != second { last = (second, CalendarTime(unixTime: .seconds(second)).httpDate) }
       return last.text
     }
   }

@@ -1,5 +1,6 @@
 internal import Capture
 internal import HTTPTypes
+internal import Media
 internal import NIOCore
 internal import Streaming
 
@@ -28,7 +29,7 @@ extension HTTPResponder {
     let now = self.clock.now()
     return Self.json(
       StreamList(
-        time: HTTPDate.precise(unixNanoseconds: self.clock.unixTime(at: now)),
+        time: CalendarTime(unixTime: MediaDuration(nanoseconds: self.clock.unixTime(at: now))).rfc3339,
         streams: self.streams.all.map { StreamEntry($0, extras: self.extras, at: now) }))
   }
 

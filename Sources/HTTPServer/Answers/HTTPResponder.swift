@@ -114,6 +114,6 @@ struct HTTPResponder: Sendable {
     let query = target.query.isEmpty ? "" : "?\(target.query)"
     return .text(
       .permanentRedirect, "without the slash at the end",
-      [.location: HTTPTarget.path(of: target.components) + query], caching: .seconds(60))
+      [.location: LiveStream.path(ofName: target.components.joined(separator: "/")) + query], caching: .seconds(60))
   }
 }

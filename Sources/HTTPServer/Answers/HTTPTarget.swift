@@ -58,27 +58,6 @@ struct HTTPTarget: Hashable, Sendable {
     return nil
   }
 
-  /// The path of some parts, percent-encoded where RFC 3986 §3.3 has it so.
-  static func path(of components: [String]) -> String {
-    var bytes: [UInt8] = []
-    for component in components {
-      bytes.append(UInt8(ascii: "/"))
-      for byte in component.utf8 {
-        if Self.isUnreserved(byte) {
-          bytes.append(byte)
-        } else {
-          bytes += Array("%".utf8) + Array(hexadecimal(CollectionOfOne(byte)).utf8)
-        }
-      }
-    }
-    return bytes.isEmpty ? "/" : String(decoding: bytes, as: UTF8.self)
-  }
-
-  /// The path of a stream of a name, which may have slashes.
-  static func path(ofStream name: String) -> String {
-    Self.path(of: name.split(separator: "/", omittingEmptySubsequences: false).map(String.init))
-  }
-
   /// Whether the `uri` of a Digest proof is what is asked for, RFC 7616 §3.4.6; proxies write it as an absolute address.
   static func isSame(_ proven: String, _ asked: String) -> Bool {
     if proven == asked { return true }
@@ -86,16 +65,6 @@ struct HTTPTarget: Hashable, Sendable {
       return false
     }
     return proven == asked
-  }
-
-  private static func isUnreserved(_ byte: UInt8) -> Bool {
-    switch byte {
-    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-      UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
-      UInt8(ascii: "~"):
-      true
-    default: false
-    }
   }
 
   private static func decode(_ part: Substring.UTF8View) throws(Failure) -> String {

@@ -1,3 +1,4 @@
+internal import Bitstreams
 internal import Media
 internal import Streaming
 
@@ -45,7 +46,7 @@ struct StreamEntry: Encodable, Sendable {
 
   init(_ published: PublishedStream, extras: HTTPServerExtras, at now: MediaTime) {
     let stream = published.stream
-    let path = HTTPTarget.path(ofStream: stream.name)
+    let path = stream.path
     let addresses = extras.addresses(stream)
     let statistics = stream.statistics
     self.name = stream.name
@@ -58,8 +59,14 @@ struct StreamEntry: Encodable, Sendable {
     self.http = addresses.http
     for description in stream.descriptions {
       switch description {
-      case .h264(let video): self.video = Video(video, bitrate: stream.videoBitrate)
-      case .aac(let audio): self.audio = Audio(audio, bitrate: stream.audioSettings.bitrate)
+      case .h264(let video):
+        self.video = Video(
+          codec: description.codecName, width: video.width, height: video.height,
+          frameRate: video.frameRate.framesPerSecond, bitrate: stream.videoBitrate)
+      case .aac(let audio):
+        self.audio = Audio(
+          codec: description.codecName, sampleRate: audio.format.sampleRate, channels: audio.format.channelCount,
+          bitrate: stream.audioSettings.bitrate)
       }
     }
     self.viewers = [
@@ -70,27 +77,6 @@ struct StreamEntry: Encodable, Sendable {
     self.framesEncoded = statistics.framesEncoded
     self.framesDropped = statistics.framesDroppedInAll
     self.slate = statistics.isSlateShown
-    self.startedAt = HTTPDate.precise(unixNanoseconds: published.publishedAt)
-  }
-}
-
-extension StreamEntry.Video {
-  /// `avc1.` and profile, constraints and level out of the parameter set, RFC 6381 §3.3.
-  init(_ description: H264Description, bitrate: Int) {
-    let bytes = description.sequenceParameterSet.dropFirst().prefix(3)
-    let digits = bytes.map { $0 < 16 ? "0" + String($0, radix: 16) : String($0, radix: 16) }
-    self.init(
-      codec: "avc1." + digits.joined(), width: description.width, height: description.height,
-      frameRate: description.frameRate.framesPerSecond, bitrate: bitrate)
-  }
-}
-
-extension StreamEntry.Audio {
-  /// `mp4a.40.` and the audio object type, RFC 6381 §3.3.
-  init(_ description: AACDescription, bitrate: Int) {
-    let type = (description.audioSpecificConfig.first ?? 0x10) >> 3
-    self.init(
-      codec: "mp4a.40.\(type)", sampleRate: description.format.sampleRate,
-      channels: description.format.channelCount, bitrate: bitrate)
+    self.startedAt = CalendarTime(unixTime: published.publishedAt).rfc3339
   }
 }

@@ -17,15 +17,15 @@ final class PublishedStream: Sendable {
 
   let stream: LiveStream
   let hls: HLSOutput
-  /// When it was published, in nanoseconds since 1970.
-  let publishedAt: Int64
+  /// When it was published, Unix time.
+  let publishedAt: MediaDuration
   private let hlsViewers = Mutex(RecentViewers())
   private let mjpegViewers = Atomic(0)
   private let hlsBytes = Atomic(0)
   private let mjpegBytes = Atomic(0)
   private let snapshotBytes = Atomic(0)
 
-  init(_ stream: LiveStream, publishedAt: Int64, eventLoop: any EventLoop) {
+  init(_ stream: LiveStream, publishedAt: MediaDuration, eventLoop: any EventLoop) {
     self.stream = stream
     self.publishedAt = publishedAt
     let token = String(UInt64.random(in: 0...UInt64.max), radix: 36)
