@@ -28,6 +28,7 @@ let package = Package(
     .library(name: "Capture", targets: ["Capture"]),
     .library(name: "Codecs", targets: ["Codecs"]),
     .library(name: "Streaming", targets: ["Streaming"]),
+    .library(name: "Recording", targets: ["Recording"]),
     .library(name: "RTSPServer", targets: ["RTSPServer"]),
     .library(name: "HTTPServer", targets: ["HTTPServer"]),
     .library(name: "Discovery", targets: ["Discovery"]),
@@ -72,6 +73,9 @@ let package = Package(
       swiftSettings: settings),
     .target(
       name: "Streaming", dependencies: ["Media", "Capture", "Codecs", "CYUV", "CCapture", nioCore],
+      swiftSettings: settings),
+    .target(
+      name: "Recording", dependencies: ["Media", "Bitstreams", "Containers", "Capture", "Streaming", nioCore],
       swiftSettings: settings),
 
     // Edges: sockets, and the program.
@@ -149,6 +153,16 @@ let package = Package(
     .testTarget(
       name: "StreamingTests", dependencies: ["Streaming", "Capture", "Codecs", "Media", nioCore],
       swiftSettings: settings),
+    .testTarget(
+      name: "RecordingTests",
+      dependencies: [
+        "Recording", "RecordingProbe", "Containers", "Capture", "Codecs", "Streaming", "Media", nioCore,
+      ],
+      swiftSettings: settings),
+    // Records until it is killed, for RecordingTests.
+    .executableTarget(
+      name: "RecordingProbe", dependencies: ["Recording", "Capture", "Codecs", "Streaming", "Media", nioCore],
+      path: "Tests/RecordingProbe", swiftSettings: settings),
     .testTarget(
       name: "RTSPServerTests", dependencies: ["RTSPServer", "CDatagrams", "RTP", "Media", nioCore],
       swiftSettings: settings),

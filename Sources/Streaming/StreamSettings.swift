@@ -77,3 +77,13 @@ public struct AudioSettings: Hashable, Sendable {
       channelCount: self.channelCount ?? min(source.channelCount, 2))
   }
 }
+
+extension VideoSettings {
+  /// A phone held upright, as video messages have it: 720 by 1280 pixels at 2.3 Mb/s. Goes with ``AudioSettings/portrait``.
+  public static let portrait = VideoSettings(width: 720, height: 1280, bitrate: 2_300_000)
+}
+
+extension AudioSettings {
+  /// One channel at 44.1 kHz and 64 kb/s. Goes with ``VideoSettings/portrait``.
+  public static let portrait = AudioSettings(sampleRate: 44_100, channelCount: 1, bitrate: 64_000)
+}

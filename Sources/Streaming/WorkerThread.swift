@@ -7,7 +7,7 @@ internal import Glibc
 #endif
 
 /// A thread of its own, for calls that block: devices, codecs, joins.
-struct WorkerThread: Sendable {
+package struct WorkerThread: Sendable {
   private final class Start {
     let name: String
     let body: @Sendable () -> Void
@@ -29,7 +29,7 @@ struct WorkerThread: Sendable {
   /// - Parameters:
   ///   - name: For debuggers and `top -H`; at most 15 bytes.
   ///   - body: What it does; it must end, and either ``join()`` or ``detach()`` must be called once.
-  init(name: String, body: @escaping @Sendable () -> Void) {
+  package init(name: String, body: @escaping @Sendable () -> Void) {
     guard let thread = Self.create(name: name, body: body) else { fatalError("the system has no thread left") }
     // Safe because nothing can go on without a thread, and no input decides how many there are.
     self.thread = thread
@@ -67,17 +67,19 @@ struct WorkerThread: Sendable {
   }
 
   /// Waits until the thread has ended.
-  func join() {
+  package func join() {
     pthread_join(self.thread, nil)
   }
 
   /// Lets the thread end by itself.
-  func detach() {
+  package func detach() {
     pthread_detach(self.thread)
   }
 
   /// Runs a blocking call on a thread of its own while the task waits.
-  static func run<Result: Sendable>(named name: String, _ body: @escaping @Sendable () -> Result) async -> Result {
+  package static func run<Result: Sendable>(named name: String, _ body: @escaping @Sendable () -> Result) async
+    -> Result
+  {
     await withCheckedContinuation { continuation in
       WorkerThread(name: name) { continuation.resume(returning: body()) }.detach()
     }

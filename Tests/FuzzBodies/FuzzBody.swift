@@ -29,6 +29,8 @@ public enum FuzzBody: String, CaseIterable, Sendable {
   case transportStream = "FuzzTransportStream"
   /// Boxes of MP4, and the fragments' muxer fed with samples.
   case mp4 = "FuzzMP4"
+  /// Files that a recording has left open.
+  case recording = "FuzzRecording"
 
   /// Checks one input.
   public func run(_ input: ByteBuffer) {
@@ -43,6 +45,7 @@ public enum FuzzBody: String, CaseIterable, Sendable {
     case .hls: HLSFuzzCase(input).run()
     case .transportStream: ContainerFuzzCase(input).checkTransportStream()
     case .mp4: ContainerFuzzCase(input).checkBoxes()
+    case .recording: RecordingFuzzCase(input).run()
     }
   }
 

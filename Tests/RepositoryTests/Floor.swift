@@ -20,6 +20,7 @@ enum Floor: Comparable {
     "Capture": .engine,
     "Codecs": .engine,
     "Streaming": .engine,
+    "Recording": .engine,
     "RTSPServer": .edge,
     "HTTPServer": .edge,
     "Discovery": .edge,

@@ -43,8 +43,10 @@ public struct FragmentedMP4Muxer: Sendable {
   }
 
   /// `ftyp` and `moov`, which a player reads before the first fragment.
-  public func initializationSegment() -> ByteBuffer {
-    InitializationSegment(tracks: self.tracks).serialize()
+  ///
+  /// - Parameter metadata: What is told of the movie; by default nothing, as for a live stream.
+  public func initializationSegment(metadata: MovieMetadata = MovieMetadata()) -> ByteBuffer {
+    InitializationSegment(tracks: self.tracks, metadata: metadata).serialize()
   }
 
   /// Whether a player can start with a fragment of these samples: their first picture is a keyframe, or there is only

@@ -12,10 +12,12 @@ internal import NIOCore
 ///       │                 └─ minf ─┬─ vmhd or smhd
 ///       │                          ├─ dinf ── dref ── url
 ///       │                          └─ stbl ── stsd, and stts, stsc, stsz, stco without entries
-///       └─ mvex ── trex for each track
+///       ├─ mvex ── trex for each track
+///       └─ udta, where something is told of the movie
 /// ```
 struct InitializationSegment {
   var tracks: [MP4Track]
+  var metadata: MovieMetadata
 
   /// Ticks a second of the movie header, whose duration is not known.
   private static let movieTimescale: UInt32 = 1000
@@ -25,10 +27,11 @@ struct InitializationSegment {
     self.writeFileType(to: &buffer)
     buffer.writeBox("moov") {
       self.writeMovieHeader(to: &$0)
-      for track in self.tracks { Self.write(track, to: &$0) }
+      for track in self.tracks { self.write(track, to: &$0) }
       $0.writeBox("mvex") {
         for track in self.tracks { track.defaults.serialize(into: &$0) }
       }
+      self.metadata.writeUserData(to: &$0)
     }
     return buffer
   }
@@ -46,7 +49,7 @@ struct InitializationSegment {
   /// §8.2.2.
   private func writeMovieHeader(to buffer: inout ByteBuffer) {
     buffer.writeFullBox("mvhd") {
-      $0.writeZeros(8)  // creation_time, modification_time
+      self.writeTimes(to: &$0)
       $0.writeInteger(Self.movieTimescale)
       $0.writeInteger(UInt32(0))  // duration
       $0.writeInteger(UInt32(0x1_0000))  // rate 1.0
@@ -58,11 +61,16 @@ struct InitializationSegment {
     }
   }
 
-  private static func write(_ track: MP4Track, to buffer: inout ByteBuffer) {
+  private func writeTimes(to buffer: inout ByteBuffer) {
+    buffer.writeInteger(self.metadata.creationTime)
+    buffer.writeInteger(self.metadata.creationTime)  // modification_time
+  }
+
+  private func write(_ track: MP4Track, to buffer: inout ByteBuffer) {
     buffer.writeBox("trak") {
-      Self.writeTrackHeader(track, to: &$0)
+      self.writeTrackHeader(track, to: &$0)
       $0.writeBox("mdia") {
-        Self.writeMediaHeader(track, to: &$0)
+        self.writeMediaHeader(track, to: &$0)
         $0.writeBox("minf") {
           switch track.description.kind {
           case .video: $0.writeFullBox("vmhd", flags: 1) { $0.writeZeros(8) }  // graphicsmode, opcolor
@@ -90,24 +98,28 @@ struct InitializationSegment {
   }
 
   /// §8.3.2. Enabled and in the movie; the size is that of the picture as shown, in 16.16.
-  private static func writeTrackHeader(_ track: MP4Track, to buffer: inout ByteBuffer) {
+  private func writeTrackHeader(_ track: MP4Track, to buffer: inout ByteBuffer) {
     buffer.writeFullBox("tkhd", flags: 0x3) {
-      $0.writeZeros(8)  // creation_time, modification_time
+      self.writeTimes(to: &$0)
       $0.writeInteger(track.trackID)
       $0.writeZeros(4 + 4 + 8 + 4)  // reserved, duration, reserved, layer and alternate_group
       $0.writeInteger(UInt16(track.description.kind == .audio ? 0x100 : 0))  // volume
       $0.writeZeros(2)
-      $0.writeUnityMatrix()
       let size = SampleEntry(track.description).displaySize
+      if track.description.kind == .video {
+        self.metadata.writeMatrix(forSize: size, to: &$0)
+      } else {
+        $0.writeUnityMatrix()
+      }
       $0.writeInteger(UInt32(UInt16(clamping: size.width)) << 16)
       $0.writeInteger(UInt32(UInt16(clamping: size.height)) << 16)
     }
   }
 
   /// §8.4.2 and §8.4.3.
-  private static func writeMediaHeader(_ track: MP4Track, to buffer: inout ByteBuffer) {
+  private func writeMediaHeader(_ track: MP4Track, to buffer: inout ByteBuffer) {
     buffer.writeFullBox("mdhd") {
-      $0.writeZeros(8)  // creation_time, modification_time
+      self.writeTimes(to: &$0)
       $0.writeInteger(track.timescale)
       $0.writeInteger(UInt32(0))  // duration
       $0.writeInteger(UInt16(0x55C4))  // language: "und"

@@ -1,0 +1,8 @@
+import FuzzEntry
+
+@main
+enum FuzzRecording {
+  static func main() {
+    fuzz(.recording)
+  }
+}

@@ -1,0 +1,96 @@
+internal import NIOCore
+
+#if canImport(Darwin)
+internal import Darwin
+#else
+internal import Glibc
+#endif
+
+/// An open file or folder, closed with the last reference.
+final class FileDescriptor: Sendable {
+  let number: Int32
+  /// As it is named in errors.
+  let path: String
+
+  /// Opens a file, or makes one.
+  ///
+  /// - Parameter folder: What a relative path counts from; the working folder without one.
+  init(_ path: String, _ flags: Int32, mode: mode_t = 0o666, in folder: FileDescriptor? = nil) throws(RecordingError) {
+    let shown = folder.map { $0.path == "." ? path : "\($0.path)/\(path)" } ?? path
+    let number = openat(folder?.number ?? AT_FDCWD, path, flags | O_CLOEXEC, mode)
+    guard number >= 0 else { throw RecordingError(errno, path: shown) }
+    self.number = number
+    self.path = shown
+  }
+
+  deinit {
+    close(self.number)
+  }
+
+  /// Takes the lock that says that somebody works on this file; it goes with the last reference, or the process.
+  ///
+  /// - Returns: Whether nobody else has it. File systems without locks say so, too.
+  func lock() -> Bool {
+    flock(self.number, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK
+  }
+
+  /// Size, kind, times.
+  func status() throws(RecordingError) -> stat {
+    var status = stat()
+    guard fstat(self.number, &status) == 0 else { throw RecordingError(errno, path: self.path) }
+    return status
+  }
+
+  /// Writes bytes as a whole at an offset.
+  func write(_ bytes: ByteBuffer, at offset: UInt64) throws(RecordingError) {
+    try bytes.withUnsafeReadableBytes { (bytes) throws(RecordingError) in
+      var written = 0
+      while written < bytes.count {
+        let result = pwrite(
+          self.number, bytes.baseAddress! + written, bytes.count - written, off_t(offset) + off_t(written))
+        if result < 0, errno == EINTR { continue }
+        guard result > 0 else { throw RecordingError(result == 0 ? ENOSPC : errno, path: self.path) }
+        written += result
+      }
+    }
+  }
+
+  /// The bytes at an offset: fewer at the end of the file; nil when they cannot be read.
+  func read(at offset: UInt64, count: Int) -> ByteBuffer? {
+    guard let offset = off_t(exactly: offset) else { return nil }
+    var buffer = ByteBufferAllocator().buffer(capacity: count)
+    while buffer.readableBytes < count {
+      let done = buffer.readableBytes
+      var result = 0
+      buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: count - done) { space in
+        result = pread(self.number, space.baseAddress, count - done, offset + off_t(done))
+        return max(0, result)
+      }
+      if result < 0, errno != EINTR { return nil }
+      if result == 0 { break }
+    }
+    return buffer
+  }
+
+  /// Waits until the content is on the disk, and the length that is needed to read it.
+  func synchronizeData() throws(RecordingError) {
+    #if canImport(Darwin)
+    let result = fcntl(self.number, F_FULLFSYNC)
+    #else
+    let result = fdatasync(self.number)
+    #endif
+    guard result == 0 else { throw RecordingError(errno, path: self.path) }
+  }
+
+  /// Waits until everything is on the disk; of a folder, its names. Some file systems cannot, which is no failure.
+  func synchronize() throws(RecordingError) {
+    guard fsync(self.number) == 0 || errno == EINVAL else { throw RecordingError(errno, path: self.path) }
+  }
+
+  /// Whether a name in a folder is still that of this file.
+  func hasName(_ name: String, in folder: FileDescriptor) -> Bool {
+    var (mine, there) = (stat(), stat())
+    return fstat(self.number, &mine) == 0 && fstatat(folder.number, name, &there, AT_SYMLINK_NOFOLLOW) == 0
+      && mine.st_ino == there.st_ino && mine.st_dev == there.st_dev
+  }
+}

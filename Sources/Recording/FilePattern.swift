@@ -1,0 +1,226 @@
+#if canImport(Darwin)
+internal import Darwin
+#else
+internal import Glibc
+#endif
+
+/// Names for the files of a recording, from a path with fields for the time at which a file begins.
+///
+/// | field | stands for |
+/// |-------|------------|
+/// | `%Y` `%y` | the year, of four or two digits |
+/// | `%m` `%d` | month and day, of two digits |
+/// | `%j` | the day of the year, of three digits |
+/// | `%H` `%M` `%S` | hour (00 to 23), minute, second |
+/// | `%F` | `%Y-%m-%d` |
+/// | `%%` | `%` |
+///
+/// The time is the local one. Folders whose names have fields are made where they are missing; others must exist. Where a
+/// name is taken, the next file is called `NAME-2.mp4`, then `NAME-3.mp4`.
+public struct FilePattern: Hashable, Sendable, CustomStringConvertible {
+  /// The text.
+  public let description: String
+
+  /// The parts of the path between slashes.
+  private let components: [[Element]]
+  private let isAbsolute: Bool
+
+  fileprivate enum Element: Hashable {
+    case text(String)
+    case field(Character)
+  }
+
+  /// A pattern.
+  ///
+  /// - Throws: ``RecordingError`` `.invalidName` when it is empty, names a folder, or has a field that is not known.
+  public init(_ text: String) throws(RecordingError) {
+    func invalid(_ cause: String, _ nextStep: String) -> RecordingError {
+      RecordingError(.invalidName, path: text, cause: cause, nextStep: nextStep)
+    }
+    guard !text.isEmpty else {
+      throw RecordingError(.invalidName, path: "recording", cause: "the name is empty", nextStep: "give a file's name")
+    }
+    guard !text.utf8.contains(0) else { throw invalid("the name has a zero byte", "leave it out") }
+    var components: [[Element]] = []
+    for part in text.split(separator: "/") {
+      guard let elements = Self.elements(part) else {
+        throw invalid("a field after % is not known", "use %Y %y %m %d %j %H %M %S %F, or %% for %")
+      }
+      components.append(elements)
+    }
+    guard let last = components.last, !text.hasSuffix("/"), last != [.text(".")], last != [.text("..")] else {
+      throw invalid("it is a folder", "give the name of a file in it")
+    }
+    self.description = text
+    self.components = components
+    self.isAbsolute = text.hasPrefix("/")
+  }
+
+  private static func elements(_ text: Substring) -> [Element]? {
+    var elements: [Element] = []
+    var plain = ""
+    var rest = text[...]
+    while let character = rest.popFirst() {
+      guard character == "%" else {
+        plain.append(character)
+        continue
+      }
+      guard let field = rest.popFirst() else { return nil }
+      if field == "%" {
+        plain.append("%")
+        continue
+      }
+      guard "YymdjHMSF".contains(field) else { return nil }
+      if !plain.isEmpty { elements.append(.text(plain)) }
+      plain = ""
+      elements.append(.field(field))
+    }
+    if !plain.isEmpty { elements.append(.text(plain)) }
+    return elements
+  }
+
+  /// The folder that must exist: what stands before the first name with a field, and before the file's name.
+  public var folder: String {
+    self.path(self.components.prefix(self.fixedCount).map { Self.expand($0, tm()) })
+  }
+
+  private var fixedCount: Int {
+    min(self.components.count - 1, self.components.prefix { $0.allSatisfy { !$0.isField } }.count)
+  }
+
+  private func path(_ names: [String]) -> String {
+    let path = (self.isAbsolute ? "/" : "") + names.joined(separator: "/")
+    return path.isEmpty ? "." : path
+  }
+
+  private static func expand(_ elements: [Element], _ time: tm) -> String {
+    elements.map { element in
+      switch element {
+      case .text(let text): text
+      case .field(let field): Self.expand(field, time)
+      }
+    }.joined()
+  }
+
+  private static func expand(_ field: Character, _ time: tm) -> String {
+    func digits(_ value: Int32, _ count: Int) -> String {
+      let text = String(max(0, value))
+      return String(repeating: "0", count: max(0, count - text.count)) + text
+    }
+    switch field {
+    case "Y": return digits(time.tm_year + 1900, 4)
+    case "y": return digits(time.tm_year % 100, 2)
+    case "m": return digits(time.tm_mon + 1, 2)
+    case "d": return digits(time.tm_mday, 2)
+    case "j": return digits(time.tm_yday + 1, 3)
+    case "H": return digits(time.tm_hour, 2)
+    case "M": return digits(time.tm_min, 2)
+    case "S": return digits(time.tm_sec, 2)
+    default: return [("Y" as Character), "m", "d"].map { Self.expand($0, time) }.joined(separator: "-")
+    }
+  }
+}
+
+// Names.
+extension FilePattern {
+  /// The names of a file that begins at a time of day in nanoseconds since 1970, in the local time zone.
+  ///
+  /// - Returns: The folders that are to be made where they are missing, outermost first, and the path.
+  func name(atUnixTime nanoseconds: Int64) -> (folders: [String], path: String) {
+    var seconds = time_t(nanoseconds / 1_000_000_000)
+    var time = tm()
+    localtime_r(&seconds, &time)
+    let names = self.components.map { Self.expand($0, time) }
+    let folders = (self.fixedCount..<names.count - 1).map { self.path(Array(names[...$0])) }
+    return (folders, self.path(names))
+  }
+
+  /// A path with a number before its extension.
+  static func numbered(_ path: String, _ number: Int) -> String {
+    let name = path[(path.lastIndex(of: "/").map(path.index(after:)) ?? path.startIndex)...]
+    guard let dot = name.lastIndex(of: "."), dot > name.startIndex else { return "\(path)-\(number)" }
+    return "\(path[..<dot])-\(number)\(path[dot...])"
+  }
+}
+
+// Files that are there.
+extension FilePattern {
+  /// Goes through the files whose names the pattern makes, numbered ones included.
+  ///
+  /// - Parameters:
+  ///   - folder: Called with each folder that may hold some, after the files in it.
+  ///   - file: Called with each path.
+  func forEach(folder: (String) -> Void = { _ in }, file: (String) -> Void) {
+    self.forEach(below: self.folder, depth: self.fixedCount, folder: folder, file: file)
+  }
+
+  private func forEach(below path: String, depth: Int, folder: (String) -> Void, file: (String) -> Void) {
+    let isLast = depth == self.components.count - 1
+    // A folder that has no field has one name.
+    let names = Folder.names(in: path).filter { self.matches($0, self.components[depth], isFile: isLast) }
+    for name in names {
+      let below = path == "." ? name : path.hasSuffix("/") ? path + name : "\(path)/\(name)"
+      if isLast {
+        file(below)
+      } else {
+        self.forEach(below: below, depth: depth + 1, folder: folder, file: file)
+      }
+    }
+    folder(path)
+  }
+
+  private func matches(_ name: String, _ elements: [Element], isFile: Bool) -> Bool {
+    if Self.matches(name, elements) { return true }
+    guard isFile else { return false }
+    // NAME-2.mp4
+    let dot = name.lastIndex(of: ".").flatMap { $0 > name.startIndex ? $0 : nil } ?? name.endIndex
+    guard let dash = name[..<dot].lastIndex(of: "-") else { return false }
+    let number = name[name.index(after: dash)..<dot]
+    guard number.first != "0", (1...6).contains(number.utf8.count), number.utf8.allSatisfy(isDigit),
+      number != "1"
+    else { return false }
+    return Self.matches(String(name[..<dash] + name[dot...]), elements)
+  }
+
+  private static func matches(_ name: String, _ elements: [Element]) -> Bool {
+    var rest = name[...]
+    for element in elements {
+      switch element {
+      case .text(let text):
+        guard rest.hasPrefix(text) else { return false }
+        rest = rest.dropFirst(text.count)
+      case .field(let field):
+        let shape = field.digitCounts
+        for (index, count) in shape.enumerated() {
+          if index > 0 { guard rest.popFirst() == "-" else { return false } }
+          let digits = rest.prefix(count)
+          guard digits.utf8.count == count, digits.utf8.allSatisfy(isDigit) else { return false }
+          rest = rest.dropFirst(count)
+        }
+      }
+    }
+    return rest.isEmpty
+  }
+}
+
+extension FilePattern.Element {
+  fileprivate var isField: Bool {
+    if case .field = self { true } else { false }
+  }
+}
+
+extension Character {
+  /// The numbers that a field makes, with dashes between them.
+  fileprivate var digitCounts: [Int] {
+    switch self {
+    case "Y": [4]
+    case "j": [3]
+    case "F": [4, 2, 2]
+    default: [2]
+    }
+  }
+}
+
+private func isDigit(_ byte: UInt8) -> Bool {
+  (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+}

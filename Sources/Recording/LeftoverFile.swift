@@ -1,0 +1,145 @@
+internal import Containers
+internal import NIOCore
+
+#if canImport(Darwin)
+internal import Darwin
+#else
+internal import Glibc
+#endif
+
+/// A file that may have been left open, locked.
+struct LeftoverFile {
+  private let path: String
+  private let file: FileDescriptor
+  private let folder: FileDescriptor
+  private let name: String
+
+  /// Opens and locks a file.
+  ///
+  /// - Throws: ``RecordingError`` when it is none that can be worked on.
+  init(_ path: String) throws(RecordingError) {
+    // What a link leads to is finished, not the link.
+    guard let resolved = realpath(path, nil) else {
+      throw errno == ENOENT || errno == ENOTDIR
+        ? RecordingError(.notFound, path: path, cause: "there is no such file", nextStep: "check the name")
+        : RecordingError(errno, path: path)
+    }
+    defer { free(resolved) }
+    let (folder, name) = Folder.split(String(cString: resolved))
+    do throws(RecordingError) {
+      self.folder = try FileDescriptor(folder, O_RDONLY | O_DIRECTORY)
+      self.file = try FileDescriptor(name, O_RDONLY | O_NONBLOCK | O_NOFOLLOW, in: self.folder)
+    } catch {
+      throw RecordingError(error.code, path: path, cause: error.cause, nextStep: error.nextStep)
+    }
+    (self.path, self.name) = (path, name)
+    guard try self.file.status().st_mode & S_IFMT == S_IFREG else { throw self.error("it is no file", "give a file") }
+    // Who finished the file before this one had the lock has put another in its place.
+    guard self.file.lock(), self.file.hasName(name, in: self.folder) else {
+      throw RecordingError(
+        .busy, path: path, cause: "it is being recorded or finished", nextStep: "stop the recording, or wait")
+    }
+  }
+
+  /// Whether this program made it.
+  var mark: RecordingMark? { RecordingMark(of: self.file) }
+
+  /// Finishes it.
+  func repair() throws(RecordingError) -> Recordings.Repair {
+    if self.mark == .finished { return .wasFinished(path: self.path) }
+    guard try self.file.status().st_size > 0 else {
+      throw self.error("it is empty; nothing was recorded in it", "remove it")
+    }
+    let rewrite = PlainRewrite(file: self.file, folder: self.folder, name: self.name)
+    let scan: MovieScan
+    do throws(ContainerError) {
+      scan = try rewrite.scan()
+    } catch {
+      return try self.explain(error)
+    }
+    guard scan.movie.sampleCount > 0 else {
+      throw self.error("it holds no whole fragment; nothing can be saved", "remove it")
+    }
+    var finished = try rewrite.run(scan)
+    finished.path = self.path
+    return .finished(finished)
+  }
+
+  /// Removes it, when nothing was recorded in it.
+  func removeIfEmpty() -> Bool {
+    let rewrite = PlainRewrite(file: self.file, folder: self.folder, name: self.name)
+    guard self.mark == .open, let scan = try? rewrite.scan(), scan.movie.sampleCount == 0 else { return false }
+    return unlinkat(self.folder.number, self.name, 0) == 0
+  }
+
+  private func explain(_ error: ContainerError) throws(RecordingError) -> Recordings.Repair {
+    switch (error.code, error.field) {
+    case (.missing, "ftyp"): throw self.error("it is no MP4 file", "give a file that \"vidicon\" recorded")
+    case (.missing, "moov"), (.truncated, _):
+      throw self.error("it ends before its head does; nothing can be saved", "remove it")
+    case (.missing, "mvex") where self.isWhole: return .wasFinished(path: self.path)
+    case (.missing, "mvex"):
+      throw self.error("it is a plain MP4 file that was cut short", "get a whole copy of it")
+    default: throw self.error("its head is damaged (\(error))", "nothing can be saved without it")
+    }
+  }
+
+  /// Whether all boxes are there.
+  private var isWhole: Bool {
+    guard let length = try? self.file.status().st_size else { return false }
+    var walker = MP4FileWalker(length: UInt64(clamping: length)) { [file] in file.read(at: $0, count: $1) }
+    do throws(ContainerError) {
+      while try walker.next() != nil {}
+      return true
+    } catch {
+      return false
+    }
+  }
+
+  private func error(_ cause: String, _ nextStep: String) -> RecordingError {
+    RecordingError(.notARecording, path: self.path, cause: cause, nextStep: nextStep)
+  }
+}
+
+/// What crashes have left in folders.
+enum Leftovers {
+  /// Finishes the files of a pattern.
+  static func repair(matching pattern: FilePattern) -> [Recordings.Repair] {
+    var results: [Recordings.Repair] = []
+    pattern.forEach(
+      folder: { Self.removeTemporaries(in: $0) },
+      file: { path in
+        if let result = Self.repair(path) { results.append(result) }
+      })
+    return results
+  }
+
+  /// Finishes files of a folder.
+  static func repair(in folder: String, names: [String]) -> [Recordings.Repair] {
+    defer { Self.removeTemporaries(in: folder) }
+    let prefix = folder == "." ? "" : folder.hasSuffix("/") ? folder : folder + "/"
+    return names.filter { !$0.hasPrefix(".") }.compactMap { Self.repair(prefix + $0) }
+  }
+
+  /// Finishes a file if this program has left it open; nil when it has not.
+  private static func repair(_ path: String) -> Recordings.Repair? {
+    do throws(RecordingError) {
+      // Looked at before it is locked, so that nobody finds a lock on a file that is none of ours.
+      guard let peek = try? FileDescriptor(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW),
+        try peek.status().st_mode & S_IFMT == S_IFREG, RecordingMark(of: peek) == .open
+      else { return nil }
+      let file = try LeftoverFile(path)
+      return file.removeIfEmpty() ? .removedEmpty(path: path) : try file.repair()
+    } catch {
+      return error.code == .busy ? nil : .failed(error)
+    }
+  }
+
+  /// Removes files in the making that nobody makes any more.
+  private static func removeTemporaries(in folder: String) {
+    for name in Folder.names(in: folder) where PlainRewrite.isTemporary(name) {
+      let path = "\(folder)/\(name)"
+      if let file = try? FileDescriptor(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW), file.lock() { unlink(path) }
+    }
+  }
+}

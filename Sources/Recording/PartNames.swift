@@ -1,0 +1,102 @@
+#if canImport(Darwin)
+internal import Darwin
+#else
+internal import Glibc
+#endif
+
+/// Makes the files of one recording, each under a name of its own.
+struct PartNames {
+  private let pattern: FilePattern
+  private let existing: RecordingSettings.ExistingFiles
+  private let startTime: Int64
+  /// The last name without its number, and the number.
+  private var last: (path: String, number: Int)?
+
+  /// The most files of one name.
+  private static let maximumNumber = 99_999
+
+  /// - Parameter time: When the recording starts, in nanoseconds since 1970.
+  init(_ pattern: FilePattern, existing: RecordingSettings.ExistingFiles, startTime: Int64) {
+    (self.pattern, self.existing, self.startTime) = (pattern, existing, startTime)
+  }
+
+  /// Makes the file of the part that begins at a time of day in nanoseconds since 1970.
+  ///
+  /// What other parts of the recording hold is never overwritten, and a recording that runs does not end for a name that
+  /// is taken.
+  mutating func makeFile(
+    at time: Int64
+  ) throws(RecordingError) -> (file: FileDescriptor, folder: FileDescriptor, name: String) {
+    let (folders, path) = self.pattern.name(atUnixTime: time)
+    for folder in folders { try Folder.make(folder) }
+    let (folderPath, name) = Folder.split(path)
+    let folder: FileDescriptor
+    do throws(RecordingError) {
+      folder = try FileDescriptor(folderPath, O_RDONLY | O_DIRECTORY)
+    } catch {
+      throw RecordingError(error.code, path: path, cause: error.cause, nextStep: error.nextStep)
+    }
+    var number = self.last.map { $0.path == path ? $0.number + 1 : 1 } ?? 1
+    while number <= Self.maximumNumber {
+      let candidate = number == 1 ? name : FilePattern.numbered(name, number)
+      if let file = try self.make(candidate, in: folder) {
+        self.last = (path, number)
+        return (file, folder, candidate)
+      }
+      number += 1
+    }
+    throw RecordingError(
+      .exists, path: path, cause: "there are \(Self.maximumNumber) files of this name",
+      nextStep: "give a name with the time, such as %F_%H-%M-%S.mp4")
+  }
+
+  /// Makes a file of a name; nil when the next name is to be tried.
+  private func make(_ name: String, in folder: FileDescriptor) throws(RecordingError) -> FileDescriptor? {
+    while true {
+      do throws(RecordingError) {
+        let file = try FileDescriptor(name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, in: folder)
+        // A new file has no other user.
+        _ = file.lock()
+        return file
+      } catch  where error.code == .exists {
+        switch self.existing {
+        case .number: return nil
+        case .refuse:
+          if self.last != nil { return nil }
+          throw error
+        case .overwrite:
+          guard try self.removeOld(name, in: folder) else { return nil }
+        }
+      }
+    }
+  }
+
+  /// Removes a file that is to be overwritten; false when it belongs to this recording.
+  private func removeOld(_ name: String, in folder: FileDescriptor) throws(RecordingError) -> Bool {
+    let file = try FileDescriptor(name, O_RDONLY | O_NONBLOCK | O_NOFOLLOW, in: folder)
+    let status = try file.status()
+    guard status.st_mode & S_IFMT == S_IFREG else {
+      throw RecordingError(.exists, path: file.path, cause: "it exists and is no file", nextStep: "give another name")
+    }
+    if self.last != nil, status.modificationTime >= self.startTime { return false }
+    guard file.lock() else {
+      throw RecordingError(
+        .busy, path: file.path, cause: "another recording is writing it",
+        nextStep: "stop that one, or give another name")
+    }
+    guard unlinkat(folder.number, name, 0) == 0 || errno == ENOENT else { throw RecordingError(errno, path: file.path) }
+    return true
+  }
+}
+
+extension stat {
+  /// In nanoseconds since 1970.
+  var modificationTime: Int64 {
+    #if canImport(Darwin)
+    let time = self.st_mtimespec
+    #else
+    let time = self.st_mtim
+    #endif
+    return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
+  }
+}

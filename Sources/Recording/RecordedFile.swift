@@ -1,0 +1,60 @@
+internal import Media
+
+#if canImport(Darwin)
+internal import Darwin
+#else
+internal import Glibc
+#endif
+
+/// A file that this program has recorded, or is recording.
+public struct RecordedFile: Hashable, Sendable {
+  /// Where it is.
+  public var path: String
+  /// The path below ``FilePattern/folder``, for addresses.
+  public var name: String
+  /// Its size now.
+  public var byteCount: Int
+  /// When it was last written, in nanoseconds since 1970-01-01 00:00 UTC.
+  public var modificationTime: Int64
+  /// Whether it is a plain file; if not, it is being recorded, being finished, or was left by a crash.
+  public var isFinished: Bool
+
+  /// The files of a pattern, oldest first.
+  static func list(matching pattern: FilePattern) -> [RecordedFile] {
+    var files: [RecordedFile] = []
+    let folder = pattern.folder
+    pattern.forEach { path in
+      guard let file = try? FileDescriptor(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW), let status = try? file.status(),
+        status.st_mode & S_IFMT == S_IFREG, let mark = RecordingMark(of: file)
+      else { return }
+      let isBelow = folder != "." && path.hasPrefix(folder)
+      files.append(
+        RecordedFile(
+          path: path, name: String(isBelow ? path.dropFirst(folder.count).drop { $0 == "/" } : path[...]),
+          byteCount: Int(clamping: status.st_size), modificationTime: status.modificationTime,
+          isFinished: mark == .finished))
+    }
+    return files.sorted { ($0.modificationTime, $0.path) < ($1.modificationTime, $1.path) }
+  }
+
+  /// Removes finished files that a rule does not keep.
+  ///
+  /// - Parameter now: In nanoseconds since 1970.
+  /// - Returns: The paths that are gone.
+  static func remove(
+    _ pattern: FilePattern, rule: RecordingSettings.Retention, now: Int64
+  ) -> [String] {
+    guard rule.age != nil || rule.byteCount != nil else { return [] }
+    let files = Self.list(matching: pattern)
+    var byteCount = files.reduce(0) { $0 + $1.byteCount }
+    var removed: [String] = []
+    for file in files where file.isFinished {
+      let isOld = rule.age.map { now - file.modificationTime > $0.nanoseconds } ?? false
+      guard isOld || rule.byteCount.map({ byteCount > $0 }) ?? false else { continue }
+      guard unlink(file.path) == 0 else { continue }
+      byteCount -= file.byteCount
+      removed.append(file.path)
+    }
+    return removed
+  }
+}

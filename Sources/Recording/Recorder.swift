@@ -1,0 +1,193 @@
+internal import Capture
+internal import Media
+public import Streaming
+internal import Synchronization
+
+/// Records a stream into MP4 files, from the samples that its viewers get.
+///
+/// ```swift
+/// let recorder = Recorder(stream, settings: RecordingSettings(try FilePattern("recordings/%F/%H-%M-%S.mp4")))
+/// try await recorder.start()
+/// recorder.pause()
+/// recorder.resume()
+/// let files = await recorder.stop()
+/// ```
+///
+/// While it is recorded, a file is a fragmented MP4 that plays up to its last second at any time, also after a crash of
+/// the process or the machine; after the stop it is a plain MP4 with its index first. A pause leaves no gap. When the disk
+/// fails or fills, the recording stops and the stream goes on.
+///
+/// A recorder can be started again when it has stopped. Stop it before it is let go: without it, its last file stays
+/// open until the stream ends.
+public final class Recorder: Sendable {
+  private enum Phase {
+    case idle
+    case starting
+    case recording(RecordingSession)
+  }
+
+  /// Where and how files are written.
+  public let settings: RecordingSettings
+  private let source: RecordingSource
+  private let clock: @Sendable () -> Int64
+  private let board = RecordingBoard()
+  private let phase = Mutex(Phase.idle)
+  private let isPaused = Mutex(false)
+
+  /// A recorder of a stream, which must run when the recording starts.
+  public convenience init(_ stream: LiveStream, settings: RecordingSettings) {
+    self.init(RecordingSource(stream), settings: settings)
+  }
+
+  /// - Parameter clock: The time of day in nanoseconds since 1970.
+  init(
+    _ source: RecordingSource, settings: RecordingSettings,
+    clock: @escaping @Sendable () -> Int64 = { StreamClock.system.unixTime(at: StreamClock.system.now()) }
+  ) {
+    self.source = source
+    self.settings = settings
+    self.clock = clock
+  }
+
+  /// What happens to the recordings, for one consumer.
+  public var events: AsyncStream<RecordingEvent> { self.board.events }
+
+  /// How the recording is doing, or how the last one went.
+  public var status: RecordingStatus {
+    var status = self.board.status
+    if let counts = self.session?.counts {
+      status.picturesDropped = counts.picturesDropped
+      status.soundsDropped = counts.soundsDropped
+      status.queuedByteCount = counts.byteCount
+    }
+    return status
+  }
+
+  /// The files that are there of this recorder's pattern, oldest first. Reads the disk.
+  public func files() -> [RecordedFile] {
+    RecordedFile.list(matching: self.settings.pattern)
+  }
+
+  /// Starts a recording with the next keyframe, which is asked for, and finishes in the background what an earlier crash
+  /// has left under names of the pattern.
+  ///
+  /// - Returns: The path of the first file.
+  /// - Throws: ``RecordingError`` when a recording runs already, the stream does not run, or the file cannot be made.
+  @discardableResult
+  public func start() async throws(RecordingError) -> String {
+    try await self.start(at: StreamClock.system.now())
+  }
+
+  /// Ends the current run: what is captured from now on is left out. Without effect while paused.
+  ///
+  /// - Throws: ``RecordingError`` `.wrongState` when no recording runs.
+  public func pause() throws(RecordingError) {
+    try self.pause(at: StreamClock.system.now())
+  }
+
+  /// Goes on with the next keyframe, which is asked for. Without effect while not paused.
+  ///
+  /// - Throws: ``RecordingError`` `.wrongState` when no recording runs.
+  public func resume() throws(RecordingError) {
+    try self.resume(at: StreamClock.system.now())
+  }
+
+  /// Pauses a recording that runs, resumes one that is paused.
+  ///
+  /// - Throws: ``RecordingError`` `.wrongState` when no recording runs.
+  public func togglePause() throws(RecordingError) {
+    if self.isPaused.withLock({ $0 }) { try self.resume() } else { try self.pause() }
+  }
+
+  /// Stops the recording with what is captured up to now, and waits until its files are finished.
+  ///
+  /// - Returns: The files that are plain now; none when no recording runs. Those that could not be finished are told by
+  ///   ``RecordingEvent/partNotFinished(_:)``.
+  @discardableResult
+  public func stop() async -> [FinishedRecording] {
+    await self.stop(at: StreamClock.system.now())
+  }
+
+  /// Waits until the recording is over: stopped, failed, as long as its settings say, or with the stream's end.
+  ///
+  /// - Returns: As ``stop()``.
+  @discardableResult
+  public func waitUntilEnd() async -> [FinishedRecording] {
+    await self.session?.result() ?? []
+  }
+}
+
+// With times of their own, for tests.
+extension Recorder {
+  func start(at time: MediaTime) async throws(RecordingError) -> String {
+    let isFree = self.phase.withLock { phase in
+      if case .starting = phase { return false }
+      if case .recording(let session) = phase, !session.isOver { return false }
+      phase = .starting
+      return true
+    }
+    guard isFree else { throw self.wrongState("a recording runs already", "stop it first") }
+    do throws(RecordingError) {
+      let descriptions = self.source.descriptions()
+      guard !descriptions.isEmpty else {
+        throw RecordingError(
+          .nothingToRecord, path: self.settings.pattern.description, cause: "the stream does not run",
+          nextStep: "start it first")
+      }
+      let session = RecordingSession(
+        self.settings, source: self.source, descriptions: descriptions, board: self.board, clock: self.clock)
+      self.board.update {
+        $0 = RecordingStatus()
+        $0.state = .waiting
+      }
+      let path = try await session.start(at: time)
+      self.isPaused.withLock { $0 = false }
+      self.phase.withLock { $0 = .recording(session) }
+      return path
+    } catch {
+      self.phase.withLock { $0 = .idle }
+      self.board.update {
+        $0.state = .failed
+        $0.error = error
+      }
+      throw error
+    }
+  }
+
+  func pause(at time: MediaTime) throws(RecordingError) {
+    guard let session = self.runningSession else { throw self.wrongState("no recording runs", "start one") }
+    if self.isPaused.exchange(true) == false { session.pause(at: time) }
+  }
+
+  func resume(at time: MediaTime) throws(RecordingError) {
+    guard let session = self.runningSession else { throw self.wrongState("no recording runs", "start one") }
+    if self.isPaused.exchange(false) == true { session.resume(at: time) }
+  }
+
+  @discardableResult
+  func stop(at time: MediaTime) async -> [FinishedRecording] {
+    await self.session?.stop(at: time) ?? []
+  }
+
+  private var session: RecordingSession? {
+    self.phase.withLock { if case .recording(let session) = $0 { session } else { nil } }
+  }
+
+  private var runningSession: RecordingSession? {
+    self.session.flatMap { $0.isOver ? nil : $0 }
+  }
+
+  private func wrongState(_ cause: String, _ nextStep: String) -> RecordingError {
+    RecordingError(.wrongState, path: self.settings.pattern.description, cause: cause, nextStep: nextStep)
+  }
+}
+
+extension Mutex<Bool> {
+  /// Sets the value and returns the one before.
+  fileprivate borrowing func exchange(_ value: Bool) -> Bool {
+    self.withLock { current in
+      defer { current = value }
+      return current
+    }
+  }
+}

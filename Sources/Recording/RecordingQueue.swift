@@ -1,0 +1,107 @@
+internal import Capture
+internal import Media
+internal import NIOCore
+
+/// What waits for the thread that writes, bounded in bytes.
+///
+/// When it is full, the disk is too slow: everything is dropped until half of it is free again, then pictures up to the
+/// next keyframe, at which the recording goes on as after a pause. The stream never waits.
+final class RecordingQueue: Sendable {
+  enum Item: Sendable {
+    case sample(EncodedSample)
+    /// The samples that follow are of other codecs or parameters.
+    case change([CodecDescription])
+    case pause(MediaTime)
+    case resume(MediaTime)
+    case stop(MediaTime)
+    /// Samples are missing here.
+    case gap
+    /// The stream is over.
+    case end
+  }
+
+  struct Counts: Sendable {
+    var byteCount = 0
+    var picturesDropped = 0
+    var soundsDropped = 0
+  }
+
+  private struct State {
+    var items: [Item] = []
+    var counts = Counts()
+    var isClosed = false
+    var dropping = Dropping.none
+  }
+
+  private enum Dropping {
+    case none, everything, untilKeyframe
+  }
+
+  private let limit: Int
+  private let hasVideo: Bool
+  private let state = Monitor(State())
+  /// What a sample takes beside its bytes, so that empty ones do not pile up either.
+  private static let overhead = 256
+
+  init(limit: Int, hasVideo: Bool) {
+    self.limit = limit
+    self.hasVideo = hasVideo
+  }
+
+  var counts: Counts { self.state.withLock { $0.counts } }
+
+  /// Adds a sample, or drops it.
+  func append(_ sample: EncodedSample) {
+    self.state.withLock { state in
+      guard !state.isClosed else { return }
+      let size = sample.payload.readableBytes + Self.overhead
+      if state.dropping == .everything, state.counts.byteCount <= self.limit / 2 { state.dropping = .untilKeyframe }
+      if state.dropping == .untilKeyframe, sample.isKeyframe, (sample.kind == .video) == self.hasVideo {
+        state.dropping = .none
+      }
+      if state.dropping != .everything, state.counts.byteCount + size > self.limit {
+        state.dropping = .everything
+        state.items.append(.gap)
+      }
+      let isTaken = state.dropping == .none || state.dropping == .untilKeyframe && sample.kind == .audio
+      switch (isTaken, sample.kind) {
+      case (true, _):
+        state.counts.byteCount += size
+        state.items.append(.sample(sample))
+      case (false, .video): state.counts.picturesDropped += 1
+      case (false, .audio): state.counts.soundsDropped += 1
+      }
+    }
+  }
+
+  /// Adds what is no sample; never dropped.
+  func append(_ item: Item) {
+    self.state.withLock { if !$0.isClosed { $0.items.append(item) } }
+  }
+
+  /// What has been added, at least one item; none when the deadline has passed.
+  func take(until deadline: MediaTime?) -> [Item] {
+    self.state.wait(until: deadline) { state in
+      guard !state.items.isEmpty else { return nil }
+      defer { state.items = [] }
+      return state.items
+    } ?? []
+  }
+
+  /// Told that samples that were taken are written, or will not be.
+  func release(_ items: [Item]) {
+    self.state.withLock { state in
+      guard !state.isClosed else { return }
+      for case .sample(let sample) in items { state.counts.byteCount -= sample.payload.readableBytes + Self.overhead }
+    }
+  }
+
+  /// Takes nothing any more.
+  func close() {
+    self.state.withLock { state in
+      state.isClosed = true
+      state.items = []
+      state.counts.byteCount = 0
+    }
+  }
+}

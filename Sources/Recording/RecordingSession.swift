@@ -1,0 +1,157 @@
+internal import Capture
+internal import Media
+internal import Streaming
+internal import Synchronization
+
+/// One recording from start to stop: the output of the stream, and the thread that writes.
+final class RecordingSession: StreamOutput {
+  private struct State {
+    var descriptions: [CodecDescription]
+    var result: [FinishedRecording]?
+    var waiting: [CheckedContinuation<[FinishedRecording], Never>] = []
+  }
+
+  private let settings: RecordingSettings
+  private let source: RecordingSource
+  private let board: RecordingBoard
+  private let clock: @Sendable () -> Int64
+  private let queue: RecordingQueue
+  private let hasVideo: Bool
+  private let state: Mutex<State>
+
+  /// - Parameters:
+  ///   - descriptions: Of the stream, at least one.
+  ///   - clock: The time of day in nanoseconds since 1970.
+  init(
+    _ settings: RecordingSettings, source: RecordingSource, descriptions: [CodecDescription], board: RecordingBoard,
+    clock: @escaping @Sendable () -> Int64
+  ) {
+    self.settings = settings
+    self.source = source
+    self.board = board
+    self.clock = clock
+    self.hasVideo = descriptions.contains { $0.kind == .video }
+    self.queue = RecordingQueue(limit: settings.queueByteCount, hasVideo: self.hasVideo)
+    self.state = Mutex(State(descriptions: descriptions))
+  }
+
+  /// Makes the first file, and takes samples captured from a time on.
+  ///
+  /// - Returns: The path.
+  func start(at time: MediaTime) async throws(RecordingError) -> String {
+    let result: Result<String, RecordingError> = await withCheckedContinuation { continuation in
+      WorkerThread(name: "recording") {
+        self.run { continuation.resume(returning: $0) }
+      }.detach()
+    }
+    let path = try result.get()
+    self.queue.append(.resume(time))
+    self.source.add(self)
+    return path
+  }
+
+  func pause(at time: MediaTime) { self.queue.append(.pause(time)) }
+
+  func resume(at time: MediaTime) { self.queue.append(.resume(time)) }
+
+  /// Ends the recording with the last sample captured before a time, and waits until its files are finished.
+  func stop(at time: MediaTime) async -> [FinishedRecording] {
+    self.queue.append(.stop(time))
+    return await self.result()
+  }
+
+  /// Waits until the recording is over.
+  func result() async -> [FinishedRecording] {
+    await withCheckedContinuation { continuation in
+      let result = self.state.withLock { state in
+        if state.result == nil { state.waiting.append(continuation) }
+        return state.result
+      }
+      if let result { continuation.resume(returning: result) }
+    }
+  }
+
+  var isOver: Bool { self.state.withLock { $0.result != nil } }
+
+  var counts: RecordingQueue.Counts { self.queue.counts }
+
+  func consume(_ sample: EncodedSample) {
+    if sample.isKeyframe, (sample.kind == .video) == self.hasVideo { self.checkFormat() }
+    self.queue.append(sample)
+  }
+
+  func streamEnded() {
+    self.queue.append(.end)
+  }
+
+  /// A stream that changes its format does so at a keyframe.
+  private func checkFormat() {
+    let descriptions = self.source.descriptions()
+    let isNew = self.state.withLock { state in
+      guard !descriptions.isEmpty, descriptions != state.descriptions else { return false }
+      state.descriptions = descriptions
+      return true
+    }
+    if isNew { self.queue.append(.change(descriptions)) }
+  }
+}
+
+// The thread.
+extension RecordingSession {
+  private func run(started: (Result<String, RecordingError>) -> Void) {
+    ThreadSignals.blockFileSize()
+    let housekeeper = Housekeeper(self.settings, board: self.board, clock: self.clock)
+    let writer: RecordingWriter
+    do throws(RecordingError) {
+      writer = try RecordingWriter(
+        self.settings, descriptions: self.state.withLock { $0.descriptions }, board: self.board,
+        housekeeper: housekeeper, requestKeyframe: self.source.requestKeyframe, clock: self.clock)
+    } catch {
+      self.end(with: [])
+      return started(.failure(error))
+    }
+    let thread = housekeeper.start()
+    housekeeper.repair()
+    housekeeper.tidy()
+    started(.success(self.board.status.path ?? ""))
+
+    var failure: RecordingError?
+    do throws(RecordingError) {
+      try self.write(with: writer)
+    } catch {
+      failure = error
+      self.board.report(.failed(error))
+    }
+    self.source.remove(self)
+    self.queue.close()
+    self.board.update {
+      $0.state = .finishing
+      $0.error = failure
+    }
+    writer.close()
+    housekeeper.tidy()
+    housekeeper.end()
+    thread.join()
+    self.board.update { $0.state = failure == nil ? .idle : .failed }
+    self.board.report(.ended)
+    self.end(with: housekeeper.finished)
+  }
+
+  private func write(with writer: RecordingWriter) throws(RecordingError) {
+    while !writer.isDone {
+      let items = self.queue.take(until: writer.deadline)
+      defer { self.queue.release(items) }
+      try writer.handle(items, now: StreamClock.system.now())
+    }
+  }
+
+  private func end(with result: [FinishedRecording]) {
+    self.queue.close()
+    let waiting = self.state.withLock { state in
+      state.result = result
+      defer { state.waiting = [] }
+      return state.waiting
+    }
+    for continuation in waiting { continuation.resume(returning: result) }
+  }
+}

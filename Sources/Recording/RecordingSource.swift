@@ -1,0 +1,31 @@
+internal import Media
+internal import Streaming
+
+/// What a recording asks of the stream that it records.
+struct RecordingSource: Sendable {
+  /// What decoders must know of each track; empty before the stream has started.
+  var descriptions: @Sendable () -> [CodecDescription]
+  /// The next picture is to be a keyframe.
+  var requestKeyframe: @Sendable () -> Void
+  /// The output is to get samples.
+  var add: @Sendable (any StreamOutput) -> Void
+  /// It needs no more.
+  var remove: @Sendable (any StreamOutput) -> Void
+
+  init(
+    descriptions: @escaping @Sendable () -> [CodecDescription], requestKeyframe: @escaping @Sendable () -> Void,
+    add: @escaping @Sendable (any StreamOutput) -> Void, remove: @escaping @Sendable (any StreamOutput) -> Void
+  ) {
+    self.descriptions = descriptions
+    self.requestKeyframe = requestKeyframe
+    self.add = add
+    self.remove = remove
+  }
+
+  /// A stream.
+  init(_ stream: LiveStream) {
+    self.init(
+      descriptions: { stream.descriptions }, requestKeyframe: { stream.requestKeyframe() },
+      add: { stream.add($0) }, remove: { stream.remove($0) })
+  }
+}

@@ -1,0 +1,384 @@
+internal import Containers
+internal import Media
+internal import NIOCore
+
+/// Decides which samples of a stream are in a recording, when they are played there, and where fragments and parts are
+/// cut. It has no clock and no file: time comes with the samples and the calls.
+///
+/// A recording is made of runs, from a start or resumption to a pause or the end. A run begins at a keyframe, and the
+/// next one follows where it ended, so that a pause leaves neither a gap nor a picture that stands still:
+///
+/// ```
+/// stream     K p p p p K p p | p p K p p | K p p p
+/// recording  K p p p p K p p . . . . . . . K p p p
+///                            pause         resumption
+/// ```
+///
+/// Frames of sound follow one another to the sample, and are 20 ms long or so: where a run begins, the sound goes on with
+/// the first frame that starts less than half a frame before its place. Sound and picture are so never further apart
+/// than half a frame, after any number of pauses, since each place is counted from the picture anew.
+///
+/// Samples are kept until both tracks have reached the end of a fragment, which is then handed out as a whole; at the
+/// end of a run, pictures for which there is no sound any more are left out, so that the tracks are of one length.
+struct RecordingTimeline {
+  /// What is to be done, in this order.
+  enum Action {
+    /// The next picture shall be a keyframe.
+    case requestKeyframe
+    /// A fragment of samples, their times counted from the part's start. The time is that of the picture after the last
+    /// one, where it is known.
+    case fragment([EncodedSample], nextVideoTime: MediaTime?)
+    /// What comes next belongs to another file.
+    case nextPart
+  }
+
+  /// Where parts end.
+  struct Limits: Equatable {
+    var duration: MediaDuration?
+    var byteCount: Int?
+    /// The length of all parts together, after which the recording is over.
+    var total: MediaDuration?
+  }
+
+  private enum Phase {
+    /// For the keyframe at which the next run begins, not captured before a time.
+    case waiting(since: MediaTime)
+    case running
+    /// Until the samples up to a time have come, or the deadline has passed.
+    case ending(at: MediaTime, deadline: MediaTime)
+    case paused
+  }
+
+  /// The time that a fragment takes; a quarter less where a keyframe comes then.
+  static let fragmentDuration = MediaDuration.seconds(1)
+  /// How long one track may lag behind the other before it is waited for no longer.
+  static let patience = MediaDuration.seconds(1)
+  /// Sound that is kept while a keyframe is waited for.
+  private static let keptSound = MediaDuration.seconds(5)
+  /// The most samples of a part: what the tables of a finished file hold, with room for a keyframe that does not come.
+  private static let maximumSampleCount = PlainMovie.maximumSampleCount / 2
+
+  private let limits: Limits
+  private let hasVideo: Bool
+  private var sound: SoundPlacement?
+
+  private var phase = Phase.paused
+  private var video: [EncodedSample] = []
+  private var audio: [EncodedSample] = []
+  /// Where the tracks have come to, on the stream's clock.
+  private var videoReach = MediaTime(nanoseconds: .min)
+  private var audioReach = MediaTime(nanoseconds: .min)
+
+  /// Where the run starts on the stream's clock, and in the part.
+  private var runStart = MediaTime.zero
+  private var runPlace = MediaTime.zero
+  /// Where the fragment starts, on the stream's clock.
+  private var fragmentStart = MediaTime.zero
+
+  /// Bytes of samples in this part, those that are kept included, and those of the last fragment.
+  private var partByteCount = 0
+  private var partSampleCount = 0
+  private var fragmentByteCount = 0
+  private var isKeyframeRequested = false
+  /// The length of the parts before this one.
+  private var pastDuration: MediaDuration
+  /// Whether ``Limits/total`` is reached, and everything handed out.
+  var isOver: Bool { self.isTotalReached && self.isPaused }
+  private var isTotalReached = false
+  private var actions: [Action] = []
+
+  /// A timeline that waits for ``resume(at:)``.
+  ///
+  /// - Parameter past: The length of the parts before.
+  init(_ descriptions: [CodecDescription], limits: Limits = Limits(), after past: MediaDuration = .zero) {
+    self.limits = limits
+    self.pastDuration = past
+    self.hasVideo = descriptions.contains { $0.kind == .video }
+    for case .aac(let description) in descriptions where self.sound == nil { self.sound = SoundPlacement(description) }
+  }
+
+  private var hasAudio: Bool { self.sound != nil }
+  private var half: MediaDuration { self.sound?.halfFrame ?? .zero }
+
+  /// The length of the part so far.
+  var duration: MediaDuration {
+    guard self.isRunning else { return self.runPlace - .zero }
+    return max(self.runPlace, self.place(of: self.hasVideo ? self.videoReach : self.audioReach)) - .zero
+  }
+
+  /// The length of all parts so far.
+  var totalDuration: MediaDuration { self.pastDuration + self.duration }
+
+  /// Whether samples are taken now.
+  var isRunning: Bool {
+    switch self.phase {
+    case .running, .ending: true
+    case .waiting, .paused: false
+    }
+  }
+
+  /// Whether it is paused, and every sample handed out.
+  var isPaused: Bool {
+    if case .paused = self.phase { true } else { false }
+  }
+
+  /// Samples that are not handed out yet.
+  var keptSampleCount: Int { self.video.count + self.audio.count }
+
+  /// When ``handleDeadline(at:)`` is to be called.
+  var deadline: MediaTime? {
+    if case .ending(_, let deadline) = self.phase { deadline } else { nil }
+  }
+
+  /// What is to be done; it is then taken as done.
+  mutating func takeActions() -> [Action] {
+    defer { self.actions = [] }
+    return self.actions
+  }
+}
+
+// Calls from outside.
+extension RecordingTimeline {
+  /// Begins a run at the next keyframe that was captured at a time or later; without effect while one runs.
+  mutating func resume(at time: MediaTime) {
+    guard !self.isTotalReached else { return }
+    if case .ending = self.phase { self.endRun() }
+    guard case .paused = self.phase else { return }
+    self.phase = .waiting(since: time)
+    if self.hasVideo { self.actions.append(.requestKeyframe) }
+  }
+
+  /// Ends the run with the last sample captured before a time, as soon as it has come.
+  mutating func pause(at time: MediaTime, now: MediaTime) {
+    switch self.phase {
+    case .paused, .ending: return
+    case .waiting:
+      self.clear()
+      self.phase = .paused
+    case .running:
+      self.phase = .ending(at: time, deadline: now + Self.patience)
+      self.endRunIfReached()
+    }
+  }
+
+  /// Ends the run with what has come.
+  mutating func interrupt() {
+    switch self.phase {
+    case .paused: return
+    case .waiting:
+      self.clear()
+      self.phase = .paused
+    case .running:
+      self.phase = .ending(at: MediaTime(nanoseconds: .max), deadline: .zero)
+      self.endRun()
+    case .ending:
+      self.endRun()
+    }
+  }
+
+  /// Told that the deadline has passed.
+  mutating func handleDeadline(at now: MediaTime) {
+    if let deadline, now >= deadline { self.endRun() }
+  }
+
+  /// Takes a sample of the stream.
+  mutating func handle(_ sample: EncodedSample, now: MediaTime) {
+    switch (sample.kind, self.phase) {
+    case (_, .paused): return
+    case (.video, _) where !self.hasVideo, (.audio, _) where !self.hasAudio: return
+    case (.video, .waiting(let since)):
+      guard sample.isKeyframe, sample.decodeTime >= since else { return }
+      self.startRun(at: sample.decodeTime)
+    case (.audio, .waiting(let since)) where !self.hasVideo:
+      guard sample.presentationTime >= since else { return }
+      self.startRun(at: sample.presentationTime)
+    default: break
+    }
+    switch sample.kind {
+    case .video:
+      // A picture that comes before the last one is none that a timeline can hold.
+      guard self.video.last.map({ $0.decodeTime < sample.decodeTime }) ?? true else { return }
+      self.video.append(sample)
+      self.videoReach = max(self.videoReach, sample.decodeTime + sample.duration)
+    case .audio:
+      self.audio.append(sample)
+      self.audioReach = max(self.audioReach, sample.presentationTime + sample.duration)
+    }
+    switch self.phase {
+    case .waiting:
+      let reach = self.audioReach
+      self.audio.removeFirst { reach - $0.presentationTime > Self.keptSound }
+    case .running:
+      self.partByteCount += Self.byteCount(sample)
+      self.partSampleCount += 1
+      self.cutFragments()
+      self.requestNextPart()
+      self.endAtTotal(now: now)
+    case .ending: self.endRunIfReached()
+    case .paused: break
+    }
+  }
+}
+
+// Runs.
+extension RecordingTimeline {
+  private mutating func startRun(at time: MediaTime) {
+    self.phase = .running
+    self.runStart = time
+    self.fragmentStart = time
+    self.videoReach = time
+  }
+
+  private func place(of time: MediaTime) -> MediaTime {
+    self.runPlace + (time - self.runStart)
+  }
+
+  private mutating func endRunIfReached() {
+    guard case .ending(let end, _) = self.phase else { return }
+    // Times are rounded, each to its clock.
+    guard !self.hasVideo || self.videoReach >= end - .milliseconds(1) else { return }
+    let soundEnd = self.hasVideo ? self.videoEnd(before: end) : end
+    if !self.hasAudio || self.audioReach >= soundEnd - self.half { self.endRun() }
+  }
+
+  private mutating func endRun() {
+    guard case .ending(let limit, _) = self.phase else { return }
+    var end = limit
+    if self.hasVideo {
+      end = self.videoEnd(before: limit)
+      self.video.removeAll { $0.decodeTime >= limit }
+      if self.hasAudio, self.audioReach < end - self.half, end - self.audioReach <= Self.patience {
+        let first = self.video.first?.decodeTime
+        self.video.removeAll { $0.decodeTime >= self.audioReach && $0.decodeTime != first }
+        end = self.videoEnd(before: limit)
+      }
+    } else if self.audioReach < end {
+      end = self.audioReach
+    }
+    self.handOut(upTo: end, next: nil)
+    self.runPlace = max(self.runPlace, self.hasVideo ? self.place(of: end) : self.sound?.end ?? self.runPlace)
+    self.clear()
+    self.phase = .paused
+  }
+
+  /// Where the last picture before a time ends.
+  private func videoEnd(before time: MediaTime) -> MediaTime {
+    guard let last = self.video.last(where: { $0.decodeTime < time }) else { return self.fragmentStart }
+    let next = self.video.first { $0.decodeTime >= time }
+    let end = last.decodeTime + max(last.duration, .milliseconds(1))
+    return next.map { min($0.decodeTime, end) } ?? end
+  }
+
+  private mutating func clear() {
+    self.video = []
+    self.audio = []
+    self.videoReach = MediaTime(nanoseconds: .min)
+    self.audioReach = MediaTime(nanoseconds: .min)
+    self.isKeyframeRequested = false
+  }
+}
+
+// Fragments and parts.
+extension RecordingTimeline {
+  private mutating func cutFragments() {
+    while let (time, isKeyframe) = self.nextCut() {
+      self.handOut(upTo: time, next: isKeyframe == nil ? nil : time)
+      self.fragmentStart = time
+      if self.isPartFull(at: time), isKeyframe ?? !self.hasVideo { self.startPart(at: time) }
+    }
+  }
+
+  /// Where the fragment ends that both tracks have reached the end of, and whether a keyframe follows: nil when it is no
+  /// picture.
+  private func nextCut() -> (time: MediaTime, isKeyframe: Bool?)? {
+    let nextPicture = self.video.dropFirst().first { picture in
+      let length = picture.decodeTime - self.fragmentStart
+      return length >= Self.fragmentDuration
+        || picture.isKeyframe && (length >= Self.fragmentDuration * 3 / 4 || self.isPartFull(at: picture.decodeTime))
+    }
+    if let nextPicture {
+      let time = nextPicture.decodeTime
+      let isReached = !self.hasAudio || self.audioReach >= time - self.half
+      if isReached || self.videoReach - max(self.audioReach, self.fragmentStart) > Self.patience {
+        return (time, nextPicture.isKeyframe)
+      }
+    }
+    // Sound alone, or pictures that do not come.
+    let longest = self.hasVideo ? Self.fragmentDuration + Self.patience * 2 : Self.fragmentDuration
+    guard self.hasAudio, nextPicture == nil, self.audioReach - self.fragmentStart >= longest else { return nil }
+    return (self.hasVideo ? max(self.videoReach, self.audioReach - Self.patience) : self.audioReach, nil)
+  }
+
+  /// Hands out the samples before a time as a fragment.
+  private mutating func handOut(upTo time: MediaTime, next: MediaTime?) {
+    let pictures = self.video.removeFirst { $0.decodeTime < time }
+    let soundEnd = time - self.half
+    let sounds = self.audio.removeFirst { $0.presentationTime < soundEnd }
+    var samples: [EncodedSample] = []
+    samples.reserveCapacity(pictures.count + sounds.count)
+    for var picture in pictures {
+      picture.presentationTime = self.place(of: picture.presentationTime)
+      picture.decodeTime = self.place(of: picture.decodeTime)
+      samples.append(picture)
+    }
+    for var sound in sounds {
+      let wanted = self.place(of: sound.presentationTime)
+      guard let place = self.sound?.place(wanted) else { continue }
+      sound.presentationTime = place
+      sound.decodeTime = place
+      samples.append(sound)
+    }
+    guard !samples.isEmpty else { return }
+    self.fragmentByteCount = samples.reduce(0) { $0 + Self.byteCount($1) }
+    self.actions.append(.fragment(samples, nextVideoTime: next.map(self.place)))
+  }
+
+  /// Whether the part is to end with the first keyframe at a time or later.
+  private func isPartFull(at time: MediaTime) -> Bool {
+    if let limit = self.limits.duration, self.place(of: time) - .zero >= limit { return true }
+    // A second or so until the keyframe, and what is not counted here.
+    if let limit = self.limits.byteCount, self.partByteCount + 2 * self.fragmentByteCount >= limit { return true }
+    return self.partSampleCount >= Self.maximumSampleCount
+  }
+
+  private mutating func requestNextPart() {
+    guard self.hasVideo, !self.isKeyframeRequested, self.isPartFull(at: self.videoReach) else { return }
+    self.isKeyframeRequested = true
+    self.actions.append(.requestKeyframe)
+  }
+
+  /// What a sample takes in the file, its entries in tables included.
+  private static func byteCount(_ sample: EncodedSample) -> Int {
+    sample.payload.readableBytes + 16
+  }
+
+  private mutating func endAtTotal(now: MediaTime) {
+    guard let total = self.limits.total, self.totalDuration >= total else { return }
+    self.isTotalReached = true
+    // Times are rounded; a picture that is due at the end is not part of it.
+    let end = self.runStart + (total - self.pastDuration - (self.runPlace - .zero)) - .milliseconds(1)
+    self.pause(at: end, now: now)
+  }
+
+  private mutating func startPart(at time: MediaTime) {
+    self.actions.append(.nextPart)
+    self.pastDuration = self.pastDuration + (self.place(of: time) - .zero)
+    self.isKeyframeRequested = false
+    self.runStart = time
+    self.runPlace = .zero
+    self.sound?.restart()
+    self.partByteCount = (self.video + self.audio).reduce(0) { $0 + Self.byteCount($1) }
+    self.partSampleCount = 0
+    self.fragmentByteCount = 0
+  }
+}
+
+extension [EncodedSample] {
+  /// Removes and returns the samples at the start that meet a condition.
+  @discardableResult
+  fileprivate mutating func removeFirst(while condition: (EncodedSample) -> Bool) -> ArraySlice<EncodedSample> {
+    let first = self.prefix(while: condition)
+    self.removeFirst(first.count)
+    return first
+  }
+}

@@ -1,0 +1,213 @@
+internal import Bitstreams
+internal import Containers
+internal import Media
+internal import NIOCore
+
+/// The way of the samples from the queue into files. It lives on one thread.
+final class RecordingWriter {
+  private let settings: RecordingSettings
+  private let board: RecordingBoard
+  private let housekeeper: Housekeeper
+  private let requestKeyframe: () -> Void
+  private let clock: () -> Int64
+
+  private var descriptions: [CodecDescription]
+  private var timeline: RecordingTimeline
+  private var muxer: FragmentedMP4Muxer
+  private var names: PartNames
+  private var part: PartFile
+  private var isStopping = false
+  /// The last fragments, for the bitrate.
+  private var recent: [(byteCount: Int, end: MediaDuration)] = []
+  private var lastTidying: Int64
+
+  /// Times are rounded down to nanoseconds, then to ticks: with less than a tenth of a tick more, pictures of an even rate
+  /// are as far apart in the file, and the table of their durations is one line.
+  private static let tickMargin = MediaDuration.microseconds(1)
+  /// Over how long the bitrate is counted.
+  private static let bitrateSpan = MediaDuration.seconds(5)
+  /// How often old files are looked for.
+  private static let tidyingInterval: Int64 = 60_000_000_000
+
+  /// Makes the first file.
+  ///
+  /// - Parameters:
+  ///   - descriptions: At least one.
+  ///   - clock: The time of day in nanoseconds since 1970.
+  init(
+    _ settings: RecordingSettings, descriptions: [CodecDescription], board: RecordingBoard, housekeeper: Housekeeper,
+    requestKeyframe: @escaping () -> Void, clock: @escaping () -> Int64
+  ) throws(RecordingError) {
+    self.settings = settings
+    self.board = board
+    self.housekeeper = housekeeper
+    self.requestKeyframe = requestKeyframe
+    self.clock = clock
+    self.descriptions = descriptions
+    self.timeline = RecordingTimeline(descriptions, limits: RecordingTimeline.Limits(settings))
+    self.muxer = FragmentedMP4Muxer(descriptions)
+    let now = clock()
+    self.lastTidying = now
+    self.names = PartNames(settings.pattern, existing: settings.existingFiles, startTime: now)
+    self.part = try Self.makePart(&self.names, self.muxer, settings, now)
+    self.reportPart()
+  }
+
+  /// When ``handle(_:now:)`` is to be called again at the latest.
+  var deadline: MediaTime? { self.timeline.deadline }
+
+  /// Whether there is nothing left to do but ``close()``.
+  var isDone: Bool { self.isStopping && self.timeline.isPaused || self.timeline.isOver }
+
+  /// Writes what is ready after some items, or none when the deadline has passed.
+  ///
+  /// - Throws: ``RecordingError``; then nothing more can be written.
+  func handle(_ items: [RecordingQueue.Item], now: MediaTime) throws(RecordingError) {
+    for item in items {
+      try self.handle(item, now: now)
+      try self.performActions()
+      if self.isDone { break }
+    }
+    self.timeline.handleDeadline(at: now)
+    try self.performActions()
+    self.updateStatus()
+  }
+
+  /// Hands the last part over to be finished.
+  func close() {
+    self.housekeeper.finish(self.part)
+  }
+
+  private func handle(_ item: RecordingQueue.Item, now: MediaTime) throws(RecordingError) {
+    switch item {
+    case .sample(let sample): self.timeline.handle(sample, now: now)
+    case .pause(let time):
+      self.timeline.pause(at: time, now: now)
+      self.board.report(.paused)
+    case .resume(let time):
+      self.timeline.resume(at: time)
+      self.board.report(.resumed)
+    case .gap:
+      guard !self.timeline.isPaused else { return }
+      let isEnding = self.timeline.deadline != nil
+      self.timeline.interrupt()
+      if !isEnding { self.timeline.resume(at: MediaTime(nanoseconds: .min)) }
+      self.board.report(.fellBehind)
+    case .change(let descriptions): try self.change(to: descriptions)
+    case .stop(let time):
+      self.isStopping = true
+      self.timeline.pause(at: time, now: now)
+    case .end:
+      self.isStopping = true
+      self.timeline.interrupt()
+    }
+  }
+
+  /// Goes on in a file of another format.
+  private func change(to descriptions: [CodecDescription]) throws(RecordingError) {
+    let isPaused = self.timeline.isPaused || self.timeline.deadline != nil
+    self.timeline.interrupt()
+    try self.performActions()
+    self.descriptions = descriptions
+    self.timeline = RecordingTimeline(
+      descriptions, limits: RecordingTimeline.Limits(self.settings), after: self.timeline.totalDuration)
+    self.muxer = FragmentedMP4Muxer(descriptions)
+    if self.part.isEmpty {
+      // Nothing of the old format was recorded; its file is not needed, nor its name.
+      self.part.remove()
+    }
+    try self.startPart()
+    if !isPaused { self.timeline.resume(at: MediaTime(nanoseconds: .min)) }
+  }
+
+  private func performActions() throws(RecordingError) {
+    for action in self.timeline.takeActions() {
+      switch action {
+      case .requestKeyframe: self.requestKeyframe()
+      case .fragment(let samples, let nextVideoTime):
+        let fragment = self.muxer.fragment(
+          samples.map(Self.kept), nextVideoDecodeTime: nextVideoTime.map { $0 + Self.tickMargin })
+        guard fragment.readableBytes > 0 else { continue }
+        try self.part.append(fragment)
+        self.count(fragment.readableBytes)
+        self.tidyNowAndThen()
+      case .nextPart:
+        self.muxer = FragmentedMP4Muxer(self.descriptions)
+        try self.startPart()
+      }
+    }
+  }
+
+  /// A sample, if it is a picture, just behind its time.
+  private static func kept(_ sample: EncodedSample) -> EncodedSample {
+    guard sample.kind == .video else { return sample }
+    var sample = sample
+    sample.presentationTime += Self.tickMargin
+    sample.decodeTime += Self.tickMargin
+    return sample
+  }
+
+  private func startPart() throws(RecordingError) {
+    let next = try Self.makePart(&self.names, self.muxer, self.settings, self.clock())
+    self.housekeeper.finish(self.part)
+    self.part = next
+    self.reportPart()
+    self.housekeeper.tidy()
+  }
+
+  private static func makePart(
+    _ names: inout PartNames, _ muxer: FragmentedMP4Muxer, _ settings: RecordingSettings, _ now: Int64
+  ) throws(RecordingError) -> PartFile {
+    let metadata = MovieMetadata(
+      creationTime: MovieMetadata.creationTime(atUnixTime: now), title: settings.title, encoder: "Vidicon",
+      orientation: settings.orientation)
+    var head = muxer.initializationSegment(metadata: metadata)
+    head.writeImmutableBuffer(RecordingMark.open.box)
+    let (file, folder, name) = try names.makeFile(at: now)
+    return try PartFile(file, folder: folder, name: name, head: head)
+  }
+
+  private func reportPart() {
+    self.board.update {
+      $0.path = self.part.path
+      $0.partCount += 1
+    }
+    self.board.report(.partStarted(path: self.part.path))
+  }
+
+  private func count(_ byteCount: Int) {
+    let end = self.timeline.totalDuration
+    self.recent.append((byteCount, end))
+    self.recent.removeAll { end - $0.end > Self.bitrateSpan }
+    let span = end - self.recent[0].end
+    let counted = self.recent.dropFirst().reduce(0) { $0 + $1.byteCount }
+    self.board.update {
+      $0.byteCount += byteCount
+      if span > .zero { $0.bitrate = Int(Double(counted * 8) / span.seconds) }
+    }
+  }
+
+  private func updateStatus() {
+    let duration = self.timeline.totalDuration
+    let state: RecordingStatus.State =
+      self.timeline.isPaused ? .paused : self.timeline.isRunning ? .recording : .waiting
+    self.board.update {
+      $0.duration = duration
+      $0.state = state
+    }
+  }
+
+  private func tidyNowAndThen() {
+    let now = self.clock()
+    guard now - self.lastTidying >= Self.tidyingInterval else { return }
+    self.lastTidying = now
+    self.housekeeper.tidy()
+  }
+}
+
+extension RecordingTimeline.Limits {
+  /// The limits that settings give.
+  fileprivate init(_ settings: RecordingSettings) {
+    self.init(duration: settings.partDuration, byteCount: settings.partByteCount, total: settings.duration)
+  }
+}

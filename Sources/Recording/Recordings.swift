@@ -1,0 +1,77 @@
+internal import Streaming
+
+#if canImport(Darwin)
+internal import Darwin
+#else
+internal import Glibc
+#endif
+
+/// The files that recordings have left: lists them, and finishes those that a crash has left open.
+public enum Recordings {
+  /// What became of a file.
+  public enum Repair: Hashable, Sendable {
+    /// It was open, and is a plain MP4 file now.
+    case finished(FinishedRecording)
+    /// It was a plain MP4 file, and still is.
+    case wasFinished(path: String)
+    /// It was open, nothing had been recorded in it yet, and it is removed.
+    case removedEmpty(path: String)
+    /// It is as it was.
+    case failed(RecordingError)
+  }
+
+  /// Finishes a file that was left open by a crash, a power loss or a full disk: it becomes a plain MP4 file with all
+  /// that was recorded up to its last whole fragment.
+  ///
+  /// The blocking work is done on a thread of its own. Fragmented files of others are taken, too, as far as they have one
+  /// run of samples for each track and fragment.
+  ///
+  /// - Throws: ``RecordingError`` when it cannot be finished: `.notARecording`, `.busy`, `.notFound`, `.noSpace`, and others;
+  ///   the file is then as it was. An empty recording is no file to repair either.
+  public static func repair(_ path: String) async throws(RecordingError) -> Repair {
+    let result = await WorkerThread.run(named: "repair") { () -> Result<Repair, RecordingError> in
+      ThreadSignals.blockFileSize()
+      do throws(RecordingError) {
+        return .success(try LeftoverFile(path).repair())
+      } catch {
+        return .failure(error)
+      }
+    }
+    return try result.get()
+  }
+
+  /// Finishes what this program has left in a folder, and removes what an interrupted repair has left there. Files of
+  /// others, and those that are being recorded, are not touched.
+  ///
+  /// - Returns: What became of each file that was left open.
+  public static func repairAll(in folder: String) async -> [Repair] {
+    await WorkerThread.run(named: "repair") {
+      ThreadSignals.blockFileSize()
+      return Leftovers.repair(in: folder, names: Folder.names(in: folder))
+    }
+  }
+
+  /// The same for the files whose names a pattern makes, wherever these are.
+  public static func repairAll(matching pattern: FilePattern) async -> [Repair] {
+    await WorkerThread.run(named: "repair") {
+      ThreadSignals.blockFileSize()
+      return Leftovers.repair(matching: pattern)
+    }
+  }
+
+  /// The files that are there of a pattern, oldest first, the one that is being recorded included. Reads the disk.
+  public static func list(matching pattern: FilePattern) -> [RecordedFile] {
+    RecordedFile.list(matching: pattern)
+  }
+}
+
+/// Signals that would end the process where a call can fail instead.
+enum ThreadSignals {
+  /// Lets writes fail that go beyond the limit of a file's size, on the calling thread.
+  static func blockFileSize() {
+    var signals = sigset_t()
+    sigemptyset(&signals)
+    sigaddset(&signals, SIGXFSZ)
+    pthread_sigmask(SIG_BLOCK, &signals, nil)
+  }
+}

@@ -1,0 +1,78 @@
+// Records the bars and the tone into a file, for tests that kill it or fill its disk.
+//
+//   RecordingProbe PATH PICTURES
+//
+// Prints "picture MICROSECONDS" for each picture that the stream had, with the time in its strip, and "event TEXT" for what
+// the recording tells. Ends in order after so many pictures.
+
+import Capture
+import Codecs
+import Foundation
+import Media
+import Recording
+import Streaming
+import Synchronization
+
+final class PictureLog: StreamOutput {
+  private let left: Mutex<Int>
+  private let end: AsyncStream<Void>.Continuation
+
+  init(count: Int, end: AsyncStream<Void>.Continuation) {
+    self.left = Mutex(count)
+    self.end = end
+  }
+
+  func consume(_ sample: EncodedSample) {
+    guard sample.kind == .video else { return }
+    say("picture \(StreamClock.system.unixTime(at: sample.presentationTime) / 1000)")
+    let isLast = self.left.withLock { left in
+      left -= 1
+      return left == 0
+    }
+    if isLast { self.end.finish() }
+  }
+
+  func streamEnded() {
+    self.end.finish()
+  }
+}
+
+/// Writes a line at once.
+func say(_ line: String) {
+  FileHandle.standardOutput.write(Data((line + "\n").utf8))
+}
+
+LibavLog.silence()
+let arguments = CommandLine.arguments
+guard arguments.count == 3, let count = Int(arguments[2]) else {
+  say("usage: RecordingProbe PATH PICTURES")
+  exit(64)
+}
+let stream = LiveStream("probe", video: VideoSettings(width: 320, height: 180, bitrate: 400_000))
+stream.attachVideo(BarsCapturer(width: 320, height: 180))
+stream.attachAudio(ToneCapturer())
+try await stream.start()
+let recorder = Recorder(stream, settings: RecordingSettings(try FilePattern(arguments[1])))
+let told = Task {
+  for await event in recorder.events {
+    switch event {
+    case .failed(let error), .partNotFinished(let error): say("event \(error.code): \(error)")
+    case .partFinished(let finished): say("event finished \(finished.path)")
+    case .ended: return
+    default: break
+    }
+  }
+}
+let (pictures, end) = AsyncStream.makeStream(of: Void.self)
+let log = PictureLog(count: count, end: end)
+do {
+  try await recorder.start()
+} catch {
+  say("event refused \(error)")
+  exit(1)
+}
+stream.add(log)
+for await _ in pictures {}
+await recorder.stop()
+await told.value
+await stream.stop()

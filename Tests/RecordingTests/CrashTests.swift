@@ -1,0 +1,113 @@
+import Capture
+import Foundation
+import Media
+import Testing
+
+@testable import Recording
+
+@Suite("Crashes and full disks, with a process that records", .serialized)
+struct CrashTests {
+  /// The pictures that the stream had, by the times in their strips.
+  private func pictures(_ lines: [String]) -> [Int] {
+    lines.compactMap { $0.hasPrefix("picture ") ? Int($0.dropFirst(8)) : nil }
+  }
+
+  private func events(_ lines: [String]) -> [String] {
+    lines.filter { $0.hasPrefix("event ") }.map { String($0.dropFirst(6)) }
+  }
+
+  /// The strips of a file's pictures, each decoded without complaint.
+  private func strips(_ path: String) throws -> [Int] {
+    let decoded = try Tools.run(
+      "ffmpeg",
+      [
+        "-hide_banner", "-nostdin", "-nostats", "-loglevel", "warning", "-xerror", "-i", path, "-fps_mode",
+        "passthrough",
+      ]
+        + ["-vf", "crop=320:16:0:0,format=gray", "-f", "rawvideo", "pipe:1"])
+    #expect(decoded.status == 0 && decoded.errors == "", "\(decoded.errors)")
+    return (0..<decoded.output.count / 5120).map { index in
+      decoded.output.dropFirst(index * 5120).prefix(5120).withUnsafeBytes {
+        Strip.read($0, width: 320, height: 16).map { $0 + 1 } ?? -1
+      }
+    }
+  }
+
+  @Test(arguments: 1...4)
+  func `killed at any moment, a file plays but for its last second, and is finished`(round: Int) async throws {
+    try await withTemporaryFolder { folder in
+      let probe = try Probe.path()
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for number in 0..<5 {
+          let path = "\(folder)/\(number).mp4"
+          group.addTask {
+            let process = try Probe([probe, path, "1000"])
+            await process.wait(forLines: Int.random(in: 3...100))
+            process.kill()
+            try await self.check(path, streamed: self.pictures(await process.lines()))
+          }
+        }
+        try await group.waitForAll()
+      }
+      #expect(names(in: folder).allSatisfy { !$0.hasPrefix(".") })
+    }
+  }
+
+  private func check(_ path: String, streamed: [Int]) async throws {
+    let results = await Recordings.repairAll(matching: try FilePattern(path))
+    guard case .finished(let finished)? = results.first else {
+      // Killed within the first second, for whose keyframe it waited for up to half a second.
+      #expect(results == [.removedEmpty(path: path)])
+      #expect(streamed.count <= 30 + 15 + 12)
+      return
+    }
+    #expect(results.count == 1)
+    let recorded = try self.strips(path)
+    let first = try #require(recorded.first)
+    let expected = streamed.filter { $0 >= first }
+    // Times are cut to microseconds on both sides.
+    #expect(zip(recorded, expected).allSatisfy { abs($0 - $1) <= 2 }, "none is missing")
+    let lost = expected.count - recorded.count
+    #expect(lost <= 30 + 12, "a fragment, and what was on its way: \(lost) of \(expected.count)")
+    #expect(try Tools.warnings(path) == "")
+    #expect(finished.duration > .milliseconds(700))
+  }
+
+  @Test func `a file that may not grow further is kept, and the stream goes on`() async throws {
+    try await withTemporaryFolder { folder in
+      let path = "\(folder)/out.mp4"
+      // In units of 1024 bytes; sound and pictures come to 58 kB a second.
+      let process = try Probe(["bash", "-c", "ulimit -f 150; exec \"$0\" \"$1\" 240", Probe.path(), path])
+      try self.checkFull(await process.lines(), path)
+      #expect(process.status == 0)
+    }
+  }
+
+  @Test(.enabled(if: Self.canMount)) func `so is one whose disk is full`() async throws {
+    try await withTemporaryFolder { folder in
+      let copy = "\(folder)/copy.mp4"
+      let script = """
+        mount -t tmpfs -o size=160k tmpfs "$1" && "$0" "$1/out.mp4" 240 && ls -A "$1" && cp "$1/out.mp4" "$2"
+        """
+      try FileManager.default.createDirectory(atPath: "\(folder)/disk", withIntermediateDirectories: false)
+      let process = try Probe(["unshare", "-rm", "bash", "-c", script, Probe.path(), "\(folder)/disk", copy])
+      let lines = await process.lines()
+      #expect(process.status == 0)
+      #expect(lines.last == "out.mp4", "no litter")
+      try self.checkFull(lines, copy)
+    }
+  }
+
+  /// Whether this user may mount a disk in a namespace of its own.
+  static let canMount =
+    (try? Tools.run("unshare", ["-rm", "mount", "-t", "tmpfs", "tmpfs", "/mnt"]).status) == 0
+
+  private func checkFull(_ lines: [String], _ path: String) throws {
+    let events = self.events(lines)
+    #expect(events.filter { $0.hasPrefix("noSpace: ") }.count >= 1, "\(events)")
+    #expect(self.pictures(lines).count >= 240, "the stream went on")
+    let recorded = try self.strips(path)
+    #expect((30..<240).contains(recorded.count))
+    #expect(try Tools.warnings(path) == "")
+  }
+}

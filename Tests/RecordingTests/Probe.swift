@@ -1,0 +1,100 @@
+import Foundation
+import Synchronization
+import Testing
+
+/// A process that records, and what it says.
+final class Probe: Sendable {
+  struct Missing: Error, CustomStringConvertible {
+    let description = "the program RecordingProbe is not beside the tests"
+  }
+
+  private struct State {
+    var lines: [String] = []
+    var waiting: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
+    var hasEnded = false
+  }
+
+  private let process: Process
+  private let state: Mutex<State>
+
+  /// Where the built program is: beside the tests.
+  static func path() throws -> String {
+    var folder = URL(filePath: ProcessInfo.processInfo.arguments[0]).deletingLastPathComponent()
+    if let bundle = Bundle.allBundles.first(where: { $0.bundlePath.hasSuffix(".xctest") }) {
+      folder = bundle.bundleURL.deletingLastPathComponent()
+    }
+    let path = folder.appending(path: "RecordingProbe").path
+    guard FileManager.default.isExecutableFile(atPath: path) else { throw Missing() }
+    return path
+  }
+
+  /// Starts a command.
+  init(_ arguments: [String]) throws {
+    let process = Process()
+    process.executableURL = URL(filePath: "/usr/bin/env")
+    process.arguments = arguments
+    process.standardInput = FileHandle.nullDevice
+    let output = Pipe()
+    process.standardOutput = output
+    process.standardError = FileHandle.standardError
+    let state = Mutex(State())
+    self.process = process
+    self.state = state
+    try process.run()
+    Thread.detachNewThread { [self] in
+      var rest = Data()
+      while case let piece = output.fileHandleForReading.availableData, !piece.isEmpty {
+        rest += piece
+        while let end = rest.firstIndex(of: 10) {
+          self.add(String(decoding: rest[rest.startIndex..<end], as: UTF8.self))
+          rest = Data(rest[(end + 1)...])
+        }
+      }
+      self.end()
+    }
+  }
+
+  private func add(_ line: String) {
+    self.update { $0.lines.append(line) }
+  }
+
+  private func end() {
+    self.process.waitUntilExit()
+    self.update { $0.hasEnded = true }
+  }
+
+  private func update(_ body: (inout State) -> Void) {
+    let ready = self.state.withLock { state in
+      body(&state)
+      let ready = state.waiting.filter { state.hasEnded || $0.count <= state.lines.count }
+      state.waiting.removeAll { state.hasEnded || $0.count <= state.lines.count }
+      return ready
+    }
+    for waiting in ready { waiting.continuation.resume() }
+  }
+
+  /// Waits until it has said as many lines, or has ended.
+  func wait(forLines count: Int) async {
+    await withCheckedContinuation { continuation in
+      let isReady = self.state.withLock { state in
+        if state.hasEnded || state.lines.count >= count { return true }
+        state.waiting.append((count, continuation))
+        return false
+      }
+      if isReady { continuation.resume() }
+    }
+  }
+
+  /// Waits until it has ended, and returns what it said.
+  func lines() async -> [String] {
+    await self.wait(forLines: .max)
+    return self.state.withLock { $0.lines }
+  }
+
+  var status: Int32 { self.process.terminationStatus }
+
+  /// Ends it as a crash would.
+  func kill() {
+    Foundation.kill(self.process.processIdentifier, SIGKILL)
+  }
+}

@@ -1,0 +1,141 @@
+import Foundation
+import Media
+import Testing
+
+@testable import Recording
+
+@Suite("Files of recordings: names that are taken, disks that fail, what is removed")
+struct RecordingFilesTests {
+  private let script = StreamScript(keyframeDistance: 30)
+
+  /// Records some seconds.
+  private func record(
+    _ settings: RecordingSettings, seconds: Int64 = 3, clock: @escaping @Sendable () -> Int64 = { 0 }
+  ) async throws -> [FinishedRecording] {
+    let test = TestRecorder(settings, descriptions: self.script.descriptions, clock: clock)
+    _ = try await test.recorder.start(at: StreamScript.start)
+    let end = StreamScript.start + .seconds(seconds)
+    test.feed(
+      self.script.samples(from: StreamScript.start, to: end + .milliseconds(200)).map(\.sample).filter {
+        $0.presentationTime < end
+      })
+    return await test.recorder.stop(at: end)
+  }
+
+  private func text(_ path: String) throws -> String { try String(contentsOfFile: path, encoding: .utf8) }
+
+  @Test func `a file that is there stays, and the next free number is taken`() async throws {
+    try await withTemporaryFolder { folder in
+      for name in ["out.mp4", "out-2.mp4"] {
+        try "mine".write(toFile: "\(folder)/\(name)", atomically: false, encoding: .utf8)
+      }
+      let files = try await self.record(RecordingSettings(FilePattern("\(folder)/out.mp4")))
+      #expect(files.map(\.path) == ["\(folder)/out-3.mp4"])
+      #expect(try self.text("\(folder)/out.mp4") == "mine")
+      #expect(try self.text("\(folder)/out-2.mp4") == "mine")
+    }
+  }
+
+  @Test func `refused or overwritten when asked for, but never by a part of the same recording`() async throws {
+    try await withTemporaryFolder { folder in
+      try "mine".write(toFile: "\(folder)/out.mp4", atomically: false, encoding: .utf8)
+      let pattern = try FilePattern("\(folder)/out.mp4")
+      let error = await #expect(throws: RecordingError.self) {
+        try await self.record(RecordingSettings(pattern, existingFiles: .refuse))
+      }
+      #expect(error?.code == .exists)
+      #expect(try self.text("\(folder)/out.mp4") == "mine")
+      let files = try await self.record(
+        RecordingSettings(pattern, existingFiles: .overwrite, partDuration: .seconds(1)), seconds: 4)
+      #expect(files.map(\.path) == ["out.mp4", "out-2.mp4", "out-3.mp4", "out-4.mp4"].map { "\(folder)/\($0)" })
+      #expect(files.allSatisfy { $0.duration > .milliseconds(900) })
+    }
+  }
+
+  @Test(arguments: [
+    ("missing/out.mp4", RecordingError.Code.notFound), (String(repeating: "x", count: 300) + ".mp4", .invalidName),
+    ("folder", .exists), ("file/out.mp4", .notFound),
+  ])
+  func `a name that cannot be is refused in one line, and nothing is left`(
+    name: String, code: RecordingError.Code
+  ) async throws {
+    try await withTemporaryFolder { folder in
+      try FileManager.default.createDirectory(atPath: "\(folder)/folder", withIntermediateDirectories: false)
+      try "mine".write(toFile: "\(folder)/file", atomically: false, encoding: .utf8)
+      let error = await #expect(throws: RecordingError.self) {
+        try await self.record(RecordingSettings(FilePattern("\(folder)/\(name)"), existingFiles: .refuse))
+      }
+      #expect(error?.code == code)
+      #expect(error?.description.contains("\n") == false)
+      #expect((error?.description.count ?? 0) < 400)
+      #expect(names(in: folder) == ["file", "folder"])
+    }
+  }
+
+  @Test func `a stream that does not run cannot be recorded, nor can one be recorded twice by a recorder`() async throws
+  {
+    try await withTemporaryFolder { folder in
+      let settings = RecordingSettings(try FilePattern("\(folder)/out.mp4"))
+      let idle = TestRecorder(settings, descriptions: [])
+      #expect(await #expect(throws: RecordingError.self) { try await idle.recorder.start() }?.code == .nothingToRecord)
+      #expect(throws: RecordingError.self) { try idle.recorder.pause() }
+      let test = TestRecorder(settings, descriptions: self.script.descriptions)
+      try await test.recorder.start()
+      #expect(await #expect(throws: RecordingError.self) { try await test.recorder.start() }?.code == .wrongState)
+      await test.recorder.stop()
+      #expect(names(in: folder) == [])
+    }
+  }
+
+  @Test(arguments: ["file", "folder"])
+  func `what is removed under a recording stops it with an event, and not the stream`(what: String) async throws {
+    try await withTemporaryFolder { folder in
+      let inner = "\(folder)/inner"
+      try FileManager.default.createDirectory(atPath: inner, withIntermediateDirectories: false)
+      let test = TestRecorder(
+        RecordingSettings(try FilePattern("\(inner)/out.mp4")), descriptions: self.script.descriptions)
+      _ = try await test.recorder.start(at: StreamScript.start)
+      try FileManager.default.removeItem(atPath: what == "file" ? "\(inner)/out.mp4" : inner)
+      test.feed(self.script.samples(from: StreamScript.start, to: StreamScript.start + .seconds(3)).map(\.sample))
+      #expect(await test.recorder.waitUntilEnd().isEmpty)
+      let status = test.recorder.status
+      #expect(status.state == .failed)
+      #expect(status.error?.code == .notFound)
+      #expect(!test.isAttached)
+      var failures = 0
+      for await event in test.recorder.events {
+        if case .failed = event { failures += 1 }
+        if event == .ended { break }
+      }
+      #expect(failures == 1)
+    }
+  }
+
+  @Test func `old files go by age and by size, and only those that this program made`() async throws {
+    try await withTemporaryFolder { folder in
+      let pattern = try FilePattern("\(folder)/out.mp4")
+      for _ in 0..<4 { _ = try await self.record(RecordingSettings(pattern)) }
+      try "mine".write(toFile: "\(folder)/out-9.mp4", atomically: false, encoding: .utf8)
+      #expect(names(in: folder) == ["out-2.mp4", "out-3.mp4", "out-4.mp4", "out-9.mp4", "out.mp4"])
+      let files = Recordings.list(matching: pattern)
+      #expect(files.map(\.name) == ["out.mp4", "out-2.mp4", "out-3.mp4", "out-4.mp4"])
+      let newest = try #require(files.last).modificationTime
+      var rule = RecordingSettings.Retention(age: .seconds(3600))
+      #expect(RecordedFile.remove(pattern, rule: rule, now: newest + 3_500_000_000_000) == [])
+      rule = RecordingSettings.Retention(byteCount: files.reduce(0) { $0 + $1.byteCount } - 1)
+      #expect(RecordedFile.remove(pattern, rule: rule, now: newest) == ["\(folder)/out.mp4"])
+      rule = RecordingSettings.Retention(age: .seconds(3600))
+      #expect(RecordedFile.remove(pattern, rule: rule, now: newest + 3_700_000_000_000).count == 3)
+      #expect(names(in: folder) == ["out-9.mp4"])
+    }
+  }
+
+  @Test func `a recording removes old files while it runs, never its own`() async throws {
+    try await withTemporaryFolder { folder in
+      let settings = RecordingSettings(
+        try FilePattern("\(folder)/out.mp4"), partDuration: .seconds(1), retention: .init(byteCount: 1))
+      _ = try await self.record(settings, seconds: 6)
+      #expect(names(in: folder) == [])
+    }
+  }
+}

@@ -1,0 +1,261 @@
+import Media
+import NIOCore
+import Testing
+
+@testable import Recording
+
+@Suite("Timeline of a recording")
+struct RecordingTimelineTests {
+  private let interval = FrameRate(30).frameInterval
+  private let halfFrame = MediaDuration.ticks(1024, timescale: 44_100) / 2
+
+  @Test func `it asks for a keyframe and begins with it, at zero`() throws {
+    var run = TimelineRun(StreamScript())
+    run.run(to: 0.5)
+    run.resume()
+    run.run(to: 3.2)
+    #expect(run.outputs.first == .keyframeRequest)
+    let first = try #require(run.parts(.video)[0].first)
+    #expect(first == (60, .zero))
+    let sound = try #require(run.parts(.audio)[0].first)
+    #expect(sound.place == .zero, "sound that began before the keyframe begins with it")
+    #expect(distance(run, picture: first, sound: sound) <= self.halfFrame)
+  }
+
+  @Test func `a fragment takes a second, and begins at a keyframe where there is one`() {
+    var run = TimelineRun(StreamScript(keyframeDistance: 55))
+    run.resume(at: 0)
+    run.run(to: 7)
+    let starts = run.fragments.map { fragment in
+      fragment.first { $0.kind == .video }?.payload.getInteger(at: 0, as: Int64.self)
+    }
+    // After a second by time; then at the keyframe, which comes a little earlier.
+    #expect(starts == [0, 30, 55, 85, 110, 140, 165])
+  }
+
+  @Test func `a fragment holds the sound of its pictures`() {
+    var run = TimelineRun(StreamScript())
+    run.resume(at: 0)
+    run.run(to: 10)
+    for (index, fragment) in run.fragments.enumerated() {
+      let places = fragment.filter { $0.kind == .audio }.map(\.presentationTime)
+      #expect(places.allSatisfy { $0 >= .zero + .seconds(Int64(index)) - self.halfFrame * 2 })
+      #expect(places.allSatisfy { $0 < .zero + .seconds(Int64(index) + 1) + self.halfFrame * 2 })
+      #expect((43...44).contains(places.count))
+    }
+    #expect(run.fragments.count == 9)
+  }
+
+  @Test func `ten pauses leave no gap, lose and double nothing within a run, and keep sound and picture in step`()
+    throws
+  {
+    var run = TimelineRun(StreamScript(keyframeDistance: 7))
+    run.resume(at: 0)
+    var expected: [Int64] = []
+    for index in 0..<11 {
+      let start = Double(index) * 3.71
+      run.run(to: start + 2.03)
+      run.pause()
+      run.run(to: start + 3.71)
+      #expect(run.timeline.isPaused)
+      // From the first keyframe not before the resumption to the last picture before the pause.
+      let first = Int64((start * 30 / 7).rounded(.up)) * 7
+      expected += Array(first...Int64(((start + 2.03) * 30).rounded(.up)) - 1)
+      run.resume()
+    }
+    let pictures = run.parts(.video)[0]
+    #expect(pictures.map(\.number) == expected)
+    for (index, picture) in pictures.enumerated() {
+      // Runs are added up, each rounded to a nanosecond.
+      let place = FrameRate(30).time(ofFrame: Int64(index), from: .zero)
+      #expect(abs((picture.place - place).nanoseconds) < 1000)
+    }
+    let sounds = run.parts(.audio)[0]
+    for (index, sound) in sounds.enumerated() {
+      #expect(sound.place == MediaTime(ticks: Int64(index) * 1024, timescale: 44_100), "sound follows sound")
+    }
+    // Each frame of sound against a picture of the same run.
+    var checked = 0
+    for sound in sounds {
+      let time = run.script.sound(sound.number).presentationTime
+      guard
+        let picture = pictures.first(where: {
+          abs((run.script.picture($0.number).presentationTime - time).nanoseconds) < 17_000_000
+        })
+      else { continue }
+      #expect(distance(run, picture: picture, sound: sound) <= self.halfFrame + MediaDuration(nanoseconds: 1000))
+      checked += 1
+    }
+    #expect(checked > 700)
+    let end = try #require(pictures.last).place + self.interval
+    let soundEnd = try #require(sounds.last).place + self.halfFrame * 2
+    #expect(abs((end - soundEnd).nanoseconds) <= self.halfFrame.nanoseconds + 1000)
+  }
+
+  @Test func `parts end at a keyframe that is asked for, and lose nothing`() throws {
+    var run = TimelineRun(StreamScript(keyframeDistance: 50), limits: .init(duration: .seconds(4)))
+    run.resume(at: 0)
+    run.run(to: 21)
+    run.interrupt()
+    let parts = run.parts(.video)
+    // The first keyframes from 4 s on: each 5 s.
+    #expect(parts.map { $0.first?.number } == [0, 150, 300, 450, 600])
+    #expect(run.numbers(.video) == Array(0...(run.numbers(.video).last ?? 0)))
+    #expect(run.numbers(.audio) == Array(0...(run.numbers(.audio).last ?? 0)))
+    for (pictures, sounds) in zip(parts, run.parts(.audio)) {
+      #expect(pictures.first?.place == .zero)
+      #expect(sounds.first?.place == .zero)
+      #expect(distance(run, picture: pictures[0], sound: sounds[0]) <= self.halfFrame)
+      #expect(abs((pictures[pictures.count - 1].place - sounds[sounds.count - 1].place).nanoseconds) < 40_000_000)
+    }
+    #expect(run.outputs.filter { $0 == .keyframeRequest }.count == 1 + 4)
+    #expect(run.timeline.totalDuration > .seconds(20))
+  }
+
+  @Test func `parts end before they are too large`() {
+    let limit = 1_000_000
+    var run = TimelineRun(
+      StreamScript(keyframeDistance: 15, pictureLength: 5000), limits: .init(byteCount: limit))
+    run.resume(at: 0)
+    run.run(to: 60)
+    run.interrupt()
+    let parts = run.outputs.split(separator: .nextPart)
+    #expect(parts.count > 8)
+    #expect(parts.allSatisfy { $0.count { if case .sample(_, .video, _) = $0 { true } else { false } } * 5016 < limit })
+    #expect(parts.dropLast().allSatisfy { $0.count > 150 })
+    let numbers = run.numbers(.video)
+    #expect(numbers == Array(0..<Int64(numbers.count)))
+    #expect(numbers.count >= 1797, "what has no sound yet is left out")
+  }
+
+  @Test func `a recording of a given length ends there`() throws {
+    var run = TimelineRun(StreamScript(), limits: .init(duration: .seconds(3), total: .milliseconds(7500)))
+    run.resume(at: 0)
+    run.run(to: 3)
+    run.pause()
+    run.run(to: 4)
+    run.resume()
+    run.run(to: 20)
+    #expect(run.timeline.isOver)
+    #expect(run.numbers(.video).count == 225)
+    #expect(abs((run.timeline.totalDuration - .milliseconds(7500)).nanoseconds) < 1000)
+  }
+
+  @Test func `pictures for which no sound comes any more are left out at the end, up to a second`() throws {
+    for (lag, lost) in [(MediaDuration.milliseconds(400), 12), (.seconds(3), 0)] {
+      var run = TimelineRun(StreamScript(soundDelay: lag))
+      run.resume(at: 0)
+      run.run(to: 9.9)
+      run.interrupt()
+      let count = run.numbers(.video).count
+      #expect((297 - lost...297 - lost + 2).contains(count), "\(count) of 297 pictures")
+    }
+  }
+
+  @Test func `a pause waits for sound that is on its way, but not for ever`() {
+    var run = TimelineRun(StreamScript(soundDelay: .milliseconds(300)))
+    run.resume(at: 0)
+    run.run(to: 2.5)
+    run.pause()
+    #expect(!run.timeline.isPaused)
+    run.run(to: 3)
+    #expect(run.timeline.isPaused)
+    #expect(run.numbers(.video) == Array(0..<75))
+
+    var silent = TimelineRun(StreamScript(isMissing: { $0.kind == .audio }))
+    silent.resume(at: 0)
+    silent.run(to: 2.5)
+    silent.pause()
+    silent.run(to: 3.4)
+    #expect(!silent.timeline.isPaused)
+    silent.run(to: 3.6)
+    #expect(silent.timeline.isPaused)
+    #expect(silent.numbers(.video) == Array(0..<75))
+  }
+
+  @Test func `sound that starts late stands where it belongs`() throws {
+    let late = StreamScript.start + .milliseconds(3300)
+    var run = TimelineRun(StreamScript(isMissing: { $0.kind == .audio && $0.presentationTime < late }))
+    run.resume(at: 0)
+    run.run(to: 8)
+    let first = try #require(run.parts(.audio)[0].first)
+    #expect(first.place >= .zero + .milliseconds(3300))
+    #expect(first.place < .zero + .milliseconds(3330))
+    #expect(run.fragments.count >= 6, "pictures did not wait for it")
+  }
+
+  @Test func `sound alone is recorded from sample to sample`() {
+    var run = TimelineRun(StreamScript(hasVideo: false), limits: .init(duration: .seconds(5)))
+    run.resume(at: 0)
+    run.run(to: 12)
+    run.pause()
+    run.run(to: 14)
+    run.resume()
+    run.run(to: 16)
+    run.interrupt()
+    let parts = run.parts(.audio)
+    #expect(parts.count == 3)
+    #expect(run.numbers(.audio) == run.numbers(.audio).sorted())
+    for part in parts {
+      #expect(part.map(\.place) == (0..<part.count).map { MediaTime(ticks: Int64($0) * 1024, timescale: 44_100) })
+    }
+    #expect(!run.outputs.contains(.keyframeRequest))
+  }
+
+  @Test func `pictures alone are recorded`() {
+    var run = TimelineRun(StreamScript(hasAudio: false))
+    run.resume(at: 0)
+    run.run(to: 4)
+    run.pause()
+    #expect(run.timeline.isPaused)
+    #expect(run.numbers(.video) == Array(0..<120))
+    #expect(abs((run.timeline.duration - .seconds(4)).nanoseconds) < 10)
+  }
+
+  @Test func `sound goes on while no pictures come`() throws {
+    let gap = StreamScript.start + .seconds(2)..<StreamScript.start + .seconds(14)
+    var run = TimelineRun(StreamScript(isMissing: { $0.kind == .video && gap.contains($0.presentationTime) }))
+    run.resume(at: 0)
+    run.run(to: 16)
+    run.interrupt()
+    #expect(run.numbers(.audio) == Array(0..<Int64(run.numbers(.audio).count)))
+    #expect(run.fragments.count >= 6, "it is written now and then")
+    #expect(run.numbers(.video) == Array(0..<60) + Array(420..<Int64(420 + run.numbers(.video).count - 60)))
+    let pictures = run.parts(.video)[0]
+    #expect(abs((pictures[60].place - pictures[59].place - .seconds(12) - self.interval).nanoseconds) < 10)
+  }
+
+  @Test func `a resumption during a pause that still waits for sound ends it at once`() {
+    var run = TimelineRun(StreamScript(keyframeDistance: 5, soundDelay: .milliseconds(300)))
+    run.resume(at: 0)
+    run.run(to: 2)
+    run.pause()
+    run.resume()
+    run.run(to: 4)
+    run.interrupt()
+    let numbers = run.numbers(.video)
+    #expect(numbers.contains(60))
+    #expect(numbers == numbers.sorted())
+    let places = run.parts(.video)[0].map(\.place)
+    #expect(zip(places, places.dropFirst()).allSatisfy { abs(($1 - $0 - self.interval).nanoseconds) < 1000 })
+  }
+
+  @Test func `what is kept in memory is bounded, whatever the length`() {
+    var run = TimelineRun(StreamScript())
+    run.resume(at: 0)
+    var most = 0
+    for second in 1...60 {
+      run.run(to: Double(second))
+      most = max(most, run.timeline.keptSampleCount)
+    }
+    #expect(most < 100, "\(most) samples are kept")
+  }
+
+  /// How far sound is from where it belongs beside a picture.
+  private func distance(
+    _ run: TimelineRun, picture: (number: Int64, place: MediaTime), sound: (number: Int64, place: MediaTime)
+  ) -> MediaDuration {
+    let inStream = run.script.sound(sound.number).presentationTime - run.script.picture(picture.number).presentationTime
+    return MediaDuration(nanoseconds: abs((sound.place - picture.place - inStream).nanoseconds))
+  }
+}

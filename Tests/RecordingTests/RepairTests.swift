@@ -1,0 +1,152 @@
+import Foundation
+import Media
+import Testing
+
+@testable import Recording
+
+@Suite("Repair")
+struct RepairTests {
+  private let stream: EncodedStream
+
+  init() throws { self.stream = try EncodedStream.shared.get() }
+
+  /// The bytes of a file as it is after some seconds of recording, and where its fragments end.
+  private func openFile(seconds: Double = 4) async throws -> Data {
+    try await withTemporaryFolder { folder in
+      let path = "\(folder)/out.mp4"
+      let test = TestRecorder(RecordingSettings(try FilePattern(path)), descriptions: self.stream.descriptions)
+      _ = try await test.recorder.start(at: EncodedStream.start)
+      test.feed(self.stream.samples.filter { $0.presentationTime < EncodedStream.time(seconds) })
+      try test.recorder.pause(at: EncodedStream.time(seconds))
+      let end = ContinuousClock.now + .seconds(10)
+      while test.recorder.status.state != .paused, ContinuousClock.now < end { await Task.yield() }
+      let bytes = try Data(contentsOf: URL(filePath: path))
+      await test.recorder.stop()
+      return bytes
+    }
+  }
+
+  @Test func `what a crash leaves is finished up to the last whole fragment`() async throws {
+    let bytes = try await self.openFile()
+    try await withTemporaryFolder { folder in
+      let path = "\(folder)/out.mp4"
+      for (cut, garbage, pictures) in [(0, 0, 120), (1, 0, 90), (bytes.count / 2, 0, 30...90), (0, 5000, 120)]
+        as [(Int, Int, Any)]
+      {
+        var damaged = bytes.dropLast(cut)
+        damaged += Data(repeating: 0xA5, count: garbage)
+        try damaged.write(to: URL(filePath: path))
+        let result = try await Recordings.repair(path)
+        guard case .finished(let finished) = result else { Issue.record("\(result)"); continue }
+        #expect((finished.lostByteCount > 0) == (cut + garbage > 0))
+        let count = try Tools.play(path).pictures.count
+        if let exact = pictures as? Int { #expect(count == exact) }
+        if let range = pictures as? ClosedRange<Int> { #expect(range.contains(count)) }
+        #expect(try Tools.warnings(path) == "")
+        #expect(try await Recordings.repair(path) == .wasFinished(path: path))
+        #expect(names(in: folder) == ["out.mp4"])
+      }
+    }
+  }
+
+  @Test func `every way to cut a file short is finished or refused, and a refused file stays as it was`() async throws {
+    let bytes = try await self.openFile(seconds: 1.2)
+    try await withTemporaryFolder { folder in
+      let path = "\(folder)/out.mp4"
+      var finished = 0
+      for length in Array(0...1500) + Array(stride(from: 1501, through: bytes.count, by: 197)) {
+        let cut = bytes.prefix(length)
+        try cut.write(to: URL(filePath: path))
+        do throws(RecordingError) {
+          let result = try await Recordings.repair(path)
+          if case .finished = result { finished += 1 }
+        } catch {
+          #expect(error.code == .notARecording)
+          #expect((try? Data(contentsOf: URL(filePath: path))) == cut)
+        }
+      }
+      #expect(finished > 5)
+      #expect(names(in: folder) == ["out.mp4"])
+    }
+  }
+
+  @Test(arguments: [
+    ("empty", Data()), ("text", Data("this is a text and no film at all".utf8)), ("zeros", Data(count: 4096)),
+    ("head", Data([0, 0, 0, 16]) + Data("ftypisom".utf8) + Data(count: 4)),
+  ])
+  func `what is no recording is refused in one line`(name: String, content: Data) async throws {
+    try await withTemporaryFolder { folder in
+      let path = "\(folder)/\(name)"
+      try content.write(to: URL(filePath: path))
+      let error = await #expect(throws: RecordingError.self) { try await Recordings.repair(path) }
+      #expect(error?.code == .notARecording)
+      #expect(error?.description.hasPrefix("\(path): ") == true)
+      #expect(try Data(contentsOf: URL(filePath: path)) == content)
+      #expect(await Recordings.repairAll(in: folder) == [], "it is none of ours")
+    }
+  }
+
+  @Test func `a missing file, a folder and a pipe are refused`() async throws {
+    try await withTemporaryFolder { folder in
+      let missing = await #expect(throws: RecordingError.self) { try await Recordings.repair("\(folder)/x.mp4") }
+      #expect(missing?.code == .notFound)
+      #expect(await #expect(throws: RecordingError.self) { try await Recordings.repair(folder) } != nil)
+      mkfifo("\(folder)/pipe", 0o600)
+      let pipe = await #expect(throws: RecordingError.self) { try await Recordings.repair("\(folder)/pipe") }
+      #expect(pipe?.code == .notARecording)
+    }
+  }
+
+  @Test func `all that was left in a folder is finished, and what is being recorded is not touched`() async throws {
+    let bytes = try await self.openFile(seconds: 2)
+    try await withTemporaryFolder { folder in
+      for name in ["a.mp4", "b.mp4"] { try bytes.write(to: URL(filePath: "\(folder)/\(name)")) }
+      // Killed before the first fragment, while finishing, and files of others.
+      let head = try #require(bytes.range(of: Data("moof".utf8))).lowerBound - 4
+      try bytes.prefix(head).write(to: URL(filePath: "\(folder)/c.mp4"))
+      try Data("half".utf8).write(to: URL(filePath: "\(folder)/.vidicon-7b.tmp"))
+      try Data("mine".utf8).write(to: URL(filePath: "\(folder)/notes.txt"))
+      let test = TestRecorder(
+        RecordingSettings(try FilePattern("\(folder)/live.mp4")), descriptions: self.stream.descriptions)
+      _ = try await test.recorder.start(at: EncodedStream.start)
+      test.feed(self.stream.samples.filter { $0.presentationTime < EncodedStream.time(2) })
+
+      let results = await Recordings.repairAll(in: folder)
+      #expect(results.count == 3)
+      #expect(results.contains(.removedEmpty(path: "\(folder)/c.mp4")))
+      let busy = await #expect(throws: RecordingError.self) { try await Recordings.repair("\(folder)/live.mp4") }
+      #expect(busy?.code == .busy)
+      await test.recorder.stop(at: EncodedStream.time(2))
+      #expect(names(in: folder) == ["a.mp4", "b.mp4", "live.mp4", "notes.txt"])
+      for name in ["a.mp4", "b.mp4", "live.mp4"] { #expect(try Tools.play("\(folder)/\(name)").pictures.count == 60) }
+    }
+  }
+
+  @Test func `the next start finishes what the last one left`() async throws {
+    let bytes = try await self.openFile(seconds: 2)
+    try await withTemporaryFolder { folder in
+      try bytes.write(to: URL(filePath: "\(folder)/out.mp4"))
+      let test = TestRecorder(
+        RecordingSettings(try FilePattern("\(folder)/out.mp4")), descriptions: self.stream.descriptions)
+      let path = try await test.recorder.start(at: EncodedStream.start)
+      #expect(path == "\(folder)/out-2.mp4")
+      await test.recorder.stop()
+      #expect(names(in: folder) == ["out.mp4"])
+      #expect(Recordings.list(matching: test.recorder.settings.pattern).map(\.isFinished) == [true])
+    }
+  }
+
+  @Test func `rights and age of the file stay`() async throws {
+    let bytes = try await self.openFile(seconds: 2)
+    try await withTemporaryFolder { folder in
+      let path = "\(folder)/out.mp4"
+      try bytes.write(to: URL(filePath: path))
+      let date = Date(timeIntervalSince1970: 1_700_000_000)
+      try FileManager.default.setAttributes([.posixPermissions: 0o640, .modificationDate: date], ofItemAtPath: path)
+      _ = try await Recordings.repair(path)
+      let attributes = try FileManager.default.attributesOfItem(atPath: path)
+      #expect(attributes[.posixPermissions] as? Int == 0o640)
+      #expect(attributes[.modificationDate] as? Date == date)
+    }
+  }
+}

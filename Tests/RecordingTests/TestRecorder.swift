@@ -1,0 +1,65 @@
+import Foundation
+import Media
+import Streaming
+import Synchronization
+
+@testable import Recording
+
+/// A recorder whose stream is what a test hands it.
+final class TestRecorder: Sendable {
+  let recorder: Recorder
+  private let outputs = Mutex<[any StreamOutput]>([])
+  private let formats: Mutex<[CodecDescription]>
+  private let requests = Mutex(0)
+
+  init(
+    _ settings: RecordingSettings, descriptions: [CodecDescription],
+    clock: @escaping @Sendable () -> Int64 = { 1_790_000_000_000_000_000 }
+  ) {
+    self.formats = Mutex(descriptions)
+    let link = Link()
+    self.recorder = Recorder(
+      RecordingSource(
+        descriptions: { link.owner?.formats.withLock { $0 } ?? [] },
+        requestKeyframe: { link.owner?.requests.withLock { $0 += 1 } },
+        add: { output in link.owner?.outputs.withLock { $0.append(output) } },
+        remove: { output in link.owner?.outputs.withLock { $0.removeAll { $0 === output } } }),
+      settings: settings, clock: clock)
+    link.set(self)
+  }
+
+  /// What the recorder's source refers to.
+  private final class Link: Sendable {
+    private let weakOwner = Mutex<Weak>(Weak())
+    struct Weak: Sendable { weak var owner: TestRecorder? }
+
+    var owner: TestRecorder? { self.weakOwner.withLock { $0.owner } }
+    func set(_ owner: TestRecorder) { self.weakOwner.withLock { $0.owner = owner } }
+  }
+
+  var keyframeRequests: Int { self.requests.withLock { $0 } }
+  var isAttached: Bool { self.outputs.withLock { !$0.isEmpty } }
+
+  func change(to descriptions: [CodecDescription]) { self.formats.withLock { $0 = descriptions } }
+
+  func feed(_ samples: some Sequence<EncodedSample>) {
+    let outputs = self.outputs.withLock { $0 }
+    for sample in samples {
+      for output in outputs { output.consume(sample) }
+    }
+  }
+
+  func endStream() {
+    for output in self.outputs.withLock({ $0 }) { output.streamEnded() }
+  }
+}
+
+/// A folder that goes with the test.
+func withTemporaryFolder<Result>(_ body: (String) async throws -> Result) async throws -> Result {
+  let folder = FileManager.default.temporaryDirectory.appending(path: "recording-\(UUID().uuidString)")
+  try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+  defer { try? FileManager.default.removeItem(at: folder) }
+  return try await body(folder.path)
+}
+
+func names(in folder: String) -> [String] { Folder.names(in: folder) }
