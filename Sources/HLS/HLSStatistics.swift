@@ -12,7 +12,8 @@ public struct HLSStatistics: Hashable, Sendable {
   public var parts = 0
   /// How often the stream went from rest to work.
   public var activations = 0
-  /// Samples that could not be used: those that wait for a keyframe, and those out of order.
+  /// Samples that could not be used: those that wait for a keyframe, those out of order, and those that one of the two
+  /// muxers leaves out, such as sound too late for its clock; counted for each of them.
   public var droppedSamples = 0
 
   /// Nothing done yet.

@@ -6,8 +6,8 @@ extension HLSStream {
   ///
   /// A playlist waits until it has ``HLSConfiguration/startSegments`` whole segments, since players give up on less; with
   /// `_HLS_msn` until it holds what it is asked for (the draft's §6.2.5.2), and with `_HLS_part` for no more than that: a
-  /// player that knows parts can begin with the first one, and asks for `_HLS_msn=0&_HLS_part=0`. The part of the preload hint waits until it
-  /// is there. All wait for three target durations.
+  /// player that knows parts can begin with the first one, and asks for `_HLS_msn=0&_HLS_part=0`. The part of the preload
+  /// hint waits until it is there. All wait for three target durations.
   ///
   /// - Returns: The answer; and the effects, since a first request sets a stream to work.
   public mutating func answer(_ request: HLSRequest, at now: MediaTime) -> (answer: HLSAnswer, effects: HLSEffects) {

@@ -66,7 +66,9 @@ public struct HLSStream: Sendable {
     statistics.isActive = self.isActive
     statistics.windowSegments = self.window.segments.count
     statistics.windowBytes = self.window.byteCount
-    statistics.droppedSamples += self.segmenter?.droppedSamples ?? 0
+    statistics.droppedSamples +=
+      (self.segmenter?.droppedSamples ?? 0) + self.transportStream.skippedSampleCount
+      + self.fragments.skippedSampleCount
     return statistics
   }
 

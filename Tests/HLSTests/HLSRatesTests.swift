@@ -1,6 +1,7 @@
 import HLS
 import HLSRules
 import Media
+import NIOCore
 import Testing
 
 @Suite("HLS: rules hold for every source")
@@ -38,6 +39,20 @@ struct HLSRatesTests {
     broadcast.run(until: 16_000)
     #expect(broadcast.violations == [])
     #expect(broadcast.stream.statistics.segments >= 7)
+  }
+
+  @Test func `what the muxers leave out is counted for each of them`() {
+    var settings = Broadcast.Settings()
+    settings.frameRate = nil
+    var broadcast = Broadcast(settings)
+    broadcast.run(until: 1_000)
+    #expect(broadcast.stream.statistics.droppedSamples == 0)
+    let empty = EncodedSample(
+      kind: .audio, payload: ByteBuffer(), presentationTime: broadcast.now - .milliseconds(60) + .microseconds(1),
+      duration: .milliseconds(21), isKeyframe: true)
+    _ = broadcast.stream.consume(empty, at: broadcast.now)
+    broadcast.run(until: 2_000)
+    #expect(broadcast.stream.statistics.droppedSamples == 2)
   }
 
   @Test func `without pictures`() {
