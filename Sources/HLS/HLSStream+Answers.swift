@@ -44,7 +44,7 @@ extension HLSStream {
     guard isThere || self.isEnded else { return self.wait(request, at: now) }
     guard self.window.hasParts else { return .notFound }
     // What asks for something old is answered with the present, which does not stay what it is.
-    let isBlocking = request.directives.sequenceNumber.map { $0 >= self.lastNumber } ?? false && !self.isEnded
+    let isBlocking = request.directives.sequenceNumber.map { $0 > 0 && $0 >= self.lastNumber } ?? false && !self.isEnded
     let caching = isBlocking ? HLSContent.Caching.blocking(self.timing.target * 6) : self.shortCaching
     if face == .lowLatency, request.directives.allowsSkip, let content = self.playlist(.delta, caching: caching) {
       return .content(content)
