@@ -45,6 +45,12 @@ struct Listener: Sendable {
     throw CancellationError()
   }
 
+  /// Accepts no other connection.
+  func pause() async {
+    // A port that is closed accepts none either.
+    try? await self.channel.setOption(.autoRead, value: false).get()
+  }
+
   /// Closes the port.
   func close() async {
     // One that is closed already is what is wanted.
