@@ -147,6 +147,8 @@ public final class HTTPServer: Sendable {
       defer { state = State() }
       return state.listeners
     }
+    for listener in listeners { await listener.pause() }
+    await self.loops.waitForTasks()
     for listener in listeners { await listener.close() }
     for published in self.streams.all { self.unpublish(published.stream) }
     await self.loops.closeAll()

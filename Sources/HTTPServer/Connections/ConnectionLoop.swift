@@ -24,7 +24,9 @@ final class ConnectionLoop: Sendable {
   let limits: HTTPServerLimits
   /// Open connections.
   let count = Atomic(0)
-  /// Of these, those with a request to answer.
+  /// Connections that are accepted and that no task has yet.
+  let opening = Atomic(0)
+  /// Open connections with a request to answer.
   let working = Atomic(0)
   /// Connections closed since others needed the room.
   let crowdedOut = Atomic(0)

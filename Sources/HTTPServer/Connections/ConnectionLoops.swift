@@ -5,6 +5,8 @@ internal import Synchronization
 struct ConnectionLoops: Sendable {
   private static let lastMoment = Duration.milliseconds(10)
   private static let lastMoments = 30
+  /// How often a connection changes its event loop on its way from the port to its setup, and one more.
+  private static let changesOfLoops = 4
 
   private let loops: [ConnectionLoop]
 
@@ -30,6 +32,19 @@ struct ConnectionLoops: Sendable {
 
   /// Connections closed since they were too slow.
   var timedOut: Int { self.loops.reduce(0) { $0 + $1.timedOut.load(ordering: .relaxed) } }
+
+  /// Returns when each connection that was accepted is with the task that answers it, if none comes meanwhile. One that
+  /// found its port closed on the way would be let go without its end, at which NIO ends the program.
+  func waitForTasks() async {
+    for _ in 0..<Self.changesOfLoops {
+      // An event loop that has ended has no connections.
+      for loop in self.loops { try? await loop.eventLoop.submit {}.get() }
+    }
+    for _ in 0..<Self.lastMoments where self.loops.contains(where: { $0.opening.load(ordering: .relaxed) > 0 }) {
+      // Cancelled, it is over at once.
+      try? await Task.sleep(for: Self.lastMoment)
+    }
+  }
 
   /// Closes every connection; those with a request that can be answered at once have a moment for it.
   func closeAll() async {

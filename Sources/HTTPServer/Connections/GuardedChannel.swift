@@ -1,6 +1,7 @@
 internal import HummingbirdCore
 internal import Logging
 internal import NIOCore
+internal import Synchronization
 
 /// A channel of Hummingbird's with the limits that it lacks, and whose requests are answered on its event loop.
 struct GuardedChannel<Base: ServerChildChannel>: ServerChildChannel {
@@ -10,8 +11,8 @@ struct GuardedChannel<Base: ServerChildChannel>: ServerChildChannel {
   let loops: ConnectionLoops
 
   func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Value> {
+    let loop = self.loops[channel.eventLoop]
     do {
-      let loop = self.loops[channel.eventLoop]
       let guardian = ConnectionGuard(loop: loop)
       guard loop.add(guardian) else { throw ChannelError.eof }
       try channel.pipeline.syncOperations.addHandler(guardian)
@@ -22,11 +23,15 @@ struct GuardedChannel<Base: ServerChildChannel>: ServerChildChannel {
     } catch {
       return channel.eventLoop.makeFailedFuture(error)
     }
-    return self.base.setup(channel: channel, logger: logger)
+    loop.opening.add(1, ordering: .relaxed)
+    let value = self.base.setup(channel: channel, logger: logger)
+    value.whenFailure { _ in loop.opening.subtract(1, ordering: .relaxed) }
+    return value
   }
 
   func handle(value: Value, logger: Logger) async {
     let channel = value.channel
+    self.loops[channel.eventLoop].opening.subtract(1, ordering: .relaxed)
     await withTaskExecutorPreference(self.loops[channel.eventLoop].executor) {
       // What an answer waits for is of no use when the connection is gone.
       await withDiscardingTaskGroup { group in

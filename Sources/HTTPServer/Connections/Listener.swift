@@ -11,8 +11,9 @@ struct Listener: Sendable {
   private let channel: any Channel
   private let task: Task<Void, Never>
 
-  /// Connections that the system keeps until they are accepted.
-  private static let backlog = 1024
+  /// Connections that the system keeps until they are accepted: what Linux allows by default. A player that finds no room
+  /// tries again after one second, then three, and misses segments.
+  private static let backlog = 4096
 
   /// Opens a port.
   ///
@@ -44,6 +45,12 @@ struct Listener: Sendable {
       return Listener(port: channel.localAddress?.port ?? port, channel: channel, task: task)
     }
     throw CancellationError()
+  }
+
+  /// Accepts no other connection.
+  func pause() async {
+    // A port that is closed accepts none either.
+    try? await self.channel.setOption(.autoRead, value: false).get()
   }
 
   /// Closes the port.
