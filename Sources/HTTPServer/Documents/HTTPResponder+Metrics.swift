@@ -9,6 +9,8 @@ extension HTTPResponder {
     var name: String
     var statistics: StreamStatistics
     var hls: HLSStatistics
+    /// Requests for HLS that wait.
+    var waiting: Int
     var pictures: PictureStatistics
     var kinds: [MediaKind]
     /// By protocol.
@@ -21,6 +23,7 @@ extension HTTPResponder {
       self.name = published.name
       self.statistics = published.stream.statistics
       self.hls = published.hls.statistics
+      self.waiting = published.hls.waitingCount
       self.pictures = published.stream.pictures.statistics
       self.kinds = published.stream.descriptions.map(\.kind)
       let others = extras.statistics(published.stream)
@@ -130,6 +133,9 @@ extension HTTPResponder {
     }
     text.append(
       "hls_active", .gauge, "1 while segments are made, since somebody watches.", each { $0.isActive ? 1 : 0 })
+    text.append(
+      "hls_waiting", .gauge, "Requests that wait for the playlist or part that they ask for.",
+      streams.map { (["stream": $0.name], Double($0.waiting)) })
     text.append("hls_segments_total", .counter, "HLS segments made.", each(\.segments))
     text.append("hls_parts_total", .counter, "Parts of HLS segments made.", each(\.parts))
     text.append("hls_window_segments", .gauge, "HLS segments in the window.", each(\.windowSegments))

@@ -52,6 +52,11 @@ final class HLSOutput: StreamOutput {
     self.state.withLock { $0.machine.statistics }
   }
 
+  /// Requests that wait.
+  var waitingCount: Int {
+    self.state.withLock { $0.waiters.count }
+  }
+
   func consume(_ sample: EncodedSample) {
     guard self.isActive.load(ordering: .relaxed) else { return }
     let now = self.clock.now()
