@@ -192,10 +192,24 @@ public final class HTTPServer: Sendable {
 
   /// Answers a request on its connection.
   private var respond: HTTPChannelHandler.Responder {
-    let responder = self.responder
+    let (responder, loops) = (self.responder, self.loops)
     return { request, writer, channel in
-      let answer = await responder.answer(request.head, client: channel.remoteAddress?.ipAddress ?? "")
-      try await answer.write(to: writer, on: channel)
+      let (head, client) = (request.head, channel.remoteAddress?.ipAddress ?? "")
+      // Of HTTP/1.1 the connection is all there is, and its end ends this task.
+      guard channel.parent?.parent != nil else {
+        return try await responder.answer(head, client: client).write(to: writer, on: channel)
+      }
+      // What a stream of HTTP/2 waits for is of no use when the client has taken its request back.
+      let answer = Task(executorPreference: loops[channel.eventLoop].executor) {
+        await responder.answer(head, client: client)
+      }
+      channel.closeFuture.whenComplete { _ in answer.cancel() }
+      let value = await withTaskCancellationHandler {
+        await answer.value
+      } onCancel: {
+        answer.cancel()
+      }
+      try await value.write(to: writer, on: channel)
     }
   }
 
