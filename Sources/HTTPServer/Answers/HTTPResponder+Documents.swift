@@ -44,7 +44,7 @@ extension HTTPResponder {
     var answer = HTTPAnswer(
       .ok, [.contentType: "application/json"], body: .bytes(ByteBuffer(string: OpenAPIDocument.text)),
       caching: .revalidated)
-    answer.etag = "\"\(OpenAPIDocument.version)\""
+    answer.etag = OpenAPIDocument.etag
     answer.isCompressible = true
     return answer
   }

@@ -107,7 +107,8 @@ struct HTTPResponder: Sendable {
     .noContent,
     [
       .allow: methods, .accessControlAllowMethods: methods,
-      .accessControlAllowHeaders: "Authorization, If-None-Match, If-Range, Range", .accessControlMaxAge: "86400",
+      // The star is all but Authorization, which is to be named.
+      .accessControlAllowHeaders: "Authorization, If-None-Match, If-Range, Range, *", .accessControlMaxAge: "86400",
     ])
 
   private static func redirect(_ target: HTTPTarget) -> HTTPAnswer {

@@ -1,8 +1,11 @@
+internal import Authentication
+internal import Crypto
+
 /// What the server answers, as an OpenAPI 3.1 document: for people, for programs, and for the tests, which hold the server
 /// to it.
 enum OpenAPIDocument {
-  /// The version of the interface.
-  static let version = "1.0.0"
+  /// The value of `ETag`: another one for another document, whatever version it bears.
+  static let etag = "\"\(hexadecimal(SHA256.hash(data: Array(Self.text.utf8)).prefix(12)))\""
 
   /// The document, JSON.
   static let text = #"""
@@ -161,7 +164,7 @@ enum OpenAPIDocument {
               {
                 "name": "fps",
                 "in": "query",
-                "description": "The most pictures a second.",
+                "description": "The most pictures a second; there are never more than 30.",
                 "schema": {"type": "integer", "minimum": 1, "maximum": 120, "default": 10}
               }
             ]

@@ -22,7 +22,9 @@ export async function request(url, { signal, seconds = 10, as = "text", cache = 
   signal?.addEventListener("abort", forward);
   const timer = setTimeout(() => controller.abort(), seconds * 1000);
   try {
-    const response = await fetch(url, { signal: controller.signal, cache });
+    // A page that was opened as http://USER:PASSWORD@… has these in what paths are resolved against, which fetch refuses;
+    // `location` is without them, and the browser sends them by itself.
+    const response = await fetch(new URL(url, location.href), { signal: controller.signal, cache });
     if (!response.ok) throw new RequestError(`The server answered ${response.status}.`, response.status);
     return await response[as]();
   } catch (error) {
