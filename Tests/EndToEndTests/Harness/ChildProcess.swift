@@ -22,15 +22,20 @@ final class ChildProcess: Sendable {
   ///   - arguments: Without the program's name.
   ///   - input: What it reads: a pipe that somebody else writes, or nil for nothing.
   ///   - outputPipe: Where its output goes, for another program to read; nil to collect it.
+  ///   - environment: Variables that it has besides, or instead of, those of the tests.
   init(
     _ executable: String,
     _ arguments: [String],
     input: Pipe? = nil,
-    outputPipe: Pipe? = nil
+    outputPipe: Pipe? = nil,
+    environment: [String: String] = [:]
   ) throws {
     let process = Process()
     process.executableURL = URL(fileURLWithPath: executable)
     process.arguments = arguments
+    if !environment.isEmpty {
+      process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
+    }
     if let input { process.standardInput = input } else { process.standardInput = FileHandle.nullDevice }
     let (exits, continuation) = AsyncStream.makeStream(of: Exit.self)
     process.terminationHandler = { ended in

@@ -41,6 +41,12 @@ final class RawConnection: Sendable {
     close(self.descriptor)
   }
 
+  /// Has the connection reset, and not closed in order, when it is given up.
+  func resetsAtEnd() {
+    var linger = Foundation.linger(l_onoff: 1, l_linger: 0)
+    setsockopt(self.descriptor, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout.size(ofValue: linger)))
+  }
+
   /// Sends everything.
   ///
   /// - Returns: False when the other side has closed the connection.

@@ -19,5 +19,6 @@ struct VidiconEvent: Decodable {
   var rtspsPort: Int?
   var httpPort: Int?
   var httpsPort: Int?
+  var certificateFingerprint: String?
   var streams: [Stream]?
 }

@@ -26,10 +26,12 @@ final class VidiconProcess: Sendable {
   /// - Parameters:
   ///   - arguments: What follows `serve --json --rtsp-port 0 --http-port 0 --no-discovery`.
   ///   - input: What it reads.
+  ///   - environment: Variables that it has besides, or instead of, those of the tests.
   static func serving<Result>(
-    _ arguments: [String], input: Pipe? = nil, _ body: (VidiconProcess) async throws -> Result
+    _ arguments: [String], input: Pipe? = nil, environment: [String: String] = [:],
+    _ body: (VidiconProcess) async throws -> Result
   ) async throws -> Result {
-    let vidicon = try await VidiconProcess(arguments, input: input)
+    let vidicon = try await VidiconProcess(arguments, input: input, environment: environment)
     do {
       let result = try await body(vidicon)
       if vidicon.child.isRunning {
@@ -44,10 +46,10 @@ final class VidiconProcess: Sendable {
     }
   }
 
-  private init(_ arguments: [String], input: Pipe?) async throws {
+  private init(_ arguments: [String], input: Pipe?, environment: [String: String]) async throws {
     let child = try ChildProcess(
       Self.path(), ["serve", "--json", "--rtsp-port", "0", "--http-port", "0", "--no-discovery"] + arguments,
-      input: input)
+      input: input, environment: environment)
     let (events, continuation) = AsyncStream.makeStream(of: Said.self)
     Task {
       var line: [UInt8] = []
@@ -91,10 +93,11 @@ final class VidiconProcess: Sendable {
   }
 
   /// Runs the program to its end: for command lines that are to fail.
-  static func run(_ arguments: [String], input: Pipe? = nil, within limit: Duration = .seconds(15)) async throws
-    -> (exit: ChildProcess.Exit?, errors: String)
-  {
-    let child = try ChildProcess(Self.path(), arguments, input: input)
+  static func run(
+    _ arguments: [String], input: Pipe? = nil, environment: [String: String] = [:],
+    within limit: Duration = .seconds(15)
+  ) async throws -> (exit: ChildProcess.Exit?, errors: String) {
+    let child = try ChildProcess(Self.path(), arguments, input: input, environment: environment)
     let exit = await child.end(within: limit)
     await child.errors.end()
     return (exit, child.errors.text)
@@ -108,6 +111,11 @@ final class VidiconProcess: Sendable {
   /// An address of the HTTP server.
   func page(_ path: String, host: String = "127.0.0.1") -> String {
     "http://\(host):\(self.httpPort)\(path)"
+  }
+
+  /// An address of the HTTP server over TLS.
+  func securePage(_ path: String, host: String = "localhost") throws -> String {
+    "https://\(host):\(try #require(self.started.httpsPort))\(path)"
   }
 
   /// Waits for a status line, printed from now on, in which a stream meets a condition.

@@ -1,0 +1,166 @@
+import Foundation
+import Testing
+
+extension EndToEnd {
+  @Suite("Passwords and encryption over HTTP", .serialized)
+  struct HTTPSecurity {
+    private static let bars = ["--source", "bars", "--audio", "tone", "--size", "640x360", "--fps", "30"]
+    private static let user = ["--user", "anna:sesame"]
+
+    @Test func `three ways to tell a password are offered, each in a line of its own, and taken`() async throws {
+      try await VidiconProcess.serving(Self.bars + Self.user) { vidicon in
+        for path in ["/", "/live", "/live/playlist.m3u8", "/live/mjpeg", "/metrics", "/api/streams", "/none"] {
+          let refused = try await Curl.get(vidicon.page(path))
+          #expect(refused.status == 401, "\(path)")
+          let offers = refused.values(of: "www-authenticate")
+          #expect(offers.count == 3, "\(offers)")
+          #expect(offers.first?.hasPrefix("Digest ") == true && offers.first?.contains("SHA-256") == true)
+          #expect(offers.dropFirst().first?.contains("algorithm=MD5") == true)
+          #expect(offers.last?.hasPrefix("Basic realm=") == true)
+          #expect(refused["access-control-allow-origin"] == "*")
+          #expect(refused["cache-control"] == "no-store")
+        }
+        for way in ["--digest", "--basic", "--anyauth"] {
+          let right = try await Curl.get(vidicon.page("/live/live.m3u8?_HLS_skip=YES"), [way, "--user", "anna:sesame"])
+          #expect(right.status == 200, "\(way)")
+          #expect(right["cache-control"]?.hasPrefix("private") == true, "shared caches must not hand it to others")
+          for wrong in ["anna:barley", "eve:sesame", "anna:", ":"] {
+            let refused = try await Curl.get(vidicon.page("/live/live.m3u8"), [way, "--user", wrong])
+            #expect(refused.status == 401, "\(way) \(wrong)")
+          }
+        }
+        #expect(try await Curl.get(vidicon.page("/health")).text == "ok\n")
+      }
+    }
+
+    @Test func `players and a browser with the password play`() async throws {
+      try await VidiconProcess.serving(Self.bars + Self.user) { vidicon in
+        let address = "http://anna:sesame@127.0.0.1:\(vidicon.httpPort)"
+        async let fragments = FFmpeg.play("\(address)/live/index.m3u8", seconds: 5, options: [])
+        async let segments = FFmpeg.play("\(address)/live/playlist.m3u8", seconds: 5, options: [])
+        for play in try await [fragments, segments] {
+          #expect(play.run.succeeded && FFmpeg.complaints(in: play.run.errors) == [], "\(play.run.errors)")
+          #expect(play.pictures.count > 130, "\(play.pictures.count) pictures in 5 s")
+        }
+        let stranger = try await FFmpeg.play(
+          "http://anna:wrong@127.0.0.1:\(vidicon.httpPort)/live/index.m3u8", seconds: 2, options: [])
+        #expect(!stranger.run.succeeded && stranger.run.errors.contains("401"), "\(stranger.run.errors)")
+
+        let source = ["souphttpsrc", "location=\(vidicon.page("/live/index.m3u8"))", "user-id=anna", "user-pw=sesame"]
+        let pipeline =
+          ["-q"] + source + ["!", "hlsdemux", "!", "decodebin3", "name=d", "d.", "!", "audioconvert", "!", "fakesink"]
+          + ["d.", "!", "videoconvert", "!", "videoscale", "!", "video/x-raw,format=GRAY8,width=160,height=90", "!"]
+          + ["fdsink", "fd=1", "sync=false"]
+        let run = try await Tool.run("gst-launch-1.0", pipeline, byteLimit: 60 * 160 * 90, within: .seconds(25))
+        #expect(run.output.count >= 60 * 160 * 90, "\(run.errors)")
+
+        try await TestMedia.withTemporaryFolder { folder in
+          let browser = try await Tool.run(
+            "python3", [TestMedia.client("page_play.py"), "\(address)/live", folder, "--seconds", "3"],
+            within: .seconds(60))
+          #expect(browser.succeeded, "\(browser.errors)")
+        }
+      }
+    }
+
+    @Test func `a certificate is made once, shown as it is told, and kept from others`() async throws {
+      try await TestMedia.withTemporaryFolder { folder in
+        let options = Self.bars + ["--https-port", "0"]
+        var fingerprints: [String] = []
+        for _ in 0..<2 {
+          try await VidiconProcess.serving(options, environment: ["XDG_STATE_HOME": folder]) { vidicon in
+            let told = try #require(vidicon.started.certificateFingerprint)
+            let port = try #require(vidicon.started.httpsPort)
+            fingerprints.append(told)
+            let certificate = try await Self.certificate(port: port, in: folder)
+            #expect(certificate.contains("Fingerprint=\(told)"), "\(certificate)")
+            #expect(certificate.contains("DNS:localhost") && certificate.contains("IP Address:127.0.0.1"))
+            // It is what a user who trusts it gives to curl: names and dates are right.
+            let trusted = try await Tool.run(
+              "curl",
+              ["--silent", "--noproxy", "*", "--cacert", "\(folder)/vidicon/certificate.pem"]
+                + [try vidicon.securePage("/health"), try vidicon.securePage("/health", host: "127.0.0.1")],
+              within: .seconds(10))
+            #expect(trusted.outputText == "ok\nok\n", "\(trusted.errors)")
+          }
+        }
+        #expect(fingerprints.count == 2 && fingerprints[0] == fingerprints[1])
+        for (file, mode) in [("vidicon/certificate-key.pem", 0o600), ("vidicon", 0o700)] {
+          let attributes = try FileManager.default.attributesOfItem(atPath: "\(folder)/\(file)")
+          #expect(attributes[.posixPermissions] as? Int == mode, "\(file)")
+        }
+      }
+    }
+
+    @Test(arguments: ["XDG_STATE_HOME", "HOME"])
+    func `where no certificate can be kept, one line says so`(variable: String) async throws {
+      let run = try await VidiconProcess.run(
+        ["serve", "--rtsp-port", "0", "--http-port", "0", "--https-port", "0", "--no-discovery", "--source", "plasma"],
+        environment: ["XDG_STATE_HOME": ""].merging([variable: "/dev/null/nowhere"]) { $1 })
+      #expect(run.exit == .status(1))
+      let lines = run.errors.split(separator: "\n")
+      #expect(lines.count == 1 && lines.first?.contains("/dev/null/nowhere") == true, "\(run.errors)")
+    }
+
+    @Test func `HTTP/2 and HTTP/1.1 are spoken with a certificate that is given, and low latency over both`()
+      async throws
+    {
+      try await TestMedia.withTemporaryFolder { folder in
+        let made = try await Tool.run(
+          "openssl",
+          ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost"]
+            + [
+              "-addext", "subjectAltName=DNS:localhost", "-keyout", "\(folder)/key.pem", "-out", "\(folder)/cert.pem",
+            ],
+          within: .seconds(20))
+        try #require(made.succeeded, "\(made.errors)")
+        let options = ["--https-port", "0", "--tls-cert", "\(folder)/cert.pem", "--tls-key", "\(folder)/key.pem"]
+        try await VidiconProcess.serving(Self.bars + options) { vidicon in
+          for (option, version) in [("--http2", "2"), ("--http1.1", "1.1")] {
+            let page = try await Curl.get(vidicon.securePage("/live"), [option])
+            #expect(page.status == 200 && page.version == version)
+            try await Self.followParts(vidicon, [option, "--cacert", "\(folder)/cert.pem"])
+          }
+          // Many streams on few connections, none of which may fail.
+          let load = try await Tool.run(
+            "h2load", ["-n", "2000", "-c", "10", "-m", "100", try vidicon.securePage("/live/live.m3u8")],
+            within: .seconds(40))
+          #expect(load.outputText.contains("Application protocol: h2"))
+          #expect(load.outputText.contains("2000 succeeded, 0 failed, 0 errored, 0 timeout"), "\(load.outputText)")
+        }
+      }
+    }
+
+    /// Asks for the next parts as a player of low latency does: each answer comes when there is a new one.
+    private static func followParts(_ vidicon: VidiconProcess, _ options: [String]) async throws {
+      _ = try await HLSFiles(of: vidicon, stream: "/live")
+      var seen: Set<Substring> = []
+      for _ in 0..<4 {
+        let playlist = try await Curl.get(vidicon.page("/live/live.m3u8"))
+        let hint = try #require(playlist.text.split(separator: "\n").last { $0.hasPrefix("#EXT-X-PRELOAD-HINT") })
+        let uri = try #require(hint.split(separator: "URI=\"").last?.prefix { $0 != "\"" })
+        let pieces = uri.split(separator: "-").last?.split(separator: ".").compactMap { Int($0) } ?? []
+        try #require(pieces.count == 2, "\(uri)")
+        let query = "_HLS_msn=\(pieces[0])&_HLS_part=\(pieces[1])"
+        async let part = Curl.get(vidicon.securePage("/live/\(uri)"), options)
+        async let next = Curl.get(vidicon.securePage("/live/live.m3u8?\(query)"), options)
+        let (file, reloaded) = try await (part, next)
+        #expect(file.status == 200 && file.body.count > 100, "\(uri)")
+        #expect(reloaded.status == 200 && reloaded.text.contains("URI=\"\(uri)\""), "\(uri): \(reloaded.text)")
+        seen.insert(uri)
+      }
+      #expect(seen.count == 4)
+    }
+
+    /// What openssl says of the certificate that is shown at a port.
+    private static func certificate(port: Int, in folder: String) async throws -> String {
+      let shown = try await Tool.run("openssl", ["s_client", "-connect", "127.0.0.1:\(port)"], within: .seconds(10))
+      try Data(shown.output).write(to: URL(fileURLWithPath: "\(folder)/shown"))
+      let read = try await Tool.run(
+        "openssl",
+        ["x509", "-in", "\(folder)/shown", "-noout", "-fingerprint", "-sha256", "-ext", "subjectAltName"],
+        within: .seconds(10))
+      return read.outputText
+    }
+  }
+}

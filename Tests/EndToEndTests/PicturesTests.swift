@@ -1,0 +1,196 @@
+import Foundation
+import Testing
+
+extension EndToEnd {
+  @Suite("Snapshots and motion JPEG", .serialized)
+  struct SinglePictures {
+    private static func bars(_ rate: Int, _ size: String = "1280x720") -> [String] {
+      ["--source", "bars", "--audio", "none", "--size", size, "--fps", "\(rate)"]
+    }
+
+    @Test(arguments: [30, 2]) func `a snapshot is at most one frame interval old`(frameRate: Int) async throws {
+      try await VidiconProcess.serving(Self.bars(frameRate)) { vidicon in
+        for _ in 0..<5 {
+          let asked = Int64(Date().timeIntervalSince1970 * 1e6)
+          let answer = try await Curl.get(vidicon.page("/live/snapshot.jpg"))
+          #expect(answer.status == 200 && answer["content-type"] == "image/jpeg")
+          let picture = try await Self.decode(answer.body, width: 1280, height: 720)
+          let captured = try #require(Timecode.read(picture[0], width: 1280))
+          // curl starts, and where the picture is older the next one is waited for. Seen from the moment of asking.
+          let age = Double(asked - captured) / 1e6
+          #expect(age < 1 / Double(frameRate) + 0.1, "\(age) s")
+          #expect(age > -2 / Double(frameRate) - 1)
+        }
+      }
+    }
+
+    @Test func `a snapshot has the width that is asked for, the stream's shape and its colours`() async throws {
+      try await VidiconProcess.serving(Self.bars(30)) { vidicon in
+        let widths: [(query: String, width: Int, height: Int)] = [
+          ("", 1280, 720), ("?width=640", 640, 360), ("?width=321", 320, 180), ("?width=16384", 1280, 720),
+        ]
+        for (query, width, height) in widths {
+          let answer = try await Curl.get(vidicon.page("/live/snapshot.jpg\(query)"))
+          let size = try Self.size(ofJPEG: answer.body)
+          #expect(size.width == width && size.height == height, "\(query): \(size)")
+        }
+        for query in [
+          "?width=0", "?width=-1", "?width=16385", "?width=a", "?width=", "?width=1e2", "?width=99999999999999999999",
+        ] {
+          let answer = try await Curl.get(vidicon.page("/live/snapshot.jpg\(query)"))
+          #expect(answer.status == 400 && answer.text.contains("width"), "\(query)")
+        }
+        // White, yellow, cyan, green, magenta, red and blue of 75%, from left to right.
+        let colours = [
+          [191, 191, 191], [191, 191, 0], [0, 191, 191], [0, 191, 0], [191, 0, 191], [191, 0, 0], [0, 0, 191],
+        ]
+        let snapshot = try await Curl.get(vidicon.page("/live/snapshot.jpg"))
+        let rgb = try await Self.raw(snapshot.body, "rgb24")
+        try #require(rgb.count == 1280 * 720 * 3)
+        for (index, colour) in colours.enumerated() {
+          let at = (400 * 1280 + index * 1280 / 7 + 90) * 3
+          let distance = zip(rgb[at..<(at + 3)], colour).map { abs(Int($0) - $1) }.max() ?? 255
+          #expect(distance <= 8, "bar \(index): \(rgb[at..<(at + 3)]) is not \(colour)")
+        }
+      }
+    }
+
+    @Test func `motion JPEG comes in whole parts at the rate that is asked for, encoded once for all`() async throws {
+      try await VidiconProcess.serving(Self.bars(30, "640x360")) { vidicon in
+        let before = try await #require(Metrics(of: vidicon).sum("vidicon_jpeg_encoded_total"))
+        async let first = Self.watch(vidicon, "", seconds: 5)
+        async let second = Self.watch(vidicon, "", seconds: 5)
+        let shown = try await [first, second]
+        for pictures in shown {
+          #expect((40...56).contains(pictures.count), "\(pictures.count) pictures in 5 s, not ten a second")
+        }
+        let encoded = try await #require(Metrics(of: vidicon).sum("vidicon_jpeg_encoded_total")) - before
+        #expect(encoded < 65, "\(encoded) pictures encoded for two viewers of 50")
+        let common = Set(shown[0]).intersection(shown[1]).count
+        #expect(common > 30, "both are to get the same files: \(common)")
+
+        async let slow = Self.watch(vidicon, "?fps=2&width=320", seconds: 4)
+        async let quick = Self.watch(vidicon, "?fps=25", seconds: 4)
+        let (slowly, quickly) = try await (slow, quick)
+        #expect((7...10).contains(slowly.count), "\(slowly.count)")
+        #expect((80...105).contains(quickly.count), "\(quickly.count)")
+        for pictures in [slowly, quickly] {
+          let times = try await Self.times(of: pictures)
+          #expect(zip(times.dropFirst(), times).allSatisfy { $0 > $1 }, "each picture is newer than the one before")
+        }
+        for query in ["?fps=0", "?fps=121", "?fps=x", "?width=0"] {
+          #expect(try await Curl.get(vidicon.page("/live/mjpeg\(query)")).status == 400, "\(query)")
+        }
+      }
+    }
+
+    @Test func `ffmpeg plays motion JPEG while another viewer does not read, who is let go`() async throws {
+      let noise = ["--source", "noise", "--audio", "none", "--size", "640x360", "--bitrate", "2000k"]
+      try await VidiconProcess.serving(noise) { vidicon in
+        let port = vidicon.httpPort
+        let stuck = try await waiting {
+          let connection = try RawConnection(port: port, receiveBuffer: 4_096)
+          connection.send("GET /live/mjpeg?fps=30 HTTP/1.1\r\nHost: a\r\n\r\n")
+          return connection
+        }
+        let play = try await Tool.run(
+          "ffmpeg",
+          FFmpeg.quiet + ["-f", "mpjpeg", "-i", vidicon.page("/live/mjpeg"), "-frames:v", "250"]
+            + ["-vf", "scale=16:9,format=gray", "-f", "rawvideo", "pipe:1"],
+          within: .seconds(45))
+        #expect(play.succeeded && FFmpeg.complaints(in: play.errors) == [], "\(play.errors)")
+        #expect(play.output.count == 250 * 16 * 9)
+        #expect(play.duration < .seconds(32), "250 pictures at ten a second took \(play.duration)")
+        // It has read nothing for twenty seconds and more.
+        let viewers = try await Metrics(of: vidicon).sum("vidicon_viewers", "protocol=\"mjpeg\"", "stream=\"live\"")
+        #expect(viewers == 0, "who does not read is still there")
+        withExtendedLifetime(stuck) {}
+      }
+    }
+
+    /// Reads motion JPEG for some seconds: the pictures.
+    private static func watch(_ vidicon: VidiconProcess, _ query: String, seconds: Int) async throws -> [[UInt8]] {
+      let run = try await Tool.run(
+        "curl",
+        ["--silent", "--no-buffer", "--noproxy", "*", "--max-time", "\(seconds)", "--include"]
+          + [vidicon.page("/live/mjpeg\(query)")],
+        within: .seconds(seconds + 10))
+      var rest = run.output[...]
+      func line() throws -> String {
+        guard let end = rest.firstIndex(of: UInt8(ascii: "\n")) else { throw Incomplete() }
+        defer { rest = rest[(end + 1)...] }
+        try #require(rest[..<end].last == UInt8(ascii: "\r"))
+        return String(decoding: rest[..<end].dropLast(), as: UTF8.self)
+      }
+      var boundary: Substring?
+      while case let field = try line(), !field.isEmpty {
+        guard field.lowercased().hasPrefix("content-type: multipart/x-mixed-replace; boundary=") else { continue }
+        boundary = field.split(separator: "=").last
+      }
+      let delimiter = "--\(try #require(boundary))"
+      var pictures: [[UInt8]] = []
+      // The last part is cut off by the end of the time.
+      do {
+        try #require(try line() == delimiter)
+        while true {
+          try #require(try line() == "Content-Type: image/jpeg")
+          let length = try #require(Int(try line().dropFirst("Content-Length: ".count)))
+          try #require(try line() == "")
+          guard rest.count >= length else { throw Incomplete() }
+          let picture = Array(rest.prefix(length))
+          try #require(picture.starts(with: [0xff, 0xd8]) && picture.suffix(2) == [0xff, 0xd9])
+          pictures.append(picture)
+          rest = rest.dropFirst(length)
+          try #require(try line() == "")
+          try #require(try line() == delimiter)
+        }
+      } catch is Incomplete {
+        return pictures
+      }
+    }
+
+    private struct Incomplete: Error {}
+
+    /// What the strips of pictures say.
+    private static func times(of pictures: [[UInt8]]) async throws -> [Int64] {
+      let size = try self.size(ofJPEG: try #require(pictures.first))
+      let luma = try await self.raw(pictures.flatMap { $0 }, "gray")
+      let decoded = Pictures(width: size.width, height: size.height, bytes: luma)
+      try #require(decoded.count == pictures.count)
+      return try (0..<decoded.count).map { try #require(Timecode.read(decoded[$0], width: size.width)) }
+    }
+
+    private static func decode(_ file: [UInt8], width: Int, height: Int) async throws -> Pictures {
+      let pictures = Pictures(width: width, height: height, bytes: try await self.raw(file, "gray"))
+      try #require(pictures.count == 1)
+      return pictures
+    }
+
+    /// The pixels of one or more JPEG files.
+    private static func raw(_ files: [UInt8], _ format: String) async throws -> [UInt8] {
+      try await TestMedia.withTemporaryFolder { folder in
+        try Data(files).write(to: URL(fileURLWithPath: "\(folder)/pictures"))
+        let run = try await Tool.run(
+          "ffmpeg",
+          FFmpeg.quiet + ["-f", "mjpeg", "-i", "\(folder)/pictures", "-pix_fmt", format, "-fps_mode", "passthrough"]
+            + ["-f", "rawvideo", "pipe:1"],
+          within: .seconds(15))
+        try #require(run.succeeded, "\(run.errors)")
+        return run.output
+      }
+    }
+
+    /// What the frame header says, ITU-T T.81 §B.2.2.
+    private static func size(ofJPEG bytes: [UInt8]) throws -> (width: Int, height: Int) {
+      var at = 2
+      while at + 9 < bytes.count {
+        let (marker, length) = (bytes[at + 1], Int(bytes[at + 2]) << 8 | Int(bytes[at + 3]))
+        if marker == 0xc0 {
+          return (Int(bytes[at + 7]) << 8 | Int(bytes[at + 8]), Int(bytes[at + 5]) << 8 | Int(bytes[at + 6]))
+        }
+        at += 2 + length
+      }
+      throw Incomplete()
+    }
+  }
+}
