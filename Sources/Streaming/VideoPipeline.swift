@@ -21,8 +21,10 @@ final class VideoPipeline {
   private var requests: KeyframeRequests
   private var pictures: PictureFeed
   private var bitrate: Int
-  /// The last picture from the source.
+  /// The last picture from the source; while encoding is paused, the one that stands still.
   private var lastPicture: VideoFrame?
+  /// How long after its capture the last frame arrived.
+  private var captureDelay = MediaDuration.zero
   /// The timestamp of the last picture encoded.
   private var lastTime: MediaTime?
   /// When it was encoded.
@@ -112,8 +114,8 @@ final class VideoPipeline {
     guard let lastEncoding, self.lastPicture != nil, self.nextSlate == nil else { return nil }
     let still = self.shared.isPaused ? lastEncoding + Self.pausedInterval : nil
     guard let due = self.requests.dueTime else { return still }
-    let repetition = max(due, self.lastArrival + self.frameInterval * 3 / 2)
-    return still.map { min($0, repetition) } ?? repetition
+    // A frame that comes meets the request, unless encoding is paused.
+    return still.map { min($0, due) } ?? max(due, self.lastArrival + self.frameInterval * 3 / 2)
   }
 
   /// The time between two pictures while encoding is paused.
@@ -127,9 +129,11 @@ final class VideoPipeline {
       return self.mailbox.drop(frame, reason: .late)
     }
     self.lastArrival = now
-    self.lastPicture = frame
+    self.captureDelay = now - frame.timestamp
     self.showSlate(from: nil)
-    if !self.shared.isPaused { try self.encode(frame, now: now) }
+    let isPaused = self.shared.isPaused
+    if !isPaused || self.lastPicture == nil { self.lastPicture = frame }
+    if !isPaused { try self.encode(frame, now: now) }
   }
 
   /// The source has ended: before its first picture that is a failure, later the slate takes over at once.
@@ -148,8 +152,8 @@ final class VideoPipeline {
   private func handleDeadline(now: MediaTime) throws(StreamError) {
     self.handOver(self.pictures.handleDeadline(at: now))
     if let repetitionTime, now >= repetitionTime, var picture = self.lastPicture {
-      // As far behind the present as the picture was when it came, so that the next one is not before it.
-      picture.timestamp = max(now - (self.lastArrival - picture.timestamp), (self.lastTime ?? .zero) + .milliseconds(1))
+      // As far behind the present as frames are when they come, so that the next one is not before it.
+      picture.timestamp = max(now - self.captureDelay, (self.lastTime ?? .zero) + .milliseconds(1))
       try self.encode(picture, now: now)
     } else if let nextSlate, now >= nextSlate {
       self.showSlate(from: max(nextSlate + self.frameInterval, now))
