@@ -136,7 +136,7 @@ final class VideoPipeline {
     if !isPaused { try self.encode(frame, now: now) }
   }
 
-  /// The source has ended: before its first picture that is a failure, later the slate takes over at once.
+  /// The source has ended: before its first picture that is a failure, later the slate takes over.
   private func handleEnd(_ error: CaptureError?) throws(StreamError) {
     guard self.lastTime != nil else {
       throw .capture(
@@ -146,8 +146,12 @@ final class VideoPipeline {
             nextStep: "check that it has pictures"))
     }
     self.shared.report(.sourceEnded(.video, error))
-    self.showSlate(from: self.clock.now())
+    self.showSlate(from: self.clock.now() + Self.timeToStop)
   }
+
+  /// How long the slate waits after the end of the source: an owner who stops the stream then ends it with its last
+  /// picture.
+  private static let timeToStop = MediaDuration.milliseconds(250)
 
   private func handleDeadline(now: MediaTime) throws(StreamError) {
     self.handOver(self.pictures.handleDeadline(at: now))
@@ -164,7 +168,7 @@ final class VideoPipeline {
       var picture = self.slate
       picture.timestamp = now
       try self.encode(picture, now: now)
-    } else if now >= self.lastArrival + self.settings.sourceTimeout {
+    } else if self.nextSlate == nil, now >= self.lastArrival + self.settings.sourceTimeout {
       self.shared.report(.sourceSilent)
       self.showSlate(from: now)
     }

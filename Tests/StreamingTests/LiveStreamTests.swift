@@ -180,12 +180,14 @@ struct LiveStreamTests {
     await stream.stop()
   }
 
-  @Test func `the end of the source is told, and the slate comes at once`() async throws {
-    let (stream, _) = try await self.startedStream(VideoSettings(sourceTimeout: .seconds(1000)))
+  @Test func `the end of the source is told, and the slate comes a quarter of a second later`() async throws {
+    let (stream, time) = try await self.startedStream(VideoSettings(sourceTimeout: .seconds(1000)))
     var events = stream.events.makeAsyncIterator()
     self.capturer.end(nil)
     #expect(await events.next() == .sourceEnded(.video, nil))
-    #expect(self.output.samples(atLeast: 5).count >= 5)
+    let samples = self.output.samples(atLeast: 5)
+    try #require(samples.count >= 5)
+    #expect(samples[1].presentationTime - time >= .milliseconds(250))
     await stream.stop()
   }
 
