@@ -87,7 +87,7 @@ extension EndToEnd {
           "ffmpeg", FFmpeg.quiet + ["-i", url, "-c", "copy", "-f", "null", "-"], within: .seconds(20))
         let limit = ContinuousClock.now + .seconds(10)
         while try await #require(Metrics(of: vidicon).sum("vidicon_hls_segments_total")) < 4, .now < limit {
-          try await Task.sleep(for: .milliseconds(200))
+          _ = try await vidicon.status { _ in true }
         }
         vidicon.child.signal(SIGINT)
         #expect(await vidicon.child.end(within: .seconds(2)) == .status(0), "\(vidicon.child.errors.text)")

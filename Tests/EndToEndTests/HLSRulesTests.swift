@@ -40,11 +40,12 @@ extension EndToEnd {
         var rest = try await Metrics(of: vidicon)
         #expect(rest.sum("vidicon_hls_active") == 1)
         let limit = ContinuousClock.now + .seconds(12)
+        // The program tells its status once a second.
         while rest.sum("vidicon_hls_active") == 1, ContinuousClock.now < limit {
-          try await Task.sleep(for: .milliseconds(250))
+          _ = try await vidicon.status { _ in true }
           rest = try await Metrics(of: vidicon)
         }
-        try await Task.sleep(for: .seconds(2))
+        for _ in 1...2 { _ = try await vidicon.status { _ in true } }
         let later = try await Metrics(of: vidicon)
         #expect(later.sum("vidicon_hls_active") == 0)
         #expect(later.sum("vidicon_hls_window_bytes") == 0)

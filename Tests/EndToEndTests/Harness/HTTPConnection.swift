@@ -71,6 +71,13 @@ final class HTTPConnection {
     return try self.answer()
   }
 
+  /// Looks for a while whether something comes that was not asked for, or the connection is closed.
+  func expectNothing(for time: Duration) throws {
+    guard self.received.isEmpty, self.connection.receive(within: time) == .nothing else {
+      throw Failure(what: "\(self.path): something came after the answer")
+    }
+  }
+
   private static func headLength(_ bytes: [UInt8]) -> Int? {
     Data(bytes).range(of: Data("\r\n\r\n".utf8)).map(\.upperBound)
   }

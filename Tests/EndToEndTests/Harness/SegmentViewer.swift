@@ -37,7 +37,7 @@ struct SegmentViewer: Sendable {
       self.checker.check(answer.text, at: (answer.instant - start) / .seconds(1))
       try self.fetchNews(of: MediaPlaylistText(answer.text), from: connection)
       // As often as RFC 8216 §6.3.4 lets a player ask again: after half a target duration.
-      Thread.sleep(forTimeInterval: 0.5)
+      try connection.expectNothing(for: .milliseconds(500))
     }
     self.measure()
   }
