@@ -68,13 +68,11 @@ extension EndToEnd {
     /// The playlist that the first viewer gets, within one and a half seconds.
     private static func firstPlaylist(of vidicon: VidiconProcess) async throws -> MediaPlaylistText {
       let port = vidicon.httpPort
-      return try await waiting {
-        let start = ContinuousClock.now
-        let answer = try HTTPConnection(port: port).get("/live/playlist.m3u8")
-        #expect(answer.status == 200)
-        #expect(answer.instant - start < .milliseconds(1500))
-        return MediaPlaylistText(answer.text)
-      }
+      let start = ContinuousClock.now
+      let answer = try await waiting { try HTTPConnection(port: port).get("/live/playlist.m3u8") }
+      #expect(answer.status == 200)
+      #expect(answer.instant - start < .milliseconds(1500))
+      return MediaPlaylistText(answer.text)
     }
   }
 }
