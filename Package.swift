@@ -196,6 +196,8 @@ let package = Package(
     .testTarget(name: "RepositoryTests", swiftSettings: settings),
 
     // Real players against the built program.
-    .testTarget(name: "EndToEndTests", dependencies: ["Discovery"], exclude: ["Clients"], swiftSettings: settings),
+    .testTarget(
+      name: "EndToEndTests", dependencies: ["Containers", "Discovery", "HLSRules", nioCore], exclude: ["Clients"],
+      swiftSettings: settings),
   ]
 )

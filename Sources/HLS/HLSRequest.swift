@@ -35,6 +35,11 @@ public struct HLSRequest: Hashable, Sendable {
     self.arrival = arrival
   }
 
+  /// Whether it is for a playlist that tells of segments.
+  public var isMediaPlaylist: Bool {
+    if case .mediaPlaylist = self.resource { true } else { false }
+  }
+
   /// Whether it is for a playlist, which starts a stream that rests.
   public var isPlaylist: Bool {
     switch self.resource {

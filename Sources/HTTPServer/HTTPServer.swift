@@ -97,11 +97,18 @@ public final class HTTPServer: Sendable {
   }
 
   /// Takes a stream away: requests that wait for it are answered, and motion pictures end.
+  ///
+  /// For some seconds its playlists still say that it has ended, and its segments can be fetched, so that players of HLS
+  /// show all of it.
   public func unpublish(_ stream: LiveStream) {
-    guard let published = self.streams.remove(stream) else { return }
+    guard let published = self.streams.end(stream) else { return }
     stream.remove(published.hls)
     published.end()
+    self.group.next().scheduleTask(in: Self.timeAfterEnd) { [streams = self.streams] in streams.remove(published) }
   }
+
+  /// How long a stream that ended is there for viewers of HLS.
+  private static let timeAfterEnd = TimeAmount.seconds(10)
 
   /// Opens the ports; without effect when they are open.
   ///
@@ -141,20 +148,32 @@ public final class HTTPServer: Sendable {
     }
   }
 
-  /// Closes the ports and every connection.
+  /// Closes the ports and every connection, once those who watch over HLS have learnt that the streams have ended, which
+  /// takes them at most as long as they wait before they ask for a playlist again.
   public func stop() async {
     let listeners = self.state.withLock { state in
       defer { state = State() }
       return state.listeners
     }
+    for published in self.streams.all { self.unpublish(published.stream) }
+    await self.waitForViewers()
     for listener in listeners { await listener.pause() }
     await self.loops.waitForTasks()
     for listener in listeners { await listener.close() }
-    for published in self.streams.all { self.unpublish(published.stream) }
     await self.loops.closeAll()
     for listener in listeners { await listener.waitForEnd() }
     // It fails only when called twice, or from one of its own event loops.
     if self.ownsGroup { try? await self.group.shutdownGracefully() }
+  }
+
+  /// Waits until nobody is expected to ask for the end of a stream any more.
+  private func waitForViewers() async {
+    while true {
+      let now = StreamClock.system.now()
+      guard self.streams.ended.contains(where: { $0.awaitsViewers(at: now) }) else { return }
+      // Not a sleep, which a cancelled task does not do.
+      try? await self.group.next().scheduleTask(in: .milliseconds(20)) {}.futureResult.get()
+    }
   }
 
   private func listen(

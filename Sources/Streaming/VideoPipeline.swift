@@ -21,8 +21,10 @@ final class VideoPipeline {
   private var requests: KeyframeRequests
   private var pictures: PictureFeed
   private var bitrate: Int
-  /// The last picture from the source.
+  /// The last picture from the source; while encoding is paused, the one that stands still.
   private var lastPicture: VideoFrame?
+  /// How long after its capture the last frame arrived.
+  private var captureDelay = MediaDuration.zero
   /// The timestamp of the last picture encoded.
   private var lastTime: MediaTime?
   /// When it was encoded.
@@ -117,8 +119,8 @@ final class VideoPipeline {
     guard let lastEncoding, self.lastPicture != nil, self.nextSlate == nil else { return nil }
     let still = self.shared.isPaused ? lastEncoding + Self.pausedInterval : nil
     guard let due = self.requests.dueTime else { return still }
-    let repetition = max(due, self.lastArrival + self.frameInterval * 3 / 2)
-    return still.map { min($0, repetition) } ?? repetition
+    // A frame that comes meets the request, unless encoding is paused.
+    return still.map { min($0, due) } ?? max(due, self.lastArrival + self.frameInterval * 3 / 2)
   }
 
   /// The time between two pictures while encoding is paused.
@@ -132,12 +134,14 @@ final class VideoPipeline {
       return self.mailbox.drop(frame, reason: .late)
     }
     self.lastArrival = now
-    self.lastPicture = frame
+    self.captureDelay = now - frame.timestamp
     self.showSlate(from: nil)
-    if !self.shared.isPaused { try self.encode(frame, now: now) }
+    let isPaused = self.shared.isPaused
+    if !isPaused || self.lastPicture == nil { self.lastPicture = frame }
+    if !isPaused { try self.encode(frame, now: now) }
   }
 
-  /// The source has ended: before its first picture that is a failure, later the slate takes over at once.
+  /// The source has ended: before its first picture that is a failure, later the slate takes over.
   private func handleEnd(_ error: CaptureError?) throws(StreamError) {
     guard self.lastTime != nil else {
       throw .capture(
@@ -147,14 +151,18 @@ final class VideoPipeline {
             nextStep: "check that it has pictures"))
     }
     self.shared.report(.sourceEnded(.video, error))
-    self.showSlate(from: self.clock.now())
+    self.showSlate(from: self.clock.now() + Self.timeToStop)
   }
+
+  /// How long the slate waits after the end of the source: an owner who stops the stream then ends it with its last
+  /// picture.
+  private static let timeToStop = MediaDuration.milliseconds(250)
 
   private func handleDeadline(now: MediaTime) throws(StreamError) {
     self.handOver(self.pictures.handleDeadline(at: now))
     if let repetitionTime, now >= repetitionTime, var picture = self.lastPicture {
-      // As far behind the present as the picture was when it came, so that the next one is not before it.
-      picture.timestamp = max(now - (self.lastArrival - picture.timestamp), (self.lastTime ?? .zero) + .milliseconds(1))
+      // As far behind the present as frames are when they come, so that the next one is not before it.
+      picture.timestamp = max(now - self.captureDelay, (self.lastTime ?? .zero) + .milliseconds(1))
       try self.encode(picture, now: now)
     } else if let nextSlate, now >= nextSlate {
       self.showSlate(from: max(nextSlate + self.frameInterval, now))
@@ -165,7 +173,7 @@ final class VideoPipeline {
       var picture = self.slate
       picture.timestamp = now
       try self.encode(picture, now: now)
-    } else if now >= self.lastArrival + self.settings.sourceTimeout {
+    } else if self.nextSlate == nil, now >= self.lastArrival + self.settings.sourceTimeout {
       self.shared.report(.sourceSilent)
       self.showSlate(from: now)
     }

@@ -25,7 +25,7 @@ struct ServeCommand: AsyncParsableCommand {
     let (announcements, announced) = AsyncStream.makeStream(of: DiscoveryEvent.self)
     let server = CameraServer(settings: CameraServerSettings(configuration)) { announced.yield($0) }
     let interruption = Task { await TerminationSignals.shared.wait() }
-    let startup = Task { try await Self.start(server, configuration) }
+    let startup = Task { [loop = !self.options.exitOnEOF] in try await Self.start(server, configuration, loop: loop) }
     // Until viewers can come, an interruption leaves nothing to be ended in order.
     guard let streams = try await Self.first(of: startup, or: interruption) else { return }
     display.showStart(server: server, streams: streams)
@@ -103,7 +103,9 @@ struct ServeCommand: AsyncParsableCommand {
   }
 
   /// Opens sources and ports, and publishes the streams.
-  private static func start(_ server: CameraServer, _ configuration: ServeConfiguration) async throws -> [LiveStream] {
+  private static func start(
+    _ server: CameraServer, _ configuration: ServeConfiguration, loop: Bool
+  ) async throws -> [LiveStream] {
     let patience = Task {
       try await Task.sleep(for: .seconds(1))
       if configuration.streams.contains(where: { $0.source == "pipe:" }) {
@@ -114,7 +116,7 @@ struct ServeCommand: AsyncParsableCommand {
     // Opening a source may block for as long as another program takes.
     let streams = try await withCheckedThrowingContinuation { continuation in
       Thread.detachNewThread {
-        continuation.resume(with: Result { try Self.makeStreams(configuration) })
+        continuation.resume(with: Result { try Self.makeStreams(configuration, loop: loop) })
       }
     }
     do throws(CameraServerError) {
@@ -148,12 +150,14 @@ struct ServeCommand: AsyncParsableCommand {
   }
 
   /// Makes the streams with their sources attached.
-  private static func makeStreams(_ configuration: ServeConfiguration) throws(Failure) -> [LiveStream] {
+  private static func makeStreams(
+    _ configuration: ServeConfiguration, loop: Bool
+  ) throws(Failure) -> [LiveStream] {
     var streams: [LiveStream] = []
     for options in configuration.streams {
       let stream = LiveStream(options.name, video: options.video, audio: options.sound)
       do throws(CaptureError) {
-        let sources = try options.openSources()
+        let sources = try options.openSources(loop: loop)
         stream.attachVideo(sources.video)
         if let audio = sources.audio { stream.attachAudio(audio) }
       } catch {

@@ -79,7 +79,7 @@ struct ServeOptions: ParsableArguments {
   @Flag(help: "Status as JSON, an object a line, on standard output.")
   var json = false
 
-  @Flag(help: "End with exit status 0 when a source has come to its end, instead of showing the slate.")
+  @Flag(help: "Play files once, and end with exit status 0 when a source has come to its end.")
   var exitOnEOF = false
 }
 

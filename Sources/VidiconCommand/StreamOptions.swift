@@ -48,12 +48,15 @@ struct StreamOptions: Equatable {
   }
 
   /// Opens the sources; what is drawn has the stream's size and rate.
-  func openSources() throws(CaptureError) -> Sources {
+  ///
+  /// - Parameter loop: Whether files go on at their start when they end.
+  func openSources(loop: Bool = true) throws(CaptureError) -> Sources {
     try Sources(
       SourceSpecification(video: self.source, audio: self.audio),
       width: self.size?.width ?? 1280,
       height: self.size?.height ?? 720,
-      frameRate: self.frameRate ?? 30)
+      frameRate: self.frameRate ?? 30,
+      loop: loop)
   }
 
   /// What the sound is to be.

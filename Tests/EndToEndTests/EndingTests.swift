@@ -55,6 +55,56 @@ extension EndToEnd {
       }
     }
 
+    @Test(arguments: ["playlist.m3u8", "index.m3u8"])
+    func `a player of HLS shows a file that ends to its last picture, and ends by itself`(playlist: String) async throws
+    {
+      let file = try TestMedia.video()
+      try await TestMedia.withTemporaryFolder { folder in
+        let options = ["--source", "file:\(file)", "--size", "640x360", "--exit-on-eof"]
+        try await VidiconProcess.serving(options) { vidicon in
+          let url = vidicon.page("/live/\(playlist)")
+          let run = try await Tool.run(
+            "ffmpeg", FFmpeg.quiet + ["-i", url] + FFmpeg.copy(to: "\(folder)/copy.nut", from: url),
+            within: .seconds(20))
+          #expect(run.exit == .status(0))
+          #expect(!run.errors.contains("Failed to reload") && FFmpeg.complaints(in: run.errors) == [], "\(run.errors)")
+          #expect(await vidicon.child.end(within: .seconds(3)) == .status(0), "\(vidicon.child.errors.text)")
+        }
+        let times = try await FFmpeg.times("\(folder)/copy.nut", selecting: "v:0").sorted()
+        #expect(times.count > 75, "\(times.count) pictures of 132")
+        let longest = zip(times.dropFirst(), times).map { $0 - $1 }.max()
+        #expect(try #require(longest) < 0.13)
+        let last = try await Self.lastPicture(of: "\(folder)/copy.nut") + Self.lastPicture(of: file)
+        #expect(Pictures(width: 160, height: 90, bytes: last).difference(0, 1) < 4, "not the file's last picture")
+      }
+    }
+
+    @Test(arguments: ["playlist.m3u8", "index.m3u8"])
+    func `a player of HLS ends by itself after Ctrl-C, which takes no longer for that`(playlist: String) async throws {
+      try await VidiconProcess.serving(["--source", "plasma", "--audio", "tone", "--size", "640x360"]) { vidicon in
+        let url = vidicon.page("/live/\(playlist)")
+        async let player = Tool.run(
+          "ffmpeg", FFmpeg.quiet + ["-i", url, "-c", "copy", "-f", "null", "-"], within: .seconds(20))
+        let limit = ContinuousClock.now + .seconds(10)
+        while try await #require(Metrics(of: vidicon).sum("vidicon_hls_segments_total")) < 4, .now < limit {
+          _ = try await vidicon.status { _ in true }
+        }
+        vidicon.child.signal(SIGINT)
+        #expect(await vidicon.child.end(within: .seconds(2)) == .status(0), "\(vidicon.child.errors.text)")
+        let run = try await player
+        #expect(run.exit == .status(0))
+        #expect(!run.errors.contains("Failed to reload") && FFmpeg.complaints(in: run.errors) == [], "\(run.errors)")
+      }
+    }
+
+    private static func lastPicture(of path: String) async throws -> [UInt8] {
+      let run = try await Tool.run(
+        "ffmpeg", FFmpeg.quiet + ["-i", path, "-vf", "scale=160:90,format=gray", "-f", "rawvideo", "pipe:1"],
+        within: .seconds(20))
+      try #require(run.output.count >= 160 * 90, "\(run.errors)")
+      return Array(run.output.suffix(160 * 90))
+    }
+
     /// A pipe that carries a real video at its own pace, for some seconds.
     private static func pipe(seconds: Int) throws -> (Pipe, ChildProcess) {
       let pipe = Pipe()

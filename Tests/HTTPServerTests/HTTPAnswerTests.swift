@@ -155,6 +155,8 @@ struct HTTPAnswerTests {
     viewers.note(address: "1", program: "b", at: .zero + .seconds(6))
     viewers.note(address: "2", program: "a", at: .zero + .seconds(7))
     #expect(viewers.count(at: .zero + .seconds(7)) == 3)
+    #expect(viewers.hasRequest(from: .zero + .seconds(6), to: .zero + .seconds(6)))
+    #expect(!viewers.hasRequest(from: .zero, to: .zero + .milliseconds(4999)))
     #expect(viewers.count(at: .zero + .seconds(15)) == 2)
     #expect(viewers.count(at: .zero + .seconds(17)) == 0)
     for number in 0..<(RecentViewers.most + 10) { viewers.note(address: "\(number)", program: "", at: .zero) }

@@ -187,7 +187,21 @@ struct HTTPServerTests {
       let waiting = Task { try await RawClient.get("/a/b%20c/playlist.m3u8?_HLS_msn=1000000", port: port) }
       #expect(try await waiting.value.head.hasPrefix("HTTP/1.1 400"))
       server.unpublish(stream)
-      #expect(try await RawClient.get("/a/b%20c/playlist.m3u8", port: port).head.hasPrefix("HTTP/1.1 404"))
+      let end = try await RawClient.get("/a/b%20c/playlist.m3u8", port: port)
+      #expect(end.body.hasSuffix("#EXT-X-ENDLIST\n"))
+      let last = try #require(end.body.split(separator: "\n").last { $0.hasSuffix(".ts") })
+      #expect(try await RawClient.get("/a/b%20c/\(last)", port: port).head.hasPrefix("HTTP/1.1 200"))
+      for path in ["/a/b%20c/snapshot.jpg", "/a/b%20c/mjpeg", "/api/streams/a/b%20c"] {
+        #expect(try await RawClient.get(path, port: port).head.hasPrefix("HTTP/1.1 404"))
+      }
+      // Another one of this name takes its place.
+      let successor = LiveStream("a/b c", audio: AudioSettings())
+      successor.attachAudio(SilenceCapturer())
+      try await successor.start()
+      server.publish(successor)
+      let next = try await RawClient.get("/a/b%20c/playlist.m3u8", port: port)
+      #expect(next.head.hasPrefix("HTTP/1.1 200") && !next.body.contains("#EXT-X-ENDLIST"))
+      await successor.stop()
       await stream.stop()
     }
   }

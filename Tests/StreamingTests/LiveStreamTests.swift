@@ -140,6 +140,32 @@ struct LiveStreamTests {
     await stream.stop()
   }
 
+  @Test func `while encoding pauses and frames come, a keyframe is not made to wait for them`() async throws {
+    let (stream, time) = try await self.startedStream(
+      VideoSettings(keyframeInterval: .seconds(100), sourceTimeout: .seconds(1000)))
+    stream.pauseEncoding = true
+    let frames = Task {
+      while !Task.isCancelled {
+        self.capturer.deliver(at: StreamClock.system.now())
+        await Task.yield()
+      }
+    }
+    stream.requestKeyframe()
+    let keyframe = self.output.first { $0.isKeyframe && $0.presentationTime > time }
+    frames.cancel()
+    await frames.value
+    // Half a second after the first one, and not when a paused stream gives a sign of life: after two.
+    let wait = try #require(keyframe).presentationTime - time
+    #expect(wait >= .milliseconds(450) && wait < .milliseconds(1800))
+    stream.pauseEncoding = false
+    let resumed = StreamClock.system.now()
+    self.capturer.deliver(at: resumed)
+    #expect(self.output.first { $0.presentationTime == resumed } != nil)
+    let times = self.output.samples.map(\.presentationTime)
+    #expect(zip(times, times.dropFirst()).allSatisfy { $0 < $1 })
+    await stream.stop()
+  }
+
   @Test func `when the source falls silent a slate takes over, and gives way to the next picture`() async throws {
     let (stream, _) = try await self.startedStream(VideoSettings(sourceTimeout: .milliseconds(50)))
     var events = stream.events.makeAsyncIterator()
@@ -154,12 +180,14 @@ struct LiveStreamTests {
     await stream.stop()
   }
 
-  @Test func `the end of the source is told, and the slate comes at once`() async throws {
-    let (stream, _) = try await self.startedStream(VideoSettings(sourceTimeout: .seconds(1000)))
+  @Test func `the end of the source is told, and the slate comes a quarter of a second later`() async throws {
+    let (stream, time) = try await self.startedStream(VideoSettings(sourceTimeout: .seconds(1000)))
     var events = stream.events.makeAsyncIterator()
     self.capturer.end(nil)
     #expect(await events.next() == .sourceEnded(.video, nil))
-    #expect(self.output.samples(atLeast: 5).count >= 5)
+    let samples = self.output.samples(atLeast: 5)
+    try #require(samples.count >= 5)
+    #expect(samples[1].presentationTime - time >= .milliseconds(250))
     await stream.stop()
   }
 

@@ -53,6 +53,24 @@ struct StreamPicturesTests {
     await stream.stop()
   }
 
+  @Test func `while encoding pauses the picture stands still, also where one is encoded for a new viewer`() async throws
+  {
+    let stream = try await self.startedStream(
+      VideoSettings(keyframeInterval: .seconds(100), sourceTimeout: .seconds(1000)))
+    let first = try #require(self.output.first { _ in true })
+    stream.pauseEncoding = true
+    self.capturer.deliver(at: StreamClock.system.now(), luma: 200)
+    stream.requestKeyframe()
+    _ = self.output.first { $0.presentationTime > first.presentationTime }
+    #expect(try await stream.pictures.snapshot() == self.file(luma: 60))
+    stream.pauseEncoding = false
+    self.show(luma: 120)
+    var snapshot = try await stream.pictures.snapshot()
+    while try snapshot == self.file(luma: 60) { snapshot = try await stream.pictures.snapshot() }
+    #expect(try snapshot == self.file(luma: 120))
+    await stream.stop()
+  }
+
   @Test func `a hundred simultaneous snapshots of a still picture are one file`() async throws {
     let stream = try await self.startedStream()
     let files = try await withThrowingTaskGroup(of: ByteBuffer.self) { group in

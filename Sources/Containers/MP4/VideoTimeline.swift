@@ -1,11 +1,10 @@
 internal import Media
 
-/// Places pictures on the track's timeline: at their own decoding times, each lasting until the next, without overlap
-/// and without drift.
+/// Places pictures on the track's timeline: at their own decoding times, each lasting until the next, without drift.
 ///
 /// Where the next picture is not known, the last one lasts as long as it says, and the fragment after begins there if it
 /// was about right; from the second picture on, that one has its own times again. A picture that comes late leaves a
-/// gap.
+/// gap, one that comes early cuts the one before it short.
 struct VideoTimeline {
   static let timescale: Int32 = 90_000
 

@@ -11,12 +11,14 @@ extension HTTPResponder {
     _ file: String, of name: String, _ target: HTTPTarget, _ request: HTTPRequest, client: String
   ) async -> HTTPAnswer {
     let now = self.clock.now()
-    guard let stream = self.streams[name],
+    guard let stream = self.streams[hls: name],
       let wanted = HLSRequest(file: file, query: target.query, arrival: now)
     else { return .notFound() }
-    stream.noteHLSRequest(address: client, program: request.headerFields[.userAgent] ?? "", at: now)
+    let program = request.headerFields[.userAgent] ?? ""
+    stream.noteHLSRequest(address: client, program: program, at: now)
     switch await stream.hls.answer(wanted) {
     case .content(let content):
+      if wanted.isMediaPlaylist { stream.noteHLSPlaylist(address: client, program: program, at: self.clock.now()) }
       if request.method == .get { stream.countBytes(content.body.readableBytes, of: .hls) }
       return HTTPAnswer(content)
     case .notFound: return .notFound("there is no such file, or no longer")

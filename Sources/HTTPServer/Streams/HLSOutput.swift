@@ -23,6 +23,7 @@ final class HLSOutput: StreamOutput {
     var waiters: [Int: Waiter] = [:]
     var nextWaiter = 0
     var timer: RepeatedTask?
+    var endTime: MediaTime?
   }
 
   private let stream: LiveStream
@@ -64,7 +65,16 @@ final class HLSOutput: StreamOutput {
   }
 
   func streamEnded() {
-    self.perform { $0.end() }
+    let now = self.clock.now()
+    self.perform { (state: inout State) in
+      state.endTime = state.endTime ?? now
+      return state.machine.end()
+    }
+  }
+
+  /// When the stream ended; nil before.
+  var endTime: MediaTime? {
+    self.state.withLock { $0.endTime }
   }
 
   /// Answers a request, when what it asks for is there or its time is over.

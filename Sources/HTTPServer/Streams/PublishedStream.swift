@@ -21,6 +21,8 @@ final class PublishedStream: Sendable {
   let publishedAt: MediaDuration
   private let hasEnded = Atomic(false)
   private let hlsViewers = Mutex(RecentViewers())
+  /// When they last got a playlist that tells of segments.
+  private let playlistReaders = Mutex(RecentViewers())
   private let mjpegViewers = Atomic(0)
   private let hlsBytes = Atomic(0)
   private let mjpegBytes = Atomic(0)
@@ -56,6 +58,20 @@ final class PublishedStream: Sendable {
   /// Notes that somebody asked for HLS.
   func noteHLSRequest(address: String, program: String, at now: MediaTime) {
     self.hlsViewers.withLock { $0.note(address: address, program: program, at: now) }
+  }
+
+  /// Notes that somebody got a playlist that tells of segments.
+  func noteHLSPlaylist(address: String, program: String, at now: MediaTime) {
+    self.playlistReaders.withLock { $0.note(address: address, program: program, at: now) }
+  }
+
+  /// Whether the stream ended just now and viewers of HLS have yet to learn of it, or to fetch its last segments.
+  ///
+  /// A player asks for the playlist again after a target duration, of one second.
+  func awaitsViewers(at now: MediaTime) -> Bool {
+    guard let end = self.hls.endTime, now - end < .milliseconds(1300) else { return false }
+    if self.playlistReaders.withLock({ $0.hasRequest(from: end - .seconds(3), to: end) }) { return true }
+    return self.hlsViewers.withLock { $0.hasRequest(from: max(end, now - .milliseconds(200)), to: now) }
   }
 
   /// Notes that a viewer of motion JPEG has come (1) or gone (-1).

@@ -33,6 +33,11 @@ struct RecentViewers {
     return self.lastRequests.count
   }
 
+  /// Whether somebody's last request came in a span, both ends included.
+  func hasRequest(from start: MediaTime, to end: MediaTime) -> Bool {
+    self.lastRequests.values.contains { $0 >= start && $0 <= end }
+  }
+
   private mutating func prune(at now: MediaTime) {
     self.lastPruning = now
     self.lastRequests = self.lastRequests.filter { now - $0.value < Self.window }
