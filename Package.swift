@@ -110,15 +110,15 @@ let package = Package(
     .target(
       name: "Vidicon",
       dependencies: [
-        "Authentication", "Media", "Capture", "Codecs", "Streaming", "RTSPServer", "HTTPServer", "Discovery", "WebPage",
-        nioCore, nioPosix,
+        "Authentication", "Media", "Capture", "Codecs", "Streaming", "Recording", "RTSPServer", "HTTPServer",
+        "Discovery", "WebPage", nioCore, nioPosix,
       ],
       swiftSettings: settings),
     .executableTarget(
       name: "VidiconCommand",
       dependencies: [
-        "Vidicon", "Authentication", "Media", "Capture", "Codecs", "Streaming", "RTSPServer", "HTTPServer", "Discovery",
-        "Yams",
+        "Vidicon", "Authentication", "Media", "Capture", "Codecs", "Streaming", "Recording", "RTSPServer", "HTTPServer",
+        "Discovery", "Yams",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ], swiftSettings: settings),
 
