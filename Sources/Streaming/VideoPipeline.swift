@@ -137,7 +137,8 @@ final class VideoPipeline {
     if !self.shared.isPaused { try self.encode(frame, now: now) }
   }
 
-  /// The source has ended: before its first picture that is a failure, later the slate takes over at once.
+  /// The source has ended: before its first picture that is a failure, later the slate takes over when the last picture
+  /// has been shown as long as any other.
   private func handleEnd(_ error: CaptureError?) throws(StreamError) {
     guard self.lastTime != nil else {
       throw .capture(
@@ -147,7 +148,7 @@ final class VideoPipeline {
             nextStep: "check that it has pictures"))
     }
     self.shared.report(.sourceEnded(.video, error))
-    self.showSlate(from: self.clock.now())
+    self.showSlate(from: self.clock.now() + self.frameInterval)
   }
 
   private func handleDeadline(now: MediaTime) throws(StreamError) {
