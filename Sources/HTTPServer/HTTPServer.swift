@@ -64,7 +64,7 @@ public final class HTTPServer: Sendable {
       streams: self.streams, extras: extras,
       authenticator: Authenticator(
         credentials: settings.credentials, secret: (0..<32).map { _ in UInt8.random(in: 0...UInt8.max) }),
-      connections: self.loops)
+      connections: self.loops, files: OpenFiles(most: settings.limits.downloads))
   }
 
   /// The ports in use; nil before ``start()``.
@@ -194,7 +194,10 @@ public final class HTTPServer: Sendable {
   private var respond: HTTPChannelHandler.Responder {
     let responder = self.responder
     return { request, writer, channel in
-      let answer = await responder.answer(request.head, client: channel.remoteAddress?.ipAddress ?? "")
+      let answer = await responder.answer(request.head, client: channel.remoteAddress?.ipAddress ?? "") { most in
+        // A body that is too long, or a connection that ends.
+        try? await request.body.collect(upTo: most)
+      }
       try await answer.write(to: writer, on: channel)
     }
   }

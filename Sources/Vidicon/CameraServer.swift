@@ -54,13 +54,16 @@ public final class CameraServer: Sendable {
   ) {
     let group = MultiThreadedEventLoopGroup(numberOfThreads: Self.eventLoopCount)
     let rtsp = RTSPServer(settings: settings.rtsp, group: group)
-    let listening = self.listening
+    let (listening, recorders) = (self.listening, self.recorders)
     self.settings = settings
     self.group = group
     self.rtsp = rtsp
     self.http = settings.http.map { http in
       HTTPServer(
-        settings: http, extras: .camera(rtsp: rtsp, addresses: { listening.addresses(of: $0) }), group: group)
+        settings: http,
+        extras: .camera(
+          rtsp: rtsp, addresses: { listening.addresses(of: $0) },
+          recorder: { recorders.recorder(of: $0).map(HTTPServerRecorder.init) }), group: group)
     }
     self.announcer =
       settings.isAnnounced
@@ -263,9 +266,10 @@ private final class Listening: Sendable {
 }
 
 extension HTTPServerExtras {
-  /// What a camera server adds to HTTP: the web page, addresses, QR codes, and the numbers of RTSP.
+  /// What a camera server adds to HTTP: the web page, addresses, QR codes, the numbers of RTSP, and the recorders.
   fileprivate static func camera(
-    rtsp: RTSPServer, addresses: @escaping @Sendable (LiveStream) -> StreamAddresses
+    rtsp: RTSPServer, addresses: @escaping @Sendable (LiveStream) -> StreamAddresses,
+    recorder: @escaping @Sendable (LiveStream) -> HTTPServerRecorder?
   ) -> HTTPServerExtras {
     var extras = HTTPServerExtras()
     extras.file = { page in
@@ -273,6 +277,7 @@ extension HTTPServerExtras {
         switch page {
         case .list: WebPage.list
         case .player: WebPage.player
+        case .recordings: WebPage.recordings
         case .file(let path): WebPage.file(path)
         }
       return file.map { file in
@@ -292,6 +297,7 @@ extension HTTPServerExtras {
       let addresses = addresses(stream)
       return Addresses(rtsp: addresses.rtsp, http: addresses.page)
     }
+    extras.recorder = recorder
     extras.statistics = { stream in
       let statistics = rtsp.statistics(of: stream)
       return [
