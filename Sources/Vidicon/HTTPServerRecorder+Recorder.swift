@@ -14,7 +14,8 @@ extension HTTPServerRecorder {
     } status: {
       let status = recorder.status
       return Status(
-        state: State(status.state), file: status.path.map { recorder.settings.pattern.name(ofFile: $0) },
+        state: State(status.state, isToldToPause: recorder.isToldToPause),
+        file: status.path.map { recorder.settings.pattern.name(ofFile: $0) },
         duration: status.duration, byteCount: status.byteCount, bitrate: status.bitrate,
         drops: status.picturesDropped + status.soundsDropped, error: status.error?.reason)
     } files: {
@@ -50,13 +51,14 @@ extension RecordingError {
 }
 
 extension HTTPServerRecorder.State {
-  fileprivate init(_ state: RecordingStatus.State) {
+  /// What it is doing, or does next: who has told it to pause sees that in the answer.
+  fileprivate init(_ state: RecordingStatus.State, isToldToPause: Bool) {
     self =
       switch state {
       case .idle: .idle
-      case .waiting: .waiting
-      case .recording: .recording
-      case .paused: .paused
+      case .waiting: isToldToPause ? .paused : .waiting
+      case .recording: isToldToPause ? .paused : .recording
+      case .paused: isToldToPause ? .paused : .waiting
       case .finishing: .finishing
       case .failed: .failed
       }

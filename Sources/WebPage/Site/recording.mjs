@@ -3,7 +3,7 @@
 /** What each state is called, what the two buttons do in it, and whether its time runs. */
 const STATES = {
   idle: { text: "Not recording", main: "start" },
-  failed: { text: "The recording has stopped", main: "start" },
+  failed: { text: "Stopped by itself", main: "start" },
   waiting: { text: "Starting", main: "pause", stop: true },
   recording: { text: "Recording", main: "pause", stop: true, runs: true },
   paused: { text: "Paused", main: "resume", stop: true },

@@ -6,7 +6,7 @@ export function bitrate(bitsPerSecond) {
   return bitsPerSecond < 1e6 ? `${Math.round(bitsPerSecond / 1e3)} kb/s` : `${(bitsPerSecond / 1e6).toFixed(1)} Mb/s`;
 }
 
-/** 12345678 as "12.3 MB". */
+/** 12345678 as "12.3 MB", with a space that no line breaks at. */
 export function bytes(count) {
   const units = ["kB", "MB", "GB", "TB"];
   let value = count / 1000, unit = 0;
@@ -14,7 +14,7 @@ export function bytes(count) {
     value /= 1000;
     unit += 1;
   }
-  return `${unit > 0 && value < 99.95 ? value.toFixed(1) : value.toFixed(0)} ${units[unit]}`;
+  return `${unit > 0 && value < 99.95 ? value.toFixed(1) : value.toFixed(0)}\u00a0${units[unit]}`;
 }
 
 /** 3723.9 as "1:02:03": whole seconds that have passed. */
