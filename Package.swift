@@ -110,15 +110,15 @@ let package = Package(
     .target(
       name: "Vidicon",
       dependencies: [
-        "Authentication", "Media", "Capture", "Codecs", "Streaming", "RTSPServer", "HTTPServer", "Discovery", "WebPage",
-        nioCore, nioPosix,
+        "Authentication", "Media", "Capture", "Codecs", "Streaming", "Recording", "RTSPServer", "HTTPServer",
+        "Discovery", "WebPage", nioCore, nioPosix,
       ],
       swiftSettings: settings),
     .executableTarget(
       name: "VidiconCommand",
       dependencies: [
-        "Vidicon", "Authentication", "Media", "Capture", "Codecs", "Streaming", "RTSPServer", "HTTPServer", "Discovery",
-        "Yams",
+        "Vidicon", "Authentication", "Media", "Capture", "Codecs", "Streaming", "Recording", "RTSPServer", "HTTPServer",
+        "Discovery", "Yams",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ], swiftSettings: settings),
 
@@ -179,7 +179,7 @@ let package = Package(
       name: "WebPageTests", dependencies: ["WebPage", nioCore], exclude: ["JavaScript"], swiftSettings: settings),
     .testTarget(
       name: "VidiconCommandTests",
-      dependencies: ["VidiconCommand", "Vidicon", "Authentication", "Capture", "Streaming", "Media"],
+      dependencies: ["VidiconCommand", "Vidicon", "Authentication", "Capture", "Recording", "Streaming", "Media"],
       swiftSettings: settings),
 
     // What is fuzzed: fed by FuzzTesting, replayed by a unit test.

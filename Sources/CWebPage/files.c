@@ -63,6 +63,21 @@ static const unsigned char player_mjs[] = {
 static const unsigned char playlist_mjs[] = {
 #embed "../WebPage/Site/playlist.mjs"
 };
+static const unsigned char recorder_mjs[] = {
+#embed "../WebPage/Site/recorder.mjs"
+};
+static const unsigned char recording_mjs[] = {
+#embed "../WebPage/Site/recording.mjs"
+};
+static const unsigned char recordings_css[] = {
+#embed "../WebPage/Site/recordings.css"
+};
+static const unsigned char recordings_html[] = {
+#embed "../WebPage/Site/recordings.html"
+};
+static const unsigned char recordings_mjs[] = {
+#embed "../WebPage/Site/recordings.mjs"
+};
 static const unsigned char requests_mjs[] = {
 #embed "../WebPage/Site/requests.mjs"
 };
@@ -110,6 +125,11 @@ static const vidicon_page_file files[] = {
     FILE_OF("player.html", player_html),
     FILE_OF("player.mjs", player_mjs),
     FILE_OF("playlist.mjs", playlist_mjs),
+    FILE_OF("recorder.mjs", recorder_mjs),
+    FILE_OF("recording.mjs", recording_mjs),
+    FILE_OF("recordings.css", recordings_css),
+    FILE_OF("recordings.html", recordings_html),
+    FILE_OF("recordings.mjs", recordings_mjs),
     FILE_OF("requests.mjs", requests_mjs),
     FILE_OF("server.mjs", server_mjs),
     FILE_OF("session.mjs", session_mjs),

@@ -64,7 +64,7 @@ public final class HTTPServer: Sendable {
       streams: self.streams, extras: extras,
       authenticator: Authenticator(
         credentials: settings.credentials, secret: (0..<32).map { _ in UInt8.random(in: 0...UInt8.max) }),
-      connections: self.loops)
+      connections: self.loops, files: OpenFiles(most: settings.limits.downloads))
   }
 
   /// The ports in use; nil before ``start()``.
@@ -217,13 +217,17 @@ public final class HTTPServer: Sendable {
     let (responder, loops) = (self.responder, self.loops)
     return { request, writer, channel in
       let (head, client) = (request.head, channel.remoteAddress?.ipAddress ?? "")
+      let body: @Sendable (Int) async -> ByteBuffer? = { most in
+        // A body that is too long, or a connection that ends.
+        try? await request.body.collect(upTo: most)
+      }
       // Of HTTP/1.1 the connection is all there is, and its end ends this task.
       guard channel.parent?.parent != nil else {
-        return try await responder.answer(head, client: client).write(to: writer, on: channel)
+        return try await responder.answer(head, client: client, body: body).write(to: writer, on: channel)
       }
       // What a stream of HTTP/2 waits for is of no use when the client has taken its request back.
       let answer = Task(executorPreference: loops[channel.eventLoop].executor) {
-        await responder.answer(head, client: client)
+        await responder.answer(head, client: client, body: body)
       }
       channel.closeFuture.whenComplete { _ in answer.cancel() }
       let value = await withTaskCancellationHandler {

@@ -35,6 +35,8 @@ public struct HTTPServerExtras: Sendable {
     case list
     /// The page of a stream, at `/NAME`: the same for all, also for one that is not there (yet).
     case player
+    /// The list of recorded files, at `/recordings/`.
+    case recordings
     /// Another file, by its path with the first slash: what lies below `/_page/`.
     case file(String)
   }
@@ -81,6 +83,8 @@ public struct HTTPServerExtras: Sendable {
   public var addresses: @Sendable (LiveStream) -> Addresses = { _ in Addresses() }
   /// What the servers of other protocols did for a stream.
   public var statistics: @Sendable (LiveStream) -> [ProtocolStatistics] = { _ in [] }
+  /// The recorder of a stream; nil where it is not recorded.
+  public var recorder: @Sendable (LiveStream) -> HTTPServerRecorder? = { _ in nil }
 
   /// Nothing.
   public init() {}

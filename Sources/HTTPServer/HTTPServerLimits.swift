@@ -16,8 +16,12 @@ public struct HTTPServerLimits: Hashable, Sendable {
   public var headerBytes = 32 * 1024
   /// Bytes of a request's path and query.
   public var targetBytes = 4 * 1024
-  /// Bytes of a request's body, which no request here needs.
+  /// Bytes of a request's body; an order to a recorder, the only one that is read, takes fewer than a hundred.
   public var bodyBytes = 64 * 1024
+  /// How long the body of a request may take.
+  public var bodyTime = MediaDuration.seconds(15)
+  /// Recorded files that are sent at a time.
+  public var downloads = 64
 
   /// Every limit at its default.
   public init() {}

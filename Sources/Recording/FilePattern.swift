@@ -84,6 +84,13 @@ public struct FilePattern: Hashable, Sendable, CustomStringConvertible {
     self.path(self.components.prefix(self.fixedCount).map { Self.expand($0, tm()) })
   }
 
+  /// What stands behind the ``folder`` in the path of a file of this pattern.
+  package func name(ofFile path: String) -> String {
+    let folder = self.folder
+    guard folder != ".", path.hasPrefix(folder) else { return path }
+    return String(path.dropFirst(folder.count).drop { $0 == "/" })
+  }
+
   private var fixedCount: Int {
     min(self.components.count - 1, self.components.prefix { $0.allSatisfy { !$0.isField } }.count)
   }

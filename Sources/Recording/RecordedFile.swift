@@ -22,16 +22,14 @@ public struct RecordedFile: Hashable, Sendable {
   /// The files of a pattern, oldest first.
   static func list(matching pattern: FilePattern) -> [RecordedFile] {
     var files: [RecordedFile] = []
-    let folder = pattern.folder
     pattern.forEach { path in
       guard let file = try? FileDescriptor(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW), let status = try? file.status(),
         status.st_mode & S_IFMT == S_IFREG, let mark = RecordingMark(of: file)
       else { return }
-      let isBelow = folder != "." && path.hasPrefix(folder)
       files.append(
         RecordedFile(
-          path: path, name: String(isBelow ? path.dropFirst(folder.count).drop { $0 == "/" } : path[...]),
-          byteCount: Int(clamping: status.st_size), modificationTime: status.modificationTime,
+          path: path, name: pattern.name(ofFile: path), byteCount: Int(clamping: status.st_size),
+          modificationTime: status.modificationTime,
           isFinished: mark == .finished))
     }
     return files.sorted { ($0.modificationTime, $0.path) < ($1.modificationTime, $1.path) }

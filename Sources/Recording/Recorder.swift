@@ -63,6 +63,9 @@ public final class Recorder: Sendable {
     return status
   }
 
+  /// Whether it was told to pause, and not to go on since; ``status`` follows when the samples before that are written.
+  package var isToldToPause: Bool { self.isPaused.withLock { $0 } }
+
   /// The files that are there of this recorder's pattern, oldest first. Reads the disk.
   public func files() -> [RecordedFile] {
     RecordedFile.list(matching: self.settings.pattern)

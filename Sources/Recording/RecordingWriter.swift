@@ -17,6 +17,7 @@ final class RecordingWriter {
   private var names: PartNames
   private var part: PartFile
   private var isStopping = false
+  private var hasPaused = false
   /// The last fragments, for the bitrate.
   private var recent: [(byteCount: Int, end: MediaDuration)] = []
   private var lastTidying: Int64
@@ -83,10 +84,12 @@ final class RecordingWriter {
     case .sample(let sample): self.timeline.handle(sample, now: now)
     case .pause(let time):
       self.timeline.pause(at: time, now: now)
+      self.hasPaused = true
       self.board.report(.paused)
     case .resume(let time):
       self.timeline.resume(at: time)
-      self.board.report(.resumed)
+      // The first one is the start.
+      if self.hasPaused { self.board.report(.resumed) }
     case .gap:
       guard !self.timeline.isPaused else { return }
       let isEnding = self.timeline.deadline != nil

@@ -3,6 +3,7 @@ public import HTTPServer
 internal import NIOCore
 internal import NIOPosix
 public import RTSPServer
+public import Recording
 public import Streaming
 internal import Synchronization
 internal import WebPage
@@ -31,6 +32,7 @@ public final class CameraServer: Sendable {
   private let announcer: ServiceAnnouncer?
   private let listening = Listening()
   private let streams = Mutex<[LiveStream]>([])
+  private let recorders = AttachedRecorders()
 
   /// A server that does not listen yet.
   ///
@@ -52,13 +54,16 @@ public final class CameraServer: Sendable {
   ) {
     let group = MultiThreadedEventLoopGroup(numberOfThreads: Self.eventLoopCount)
     let rtsp = RTSPServer(settings: settings.rtsp, group: group)
-    let listening = self.listening
+    let (listening, recorders) = (self.listening, self.recorders)
     self.settings = settings
     self.group = group
     self.rtsp = rtsp
     self.http = settings.http.map { http in
       HTTPServer(
-        settings: http, extras: .camera(rtsp: rtsp, addresses: { listening.addresses(of: $0) }), group: group)
+        settings: http,
+        extras: .camera(
+          rtsp: rtsp, addresses: { listening.addresses(of: $0) },
+          recorder: { recorders.recorder(of: $0).map(HTTPServerRecorder.init) }), group: group)
     }
     self.announcer =
       settings.isAnnounced
@@ -73,6 +78,17 @@ public final class CameraServer: Sendable {
   /// Where a stream is found, for people; empty before ``start()``.
   public func addresses(of stream: LiveStream) -> StreamAddresses {
     self.listening.addresses(of: stream)
+  }
+
+  /// Makes a recorder of a stream known, in place of the one before: ``recorder(of:)`` finds it, and when the stream is
+  /// taken away or the server stops, its recording is finished. Starting it is up to its owner.
+  public func attach(_ recorder: Recorder, to stream: LiveStream) {
+    self.recorders.attach(recorder, to: stream)
+  }
+
+  /// The recorder of a stream; nil when none was attached.
+  public func recorder(of stream: LiveStream) -> Recorder? {
+    self.recorders.recorder(of: stream)
   }
 
   /// The SHA-256 fingerprint of the certificate of HTTP over TLS, for people to compare; nil without it.
@@ -139,8 +155,16 @@ public final class CameraServer: Sendable {
     self.announce(stream)
   }
 
-  /// Takes a stream from the network: its viewers are told goodbye, and it is stopped.
+  /// Takes a stream from the network: its viewers are told goodbye, it is stopped, and its recording is finished.
   public func unpublish(_ stream: LiveStream) async {
+    let recorder = self.recorders.detach(from: stream)
+    async let recorded = recorder?.stop()
+    await self.end(stream)
+    _ = await recorded
+  }
+
+  /// Takes a stream from the network and stops it; a recording of it ends by that.
+  private func end(_ stream: LiveStream) async {
     self.streams.withLock { $0.removeAll { $0 === stream } }
     for service in self.services(of: stream) { self.announcer?.withdraw(service) }
     self.rtsp.unpublish(stream)
@@ -183,15 +207,24 @@ public final class CameraServer: Sendable {
     await self.stop()
   }
 
-  /// Withdraws the announcements, stops every stream, tells every viewer goodbye and closes the ports.
-  public func stop() async {
+  /// Withdraws the announcements, stops every stream, tells every viewer goodbye, closes the ports and finishes the
+  /// recordings.
+  ///
+  /// - Parameter limit: How long to wait at most for the recordings, which are copied once; nil for as long as it takes.
+  ///   What is not finished by then is a fragmented file, which plays, and is finished in the background, or when the
+  ///   process ends before that, by the next recording of its pattern or ``Recordings/repair(_:)``.
+  /// - Returns: Whether all recordings are over.
+  @discardableResult
+  public func stop(finishingRecordingsWithin limit: Duration? = nil) async -> Bool {
+    async let recorded = self.recorders.stop(within: limit)
     async let withdrawn: Void? = self.announcer?.stop()
-    for stream in self.streams.withLock({ $0 }) { await self.unpublish(stream) }
+    for stream in self.streams.withLock({ $0 }) { await self.end(stream) }
     await self.http?.stop()
     await self.rtsp.stop()
     await withdrawn
     // It fails only when called twice, or from one of its own event loops.
     try? await self.group.shutdownGracefully()
+    return await recorded
   }
 
   /// Announces a stream, unless it was taken away meanwhile.
@@ -233,9 +266,10 @@ private final class Listening: Sendable {
 }
 
 extension HTTPServerExtras {
-  /// What a camera server adds to HTTP: the web page, addresses, QR codes, and the numbers of RTSP.
+  /// What a camera server adds to HTTP: the web page, addresses, QR codes, the numbers of RTSP, and the recorders.
   fileprivate static func camera(
-    rtsp: RTSPServer, addresses: @escaping @Sendable (LiveStream) -> StreamAddresses
+    rtsp: RTSPServer, addresses: @escaping @Sendable (LiveStream) -> StreamAddresses,
+    recorder: @escaping @Sendable (LiveStream) -> HTTPServerRecorder?
   ) -> HTTPServerExtras {
     var extras = HTTPServerExtras()
     extras.file = { page in
@@ -243,6 +277,7 @@ extension HTTPServerExtras {
         switch page {
         case .list: WebPage.list
         case .player: WebPage.player
+        case .recordings: WebPage.recordings
         case .file(let path): WebPage.file(path)
         }
       return file.map { file in
@@ -262,6 +297,7 @@ extension HTTPServerExtras {
       let addresses = addresses(stream)
       return Addresses(rtsp: addresses.rtsp, http: addresses.page)
     }
+    extras.recorder = recorder
     extras.statistics = { stream in
       let statistics = rtsp.statistics(of: stream)
       return [

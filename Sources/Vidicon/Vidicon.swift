@@ -6,4 +6,5 @@
 @_exported public import HTTPServer
 @_exported public import Media
 @_exported public import RTSPServer
+@_exported public import Recording
 @_exported public import Streaming

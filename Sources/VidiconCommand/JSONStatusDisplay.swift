@@ -1,5 +1,5 @@
 import Discovery
-import Foundation
+import Recording
 import Streaming
 import Synchronization
 import Vidicon
@@ -40,6 +40,7 @@ final class JSONStatusDisplay: StatusDisplay {
       var viewersClosedAsSlow: Int
       var malformedRequests: Int
       var isSlateShown: Bool
+      var recording: JSONRecording.Status?
     }
 
     var event = "status"
@@ -96,8 +97,13 @@ final class JSONStatusDisplay: StatusDisplay {
             picturesSkipped: $0.rtsp.picturesSkipped,
             viewersClosedAsSlow: $0.rtsp.viewersClosedAsSlow,
             malformedRequests: server.malformedRequests,
-            isSlateShown: $0.stream.isSlateShown)
+            isSlateShown: $0.stream.isSlateShown,
+            recording: $0.recording.map { JSONRecording.Status($0) })
         }))
+  }
+
+  func showRecording(_ event: RecordingEvent, of stream: String) {
+    self.print(JSONRecording.Event(event, of: stream))
   }
 
   func showEnd() {
@@ -105,10 +111,6 @@ final class JSONStatusDisplay: StatusDisplay {
   }
 
   private func print(_ value: some Encodable) {
-    let encoder = JSONEncoder()
-    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-    // Safe because the values are strings, booleans and finite numbers, all of which JSON has.
-    guard let data = try? encoder.encode(value) else { fatalError("a status line that is no JSON") }
-    Terminal.print(String(decoding: data, as: UTF8.self))
+    Terminal.print(json: value)
   }
 }

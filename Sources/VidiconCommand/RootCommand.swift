@@ -11,9 +11,9 @@ import Glibc
 struct RootCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "vidicon",
-    abstract: "Turns any camera, file or drawn picture into a live network camera.",
+    abstract: "Turns any camera, file or drawn picture into a live network camera, and records it.",
     version: "0.1.0",
-    subcommands: [ServeCommand.self])
+    subcommands: [ServeCommand.self, RecordCommand.self, RepairCommand.self])
 
   static func main() async {
     // From here on Ctrl-C ends the program in order.
@@ -27,6 +27,9 @@ struct RootCommand: AsyncParsableCommand {
       }
     } catch let failure as Failure {
       Terminal.fail(failure.message, status: failure.status)
+    } catch let code as ExitCode {
+      // Everything has been told.
+      Self.exit(withError: code)
     } catch {
       // A request for help or the version.
       if Self.exitCode(for: error).isSuccess { Self.exit(withError: error) }

@@ -2,9 +2,9 @@ import ArgumentParser
 import Capture
 import Codecs
 import Discovery
-import Foundation
 import Media
 import RTSPServer
+import Recording
 import Streaming
 import Vidicon
 
@@ -19,6 +19,7 @@ struct ServeCommand: AsyncParsableCommand {
     let configuration = try ServeConfiguration(self.options)
     ProcessLimits.raiseOpenFiles()
     LibavLog.silence()
+    let pauses = PauseSignal()
     let display: any StatusDisplay =
       self.options.json ? JSONStatusDisplay() : TextStatusDisplay(showsQRCode: !self.options.noQR)
     // Told after the addresses, whenever they come.
@@ -27,7 +28,7 @@ struct ServeCommand: AsyncParsableCommand {
     let interruption = Task { await TerminationSignals.shared.wait() }
     let startup = Task { [loop = !self.options.exitOnEOF] in try await Self.start(server, configuration, loop: loop) }
     // Until viewers can come, an interruption leaves nothing to be ended in order.
-    guard let streams = try await Self.first(of: startup, or: interruption) else { return }
+    guard let streams = try await startup.value(unless: interruption) else { return }
     display.showStart(server: server, streams: streams)
     let teller = Task {
       for await event in announcements {
@@ -38,11 +39,27 @@ struct ServeCommand: AsyncParsableCommand {
       }
     }
     defer { teller.cancel() }
+    let recorders = streams.compactMap { stream in server.recorder(of: stream).map { (stream.name, $0) } }
+    let tellers = recorders.map { name, recorder in
+      Task { for await event in recorder.events { display.showRecording(event, of: name) } }
+    }
+    let pauser = Task { await pauses.togglePauses(of: recorders.map(\.1)) }
     let ending = await self.serve(streams, on: server, display: display, interruption: interruption)
-    await server.stop()
+    pauser.cancel()
+    if await !server.stop(finishingRecordingsWithin: Self.recordingsLimit) {
+      Terminal.warn("a recording is not finished; it plays, and the next start or \"vidicon repair\" finishes it")
+    }
+    for teller in tellers {
+      // It tells what is left to be told.
+      teller.cancel()
+      await teller.value
+    }
     display.showEnd()
     if case .failed(let failure) = ending { throw failure }
   }
+
+  /// How long recordings may take to be finished at the end, for the program to end within two seconds.
+  private static let recordingsLimit = Duration.milliseconds(1500)
 
   /// Why serving ended.
   private enum Ending: Sendable {
@@ -113,12 +130,8 @@ struct ServeCommand: AsyncParsableCommand {
       }
     }
     defer { patience.cancel() }
-    // Opening a source may block for as long as another program takes.
-    let streams = try await withCheckedThrowingContinuation { continuation in
-      Thread.detachNewThread {
-        continuation.resume(with: Result { try Self.makeStreams(configuration, loop: loop) })
-      }
-    }
+    var streams: [LiveStream] = []
+    for options in configuration.streams { streams.append(try await options.openStream(loop: loop)) }
     do throws(CameraServerError) {
       try await server.start()
     } catch {
@@ -132,41 +145,23 @@ struct ServeCommand: AsyncParsableCommand {
         throw Failure("\(stream.name): \(error)")
       }
     }
-    return streams
-  }
-
-  /// What a task gives; nil when another one ends before.
-  private static func first<Value: Sendable>(
-    of task: Task<Value, any Error>, or other: Task<Void, Never>
-  ) async throws -> Value? {
-    let (results, continuation) = AsyncStream<Result<Value, any Error>?>.makeStream()
-    Task { continuation.yield(await task.result) }
-    Task {
-      await other.value
-      continuation.yield(nil)
-    }
-    for await result in results { return try result?.get() }
-    return nil
-  }
-
-  /// Makes the streams with their sources attached.
-  private static func makeStreams(
-    _ configuration: ServeConfiguration, loop: Bool
-  ) throws(Failure) -> [LiveStream] {
-    var streams: [LiveStream] = []
-    for options in configuration.streams {
-      let stream = LiveStream(options.name, video: options.video, audio: options.sound)
-      do throws(CaptureError) {
-        let sources = try options.openSources(loop: loop)
-        stream.attachVideo(sources.video)
-        if let audio = sources.audio { stream.attachAudio(audio) }
-      } catch {
-        let message = "\(options.name): \(error)"
-        throw error.code == .invalidSpecification ? .usage(message) : Failure(message)
+    for (stream, options) in zip(streams, configuration.streams) {
+      if let settings = try options.recordingSettings(existing: .number) {
+        await Self.record(stream, on: server, settings)
       }
-      streams.append(stream)
     }
     return streams
+  }
+
+  /// Starts the recording of a stream, which goes on when that is not possible.
+  private static func record(_ stream: LiveStream, on server: CameraServer, _ settings: RecordingSettings) async {
+    let recorder = Recorder(stream, settings: settings)
+    server.attach(recorder, to: stream)
+    do throws(RecordingError) {
+      try await recorder.start()
+    } catch {
+      Terminal.warn("\(stream.name): it is not recorded: \(error)")
+    }
   }
 }
 

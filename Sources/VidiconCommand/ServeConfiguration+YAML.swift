@@ -76,7 +76,9 @@ extension ServeConfiguration {
 
   private static func stream(_ node: Node, _ reader: YAMLReader) throws(Failure) -> StreamOptions {
     var stream = StreamOptions()
-    for (key, value) in try reader.mapping(node, keys: StreamOptions.Key.self) {
+    let pairs = try reader.mapping(node, keys: StreamOptions.Key.self)
+    // The others change parts of a preset.
+    for (key, value) in pairs.filter({ $0.0 == .preset }) + pairs.filter({ $0.0 != .preset }) {
       let text = try reader.text(value)
       do throws(Failure) {
         try stream.set(key, to: text)

@@ -1,42 +1,19 @@
 import ArgumentParser
 import Authentication
+import Recording
 
 /// The options of `vidicon serve` as they are written.
 struct ServeOptions: ParsableArguments {
-  @Option(help: "The picture: plasma, noise, bars, file:PATH, pipe: (YUV4MPEG2 on standard input).")
-  var source: String?
-
-  @Option(help: "The sound: auto (the file's own, or a tone), tone, silence, file:PATH, none.")
-  var audio: String?
-
-  @Option(help: "The stream's name, the path of its addresses.")
-  var name: String?
-
-  @Option(help: "The picture's size, WIDTHxHEIGHT; by default the source's, 1280x720 for drawn ones.")
-  var size: String?
-
-  @Option(help: "The most pictures a second; by default the source's rate, 30 for drawn ones.")
-  var fps: String?
-
-  @Option(help: "The picture's bits a second, with k or M.")
-  var bitrate: String?
-
-  @Option(help: "How a source of another shape fills the size: fit (with bars) or fill (with crop).")
-  var scaling: String?
-
-  @Option(help: "libavcodec's H.264 encoder: libx264, h264_vaapi, h264_v4l2m2m, h264_nvenc, ….")
-  var encoder: String?
-
-  @Option(help: "The sound's bits a second, with k.")
-  var audioBitrate: String?
+  @OptionGroup var stream: StreamArguments
 
   @Option(
-    name: .customLong("stream"),
-    help: "A stream as KEY=VALUE pairs: name=…,source=…,audio=…,size=…; repeat it for several.")
-  var streams: [String] = []
+    help: """
+      Record into files of this name, such as recordings/%F_%H-%M-%S.mp4; {name} stands for the stream's. SIGUSR1 \
+      pauses and resumes.
+      """)
+  var record: String?
 
-  @Option(help: "A YAML file with these settings; what the command line says comes first.")
-  var config: String?
+  @OptionGroup var parts: PartArguments
 
   @Option(help: "The address to listen on; by default all, IPv4 and IPv6.")
   var bind: String?
@@ -104,7 +81,7 @@ struct ServeConfiguration: Equatable {
 extension ServeConfiguration {
   /// Reads the configuration file where there is one, and lets the options have the last word.
   init(_ options: ServeOptions) throws(Failure) {
-    self = try options.config.map { path throws(Failure) in try ServeConfiguration(contentsOf: path) } ?? .init()
+    try self.init(fileOf: options.stream)
     if let bind = options.bind { self.bind = bind }
     if let port = options.rtspPort { self.rtspPort = try Self.port(port, "--rtsp-port") }
     if options.rtspUDP { self.rtspUDP = true }
@@ -118,31 +95,46 @@ extension ServeConfiguration {
     if let port = options.rtspsPort { self.rtspsPort = try Self.port(port, "--rtsps-port") }
     if let path = options.tlsCert { self.tlsCertificate = path }
     if let path = options.tlsKey { self.tlsKey = path }
-    try self.applyStreamOptions(options)
+    try self.apply(options.stream, recording: options.parts.values + [(.record, options.record)])
     try self.validate()
   }
 
+  /// What the configuration file says, where there is one.
+  private init(fileOf arguments: StreamArguments) throws(Failure) {
+    self = try arguments.config.map { path throws(Failure) in try ServeConfiguration(contentsOf: path) } ?? .init()
+  }
+
+  /// The only stream of `vidicon record`.
+  static func stream(
+    _ arguments: StreamArguments, parts: PartArguments, into pattern: String
+  ) throws(Failure) -> StreamOptions {
+    var configuration = try ServeConfiguration(fileOf: arguments)
+    try configuration.apply(arguments, recording: parts.values + [(.record, pattern)])
+    guard configuration.streams.count == 1 else {
+      throw .usage("one stream is recorded; for several use vidicon serve with --record")
+    }
+    return configuration.streams[0]
+  }
+
   /// The options for one stream hold for all: they are the defaults of each `--stream`, and override the only stream of
-  /// a configuration file.
-  private mutating func applyStreamOptions(_ options: ServeOptions) throws(Failure) {
-    let values: [(StreamOptions.Key, String?)] = [
-      (.name, options.name), (.source, options.source), (.audio, options.audio), (.size, options.size),
-      (.fps, options.fps), (.bitrate, options.bitrate), (.scaling, options.scaling), (.encoder, options.encoder),
-      (.audioBitrate, options.audioBitrate),
-    ]
+  /// a configuration file. Those of recordings hold for all streams of a file.
+  private mutating func apply(
+    _ arguments: StreamArguments, recording: [(StreamOptions.Key, String?)]
+  ) throws(Failure) {
+    let values = arguments.values
     let given = values.contains { $0.1 != nil }
     if given, self.streams.count > 1 {
       throw .usage("the configuration file has several streams; change them there, or use --stream")
     }
-    var stream = self.streams.first ?? StreamOptions()
-    for case (let key, let text?) in values { try stream.set(key, to: text) }
-    if options.streams.isEmpty {
-      if given || self.streams.isEmpty { self.streams = [stream] }
-    } else {
-      if options.name != nil { throw .usage("--name and --stream exclude each other; write --stream name=NAME") }
-      self.streams = []
-      for text in options.streams { self.streams.append(try StreamOptions(parsing: text, defaults: stream)) }
+    if self.streams.isEmpty || !arguments.streams.isEmpty { self.streams = [self.streams.first ?? StreamOptions()] }
+    for index in self.streams.indices {
+      for case (let key, let text?) in values + recording { try self.streams[index].set(key, to: text) }
     }
+    guard !arguments.streams.isEmpty else { return }
+    if arguments.name != nil { throw .usage("--name and --stream exclude each other; write --stream name=NAME") }
+    let defaults = self.streams[0]
+    self.streams = []
+    for text in arguments.streams { self.streams.append(try StreamOptions(parsing: text, defaults: defaults)) }
   }
 
   private func validate() throws(Failure) {
@@ -153,6 +145,7 @@ extension ServeConfiguration {
     if self.streams.count(where: { $0.source == "pipe:" }) > 1 {
       throw .usage("standard input can feed one stream only; use pipe: once")
     }
+    try self.validateRecordings()
     if (self.tlsCertificate == nil) != (self.tlsKey == nil) {
       throw .usage("a certificate and its key go together; give both --tls-cert FILE and --tls-key FILE")
     }
@@ -170,6 +163,20 @@ extension ServeConfiguration {
       if let other = ports[..<index].first(where: { $0.1 == port }) {
         throw .usage("\(other.0) and \(name) are both \(port); give each a port of its own")
       }
+    }
+  }
+
+  /// Two streams do not share files, and what is said of recordings has one that it is about.
+  private func validateRecordings() throws(Failure) {
+    var patterns: Set<String> = []
+    for stream in self.streams {
+      guard let settings = try stream.recordingSettings(existing: .number) else { continue }
+      guard patterns.insert(settings.pattern.description).inserted else {
+        throw .usage("two streams record into \"\(settings.pattern)\"; put {name} into it, or give each its own")
+      }
+    }
+    if patterns.isEmpty, self.streams.contains(where: { $0.recording != RecordingOptions() }) {
+      throw .usage("nothing is recorded; add --record PATTERN, such as --record %F_%H-%M-%S.mp4")
     }
   }
 

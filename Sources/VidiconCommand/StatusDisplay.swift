@@ -1,5 +1,6 @@
 import Discovery
 import Media
+import Recording
 import Streaming
 import Vidicon
 
@@ -11,6 +12,8 @@ protocol StatusDisplay: Sendable {
   func showAnnouncement(of service: Service, name: String)
   /// Told each second.
   func showStatus(server: CameraServer, streams: [LiveStream])
+  /// Told what happens to the recording of a stream.
+  func showRecording(_ event: RecordingEvent, of stream: String)
   /// Told when everything has been stopped.
   func showEnd()
 }

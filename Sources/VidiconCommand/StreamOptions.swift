@@ -1,5 +1,6 @@
 import Capture
 import Media
+import Recording
 import Streaming
 
 /// One stream as its user asks for it: on the command line, in `--stream`, or in the configuration file.
@@ -13,6 +14,11 @@ struct StreamOptions: Equatable {
   var scaling = VideoSettings.Scaling.fit
   var encoder = "libx264"
   var audioBitrate = 64_000
+  /// Samples a second; nil for the source's.
+  var sampleRate: Int?
+  /// Channels of sound; nil for the source's.
+  var channelCount: Int?
+  var recording = RecordingOptions()
 
   /// Pixels across and down.
   struct Size: Equatable {
@@ -22,12 +28,14 @@ struct StreamOptions: Equatable {
 
   /// What can be set, by the names that `--stream` and the configuration file use.
   enum Key: String, CaseIterable {
-    case name, source, audio, size, fps, bitrate, scaling, encoder, audioBitrate
+    case preset, name, source, audio, size, fps, bitrate, scaling, encoder, audioBitrate
+    case record, splitDuration, splitSize, keepAge, keepSize, overwrite, title
   }
 
   /// Sets one value from its text.
   mutating func set(_ key: Key, to text: String) throws(Failure) {
     switch key {
+    case .preset: try self.apply(preset: text)
     case .name: self.name = try Self.name(text)
     case .source: self.source = text
     case .audio: self.audio = text
@@ -37,7 +45,20 @@ struct StreamOptions: Equatable {
     case .scaling: self.scaling = try Self.scaling(text)
     case .encoder: self.encoder = text
     case .audioBitrate: self.audioBitrate = try Self.bitrate(text, in: 8_000...512_000, example: "64k")
+    case .record: self.recording.pattern = text
+    case .splitDuration: self.recording.splitDuration = try Quantity.duration(text)
+    case .splitSize: self.recording.splitSize = try Quantity.byteCount(text)
+    case .keepAge: self.recording.keepAge = try Quantity.duration(text)
+    case .keepSize: self.recording.keepSize = try Quantity.byteCount(text)
+    case .overwrite: self.recording.overwrites = try Self.boolean(text)
+    case .title: self.recording.title = text
     }
+  }
+
+  /// Sets values from their texts; a preset, of which the others change parts, comes first.
+  mutating func set(_ values: [(Key, String)]) throws(Failure) {
+    for (key, text) in values where key == .preset { try self.set(key, to: text) }
+    for (key, text) in values where key != .preset { try self.set(key, to: text) }
   }
 
   /// What the picture is to be.
@@ -50,18 +71,22 @@ struct StreamOptions: Equatable {
   /// Opens the sources; what is drawn has the stream's size and rate.
   ///
   /// - Parameter loop: Whether files go on at their start when they end.
-  func openSources(loop: Bool = true) throws(CaptureError) -> Sources {
+  func openSources(loop: Bool) throws(CaptureError) -> Sources {
     try Sources(
       SourceSpecification(video: self.source, audio: self.audio),
       width: self.size?.width ?? 1280,
       height: self.size?.height ?? 720,
-      frameRate: self.frameRate ?? 30,
-      loop: loop)
+      frameRate: self.frameRate ?? 30, loop: loop)
   }
 
   /// What the sound is to be.
   var sound: AudioSettings {
-    AudioSettings(bitrate: self.audioBitrate)
+    AudioSettings(sampleRate: self.sampleRate, channelCount: self.channelCount, bitrate: self.audioBitrate)
+  }
+
+  /// How it is recorded; nil when it is not.
+  func recordingSettings(existing: RecordingSettings.ExistingFiles) throws(Failure) -> RecordingSettings? {
+    try self.recording.settings(stream: self.name, existing: existing)
   }
 }
 
@@ -74,14 +99,16 @@ extension StreamOptions {
       pairs.append(String(part).replacing("\u{0}", with: ","))
     }
     var seen: Set<Key> = []
+    var values: [(Key, String)] = []
     for pair in pairs {
       guard let separator = pair.firstIndex(of: "="), let key = Key(rawValue: String(pair[..<separator])) else {
         let keys = Key.allCases.map(\.rawValue).joined(separator: ", ")
         throw .usage("--stream: \"\(pair)\" is not KEY=VALUE with one of the keys; they are \(keys)")
       }
       guard seen.insert(key).inserted else { throw .usage("--stream: \(key.rawValue) is given twice; give it once") }
-      try self.set(key, to: String(pair[pair.index(after: separator)...]))
+      values.append((key, String(pair[pair.index(after: separator)...])))
     }
+    try self.set(values)
     guard seen.contains(.name) else { throw .usage("--stream \(text): it has no name; begin with name=NAME") }
   }
 
@@ -146,6 +173,22 @@ extension StreamOptions {
       )
     }
     return Int(number * (factor ?? 1))
+  }
+
+  private mutating func apply(preset text: String) throws(Failure) {
+    guard text == "portrait" else { throw .usage("\"\(text)\" is no preset; give portrait") }
+    let (video, audio) = (VideoSettings.portrait, AudioSettings.portrait)
+    if let width = video.width, let height = video.height { self.size = Size(width: width, height: height) }
+    (self.bitrate, self.audioBitrate) = (video.bitrate, audio.bitrate)
+    (self.sampleRate, self.channelCount) = (audio.sampleRate, audio.channelCount)
+  }
+
+  private static func boolean(_ text: String) throws(Failure) -> Bool {
+    switch text {
+    case "true": return true
+    case "false": return false
+    default: throw .usage("\"\(text)\" is neither true nor false")
+    }
   }
 
   private static func scaling(_ text: String) throws(Failure) -> VideoSettings.Scaling {

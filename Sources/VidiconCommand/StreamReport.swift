@@ -1,4 +1,5 @@
 import Media
+import Recording
 import Streaming
 import Vidicon
 
@@ -10,6 +11,8 @@ struct StreamReport {
   var viewers: Int
   var rtsp: RTSPStreamStatistics
   var http: HTTPStreamStatistics
+  /// How its recording is doing; nil when it has no recorder.
+  var recording: RecordingStatus?
   /// Pictures encoded a second.
   var frameRate = 0.0
   /// Encoded bits a second, picture and sound.
@@ -22,6 +25,7 @@ struct StreamReport {
     self.viewers = server.viewers(of: stream)
     self.rtsp = server.rtspStatistics(of: stream)
     self.http = server.httpStatistics(of: stream)
+    self.recording = server.recorder(of: stream)?.status
     guard let last, interval > 0 else { return }
     self.frameRate = Double(self.stream.framesEncoded - last.stream.framesEncoded) / interval
     self.bitrate = Double((self.encodedBytes - last.encodedBytes) * 8) / interval

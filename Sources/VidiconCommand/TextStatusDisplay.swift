@@ -1,6 +1,7 @@
 import Discovery
 import Foundation
 import Media
+import Recording
 import Streaming
 import Synchronization
 import Vidicon
@@ -78,6 +79,10 @@ final class TextStatusDisplay: StatusDisplay {
     }
   }
 
+  func showRecording(_ event: RecordingEvent, of stream: String) {
+    event.show(of: stream)
+  }
+
   func showEnd() {
     if Terminal.isInteractive { Terminal.print("  stopped") }
   }
@@ -93,6 +98,7 @@ extension StreamReport {
     parts.append("\(self.stream.framesDroppedInAll) dropped")
     if self.rtsp.picturesSkipped > 0 { parts.append("\(self.rtsp.picturesSkipped) skipped for slow viewers") }
     if self.stream.isSlateShown { parts.append("no signal") }
+    if let recording = self.recording { parts.append(recording.summary) }
     return parts.joined(separator: "   ")
   }
 }

@@ -37,6 +37,9 @@ public enum WebPage {
   /// the page says so, and plays as soon as it is.
   public static var player: File { Self.named("player.html") }
 
+  /// The page at `/recordings/`, which lists what was recorded.
+  public static var recordings: File { Self.named("recordings.html") }
+
   /// Finds what is at a path: the list at `/`, and the files below ``folder``.
   ///
   /// - Parameter path: The path of a request, without its query, as it came: nothing of the page needs percent encoding.

@@ -8,7 +8,9 @@ import Testing
 
 @Suite("What goes on the wire, RFC 9110 and RFC 9111")
 struct HTTPAnswerTests {
-  static let context = HTTPAnswer.Context(date: "D", isPrivate: false) { _, _ in ByteBuffer(string: "zip") }
+  static let context = HTTPAnswer.Context(date: "D", unixSeconds: 1_000, isPrivate: false) { _, _ in
+    ByteBuffer(string: "zip")
+  }
 
   static func segment(_ method: HTTPRequest.Method = .get, _ fields: HTTPFields = [:]) -> HTTPAnswer {
     var answer = HTTPAnswer(

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Routes")
 struct HTTPRouteTests {
-  static let names = ["hello", "a", "a/b", "api", "with space"]
+  static let names = ["hello", "a", "a/b", "api", "with space", "old/recording", "old"]
 
   @Test(
     arguments: [
@@ -12,6 +12,12 @@ struct HTTPRouteTests {
       (["api", "openapi.json"], .openAPI), (["api", "qr.svg"], .qrCode),
       (["api", "streams", "hello"], .stream("hello")),
       (["api", "streams", "a", "b"], .stream("a/b")), (["api", "streams", "none"], .notFound),
+      (["api", "streams", "a", "b", "recording"], .recording(stream: "a/b")),
+      (["api", "streams", "none", "recording"], .notFound), (["api", "streams", "recording"], .notFound),
+      (["api", "streams", "old", "recording"], .stream("old/recording")),
+      (["api", "streams", "old", "recording", "recording"], .recording(stream: "old/recording")),
+      (["api", "recordings"], .recordingList), (["recordings"], .recordings),
+      (["recordings", "a", "b", "x.mp4"], .recordedFile(["a", "b", "x.mp4"])), (["recordings", "a"], .notFound),
       (["hello"], .page("hello")), (["with space"], .page("with space")), (["a", "b"], .page("a/b")),
       (["a", "b", "mjpeg"], .motionJPEG("a/b")), (["a", "mjpeg"], .motionJPEG("a")),
       (["a", "snapshot.jpg"], .snapshot("a")), (["a", "b", "x.ts"], .file("x.ts", stream: "a/b")),

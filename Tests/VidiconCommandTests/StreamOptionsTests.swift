@@ -1,4 +1,5 @@
 import Media
+import Recording
 import Streaming
 import Testing
 
@@ -70,5 +71,43 @@ struct StreamOptionsTests {
   @Test(arguments: ["", "source=bars", "name=a,name=b", "name=a,colour=red", "name"])
   func `pairs without a name, unknown or repeated are refused`(text: String) {
     #expect(throws: Failure.self) { try StreamOptions(parsing: text, defaults: StreamOptions()) }
+  }
+
+  @Test func `a preset is a start for what is said beside it, in any order`() throws {
+    let options = try StreamOptions(parsing: "name=a,bitrate=1M,preset=portrait", defaults: StreamOptions())
+    #expect(options.size == StreamOptions.Size(width: 720, height: 1280) && options.bitrate == 1_000_000)
+    #expect(options.sound == AudioSettings.portrait)
+    #expect(throws: Failure.self) { try self.option(.preset, "landscape") }
+  }
+
+  @Test func `a recording has a stream's name and what is said of its parts`() throws {
+    let options = try StreamOptions(
+      parsing: "name=a/b,record=x/{name}.mp4,splitDuration=1h30m,keepSize=1.5G,overwrite=true,title=Yard",
+      defaults: StreamOptions())
+    let settings = try #require(try options.recordingSettings(existing: .number))
+    #expect(settings.pattern.description == "x/a-b.mp4" && settings.existingFiles == .overwrite)
+    #expect(settings.partDuration == .seconds(5_400) && settings.retention.byteCount == 1_500_000_000)
+    #expect(settings.title == "Yard" && settings.partByteCount == nil)
+    #expect(try StreamOptions().recordingSettings(existing: .number) == nil)
+  }
+
+  @Test(arguments: [("90", 90_000), ("1.5s", 1_500), ("10m", 600_000), ("1h30m", 5_400_000), ("7d", 604_800_000)])
+  func `times are numbers with units`(text: String, milliseconds: Int64) throws {
+    #expect(try Quantity.duration(text) == .milliseconds(milliseconds))
+  }
+
+  @Test(arguments: ["", "0", "s", "-5s", "5x", "1e9", "nan", "inf", "9999d", "1.2.3s", "5 s"])
+  func `other times are refused`(text: String) {
+    #expect(throws: Failure.self) { try Quantity.duration(text) }
+  }
+
+  @Test(arguments: [("500M", 500_000_000), ("20GB", 20_000_000_000), ("1.5k", 1_500), ("1", 1)])
+  func `sizes are numbers with units`(text: String, byteCount: Int) throws {
+    #expect(try Quantity.byteCount(text) == byteCount)
+  }
+
+  @Test(arguments: ["", "0", "M", "-5M", "5x", "nan", "2000T", "5 M"])
+  func `other sizes in bytes are refused`(text: String) {
+    #expect(throws: Failure.self) { try Quantity.byteCount(text) }
   }
 }

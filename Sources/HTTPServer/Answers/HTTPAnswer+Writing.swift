@@ -6,6 +6,8 @@ extension HTTPAnswer {
   /// Bytes of a body that are handed over at a time under HTTP/2, where one client's slowness is seen by how long it takes
   /// for that many.
   private static let multiplexedSlice = 64 * 1024
+  /// Bytes of a file that are read at a time, and are all that is held of it.
+  private static let fileSlice = 256 * 1024
 
   /// Writes the answer; returns when it is handed to the system or waits for the client, in bounded size.
   ///
@@ -24,6 +26,16 @@ extension HTTPAnswer {
         slice.readableBytes > 0
       {
         try await body.write(slice)
+      }
+      try await body.finish(nil)
+    case .file(let file, var range):
+      let most = channel.parent?.parent != nil ? Self.multiplexedSlice : Self.fileSlice
+      var body = try await writer.writeHead(head)
+      while !range.isEmpty {
+        let slice = range.prefix(most)
+        // When it fails, the connection ends before all that was promised has come, by which the client knows.
+        try await body.write(try await file.read(slice))
+        range = slice.upperBound..<range.upperBound
       }
       try await body.finish(nil)
     case .pictures(let pictures, let stream):

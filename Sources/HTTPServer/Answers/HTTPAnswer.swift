@@ -9,6 +9,8 @@ struct HTTPAnswer: Sendable {
     case empty
     /// Bytes that are shared by all who get them.
     case bytes(ByteBuffer)
+    /// Bytes of a file, which are read while the client takes them.
+    case file(OpenFile, Range<Int>)
     /// Motion JPEG: pictures as long as the client is there.
     case pictures(AsyncStream<ByteBuffer>, of: PublishedStream)
   }
@@ -19,6 +21,10 @@ struct HTTPAnswer: Sendable {
   var caching: HTTPCaching
   /// The value of `ETag`, quotes included; nil for what is never asked for twice.
   var etag: String?
+  /// When it was last changed, in seconds since 1970; nil for what tells no such time.
+  var lastModified: Int64?
+  /// Whether only pages of this server may ask for it and read it, not those of others.
+  var isForSameOrigin = false
   /// Whether it is text that gets shorter.
   var isCompressible = false
   /// Whether parts of it may be asked for.

@@ -70,7 +70,7 @@ extension HTTPResponder {
     return answer
   }
 
-  private static func json(_ value: some Encodable) -> HTTPAnswer {
+  static func json(_ value: some Encodable) -> HTTPAnswer {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
     // It fails for numbers that are not finite only, and there is none.

@@ -15,17 +15,22 @@ struct HTTPResponder: Sendable {
   let clock = StreamClock.system
   /// Connections that are open.
   let connections: ConnectionLoops
+  /// Recorded files that are being sent.
+  let files: OpenFiles
 
-  /// What is done with a request's target; none of it has a body.
-  static let methods = "GET, HEAD, OPTIONS"
+  /// Reads the body of a request up to a number of bytes; nil when it is longer, or does not come to its end.
+  typealias BodyReader = (_ most: Int) async -> ByteBuffer?
 
   /// Answers one request.
   ///
-  /// - Parameter client: The address that it came from, without the port.
-  func answer(_ request: HTTPRequest, client: String) async -> HTTPAnswer {
-    let answer = await self.content(for: request, client: client)
+  /// - Parameters:
+  ///   - client: The address that it came from, without the port.
+  ///   - body: Reads its body; called at most once.
+  func answer(_ request: HTTPRequest, client: String, body: BodyReader) async -> HTTPAnswer {
+    let answer = await self.content(for: request, client: client, body: body)
+    let now = self.clock.unixTime(at: self.clock.now())
     let context = HTTPAnswer.Context(
-      date: self.counters.date(unixNanoseconds: self.clock.unixTime(at: self.clock.now())),
+      date: self.counters.date(unixNanoseconds: now), unixSeconds: now / 1_000_000_000,
       isPrivate: !self.authenticator.credentials.isEmpty
     ) { [gzip] body, etag in
       etag.map { gzip.compressed(body, etag: $0) } ?? Gzip.compress(body)
@@ -35,7 +40,7 @@ struct HTTPResponder: Sendable {
     return finished
   }
 
-  private func content(for request: HTTPRequest, client: String) async -> HTTPAnswer {
+  private func content(for request: HTTPRequest, client: String, body: BodyReader) async -> HTTPAnswer {
     if request.method == .options, request.path == "*" { return Self.preflight }
     let target: HTTPTarget
     do throws(HTTPTarget.Failure) {
@@ -46,15 +51,31 @@ struct HTTPResponder: Sendable {
       case .notFound: return .notFound()
       }
     }
-    switch request.method {
-    case .get, .head: break
-    case .options: return Self.preflight
-    default: return .text(.methodNotAllowed, "only \(Self.methods) are answered", [.allow: Self.methods])
-    }
     let route = HTTPRoute(target.components, names: self.streams.names)
+    guard route.isForSameOrigin else {
+      return await self.content(route, target, request, client: client, body: body)
+    }
+    var answer = await self.content(route, target, request, client: client, body: body)
+    answer.isForSameOrigin = true
+    return answer
+  }
+
+  private func content(
+    _ route: HTTPRoute, _ target: HTTPTarget, _ request: HTTPRequest, client: String, body: BodyReader
+  ) async -> HTTPAnswer {
+    switch (request.method, route) {
+    case (.get, _), (.head, _), (.post, .recording): break
+    case (.options, _):
+      // Without a word on other origins a browser does not let their pages ask.
+      return route.isForSameOrigin ? HTTPAnswer(.noContent, [.allow: route.methods]) : Self.preflight
+    default: return .text(.methodNotAllowed, "only \(route.methods) are answered", [.allow: route.methods])
+    }
     // A supervisor asks whether the server lives; that is no secret.
     if route != .health, let refusal = self.refusal(of: request) { return refusal }
-    if target.hasTrailingSlash { return Self.redirect(target) }
+    if case .recording(let name) = route, request.method == .post {
+      return await self.record(name, request, body: body)
+    }
+    if target.hasTrailingSlash, route != .recordings { return Self.redirect(target) }
     return await self.answer(route, target, request, client: client)
   }
 
@@ -68,6 +89,10 @@ struct HTTPResponder: Sendable {
     case .stream(let name): return self.streamEntry(name)
     case .openAPI: return self.openAPI()
     case .qrCode: return self.qrCode(target)
+    case .recording(let name): return self.recordingState(of: name)
+    case .recordingList: return await self.recordingList()
+    case .recordedFile(let components): return await self.recordedFile(components)
+    case .recordings: return self.page(.recordings)
     case .list: return self.page(.list)
     case .page: return self.page(.player)
     case .pageFile(let path): return self.page(.file(path))
@@ -106,7 +131,7 @@ struct HTTPResponder: Sendable {
   private static let preflight = HTTPAnswer(
     .noContent,
     [
-      .allow: methods, .accessControlAllowMethods: methods,
+      .allow: HTTPRoute.list.methods, .accessControlAllowMethods: HTTPRoute.list.methods,
       // The star is all but Authorization, which is to be named.
       .accessControlAllowHeaders: "Authorization, If-None-Match, If-Range, Range, *", .accessControlMaxAge: "86400",
     ])

@@ -10,6 +10,14 @@ enum HTTPRoute: Hashable, Sendable {
   case streams
   /// `/api/streams/NAME`.
   case stream(String)
+  /// `/api/streams/NAME/recording`.
+  case recording(stream: String)
+  /// `/api/recordings`.
+  case recordingList
+  /// `/recordings/`: the page that lists recorded files.
+  case recordings
+  /// `/recordings/STREAM/FILE`.
+  case recordedFile([String])
   /// `/api/openapi.json`.
   case openAPI
   /// `/api/qr.svg`.
@@ -44,6 +52,8 @@ enum HTTPRoute: Hashable, Sendable {
     case ["api", "streams"]: self = .streams
     case ["api", "openapi.json"]: self = .openAPI
     case ["api", "qr.svg"]: self = .qrCode
+    case ["api", "recordings"]: self = .recordingList
+    case ["recordings"]: self = .recordings
     default: self = .notFound
     }
     if self != .notFound { return }
@@ -53,6 +63,11 @@ enum HTTPRoute: Hashable, Sendable {
         self = .stream(name)
         return
       }
+      let parent = components[2...].dropLast().joined(separator: "/")
+      if components.last == "recording", names.contains(parent) {
+        self = .recording(stream: parent)
+        return
+      }
     }
     for length in [components.count, components.count - 1] where length > 0 {
       let name = components[..<length].joined(separator: "/")
@@ -60,11 +75,26 @@ enum HTTPRoute: Hashable, Sendable {
       self = length == components.count ? .page(name) : Self.file(components[length], of: name)
       return
     }
-    if components.count > 1, components[0] == "_page" {
+    if components.count > 2, components[0] == "recordings" {
+      self = .recordedFile(Array(components.dropFirst()))
+    } else if components.count > 1, components[0] == "_page" {
       self = .pageFile("/" + components.joined(separator: "/"))
     } else if components.count == 1, let first = names.first {
       self = Self.file(components[0], of: first)
     }
+  }
+
+  /// Whether only pages of this server may ask for it: what was recorded, and what records.
+  var isForSameOrigin: Bool {
+    switch self {
+    case .recording, .recordingList, .recordings, .recordedFile: true
+    default: false
+    }
+  }
+
+  /// The methods that it knows, as `Allow` lists them.
+  var methods: String {
+    if case .recording = self { "GET, HEAD, POST, OPTIONS" } else { "GET, HEAD, OPTIONS" }
   }
 
   private static func file(_ file: String, of name: String) -> HTTPRoute {

@@ -1,4 +1,5 @@
 internal import HTTPTypes
+internal import Media
 internal import NIOCore
 internal import NIOHTTP1
 internal import NIOHTTPTypes
@@ -20,6 +21,8 @@ final class ExchangeHandler: ChannelDuplexHandler, RemovableChannelHandler {
   /// Whether a request has begun to come and has not come whole.
   private var isWithinRequest = false
   private var bodyBytes = 0
+  /// The end of waiting for a body that somebody waits for.
+  private var bodyDeadline: Scheduled<Void>?
   /// The answer to what is no request, while those that came before it wait for theirs.
   private var refusal: (status: HTTPResponse.Status, text: String)?
   private var isClosing = false
@@ -46,6 +49,7 @@ final class ExchangeHandler: ChannelDuplexHandler, RemovableChannelHandler {
 
   func handlerRemoved(context: ChannelHandlerContext) {
     self.endExchanges()
+    self.bodyDeadline?.cancel()
     self.connection = nil
   }
 
@@ -66,12 +70,17 @@ final class ExchangeHandler: ChannelDuplexHandler, RemovableChannelHandler {
       if (request.path?.utf8.count ?? 0) > self.limits.targetBytes {
         return self.refuse(context, .uriTooLong, "the path and query are longer than \(self.limits.targetBytes) bytes")
       }
+      // Answers to others do not wait for what follows.
+      if request.method == .post { self.limitBody(context) }
     case .body(let bytes):
       self.bodyBytes += bytes.readableBytes
       if self.bodyBytes > self.limits.bodyBytes {
         return self.refuse(context, .contentTooLarge, "a body of more than \(self.limits.bodyBytes) bytes")
       }
-    case .end: self.isWithinRequest = false
+    case .end:
+      self.isWithinRequest = false
+      self.bodyDeadline?.cancel()
+      self.bodyDeadline = nil
     }
     context.fireChannelRead(data)
   }
@@ -138,6 +147,16 @@ final class ExchangeHandler: ChannelDuplexHandler, RemovableChannelHandler {
     } else {
       self.connection?.closeSoon()
       context.close(mode: .output, promise: nil)
+    }
+  }
+
+  /// Lets go of a client whose body does not come to its end.
+  private func limitBody(_ context: ChannelHandlerContext) {
+    self.bodyDeadline?.cancel()
+    self.bodyDeadline = context.eventLoop.assumeIsolated().scheduleTask(
+      in: .nanoseconds(self.limits.bodyTime.nanoseconds)
+    ) {
+      self.refuse(context, .requestTimeout, "the body has not come in time")
     }
   }
 

@@ -13,7 +13,7 @@ enum OpenAPIDocument {
       "openapi": "3.1.0",
       "info": {
         "title": "Vidicon",
-        "version": "1.0.0",
+        "version": "1.1.0",
         "description": "A live network camera: its streams, pictures and numbers. HEAD is answered like GET, without \#
     the body. A stream's name may have slashes; they stand as they are in the path.",
         "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"}
@@ -80,6 +80,128 @@ enum OpenAPIDocument {
               "401": {"$ref": "#/components/responses/Unauthorized"}
             },
             "parameters": [{"$ref": "#/components/parameters/name"}]
+          }
+        },
+        "/api/streams/{name}/recording": {
+          "get": {
+            "summary": "How a stream's recording is doing",
+            "responses": {
+              "200": {
+                "description": "The recording, or the last one.",
+                "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Recording"}}}
+              },
+              "400": {"$ref": "#/components/responses/BadRequest"},
+              "404": {"$ref": "#/components/responses/NotFound"},
+              "401": {"$ref": "#/components/responses/Unauthorized"},
+              "501": {"$ref": "#/components/responses/NotImplemented"}
+            },
+            "parameters": [{"$ref": "#/components/parameters/name"}]
+          },
+          "post": {
+            "summary": "Starts, stops, pauses or resumes a stream's recording; answers when that is done, of a stop when \#
+    its files are finished. To pause twice is no mistake, nor to resume. Pages of other servers cannot ask this.",
+            "requestBody": {
+              "required": true,
+              "content": {
+                "application/json": {
+                  "schema": {
+                    "type": "object",
+                    "required": ["action"],
+                    "properties": {"action": {"enum": ["start", "stop", "pause", "resume"]}}
+                  }
+                }
+              }
+            },
+            "responses": {
+              "200": {
+                "description": "It is done.",
+                "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Recording"}}}
+              },
+              "400": {"$ref": "#/components/responses/BadRequest"},
+              "404": {"$ref": "#/components/responses/NotFound"},
+              "401": {"$ref": "#/components/responses/Unauthorized"},
+              "408": {
+                "description": "The body has not come in time.",
+                "content": {"text/plain": {"schema": {"type": "string"}}}
+              },
+              "409": {
+                "description": "Not in this state: a recording runs already, or none does.",
+                "content": {"text/plain": {"schema": {"type": "string"}}}
+              },
+              "413": {
+                "description": "A body of more than a kilobyte.",
+                "content": {"text/plain": {"schema": {"type": "string"}}}
+              },
+              "415": {
+                "description": "A body that is not application/json.",
+                "content": {"text/plain": {"schema": {"type": "string"}}}
+              },
+              "500": {
+                "description": "The recording cannot be started; the text says why.",
+                "content": {"text/plain": {"schema": {"type": "string"}}}
+              },
+              "501": {"$ref": "#/components/responses/NotImplemented"}
+            },
+            "parameters": [{"$ref": "#/components/parameters/name"}]
+          }
+        },
+        "/api/recordings": {
+          "get": {
+            "summary": "The recorded files of all streams",
+            "responses": {
+              "200": {
+                "description": "The files, the last one first, those that are being recorded among them.",
+                "content": {"application/json": {"schema": {"$ref": "#/components/schemas/RecordingList"}}}
+              },
+              "400": {"$ref": "#/components/responses/BadRequest"},
+              "404": {"$ref": "#/components/responses/NotFound"},
+              "401": {"$ref": "#/components/responses/Unauthorized"}
+            }
+          }
+        },
+        "/recordings/": {
+          "get": {
+            "summary": "The list of recorded files as a web page",
+            "responses": {
+              "200": {"description": "The page.", "content": {"text/html": {"schema": {"type": "string"}}}},
+              "400": {"$ref": "#/components/responses/BadRequest"},
+              "404": {"$ref": "#/components/responses/NotFound"},
+              "401": {"$ref": "#/components/responses/Unauthorized"}
+            }
+          }
+        },
+        "/recordings/{name}/{recording}": {
+          "get": {
+            "summary": "A recorded file, as far as it is written",
+            "responses": {
+              "200": {
+                "description": "An MP4 file.",
+                "content": {"video/mp4": {"schema": {"type": "string", "format": "binary"}}}
+              },
+              "206": {
+                "description": "The bytes that Range asks for; of several ranges, all of it is sent.",
+                "content": {"video/mp4": {"schema": {"type": "string", "format": "binary"}}}
+              },
+              "304": {"description": "What the client has still holds."},
+              "400": {"$ref": "#/components/responses/BadRequest"},
+              "404": {"$ref": "#/components/responses/NotFound"},
+              "401": {"$ref": "#/components/responses/Unauthorized"},
+              "416": {
+                "description": "There are not that many bytes.",
+                "content": {"text/plain": {"schema": {"type": "string"}}}
+              },
+              "503": {"$ref": "#/components/responses/Unavailable"}
+            },
+            "parameters": [
+              {"$ref": "#/components/parameters/name"},
+              {
+                "name": "recording",
+                "in": "path",
+                "required": true,
+                "description": "The file's name, which may have slashes.",
+                "schema": {"type": "string", "minLength": 1}
+              }
+            ]
           }
         },
         "/api/openapi.json": {
@@ -273,11 +395,60 @@ enum OpenAPIDocument {
             "content": {"text/plain": {"schema": {"type": "string"}}}
           },
           "NotImplemented": {
-            "description": "This server makes no QR codes.",
+            "description": "This server makes no QR codes, or does not record this stream.",
             "content": {"text/plain": {"schema": {"type": "string"}}}
           }
         },
         "schemas": {
+          "Recording": {
+            "type": "object",
+            "additionalProperties": false,
+            "required": ["state", "duration", "bytes", "bitrate", "drops"],
+            "properties": {
+              "state": {
+                "enum": ["idle", "waiting", "recording", "paused", "finishing", "failed"],
+                "description": "waiting is for the keyframe at which it begins or goes on; failed has stopped by itself."
+              },
+              "file": {
+                "type": "string",
+                "format": "uri-reference",
+                "pattern": "^/recordings/",
+                "description": "The file being written, or the last one; not there before the first."
+              },
+              "duration": {"type": "number", "minimum": 0, "description": "In seconds, pauses not counted."},
+              "bytes": {"type": "integer", "minimum": 0},
+              "bitrate": {"type": "integer", "minimum": 0, "description": "In bits a second, over the last seconds."},
+              "drops": {
+                "type": "integer",
+                "minimum": 0,
+                "description": "Pictures and frames of sound that the disk was too slow for."
+              },
+              "error": {"type": "string", "description": "Why it has stopped by itself; not there while it has not."}
+            }
+          },
+          "RecordingList": {
+            "type": "object",
+            "additionalProperties": false,
+            "required": ["recordings"],
+            "properties": {
+              "recordings": {
+                "type": "array",
+                "items": {
+                  "type": "object",
+                  "additionalProperties": false,
+                  "required": ["stream", "name", "file", "bytes", "modifiedAt", "finished"],
+                  "properties": {
+                    "stream": {"type": "string"},
+                    "name": {"type": "string"},
+                    "file": {"type": "string", "format": "uri-reference", "pattern": "^/recordings/"},
+                    "bytes": {"type": "integer", "minimum": 0},
+                    "modifiedAt": {"type": "string", "format": "date-time"},
+                    "finished": {"type": "boolean", "description": "Whether it is whole; if not, it grows."}
+                  }
+                }
+              }
+            }
+          },
           "StreamList": {
             "type": "object",
             "required": ["time", "streams"],
@@ -317,6 +488,12 @@ enum OpenAPIDocument {
               "mjpeg": {"type": "string", "format": "uri-reference", "pattern": "^/"},
               "hls": {"type": "string", "format": "uri-reference", "pattern": "^/"},
               "ts": {"type": "string", "format": "uri-reference", "pattern": "^/"},
+              "recording": {
+                "type": "string",
+                "format": "uri-reference",
+                "pattern": "^/",
+                "description": "Where it is recorded; not there when it is not."
+              },
               "rtsp": {"type": "array", "items": {"type": "string", "format": "uri"}},
               "http": {"type": "array", "items": {"type": "string", "format": "uri"}},
               "video": {

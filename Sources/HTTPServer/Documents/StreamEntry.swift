@@ -32,6 +32,8 @@ struct StreamEntry: Encodable, Sendable {
   var mjpeg: String
   var hls: String
   var ts: String
+  /// Where it is recorded.
+  var recording: String?
   var rtsp: [String]
   var http: [String]
   var video: Video?
@@ -55,6 +57,7 @@ struct StreamEntry: Encodable, Sendable {
     self.mjpeg = "\(path)/mjpeg"
     self.hls = "\(path)/index.m3u8"
     self.ts = "\(path)/playlist.m3u8"
+    self.recording = extras.recorder(stream).map { _ in "/api/streams\(path)/recording" }
     self.rtsp = addresses.rtsp
     self.http = addresses.http
     for description in stream.descriptions {

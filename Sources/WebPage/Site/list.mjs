@@ -42,6 +42,7 @@ function show(streams) {
     update(cards.get(stream.name), stream);
   }
   element("empty").hidden = streams.length > 0;
+  element("recordings").hidden = !streams.some((stream) => stream.recording);
   element("problem").hidden = true;
   element("cards").classList.remove("stale");
   say(element("count"), streams.length === 0 ? "" : `${streams.length} live`);

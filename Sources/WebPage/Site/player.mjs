@@ -2,6 +2,7 @@
 
 import { Controls } from "./controls.mjs";
 import { Facts } from "./facts.mjs";
+import { RecordingBar } from "./recorder.mjs";
 import { hasSignal, watchStreams } from "./server.mjs";
 import { Session } from "./session.mjs";
 import { showAddresses } from "./share.mjs";
@@ -26,6 +27,7 @@ let hiding = null;
 const session = new Session({ video, image: element("image") }, show, () => controls.begin());
 const controls = new Controls(session, name);
 const facts = new Facts(video, session);
+const recording = new RecordingBar();
 
 element("name").textContent = name;
 document.title = `${name} · Vidicon`;
@@ -52,6 +54,7 @@ watchStreams((streams) => {
   const hasBegun = found && found.startedAt !== startedAt;
   const isNew = found && (!stream || hasBegun);
   stream = found ?? null;
+  recording.address = found?.recording;
   if (found) describe(found);
   if (isNew) {
     const isFirst = startedAt === null;

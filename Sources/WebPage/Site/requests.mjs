@@ -12,20 +12,25 @@ export class RequestError extends Error {
  * Asks for something and hands over the whole answer.
  *
  * @param {string} url
- * @param {{signal?: AbortSignal, seconds?: number, as?: "text"|"json"|"arrayBuffer"|"blob", cache?: RequestCache}} options
+ * @param {{signal?: AbortSignal, seconds?: number, as?: "text"|"json"|"arrayBuffer"|"blob", cache?: RequestCache, json?: object}} options
+ *   `json` is something to order: it is sent, and the reason of a refusal is the server's own.
  * @throws {RequestError} An abort by `signal` comes through as it is.
  */
-export async function request(url, { signal, seconds = 10, as = "text", cache = "default" } = {}) {
+export async function request(url, { signal, seconds = 10, as = "text", cache = "default", json } = {}) {
   signal?.throwIfAborted();
   const controller = new AbortController();
   const forward = () => controller.abort(signal.reason);
   signal?.addEventListener("abort", forward);
   const timer = setTimeout(() => controller.abort(), seconds * 1000);
   try {
+    const order = json && { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(json) };
     // A page that was opened as http://USER:PASSWORD@… has these in what paths are resolved against, which fetch refuses;
     // `location` is without them, and the browser sends them by itself.
-    const response = await fetch(new URL(url, location.href), { signal: controller.signal, cache });
-    if (!response.ok) throw new RequestError(`The server answered ${response.status}.`, response.status);
+    const response = await fetch(new URL(url, location.href), { signal: controller.signal, cache, ...order });
+    if (!response.ok) {
+      const reason = (json && (await response.text()).trim()) || `The server answered ${response.status}.`;
+      throw new RequestError(reason, response.status);
+    }
     return await response[as]();
   } catch (error) {
     signal?.throwIfAborted();

@@ -6,6 +6,28 @@ export function bitrate(bitsPerSecond) {
   return bitsPerSecond < 1e6 ? `${Math.round(bitsPerSecond / 1e3)} kb/s` : `${(bitsPerSecond / 1e6).toFixed(1)} Mb/s`;
 }
 
+/** 12345678 as "12.3 MB", with a space that no line breaks at. */
+export function bytes(count) {
+  const units = ["kB", "MB", "GB", "TB"];
+  let value = count / 1000, unit = 0;
+  while (value >= 999.5 && unit < units.length - 1) {
+    value /= 1000;
+    unit += 1;
+  }
+  return `${unit > 0 && value < 99.95 ? value.toFixed(1) : value.toFixed(0)}\u00a0${units[unit]}`;
+}
+
+/** 3723.9 as "1:02:03": whole seconds that have passed. */
+export function duration(seconds) {
+  const whole = Math.floor(seconds), two = (number) => String(number).padStart(2, "0");
+  const [hours, minutes] = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60];
+  return hours > 0 ? `${hours}:${two(minutes)}:${two(whole % 60)}` : `${minutes}:${two(whole % 60)}`;
+}
+
+export function files(count) {
+  return count === 1 ? "1 file" : `${count} files`;
+}
+
 /** 0.8234 as "0.82 s". */
 export function seconds(value) {
   if (value == null) return "–";

@@ -21,13 +21,14 @@ ANSWER = """
   const real = window.fetch;
   window.fetch = async (url, options) => {
     const response = await real(url, options);
-    if (!String(url).startsWith("/api/streams") || !response.ok) return response;
+    if (String(url) !== "%s" || !response.ok) return response;
     const answer = await response.json();
     (%s)(answer);
     return new Response(JSON.stringify(answer), { status: 200 });
   };
 })();
 """
+STREAMS, RECORDINGS, RECORDING = "/api/streams", "/api/recordings", "/api/streams/live/recording"
 UNREACHABLE = """
 (() => {
   const real = window.fetch;
@@ -42,6 +43,11 @@ MANY = """(answer) => {
   const [first] = answer.streams, names = ["Front door", "Workshop with a rather long name that needs two lines", "garden", "超長い名前"];
   answer.streams.push(...names.map((name, index) => ({ ...first, name, page: "/" + encodeURIComponent(name),
     slate: index === 1, viewers: { rtsp: 100 * index, hls: index } })));
+}"""
+FILES = """(answer) => {
+  const [first] = answer.recordings;
+  const names = ["2026-11-21/front-door-of-the-house-with-a-long-name_2026-11-21_23-59-59-2.mp4", "12-00-00.mp4", "超長い名前の録画.mp4"];
+  answer.recordings.push(...names.map((name, index) => ({ ...first, name, file: "/recordings/live/" + index, bytes: 10 ** (3 + 4 * index), finished: true })));
 }"""
 
 # Checks the page; returns what is wrong as sentences.
@@ -151,17 +157,31 @@ AWAKE = "document.getElementById('stage').dispatchEvent(new Event('pointermove')
 # A state of a page: path, what is done to the server's answers, what to wait for, what must be in sight.
 STATES = {
     "list": ("/", None, CARD, [1], [".brand", ".card .name", ".card .badge"]),
-    "list-many": ("/", ANSWER % MANY, "return document.querySelectorAll('.card').length === 5;", [], [".card .name"]),
-    "list-empty": ("/", ANSWER % "(answer) => { answer.streams = []; }", "return !document.getElementById('empty').hidden;", [],
+    "list-many": ("/", ANSWER % (STREAMS, MANY), "return document.querySelectorAll('.card').length === 5;", [], [".card .name"]),
+    "list-empty": ("/", ANSWER % (STREAMS, "(answer) => { answer.streams = []; }"), "return !document.getElementById('empty').hidden;", [],
                    ["#empty h2", "#empty code"]),
     "list-unreachable": ("/", UNREACHABLE, "return !document.getElementById('problem').hidden;", [], ["#problem"]),
     "player": ("/{name}", None, PLAYING, [], ["#play", "#mute", "#full", "#pip", "#snapshot", "#live", "#latency", "#fps"]),
-    "player-no-signal": ("/{name}", ANSWER % "(answer) => { for (const s of answer.streams) s.slate = true; }", PLAYING, [], ["#live"]),
+    "player-no-signal": ("/{name}", ANSWER % (STREAMS, "(answer) => { for (const s of answer.streams) s.slate = true; }"), PLAYING, [], ["#live"]),
     "player-pictures": ("/{name}?way=pictures", None, "return document.getElementById('image').naturalWidth > 0"
                         " && document.getElementById('live').textContent === 'Live';", [], ["#play", "#snapshot", "#full", "#live"]),
-    "player-missing": ("/{name}", ANSWER % "(answer) => { answer.streams = []; }",
+    "player-missing": ("/{name}", ANSWER % (STREAMS, "(answer) => { answer.streams = []; }"),
                        "return document.getElementById('message').textContent.includes('There is no camera');", [], ["#message"]),
     "player-unreachable": ("/{name}", UNREACHABLE, "return !document.getElementById('again').hidden;", [], ["#message", "#again"]),
+    "player-recording": ("/{name}", None, "return document.getElementById('record').dataset.state === 'recording';", [],
+                         ["#record-state", "#record-time", "#record-size", "#record-main", "#record-stop", ".record a"]),
+    "player-not-recording": ("/{name}", ANSWER % (RECORDING, "(answer) => { answer.state = 'idle'; delete answer.file; }"),
+                             "return !document.getElementById('record').hidden;", [], ["#record-state", "#record-main"]),
+    "player-record-failed": ("/{name}", ANSWER % (RECORDING, "(answer) => Object.assign(answer, { state: 'failed', bytes: 1e12,"
+                             " duration: 359999, drops: 1234, error: 'the disk is full; make room, or record to another disk' })"),
+                             "return !document.getElementById('record-problem').hidden;", [], ["#record-problem", "#record-main"]),
+    "recordings": ("/recordings/", ANSWER % (RECORDINGS, FILES), "return document.querySelectorAll('.rows li').length >= 4;", [],
+                   [".brand", ".rows .name", ".rows .badge", ".rows .play", ".rows .save"]),
+    "recordings-empty": ("/recordings/", ANSWER % (RECORDINGS, "(answer) => { answer.recordings = []; }"),
+                         "return !document.getElementById('empty').hidden;", [], ["#empty h2", "#empty code"]),
+    "recordings-play": ("/recordings/", None, "if (!document.querySelector('.play')) return false;"
+                        "if (!document.getElementById('theatre').open) document.querySelector('.play').click();"
+                        "return document.getElementById('film').readyState >= 3;", [], ["#theatre-name", "#film", "#theatre button"]),
     "player-code": ("/{name}", None, "if (!document.querySelector('.show')) return false;"
                     "if (!document.getElementById('code').open) document.querySelector('.show').click();"
                     "return document.getElementById('code-image').complete && document.getElementById('code-image').naturalWidth > 0;",

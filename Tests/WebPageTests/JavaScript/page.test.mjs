@@ -44,6 +44,10 @@ test("numbers as people read them", () => {
   assert.deepEqual([2_300_000, 64_000, null].map(text.bitrate), ["2.3 Mb/s", "64 kb/s", "–"]);
   assert.deepEqual([0.8234, 12.3, null].map(text.seconds), ["0.82 s", "12 s", "–"]);
   assert.deepEqual([30, 29.97, 29.94, null].map(text.frameRate), ["30 fps", "30 fps", "29.9 fps", "–"]);
+  assert.deepEqual([0, 999, 99_949, 999_499, 999_500, 12_345_678, 99_950_000, 2.5e9, 1e16].map(text.bytes).map((size) => size.replace("\u00a0", " ")),
+    ["0 kB", "1 kB", "100 kB", "999 kB", "1.0 MB", "12.3 MB", "100 MB", "2.5 GB", "10000 TB"]);
+  assert.deepEqual([0, 5.99, 65, 3599.9, 3723.9, 360_000].map(text.duration), ["0:00", "0:05", "1:05", "59:59", "1:02:03", "100:00:00"]);
+  assert.deepEqual([0, 1, 2].map(text.files), ["0 files", "1 file", "2 files"]);
   assert.deepEqual([0, 1, 2].map(text.viewers), ["0 viewers", "1 viewer", "2 viewers"]);
   assert.deepEqual(["avc1.64001f", "avc1.42E01F", "mp4a.40.2", "opus", undefined].map(text.codec), ["H.264 High", "H.264 Baseline", "AAC", "opus", ""]);
   assert.equal(text.pictureName("hello", new Date(2026, 10, 1, 7, 4, 3)), "hello 2026-11-01 07.04.03.jpg");

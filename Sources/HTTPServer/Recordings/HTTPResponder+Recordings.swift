@@ -1,0 +1,117 @@
+internal import Authentication
+internal import HTTPTypes
+internal import NIOCore
+internal import NIOPosix
+internal import Streaming
+
+#if canImport(FoundationEssentials)
+internal import FoundationEssentials
+#else
+internal import Foundation
+#endif
+
+extension HTTPResponder {
+  /// Bytes of an order: `{"action": "start"}` with room to spare.
+  private static let mostOrderBytes = 1024
+
+  /// `GET /api/streams/NAME/recording`.
+  func recordingState(of name: String) -> HTTPAnswer {
+    guard let stream = self.streams[name] else { return .notFound() }
+    guard let recorder = self.extras.recorder(stream.stream) else { return Self.noRecorder }
+    return Self.json(RecordingEntry(recorder.status(), stream: name))
+  }
+
+  /// `POST /api/streams/NAME/recording`.
+  ///
+  /// Only JSON is taken: pages of other servers can send a form without being asked, and nothing else (Fetch §2.2.2).
+  func record(_ name: String, _ request: HTTPRequest, body: BodyReader) async -> HTTPAnswer {
+    guard let stream = self.streams[name] else { return .notFound() }
+    guard let recorder = self.extras.recorder(stream.stream) else { return Self.noRecorder }
+    let mediaType = request.headerFields[.contentType]?.prefix { $0 != ";" }.trimmingSpace() ?? ""
+    guard mediaType.equalsIgnoringCase("application/json") else {
+      return .text(.unsupportedMediaType, "the body is application/json", [.accept: "application/json"])
+    }
+    guard let bytes = await body(Self.mostOrderBytes) else {
+      return .text(.contentTooLarge, "a body of more than \(Self.mostOrderBytes) bytes")
+    }
+    guard let order = try? JSONDecoder().decode(RecordingOrder.self, from: Data(bytes.readableBytesView)) else {
+      let actions = HTTPServerRecorder.Action.allCases.map { "\"\($0.rawValue)\"" }.joined(separator: ", ")
+      return .text(.badRequest, "the body is {\"action\": …} with one of \(actions)")
+    }
+    do throws(HTTPServerRecorder.Failure) {
+      try await recorder.perform(order.action)
+    } catch {
+      return .text(error.isWrongState ? .conflict : .internalServerError, error.reason)
+    }
+    return Self.json(RecordingEntry(recorder.status(), stream: name))
+  }
+
+  /// `/api/recordings`.
+  func recordingList() async -> HTTPAnswer {
+    var files: [(file: HTTPServerRecorder.File, stream: String)] = []
+    for (name, recorder) in self.recorders {
+      files += await Self.files(of: recorder).map { ($0, name) }
+    }
+    files.sort { ($0.file.modificationTime, $0.file.name) > ($1.file.modificationTime, $1.file.name) }
+    return Self.json(RecordingList(recordings: files.map { RecordedFileEntry($0.file, stream: $0.stream) }))
+  }
+
+  /// `/recordings/STREAM/FILE`: a file as far as it is written. What the path says is looked for among the names that the
+  /// recorders give, and never looked for on the disk.
+  func recordedFile(_ components: [String]) async -> HTTPAnswer {
+    let path = components.joined(separator: "/")
+    for (stream, recorder) in self.recorders where path.hasPrefix(stream + "/") {
+      let name = path.dropFirst(stream.count + 1)
+      guard let file = await Self.files(of: recorder).first(where: { $0.name == name }) else { continue }
+      return await self.download(file)
+    }
+    return .notFound("there is no such recording, or no longer")
+  }
+
+  private func download(_ file: HTTPServerRecorder.File) async -> HTTPAnswer {
+    let content: OpenFile
+    do throws(OpenFile.Failure) {
+      content = try await self.files.open(file.path)
+    } catch {
+      return error == .tooMany
+        ? .text(.serviceUnavailable, "too many recordings are being sent; ask again", [.retryAfter: "10"])
+        : .notFound("there is no such recording, or no longer")
+    }
+    var answer = HTTPAnswer(
+      .ok,
+      [
+        .contentType: "video/mp4",
+        .contentDisposition: Self.disposition(ofFile: file.name.split(separator: "/").last ?? ""),
+      ], body: .file(content, 0..<content.length), caching: .revalidated)
+    answer.etag = content.etag
+    answer.lastModified = content.modificationTime / 1_000_000_000
+    answer.hasRanges = true
+    return answer
+  }
+
+  /// The value of `Content-Disposition`, RFC 6266: the name in ASCII for old clients, and as it is.
+  static func disposition(ofFile name: some StringProtocol) -> String {
+    let plain = name.unicodeScalars.map { scalar in
+      scalar.isASCII && scalar.value >= 0x20 && scalar.value != 0x7F && !"\"\\%".unicodeScalars.contains(scalar)
+        ? Character(scalar) : "_"
+    }
+    let path = LiveStream.path(ofName: String(name)).dropFirst()
+    return "attachment; filename=\"\(String(plain))\"; filename*=UTF-8''\(path)"
+  }
+
+  /// The recorders of the published streams, with the streams' names.
+  private var recorders: [(stream: String, recorder: HTTPServerRecorder)] {
+    self.streams.all.compactMap { published in
+      self.extras.recorder(published.stream).map { (published.name, $0) }
+    }
+  }
+
+  /// Lists files, off the event loop.
+  private static func files(of recorder: HTTPServerRecorder) async -> [HTTPServerRecorder.File] {
+    // It throws when the task is cancelled: then nobody waits for the answer.
+    (try? await NIOThreadPool.singleton.runIfActive { recorder.files() }) ?? []
+  }
+
+  private static let noRecorder = HTTPAnswer.text(
+    .notImplemented, "this stream is not recorded here; start the server with --record")
+}

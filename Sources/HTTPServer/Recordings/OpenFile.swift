@@ -1,0 +1,124 @@
+internal import NIOCore
+internal import NIOPosix
+internal import Synchronization
+
+#if canImport(Darwin)
+internal import Darwin
+#else
+internal import Glibc
+#endif
+
+/// The files that are open for answers: no more than a number at a time.
+final class OpenFiles: Sendable {
+  /// The room of one file; free again when it is let go.
+  fileprivate final class Place: Sendable {
+    private let files: OpenFiles
+
+    init(of files: OpenFiles) { self.files = files }
+
+    deinit { self.files.count.subtract(1, ordering: .relaxed) }
+  }
+
+  private let count = Atomic(0)
+  private let most: Int
+
+  init(most: Int) {
+    self.most = most
+  }
+
+  /// Opens a file to read, off the event loop.
+  ///
+  /// - Throws: ``OpenFile/Failure``.
+  func open(_ path: String) async throws(OpenFile.Failure) -> OpenFile {
+    let isFree = self.count.add(1, ordering: .relaxed).newValue <= self.most
+    let place = Place(of: self)
+    guard isFree else { throw .tooMany }
+    // It throws when the task is cancelled: then nobody waits for the answer.
+    guard let file = try? await NIOThreadPool.singleton.runIfActive({ OpenFile(path, place: place) }) else {
+      throw .notFound
+    }
+    return file
+  }
+}
+
+/// A file that answers are read from: open until the last of them is gone.
+///
+/// Its length is that at the moment of opening, also when it grows. One that is replaced meanwhile is read to its end as
+/// it was.
+final class OpenFile: Sendable {
+  /// Why a file cannot be read.
+  enum Failure: Error, Hashable {
+    /// It is not there, or not any more, or no plain file.
+    case notFound
+    /// Too many are open.
+    case tooMany
+    /// The disk fails, or the file has become shorter.
+    case unreadable
+  }
+
+  /// Bytes that there are.
+  let length: Int
+  /// When it was last written, in nanoseconds since 1970.
+  let modificationTime: Int64
+  /// The value of `ETag`: another one for another file, and for this one when it has been written.
+  let etag: String
+  private let descriptor: CInt
+  private let place: OpenFiles.Place
+
+  /// Opens a plain file, none by way of a symbolic link.
+  fileprivate init?(_ path: String, place: OpenFiles.Place) {
+    let descriptor = Self.open(path)
+    var status = stat()
+    guard descriptor >= 0, fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+      if descriptor >= 0 { close(descriptor) }
+      return nil
+    }
+    #if canImport(Darwin)
+    let time = status.st_mtimespec
+    #else
+    let time = status.st_mtim
+    #endif
+    self.descriptor = descriptor
+    self.place = place
+    self.length = Int(clamping: status.st_size)
+    self.modificationTime = Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)
+    self.etag =
+      "\""
+      + [Int64(bitPattern: UInt64(status.st_ino)), self.modificationTime, Int64(self.length)]
+      .map { String(UInt64(bitPattern: $0), radix: 36) }.joined(separator: "-") + "\""
+  }
+
+  deinit {
+    close(self.descriptor)
+  }
+
+  /// Reads bytes, off the event loop.
+  ///
+  /// - Throws: ``Failure/unreadable``, or `CancellationError`.
+  func read(_ range: Range<Int>) async throws -> ByteBuffer {
+    try await NIOThreadPool.singleton.runIfActive {
+      var bytes = ByteBufferAllocator().buffer(capacity: range.count)
+      while bytes.readableBytes < range.count {
+        let offset = range.lowerBound + bytes.readableBytes
+        let missing = range.count - bytes.readableBytes
+        var result = 0
+        bytes.writeWithUnsafeMutableBytes(minimumWritableBytes: missing) { room in
+          result = pread(self.descriptor, room.baseAddress, missing, off_t(offset))
+          return max(0, result)
+        }
+        if result < 0, errno == EINTR { continue }
+        guard result > 0 else { throw Failure.unreadable }
+      }
+      return bytes
+    }
+  }
+
+  private static func open(_ path: String) -> CInt {
+    // A pipe of that name would make the thread wait.
+    #if canImport(Darwin)
+    Darwin.open(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC)
+    #else
+    Glibc.open(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC)
+    #endif
+  }
+}

@@ -1,0 +1,39 @@
+import Dispatch
+import Recording
+
+#if canImport(Darwin)
+import Darwin
+#else
+import Glibc
+#endif
+
+/// SIGUSR1, which pauses and resumes what is recorded.
+struct PauseSignal: Sendable {
+  private let signals: AsyncStream<Void>
+  // Safe because it is only kept alive.
+  private nonisolated(unsafe) let source: any DispatchSourceSignal
+
+  /// From now on the signal does not end the program.
+  init() {
+    let (signals, continuation) = AsyncStream<Void>.makeStream()
+    self.signals = signals
+    signal(SIGUSR1, SIG_IGN)
+    self.source = DispatchSource.makeSignalSource(signal: SIGUSR1, queue: .global())
+    self.source.setEventHandler { continuation.yield() }
+    self.source.resume()
+  }
+
+  /// Pauses recordings that run and resumes those that are paused, at each signal, until the task is cancelled.
+  func togglePauses(of recorders: [Recorder]) async {
+    for await _ in self.signals {
+      if recorders.isEmpty { Terminal.warn("SIGUSR1 pauses a recording, and there is none; see --record") }
+      for recorder in recorders {
+        do throws(RecordingError) {
+          try recorder.togglePause()
+        } catch {
+          Terminal.warn("\(error)")
+        }
+      }
+    }
+  }
+}

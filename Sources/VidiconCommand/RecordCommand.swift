@@ -1,0 +1,138 @@
+import ArgumentParser
+import Codecs
+import Media
+import Recording
+import Streaming
+
+/// `vidicon record`: records a stream into files, with no server.
+struct RecordCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "record",
+    abstract: "Record a source into an MP4 file until Ctrl-C.",
+    discussion: """
+      Without --duration the recording ends with its source, too: a file is played once. SIGUSR1 pauses and resumes. \
+      While it is recorded the file plays up to its last second, whatever happens to the program.
+      """)
+
+  @Argument(
+    help: "The file, such as clip.mp4; with fields of time, such as %F_%H-%M-%S.mp4, each file gets its own.")
+  var output: String
+
+  @OptionGroup var stream: StreamArguments
+
+  @Option(help: "Stop when this much is recorded, pauses not counted, such as 60s; files are played over and over.")
+  var duration: String?
+
+  @OptionGroup var parts: PartArguments
+
+  @Flag(help: "End with the source also with --duration.")
+  var exitOnEOF = false
+
+  @Flag(help: "Progress as JSON, an object a line, on standard output.")
+  var json = false
+
+  func run() async throws {
+    let options = try ServeConfiguration.stream(self.stream, parts: self.parts, into: self.output)
+    guard var settings = try options.recordingSettings(existing: .refuse) else { return }
+    settings.duration = try self.duration.map(Quantity.duration)
+    let loops = self.duration != nil && !self.exitOnEOF
+    LibavLog.silence()
+    let pauses = PauseSignal()
+    let interruption = Task { await TerminationSignals.shared.wait() }
+    let startup = Task { [settings] in try await Self.start(options, settings, loop: loops) }
+    // Until something is recorded, an interruption leaves nothing to be ended in order.
+    guard let (stream, recorder) = try await startup.value(unless: interruption) else { return }
+
+    let display = RecordDisplay(recorder, of: stream, isJSON: self.json)
+    let teller = Task { for await event in recorder.events { display.show(event) } }
+    let pauser = Task { await pauses.togglePauses(of: [recorder]) }
+    let failure = await Self.record(
+      stream, with: recorder, display: display, interruption: interruption, endsWithSource: !loops)
+    pauser.cancel()
+    await stream.stop()
+    // It tells what is left to be told.
+    teller.cancel()
+    await teller.value
+    if let error = recorder.status.error { throw Failure("the recording has stopped: \(error)") }
+    if let failure { throw failure }
+  }
+
+  /// Records until a signal comes, the recording is over, the source ends, or an encoder fails; then finishes the files,
+  /// however long that takes.
+  private static func record(
+    _ stream: LiveStream, with recorder: Recorder, display: RecordDisplay, interruption: Task<Void, Never>,
+    endsWithSource: Bool
+  ) async -> Failure? {
+    await withTaskGroup(of: Result<Void, Failure>?.self) { group in
+      group.addTask {
+        await interruption.value
+        return .success(())
+      }
+      group.addTask {
+        await recorder.waitUntilEnd()
+        return .success(())
+      }
+      group.addTask {
+        var ticker = StatusTicker()
+        while await ticker.next() { display.showProgress() }
+        return nil
+      }
+      group.addTask { await Self.watch(stream, endsWithSource: endsWithSource) }
+      var failure: Failure?
+      while let next = await group.next() {
+        guard let next else { continue }
+        if case .failure(let error) = next { failure = error }
+        break
+      }
+      await recorder.stop()
+      interruption.cancel()
+      group.cancelAll()
+      return failure
+    }
+  }
+
+  /// Tells what happens to the stream; returns when that is to end the recording.
+  private static func watch(_ stream: LiveStream, endsWithSource: Bool) async -> Result<Void, Failure>? {
+    for await event in stream.events {
+      switch event {
+      case .sourceEnded(let kind, let error?):
+        if endsWithSource, kind == .video { return .failure(Failure("the \(kind.rawValue) source failed: \(error)")) }
+        Terminal.warn("\(kind.rawValue): \(error); the recording goes on without it")
+      case .sourceEnded(.video, nil):
+        if endsWithSource { return .success(()) }
+        Terminal.warn("the video source has ended; the recording goes on")
+      case .sourceEnded(.audio, nil):
+        if !endsWithSource { Terminal.warn("the audio source has ended; the recording goes on") }
+      case .sourceSilent: Terminal.warn("the video source gives no picture; the slate is recorded until it does")
+      case .sourceBack: Terminal.warn("the video source is back")
+      case .failed(let error): return .failure(Failure("\(error)"))
+      }
+    }
+    return nil
+  }
+
+  /// Starts the stream and its recording.
+  private static func start(
+    _ options: StreamOptions, _ settings: RecordingSettings, loop: Bool
+  ) async throws -> (LiveStream, Recorder) {
+    let stream = try await options.openStream(loop: loop)
+    do throws(StreamError) {
+      try await stream.start()
+    } catch {
+      throw Failure("\(error)")
+    }
+    let recorder = Recorder(stream, settings: settings)
+    do throws(RecordingError) {
+      try await recorder.start()
+    } catch {
+      await stream.stop()
+      // The name may be taken by what a crash has left.
+      if error.code == .exists {
+        for repair in await Recordings.repairAll(matching: settings.pattern) { Terminal.warn(repair.summary) }
+      }
+      throw Failure(
+        error.code == .exists ? "\(error.path): it exists already; give another name, or --overwrite" : "\(error)")
+    }
+    return (stream, recorder)
+  }
+}

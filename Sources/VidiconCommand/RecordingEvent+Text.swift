@@ -1,0 +1,53 @@
+import Foundation
+import Media
+import Recording
+
+extension RecordingEvent {
+  /// Tells people of it: files on standard output, trouble on standard error.
+  func show(of stream: String) {
+    switch self {
+    case .partStarted(let path): Terminal.print("  Recording  \(path)")
+    case .partFinished(let file): Terminal.print("  Recorded   \(file.summary)")
+    case .leftover(.failed(let error)), .partNotFinished(let error): Terminal.warn("\(stream): \(error)")
+    case .leftover(let repair): Terminal.print("  Repaired   \(repair.summary)")
+    case .failed(let error): Terminal.warn("\(stream): the recording has stopped: \(error)")
+    case .fellBehind:
+      Terminal.warn("\(stream): the disk is too slow; the recording goes on when it has caught up")
+    case .paused: Terminal.print("  Recording  paused")
+    case .resumed: Terminal.print("  Recording  resumed")
+    case .removedOld(let path): Terminal.print("  Removed    \(path)")
+    case .ended: break
+    }
+  }
+}
+
+extension FinishedRecording {
+  /// Such as "clip.mp4   00:01:00   17.2 MB".
+  var summary: String {
+    "\(self.path)   \(Quantity.text(self.duration))   \(Quantity.text(byteCount: self.byteCount))"
+  }
+}
+
+extension RecordingStatus {
+  /// Such as "recording 00:01:00   17.2 MB"; for the end of a stream's status.
+  var summary: String {
+    switch self.state {
+    case .idle: "not recording"
+    case .failed: "recording failed"
+    case .waiting, .recording, .paused, .finishing:
+      "\(self.state.rawValue) \(Quantity.text(self.duration))   \(Quantity.text(byteCount: self.byteCount))"
+    }
+  }
+
+  /// Such as "00:01:00   17.2 MB   2.30 Mb/s   0 dropped".
+  ///
+  /// - Parameter drops: Pictures that the encoder did not get.
+  func progress(drops: Int) -> String {
+    var parts = [
+      Quantity.text(self.duration), Quantity.text(byteCount: self.byteCount),
+      String(format: "%.2f Mb/s", Double(self.bitrate) / 1e6), "\(drops + self.picturesDropped) dropped",
+    ]
+    if self.state != .recording { parts.append(self.state.rawValue) }
+    return parts.joined(separator: "   ")
+  }
+}

@@ -1,0 +1,51 @@
+import ArgumentParser
+
+/// The options that say what a stream is, as they are written.
+struct StreamArguments: ParsableArguments {
+  @Option(help: "The picture: plasma, noise, bars, file:PATH, pipe: (YUV4MPEG2 on standard input).")
+  var source: String?
+
+  @Option(help: "The sound: auto (the file's own, or a tone), tone, silence, file:PATH, none.")
+  var audio: String?
+
+  @Option(help: "The stream's name, the path of its addresses.")
+  var name: String?
+
+  @Option(help: "The picture's size, WIDTHxHEIGHT; by default the source's, 1280x720 for drawn ones.")
+  var size: String?
+
+  @Option(help: "The most pictures a second; by default the source's rate, 30 for drawn ones.")
+  var fps: String?
+
+  @Option(help: "The picture's bits a second, with k or M.")
+  var bitrate: String?
+
+  @Option(help: "How a source of another shape fills the size: fit (with bars) or fill (with crop).")
+  var scaling: String?
+
+  @Option(help: "libavcodec's H.264 encoder: libx264, h264_vaapi, h264_v4l2m2m, h264_nvenc, ….")
+  var encoder: String?
+
+  @Option(help: "The sound's bits a second, with k.")
+  var audioBitrate: String?
+
+  @Option(help: "Size, bitrate and sound at once: portrait (720x1280 at 2300k, AAC mono 44.1 kHz at 64k).")
+  var preset: String?
+
+  @Option(
+    name: .customLong("stream"),
+    help: "A stream as KEY=VALUE pairs: name=…,source=…,audio=…,size=…; repeat it for several.")
+  var streams: [String] = []
+
+  @Option(help: "A YAML file with these settings; what the command line says comes first.")
+  var config: String?
+
+  /// What is set for one stream, in the order in which it is to be.
+  var values: [(StreamOptions.Key, String?)] {
+    [
+      (.preset, self.preset), (.name, self.name), (.source, self.source), (.audio, self.audio), (.size, self.size),
+      (.fps, self.fps), (.bitrate, self.bitrate), (.scaling, self.scaling), (.encoder, self.encoder),
+      (.audioBitrate, self.audioBitrate),
+    ]
+  }
+}

@@ -1,0 +1,69 @@
+import Foundation
+import Testing
+
+extension EndToEnd {
+  @Suite("Recording over HTTP", .serialized) struct RecordingOverHTTP {
+    private struct State: Decodable {
+      var state: String
+      var file: String?
+      var duration: Double
+    }
+
+    private struct Files: Decodable {
+      struct Entry: Decodable {
+        var file: String
+        var bytes: Int
+        var finished: Bool
+      }
+
+      var recordings: [Entry]
+    }
+
+    @Test func `a recording is paused, resumed and stopped, and its file comes in ranges`() async throws {
+      try await TestMedia.withTemporaryFolder { folder in
+        let options = ["--source", "bars", "--audio", "tone", "--size", "320x180", "--fps", "30"]
+        try await VidiconProcess.serving(options + ["--record", "\(folder)/{name}.mp4"]) { vidicon in
+          let address = vidicon.page("/api/streams/live/recording")
+          var first = try await Curl.get(address).json(State.self)
+          while first.duration < 3 { first = try await Curl.get(address).json(State.self) }
+          // While it is recorded, it plays as far as it is written: up to its last second.
+          let part = "\(folder)/part"
+          _ = try await Curl.get(vidicon.page(try #require(first.file)), ["--output", part])
+          #expect(try await FFmpeg.times(ofVideoIn: part).count >= 50)
+
+          #expect(try await Self.order("pause", address).json(State.self).state == "paused")
+          #expect(try await Self.order("start", address).status == 409)
+          #expect(["waiting", "recording"].contains(try await Self.order("resume", address).json(State.self).state))
+          let end = try await Self.order("stop", address).json(State.self)
+          #expect(end.state == "idle")
+          #expect(try await Self.order("stop", address).status == 409)
+
+          let files = try await Curl.get(vidicon.page("/api/recordings")).json(Files.self).recordings
+          try #require(files.count == 1)
+          #expect(files[0].finished)
+          #expect(files[0].file == end.file)
+          let whole = "\(folder)/whole"
+          let url = vidicon.page(files[0].file)
+          _ = try await Curl.get(url, ["--output", whole])
+          let middle = files[0].bytes / 2
+          let (head, tail) = ("\(folder)/head", "\(folder)/tail")
+          #expect(try await Curl.get(url, ["--range", "0-\(middle - 1)", "--output", head]).status == 206)
+          #expect(try await Curl.get(url, ["--range", "\(middle)-", "--output", tail]).status == 206)
+          let bytes = try [head, tail].map { try Data(contentsOf: URL(filePath: $0)) }.reduce(Data(), +)
+          #expect(bytes.count == files[0].bytes)
+          #expect(try bytes == Data(contentsOf: URL(filePath: whole)))
+          #expect(try bytes == Data(contentsOf: URL(filePath: "\(folder)/live.mp4")))
+          // Without a gap where the pause was.
+          let times = try await FFmpeg.times(ofVideoIn: whole)
+          #expect(abs((times.last ?? 0) - end.duration) < 0.1)
+          #expect(zip(times, times.dropFirst()).allSatisfy { $1 - $0 < 0.1 })
+        }
+      }
+    }
+
+    private static func order(_ action: String, _ address: String) async throws -> Curl {
+      try await Curl.get(
+        address, ["--header", "Content-Type: application/json", "--data", "{\"action\": \"\(action)\"}"])
+    }
+  }
+}

@@ -1,0 +1,383 @@
+import Authentication
+import Foundation
+import HTTPTypes
+import Media
+import NIOCore
+import Streaming
+import Synchronization
+import Testing
+
+@testable import HTTPServer
+
+@Suite("Recordings over HTTP", .timeLimit(.minutes(2)))
+struct HTTPRecordingTests {
+  /// A recorder that keeps the rules of the real one, and files in a folder of its own.
+  private final class FakeRecorder: Sendable {
+    let folder = FileManager.default.temporaryDirectory.appending(path: "vidicon-http-\(UUID().uuidString)")
+    private let status = Mutex(HTTPServerRecorder.Status())
+    private let files = Mutex<[HTTPServerRecorder.File]>([])
+
+    init() throws {
+      try FileManager.default.createDirectory(at: self.folder, withIntermediateDirectories: true)
+    }
+
+    deinit { try? FileManager.default.removeItem(at: self.folder) }
+
+    func set(_ status: HTTPServerRecorder.Status) { self.status.withLock { $0 = status } }
+
+    /// Adds a file to the list, and to the disk where it has content.
+    @discardableResult
+    func add(_ name: String, _ content: String?, isFinished: Bool = true) throws -> String {
+      let url = self.folder.appending(path: name)
+      if let content {
+        try FileManager.default.createDirectory(at: url.deletingLastPathComponent(), withIntermediateDirectories: true)
+        try Data(content.utf8).write(to: url)
+        // Its last second has passed.
+        try FileManager.default.setAttributes(
+          [.modificationDate: Date(timeIntervalSince1970: 784_111_777)], ofItemAtPath: url.path)
+      }
+      self.files.withLock { files in
+        files.append(
+          HTTPServerRecorder.File(
+            name: name, path: url.path, byteCount: content?.utf8.count ?? 0,
+            modificationTime: Int64(1_000_000_000 * files.count), isFinished: isFinished))
+      }
+      return url.path
+    }
+
+    var recorder: HTTPServerRecorder {
+      HTTPServerRecorder { action throws(HTTPServerRecorder.Failure) in
+        let isRunning = [.recording, .paused].contains(self.status.withLock { $0.state })
+        if action == .start, self.files.withLock({ $0.isEmpty }) {
+          throw HTTPServerRecorder.Failure(isWrongState: false, reason: "the disk is full")
+        }
+        guard isRunning == (action != .start) else {
+          throw HTTPServerRecorder.Failure(isWrongState: true, reason: "not now")
+        }
+        self.status.withLock {
+          $0.state = action == .stop ? .idle : action == .pause ? .paused : .recording
+        }
+      } status: {
+        self.status.withLock { $0 }
+      } files: {
+        self.files.withLock { $0 }
+      }
+    }
+  }
+
+  /// Runs a server with the streams `cam/1`, which is recorded, and `other`, which is not.
+  private func withRecorder(
+    _ settings: HTTPServerSettings = HTTPServerSettings(port: 0),
+    _ body: (FakeRecorder, _ port: Int) async throws -> Void
+  ) async throws {
+    let fake = try FakeRecorder()
+    var extras = HTTPServerExtras()
+    extras.recorder = { $0.name == "cam/1" ? fake.recorder : nil }
+    extras.file = { page in
+      page == .recordings ? .init(body: ByteBuffer(string: "<page>"), mediaType: "text/html", etag: "\"p\"") : nil
+    }
+    try await withServer(settings, extras: extras) { server, port in
+      for name in ["cam/1", "other"] { server.publish(LiveStream(name, audio: AudioSettings())) }
+      try await body(fake, port)
+    }
+  }
+
+  private static let path = "/api/streams/cam/1/recording"
+  private static let orderHead = "POST \(path) HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\n"
+
+  /// Sends an order.
+  private static func post(
+    _ body: String, to path: String = Self.path, type: String = "application/json", port: Int, _ fields: String...
+  ) async throws -> (head: String, body: String) {
+    let lines =
+      [
+        "POST \(path) HTTP/1.1", "Host: h", "Connection: close", "Content-Type: \(type)",
+        "Content-Length: \(body.utf8.count)",
+      ] + fields
+    let text = try await RawClient.connect(port: port).exchange([lines.joined(separator: "\r\n") + "\r\n\r\n" + body])
+    let end = try #require(text.firstRange(of: "\r\n\r\n"))
+    return (String(text[..<end.lowerBound]), String(text[end.upperBound...]))
+  }
+
+  // Orders.
+
+  @Test func `a recording is started, paused, resumed and stopped, and the state is told`() async throws {
+    try await self.withRecorder { fake, port in
+      try fake.add("a.mp4", "x")
+      for (action, state) in [("start", "recording"), ("pause", "paused"), ("resume", "recording"), ("stop", "idle")] {
+        let answer = try await Self.post("{\"action\": \"\(action)\"}", port: port)
+        #expect(answer.head.hasPrefix("HTTP/1.1 200"), "\(action)")
+        #expect(answer.body.contains("\"state\":\"\(state)\""))
+        #expect(try await RawClient.get(Self.path, port: port).body == answer.body)
+      }
+    }
+  }
+
+  @Test func `everything of a recording is told, and no folder`() async throws {
+    try await self.withRecorder { fake, port in
+      fake.set(
+        .init(
+          state: .failed, file: "21 ä/a.mp4", duration: .milliseconds(1500), byteCount: 12, bitrate: 64_000, drops: 3,
+          error: "the disk is full; make room"))
+      let answer = try await RawClient.get(Self.path, port: port)
+      #expect(
+        answer.body == #"{"bitrate":64000,"bytes":12,"drops":3,"duration":1.5,"error":"the disk is full; make room","#
+          + #""file":"/recordings/cam/1/21%20%c3%a4/a.mp4","state":"failed"}"#)
+      #expect(try await RawClient.get("/api/streams/cam/1", port: port).body.contains(#""recording":"\#(Self.path)""#))
+      #expect(try await !RawClient.get("/api/streams/other", port: port).body.contains("recording"))
+    }
+  }
+
+  @Test(arguments: [
+    (#"{"action":"stop"}"#, "application/json", "409"),
+    (#"{"action":"start"}"#, "Application/JSON; charset=utf-8", "500"),
+    (#"{"action":"start"}"#, "text/plain", "415"), (#"{"action":"start"}"#, "application/x-www-form-urlencoded", "415"),
+    (#"{"action":"start"}"#, "application/jsonx", "415"), (#"{"action":"start"}"#, "", "415"),
+    (#"{"action":"toggle"}"#, "application/json", "400"), (#"{"action":1}"#, "application/json", "400"),
+    ("{}", "application/json", "400"), ("[]", "application/json", "400"), ("", "application/json", "400"),
+    ("{\"action\":\"start\"", "application/json", "400"),
+    (String(repeating: "[", count: 1000), "application/json", "400"),
+    (String(repeating: " ", count: 1025), "application/json", "413"),
+  ])
+  func `an order that is none is refused`(body: String, type: String, status: String) async throws {
+    try await self.withRecorder { _, port in
+      let answer = try await Self.post(body, type: type, port: port)
+      #expect(answer.head.prefix(12).suffix(3) == status)
+    }
+  }
+
+  @Test func `a body without an end, and one that is too long, are let go`() async throws {
+    var settings = HTTPServerSettings(port: 0)
+    settings.limits.bodyTime = .milliseconds(1)
+    try await self.withRecorder(settings) { _, port in
+      let late = try await RawClient.connect(port: port).exchange([Self.orderHead + "Content-Length: 9\r\n\r\n{"])
+      #expect(late.hasPrefix("HTTP/1.1 408"))
+    }
+    try await self.withRecorder { _, port in
+      let endless = try await RawClient.connect(port: port)
+        .exchange([
+          Self.orderHead + "Transfer-Encoding: chunked\r\n\r\nffff\r\n" + String(repeating: " ", count: 0xFFFF)
+        ])
+      #expect(endless.hasPrefix("HTTP/1.1 413"))
+    }
+  }
+
+  @Test(arguments: [
+    ("other", "GET", "501"), ("other", "POST", "501"), ("none", "GET", "404"), ("none", "POST", "405"),
+    ("cam/1", "PUT", "405"), ("cam/1", "DELETE", "405"), ("cam/1", "HEAD", "200"),
+  ])
+  func `what is not recorded, not there or not done`(name: String, method: String, status: String) async throws {
+    try await self.withRecorder { _, port in
+      let answer = try await RawClient.get("/api/streams/\(name)/recording", port: port, method: method)
+      #expect(answer.head.prefix(12).suffix(3) == status)
+      if method == "PUT" { #expect(answer.head.contains("Allow: GET, HEAD, POST, OPTIONS")) }
+    }
+  }
+
+  @Test func `pages of other servers may neither order nor read`() async throws {
+    try await self.withRecorder { fake, port in
+      try fake.add("a.mp4", "x")
+      let preflight = try await RawClient.get(
+        Self.path, port: port, method: "OPTIONS", "Origin: http://evil", "Access-Control-Request-Method: POST",
+        "Access-Control-Request-Headers: content-type")
+      #expect(preflight.head.hasPrefix("HTTP/1.1 204"))
+      #expect(preflight.head.contains("Allow: GET, HEAD, POST, OPTIONS"))
+      for path in [Self.path, "/api/recordings", "/recordings/", "/recordings/cam/1/a.mp4", "/recordings/cam/1/none"] {
+        let answer = try await RawClient.get(path, port: port, "Origin: http://evil")
+        #expect(!answer.head.contains("Access-Control"), "\(path)")
+        #expect(answer.head.contains("Cross-Origin-Resource-Policy: same-origin"), "\(path)")
+      }
+      #expect(!preflight.head.contains("Access-Control"))
+      #expect(try await !Self.post(#"{"action":"start"}"#, port: port, "Origin: http://evil").head.contains("Access-"))
+      #expect(try await RawClient.get("/api/streams", port: port).head.contains("Access-Control-Allow-Origin: *"))
+    }
+  }
+
+  @Test func `without a password nothing is recorded, listed or sent`() async throws {
+    var settings = HTTPServerSettings(port: 0)
+    settings.credentials = [try #require(Credentials(parsing: "us:pw"))]
+    try await self.withRecorder(settings) { fake, port in
+      try fake.add("a.mp4", "content")
+      let order = #"{"action":"start"}"#
+      #expect(try await Self.post(order, port: port).head.hasPrefix("HTTP/1.1 401"))
+      for path in [Self.path, "/api/recordings", "/recordings", "/recordings/", "/recordings/cam/1/a.mp4"] {
+        #expect(try await RawClient.get(path, port: port).head.hasPrefix("HTTP/1.1 401"), "\(path)")
+        #expect(
+          try await RawClient.get(path, port: port, "Authorization: Basic dXM6cHc=").head.hasPrefix("HTTP/1.1 200"))
+      }
+      #expect(
+        try await Self.post(order, port: port, "Authorization: Basic dXM6cHc=").head.hasPrefix("HTTP/1.1 200"))
+    }
+  }
+
+  // Files.
+
+  @Test func `the files are listed, the last one first, and there is a page`() async throws {
+    try await self.withRecorder { fake, port in
+      #expect(try await RawClient.get("/api/recordings", port: port).body == #"{"recordings":[]}"#)
+      try fake.add("a.mp4", "12345")
+      try fake.add("day/b c.mp4", "1", isFinished: false)
+      #expect(
+        try await RawClient.get("/api/recordings", port: port).body
+          == #"{"recordings":[{"bytes":1,"file":"/recordings/cam/1/day/b%20c.mp4","finished":false,"#
+          + #""modifiedAt":"1970-01-01T00:00:01.000Z","name":"day/b c.mp4","stream":"cam/1"},"#
+          + #"{"bytes":5,"file":"/recordings/cam/1/a.mp4","finished":true,"#
+          + #""modifiedAt":"1970-01-01T00:00:00.000Z","name":"a.mp4","stream":"cam/1"}]}"#)
+      for path in ["/recordings/", "/recordings"] {
+        #expect(try await RawClient.get(path, port: port).body == "<page>")
+      }
+    }
+  }
+
+  @Test func `a file is sent with all that is to be known of it`() async throws {
+    try await self.withRecorder { fake, port in
+      try fake.add("day/\"ä\".mp4", "0123456789")
+      let answer = try await RawClient.get("/recordings/cam/1/day/%22%C3%A4%22.mp4", port: port)
+      #expect(answer.body == "0123456789")
+      for field in [
+        "HTTP/1.1 200 OK", "Content-Type: video/mp4", "Content-Length: 10", "Accept-Ranges: bytes", "ETag: \"",
+        "Last-Modified: Sun, 06 Nov 1994 08:49:37 GMT", "Cache-Control: public, no-cache",
+        "Content-Disposition: attachment; filename=\"___.mp4\"; filename*=UTF-8''%22%c3%a4%22.mp4",
+        "X-Content-Type-Options: nosniff",
+      ] {
+        #expect(answer.head.contains(field), "\(field)")
+      }
+      let head = try await RawClient.get("/recordings/cam/1/day/%22%C3%A4%22.mp4", port: port, method: "HEAD")
+      #expect(head.body == "")
+      #expect(head.head.contains("Content-Length: 10"))
+      for method in ["POST", "PUT", "DELETE"] {
+        let refused = try await RawClient.get("/recordings/cam/1/day/%22%C3%A4%22.mp4", port: port, method: method)
+        #expect(refused.head.hasPrefix("HTTP/1.1 405"))
+      }
+    }
+  }
+
+  @Test(
+    arguments: [
+      ("bytes=2-4", "206", "234", "bytes 2-4/10"), ("bytes=8-", "206", "89", "bytes 8-9/10"),
+      ("bytes=-3", "206", "789", "bytes 7-9/10"), ("bytes=0-99", "206", "0123456789", "bytes 0-9/10"),
+      ("bytes=10-", "416", "there are only 10 bytes\n", "bytes */10"),
+      ("bytes=1-2,4-5", "200", "0123456789", nil), ("bytes=x", "200", "0123456789", nil),
+    ] as [(String, String, String, String?)])
+  func `ranges of a file`(range: String, status: String, body: String, contentRange: String?) async throws {
+    try await self.withRecorder { fake, port in
+      try fake.add("a.mp4", "0123456789")
+      let answer = try await RawClient.get("/recordings/cam/1/a.mp4", port: port, "Range: \(range)")
+      #expect(answer.head.prefix(12).suffix(3) == status)
+      #expect(answer.body == body)
+      #expect(answer.head.contains("Content-Length: \(body.utf8.count)"))
+      #expect(answer.head.contains("Content-Range: ") == (contentRange != nil))
+      if let contentRange { #expect(answer.head.contains("Content-Range: \(contentRange)")) }
+    }
+  }
+
+  @Test func `a client goes on with what it has, if it is still that`() async throws {
+    try await self.withRecorder { fake, port in
+      let (path, date) = ("/recordings/cam/1/a.mp4", "Sun, 06 Nov 1994 08:49:37 GMT")
+      let file = try fake.add("a.mp4", "0123456789")
+      func status(_ fields: String...) async throws -> String {
+        let lines = ["GET \(path) HTTP/1.1", "Host: h", "Connection: close", "Range: bytes=1-2"] + fields
+        let text = try await RawClient.connect(port: port).exchange([lines.joined(separator: "\r\n") + "\r\n\r\n"])
+        return String(text.prefix(12).suffix(3))
+      }
+      let head = try await RawClient.get(path, port: port).head
+      let etag = try #require(head.firstMatch(of: #/ETag: (".*")/#)?.output.1)
+      #expect(try await status("If-Range: \(etag)") == "206")
+      #expect(try await status("If-Range: \(date)") == "206")
+      #expect(try await status("If-Range: Sun, 06 Nov 1994 08:49:38 GMT") == "200")
+      #expect(try await status("If-Range: W/\(etag)") == "200")
+      #expect(try await status("If-None-Match: \(etag)") == "304")
+      #expect(try await status("If-Modified-Since: \(date)") == "304")
+      #expect(try await status("If-None-Match: \"x\"", "If-Modified-Since: \(date)") == "206")
+      // Now it is another one, of this second.
+      try Data("abcdefghij".utf8).write(to: URL(filePath: file))
+      #expect(try await status("If-Range: \(etag)") == "200")
+      let now = try #require(
+        try await RawClient.get(path, port: port).head.firstMatch(of: #/Last-Modified: (.*)/#)?.output.1)
+      #expect(try await status("If-Range: \(now.trimmingCharacters(in: .whitespacesAndNewlines))") == "200")
+    }
+  }
+
+  @Test(arguments: [
+    "/recordings/cam/1/../../../etc/passwd", "/recordings/cam/1/%2e%2e/a.mp4", "/recordings/cam/1/..%2fsecret",
+    "/recordings/cam/1//etc/passwd", "/recordings/cam/1/%2fetc%2fpasswd", "/recordings/cam/1/a.mp4%00",
+    "/recordings/cam/1/A.MP4", "/recordings/cam/1/secret", "/recordings/cam/1/.", "/recordings/cam/1/link.mp4",
+    "/recordings/cam/1/pipe.mp4", "/recordings/cam/1/folder.mp4", "/recordings/cam/1/gone.mp4",
+    "/recordings/cam/1", "/recordings/other/a.mp4", "/recordings/cam/a.mp4", "/recordings/cam/1/a.mp4/x",
+    "/recordings/cam/1/..%5csecret",
+  ])
+  func `nothing but the plain files of the list is sent`(path: String) async throws {
+    try await self.withRecorder { fake, port in
+      try fake.add("a.mp4", "x")
+      try fake.add("gone.mp4", nil)
+      let secret = fake.folder.appending(path: "secret").path
+      try Data("secret".utf8).write(to: URL(filePath: secret))
+      try FileManager.default.createSymbolicLink(
+        atPath: try fake.add("link.mp4", nil), withDestinationPath: secret)
+      #expect(mkfifo(try fake.add("pipe.mp4", nil), 0o600) == 0)
+      try FileManager.default.createDirectory(
+        atPath: try fake.add("folder.mp4", nil), withIntermediateDirectories: false)
+      let status = try await RawClient.get(path, port: port).head.prefix(12).suffix(3)
+      #expect(["400", "404"].contains(status))
+    }
+  }
+
+  @Test func `a large file comes whole, and one that grows as far as it is`() async throws {
+    try await self.withRecorder { fake, port in
+      let content = String(repeating: "0123456789abcdef", count: 100_000)
+      let file = try fake.add("a.mp4", content, isFinished: false)
+      #expect(try await RawClient.get("/recordings/cam/1/a.mp4", port: port).body == content)
+      let handle = try FileHandle(forWritingTo: URL(filePath: file))
+      try handle.seekToEnd()
+      try handle.write(contentsOf: Data("more".utf8))
+      try handle.close()
+      let tail = try await RawClient.get("/recordings/cam/1/a.mp4", port: port, "Range: bytes=1599998-")
+      #expect(tail.body == "efmore")
+      #expect(tail.head.contains("Content-Range: bytes 1599998-1600003/1600004"))
+    }
+  }
+
+  @Test func `a client that takes nothing is held in a bounded size, and closed`() async throws {
+    var settings = HTTPServerSettings(port: 0)
+    settings.limits.stallTime = .milliseconds(1)
+    settings.limits.downloads = 1
+    try await self.withRecorder(settings) { fake, port in
+      let path = try fake.add("a.mp4", "")
+      // Large, and takes no room.
+      #expect(truncate(path, 1 << 40) == 0)
+      let request = "GET /recordings/cam/1/a.mp4 HTTP/1.1\r\nHost: h\r\n\r\n"
+      let client = try await RawClient.connect(port: port)
+      let text = try await client.exchange([request], until: "\r\n\r\n")
+      #expect(text.contains("Content-Length: 1099511627776"))
+      // The client has gone: its place is free some time.
+      var head = ""
+      repeat {
+        head = try await RawClient.get("/recordings/cam/1/a.mp4", port: port, method: "HEAD").head
+      } while head.hasPrefix("HTTP/1.1 503")
+      #expect(head.hasPrefix("HTTP/1.1 200"))
+    }
+  }
+
+  @Test func `a file is let go with the last that needs it, and only so many are open`() async throws {
+    let fake = try FakeRecorder()
+    let path = try fake.add("a.mp4", "0123456789")
+    let files = OpenFiles(most: 1)
+    var file: OpenFile? = try await files.open(path)
+    await #expect(throws: OpenFile.Failure.tooMany) { try await files.open(path) }
+    let bytes = try await file?.read(2..<5)
+    #expect(bytes == ByteBuffer(string: "234"))
+    #expect(truncate(path, 3) == 0)
+    let shortened = file
+    await #expect(throws: OpenFile.Failure.unreadable) { _ = try await shortened?.read(2..<5) }
+    file = nil
+    await #expect(throws: OpenFile.Failure.tooMany) { try await files.open(path) }
+    withExtendedLifetime(shortened) {}
+  }
+
+  @Test func `a file that cannot be opened takes no place`() async throws {
+    let files = OpenFiles(most: 1)
+    for _ in 0..<2 {
+      await #expect(throws: OpenFile.Failure.notFound) { try await files.open("/nowhere/at/all") }
+    }
+  }
+}
