@@ -33,19 +33,33 @@ public final class Recorder: Sendable {
   private let board = RecordingBoard()
   private let phase = Mutex(Phase.idle)
   private let isPaused = Mutex(false)
+  private let startTime: Mutex<MediaTime?>
 
   /// A recorder of a stream, which must run when the recording starts.
   public convenience init(_ stream: LiveStream, settings: RecordingSettings) {
     self.init(RecordingSource(stream), settings: settings)
   }
 
-  /// - Parameter clock: The time of day in nanoseconds since 1970.
+  /// A recorder of a stream that has not been started yet, and whose first recording begins with its first picture.
+  ///
+  /// The recording is to be started as soon as the stream runs: until then its samples are held in memory, up to half of
+  /// ``RecordingSettings/queueByteCount``; with more it begins as any other.
+  public convenience init(beforeStartOf stream: LiveStream, settings: RecordingSettings) {
+    let preroll = Preroll(limit: settings.queueByteCount / 2)
+    stream.add(preroll)
+    self.init(RecordingSource(stream, after: preroll), settings: settings, startTime: MediaTime(nanoseconds: .min))
+  }
+
+  /// - Parameters:
+  ///   - startTime: When the first recording begins; nil for when it is started.
+  ///   - clock: The time of day in nanoseconds since 1970.
   init(
-    _ source: RecordingSource, settings: RecordingSettings,
+    _ source: RecordingSource, settings: RecordingSettings, startTime: MediaTime? = nil,
     clock: @escaping @Sendable () -> Int64 = { StreamClock.system.unixTime(at: StreamClock.system.now()) }
   ) {
     self.source = source
     self.settings = settings
+    self.startTime = Mutex(startTime)
     self.clock = clock
   }
 
@@ -78,7 +92,8 @@ public final class Recorder: Sendable {
   /// - Throws: ``RecordingError`` when a recording runs already, the stream does not run, or the file cannot be made.
   @discardableResult
   public func start() async throws(RecordingError) -> String {
-    try await self.start(at: StreamClock.system.now())
+    let startTime = self.startTime.withLock { $0.take() }
+    return try await self.start(at: startTime ?? StreamClock.system.now())
   }
 
   /// Ends the current run: what is captured from now on is left out. Without effect while paused.

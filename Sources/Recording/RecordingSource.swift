@@ -28,4 +28,16 @@ struct RecordingSource: Sendable {
       descriptions: { stream.descriptions }, requestKeyframe: { stream.requestKeyframe() },
       add: { stream.add($0) }, remove: { stream.remove($0) })
   }
+
+  /// A stream, with what it has given before the output was added.
+  init(_ stream: LiveStream, after preroll: Preroll) {
+    self.init(
+      descriptions: { stream.descriptions }, requestKeyframe: { stream.requestKeyframe() },
+      add: { if !preroll.forward(to: $0) { stream.add($0) } },
+      remove: {
+        preroll.close()
+        stream.remove(preroll)
+        stream.remove($0)
+      })
+  }
 }

@@ -104,6 +104,7 @@ final class JSONStatusDisplay: StatusDisplay {
 
   func showRecording(_ event: RecordingEvent, of stream: String) {
     self.print(JSONRecording.Event(event, of: stream))
+    event.warn(of: stream)
   }
 
   func showEnd() {

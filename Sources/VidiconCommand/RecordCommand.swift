@@ -116,12 +116,12 @@ struct RecordCommand: AsyncParsableCommand {
     _ options: StreamOptions, _ settings: RecordingSettings, loop: Bool
   ) async throws -> (LiveStream, Recorder) {
     let stream = try await options.openStream(loop: loop)
+    let recorder = Recorder(beforeStartOf: stream, settings: settings)
     do throws(StreamError) {
       try await stream.start()
     } catch {
       throw Failure("\(error)")
     }
-    let recorder = Recorder(stream, settings: settings)
     do throws(RecordingError) {
       try await recorder.start()
     } catch {

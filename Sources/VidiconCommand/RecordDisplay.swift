@@ -22,13 +22,11 @@ final class RecordDisplay: Sendable {
 
   /// Told what happens to the recording.
   func show(_ event: RecordingEvent) {
-    if self.isJSON {
-      Terminal.print(json: JSONRecording.Event(event, of: self.stream.name))
-    } else if case .failed = event {
-      // It ends the program, which tells it.
-    } else {
-      event.show(of: self.stream.name)
-    }
+    // What ends the recording ends the program, which tells it.
+    let isEnd = if case .failed = event { true } else { false }
+    if self.isJSON { Terminal.print(json: JSONRecording.Event(event, of: self.stream.name)) }
+    guard !isEnd else { return }
+    if self.isJSON { event.warn(of: self.stream.name) } else { event.show(of: self.stream.name) }
   }
 
   /// Told each second.

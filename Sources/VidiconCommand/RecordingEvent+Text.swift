@@ -8,15 +8,22 @@ extension RecordingEvent {
     switch self {
     case .partStarted(let path): Terminal.print("  Recording  \(path)")
     case .partFinished(let file): Terminal.print("  Recorded   \(file.summary)")
-    case .leftover(.failed(let error)), .partNotFinished(let error): Terminal.warn("\(stream): \(error)")
+    case .leftover(.failed), .partNotFinished, .failed, .fellBehind: self.warn(of: stream)
     case .leftover(let repair): Terminal.print("  Repaired   \(repair.summary)")
-    case .failed(let error): Terminal.warn("\(stream): the recording has stopped: \(error)")
-    case .fellBehind:
-      Terminal.warn("\(stream): the disk is too slow; the recording goes on when it has caught up")
     case .paused: Terminal.print("  Recording  paused")
     case .resumed: Terminal.print("  Recording  resumed")
     case .removedOld(let path): Terminal.print("  Removed    \(path)")
     case .ended: break
+    }
+  }
+
+  /// Tells of trouble, on standard error.
+  func warn(of stream: String) {
+    switch self {
+    case .leftover(.failed(let error)), .partNotFinished(let error): Terminal.warn("\(stream): \(error)")
+    case .failed(let error): Terminal.warn("\(stream): the recording has stopped: \(error)")
+    case .fellBehind: Terminal.warn("\(stream): the disk is too slow; the recording goes on when it has caught up")
+    case .partStarted, .paused, .resumed, .partFinished, .leftover, .removedOld, .ended: break
     }
   }
 }

@@ -166,6 +166,24 @@ extension EndToEnd {
       }
     }
 
+    @Test func `a file as source is recorded once, from its first picture to its last, without a slate`() async throws {
+      try await TestMedia.withTemporaryFolder { folder in
+        let (source, path) = ("\(folder)/in.mp4", "\(folder)/out.mp4")
+        let make = try await Tool.run(
+          "ffmpeg",
+          FFmpeg.quiet + ["-f", "lavfi", "-i", "testsrc=s=320x180:r=25:d=3", "-f", "lavfi", "-i", "sine=d=3"]
+            + ["-c:v", "libx264", "-c:a", "aac", source],
+          within: .seconds(20))
+        try #require(make.succeeded, "\(make.errors)")
+        let run = try await VidiconProcess.run(["record", path, "--source", "file:\(source)"])
+        #expect(run.exit == .status(0) && run.errors == "", "\(run.errors)")
+        let times = try await FFmpeg.times(ofVideoIn: path)
+        #expect(times.count == 75 && times.first == 0, "\(times.count) pictures")
+        let sound = try await FFmpeg.times(path, selecting: "a:0")
+        #expect(abs(Double(sound.count) * 1_024 / 44_100 - 3) < 0.06, "\(sound.count) frames of sound")
+      }
+    }
+
     @Test func `what cannot be repaired is told in a line each`() async throws {
       try await TestMedia.withTemporaryFolder { folder in
         let path = "\(folder)/text.mp4"
