@@ -26,6 +26,8 @@ public struct VideoSettings: Hashable, Sendable {
   public var scaling: Scaling
   /// The time without a frame after which viewers see the slate.
   public var sourceTimeout: MediaDuration
+  /// The time between two pictures while encoding is paused, which show that the stream lives.
+  package var pausedInterval = MediaDuration.seconds(2)
 
   /// Settings; by default those of the source, at 2.3 Mb/s, with a keyframe each two seconds.
   public init(

@@ -117,14 +117,11 @@ final class VideoPipeline {
   /// then while encoding is paused, since players take a connection without data for a broken one. Else nil.
   private var repetitionTime: MediaTime? {
     guard let lastEncoding, self.lastPicture != nil, self.nextSlate == nil else { return nil }
-    let still = self.shared.isPaused ? lastEncoding + Self.pausedInterval : nil
+    let still = self.shared.isPaused ? lastEncoding + self.settings.pausedInterval : nil
     guard let due = self.requests.dueTime else { return still }
     // A frame that comes meets the request, unless encoding is paused.
     return still.map { min($0, due) } ?? max(due, self.lastArrival + self.frameInterval * 3 / 2)
   }
-
-  /// The time between two pictures while encoding is paused.
-  private static let pausedInterval = MediaDuration.seconds(2)
 
   private func handle(_ frame: VideoFrame) throws(StreamError) {
     let now = self.clock.now()

@@ -122,7 +122,7 @@ struct HTTPRecordingTests {
       let answer = try await RawClient.get(Self.path, port: port)
       #expect(
         answer.body == #"{"bitrate":64000,"bytes":12,"drops":3,"duration":1.5,"error":"the disk is full; make room","#
-          + #""file":"/recordings/cam/1/21%20%c3%a4/a.mp4","state":"failed"}"#)
+          + #""file":"/recordings/cam/1/21%20%C3%A4/a.mp4","state":"failed"}"#)
       #expect(try await RawClient.get("/api/streams/cam/1", port: port).body.contains(#""recording":"\#(Self.path)""#))
       #expect(try await !RawClient.get("/api/streams/other", port: port).body.contains("recording"))
     }
@@ -237,7 +237,7 @@ struct HTTPRecordingTests {
       for field in [
         "HTTP/1.1 200 OK", "Content-Type: video/mp4", "Content-Length: 10", "Accept-Ranges: bytes", "ETag: \"",
         "Last-Modified: Sun, 06 Nov 1994 08:49:37 GMT", "Cache-Control: public, no-cache",
-        "Content-Disposition: attachment; filename=\"___.mp4\"; filename*=UTF-8''%22%c3%a4%22.mp4",
+        "Content-Disposition: attachment; filename=\"___.mp4\"; filename*=UTF-8''%22%C3%A4%22.mp4",
         "X-Content-Type-Options: nosniff",
       ] {
         #expect(answer.head.contains(field), "\(field)")

@@ -24,8 +24,8 @@ export async function request(url, { signal, seconds = 10, as = "text", cache = 
   const timer = setTimeout(() => controller.abort(), seconds * 1000);
   try {
     const order = json && { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(json) };
-    // A page that was opened as http://USER:PASSWORD@… has these in what paths are resolved against, which fetch refuses;
-    // `location` is without them, and the browser sends them by itself.
+    // A page that was opened with name and password in its address has these in what paths are resolved against, which
+    // fetch refuses; `location` is without them, and the browser sends them by itself.
     const response = await fetch(new URL(url, location.href), { signal: controller.signal, cache, ...order });
     if (!response.ok) {
       const reason = (json && (await response.text()).trim()) || `The server answered ${response.status}.`;
