@@ -86,6 +86,7 @@ validate(document)
 name = options.name
 playlist = ask(f"/{name}/live.m3u8")[2].decode()
 files = [line for line in playlist.splitlines() if line and not line.startswith("#")]
+recording = json.loads(ask("/api/recordings")[2])["recordings"][0]["file"]
 whole = {"Range": "bytes=0-9"}
 requests = [
     ("/", "/", None, 200), ("/health", "/health", None, 200), ("/metrics", "/metrics", None, 200),
@@ -111,6 +112,11 @@ requests = [
     ("/{name}/{file}", f"/{name}/{files[-1]}", whole, 206),
     ("/{name}/{file}", f"/{name}/{files[-1]}", {"Range": "bytes=99999999-"}, 416),
     ("/{name}/{file}", f"/{name}/{files[-1]}", {"If-None-Match": "*"}, 304),
+    ("/api/recordings", "/api/recordings", None, 200), ("/recordings/", "/recordings/", None, 200),
+    ("/api/streams/{name}/recording", f"/api/streams/{name}/recording", None, 200),
+    ("/api/streams/{name}/recording", "/api/streams/none/recording", None, 404),
+    ("/recordings/{name}/{recording}", recording, None, 200), ("/recordings/{name}/{recording}", recording, whole, 206),
+    ("/recordings/{name}/{recording}", f"/recordings/{name}/none.mp4", None, 404),
 ]
 wrong = []
 for template, path, headers, expected in requests:
