@@ -21,7 +21,7 @@ ANSWER = """
   const real = window.fetch;
   window.fetch = async (url, options) => {
     const response = await real(url, options);
-    if (String(url) !== "%s" || !response.ok) return response;
+    if (new URL(url, location.href).pathname !== "%s" || !response.ok) return response;
     const answer = await response.json();
     (%s)(answer);
     return new Response(JSON.stringify(answer), { status: 200 });
@@ -34,7 +34,7 @@ UNREACHABLE = """
   const real = window.fetch;
   let count = 0;
   window.fetch = (url, options) => {
-    const isFirst = String(url).startsWith("/api/streams") && count++ === 0;
+    const isFirst = new URL(url, location.href).pathname.startsWith("/api/streams") && count++ === 0;
     return isFirst ? real(url, options) : Promise.reject(new TypeError("no network"));
   };
 })();
