@@ -172,17 +172,19 @@ struct LowLatencyViewer: Sendable {
 
   private mutating func measure(_ named: [Named], _ pictures: FragmentTimes) throws -> Int {
     var end: Double?
+    var longestBefore = 0.0
     for file in named {
       guard let bytes = self.files[file.uri], let span = try pictures.span(of: bytes) else {
         self.problems.append("\(file.uri) has no pictures")
         continue
       }
-      // A busy machine may leave a picture out; the one before it then lasts twice as long, beyond the end of a part.
-      if abs(span.end - span.start - file.duration) > 2 * pictures.pictureInterval {
+      // Where the source left a picture out, the one before it lasts longer, beyond the end of its part.
+      let tolerance = max(pictures.pictureInterval, span.longest, longestBefore)
+      if abs(span.end - span.start - file.duration) > tolerance {
         self.problems.append("\(file.uri) lasts \(span.end - span.start) s, and is told to last \(file.duration) s")
       }
       if let end, abs(span.start - end) > 0.001 { self.problems.append("\(file.uri) starts \(span.start - end) s off") }
-      end = span.end
+      (end, longestBefore) = (span.end, span.longest)
     }
     return named.count
   }
@@ -213,16 +215,17 @@ struct FragmentTimes {
     self.timescale = Double(media.content.readInteger(as: UInt32.self) ?? 1)
   }
 
-  /// From the first picture to the end of the last, in seconds; nil without pictures.
-  func span(of bytes: [UInt8]) throws -> (start: Double, end: Double)? {
-    var span: (start: Double, end: Double)?
+  /// From the first picture to the end of the last, and how long the longest one lasts, in seconds; nil without pictures.
+  func span(of bytes: [UInt8]) throws -> (start: Double, end: Double, longest: Double)? {
+    var span: (start: Double, end: Double, longest: Double)?
     for box in try MP4Box.boxes(in: ByteBuffer(bytes: bytes)) where box.type == "moof" {
       let fragment = try MovieFragment(parsing: box, extends: self.extends)
       for track in fragment.tracks where track.trackID == self.trackID {
-        let duration = track.samples.reduce(0) { $0 + UInt64($1.duration) }
+        let durations = track.samples.map { UInt64($0.duration) }
         span = (
           span?.start ?? Double(track.baseDecodeTime) / self.timescale,
-          Double(track.baseDecodeTime + duration) / self.timescale
+          Double(track.baseDecodeTime + durations.reduce(0, +)) / self.timescale,
+          max(span?.longest ?? 0, Double(durations.max() ?? 0) / self.timescale)
         )
       }
     }

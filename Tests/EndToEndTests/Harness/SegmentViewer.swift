@@ -83,7 +83,7 @@ struct SegmentViewer: Sendable {
       self.problems.append("\(self.demuxer.damageCount) damaged, \(self.demuxer.discontinuityCount) discontinuities")
     }
     for (index, (next, start)) in zip(self.starts.dropFirst(), self.starts).enumerated() {
-      if abs(next - start - self.durations[index]) > 2 / 30.0 {
+      if abs(next - start - self.durations[index]) > 1 / 30.0 {
         self.problems.append("a segment lasts \(next - start) s, and is told to last \(self.durations[index]) s")
       }
       self.segmentsMeasured += 1
