@@ -185,7 +185,9 @@ let package = Package(
     // What is fuzzed: fed by FuzzTesting, replayed by a unit test.
     .target(
       name: "FuzzBodies",
-      dependencies: ["Authentication", "Bitstreams", "Containers", "HLS", "HLSRules", "Media", "RTP", "RTSP", nioCore],
+      dependencies: [
+        "Authentication", "Bitstreams", "Containers", "HLS", "HLSRules", "HTTPServer", "Media", "RTP", "RTSP", nioCore,
+      ],
       path: "Tests/FuzzBodies", swiftSettings: settings),
     .testTarget(name: "FuzzBodiesTests", dependencies: ["FuzzBodies", nioCore], swiftSettings: settings),
 

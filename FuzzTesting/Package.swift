@@ -7,7 +7,7 @@ import PackageDescription
 
 let fuzzTargets = [
   "FuzzSDP", "FuzzRTP", "FuzzRTCP", "FuzzH264Depacketizer", "FuzzAACDepacketizer", "FuzzSPS",
-  "FuzzRTSP", "FuzzHLS", "FuzzTransportStream", "FuzzMP4", "FuzzRecording",
+  "FuzzRTSP", "FuzzHLS", "FuzzHTTP", "FuzzTransportStream", "FuzzMP4", "FuzzRecording",
 ]
 
 let package = Package(

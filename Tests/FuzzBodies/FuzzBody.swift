@@ -25,6 +25,8 @@ public enum FuzzBody: String, CaseIterable, Sendable {
   case rtsp = "FuzzRTSP"
   /// HLS requests, and a stream that gets samples and requests in any order.
   case hls = "FuzzHLS"
+  /// What HTTP reads of a request itself: paths, queries, ranges, entity tags, codings.
+  case http = "FuzzHTTP"
   /// Transport streams, and their muxer fed with samples.
   case transportStream = "FuzzTransportStream"
   /// Boxes of MP4, and the fragments' muxer fed with samples.
@@ -43,6 +45,7 @@ public enum FuzzBody: String, CaseIterable, Sendable {
     case .bitstreams: Self.checkBitstreams(input)
     case .rtsp: RTSPFuzzCase(input).run()
     case .hls: HLSFuzzCase(input).run()
+    case .http: HTTPFuzzCase(input).run()
     case .transportStream: ContainerFuzzCase(input).checkTransportStream()
     case .mp4: ContainerFuzzCase(input).checkBoxes()
     case .recording: RecordingFuzzCase(input).run()

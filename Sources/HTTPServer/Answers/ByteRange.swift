@@ -1,7 +1,7 @@
 internal import Authentication
 
 /// What `Range` asks for, RFC 9110 §14.1.2.
-enum ByteRange: Hashable, Sendable {
+package enum ByteRange: Hashable, Sendable {
   /// All of it: there is no range, or one that need not be met (several ranges, another unit, something unreadable).
   case whole
   /// These bytes.
@@ -12,7 +12,7 @@ enum ByteRange: Hashable, Sendable {
   /// Reads the header's value.
   ///
   /// - Parameter length: Bytes that there are.
-  init(parsing value: String?, length: Int) {
+  package init(parsing value: String?, length: Int) {
     self = .whole
     guard let value, value.utf8.count <= 64, value.prefix(6).lowercased() == "bytes=" else { return }
     let ends = value.dropFirst(6).split(separator: "-", omittingEmptySubsequences: false)

@@ -1,9 +1,9 @@
 internal import Authentication
 
 /// What `Accept-Encoding` says, RFC 9110 §12.5.3, of the one coding that is offered.
-enum ContentCoding {
+package enum ContentCoding {
   /// Whether gzip may be sent, and is not less wanted than none.
-  static func acceptsGzip(_ value: String?) -> Bool {
+  package static func acceptsGzip(_ value: String?) -> Bool {
     guard let value, value.utf8.count <= 1024 else { return false }
     var gzip: Int?
     var any: Int?

@@ -1,5 +1,5 @@
 /// What a path means, given the names of the streams.
-enum HTTPRoute: Hashable, Sendable {
+package enum HTTPRoute: Hashable, Sendable {
   /// `/`: the list of streams.
   case list
   /// `/health`.
@@ -42,7 +42,7 @@ enum HTTPRoute: Hashable, Sendable {
   /// play.
   ///
   /// - Parameter names: The published streams, the first one first.
-  init(_ components: [String], names: [String]) {
+  package init(_ components: [String], names: [String]) {
     switch components {
     case []:
       self = .list

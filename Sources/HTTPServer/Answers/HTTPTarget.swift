@@ -4,9 +4,9 @@ internal import Authentication
 ///
 /// Only paths in which a part is what it looks like: no part is empty or `.` or `..`, none holds a slash, a backslash or
 /// a control character, also not encoded. Nothing here is a file, yet a cache in front may see it otherwise.
-struct HTTPTarget: Hashable, Sendable {
+package struct HTTPTarget: Hashable, Sendable {
   /// Why a path is none.
-  enum Failure: Error, Hashable {
+  package enum Failure: Error, Hashable {
     /// 400, with the reason.
     case malformed(String)
     /// 404: an empty part; no stream and no file has one.
@@ -14,14 +14,14 @@ struct HTTPTarget: Hashable, Sendable {
   }
 
   /// The parts, decoded.
-  let components: [String]
+  package let components: [String]
   /// Whether the path ends in a slash that is not its first.
   let hasTrailingSlash: Bool
   /// What follows the question mark; empty without one.
   let query: String
 
   /// Reads the target of a request: a path with a query, or an absolute address as proxies send it.
-  init(parsing text: String) throws(Failure) {
+  package init(parsing text: String) throws(Failure) {
     var rest = text[...]
     if rest.utf8.first != UInt8(ascii: "/") {
       // Only the path of an absolute address counts, RFC 9112 §3.2.2.
@@ -48,7 +48,7 @@ struct HTTPTarget: Hashable, Sendable {
   }
 
   /// The value of a parameter of the query, decoded; nil when it is not there or does not decode.
-  func parameter(_ name: String) -> String? {
+  package func parameter(_ name: String) -> String? {
     for pair in self.query.utf8.split(separator: UInt8(ascii: "&")) {
       let equals = pair.firstIndex(of: UInt8(ascii: "=")) ?? pair.endIndex
       guard pair[..<equals].elementsEqual(name.utf8) else { continue }

@@ -1,0 +1,8 @@
+import FuzzEntry
+
+@main
+enum FuzzHTTP {
+  static func main() {
+    fuzz(.http)
+  }
+}
