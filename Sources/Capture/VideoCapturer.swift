@@ -11,6 +11,11 @@ public protocol VideoCapturer: AnyObject, Sendable {
   /// Whether it is between a ``start(consumer:)`` that succeeded and ``stop()``.
   var isStarted: Bool { get }
 
+  /// Where the camera looks, as far as it tells; `.unspecified` for what is no camera.
+  ///
+  /// Pictures of front cameras are mirrored in previews only.
+  var position: CameraPosition { get }
+
   /// Begins to deliver frames, and returns without waiting for the first one.
   ///
   /// - Throws: A ``CaptureError`` when the source cannot be opened; the capturer is then still stopped.
@@ -24,6 +29,9 @@ public protocol VideoCapturer: AnyObject, Sendable {
 }
 
 extension VideoCapturer {
+  /// Unspecified.
+  public var position: CameraPosition { .unspecified }
+
   /// Does nothing: most sources only need to draw the next frame.
   public func didDrop(_ drop: FrameDrop) {}
 }
@@ -39,6 +47,20 @@ public protocol VideoConsumer: AnyObject, Sendable {
   /// - Parameter timestamp: When it would have been captured.
   func captureSkipped(at timestamp: MediaTime)
 
+  /// Takes over one compressed picture of a source that compresses itself: an H.264 camera, a network source; returns at
+  /// once.
+  ///
+  /// The stream decides whether it is passed through or decoded.
+  ///
+  /// - Parameters:
+  ///   - sample: H.264 as everywhere in here (see ``/Media/EncodedSample/payload``), in decode order, its timestamps on
+  ///     the streams' clock.
+  ///   - description: The parameter sets that it is decoded with.
+  func consume(_ sample: EncodedSample, of description: CodecDescription)
+
+  /// Told that the frames that follow have another shape: a window was resized, a camera renegotiated.
+  func captureFormatChanged(to format: VideoFormat)
+
   /// Told that no more frames will come until the capturer is started again: nil at the end of the input, an error when
   /// the source failed.
   func captureEnded(_ error: CaptureError?)
@@ -47,6 +69,12 @@ public protocol VideoConsumer: AnyObject, Sendable {
 extension VideoConsumer {
   /// Does nothing: what is missing shows in the timestamps.
   public func captureSkipped(at timestamp: MediaTime) {}
+
+  /// Does nothing: for consumers that can only be given pixels.
+  public func consume(_ sample: EncodedSample, of description: CodecDescription) {}
+
+  /// Does nothing: each frame has its format with it.
+  public func captureFormatChanged(to format: VideoFormat) {}
 }
 
 /// A frame that was handed over by a capturer and not used, or that it had no memory for.
