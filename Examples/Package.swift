@@ -21,7 +21,7 @@ let package = Package(
   name: "Examples",
   platforms: [.macOS(.v15)],
   dependencies: [.package(name: "vidicon", path: "..")],
-  targets: ["HelloCamera", "CapturerOfYourOwn", "WatchAndSteer"].map {
+  targets: ["HelloCamera", "DrawYourOwn", "PushedPictures", "CapturerOfYourOwn", "WatchAndSteer"].map {
     .executableTarget(
       name: $0, dependencies: [.product(name: "Vidicon", package: "vidicon")], path: $0, swiftSettings: settings)
   }

@@ -1,17 +1,16 @@
 // Shows how to:
-// 1. write a capturer: a class that draws, told to start with a consumer and to stop
-// 2. hand over frames from a pool of memory, stamped on the streams' clock
+// 1. write a capturer: a class that is told to start with a consumer, and to stop
+// 2. draw a plasma, RGB, 3 bytes a pixel, into frames from a pool of memory, stamped on the streams' clock
 // 3. hear of the frames that were dropped, and why
-// 4. publish it at rtsp://HOST:8554/sweep
+// 4. publish it at rtsp://HOST:8554/plasma
 
 import Foundation
 import Synchronization
 import Vidicon
 
-/// A bright bar that sweeps over a dark picture, once in two seconds.
-final class SweepCapturer: VideoCapturer {
-  let format = VideoFormat(width: 640, height: 360, pixelFormat: .bgra, frameRate: 30)
-  private let queue = DispatchQueue(label: "sweep")
+final class MyPlasma: VideoCapturer {
+  let format = VideoFormat(width: 640, height: 360, pixelFormat: .rgb24, frameRate: 30)
+  private let queue = DispatchQueue(label: "plasma")
   private let started = Mutex(false)
 
   var isStarted: Bool { self.started.withLock { $0 } }
@@ -40,20 +39,25 @@ final class SweepCapturer: VideoCapturer {
     print("the frame of \(drop.timestamp.seconds) s was not used: \(drop.reason)")
   }
 
+  /// Three waves that move against each other, one for each colour.
   private static func draw(at time: MediaTime, into picture: PixelBuffer) {
     let (format, pixels) = (picture.format, picture.unsafePlane(0))
-    let left = Int(time.nanoseconds / 1_000_000 % 2_000) * (format.width - 40) / 2_000
+    let phase = Int(time.seconds * 100)
     for y in 0..<format.height {
-      let row = UnsafeMutableRawBufferPointer(rebasing: pixels[(y * format.bytesPerRow[0])...].prefix(format.width * 4))
-      row.initializeMemory(as: UInt8.self, repeating: 0x30)
-      UnsafeMutableRawBufferPointer(rebasing: row[(left * 4)..<((left + 40) * 4)])
-        .initializeMemory(as: UInt8.self, repeating: 0xF0)
+      let row = UnsafeMutableRawBufferPointer(rebasing: pixels[(y * format.bytesPerRow[0])...].prefix(format.width * 3))
+      for x in 0..<format.width {
+        row[x * 3] = Self.wave[(x + phase) & 255]
+        row[x * 3 + 1] = Self.wave[(y - phase) & 255]
+        row[x * 3 + 2] = Self.wave[(x + y + phase * 2) / 2 & 255]
+      }
     }
   }
+
+  private static let wave = (0..<256).map { UInt8(127.5 + 127.5 * sin(Double($0) * .pi / 128)) }
 }
 
-let stream = LiveStream("sweep")
-stream.attachVideo(SweepCapturer())
+let stream = LiveStream("plasma")
+stream.attachVideo(MyPlasma())
 let server = CameraServer(rtspPort: 8554)
 try await server.publish(stream)
 try await server.run()

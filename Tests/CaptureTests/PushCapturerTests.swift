@@ -1,0 +1,62 @@
+import Capture
+import Media
+import Testing
+
+@Suite("Pictures that arrive from elsewhere", .timeLimit(.minutes(2)))
+struct PushCapturerTests {
+  private static let format = VideoFormat(width: 2, height: 1, pixelFormat: .rgb24)
+
+  @Test func `a picture that is pushed arrives with its time, in order`() {
+    let capturer = PushCapturer(Self.format)
+    let collector = FrameCollector()
+    capturer.start(consumer: collector)
+    #expect(capturer.isStarted)
+    for number in UInt8(1)...3 {
+      let isTaken = capturer.push(at: MediaTime(nanoseconds: Int64(number) * 1000)) { frame in
+        frame.withPlane { $0.update(repeating: number * 10 + UInt8(frame.index)) }
+      }
+      #expect(isTaken)
+    }
+    let frames = collector.frames(3)
+    #expect(frames.map(\.timestamp.nanoseconds) == [1000, 2000, 3000])
+    #expect(frames.map { pixels($0)[5] } == [10, 21, 32])
+  }
+
+  @Test func `before the start and after the stop nothing is drawn and nothing arrives`() {
+    let capturer = PushCapturer(Self.format)
+    let collector = FrameCollector()
+    let frame = VideoFrame(buffer: PixelBuffer(format: Self.format), timestamp: .zero)
+    #expect(!capturer.push { _ in Issue.record("drawn for nobody") })
+    capturer.start(consumer: collector)
+    #expect(capturer.push(frame))
+    capturer.stop()
+    #expect(!capturer.isStarted)
+    #expect(!capturer.push { _ in Issue.record("drawn for nobody") })
+    #expect(!capturer.push(frame))
+    capturer.finish()
+    #expect(collector.state.withLock { $0.frames.count } == 1)
+    #expect(collector.state.withLock { $0.ends.isEmpty })
+  }
+
+  @Test func `when all memory is held the picture is reported as skipped, and comes again when some is free`() {
+    let capturer = PushCapturer(Self.format)
+    let collector = FrameCollector()
+    capturer.start(consumer: collector)
+    let taken = (1...8).map { number in capturer.push(at: MediaTime(nanoseconds: number)) { _ in } }
+    #expect(taken == [true, true, true, true, true, true, false, false])
+    #expect(collector.state.withLock { $0.skips.map(\.nanoseconds) } == [7, 8])
+    collector.state.withLock { $0.frames = [] }
+    #expect(capturer.push { _ in })
+  }
+
+  @Test func `the end is told, with the reason where there is one`() {
+    let error = CaptureError(.failed, source: "socket", cause: "it was closed", nextStep: "start the sender again")
+    for reason in [nil, error] {
+      let capturer = PushCapturer(Self.format)
+      let collector = FrameCollector()
+      capturer.start(consumer: collector)
+      capturer.finish(reason)
+      #expect(collector.end() == .some(reason))
+    }
+  }
+}
