@@ -216,7 +216,9 @@ public final class HTTPServer: Sendable {
   private var respond: HTTPChannelHandler.Responder {
     let (responder, loops) = (self.responder, self.loops)
     return { request, writer, channel in
-      let (head, client) = (request.head, channel.remoteAddress?.ipAddress ?? "")
+      let head = request.head
+      let client = HTTPClient(
+        address: channel.remoteAddress?.ipAddress ?? "", localAddress: channel.localAddress?.ipAddress ?? "")
       let body: @Sendable (Int) async -> ByteBuffer? = { most in
         // A body that is too long, or a connection that ends.
         try? await request.body.collect(upTo: most)

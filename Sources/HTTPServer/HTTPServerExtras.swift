@@ -85,6 +85,10 @@ public struct HTTPServerExtras: Sendable {
   public var statistics: @Sendable (LiveStream) -> [ProtocolStatistics] = { _ in [] }
   /// The recorder of a stream; nil where it is not recorded.
   public var recorder: @Sendable (LiveStream) -> HTTPServerRecorder? = { _ in nil }
+  /// What can be changed of a stream; nil where nothing can.
+  public var control: @Sendable (LiveStream) -> HTTPServerControl? = { _ in nil }
+  /// What sources can be chosen from; nil where none can.
+  public var devices: HTTPServerDevices?
 
   /// Nothing.
   public init() {}

@@ -16,7 +16,7 @@ public struct HTTPServerLimits: Hashable, Sendable {
   public var headerBytes = 32 * 1024
   /// Bytes of a request's path and query.
   public var targetBytes = 4 * 1024
-  /// Bytes of a request's body; an order to a recorder, the only one that is read, takes fewer than a hundred.
+  /// Bytes of a request's body; the longest that is read, a change of a stream, has at most 16 KiB.
   public var bodyBytes = 64 * 1024
   /// How long the body of a request may take.
   public var bodyTime = MediaDuration.seconds(15)

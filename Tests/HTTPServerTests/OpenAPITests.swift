@@ -13,7 +13,8 @@ struct OpenAPITests {
     #expect(
       Set(paths.keys) == [
         "/", "/health", "/metrics", "/api/streams", "/api/streams/{name}", "/api/openapi.json", "/api/qr.svg",
-        "/api/streams/{name}/recording", "/api/recordings", "/recordings/", "/recordings/{name}/{recording}",
+        "/api/streams/{name}/recording", "/api/streams/{name}/source", "/api/streams/{name}/level", "/api/devices",
+        "/api/recordings", "/recordings/", "/recordings/{name}/{recording}",
         "/{name}", "/{name}/snapshot.jpg", "/{name}/mjpeg", "/{name}/{file}",
       ])
   }

@@ -25,18 +25,12 @@ extension HTTPResponder {
   }
 
   /// `/api/streams`.
-  func streamList() -> HTTPAnswer {
+  func streamList(isTrusted: Bool) -> HTTPAnswer {
     let now = self.clock.now()
     return Self.json(
       StreamList(
         time: CalendarTime(unixTime: MediaDuration(nanoseconds: self.clock.unixTime(at: now))).rfc3339,
-        streams: self.streams.all.map { StreamEntry($0, extras: self.extras, at: now) }))
-  }
-
-  /// `/api/streams/NAME`.
-  func streamEntry(_ name: String) -> HTTPAnswer {
-    guard let stream = self.streams[name] else { return .notFound() }
-    return Self.json(StreamEntry(stream, extras: self.extras, at: self.clock.now()))
+        streams: self.streams.all.map { StreamEntry($0, extras: self.extras, at: now, isTrusted: isTrusted) }))
   }
 
   /// `/api/openapi.json`.

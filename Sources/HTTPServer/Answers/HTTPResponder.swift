@@ -17,6 +17,10 @@ struct HTTPResponder: Sendable {
   let connections: ConnectionLoops
   /// Recorded files that are being sent.
   let files: OpenFiles
+  /// What devices there are, of those who are not trusted and of those who are.
+  let deviceQuestions = [false, true].map { _ in
+    SharedQuestion<HTTPServerDevices.List>(named: "devices", within: .seconds(10))
+  }
 
   /// Reads the body of a request up to a number of bytes; nil when it is longer, or does not come to its end.
   typealias BodyReader = (_ most: Int) async -> ByteBuffer?
@@ -24,9 +28,9 @@ struct HTTPResponder: Sendable {
   /// Answers one request.
   ///
   /// - Parameters:
-  ///   - client: The address that it came from, without the port.
+  ///   - client: Where it came from.
   ///   - body: Reads its body; called at most once.
-  func answer(_ request: HTTPRequest, client: String, body: BodyReader) async -> HTTPAnswer {
+  func answer(_ request: HTTPRequest, client: HTTPClient, body: BodyReader) async -> HTTPAnswer {
     let answer = await self.content(for: request, client: client, body: body)
     let now = self.clock.unixTime(at: self.clock.now())
     let context = HTTPAnswer.Context(
@@ -40,7 +44,7 @@ struct HTTPResponder: Sendable {
     return finished
   }
 
-  private func content(for request: HTTPRequest, client: String, body: BodyReader) async -> HTTPAnswer {
+  private func content(for request: HTTPRequest, client: HTTPClient, body: BodyReader) async -> HTTPAnswer {
     if request.method == .options, request.path == "*" { return Self.preflight }
     let target: HTTPTarget
     do throws(HTTPTarget.Failure) {
@@ -52,41 +56,46 @@ struct HTTPResponder: Sendable {
       }
     }
     let route = HTTPRoute(target.components, names: self.streams.names)
-    guard route.isForSameOrigin else {
-      return await self.content(route, target, request, client: client, body: body)
-    }
     var answer = await self.content(route, target, request, client: client, body: body)
-    answer.isForSameOrigin = true
+    answer.isForSameOrigin = route.isForSameOrigin || request.method == .patch
     return answer
   }
 
   private func content(
-    _ route: HTTPRoute, _ target: HTTPTarget, _ request: HTTPRequest, client: String, body: BodyReader
+    _ route: HTTPRoute, _ target: HTTPTarget, _ request: HTTPRequest, client: HTTPClient, body: BodyReader
   ) async -> HTTPAnswer {
     switch (request.method, route) {
-    case (.get, _), (.head, _), (.post, .recording): break
-    case (.options, _):
-      // Without a word on other origins a browser does not let their pages ask.
-      return route.isForSameOrigin ? HTTPAnswer(.noContent, [.allow: route.methods]) : Self.preflight
+    case (.get, _), (.head, _): break
+    case (let method, _) where method.rawValue == route.changingMethod: break
+    case (.options, _): return Self.options(of: route)
     default: return .text(.methodNotAllowed, "only \(route.methods) are answered", [.allow: route.methods])
     }
     // A supervisor asks whether the server lives; that is no secret.
     if route != .health, let refusal = self.refusal(of: request) { return refusal }
-    if case .recording(let name) = route, request.method == .post {
-      return await self.record(name, request, body: body)
+    let isTrusted = self.isTrusted(client, request)
+    switch (request.method, route) {
+    case (.post, .recording(let name)): return await self.record(name, request, body: body)
+    case (.put, .source(let name)):
+      return await self.replaceSources(of: name, request, isTrusted: isTrusted, body: body)
+    case (.patch, .stream(let name)):
+      return await self.changeStream(name, request, isTrusted: isTrusted, body: body)
+    default: break
     }
     if target.hasTrailingSlash, route != .recordings { return Self.redirect(target) }
     return await self.answer(route, target, request, client: client)
   }
 
   private func answer(
-    _ route: HTTPRoute, _ target: HTTPTarget, _ request: HTTPRequest, client: String
+    _ route: HTTPRoute, _ target: HTTPTarget, _ request: HTTPRequest, client: HTTPClient
   ) async -> HTTPAnswer {
     switch route {
     case .health: return .text(.ok, "ok")
     case .metrics: return self.metrics()
-    case .streams: return self.streamList()
-    case .stream(let name): return self.streamEntry(name)
+    case .streams: return self.streamList(isTrusted: self.isTrusted(client, request))
+    case .stream(let name): return await self.streamEntry(name, isTrusted: self.isTrusted(client, request))
+    case .source(let name): return self.sources(of: name, isTrusted: self.isTrusted(client, request))
+    case .level(let name): return self.level(of: name)
+    case .devices: return await self.deviceList(isTrusted: self.isTrusted(client, request))
     case .openAPI: return self.openAPI()
     case .qrCode: return self.qrCode(target)
     case .recording(let name): return self.recordingState(of: name)
@@ -99,7 +108,7 @@ struct HTTPResponder: Sendable {
     case .snapshot(let name): return await self.snapshot(of: name, target)
     case .motionJPEG(let name): return self.motionJPEG(of: name, target)
     case .file(let file, let name):
-      return await self.file(file, of: name, target, request, client: client)
+      return await self.file(file, of: name, target, request, client: client.address)
     case .notFound:
       // A browser gets the page, which says that the stream is not there, and plays when it is.
       guard request.headerFields[.accept]?.contains("text/html") == true, !target.components.isEmpty else {
@@ -124,6 +133,14 @@ struct HTTPResponder: Sendable {
     for challenge in self.authenticator.challenges(stale: stale, now: now) {
       answer.fields.append(HTTPField(name: .wwwAuthenticate, value: challenge))
     }
+    return answer
+  }
+
+  /// What can be done with a route.
+  private static func options(of route: HTTPRoute) -> HTTPAnswer {
+    // Without a word on other origins a browser does not let their pages ask.
+    var answer = route.isForSameOrigin ? HTTPAnswer(.noContent) : Self.preflight
+    answer.fields[.allow] = route.methods
     return answer
   }
 

@@ -12,6 +12,12 @@ package enum HTTPRoute: Hashable, Sendable {
   case stream(String)
   /// `/api/streams/NAME/recording`.
   case recording(stream: String)
+  /// `/api/streams/NAME/source`.
+  case source(stream: String)
+  /// `/api/streams/NAME/level`.
+  case level(stream: String)
+  /// `/api/devices`.
+  case devices
   /// `/api/recordings`.
   case recordingList
   /// `/recordings/`: the page that lists recorded files.
@@ -53,6 +59,7 @@ package enum HTTPRoute: Hashable, Sendable {
     case ["api", "openapi.json"]: self = .openAPI
     case ["api", "qr.svg"]: self = .qrCode
     case ["api", "recordings"]: self = .recordingList
+    case ["api", "devices"]: self = .devices
     case ["recordings"]: self = .recordings
     default: self = .notFound
     }
@@ -64,8 +71,8 @@ package enum HTTPRoute: Hashable, Sendable {
         return
       }
       let parent = components[2...].dropLast().joined(separator: "/")
-      if components.last == "recording", names.contains(parent) {
-        self = .recording(stream: parent)
+      if names.contains(parent), let part = Self.part(components.last, of: parent) {
+        self = part
         return
       }
     }
@@ -84,17 +91,37 @@ package enum HTTPRoute: Hashable, Sendable {
     }
   }
 
-  /// Whether only pages of this server may ask for it: what was recorded, and what records.
+  /// Whether only pages of this server may ask for it: what was recorded, what records, and what the machine has.
   var isForSameOrigin: Bool {
     switch self {
-    case .recording, .recordingList, .recordings, .recordedFile: true
+    case .recording, .recordingList, .recordings, .recordedFile, .source, .devices: true
     default: false
+    }
+  }
+
+  /// The method that changes something, as its user knows it; nil where there is none.
+  var changingMethod: String? {
+    switch self {
+    case .recording: "POST"
+    case .source: "PUT"
+    case .stream: "PATCH"
+    default: nil
     }
   }
 
   /// The methods that it knows, as `Allow` lists them.
   var methods: String {
-    if case .recording = self { "GET, HEAD, POST, OPTIONS" } else { "GET, HEAD, OPTIONS" }
+    "GET, HEAD, " + (self.changingMethod.map { "\($0), " } ?? "") + "OPTIONS"
+  }
+
+  /// What a stream has below its place in the API.
+  private static func part(_ name: String?, of stream: String) -> HTTPRoute? {
+    switch name {
+    case "recording": .recording(stream: stream)
+    case "source": .source(stream: stream)
+    case "level": .level(stream: stream)
+    default: nil
+    }
   }
 
   private static func file(_ file: String, of name: String) -> HTTPRoute {

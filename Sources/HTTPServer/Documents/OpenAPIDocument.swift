@@ -13,7 +13,7 @@ enum OpenAPIDocument {
       "openapi": "3.1.0",
       "info": {
         "title": "Vidicon",
-        "version": "1.1.0",
+        "version": "1.2.0",
         "description": "A live network camera: its streams, pictures and numbers. HEAD is answered like GET, without \#
     the body. A stream's name may have slashes; they stand as they are in the path.",
         "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"}
@@ -80,6 +80,123 @@ enum OpenAPIDocument {
               "401": {"$ref": "#/components/responses/Unauthorized"}
             },
             "parameters": [{"$ref": "#/components/parameters/name"}]
+          },
+          "patch": {
+            "summary": "Changes a stream while it runs, all of what is asked or nothing; answers when that is done. Pages of \#
+    other servers cannot ask this.",
+            "requestBody": {
+              "required": true,
+              "description": "A merge patch (RFC 7396): what is left out stays, what is null goes back to its default.",
+              "content": {
+                "application/merge-patch+json": {"schema": {"$ref": "#/components/schemas/StreamChange"}},
+                "application/json": {"schema": {"$ref": "#/components/schemas/StreamChange"}}
+              }
+            },
+            "responses": {
+              "200": {
+                "description": "The stream as it is now.",
+                "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Stream"}}}
+              },
+              "400": {"$ref": "#/components/responses/Refused"},
+              "404": {"$ref": "#/components/responses/NotFound"},
+              "401": {"$ref": "#/components/responses/Unauthorized"},
+              "408": {"$ref": "#/components/responses/Refused"},
+              "409": {"$ref": "#/components/responses/Refused"},
+              "413": {"$ref": "#/components/responses/Refused"},
+              "415": {"$ref": "#/components/responses/Refused"},
+              "501": {"$ref": "#/components/responses/NotImplemented"},
+              "502": {"$ref": "#/components/responses/Refused"},
+              "503": {"$ref": "#/components/responses/Unavailable"}
+            },
+            "parameters": [{"$ref": "#/components/parameters/name"}]
+          }
+        },
+        "/api/streams/{name}/source": {
+          "get": {
+            "summary": "Where a stream's picture and sound come from",
+            "responses": {
+              "200": {
+                "description": "The sources.",
+                "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Source"}}}
+              },
+              "400": {"$ref": "#/components/responses/BadRequest"},
+              "404": {"$ref": "#/components/responses/NotFound"},
+              "401": {"$ref": "#/components/responses/Unauthorized"},
+              "501": {"$ref": "#/components/responses/NotImplemented"}
+            },
+            "parameters": [{"$ref": "#/components/parameters/name"}]
+          },
+          "put": {
+            "summary": "Replaces a stream's sources while it runs; answers when the first picture or sound of the new ones \#
+    is there. Files, addresses of other servers, standard input, and devices of a kind that the stream did not begin with are \#
+    taken from this machine only, or with a password. Pages of other servers cannot ask this.",
+            "requestBody": {
+              "required": true,
+              "description": "Either may be left out, and then stays.",
+              "content": {
+                "application/json": {
+                  "schema": {
+                    "type": "object",
+                    "minProperties": 1,
+                    "additionalProperties": false,
+                    "properties": {
+                      "video": {"type": "string", "minLength": 1, "examples": ["v4l2:/dev/video0", "screen:", "plasma"]},
+                      "audio": {"type": "string", "minLength": 1, "examples": ["mic:", "tone", "silence"]}
+                    }
+                  }
+                }
+              }
+            },
+            "responses": {
+              "200": {
+                "description": "The stream as it is now.",
+                "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Stream"}}}
+              },
+              "400": {"$ref": "#/components/responses/Refused"},
+              "404": {"$ref": "#/components/responses/NotFound"},
+              "401": {"$ref": "#/components/responses/Unauthorized"},
+              "403": {"$ref": "#/components/responses/Refused"},
+              "408": {"$ref": "#/components/responses/Refused"},
+              "409": {"$ref": "#/components/responses/Refused"},
+              "413": {"$ref": "#/components/responses/Refused"},
+              "415": {"$ref": "#/components/responses/Refused"},
+              "501": {"$ref": "#/components/responses/NotImplemented"},
+              "502": {"$ref": "#/components/responses/Refused"},
+              "503": {"$ref": "#/components/responses/Unavailable"}
+            },
+            "parameters": [{"$ref": "#/components/parameters/name"}]
+          }
+        },
+        "/api/streams/{name}/level": {
+          "get": {
+            "summary": "How loud a stream is now",
+            "responses": {
+              "200": {
+                "description": "The level over the last tenth of a second.",
+                "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Level"}}}
+              },
+              "400": {"$ref": "#/components/responses/BadRequest"},
+              "404": {"$ref": "#/components/responses/NotFound"},
+              "401": {"$ref": "#/components/responses/Unauthorized"},
+              "501": {"$ref": "#/components/responses/NotImplemented"}
+            },
+            "parameters": [{"$ref": "#/components/parameters/name"}]
+          }
+        },
+        "/api/devices": {
+          "get": {
+            "summary": "What the sources of streams can be chosen from",
+            "responses": {
+              "200": {
+                "description": "Cameras, screens, windows and microphones, with their formats and controls.",
+                "content": {"application/json": {"schema": {"$ref": "#/components/schemas/DeviceList"}}}
+              },
+              "400": {"$ref": "#/components/responses/BadRequest"},
+              "404": {"$ref": "#/components/responses/NotFound"},
+              "401": {"$ref": "#/components/responses/Unauthorized"},
+              "501": {"$ref": "#/components/responses/NotImplemented"},
+              "503": {"$ref": "#/components/responses/Unavailable"}
+            }
           }
         },
         "/api/streams/{name}/recording": {
@@ -394,8 +511,15 @@ enum OpenAPIDocument {
             "description": "No picture has come from the source within two seconds.",
             "content": {"text/plain": {"schema": {"type": "string"}}}
           },
+          "Refused": {
+            "description": "Nothing is changed; the text says why: 400 for what cannot be, 403 for what is taken from this \#
+    machine only or with a password, 408 when the body has not come in time, 409 for what cannot be in the stream's \#
+    present state, 413 for a body of more than 16 KiB, 415 for one that is no JSON, 502 when a source cannot be opened or a \#
+    device refuses.",
+            "content": {"text/plain": {"schema": {"type": "string"}}}
+          },
           "NotImplemented": {
-            "description": "This server makes no QR codes, or does not record this stream.",
+            "description": "This server makes no QR codes, does not record this stream, or does not let it be changed.",
             "content": {"text/plain": {"schema": {"type": "string"}}}
           }
         },
@@ -446,6 +570,155 @@ enum OpenAPIDocument {
                     "finished": {"type": "boolean", "description": "Whether it is whole; if not, it grows."}
                   }
                 }
+              }
+            }
+          },
+          "Source": {
+            "type": "object",
+            "additionalProperties": false,
+            "required": ["started"],
+            "description": "Texts that name sources; what has no name is left out. They hold no passwords, and folders only for \#
+    those who may choose any source.",
+            "properties": {
+              "video": {"type": "string"},
+              "audio": {"type": "string"},
+              "started": {
+                "type": "object",
+                "additionalProperties": false,
+                "description": "What the stream began with.",
+                "properties": {"video": {"type": "string"}, "audio": {"type": "string"}}
+              }
+            }
+          },
+          "Level": {
+            "type": "object",
+            "additionalProperties": false,
+            "required": ["peak", "rms"],
+            "description": "In dBFS; -120 stands for silence.",
+            "properties": {
+              "peak": {"type": "number", "minimum": -120, "maximum": 0},
+              "rms": {"type": "number", "minimum": -120, "maximum": 0}
+            }
+          },
+          "StreamChange": {
+            "type": "object",
+            "additionalProperties": false,
+            "properties": {
+              "bitrate": {
+                "type": ["integer", "null"],
+                "minimum": 10000,
+                "maximum": 200000000,
+                "description": "The picture's, in bits a second."
+              },
+              "mirror": {"type": ["boolean", "null"], "description": "Whether left and right are exchanged."},
+              "rotation": {"enum": [0, 90, 180, 270, null], "description": "Clockwise."},
+              "mute": {"type": ["boolean", "null"], "description": "Whether silence is sent."},
+              "pause": {"type": ["boolean", "null"], "description": "Whether encoding pauses."},
+              "controls": {
+                "type": ["object", "null"],
+                "description": "Values of the controls of the picture's source, by their names.",
+                "additionalProperties": {"type": ["integer", "boolean", "null"]}
+              }
+            }
+          },
+          "Control": {
+            "type": "object",
+            "additionalProperties": false,
+            "required": [
+              "name",
+              "label",
+              "kind",
+              "minimum",
+              "maximum",
+              "step",
+              "defaultValue",
+              "value",
+              "readOnly",
+              "inactive"
+            ],
+            "properties": {
+              "name": {"type": "string"},
+              "label": {"type": "string"},
+              "kind": {"enum": ["integer", "boolean", "menu", "button"]},
+              "minimum": {"type": "integer"},
+              "maximum": {"type": "integer"},
+              "step": {"type": "integer", "minimum": 1},
+              "defaultValue": {"type": "integer"},
+              "value": {"type": "integer"},
+              "menu": {
+                "type": "array",
+                "items": {
+                  "type": "object",
+                  "additionalProperties": false,
+                  "required": ["value", "label"],
+                  "properties": {"value": {"type": "integer"}, "label": {"type": "string"}}
+                }
+              },
+              "readOnly": {"type": "boolean"},
+              "inactive": {"type": "boolean", "description": "Whether setting it has no effect now."}
+            }
+          },
+          "DeviceList": {
+            "type": "object",
+            "additionalProperties": false,
+            "required": ["devices", "generators", "restricted"],
+            "properties": {
+              "devices": {
+                "type": "array",
+                "items": {
+                  "type": "object",
+                  "additionalProperties": false,
+                  "required": ["kind", "specification", "name", "stableName", "formats", "controls"],
+                  "properties": {
+                    "kind": {"enum": ["camera", "screen", "window", "microphone"]},
+                    "specification": {"type": "string", "description": "What names it as a source."},
+                    "name": {"type": "string"},
+                    "stableName": {"type": "string", "description": "Stays when it is unplugged and plugged in again."},
+                    "position": {"enum": ["front", "back", "external", "unspecified"], "description": "Of cameras."},
+                    "problem": {"type": "string", "description": "Why it cannot be used now, and what mends it."},
+                    "formats": {
+                      "type": "array",
+                      "items": {
+                        "type": "object",
+                        "additionalProperties": false,
+                        "required": ["name"],
+                        "properties": {
+                          "name": {"type": "string", "description": "A FourCC, or the PCM name of sound."},
+                          "width": {"type": "integer", "minimum": 1},
+                          "height": {"type": "integer", "minimum": 1},
+                          "frameRates": {"type": "array", "items": {"type": "number", "exclusiveMinimum": 0}},
+                          "frameRateRange": {
+                            "type": "object",
+                            "additionalProperties": false,
+                            "required": ["minimum", "maximum"],
+                            "properties": {"minimum": {"type": "number"}, "maximum": {"type": "number"}}
+                          },
+                          "sampleRate": {"type": "integer", "minimum": 1},
+                          "channels": {"type": "integer", "minimum": 1}
+                        }
+                      }
+                    },
+                    "controls": {"type": "array", "items": {"$ref": "#/components/schemas/Control"}}
+                  }
+                }
+              },
+              "generators": {
+                "type": "array",
+                "description": "Sources that are no devices.",
+                "items": {
+                  "type": "object",
+                  "additionalProperties": false,
+                  "required": ["kind", "specification", "name"],
+                  "properties": {
+                    "kind": {"enum": ["video", "audio"]},
+                    "specification": {"type": "string"},
+                    "name": {"type": "string"}
+                  }
+                }
+              },
+              "restricted": {
+                "type": "boolean",
+                "description": "Whether some are left out that can be chosen from this machine only, or with a password."
               }
             }
           },
@@ -532,7 +805,32 @@ enum OpenAPIDocument {
                 "type": "boolean",
                 "description": "Whether viewers see the slate, since the source gives nothing."
               },
-              "startedAt": {"type": "string", "format": "date-time"}
+              "startedAt": {"type": "string", "format": "date-time"},
+              "source": {"$ref": "#/components/schemas/Source"},
+              "bitrate": {
+                "type": "integer",
+                "minimum": 1,
+                "description": "The picture's, in bits a second. It and what follows can be changed; not there where nothing can."
+              },
+              "mirror": {"type": "boolean", "description": "Whether left and right are exchanged."},
+              "rotation": {"enum": [0, 90, 180, 270], "description": "Clockwise."},
+              "mute": {"type": "boolean", "description": "Whether silence is sent."},
+              "pause": {"type": "boolean", "description": "Whether encoding pauses."},
+              "previewMirrored": {
+                "type": "boolean",
+                "description": "Whether those who see themselves want the picture mirrored, on their own screens only."
+              },
+              "level": {"$ref": "#/components/schemas/Level"},
+              "controls": {
+                "type": "object",
+                "additionalProperties": {"type": "integer"},
+                "description": "The values of the controls of the picture's source; told of one stream, where there are some."
+              },
+              "controlList": {
+                "type": "array",
+                "items": {"$ref": "#/components/schemas/Control"},
+                "description": "What these controls are."
+              }
             }
           }
         }

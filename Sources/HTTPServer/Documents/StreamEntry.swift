@@ -1,4 +1,5 @@
 internal import Bitstreams
+internal import Capture
 internal import Media
 internal import Streaming
 
@@ -26,6 +27,35 @@ struct StreamEntry: Encodable, Sendable {
     var bitrate: Int
   }
 
+  /// Texts that name the sources; those that are left out have none.
+  struct Source: Encodable, Sendable {
+    struct Names: Encodable, Sendable {
+      var video: String?
+      var audio: String?
+    }
+
+    var video: String?
+    var audio: String?
+    /// What the stream began with.
+    var started: Names
+
+    init(_ state: HTTPServerControl.State) {
+      (self.video, self.audio) = (state.sources.video, state.sources.audio)
+      self.started = Names(video: state.startSources.video, audio: state.startSources.audio)
+    }
+  }
+
+  /// In dBFS.
+  struct Level: Encodable, Sendable {
+    var peak: Double
+    var rms: Double
+
+    init(_ state: HTTPServerControl.State) {
+      func tenths(_ level: Double) -> Double { (max(-120, min(0, level)) * 10).rounded() / 10 }
+      (self.peak, self.rms) = (tenths(state.peakLevel), tenths(state.rmsLevel))
+    }
+  }
+
   var name: String
   var page: String
   var snapshot: String
@@ -45,8 +75,21 @@ struct StreamEntry: Encodable, Sendable {
   var framesDropped: Int
   var slate: Bool
   var startedAt: String
+  // What can be changed, where it can.
+  var source: Source?
+  var bitrate: Int?
+  var mirror: Bool?
+  var rotation: Int?
+  var mute: Bool?
+  var pause: Bool?
+  var previewMirrored: Bool?
+  var level: Level?
+  /// The values of the controls of the picture's source.
+  var controls: [String: Int]?
+  /// What these controls are.
+  var controlList: [ControlEntry]?
 
-  init(_ published: PublishedStream, extras: HTTPServerExtras, at now: MediaTime) {
+  init(_ published: PublishedStream, extras: HTTPServerExtras, at now: MediaTime, isTrusted: Bool) {
     let stream = published.stream
     let path = stream.path
     let addresses = extras.addresses(stream)
@@ -81,5 +124,21 @@ struct StreamEntry: Encodable, Sendable {
     self.framesDropped = statistics.framesDroppedInAll
     self.slate = statistics.isSlateShown
     self.startedAt = CalendarTime(unixTime: published.publishedAt).rfc3339
+    guard let state = extras.control(stream)?.state(isTrusted) else { return }
+    self.source = Source(state)
+    self.bitrate = state.bitrate
+    self.mirror = state.isMirrored
+    self.rotation = state.rotation.rawValue
+    self.mute = state.isMuted
+    self.pause = state.isPaused
+    self.previewMirrored = state.isPreviewMirrored
+    self.level = Level(state)
+  }
+
+  /// Adds what is asked of the device.
+  mutating func setControls(_ controls: [DeviceControl]) {
+    self.controls = Dictionary(
+      controls.filter { $0.kind != .button }.map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first })
+    self.controlList = controls.map(ControlEntry.init)
   }
 }

@@ -1,3 +1,4 @@
+internal import Capture
 internal import Media
 internal import NIOCore
 internal import Streaming
@@ -17,6 +18,8 @@ final class PublishedStream: Sendable {
 
   let stream: LiveStream
   let hls: HLSOutput
+  /// What the controls of the picture's source are.
+  let controls = SharedQuestion<[DeviceControl]>(named: "controls", within: .seconds(2))
   /// When it was published, Unix time.
   let publishedAt: MediaDuration
   private let hasEnded = Atomic(false)
