@@ -5,7 +5,8 @@ public import Media
 /// A capturer has a thread (or queue) of its own on which it calls ``VideoConsumer/consume(_:)``. It is started and
 /// stopped by the stream it is attached to, any number of times, always in turn, never from two threads at once.
 public protocol VideoCapturer: AnyObject, Sendable {
-  /// The settings: what the frames look like. Final once ``start(consumer:)`` has returned.
+  /// The settings: what the frames look like. Once ``start(consumer:)`` has returned it changes only with a
+  /// ``VideoConsumer/captureFormatChanged(to:)``.
   var format: VideoFormat { get }
 
   /// Whether it is between a ``start(consumer:)`` that succeeded and ``stop()``.
@@ -21,9 +22,15 @@ public protocol VideoCapturer: AnyObject, Sendable {
 
   /// Told of each frame that was handed over and not used, on any thread; must return at once.
   func didDrop(_ drop: FrameDrop)
+
+  /// Which way it looks. Pictures of a `.front` one are mirrored in previews, and nowhere else.
+  var position: CameraPosition { get }
 }
 
 extension VideoCapturer {
+  /// `.unspecified`, as for all but cameras that know.
+  public var position: CameraPosition { .unspecified }
+
   /// Does nothing: most sources only need to draw the next frame.
   public func didDrop(_ drop: FrameDrop) {}
 }
@@ -39,6 +46,12 @@ public protocol VideoConsumer: AnyObject, Sendable {
   /// - Parameter timestamp: When it would have been captured.
   func captureSkipped(at timestamp: MediaTime)
 
+  /// Told, between two frames, that those that follow have another shape: a window was resized, a camera renegotiated, a
+  /// file goes on with another picture. Frames of another shape that were not announced are dropped.
+  ///
+  /// Called on the thread that hands over the frames; ``VideoCapturer/format`` has changed too.
+  func captureFormatChanged(to format: VideoFormat)
+
   /// Told that no more frames will come until the capturer is started again: nil at the end of the input, an error when
   /// the source failed.
   func captureEnded(_ error: CaptureError?)
@@ -47,6 +60,9 @@ public protocol VideoConsumer: AnyObject, Sendable {
 extension VideoConsumer {
   /// Does nothing: what is missing shows in the timestamps.
   public func captureSkipped(at timestamp: MediaTime) {}
+
+  /// Does nothing.
+  public func captureFormatChanged(to format: VideoFormat) {}
 }
 
 /// A frame that was handed over by a capturer and not used, or that it had no memory for.
