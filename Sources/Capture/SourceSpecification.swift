@@ -7,6 +7,7 @@
 /// | `bars`      | ``BarsCapturer``                      |
 /// | `file:PATH` | ``FileSource``, of a path or URL      |
 /// | `pipe:`     | ``PipeCapturer``, from standard input |
+/// | `screen:…`  | ``ScreenCapturer``, as ``ScreenSpecification`` says |
 ///
 /// | sound       | what                                                                       |
 /// |-------------|----------------------------------------------------------------------------|
@@ -28,6 +29,8 @@ public struct SourceSpecification: Hashable, Sendable {
     case file(path: String)
     /// YUV4MPEG2 on standard input.
     case pipe
+    /// A screen or window of X11.
+    case screen(ScreenSpecification)
   }
 
   /// Where the sound comes from.
@@ -65,7 +68,7 @@ public struct SourceSpecification: Hashable, Sendable {
 }
 
 extension SourceSpecification.Video {
-  /// Reads `plasma`, `noise`, `bars`, `file:PATH` or `pipe:`.
+  /// Reads `plasma`, `noise`, `bars`, `file:PATH`, `pipe:` or `screen:…`.
   ///
   /// - Throws: ``CaptureError`` with ``CaptureError/Code/invalidSpecification``, which names what there is.
   public init(parsing text: String) throws(CaptureError) {
@@ -74,10 +77,11 @@ extension SourceSpecification.Video {
     case "noise": self = .noise
     case "bars": self = .bars
     case "pipe:": self = .pipe
+    case _ where text.hasPrefix("screen:"): self = .screen(try ScreenSpecification(parsing: text))
     default:
       guard let path = SourceSpecification.path(text) else {
         throw SourceSpecification.unknown(
-          text, "it is not a source of pictures", "use plasma, noise, bars, file:PATH or pipe:")
+          text, "it is not a source of pictures", "use plasma, noise, bars, file:PATH, pipe: or screen:")
       }
       self = .file(path: path)
     }

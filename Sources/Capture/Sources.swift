@@ -39,6 +39,8 @@ public struct Sources: Sendable {
       automatic = ToneCapturer(format: audioFormat)
     case .pipe:
       self.video = try PipeCapturer()
+    case .screen(let screen):
+      self.video = ScreenCapturer(screen, frameRate: frameRate)
     case .file(let path):
       let source = try FileSource(path: path, loop: loop)
       guard let video = source.video else {
