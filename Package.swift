@@ -67,7 +67,9 @@ let package = Package(
       exclude: ["Site"], swiftSettings: settings),
 
     // Engines: threads, codecs, devices.
-    .target(name: "Capture", dependencies: ["Media", "CLibav", "CYUV", "CCapture"], swiftSettings: settings),
+    .target(
+      name: "Capture", dependencies: ["Media", "Bitstreams", "CLibav", "CYUV", "CCapture", nioCore],
+      swiftSettings: settings),
     .target(
       name: "Codecs", dependencies: ["Media", "Bitstreams", "CLibav", "CYUV", "CCapture", nioCore],
       swiftSettings: settings),
@@ -148,7 +150,8 @@ let package = Package(
       name: "RTSPTests", dependencies: ["RTSP", "Authentication", "Media", nioCore], swiftSettings: settings),
     .testTarget(
       name: "HLSTests", dependencies: ["HLS", "HLSRules", "Bitstreams", "Media", nioCore], swiftSettings: settings),
-    .testTarget(name: "CaptureTests", dependencies: ["Capture", "Media"], swiftSettings: settings),
+    .testTarget(
+      name: "CaptureTests", dependencies: ["Capture", "Bitstreams", "Media", nioCore], swiftSettings: settings),
     .testTarget(name: "CodecsTests", dependencies: ["Codecs", "Media", nioCore], swiftSettings: settings),
     .testTarget(
       name: "StreamingTests", dependencies: ["Streaming", "Capture", "Codecs", "Media", nioCore],

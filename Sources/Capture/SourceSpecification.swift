@@ -7,13 +7,15 @@
 /// | `bars`      | ``BarsCapturer``                      |
 /// | `file:PATH` | ``FileSource``, of a path or URL      |
 /// | `pipe:`     | ``PipeCapturer``, from standard input |
+/// | `rtsp://…`  | ``NetworkSource``, see ``NetworkSpecification`` for the other schemes |
 ///
 /// | sound       | what                                                                       |
 /// |-------------|----------------------------------------------------------------------------|
-/// | `auto`      | the file's own sound, a tone with a picture that is drawn, none with a pipe |
+/// | `auto`      | the file's or network source's own, a tone with a picture that is drawn, none with a pipe |
 /// | `tone`      | ``ToneCapturer``                                                           |
 /// | `silence`   | ``SilenceCapturer``                                                        |
 /// | `file:PATH` | the sound of a ``FileSource``                                              |
+/// | `rtsp://…`  | the sound of a ``NetworkSource``                                           |
 /// | `none`      | no sound track                                                             |
 public struct SourceSpecification: Hashable, Sendable {
   /// Where the picture comes from.
@@ -28,6 +30,8 @@ public struct SourceSpecification: Hashable, Sendable {
     case file(path: String)
     /// YUV4MPEG2 on standard input.
     case pipe
+    /// A stream of the network.
+    case network(NetworkSpecification)
   }
 
   /// Where the sound comes from.
@@ -40,6 +44,8 @@ public struct SourceSpecification: Hashable, Sendable {
     case silence
     /// The sound of a file.
     case file(path: String)
+    /// The sound of a stream of the network.
+    case network(NetworkSpecification)
     /// No sound track.
     case none
   }
@@ -65,7 +71,7 @@ public struct SourceSpecification: Hashable, Sendable {
 }
 
 extension SourceSpecification.Video {
-  /// Reads `plasma`, `noise`, `bars`, `file:PATH` or `pipe:`.
+  /// Reads `plasma`, `noise`, `bars`, `file:PATH`, `pipe:` or an address of the network.
   ///
   /// - Throws: ``CaptureError`` with ``CaptureError/Code/invalidSpecification``, which names what there is.
   public init(parsing text: String) throws(CaptureError) {
@@ -74,10 +80,12 @@ extension SourceSpecification.Video {
     case "noise": self = .noise
     case "bars": self = .bars
     case "pipe:": self = .pipe
+    case _ where NetworkSpecification.matches(text):
+      self = .network(try NetworkSpecification(parsing: text))
     default:
       guard let path = SourceSpecification.path(text) else {
         throw SourceSpecification.unknown(
-          text, "it is not a source of pictures", "use plasma, noise, bars, file:PATH or pipe:")
+          text, "it is not a source of pictures", "use plasma, noise, bars, file:PATH, pipe: or rtsp://…")
       }
       self = .file(path: path)
     }
@@ -85,7 +93,7 @@ extension SourceSpecification.Video {
 }
 
 extension SourceSpecification.Audio {
-  /// Reads `auto`, `tone`, `silence`, `file:PATH` or `none`.
+  /// Reads `auto`, `tone`, `silence`, `file:PATH`, `none` or an address of the network.
   ///
   /// - Throws: ``CaptureError`` with ``CaptureError/Code/invalidSpecification``, which names what there is.
   public init(parsing text: String) throws(CaptureError) {
@@ -94,10 +102,12 @@ extension SourceSpecification.Audio {
     case "tone": self = .tone
     case "silence": self = .silence
     case "none": self = .none
+    case _ where NetworkSpecification.matches(text):
+      self = .network(try NetworkSpecification(parsing: text))
     default:
       guard let path = SourceSpecification.path(text) else {
         throw SourceSpecification.unknown(
-          text, "it is not a source of sound", "use auto, tone, silence, file:PATH or none")
+          text, "it is not a source of sound", "use auto, tone, silence, file:PATH, none or rtsp://…")
       }
       self = .file(path: path)
     }

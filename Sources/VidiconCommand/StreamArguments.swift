@@ -2,10 +2,12 @@ import ArgumentParser
 
 /// The options that say what a stream is, as they are written.
 struct StreamArguments: ParsableArguments {
-  @Option(help: "The picture: plasma, noise, bars, file:PATH, pipe: (YUV4MPEG2 on standard input).")
+  @Option(
+    help:
+      "The picture: plasma, noise, bars, file:PATH, pipe: (YUV4MPEG2 on standard input), rtsp://…, http://…, rtmp://….")
   var source: String?
 
-  @Option(help: "The sound: auto (the file's own, or a tone), tone, silence, file:PATH, none.")
+  @Option(help: "The sound: auto (the source's own, or a tone), tone, silence, file:PATH, rtsp://…, none.")
   var audio: String?
 
   @Option(help: "The stream's name, the path of its addresses.")
