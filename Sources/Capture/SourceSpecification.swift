@@ -14,6 +14,7 @@
 /// | `tone`      | ``ToneCapturer``                                                           |
 /// | `silence`   | ``SilenceCapturer``                                                        |
 /// | `file:PATH` | the sound of a ``FileSource``                                              |
+/// | `mic:NAME`  | ``MicrophoneCapturer``, of a ``MicrophoneSpecification``                    |
 /// | `none`      | no sound track                                                             |
 public struct SourceSpecification: Hashable, Sendable {
   /// Where the picture comes from.
@@ -40,6 +41,8 @@ public struct SourceSpecification: Hashable, Sendable {
     case silence
     /// The sound of a file.
     case file(path: String)
+    /// A microphone.
+    case microphone(MicrophoneSpecification)
     /// No sound track.
     case none
   }
@@ -85,7 +88,7 @@ extension SourceSpecification.Video {
 }
 
 extension SourceSpecification.Audio {
-  /// Reads `auto`, `tone`, `silence`, `file:PATH` or `none`.
+  /// Reads `auto`, `tone`, `silence`, `file:PATH`, `mic:NAME` or `none`.
   ///
   /// - Throws: ``CaptureError`` with ``CaptureError/Code/invalidSpecification``, which names what there is.
   public init(parsing text: String) throws(CaptureError) {
@@ -94,10 +97,11 @@ extension SourceSpecification.Audio {
     case "tone": self = .tone
     case "silence": self = .silence
     case "none": self = .none
+    case _ where text.hasPrefix("mic:"): self = .microphone(try MicrophoneSpecification(parsing: text))
     default:
       guard let path = SourceSpecification.path(text) else {
         throw SourceSpecification.unknown(
-          text, "it is not a source of sound", "use auto, tone, silence, file:PATH or none")
+          text, "it is not a source of sound", "use auto, tone, silence, file:PATH, mic:NAME or none")
       }
       self = .file(path: path)
     }

@@ -55,6 +55,7 @@ public struct Sources: Sendable {
     case .auto: self.audio = automatic
     case .tone: self.audio = ToneCapturer(format: audioFormat)
     case .silence: self.audio = SilenceCapturer(format: audioFormat)
+    case .microphone(let microphone): self.audio = MicrophoneCapturer(microphone)
     case .none: self.audio = nil
     case .file(let path):
       let isSame = specification.video == .file(path: path)

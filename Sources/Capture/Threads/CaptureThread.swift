@@ -1,4 +1,5 @@
 internal import CCapture
+package import Media
 internal import Synchronization
 
 #if canImport(Darwin)
@@ -14,6 +15,7 @@ package final class CaptureThread: Sendable {
   private struct Run: @unchecked Sendable {
     let thread: pthread_t
     let signal: StopSignal
+    let hasReturned: Monitor<Bool>
   }
 
   private final class Body: Sendable {
@@ -58,7 +60,12 @@ package final class CaptureThread: Sendable {
     let status: Int32 = self.run.withLock { run in
       guard run == nil else { return 0 }
       let signal = StopSignal()
-      let box = Unmanaged.passRetained(Body(name: self.name) { body(signal) })
+      let hasReturned = Monitor(false)
+      let box = Unmanaged.passRetained(
+        Body(name: self.name) {
+          body(signal)
+          hasReturned.withLock { $0 = true }
+        })
       #if canImport(Darwin)
       var thread: pthread_t?
       #else
@@ -79,7 +86,7 @@ package final class CaptureThread: Sendable {
       #if canImport(Darwin)
       guard let thread else { return EAGAIN }
       #endif
-      run = Run(thread: thread, signal: signal)
+      run = Run(thread: thread, signal: signal, hasReturned: hasReturned)
       return 0
     }
     guard status == 0 else {
@@ -93,10 +100,15 @@ package final class CaptureThread: Sendable {
   ///
   /// Called by the body itself, for one by a consumer that stops its capturer while it takes a frame, it does not wait:
   /// the thread ends as soon as the body has returned.
-  package func stop() {
+  ///
+  /// - Parameter limit: How long to wait for a body that may hang in a call of a device; nil to wait for ever. A thread
+  ///   that takes longer is left to itself: it ends when that call returns.
+  package func stop(within limit: MediaDuration? = nil) {
     guard let run = self.run.withLock({ $0.take() }) else { return }
     run.signal.stop()
-    if pthread_equal(pthread_self(), run.thread) != 0 {
+    let isCurrent = pthread_equal(pthread_self(), run.thread) != 0
+    let deadline = limit.map { StreamClock.system.now() + $0 }
+    if isCurrent || run.hasReturned.wait(until: deadline, for: { $0 ? true : nil }) == nil {
       pthread_detach(run.thread)
     } else {
       pthread_join(run.thread, nil)
