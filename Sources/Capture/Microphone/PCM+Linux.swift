@@ -72,6 +72,8 @@ final class PCM {
     self.blockSize = max(settled.sampleRate / 50, 1)
     self.memory = .allocate(
       byteCount: self.blockSize * settled.channelCount * settled.encoding.byteCount, alignment: 16)
+    // ALSA's device `null` leaves it as it is.
+    self.memory.initializeMemory(as: UInt8.self, repeating: 0)
   }
 
   deinit {
