@@ -11,7 +11,7 @@
 ///
 /// | sound       | what                                                                       |
 /// |-------------|----------------------------------------------------------------------------|
-/// | `auto`      | the file's own sound, a tone with a picture that is drawn, none with a pipe |
+/// | `auto`      | the file's own sound, a tone with a picture that is drawn, none with a pipe or screen |
 /// | `tone`      | ``ToneCapturer``                                                           |
 /// | `silence`   | ``SilenceCapturer``                                                        |
 /// | `file:PATH` | the sound of a ``FileSource``                                              |
