@@ -242,6 +242,57 @@ def measure_hls_delay(settings):
             row(f"capture to picture in Chromium: {what}", f"p50 {p50:.2f} s", "", "", f"{limit} s", p50 < limit)
 
 
+@contextlib.contextmanager
+def x_server(size):
+    """An X server without a screen; its name is `display`."""
+    with running("Xvfb", "-displayfd", "1", "-screen", "0", f"{size}x24", "-noreset", stdout=subprocess.PIPE,
+                 stderr=subprocess.DEVNULL) as server:
+        server.display = ":" + server.stdout.readline().strip()
+        yield server
+
+
+def thread_seconds(process, name):
+    """The processor time of those threads of a process that have a name."""
+    total = 0
+    for task in pathlib.Path(f"/proc/{process.pid}/task").iterdir():
+        if (task / "comm").read_text().strip() == name:
+            total += int((task / "schedstat").read_text().split()[0])
+    return total / 1e9
+
+
+def measure_screen(settings):
+    """A screen of 1080p at 30 pictures a second, still and with a video all over it, against FFmpeg's x11grab; the X
+    server's time, which does the copying, is part of each side."""
+    for kind, limit in (("still", 0.02), ("moving", None)):
+        with contextlib.ExitStack() as stack:
+            server = stack.enter_context(x_server("1920x1080"))
+            if kind == "moving":
+                environment = {**os.environ, "DISPLAY": server.display, "SDL_VIDEODRIVER": "x11"}
+                stack.enter_context(running("ffplay", "-v", "error", "-noborder", "-left", "0", "-top", "0", "-f", "lavfi",
+                                            "-i", "testsrc2=s=1920x1080:r=30", env=environment))
+            time.sleep(3)
+            shown = cpu_while(server, settings.seconds)
+            with vidicon(settings, "--source", f"screen:{server.display}", "--audio", "none", "--size", "640x360", "--fps",
+                         "30") as process:
+                time.sleep(2)
+                begin = thread_seconds(process, "screen"), cpu_seconds(process), cpu_seconds(server)
+                time.sleep(settings.seconds)
+                end = thread_seconds(process, "screen"), cpu_seconds(process), cpu_seconds(server)
+            ours, whole, copying = (after - before for before, after in zip(begin, end))
+            with running("ffmpeg", "-v", "error", "-f", "x11grab", "-framerate", "30", "-i", server.display, "-f", "null",
+                         "-") as ffmpeg:
+                time.sleep(2)
+                begin = cpu_seconds(ffmpeg), cpu_seconds(server)
+                time.sleep(settings.seconds)
+                theirs, their_copying = cpu_seconds(ffmpeg) - begin[0], cpu_seconds(server) - begin[1]
+        row(f"capture of a {kind} screen of 1080p30; FFmpeg's x11grab", core(ours + max(0, copying - shown), settings),
+            core(theirs + max(0, their_copying - shown), settings),
+            f"{(ours + max(0, copying - shown)) / max(theirs + their_copying - shown, 0.01):.2f}",
+            f"{limit:.0%} of a core" if limit else "reported", limit is None or ours < limit * settings.seconds)
+        print(f"  (the capture thread alone {core(ours, settings)}, the whole program, scaling to 640x360 and encoding,"
+              f" {core(whole, settings)})")
+
+
 MEASUREMENTS = {
     "encode": measure_encode,
     "mux": measure_mux,
@@ -251,6 +302,7 @@ MEASUREMENTS = {
     "udp": lambda settings: measure_fan_out(settings, "udp"),
     "jitter": measure_jitter,
     "memory": measure_memory,
+    "screen": measure_screen,
     "join": measure_join,
     "delay": measure_delay,
 }

@@ -10,7 +10,15 @@ package enum ScreenDevices {
   /// - Parameter limit: The longest time it takes; windows that were not looked at by then are left out.
   package static func devices(within limit: MediaDuration = .seconds(1)) -> [CaptureDevice] {
     #if os(Linux)
-    guard let name = X11Display.variable("DISPLAY") else { return [] }
+    return X11Display.variable("DISPLAY").map { self.devices(of: $0, within: limit) } ?? []
+    #else
+    return []
+    #endif
+  }
+
+  #if os(Linux)
+  /// Those of one X server.
+  static func devices(of name: String, within limit: MediaDuration = .seconds(1)) -> [CaptureDevice] {
     do throws(CaptureError) {
       return try ScreenList(display: name, until: StreamClock.system.now() + limit).devices
     } catch {
@@ -21,10 +29,8 @@ package enum ScreenDevices {
           problem: problem)
       ]
     }
-    #else
-    return []
-    #endif
   }
+  #endif
 
   /// A title as it can be shown on one line: without control characters, and not too long.
   static func title(_ text: String) -> String {

@@ -116,14 +116,16 @@ extension ScreenList {
   /// The windows of programs as the window manager tells; without one, all that lie on the screen.
   private func windows() throws(X11Failure) -> [UInt32] {
     let (pointer, root) = (self.connection.pointer, self.connection.screen.root)
-    let clients = try self.connection.reply(
-      xcb_get_property(pointer, 0, root, try self.atom("_NET_CLIENT_LIST"), XCB_ATOM_WINDOW.rawValue, 0, 1_024)
-        .sequence, xcb_get_property_reply_t.self)
-    if clients.content.format == 32, clients.content.value_len > 0,
-      let value = xcb_get_property_value(clients.pointer)
-    {
-      let count = Int(xcb_get_property_value_length(clients.pointer)) / 4
-      return Array(UnsafeBufferPointer(start: value.assumingMemoryBound(to: UInt32.self), count: count))
+    let list = try self.atom("_NET_CLIENT_LIST")
+    if list != 0 {
+      let clients = try self.connection.reply(
+        xcb_get_property(pointer, 0, root, list, XCB_ATOM_WINDOW.rawValue, 0, 1_024).sequence,
+        xcb_get_property_reply_t.self)
+      if clients.content.format == 32, let value = xcb_get_property_value(clients.pointer) {
+        let count = Int(xcb_get_property_value_length(clients.pointer)) / 4
+        let windows = UnsafeBufferPointer(start: value.assumingMemoryBound(to: UInt32.self), count: count)
+        if count > 0 { return Array(windows) }
+      }
     }
     let tree = try self.connection.reply(xcb_query_tree(pointer, root).sequence, xcb_query_tree_reply_t.self)
     let children = UnsafeBufferPointer(
@@ -132,6 +134,7 @@ extension ScreenList {
     return children.reversed()
   }
 
+  /// The number of a name; 0 when the server does not know it.
   private func atom(_ name: String) throws(X11Failure) -> UInt32 {
     let sequence = name.withCString {
       xcb_intern_atom(self.connection.pointer, 1, UInt16(name.utf8.count), $0).sequence

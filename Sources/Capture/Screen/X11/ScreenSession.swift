@@ -200,7 +200,7 @@ extension ScreenSession {
     } else if type == UInt8(XCB_CONFIGURE_NOTIFY) {
       event.withMemoryRebound(to: xcb_configure_notify_event_t.self, capacity: 1) {
         let outline = (Int($0.pointee.width), Int($0.pointee.height), Int($0.pointee.border_width))
-        if outline != self.target.outline { self.isTargetChanged = true }
+        if outline != self.target.outline || self.isHidden { self.isTargetChanged = true }
       }
     } else if [XCB_UNMAP_NOTIFY, XCB_MAP_NOTIFY, XCB_VISIBILITY_NOTIFY].contains(Int32(type)) {
       // A window that comes back, alone or with the one around it, has a picture of its own again.

@@ -13,10 +13,14 @@ struct X11Display: Hashable, Sendable {
 
   /// Takes a name, or without one what the environment tells.
   ///
-  /// - Parameter source: What errors call the source.
-  init(_ name: String?, source: String) throws(CaptureError) {
-    guard let name = name ?? Self.variable("DISPLAY") else {
-      let isWayland = Self.variable("WAYLAND_DISPLAY") != nil
+  /// - Parameters:
+  ///   - source: What errors call the source.
+  ///   - variable: The environment.
+  init(
+    _ name: String?, source: String, variable: (String) -> String? = Self.variable
+  ) throws(CaptureError) {
+    guard let name = name ?? variable("DISPLAY") else {
+      let isWayland = variable("WAYLAND_DISPLAY") != nil
       throw CaptureError(
         .notFound, source: source,
         cause: isWayland

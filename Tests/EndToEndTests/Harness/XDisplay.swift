@@ -1,0 +1,39 @@
+import Foundation
+
+/// An X server without a screen, of the test's own, on a number that is free.
+final class XDisplay: Sendable {
+  /// Such as ":7".
+  let name: String
+  let server: ChildProcess
+
+  /// Starts one for a test, and ends it on every path.
+  static func showing<Result>(
+    _ size: String, arguments: [String] = [], _ body: (XDisplay) async throws -> Result
+  ) async throws -> Result {
+    let display = try await XDisplay(size, arguments: arguments)
+    defer { display.server.kill() }
+    return try await body(display)
+  }
+
+  private init(_ size: String, arguments: [String]) async throws {
+    let server = try ChildProcess(
+      Tool("Xvfb").path, ["-displayfd", "1", "-screen", "0", "\(size)x24", "-noreset"] + arguments)
+    for await _ in server.output.pieces where server.output.text.hasSuffix("\n") { break }
+    guard let number = Int(server.output.text.dropLast()) else {
+      server.kill()
+      throw VidiconProcess.Failure(description: "Xvfb did not start: \(server.errors.text)")
+    }
+    self.name = ":\(number)"
+    self.server = server
+  }
+
+  /// Shows a video that ffmpeg makes, over all of the screen, while a test looks on.
+  func playing<Result>(_ source: String, _ body: () async throws -> Result) async throws -> Result {
+    let player = try ChildProcess(
+      Tool("ffplay").path,
+      ["-v", "error", "-nostats", "-noborder", "-left", "0", "-top", "0", "-f", "lavfi", "-i", source],
+      environment: ["DISPLAY": self.name, "SDL_VIDEODRIVER": "x11", "SDL_AUDIODRIVER": "dummy"])
+    defer { player.kill() }
+    return try await body()
+  }
+}
