@@ -10,7 +10,7 @@ internal import NIOCore
 /// into a later part.
 ///
 /// A segment ends at a keyframe, the first one from half of the target duration on; one is asked for so that the picture
-/// at the target duration is a keyframe. Where pictures stay away, parts and segments with sound alone go on; the
+/// at the target duration is a keyframe. A source that gives keyframes when it likes makes longer segments. Where pictures stay away, parts and segments with sound alone go on; the
 /// segment after such a one starts without a keyframe, and pictures are left out until there is one.
 ///
 /// Boundaries are whole microseconds, so that the lengths of parts that a playlist tells add up to those of segments.
@@ -28,7 +28,8 @@ struct HLSSegmenter: Sendable {
   /// The most bytes of a segment without a keyframe at which it could end.
   static let maximumBytes = 32 << 20
 
-  private let timing: HLSTiming
+  /// May be raised.
+  var timing: HLSTiming
   private let leadingKind: MediaKind
   private let hasOther: Bool
   private let leadsWithPictures: Bool
@@ -126,6 +127,9 @@ struct HLSSegmenter: Sendable {
     return true
   }
 
+  /// Whether a keyframe that was asked for has not come.
+  var isShortOfKeyframes: Bool { self.requestTime != nil }
+
   /// When a keyframe is to be asked for if no sample comes before; nil without pictures.
   var requestDue: MediaTime? {
     guard self.leadsWithPictures else { return nil }
@@ -193,6 +197,12 @@ extension HLSSegmenter {
     } else if let first = self.other.first, let last = self.other.last,
       last.decodeTime - first.decodeTime >= Self.longestStart
     {
+      if let leadingTime, last.decodeTime - leadingTime < Self.longestStart {
+        // Pictures come, and one of them will be a keyframe.
+        self.droppedSamples += 1
+        self.other.removeFirst()
+        return
+      }
       start = Self.boundary(first.decodeTime)
     } else {
       return
@@ -259,7 +269,8 @@ extension HLSSegmenter {
   }
 
   private func isTooLong(until end: MediaTime) -> Bool {
-    self.segmentBytes > Self.maximumBytes || self.segmentStart.map { end - $0 > self.timing.target * 10 } ?? false
+    self.segmentBytes > Self.maximumBytes
+      || self.segmentStart.map { end - $0 > self.timing.longestWithoutKeyframe } ?? false
   }
 
   /// Whether all samples of a kind before a time are there, or are no longer waited for.
