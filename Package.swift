@@ -27,6 +27,7 @@ let package = Package(
     .library(name: "WebPage", targets: ["WebPage"]),
     .library(name: "Capture", targets: ["Capture"]),
     .library(name: "Codecs", targets: ["Codecs"]),
+    .library(name: "Inference", targets: ["Inference"]),
     .library(name: "Streaming", targets: ["Streaming"]),
     .library(name: "Recording", targets: ["Recording"]),
     .library(name: "RTSPServer", targets: ["RTSPServer"]),
@@ -71,6 +72,7 @@ let package = Package(
     .target(
       name: "Codecs", dependencies: ["Media", "Bitstreams", "CLibav", "CYUV", "CCapture", nioCore],
       swiftSettings: settings),
+    .target(name: "Inference", dependencies: ["CInference"], swiftSettings: settings),
     .target(
       name: "Streaming", dependencies: ["Media", "Capture", "Codecs", "CYUV", "CCapture", nioCore],
       swiftSettings: settings),
@@ -127,6 +129,7 @@ let package = Package(
     .target(name: "CCapture"),
     .target(name: "CDatagrams"),
     .target(name: "CDiscovery"),
+    .target(name: "CInference"),
     .target(name: "CWebPage"),
 
     // Libraries of the system.
@@ -150,6 +153,7 @@ let package = Package(
       name: "HLSTests", dependencies: ["HLS", "HLSRules", "Bitstreams", "Media", nioCore], swiftSettings: settings),
     .testTarget(name: "CaptureTests", dependencies: ["Capture", "Media"], swiftSettings: settings),
     .testTarget(name: "CodecsTests", dependencies: ["Codecs", "Media", nioCore], swiftSettings: settings),
+    .testTarget(name: "InferenceTests", dependencies: ["Inference"], swiftSettings: settings),
     .testTarget(
       name: "StreamingTests", dependencies: ["Streaming", "Capture", "Codecs", "Media", nioCore],
       swiftSettings: settings),
