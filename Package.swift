@@ -153,7 +153,8 @@ let package = Package(
       name: "HLSTests", dependencies: ["HLS", "HLSRules", "Bitstreams", "Media", nioCore], swiftSettings: settings),
     .testTarget(name: "CaptureTests", dependencies: ["Capture", "Media"], swiftSettings: settings),
     .testTarget(name: "CodecsTests", dependencies: ["Codecs", "Media", nioCore], swiftSettings: settings),
-    .testTarget(name: "InferenceTests", dependencies: ["Inference"], swiftSettings: settings),
+    .testTarget(
+      name: "InferenceTests", dependencies: ["Inference"], exclude: ["Goldens"], swiftSettings: settings),
     .testTarget(
       name: "StreamingTests", dependencies: ["Streaming", "Capture", "Codecs", "Media", nioCore],
       swiftSettings: settings),
@@ -190,7 +191,9 @@ let package = Package(
     .target(
       name: "FuzzBodies",
       dependencies: [
-        "Authentication", "Bitstreams", "Containers", "HLS", "HLSRules", "HTTPServer", "Media", "RTP", "RTSP", nioCore,
+        "Authentication", "Bitstreams", "Containers", "HLS", "HLSRules", "HTTPServer", "Inference", "Media", "RTP",
+        "RTSP",
+        nioCore,
       ],
       path: "Tests/FuzzBodies", swiftSettings: settings),
     .testTarget(name: "FuzzBodiesTests", dependencies: ["FuzzBodies", nioCore], swiftSettings: settings),

@@ -35,6 +35,9 @@ public struct InferencePlan: Sendable {
   /// The multiplications of convolutions in one run, by which the time can be guessed.
   public let multiplicationCount: Int
 
+  /// The bytes of an executor's memory.
+  public var executorSize: Int { 4 * self.arenaSize }
+
   let steps: [vidicon_step]
   let constants: ConstantStore
   let arenaSize: Int

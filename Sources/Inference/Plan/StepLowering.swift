@@ -59,6 +59,7 @@ struct StepLowering {
         let mask = (0..<channels).map { Float(bitPattern: $0 < node.secondChannels ? .max : 0) }
         step.mask = try self.append(mask)
       }
+      self.patchCount = max(self.patchCount, depth)
       self.multiplicationCount += node.outputPicture.count * depth
     case .depthwiseConvolution(let window, let weights, let bias):
       step.kind = vidicon_step_depthwise_convolution
@@ -119,7 +120,6 @@ struct StepLowering {
     step.pad_top = window.top
     step.pad_left = window.left
     self.zeroCount = max(self.zeroCount, step.input_width * step.input_channels)
-    self.patchCount = max(self.patchCount, window.height * window.width * step.input_channels)
   }
 
   /// Room for constants, at an address that suits the widest registers.

@@ -45,10 +45,12 @@ struct TensorReader {
       throw InferenceError(.invalidValue, field: "buffer", at: .byte(table.start))
     }
     let data = try self.buffers[bufferIndex].vector(0, "data", elementSize: 1)
+    // Weights that are all zeros have no bytes where zeros are left out.
+    let sparsity = try table.table(6, "sparsity")
     self.entries.append(
       Entry(
         tensor: tensor, type: ElementType(rawValue: try table.number(1, "type", default: 0)), count: count,
-        data: data.flatMap { $0.count > 0 ? $0 : nil }, sparsity: try table.table(6, "sparsity"), place: table.start))
+        data: data.flatMap { $0.count > 0 || sparsity != nil ? $0 : nil }, sparsity: sparsity, place: table.start))
   }
 
   /// Takes the value of a constant for another tensor of the same shape, as floats or as numbers to be turned into floats.
