@@ -30,6 +30,7 @@ let package = Package(
     .library(name: "WebPage", targets: ["WebPage"]),
     .library(name: "Capture", targets: ["Capture"]),
     .library(name: "Codecs", targets: ["Codecs"]),
+    .library(name: "Inference", targets: ["Inference"]),
     .library(name: "Streaming", targets: ["Streaming"]),
     .library(name: "Recording", targets: ["Recording"]),
     .library(name: "RTSPServer", targets: ["RTSPServer"]),
@@ -81,6 +82,7 @@ let package = Package(
     .target(
       name: "Codecs", dependencies: ["Media", "Bitstreams", "CLibav", "CYUV", "CCapture", nioCore],
       swiftSettings: settings),
+    .target(name: "Inference", dependencies: ["CInference"], swiftSettings: settings),
     .target(
       name: "Streaming", dependencies: ["Media", "Capture", "Codecs", "CYUV", "CCapture", nioCore],
       swiftSettings: settings),
@@ -139,6 +141,7 @@ let package = Package(
     .target(name: "CDiscovery"),
     .target(name: "CTerminal"),
     .target(name: "CV4L2"),
+    .target(name: "CInference"),
     .target(name: "CWebPage"),
 
     // Libraries of the system.
@@ -179,6 +182,8 @@ let package = Package(
       linkerSettings: [.linkedLibrary("asound", .when(platforms: [.linux]))]),
     .testTarget(name: "CodecsTests", dependencies: ["Codecs", "Media", nioCore], swiftSettings: settings),
     .testTarget(
+      name: "InferenceTests", dependencies: ["Inference"], exclude: ["Goldens"], swiftSettings: settings),
+    .testTarget(
       name: "StreamingTests", dependencies: ["Streaming", "Capture", "Codecs", "Media", nioCore],
       swiftSettings: settings),
     .testTarget(
@@ -214,7 +219,9 @@ let package = Package(
     .target(
       name: "FuzzBodies",
       dependencies: [
-        "Authentication", "Bitstreams", "Containers", "HLS", "HLSRules", "HTTPServer", "Media", "RTP", "RTSP", nioCore,
+        "Authentication", "Bitstreams", "Containers", "HLS", "HLSRules", "HTTPServer", "Inference", "Media", "RTP",
+        "RTSP",
+        nioCore,
       ],
       path: "Tests/FuzzBodies", swiftSettings: settings),
     .testTarget(name: "FuzzBodiesTests", dependencies: ["FuzzBodies", nioCore], swiftSettings: settings),

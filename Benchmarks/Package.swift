@@ -17,6 +17,9 @@ let package = Package(
       dependencies: [
         .product(name: "Codecs", package: "vidicon"), .product(name: "Containers", package: "vidicon"),
         .product(name: "Media", package: "vidicon"), .product(name: "NIOCore", package: "swift-nio"),
-      ], path: "Mux", swiftSettings: [.swiftLanguageMode(.v6)])
+      ], path: "Mux", swiftSettings: [.swiftLanguageMode(.v6)]),
+    .executableTarget(
+      name: "inference", dependencies: [.product(name: "Inference", package: "vidicon")], path: "Inference",
+      swiftSettings: [.swiftLanguageMode(.v6)]),
   ]
 )

@@ -6,7 +6,9 @@ import json
 import os
 import pathlib
 import re
+import statistics
 import subprocess
+import sys
 import time
 
 TICKS = os.sysconf("SC_CLK_TCK")
@@ -27,7 +29,8 @@ def resident_megabytes(process):
 
 @contextlib.contextmanager
 def running(*command, **options):
-    process = subprocess.Popen([str(part) for part in command], stdin=subprocess.DEVNULL, text=True, **options)
+    options = {"stdin": subprocess.DEVNULL, "text": True} | options
+    process = subprocess.Popen([str(part) for part in command], **options)
     try:
         yield process
     finally:
@@ -293,6 +296,62 @@ def measure_screen(settings):
               f" {core(whole, settings)})")
 
 
+def pattern(count):
+    """What `inference` gives to the nets too."""
+    return [(((index * 2_654_435_761) & 0xFFFFFFFF) >> 16 & 0xFF) / 255 for index in range(count)]
+
+
+def litert(settings, model):
+    """A function that runs a net once with LiteRT, on one thread, and its outputs; none where LiteRT is not installed."""
+    sys.path.insert(0, str(settings.tools / "litert"))
+    try:
+        import numpy
+        from ai_edge_litert.interpreter import Interpreter
+    except ImportError:
+        return None
+    interpreter = Interpreter(model_path=str(model), num_threads=1)
+    interpreter.allocate_tensors()
+    for port in interpreter.get_input_details():
+        values = numpy.array(pattern(int(port["shape"].prod())), numpy.float32)
+        interpreter.set_tensor(port["index"], values.reshape(port["shape"]))
+    interpreter.invoke()
+    outputs = [interpreter.get_tensor(port["index"]).ravel() for port in interpreter.get_output_details()]
+    return interpreter.invoke, numpy.concatenate(outputs)
+
+
+def measure_inference(settings):
+    """Each net that finds faces, once, on one thread, by turns with LiteRT: the least time of each, which other work on
+    the machine disturbs least, and the median."""
+    models = pathlib.Path(os.environ.get("VIDICON_MODELS") or pathlib.Path(
+        os.environ.get("XDG_DATA_HOME") or pathlib.Path.home() / ".local/share") / "vidicon/models")
+    with running(settings.tools / "inference", stdout=subprocess.PIPE, stdin=subprocess.PIPE) as process:
+        def ask(runs, model):
+            process.stdin.write(f"- {runs} {model}\n")
+            process.stdin.flush()
+            return [float(number) for number in process.stdout.readline().split()]
+
+        for model in sorted(models.glob("*.tflite")):
+            peer = litert(settings, model)
+            ours, theirs = [], []
+            for _ in range(20):
+                ours += ask(20, model)
+                for _ in range(20 if peer else 0):
+                    begin = time.perf_counter()
+                    peer[0]()
+                    theirs.append(time.perf_counter() - begin)
+
+            def told(times):
+                return f"{1e3 * min(times):.2f} ms, median {1e3 * statistics.median(times):.2f}"
+
+            if not peer:
+                row(f"{model.stem}; LiteRT is not installed", told(ours), "", "", "1.30", True)
+                continue
+            error = max(abs(one - other) for one, other in zip(ask(0, model), peer[1]))
+            ratio = min(ours) / min(theirs)
+            row(f"{model.stem}; LiteRT", told(ours), told(theirs), f"{ratio:.2f}", "1.30",
+                ratio <= 1.3 and error <= 1e-4 * float(peer[1].max() - peer[1].min()))
+
+
 MEASUREMENTS = {
     "encode": measure_encode,
     "mux": measure_mux,
@@ -305,6 +364,7 @@ MEASUREMENTS = {
     "screen": measure_screen,
     "join": measure_join,
     "delay": measure_delay,
+    "inference": measure_inference,
 }
 
 

@@ -7,7 +7,7 @@ import PackageDescription
 
 let fuzzTargets = [
   "FuzzSDP", "FuzzRTP", "FuzzRTCP", "FuzzH264Depacketizer", "FuzzAACDepacketizer", "FuzzSPS",
-  "FuzzRTSP", "FuzzHLS", "FuzzHTTP", "FuzzTransportStream", "FuzzMP4", "FuzzRecording",
+  "FuzzRTSP", "FuzzHLS", "FuzzHTTP", "FuzzTransportStream", "FuzzMP4", "FuzzRecording", "FuzzTFLite",
 ]
 
 let package = Package(

@@ -33,6 +33,8 @@ public enum FuzzBody: String, CaseIterable, Sendable {
   case mp4 = "FuzzMP4"
   /// Files that a recording has left open.
   case recording = "FuzzRecording"
+  /// Neural networks, and performing them.
+  case tflite = "FuzzTFLite"
 
   /// Checks one input.
   public func run(_ input: ByteBuffer) {
@@ -49,6 +51,7 @@ public enum FuzzBody: String, CaseIterable, Sendable {
     case .transportStream: ContainerFuzzCase(input).checkTransportStream()
     case .mp4: ContainerFuzzCase(input).checkBoxes()
     case .recording: RecordingFuzzCase(input).run()
+    case .tflite: InferenceFuzzCase(input).run()
     }
   }
 

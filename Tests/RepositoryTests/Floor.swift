@@ -19,6 +19,7 @@ enum Floor: Comparable {
     "WebPage": .pure,
     "Capture": .engine,
     "Codecs": .engine,
+    "Inference": .engine,
     "Streaming": .engine,
     "Recording": .engine,
     "RTSPServer": .edge,

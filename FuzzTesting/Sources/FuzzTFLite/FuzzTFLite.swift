@@ -1,0 +1,8 @@
+import FuzzEntry
+
+@main
+enum FuzzTFLite {
+  static func main() {
+    fuzz(.tflite)
+  }
+}

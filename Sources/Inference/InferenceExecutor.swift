@@ -1,0 +1,59 @@
+internal import CInference
+
+/// Performs a plan: memory for its values, filled, run and read by one thread at a time. Each thread that infers has an
+/// executor of its own; they share the plan.
+///
+/// A run allocates nothing, takes no lock and starts no thread.
+///
+/// ```swift
+/// var executor = InferenceExecutor(plan)
+/// executor.withInput(0) { pixels in
+///   for index in pixels.indices { pixels[index] = … }  // red, green, blue, row by row
+/// }
+/// executor.run()
+/// let score = executor.withOutput(1) { $0[0] }
+/// ```
+public struct InferenceExecutor: ~Copyable, @unchecked Sendable {
+  // Safe because there is one owner of the memory, and only one at a time has it.
+
+  /// What is performed.
+  public let plan: InferencePlan
+  private let arena: UnsafeMutablePointer<Float>
+
+  /// An executor; its inputs are all zeros.
+  public init(_ plan: InferencePlan) {
+    self.plan = plan
+    let memory = UnsafeMutableRawPointer.allocate(byteCount: plan.arenaSize * 4, alignment: 4 * ArenaLayout.alignment)
+    self.arena = memory.initializeMemory(as: Float.self, repeating: 0, count: plan.arenaSize)
+  }
+
+  deinit { UnsafeMutableRawPointer(self.arena).deallocate() }
+
+  /// Fills an input, which then keeps its values for every run until it is filled again.
+  ///
+  /// - Parameter index: Which one, in the order of the plan's ``InferencePlan/inputs``.
+  public mutating func withInput<Result, Failure: Error>(
+    _ index: Int, _ body: (UnsafeMutableBufferPointer<Float>) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    let port = self.plan.inputs[index]
+    return try body(UnsafeMutableBufferPointer(start: self.arena + port.place, count: port.count))
+  }
+
+  /// Computes the outputs.
+  public mutating func run() {
+    self.plan.steps.withUnsafeBufferPointer { steps in
+      guard let first = steps.baseAddress else { return }
+      self.plan.instructionSet.kernels.run(first, steps.count, self.arena, self.plan.constants.floats)
+    }
+  }
+
+  /// Reads an output of the last run.
+  ///
+  /// - Parameter index: Which one, in the order of the plan's ``InferencePlan/outputs``.
+  public borrowing func withOutput<Result, Failure: Error>(
+    _ index: Int, _ body: (UnsafeBufferPointer<Float>) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    let port = self.plan.outputs[index]
+    return try body(UnsafeBufferPointer(start: self.arena + port.place, count: port.count))
+  }
+}

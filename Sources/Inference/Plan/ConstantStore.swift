@@ -1,0 +1,18 @@
+/// The constants of a plan, laid out for the kernels, at an address that suits the widest registers.
+final class ConstantStore: @unchecked Sendable {
+  // Safe because nothing is written after the initializer.
+  let floats: UnsafePointer<Float>
+  private let memory: UnsafeMutableRawPointer
+
+  /// A copy of constants.
+  init(_ values: [Float]) {
+    self.memory = .allocate(byteCount: max(1, values.count) * 4, alignment: 4 * ArenaLayout.alignment)
+    let floats = self.memory.bindMemory(to: Float.self, capacity: values.count)
+    values.withUnsafeBufferPointer { source in
+      if let base = source.baseAddress { floats.initialize(from: base, count: source.count) }
+    }
+    self.floats = UnsafePointer(floats)
+  }
+
+  deinit { self.memory.deallocate() }
+}

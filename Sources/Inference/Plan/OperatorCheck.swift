@@ -1,0 +1,121 @@
+internal import CInference
+
+/// An operator with the tensors it reads and computes, each access checked.
+struct OperatorCheck {
+  let step: TFLiteOperator
+  let index: Int
+  let model: TFLiteModel
+
+  typealias Pictures = (input: Graph.Picture, output: Graph.Picture)
+
+  init(_ step: TFLiteOperator, index: Int, model: TFLiteModel) {
+    self.step = step
+    self.index = index
+    self.model = model
+  }
+
+  func error(_ code: InferenceError.Code = .invalidValue, _ what: String) -> InferenceError {
+    InferenceError(code, field: "\(self.step.kind.name) \(what)", at: .operator(self.index))
+  }
+
+  func error(_ what: String) -> InferenceError { self.error(.invalidValue, what) }
+
+  /// The tensor of an operand that must be there.
+  func input(_ index: Int) throws(InferenceError) -> Int {
+    guard self.step.inputs.indices.contains(index), let tensor = self.step.inputs[index],
+      self.model.tensors.indices.contains(tensor)
+    else { throw self.error("inputs") }
+    // The size of what is computed was checked when it was; that of an input is here.
+    guard self.model.tensors[tensor].elementCount != nil else { throw self.error(.tooLarge, "shape") }
+    return tensor
+  }
+
+  /// The only tensor that is computed.
+  func output() throws(InferenceError) -> (tensor: Int, shape: [Int], count: Int) {
+    guard self.step.outputs.count == 1, let tensor = self.step.outputs.first,
+      self.model.tensors.indices.contains(tensor), self.model.tensors[tensor].constant == nil
+    else { throw self.error("outputs") }
+    guard let count = self.model.tensors[tensor].elementCount else { throw self.error(.tooLarge, "shape") }
+    return (tensor, self.model.tensors[tensor].shape, count)
+  }
+
+  /// A constant.
+  func floats(_ index: Int) throws(InferenceError) -> (shape: [Int], values: [Float]) {
+    let tensor = self.model.tensors[try self.input(index)]
+    guard case .floats(let values) = tensor.constant, values.count == tensor.elementCount else {
+      throw self.error(.unsupported, "input \(index) that is no constant")
+    }
+    return (tensor.shape, values)
+  }
+
+  /// A constant.
+  func integers(_ index: Int) throws(InferenceError) -> (shape: [Int], values: [Int32]) {
+    let tensor = self.model.tensors[try self.input(index)]
+    guard case .integers(let values) = tensor.constant, values.count == tensor.elementCount else {
+      throw self.error(.unsupported, "input \(index) that is no constant")
+    }
+    return (tensor.shape, values)
+  }
+
+  /// The first input and the output as pictures.
+  func pictures() throws(InferenceError) -> Pictures {
+    (
+      try self.picture(self.model.tensors[try self.input(0)].shape), try self.picture(try self.output().shape)
+    )
+  }
+
+  private func picture(_ shape: [Int]) throws(InferenceError) -> Graph.Picture {
+    guard shape.count == 4 else { throw self.error(.unsupported, "with \(shape.count) dimensions") }
+    guard shape[0] == 1 else { throw self.error(.unsupported, "of \(shape[0]) pictures") }
+    return Graph.Picture(height: shape[1], width: shape[2], channels: shape[3])
+  }
+
+  /// The inputs and the output, which have one shape of any number of dimensions: all but the last are rows.
+  func samePictures(_ inputCount: Int) throws(InferenceError) -> Pictures {
+    let shape = try self.output().shape
+    guard self.step.inputs.count >= inputCount, inputCount <= 2 else { throw self.error("inputs") }
+    for index in 0..<inputCount {
+      guard self.model.tensors[try self.input(index)].shape == shape else {
+        throw self.error(.unsupported, "of different shapes")
+      }
+    }
+    let channels = shape.last ?? 1
+    let picture = Graph.Picture(height: 1, width: shape.reduce(1, *) / channels, channels: channels)
+    return (picture, picture)
+  }
+
+  func flat(_ input: Int, _ output: Int) -> Pictures {
+    (
+      Graph.Picture(height: 1, width: 1, channels: input), Graph.Picture(height: 1, width: 1, channels: output)
+    )
+  }
+
+  /// Where the windows of a convolution or a pool lie. `picture` is what the model sees, with the zeros of `padding`.
+  func place(
+    _ window: TFLiteOperator.Window, height: Int, width: Int, over picture: Graph.Picture,
+    giving output: Graph.Picture, padding: GraphBuilder.Padding?
+  ) throws(InferenceError) -> Graph.Window {
+    guard (1...Int(vidicon_most_kernel_rows)).contains(height), (1...4096).contains(width) else {
+      throw self.error(.unsupported, "window of \(width) × \(height)")
+    }
+    guard (1...4096).contains(window.strideY), (1...4096).contains(window.strideX) else { throw self.error("stride") }
+    let rows = Self.positions(picture.height, height, window.strideY, window.padding)
+    let columns = Self.positions(picture.width, width, window.strideX, window.padding)
+    guard rows.count == output.height, columns.count == output.width else { throw self.error("shape") }
+    return Graph.Window(
+      height: height, width: width, strideY: window.strideY, strideX: window.strideX, top: padding?.top ?? rows.before,
+      left: padding?.left ?? columns.before)
+  }
+
+  /// How many windows there are along a side, and how far the first begins before it.
+  private static func positions(
+    _ size: Int, _ window: Int, _ stride: Int, _ padding: TFLiteOperator.Window.Padding
+  ) -> (count: Int, before: Int) {
+    switch padding {
+    case .valid: return (size < window ? 0 : (size - window) / stride + 1, 0)
+    case .same:
+      let count = (size + stride - 1) / stride
+      return (count, max(0, (count - 1) * stride + window - size) / 2)
+    }
+  }
+}
