@@ -151,7 +151,14 @@ let package = Package(
       name: "RTSPTests", dependencies: ["RTSP", "Authentication", "Media", nioCore], swiftSettings: settings),
     .testTarget(
       name: "HLSTests", dependencies: ["HLS", "HLSRules", "Bitstreams", "Media", nioCore], swiftSettings: settings),
-    .testTarget(name: "CaptureTests", dependencies: ["Capture", "Media"], swiftSettings: settings),
+    .testTarget(
+      name: "CaptureTests", dependencies: ["Capture", "CameraProbe", "FakeCamera", "Media", nioCore],
+      swiftSettings: settings),
+    // Uses cameras that are not there, for CaptureTests: a library that is loaded before it answers for them.
+    .executableTarget(
+      name: "CameraProbe", dependencies: ["Capture", "Media", nioCore], path: "Tests/CameraProbe",
+      swiftSettings: settings),
+    .target(name: "FakeCamera", path: "Tests/FakeCamera", exclude: ["Library"], swiftSettings: settings),
     .testTarget(name: "CodecsTests", dependencies: ["Codecs", "Media", nioCore], swiftSettings: settings),
     .testTarget(
       name: "StreamingTests", dependencies: ["Streaming", "Capture", "Codecs", "Media", nioCore],
@@ -202,7 +209,8 @@ let package = Package(
 
     // Real players against the built program.
     .testTarget(
-      name: "EndToEndTests", dependencies: ["Containers", "Discovery", "HLSRules", nioCore], exclude: ["Clients"],
+      name: "EndToEndTests", dependencies: ["Containers", "Discovery", "FakeCamera", "HLSRules", nioCore],
+      exclude: ["Clients"],
       swiftSettings: settings),
   ]
 )
