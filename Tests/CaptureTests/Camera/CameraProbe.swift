@@ -111,6 +111,11 @@ final class CameraProbe: Sendable {
     }
   }
 
+  /// Whether no line of a name comes for a while.
+  func saysNothing(_ name: String, for seconds: Int64) -> Bool {
+    (try? self.lines(name, 1, within: seconds)) == nil
+  }
+
   /// Every line so far.
   var all: [Line] {
     self.state.withLock { $0.lines }
