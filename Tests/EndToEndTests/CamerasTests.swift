@@ -6,8 +6,8 @@ extension EndToEnd {
   /// The cameras are played by a library that is loaded before the program; the program is the one that users have.
   @Suite("Cameras", .serialized)
   struct Cameras {
-    /// Luma of the fake camera's bars.
-    private static let bars = [235, 210, 170, 145, 106, 81, 41, 16]
+    /// Luma of the fake camera's bars, in the full range of ffmpeg's "gray": (235 - 16) * 255 / 219 and so on.
+    private static let bars = [255, 226, 179, 150, 105, 76, 29, 0]
 
     private static func serving<Result>(
       _ cameras: [String], source: String = "v4l2:/dev/video0", _ body: (VidiconProcess) async throws -> Result
@@ -29,7 +29,7 @@ extension EndToEnd {
         try #require(play.pictures.count > 60)
         let last = Array(play.pictures[play.pictures.count - 1])
         let seen = (0..<8).map { Int(last[70 * 160 + $0 * 20 + 10]) }
-        #expect(zip(seen, Self.bars).allSatisfy { abs($0 - $1) < 8 }, "\(seen)")
+        #expect(zip(seen, Self.bars).allSatisfy { abs($0 - $1) < 5 }, "\(seen)")
         let steps = zip(play.times.dropFirst(), play.times).map { $0 - $1 }
         #expect(try #require(steps.min()) > 0)
         #expect(try #require(steps.max()) < 0.5)
@@ -63,6 +63,8 @@ extension EndToEnd {
         #expect(lines == ["vidicon: live: video: v4l2:/dev/video0: the camera was unplugged; plug it in again"])
         let before = try await vidicon.status { _ in true }
         _ = try await vidicon.status { $0.isSlateShown == false && ($0.framesIn ?? 0) > (before.framesIn ?? 0) }
+        // The line may come after the first picture is counted.
+        _ = try await vidicon.status { _ in true }
         #expect(vidicon.child.errors.text.contains("the video source is back"))
         #expect(vidicon.child.errors.text.split(separator: "\n").count { $0.contains("unplugged") } == 1)
       }

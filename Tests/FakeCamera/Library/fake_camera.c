@@ -213,6 +213,9 @@ static struct camera *camera_at(const char *path) {
 
 static int open_camera(struct camera *camera, int flags) {
   if (is_gone(camera)) return fail(ENOENT);
+  // Whoever still has it open from before keeps it from coming back.
+  for (int i = 0; i < OPENS; i++)
+    if (opens[i].camera == camera && opens[i].was_gone) return fail(ENOENT);
   int error = (int)number(camera, "open");
   if (error) return fail(error);
   pthread_mutex_lock(&lock);
