@@ -1,13 +1,13 @@
 /// Where a stream's picture and sound come from, as the user of the program writes it.
 ///
-/// | picture     | what                                  |
-/// |-------------|---------------------------------------|
-/// | `plasma`    | ``PlasmaCapturer``                    |
-/// | `noise`     | ``NoiseCapturer``                     |
-/// | `bars`      | ``BarsCapturer``                      |
-/// | `file:PATH` | ``FileSource``, of a path or URL      |
-/// | `pipe:`     | ``PipeCapturer``, from standard input |
-/// | `v4l2:`     | ``CameraCapturer``, see ``CameraSpecification`` |
+/// | picture       | what                                                  |
+/// |---------------|-------------------------------------------------------|
+/// | `plasma`      | ``PlasmaCapturer``                                    |
+/// | `noise`       | ``NoiseCapturer``                                     |
+/// | `bars`        | ``BarsCapturer``                                      |
+/// | `file:PATH`   | ``FileSource``, of a path or URL                      |
+/// | `pipe:`       | ``PipeCapturer``, from standard input                 |
+/// | `v4l2:CAMERA` | ``CameraCapturer``, as ``CameraSpecification`` has it |
 ///
 /// | sound       | what                                                                       |
 /// |-------------|----------------------------------------------------------------------------|
