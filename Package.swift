@@ -174,17 +174,32 @@ let package = Package(
     .testTarget(
       name: "HLSTests", dependencies: ["HLS", "HLSRules", "Bitstreams", "Media", nioCore], swiftSettings: settings),
     .testTarget(
-      name: "CaptureTests", dependencies: ["Capture", "Bitstreams", "Media", "ALSATestDevice", nioCore, xcb],
-      swiftSettings: settings),
+      name: "CaptureTests",
+      dependencies: [
+        "Capture", "ALSATestDevice", "Bitstreams", "CameraProbe", "FakeCamera", "Media", nioCore, xcb,
+      ], swiftSettings: settings),
     // A sound device that fails when it is told to, for CaptureTests.
     .target(
       name: "ALSATestDevice", path: "Tests/ALSATestDevice", exclude: ["asound.conf"],
       linkerSettings: [.linkedLibrary("asound", .when(platforms: [.linux]))]),
+    // Uses cameras that are not there, for CaptureTests: a library that is loaded before it answers for them.
+    .executableTarget(
+      name: "CameraProbe", dependencies: ["Capture", "Media", nioCore], path: "Tests/CameraProbe",
+      swiftSettings: settings),
+    .target(name: "FakeCamera", path: "Tests/FakeCamera", exclude: ["Library"], swiftSettings: settings),
     .testTarget(name: "CodecsTests", dependencies: ["Codecs", "Media", nioCore], swiftSettings: settings),
     .testTarget(
       name: "InferenceTests", dependencies: ["Inference"], exclude: ["Goldens"], swiftSettings: settings),
     .testTarget(
-      name: "StreamingTests", dependencies: ["Streaming", "Capture", "Codecs", "Media", nioCore],
+      name: "StreamingTests", dependencies: ["Streaming", "SwitchProbe", "Capture", "Codecs", "Media", nioCore],
+      swiftSettings: settings),
+    // Converts pictures, for Benchmarks/run.
+    .executableTarget(
+      name: "ConvertBenchmark", dependencies: ["Streaming", "Media", "CYUV"], path: "Benchmarks/Convert",
+      swiftSettings: settings),
+    // Switches sources many times, for StreamingTests.
+    .executableTarget(
+      name: "SwitchProbe", dependencies: ["Streaming", "Capture", "Media"], path: "Tests/SwitchProbe",
       swiftSettings: settings),
     .testTarget(
       name: "RecordingTests",
@@ -212,7 +227,9 @@ let package = Package(
       name: "WebPageTests", dependencies: ["WebPage", nioCore], exclude: ["JavaScript"], swiftSettings: settings),
     .testTarget(
       name: "VidiconCommandTests",
-      dependencies: ["VidiconCommand", "Vidicon", "Authentication", "Capture", "Recording", "Streaming", "Media"],
+      dependencies: [
+        "VidiconCommand", "Vidicon", "Authentication", "Capture", "HTTPServer", "Recording", "Streaming", "Media",
+      ],
       swiftSettings: settings),
 
     // What is fuzzed: fed by FuzzTesting, replayed by a unit test.
@@ -234,7 +251,8 @@ let package = Package(
 
     // Real players against the built program.
     .testTarget(
-      name: "EndToEndTests", dependencies: ["Containers", "Discovery", "HLSRules", nioCore], exclude: ["Clients"],
+      name: "EndToEndTests", dependencies: ["Containers", "Discovery", "FakeCamera", "HLSRules", nioCore],
+      exclude: ["Clients"],
       swiftSettings: settings),
   ]
 )
