@@ -6,6 +6,14 @@ public protocol StreamOutput: AnyObject, Sendable {
   /// at once: what waits for a viewer or a disk has a bounded queue of its own.
   func consume(_ sample: EncodedSample)
 
+  /// Told that a track goes on in another format; called before the first sample of the new kind, which is a keyframe, on
+  /// the track's thread. By default nothing is done.
+  func descriptionChanged(to description: CodecDescription)
+
   /// Told once that no more samples will come.
   func streamEnded()
+}
+
+extension StreamOutput {
+  public func descriptionChanged(to description: CodecDescription) {}
 }
