@@ -8,7 +8,8 @@ import Synchronization
 
 /// Records encoded samples without a stream, for tools that count instructions and seconds:
 ///
-///     RecordingMeter encode PICTURES        encodes 30 pictures of 720p (I420, one behind the other) and a second of tone
+///     RecordingMeter read PICTURES          reads 30 pictures of 720p (I420, one behind the other), makes a second of tone
+///     RecordingMeter encode PICTURES        encodes them too
 ///     RecordingMeter record PICTURES FILE   and records them `rounds` times, one second behind the other
 ///     RecordingMeter finish PICTURES FILE   records an hour of them, at about 2.3 Mb/s, and prints how long the stop took
 ///
@@ -20,23 +21,38 @@ struct RecordingMeter {
   private static let sound = AudioFormat(sampleRate: 48_000, channelCount: 1)
   private static let start = MediaTime.zero + .seconds(100)
 
-  static func main() async throws {
+  static func main() {
+    // An asynchronous main lets the first thread wait in a way that valgrind does not survive.
+    Task.detached {
+      do {
+        try await Self.run()
+        exit(0)
+      } catch {
+        FileHandle.standardError.write(Data("\(error)\n".utf8))
+        exit(1)
+      }
+    }
+    while true { sleep(1000) }
+  }
+
+  private static func run() async throws {
     let arguments = Array(CommandLine.arguments.dropFirst())
     guard
-      let mode = arguments.first, ["encode", "record", "finish"].contains(mode),
-      arguments.count == (mode == "encode" ? 2 : 3), let pictures = FileHandle(forReadingAtPath: arguments[1])
+      let mode = arguments.first, ["read", "encode", "record", "finish"].contains(mode),
+      arguments.count == (["read", "encode"].contains(mode) ? 2 : 3),
+      let pictures = FileHandle(forReadingAtPath: arguments[1])
     else {
-      FileHandle.standardError.write(Data("usage: RecordingMeter encode|record|finish PICTURES [FILE]\n".utf8))
+      FileHandle.standardError.write(Data("usage: RecordingMeter read|encode|record|finish PICTURES [FILE]\n".utf8))
       exit(64)
     }
     LibavLog.silence()
-    let second = try Self.encode(pictures)
-    if mode == "encode" { return }
+    let second = try Self.encode(pictures, discards: mode == "read")
+    if ["read", "encode"].contains(mode) { return }
     let seconds = mode == "record" ? Self.rounds : 3600
     let tape = Tape(second.descriptions)
     let recorder = Recorder(
       tape.source, settings: RecordingSettings(try FilePattern(arguments[2]), existingFiles: .overwrite))
-    try await recorder.start(at: Self.start)
+    _ = try await recorder.start(at: Self.start)
     for index in 0..<Int64(seconds) {
       for var sample in second.samples {
         sample.presentationTime += .seconds(index)
@@ -76,7 +92,7 @@ struct RecordingMeter {
     var samples: [EncodedSample]
   }
 
-  private static func encode(_ pictures: FileHandle) throws -> Second {
+  private static func encode(_ pictures: FileHandle, discards: Bool) throws -> Second {
     let format = VideoFormat(width: Self.size.width, height: Self.size.height, frameRate: 30)
     let encoder = try LibavH264Encoder(
       VideoEncoderSettings(width: Self.size.width, height: Self.size.height, frameRate: 30))
@@ -88,20 +104,21 @@ struct RecordingMeter {
       guard let bytes = try pictures.read(upToCount: length), bytes.count == length else { break }
       let time = FrameRate(30).time(ofFrame: index, from: Self.start)
       let frame = pool.frame(at: time) { buffer in
-        var offset = 0
+        var offset = bytes.startIndex
         for plane in 0..<3 {
-          let count = format.byteCount(plane: plane)
-          bytes.copyBytes(to: UnsafeMutableRawBufferPointer(buffer.unsafePlane(plane)), from: offset..<offset + count)
-          offset += count
+          let target = buffer.unsafePlane(plane)
+          bytes[offset..<offset + target.count].copyBytes(to: target)
+          offset += target.count
         }
       }
-      // The encoder keeps none, so that the pool has one.
-      try encoder.encode(frame!, forcesKeyframe: index == 0) { samples.append($0) }
-      let tone = (0..<1600).map { Float(0.25) * Float(($0 + Int(index) * 1600) / 24 % 2 == 0 ? 1 : -1) }
-      try soundEncoder.encode(
-        AudioBlock(format: Self.sound, timestamp: time, samples: tone)
-      ) { samples.append($0) }
+      let tone = AudioBlock(
+        format: Self.sound, timestamp: time,
+        samples: (0..<1600).map { ($0 + Int(index) * 1600) / 24 % 2 == 0 ? 0.25 : -0.25 })
+      guard let frame, !discards else { continue }
+      try encoder.encode(frame, forcesKeyframe: index == 0) { samples.append($0) }
+      try soundEncoder.encode(tone) { samples.append($0) }
     }
+    guard !discards else { return Second(descriptions: [], samples: []) }
     guard let video = encoder.description else { exit(1) }
     return Second(descriptions: [.h264(video), .aac(soundEncoder.description)], samples: samples)
   }
