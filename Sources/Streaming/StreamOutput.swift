@@ -15,5 +15,6 @@ public protocol StreamOutput: AnyObject, Sendable {
 }
 
 extension StreamOutput {
+  /// Does nothing: for outputs that look at each sample anyway.
   public func descriptionChanged(to description: CodecDescription) {}
 }
