@@ -211,6 +211,10 @@ let package = Package(
     .executableTarget(
       name: "RecordingProbe", dependencies: ["Recording", "Capture", "Codecs", "Streaming", "Media", nioCore],
       path: "Tests/RecordingProbe", swiftSettings: settings),
+    // Records without a stream, for Benchmarks.
+    .executableTarget(
+      name: "RecordingMeter", dependencies: ["Recording", "Codecs", "Streaming", "Media", nioCore],
+      path: "Benchmarks/RecordingMeter", swiftSettings: settings),
     .testTarget(
       name: "RTSPServerTests", dependencies: ["RTSPServer", "CDatagrams", "RTP", "Media", nioCore],
       swiftSettings: settings),

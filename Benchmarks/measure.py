@@ -6,6 +6,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import statistics
 import subprocess
 import sys
@@ -190,21 +191,28 @@ def measure_delay(settings):
 MUX_ROUNDS = 20
 
 
-def instructions(*program):
+def instructions(settings, program, *arguments):
     """The instructions that a run of a program takes in user mode, of all its threads."""
-    command = ["valgrind", "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null", *program]
+    command = ["valgrind", "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null",
+               settings.tools / program, *arguments]
     report = subprocess.run(command, check=True, capture_output=True, text=True).stderr
     return int(re.search(r"I\s+refs:\s+([\d,]+)", report)[1].replace(",", ""))
 
 
-def measure_mux(settings):
-    """Muxing a second of 720p30 with sound, against encoding it; each is what a run takes more than the one before."""
+def prepare_pictures(settings):
+    """A second of 720p30, decoded."""
     pictures = settings.tools / "720p30.yuv"
     subprocess.run(["ffmpeg", "-v", "error", "-y", "-i", prepare_video(settings), "-frames:v", "30", "-pix_fmt", "yuv420p",
                     "-f", "rawvideo", pictures], check=True)
-    reading, encoding = (instructions(settings.tools / "mux", mode, pictures) for mode in ("read", "encode"))
+    return pictures
+
+
+def measure_mux(settings):
+    """Muxing a second of 720p30 with sound, against encoding it; each is what a run takes more than the one before."""
+    pictures = prepare_pictures(settings)
+    reading, encoding = (instructions(settings, "mux", mode, pictures) for mode in ("read", "encode"))
     for mode, name in (("ts", "MPEG-TS"), ("mp4", "fragmented MP4")):
-        ours = (instructions(settings.tools / "mux", mode, pictures) - encoding) / MUX_ROUNDS
+        ours = (instructions(settings, "mux", mode, pictures) - encoding) / MUX_ROUNDS
         theirs = encoding - reading
         row(f"muxing a second of 720p30 and sound as {name}; encoding it", f"{ours / 1e6:.2f} M instructions",
             f"{theirs / 1e6:.0f} M instructions", f"{ours / theirs:.2%}", "1%", ours <= 0.01 * theirs)
@@ -214,11 +222,43 @@ def measure_convert(settings):
     """Bringing a picture into the encoder's form, against the bare calls of libyuv; what a hundred take more than none."""
     for how, options in (("", []), (" and mirroring it", ["mirror"])):
         def picture(mode):
-            none, hundred = (instructions(settings.tools / "convert", mode, *options, count) for count in ("0", "100"))
+            none, hundred = (instructions(settings, "convert", mode, *options, count) for count in ("0", "100"))
             return (hundred - none) / 100
         ours, theirs = picture("canvas"), picture("libyuv")
         row(f"converting a YUYV picture of 720p{how}; libyuv alone", f"{ours / 1e3:.0f} k instructions",
             f"{theirs / 1e3:.0f} k instructions", f"{ours / theirs:.3f}", "1.2", ours <= 1.2 * theirs)
+
+
+def measure_record(settings):
+    """Recording a second of 720p30 with sound, threads, files and all, against encoding it."""
+    pictures, film = prepare_pictures(settings), settings.tools / "recorded.mp4"
+    reading, encoding = (instructions(settings, "RecordingMeter", mode, pictures) for mode in ("read", "encode"))
+    theirs = encoding - reading
+    ours = (instructions(settings, "RecordingMeter", "record", pictures, film) - encoding) / MUX_ROUNDS
+    film.unlink()
+    row("recording a second of 720p30 and sound, finishing the file included; encoding it", f"{ours / 1e6:.2f} M instructions",
+        f"{theirs / 1e6:.0f} M instructions", f"{ours / theirs:.2%}", "2%", ours <= 0.02 * theirs)
+
+
+def measure_finish(settings):
+    """Making a plain file of an hour's recording, against a copy of it that is brought to the disk."""
+    pictures, film, copy = prepare_pictures(settings), settings.tools / "recorded.mp4", settings.tools / "copy.mp4"
+    ours = theirs = 0.0
+    for _ in range(settings.rounds):
+        output = subprocess.run([settings.tools / "RecordingMeter", "finish", pictures, film], check=True, capture_output=True)
+        report = json.loads(output.stdout)
+        ours += report["seconds"]
+        begin = time.monotonic()
+        shutil.copyfile(film, copy)
+        with open(copy, "rb") as file:
+            os.fsync(file.fileno())
+        theirs += time.monotonic() - begin
+        copy.unlink()
+        film.unlink()
+    gigabytes = report["bytes"] / 1e9
+    limit = theirs / settings.rounds + 2 * gigabytes
+    row(f"finishing an hour's recording of {gigabytes:.2f} GB; copying it", f"{ours / settings.rounds:.2f} s",
+        f"{theirs / settings.rounds:.2f} s", f"{ours / theirs:.2f}", f"copy + 2 s a GB: {limit:.2f} s", ours / settings.rounds <= limit)
 
 
 def measure_hls(settings):
@@ -366,6 +406,8 @@ MEASUREMENTS = {
     "encode": measure_encode,
     "mux": measure_mux,
     "convert": measure_convert,
+    "record": measure_record,
+    "finish": measure_finish,
     "hls": measure_hls,
     "hlsdelay": measure_hls_delay,
     "tcp": lambda settings: measure_fan_out(settings, "tcp"),

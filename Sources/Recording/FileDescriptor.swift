@@ -34,6 +34,11 @@ final class FileDescriptor: Sendable {
     flock(self.number, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK
   }
 
+  /// Takes the lock as soon as nobody else has it; at once on file systems without locks.
+  func waitForLock() {
+    while flock(self.number, LOCK_EX) != 0, errno == EINTR {}
+  }
+
   /// Size, kind, times.
   func status() throws(RecordingError) -> stat {
     var status = stat()

@@ -137,9 +137,15 @@ enum Leftovers {
 
   /// Removes files in the making that nobody makes any more.
   private static func removeTemporaries(in folder: String) {
-    for name in Folder.names(in: folder) where PlainRewrite.isTemporary(name) {
-      let path = "\(folder)/\(name)"
-      if let file = try? FileDescriptor(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW), file.lock() { unlink(path) }
+    let names = Folder.names(in: folder).filter(PlainRewrite.isTemporary)
+    guard !names.isEmpty, let folder = try? FileDescriptor(folder, O_RDONLY | O_DIRECTORY) else { return }
+    for name in names {
+      // By the time it is locked, the name may be that of a file that somebody is writing.
+      if let file = try? FileDescriptor(name, O_RDONLY | O_NONBLOCK | O_NOFOLLOW, in: folder), file.lock(),
+        file.hasName(name, in: folder)
+      {
+        unlinkat(folder.number, name, 0)
+      }
     }
   }
 }

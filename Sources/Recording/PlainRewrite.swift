@@ -20,6 +20,8 @@ struct PlainRewrite {
 
   /// The names of files in the making.
   private static let temporaryName = (prefix: ".vidicon-", suffix: ".tmp")
+  /// How often a file in the making is made anew.
+  private static let maximumAttempts = 100
   /// What is copied in one call.
   private static let maximumCopy = 64 << 20
 
@@ -91,13 +93,18 @@ struct PlainRewrite {
   }
 
   private func makeTemporary(_ name: String) throws(RecordingError) -> FileDescriptor {
-    let copy = try FileDescriptor(name, O_RDWR | O_CREAT | O_NOFOLLOW, in: self.folder)
-    // Who has the lock of the fragmented file is alone here, but for those who clear away what crashes left.
-    guard copy.lock(), copy.hasName(name, in: self.folder), ftruncate(copy.number, 0) == 0 else {
-      throw RecordingError(
-        .busy, path: self.file.path, cause: "another repair is at work", nextStep: "try again when it is done")
+    // Who has the lock of the fragmented file is alone here, but for those who clear away what crashes left: these hold
+    // a lock for a moment, and may have removed a file that was just made.
+    for _ in 0..<Self.maximumAttempts {
+      let copy = try FileDescriptor(name, O_RDWR | O_CREAT | O_NOFOLLOW, in: self.folder)
+      copy.waitForLock()
+      guard copy.hasName(name, in: self.folder) else { continue }
+      guard ftruncate(copy.number, 0) == 0 else { throw RecordingError(errno, path: copy.path) }
+      return copy
     }
-    return copy
+    throw RecordingError(
+      .failed, path: self.file.path, cause: "another program removes what is written beside it",
+      nextStep: "\"vidicon repair\" finishes it when that has ended")
   }
 
   private static func setModificationTime(of copy: FileDescriptor, to status: stat) {

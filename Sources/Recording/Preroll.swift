@@ -5,10 +5,14 @@ internal import Synchronization
 
 /// Holds the samples of a stream that starts until its recording does, so that the first picture is in it.
 final class Preroll: StreamOutput {
+  private enum Held {
+    case sample(EncodedSample)
+    case change(CodecDescription)
+  }
+
   private struct State {
-    var samples: [EncodedSample] = []
+    var held: [Held] = []
     var byteCount = 0
-    var descriptions: [MediaKind: CodecDescription] = [:]
     var target: (any StreamOutput)?
     var hasStreamEnded = false
     var isClosed = false
@@ -29,9 +33,14 @@ final class Preroll: StreamOutput {
     self.state.withLock { state in
       guard !state.isClosed else { return false }
       // Under the lock, so that no sample overtakes another.
-      for sample in state.samples { target.consume(sample) }
+      for held in state.held {
+        switch held {
+        case .sample(let sample): target.consume(sample)
+        case .change(let description): target.descriptionChanged(to: description)
+        }
+      }
       if state.hasStreamEnded { target.streamEnded() }
-      state.samples = []
+      state.held = []
       state.target = target
       return true
     }
@@ -50,22 +59,21 @@ final class Preroll: StreamOutput {
       if let target = state.target { return target }
       state.byteCount += sample.payload.readableBytes
       if state.byteCount > self.limit {
-        state.samples = []
+        state.held = []
         state.isClosed = true
       }
-      if !state.isClosed { state.samples.append(sample) }
+      if !state.isClosed { state.held.append(.sample(sample)) }
       return nil
     }
     target?.consume(sample)
   }
 
-  /// A recording begins with one description: what needs an earlier one is let go.
   func descriptionChanged(to description: CodecDescription) {
-    self.state.withLock { state in
-      let earlier = state.descriptions.updateValue(description, forKey: description.kind)
-      guard let earlier, earlier != description, state.target == nil else { return }
-      (state.samples, state.byteCount) = ([], 0)
+    let target = self.state.withLock { state -> (any StreamOutput)? in
+      if state.target == nil, !state.isClosed { state.held.append(.change(description)) }
+      return state.target
     }
+    target?.descriptionChanged(to: description)
   }
 
   func streamEnded() {

@@ -1,5 +1,5 @@
 internal import Capture
-internal import Media
+package import Media
 public import Streaming
 internal import Synchronization
 
@@ -53,7 +53,7 @@ public final class Recorder: Sendable {
   /// - Parameters:
   ///   - startTime: When the first recording begins; nil for when it is started.
   ///   - clock: The time of day in nanoseconds since 1970.
-  init(
+  package init(
     _ source: RecordingSource, settings: RecordingSettings, startTime: MediaTime? = nil,
     clock: @escaping @Sendable () -> Int64 = { StreamClock.system.unixTime(at: StreamClock.system.now()) }
   ) {
@@ -135,9 +135,9 @@ public final class Recorder: Sendable {
   }
 }
 
-// With times of their own, for tests.
+// With times of their own, for tests and measurements.
 extension Recorder {
-  func start(at time: MediaTime) async throws(RecordingError) -> String {
+  package func start(at time: MediaTime) async throws(RecordingError) -> String {
     let isFree = self.phase.withLock { phase in
       if case .starting = phase { return false }
       if case .recording(let session) = phase, !session.isOver { return false }
@@ -183,7 +183,7 @@ extension Recorder {
   }
 
   @discardableResult
-  func stop(at time: MediaTime) async -> [FinishedRecording] {
+  package func stop(at time: MediaTime) async -> [FinishedRecording] {
     await self.session?.stop(at: time) ?? []
   }
 

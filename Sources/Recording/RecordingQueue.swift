@@ -9,8 +9,8 @@ internal import NIOCore
 final class RecordingQueue: Sendable {
   enum Item: Sendable {
     case sample(EncodedSample)
-    /// The samples that follow are of other codecs or parameters.
-    case change([CodecDescription])
+    /// The samples of a track that follow are of another format.
+    case change(CodecDescription)
     case pause(MediaTime)
     case resume(MediaTime)
     case stop(MediaTime)

@@ -6,7 +6,6 @@ internal import Synchronization
 /// One recording from start to stop: the output of the stream, and the thread that writes.
 final class RecordingSession: StreamOutput {
   private struct State {
-    var descriptions: [CodecDescription]
     var result: [FinishedRecording]?
     var waiting: [CheckedContinuation<[FinishedRecording], Never>] = []
   }
@@ -16,7 +15,7 @@ final class RecordingSession: StreamOutput {
   private let board: RecordingBoard
   private let clock: @Sendable () -> Int64
   private let queue: RecordingQueue
-  private let hasVideo: Bool
+  private let descriptions: [CodecDescription]
   private let state: Mutex<State>
 
   /// - Parameters:
@@ -30,9 +29,10 @@ final class RecordingSession: StreamOutput {
     self.source = source
     self.board = board
     self.clock = clock
-    self.hasVideo = descriptions.contains { $0.kind == .video }
-    self.queue = RecordingQueue(limit: settings.queueByteCount, hasVideo: self.hasVideo)
-    self.state = Mutex(State(descriptions: descriptions))
+    self.descriptions = descriptions
+    self.queue = RecordingQueue(
+      limit: settings.queueByteCount, hasVideo: descriptions.contains { $0.kind == .video })
+    self.state = Mutex(State())
   }
 
   /// Makes the first file, and takes samples captured from a time on.
@@ -47,6 +47,8 @@ final class RecordingSession: StreamOutput {
     let path = try result.get()
     self.queue.append(.resume(time))
     self.source.add(self)
+    // A track may have changed before this was told of it.
+    for description in self.source.descriptions() { self.descriptionChanged(to: description) }
     return path
   }
 
@@ -76,23 +78,15 @@ final class RecordingSession: StreamOutput {
   var counts: RecordingQueue.Counts { self.queue.counts }
 
   func consume(_ sample: EncodedSample) {
-    if sample.isKeyframe, (sample.kind == .video) == self.hasVideo { self.checkFormat() }
     self.queue.append(sample)
+  }
+
+  func descriptionChanged(to description: CodecDescription) {
+    self.queue.append(.change(description))
   }
 
   func streamEnded() {
     self.queue.append(.end)
-  }
-
-  /// A stream that changes its format does so at a keyframe.
-  private func checkFormat() {
-    let descriptions = self.source.descriptions()
-    let isNew = self.state.withLock { state in
-      guard !descriptions.isEmpty, descriptions != state.descriptions else { return false }
-      state.descriptions = descriptions
-      return true
-    }
-    if isNew { self.queue.append(.change(descriptions)) }
   }
 }
 
@@ -104,7 +98,7 @@ extension RecordingSession {
     let writer: RecordingWriter
     do throws(RecordingError) {
       writer = try RecordingWriter(
-        self.settings, descriptions: self.state.withLock { $0.descriptions }, board: self.board,
+        self.settings, descriptions: self.descriptions, board: self.board,
         housekeeper: housekeeper, requestKeyframe: self.source.requestKeyframe, clock: self.clock)
     } catch {
       self.end(with: [])

@@ -1,18 +1,18 @@
-internal import Media
-internal import Streaming
+package import Media
+package import Streaming
 
 /// What a recording asks of the stream that it records.
-struct RecordingSource: Sendable {
+package struct RecordingSource: Sendable {
   /// What decoders must know of each track; empty before the stream has started.
-  var descriptions: @Sendable () -> [CodecDescription]
+  package var descriptions: @Sendable () -> [CodecDescription]
   /// The next picture is to be a keyframe.
-  var requestKeyframe: @Sendable () -> Void
+  package var requestKeyframe: @Sendable () -> Void
   /// The output is to get samples.
-  var add: @Sendable (any StreamOutput) -> Void
+  package var add: @Sendable (any StreamOutput) -> Void
   /// It needs no more.
-  var remove: @Sendable (any StreamOutput) -> Void
+  package var remove: @Sendable (any StreamOutput) -> Void
 
-  init(
+  package init(
     descriptions: @escaping @Sendable () -> [CodecDescription], requestKeyframe: @escaping @Sendable () -> Void,
     add: @escaping @Sendable (any StreamOutput) -> Void, remove: @escaping @Sendable (any StreamOutput) -> Void
   ) {

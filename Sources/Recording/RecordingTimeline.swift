@@ -28,8 +28,8 @@ struct RecordingTimeline {
     /// A fragment of samples, their times counted from the part's start. The time is that of the picture after the last
     /// one, where it is known.
     case fragment([EncodedSample], nextVideoTime: MediaTime?)
-    /// What comes next belongs to another file.
-    case nextPart
+    /// What comes next belongs to another file, of tracks of these formats.
+    case nextPart([CodecDescription])
   }
 
   /// Where parts end.
@@ -60,6 +60,7 @@ struct RecordingTimeline {
 
   private let limits: Limits
   private let hasVideo: Bool
+  private var formats: PartFormats
   private var sound: SoundPlacement?
 
   private var phase = Phase.paused
@@ -81,20 +82,18 @@ struct RecordingTimeline {
   private var fragmentByteCount = 0
   private var isKeyframeRequested = false
   /// The length of the parts before this one.
-  private var pastDuration: MediaDuration
+  private var pastDuration = MediaDuration.zero
   /// Whether ``Limits/total`` is reached, and everything handed out.
   var isOver: Bool { self.isTotalReached && self.isPaused }
   private var isTotalReached = false
   private var actions: [Action] = []
 
   /// A timeline that waits for ``resume(at:)``.
-  ///
-  /// - Parameter past: The length of the parts before.
-  init(_ descriptions: [CodecDescription], limits: Limits = Limits(), after past: MediaDuration = .zero) {
+  init(_ descriptions: [CodecDescription], limits: Limits = Limits()) {
     self.limits = limits
-    self.pastDuration = past
     self.hasVideo = descriptions.contains { $0.kind == .video }
-    for case .aac(let description) in descriptions where self.sound == nil { self.sound = SoundPlacement(description) }
+    self.formats = PartFormats(descriptions)
+    self.sound = self.formats.audio.map { SoundPlacement($0) }
   }
 
   private var hasAudio: Bool { self.sound != nil }
@@ -176,6 +175,14 @@ extension RecordingTimeline {
     }
   }
 
+  /// Told that the samples of a track that follow are of another format: the next keyframe begins another part.
+  mutating func change(to description: CodecDescription) {
+    guard self.formats.change(to: description), description.kind == .audio, self.hasVideo, self.isRunning else {
+      return
+    }
+    self.actions.append(.requestKeyframe)
+  }
+
   /// Told that the deadline has passed.
   mutating func handleDeadline(at now: MediaTime) {
     if let deadline, now >= deadline { self.endRun() }
@@ -193,6 +200,14 @@ extension RecordingTimeline {
       guard sample.presentationTime >= since else { return }
       self.startRun(at: sample.presentationTime)
     default: break
+    }
+    if sample.kind == .audio { self.formats.noteSound(at: sample.presentationTime) }
+    if self.formats.isPending, self.isRunning, (sample.kind == .video) == self.hasVideo {
+      if sample.isKeyframe {
+        self.formats.planPart(at: sample.decodeTime)
+      } else if self.formats.isVideoPending {
+        return
+      }
     }
     switch sample.kind {
     case .video:
@@ -227,6 +242,10 @@ extension RecordingTimeline {
     self.runStart = time
     self.fragmentStart = time
     self.videoReach = time
+    if self.formats.isPending {
+      self.formats.planPart(at: time)
+      self.startPart(at: time)
+    }
   }
 
   private func place(of time: MediaTime) -> MediaTime {
@@ -255,6 +274,11 @@ extension RecordingTimeline {
     } else if self.audioReach < end {
       end = self.audioReach
     }
+    while let change = self.formats.next.first, change.start < end {
+      self.handOut(upTo: change.start, next: change.start)
+      self.fragmentStart = change.start
+      self.startPart(at: change.start)
+    }
     self.handOut(upTo: end, next: nil)
     self.runPlace = max(self.runPlace, self.hasVideo ? self.place(of: end) : self.sound?.end ?? self.runPlace)
     self.clear()
@@ -275,6 +299,7 @@ extension RecordingTimeline {
     self.videoReach = MediaTime(nanoseconds: .min)
     self.audioReach = MediaTime(nanoseconds: .min)
     self.isKeyframeRequested = false
+    self.formats.forgetPlans()
   }
 }
 
@@ -284,16 +309,20 @@ extension RecordingTimeline {
     while let (time, isKeyframe) = self.nextCut() {
       self.handOut(upTo: time, next: isKeyframe == nil ? nil : time)
       self.fragmentStart = time
-      if self.isPartFull(at: time), isKeyframe ?? !self.hasVideo { self.startPart(at: time) }
+      let isPlanned = self.formats.next.first?.start == time
+      if isPlanned || self.isPartFull(at: time) && (isKeyframe ?? !self.hasVideo) { self.startPart(at: time) }
     }
   }
 
   /// Where the fragment ends that both tracks have reached the end of, and whether a keyframe follows: nil when it is no
   /// picture.
   private func nextCut() -> (time: MediaTime, isKeyframe: Bool?)? {
-    let nextPicture = self.video.dropFirst().first { picture in
+    let planned = self.formats.next.first?.start
+    // One that begins a part may have none before it.
+    let candidates = self.video.first?.decodeTime == planned ? self.video[...] : self.video.dropFirst()
+    let nextPicture = candidates.first { picture in
       let length = picture.decodeTime - self.fragmentStart
-      return length >= Self.fragmentDuration
+      return length >= Self.fragmentDuration || picture.decodeTime == planned
         || picture.isKeyframe && (length >= Self.fragmentDuration * 3 / 4 || self.isPartFull(at: picture.decodeTime))
     }
     if let nextPicture {
@@ -303,6 +332,7 @@ extension RecordingTimeline {
         return (time, nextPicture.isKeyframe)
       }
     }
+    if !self.hasVideo, let planned { return (planned, nil) }
     // Sound alone, or pictures that do not come.
     let longest = self.hasVideo ? Self.fragmentDuration + Self.patience * 2 : Self.fragmentDuration
     guard self.hasAudio, nextPicture == nil, self.audioReach - self.fragmentStart >= longest else { return nil }
@@ -321,7 +351,7 @@ extension RecordingTimeline {
       picture.decodeTime = self.place(of: picture.decodeTime)
       samples.append(picture)
     }
-    for var sound in sounds {
+    for var sound in sounds where self.formats.isCurrent(soundAt: sound.presentationTime) {
       let wanted = self.place(of: sound.presentationTime)
       guard let place = self.sound?.place(wanted) else { continue }
       sound.presentationTime = place
@@ -360,16 +390,27 @@ extension RecordingTimeline {
     self.pause(at: end, now: now)
   }
 
+  /// Begins the part that is planned for a time, or else another one of the same formats.
   private mutating func startPart(at time: MediaTime) {
-    self.actions.append(.nextPart)
+    if self.formats.next.first?.start == time { self.beginPlannedPart() } else { self.sound?.restart() }
+    self.actions.append(.nextPart(self.formats.current))
     self.pastDuration = self.pastDuration + (self.place(of: time) - .zero)
     self.isKeyframeRequested = false
     self.runStart = time
     self.runPlace = .zero
-    self.sound?.restart()
     self.partByteCount = (self.video + self.audio).reduce(0) { $0 + Self.byteCount($1) }
     self.partSampleCount = 0
     self.fragmentByteCount = 0
+  }
+}
+
+extension RecordingTimeline {
+  private mutating func beginPlannedPart() {
+    let (audio, start) = (self.formats.audio, self.formats.latestSoundStart)
+    self.formats.beginPlannedPart()
+    // Sound of the old kind is none that the new part can have.
+    if self.formats.audio != audio { self.audio.removeAll { $0.presentationTime < start } }
+    self.sound = self.formats.audio.map { SoundPlacement($0) }
   }
 }
 

@@ -11,7 +11,6 @@ final class RecordingWriter {
   private let requestKeyframe: () -> Void
   private let clock: () -> Int64
 
-  private var descriptions: [CodecDescription]
   private var timeline: RecordingTimeline
   private var muxer: FragmentedMP4Muxer
   private var names: PartNames
@@ -44,7 +43,6 @@ final class RecordingWriter {
     self.housekeeper = housekeeper
     self.requestKeyframe = requestKeyframe
     self.clock = clock
-    self.descriptions = descriptions
     self.timeline = RecordingTimeline(descriptions, limits: RecordingTimeline.Limits(settings))
     self.muxer = FragmentedMP4Muxer(descriptions)
     let now = clock()
@@ -96,7 +94,7 @@ final class RecordingWriter {
       self.timeline.interrupt()
       if !isEnding { self.timeline.resume(at: MediaTime(nanoseconds: .min)) }
       self.board.report(.fellBehind)
-    case .change(let descriptions): try self.change(to: descriptions)
+    case .change(let description): self.timeline.change(to: description)
     case .stop(let time):
       self.isStopping = true
       self.timeline.pause(at: time, now: now)
@@ -104,23 +102,6 @@ final class RecordingWriter {
       self.isStopping = true
       self.timeline.interrupt()
     }
-  }
-
-  /// Goes on in a file of another format.
-  private func change(to descriptions: [CodecDescription]) throws(RecordingError) {
-    let isPaused = self.timeline.isPaused || self.timeline.deadline != nil
-    self.timeline.interrupt()
-    try self.performActions()
-    self.descriptions = descriptions
-    self.timeline = RecordingTimeline(
-      descriptions, limits: RecordingTimeline.Limits(self.settings), after: self.timeline.totalDuration)
-    self.muxer = FragmentedMP4Muxer(descriptions)
-    if self.part.isEmpty {
-      // Nothing of the old format was recorded; its file is not needed, nor its name.
-      self.part.remove()
-    }
-    try self.startPart()
-    if !isPaused { self.timeline.resume(at: MediaTime(nanoseconds: .min)) }
   }
 
   private func performActions() throws(RecordingError) {
@@ -134,8 +115,8 @@ final class RecordingWriter {
         try self.part.append(fragment)
         self.count(fragment.readableBytes)
         self.tidyNowAndThen()
-      case .nextPart:
-        self.muxer = FragmentedMP4Muxer(self.descriptions)
+      case .nextPart(let descriptions):
+        self.muxer = FragmentedMP4Muxer(descriptions)
         try self.startPart()
       }
     }

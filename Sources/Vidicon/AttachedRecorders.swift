@@ -24,24 +24,16 @@ final class AttachedRecorders: Sendable {
   /// - Returns: Whether they are over.
   func stop(within limit: Duration?) async -> Bool {
     let recorders = self.recorders.withLock { $0.values.map(\.recorder) }
-    let (ends, continuation) = AsyncStream.makeStream(of: Bool.self)
     // Finishing cannot be broken off, so that nothing that is waited for may hold up the end.
     let stopping = Task {
       await withDiscardingTaskGroup { group in
         for recorder in recorders { group.addTask { await recorder.stop() } }
       }
-      continuation.yield(true)
     }
     guard let limit else {
       await stopping.value
       return true
     }
-    let waiting = Task {
-      try await Task.sleep(for: limit)
-      continuation.yield(false)
-    }
-    defer { waiting.cancel() }
-    for await isOver in ends { return isOver }
-    return false
+    return await stopping.result(within: limit) != nil
   }
 }

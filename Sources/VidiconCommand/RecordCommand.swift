@@ -41,7 +41,7 @@ struct RecordCommand: AsyncParsableCommand {
     let interruption = Task { await TerminationSignals.shared.wait() }
     let startup = Task { [settings] in try await Self.start(options, settings, loop: loops) }
     // Until something is recorded, an interruption leaves nothing to be ended in order.
-    guard let (stream, recorder) = try await startup.value(unless: interruption) else { return }
+    guard let (stream, recorder) = try await startup.result(unless: interruption)?.get() else { return }
 
     let display = RecordDisplay(recorder, of: stream, isJSON: self.json)
     let teller = Task { for await event in recorder.events { display.show(event) } }

@@ -30,7 +30,7 @@ struct ServeCommand: AsyncParsableCommand {
     let interruption = Task { await TerminationSignals.shared.wait() }
     let startup = Task { [loop = !self.options.exitOnEOF] in try await Self.start(server, configuration, loop: loop) }
     // Until viewers can come, an interruption leaves nothing to be ended in order.
-    guard let (streams, choice) = try await startup.value(unless: interruption) else { return }
+    guard let (streams, choice) = try await startup.result(unless: interruption)?.get() else { return }
     display.showStart(server: server, streams: streams, choice: choice)
     let keys = Self.keys(for: configuration)
     if keys != nil { display.showKeys(TerminalKey.hint) }
@@ -46,6 +46,14 @@ struct ServeCommand: AsyncParsableCommand {
     let recorders = streams.compactMap { stream in server.recorder(of: stream).map { (stream.name, $0) } }
     let tellers = recorders.map { name, recorder in
       Task { for await event in recorder.events { display.showRecording(event, of: name) } }
+    }
+    for (name, recorder) in recorders where recorder.status.state == .idle {
+      // One that runs does it itself.
+      Task {
+        for repair in await Recordings.repairAll(matching: recorder.settings.pattern) {
+          display.showRecording(.leftover(repair), of: name)
+        }
+      }
     }
     let pauser = Task { await pauses.togglePauses(of: recorders.map(\.1)) }
     let ending = await self.serve(
@@ -159,6 +167,7 @@ struct ServeCommand: AsyncParsableCommand {
       }
     }
     defer { patience.cancel() }
+    for options in configuration.streams { try options.recording.checkFolder() }
     var streams: [LiveStream] = []
     var choice: String?
     var configuration = configuration
@@ -188,16 +197,19 @@ struct ServeCommand: AsyncParsableCommand {
     }
     for (stream, options) in zip(streams, configuration.streams) {
       if let settings = try options.recordingSettings(existing: .number) {
-        await Self.record(stream, on: server, settings)
+        await Self.record(stream, on: server, settings, startsAtOnce: options.recording.startsAtOnce)
       }
     }
     return (streams, choice)
   }
 
-  /// Starts the recording of a stream, which goes on when that is not possible.
-  private static func record(_ stream: LiveStream, on server: CameraServer, _ settings: RecordingSettings) async {
+  /// Lets a stream be recorded, and starts that if it is wanted; the stream goes on when it is not possible.
+  private static func record(
+    _ stream: LiveStream, on server: CameraServer, _ settings: RecordingSettings, startsAtOnce: Bool
+  ) async {
     let recorder = Recorder(stream, settings: settings)
     server.attach(recorder, to: stream)
+    guard startsAtOnce else { return }
     do throws(RecordingError) {
       try await recorder.start()
     } catch {

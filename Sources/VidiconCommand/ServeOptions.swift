@@ -13,6 +13,13 @@ struct ServeOptions: ParsableArguments {
       """)
   var record: String?
 
+  @Option(
+    help: """
+      A folder, which must exist, for recordings that the web page or HTTP start; without it or --record these have \
+      nothing written here.
+      """)
+  var recordings: String?
+
   @OptionGroup var parts: PartArguments
 
   @Option(help: "The address to listen on; by default all, IPv4 and IPv6.")
@@ -95,7 +102,8 @@ extension ServeConfiguration {
     if let port = options.rtspsPort { self.rtspsPort = try Self.port(port, "--rtsps-port") }
     if let path = options.tlsCert { self.tlsCertificate = path }
     if let path = options.tlsKey { self.tlsKey = path }
-    try self.apply(options.stream, recording: options.parts.values + [(.record, options.record)])
+    try self.apply(
+      options.stream, recording: options.parts.values + [(.record, options.record), (.recordings, options.recordings)])
     try self.validate()
   }
 
@@ -176,7 +184,8 @@ extension ServeConfiguration {
       }
     }
     if patterns.isEmpty, self.streams.contains(where: { $0.recording != RecordingOptions() }) {
-      throw .usage("nothing is recorded; add --record PATTERN, such as --record %F_%H-%M-%S.mp4")
+      throw .usage(
+        "nothing is recorded; add --record PATTERN, such as --record %F_%H-%M-%S.mp4, or --recordings FOLDER")
     }
   }
 

@@ -33,7 +33,7 @@ struct StreamOptions: Equatable {
   /// What can be set, by the names that `--stream` and the configuration file use.
   enum Key: String, CaseIterable {
     case preset, name, source, audio, size, fps, bitrate, scaling, encoder, audioBitrate
-    case record, splitDuration, splitSize, keepAge, keepSize, overwrite, title
+    case record, recordings, splitDuration, splitSize, keepAge, keepSize, overwrite, title
   }
 
   /// Sets one value from its text.
@@ -50,6 +50,7 @@ struct StreamOptions: Equatable {
     case .encoder: self.encoder = text
     case .audioBitrate: self.audioBitrate = try Self.bitrate(text, in: 8_000...512_000, example: "64k")
     case .record: self.recording.pattern = text
+    case .recordings: self.recording.folder = text
     case .splitDuration: self.recording.splitDuration = try Quantity.duration(text)
     case .splitSize: self.recording.splitSize = try Quantity.byteCount(text)
     case .keepAge: self.recording.keepAge = try Quantity.duration(text)

@@ -61,6 +61,43 @@ extension EndToEnd {
       }
     }
 
+    @Test func `a recording begins when it is asked for, into the folder that was given, and nowhere without one`()
+      async throws
+    {
+      try await TestMedia.withTemporaryFolder { folder in
+        let options = ["--source", "bars", "--audio", "tone", "--size", "320x180", "--fps", "30"]
+        try await VidiconProcess.serving(options + ["--recordings", folder]) { vidicon in
+          let address = vidicon.page("/api/streams/live/recording")
+          #expect(try await Curl.get(address).json(State.self).state == "idle")
+          #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == [])
+          #expect(try await Self.order("start", address).status == 200)
+          while try await Curl.get(address).json(State.self).duration < 2 {}
+          let numbers = try await Curl.get(vidicon.page("/metrics")).text
+          #expect(numbers.contains(#"vidicon_recording_state{stream="live",state="recording"} 1"#))
+          // curl asks before it sends so much.
+          let body = "\(folder)/.body"
+          try Data(count: 2_000_000).write(to: URL(filePath: body))
+          let large = try await Curl.get(
+            address, ["--header", "Content-Type: application/json", "--data-binary", "@\(body)"])
+          #expect(large.status == 413)
+          try FileManager.default.removeItem(atPath: body)
+          #expect(try await Self.order("stop", address).json(State.self).state == "idle")
+          #expect(try await Self.order("start", address).status == 200)
+          while try await Curl.get(address).json(State.self).duration < 1 {}
+        }
+        let names = try FileManager.default.contentsOfDirectory(atPath: folder).sorted()
+        #expect(names.count == 2 && names.allSatisfy { $0.hasPrefix("live_20") && $0.hasSuffix(".mp4") }, "\(names)")
+        for name in names { #expect(try await FFmpeg.times(ofVideoIn: "\(folder)/\(name)").count >= 25) }
+        try await VidiconProcess.serving(options) { vidicon in
+          let answer = try await Self.order("start", vidicon.page("/api/streams/live/recording"))
+          #expect(answer.status == 501)
+          #expect(answer.text.contains("--recordings FOLDER"))
+        }
+        let missing = try await VidiconProcess.run(["serve", "--recordings", "\(folder)/none"])
+        #expect(missing.exit == .status(1) && missing.errors.split(separator: "\n").count == 1, "\(missing.errors)")
+      }
+    }
+
     private static func order(_ action: String, _ address: String) async throws -> Curl {
       try await Curl.get(
         address, ["--header", "Content-Type: application/json", "--data", "{\"action\": \"\(action)\"}"])

@@ -27,7 +27,8 @@ extension EndToEnd {
         break
       }
       #expect(await child.end(within: .milliseconds(Int.random(in: 500...2_500))) == nil)
-      try Data("\(unixMicroseconds())".utf8).write(to: URL(fileURLWithPath: path + ".end"))
+      let end = try #require(child.killMicroseconds)
+      try Data("\(end)".utf8).write(to: URL(fileURLWithPath: path + ".end"))
     }
 
     private static func checkAndRepair(_ path: String) async throws {
@@ -37,8 +38,9 @@ extension EndToEnd {
       let end = try #require(
         Int64(String(decoding: Data(contentsOf: URL(fileURLWithPath: path + ".end")), as: UTF8.self)))
       let last = try #require(file.captures.last ?? nil)
-      // A fragment of a second, and what is on its way from the camera.
-      #expect(end - last < 1_800_000, "\(Double(end - last) / 1e6) s are missing")
+      // A fragment of a second and the picture that ends it; its sound, 70 ms later; the encoder, and the disk, which
+      // have taken 0.1 s on a machine that had nothing else to do, and get 0.5 s of one that has.
+      #expect(end - last < 1_034_000 + 70_000 + 500_000, "\(Double(end - last) / 1e6) s are missing")
 
       let repair = try await Tool.run(VidiconProcess.path(), path: ["repair", path], within: .seconds(20))
       #expect(repair.succeeded, "\(repair.errors)")
@@ -111,7 +113,7 @@ extension EndToEnd {
       }
     }
 
-    @Test func `parts follow one another without a picture lost, and play everywhere`() async throws {
+    @Test func `parts follow one another without a picture lost`() async throws {
       try await TestMedia.withTemporaryFolder { folder in
         let path = "\(folder)/out.mp4"
         let run = try await Tool.run(
@@ -131,38 +133,6 @@ extension EndToEnd {
         #expect(abs(captures.count - 270) <= 1)
         let again = try await VidiconProcess.run(["record", path] + RecordedFile.source)
         #expect(again.exit == .status(1) && again.errors.contains("--overwrite"), "\(again.errors)")
-
-        let gstreamer = try await Tool.run(
-          "gst-launch-1.0",
-          ["-q", "filesrc", "location=\(path)", "!", "qtdemux", "name=d", "d.video_0", "!", "queue", "!", "avdec_h264"]
-            + ["!", "videoconvert", "!", "video/x-raw,format=GRAY8", "!", "fdsink", "fd=1", "sync=false"]
-            + ["d.audio_0", "!", "queue", "!", "avdec_aac", "!", "fakesink", "sync=false"],
-          within: .seconds(30))
-        #expect(gstreamer.succeeded && gstreamer.errors == "", "\(gstreamer.errors)")
-        #expect(abs(gstreamer.output.count / (640 * 360) - 120) <= 2)
-        try await self.playInChromium(path, folder)
-      }
-    }
-
-    /// What file_play.py prints.
-    private struct Seen: Decodable {
-      var duration: Double
-      /// For each wanted time, when the picture that was shown was captured, and the one that was to be.
-      var strips: [Double?]
-      var ended: Bool
-    }
-
-    private func playInChromium(_ path: String, _ folder: String) async throws {
-      let run = try await Tool.run("python3", [TestMedia.client("file_play.py"), path], within: .seconds(60))
-      try #require(run.succeeded, "\(run.errors)")
-      let seen = try JSONDecoder().decode(Seen.self, from: Data(run.output))
-      let file = try await RecordedFile(path)
-      #expect(abs(seen.duration - Double(file.times.count) / 30) < 0.05)
-      #expect(seen.ended)
-      for (index, time) in [3.0, 0.5, 2.0].enumerated() {
-        let shown = try #require(seen.strips[index], "no strip at \(time) s")
-        let wanted = try #require(file.captures[Int(time * 30)])
-        #expect(abs(shown - Double(wanted)) < 70_000, "at \(time) s")
       }
     }
 
@@ -198,7 +168,7 @@ extension EndToEnd {
 
 extension Tool {
   /// Runs a program that is no tool of the system.
-  fileprivate static func run(_ program: String, path arguments: [String], within limit: Duration) async throws -> Run {
+  static func run(_ program: String, path arguments: [String], within limit: Duration) async throws -> Run {
     let start = ContinuousClock.now
     let child = try ChildProcess(program, arguments)
     let exit = await child.end(within: limit)

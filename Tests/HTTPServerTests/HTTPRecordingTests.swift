@@ -214,18 +214,80 @@ struct HTTPRecordingTests {
 
   @Test func `the files are listed, the last one first, and there is a page`() async throws {
     try await self.withRecorder { fake, port in
-      #expect(try await RawClient.get("/api/recordings", port: port).body == #"{"recordings":[]}"#)
+      #expect(try await RawClient.get("/api/recordings", port: port).body == #"{"bytes":0,"recordings":[],"total":0}"#)
       try fake.add("a.mp4", "12345")
       try fake.add("day/b c.mp4", "1", isFinished: false)
       #expect(
         try await RawClient.get("/api/recordings", port: port).body
-          == #"{"recordings":[{"bytes":1,"file":"/recordings/cam/1/day/b%20c.mp4","finished":false,"#
+          == #"{"bytes":6,"recordings":[{"bytes":1,"file":"/recordings/cam/1/day/b%20c.mp4","finished":false,"#
           + #""modifiedAt":"1970-01-01T00:00:01.000Z","name":"day/b c.mp4","stream":"cam/1"},"#
           + #"{"bytes":5,"file":"/recordings/cam/1/a.mp4","finished":true,"#
-          + #""modifiedAt":"1970-01-01T00:00:00.000Z","name":"a.mp4","stream":"cam/1"}]}"#)
+          + #""modifiedAt":"1970-01-01T00:00:00.000Z","name":"a.mp4","stream":"cam/1"}],"total":2}"#)
       for path in ["/recordings/", "/recordings"] {
         #expect(try await RawClient.get(path, port: port).body == "<page>")
       }
+    }
+  }
+
+  @Test func `the list comes in pages, and tells how many there are`() async throws {
+    try await self.withRecorder { fake, port in
+      for index in 0..<1003 { try fake.add("\(index).mp4", nil) }
+      func names(_ query: String) async throws -> [String] {
+        let body = try await RawClient.get("/api/recordings\(query)", port: port).body
+        #expect(body.hasSuffix(#""total":1003}"#))
+        return body.matches(of: #/"name":"(\d+)\.mp4"/#).map { String($0.output.1) }
+      }
+      #expect(try await names("") == (3..<1003).reversed().map { "\($0)" })
+      #expect(try await names("?limit=2&offset=1") == ["1001", "1000"])
+      #expect(try await names("?offset=1000") == ["2", "1", "0"])
+      #expect(try await names("?offset=1000000000") == [])
+      for query in ["?limit=0", "?limit=1001", "?limit=x", "?offset=-1", "?offset=99999999999999999999"] {
+        #expect(
+          try await RawClient.get("/api/recordings\(query)", port: port).head.hasPrefix("HTTP/1.1 400"), "\(query)")
+      }
+    }
+  }
+
+  @Test func `the numbers tell how a recording is doing`() async throws {
+    try await self.withRecorder { fake, port in
+      fake.set(.init(state: .paused, duration: .milliseconds(1500), byteCount: 12, drops: 3))
+      let text = try await RawClient.get("/metrics", port: port).body
+      for line in [
+        #"vidicon_recording_state{stream="cam/1",state="paused"} 1"#,
+        #"vidicon_recording_state{stream="cam/1",state="recording"} 0"#,
+        #"vidicon_recording_seconds{stream="cam/1"} 1.5"#, #"vidicon_recording_bytes{stream="cam/1"} 12"#,
+        #"vidicon_recording_drops{stream="cam/1"} 3"#,
+      ] {
+        #expect(text.contains("\(line)\n"), "\(line)")
+      }
+      #expect(text.matches(of: #/vidicon_recording\w*\{stream="cam/1",state="\w+"\} 1/#).count == 1)
+      #expect(!text.contains(#"recording_state{stream="other""#))
+    }
+  }
+
+  @Test func `a client that asks before it sends a body is answered`() async throws {
+    try await self.withRecorder { fake, port in
+      try fake.add("a.mp4", "x")
+      let head = Self.orderHead + "Connection: close\r\nExpect: 100-continue\r\n"
+      let body = #"{"action":"start"}"#
+      let client = try await RawClient.connect(port: port)
+      let word = try await client.exchange([head + "Content-Length: \(body.utf8.count)\r\n\r\n"], until: "\r\n\r\n")
+      #expect(word.hasPrefix("HTTP/1.1 100 Continue\r\n"))
+      let tooLong = try await RawClient.connect(port: port).exchange([head + "Content-Length: 2000000\r\n\r\n"])
+      #expect(tooLong.hasPrefix("HTTP/1.1 413"))
+      // HTTP/1.0 knows no such word, and what has no body read of it gets its answer.
+      let old = try await RawClient.connect(port: port)
+        .exchange([head.replacing("HTTP/1.1", with: "HTTP/1.0") + "Content-Length: \(body.utf8.count)\r\n\r\n" + body])
+      #expect(old.hasPrefix("HTTP/1.") && old.prefix(12).suffix(3) == "200")
+      let get = try await RawClient.connect(port: port)
+        .exchange(["GET /health HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n"])
+      #expect(get.hasPrefix("HTTP/1.1 200"))
+      // Behind another request, the word waits for its turn.
+      let second = try await RawClient.connect(port: port)
+        .exchange(
+          ["GET /health HTTP/1.1\r\nHost: h\r\n\r\n" + head + "Content-Length: \(body.utf8.count)\r\n\r\n"],
+          until: "100 Continue")
+      #expect(second.hasPrefix("HTTP/1.1 200"))
     }
   }
 

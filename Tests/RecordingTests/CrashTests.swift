@@ -68,7 +68,9 @@ struct CrashTests {
     // Times are cut to microseconds on both sides.
     #expect(zip(recorded, expected).allSatisfy { abs($0 - $1) <= 2 }, "none is missing")
     let lost = expected.count - recorded.count
-    #expect(lost <= 30 + 12, "a fragment, and what was on its way: \(lost) of \(expected.count)")
+    // A fragment of 30, the one that ends it, 3 whose sound is 70 ms behind, and 8 for a disk and a machine that others
+    // use too; measured are 4 to 31.
+    #expect(lost <= 30 + 1 + 3 + 8, "a fragment, and what was on its way: \(lost) of \(expected.count)")
     #expect(try Tools.warnings(path) == "")
     #expect(finished.duration > .milliseconds(700))
   }

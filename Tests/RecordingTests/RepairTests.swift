@@ -136,6 +136,30 @@ struct RepairTests {
     }
   }
 
+  @Test func `who clears a folder up does not disturb who finishes a file in it`() async throws {
+    let bytes = try await self.openFile(seconds: 1.2)
+    try await withTemporaryFolder { folder in
+      let others = try FilePattern("\(folder)/others.mp4")
+      // As the starts of other recordings in this folder do.
+      let sweepers = (0..<2).map { _ in
+        Task.detached { while !Task.isCancelled { _ = await Recordings.repairAll(matching: others) } }
+      }
+      for round in 0..<300 {
+        let path = "\(folder)/\(round).mp4"
+        try bytes.write(to: URL(filePath: path))
+        let results = await Recordings.repairAll(matching: try FilePattern(path))
+        guard case .finished? = results.first else {
+          Issue.record("round \(round): \(results)")
+          break
+        }
+      }
+      for sweeper in sweepers {
+        sweeper.cancel()
+        await sweeper.value
+      }
+    }
+  }
+
   @Test func `rights and age of the file stay`() async throws {
     let bytes = try await self.openFile(seconds: 2)
     try await withTemporaryFolder { folder in

@@ -28,6 +28,15 @@ struct StreamScript {
     H264Description(
       sequenceParameterSet: [0x67, 0x42, 0xC0, 0x1E], pictureParameterSet: [0x68, 0xCE], width: 320, height: 240,
       frameRate: rate))
+  /// The same of another size.
+  static let otherVideo = CodecDescription.h264(
+    H264Description(
+      sequenceParameterSet: [0x67, 0x42, 0xC0, 0x1F], pictureParameterSet: [0x68, 0xCE], width: 640, height: 480,
+      frameRate: rate))
+  /// The same of another profile.
+  static let otherAudio = CodecDescription.aac(
+    AACDescription(
+      audioSpecificConfig: [0x12, 0x10], format: AudioFormat(sampleRate: Int(soundRate), channelCount: 2)))
   static let audio = CodecDescription.aac(
     AACDescription(
       audioSpecificConfig: [0x12, 0x08], format: AudioFormat(sampleRate: Int(soundRate), channelCount: 1)))
@@ -84,6 +93,8 @@ struct TimelineRun {
   var timeline: RecordingTimeline
   let script: StreamScript
   var outputs: [Output] = []
+  /// The formats of the parts after the first.
+  var formats: [[CodecDescription]] = []
   var fragments: [[EncodedSample]] = []
   var now = StreamScript.start
 
@@ -104,6 +115,11 @@ struct TimelineRun {
 
   mutating func pause() {
     self.timeline.pause(at: self.now, now: self.now)
+    self.collect()
+  }
+
+  mutating func change(to description: CodecDescription) {
+    self.timeline.change(to: description)
     self.collect()
   }
 
@@ -128,7 +144,9 @@ struct TimelineRun {
     for action in self.timeline.takeActions() {
       switch action {
       case .requestKeyframe: self.outputs.append(.keyframeRequest)
-      case .nextPart: self.outputs.append(.nextPart)
+      case .nextPart(let descriptions):
+        self.outputs.append(.nextPart)
+        self.formats.append(descriptions)
       case .fragment(let samples, _):
         self.fragments.append(samples)
         for sample in samples {

@@ -40,7 +40,13 @@ final class TestRecorder: Sendable {
   var keyframeRequests: Int { self.requests.withLock { $0 } }
   var isAttached: Bool { self.outputs.withLock { !$0.isEmpty } }
 
-  func change(to descriptions: [CodecDescription]) { self.formats.withLock { $0 = descriptions } }
+  /// Goes on in another format.
+  func change(to description: CodecDescription) {
+    self.formats.withLock { formats in
+      for index in formats.indices where formats[index].kind == description.kind { formats[index] = description }
+    }
+    for output in self.outputs.withLock({ $0 }) { output.descriptionChanged(to: description) }
+  }
 
   func feed(_ samples: some Sequence<EncodedSample>) {
     let outputs = self.outputs.withLock { $0 }

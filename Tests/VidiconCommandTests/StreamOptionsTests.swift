@@ -91,6 +91,19 @@ struct StreamOptionsTests {
     #expect(try StreamOptions().recordingSettings(existing: .number) == nil)
   }
 
+  @Test func `a folder is for recordings that begin later, and a pattern for those that begin at once`() throws {
+    let later = try StreamOptions(parsing: "name=a/b,recordings=/my 100%", defaults: StreamOptions())
+    #expect(
+      try later.recordingSettings(existing: .number)?.pattern.description == "/my 100%%/a-b_%F_%H-%M-%S.mp4")
+    #expect(!later.recording.startsAtOnce)
+    #expect(throws: Failure.self) { try later.recording.checkFolder() }
+    var both = try StreamOptions(parsing: "name=a,recordings=/tmp", defaults: StreamOptions())
+    try both.recording.checkFolder()
+    try both.set(.record, to: "x.mp4")
+    #expect(both.recording.startsAtOnce)
+    #expect(try both.recordingSettings(existing: .number)?.pattern.description == "x.mp4")
+  }
+
   @Test(arguments: [("90", 90_000), ("1.5s", 1_500), ("10m", 600_000), ("1h30m", 5_400_000), ("7d", 604_800_000)])
   func `times are numbers with units`(text: String, milliseconds: Int64) throws {
     #expect(try Quantity.duration(text) == .milliseconds(milliseconds))

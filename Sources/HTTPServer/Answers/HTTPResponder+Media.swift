@@ -33,14 +33,15 @@ extension HTTPResponder {
     guard let stream = self.streams[name] else { return .notFound() }
     let width: Int?
     do throws(HTTPParameterError) { width = try target.number("width", in: 1...16_384) } catch { return error.answer }
-    let picture = await Self.within(Self.pictureTime) { () -> Result<ByteBuffer, PictureError> in
+    let snapshot = Task { () -> Result<ByteBuffer, PictureError> in
       do throws(PictureError) {
         return .success(try await stream.stream.pictures.snapshot(width: width))
       } catch {
         return .failure(error)
       }
     }
-    switch picture {
+    defer { snapshot.cancel() }
+    switch await snapshot.result(within: Self.pictureTime)?.get() {
     case .success(let file)?:
       stream.countBytes(file.readableBytes, of: .snapshot)
       return HTTPAnswer(.ok, [.contentType: "image/jpeg"], body: .bytes(file))
@@ -67,27 +68,9 @@ extension HTTPResponder {
   }
 
   /// How long a request waits for a picture.
-  private static let pictureTime = MediaDuration.seconds(2)
+  private static let pictureTime = Duration.seconds(2)
   /// The motion pictures a second, if nothing is said.
   private static let motionJPEGFrameRate = 10
-
-  /// What a task gives; nil when it takes too long, and is then left to itself.
-  private static func within<Value: Sendable>(
-    _ limit: MediaDuration, _ body: @escaping @Sendable () async -> Value
-  ) async -> Value? {
-    let (results, continuation) = AsyncStream<Value?>.makeStream()
-    let task = Task { continuation.yield(await body()) }
-    let timer = Task {
-      try await Task.sleep(for: .nanoseconds(limit.nanoseconds))
-      continuation.yield(nil)
-    }
-    defer {
-      task.cancel()
-      timer.cancel()
-    }
-    for await result in results { return result }
-    return nil
-  }
 }
 
 extension HTTPAnswer {

@@ -99,7 +99,7 @@ struct HTTPResponder: Sendable {
     case .openAPI: return self.openAPI()
     case .qrCode: return self.qrCode(target)
     case .recording(let name): return self.recordingState(of: name)
-    case .recordingList: return await self.recordingList()
+    case .recordingList: return await self.recordingList(target)
     case .recordedFile(let components): return await self.recordedFile(components)
     case .recordings: return self.page(.recordings)
     case .list: return self.page(.list)

@@ -39,7 +39,7 @@ final class ExchangeHandler: ChannelDuplexHandler, RemovableChannelHandler {
       self.connection = connection
       // HTTP/1.1: what its parts do not tell is seen before they are made.
       if let codec = try? own.handler(type: HTTP1ToHTTPServerCodec.self) {
-        try? own.addHandler(HTTP1Handler(), position: .before(codec))
+        try? own.addHandler(HTTP1Handler(bodyBytes: self.limits.bodyBytes), position: .before(codec))
       }
     } else {
       self.isMultiplexed = true
@@ -111,7 +111,7 @@ final class ExchangeHandler: ChannelDuplexHandler, RemovableChannelHandler {
     case HTTPParserError.closedConnection: return
     case HTTPParserError.headerOverflow:
       self.refuse(context, .requestHeaderFieldsTooLarge, "the header fields are too large")
-    case let error as RefusedRequest: self.refuse(context, .badRequest, error.reason)
+    case let error as RefusedRequest: self.refuse(context, error.status, error.reason)
     case is HTTPParserError: self.refuse(context, .badRequest, "that is not HTTP")
     case is ChannelError, is IOError: context.fireErrorCaught(error)
     default: self.refuse(context, .badRequest, "that is not HTTP")

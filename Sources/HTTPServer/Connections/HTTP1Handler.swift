@@ -1,8 +1,10 @@
+internal import HTTPTypes
 internal import NIOCore
 internal import NIOHTTP1
 
 /// What a connection does under HTTP/1 that its requests do not show any more when they have become those of every
-/// version: it ends after an answer to a client that says so, or that is of HTTP/1.0 (RFC 9112 §9.3).
+/// version: it ends after an answer to a client that says so, or that is of HTTP/1.0 (RFC 9112 §9.3), and lets a client
+/// send a body that it asks about first (`Expect: 100-continue`, RFC 9110 §10.1.1).
 final class HTTP1Handler: ChannelDuplexHandler, RemovableChannelHandler {
   typealias InboundIn = HTTPServerRequestPart
   typealias InboundOut = HTTPServerRequestPart
@@ -10,8 +12,21 @@ final class HTTP1Handler: ChannelDuplexHandler, RemovableChannelHandler {
   typealias OutboundOut = HTTPServerResponsePart
 
   /// What is known of the requests that have no answer yet, the oldest first.
-  private var requests: CircularBuffer<(version: HTTPVersion, endsConnection: Bool)> = []
+  private var requests: CircularBuffer<Request> = []
   private var isClosing = false
+  private let bodyBytes: Int
+
+  private struct Request {
+    var version: HTTPVersion
+    var endsConnection: Bool
+    /// Whether the client waits for a word before it sends the body.
+    var isExpecting: Bool
+  }
+
+  /// - Parameter bodyBytes: The most bytes of a body.
+  init(bodyBytes: Int) {
+    self.bodyBytes = bodyBytes
+  }
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
     if self.isClosing { return }
@@ -24,9 +39,30 @@ final class HTTP1Handler: ChannelDuplexHandler, RemovableChannelHandler {
       // Who sends a body gets an answer, and need not send all of it.
       let hasBody =
         head.headers.contains(name: "transfer-encoding") || (head.headers.first(name: "content-length") ?? "0") != "0"
-      self.requests.append((head.version, hasBody || !head.isKeepAlive))
+      let isExpecting = hasBody && head.version == .http1_1 && head.isExpectingContinue
+      if isExpecting, let length = head.headers.first(name: "content-length").flatMap({ Int($0) }),
+        length > self.bodyBytes
+      {
+        self.isClosing = true
+        return context.fireErrorCaught(
+          RefusedRequest(status: .contentTooLarge, reason: "a body of more than \(self.bodyBytes) bytes"))
+      }
+      self.requests.append(
+        Request(
+          version: head.version, endsConnection: hasBody || !head.isKeepAlive,
+          // Of the others no body is read, and the answer comes at once.
+          isExpecting: isExpecting && head.method == .POST))
+      self.continueFirst(context)
     }
     context.fireChannelRead(data)
+  }
+
+  /// Lets the client send the body of the request whose turn it is.
+  private func continueFirst(_ context: ChannelHandlerContext) {
+    guard self.requests.first?.isExpecting == true else { return }
+    self.requests[self.requests.startIndex].isExpecting = false
+    context.writeAndFlush(
+      self.wrapOutboundOut(.head(HTTPResponseHead(version: .http1_1, status: .continue))), promise: nil)
   }
 
   func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
@@ -49,7 +85,10 @@ final class HTTP1Handler: ChannelDuplexHandler, RemovableChannelHandler {
     case .body: context.write(data, promise: promise)
     case .end:
       let request = self.requests.popFirst()
-      guard request?.endsConnection == true else { return context.write(data, promise: promise) }
+      guard request?.endsConnection == true else {
+        context.write(data, promise: promise)
+        return self.continueFirst(context)
+      }
       self.isClosing = true
       context.writeAndFlush(data, promise: promise)
       if let connection = try? context.pipeline.syncOperations.handler(type: ConnectionGuard.self) {
@@ -60,7 +99,14 @@ final class HTTP1Handler: ChannelDuplexHandler, RemovableChannelHandler {
   }
 }
 
-/// Fired for a request that HTTP/1.1 has refused, RFC 9112 §3.2.
+/// Fired for a request that HTTP/1.1 has refused: RFC 9112 §3.2, RFC 9110 §10.1.1.
 struct RefusedRequest: Error {
+  var status = HTTPResponse.Status.badRequest
   var reason: String
+}
+
+extension HTTPRequestHead {
+  fileprivate var isExpectingContinue: Bool {
+    self.headers[canonicalForm: "expect"].contains { $0.lowercased() == "100-continue" }
+  }
 }

@@ -18,6 +18,8 @@ extension HTTPResponder {
     /// By protocol.
     var bytes: [(String, Int)]
     var skipped: [(String, Int)]
+    /// Where it has a recorder.
+    var recording: HTTPServerRecorder.Status?
 
     init(_ published: PublishedStream, extras: HTTPServerExtras, at now: MediaTime) {
       self.name = published.name
@@ -31,6 +33,7 @@ extension HTTPResponder {
       self.viewers += others.map { ($0.name, $0.viewers) }
       self.bytes = PublishedStream.Content.allCases.map { ($0.rawValue, published.bytesSent(of: $0)) }
       self.bytes += others.map { ($0.name, $0.bytesSent) }
+      self.recording = extras.recorder(published.stream)?.status()
       self.skipped = others.map { ($0.name, $0.picturesSkipped) }
     }
   }
@@ -44,6 +47,7 @@ extension HTTPResponder {
     Self.appendPipelines(of: streams, to: &text)
     Self.appendViewers(of: streams, to: &text)
     Self.appendSegments(of: streams, to: &text)
+    Self.appendRecordings(of: streams, to: &text)
     text.append("http_connections", .gauge, "Open HTTP connections.", self.connections.count)
     text.append(
       "http_connections_crowded_out_total", .counter, "HTTP connections closed since others needed the room.",
@@ -142,5 +146,28 @@ extension HTTPResponder {
     text.append("hls_window_bytes", .gauge, "Bytes of HLS segments that are kept.", each(\.windowBytes))
     text.append("hls_samples_dropped_total", .counter, "Samples that HLS could not use.", each(\.droppedSamples))
     text.append("hls_activations_total", .counter, "How often HLS went from rest to work.", each(\.activations))
+  }
+
+  private static func appendRecordings(of streams: [Numbers], to text: inout MetricsText) {
+    let recordings = streams.compactMap { stream in stream.recording.map { (stream.name, $0) } }
+    func each(
+      _ value: (HTTPServerRecorder.Status) -> Double
+    ) -> [(labels: KeyValuePairs<String, String>, value: Double)] {
+      recordings.map { (["stream": $0.0], value($0.1)) }
+    }
+    text.append(
+      "recording_state", .gauge, "1 for what the stream's recorder is doing, 0 for what it is not.",
+      recordings.flatMap { name, status in
+        HTTPServerRecorder.State.allCases.map {
+          (["stream": name, "state": $0.rawValue], status.state == $0 ? 1 : 0)
+        }
+      })
+    text.append(
+      "recording_seconds", .gauge, "The length of the recording, or the last one, pauses not counted.",
+      each { $0.duration.seconds })
+    text.append("recording_bytes", .gauge, "Bytes that it has written.", each { Double($0.byteCount) })
+    text.append(
+      "recording_drops", .gauge, "Pictures and frames of sound of it that the disk was too slow for.",
+      each { Double($0.drops) })
   }
 }

@@ -265,6 +265,20 @@ enum OpenAPIDocument {
         "/api/recordings": {
           "get": {
             "summary": "The recorded files of all streams",
+            "parameters": [
+              {
+                "name": "limit",
+                "in": "query",
+                "description": "The most files to list.",
+                "schema": {"type": "integer", "minimum": 1, "maximum": 1000, "default": 1000}
+              },
+              {
+                "name": "offset",
+                "in": "query",
+                "description": "How many of the last ones to pass over.",
+                "schema": {"type": "integer", "minimum": 0, "maximum": 1000000000, "default": 0}
+              }
+            ],
             "responses": {
               "200": {
                 "description": "The files, the last one first, those that are being recorded among them.",
@@ -553,8 +567,10 @@ enum OpenAPIDocument {
           "RecordingList": {
             "type": "object",
             "additionalProperties": false,
-            "required": ["recordings"],
+            "required": ["recordings", "total", "bytes"],
             "properties": {
+              "total": {"type": "integer", "minimum": 0, "description": "How many files there are, listed or not."},
+              "bytes": {"type": "integer", "minimum": 0, "description": "The bytes of all of them."},
               "recordings": {
                 "type": "array",
                 "items": {

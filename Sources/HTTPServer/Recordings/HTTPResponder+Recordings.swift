@@ -46,14 +46,28 @@ extension HTTPResponder {
     return Self.json(RecordingEntry(recorder.status(), stream: name))
   }
 
+  /// The most files that one answer lists.
+  private static let mostListed = 1000
+
   /// `/api/recordings`.
-  func recordingList() async -> HTTPAnswer {
+  func recordingList(_ target: HTTPTarget) async -> HTTPAnswer {
+    let (limit, offset): (Int?, Int?)
+    do throws(HTTPParameterError) {
+      limit = try target.number("limit", in: 1...Self.mostListed)
+      offset = try target.number("offset", in: 0...1_000_000_000)
+    } catch {
+      return error.answer
+    }
     var files: [(file: HTTPServerRecorder.File, stream: String)] = []
     for (name, recorder) in self.recorders {
       files += await Self.files(of: recorder).map { ($0, name) }
     }
     files.sort { ($0.file.modificationTime, $0.file.name) > ($1.file.modificationTime, $1.file.name) }
-    return Self.json(RecordingList(recordings: files.map { RecordedFileEntry($0.file, stream: $0.stream) }))
+    let listed = files.dropFirst(offset ?? 0).prefix(limit ?? Self.mostListed)
+    return Self.json(
+      RecordingList(
+        recordings: listed.map { RecordedFileEntry($0.file, stream: $0.stream) }, total: files.count,
+        bytes: files.reduce(0) { $0 + $1.file.byteCount }))
   }
 
   /// `/recordings/STREAM/FILE`: a file as far as it is written. What the path says is looked for among the names that the
@@ -113,5 +127,7 @@ extension HTTPResponder {
   }
 
   private static let noRecorder = HTTPAnswer.text(
-    .notImplemented, "this stream is not recorded here; start the server with --record")
+    .notImplemented,
+    "this stream is not recorded here; start the server with --record PATTERN, or with --recordings FOLDER to begin later"
+  )
 }

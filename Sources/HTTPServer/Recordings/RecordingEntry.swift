@@ -33,6 +33,9 @@ struct RecordingOrder: Decodable, Sendable {
 struct RecordingList: Encodable, Sendable {
   /// The last one first.
   var recordings: [RecordedFileEntry]
+  /// How many there are, listed or not, and the bytes of all.
+  var total: Int
+  var bytes: Int
 }
 
 /// What the API says of one recorded file.

@@ -28,7 +28,7 @@ function update({ find }, recording) {
   find(".badge").hidden = recording.finished;
 }
 
-function show(recordings) {
+function show({ recordings, total, bytes }) {
   const files = new Set(recordings.map((recording) => recording.file));
   for (const [file, { item }] of rows) {
     if (files.has(file)) continue;
@@ -43,8 +43,8 @@ function show(recordings) {
     const at = element("rows").children[index];
     if (at !== row.item) element("rows").insertBefore(row.item, at ?? null);
   });
-  const total = recordings.reduce((sum, recording) => sum + recording.bytes, 0);
-  write(element("count"), recordings.length === 0 ? "" : `${text.files(recordings.length)} · ${text.bytes(total)}`);
+  const listed = recordings.length < total ? ` · the last ${recordings.length} are listed` : "";
+  write(element("count"), total === 0 ? "" : `${text.files(total)} · ${text.bytes(bytes)}${listed}`);
   element("empty").hidden = recordings.length > 0;
   element("rows").hidden = recordings.length === 0;
   element("problem").hidden = true;
@@ -82,7 +82,7 @@ document.addEventListener("visibilitychange", () => early());
 for (;;) {
   if (!document.hidden) {
     try {
-      show((await request("/api/recordings", { as: "json", cache: "no-store", seconds: 10 })).recordings);
+      show((await request("/api/recordings", { as: "json", cache: "no-store", seconds: 10 }));
     } catch (error) {
       fail(error);
     }

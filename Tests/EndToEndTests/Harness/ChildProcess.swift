@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 
 /// A program that was started, with what it prints collected as it comes.
 ///
@@ -14,6 +15,7 @@ final class ChildProcess: Sendable {
   let errors: CollectedOutput
   private let process: Process
   private let exit: Task<Exit, Never>
+  private let killTime = Mutex<Int64?>(nil)
 
   /// Starts a program.
   ///
@@ -78,6 +80,9 @@ final class ChildProcess: Sendable {
     if self.process.isRunning { _ = Foundation.kill(self.process.processIdentifier, number) }
   }
 
+  /// When it was ended by force, in microseconds since 1970; nil when it was not.
+  var killMicroseconds: Int64? { self.killTime.withLock { $0 } }
+
   /// Waits for the program to end by itself, and ends it by force when it has not within a time.
   ///
   /// - Returns: How it ended, or nil when it had to be ended by force.
@@ -95,6 +100,7 @@ final class ChildProcess: Sendable {
   /// Ends the program, and what it has started, at once.
   func kill() {
     guard self.process.isRunning else { return }
+    self.killTime.withLock { $0 = $0 ?? unixMicroseconds() }
     let identifier = self.process.processIdentifier
     _ = Foundation.kill(-identifier, SIGKILL)
     _ = Foundation.kill(identifier, SIGKILL)

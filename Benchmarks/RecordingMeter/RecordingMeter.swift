@@ -1,0 +1,125 @@
+import Codecs
+import Foundation
+import Media
+import NIOCore
+import Recording
+import Streaming
+import Synchronization
+
+/// Records encoded samples without a stream, for tools that count instructions and seconds:
+///
+///     RecordingMeter read PICTURES          reads 30 pictures of 720p (I420, one behind the other), makes a second of tone
+///     RecordingMeter encode PICTURES        encodes them too
+///     RecordingMeter record PICTURES FILE   and records them `rounds` times, one second behind the other
+///     RecordingMeter finish PICTURES FILE   records an hour of them, at about 2.3 Mb/s, and prints how long the stop took
+///
+/// It is part of the package, and not of Benchmarks' own, since the recorder's clock and source are nobody else's matter.
+@main
+struct RecordingMeter {
+  private static let rounds = 20
+  private static let size = (width: 1280, height: 720)
+  private static let sound = AudioFormat(sampleRate: 48_000, channelCount: 1)
+  private static let start = MediaTime.zero + .seconds(100)
+
+  static func main() {
+    // An asynchronous main lets the first thread wait in a way that valgrind does not survive.
+    Task.detached {
+      do {
+        try await Self.run()
+        exit(0)
+      } catch {
+        FileHandle.standardError.write(Data("\(error)\n".utf8))
+        exit(1)
+      }
+    }
+    while true { sleep(1000) }
+  }
+
+  private static func run() async throws {
+    let arguments = Array(CommandLine.arguments.dropFirst())
+    guard
+      let mode = arguments.first, ["read", "encode", "record", "finish"].contains(mode),
+      arguments.count == (["read", "encode"].contains(mode) ? 2 : 3),
+      let pictures = FileHandle(forReadingAtPath: arguments[1])
+    else {
+      FileHandle.standardError.write(Data("usage: RecordingMeter read|encode|record|finish PICTURES [FILE]\n".utf8))
+      exit(64)
+    }
+    LibavLog.silence()
+    let second = try Self.encode(pictures, discards: mode == "read")
+    if ["read", "encode"].contains(mode) { return }
+    let seconds = mode == "record" ? Self.rounds : 3600
+    let tape = Tape(second.descriptions)
+    let recorder = Recorder(
+      tape.source, settings: RecordingSettings(try FilePattern(arguments[2]), existingFiles: .overwrite))
+    _ = try await recorder.start(at: Self.start)
+    for index in 0..<Int64(seconds) {
+      for var sample in second.samples {
+        sample.presentationTime += .seconds(index)
+        sample.decodeTime += .seconds(index)
+        tape.output?.consume(sample)
+      }
+      // A disk that keeps up.
+      while recorder.status.queuedByteCount > 8 << 20 { try await Task.sleep(for: .milliseconds(1)) }
+    }
+    while recorder.status.queuedByteCount > 0 { try await Task.sleep(for: .milliseconds(1)) }
+    let begin = ContinuousClock.now
+    let files = await recorder.stop(at: Self.start + .seconds(Int64(seconds)))
+    let length = (ContinuousClock.now - begin) / .seconds(1)
+    guard let file = files.first, recorder.status.picturesDropped == 0 else { exit(1) }
+    print("{\"bytes\": \(file.byteCount), \"duration\": \(file.duration.seconds), \"seconds\": \(length)}")
+  }
+
+  /// What the recorder takes for a stream.
+  private final class Tape: Sendable {
+    private let outputs = Mutex<[any StreamOutput]>([])
+    private let descriptions: [CodecDescription]
+
+    init(_ descriptions: [CodecDescription]) { self.descriptions = descriptions }
+
+    var output: (any StreamOutput)? { self.outputs.withLock { $0.first } }
+
+    var source: RecordingSource {
+      RecordingSource(
+        descriptions: { self.descriptions }, requestKeyframe: {},
+        add: { output in self.outputs.withLock { $0.append(output) } },
+        remove: { output in self.outputs.withLock { $0.removeAll { $0 === output } } })
+    }
+  }
+
+  private struct Second {
+    var descriptions: [CodecDescription]
+    var samples: [EncodedSample]
+  }
+
+  private static func encode(_ pictures: FileHandle, discards: Bool) throws -> Second {
+    let format = VideoFormat(width: Self.size.width, height: Self.size.height, frameRate: 30)
+    let encoder = try LibavH264Encoder(
+      VideoEncoderSettings(width: Self.size.width, height: Self.size.height, frameRate: 30))
+    let soundEncoder = try LibavAACEncoder(format: Self.sound, bitrate: 64_000)
+    let pool = VideoFramePool(format: format)
+    let length = (0..<3).reduce(0) { $0 + format.byteCount(plane: $1) }
+    var samples: [EncodedSample] = []
+    for index in 0..<Int64(30) {
+      guard let bytes = try pictures.read(upToCount: length), bytes.count == length else { break }
+      let time = FrameRate(30).time(ofFrame: index, from: Self.start)
+      let frame = pool.frame(at: time) { buffer in
+        var offset = bytes.startIndex
+        for plane in 0..<3 {
+          let target = buffer.unsafePlane(plane)
+          bytes[offset..<offset + target.count].copyBytes(to: target)
+          offset += target.count
+        }
+      }
+      let tone = AudioBlock(
+        format: Self.sound, timestamp: time,
+        samples: (0..<1600).map { ($0 + Int(index) * 1600) / 24 % 2 == 0 ? 0.25 : -0.25 })
+      guard let frame, !discards else { continue }
+      try encoder.encode(frame, forcesKeyframe: index == 0) { samples.append($0) }
+      try soundEncoder.encode(tone) { samples.append($0) }
+    }
+    guard !discards else { return Second(descriptions: [], samples: []) }
+    guard let video = encoder.description else { exit(1) }
+    return Second(descriptions: [.h264(video), .aac(soundEncoder.description)], samples: samples)
+  }
+}

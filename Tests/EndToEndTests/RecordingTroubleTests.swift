@@ -1,0 +1,134 @@
+import Foundation
+import Testing
+
+extension EndToEnd {
+  @Suite("Recording: what goes wrong, what is left, what is removed", .serialized)
+  struct RecordingTrouble {
+    private static let source = ["--source", "bars", "--audio", "tone", "--size", "320x180", "--fps", "30"]
+
+    private struct State: Decodable {
+      var state: String
+      var duration: Double
+      var error: String?
+    }
+
+    private struct Files: Decodable {
+      var total: Int
+      var bytes: Int
+    }
+
+    /// Serves with a recording that cannot be, and watches.
+    private func serve(recording pattern: String, saying cause: String) async throws {
+      try await VidiconProcess.serving(Self.source + ["--record", pattern]) { vidicon in
+        let play = try await FFmpeg.play(vidicon.url(), seconds: 2)
+        #expect(play.run.succeeded && play.frameRate > 25, "\(play.run.errors)")
+        let lines = vidicon.child.errors.text.split(separator: "\n")
+        #expect(lines.count == 1 && lines[0].contains(cause) && lines[0].utf8.count < 400, "\(lines)")
+        let state = try await Curl.get(vidicon.page("/api/streams/live/recording")).json(State.self)
+        #expect(state.state == "failed" && state.error?.contains(cause) == true)
+      }
+    }
+
+    @Test(arguments: [
+      ("missing/out.mp4", "the folder does not exist"),
+      ("\(String(repeating: "x", count: 300)).mp4", "the name is too long"),
+    ])
+    func `a name that cannot be is told in a line, and the stream is served`(name: String, cause: String) async throws {
+      try await TestMedia.withTemporaryFolder { folder in
+        try await self.serve(recording: "\(folder)/\(name)", saying: cause)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == [])
+      }
+    }
+
+    @Test func `so is a disk that is read-only`() async throws {
+      try await TestMedia.withTemporaryFolder { folder in
+        let mount = try await Tool.run("mount", ["-t", "tmpfs", "-o", "ro", "tmpfs", folder], within: .seconds(5))
+        try #require(mount.succeeded, "this test mounts a disk, which root may: \(mount.errors)")
+        let result: Result<Void, any Error>
+        do {
+          result = .success(try await self.serve(recording: "\(folder)/out.mp4", saying: "the disk is read-only"))
+        } catch {
+          result = .failure(error)
+        }
+        #expect(try await Tool.run("umount", ["-l", folder], within: .seconds(5)).succeeded)
+        try result.get()
+      }
+    }
+
+    @Test func `a folder that is removed ends the recording with a line, and the stream goes on`() async throws {
+      try await TestMedia.withTemporaryFolder { folder in
+        let inner = "\(folder)/inner"
+        try FileManager.default.createDirectory(atPath: inner, withIntermediateDirectories: false)
+        try await VidiconProcess.serving(Self.source + ["--record", "\(inner)/out.mp4"]) { vidicon in
+          let address = vidicon.page("/api/streams/live/recording")
+          while try await Curl.get(address).json(State.self).duration < 1 {}
+          try FileManager.default.removeItem(atPath: inner)
+          while try await Curl.get(address).json(State.self).state != "failed" {}
+          let play = try await FFmpeg.play(vidicon.url(), seconds: 2)
+          #expect(play.run.succeeded && play.frameRate > 25, "\(play.run.errors)")
+          let lines = vidicon.child.errors.text.split(separator: "\n")
+          #expect(lines.count { $0.contains("the recording has stopped") && $0.contains("removed") } == 1, "\(lines)")
+          // There is nothing to be finished, which is told too.
+          #expect(lines.count <= 2, "\(lines)")
+        }
+      }
+    }
+
+    @Test func `files go by size and by age, and the one that is being recorded stays`() async throws {
+      try await TestMedia.withTemporaryFolder { folder in
+        try Data("mine".utf8).write(to: URL(fileURLWithPath: "\(folder)/live-notes.mp4"))
+        for rule in [["--keep-size", "60k"], ["--keep-age", "2s"]] {
+          let options = ["--record", "\(folder)/{name}.mp4", "--split-duration", "1s"] + rule
+          try await VidiconProcess.serving(Self.source + options) { vidicon in
+            let address = vidicon.page("/api/streams/live/recording")
+            while try await Curl.get(address).json(State.self).duration < 12 {}
+            let files = try await Curl.get(vidicon.page("/api/recordings")).json(Files.self)
+            // Each part takes 20 kB; parts of a second or two, of which the last is being finished.
+            #expect((1...6).contains(files.total), "\(rule): \(files)")
+          }
+        }
+        let names = try FileManager.default.contentsOfDirectory(atPath: folder)
+        #expect(names.contains("live-notes.mp4"))
+        #expect((2...8).contains(names.count), "\(names)")
+        #expect(names.allSatisfy { !$0.hasPrefix(".") })
+      }
+    }
+
+    @Test func `what is not finished at Ctrl-C in time plays, and the next start finishes it`() async throws {
+      try await TestMedia.withTemporaryFolder { folder in
+        // As slow as a disk is with a film of hours.
+        let library = "\(folder)/slow.so"
+        let compiler = try await Tool.run(
+          "cc", ["-shared", "-fPIC", "-o", library, TestMedia.client("slow_copy.c")], within: .seconds(20))
+        try #require(compiler.succeeded, "\(compiler.errors)")
+        let options = Self.source + ["--record", "\(folder)/{name}.mp4"]
+        try await VidiconProcess.serving(options, environment: ["LD_PRELOAD": library]) { vidicon in
+          let address = vidicon.page("/api/streams/live/recording")
+          while try await Curl.get(address).json(State.self).duration < 3 {}
+          vidicon.child.signal(SIGINT)
+          #expect(await vidicon.child.end(within: .milliseconds(2500)) == .status(0))
+          await vidicon.child.errors.end()
+          let lines = vidicon.child.errors.text.split(separator: "\n")
+          #expect(lines.count == 1 && lines[0].contains("not finished"), "\(lines)")
+        }
+        let path = "\(folder)/live.mp4"
+        let open = try await FFmpeg.times(ofVideoIn: path)
+        #expect(open.count >= 60)
+        #expect(try Self.isFragmented(path))
+        try await VidiconProcess.serving(options) { _ in
+          let end = ContinuousClock.now + .seconds(10)
+          while try Self.isFragmented(path), ContinuousClock.now < end { await Task.yield() }
+          #expect(try !Self.isFragmented(path))
+        }
+        #expect(try await FFmpeg.times(ofVideoIn: path) == open)
+        // The second recording may have ended before its first picture.
+        let names = try FileManager.default.contentsOfDirectory(atPath: folder).filter { $0 != "live-2.mp4" }
+        #expect(names.sorted() == ["live.mp4", "slow.so"])
+      }
+    }
+
+    private static func isFragmented(_ path: String) throws -> Bool {
+      try Data(contentsOf: URL(fileURLWithPath: path)).range(of: Data("moof".utf8)) != nil
+    }
+  }
+}

@@ -1,0 +1,76 @@
+import Media
+import NIOCore
+import Streaming
+import Synchronization
+import Testing
+
+@testable import Recording
+
+@Suite("Preroll")
+struct PrerollTests {
+  /// What an output is told, in order.
+  private final class Log: StreamOutput {
+    enum Entry: Equatable {
+      case sample(Int64)
+      case change(CodecDescription)
+      case end
+    }
+
+    private let list = Mutex<[Entry]>([])
+
+    var entries: [Entry] { self.list.withLock { $0 } }
+
+    func consume(_ sample: EncodedSample) {
+      let number = sample.payload.getInteger(at: sample.payload.readerIndex, as: Int64.self) ?? -1
+      self.list.withLock { $0.append(.sample(number)) }
+    }
+
+    func descriptionChanged(to description: CodecDescription) { self.list.withLock { $0.append(.change(description)) } }
+
+    func streamEnded() { self.list.withLock { $0.append(.end) } }
+  }
+
+  private let script = StreamScript()
+
+  @Test func `what comes before the recording is handed over in order, then what comes`() {
+    let (preroll, log) = (Preroll(limit: 100), Log())
+    preroll.consume(self.script.picture(0))
+    preroll.descriptionChanged(to: StreamScript.otherVideo)
+    preroll.consume(self.script.picture(1))
+    #expect(log.entries == [])
+    #expect(preroll.forward(to: log))
+    preroll.consume(self.script.picture(2))
+    preroll.descriptionChanged(to: StreamScript.video)
+    preroll.streamEnded()
+    #expect(
+      log.entries == [
+        .sample(0), .change(StreamScript.otherVideo), .sample(1), .sample(2), .change(StreamScript.video), .end,
+      ])
+  }
+
+  @Test func `a stream that has ended before says so`() {
+    let (preroll, log) = (Preroll(limit: 100), Log())
+    preroll.consume(self.script.picture(0))
+    preroll.streamEnded()
+    #expect(preroll.forward(to: log))
+    #expect(log.entries == [.sample(0), .end])
+  }
+
+  @Test func `with more than its limit it holds nothing, and hands nothing over`() {
+    let (preroll, log) = (Preroll(limit: 20), Log())
+    for index in 0..<3 { preroll.consume(self.script.picture(Int64(index))) }
+    #expect(!preroll.forward(to: log))
+    preroll.consume(self.script.picture(3))
+    #expect(log.entries == [])
+  }
+
+  @Test func `closed, it hands nothing over any more`() {
+    let (preroll, log) = (Preroll(limit: 100), Log())
+    #expect(preroll.forward(to: log))
+    preroll.close()
+    preroll.consume(self.script.picture(0))
+    preroll.streamEnded()
+    #expect(log.entries == [])
+    #expect(!preroll.forward(to: log))
+  }
+}
