@@ -31,6 +31,7 @@ let package = Package(
     .library(name: "Capture", targets: ["Capture"]),
     .library(name: "Codecs", targets: ["Codecs"]),
     .library(name: "Inference", targets: ["Inference"]),
+    .library(name: "Effects", targets: ["Effects"]),
     .library(name: "Streaming", targets: ["Streaming"]),
     .library(name: "Recording", targets: ["Recording"]),
     .library(name: "RTSPServer", targets: ["RTSPServer"]),
@@ -83,6 +84,8 @@ let package = Package(
       name: "Codecs", dependencies: ["Media", "Bitstreams", "CLibav", "CYUV", "CCapture", nioCore],
       swiftSettings: settings),
     .target(name: "Inference", dependencies: ["CInference"], swiftSettings: settings),
+    .target(
+      name: "Effects", dependencies: ["Media", "Inference", "CEffects", "CInference", "CYUV"], swiftSettings: settings),
     .target(
       name: "Streaming", dependencies: ["Media", "Capture", "Codecs", "CYUV", "CCapture", nioCore],
       swiftSettings: settings),
@@ -139,6 +142,7 @@ let package = Package(
     .target(name: "CCapture"),
     .target(name: "CDatagrams"),
     .target(name: "CDiscovery"),
+    .target(name: "CEffects"),
     .target(name: "CTerminal"),
     .target(name: "CV4L2"),
     .target(name: "CInference"),
@@ -190,6 +194,7 @@ let package = Package(
     .testTarget(name: "CodecsTests", dependencies: ["Codecs", "Media", nioCore], swiftSettings: settings),
     .testTarget(
       name: "InferenceTests", dependencies: ["Inference"], exclude: ["Goldens"], swiftSettings: settings),
+    .testTarget(name: "EffectsTests", dependencies: ["Effects", "Inference", "Media"], swiftSettings: settings),
     .testTarget(
       name: "StreamingTests", dependencies: ["Streaming", "SwitchProbe", "Capture", "Codecs", "Media", nioCore],
       swiftSettings: settings),

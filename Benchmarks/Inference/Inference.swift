@@ -45,13 +45,17 @@ struct InferenceBenchmark {
         let outputs = network.plan.outputs.indices.map { index in
           network.executor.executor.withOutput(index) { $0.map { "\($0)" }.joined(separator: " ") }
         }
-        print(outputs.joined(separator: " "))
+        self.answer(outputs)
       } else {
         let clock = ContinuousClock()
         let times = (0..<runs).map { _ in clock.measure { network.executor.executor.run() } / .seconds(1) }
-        print(times.map { "\($0)" }.joined(separator: " "))
+        self.answer(times.map { "\($0)" })
       }
-      fflush(stdout)
     }
+  }
+
+  /// A line, at once.
+  private static func answer(_ words: [String]) {
+    FileHandle.standardOutput.write(Data((words.joined(separator: " ") + "\n").utf8))
   }
 }

@@ -20,6 +20,7 @@ enum Floor: Comparable {
     "Capture": .engine,
     "Codecs": .engine,
     "Inference": .engine,
+    "Effects": .engine,
     "Streaming": .engine,
     "Recording": .engine,
     "RTSPServer": .edge,

@@ -92,4 +92,7 @@ const vidicon_kernels *vidicon_kernels_at(size_t index);
 /// Turns numbers of 16 bits (IEEE 754 binary16) into floats, exactly. `halves` may lie anywhere.
 void vidicon_halves_to_floats(float *floats, const void *halves, size_t count);
 
+/// Turns bytes into floats: `floats[i] = scale * bytes[i] + offset`.
+void vidicon_bytes_to_floats(float *floats, const uint8_t *bytes, size_t count, float scale, float offset);
+
 #endif

@@ -1,0 +1,64 @@
+#if canImport(Darwin)
+internal import Darwin
+#else
+internal import Glibc
+#endif
+
+/// What a detector's numbers mean.
+///
+/// For each of its places, row by row, it says 16 numbers and a score: the box's centre, width and height, then six points,
+/// all in pixels of its input and relative to the place.
+struct FaceDetectorOutput {
+  /// The numbers of one place.
+  static let valueCount = 16
+
+  /// The centres of the places, in units of the input.
+  let anchors: [SIMD2<Float>]
+  let inputSide: Float
+  /// The least score of a face.
+  let threshold: Float
+
+  /// - Parameter net: A detector.
+  init(_ net: FaceNet) {
+    self.inputSide = Float(net.inputSide)
+    switch net {
+    case .shortRangeDetector:
+      // Two for each 8 × 8 pixels, and six for each 16 × 16.
+      self.anchors = Self.grid(16, each: 2) + Self.grid(8, each: 6)
+      self.threshold = 0.5
+    case .fullRangeDetector, .sparseFullRangeDetector, .mesh, .fineMesh:
+      self.anchors = Self.grid(48, each: 1)
+      self.threshold = 0.6
+    }
+  }
+
+  private static func grid(_ side: Int, each count: Int) -> [SIMD2<Float>] {
+    (0..<side).flatMap { y in
+      (0..<side).flatMap { x in
+        repeatElement(SIMD2(Float(x) + 0.5, Float(y) + 0.5) / Float(side), count: count)
+      }
+    }
+  }
+
+  /// The likely faces, in units of the input; each face several times.
+  ///
+  /// - Parameters:
+  ///   - values: 16 for each place.
+  ///   - scores: One for each place, the logarithm of its odds.
+  func candidates(values: UnsafeBufferPointer<Float>, scores: UnsafeBufferPointer<Float>) -> [FaceCandidate] {
+    precondition(scores.count == self.anchors.count && values.count == Self.valueCount * self.anchors.count)
+    let limit = logf(self.threshold / (1 - self.threshold))
+    var candidates: [FaceCandidate] = []
+    for (index, anchor) in self.anchors.enumerated() where scores[index] >= limit {
+      let own = UnsafeBufferPointer(rebasing: values[Self.valueCount * index..<Self.valueCount * (index + 1)])
+      func pair(_ place: Int) -> SIMD2<Float> { SIMD2(own[2 * place], own[2 * place + 1]) / self.inputSide }
+      // What is not a number is no face either.
+      guard own.allSatisfy(\.isFinite), own[2] > 0, own[3] > 0 else { continue }
+      candidates.append(
+        FaceCandidate(
+          center: anchor + pair(0), size: pair(1), points: (2..<8).map { anchor + pair($0) },
+          score: 1 / (1 + expf(-scores[index]))))
+    }
+    return candidates
+  }
+}

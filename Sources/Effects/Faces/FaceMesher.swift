@@ -1,0 +1,74 @@
+internal import CEffects
+internal import Inference
+public import Media
+
+/// Finds the surface of a face in a part of a picture with one of the mesh nets. Used by one thread at a time.
+///
+/// ```swift
+/// var mesher = try FaceMesher(.mesh, models: FaceModels())
+/// var mesh = mesher.mesh(in: frame, region: FaceRegion(candidate))
+/// // In the next picture the face is near the same place, while the presence is high.
+/// mesh = mesher.mesh(in: next, region: FaceRegion(mesh))
+/// ```
+public struct FaceMesher: ~Copyable {
+  private var executor: InferenceExecutor
+  private let side: Int
+
+  /// A finder of meshes.
+  ///
+  /// - Parameter net: `mesh` or `fineMesh`.
+  /// - Throws: A ``FaceModelError`` where the net's file is missing or broken.
+  public init(_ net: FaceNet, models: FaceModels) throws(FaceModelError) {
+    precondition(net == .mesh || net == .fineMesh, "a detector has no mesh")
+    self.executor = InferenceExecutor(try models.plan(for: net))
+    self.side = net.inputSide
+  }
+
+  /// The mesh of the face in a region of an I420 picture, in pixels of the picture; its presence tells whether there is a
+  /// face at all. The region may reach beyond the picture.
+  public mutating func mesh(in frame: VideoFrame, region: FaceRegion) -> FaceMesh {
+    precondition(frame.format.pixelFormat == .i420, "I420 is what goes through a stream")
+    let pixel = region.side / Float(self.side)
+    let (right, down) = (region.right * pixel, region.down * pixel)
+    let half = Float(self.side) / 2
+    // Where the region's corner lies, counted as the net does: its first pixel reaches from 0 to 1.
+    let corner = region.center - (right + down) * half
+    self.fillInput(frame, from: corner, right: right, down: down)
+    self.executor.run()
+    var mesh = self.executor.withOutput(0) { values in
+      FaceMesh(values: values, logit: self.executor.withOutput(1) { $0[0] })
+    }
+    for index in mesh.points.indices {
+      let point = mesh.points[index]
+      mesh.points[index] = SIMD3(corner + right * point.x + down * point.y, point.z * pixel)
+    }
+    return mesh
+  }
+
+  private mutating func fillInput(
+    _ frame: VideoFrame, from corner: SIMD2<Float>, right: SIMD2<Float>, down: SIMD2<Float>
+  ) {
+    let (side, format) = (self.side, frame.format)
+    // From the corner of the first pixel to its centre, and from there to where the picture's pixels have theirs.
+    let origin = corner + (right + down) / 2 - 0.5
+    self.executor.withInput(0) { input in
+      frame.withPlane(0) { luma in
+        frame.withPlane(1) { cb in
+          frame.withPlane(2) { cr in
+            var picture = vidicon_i420()
+            picture.luma = luma.baseAddress?.assumingMemoryBound(to: UInt8.self)
+            picture.cb = cb.baseAddress?.assumingMemoryBound(to: UInt8.self)
+            picture.cr = cr.baseAddress?.assumingMemoryBound(to: UInt8.self)
+            picture.luma_stride = format.bytesPerRow[0]
+            picture.chroma_stride = format.bytesPerRow[1]
+            (picture.width, picture.height) = (format.width, format.height)
+            var placement = vidicon_placement(
+              origin_x: origin.x, origin_y: origin.y, right_x: right.x, right_y: right.y, down_x: down.x, down_y: down.y
+            )
+            vidicon_sample(input.baseAddress, side, &picture, &placement)
+          }
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,84 @@
+public import Inference
+
+#if canImport(Darwin)
+internal import Darwin
+#else
+internal import Glibc
+#endif
+
+/// Where the nets that find faces lie, and reading them.
+public struct FaceModels: Hashable, Sendable {
+  /// The folder of the files.
+  public var folder: String
+
+  /// The nets in a folder.
+  public init(folder: String = Self.defaultFolder) {
+    self.folder = folder
+  }
+
+  /// Where `scripts/setup` puts them: `VIDICON_MODELS`, or `vidicon/models` in `XDG_DATA_HOME`, which is `~/.local/share`
+  /// where it is not set.
+  public static var defaultFolder: String {
+    if let folder = Self.environment("VIDICON_MODELS") { return folder }
+    let data = Self.environment("XDG_DATA_HOME") ?? "\(Self.environment("HOME") ?? "")/.local/share"
+    return "\(data)/vidicon/models"
+  }
+
+  /// The plan of a net, made out of its file.
+  ///
+  /// - Throws: A ``FaceModelError`` where the file is missing, cannot be read, or holds something else.
+  public func plan(for net: FaceNet) throws(FaceModelError) -> InferencePlan {
+    let path = "\(self.folder)/\(net.fileName)"
+    let plan: InferencePlan
+    do {
+      plan = try InferencePlan(TFLiteModel(parsing: Self.read(path)))
+    } catch let error as InferenceError {
+      throw FaceModelError(.invalidData, path: path, cause: "is no net: \(error)")
+    } catch let error as FaceModelError {
+      throw error
+    } catch {
+      throw FaceModelError(.notReadable, path: path, cause: "cannot be read")
+    }
+    guard plan.inputs.map(\.shape) == [[1, net.inputSide, net.inputSide, 3]],
+      Array(plan.outputs.map(\.count).prefix(2)) == net.outputCounts
+    else { throw FaceModelError(.invalidData, path: path, cause: "is another net than its name says") }
+    return plan
+  }
+
+  private static func environment(_ name: String) -> String? {
+    guard let value = getenv(name) else { return nil }
+    let text = String(cString: value)
+    return text.isEmpty ? nil : text
+  }
+
+  /// The largest file that is read: several times the largest net.
+  private static let maximumSize = 16 << 20
+
+  private static func read(_ path: String) throws(FaceModelError) -> [UInt8] {
+    guard let file = fopen(path, "rb") else {
+      let isMissing = errno == ENOENT
+      let cause = isMissing ? "the net is not there" : "cannot be opened: \(String(cString: strerror(errno)))"
+      throw FaceModelError(isMissing ? .notFound : .notReadable, path: path, cause: cause)
+    }
+    defer { fclose(file) }
+    var bytes = [UInt8](repeating: 0, count: Self.maximumSize)
+    let count = fread(&bytes, 1, bytes.count, file)
+    guard ferror(file) == 0, count < bytes.count else {
+      throw FaceModelError(.notReadable, path: path, cause: "cannot be read as a file of a net's size")
+    }
+    bytes.removeLast(bytes.count - count)
+    return bytes
+  }
+}
+
+extension FaceNet {
+  /// How many numbers its first two outputs have.
+  fileprivate var outputCounts: [Int] {
+    switch self {
+    case .shortRangeDetector: [896 * 16, 896]
+    case .fullRangeDetector, .sparseFullRangeDetector: [2304 * 16, 2304]
+    case .mesh: [468 * 3, 1]
+    case .fineMesh: [478 * 3, 1]
+    }
+  }
+}

@@ -1,0 +1,29 @@
+/// A square part of a picture that a detector looks at, in pixels.
+public struct FaceTile: Hashable, Sendable {
+  /// The left column, even.
+  public var x: Int
+  /// The top row, even.
+  public var y: Int
+  /// The width and height.
+  public var side: Int
+
+  /// A tile.
+  public init(x: Int, y: Int, side: Int) {
+    self.x = x
+    self.y = y
+    self.side = side
+  }
+
+  /// Squares that cover a picture: as large as its shorter side, each overlapping the next by at least a fifth, so that
+  /// a face between two is mostly in one. Two for a picture of 1280 × 720.
+  public static func covering(width: Int, height: Int) -> [FaceTile] {
+    let (side, length) = (min(width, height), max(width, height))
+    guard side > 0 else { return [] }
+    // Rounded up: the overlap is 4 / 20 of the side, each tile brings 16 / 20.
+    let count = max(1, (20 * length - 4 * side + 16 * side - 1) / (16 * side))
+    return (0..<count).map { index in
+      let place = count == 1 ? 0 : (length - side) * index / (count - 1) / 2 * 2
+      return FaceTile(x: width > height ? place : 0, y: width > height ? 0 : place, side: side)
+    }
+  }
+}

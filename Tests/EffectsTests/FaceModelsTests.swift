@@ -1,0 +1,49 @@
+import Effects
+import Foundation
+import Inference
+import Testing
+
+@Suite("The nets' files")
+struct FaceModelsTests {
+  /// A folder that goes with the test.
+  private static func withFolder(_ body: (URL) throws -> Void) throws {
+    let folder = FileManager.default.temporaryDirectory.appending(path: "vidicon-models-\(UUID())")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    try body(folder)
+  }
+
+  @Test func `each net is where the setup puts it, and is the one that it should be`() throws {
+    for net in FaceNet.allCases {
+      let plan = try FaceModels().plan(for: net)
+      #expect(plan.inputs.map(\.shape) == [[1, net.inputSide, net.inputSide, 3]])
+    }
+  }
+
+  @Test func `a net that is missing, broken or another one ends with one line that says what to do`() throws {
+    try Self.withFolder { folder in
+      let models = FaceModels(folder: folder.path)
+      let file = folder.appending(path: "face_landmark.tflite")
+      func error() -> FaceModelError? {
+        do {
+          _ = try models.plan(for: .mesh)
+          return nil
+        } catch { return error }
+      }
+      #expect(error()?.code == .notFound)
+      #expect(
+        error()?.description
+          == "\(file.path): the net is not there; run scripts/setup, or set VIDICON_MODELS to the folder of the nets")
+      try Data().write(to: file)
+      #expect(error()?.code == .invalidData)
+      try Data(repeating: 0, count: 16 << 20).write(to: file)
+      #expect(error()?.code == .notReadable)
+      let other = URL(filePath: FaceModels.defaultFolder).appending(path: FaceNet.fullRangeDetector.fileName)
+      try Data(contentsOf: other).write(to: file)
+      #expect(error()?.cause == "is another net than its name says")
+      try FileManager.default.removeItem(at: file)
+      try FileManager.default.createDirectory(at: file, withIntermediateDirectories: true)
+      #expect(error()?.code == .notReadable)
+    }
+  }
+}
