@@ -34,6 +34,8 @@ struct PassThroughTests {
     _ settings: VideoSettings = VideoSettings(), count: Int = 40,
     _ body: (LiveStream, CollectingOutput, [EncodedSample], CodecDescription, (Range<Int>) -> Void) async throws -> Void
   ) async throws {
+    var settings = settings
+    settings.sourceTimeout = .seconds(30)
     let source = ScriptedVideoCapturer(format: Self.format)
     let stream = LiveStream("camera", video: settings)
     stream.attachVideo(source)
