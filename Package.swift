@@ -87,7 +87,7 @@ let package = Package(
     .target(
       name: "Effects", dependencies: ["Media", "Inference", "CEffects", "CInference", "CYUV"], swiftSettings: settings),
     .target(
-      name: "Streaming", dependencies: ["Media", "Capture", "Codecs", "CYUV", "CCapture", nioCore],
+      name: "Streaming", dependencies: ["Media", "Bitstreams", "Capture", "Codecs", "CYUV", "CCapture", nioCore],
       swiftSettings: settings),
     .target(
       name: "Recording", dependencies: ["Media", "Bitstreams", "Containers", "Capture", "Streaming", nioCore],
@@ -191,7 +191,7 @@ let package = Package(
       name: "CameraProbe", dependencies: ["Capture", "Media", nioCore], path: "Tests/CameraProbe",
       swiftSettings: settings),
     .target(name: "FakeCamera", path: "Tests/FakeCamera", exclude: ["Library"], swiftSettings: settings),
-    .testTarget(name: "CodecsTests", dependencies: ["Codecs", "Media", nioCore], swiftSettings: settings),
+    .testTarget(name: "CodecsTests", dependencies: ["Codecs", "Capture", "Media", nioCore], swiftSettings: settings),
     .testTarget(
       name: "InferenceTests", dependencies: ["Inference"], exclude: ["Goldens"], swiftSettings: settings),
     .testTarget(name: "EffectsTests", dependencies: ["Effects", "Inference", "Media"], swiftSettings: settings),

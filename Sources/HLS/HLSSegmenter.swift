@@ -25,6 +25,8 @@ struct HLSSegmenter: Sendable {
   static let longestGap = MediaDuration.seconds(3)
   /// The sound that is kept while the first keyframe is waited for; then it starts alone.
   static let longestStart = MediaDuration.seconds(2)
+  /// The longest that it waits while pictures come; sources that are passed through give keyframes when they like.
+  static let longestWaitForKeyframe = MediaDuration.seconds(15)
   /// The most bytes of a segment without a keyframe at which it could end.
   static let maximumBytes = 32 << 20
 
@@ -59,6 +61,9 @@ struct HLSSegmenter: Sendable {
   private var requestTime: MediaTime?
   /// The last distance of two pictures, where it is longer than the usual one.
   private var interval: MediaDuration
+
+  /// From when on sound has waited for a keyframe.
+  private var soundSince: MediaTime?
 
   private(set) var droppedSamples = 0
 
@@ -197,7 +202,11 @@ extension HLSSegmenter {
     } else if let first = self.other.first, let last = self.other.last,
       last.decodeTime - first.decodeTime >= Self.longestStart
     {
-      if let leadingTime, last.decodeTime - leadingTime < Self.longestStart {
+      let since = self.soundSince ?? first.decodeTime
+      self.soundSince = since
+      if let leadingTime, last.decodeTime - leadingTime < Self.longestStart,
+        last.decodeTime - since < Self.longestWaitForKeyframe
+      {
         // Pictures come, and one of them will be a keyframe.
         self.droppedSamples += 1
         self.other.removeFirst()
@@ -216,6 +225,7 @@ extension HLSSegmenter {
 
   private mutating func start(at start: MediaTime, isDiscontinuous: Bool, into cuts: inout [HLSCut]) {
     self.segmentStart = start
+    self.soundSince = nil
     self.partStart = start
     self.segmentBytes = 0
     self.isDiscontinuous = false

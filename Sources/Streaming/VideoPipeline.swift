@@ -1,3 +1,4 @@
+internal import Bitstreams
 internal import Capture
 internal import Codecs
 internal import Media
@@ -7,7 +8,8 @@ internal import Synchronization
 /// The way of the pictures from the mailbox into the encoder: what is shown when. It lives on one thread.
 ///
 /// A source that compresses itself is passed through where nothing is to be done to its pictures, and where they have the
-/// canvas' size; else its pictures are decoded. It is passed through again from its next keyframe on.
+/// canvas' size and are shown in the order in which they are decoded (no B-pictures, which neither RTSP's clients nor
+/// WebRTC's take); else its pictures are decoded. It is passed through again from its next keyframe on.
 ///
 /// When the source gives nothing for a while, or has ended, viewers see a slate at the stream's frame rate. When
 /// encoding is paused, or the source is slower than a keyframe request may wait, the last picture is encoded once more.
@@ -20,6 +22,8 @@ final class VideoPipeline {
   /// What the present source gives, where it compresses itself.
   private let compressed = CompressedPictures()
   private var isPassing = false
+  /// Of pictures that are shown in another order than they are decoded in.
+  private var reordered: CodecDescription?
   /// Until when pictures are decoded for those who look at single ones.
   private var previewEnd: MediaTime?
   private let clock = StreamClock.system
@@ -65,7 +69,8 @@ final class VideoPipeline {
     self.frameRate = frameRate
     var opensEncoder = true
     if case .sample(let sample) = first {
-      opensEncoder = !Self.fits(sample, format: format, settings: settings, shared: shared)
+      opensEncoder =
+        Self.isReordered(sample) || !Self.fits(sample, format: format, settings: settings, shared: shared)
     }
     self.stage = try EncoderStage(
       format: format, settings: settings, shared: shared, opensEncoder: opensEncoder, announce: announce, emit: emit)
@@ -233,6 +238,15 @@ extension VideoPipeline {
       && adjustment.rotation == .up && !adjustment.isMirrored && !shared.isPaused
   }
 
+  /// Whether pictures are shown in another order than they are decoded in, as far as this one tells.
+  private static func isReordered(_ picture: SourceSample) -> Bool {
+    if picture.sample.presentationTime - picture.sample.decodeTime >= .milliseconds(1) { return true }
+    guard picture.sample.isKeyframe, case .h264(let description) = picture.description,
+      let set = try? H264SequenceParameterSet(parsing: description.sequenceParameterSet)
+    else { return false }
+    return set.usability?.reorderFrames ?? 0 > 0
+  }
+
   private func handle(_ picture: SourceSample, waiting: Int) throws(StreamError) {
     let now = self.clock.now()
     var picture = picture
@@ -242,7 +256,10 @@ extension VideoPipeline {
     self.takeOver(picture.feed)
     self.compressed.append(picture.sample, of: picture.description)
 
-    let fits = Self.fits(picture, format: self.stage.format, settings: self.settings, shared: self.shared)
+    if self.reordered != picture.description, Self.isReordered(picture) { self.reordered = picture.description }
+    let fits =
+      self.reordered != picture.description
+      && Self.fits(picture, format: self.stage.format, settings: self.settings, shared: self.shared)
     if fits, self.isPassing || picture.sample.isKeyframe {
       self.isPassing = true
       self.isRedrawDue = false
