@@ -1,0 +1,77 @@
+internal import Capture
+
+/// Sets several controls of a camera: all or none.
+enum ControlChange {
+  /// Checks every value before the first one is set. What is automatic is switched first, since it decides whether other
+  /// controls take values at all. When the device refuses one, those before it get back what they had.
+  ///
+  /// - Parameter values: By the controls' names; nil for the default.
+  static func perform(
+    _ values: [String: Int?], resettingOthers: Bool, on source: any ControllableCapturer
+  ) -> Result<Void, CaptureError> {
+    let controls = source.controls
+    var steps: [(control: DeviceControl, value: Int)] = []
+    do throws(CaptureError) {
+      for (name, value) in values.sorted(by: { $0.key < $1.key }) {
+        guard let control = controls.first(where: { $0.name == name }) else {
+          throw CaptureError(
+            .notFound, source: name, cause: "the camera has no such control",
+            nextStep: "use one of \(controls.map(\.name).sorted().joined(separator: ", "))")
+        }
+        steps.append((control, try self.checked(value ?? control.defaultValue, for: control)))
+      }
+      if resettingOthers {
+        for control in controls where control.kind != .button && !control.isReadOnly && values[control.name] == nil {
+          steps.append((control, control.defaultValue))
+        }
+      }
+    } catch {
+      return .failure(error)
+    }
+    return self.set(steps.filter { $0.control.kind != .integer } + steps.filter { $0.control.kind == .integer }, on: source)
+  }
+
+  private static func set(
+    _ steps: [(control: DeviceControl, value: Int)], on source: any ControllableCapturer
+  ) -> Result<Void, CaptureError> {
+    for (index, step) in steps.enumerated() {
+      do throws(CaptureError) {
+        try source.setControl(step.control.name, to: step.value)
+      } catch {
+        for earlier in steps[..<index].reversed() where earlier.control.kind != .button {
+          // What cannot be taken back stays; the first failure is the one to tell.
+          try? source.setControl(earlier.control.name, to: earlier.control.value)
+        }
+        return .failure(error)
+      }
+    }
+    return .success(())
+  }
+
+  private static func checked(_ value: Int, for control: DeviceControl) throws(CaptureError) -> Int {
+    func invalid(_ cause: String, _ nextStep: String) -> CaptureError {
+      CaptureError(.invalidSpecification, source: control.name, cause: cause, nextStep: nextStep)
+    }
+    if control.isReadOnly { throw invalid("it can only be read", "leave it out") }
+    switch control.kind {
+    case .button: return value
+    case .menu:
+      guard control.menu.contains(where: { $0.value == value }) else {
+        let choices = control.menu.map { "\($0.value) (\($0.label))" }.joined(separator: ", ")
+        throw invalid("\(value) is not one of its choices", "use one of \(choices)")
+      }
+      return value
+    case .integer, .boolean:
+      guard control.range.contains(value) else {
+        throw invalid(
+          "\(value) is out of its range", "use \(control.range.lowerBound) to \(control.range.upperBound)")
+      }
+      let (distance, overflows) = value.subtractingReportingOverflow(control.range.lowerBound)
+      guard overflows || distance % control.step == 0 else {
+        throw invalid(
+          "\(value) is between its steps", "use \(control.range.lowerBound) and steps of \(control.step) from there")
+      }
+      return value
+    }
+  }
+}

@@ -1,0 +1,231 @@
+public import Capture
+internal import HTTPServer
+public import Media
+public import Streaming
+internal import Synchronization
+
+/// The sources of a stream by the texts that name them, and the way to change them, and all that can be changed, while it
+/// runs: for the web page, the HTTP API and keys alike. Changes happen one after the other.
+///
+/// ```swift
+/// try await server.sources(of: stream)?.replace(video: "v4l2:/dev/video1", audio: "mic:")
+/// ```
+public final class StreamSources: Sendable {
+  private struct State {
+    var present: HTTPServerControl.Sources
+    /// What was done to pictures of sources that were replaced, by their names.
+    var adjustments: [String: Adjustment] = [:]
+  }
+
+  private struct Adjustment {
+    var isMirrored: Bool
+    var rotation: Orientation
+  }
+
+  /// The stream.
+  public let stream: LiveStream
+  let offer: SourceOffer
+  let start: HTTPServerControl.Sources
+  private let turns = Turns(most: 16)
+  private let state: Mutex<State>
+
+  /// The most sources whose mirroring and rotation are remembered.
+  private static let mostAdjustments = 64
+  /// How long sources may take to be opened before they are started, which has a limit of its own.
+  private static let openingLimit = Duration.seconds(15)
+  /// How long a device may take to tell or to set its controls.
+  private static let controlLimit = Duration.seconds(5)
+
+  /// The sources of a stream.
+  ///
+  /// - Parameters:
+  ///   - video: What names the source of its picture; nil where nothing does.
+  ///   - audio: What names the source of its sound; likewise.
+  ///   - offer: Which ones it can have.
+  public init(_ stream: LiveStream, video: String? = nil, audio: String? = nil, offer: SourceOffer = .all) {
+    self.stream = stream
+    self.offer = offer
+    self.start = HTTPServerControl.Sources(video: video, audio: audio)
+    self.state = Mutex(State(present: self.start))
+  }
+
+  /// What names the source of the picture now, as it was given, with passwords; nil where nothing does.
+  public var video: String? { self.state.withLock { $0.present.video } }
+
+  /// What names the source of the sound now; likewise.
+  public var audio: String? { self.state.withLock { $0.present.audio } }
+
+  /// Replaces the source of the picture, of the sound, or of both, and returns when the new ones have taken over.
+  ///
+  /// - Parameters:
+  ///   - video: What names the new source; nil for the present one.
+  ///   - audio: What names the new source; nil for the present one.
+  /// - Throws: ``SourceChangeError``, and the sources stay.
+  public func replace(video: String? = nil, audio: String? = nil) async throws(SourceChangeError) {
+    try await self.inTurn { () throws(SourceChangeError) in
+      try await self.exchange(HTTPServerControl.Sources(video: video, audio: audio))
+    }
+  }
+
+  /// Changes the values of controls of the picture's source: all or none.
+  ///
+  /// - Parameter values: By the controls' names; nil for the default.
+  /// - Throws: ``SourceChangeError``, and the controls have the values that they had.
+  public func setControls(_ values: [String: Int?]) async throws(SourceChangeError) {
+    try await self.inTurn { () throws(SourceChangeError) in try await self.set(values, resettingOthers: false) }
+  }
+
+  /// The controls of the picture's source; may ask the device, so it is not to be called where nothing may wait.
+  public var controls: [DeviceControl] {
+    (self.stream.videoSource as? any ControllableCapturer)?.controls ?? []
+  }
+
+  /// Runs a change when those before it are done.
+  func inTurn(_ body: () async throws(SourceChangeError) -> Void) async throws(SourceChangeError) {
+    guard await self.turns.enter() else { throw .busy }
+    defer { self.turns.leave() }
+    try await body()
+  }
+}
+
+// MARK: Sources
+
+extension StreamSources {
+  private func exchange(_ wanted: HTTPServerControl.Sources) async throws(SourceChangeError) {
+    guard wanted != HTTPServerControl.Sources() else { return }
+    let opened = try await self.open(wanted)
+    let earlier = self.stream.videoSource
+    if let video = opened.video {
+      try await self.switchVideo(to: video, named: wanted.video)
+    }
+    guard let audio = opened.audio else { return }
+    do throws(StreamError) {
+      try await self.stream.switchAudio(to: audio)
+    } catch {
+      // Both or none.
+      if opened.video != nil, let earlier { try? await self.stream.switchVideo(to: earlier) }
+      throw .failed(error)
+    }
+    self.state.withLock { $0.present.audio = wanted.audio }
+  }
+
+  /// Opens what is wanted; sound that there is none of is silence, since a track does not end while a stream runs.
+  private func open(_ wanted: HTTPServerControl.Sources) async throws(SourceChangeError) -> SourceOffer.Opened {
+    if wanted.audio == "none" {
+      guard self.stream.audioSource != nil, wanted.video == nil else {
+        return try await self.open(HTTPServerControl.Sources(video: wanted.video))
+      }
+      throw .wrongState("none: the sound track stays while the stream runs; use silence, or mute it")
+    }
+    let hasSound = self.stream.audioSource != nil
+    // What fits pictures is nothing where there can be no sound.
+    let audio = wanted.audio == "auto" && !hasSound ? nil : wanted.audio
+    let settings = self.stream.videoSettings
+    let request = SourceOffer.Request(
+      video: wanted.video, audio: audio, presentVideo: self.video, width: settings.width ?? 1280,
+      height: settings.height ?? 720, frameRate: settings.frameRate ?? 30)
+    let result = await Patience.run(named: "open", within: Self.openingLimit) {
+      [offer] () -> Result<SourceOffer.Opened, CaptureError> in
+      do throws(CaptureError) {
+        return .success(try offer.open(request))
+      } catch {
+        return .failure(error)
+      }
+    }
+    switch result {
+    case .success(var opened):
+      if audio != nil, opened.audio == nil {
+        opened.audio = SilenceCapturer(format: AudioFormat(sampleRate: 48_000, channelCount: 2))
+      }
+      return opened
+    case .failure(let error): throw error.code == .invalidSpecification ? .invalid(error) : .failed(.capture(error))
+    case nil:
+      throw .failed(
+        .capture(
+          CaptureError(
+            .failed, source: wanted.video ?? wanted.audio ?? "", cause: "it does not open",
+            nextStep: "check the device or the network, then try again")))
+    }
+  }
+
+  private func switchVideo(to capturer: any VideoCapturer, named name: String?) async throws(SourceChangeError) {
+    let adjustment = Adjustment(isMirrored: self.stream.isMirrored, rotation: self.stream.rotation)
+    do throws(StreamError) {
+      try await self.stream.switchVideo(to: capturer)
+    } catch {
+      throw .failed(error)
+    }
+    let remembered = self.state.withLock { state in
+      if let earlier = state.present.video {
+        if state.adjustments.count >= Self.mostAdjustments { state.adjustments = [:] }
+        state.adjustments[earlier] = adjustment
+      }
+      state.present.video = name
+      return name.flatMap { state.adjustments[$0] }
+    }
+    if let remembered { (self.stream.isMirrored, self.stream.rotation) = (remembered.isMirrored, remembered.rotation) }
+  }
+
+  /// Switches the picture to the next one of the devices that open, of the source that the stream began with, and of the
+  /// plasma.
+  ///
+  /// - Parameter skipped: Told of each source that does not open, and why.
+  /// - Returns: What names the new source; nil when there is no other.
+  public func switchToNext(skipped: (_ source: String, _ reason: SourceChangeError) -> Void) async -> String? {
+    let devices = await Patience.run(named: "devices", within: Self.openingLimit) { [offer] in offer.devices() } ?? []
+    let usable = devices.filter { $0.kind == .camera || $0.kind == .screen }.map(\.specification)
+    var sources: [String] = []
+    for source in [self.start.video].compactMap({ $0 }) + usable + ["plasma"] where !sources.contains(source) {
+      sources.append(source)
+    }
+    let present = self.video.flatMap { sources.firstIndex(of: $0) } ?? -1
+    for offset in 1..<max(1, sources.count + (present < 0 ? 1 : 0)) {
+      let source = sources[(present + offset) % sources.count]
+      do throws(SourceChangeError) {
+        try await self.replace(video: source)
+        return source
+      } catch {
+        skipped(source, error)
+      }
+    }
+    return nil
+  }
+}
+
+// MARK: Settings
+
+extension StreamSources {
+  func apply(_ change: HTTPServerControl.Change) async throws(SourceChangeError) {
+    if !change.controls.isEmpty || change.resetsControls {
+      try await self.set(change.controls, resettingOthers: change.resetsControls)
+    }
+    if let bitrate = change.bitrate { self.stream.videoBitrate = bitrate }
+    if let isMirrored = change.isMirrored { self.stream.isMirrored = isMirrored }
+    if let rotation = change.rotation { self.stream.rotation = rotation }
+    if let isMuted = change.isMuted { self.stream.isMuted = isMuted }
+    if let isPaused = change.isPaused { self.stream.pauseEncoding = isPaused }
+  }
+
+  private func set(_ values: [String: Int?], resettingOthers: Bool) async throws(SourceChangeError) {
+    guard let source = self.stream.videoSource as? any ControllableCapturer else {
+      if values.isEmpty { return }
+      throw .invalid(
+        CaptureError(
+          .notFound, source: values.keys.sorted().joined(separator: ", "),
+          cause: "the source of the picture has no controls", nextStep: "choose a camera"))
+    }
+    let result = await Patience.run(named: "controls", within: Self.controlLimit) {
+      ControlChange.perform(values, resettingOthers: resettingOthers, on: source)
+    }
+    switch result {
+    case .success: return
+    case .failure(let error):
+      throw [.notFound, .invalidSpecification].contains(error.code) ? .invalid(error) : .failed(.capture(error))
+    case nil:
+      throw .failed(
+        .capture(
+          CaptureError(
+            .failed, source: "controls", cause: "the camera does not answer", nextStep: "plug it in again")))
+    }
+  }
+}
