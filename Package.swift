@@ -67,7 +67,9 @@ let package = Package(
       exclude: ["Site"], swiftSettings: settings),
 
     // Engines: threads, codecs, devices.
-    .target(name: "Capture", dependencies: ["Media", "CLibav", "CYUV", "CCapture"], swiftSettings: settings),
+    .target(
+      name: "Capture", dependencies: ["Media", "Bitstreams", "CLibav", "CYUV", "CCapture", "CV4L2", nioCore],
+      swiftSettings: settings),
     .target(
       name: "Codecs", dependencies: ["Media", "Bitstreams", "CLibav", "CYUV", "CCapture", nioCore],
       swiftSettings: settings),
@@ -127,6 +129,7 @@ let package = Package(
     .target(name: "CCapture"),
     .target(name: "CDatagrams"),
     .target(name: "CDiscovery"),
+    .target(name: "CV4L2"),
     .target(name: "CWebPage"),
 
     // Libraries of the system.

@@ -7,10 +7,11 @@
 /// | `bars`      | ``BarsCapturer``                      |
 /// | `file:PATH` | ``FileSource``, of a path or URL      |
 /// | `pipe:`     | ``PipeCapturer``, from standard input |
+/// | `v4l2:`     | ``CameraCapturer``, see ``CameraSpecification`` |
 ///
 /// | sound       | what                                                                       |
 /// |-------------|----------------------------------------------------------------------------|
-/// | `auto`      | the file's own sound, a tone with a picture that is drawn, none with a pipe |
+/// | `auto`      | the file's own sound, a tone with a picture that is drawn, none with a pipe or camera |
 /// | `tone`      | ``ToneCapturer``                                                           |
 /// | `silence`   | ``SilenceCapturer``                                                        |
 /// | `file:PATH` | the sound of a ``FileSource``                                              |
@@ -28,6 +29,8 @@ public struct SourceSpecification: Hashable, Sendable {
     case file(path: String)
     /// YUV4MPEG2 on standard input.
     case pipe
+    /// A camera.
+    case camera(CameraSpecification)
   }
 
   /// Where the sound comes from.
@@ -65,7 +68,7 @@ public struct SourceSpecification: Hashable, Sendable {
 }
 
 extension SourceSpecification.Video {
-  /// Reads `plasma`, `noise`, `bars`, `file:PATH` or `pipe:`.
+  /// Reads `plasma`, `noise`, `bars`, `file:PATH`, `pipe:` or `v4l2:CAMERA`.
   ///
   /// - Throws: ``CaptureError`` with ``CaptureError/Code/invalidSpecification``, which names what there is.
   public init(parsing text: String) throws(CaptureError) {
@@ -74,10 +77,13 @@ extension SourceSpecification.Video {
     case "noise": self = .noise
     case "bars": self = .bars
     case "pipe:": self = .pipe
+    case let text where text.hasPrefix("v4l2:"):
+      self = .camera(try CameraSpecification(parsing: String(text.dropFirst(5))))
     default:
       guard let path = SourceSpecification.path(text) else {
         throw SourceSpecification.unknown(
-          text, "it is not a source of pictures", "use plasma, noise, bars, file:PATH or pipe:")
+          text, "it is not a source of pictures",
+          "use plasma, noise, bars, file:PATH, pipe:, v4l2: or v4l2:CAMERA")
       }
       self = .file(path: path)
     }

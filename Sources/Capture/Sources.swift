@@ -10,9 +10,10 @@ public struct Sources: Sendable {
   /// Opens what is asked for. A file whose pictures and sound are both used is opened once.
   ///
   /// - Parameters:
-  ///   - width: Pixels across of pictures that are drawn; those of files and pipes have their own size.
-  ///   - height: Pixels down of pictures that are drawn.
-  ///   - frameRate: Pictures a second of those that are drawn.
+  ///   - width: Pixels across of pictures that are drawn; cameras choose what is next to it, and those of files and pipes
+  ///     have their own size.
+  ///   - height: Pixels down of pictures that are drawn, as the width.
+  ///   - frameRate: Pictures a second of those that are drawn, as the width.
   ///   - audioFormat: The format of sound that is made; that of files has its own.
   ///   - loop: Whether files go on at their start when they end.
   /// - Throws: ``CaptureError`` when a file or pipe cannot be opened, or holds no pictures or no sound where those are
@@ -39,6 +40,8 @@ public struct Sources: Sendable {
       automatic = ToneCapturer(format: audioFormat)
     case .pipe:
       self.video = try PipeCapturer()
+    case .camera(let camera):
+      self.video = CameraCapturer(camera, width: width, height: height, frameRate: frameRate)
     case .file(let path):
       let source = try FileSource(path: path, loop: loop)
       guard let video = source.video else {

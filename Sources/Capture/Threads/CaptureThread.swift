@@ -1,4 +1,5 @@
 internal import CCapture
+package import Media
 internal import Synchronization
 
 #if canImport(Darwin)
@@ -14,6 +15,8 @@ package final class CaptureThread: Sendable {
   private struct Run: @unchecked Sendable {
     let thread: pthread_t
     let signal: StopSignal
+    /// Whether the body has returned.
+    let ended: Monitor<Bool>
   }
 
   private final class Body: Sendable {
@@ -57,8 +60,12 @@ package final class CaptureThread: Sendable {
   package func start(_ body: @escaping @Sendable (StopSignal) -> Void) throws(CaptureError) {
     let status: Int32 = self.run.withLock { run in
       guard run == nil else { return 0 }
-      let signal = StopSignal()
-      let box = Unmanaged.passRetained(Body(name: self.name) { body(signal) })
+      let (signal, ended) = (StopSignal(), Monitor(false))
+      let box = Unmanaged.passRetained(
+        Body(name: self.name) {
+          body(signal)
+          ended.withLock { $0 = true }
+        })
       #if canImport(Darwin)
       var thread: pthread_t?
       #else
@@ -79,7 +86,7 @@ package final class CaptureThread: Sendable {
       #if canImport(Darwin)
       guard let thread else { return EAGAIN }
       #endif
-      run = Run(thread: thread, signal: signal)
+      run = Run(thread: thread, signal: signal, ended: ended)
       return 0
     }
     guard status == 0 else {
@@ -93,14 +100,23 @@ package final class CaptureThread: Sendable {
   ///
   /// Called by the body itself, for one by a consumer that stops its capturer while it takes a frame, it does not wait:
   /// the thread ends as soon as the body has returned.
-  package func stop() {
+  ///
+  /// - Parameter limit: How long to wait at most; after that the thread is left to itself, for one that hangs in a
+  ///   device's driver. Nil to wait for as long as it takes.
+  package func stop(within limit: MediaDuration? = nil) {
     guard let run = self.run.withLock({ $0.take() }) else { return }
     run.signal.stop()
-    if pthread_equal(pthread_self(), run.thread) != 0 {
+    let isOwn = pthread_equal(pthread_self(), run.thread) != 0
+    if isOwn || !Self.hasEnded(run, within: limit) {
       pthread_detach(run.thread)
     } else {
       pthread_join(run.thread, nil)
     }
+  }
+
+  private static func hasEnded(_ run: Run, within limit: MediaDuration?) -> Bool {
+    guard let limit else { return true }
+    return run.ended.wait(until: StreamClock.system.now() + limit) { $0 ? true : nil } ?? false
   }
 }
 
