@@ -120,7 +120,7 @@ let package = Package(
       name: "VidiconCommand",
       dependencies: [
         "Vidicon", "Authentication", "Media", "Capture", "Codecs", "Streaming", "Recording", "RTSPServer", "HTTPServer",
-        "Discovery", "Yams",
+        "Discovery", "CTerminal", "Yams",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ], swiftSettings: settings),
 
@@ -129,6 +129,7 @@ let package = Package(
     .target(name: "CCapture"),
     .target(name: "CDatagrams"),
     .target(name: "CDiscovery"),
+    .target(name: "CTerminal"),
     .target(name: "CV4L2"),
     .target(name: "CWebPage"),
 

@@ -28,7 +28,8 @@ enum ControlChange {
     } catch {
       return .failure(error)
     }
-    return self.set(steps.filter { $0.control.kind != .integer } + steps.filter { $0.control.kind == .integer }, on: source)
+    return self.set(
+      steps.filter { $0.control.kind != .integer } + steps.filter { $0.control.kind == .integer }, on: source)
   }
 
   private static func set(

@@ -82,9 +82,7 @@ extension StreamSources {
       }
       guard source.scheme != nil, !openness.isStart(source) else { continue }
       // Options and names of the system's libraries can mean files and other machines: only what is listed counts.
-      if devices == nil {
-        devices = await Patience.run(named: "devices", within: .seconds(15)) { [offer] in offer.devices() }
-      }
+      if devices == nil { devices = await self.offer.devices() }
       guard devices?.contains(where: { $0.specification == text }) == true else {
         throw .notPermitted(source: source.shown(isTrusted: false))
       }

@@ -1,13 +1,22 @@
 internal import Streaming
 internal import Synchronization
 
-/// Waits for calls that block, and not for ever.
-enum Patience {
+/// Waits for what may never come, and not for ever.
+package enum Patience {
   /// Runs a blocking call on a thread of its own.
   ///
   /// - Returns: Its result; nil when it takes longer than the limit: then it goes on by itself, and its result is let go.
-  static func run<Result: Sendable>(
+  package static func run<Result: Sendable>(
     named name: String, within limit: Duration, _ body: @escaping @Sendable () -> Result
+  ) async -> Result? {
+    await self.race(within: limit) { await WorkerThread.run(named: name, body) }
+  }
+
+  /// Runs an asynchronous call.
+  ///
+  /// - Returns: Its result; nil when it takes longer than the limit: then it goes on by itself, and its result is let go.
+  package static func race<Result: Sendable>(
+    within limit: Duration, _ body: @escaping @Sendable () async -> Result
   ) async -> Result? {
     let waiting = Waiting<Result>()
     let timer = Task {
@@ -17,20 +26,35 @@ enum Patience {
     defer { timer.cancel() }
     return await withCheckedContinuation { continuation in
       waiting.wait(continuation)
-      WorkerThread(name: name) { waiting.resume(returning: body()) }.detach()
+      Task { waiting.resume(returning: await body()) }
     }
   }
 
   /// A continuation that is resumed by whoever comes first.
   private final class Waiting<Result: Sendable>: Sendable {
-    private let continuation = Mutex<CheckedContinuation<Result?, Never>?>(nil)
+    private enum State {
+      case new, waiting(CheckedContinuation<Result?, Never>), over
+    }
+
+    private let state = Mutex(State.new)
 
     func wait(_ continuation: CheckedContinuation<Result?, Never>) {
-      self.continuation.withLock { $0 = continuation }
+      let isOver = self.state.withLock { state in
+        if case .over = state { return true }
+        state = .waiting(continuation)
+        return false
+      }
+      // The limit was shorter than the way to here.
+      if isOver { continuation.resume(returning: nil) }
     }
 
     func resume(returning result: Result?) {
-      self.continuation.withLock { $0.take() }?.resume(returning: result)
+      let continuation = self.state.withLock { state -> CheckedContinuation<Result?, Never>? in
+        defer { state = .over }
+        if case .waiting(let continuation) = state { return continuation }
+        return nil
+      }
+      continuation?.resume(returning: result)
     }
   }
 }

@@ -100,6 +100,11 @@ public struct SourceOffer: Sendable {
 }
 
 extension SourceOffer {
+  /// Lists the devices on a thread of its own; nil when that takes longer than a limit.
+  package func devices(within limit: Duration = .seconds(15)) async -> [CaptureDevice]? {
+    await Patience.run(named: "devices", within: limit) { [devices] in devices() }
+  }
+
   /// Everything that a ``SourceSpecification`` can name.
   public static let all = SourceOffer(
     devices: { CaptureDevices.list() },

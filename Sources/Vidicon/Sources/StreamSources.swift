@@ -172,7 +172,7 @@ extension StreamSources {
   /// - Parameter skipped: Told of each source that does not open, and why.
   /// - Returns: What names the new source; nil when there is no other.
   public func switchToNext(skipped: (_ source: String, _ reason: SourceChangeError) -> Void) async -> String? {
-    let devices = await Patience.run(named: "devices", within: Self.openingLimit) { [offer] in offer.devices() } ?? []
+    let devices = await self.offer.devices() ?? []
     let usable = devices.filter { $0.kind == .camera || $0.kind == .screen }.map(\.specification)
     var sources: [String] = []
     for source in [self.start.video].compactMap({ $0 }) + usable + ["plasma"] where !sources.contains(source) {

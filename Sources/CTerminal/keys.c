@@ -1,0 +1,145 @@
+#include "CTerminal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <termios.h>
+#include <unistd.h>
+
+// Everything here is also used by signal handlers, which may call nothing but what POSIX calls async-signal-safe:
+// tcgetattr, tcsetattr, tcgetpgrp, getpgrp, write, raise, sigaction are.
+
+static struct termios original;
+static volatile sig_atomic_t begun, raw;
+// Written to by handlers, to wake the reader: 'c' after a stop, 'e' at the end.
+static int wake[2] = {-1, -1};
+
+// Ends that a program can still do something at. SIGINT and SIGTERM are the program's own.
+static const int endings[] = {SIGHUP, SIGQUIT, SIGABRT, SIGSEGV, SIGBUS, SIGILL, SIGTRAP, SIGFPE, SIGSYS};
+enum { ending_count = sizeof endings / sizeof *endings };
+static struct sigaction earlier[ending_count];
+
+static bool in_foreground(void) {
+  return tcgetpgrp(STDIN_FILENO) == getpgrp();
+}
+
+static void restore(void) {
+  if (!raw) return;
+  raw = 0;
+  int error = errno;
+  // In the background the terminal belongs to others. SIGTTOU is ignored meanwhile, so nothing stops here.
+  if (in_foreground()) tcsetattr(STDIN_FILENO, TCSANOW, &original);
+  errno = error;
+}
+
+static void enter_raw(void) {
+  if (!begun || raw || !in_foreground()) return;
+  struct termios keys;
+  if (tcgetattr(STDIN_FILENO, &keys) != 0) return;
+  original = keys;
+  keys.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
+  keys.c_cc[VMIN] = 1;
+  keys.c_cc[VTIME] = 0;
+  // Set before: a signal between the two restores too much rather than too little.
+  raw = 1;
+  if (tcsetattr(STDIN_FILENO, TCSANOW, &keys) != 0) raw = 0;
+}
+
+static void send_wake(char what) {
+  int error = errno;
+  while (wake[1] >= 0 && write(wake[1], &what, 1) < 0 && errno == EINTR) {
+  }
+  errno = error;
+}
+
+// What ended the program before does so again, with the terminal as it was.
+static void ended(int number) {
+  restore();
+  for (int i = 0; i < ending_count; i++) {
+    if (endings[i] == number) sigaction(number, &earlier[i], NULL);
+  }
+  raise(number);
+}
+
+// Ctrl-Z.
+static void stopped(int number) {
+  (void)number;
+  restore();
+  raise(SIGSTOP);
+}
+
+static void continued(int number) {
+  (void)number;
+  send_wake('c');
+}
+
+static void handle(int number, void (*handler)(int), struct sigaction *before) {
+  struct sigaction action;
+  memset(&action, 0, sizeof action);
+  action.sa_handler = handler;
+  action.sa_flags = SA_RESTART | SA_ONSTACK;
+  sigaction(number, &action, before);
+}
+
+bool vidicon_keys_begin(void) {
+  if (begun || !isatty(STDIN_FILENO)) return false;
+  if (wake[0] < 0) {
+    if (pipe(wake) != 0) return false;
+    for (int i = 0; i < 2; i++) {
+      fcntl(wake[i], F_SETFD, FD_CLOEXEC);
+      fcntl(wake[i], F_SETFL, O_NONBLOCK);
+    }
+    atexit(restore);
+  }
+  // In the background reads fail with EIO instead of stopping the program, and nothing it writes stops it.
+  signal(SIGTTIN, SIG_IGN);
+  signal(SIGTTOU, SIG_IGN);
+  for (int i = 0; i < ending_count; i++) {
+    handle(endings[i], ended, &earlier[i]);
+    // What the program was started to ignore, such as SIGHUP by nohup, it goes on to ignore.
+    if (earlier[i].sa_handler == SIG_IGN) sigaction(endings[i], &earlier[i], NULL);
+  }
+  handle(SIGTSTP, stopped, NULL);
+  handle(SIGCONT, continued, NULL);
+  begun = 1;
+  enter_raw();
+  return true;
+}
+
+int vidicon_keys_next(void) {
+  while (begun) {
+    // In the background only the wake is waited for: what is typed then is for others.
+    struct pollfd sources[2] = {{.fd = wake[0], .events = POLLIN}, {.fd = STDIN_FILENO, .events = POLLIN}};
+    if (poll(sources, raw && in_foreground() ? 2 : 1, -1) < 0) {
+      if (errno == EINTR) continue;
+      return -1;
+    }
+    if (sources[0].revents != 0) {
+      char what;
+      if (read(wake[0], &what, 1) == 1 && what == 'e') return -1;
+      raw = raw && in_foreground();
+      enter_raw();
+      continue;
+    }
+    unsigned char key;
+    ssize_t count = read(STDIN_FILENO, &key, 1);
+    if (count == 1) return key;
+    if (count < 0 && (errno == EINTR || errno == EAGAIN)) continue;
+    if (count < 0 && errno == EIO && !in_foreground()) {
+      raw = 0;
+      continue;
+    }
+    return -1; // The terminal is gone.
+  }
+  return -1;
+}
+
+void vidicon_keys_end(void) {
+  if (!begun) return;
+  begun = 0;
+  restore();
+  send_wake('e');
+}
