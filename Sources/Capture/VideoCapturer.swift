@@ -5,16 +5,12 @@ public import Media
 /// A capturer has a thread (or queue) of its own on which it calls ``VideoConsumer/consume(_:)``. It is started and
 /// stopped by the stream it is attached to, any number of times, always in turn, never from two threads at once.
 public protocol VideoCapturer: AnyObject, Sendable {
-  /// The settings: what the frames look like. Final once ``start(consumer:)`` has returned.
+  /// The settings: what the frames look like. Once ``start(consumer:)`` has returned it changes only with a
+  /// ``VideoConsumer/captureFormatChanged(to:)``.
   var format: VideoFormat { get }
 
   /// Whether it is between a ``start(consumer:)`` that succeeded and ``stop()``.
   var isStarted: Bool { get }
-
-  /// Where the camera looks, as far as it tells; `.unspecified` for what is no camera.
-  ///
-  /// Pictures of front cameras are mirrored in previews only.
-  var position: CameraPosition { get }
 
   /// Begins to deliver frames, and returns without waiting for the first one.
   ///
@@ -26,10 +22,13 @@ public protocol VideoCapturer: AnyObject, Sendable {
 
   /// Told of each frame that was handed over and not used, on any thread; must return at once.
   func didDrop(_ drop: FrameDrop)
+
+  /// Which way it looks. Pictures of a `.front` one are mirrored in previews, and nowhere else.
+  var position: CameraPosition { get }
 }
 
 extension VideoCapturer {
-  /// Unspecified.
+  /// `.unspecified`, as for all but cameras that know.
   public var position: CameraPosition { .unspecified }
 
   /// Does nothing: most sources only need to draw the next frame.
@@ -58,7 +57,10 @@ public protocol VideoConsumer: AnyObject, Sendable {
   ///   - description: The parameter sets that it is decoded with.
   func consume(_ sample: EncodedSample, of description: CodecDescription)
 
-  /// Told that the frames that follow have another shape: a window was resized, a camera renegotiated.
+  /// Told, between two frames, that those that follow have another shape: a window was resized, a camera renegotiated, a
+  /// file goes on with another picture. Frames of another shape that were not announced are dropped.
+  ///
+  /// Called on the thread that hands over the frames; ``VideoCapturer/format`` has changed too.
   func captureFormatChanged(to format: VideoFormat)
 
   /// Told that no more frames will come until the capturer is started again: nil at the end of the input, an error when
@@ -73,7 +75,7 @@ extension VideoConsumer {
   /// Does nothing: for consumers that can only be given pixels.
   public func consume(_ sample: EncodedSample, of description: CodecDescription) {}
 
-  /// Does nothing: each frame has its format with it.
+  /// Does nothing.
   public func captureFormatChanged(to format: VideoFormat) {}
 }
 

@@ -23,7 +23,7 @@ public final class JPEGEncoder {
   private let quality: Int32
   /// The picture at the size asked for; nil where that is the source's.
   private let scaled: PixelBuffer?
-  private let matrix: vidicon_full_range_matrix
+  private let conversion: vidicon_color_conversion
   private let fullRange: PixelBuffer
   private var count: Int64 = 0
 
@@ -45,7 +45,7 @@ public final class JPEGEncoder {
     self.quality = Self.quantizer(quality: quality) * FF_QP2LAMBDA
     let isScaled = self.width != format.width || self.height != format.height
     self.scaled = isScaled ? PixelBuffer(format: VideoFormat(width: self.width, height: self.height)) : nil
-    self.matrix = vidicon_full_range_matrix(from: format.colorMatrix)
+    self.conversion = vidicon_color_conversion(from: format.colorMatrix, to: .bt601, isFullRange: true)
     self.fullRange = PixelBuffer(format: VideoFormat(width: self.width, height: self.height))
     self.encoder = LibavEncoder(codec)
     let context = self.encoder.context
@@ -120,12 +120,12 @@ public final class JPEGEncoder {
       limited = target
     }
     let full = Planes(self.fullRange)
-    var matrix = self.matrix
+    var conversion = self.conversion
     for row in 0..<self.height / 2 {
-      vidicon_full_range_rows(
+      vidicon_convert_color_rows(
         full.y + 2 * row * Int(full.strideY), Int(full.strideY), full.u + row * Int(full.strideU),
         full.v + row * Int(full.strideV), limited.y + 2 * row * Int(limited.strideY), Int(limited.strideY),
-        limited.u + row * Int(limited.strideU), limited.v + row * Int(limited.strideV), &matrix, self.width / 2)
+        limited.u + row * Int(limited.strideU), limited.v + row * Int(limited.strideV), &conversion, self.width / 2)
     }
     // Its memory is used until here.
     withExtendedLifetime(picture) {}
@@ -137,34 +137,6 @@ public final class JPEGEncoder {
     let quality = Double(min(max(quality, 1), 100))
     let scale = quality < 50 ? 50 / quality : 2 - quality / 50
     return Int32(min(max((scale * 10).rounded(), 1), 31))
-  }
-}
-
-extension vidicon_full_range_matrix {
-  /// From limited range in a matrix to full range in BT.601: the first's luma and colour differences as red, green and
-  /// blue (ITU-R BT.601-7 §2.5, BT.709-6 §3.2), and these as the second's (T.871 §7).
-  init(from matrix: ColorMatrix) {
-    let (red, blue) =
-      switch matrix {
-      case .bt601: (0.299, 0.114)
-      case .bt709: (0.2126, 0.0722)
-      }
-    /// What one of the differences adds to luma, Cb and Cr.
-    func differences(blue b: Double, red r: Double) -> (luma: Double, cb: Double, cr: Double) {
-      let green = -(red * r + blue * b) / (1 - red - blue)
-      let luma = 0.299 * r + 0.587 * green + 0.114 * b
-      return (luma, (b - luma) / 1.772, (r - luma) / 1.402)
-    }
-    let fromCb = differences(blue: 2 * (1 - blue), red: 0)
-    let fromCr = differences(blue: 0, red: 2 * (1 - red))
-    func fixed(_ value: Double, range: Double) -> Int32 {
-      Int32((value * 255 / range * 16_384).rounded())
-    }
-    self.init(
-      luma_from_luma: fixed(1, range: 219), luma_from_cb: fixed(fromCb.luma, range: 224),
-      luma_from_cr: fixed(fromCr.luma, range: 224), cb_from_cb: fixed(fromCb.cb, range: 224),
-      cb_from_cr: fixed(fromCr.cb, range: 224), cr_from_cb: fixed(fromCb.cr, range: 224),
-      cr_from_cr: fixed(fromCr.cr, range: 224))
   }
 }
 

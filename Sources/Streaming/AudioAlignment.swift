@@ -12,11 +12,13 @@ struct AudioAlignment: Hashable {
   static let tolerance = MediaDuration.milliseconds(20)
 
   /// The fit of a block that starts at `start`, where the sample count says `expected`.
-  init(start: MediaTime, expected: MediaTime, sampleRate: Int) {
+  ///
+  /// - Parameter tolerance: Zero for the first block of a source, which nothing connects with what came before it.
+  init(start: MediaTime, expected: MediaTime, sampleRate: Int, tolerance: MediaDuration = Self.tolerance) {
     let gap = start - expected
-    if gap > Self.tolerance {
+    if gap > tolerance {
       self.silence = Int(gap.ticks(timescale: Int32(sampleRate)))
-    } else if gap < MediaDuration.zero - Self.tolerance {
+    } else if gap < MediaDuration.zero - tolerance {
       self.excess = Int((expected - start).ticks(timescale: Int32(sampleRate)))
     }
   }

@@ -17,20 +17,30 @@ final class AudioPipeline {
   private let emit: (EncodedSample) -> Void
   private let clock = StreamClock.system
   private let startTime: MediaTime
+  /// Where the last block came from.
+  private var feed: AudioFeed
+  /// Of the present source.
   private var resampler: AudioResampler?
-
+  private var meter = AudioLevelMeter()
   /// How long the source may be late before silence takes its place.
-  static let patience = MediaDuration.milliseconds(300)
+  private var patience = AudioPipeline.leastPatience
+
+  /// How long a source may be late that was not later yet.
+  static let leastPatience = MediaDuration.milliseconds(300)
+  /// How long any source may be late: all of the sound comes later for it.
+  private static let mostPatience = MediaDuration.seconds(2)
 
   /// Opens the encoder for a started source.
   init(
     source: AudioFormat,
+    feed: AudioFeed,
     mailbox: AudioMailbox,
     settings: AudioSettings,
     shared: StreamState,
     emit: @escaping (EncodedSample) -> Void
   ) throws(CodecError) {
     self.mailbox = mailbox
+    self.feed = feed
     self.shared = shared
     self.format = settings.format(for: source)
     self.encoder = try LibavAACEncoder(format: self.format, bitrate: settings.bitrate)
@@ -40,6 +50,7 @@ final class AudioPipeline {
   }
 
   deinit {
+    self.shared.audioLevel = .silence
     self.shared.statistics.withLock { $0.audioEncoders -= 1 }
   }
 
@@ -53,12 +64,13 @@ final class AudioPipeline {
     while true {
       let expected = self.encoder.nextTime ?? self.startTime
       do throws(CodecError) {
-        switch self.mailbox.next(until: expected + Self.patience) {
+        switch self.mailbox.next(until: expected + self.patience) {
         case .closed: return
         case .ended(let error): self.shared.report(.sourceEnded(.audio, error))
-        case .block(let block): try self.handle(block)
+        case .sound(let sound): try self.handle(sound)
         case nil:
-          let missing = self.clock.now() - Self.patience / 2 - expected
+          // As far behind the present as the source is.
+          let missing = self.clock.now() - (self.patience - Self.leastPatience / 2) - expected
           try self.fill(count: Int(missing.ticks(timescale: Int32(self.format.sampleRate))), at: expected)
         }
       } catch {
@@ -67,10 +79,13 @@ final class AudioPipeline {
     }
   }
 
-  private func handle(_ block: AudioBlock) throws(CodecError) {
+  private func handle(_ sound: SourceSound) throws(CodecError) {
     let now = self.clock.now()
-    var block = block
+    let isCut = sound.feed !== self.feed
+    if isCut { self.change(to: sound.feed) }
+    var block = sound.block
     block.timestamp = block.timestamp.checked(at: now)
+    self.shared.audioLevel = self.meter.measure(block)
     if block.format != self.format {
       if self.resampler?.input != block.format {
         self.resampler = try AudioResampler(from: block.format, to: self.format)
@@ -78,11 +93,30 @@ final class AudioPipeline {
       block = self.resampler?.resample(block) ?? block
     }
     if let expected = self.encoder.nextTime {
-      let alignment = AudioAlignment(start: block.timestamp, expected: expected, sampleRate: self.format.sampleRate)
+      let alignment = AudioAlignment(
+        start: block.timestamp, expected: expected, sampleRate: self.format.sampleRate,
+        tolerance: isCut ? .zero : AudioAlignment.tolerance)
       try self.fill(count: alignment.silence, at: expected)
+      if alignment.excess >= block.sampleCount { self.wait(for: block, at: now) }
       block.samples.removeFirst(min(alignment.excess, block.sampleCount) * self.format.channelCount)
     }
+    if self.shared.isMuted { block.samples = [Float](repeating: 0, count: block.samples.count) }
     try self.encode(block)
+  }
+
+  /// Another source has taken over: nothing of the earlier one is to be heard in it.
+  private func change(to feed: AudioFeed) {
+    self.feed = feed
+    self.resampler = nil
+    self.patience = Self.leastPatience
+    self.shared.report(.sourceSwitched(.audio))
+  }
+
+  /// A block came so late that something else stands in its place: from now on such a delay is waited for, so that a
+  /// source with a long way is not replaced by silence for ever.
+  private func wait(for block: AudioBlock, at now: MediaTime) {
+    let delay = now - block.timestamp + Self.leastPatience / 2
+    self.patience = min(max(self.patience, delay), Self.mostPatience)
   }
 
   /// Puts in silence; after a gap of more than a second, as when the machine slept, the time moves on instead.
@@ -93,8 +127,11 @@ final class AudioPipeline {
     }
     self.shared.statistics.withLock { $0.silentSamples += count }
     let count = min(count, self.format.sampleRate)
-    let silence = [Float](repeating: 0, count: count * self.format.channelCount)
-    try self.encode(AudioBlock(format: self.format, timestamp: time, samples: silence))
+    let silence = AudioBlock(
+      format: self.format, timestamp: time,
+      samples: [Float](repeating: 0, count: count * self.format.channelCount))
+    self.shared.audioLevel = self.meter.measure(silence)
+    try self.encode(silence)
   }
 
   private func encode(_ block: AudioBlock) throws(CodecError) {

@@ -19,14 +19,25 @@ final class Canvas {
   }
 
   /// The picture on the canvas; nil when all of its memory is still in use by a slow encoder.
-  func draw(_ frame: VideoFrame) -> VideoFrame? {
-    if frame.format.pixelFormat == .i420, frame.orientation == .up, !frame.isMirrored,
-      frame.format.width == self.format.width, frame.format.height == self.format.height
-    {
-      return frame
-    }
+  ///
+  /// - Parameter matrix: The one behind the picture's pixels where they are Y'CbCr. Where the canvas has another one the
+  ///   colours are brought into that, so that they are the same whatever the source.
+  func draw(_ frame: VideoFrame, matrix: ColorMatrix) -> VideoFrame? {
+    let source = frame.format
+    // libyuv makes BT.601 of RGB.
+    let matrix = source.pixelFormat.isYCbCr ? matrix : .bt601
+    let isRecolored = matrix != self.format.colorMatrix
+    let isReady =
+      source.pixelFormat == .i420 && frame.orientation == .up && !frame.isMirrored
+      && source.width == self.format.width && source.height == self.format.height
+    if isReady, !isRecolored { return frame }
     return self.pool.frame(at: frame.timestamp) { buffer in
-      self.draw(frame, into: I420Picture(buffer))
+      let canvas = I420Picture(buffer)
+      if !isReady { self.draw(frame, into: canvas) }
+      // Last, since the canvas is of even size; its black bars are black in every matrix.
+      if isRecolored {
+        canvas.recolor(isReady ? I420Picture(frame.buffer) : canvas, from: matrix, to: self.format.colorMatrix)
+      }
     }
   }
 

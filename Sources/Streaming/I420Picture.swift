@@ -1,4 +1,6 @@
+internal import CCapture
 internal import CYUV
+internal import Codecs
 internal import Media
 
 /// A planar 4:2:0 picture in somebody's memory, or a part of one, and what libyuv can do with it.
@@ -96,6 +98,17 @@ struct I420Picture {
     I420Mirror(
       source.y, source.strideY, source.u, source.strideU, source.v, source.strideV, self.y, self.strideY, self.u,
       self.strideU, self.v, self.strideV, Int32(self.width), Int32(self.height))
+  }
+
+  /// Fills this picture with one of another matrix and the same, even size, which may be this picture itself.
+  func recolor(_ source: I420Picture, from sourceMatrix: ColorMatrix, to matrix: ColorMatrix) {
+    var conversion = vidicon_color_conversion(from: sourceMatrix, to: matrix, isFullRange: false)
+    for row in 0..<self.height / 2 {
+      vidicon_convert_color_rows(
+        self.y + 2 * row * Int(self.strideY), Int(self.strideY), self.u + row * Int(self.strideU),
+        self.v + row * Int(self.strideV), source.y + 2 * row * Int(source.strideY), Int(source.strideY),
+        source.u + row * Int(source.strideU), source.v + row * Int(source.strideV), &conversion, self.width / 2)
+    }
   }
 
   /// Fills this picture with another one of any size; the same size is a plain copy.

@@ -23,13 +23,23 @@ struct KeyframeRequests {
 
   /// The time from which the pending request is met; nil without one.
   var dueTime: MediaTime? {
-    self.isPending ? self.lastKeyframe.map { $0 + Self.interval } ?? .zero : nil
+    self.isPending ? self.earliest : nil
+  }
+
+  /// The time from which a keyframe may be forced.
+  private var earliest: MediaTime {
+    self.lastKeyframe.map { $0 + Self.interval } ?? .zero
   }
 
   /// Whether the picture of this time is to be a keyframe.
   func forcesKeyframe(at time: MediaTime) -> Bool {
     if let lastKeyframe, time - lastKeyframe >= self.longestInterval { return true }
     return self.dueTime.map { time >= $0 } ?? false
+  }
+
+  /// Whether a picture of this time may be made a keyframe without a request.
+  func allowsKeyframe(at time: MediaTime) -> Bool {
+    time >= self.earliest
   }
 
   /// Told of each keyframe that the encoder made, asked for or not.

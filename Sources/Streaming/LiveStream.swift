@@ -1,4 +1,4 @@
-public import Capture
+internal import Capture
 internal import Codecs
 public import Media
 internal import Synchronization
@@ -13,7 +13,8 @@ internal import Synchronization
 /// ```
 ///
 /// A stream runs once: it is started (by the server that publishes it), runs until it is stopped or its encoder fails,
-/// and is then let go. The loss of a source does not end it.
+/// and is then let go. The loss of a source does not end it, and another source can take its place at any time, see
+/// ``switchVideo(to:)``.
 public final class LiveStream: Sendable {
   /// The name in the stream's addresses, such as `rtsp://HOST:8554/NAME`; may hold slashes, see
   /// ``problem(withName:)``.
@@ -23,24 +24,34 @@ public final class LiveStream: Sendable {
   /// What the sound is to be.
   public let audioSettings: AudioSettings
 
-  private enum Phase {
+  enum Phase {
     case idle, starting, running, ended
   }
 
-  private struct State {
+  struct State: Sendable {
     var phase = Phase.idle
     var video: (any VideoCapturer)?
     var audio: (any AudioCapturer)?
     var videoMailbox: VideoMailbox?
     var audioMailbox: AudioMailbox?
+    /// Of the source of the pictures, until the stream is started.
+    var adjustment = SourceAdjustment()
+    var pastAdjustments = PastAdjustments()
+    /// Sources that switches are starting, or have given up while they did.
+    var opening: [any AnyObject & Sendable] = []
     var threads: [WorkerThread] = []
     var descriptions: [CodecDescription] = []
   }
 
-  private let state = Mutex(State())
+  let state = Mutex(State())
   /// Nil once they have been told of the end.
   private let outputs = Mutex<[any StreamOutput]?>([])
-  private let shared: StreamState
+  let shared: StreamState
+  /// Switches of one kind take turns, with the start before them.
+  let videoTurns = Turnstile()
+  let audioTurns = Turnstile()
+  /// The switches that are under way.
+  let switches = Monitor(0)
 
   /// A stream without sources.
   ///
@@ -53,22 +64,6 @@ public final class LiveStream: Sendable {
     self.videoSettings = video
     self.audioSettings = audio
     self.shared = StreamState(videoBitrate: video.bitrate)
-  }
-
-  /// Sets the source of the pictures; before the stream is started.
-  public func attachVideo(_ capturer: any VideoCapturer) {
-    self.state.withLock { state in
-      precondition(state.phase == .idle, "sources are attached before the stream is started")
-      state.video = capturer
-    }
-  }
-
-  /// Sets the source of the sound; before the stream is started.
-  public func attachAudio(_ capturer: any AudioCapturer) {
-    self.state.withLock { state in
-      precondition(state.phase == .idle, "sources are attached before the stream is started")
-      state.audio = capturer
-    }
   }
 
   /// What decoders must know of each track, video first; empty until the stream has started.
@@ -155,6 +150,12 @@ public final class LiveStream: Sendable {
   ///
   /// - Throws: A ``StreamError`` when a source or an encoder cannot be opened; everything is then stopped again.
   public func start() async throws(StreamError) {
+    await self.videoTurns.enter()
+    await self.audioTurns.enter()
+    defer {
+      self.audioTurns.leave()
+      self.videoTurns.leave()
+    }
     try self.prepare()
     do throws(StreamError) {
       try await self.startCapturers().get()
@@ -209,6 +210,8 @@ extension LiveStream {
       stopped.video?.stop()
       stopped.audio?.stop()
       for thread in stopped.threads { thread.join() }
+      // Switches see the end at once; what may last is that the source they have started stops.
+      _ = self.switches.wait(until: StreamClock.system.now() + .seconds(2)) { $0 == 0 ? true : nil }
     }
     self.endOutputs()
     self.shared.finishEvents()
@@ -219,8 +222,18 @@ extension LiveStream {
       if state.phase != .idle { return .alreadyStarted }
       if state.video == nil, state.audio == nil { return .nothingAttached }
       state.phase = .starting
-      state.videoMailbox = state.video.map(VideoMailbox.init)
-      state.audioMailbox = state.audio.map(AudioMailbox.init)
+      if let video = state.video {
+        let mailbox = VideoMailbox()
+        let feed = VideoFeed(capturer: video, mailbox: mailbox, adjustment: state.adjustment)
+        mailbox.withSeat { $0.seat(feed) }
+        state.videoMailbox = mailbox
+      }
+      if let audio = state.audio {
+        let mailbox = AudioMailbox()
+        let feed = AudioFeed(capturer: audio, mailbox: mailbox)
+        mailbox.withSeat { $0.seat(feed) }
+        state.audioMailbox = mailbox
+      }
       return nil
     }
     if let error { throw error }
@@ -233,8 +246,11 @@ extension LiveStream {
         ($0.video, $0.audio, $0.videoMailbox, $0.audioMailbox)
       }
       do throws(CaptureError) {
-        if let video, let videoMailbox { try video.start(consumer: videoMailbox) }
-        if let audio, let audioMailbox { try audio.start(consumer: audioMailbox) }
+        if let video, let feed = videoMailbox?.withSeat({ $0.present }) {
+          try video.start(consumer: feed)
+          feed.announce(video.format)
+        }
+        if let audio, let feed = audioMailbox?.withSeat({ $0.present }) { try audio.start(consumer: feed) }
         return .success(())
       } catch {
         return .failure(.capture(error))
@@ -243,12 +259,14 @@ extension LiveStream {
   }
 
   private func startVideo() async -> Result<CodecDescription, StreamError>? {
-    guard case (let capturer?, let mailbox?) = self.state.withLock({ ($0.video, $0.videoMailbox) }) else { return nil }
+    guard case (let capturer?, let mailbox?) = self.state.withLock({ ($0.video, $0.videoMailbox) }),
+      let feed = mailbox.withSeat({ $0.present })
+    else { return nil }
     return await self.startPipeline(named: "video") { (started) throws(StreamError) in
       let pipeline: VideoPipeline
       do throws(CodecError) {
         pipeline = try VideoPipeline(
-          source: capturer.format, mailbox: mailbox, settings: self.videoSettings, shared: self.shared,
+          source: capturer.format, feed: feed, mailbox: mailbox, settings: self.videoSettings, shared: self.shared,
           emit: self.broadcast)
       } catch {
         throw .codec(error)
@@ -258,12 +276,14 @@ extension LiveStream {
   }
 
   private func startAudio() async -> Result<CodecDescription, StreamError>? {
-    guard case (let capturer?, let mailbox?) = self.state.withLock({ ($0.audio, $0.audioMailbox) }) else { return nil }
+    guard case (let capturer?, let mailbox?) = self.state.withLock({ ($0.audio, $0.audioMailbox) }),
+      let feed = mailbox.withSeat({ $0.present })
+    else { return nil }
     return await self.startPipeline(named: "audio") { (started) throws(StreamError) in
       let pipeline: AudioPipeline
       do throws(CodecError) {
         pipeline = try AudioPipeline(
-          source: capturer.format, mailbox: mailbox, settings: self.audioSettings, shared: self.shared,
+          source: capturer.format, feed: feed, mailbox: mailbox, settings: self.audioSettings, shared: self.shared,
           emit: self.broadcast)
       } catch {
         throw .codec(error)

@@ -9,6 +9,8 @@ public enum StreamEvent: Hashable, Sendable {
   case sourceSilent
   /// The source gives pictures again.
   case sourceBack
+  /// Another source has taken over, see ``LiveStream/switchVideo(to:)`` and ``LiveStream/switchAudio(to:)``.
+  case sourceSwitched(MediaKind)
   /// The stream cannot go on; its viewers have been told.
   case failed(StreamError)
 }

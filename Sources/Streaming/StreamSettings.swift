@@ -28,6 +28,8 @@ public struct VideoSettings: Hashable, Sendable {
   public var sourceTimeout: MediaDuration
   /// The time between two pictures while encoding is paused, which show that the stream lives.
   package var pausedInterval = MediaDuration.seconds(2)
+  /// How long a switch waits for the new source.
+  var switchTimeouts = SwitchTimeouts()
 
   /// Settings; by default those of the source, at 2.3 Mb/s, with a keyframe each two seconds.
   public init(

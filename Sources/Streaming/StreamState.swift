@@ -7,6 +7,8 @@ final class StreamState: Sendable {
   private struct Controls {
     var isPaused = false
     var videoBitrate: Int
+    var isMuted = false
+    var audioLevel = AudioLevel.silence
   }
 
   let statistics = Mutex(StreamStatistics())
@@ -30,6 +32,18 @@ final class StreamState: Sendable {
   var videoBitrate: Int {
     get { self.controls.withLock { $0.videoBitrate } }
     set { self.controls.withLock { $0.videoBitrate = newValue } }
+  }
+
+  /// Whether silence is encoded in place of the sound.
+  var isMuted: Bool {
+    get { self.controls.withLock { $0.isMuted } }
+    set { self.controls.withLock { $0.isMuted = newValue } }
+  }
+
+  /// How loud the source's sound is.
+  var audioLevel: AudioLevel {
+    get { self.controls.withLock { $0.audioLevel } }
+    set { self.controls.withLock { $0.audioLevel = newValue } }
   }
 
   func report(_ event: StreamEvent) {

@@ -112,6 +112,8 @@ struct ServeCommand: AsyncParsableCommand {
         Terminal.warn("\(stream.name): the video source gives no picture; viewers see the slate until it does")
       case .sourceBack:
         Terminal.warn("\(stream.name): the video source is back")
+      case .sourceSwitched(let kind):
+        Terminal.warn("\(stream.name): the \(kind.rawValue) source was switched")
       case .failed(let error):
         return .failed(Failure("\(stream.name): \(error)"))
       }

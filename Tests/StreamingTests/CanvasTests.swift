@@ -34,12 +34,12 @@ struct CanvasTests {
 
   @Test func `a picture that fits passes through without a copy`() throws {
     let frame = self.frame(width: 64, height: 48)
-    let drawn = try #require(self.canvas(64, 48).draw(frame))
+    let drawn = try #require(self.canvas(64, 48).draw(frame, matrix: .bt601))
     #expect(drawn.buffer === frame.buffer)
   }
 
   @Test func `a wide picture on a tall canvas has black bars above and below, and its own pixels between`() throws {
-    let drawn = try #require(self.canvas(64, 128).draw(self.frame(width: 128, height: 64)))
+    let drawn = try #require(self.canvas(64, 128).draw(self.frame(width: 128, height: 64), matrix: .bt601))
     #expect(self.luma(drawn, x: 32, y: 0) == 16)
     #expect(self.luma(drawn, x: 32, y: 47) == 16)
     #expect(self.luma(drawn, x: 4, y: 52) == 100)
@@ -49,7 +49,7 @@ struct CanvasTests {
   }
 
   @Test func `a tall picture on a wide canvas has black bars at both sides`() throws {
-    let drawn = try #require(self.canvas(128, 64).draw(self.frame(width: 64, height: 128)))
+    let drawn = try #require(self.canvas(128, 64).draw(self.frame(width: 64, height: 128), matrix: .bt601))
     #expect(self.luma(drawn, x: 0, y: 32) == 16)
     #expect(self.luma(drawn, x: 46, y: 32) == 16)
     #expect(self.luma(drawn, x: 50, y: 4) == 100)
@@ -57,7 +57,7 @@ struct CanvasTests {
   }
 
   @Test func `filling crops evenly and leaves no bar`() throws {
-    let drawn = try #require(self.canvas(64, 64, .fill).draw(self.frame(width: 128, height: 64)))
+    let drawn = try #require(self.canvas(64, 64, .fill).draw(self.frame(width: 128, height: 64), matrix: .bt601))
     #expect(self.luma(drawn, x: 0, y: 0) == 100)
     #expect(self.luma(drawn, x: 30, y: 0) == 100)
     #expect(self.luma(drawn, x: 34, y: 0) == 200)
@@ -78,14 +78,14 @@ struct CanvasTests {
     orientation: Orientation, isMirrored: Bool, corners: [UInt8]
   ) throws {
     let frame = self.frame(width: 64, height: 64, orientation: orientation, isMirrored: isMirrored)
-    let drawn = try #require(self.canvas(64, 64).draw(frame))
+    let drawn = try #require(self.canvas(64, 64).draw(frame, matrix: .bt601))
     let found = [(8, 8), (56, 8), (56, 56), (8, 56)].map { self.luma(drawn, x: $0.0, y: $0.1) }
     #expect(found == corners)
   }
 
   @Test func `turning by a quarter exchanges width and height before the picture is placed`() throws {
     let frame = self.frame(width: 128, height: 64, orientation: .right)
-    let drawn = try #require(self.canvas(64, 128).draw(frame))
+    let drawn = try #require(self.canvas(64, 128).draw(frame, matrix: .bt601))
     #expect(self.luma(drawn, x: 0, y: 0) == 40)
     #expect(self.luma(drawn, x: 63, y: 127) == 200)
   }
@@ -104,7 +104,7 @@ struct CanvasTests {
       let buffer = PixelBuffer(format: VideoFormat(width: 32, height: 32, pixelFormat: pixelFormat))
       let bytes = buffer.unsafePlane(0)
       for index in bytes.indices { bytes[index] = pixel[index % pixel.count] }
-      let drawn = try #require(self.canvas(32, 32).draw(VideoFrame(buffer: buffer, timestamp: .zero)))
+      let drawn = try #require(self.canvas(32, 32).draw(VideoFrame(buffer: buffer, timestamp: .zero), matrix: .bt601))
       let found = (0..<3).map { plane in drawn.withPlane(plane) { Int($0[100]) } }
       for (value, wanted) in zip(found, expected) {
         #expect(abs(value - Int(wanted)) <= 1, "\(pixelFormat): \(found)")
@@ -121,7 +121,7 @@ struct CanvasTests {
         bytes[index] = plane == 0 && (pixelFormat == .nv12 || index.isMultiple(of: 2)) ? 90 : 128
       }
     }
-    let drawn = try #require(self.canvas(32, 32).draw(VideoFrame(buffer: buffer, timestamp: .zero)))
+    let drawn = try #require(self.canvas(32, 32).draw(VideoFrame(buffer: buffer, timestamp: .zero), matrix: .bt601))
     #expect(self.luma(drawn, x: 31, y: 31) == 90)
     #expect(drawn.withPlane(1) { $0.allSatisfy { $0 == 128 } })
     #expect(drawn.withPlane(2) { $0.allSatisfy { $0 == 128 } })
@@ -130,7 +130,8 @@ struct CanvasTests {
   @Test func `sizes with no common shape and odd sources are placed at even coordinates`() throws {
     for (width, height) in [(17, 33), (33, 17), (641, 363), (1, 1), (3, 1000)] {
       for scaling in VideoSettings.Scaling.allCases {
-        let drawn = try #require(self.canvas(320, 240, scaling).draw(self.frame(width: width, height: height)))
+        let drawn = try #require(
+          self.canvas(320, 240, scaling).draw(self.frame(width: width, height: height), matrix: .bt601))
         #expect(drawn.format.width == 320)
       }
     }

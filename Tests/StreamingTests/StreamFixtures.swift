@@ -8,28 +8,56 @@ import NIOCore
 final class ScriptedVideoCapturer: VideoCapturer {
   private struct State {
     var consumer: (any VideoConsumer)?
+    var isStarted = false
     var drops: [FrameDrop] = []
+    var starts = 0
     var stops = 0
+    var isHeld: Bool
   }
 
   let format: VideoFormat
+  let position: CameraPosition
+  private let failure: CaptureError?
   private let pool: VideoFramePool
-  private let state = Monitor(State())
+  private let state: Monitor<State>
 
-  init(format: VideoFormat = VideoFormat(width: 64, height: 48)) {
+  /// - Parameters:
+  ///   - failure: What its start throws.
+  ///   - isHeld: Whether its start blocks until ``release()``.
+  init(
+    format: VideoFormat = VideoFormat(width: 64, height: 48), position: CameraPosition = .unspecified,
+    failure: CaptureError? = nil, isHeld: Bool = false
+  ) {
     self.format = format
+    self.position = position
+    self.failure = failure
     self.pool = VideoFramePool(format: format, capacity: 64)
+    self.state = Monitor(State(isHeld: isHeld))
   }
 
-  var isStarted: Bool { self.state.withLock { $0.consumer != nil } }
+  var isStarted: Bool { self.state.withLock { $0.isStarted } }
 
   func start(consumer: any VideoConsumer) throws(CaptureError) {
-    self.state.withLock { $0.consumer = consumer }
+    self.state.withLock { $0.starts += 1 }
+    self.state.wait { $0.isHeld ? nil : () }
+    if let failure { throw failure }
+    self.state.withLock {
+      $0.consumer = consumer
+      $0.isStarted = true
+    }
   }
 
+  /// Lets the start go on.
+  func release() {
+    self.state.withLock { $0.isHeld = false }
+  }
+
+  /// The consumer is kept, so that a test can deliver after the end.
   func stop() {
-    // The consumer is kept, so that a test can deliver after the end.
-    self.state.withLock { $0.stops += 1 }
+    self.state.withLock {
+      $0.stops += 1
+      $0.isStarted = false
+    }
   }
 
   func didDrop(_ drop: FrameDrop) {
@@ -60,32 +88,62 @@ final class ScriptedVideoCapturer: VideoCapturer {
     self.state.withLock { $0.consumer }?.captureEnded(error)
   }
 
+  /// Announces frames of another format.
+  func announce(_ format: VideoFormat) {
+    self.state.withLock { $0.consumer }?.captureFormatChanged(to: format)
+  }
+
+  var starts: Int { self.state.withLock { $0.starts } }
   var stops: Int { self.state.withLock { $0.stops } }
   var drops: [FrameDrop] { self.state.withLock { $0.drops } }
 }
 
 /// A source of sound that delivers what a test hands it.
 final class ScriptedAudioCapturer: AudioCapturer {
-  let format: AudioFormat
-  private let consumer = Monitor<(any AudioConsumer)?>(nil)
-
-  init(format: AudioFormat = AudioFormat(sampleRate: 48_000, channelCount: 1)) {
-    self.format = format
+  private struct State {
+    var consumer: (any AudioConsumer)?
+    var stops = 0
+    var drops: [FrameDrop] = []
   }
 
-  var isStarted: Bool { self.consumer.withLock { $0 != nil } }
+  let format: AudioFormat
+  private let failure: CaptureError?
+  private let state = Monitor(State())
+
+  /// - Parameter failure: What its start throws.
+  init(format: AudioFormat = AudioFormat(sampleRate: 48_000, channelCount: 1), failure: CaptureError? = nil) {
+    self.format = format
+    self.failure = failure
+  }
+
+  var isStarted: Bool { self.state.withLock { $0.consumer != nil } }
 
   func start(consumer: any AudioConsumer) throws(CaptureError) {
-    self.consumer.withLock { $0 = consumer }
+    if let failure { throw failure }
+    self.state.withLock { $0.consumer = consumer }
   }
 
-  func stop() {}
+  func stop() {
+    self.state.withLock { $0.stops += 1 }
+  }
 
-  func deliver(at time: MediaTime, samples: Int) {
+  func didDrop(_ drop: FrameDrop) {
+    self.state.withLock { $0.drops.append(drop) }
+  }
+
+  func deliver(at time: MediaTime, samples: Int, value: Float = 0.5) {
     let block = AudioBlock(
-      format: self.format, timestamp: time, samples: [Float](repeating: 0.5, count: samples * self.format.channelCount))
-    self.consumer.withLock { $0 }?.consume(block)
+      format: self.format, timestamp: time,
+      samples: [Float](repeating: value, count: samples * self.format.channelCount))
+    self.state.withLock { $0.consumer }?.consume(block)
   }
+
+  func end(_ error: CaptureError?) {
+    self.state.withLock { $0.consumer }?.captureEnded(error)
+  }
+
+  var stops: Int { self.state.withLock { $0.stops } }
+  var drops: [FrameDrop] { self.state.withLock { $0.drops } }
 }
 
 /// An output that keeps what it gets, and on which a test can wait.

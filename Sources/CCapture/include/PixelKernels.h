@@ -24,20 +24,24 @@ typedef struct {
 /// Fills `count` bytes with random ones: four xorshift64 generators side by side (Marsaglia 2003, 13-7-17).
 void vidicon_noise_fill(uint8_t *bytes, size_t count, vidicon_noise_state *state);
 
-/// What each sample of a full-range picture takes from those of a limited-range one, in 1/16384: the latter less 16
-/// (luma) or 128 (Cb, Cr).
+/// What each sample of a picture of another matrix or range takes from those of a limited-range one, in 1/16384: the
+/// latter less 16 (luma) or 128 (Cb, Cr).
 typedef struct {
   int32_t luma_from_luma, luma_from_cb, luma_from_cr;
   int32_t cb_from_cb, cb_from_cr;
   int32_t cr_from_cb, cr_from_cr;
-} vidicon_full_range_matrix;
+  /// Black: 0 in full range, 16 in limited range.
+  int32_t luma_offset;
+} vidicon_color_conversion;
 
-/// Turns two rows of luma, and the row of Cb and of Cr that belongs to them, from limited range into full range, and
-/// from one matrix into another. libyuv has no such function, and its way over RGB cuts the blue of BT.709 short by 14.
+/// Turns two rows of luma, and the row of Cb and of Cr that belongs to them, from limited range into full range, or from
+/// one matrix into another. libyuv has no such function, and its way over RGB cuts the blue of BT.709 short by 14.
 ///
+/// @param luma         May be `source_luma`, as `cb` and `cr` may be `source_cb` and `source_cr`.
 /// @param chroma_width Samples of Cb, and of Cr; a row of luma has twice as many.
-void vidicon_full_range_rows(uint8_t *luma, ptrdiff_t luma_stride, uint8_t *cb, uint8_t *cr, const uint8_t *limited_luma,
-                             ptrdiff_t limited_luma_stride, const uint8_t *limited_cb, const uint8_t *limited_cr,
-                             const vidicon_full_range_matrix *matrix, size_t chroma_width);
+void vidicon_convert_color_rows(uint8_t *luma, ptrdiff_t luma_stride, uint8_t *cb, uint8_t *cr,
+                                const uint8_t *source_luma, ptrdiff_t source_luma_stride, const uint8_t *source_cb,
+                                const uint8_t *source_cr, const vidicon_color_conversion *conversion,
+                                size_t chroma_width);
 
 #endif

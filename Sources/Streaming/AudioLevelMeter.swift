@@ -1,0 +1,70 @@
+internal import Media
+
+#if canImport(Darwin)
+internal import Darwin
+#else
+internal import Glibc
+#endif
+
+/// Measures the level of the sound that passes, over its last 100 ms.
+struct AudioLevelMeter {
+  /// What a stretch of sound adds up to.
+  private struct Sum {
+    var count = 0
+    var squares = 0.0
+    var peak: Float = 0
+  }
+
+  /// The stretches that are looked at: those that are full, oldest first, and the one being filled.
+  private var sums: [Sum] = [Sum()]
+  private var sampleRate = 0
+
+  /// The stretches of 100 ms.
+  private static let stretches = 10
+
+  /// Adds sound, and tells the level with it.
+  mutating func measure(_ block: AudioBlock) -> AudioLevel {
+    if block.format.sampleRate != self.sampleRate {
+      self.sampleRate = block.format.sampleRate
+      self.sums = [Sum()]
+    }
+    let channels = block.format.channelCount
+    let length = max(1, self.sampleRate * channels / 100)
+    var samples = block.samples.suffix(length * Self.stretches)
+    while !samples.isEmpty {
+      let missing = max(0, length - self.sums[self.sums.count - 1].count)
+      self.add(samples.prefix(missing))
+      samples = samples.dropFirst(missing)
+      if self.sums[self.sums.count - 1].count >= length {
+        self.sums.append(Sum())
+        if self.sums.count > Self.stretches + 1 { self.sums.removeFirst() }
+      }
+    }
+    return self.level
+  }
+
+  private mutating func add(_ samples: ArraySlice<Float>) {
+    var sum = self.sums[self.sums.count - 1]
+    sum.count += samples.count
+    samples.withUnsafeBufferPointer { samples in
+      for sample in samples where sample.isFinite {
+        sum.squares += Double(sample) * Double(sample)
+        sum.peak = max(sum.peak, abs(sample))
+      }
+    }
+    self.sums[self.sums.count - 1] = sum
+  }
+
+  private var level: AudioLevel {
+    let count = self.sums.reduce(0) { $0 + $1.count }
+    guard count > 0 else { return .silence }
+    let squares = self.sums.reduce(0) { $0 + $1.squares }
+    let peak = self.sums.reduce(0) { max($0, $1.peak) }
+    return AudioLevel(
+      peak: Self.decibels(Double(peak)), rms: Self.decibels((squares / Double(count)).squareRoot()))
+  }
+
+  private static func decibels(_ value: Double) -> Double {
+    value > 0 ? max(AudioLevel.floor, 20 * log10(value)) : AudioLevel.floor
+  }
+}

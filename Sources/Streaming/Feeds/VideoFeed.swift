@@ -1,0 +1,127 @@
+internal import Capture
+internal import Media
+internal import Synchronization
+
+/// A picture of a source, and what is known of that source.
+struct SourcePicture: Sendable {
+  var frame: VideoFrame
+  /// The matrix behind Y'CbCr pixels; of no meaning for RGB ones.
+  let colorMatrix: ColorMatrix
+  /// Where it came from.
+  let feed: VideoFeed
+}
+
+/// The way of one source's pictures to the mailbox: what was not announced is sorted out here, what comes faster than the
+/// stream is thinned out, and here is kept how this source is turned and mirrored.
+final class VideoFeed: VideoConsumer, SourceFeed {
+  typealias Item = SourcePicture
+
+  /// What is done with a frame.
+  private enum Verdict {
+    case pass(ColorMatrix)
+    case thin
+    case drop(FrameDrop.Reason)
+  }
+
+  private struct State {
+    /// Not kept alive: a capturer may keep its consumer.
+    weak var capturer: (any VideoCapturer)?
+    var adjustment: SourceAdjustment
+    /// What the frames look like; nil until the source has started.
+    var format: VideoFormat?
+    /// The stream's, once that is known.
+    var frameRate: FrameRate?
+    var limiter: FrameRateLimiter?
+
+    mutating func updateLimiter() {
+      guard let frameRate, let format, frameRate < format.frameRate else {
+        self.limiter = nil
+        return
+      }
+      self.limiter = FrameRateLimiter(frameRate)
+    }
+  }
+
+  private let state: Mutex<State>
+  private let mailbox: VideoMailbox
+
+  init(capturer: any VideoCapturer, mailbox: VideoMailbox, adjustment: SourceAdjustment = SourceAdjustment()) {
+    self.state = Mutex(State(capturer: capturer, adjustment: adjustment, frameRate: mailbox.frameRate))
+    self.mailbox = mailbox
+  }
+
+  /// Tells what frames look like that come from now on; others are dropped.
+  func announce(_ format: VideoFormat) {
+    self.state.withLock {
+      $0.format = format
+      $0.updateLimiter()
+    }
+  }
+
+  /// From now on frames that come faster than a rate are left out.
+  func limit(to frameRate: FrameRate) {
+    self.state.withLock {
+      $0.frameRate = frameRate
+      $0.updateLimiter()
+    }
+  }
+
+  /// How the source's pictures are turned and mirrored.
+  var adjustment: SourceAdjustment {
+    self.state.withLock { $0.adjustment }
+  }
+
+  func adjust(_ body: (inout SourceAdjustment) -> Void) {
+    self.state.withLock { body(&$0.adjustment) }
+  }
+
+  func consume(_ frame: VideoFrame) {
+    switch self.judge(frame) {
+    case .pass(let matrix):
+      self.report(self.mailbox.consume(SourcePicture(frame: frame, colorMatrix: matrix, feed: self)))
+    case .thin: self.mailbox.countThinned()
+    case .drop(let reason):
+      self.mailbox.countFrame()
+      self.drop(frame.timestamp, reason: reason)
+    }
+  }
+
+  func captureSkipped(at timestamp: MediaTime) {
+    self.drop(timestamp, reason: .noMemory)
+  }
+
+  func captureFormatChanged(to format: VideoFormat) {
+    self.announce(format)
+  }
+
+  func captureEnded(_ error: CaptureError?) {
+    self.mailbox.end(self, error)
+  }
+
+  /// Counts and reports a frame that was not used.
+  func drop(_ timestamp: MediaTime, reason: FrameDrop.Reason) {
+    self.mailbox.countDrop(reason)
+    self.report(FrameDrop(timestamp: timestamp, reason: reason))
+  }
+
+  /// Tells the capturer of a frame that the mailbox has counted.
+  func report(_ drop: FrameDrop?) {
+    guard let drop else { return }
+    self.state.withLock { $0.capturer }?.didDrop(drop)
+  }
+
+  private func judge(_ frame: VideoFrame) -> Verdict {
+    self.state.withLock { state in
+      if let format = state.format, !frame.format.hasSamePixels(as: format) { return .drop(.wrongFormat) }
+      if state.limiter?.accepts(frame.timestamp) == false { return .thin }
+      return .pass((state.format ?? frame.format).colorMatrix)
+    }
+  }
+}
+
+extension VideoFormat {
+  /// Whether a frame of this format is what was announced; rows may be of another length.
+  fileprivate func hasSamePixels(as other: VideoFormat) -> Bool {
+    self.width == other.width && self.height == other.height && self.pixelFormat == other.pixelFormat
+  }
+}

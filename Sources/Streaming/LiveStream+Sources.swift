@@ -1,0 +1,234 @@
+public import Capture
+internal import Codecs
+public import Media
+internal import Synchronization
+
+extension LiveStream {
+  /// Sets the source of the pictures; before the stream is started. Later there is ``switchVideo(to:)``.
+  public func attachVideo(_ capturer: any VideoCapturer) {
+    self.state.withLock { state in
+      precondition(state.phase == .idle, "sources are attached before the stream is started")
+      state.attach(capturer)
+    }
+  }
+
+  /// Sets the source of the sound; before the stream is started. Later there is ``switchAudio(to:)``.
+  public func attachAudio(_ capturer: any AudioCapturer) {
+    self.state.withLock { state in
+      precondition(state.phase == .idle, "sources are attached before the stream is started")
+      state.audio = capturer
+    }
+  }
+
+  /// The source of the pictures; nil without one and when the stream has stopped.
+  public var videoSource: (any VideoCapturer)? {
+    self.state.withLock { $0.video }
+  }
+
+  /// The source of the sound; nil without one and when the stream has stopped.
+  public var audioSource: (any AudioCapturer)? {
+    self.state.withLock { $0.audio }
+  }
+
+  /// Takes the pictures from another source, and returns when it has taken over and the earlier one is stopped.
+  ///
+  /// The earlier source goes on until the first picture of the new one is there, so that viewers see a cut and no gap. The
+  /// canvas, the encoder and its parameter sets stay; the new source may have another size, frame rate, pixel format and
+  /// colour matrix. It shows as a ``StreamEvent/sourceSwitched(_:)``.
+  ///
+  /// Switches happen one after the other, in the order in which they are asked for. Before the stream is started this
+  /// does what ``attachVideo(_:)`` does; while it starts it waits for that. Switching to the source that the stream has
+  /// already does nothing.
+  ///
+  /// - Throws: A ``StreamError``, and the earlier source stays: ``StreamError/capture(_:)`` when the new one cannot be
+  ///   opened within 10 s, or fails, ends or gives nothing in the 5 s after that; ``StreamError/missingTrack(_:)`` when the
+  ///   stream was started without pictures; ``StreamError/ended`` when it has ended or does so meanwhile.
+  public func switchVideo(to capturer: any VideoCapturer) async throws(StreamError) {
+    await self.videoTurns.enter()
+    defer { self.videoTurns.leave() }
+    guard let (mailbox, earlierFeed, adjustment) = try self.prepareVideoSwitch(to: capturer) else { return }
+    let feed = VideoFeed(capturer: capturer, mailbox: mailbox, adjustment: adjustment)
+    let change = SourceSwitch(
+      kind: .video, mailbox: mailbox, feed: feed, timeouts: self.videoSettings.switchTimeouts,
+      start: { () throws(CaptureError) in
+        try capturer.start(consumer: feed)
+        feed.announce(capturer.format)
+      },
+      stop: { capturer.stop() },
+      settled: { self.finishOpening(capturer) })
+    try await self.run(change) { state in
+      guard let earlier = state.video else { return nil }
+      state.pastAdjustments.keep(earlierFeed.adjustment, of: earlier)
+      state.video = capturer
+      return { earlier.stop() }
+    }.get()
+  }
+
+  /// Takes the sound from another source, and returns when it has taken over and the earlier one is stopped.
+  ///
+  /// All that is said of ``switchVideo(to:)`` holds here too. The sound is brought into the stream's sample rate and
+  /// number of channels, and its timestamps stay even: a gap is filled with silence, an overlap cut. For silence there is
+  /// ``isMuted``.
+  public func switchAudio(to capturer: any AudioCapturer) async throws(StreamError) {
+    await self.audioTurns.enter()
+    defer { self.audioTurns.leave() }
+    guard let mailbox = try self.prepareAudioSwitch(to: capturer) else { return }
+    let feed = AudioFeed(capturer: capturer, mailbox: mailbox)
+    let change = SourceSwitch(
+      kind: .audio, mailbox: mailbox, feed: feed, timeouts: self.videoSettings.switchTimeouts,
+      start: { () throws(CaptureError) in try capturer.start(consumer: feed) },
+      stop: { capturer.stop() },
+      settled: { self.finishOpening(capturer) })
+    try await self.run(change) { state in
+      guard let earlier = state.audio else { return nil }
+      state.audio = capturer
+      return { earlier.stop() }
+    }.get()
+  }
+}
+
+// MARK: What is done to the sources
+
+extension LiveStream {
+  /// Whether left and right of the present source's pictures are exchanged for all viewers, after ``rotation`` and on top
+  /// of what the frames say about themselves.
+  ///
+  /// It belongs to the source: another one starts without, and one that comes back has what it had.
+  public var isMirrored: Bool {
+    get { self.adjustment.isMirrored }
+    set { self.adjust { $0.isMirrored = newValue } }
+  }
+
+  /// How the present source's pictures are turned for all viewers, on top of what the frames say about themselves; the
+  /// canvas keeps its shape. It belongs to the source, as ``isMirrored`` does.
+  public var rotation: Orientation {
+    get { self.adjustment.rotation }
+    set { self.adjust { $0.rotation = newValue } }
+  }
+
+  /// Whether those who see themselves in the picture are to see it mirrored, which whoever shows a preview does; the
+  /// stream's own pictures are not touched. True for a front camera unless it was set otherwise; it belongs to the source,
+  /// as ``isMirrored`` does.
+  public var isPreviewMirrored: Bool {
+    get { self.adjustment.isPreviewMirrored ?? (self.videoSource?.position == .front) }
+    set { self.adjust { $0.isPreviewMirrored = newValue } }
+  }
+
+  /// Whether silence is encoded in place of the sound; the track goes on.
+  public var isMuted: Bool {
+    get { self.shared.isMuted }
+    set { self.shared.isMuted = newValue }
+  }
+
+  /// How loud the source's sound was in the last 100 ms, whether it is muted or not.
+  public var audioLevel: AudioLevel {
+    self.shared.audioLevel
+  }
+
+  private var adjustment: SourceAdjustment {
+    self.state.withLock { $0.presentFeed?.adjustment ?? $0.adjustment }
+  }
+
+  private func adjust(_ body: (inout SourceAdjustment) -> Void) {
+    self.state.withLock { state in
+      guard let feed = state.presentFeed else { return body(&state.adjustment) }
+      feed.adjust(body)
+      state.videoMailbox?.requestRedraw()
+    }
+  }
+}
+
+// MARK: Switching
+
+extension LiveStream {
+  /// The mailbox to fill, what fills it now, and how the source was adjusted before; nil when nothing more is to be done.
+  private func prepareVideoSwitch(
+    to capturer: any VideoCapturer
+  ) throws(StreamError) -> (VideoMailbox, VideoFeed, SourceAdjustment)? {
+    try self.prepareSwitch { (state) throws(StreamError) in
+      if state.video === capturer { return nil }
+      if state.phase == .idle {
+        state.attach(capturer)
+        return nil
+      }
+      guard let mailbox = state.videoMailbox else { throw .missingTrack(.video) }
+      guard let feed = state.presentFeed else { throw .ended }
+      try state.open(capturer)
+      return (mailbox, feed, state.pastAdjustments.adjustment(of: capturer))
+    }
+  }
+
+  private func prepareAudioSwitch(to capturer: any AudioCapturer) throws(StreamError) -> AudioMailbox? {
+    try self.prepareSwitch { (state) throws(StreamError) in
+      if state.audio === capturer { return nil }
+      if state.phase == .idle {
+        state.audio = capturer
+        return nil
+      }
+      guard let mailbox = state.audioMailbox else { throw .missingTrack(.audio) }
+      try state.open(capturer)
+      return mailbox
+    }
+  }
+
+  private func prepareSwitch<Result>(
+    _ body: (inout State) throws(StreamError) -> Result?
+  ) throws(StreamError) -> Result? {
+    let hasEnded = self.hasEnded
+    return try self.state.withLock { (state) throws(StreamError) in
+      if hasEnded || state.phase == .ended { throw .ended }
+      return try body(&state)
+    }
+  }
+
+  private func finishOpening(_ capturer: any AnyObject & Sendable) {
+    self.state.withLock { $0.opening.removeAll { $0 === capturer } }
+  }
+
+  /// Runs a switch on a thread of its own.
+  ///
+  /// - Parameter exchange: Makes the new source the stream's, and tells how the earlier one is stopped; nil when the stream
+  ///   has stopped meanwhile.
+  private func run<Mailbox>(
+    _ change: SourceSwitch<Mailbox>, exchange: @escaping @Sendable (inout State) -> (@Sendable () -> Void)?
+  ) async -> Result<Void, StreamError> {
+    self.switches.withLock { $0 += 1 }
+    return await WorkerThread.run(named: "switch") {
+      defer { self.switches.withLock { $0 -= 1 } }
+      let result = change.run()
+      guard case .success = result else { return result }
+      guard let stopEarlier = self.state.withLock({ exchange(&$0) }) else {
+        change.stop()
+        return .failure(.ended)
+      }
+      stopEarlier()
+      return result
+    }
+  }
+}
+
+extension LiveStream.State {
+  /// The way of the present source's pictures, while the stream runs.
+  fileprivate var presentFeed: VideoFeed? {
+    self.videoMailbox?.withSeat { $0.present }
+  }
+
+  fileprivate mutating func attach(_ capturer: any VideoCapturer) {
+    if let video = self.video {
+      self.pastAdjustments.keep(self.adjustment, of: video)
+      self.adjustment = self.pastAdjustments.adjustment(of: capturer)
+    }
+    self.video = capturer
+  }
+
+  /// A source is started by one at a time.
+  fileprivate mutating func open(_ capturer: any AnyObject & Sendable) throws(StreamError) {
+    guard !self.opening.contains(where: { $0 === capturer }) else {
+      throw .capture(
+        CaptureError(
+          .failed, source: "new source", cause: "it is still being opened since the last try",
+          nextStep: "try again when that has ended, or use another one"))
+    }
+    self.opening.append(capturer)
+  }
+}

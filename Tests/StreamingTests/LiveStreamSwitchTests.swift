@@ -1,0 +1,386 @@
+import Capture
+import Codecs
+import Media
+import NIOCore
+import Testing
+
+@testable import Streaming
+
+@Suite("Switching the pictures of a live stream")
+struct LiveStreamSwitchTests {
+  private let first = ScriptedVideoCapturer()
+  private let second = ScriptedVideoCapturer()
+  private let output = CollectingOutput()
+
+  /// Settings of a stream that does nothing by itself.
+  private static func patient(keyframes: MediaDuration = .seconds(100)) -> VideoSettings {
+    VideoSettings(keyframeInterval: keyframes, sourceTimeout: .seconds(1000))
+  }
+
+  private static let failure = CaptureError(.failed, source: "x", cause: "broken", nextStep: "mend it")
+
+  /// A stream that has started with a first picture.
+  private func startedStream(_ settings: VideoSettings = Self.patient()) async throws -> LiveStream {
+    let stream = LiveStream("test", video: settings)
+    stream.attachVideo(self.first)
+    stream.add(self.output)
+    async let start: Void = stream.start()
+    while !self.first.isStarted { await Task.yield() }
+    self.first.deliver(at: StreamClock.system.now())
+    try await start
+    return stream
+  }
+
+  /// Switches to a source, which delivers a picture at a time as soon as it is started.
+  private func change(
+    _ stream: LiveStream, to capturer: ScriptedVideoCapturer, at time: MediaTime = StreamClock.system.now()
+  ) async throws {
+    async let change: Void = stream.switchVideo(to: capturer)
+    while !capturer.isStarted { await Task.yield() }
+    capturer.deliver(at: time)
+    try await change
+  }
+
+  /// The sample of a time; nil when it does not come.
+  private func sample(at time: MediaTime) -> EncodedSample? {
+    self.output.first { $0.presentationTime == time }
+  }
+
+  private func timesIncrease() -> Bool {
+    let times = self.output.samples.map(\.presentationTime)
+    return zip(times, times.dropFirst()).allSatisfy { $0 < $1 }
+  }
+
+  @Test func `the earlier source is seen until the first picture of the new one is there, and stopped then`()
+    async throws
+  {
+    let stream = try await self.startedStream()
+    var events = stream.events.makeAsyncIterator()
+    async let change: Void = stream.switchVideo(to: self.second)
+    while !self.second.isStarted { await Task.yield() }
+    for _ in 1...3 {
+      let time = StreamClock.system.now()
+      self.first.deliver(at: time)
+      #expect(self.sample(at: time) != nil)
+    }
+    #expect(self.first.stops == 0 && stream.videoSource === self.first)
+    // Not within the millisecond after the last picture, in which it would be moved.
+    let time = StreamClock.system.now() + .milliseconds(2)
+    self.second.deliver(at: time)
+    try await change
+    #expect(self.sample(at: time) != nil)
+    #expect(self.first.stops == 1 && self.second.stops == 0 && stream.videoSource === self.second)
+    #expect(await events.next() == .sourceSwitched(.video))
+    await stream.stop()
+    #expect(self.first.stops == 1 && self.second.stops == 1 && stream.videoSource == nil)
+  }
+
+  @Test func `pictures of the earlier source that come after the cut are not used, and told so`() async throws {
+    let stream = try await self.startedStream()
+    try await self.change(stream, to: self.second)
+    let late = StreamClock.system.now() + .milliseconds(2)
+    self.first.deliver(at: late)
+    let time = StreamClock.system.now() + .milliseconds(4)
+    self.second.deliver(at: time)
+    #expect(self.sample(at: time) != nil)
+    #expect(!self.output.samples.contains { $0.presentationTime == late })
+    #expect(self.first.drops == [FrameDrop(timestamp: late, reason: .stopped)])
+    await stream.stop()
+  }
+
+  @Test func `the first picture of a source with a longer way is shown at once, after the last one of the other`()
+    async throws
+  {
+    let stream = try await self.startedStream()
+    let time = StreamClock.system.now()
+    self.first.deliver(at: time)
+    #expect(self.sample(at: time) != nil)
+    try await self.change(stream, to: self.second, at: time + .milliseconds(-100))
+    #expect(self.sample(at: time + .milliseconds(1)) != nil)
+    self.second.deliver(at: time + .milliseconds(-67))
+    let next = StreamClock.system.now()
+    self.second.deliver(at: next)
+    #expect(self.sample(at: next) != nil && self.timesIncrease())
+    await stream.stop()
+  }
+
+  @Test(arguments: [
+    VideoFormat(width: 640, height: 480, pixelFormat: .yuyv, frameRate: 10),
+    VideoFormat(width: 31, height: 17, pixelFormat: .rgb24, frameRate: 60),
+    VideoFormat(width: 1280, height: 720, pixelFormat: .nv12, colorMatrix: .bt709),
+    VideoFormat(width: 64, height: 48, bytesPerRow: [128, 64, 64]),
+    VideoFormat(width: 48, height: 64, pixelFormat: .bgra),
+  ])
+  func `a source of any format takes over, and size and parameter sets stay`(format: VideoFormat) async throws {
+    let stream = try await self.startedStream()
+    let descriptions = stream.descriptions
+    let other = ScriptedVideoCapturer(format: format)
+    let time = StreamClock.system.now() + .milliseconds(2)
+    try await self.change(stream, to: other, at: time)
+    #expect(self.sample(at: time) != nil)
+    #expect(stream.descriptions == descriptions && stream.statistics.videoEncoders == 1)
+    #expect(stream.statistics.framesDropped.isEmpty)
+    await stream.stop()
+  }
+
+  @Test func `a source that is faster than the stream is thinned out, and a slower one is not`() async throws {
+    let stream = try await self.startedStream()
+    let fast = ScriptedVideoCapturer(format: VideoFormat(width: 64, height: 48, frameRate: 60))
+    let time = StreamClock.system.now() + .milliseconds(2)
+    try await self.change(stream, to: fast, at: time)
+    fast.deliver(at: time + .milliseconds(16))
+    fast.deliver(at: time + .milliseconds(33))
+    #expect(self.sample(at: time + .milliseconds(33)) != nil)
+    #expect(stream.statistics.framesThinned == 1)
+    let slow = ScriptedVideoCapturer(format: VideoFormat(width: 64, height: 48, frameRate: 5))
+    try await self.change(stream, to: slow, at: time + .milliseconds(40))
+    slow.deliver(at: time + .milliseconds(41))
+    #expect(self.sample(at: time + .milliseconds(41)) != nil)
+    #expect(stream.statistics.framesThinned == 1)
+    await stream.stop()
+  }
+
+  @Test func `another shape that was announced is shown, and one that was not is dropped`() async throws {
+    let stream = try await self.startedStream()
+    let time = StreamClock.system.now()
+    let wide = VideoFormat(width: 96, height: 32, pixelFormat: .nv12)
+    self.first.deliver(at: time, format: wide)
+    self.first.announce(wide)
+    self.first.deliver(at: time + .milliseconds(10), format: wide)
+    #expect(self.sample(at: time + .milliseconds(10)) != nil)
+    self.first.deliver(at: time + .milliseconds(20))
+    #expect(
+      self.first.drops == [
+        FrameDrop(timestamp: time, reason: .wrongFormat),
+        FrameDrop(timestamp: time + .milliseconds(20), reason: .wrongFormat),
+      ])
+    await stream.stop()
+  }
+
+  @Test func `a source that cannot be started leaves the earlier one where it is`() async throws {
+    let stream = try await self.startedStream()
+    let broken = ScriptedVideoCapturer(failure: Self.failure)
+    await #expect(throws: StreamError.capture(Self.failure)) { try await stream.switchVideo(to: broken) }
+    #expect(broken.stops == 0 && self.first.stops == 0 && stream.videoSource === self.first)
+    let time = StreamClock.system.now()
+    self.first.deliver(at: time)
+    #expect(self.sample(at: time) != nil)
+    await stream.stop()
+  }
+
+  @Test(arguments: [nil, Self.failure] as [CaptureError?])
+  func `a source that ends before its first picture leaves the earlier one where it is`(error: CaptureError?)
+    async throws
+  {
+    let stream = try await self.startedStream()
+    let change = Task { () async -> StreamError? in
+      do throws(StreamError) {
+        try await stream.switchVideo(to: self.second)
+        return nil
+      } catch {
+        return error
+      }
+    }
+    while !self.second.isStarted { await Task.yield() }
+    self.second.end(error)
+    let ending = CaptureError(
+      .failed, source: "new video source", cause: "it ended before its first picture",
+      nextStep: "check that it has pictures")
+    #expect(await change.value == .capture(error ?? ending))
+    #expect(self.second.stops == 1 && self.first.stops == 0)
+    await stream.stop()
+  }
+
+  @Test func `a source that gives no picture in time is given up and stopped`() async throws {
+    var settings = Self.patient()
+    settings.switchTimeouts.firstItem = .milliseconds(50)
+    let stream = try await self.startedStream(settings)
+    let error = CaptureError(
+      .failed, source: "new video source", cause: "it gave no picture within 0.05 s",
+      nextStep: "check that it is on and not used by another program, then try again")
+    await #expect(throws: StreamError.capture(error)) { try await stream.switchVideo(to: self.second) }
+    #expect(self.second.stops == 1 && self.first.stops == 0)
+    await stream.stop()
+  }
+
+  @Test func `a start that does not return is given up, and its source stopped when it does`() async throws {
+    var settings = Self.patient()
+    settings.switchTimeouts.start = .milliseconds(50)
+    let stream = try await self.startedStream(settings)
+    let held = ScriptedVideoCapturer(isHeld: true)
+    let error = CaptureError(
+      .failed, source: "new video source", cause: "it was not open after 0.05 s",
+      nextStep: "check that it answers, then try again")
+    await #expect(throws: StreamError.capture(error)) { try await stream.switchVideo(to: held) }
+    #expect(held.stops == 0)
+    // It must not be started from two threads at once.
+    let again = CaptureError(
+      .failed, source: "new source", cause: "it is still being opened since the last try",
+      nextStep: "try again when that has ended, or use another one")
+    await #expect(throws: StreamError.capture(again)) { try await stream.switchVideo(to: held) }
+    #expect(held.starts == 1)
+    try await self.change(stream, to: self.second)
+    held.release()
+    while held.stops == 0 { await Task.yield() }
+    #expect(stream.videoSource === self.second)
+    await stream.stop()
+    #expect(held.stops == 1 && self.second.stops == 1)
+  }
+
+  @Test func `switching to the present source does nothing`() async throws {
+    let stream = try await self.startedStream()
+    try await stream.switchVideo(to: self.first)
+    #expect(self.first.starts == 1 && self.first.stops == 0)
+    await stream.stop()
+  }
+
+  @Test func `switches are made one after the other, in the order in which they were asked for`() async throws {
+    let stream = try await self.startedStream()
+    let third = ScriptedVideoCapturer()
+    let one = Task { try await stream.switchVideo(to: self.second) }
+    while !self.second.isStarted { await Task.yield() }
+    let two = Task { try await stream.switchVideo(to: third) }
+    for _ in 0..<100 { await Task.yield() }
+    #expect(third.starts == 0)
+    self.second.deliver(at: StreamClock.system.now())
+    try await one.value
+    while !third.isStarted { await Task.yield() }
+    #expect(self.first.stops == 1 && self.second.stops == 0)
+    third.deliver(at: StreamClock.system.now())
+    try await two.value
+    #expect(self.second.stops == 1 && stream.videoSource === third)
+    await stream.stop()
+  }
+
+  @Test func `before the start a switch attaches, and after the end it is an error`() async throws {
+    let stream = LiveStream("test", video: Self.patient())
+    stream.attachVideo(self.second)
+    try await stream.switchVideo(to: self.first)
+    #expect(stream.videoSource === self.first && self.first.starts == 0)
+    stream.add(self.output)
+    async let start: Void = stream.start()
+    while !self.first.isStarted { await Task.yield() }
+    self.first.deliver(at: StreamClock.system.now())
+    try await start
+    await stream.stop()
+    await #expect(throws: StreamError.ended) { try await stream.switchVideo(to: self.second) }
+    await #expect(throws: StreamError.ended) { try await stream.switchAudio(to: ScriptedAudioCapturer()) }
+    #expect(self.second.starts == 0)
+  }
+
+  @Test func `a track that the stream was started without cannot be switched`() async throws {
+    let stream = try await self.startedStream()
+    await #expect(throws: StreamError.missingTrack(.audio)) {
+      try await stream.switchAudio(to: ScriptedAudioCapturer())
+    }
+    await stream.stop()
+    let sound = LiveStream("sound")
+    sound.attachAudio(ScriptedAudioCapturer())
+    try await sound.start()
+    await #expect(throws: StreamError.missingTrack(.video)) { try await sound.switchVideo(to: self.second) }
+    await sound.stop()
+  }
+
+  @Test func `a stop while a source is waited for ends the switch and stops both`() async throws {
+    let stream = try await self.startedStream()
+    let change = Task { try await stream.switchVideo(to: self.second) }
+    while !self.second.isStarted { await Task.yield() }
+    await stream.stop()
+    #expect(self.first.stops == 1 && self.second.stops == 1)
+    await #expect(throws: StreamError.ended) { try await change.value }
+  }
+
+  @Test func `a stop while a source is being opened does not wait for that`() async throws {
+    let stream = try await self.startedStream()
+    let held = ScriptedVideoCapturer(isHeld: true)
+    let change = Task { try await stream.switchVideo(to: held) }
+    while held.starts == 0 { await Task.yield() }
+    await stream.stop()
+    await #expect(throws: StreamError.ended) { try await change.value }
+    #expect(self.first.stops == 1 && held.stops == 0)
+    held.release()
+    while held.stops == 0 { await Task.yield() }
+  }
+
+  @Test func `a source that has ended is replaced while the slate is shown`() async throws {
+    let stream = try await self.startedStream()
+    var events = stream.events.makeAsyncIterator()
+    self.first.end(Self.failure)
+    #expect(await events.next() == .sourceEnded(.video, Self.failure))
+    _ = self.output.samples(atLeast: 5)
+    #expect(stream.statistics.isSlateShown)
+    let time = StreamClock.system.now()
+    try await self.change(stream, to: self.second, at: time)
+    #expect(await events.next() == .sourceSwitched(.video))
+    #expect(await events.next() == .sourceBack)
+    #expect(!stream.statistics.isSlateShown && self.timesIncrease())
+    await stream.stop()
+  }
+
+  @Test func `the end of the earlier source is no news after the cut, and that of the new one is`() async throws {
+    let stream = try await self.startedStream()
+    var events = stream.events.makeAsyncIterator()
+    try await self.change(stream, to: self.second)
+    self.first.end(Self.failure)
+    self.second.end(nil)
+    #expect(await events.next() == .sourceSwitched(.video))
+    #expect(await events.next() == .sourceEnded(.video, nil))
+    await stream.stop()
+  }
+
+  @Test func `turning and mirroring belong to the source, and come back with it`() async throws {
+    let front = ScriptedVideoCapturer(position: .front)
+    let stream = try await self.startedStream()
+    stream.isMirrored = true
+    stream.rotation = .left
+    #expect(!stream.isPreviewMirrored)
+    try await self.change(stream, to: front)
+    #expect(!stream.isMirrored && stream.rotation == .up && stream.isPreviewMirrored)
+    stream.isPreviewMirrored = false
+    try await self.change(stream, to: self.first)
+    #expect(stream.isMirrored && stream.rotation == .left && !stream.isPreviewMirrored)
+    stream.isPreviewMirrored = true
+    try await self.change(stream, to: front)
+    #expect(!stream.isMirrored && !stream.isPreviewMirrored)
+    await stream.stop()
+  }
+
+  @Test func `a rotation that is set before the start gives the canvas its shape`() async throws {
+    let stream = LiveStream("test", video: Self.patient())
+    stream.attachVideo(self.first)
+    stream.rotation = .right
+    async let start: Void = stream.start()
+    while !self.first.isStarted { await Task.yield() }
+    self.first.deliver(at: StreamClock.system.now())
+    try await start
+    guard case .h264(let description) = stream.descriptions.first else {
+      Issue.record("no description")
+      return
+    }
+    #expect(description.width == 48 && description.height == 64)
+    await stream.stop()
+  }
+
+  @Test func `a picture that stands still is shown anew when it is turned`() async throws {
+    let stream = try await self.startedStream()
+    stream.isMirrored = true
+    #expect(self.output.samples(atLeast: 2).count == 2)
+    await stream.stop()
+  }
+
+  @Test func `a cut is a keyframe once half a second has passed since the last one`() async throws {
+    let stream = try await self.startedStream()
+    let start = StreamClock.system.now()
+    var sources = [self.second, self.first]
+    var keyframe: EncodedSample?
+    while keyframe == nil, StreamClock.system.now() - start < .seconds(10) {
+      let time = StreamClock.system.now() + .milliseconds(2)
+      try await self.change(stream, to: sources[0], at: time)
+      sources.swapAt(0, 1)
+      keyframe = self.sample(at: time).flatMap { $0.isKeyframe ? $0 : nil }
+    }
+    #expect(try #require(keyframe).presentationTime - start >= .milliseconds(450))
+    #expect(self.output.samples.filter(\.isKeyframe).count == 2 && stream.statistics.keyframeRequests == 0)
+    await stream.stop()
+  }
+}
