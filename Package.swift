@@ -14,6 +14,9 @@ let settings: [SwiftSetting] = [
 let nioCore: Target.Dependency = .product(name: "NIOCore", package: "swift-nio")
 let nioPosix: Target.Dependency = .product(name: "NIOPosix", package: "swift-nio")
 
+// Screens are captured from X11, which Apple's systems do not show theirs with.
+let xcb: Target.Dependency = .target(name: "CXCB", condition: .when(platforms: [.linux]))
+
 let package = Package(
   name: "vidicon",
   platforms: [.macOS(.v15), .iOS(.v18)],
@@ -68,7 +71,7 @@ let package = Package(
 
     // Engines: threads, codecs, devices.
     .target(
-      name: "Capture", dependencies: ["Media", "Bitstreams", "CLibav", "CYUV", "CCapture", "CV4L2", nioCore],
+      name: "Capture", dependencies: ["Media", "Bitstreams", "CLibav", "CYUV", "CCapture", "CV4L2", nioCore, xcb],
       swiftSettings: settings),
     .target(
       name: "Codecs", dependencies: ["Media", "Bitstreams", "CLibav", "CYUV", "CCapture", nioCore],
@@ -141,6 +144,15 @@ let package = Package(
     // Without pkg-config, whose flags for this one SwiftPM warns of at each build.
     .systemLibrary(name: "CDNSSD", providers: [.apt(["libavahi-compat-libdnssd-dev"])]),
     .systemLibrary(name: "CQREncode", providers: [.apt(["libqrencode-dev"]), .brew(["qrencode"])]),
+    // Without pkg-config, which knows one library at a time; the module names all.
+    .systemLibrary(
+      name: "CXCB",
+      providers: [
+        .apt([
+          "libxcb1-dev", "libxcb-composite0-dev", "libxcb-damage0-dev", "libxcb-randr0-dev", "libxcb-shm0-dev",
+          "libxcb-xfixes0-dev",
+        ])
+      ]),
     .systemLibrary(name: "CYUV", providers: [.apt(["libyuv-dev"]), .brew(["libyuv"])]),
 
     .testTarget(name: "MediaTests", dependencies: ["Media"], swiftSettings: settings),
@@ -152,7 +164,7 @@ let package = Package(
       name: "RTSPTests", dependencies: ["RTSP", "Authentication", "Media", nioCore], swiftSettings: settings),
     .testTarget(
       name: "HLSTests", dependencies: ["HLS", "HLSRules", "Bitstreams", "Media", nioCore], swiftSettings: settings),
-    .testTarget(name: "CaptureTests", dependencies: ["Capture", "Media"], swiftSettings: settings),
+    .testTarget(name: "CaptureTests", dependencies: ["Capture", "Media", xcb], swiftSettings: settings),
     .testTarget(name: "CodecsTests", dependencies: ["Codecs", "Media", nioCore], swiftSettings: settings),
     .testTarget(
       name: "StreamingTests", dependencies: ["Streaming", "Capture", "Codecs", "Media", nioCore],

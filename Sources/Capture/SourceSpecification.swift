@@ -8,6 +8,7 @@
 /// | `file:PATH` | ``FileSource``, of a path or URL      |
 /// | `pipe:`     | ``PipeCapturer``, from standard input |
 /// | `v4l2:`     | ``CameraCapturer``, see ``CameraSpecification`` |
+/// | `screen:…`  | ``ScreenCapturer``, as ``ScreenSpecification`` says |
 ///
 /// | sound       | what                                                                       |
 /// |-------------|----------------------------------------------------------------------------|
@@ -31,6 +32,8 @@ public struct SourceSpecification: Hashable, Sendable {
     case pipe
     /// A camera.
     case camera(CameraSpecification)
+    /// A screen or window of X11.
+    case screen(ScreenSpecification)
   }
 
   /// Where the sound comes from.
@@ -68,7 +71,7 @@ public struct SourceSpecification: Hashable, Sendable {
 }
 
 extension SourceSpecification.Video {
-  /// Reads `plasma`, `noise`, `bars`, `file:PATH`, `pipe:` or `v4l2:CAMERA`.
+  /// Reads `plasma`, `noise`, `bars`, `file:PATH`, `pipe:`, `v4l2:CAMERA` or `screen:…`.
   ///
   /// - Throws: ``CaptureError`` with ``CaptureError/Code/invalidSpecification``, which names what there is.
   public init(parsing text: String) throws(CaptureError) {
@@ -77,13 +80,14 @@ extension SourceSpecification.Video {
     case "noise": self = .noise
     case "bars": self = .bars
     case "pipe:": self = .pipe
+    case _ where text.hasPrefix("screen:"): self = .screen(try ScreenSpecification(parsing: text))
     case let text where text.hasPrefix("v4l2:"):
       self = .camera(try CameraSpecification(parsing: String(text.dropFirst(5))))
     default:
       guard let path = SourceSpecification.path(text) else {
         throw SourceSpecification.unknown(
           text, "it is not a source of pictures",
-          "use plasma, noise, bars, file:PATH, pipe:, v4l2: or v4l2:CAMERA")
+          "use plasma, noise, bars, file:PATH, pipe:, v4l2:, v4l2:CAMERA or screen:")
       }
       self = .file(path: path)
     }

@@ -42,6 +42,8 @@ public struct Sources: Sendable {
       self.video = try PipeCapturer()
     case .camera(let camera):
       self.video = CameraCapturer(camera, width: width, height: height, frameRate: frameRate)
+    case .screen(let screen):
+      self.video = ScreenCapturer(screen, frameRate: frameRate)
     case .file(let path):
       let source = try FileSource(path: path, loop: loop)
       guard let video = source.video else {

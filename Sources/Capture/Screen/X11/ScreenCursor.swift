@@ -1,0 +1,59 @@
+#if os(Linux)
+internal import CXCB
+internal import CYUV
+internal import Media
+
+/// How the mouse pointer looks.
+struct ScreenCursor {
+  /// Pixels across and down.
+  let width: Int
+  let height: Int
+  /// The column and row that point.
+  let hotSpot: (x: Int, y: Int)
+  /// BGRA, colours multiplied by alpha.
+  private let pixels: [UInt32]
+
+  /// The one that is shown now; nil when there is none.
+  init?(of connection: X11Connection) throws(X11Failure) {
+    let reply: X11Reply<xcb_xfixes_get_cursor_image_reply_t>
+    do throws(X11Failure) {
+      reply = try connection.reply(
+        xcb_xfixes_get_cursor_image(connection.pointer).sequence, xcb_xfixes_get_cursor_image_reply_t.self)
+    } catch {
+      // A server that no program has given a cursor to has none to tell.
+      guard case .refused = error else { throw error }
+      return nil
+    }
+    let count = Int(xcb_xfixes_get_cursor_image_cursor_image_length(reply.pointer))
+    self.width = Int(reply.content.width)
+    self.height = Int(reply.content.height)
+    self.hotSpot = (Int(reply.content.xhot), Int(reply.content.yhot))
+    guard count > 0, count == self.width * self.height else { return nil }
+    self.pixels = Array(
+      UnsafeBufferPointer(start: xcb_xfixes_get_cursor_image_cursor_image(reply.pointer), count: count))
+  }
+
+  /// The part of a picture that it covers when it points at a pixel; nil when that is none.
+  func area(at position: (x: Int, y: Int), in format: VideoFormat) -> ScreenSpecification.Region? {
+    ScreenSpecification.Region(
+      x: position.x - self.hotSpot.x, y: position.y - self.hotSpot.y, width: self.width, height: self.height
+    ).intersection(.init(x: 0, y: 0, width: format.width, height: format.height))
+  }
+
+  /// Draws it over a BGRA picture.
+  func draw(at position: (x: Int, y: Int), into buffer: PixelBuffer) {
+    guard let area = self.area(at: position, in: buffer.format), let start = buffer.unsafePlane(0).baseAddress else {
+      return
+    }
+    let bytesPerRow = buffer.format.bytesPerRow[0]
+    let target = (start + area.y * bytesPerRow + area.x * 4).assumingMemoryBound(to: UInt8.self)
+    let skipped = (area.y - position.y + self.hotSpot.y) * self.width + area.x - position.x + self.hotSpot.x
+    self.pixels.withUnsafeBytes { pixels in
+      guard let source = pixels.baseAddress else { return }
+      ARGBBlend(
+        (source + skipped * 4).assumingMemoryBound(to: UInt8.self), Int32(self.width * 4), target, Int32(bytesPerRow),
+        target, Int32(bytesPerRow), Int32(area.width), Int32(area.height))
+    }
+  }
+}
+#endif

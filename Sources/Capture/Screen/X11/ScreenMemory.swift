@@ -1,0 +1,54 @@
+#if os(Linux)
+internal import CCapture
+internal import CXCB
+internal import Glibc
+
+// Safe because it only holds the memory: who writes there and when is its user's affair.
+/// Memory for a picture, which the X server on the same machine can write to.
+final class ScreenMemory: @unchecked Sendable {
+  /// The first byte.
+  let start: UnsafeMutableRawPointer
+  /// The server's number for it; nil when the server cannot reach it.
+  let segment: UInt32?
+  private let size: Int
+
+  /// What SIMD code may read beyond the end.
+  private static let margin = 64
+
+  /// Makes memory and, where the server can, shares it.
+  ///
+  /// - Returns: Nil when there is no memory left.
+  init?(size: Int, sharedWith connection: X11Connection) throws(X11Failure) {
+    self.size = size + Self.margin
+    let isShared = connection.extensions.hasSharedMemory
+    let file = isShared ? vidicon_memory_file(self.size) : -1
+    let flags = file >= 0 ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS
+    guard let start = mmap(nil, self.size, PROT_READ | PROT_WRITE, flags, file, 0), start != MAP_FAILED else {
+      if file >= 0 { close(file) }
+      return nil
+    }
+    self.start = start
+    guard file >= 0 else {
+      self.segment = nil
+      return
+    }
+    let segment = connection.makeIdentifier()
+    do throws(X11Failure) {
+      // libxcb closes the descriptor once it is sent.
+      try connection.check(xcb_shm_attach_fd_checked(connection.pointer, segment, file, 0))
+      self.segment = segment
+    } catch {
+      guard case .refused = error else {
+        munmap(start, self.size)
+        throw error
+      }
+      // Something between us and the server does not pass descriptors on.
+      self.segment = nil
+    }
+  }
+
+  deinit {
+    munmap(self.start, self.size)
+  }
+}
+#endif
