@@ -23,6 +23,7 @@ let watching = Task {
       print("the \(kind) source has ended:", error?.description ?? "no more input")
     case .sourceSilent: print("no pictures; viewers see the slate")
     case .sourceBack: print("the pictures are back")
+    case .sourceSwitched(let kind): print("the \(kind) comes from another source")
     case .failed(let error): print("the stream cannot go on:", error)
     }
   }

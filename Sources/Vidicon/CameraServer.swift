@@ -33,6 +33,7 @@ public final class CameraServer: Sendable {
   private let listening = Listening()
   private let streams = Mutex<[LiveStream]>([])
   private let recorders = AttachedRecorders()
+  private let sources: AttachedSources
 
   /// A server that does not listen yet.
   ///
@@ -47,14 +48,20 @@ public final class CameraServer: Sendable {
 
   /// A server that does not listen yet, with every setting of its protocols.
   ///
-  /// - Parameter discovery: Told under which name each stream is announced, and when that is not possible, on a thread
-  ///   of the announcer's.
+  /// - Parameters:
+  ///   - offer: Which sources the streams can be switched to over HTTP, on the page and in code, unless they have one of
+  ///     their own: see ``attach(_:to:)``.
+  ///   - discovery: Told under which name each stream is announced, and when that is not possible, on a thread of the
+  ///     announcer's.
   public init(
-    settings: CameraServerSettings, discovery: @escaping @Sendable (DiscoveryEvent) -> Void = { _ in }
+    settings: CameraServerSettings, offer: SourceOffer = .all,
+    discovery: @escaping @Sendable (DiscoveryEvent) -> Void = { _ in }
   ) {
     let group = MultiThreadedEventLoopGroup(numberOfThreads: Self.eventLoopCount)
     let rtsp = RTSPServer(settings: settings.rtsp, group: group)
     let (listening, recorders) = (self.listening, self.recorders)
+    let sources = AttachedSources(offer: offer)
+    self.sources = sources
     self.settings = settings
     self.group = group
     self.rtsp = rtsp
@@ -63,7 +70,7 @@ public final class CameraServer: Sendable {
         settings: http,
         extras: .camera(
           rtsp: rtsp, addresses: { listening.addresses(of: $0) },
-          recorder: { recorders.recorder(of: $0).map(HTTPServerRecorder.init) }), group: group)
+          recorder: { recorders.recorder(of: $0).map(HTTPServerRecorder.init) }, sources: sources), group: group)
     }
     self.announcer =
       settings.isAnnounced
@@ -89,6 +96,17 @@ public final class CameraServer: Sendable {
   /// The recorder of a stream; nil when none was attached.
   public func recorder(of stream: LiveStream) -> Recorder? {
     self.recorders.recorder(of: stream)
+  }
+
+  /// Sets what names a stream's sources and which others it can have, in place of what was set before; by default a
+  /// published stream has sources without names, and the offer of the server.
+  public func attach(_ sources: StreamSources, to stream: LiveStream) {
+    self.sources.attach(sources, to: stream)
+  }
+
+  /// The sources of a stream, to be switched while it runs; nil when it is not published.
+  public func sources(of stream: LiveStream) -> StreamSources? {
+    self.sources.sources(of: stream)
   }
 
   /// The SHA-256 fingerprint of the certificate of HTTP over TLS, for people to compare; nil without it.
@@ -150,6 +168,7 @@ public final class CameraServer: Sendable {
       await stream.stop()
       throw .stopped
     }
+    self.sources.attachDefault(to: stream)
     self.rtsp.publish(stream)
     self.http?.publish(stream)
     self.announce(stream)
@@ -170,6 +189,7 @@ public final class CameraServer: Sendable {
     self.rtsp.unpublish(stream)
     await stream.stop()
     self.http?.unpublish(stream)
+    self.sources.detach(from: stream)
   }
 
   /// Those who watch a stream now, over whichever protocol.
@@ -266,10 +286,11 @@ private final class Listening: Sendable {
 }
 
 extension HTTPServerExtras {
-  /// What a camera server adds to HTTP: the web page, addresses, QR codes, the numbers of RTSP, and the recorders.
+  /// What a camera server adds to HTTP: the web page, addresses, QR codes, the numbers of RTSP, the recorders and the
+  /// sources.
   fileprivate static func camera(
     rtsp: RTSPServer, addresses: @escaping @Sendable (LiveStream) -> StreamAddresses,
-    recorder: @escaping @Sendable (LiveStream) -> HTTPServerRecorder?
+    recorder: @escaping @Sendable (LiveStream) -> HTTPServerRecorder?, sources: AttachedSources
   ) -> HTTPServerExtras {
     var extras = HTTPServerExtras()
     extras.file = { page in
@@ -298,6 +319,8 @@ extension HTTPServerExtras {
       return Addresses(rtsp: addresses.rtsp, http: addresses.page)
     }
     extras.recorder = recorder
+    extras.control = { sources.sources(of: $0).map(HTTPServerControl.init) }
+    extras.devices = HTTPServerDevices { sources.list(isTrusted: $0) }
     extras.statistics = { stream in
       let statistics = rtsp.statistics(of: stream)
       return [

@@ -1,4 +1,5 @@
 import Discovery
+import Media
 import Recording
 import Streaming
 import Synchronization
@@ -11,6 +12,9 @@ final class JSONStatusDisplay: StatusDisplay {
       var name: String
       var urls: [String]
       var pages: [String]
+      /// What names the sources, without passwords.
+      var source: String?
+      var audio: String?
     }
 
     var event = "started"
@@ -20,6 +24,15 @@ final class JSONStatusDisplay: StatusDisplay {
     var httpsPort: Int?
     var certificateFingerprint: String?
     var streams: [Stream]
+    /// What was chosen when no source was asked for.
+    var choice: String?
+  }
+
+  private struct SourceChanged: Encodable {
+    var event = "source"
+    var stream: String
+    var kind: String
+    var source: String
   }
 
   private struct Status: Encodable {
@@ -60,7 +73,7 @@ final class JSONStatusDisplay: StatusDisplay {
 
   private let reporter = Mutex(StreamReporter())
 
-  func showStart(server: CameraServer, streams: [LiveStream]) {
+  func showStart(server: CameraServer, streams: [LiveStream], choice: String?) {
     self.reporter.withLock { _ = $0.reports(server: server, streams: streams) }
     self.print(
       Started(
@@ -68,9 +81,20 @@ final class JSONStatusDisplay: StatusDisplay {
         httpsPort: server.ports?.https, certificateFingerprint: server.certificateFingerprint,
         streams: streams.map { stream in
           let addresses = server.addresses(of: stream)
-          return Started.Stream(name: stream.name, urls: addresses.rtsp, pages: addresses.page)
-        }))
+          let sources = server.sources(of: stream)?.shown
+          return Started.Stream(
+            name: stream.name, urls: addresses.rtsp, pages: addresses.page, source: sources?.video,
+            audio: sources?.audio)
+        }, choice: choice))
   }
+
+  func showKeys(_ hint: String) {}
+
+  func showSource(_ source: String, kind: MediaKind, of stream: String) {
+    self.print(SourceChanged(stream: stream, kind: kind.rawValue, source: source))
+  }
+
+  func showKey(_ text: String) {}
 
   func showAnnouncement(of service: Service, name: String) {
     self.print(Announced(service: service.kind.rawValue, name: name, port: service.port))

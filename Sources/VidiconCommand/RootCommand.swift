@@ -11,9 +11,9 @@ import Glibc
 struct RootCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "vidicon",
-    abstract: "Turns any camera, file or drawn picture into a live network camera, and records it.",
+    abstract: "Turns any camera, screen, file or drawn picture into a live network camera, and records it.",
     version: "0.1.0",
-    subcommands: [ServeCommand.self, RecordCommand.self, RepairCommand.self])
+    subcommands: [ServeCommand.self, RecordCommand.self, RepairCommand.self, DevicesCommand.self])
 
   static func main() async {
     // From here on Ctrl-C ends the program in order.

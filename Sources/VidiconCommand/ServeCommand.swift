@@ -24,12 +24,16 @@ struct ServeCommand: AsyncParsableCommand {
       self.options.json ? JSONStatusDisplay() : TextStatusDisplay(showsQRCode: !self.options.noQR)
     // Told after the addresses, whenever they come.
     let (announcements, announced) = AsyncStream.makeStream(of: DiscoveryEvent.self)
-    let server = CameraServer(settings: CameraServerSettings(configuration)) { announced.yield($0) }
+    let server = CameraServer(settings: CameraServerSettings(configuration), offer: Self.offer) {
+      announced.yield($0)
+    }
     let interruption = Task { await TerminationSignals.shared.wait() }
     let startup = Task { [loop = !self.options.exitOnEOF] in try await Self.start(server, configuration, loop: loop) }
     // Until viewers can come, an interruption leaves nothing to be ended in order.
-    guard let streams = try await startup.value(unless: interruption) else { return }
-    display.showStart(server: server, streams: streams)
+    guard let (streams, choice) = try await startup.value(unless: interruption) else { return }
+    display.showStart(server: server, streams: streams, choice: choice)
+    let keys = Self.keys(for: configuration)
+    if keys != nil { display.showKeys(TerminalKey.hint) }
     let teller = Task {
       for await event in announcements {
         switch event {
@@ -44,7 +48,9 @@ struct ServeCommand: AsyncParsableCommand {
       Task { for await event in recorder.events { display.showRecording(event, of: name) } }
     }
     let pauser = Task { await pauses.togglePauses(of: recorders.map(\.1)) }
-    let ending = await self.serve(streams, on: server, display: display, interruption: interruption)
+    let ending = await self.serve(
+      streams, on: server, display: display, interruption: interruption, keys: keys)
+    TerminalKeys.end()
     pauser.cancel()
     if await !server.stop(finishingRecordingsWithin: Self.recordingsLimit) {
       Terminal.warn("a recording is not finished; it plays, and the next start or \"vidicon repair\" finishes it")
@@ -70,7 +76,8 @@ struct ServeCommand: AsyncParsableCommand {
 
   /// Serves until a signal comes, a source ends with `--exit-on-eof`, or an encoder fails.
   private func serve(
-    _ streams: [LiveStream], on server: CameraServer, display: any StatusDisplay, interruption: Task<Void, Never>
+    _ streams: [LiveStream], on server: CameraServer, display: any StatusDisplay, interruption: Task<Void, Never>,
+    keys: TerminalKeys?
   ) async -> Ending {
     let exitsAtEnd = self.options.exitOnEOF
     return await withTaskGroup(of: Ending?.self) { group in
@@ -84,7 +91,11 @@ struct ServeCommand: AsyncParsableCommand {
         return nil
       }
       for stream in streams {
-        group.addTask { await Self.watch(stream, exitsAtEnd: exitsAtEnd) }
+        let sources = server.sources(of: stream)
+        group.addTask { await Self.watch(stream, sources, display: display, exitsAtEnd: exitsAtEnd) }
+      }
+      if let keys, let sources = streams.first.flatMap({ server.sources(of: $0) }) {
+        group.addTask { await KeyActions(sources, display: display).perform(keys) ? .signal : nil }
       }
       var ending = Ending.signal
       while let next = await group.next() {
@@ -99,7 +110,9 @@ struct ServeCommand: AsyncParsableCommand {
   }
 
   /// Tells what happens to a stream; returns when that is to end the program.
-  private static func watch(_ stream: LiveStream, exitsAtEnd: Bool) async -> Ending? {
+  private static func watch(
+    _ stream: LiveStream, _ sources: StreamSources?, display: any StatusDisplay, exitsAtEnd: Bool
+  ) async -> Ending? {
     for await event in stream.events {
       switch event {
       case .sourceEnded(let kind, let error?):
@@ -113,7 +126,10 @@ struct ServeCommand: AsyncParsableCommand {
       case .sourceBack:
         Terminal.warn("\(stream.name): the video source is back")
       case .sourceSwitched(let kind):
-        Terminal.warn("\(stream.name): the \(kind.rawValue) source was switched")
+        let shown = await sources?.settled
+        if let source = kind == .video ? shown?.video : shown?.audio {
+          display.showSource(source, kind: kind, of: stream.name)
+        }
       case .failed(let error):
         return .failed(Failure("\(stream.name): \(error)"))
       }
@@ -121,10 +137,21 @@ struct ServeCommand: AsyncParsableCommand {
     return nil
   }
 
+  /// The keys of the terminal, unless something else reads it.
+  private static func keys(for configuration: ServeConfiguration) -> TerminalKeys? {
+    configuration.streams.contains { $0.source == "pipe:" } ? nil : TerminalKeys()
+  }
+
+  /// What streams can be switched to: a terminal is no source of pictures.
+  private static let offer =
+    Terminal.isInputInteractive ? SourceOffer.all.limited(to: { $0 != "pipe:" }) : SourceOffer.all
+
   /// Opens sources and ports, and publishes the streams.
+  ///
+  /// - Returns: The streams, and what was chosen when no source was asked for.
   private static func start(
     _ server: CameraServer, _ configuration: ServeConfiguration, loop: Bool
-  ) async throws -> [LiveStream] {
+  ) async throws -> ([LiveStream], choice: String?) {
     let patience = Task {
       try await Task.sleep(for: .seconds(1))
       if configuration.streams.contains(where: { $0.source == "pipe:" }) {
@@ -133,13 +160,25 @@ struct ServeCommand: AsyncParsableCommand {
     }
     defer { patience.cancel() }
     var streams: [LiveStream] = []
-    for options in configuration.streams { streams.append(try await options.openStream(loop: loop)) }
+    var choice: String?
+    var configuration = configuration
+    if configuration.streams.count == 1, configuration.streams[0].source == nil {
+      let chosen = try await DefaultSource(
+        options: configuration.streams[0], loop: loop, devices: await SourceOffer.all.devices() ?? []
+      ).choose()
+      (configuration.streams[0], choice) = (chosen.options, chosen.description)
+      streams.append(chosen.stream)
+    } else {
+      for options in configuration.streams { streams.append(try await options.openStream(loop: loop)) }
+    }
     do throws(CameraServerError) {
       try await server.start()
     } catch {
       throw error.isMalformedAddress ? Failure.usage("\(error)") : Failure("\(error)")
     }
-    for stream in streams {
+    for (stream, options) in zip(streams, configuration.streams) {
+      let source = options.source ?? StreamOptions.drawnSource
+      server.attach(StreamSources(stream, video: source, audio: options.audio, offer: Self.offer), to: stream)
       do throws(StreamError) {
         try await server.publish(stream)
       } catch {
@@ -152,7 +191,7 @@ struct ServeCommand: AsyncParsableCommand {
         await Self.record(stream, on: server, settings)
       }
     }
-    return streams
+    return (streams, choice)
   }
 
   /// Starts the recording of a stream, which goes on when that is not possible.

@@ -7,7 +7,15 @@ import Vidicon
 /// How the program tells what it does.
 protocol StatusDisplay: Sendable {
   /// Told once the streams are on the network.
-  func showStart(server: CameraServer, streams: [LiveStream])
+  ///
+  /// - Parameter choice: What was chosen when no source was asked for; nil when one was.
+  func showStart(server: CameraServer, streams: [LiveStream], choice: String?)
+  /// Told when the keys of the terminal do something.
+  func showKeys(_ hint: String)
+  /// Told when a stream has another source.
+  func showSource(_ source: String, kind: MediaKind, of stream: String)
+  /// Told what a key has done.
+  func showKey(_ text: String)
   /// Told when a service can be found on the network, and by which name.
   func showAnnouncement(of service: Service, name: String)
   /// Told each second.

@@ -2,10 +2,18 @@ import ArgumentParser
 
 /// The options that say what a stream is, as they are written.
 struct StreamArguments: ParsableArguments {
-  @Option(help: "The picture: plasma, noise, bars, file:PATH, pipe: (YUV4MPEG2 on standard input).")
+  @Option(
+    help: """
+      The picture: v4l2: or v4l2:CAMERA, screen:, plasma, noise, bars, file:PATH, pipe: (YUV4MPEG2 on standard input). \
+      "vidicon devices" lists cameras and screens. By default serve takes the first camera that opens, else plasma.
+      """)
   var source: String?
 
-  @Option(help: "The sound: auto (the file's own, or a tone), tone, silence, file:PATH, none.")
+  @Option(
+    help: """
+      The sound: auto (the file's own, a microphone with a camera, else a tone), mic: or mic:NAME, tone, silence, \
+      file:PATH, none.
+      """)
   var audio: String?
 
   @Option(help: "The stream's name, the path of its addresses.")

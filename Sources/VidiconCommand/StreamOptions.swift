@@ -6,7 +6,8 @@ import Streaming
 /// One stream as its user asks for it: on the command line, in `--stream`, or in the configuration file.
 struct StreamOptions: Equatable {
   var name = "live"
-  var source = "plasma"
+  /// Nil when none is asked for: then `serve` takes a camera where it can.
+  var source: String?
   var audio = "auto"
   var size: Size?
   var frameRate: FrameRate?
@@ -19,6 +20,9 @@ struct StreamOptions: Equatable {
   /// Channels of sound; nil for the source's.
   var channelCount: Int?
   var recording = RecordingOptions()
+
+  /// What is shown when no source is asked for and there is no camera.
+  static let drawnSource = "plasma"
 
   /// Pixels across and down.
   struct Size: Equatable {
@@ -73,7 +77,7 @@ struct StreamOptions: Equatable {
   /// - Parameter loop: Whether files go on at their start when they end.
   func openSources(loop: Bool) throws(CaptureError) -> Sources {
     try Sources(
-      SourceSpecification(video: self.source, audio: self.audio),
+      SourceSpecification(video: self.source ?? Self.drawnSource, audio: self.audio),
       width: self.size?.width ?? 1280,
       height: self.size?.height ?? 720,
       frameRate: self.frameRate ?? 30, loop: loop)

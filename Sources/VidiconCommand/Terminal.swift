@@ -11,6 +11,9 @@ enum Terminal {
   /// Whether standard output is read by a person.
   static let isInteractive = isatty(STDOUT_FILENO) != 0
 
+  /// Whether standard input is a person's keyboard.
+  static let isInputInteractive = isatty(STDIN_FILENO) != 0
+
   /// The size in characters of the terminal that standard output is; nil when it is none.
   static var size: (columns: Int, rows: Int)? {
     var size = winsize()

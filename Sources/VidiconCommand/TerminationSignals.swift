@@ -1,3 +1,4 @@
+import CTerminal
 import Dispatch
 
 #if canImport(Darwin)
@@ -23,6 +24,8 @@ struct TerminationSignals: Sendable {
       let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
       source.setEventHandler {
         continuation.yield()
+        // The next one may come before anything else is done.
+        vidicon_keys_end()
         signal(number, SIG_DFL)
       }
       source.resume()

@@ -26,10 +26,11 @@ final class TextStatusDisplay: StatusDisplay {
     self.showsQRCode = showsQRCode
   }
 
-  func showStart(server: CameraServer, streams: [LiveStream]) {
+  func showStart(server: CameraServer, streams: [LiveStream], choice: String?) {
     for stream in streams {
       Terminal.print(([stream.name] + stream.descriptions.map { $0.summary(of: stream) }).joined(separator: "  "))
       let addresses = server.addresses(of: stream)
+      if let choice { Self.print([choice], as: "Source") }
       Self.print(addresses.rtsp, as: "OBS, VLC")
       Self.print(addresses.page, as: "Browser")
     }
@@ -38,6 +39,18 @@ final class TextStatusDisplay: StatusDisplay {
       for line in Self.qrCode(page) { Terminal.print("  " + line) }
     }
     self.state.withLock { _ = $0.reporter.reports(server: server, streams: streams) }
+  }
+
+  func showKeys(_ hint: String) {
+    if Terminal.isInteractive { Self.print([hint], as: "Keys") }
+  }
+
+  func showSource(_ source: String, kind: MediaKind, of stream: String) {
+    Self.print(["\(stream): \(source)"], as: kind == .video ? "Source" : "Sound")
+  }
+
+  func showKey(_ text: String) {
+    Self.print([text], as: "Keys")
   }
 
   func showAnnouncement(of service: Service, name: String) {

@@ -1,4 +1,4 @@
-internal import Media
+package import Media
 
 /// The screens and windows that can be captured.
 package enum ScreenDevices {

@@ -1,6 +1,6 @@
 public import Capture
 internal import HTTPServer
-public import Media
+internal import Media
 public import Streaming
 internal import Synchronization
 
@@ -54,6 +54,21 @@ public final class StreamSources: Sendable {
 
   /// What names the source of the sound now; likewise.
   public var audio: String? { self.state.withLock { $0.present.audio } }
+
+  /// What names both now, fit to be shown to whoever runs the program: without passwords.
+  package var shown: (video: String?, audio: String?) {
+    let present = self.state.withLock { $0.present }
+    func shown(_ text: String?) -> String? { text.map { SourceText($0).shown(isTrusted: true) } }
+    return (shown(present.video), shown(present.audio))
+  }
+
+  /// The same once no change is under way.
+  package var settled: (video: String?, audio: String?) {
+    get async {
+      if await self.turns.enter() { self.turns.leave() }
+      return self.shown
+    }
+  }
 
   /// Replaces the source of the picture, of the sound, or of both, and returns when the new ones have taken over.
   ///
