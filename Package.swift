@@ -164,7 +164,8 @@ let package = Package(
       name: "RTSPTests", dependencies: ["RTSP", "Authentication", "Media", nioCore], swiftSettings: settings),
     .testTarget(
       name: "HLSTests", dependencies: ["HLS", "HLSRules", "Bitstreams", "Media", nioCore], swiftSettings: settings),
-    .testTarget(name: "CaptureTests", dependencies: ["Capture", "Media", xcb], swiftSettings: settings),
+    .testTarget(
+      name: "CaptureTests", dependencies: ["Capture", "Bitstreams", "Media", nioCore, xcb], swiftSettings: settings),
     .testTarget(name: "CodecsTests", dependencies: ["Codecs", "Media", nioCore], swiftSettings: settings),
     .testTarget(
       name: "StreamingTests", dependencies: ["Streaming", "Capture", "Codecs", "Media", nioCore],

@@ -27,6 +27,16 @@ static const int vidicon_averror_exit = AVERROR_EXIT;
 static const int vidicon_averror_invaliddata = AVERROR_INVALIDDATA;
 /// AVERROR_PROTOCOL_NOT_FOUND: no such kind of URL.
 static const int vidicon_averror_protocol_not_found = AVERROR_PROTOCOL_NOT_FOUND;
+/// AVERROR_HTTP_UNAUTHORIZED: 401, also of RTSP.
+static const int vidicon_averror_http_unauthorized = AVERROR_HTTP_UNAUTHORIZED;
+/// AVERROR_HTTP_FORBIDDEN: 403.
+static const int vidicon_averror_http_forbidden = AVERROR_HTTP_FORBIDDEN;
+/// AVERROR_HTTP_NOT_FOUND: 404.
+static const int vidicon_averror_http_not_found = AVERROR_HTTP_NOT_FOUND;
+/// AVERROR_HTTP_OTHER_4XX: another refusal.
+static const int vidicon_averror_http_other_4xx = AVERROR_HTTP_OTHER_4XX;
+/// AVERROR_HTTP_SERVER_ERROR: 5xx.
+static const int vidicon_averror_http_server_error = AVERROR_HTTP_SERVER_ERROR;
 /// AV_NOPTS_VALUE: a timestamp that is not known.
 static const int64_t vidicon_av_nopts_value = AV_NOPTS_VALUE;
 

@@ -9,13 +9,15 @@
 /// | `pipe:`     | ``PipeCapturer``, from standard input |
 /// | `v4l2:`     | ``CameraCapturer``, see ``CameraSpecification`` |
 /// | `screen:…`  | ``ScreenCapturer``, as ``ScreenSpecification`` says |
+/// | `rtsp://…`  | ``NetworkSource``, see ``NetworkSpecification`` for the other schemes |
 ///
 /// | sound       | what                                                                       |
 /// |-------------|----------------------------------------------------------------------------|
-/// | `auto`      | the file's own sound, a tone with a picture that is drawn, none with a pipe or camera |
+/// | `auto`      | the file's or network source's own, a tone with a picture that is drawn, none with a pipe or camera |
 /// | `tone`      | ``ToneCapturer``                                                           |
 /// | `silence`   | ``SilenceCapturer``                                                        |
 /// | `file:PATH` | the sound of a ``FileSource``                                              |
+/// | `rtsp://…`  | the sound of a ``NetworkSource``                                           |
 /// | `none`      | no sound track                                                             |
 public struct SourceSpecification: Hashable, Sendable {
   /// Where the picture comes from.
@@ -34,6 +36,8 @@ public struct SourceSpecification: Hashable, Sendable {
     case camera(CameraSpecification)
     /// A screen or window of X11.
     case screen(ScreenSpecification)
+    /// A stream of the network.
+    case network(NetworkSpecification)
   }
 
   /// Where the sound comes from.
@@ -46,6 +50,8 @@ public struct SourceSpecification: Hashable, Sendable {
     case silence
     /// The sound of a file.
     case file(path: String)
+    /// The sound of a stream of the network.
+    case network(NetworkSpecification)
     /// No sound track.
     case none
   }
@@ -71,7 +77,7 @@ public struct SourceSpecification: Hashable, Sendable {
 }
 
 extension SourceSpecification.Video {
-  /// Reads `plasma`, `noise`, `bars`, `file:PATH`, `pipe:`, `v4l2:CAMERA` or `screen:…`.
+  /// Reads `plasma`, `noise`, `bars`, `file:PATH`, `pipe:`, `v4l2:CAMERA`, `screen:…` or an address of the network.
   ///
   /// - Throws: ``CaptureError`` with ``CaptureError/Code/invalidSpecification``, which names what there is.
   public init(parsing text: String) throws(CaptureError) {
@@ -80,6 +86,8 @@ extension SourceSpecification.Video {
     case "noise": self = .noise
     case "bars": self = .bars
     case "pipe:": self = .pipe
+    case _ where NetworkSpecification.matches(text):
+      self = .network(try NetworkSpecification(parsing: text))
     case _ where text.hasPrefix("screen:"): self = .screen(try ScreenSpecification(parsing: text))
     case let text where text.hasPrefix("v4l2:"):
       self = .camera(try CameraSpecification(parsing: String(text.dropFirst(5))))
@@ -87,7 +95,7 @@ extension SourceSpecification.Video {
       guard let path = SourceSpecification.path(text) else {
         throw SourceSpecification.unknown(
           text, "it is not a source of pictures",
-          "use plasma, noise, bars, file:PATH, pipe:, v4l2:, v4l2:CAMERA or screen:")
+          "use plasma, noise, bars, file:PATH, pipe:, v4l2:, v4l2:CAMERA, screen: or rtsp://…")
       }
       self = .file(path: path)
     }
@@ -95,7 +103,7 @@ extension SourceSpecification.Video {
 }
 
 extension SourceSpecification.Audio {
-  /// Reads `auto`, `tone`, `silence`, `file:PATH` or `none`.
+  /// Reads `auto`, `tone`, `silence`, `file:PATH`, `none` or an address of the network.
   ///
   /// - Throws: ``CaptureError`` with ``CaptureError/Code/invalidSpecification``, which names what there is.
   public init(parsing text: String) throws(CaptureError) {
@@ -104,10 +112,12 @@ extension SourceSpecification.Audio {
     case "tone": self = .tone
     case "silence": self = .silence
     case "none": self = .none
+    case _ where NetworkSpecification.matches(text):
+      self = .network(try NetworkSpecification(parsing: text))
     default:
       guard let path = SourceSpecification.path(text) else {
         throw SourceSpecification.unknown(
-          text, "it is not a source of sound", "use auto, tone, silence, file:PATH or none")
+          text, "it is not a source of sound", "use auto, tone, silence, file:PATH, none or rtsp://…")
       }
       self = .file(path: path)
     }

@@ -7,7 +7,7 @@ public struct Sources: Sendable {
   /// The sound; nil when there is to be no sound track.
   public let audio: (any AudioCapturer)?
 
-  /// Opens what is asked for. A file whose pictures and sound are both used is opened once.
+  /// Opens what is asked for. A file or address whose pictures and sound are both used is opened once.
   ///
   /// - Parameters:
   ///   - width: Pixels across of pictures that are drawn; cameras choose what is next to it, and those of files and pipes
@@ -16,7 +16,7 @@ public struct Sources: Sendable {
   ///   - frameRate: Pictures a second of those that are drawn, as the width.
   ///   - audioFormat: The format of sound that is made; that of files has its own.
   ///   - loop: Whether files go on at their start when they end.
-  /// - Throws: ``CaptureError`` when a file or pipe cannot be opened, or holds no pictures or no sound where those are
+  /// - Throws: ``CaptureError`` when a file, pipe or address cannot be opened, or holds no pictures or no sound where those are
   ///   asked for.
   public init(
     _ specification: SourceSpecification,
@@ -27,6 +27,7 @@ public struct Sources: Sendable {
     loop: Bool = true
   ) throws(CaptureError) {
     var file: FileSource?
+    var network: NetworkSource?
     var automatic: (any AudioCapturer)?
     switch specification.video {
     case .plasma:
@@ -54,6 +55,16 @@ public struct Sources: Sendable {
       file = source
       self.video = video
       automatic = source.audio
+    case .network(let address):
+      let source = try NetworkSource(address)
+      guard let video = source.video else {
+        throw CaptureError(
+          .missingTrack, source: address.description, cause: "it sends no pictures",
+          nextStep: "use it for sound only, with pictures from another source")
+      }
+      network = source
+      self.video = video
+      automatic = source.audio
     }
 
     switch specification.audio {
@@ -68,6 +79,15 @@ public struct Sources: Sendable {
         throw CaptureError(
           .missingTrack, source: path, cause: "it holds no sound",
           nextStep: "choose another file, or one of auto, tone, silence and none")
+      }
+      self.audio = audio
+    case .network(let address):
+      let isSame = specification.video == .network(address)
+      let source = if isSame, let network { network } else { try NetworkSource(address) }
+      guard let audio = source.audio else {
+        throw CaptureError(
+          .missingTrack, source: address.description, cause: "it sends no sound",
+          nextStep: "choose another source, or one of auto, tone, silence and none")
       }
       self.audio = audio
     }

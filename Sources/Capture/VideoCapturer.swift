@@ -40,6 +40,15 @@ public protocol VideoConsumer: AnyObject, Sendable {
   /// Takes over one frame; returns at once, never waits for the encoder.
   func consume(_ frame: VideoFrame)
 
+  /// Takes over one compressed picture of a source that compresses itself: a camera with an encoder, a network source.
+  /// Who takes it decides whether it is passed through or decoded; returns at once.
+  ///
+  /// - Parameters:
+  ///   - sample: H.264 as everywhere in here, parameter sets apart; in order of decoding, the first one a keyframe, its
+  ///     times on the streams' clock.
+  ///   - description: What a decoder must know of it; another one than before at a keyframe only.
+  func consume(_ sample: EncodedSample, of description: CodecDescription)
+
   /// Told of a frame that the capturer had to leave out, since those it has handed over still hold all of its memory;
   /// returns at once.
   ///
@@ -69,6 +78,9 @@ public protocol VideoConsumer: AnyObject, Sendable {
 }
 
 extension VideoConsumer {
+  /// Does nothing: who takes pictures of sources that compress themselves implements it.
+  public func consume(_ sample: EncodedSample, of description: CodecDescription) {}
+
   /// Does nothing: what is missing shows in the timestamps.
   public func captureSkipped(at timestamp: MediaTime) {}
 

@@ -4,15 +4,15 @@ import ArgumentParser
 struct StreamArguments: ParsableArguments {
   @Option(
     help: """
-      The picture: v4l2: or v4l2:CAMERA, screen:, plasma, noise, bars, file:PATH, pipe: (YUV4MPEG2 on standard input). \
-      "vidicon devices" lists cameras and screens. By default serve takes the first camera that opens, else plasma.
+      The picture: v4l2: or v4l2:CAMERA, screen:, plasma, noise, bars, file:PATH, pipe: (YUV4MPEG2 on standard input), \
+      rtsp://…, http://…, rtmp://…. "vidicon devices" lists cameras and screens. By default serve takes the first camera that opens, else plasma.
       """)
   var source: String?
 
   @Option(
     help: """
-      The sound: auto (the file's own, a microphone with a camera, else a tone), mic: or mic:NAME, tone, silence, \
-      file:PATH, none.
+      The sound: auto (the source's own, a microphone with a camera, else a tone), mic: or mic:NAME, tone, silence, \
+      file:PATH, rtsp://…, none.
       """)
   var audio: String?
 

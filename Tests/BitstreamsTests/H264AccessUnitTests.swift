@@ -37,6 +37,17 @@ struct H264AccessUnitTests {
     #expect(AnnexBNALUnits(buffer).map { Array($0.readableBytesView) } == [[0x65, 1], [0x41]])
   }
 
+  @Test(arguments: [(1, [2, 0x65, 9, 0, 1, 0x41]), (2, [0, 2, 0x65, 9, 0, 0, 0, 1, 0x41])])
+  func `lengths may be shorter`(size: Int, sample: [UInt8]) throws {
+    let units = try AVCCNALUnits(parsing: ByteBuffer(bytes: sample), lengthSize: size)
+    #expect(units.map { Array($0.readableBytesView) } == [[0x65, 9], [0x41]])
+    #expect(throws: BitstreamError.self) {
+      try AVCCNALUnits(parsing: ByteBuffer(bytes: sample.dropLast()), lengthSize: size)
+    }
+    let unit = try H264AccessUnit(parsingAVCC: ByteBuffer(bytes: sample), lengthSize: size)
+    #expect(Array(unit.payload.readableBytesView) == [0, 0, 0, 2, 0x65, 9, 0, 0, 0, 1, 0x41])
+  }
+
   @Test func `lengths part the units of a sample and empty ones are skipped`() throws {
     let units = try AVCCNALUnits(parsing: ByteBuffer(bytes: [0, 0, 0, 2, 0x65, 1, 0, 0, 0, 0, 0, 0, 0, 1, 0x41]))
     #expect(units.map { Array($0.readableBytesView) } == [[0x65, 1], [0x41]])

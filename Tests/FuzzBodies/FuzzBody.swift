@@ -19,7 +19,7 @@ public enum FuzzBody: String, CaseIterable, Sendable {
   case h264Depacketizer = "FuzzH264Depacketizer"
   /// The AAC depacketizer, fed with several packets.
   case aacDepacketizer = "FuzzAACDepacketizer"
-  /// Parameter sets, access units with start codes and with lengths, AudioSpecificConfig and ADTS.
+  /// Parameter sets, access units with start codes and with lengths, `avcC`, AudioSpecificConfig and ADTS.
   case bitstreams = "FuzzSPS"
   /// RTSP messages, and a server session over them.
   case rtsp = "FuzzRTSP"
@@ -156,7 +156,17 @@ public enum FuzzBody: String, CaseIterable, Sendable {
       precondition(set.profileLevelID.utf8.count == 6)
     }
     _ = try? H264PictureParameterSet(parsing: bytes)
-    for unit in [H264AccessUnit(parsingAnnexB: input), try? H264AccessUnit(parsingAVCC: input)] {
+    if let configuration = try? AVCDecoderConfiguration(parsing: bytes) {
+      precondition([1, 2, 4].contains(configuration.lengthSize))
+      let sets = configuration.sequenceParameterSets + configuration.pictureParameterSets
+      precondition(sets.allSatisfy { !$0.isEmpty } && sets.reduce(0) { $0 + $1.count + 2 } <= bytes.count)
+    }
+    let units =
+      [H264AccessUnit(parsingAnnexB: input)]
+      + [1, 2, 4].map {
+        try? H264AccessUnit(parsingAVCC: input, lengthSize: $0)
+      }
+    for unit in units {
       guard let unit else { continue }
       guard let again = try? H264AccessUnit(parsingAVCC: unit.payload) else { preconditionFailure("lengths fit") }
       precondition(again.payload == unit.payload && again.isKeyframe == unit.isKeyframe)

@@ -48,4 +48,13 @@ struct KeyframeRequestsTests {
     requests.keyframeEncoded(at: Self.milliseconds(100))
     #expect(requests.dueTime == nil)
   }
+
+  @Test func `one that nobody asked for is allowed half a second after the last one`() {
+    var requests = KeyframeRequests(longestInterval: .seconds(10))
+    #expect(requests.allowsKeyframe(at: .zero))
+    requests.keyframeEncoded(at: .zero)
+    #expect(!requests.allowsKeyframe(at: Self.milliseconds(499)))
+    #expect(requests.allowsKeyframe(at: Self.milliseconds(500)))
+    #expect(!requests.forcesKeyframe(at: Self.milliseconds(500)))
+  }
 }

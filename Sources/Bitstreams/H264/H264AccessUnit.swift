@@ -29,13 +29,14 @@ public struct H264AccessUnit: Hashable, Sendable {
     self.append(AnnexBNALUnits(stream))
   }
 
-  /// Takes apart an access unit whose NAL units stand behind 4-byte lengths, such as a sample of an MP4 file with
-  /// parameter sets in it.
+  /// Takes apart an access unit whose NAL units stand behind lengths, such as a sample of an MP4 file with parameter sets
+  /// in it.
   ///
+  /// - Parameter lengthSize: The bytes of a length, 1 to 4.
   /// - Throws: ``BitstreamError`` `.truncated` when a length reaches past the end.
-  public init(parsingAVCC sample: ByteBuffer) throws(BitstreamError) {
+  public init(parsingAVCC sample: ByteBuffer, lengthSize: Int = 4) throws(BitstreamError) {
     self.init()
-    self.append(try AVCCNALUnits(parsing: sample))
+    self.append(try AVCCNALUnits(parsing: sample, lengthSize: lengthSize))
   }
 
   private mutating func append(_ nalUnits: some Sequence<ByteBuffer>) {

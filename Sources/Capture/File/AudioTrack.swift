@@ -9,11 +9,7 @@ final class AudioTrack {
   let decoder: PacketDecoder
   /// Decoded and not played yet.
   private var blocks: [AudioBlock] = []
-  private var resampler: OpaquePointer?
-  /// What the resampler was made for.
-  private var inputRate: Int32 = 0
-  private var inputFormat: Int32 = -1
-  private var inputChannels: Int32 = 0
+  private let sound: DecodedSound
   private var lastEnd: Int64?
   /// Where the samples played so far are counted from.
   private var base: Int64?
@@ -26,19 +22,9 @@ final class AudioTrack {
 
   init(stream: UnsafeMutablePointer<AVStream>, source: String) throws(CaptureError) {
     let decoder = try PacketDecoder(stream: stream, source: source)
-    let rate = decoder.context.pointee.sample_rate
-    let channels = decoder.context.pointee.ch_layout.nb_channels
-    guard (1_000...768_000).contains(rate), channels > 0 else {
-      throw CaptureError(
-        .invalidData, source: source, cause: "its sound has \(rate) samples a second in \(channels) channels",
-        nextStep: "convert it with: ffmpeg -i \(source) -ar 48000 -ac 2 out.mp4")
-    }
     self.decoder = decoder
-    self.format = AudioFormat(sampleRate: Int(rate), channelCount: Int(min(channels, 2)))
-  }
-
-  deinit {
-    swr_free(&self.resampler)
+    self.format = try decoder.soundFormat(source: source)
+    self.sound = DecodedSound(format: self.format)
   }
 
   /// Whether more is to be decoded.
@@ -64,8 +50,7 @@ final class AudioTrack {
   /// Forgets all sound.
   func reset() {
     self.decoder.reset()
-    swr_free(&self.resampler)
-    self.inputFormat = -1
+    self.sound.reset()
     self.blocks = []
     self.lastEnd = nil
     self.base = nil
@@ -117,59 +102,11 @@ final class AudioTrack {
   }
 
   private func take(_ frame: UnsafeMutablePointer<AVFrame>) {
-    let count = frame.pointee.nb_samples
-    guard count > 0, self.prepareResampler(for: frame), let resampler = self.resampler else { return }
-    let capacity = swr_get_out_samples(resampler, count)
-    guard capacity > 0 else { return }
-    let channels = self.format.channelCount
-    var isConverted = false
-    let samples = [Float](unsafeUninitializedCapacity: Int(capacity) * channels) { buffer, written in
-      written = 0
-      var output = UnsafeMutableRawPointer(buffer.baseAddress)?.assumingMemoryBound(to: UInt8.self)
-      let input = UnsafeMutableRawPointer(frame.pointee.extended_data)?
-        .assumingMemoryBound(to: UnsafePointer<UInt8>?.self)
-      let converted = swr_convert(resampler, &output, capacity, input, count)
-      guard converted > 0 else { return }
-      written = Int(converted) * channels
-      isConverted = true
-    }
-    guard isConverted else { return }
+    guard let samples = self.sound.samples(frame) else { return }
     var time = frame.pointee.best_effort_timestamp
     if time == vidicon_av_nopts_value { time = self.lastEnd ?? 0 }
     let block = AudioBlock(format: self.format, timestamp: MediaTime(nanoseconds: time), samples: samples)
     self.lastEnd = time &+ block.duration.nanoseconds
     self.blocks.append(block)
-  }
-
-  /// Sets up the conversion, anew when the decoder's output has changed.
-  private func prepareResampler(for frame: UnsafeMutablePointer<AVFrame>) -> Bool {
-    let channels = frame.pointee.ch_layout.nb_channels
-    if self.resampler != nil, self.inputRate == frame.pointee.sample_rate, self.inputFormat == frame.pointee.format,
-      self.inputChannels == channels
-    {
-      return true
-    }
-    swr_free(&self.resampler)
-    guard frame.pointee.sample_rate > 0, channels > 0 else { return false }
-    var input = AVChannelLayout()
-    if frame.pointee.ch_layout.order == AV_CHANNEL_ORDER_UNSPEC {
-      av_channel_layout_default(&input, channels)
-    } else if av_channel_layout_copy(&input, &frame.pointee.ch_layout) < 0 {
-      return false
-    }
-    defer { av_channel_layout_uninit(&input) }
-    var output = AVChannelLayout()
-    av_channel_layout_default(&output, Int32(self.format.channelCount))
-    let status = swr_alloc_set_opts2(
-      &self.resampler, &output, AV_SAMPLE_FMT_FLT, Int32(self.format.sampleRate), &input,
-      AVSampleFormat(frame.pointee.format), frame.pointee.sample_rate, 0, nil)
-    guard status >= 0, swr_init(self.resampler) >= 0 else {
-      swr_free(&self.resampler)
-      return false
-    }
-    self.inputRate = frame.pointee.sample_rate
-    self.inputFormat = frame.pointee.format
-    self.inputChannels = channels
-    return true
   }
 }

@@ -36,7 +36,7 @@ final class FilePlayback {
   private(set) var error: CaptureError?
 
   /// Opens a file and decodes its first picture and sound, which says what all of them look like.
-  init(path: String, isLooped: Bool, interrupt: FileInterrupt) throws(CaptureError) {
+  init(path: String, isLooped: Bool, interrupt: LibavInterrupt) throws(CaptureError) {
     let file = try MediaFile(path: path, interrupt: interrupt)
     var video: VideoTrack?
     if let index = file.videoStream {

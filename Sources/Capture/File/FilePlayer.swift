@@ -24,11 +24,11 @@ final class FilePlayer: Sendable {
   private let state = Monitor(State())
   /// Held by the thread for as long as it plays.
   private let playback: Mutex<FilePlayback>
-  private let interrupt: FileInterrupt
+  private let interrupt: LibavInterrupt
   private let corrupt = Atomic<Int>(0)
 
   init(path: String, isLooped: Bool) throws(CaptureError) {
-    self.interrupt = FileInterrupt()
+    self.interrupt = LibavInterrupt()
     let playback = try FilePlayback(path: path, isLooped: isLooped, interrupt: self.interrupt)
     self.videoFormat = playback.video?.format
     self.audioFormat = playback.audio?.format

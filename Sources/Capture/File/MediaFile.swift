@@ -15,7 +15,7 @@ final class MediaFile {
   let videoStream: Int?
   /// The stream of sound to play, if there is one.
   let audioStream: Int?
-  private let interrupt: FileInterrupt
+  private let interrupt: LibavInterrupt
   private var context: UnsafeMutablePointer<AVFormatContext>
   /// The decoding time of the first packet of each stream in the file.
   private var firstTimes: [Int32: Int64] = [:]
@@ -26,12 +26,12 @@ final class MediaFile {
   /// Opens it and looks into it.
   ///
   /// - Throws: ``CaptureError`` when it cannot be opened or holds neither picture nor sound.
-  init(path: String, interrupt: FileInterrupt) throws(CaptureError) {
+  init(path: String, interrupt: LibavInterrupt) throws(CaptureError) {
     // What is wrong is said in errors; on standard error it would be in the way of the program's own lines.
     av_log_set_level(AV_LOG_QUIET)
     let context = try Self.open(path, interrupt: interrupt)
-    let video = Self.bestStream(AVMEDIA_TYPE_VIDEO, in: context)
-    let audio = Self.bestStream(AVMEDIA_TYPE_AUDIO, in: context)
+    let video = context.bestStream(AVMEDIA_TYPE_VIDEO)
+    let audio = context.bestStream(AVMEDIA_TYPE_AUDIO)
     guard video != nil || audio != nil else {
       var opened: UnsafeMutablePointer<AVFormatContext>? = context
       avformat_close_input(&opened)
@@ -61,14 +61,9 @@ final class MediaFile {
     self.context.pointee.streams[index]!
   }
 
-  /// Pictures a second of a stream: what its header says, or its timestamps; 25 when neither is believable.
+  /// Pictures a second of a stream.
   func frameRate(_ index: Int) -> FrameRate {
-    let stream = self.stream(index)
-    for rate in [av_guess_frame_rate(self.context, stream, nil), stream.pointee.avg_frame_rate]
-    where rate.num > 0 && rate.den > 0 && rate.num / rate.den <= 240 && rate.den / rate.num <= 60 {
-      return FrameRate(rate.num, over: rate.den)
-    }
-    return FrameRate(25)
+    self.context.frameRate(of: self.stream(index))
   }
 
   /// The earliest time in the file in nanoseconds, where libavformat knows it.
@@ -158,15 +153,8 @@ final class MediaFile {
     }
   }
 
-  /// The stream of a kind that players would choose; cover pictures of music are not moving pictures.
-  private static func bestStream(_ type: AVMediaType, in context: UnsafeMutablePointer<AVFormatContext>) -> Int? {
-    let best = av_find_best_stream(context, type, -1, -1, nil, 0)
-    guard best >= 0, let stream = context.pointee.streams[Int(best)] else { return nil }
-    return stream.pointee.disposition & AV_DISPOSITION_ATTACHED_PIC == 0 ? Int(best) : nil
-  }
-
   private static func open(
-    _ path: String, interrupt: FileInterrupt
+    _ path: String, interrupt: LibavInterrupt
   ) throws(CaptureError) -> UnsafeMutablePointer<AVFormatContext> {
     let url = try Self.url(path)
     var opened = avformat_alloc_context()

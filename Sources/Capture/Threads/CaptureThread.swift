@@ -96,6 +96,18 @@ package final class CaptureThread: Sendable {
     }
   }
 
+  /// Gives the signal and does not wait; ``stop()`` or ``abandon()`` must follow.
+  package func signalStop() {
+    self.run.withLock { $0 }?.signal.stop()
+  }
+
+  /// Gives the signal and lets the body end by itself: where it may hang in a call that nothing ends.
+  package func abandon() {
+    guard let run = self.run.withLock({ $0.take() }) else { return }
+    run.signal.stop()
+    pthread_detach(run.thread)
+  }
+
   /// Gives the signal and waits for the body to return; without effect when not started.
   ///
   /// Called by the body itself, for one by a consumer that stops its capturer while it takes a frame, it does not wait:

@@ -29,6 +29,11 @@ struct PastAdjustments: Sendable {
 
   private var entries: [Entry] = []
 
+  /// The capturers that are remembered.
+  var count: Int {
+    self.entries.count { $0.capturer != nil }
+  }
+
   mutating func keep(_ adjustment: SourceAdjustment, of capturer: any AnyObject & Sendable) {
     self.entries.removeAll { $0.capturer == nil || $0.capturer === capturer }
     self.entries.append(Entry(capturer: capturer, adjustment: adjustment))

@@ -24,12 +24,12 @@ struct DisplayMatrixTests {
     let matrix = [
       values[0] << 16, values[1] << 16, 0, values[2] << 16, values[3] << 16, 0, 0, 0, 1 << 30,
     ]
-    let (turn, mirrored) = VideoTrack.orientation(matrix)
+    let (turn, mirrored) = DecodedPictures.orientation(matrix)
     #expect(turn == orientation)
     #expect(mirrored == isMirrored)
   }
 
   @Test func `no matrix is upright`() {
-    #expect(VideoTrack.orientation(nil) == (.up, false))
+    #expect(DecodedPictures.orientation(nil) == (.up, false))
   }
 }

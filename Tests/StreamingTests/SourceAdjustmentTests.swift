@@ -1,0 +1,47 @@
+import Media
+import Testing
+
+@testable import Streaming
+
+@Suite("Source adjustment")
+struct SourceAdjustmentTests {
+  /// A picture of 3×2 pixels, all different, row by row.
+  private static let picture = [[1, 2, 3], [4, 5, 6]]
+
+  private static func turned(_ rows: [[Int]], by orientation: Orientation) -> [[Int]] {
+    (0..<orientation.rawValue / 90).reduce(rows) { rows, _ in
+      // The first column, read from the bottom, becomes the first row.
+      rows[0].indices.map { column in rows.reversed().map { $0[column] } }
+    }
+  }
+
+  private static func mirrored(_ rows: [[Int]], _ isMirrored: Bool) -> [[Int]] {
+    isMirrored ? rows.map { $0.reversed() } : rows
+  }
+
+  @Test(arguments: Orientation.allCases, Orientation.allCases)
+  func `turning and mirroring come after what the frame says, in that order`(
+    orientation: Orientation, rotation: Orientation
+  ) {
+    let buffer = PixelBuffer(format: VideoFormat(width: 2, height: 2))
+    for (isMirrored, mirrors) in [(false, false), (false, true), (true, false), (true, true)] {
+      let frame = VideoFrame(buffer: buffer, timestamp: .zero, orientation: orientation, isMirrored: isMirrored)
+      let found = SourceAdjustment(rotation: rotation, isMirrored: mirrors).applied(to: frame)
+      let shown = Self.mirrored(Self.turned(Self.picture, by: orientation), isMirrored)
+      #expect(
+        Self.mirrored(Self.turned(Self.picture, by: found.orientation), found.isMirrored)
+          == Self.mirrored(Self.turned(shown, by: rotation), mirrors))
+    }
+  }
+
+  @Test func `a capturer's adjustment is kept as long as the capturer`() {
+    var past = PastAdjustments()
+    let kept = ScriptedVideoCapturer()
+    past.keep(SourceAdjustment(rotation: .left), of: kept)
+    past.keep(SourceAdjustment(isMirrored: true), of: ScriptedVideoCapturer())
+    past.keep(SourceAdjustment(rotation: .down), of: kept)
+    #expect(past.adjustment(of: kept) == SourceAdjustment(rotation: .down))
+    #expect(past.adjustment(of: ScriptedVideoCapturer()) == SourceAdjustment())
+    #expect(past.count == 1)
+  }
+}
