@@ -39,6 +39,8 @@ let package = Package(
     .executable(name: "vidicon", targets: ["VidiconCommand"]),
     // For the package FuzzTesting only.
     .library(name: "_FuzzBodies", targets: ["FuzzBodies"]),
+    // For CaptureTests only: ALSA loads it.
+    .library(name: "_ALSATestDevice", type: .dynamic, targets: ["ALSATestDevice"]),
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser.git", from: "1.8.2"),
@@ -71,8 +73,11 @@ let package = Package(
 
     // Engines: threads, codecs, devices.
     .target(
-      name: "Capture", dependencies: ["Media", "Bitstreams", "CLibav", "CYUV", "CCapture", "CV4L2", nioCore, xcb],
-      swiftSettings: settings),
+      name: "Capture",
+      dependencies: [
+        "Media", "Bitstreams", "CLibav", "CYUV", "CCapture", "CV4L2", nioCore, xcb,
+        .target(name: "CALSA", condition: .when(platforms: [.linux])),
+      ], swiftSettings: settings),
     .target(
       name: "Codecs", dependencies: ["Media", "Bitstreams", "CLibav", "CYUV", "CCapture", nioCore],
       swiftSettings: settings),
@@ -140,6 +145,7 @@ let package = Package(
     .systemLibrary(
       name: "CLibav", pkgConfig: "libavformat",
       providers: [.apt(["libavformat-dev", "libswscale-dev", "libswresample-dev"]), .brew(["ffmpeg"])]),
+    .systemLibrary(name: "CALSA", pkgConfig: "alsa", providers: [.apt(["libasound2-dev"])]),
     .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
     // Without pkg-config, whose flags for this one SwiftPM warns of at each build.
     .systemLibrary(name: "CDNSSD", providers: [.apt(["libavahi-compat-libdnssd-dev"])]),
@@ -165,7 +171,12 @@ let package = Package(
     .testTarget(
       name: "HLSTests", dependencies: ["HLS", "HLSRules", "Bitstreams", "Media", nioCore], swiftSettings: settings),
     .testTarget(
-      name: "CaptureTests", dependencies: ["Capture", "Bitstreams", "Media", nioCore, xcb], swiftSettings: settings),
+      name: "CaptureTests", dependencies: ["Capture", "Bitstreams", "Media", "ALSATestDevice", nioCore, xcb],
+      swiftSettings: settings),
+    // A sound device that fails when it is told to, for CaptureTests.
+    .target(
+      name: "ALSATestDevice", path: "Tests/ALSATestDevice", exclude: ["asound.conf"],
+      linkerSettings: [.linkedLibrary("asound", .when(platforms: [.linux]))]),
     .testTarget(name: "CodecsTests", dependencies: ["Codecs", "Media", nioCore], swiftSettings: settings),
     .testTarget(
       name: "StreamingTests", dependencies: ["Streaming", "Capture", "Codecs", "Media", nioCore],

@@ -13,11 +13,12 @@
 ///
 /// | sound       | what                                                                       |
 /// |-------------|----------------------------------------------------------------------------|
-/// | `auto`      | the file's or network source's own, a tone with a picture that is drawn, none with a pipe or camera |
+/// | `auto`      | the file's or network source's own, a tone with a picture that is drawn, a microphone with a camera, none with others |
 /// | `tone`      | ``ToneCapturer``                                                           |
 /// | `silence`   | ``SilenceCapturer``                                                        |
 /// | `file:PATH` | the sound of a ``FileSource``                                              |
 /// | `rtsp://…`  | the sound of a ``NetworkSource``                                           |
+/// | `mic:NAME`  | ``MicrophoneCapturer``, of a ``MicrophoneSpecification``                    |
 /// | `none`      | no sound track                                                             |
 public struct SourceSpecification: Hashable, Sendable {
   /// Where the picture comes from.
@@ -52,6 +53,8 @@ public struct SourceSpecification: Hashable, Sendable {
     case file(path: String)
     /// The sound of a stream of the network.
     case network(NetworkSpecification)
+    /// A microphone.
+    case microphone(MicrophoneSpecification)
     /// No sound track.
     case none
   }
@@ -103,7 +106,7 @@ extension SourceSpecification.Video {
 }
 
 extension SourceSpecification.Audio {
-  /// Reads `auto`, `tone`, `silence`, `file:PATH`, `none` or an address of the network.
+  /// Reads `auto`, `tone`, `silence`, `file:PATH`, `mic:NAME`, `none` or an address of the network.
   ///
   /// - Throws: ``CaptureError`` with ``CaptureError/Code/invalidSpecification``, which names what there is.
   public init(parsing text: String) throws(CaptureError) {
@@ -112,12 +115,13 @@ extension SourceSpecification.Audio {
     case "tone": self = .tone
     case "silence": self = .silence
     case "none": self = .none
+    case _ where text.hasPrefix("mic:"): self = .microphone(try MicrophoneSpecification(parsing: text))
     case _ where NetworkSpecification.matches(text):
       self = .network(try NetworkSpecification(parsing: text))
     default:
       guard let path = SourceSpecification.path(text) else {
         throw SourceSpecification.unknown(
-          text, "it is not a source of sound", "use auto, tone, silence, file:PATH, none or rtsp://…")
+          text, "it is not a source of sound", "use auto, tone, silence, file:PATH, mic:, mic:NAME, none or rtsp://…")
       }
       self = .file(path: path)
     }

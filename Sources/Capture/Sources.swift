@@ -43,6 +43,9 @@ public struct Sources: Sendable {
       self.video = try PipeCapturer()
     case .camera(let camera):
       self.video = CameraCapturer(camera, width: width, height: height, frameRate: frameRate)
+      if specification.audio == .auto, MicrophoneDevices.devices().contains(where: { $0.problem == nil }) {
+        automatic = MicrophoneCapturer(MicrophoneSpecification())
+      }
     case .screen(let screen):
       self.video = ScreenCapturer(screen, frameRate: frameRate)
     case .file(let path):
@@ -71,6 +74,7 @@ public struct Sources: Sendable {
     case .auto: self.audio = automatic
     case .tone: self.audio = ToneCapturer(format: audioFormat)
     case .silence: self.audio = SilenceCapturer(format: audioFormat)
+    case .microphone(let microphone): self.audio = MicrophoneCapturer(microphone)
     case .none: self.audio = nil
     case .file(let path):
       let isSame = specification.video == .file(path: path)

@@ -4,6 +4,6 @@ public enum CaptureDevices {
   ///
   /// Each is opened for a moment, which may take its time: not to be called where nothing may wait.
   public static func list() -> [CaptureDevice] {
-    CameraDevices.devices() + ScreenDevices.devices()
+    CameraDevices.devices() + ScreenDevices.devices() + MicrophoneDevices.devices()
   }
 }

@@ -1,0 +1,129 @@
+#if canImport(CALSA)
+internal import CALSA
+internal import Glibc
+
+/// A sound card of this machine that captures.
+struct SoundCard: Hashable {
+  /// A device of it that captures.
+  struct Device: Hashable {
+    var number: Int
+    var name: String
+  }
+
+  /// The number that it got when it was found.
+  var index: Int
+  /// The name that its driver gave it, which stays.
+  var id: String
+  /// Its name for people.
+  var name: String
+  /// Its devices that capture; at least one.
+  var devices: [Device]
+
+  /// The cards that capture, as ALSA finds them.
+  static func all() -> [SoundCard] {
+    vidicon_alsa_silence()
+    var cards: [SoundCard] = []
+    var index: Int32 = -1
+    while snd_card_next(&index) == 0, index >= 0 {
+      if let card = SoundCard(index: index), !card.devices.isEmpty { cards.append(card) }
+    }
+    return cards
+  }
+
+  /// Looks at a card; nil when that cannot be done.
+  private init?(index: Int32) {
+    var handle: OpaquePointer?
+    guard snd_ctl_open(&handle, "hw:\(index)", Int32(SND_CTL_NONBLOCK)) == 0, let control = handle else { return nil }
+    defer { snd_ctl_close(control) }
+    var (card, pcm): (OpaquePointer?, OpaquePointer?)
+    snd_ctl_card_info_malloc(&card)
+    snd_pcm_info_malloc(&pcm)
+    defer {
+      snd_ctl_card_info_free(card)
+      snd_pcm_info_free(pcm)
+    }
+    guard card != nil, pcm != nil, snd_ctl_card_info(control, card) == 0 else { return nil }
+    self.index = Int(index)
+    self.id = String(cString: snd_ctl_card_info_get_id(card))
+    self.name = String(cString: snd_ctl_card_info_get_name(card))
+    self.devices = []
+    var device: Int32 = -1
+    while snd_ctl_pcm_next_device(control, &device) == 0, device >= 0 {
+      snd_pcm_info_set_device(pcm, UInt32(device))
+      snd_pcm_info_set_subdevice(pcm, 0)
+      snd_pcm_info_set_stream(pcm, SND_PCM_STREAM_CAPTURE)
+      guard snd_ctl_pcm_info(control, pcm) == 0 else { continue }
+      self.devices.append(Device(number: Int(device), name: String(cString: snd_pcm_info_get_name(pcm))))
+    }
+  }
+
+  /// What ALSA calls a device of it, with conversions where they are needed.
+  func pcm(_ device: Device) -> String {
+    PCMName(kind: "plughw", card: .id(self.id), device: device.number).text
+  }
+
+  /// A name of an open device that holds when cards are numbered anew; nil where it was not opened by a number.
+  static func stableName(of pcm: OpaquePointer, opened name: String) -> String? {
+    guard var parsed = PCMName(name), case .index(let index) = parsed.card, index <= 1_024 else { return nil }
+    guard let card = SoundCard(index: Int32(index)) else { return nil }
+    parsed.card = .id(card.id)
+    return parsed.text
+  }
+
+  /// Whether this machine has devices that capture, none of which this user may open.
+  static var areForbidden: Bool {
+    let devices = entries(of: "/dev/snd").filter { $0.hasPrefix("pcm") && $0.hasSuffix("c") }
+    return !devices.isEmpty && devices.allSatisfy { access("/dev/snd/\($0)", R_OK | W_OK) != 0 && errno == EACCES }
+  }
+
+  /// The programs that capture from a device now, as far as the system tells: "obs (process 4711)".
+  static func holders(of name: String) -> String {
+    var nodes: (String) -> Bool = { $0.hasPrefix("/dev/snd/pcmC") && $0.hasSuffix("c") }
+    if let parsed = PCMName(name) {
+      let index =
+        switch parsed.card {
+        case .index(let index): index
+        case .id(let id): Int(snd_card_get_index(id))
+        }
+      nodes = { $0 == "/dev/snd/pcmC\(index)D\(parsed.device)c" }
+    }
+    let processes = entries(of: "/proc").filter { Int($0) != nil }.filter { process in
+      entries(of: "/proc/\(process)/fd").contains { nodes(target(of: "/proc/\(process)/fd/\($0)")) }
+    }
+    return processes.map { "\(command(of: $0)) (process \($0))" }.joined(separator: ", ")
+  }
+}
+
+/// The names in a folder; none when it cannot be read.
+private func entries(of folder: String) -> [String] {
+  guard let stream = opendir(folder) else { return [] }
+  defer { closedir(stream) }
+  var names: [String] = []
+  while let entry = readdir(stream) {
+    let name = withUnsafePointer(to: &entry.pointee.d_name) { name in
+      name.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+    }
+    if name != ".", name != ".." { names.append(name) }
+  }
+  return names
+}
+
+/// Where a symbolic link points to; empty when it is none.
+private func target(of link: String) -> String {
+  withUnsafeTemporaryAllocation(of: CChar.self, capacity: 256) { text in
+    guard let start = text.baseAddress else { return "" }
+    let count = readlink(link, start, text.count)
+    return String(decoding: text.prefix(max(0, count)).map { UInt8(bitPattern: $0) }, as: UTF8.self)
+  }
+}
+
+/// The name of a process.
+private func command(of process: String) -> String {
+  guard let file = fopen("/proc/\(process)/comm", "r") else { return "a program" }
+  defer { fclose(file) }
+  return withUnsafeTemporaryAllocation(of: CChar.self, capacity: 64) { text in
+    guard let start = text.baseAddress, fgets(start, 64, file) != nil else { return "a program" }
+    return String(String(cString: start).prefix { $0 != "\n" })
+  }
+}
+#endif
