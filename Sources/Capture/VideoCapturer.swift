@@ -55,17 +55,6 @@ public protocol VideoConsumer: AnyObject, Sendable {
   /// - Parameter timestamp: When it would have been captured.
   func captureSkipped(at timestamp: MediaTime)
 
-  /// Takes over one compressed picture of a source that compresses itself: an H.264 camera, a network source; returns at
-  /// once.
-  ///
-  /// The stream decides whether it is passed through or decoded.
-  ///
-  /// - Parameters:
-  ///   - sample: H.264 as everywhere in here (see ``/Media/EncodedSample/payload``), in decode order, its timestamps on
-  ///     the streams' clock.
-  ///   - description: The parameter sets that it is decoded with.
-  func consume(_ sample: EncodedSample, of description: CodecDescription)
-
   /// Told, between two frames, that those that follow have another shape: a window was resized, a camera renegotiated, a
   /// file goes on with another picture. Frames of another shape that were not announced are dropped.
   ///
@@ -83,9 +72,6 @@ extension VideoConsumer {
 
   /// Does nothing: what is missing shows in the timestamps.
   public func captureSkipped(at timestamp: MediaTime) {}
-
-  /// Does nothing: for consumers that can only be given pixels.
-  public func consume(_ sample: EncodedSample, of description: CodecDescription) {}
 
   /// Does nothing.
   public func captureFormatChanged(to format: VideoFormat) {}
