@@ -90,6 +90,18 @@ static const unsigned char session_mjs[] = {
 static const unsigned char share_mjs[] = {
 #embed "../WebPage/Site/share.mjs"
 };
+static const unsigned char source_panel_mjs[] = {
+#embed "../WebPage/Site/source-panel.mjs"
+};
+static const unsigned char source_css[] = {
+#embed "../WebPage/Site/source.css"
+};
+static const unsigned char sources_mjs[] = {
+#embed "../WebPage/Site/sources.mjs"
+};
+static const unsigned char steering_mjs[] = {
+#embed "../WebPage/Site/steering.mjs"
+};
 static const unsigned char stream_player_mjs[] = {
 #embed "../WebPage/Site/stream-player.mjs"
 };
@@ -134,6 +146,10 @@ static const vidicon_page_file files[] = {
     FILE_OF("server.mjs", server_mjs),
     FILE_OF("session.mjs", session_mjs),
     FILE_OF("share.mjs", share_mjs),
+    FILE_OF("source-panel.mjs", source_panel_mjs),
+    FILE_OF("source.css", source_css),
+    FILE_OF("sources.mjs", sources_mjs),
+    FILE_OF("steering.mjs", steering_mjs),
     FILE_OF("stream-player.mjs", stream_player_mjs),
     FILE_OF("text.mjs", text_mjs),
     FILE_OF("thumbnails.mjs", thumbnails_mjs),

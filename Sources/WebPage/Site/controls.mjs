@@ -101,7 +101,7 @@ export class Controls {
       const action = actions[event.key.toLowerCase()];
       const isElsewhere = event.altKey || event.ctrlKey || event.metaKey || element("code").open;
       // The space bar presses the button that has the focus.
-      const isPress = event.key === " " && event.target.closest("button, a, input, code");
+      const isPress = event.key === " " && event.target.closest("button, a, input, code, select, summary");
       if (!action || isElsewhere || isPress || event.repeat) return;
       event.preventDefault();
       this.#wake();

@@ -6,6 +6,7 @@ import { RecordingBar } from "./recorder.mjs";
 import { hasSignal, watchStreams } from "./server.mjs";
 import { Session } from "./session.mjs";
 import { showAddresses } from "./share.mjs";
+import { SourcePanel } from "./source-panel.mjs";
 import * as text from "./text.mjs";
 
 const element = (id) => document.getElementById(id);
@@ -28,6 +29,7 @@ const session = new Session({ video, image: element("image") }, show, () => cont
 const controls = new Controls(session, name);
 const facts = new Facts(video, session);
 const recording = new RecordingBar();
+const panel = new SourcePanel();
 
 element("name").textContent = name;
 document.title = `${name} · Vidicon`;
@@ -55,6 +57,7 @@ watchStreams((streams) => {
   const isNew = found && (!stream || hasBegun);
   stream = found ?? null;
   recording.address = found?.recording;
+  panel.stream = stream;
   if (found) describe(found);
   if (isNew) {
     const isFirst = startedAt === null;

@@ -12,18 +12,18 @@ export class RequestError extends Error {
  * Asks for something and hands over the whole answer.
  *
  * @param {string} url
- * @param {{signal?: AbortSignal, seconds?: number, as?: "text"|"json"|"arrayBuffer"|"blob", cache?: RequestCache, json?: object}} options
- *   `json` is something to order: it is sent, and the reason of a refusal is the server's own.
+ * @param {{signal?: AbortSignal, seconds?: number, as?: "text"|"json"|"arrayBuffer"|"blob", cache?: RequestCache, json?: object, method?: string}} options
+ *   `json` is something to order: it is sent, by default with POST, and the reason of a refusal is the server's own.
  * @throws {RequestError} An abort by `signal` comes through as it is.
  */
-export async function request(url, { signal, seconds = 10, as = "text", cache = "default", json } = {}) {
+export async function request(url, { signal, seconds = 10, as = "text", cache = "default", json, method = "POST" } = {}) {
   signal?.throwIfAborted();
   const controller = new AbortController();
   const forward = () => controller.abort(signal.reason);
   signal?.addEventListener("abort", forward);
   const timer = setTimeout(() => controller.abort(), seconds * 1000);
   try {
-    const order = json && { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(json) };
+    const order = json && { method, headers: { "Content-Type": "application/json" }, body: JSON.stringify(json) };
     // A page that was opened with name and password in its address has these in what paths are resolved against, which
     // fetch refuses; `location` is without them, and the browser sends them by itself.
     const response = await fetch(new URL(url, location.href), { signal: controller.signal, cache, ...order });

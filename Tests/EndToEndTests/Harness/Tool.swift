@@ -40,8 +40,15 @@ struct Tool {
   static func run(
     _ name: String, _ arguments: [String], byteLimit: Int = .max, within limit: Duration
   ) async throws -> Run {
+    try await self.run(program: Tool(name).path, arguments, byteLimit: byteLimit, within: limit)
+  }
+
+  /// Runs a program to its end, by its path.
+  static func run(
+    program path: String, _ arguments: [String], byteLimit: Int = .max, within limit: Duration
+  ) async throws -> Run {
     let start = ContinuousClock.now
-    let child = try ChildProcess(Tool(name).path, arguments)
+    let child = try ChildProcess(path, arguments)
     let watcher = Task {
       var count = 0
       for await piece in child.output.pieces {

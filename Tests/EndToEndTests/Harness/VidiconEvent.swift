@@ -21,4 +21,6 @@ struct VidiconEvent: Decodable {
   var httpsPort: Int?
   var certificateFingerprint: String?
   var streams: [Stream]?
+  /// What was chosen when no source was asked for.
+  var choice: String?
 }

@@ -1,0 +1,222 @@
+// The panel with which a stream is steered: its sources, how the picture is turned, the sound, the camera's controls.
+
+import { sentence } from "./recording.mjs";
+import { pause, request } from "./requests.mjs";
+import { adjustable, levelShare, levelText, menus, nextRotation } from "./sources.mjs";
+import { Steering } from "./steering.mjs";
+
+const element = (id) => document.getElementById(id);
+/** Seconds between two looks at the level, and at the controls of the camera. */
+const LEVEL_INTERVAL = 0.15, CONTROLS_INTERVAL = 2;
+
+export class SourcePanel {
+  #stream = null;
+  #list = { devices: [], generators: [], restricted: false };
+  #steering = new Steering(request, (change) => this.#note(change));
+  /** What the viewer chose for the preview; null for what fits the source. */
+  #preview = null;
+  #isAdjusting = false;
+
+  constructor() {
+    for (const kind of ["video", "audio"]) {
+      const select = element(`source-${kind}`);
+      select.onchange = () => this.#steering.replace({ [kind]: select.value });
+      select.onfocus = () => this.#look();
+    }
+    const toggle = (id, key) => {
+      element(id).onclick = () => this.#steering.change({ [key]: !this.#stream[key] });
+    };
+    toggle("source-mirror", "mirror");
+    toggle("source-mute", "mute");
+    toggle("source-pause", "pause");
+    element("source-rotate").onclick = () => this.#steering.change({ rotation: nextRotation(this.#stream.rotation) });
+    element("source-preview").onclick = () => {
+      this.#preview = !this.#isPreviewMirrored;
+      this.#show();
+    };
+    this.#watchLevel();
+    this.#watchControls();
+  }
+
+  /** The stream as the list of streams tells it; null while it is not there. */
+  set stream(stream) {
+    const isSteered = stream?.source != null;
+    element("source").hidden = !isSteered;
+    if (!isSteered) {
+      this.#stream = null;
+      element("stage").classList.remove("mirrored");
+      return;
+    }
+    const isNew = !this.#stream;
+    // An answer that was sent before an order says nothing any more.
+    if (this.#steering.isBusy) return;
+    this.#steering.address = `/api/streams${stream.page}`;
+    this.#take(stream);
+    if (isNew) this.#look();
+  }
+
+  get #isPreviewMirrored() {
+    return this.#preview ?? this.#stream?.previewMirrored ?? false;
+  }
+
+  #take(stream) {
+    if (this.#stream && this.#stream.source?.video !== stream.source?.video) this.#preview = null;
+    this.#stream = stream;
+    this.#show();
+  }
+
+  #note({ stream, problem, isBusy }) {
+    element("source").setAttribute("aria-busy", isBusy);
+    if (stream) {
+      this.#take(stream);
+      this.#showControls(stream.controlList);
+    }
+    if (!stream && problem === undefined) return;
+    write(element("source-problem"), sentence(problem));
+    element("source-problem").hidden = !problem;
+    if (problem) this.#show(); // The menus go back to what is.
+  }
+
+  /** Asks what there is. */
+  async #look() {
+    try {
+      this.#list = await request("/api/devices", { as: "json", cache: "no-store", seconds: 15 });
+    } catch {
+      return; // The menus show what the stream has.
+    }
+    this.#show();
+  }
+
+  #show() {
+    const stream = this.#stream;
+    if (!stream?.source) return;
+    const { video, audio } = menus(this.#list, stream.source);
+    fill(element("source-video"), video);
+    fill(element("source-audio"), audio);
+    element("source-sound").hidden = stream.audio == null;
+    press("source-mirror", stream.mirror);
+    press("source-mute", stream.mute);
+    press("source-pause", stream.pause);
+    press("source-preview", this.#isPreviewMirrored);
+    element("source-mute").hidden = stream.audio == null;
+    write(element("source-turned"), stream.rotation ? `${stream.rotation}°` : "");
+    element("source-hint").hidden = !this.#list.restricted;
+    element("stage").classList.toggle("mirrored", this.#isPreviewMirrored);
+  }
+
+  // The level of the sound.
+
+  async #watchLevel() {
+    const meter = element("level");
+    for (;;) {
+      await pause(LEVEL_INTERVAL);
+      if (document.hidden || !this.#stream?.audio || meter.getBoundingClientRect().top > innerHeight) continue;
+      try {
+        const level = await request(`/api/streams${this.#stream.page}/level`, { as: "json", cache: "no-store", seconds: 2 });
+        meter.setAttribute("aria-valuenow", Math.round(level.rms));
+        meter.setAttribute("aria-valuetext", levelText(level.rms));
+        element("level-rms").style.transform = `scaleX(${levelShare(level.rms)})`;
+        element("level-peak").style.transform = `translateX(${levelShare(level.peak) * 100}%)`;
+      } catch {
+        await pause(1);
+      }
+    }
+  }
+
+  // The controls of the camera.
+
+  async #watchControls() {
+    for (;;) {
+      await pause(CONTROLS_INTERVAL);
+      if (document.hidden || !this.#stream?.source || this.#isAdjusting || this.#steering.isBusy) continue;
+      try {
+        const stream = await request(`/api/streams${this.#stream.page}`, { as: "json", cache: "no-store", seconds: 5 });
+        if (!this.#isAdjusting && !this.#steering.isBusy) this.#showControls(stream.controlList);
+      } catch {
+        // The player says that the connection is lost.
+      }
+    }
+  }
+
+  #showControls(list) {
+    const controls = adjustable(list);
+    const area = element("source-controls");
+    area.hidden = controls.length === 0;
+    const names = controls.map(({ name, kind }) => `${name} ${kind}`).join();
+    const rows = element("control-rows");
+    if (rows.dataset.names !== names) {
+      rows.dataset.names = names;
+      rows.replaceChildren(...controls.map((control) => this.#row(control)));
+    }
+    controls.forEach((control, index) => update(rows.children[index], control));
+  }
+
+  #row(control) {
+    const row = document.createElement("label");
+    row.className = "control";
+    const label = document.createElement("span");
+    label.textContent = control.label;
+    const input = document.createElement(control.kind === "menu" ? "select" : control.kind === "integer" ? "input" : "button");
+    const set = (value) => this.#steering.change({ controls: { [control.name]: value } });
+    if (control.kind === "menu") {
+      input.append(...(control.menu ?? []).map(({ value, label }) => new Option(label, value)));
+      input.onchange = () => set(Number(input.value));
+    } else if (control.kind === "integer") {
+      Object.assign(input, { type: "range", min: control.minimum, max: control.maximum, step: control.step });
+      input.oninput = () => {
+        this.#isAdjusting = true;
+        row.querySelector("output").textContent = input.value;
+        set(Number(input.value));
+      };
+      input.onchange = () => { this.#isAdjusting = false; };
+    } else {
+      input.type = "button";
+      input.onclick = () => set(control.kind === "button" ? 1 : input.getAttribute("aria-pressed") !== "true");
+    }
+    input.setAttribute("aria-label", control.label);
+    row.append(label, input, document.createElement("output"));
+    return row;
+  }
+}
+
+function update(row, control) {
+  const input = row.children[1];
+  input.disabled = control.inactive;
+  if (control.kind === "boolean") {
+    input.setAttribute("aria-pressed", control.value !== 0);
+    write(input, control.value !== 0 ? "On" : "Off");
+  } else if (control.kind === "button") {
+    write(input, "Do it");
+  } else if (document.activeElement !== input || control.kind === "menu") {
+    input.value = control.value;
+    if (control.kind === "integer") write(row.querySelector("output"), String(control.value));
+  }
+}
+
+/** Fills a menu; one that is as it was stays, since it may be open. */
+function fill(select, groups) {
+  const chosen = groups.flatMap(({ options }) => options).find(({ isChosen }) => isChosen)?.value ?? "";
+  const key = JSON.stringify(groups);
+  if (select.dataset.key !== key) {
+    select.dataset.key = key;
+    select.replaceChildren(...groups.map(({ label, options }) => {
+      const group = document.createElement("optgroup");
+      group.label = label;
+      group.append(...options.map((option) => {
+        const item = new Option(option.label, option.value);
+        item.disabled = option.isDisabled;
+        return item;
+      }));
+      return group;
+    }));
+  }
+  select.value = chosen;
+}
+
+function press(id, isPressed) {
+  element(id).setAttribute("aria-pressed", isPressed);
+}
+
+function write(where, what) {
+  if (where.textContent !== what) where.textContent = what;
+}

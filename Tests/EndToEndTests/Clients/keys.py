@@ -1,0 +1,139 @@
+#!/usr/bin/env python3
+"""Presses keys of `vidicon serve` on a terminal of its own, and prints as JSON what was seen and how the terminal was left.
+
+usage: keys.py quit|interrupt|kill|crash|background VIDICON OPTION...
+
+quit presses m, m, space, space, s and q; interrupt m and Ctrl-C; kill sends SIGQUIT, crash SIGSEGV; background starts it as a
+shell starts a job in the background, where it must not be stopped, and gives it the terminal later.
+"""
+import json
+import os
+import pty
+import select
+import signal
+import sys
+import termios
+import time
+
+how, command = sys.argv[1], sys.argv[2:]
+LIMIT = 40
+FLAGS = termios.ICANON | termios.ECHO
+
+
+def is_raw(terminal):
+    return termios.tcgetattr(terminal)[3] & FLAGS == 0
+
+
+class Session:
+    """The program on a terminal, with what it writes."""
+
+    def __init__(self):
+        self.master, self.slave = pty.openpty()
+        self.text = b""
+        self.start = time.monotonic()
+        self.leader = os.fork()
+        if self.leader == 0:
+            os.setsid()
+            os.close(self.master)
+            import fcntl
+            fcntl.ioctl(self.slave, termios.TIOCSCTTY, 0)
+            for number in range(3):
+                os.dup2(self.slave, number)
+            self.be_shell()
+
+    def be_shell(self):
+        # A shell: the leader of the session, with the program as a job in a process group of its own.
+        signal.signal(signal.SIGTTOU, signal.SIG_IGN)
+        job = os.fork()
+        if job == 0:
+            os.setpgid(0, 0)
+            if how != "background":
+                os.tcsetpgrp(0, os.getpgrp())
+            signal.signal(signal.SIGTTOU, signal.SIG_DFL)
+            os.execv(command[0], command)
+        try:
+            os.setpgid(job, job)
+        except OSError:
+            pass
+        os.write(2, b"<job %d>" % job)
+
+        def foreground(*_):
+            os.tcsetpgrp(0, job)
+            os.kill(-job, signal.SIGCONT)
+        signal.signal(signal.SIGUSR1, foreground)
+        while True:
+            try:
+                _, status = os.waitpid(job, os.WUNTRACED)
+            except InterruptedError:
+                continue
+            if os.WIFSTOPPED(status):
+                os.write(2, b"<stopped %d>" % os.WSTOPSIG(status))
+                continue
+            break
+        os.tcsetpgrp(0, os.getpgrp())
+        code = os.WEXITSTATUS(status) if os.WIFEXITED(status) else -os.WTERMSIG(status)
+        os.write(2, b"<ended %d>" % code)
+        os._exit(0)
+
+    def read(self, seconds):
+        if select.select([self.master], [], [], seconds)[0]:
+            try:
+                self.text += os.read(self.master, 65536)
+            except OSError:
+                return False
+        return True
+
+    def until(self, condition, what):
+        while not condition():
+            if time.monotonic() - self.start > LIMIT:
+                raise SystemExit(f"not within {LIMIT} s: {what}; it said {self.text.decode(errors='replace')[-2000:]}")
+            self.read(0.05)
+
+    def saw(self, text, count=1):
+        self.until(lambda: self.text.count(text.encode()) >= count, text)
+
+    def press(self, key, answer):
+        seen = len(self.text)
+        os.write(self.master, key)
+        self.until(lambda: answer.encode() in self.text[seen:], f"{answer} after {key}")
+
+    def job(self):
+        return int(self.text.split(b"<job ")[1].split(b">")[0])
+
+
+session = Session()
+result = {}
+try:
+    session.saw("<job ")
+    session.saw("Browser")
+    if how == "background":
+        result["rawInBackground"] = is_raw(session.slave)
+        end = time.monotonic() + 2
+        session.until(lambda: time.monotonic() > end, "a moment")
+        os.kill(session.leader, signal.SIGUSR1)
+    session.until(lambda: is_raw(session.slave), "keys are on")
+    if how in ("quit", "background"):
+        session.press(b"m", "is mirrored")
+        session.press(b"\x1b[Am", "is not mirrored")  # An arrow does nothing.
+        session.press(b" ", "encoding pauses")
+        session.press(b" ", "encoding goes on")
+        session.press(b"s", "plasma")
+        os.write(session.master, b"q")
+    elif how == "interrupt":
+        session.press(b"m", "is mirrored")
+        os.write(session.master, b"\x03")
+    elif how == "kill":
+        os.kill(session.job(), signal.SIGQUIT)
+    elif how == "crash":
+        os.kill(session.job(), signal.SIGSEGV)
+    session.saw("<ended ")
+finally:
+    result["isRestored"] = termios.tcgetattr(session.slave)[3] & FLAGS == FLAGS
+    result["stops"] = session.text.count(b"<stopped ")
+    try:
+        os.kill(session.job(), signal.SIGKILL)
+    except (OSError, IndexError):
+        pass
+result["exit"] = int(session.text.split(b"<ended ")[1].split(b">")[0])
+result["hints"] = session.text.count(b"s next source")
+print(json.dumps(result))

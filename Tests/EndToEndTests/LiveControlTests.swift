@@ -1,0 +1,167 @@
+import Foundation
+import Testing
+
+extension EndToEnd {
+  @Suite("Streams changed while they run", .serialized) struct LiveControl {
+    static let bars = ["--source", "bars", "--audio", "tone", "--size", "320x180", "--fps", "30"]
+
+    struct State: Decodable {
+      struct Source: Decodable {
+        var video: String?
+        var audio: String?
+      }
+
+      struct Level: Decodable {
+        var peak: Double
+      }
+
+      var source: Source
+      var bitrate: Int
+      var mirror: Bool
+      var rotation: Int
+      var mute: Bool
+      var pause: Bool
+      var previewMirrored: Bool
+      var level: Level
+      var slate: Bool
+    }
+
+    static func send(
+      _ method: String, _ json: String, to address: String, _ options: [String] = []
+    ) async throws -> Curl {
+      try await Curl.get(
+        address,
+        ["--request", method, "--header", "Content-Type: application/json", "--data", json] + options,
+        within: .seconds(30))
+    }
+
+    @Test func `viewers of RTSP and HLS see cuts between sources, and nothing else`() async throws {
+      try await VidiconProcess.serving(Self.bars) { vidicon in
+        let address = vidicon.page("/api/streams/live/source")
+        let switching = Task {
+          var answers: [Int] = []
+          for source in ["plasma", "bars", "noise", "plasma", "bars"] {
+            try await Task.sleep(for: .seconds(1))
+            answers.append(try await Self.send("PUT", #"{"video":"\#(source)"}"#, to: address).status)
+          }
+          return answers
+        }
+        async let overRTSP = SwitchWatch.watch(vidicon.url(), seconds: 10, options: FFmpeg.overTCP)
+        async let overHLS = SwitchWatch.watch(vidicon.page("/live/live.m3u8"), seconds: 10)
+        for watch in try await [overRTSP, overHLS] { watch.expectCutsOnly() }
+        #expect(try await switching.value == [200, 200, 200, 200, 200])
+      }
+    }
+
+    @Test func `settings are changed, told and shown`() async throws {
+      try await VidiconProcess.serving(Self.bars) { vidicon in
+        let address = vidicon.page("/api/streams/live")
+        let first = try await Curl.get(address).json(State.self)
+        #expect(first.source.video == "bars")
+        #expect(first.source.audio == "tone")
+        #expect(
+          (first.mirror, first.rotation, first.mute, first.pause, first.bitrate) == (false, 0, false, false, 2_300_000))
+        #expect(!first.previewMirrored)
+        let patch = #"{"mirror":true,"rotation":90,"mute":true,"pause":true,"bitrate":500000}"#
+        let state = try await Self.send("PATCH", patch, to: address).json(State.self)
+        #expect(
+          (state.mirror, state.rotation, state.mute, state.pause, state.bitrate) == (true, 90, true, true, 500_000))
+        // All or nothing.
+        let refused = try await Self.send("PATCH", #"{"mirror":false,"controls":{"zoom":1}}"#, to: address)
+        #expect(refused.status == 400)
+        #expect(refused.text.contains("zoom"))
+        #expect(try await Curl.get(address).json(State.self).mirror)
+        let reset = try await Self.send("PATCH", #"{"mirror":null,"rotation":null,"bitrate":null}"#, to: address)
+        let after = try reset.json(State.self)
+        #expect((after.mirror, after.rotation, after.mute, after.bitrate) == (false, 0, true, 2_300_000))
+        // A source that comes back has what was done to it.
+        _ = try await Self.send("PATCH", #"{"rotation":180,"pause":false}"#, to: address)
+        let other = try await Self.send("PUT", #"{"video":"plasma"}"#, to: "\(address)/source").json(State.self)
+        #expect((other.source.video, other.rotation) == ("plasma", 0))
+        let back = try await Self.send("PUT", #"{"video":"bars"}"#, to: "\(address)/source").json(State.self)
+        #expect((back.source.video, back.rotation) == ("bars", 180))
+      }
+    }
+
+    @Test func `a source that cannot be is refused with the reason, and the old one stays`() async throws {
+      try await VidiconProcess.serving(Self.bars) { vidicon in
+        let address = vidicon.page("/api/streams/live/source")
+        for (json, status, reason) in [
+          (#"{"video":"nonsense"}"#, 400, "nonsense: it is not a source of pictures"),
+          (#"{"audio":"plasma"}"#, 400, "plasma: it is not a source of sound"),
+          (#"{"video":"file:/nowhere/film.mp4"}"#, 502, "film.mp4"), (#"{"audio":"none"}"#, 409, "silence"),
+          (#"{"video":"plasma","audio":"file:/nowhere/film.mp4"}"#, 502, "film.mp4"),
+          (#"{"video":"rtsp://me:secret@127.0.0.1:1/cam"}"#, 502, "127.0.0.1:1"),
+        ] {
+          let answer = try await Self.send("PUT", json, to: address)
+          #expect(answer.status == status, "\(json): \(answer.text)")
+          #expect(answer.text.contains(reason), "\(answer.text)")
+          #expect(!answer.text.contains("secret"))
+          #expect(answer.text.split(separator: "\n").count == 1)
+        }
+        // From elsewhere without a password: only what is drawn, and what it began with.
+        for (json, status) in [
+          (#"{"video":"file:/etc/passwd"}"#, 403), (#"{"video":"rtsp://127.0.0.1/x"}"#, 403),
+          (#"{"video":"pipe:"}"#, 403),
+          (#"{"video":"screen:"}"#, 403), (#"{"video":"v4l2:"}"#, 403), (#"{"audio":"mic:"}"#, 403),
+          (#"{"video":"bars","audio":"tone"}"#, 200), (#"{"video":"plasma"}"#, 200),
+        ] {
+          let answer = try await Self.send("PUT", json, to: address, ["--header", "X-Forwarded-For: 192.0.2.1"])
+          #expect(answer.status == status, "\(json): \(answer.text)")
+          if status == 403 { #expect(answer.text.contains("--user")) }
+        }
+        let state = try await Curl.get(vidicon.page("/api/streams/live")).json(State.self)
+        #expect(state.source.video == "plasma")
+        #expect(!state.slate)
+      }
+    }
+
+    @Test func `without a camera the plasma and the tone are served, which is told`() async throws {
+      let size = ["--size", "320x180"]
+      try await VidiconProcess.serving(size, environment: ["DISPLAY": ""]) { vidicon in
+        let state = try await Curl.get(vidicon.page("/api/streams/live")).json(State.self)
+        #expect(state.source.video == "plasma")
+        let choice = try #require(vidicon.started.choice)
+        #expect(choice.contains("plasma"))
+      }
+    }
+
+    @Test func `devices are listed, of which there may be none`() async throws {
+      let table = try await Tool.run(program: VidiconProcess.path(), ["devices"], within: .seconds(30))
+      #expect(table.succeeded)
+      #expect(table.outputText.split(separator: "\n").allSatisfy { $0.count <= 80 } || !table.outputText.isEmpty)
+      let list = try await Tool.run(program: VidiconProcess.path(), ["devices", "--json"], within: .seconds(30))
+      struct List: Decodable {
+        struct Generator: Decodable {
+          var specification: String
+        }
+
+        var generators: [Generator]
+      }
+      #expect(list.succeeded)
+      let generators = try JSONDecoder().decode(List.self, from: Data(list.output)).generators.map(\.specification)
+      #expect(generators.contains("bars"))
+    }
+
+    @Test(arguments: [("quit", 0), ("interrupt", 0), ("kill", -SIGQUIT), ("crash", -SIGSEGV), ("background", 0)])
+    func `keys do what they say, and the terminal is left as it was`(how: String, exit: Int32) async throws {
+      struct Seen: Decodable {
+        var isRestored: Bool
+        var stops: Int
+        var exit: Int32
+        var hints: Int
+        var rawInBackground: Bool?
+      }
+      let options = ["serve", "--rtsp-port", "0", "--http-port", "0", "--no-discovery", "--no-qr"] + Self.bars
+      let run = try await Tool.run(
+        "python3", [TestMedia.client("keys.py"), how, VidiconProcess.path()] + options, within: .seconds(60))
+      try #require(run.succeeded, "\(run.errors)")
+      let seen = try JSONDecoder().decode(Seen.self, from: Data(run.output))
+      #expect(seen.isRestored)
+      #expect(seen.stops == 0)
+      #expect(seen.exit == exit)
+      #expect(seen.hints == 1)
+      #expect(seen.rawInBackground != true)
+    }
+  }
+}

@@ -1,0 +1,51 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { adjustable, levelShare, levelText, menus, nextRotation } from "../../../Sources/WebPage/Site/sources.mjs";
+
+const LIST = {
+  devices: [
+    { kind: "camera", specification: "v4l2:/dev/video0", name: "Cam" },
+    { kind: "camera", specification: "v4l2:/dev/video1", name: "Other", problem: "it is busy" },
+    { kind: "screen", specification: "screen::0", name: "Screen" },
+    { kind: "microphone", specification: "mic:hw:0", name: "Mic" },
+  ],
+  generators: [
+    { kind: "video", specification: "plasma", name: "Plasma" }, { kind: "audio", specification: "tone", name: "Beeps" },
+  ],
+};
+const shown = (menu) => menu.map(({ label, options }) => [label, ...options.map((option) =>
+  (option.isChosen ? "*" : "") + option.label + (option.isDisabled ? "!" : ""))]);
+
+test("sources are grouped, and what is chosen is marked", () => {
+  const { video, audio } = menus(LIST, { video: "plasma", audio: "mic:hw:0", started: { video: "plasma", audio: "tone" } });
+  assert.deepEqual(shown(video), [["Cameras", "Cam", "Other (it is busy)!"], ["Screens", "Screen"], ["Drawn", "*Plasma"]]);
+  assert.deepEqual(shown(audio), [["Microphones", "*Mic"], ["Without a microphone", "Beeps"]]);
+});
+
+test("what the stream began with, and what it has, are there though no list has them", () => {
+  const { video, audio } = menus(LIST, { video: "rtsp://cam/1", audio: "auto", started: { video: "file:film.mp4", audio: "auto" } });
+  assert.deepEqual(shown(video).at(-1), ["Others", "file:film.mp4", "*rtsp://cam/1"]);
+  assert.deepEqual(shown(audio).at(-1), ["Others", "*What fits the picture"]);
+});
+
+test("a camera in use is chosen, whatever it says to others; without a list and names there is nothing", () => {
+  const { video } = menus(LIST, { video: "v4l2:/dev/video1", started: {} });
+  assert.deepEqual(shown(video)[0], ["Cameras", "Cam", "*Other (it is busy)"]);
+  assert.deepEqual(menus({ devices: [], generators: [] }, { started: {} }), { video: [], audio: [] });
+});
+
+test("levels fill the meter from -60 dB on", () => {
+  assert.deepEqual([-120, -60, -30, 0, 3, NaN, -Infinity].map(levelShare), [0, 0, 0.5, 1, 1, 0, 0]);
+  assert.deepEqual([-12.4, -60, -120].map(levelText), ["-12 dB", "silent", "silent"]);
+});
+
+test("pictures turn by quarters", () => {
+  assert.deepEqual([0, 90, 180, 270].map(nextRotation), [90, 180, 270, 0]);
+});
+
+test("only controls that can be set are shown", () => {
+  const control = { readOnly: false, kind: "integer", minimum: 0, maximum: 9 };
+  const list = [control, { ...control, readOnly: true }, { ...control, maximum: 0 }, { ...control, kind: "boolean", maximum: 0 }];
+  assert.deepEqual(adjustable(list), [list[0], list[3]]);
+  assert.deepEqual(adjustable(undefined), []);
+});
