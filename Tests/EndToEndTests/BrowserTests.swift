@@ -35,6 +35,43 @@ extension EndToEnd {
       var forbidden: [String]
     }
 
+    /// What page_steer.py prints.
+    private struct Steered: Decodable {
+      struct Changed: Decodable, Equatable {
+        var mirror: Bool
+        var rotation: Int
+        var mute: Bool
+        var pause: Bool
+      }
+
+      var groups: [String]
+      var source: String
+      var changed: Changed
+      var preview: String
+      var previewAsTold: Bool
+      var problem: String
+      var complaints: [String]
+    }
+
+    @Test(arguments: ["chromium", "firefox"]) func `it switches sources, turns the picture, and tells what is refused`(
+      browser: String
+    ) async throws {
+      try await VidiconProcess.serving(["--source", "bars", "--audio", "tone", "--size", "320x180"]) { vidicon in
+        try await TestMedia.withTemporaryFolder { folder in
+          let seen: Steered = try await Self.drive(
+            "page_steer.py", [vidicon.page("/live"), folder, "--browser", browser], within: .seconds(90))
+          #expect(seen.groups.contains("Drawn"))
+          #expect(seen.source == "plasma")
+          #expect(seen.changed == .init(mirror: true, rotation: 90, mute: true, pause: true))
+          // This viewer's picture alone.
+          #expect(seen.preview.hasPrefix("matrix(-1"))
+          #expect(!seen.previewAsTold)
+          #expect(seen.problem.contains("/dev/none"))
+          #expect(seen.complaints == [])
+        }
+      }
+    }
+
     @Test(arguments: ["chromium", "firefox"]) func `it plays picture and sound, and tells the latency`(
       browser: String
     ) async throws {

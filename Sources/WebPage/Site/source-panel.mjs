@@ -1,6 +1,5 @@
 // The panel with which a stream is steered: its sources, how the picture is turned, the sound, the camera's controls.
 
-import { sentence } from "./recording.mjs";
 import { pause, request } from "./requests.mjs";
 import { adjustable, levelShare, levelText, menus, nextRotation } from "./sources.mjs";
 import { Steering } from "./steering.mjs";
@@ -72,7 +71,7 @@ export class SourcePanel {
       this.#showControls(stream.controlList);
     }
     if (!stream && problem === undefined) return;
-    write(element("source-problem"), sentence(problem));
+    write(element("source-problem"), problem ?? "");
     element("source-problem").hidden = !problem;
     if (problem) this.#show(); // The menus go back to what is.
   }
@@ -116,7 +115,7 @@ export class SourcePanel {
         meter.setAttribute("aria-valuenow", Math.round(level.rms));
         meter.setAttribute("aria-valuetext", levelText(level.rms));
         element("level-rms").style.transform = `scaleX(${levelShare(level.rms)})`;
-        element("level-peak").style.transform = `translateX(${levelShare(level.peak) * 100}%)`;
+        element("level-peak").style.left = `calc(${levelShare(level.peak) * 100}% - 2px)`;
       } catch {
         await pause(1);
       }

@@ -50,7 +50,8 @@ class Session:
             if how != "background":
                 os.tcsetpgrp(0, os.getpgrp())
             signal.signal(signal.SIGTTOU, signal.SIG_DFL)
-            os.execv(command[0], command)
+            # What Swift itself writes of a crash waits for somebody to press a key.
+            os.execve(command[0], command, {**os.environ, "SWIFT_BACKTRACE": "enable=no"})
         try:
             os.setpgid(job, job)
         except OSError:

@@ -50,6 +50,23 @@ FILES = """(answer) => {
   answer.recordings.push(...names.map((name, index) => ({ ...first, name, file: "/recordings/live/" + index, bytes: 10 ** (3 + 4 * index), finished: true })));
 }"""
 
+DEVICES, STREAM = "/api/devices", "/api/streams/live"
+MANY_DEVICES = """(answer) => {
+  const device = (kind, specification, name, problem) => ({ kind, specification, name, problem, formats: [], controls: [] });
+  answer.devices = [device("camera", "v4l2:/dev/video0", "Integrated Camera: a rather long name that a driver gives"),
+    device("camera", "v4l2:/dev/video2", "HD Pro Webcam", "it is used by obs (1234); end it there"),
+    device("screen", "screen::0", "Screen :0"), device("window", "screen::0?window=1", "Terminal"),
+    device("microphone", "mic:hw:1", "Webcam Mono")];
+  answer.restricted = true;
+}"""
+CONTROLS = """(answer) => {
+  const control = (name, label, kind, value, more) => ({ name, label, kind, value, minimum: 0, maximum: 255, step: 1, defaultValue: 0,
+    readOnly: false, inactive: false, ...more });
+  answer.controlList = [control("brightness", "Brightness", "integer", 128), control("focus-absolute", "Focus, Absolute", "integer", 30, { inactive: true }),
+    control("focus-automatic-continuous", "Focus, Automatic Continuous", "boolean", 1),
+    control("power-line-frequency", "Power Line Frequency", "menu", 2, { menu: [{ value: 1, label: "50 Hz" }, { value: 2, label: "60 Hz" }] })];
+}"""
+
 # Checks the page; returns what is wrong as sentences.
 CHECK = r"""
 const wrong = [];
@@ -69,7 +86,7 @@ for (const element of everything.filter(isSeen)) {
 }
 
 // What is to be pressed.
-const controls = everything.filter((element) => element.matches("button, a[href], input, [role=button]") && isSeen(element));
+const controls = everything.filter((element) => element.matches("button, a[href], input, select, summary, [role=button]") && isSeen(element));
 for (const control of controls) {
   const box = control.getBoundingClientRect();
   const name = control.getAttribute("aria-label") || control.textContent.trim();
@@ -162,6 +179,11 @@ STATES = {
                    ["#empty h2", "#empty code"]),
     "list-unreachable": ("/", UNREACHABLE, "return !document.getElementById('problem').hidden;", [], ["#problem"]),
     "player": ("/{name}", None, PLAYING, [], ["#play", "#mute", "#full", "#pip", "#snapshot", "#live", "#latency", "#fps"]),
+    "player-sources": ("/{name}", ANSWER % (DEVICES, MANY_DEVICES) + ANSWER % (STREAM, CONTROLS),
+                       "if (!document.querySelectorAll('.control').length) return false;"
+                       "document.getElementById('source-controls').open = true;"
+                       "document.getElementById('source').scrollIntoView({ block: 'start' });"
+                       "return document.querySelectorAll('#source-video option').length > 5;", [], ["#source-video"]),
     "player-no-signal": ("/{name}", ANSWER % (STREAMS, "(answer) => { for (const s of answer.streams) s.slate = true; }"), PLAYING, [], ["#live"]),
     "player-pictures": ("/{name}?way=pictures", None, "return document.getElementById('image').naturalWidth > 0"
                         " && document.getElementById('live').textContent === 'Live';", [], ["#play", "#snapshot", "#full", "#live"]),
