@@ -207,7 +207,9 @@ let package = Package(
       name: "WebPageTests", dependencies: ["WebPage", nioCore], exclude: ["JavaScript"], swiftSettings: settings),
     .testTarget(
       name: "VidiconCommandTests",
-      dependencies: ["VidiconCommand", "Vidicon", "Authentication", "Capture", "Recording", "Streaming", "Media"],
+      dependencies: [
+        "VidiconCommand", "Vidicon", "Authentication", "Capture", "HTTPServer", "Recording", "Streaming", "Media",
+      ],
       swiftSettings: settings),
 
     // What is fuzzed: fed by FuzzTesting, replayed by a unit test.

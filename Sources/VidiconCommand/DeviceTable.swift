@@ -33,7 +33,7 @@ struct DeviceTable {
   private static func lines(of device: CaptureDevice, column: Int, width: Int) -> [String] {
     var texts = [[device.name + (self.position(of: device).map { " (\($0))" } ?? "")]]
     if let problem = device.problem { texts.append(["cannot be used: " + problem]) }
-    if device.stableName != device.name, !device.specification.hasSuffix(":" + device.stableName) {
+    if ![device.name, device.specification].contains(device.stableName) {
       texts.append([device.stableName])
     }
     texts += self.formats(of: device)

@@ -107,6 +107,8 @@ public final class StreamSources: Sendable {
 
 extension StreamSources {
   private func exchange(_ wanted: HTTPServerControl.Sources) async throws(SourceChangeError) {
+    // A device that is in use cannot be opened once more.
+    let wanted = self.withoutPresent(wanted)
     guard wanted != HTTPServerControl.Sources() else { return }
     let opened = try await self.open(wanted)
     let earlier = self.stream.videoSource
@@ -122,6 +124,15 @@ extension StreamSources {
       throw .failed(error)
     }
     self.state.withLock { $0.present.audio = wanted.audio }
+  }
+
+  /// What is wanted and not there already. What fits the picture is another sound with another picture.
+  private func withoutPresent(_ wanted: HTTPServerControl.Sources) -> HTTPServerControl.Sources {
+    let present = self.state.withLock { $0.present }
+    var wanted = wanted
+    if wanted.video == present.video { wanted.video = nil }
+    if wanted.audio == present.audio, wanted.audio != "auto" || wanted.video == nil { wanted.audio = nil }
+    return wanted
   }
 
   /// Opens what is wanted; sound that there is none of is silence, since a track does not end while a stream runs.

@@ -114,7 +114,7 @@ export class SourcePanel {
         const level = await request(`/api/streams${this.#stream.page}/level`, { as: "json", cache: "no-store", seconds: 2 });
         meter.setAttribute("aria-valuenow", Math.round(level.rms));
         meter.setAttribute("aria-valuetext", levelText(level.rms));
-        element("level-rms").style.transform = `scaleX(${levelShare(level.rms)})`;
+        element("level-rms").style.clipPath = `inset(0 ${100 - levelShare(level.rms) * 100}% 0 0)`;
         element("level-peak").style.left = `calc(${levelShare(level.peak) * 100}% - 2px)`;
       } catch {
         await pause(1);

@@ -115,6 +115,10 @@ requests = [
     ("/api/recordings", "/api/recordings", None, 200), ("/recordings/", "/recordings/", None, 200),
     ("/api/streams/{name}/recording", f"/api/streams/{name}/recording", None, 200),
     ("/api/streams/{name}/recording", "/api/streams/none/recording", None, 404),
+    ("/api/devices", "/api/devices", None, 200),
+    ("/api/streams/{name}/source", f"/api/streams/{name}/source", None, 200),
+    ("/api/streams/{name}/source", "/api/streams/none/source", None, 404),
+    ("/api/streams/{name}/level", f"/api/streams/{name}/level", None, 200),
     ("/recordings/{name}/{recording}", recording, None, 200), ("/recordings/{name}/{recording}", recording, whole, 206),
     ("/recordings/{name}/{recording}", f"/recordings/{name}/none.mp4", None, 404),
 ]

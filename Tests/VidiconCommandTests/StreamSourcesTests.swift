@@ -1,0 +1,219 @@
+import Capture
+import HTTPServer
+import Media
+import Streaming
+import Synchronization
+import Testing
+
+@testable import Vidicon
+
+@Suite("Sources of a stream", .timeLimit(.minutes(2)))
+struct StreamSourcesTests {
+  // What names them.
+
+  @Test(arguments: [
+    ("plasma", "plasma", "plasma"),
+    ("v4l2:/dev/video0?size=1x1", "v4l2:/dev/video0?size=1x1", "v4l2:/dev/video0?size=1x1"),
+    ("file:/home/me/a.mp4", "file:/home/me/a.mp4", "file:a.mp4"), ("file:a.mp4", "file:a.mp4", "file:a.mp4"),
+    ("rtsp://me:secret@cam:554/a/b?token=1#x", "rtsp://cam:554/a/b", "rtsp://cam:554"),
+    ("rtmp://host/live/streamkey", "rtmp://host/live/streamkey", "rtmp://host"),
+    ("http://a:b@c@host/x", "http://host/x", "http://host"), ("http://a:b/c@host/x", "http://host/x", "http://host"),
+    ("file:http://me:secret@host/a", "file:http://host/a", "file:http://host"), ("https://", "https://", "https://"),
+  ])
+  func `passwords are never shown, folders and paths to the trusted only`(text: String, trusted: String, other: String)
+  {
+    #expect(SourceText(text).shown(isTrusted: true) == trusted)
+    #expect(SourceText(text).shown(isTrusted: false) == other)
+    let message = "\(text): it does not open; try again"
+    #expect(SourceText(text).redacted(message, isTrusted: true) == "\(trusted): it does not open; try again")
+  }
+
+  @Test func `others may choose what is drawn, what it began with, and devices of a kind that it began with`() {
+    let openness = SourceOpenness(start: [.init(video: "v4l2:/dev/video0", audio: "tone"), .init(video: "file:/a.mp4")])
+    func may(_ text: String, isAudio: Bool = false) -> Bool { openness.mayBeOpen(SourceText(text), isAudio: isAudio) }
+    for text in ["plasma", "v4l2:/dev/video0", "v4l2:/dev/video1", "file:/a.mp4"] { #expect(may(text), "\(text)") }
+    for text in ["screen:", "file:/b.mp4", "pipe:", "rtsp://a", "mic:", "http://a", "other:"] {
+      #expect(!may(text), "\(text)")
+    }
+    // Beside a camera it would be a microphone.
+    #expect(!may("auto", isAudio: true))
+    #expect(SourceOpenness(start: [.init(audio: "auto")]).mayBeOpen(SourceText("auto"), isAudio: true))
+  }
+
+  // Turns.
+
+  @Test func `changes come one after the other, and too many are sent away`() async {
+    let turns = Turns(most: 3)
+    #expect(await turns.enter())
+    let order = Mutex<[Int]>([])
+    await withTaskGroup(of: Bool.self) { group in
+      for number in 0..<5 {
+        group.addTask {
+          guard await turns.enter() else { return false }
+          order.withLock { $0.append(number) }
+          turns.leave()
+          return true
+        }
+      }
+      // Two find three waiting, whichever they are.
+      var sentAway = 0
+      while sentAway < 2, let isThrough = await group.next() { sentAway += isThrough ? 0 : 1 }
+      #expect(order.withLock { $0.isEmpty })
+      turns.leave()
+      for await isThrough in group { #expect(isThrough) }
+    }
+    #expect(order.withLock { $0.count } == 3)
+    #expect(await turns.enter())
+  }
+
+  // Controls.
+
+  private final class Camera: ControllableCapturer {
+    let format = VideoFormat(width: 2, height: 2)
+    let isStarted = false
+    let set = Mutex<[String]>([])
+    let refused: String?
+
+    init(refusing: String? = nil) { self.refused = refusing }
+
+    func start(consumer: any VideoConsumer) {}
+    func stop() {}
+
+    var controls: [DeviceControl] {
+      [
+        .init(name: "focus", label: "", kind: .integer, range: 0...250, step: 5, defaultValue: 10, value: 50),
+        .init(name: "focus-auto", label: "", kind: .boolean, range: 0...1, defaultValue: 1, value: 1),
+        .init(
+          name: "power", label: "", kind: .menu, range: 0...2, defaultValue: 0, value: 0,
+          menu: [.init(value: 0, label: "Off"), .init(value: 2, label: "60 Hz")]),
+        .init(name: "zoom", label: "", kind: .integer, range: 0...9, defaultValue: 0, value: 1, isReadOnly: true),
+        .init(name: "go", label: "", kind: .button, range: 0...0, defaultValue: 0, value: 0),
+      ]
+    }
+
+    func setControl(_ name: String, to value: Int) throws(CaptureError) {
+      if name == self.refused { throw CaptureError(.failed, source: name, cause: "no", nextStep: "never") }
+      self.set.withLock { $0.append("\(name)=\(value)") }
+    }
+
+    func change(_ values: [String: Int?], resettingOthers: Bool = false) -> CaptureError? {
+      if case .failure(let error) = ControlChange.perform(values, resettingOthers: resettingOthers, on: self) {
+        return error
+      }
+      return nil
+    }
+  }
+
+  @Test func `automatic functions are switched before values are set, and null is the default`() {
+    let camera = Camera()
+    #expect(camera.change(["focus": 25, "focus-auto": 0, "power": nil]) == nil)
+    #expect(camera.set.withLock { $0 } == ["focus-auto=0", "power=0", "focus=25"])
+    let reset = Camera()
+    #expect(reset.change(["power": 2], resettingOthers: true) == nil)
+    #expect(reset.set.withLock { $0 } == ["power=2", "focus-auto=1", "focus=10"])
+  }
+
+  @Test(arguments: [
+    ("focus", 251, "0 to 250"), ("focus", -5, "0 to 250"), ("focus", 7, "steps of 5"), ("focus-auto", 2, "0 to 1"),
+    ("power", 1, "0 (Off), 2 (60 Hz)"), ("zoom", 1, "leave it out"), ("blur", 1, "focus, focus-auto, go, power, zoom"),
+    ("focus", Int.min, "0 to 250"), ("focus", Int.max, "0 to 250"),
+  ])
+  func `of several values none is set when one cannot be`(name: String, value: Int, hint: String) throws {
+    let camera = Camera()
+    let error = try #require(camera.change(["focus-auto": 0, name: value]))
+    #expect([.notFound, .invalidSpecification].contains(error.code))
+    #expect(error.source == name)
+    #expect(error.nextStep.contains(hint), "\(error)")
+    #expect(camera.set.withLock { $0.isEmpty })
+  }
+
+  @Test func `when the device refuses one, those before it get back what they had`() {
+    let camera = Camera(refusing: "focus")
+    #expect(camera.change(["focus": 25, "focus-auto": 0, "power": 2])?.code == .failed)
+    #expect(camera.set.withLock { $0 } == ["focus-auto=0", "power=2", "power=0", "focus-auto=1"])
+  }
+
+  // Switching.
+
+  private static func withStream(
+    _ offer: SourceOffer = .all, _ body: (StreamSources, LiveStream) async throws -> Void
+  ) async throws {
+    let stream = LiveStream("live", video: VideoSettings(width: 64, height: 36, frameRate: 30))
+    stream.attachVideo(BarsCapturer(width: 64, height: 36))
+    stream.attachAudio(ToneCapturer())
+    try await stream.start()
+    do {
+      try await body(StreamSources(stream, video: "bars", audio: "tone", offer: offer), stream)
+    } catch {
+      await stream.stop()
+      throw error
+    }
+    await stream.stop()
+  }
+
+  @Test func `sources are replaced by their names, each or both`() async throws {
+    try await Self.withStream { sources, stream in
+      try await sources.replace(video: "plasma")
+      #expect(stream.videoSource is PlasmaCapturer)
+      #expect((sources.video, sources.audio) == ("plasma", "tone"))
+      stream.rotation = .down
+      try await sources.replace(video: "noise", audio: "silence")
+      #expect(stream.videoSource is NoiseCapturer)
+      #expect(stream.audioSource is SilenceCapturer)
+      #expect(stream.rotation == .up)
+      // What was done to it before is remembered by its name.
+      try await sources.replace(video: "plasma", audio: "auto")
+      #expect(stream.rotation == .down)
+      #expect(stream.audioSource is ToneCapturer)
+    }
+  }
+
+  @Test func `what cannot be opened leaves everything as it was, the picture of both too`() async throws {
+    try await Self.withStream { sources, stream in
+      let (video, audio) = (stream.videoSource, stream.audioSource)
+      for (newVideo, newAudio) in [
+        ("nonsense", nil), ("file:/nowhere", nil), ("plasma", "file:/nowhere"), (nil, "none"), ("plasma", "nonsense"),
+      ] as [(String?, String?)] {
+        await #expect(throws: SourceChangeError.self) { try await sources.replace(video: newVideo, audio: newAudio) }
+        #expect(stream.videoSource === video)
+        #expect(stream.audioSource === audio)
+        #expect((sources.video, sources.audio) == ("bars", "tone"))
+      }
+    }
+  }
+
+  @Test func `the next source is one that opens, and after the last one comes the first`() async throws {
+    var offer = SourceOffer.all
+    offer.devices = {
+      ["v4l2:/dev/none1", "screen:none:9"].enumerated().map {
+        CaptureDevice(kind: $0.offset == 0 ? .camera : .screen, specification: $0.element, name: "", stableName: "")
+      }
+    }
+    try await Self.withStream(offer) { sources, stream in
+      var skipped: [String] = []
+      #expect(await sources.switchToNext { source, _ in skipped.append(source) } == "plasma")
+      #expect(skipped == ["v4l2:/dev/none1", "screen:none:9"])
+      #expect(await sources.switchToNext { source, _ in skipped.append(source) } == "bars")
+      #expect(skipped.count == 2)
+      #expect(stream.videoSource is BarsCapturer)
+    }
+  }
+
+  @Test func `an offer can be smaller, or another one`() async throws {
+    let drawn = SourceOffer.all.limited(to: { !$0.contains(":") && $0 != "noise" })
+    #expect(drawn.generators.map(\.specification) == ["plasma", "bars", "tone", "silence"])
+    try await Self.withStream(drawn) { sources, _ in
+      for source in ["noise", "file:/etc/passwd"] {
+        await #expect(throws: SourceChangeError.self) { try await sources.replace(video: source) }
+      }
+      try await sources.replace(video: "plasma")
+    }
+    var own = SourceOffer.none
+    own.open = { _ in .init(video: NoiseCapturer(width: 64, height: 36)) }
+    try await Self.withStream(own) { sources, stream in
+      try await sources.replace(video: "mine")
+      #expect(stream.videoSource is NoiseCapturer)
+      #expect(sources.video == "mine")
+    }
+  }
+}
