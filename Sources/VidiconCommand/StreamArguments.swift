@@ -5,7 +5,8 @@ struct StreamArguments: ParsableArguments {
   @Option(
     help: """
       The picture: v4l2: or v4l2:CAMERA, screen:, plasma, noise, bars, file:PATH, pipe: (YUV4MPEG2 on standard input), \
-      rtsp://…, http://…, rtmp://…. "vidicon devices" lists cameras and screens. By default serve takes the first camera that opens, else plasma.
+      rtsp://…, http://…, rtmp://…. "vidicon devices" lists cameras and screens. By default serve takes the first \
+      camera that opens, else plasma.
       """)
   var source: String?
 
