@@ -7,6 +7,9 @@
 #ifdef __linux__
 
 #define _GNU_SOURCE
+#ifndef PIC
+#define PIC  // ALSA then exports the symbol that it looks for in a plug-in.
+#endif
 #include <alsa/asoundlib.h>
 #include <alsa/pcm_external.h>
 #include <errno.h>

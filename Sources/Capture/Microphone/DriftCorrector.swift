@@ -117,6 +117,12 @@ final class DriftCorrector {
       for (name, value) in [("flags", Int64(SWR_FLAG_RESAMPLE)), ("exact_rational", 0), ("linear_interp", 1)] {
         av_opt_set_int(options, name, value, 0)
       }
+      // One channel goes to both sides as loud as it is, and two to one without becoming louder than either.
+      let matrix = [Double](
+        repeating: 1 / Double(self.input.channelCount), count: self.input.channelCount * self.output.channelCount)
+      if self.input.channelCount != self.output.channelCount {
+        swr_set_matrix(resampler, matrix, Int32(clamping: self.input.channelCount))
+      }
       status = swr_init(resampler)
     }
     guard status >= 0 else {

@@ -72,6 +72,8 @@ final class PCM {
     self.blockSize = max(settled.sampleRate / 50, 1)
     self.memory = .allocate(
       byteCount: self.blockSize * settled.channelCount * settled.encoding.byteCount, alignment: 16)
+    // ALSA's device `null` leaves it as it is.
+    self.memory.initializeMemory(as: UInt8.self, repeating: 0)
   }
 
   deinit {
@@ -94,11 +96,19 @@ final class PCM {
   }
 
   /// Waits for sound, a tenth of a second at most.
+  ///
+  /// ALSA's own `snd_pcm_wait` begins its time anew whenever a plug-in wakes it for nothing, some of which do so for
+  /// ever. What happened to the device shows when it is read.
   func wait() throws(PCMFailure) {
-    let result = snd_pcm_wait(self.pcm, 100)
-    // What has happened to a device that was overrun or suspended shows when it is read.
-    guard result < 0, ![-EPIPE, -ESTRPIPE, -EINTR].contains(result) else { return }
-    try PCMFailure.check(result, "read", of: self.name)
+    let count = try PCMFailure.check(snd_pcm_poll_descriptors_count(self.pcm), "read", of: self.name)
+    withUnsafeTemporaryAllocation(of: pollfd.self, capacity: Int(count)) { descriptors in
+      descriptors.initialize(repeating: pollfd())
+      let used = snd_pcm_poll_descriptors(self.pcm, descriptors.baseAddress, UInt32(count))
+      poll(descriptors.baseAddress, nfds_t(max(0, used)), 100)
+      // Plug-ins take the signal back here.
+      var events: UInt16 = 0
+      snd_pcm_poll_descriptors_revents(self.pcm, descriptors.baseAddress, UInt32(max(0, used)), &events)
+    }
   }
 
   /// Fetches the sound that is there, 20 ms at most, without waiting.

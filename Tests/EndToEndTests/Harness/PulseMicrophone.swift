@@ -1,0 +1,32 @@
+import Foundation
+import Testing
+
+/// A sound server of the test's own with a microphone that hears a file: Clients/pulse_microphone.sh.
+struct PulseMicrophone {
+  let child: ChildProcess
+
+  /// What clients need to find the server in a folder, through ALSA's plug-in `pulse`.
+  static func environment(in folder: String) throws -> [String: String] {
+    let configuration = "\(folder)/asound.conf"
+    try Data("pcm.pulse { type pulse }\npcm.!default { type pulse }\n".utf8).write(
+      to: URL(fileURLWithPath: configuration))
+    return ["ALSA_CONFIG_PATH": configuration, "PULSE_SERVER": "unix:\(folder)/native", "HOME": folder]
+  }
+
+  /// Starts one, and waits until it is there.
+  init(in folder: String, hearing file: String) async throws {
+    self.child = try ChildProcess(Tool("bash").path, [TestMedia.client("pulse_microphone.sh"), folder, file])
+    var text = ""
+    for await piece in self.child.output.pieces {
+      text += String(decoding: piece, as: UTF8.self)
+      if text.contains("ready") { return }
+    }
+    throw Tool.Missing(name: "pulseaudio: \(self.child.errors.text)")
+  }
+
+  /// Kills it as a crash would.
+  func end() async {
+    self.child.signal(SIGTERM)
+    if await self.child.end(within: .seconds(5)) == nil { Issue.record("the sound server does not end") }
+  }
+}
