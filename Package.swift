@@ -171,12 +171,19 @@ let package = Package(
     .testTarget(
       name: "HLSTests", dependencies: ["HLS", "HLSRules", "Bitstreams", "Media", nioCore], swiftSettings: settings),
     .testTarget(
-      name: "CaptureTests", dependencies: ["Capture", "Bitstreams", "Media", "ALSATestDevice", nioCore, xcb],
-      swiftSettings: settings),
+      name: "CaptureTests",
+      dependencies: [
+        "Capture", "ALSATestDevice", "Bitstreams", "CameraProbe", "FakeCamera", "Media", nioCore, xcb,
+      ], swiftSettings: settings),
     // A sound device that fails when it is told to, for CaptureTests.
     .target(
       name: "ALSATestDevice", path: "Tests/ALSATestDevice", exclude: ["asound.conf"],
       linkerSettings: [.linkedLibrary("asound", .when(platforms: [.linux]))]),
+    // Uses cameras that are not there, for CaptureTests: a library that is loaded before it answers for them.
+    .executableTarget(
+      name: "CameraProbe", dependencies: ["Capture", "Media", nioCore], path: "Tests/CameraProbe",
+      swiftSettings: settings),
+    .target(name: "FakeCamera", path: "Tests/FakeCamera", exclude: ["Library"], swiftSettings: settings),
     .testTarget(name: "CodecsTests", dependencies: ["Codecs", "Media", nioCore], swiftSettings: settings),
     .testTarget(
       name: "StreamingTests", dependencies: ["Streaming", "Capture", "Codecs", "Media", nioCore],
@@ -229,7 +236,8 @@ let package = Package(
 
     // Real players against the built program.
     .testTarget(
-      name: "EndToEndTests", dependencies: ["Containers", "Discovery", "HLSRules", nioCore], exclude: ["Clients"],
+      name: "EndToEndTests", dependencies: ["Containers", "Discovery", "FakeCamera", "HLSRules", nioCore],
+      exclude: ["Clients"],
       swiftSettings: settings),
   ]
 )

@@ -1,15 +1,15 @@
 /// Where a stream's picture and sound come from, as the user of the program writes it.
 ///
-/// | picture     | what                                  |
-/// |-------------|---------------------------------------|
-/// | `plasma`    | ``PlasmaCapturer``                    |
-/// | `noise`     | ``NoiseCapturer``                     |
-/// | `bars`      | ``BarsCapturer``                      |
-/// | `file:PATH` | ``FileSource``, of a path or URL      |
-/// | `pipe:`     | ``PipeCapturer``, from standard input |
-/// | `v4l2:`     | ``CameraCapturer``, see ``CameraSpecification`` |
-/// | `screen:…`  | ``ScreenCapturer``, as ``ScreenSpecification`` says |
-/// | `rtsp://…`  | ``NetworkSource``, see ``NetworkSpecification`` for the other schemes |
+/// | picture       | what                                                  |
+/// |---------------|-------------------------------------------------------|
+/// | `plasma`      | ``PlasmaCapturer``                                    |
+/// | `noise`       | ``NoiseCapturer``                                     |
+/// | `bars`        | ``BarsCapturer``                                      |
+/// | `file:PATH`   | ``FileSource``, of a path or URL                      |
+/// | `pipe:`       | ``PipeCapturer``, from standard input                 |
+/// | `v4l2:CAMERA` | ``CameraCapturer``, as ``CameraSpecification`` has it |
+/// | `screen:…`    | ``ScreenCapturer``, as ``ScreenSpecification`` says   |
+/// | `rtsp://…`    | ``NetworkSource``, see ``NetworkSpecification``       |
 ///
 /// | sound       | what                                                                       |
 /// |-------------|----------------------------------------------------------------------------|

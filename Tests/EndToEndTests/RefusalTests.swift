@@ -93,8 +93,10 @@ extension EndToEnd {
 /// - Parameters:
 ///   - status: The exit status: 64 for a wrong option or configuration, else 1.
 ///   - words: What the line must name.
-func expectRefusal(_ arguments: [String], input: Pipe? = nil, status: Int32, saying words: String?) async throws {
-  let (exit, errors) = try await VidiconProcess.run(arguments, input: input)
+func expectRefusal(
+  _ arguments: [String], input: Pipe? = nil, environment: [String: String] = [:], status: Int32, saying words: String?
+) async throws {
+  let (exit, errors) = try await VidiconProcess.run(arguments, input: input, environment: environment)
   #expect(exit == .status(status), "\(arguments): \(errors)")
   let lines = errors.split(separator: "\n")
   #expect(lines.count == 1, "\(arguments): \(errors)")

@@ -38,6 +38,7 @@ final class CameraBuffers: @unchecked Sendable {
         var buffer = vidicon_v4l2_buffer()
         try device.check(
           vidicon_v4l2_query_buffer(device.descriptor, isMultiPlanar, index, &buffer), .buffers)
+        guard buffer.plane_count > 0 else { throw V4L2Failure(call: .buffers, number: EINVAL) }
         for plane in 0..<Int(buffer.plane_count) {
           let (length, offset) = buffer.place(plane)
           memories[Int(index)].append(try Self.map(device.descriptor, length: length, offset: offset))

@@ -31,10 +31,10 @@ public final class CameraCapturer: ControllableCapturer {
   ) {
     self.request = CameraRequest(
       specification: specification, width: width, height: height, frameRate: frameRate)
+    let size = self.request.size
     self.state = CameraState(
       format: VideoFormat(
-        width: max(1, self.request.size.width), height: max(1, self.request.size.height),
-        frameRate: specification.frameRate ?? frameRate))
+        width: size.width, height: size.height, frameRate: specification.frameRate ?? frameRate))
   }
 
   deinit {
@@ -75,9 +75,7 @@ public final class CameraCapturer: ControllableCapturer {
     let first = Handover(session)
     self.wake.withLock { $0 = wake }
     do throws(CaptureError) {
-      try self.thread.start { _ in
-        if let session = first.take() { playback.play(session) }
-      }
+      try self.thread.start { _ in playback.play(first) }
     } catch {
       self.wake.withLock { $0 = nil }
       self.state.withLock { $0.device = nil }

@@ -39,15 +39,10 @@ final class CameraPlayback: Sendable {
   /// Runs until it is told to stop.
   ///
   /// - Parameter first: The camera, opened.
-  func play(_ first: sending CameraSession) {
-    var session: CameraSession? = first
-    var path = self.path
-    while let current = session {
-      path = current.device.path
-      let error = self.capture(current)
-      self.state.withLock { $0.device = nil }
-      current.close()
-      session = nil
+  func play(_ first: Handover<CameraSession>) {
+    var session = first.take()
+    while let path = session?.device.path {
+      let error = self.capture(&session)
       guard let error, !self.wake.isStopped else { return }
       self.output.end(error)
       session = self.search(from: path)
@@ -55,18 +50,23 @@ final class CameraPlayback: Sendable {
     }
   }
 
-  /// Takes pictures.
+  /// Takes pictures, and lets the device go: while it is open here, it comes back at another node.
   ///
   /// - Returns: Why there are no more; nil when it was told to stop.
-  private func capture(_ session: CameraSession) -> CaptureError? {
+  private func capture(_ session: inout CameraSession?) -> CaptureError? {
+    guard let current = session.take() else { return nil }
+    defer {
+      self.state.withLock { $0.device = nil }
+      current.close()
+    }
     do throws(CaptureError) {
-      let pictures = try CameraPictures(session, output: self.output)
+      let pictures = try CameraPictures(current, output: self.output)
       defer { pictures.stop() }
       do throws(V4L2Failure) {
-        try self.takePictures(session, pictures)
+        try self.takePictures(current, pictures)
         return nil
       } catch {
-        return error.captureError(source: self.request.source, path: session.device.path)
+        return error.captureError(source: self.request.source, path: current.device.path)
       }
     } catch {
       return error

@@ -14,9 +14,12 @@ struct CameraRequest: Hashable, Sendable {
     self.specification.text
   }
 
-  /// The size to look for.
+  /// The size to look for, within what cameras have.
   var size: (width: Int, height: Int) {
-    (self.specification.width ?? self.width, self.specification.height ?? self.height)
+    func side(_ pixels: Int) -> Int { min(max(1, pixels), CameraMode.largestSide) }
+    return (
+      side(self.specification.width ?? self.width), side(self.specification.height ?? self.height)
+    )
   }
 
   /// The best of what a camera offers.

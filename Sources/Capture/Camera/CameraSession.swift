@@ -137,6 +137,7 @@ final class CameraSession {
     }
     return VideoFormat(
       width: Int(set.width), height: Int(set.height), pixelFormat: pixelFormat, bytesPerRow: bytesPerRow,
-      frameRate: frameRate, colorMatrix: set.colorMatrix)
+      // JPEG files are of BT.601, whatever the driver says (JFIF 1.02).
+      frameRate: frameRate, colorMatrix: pixels.handling == .jpeg ? .bt601 : set.colorMatrix)
   }
 }

@@ -150,7 +150,7 @@ extension CameraSpecification {
   /// The source, for messages.
   var text: String {
     switch self.device {
-    case .first: "v4l2:"
+    case .first: "v4l2: (the first camera)"
     case .path(let path): "v4l2:\(path)"
     case .name(let name): "v4l2:\(name)"
     }

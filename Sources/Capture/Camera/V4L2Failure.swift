@@ -70,6 +70,10 @@ struct V4L2Failure: Error, Hashable {
       return CaptureError(
         .notFound, source: source, cause: "\(path) is no camera",
         nextStep: "see what there is with: vidicon devices")
+    case ENOSPC:
+      return CaptureError(
+        .failed, source: source, cause: "its connection cannot carry such pictures beside those of other devices",
+        nextStep: "choose a smaller size or another format with ?size= and ?format=, or plug it in elsewhere")
     default:
       return CaptureError(
         .failed, source: source, cause: "\(self.call.rawValue) (\(systemMessage(self.number)))",

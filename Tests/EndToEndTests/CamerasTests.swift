@@ -1,0 +1,100 @@
+import FakeCamera
+import Foundation
+import Testing
+
+extension EndToEnd {
+  /// The cameras are played by a library that is loaded before the program; the program is the one that users have.
+  @Suite("Cameras", .serialized)
+  struct Cameras {
+    /// Luma of the fake camera's bars, in the full range of ffmpeg's "gray": (235 - 16) * 255 / 219 and so on.
+    private static let bars = [255, 226, 179, 150, 105, 76, 29, 0]
+
+    private static func serving<Result>(
+      _ cameras: [String], source: String = "v4l2:/dev/video0", _ body: (VidiconProcess) async throws -> Result
+    ) async throws -> Result {
+      try await VidiconProcess.serving(
+        ["--source", source, "--audio", "none", "--size", "320x240", "--fps", "30"],
+        environment: FakeCamera.environment(cameras), body)
+    }
+
+    @Test(arguments: [
+      "formats=YUYV 320x240 30", "formats=NM12 320x240 30;planes=1", "formats=YU12 320x240 30;stride=64",
+      "formats=UYVY 320x240 30", "formats=RGB3 320x240 30", "formats=YUYV 320x240 30;count=2",
+      "formats=YUYV 320x240 30;jump=7", "formats=YUYV 320x240 30;short=10;error=15",
+    ]) func `are seen as they are`(camera: String) async throws {
+      try await Self.serving([camera]) { vidicon in
+        let play = try await FFmpeg.play(vidicon.url(), seconds: 4, sound: false)
+        #expect(play.run.exit == .status(0), "ffmpeg: \(play.run.errors)")
+        #expect(FFmpeg.complaints(in: play.run.errors) == [])
+        try #require(play.pictures.count > 60)
+        let last = Array(play.pictures[play.pictures.count - 1])
+        let seen = (0..<8).map { Int(last[70 * 160 + $0 * 20 + 10]) }
+        #expect(zip(seen, Self.bars).allSatisfy { abs($0 - $1) < 5 }, "\(seen)")
+        let steps = zip(play.times.dropFirst(), play.times).map { $0 - $1 }
+        #expect(try #require(steps.min()) > 0)
+        #expect(try #require(steps.max()) < 0.5)
+      }
+    }
+
+    @Test func `of JPEG pictures are seen`() async throws {
+      try await TestMedia.withTemporaryFolder { folder in
+        let path = "\(folder)/pictures.mjpeg"
+        let made = try await Tool.run(
+          "ffmpeg",
+          FFmpeg.quiet + ["-f", "lavfi", "-i", "testsrc2=s=320x240:r=30", "-frames:v", "60", "-c:v", "mjpeg"]
+            + ["-q:v", "3", "-f", "image2pipe", path],
+          within: .seconds(20))
+        try #require(made.succeeded)
+        try await Self.serving(["formats=MJPG 320x240 30;file=\(path)"]) { vidicon in
+          let play = try await FFmpeg.play(vidicon.url(), seconds: 4, sound: false)
+          #expect(FFmpeg.complaints(in: play.run.errors) == [])
+          try #require(play.pictures.count > 60)
+          #expect(play.pictures.deviation(30) > 20)
+          #expect(play.pictures.difference(20, 35) > 0.3)
+        }
+      }
+    }
+
+    @Test(arguments: ["/dev/video9", "/dev/video0"])
+    func `that are unplugged leave a slate and a line, and come back`(node: String) async throws {
+      try await Self.serving(["unplug=3;replug=4;elsewhere=\(node)"]) { vidicon in
+        _ = try await vidicon.status { $0.isSlateShown == true }
+        let lines = vidicon.child.errors.text.split(separator: "\n").filter { $0.contains("v4l2:") }
+        #expect(lines == ["vidicon: live: video: v4l2:/dev/video0: the camera was unplugged; plug it in again"])
+        let before = try await vidicon.status { _ in true }
+        _ = try await vidicon.status { $0.isSlateShown == false && ($0.framesIn ?? 0) > (before.framesIn ?? 0) }
+        // The line may come after the first picture is counted.
+        _ = try await vidicon.status { _ in true }
+        #expect(vidicon.child.errors.text.contains("the video source is back"))
+        #expect(vidicon.child.errors.text.split(separator: "\n").count { $0.contains("unplugged") } == 1)
+      }
+    }
+
+    // Each also ends in time: Ctrl-C has two seconds.
+    @Test(arguments: ["unplug=2", "after=20", "hang=60", "error=1", "empty=1"])
+    func `that fail leave a slate, and do not hold up the end`(camera: String) async throws {
+      try await Self.serving([camera]) { vidicon in
+        _ = try await vidicon.status { $0.isSlateShown == true }
+        let lines = vidicon.child.errors.text.split(separator: "\n").filter { $0.contains("v4l2:") }
+        #expect(lines.count <= 1, "\(lines)")
+      }
+    }
+
+    @Test(arguments: [
+      ("open=13", "v4l2:/dev/video0", "sudo usermod -aG video $USER"), ("start=16", "v4l2:/dev/video0", "it is in use"),
+      ("open=16", "v4l2:", "it is in use"), ("kind=m2m", "v4l2:/dev/video0", "a codec or scaler"),
+      ("kind=metadata", "v4l2:", "there is no camera"), ("", "v4l2:/dev/video7", "there is no camera at /dev/video7"),
+      ("", "v4l2:other", "/dev/video0 (Fake Camera"), ("lie=1", "v4l2:fake", "holds less than one"),
+    ]) func `that cannot be used are told of in one line`(camera: String, source: String, words: String) async throws {
+      try await expectRefusal(
+        ["serve", "--rtsp-port", "0", "--http-port", "0", "--source", source],
+        environment: FakeCamera.environment([camera]), status: 1, saying: words)
+    }
+
+    @Test func `that are asked for wrongly are told of in one line`() async throws {
+      try await expectRefusal(
+        ["serve", "--rtsp-port", "0", "--source", "v4l2:?colour=1"], status: 64,
+        saying: "use size, fps, format or input")
+    }
+  }
+}
