@@ -186,7 +186,15 @@ let package = Package(
     .target(name: "FakeCamera", path: "Tests/FakeCamera", exclude: ["Library"], swiftSettings: settings),
     .testTarget(name: "CodecsTests", dependencies: ["Codecs", "Media", nioCore], swiftSettings: settings),
     .testTarget(
-      name: "StreamingTests", dependencies: ["Streaming", "Capture", "Codecs", "Media", nioCore],
+      name: "StreamingTests", dependencies: ["Streaming", "SwitchProbe", "Capture", "Codecs", "Media", nioCore],
+      swiftSettings: settings),
+    // Converts pictures, for Benchmarks/run.
+    .executableTarget(
+      name: "ConvertBenchmark", dependencies: ["Streaming", "Media", "CYUV"], path: "Benchmarks/Convert",
+      swiftSettings: settings),
+    // Switches sources many times, for StreamingTests.
+    .executableTarget(
+      name: "SwitchProbe", dependencies: ["Streaming", "Capture", "Media"], path: "Tests/SwitchProbe",
       swiftSettings: settings),
     .testTarget(
       name: "RecordingTests",

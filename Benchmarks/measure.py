@@ -187,10 +187,9 @@ def measure_delay(settings):
 MUX_ROUNDS = 20
 
 
-def instructions(settings, mode, pictures):
-    """The instructions that a run of the muxing program takes in user mode, of all its threads."""
-    command = ["valgrind", "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null",
-               settings.tools / "mux", mode, pictures]
+def instructions(*program):
+    """The instructions that a run of a program takes in user mode, of all its threads."""
+    command = ["valgrind", "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null", *program]
     report = subprocess.run(command, check=True, capture_output=True, text=True).stderr
     return int(re.search(r"I\s+refs:\s+([\d,]+)", report)[1].replace(",", ""))
 
@@ -200,12 +199,23 @@ def measure_mux(settings):
     pictures = settings.tools / "720p30.yuv"
     subprocess.run(["ffmpeg", "-v", "error", "-y", "-i", prepare_video(settings), "-frames:v", "30", "-pix_fmt", "yuv420p",
                     "-f", "rawvideo", pictures], check=True)
-    reading, encoding = (instructions(settings, mode, pictures) for mode in ("read", "encode"))
+    reading, encoding = (instructions(settings.tools / "mux", mode, pictures) for mode in ("read", "encode"))
     for mode, name in (("ts", "MPEG-TS"), ("mp4", "fragmented MP4")):
-        ours = (instructions(settings, mode, pictures) - encoding) / MUX_ROUNDS
+        ours = (instructions(settings.tools / "mux", mode, pictures) - encoding) / MUX_ROUNDS
         theirs = encoding - reading
         row(f"muxing a second of 720p30 and sound as {name}; encoding it", f"{ours / 1e6:.2f} M instructions",
             f"{theirs / 1e6:.0f} M instructions", f"{ours / theirs:.2%}", "1%", ours <= 0.01 * theirs)
+
+
+def measure_convert(settings):
+    """Bringing a picture into the encoder's form, against the bare calls of libyuv; what a hundred take more than none."""
+    for how, options in (("", []), (" and mirroring it", ["mirror"])):
+        def picture(mode):
+            none, hundred = (instructions(settings.tools / "convert", mode, *options, count) for count in ("0", "100"))
+            return (hundred - none) / 100
+        ours, theirs = picture("canvas"), picture("libyuv")
+        row(f"converting a YUYV picture of 720p{how}; libyuv alone", f"{ours / 1e3:.0f} k instructions",
+            f"{theirs / 1e3:.0f} k instructions", f"{ours / theirs:.3f}", "1.2", ours <= 1.2 * theirs)
 
 
 def measure_hls(settings):
@@ -245,6 +255,7 @@ def measure_hls_delay(settings):
 MEASUREMENTS = {
     "encode": measure_encode,
     "mux": measure_mux,
+    "convert": measure_convert,
     "hls": measure_hls,
     "hlsdelay": measure_hls_delay,
     "tcp": lambda settings: measure_fan_out(settings, "tcp"),

@@ -23,11 +23,11 @@ final class AudioPipeline {
   private var resampler: AudioResampler?
   private var meter = AudioLevelMeter()
   /// How long the source may be late before silence takes its place.
-  private var patience = AudioPipeline.leastPatience
+  private var patience: MediaDuration
+  /// How long one may be late that was not later yet.
+  private let leastPatience: MediaDuration
 
-  /// How long a source may be late that was not later yet.
-  static let leastPatience = MediaDuration.milliseconds(300)
-  /// How long any source may be late: all of the sound comes later for it.
+  /// How long one may be late that always is: all of the sound then comes that much later.
   private static let mostPatience = MediaDuration.seconds(2)
 
   /// Opens the encoder for a started source.
@@ -43,6 +43,8 @@ final class AudioPipeline {
     self.feed = feed
     self.shared = shared
     self.format = settings.format(for: source)
+    self.leastPatience = settings.patience
+    self.patience = settings.patience
     self.encoder = try LibavAACEncoder(format: self.format, bitrate: settings.bitrate)
     self.emit = emit
     self.startTime = self.clock.now()
@@ -70,7 +72,7 @@ final class AudioPipeline {
         case .sound(let sound): try self.handle(sound)
         case nil:
           // As far behind the present as the source is.
-          let missing = self.clock.now() - (self.patience - Self.leastPatience / 2) - expected
+          let missing = self.clock.now() - (self.patience - self.leastPatience / 2) - expected
           try self.fill(count: Int(missing.ticks(timescale: Int32(self.format.sampleRate))), at: expected)
         }
       } catch {
@@ -108,15 +110,15 @@ final class AudioPipeline {
   private func change(to feed: AudioFeed) {
     self.feed = feed
     self.resampler = nil
-    self.patience = Self.leastPatience
+    self.patience = self.leastPatience
     self.shared.report(.sourceSwitched(.audio))
   }
 
   /// A block came so late that something else stands in its place: from now on such a delay is waited for, so that a
   /// source with a long way is not replaced by silence for ever.
   private func wait(for block: AudioBlock, at now: MediaTime) {
-    let delay = now - block.timestamp + Self.leastPatience / 2
-    self.patience = min(max(self.patience, delay), Self.mostPatience)
+    let delay = min(now - block.timestamp + self.leastPatience / 2, Self.mostPatience)
+    self.patience = max(self.patience, delay)
   }
 
   /// Puts in silence; after a gap of more than a second, as when the machine slept, the time moves on instead.

@@ -1,18 +1,19 @@
 internal import CYUV
-internal import Media
+package import Media
 
 /// Brings pictures of any format, size and orientation into the form that the encoder takes: I420, upright, of the
 /// canvas' size. A picture that has that form already passes through untouched.
 ///
 /// Used by the pipeline's thread only.
-final class Canvas {
+package final class Canvas {
   /// The encoder's format.
-  let format: VideoFormat
+  package let format: VideoFormat
   private let scaling: VideoSettings.Scaling
   private let pool: VideoFramePool
   private var scratch: [PixelBuffer] = []
 
-  init(format: VideoFormat, scaling: VideoSettings.Scaling) {
+  /// A canvas of the encoder's format: I420, of even size.
+  package init(format: VideoFormat, scaling: VideoSettings.Scaling) {
     self.format = format
     self.scaling = scaling
     self.pool = VideoFramePool(format: format)
@@ -22,7 +23,7 @@ final class Canvas {
   ///
   /// - Parameter matrix: The one behind the picture's pixels where they are Y'CbCr. Where the canvas has another one the
   ///   colours are brought into that, so that they are the same whatever the source.
-  func draw(_ frame: VideoFrame, matrix: ColorMatrix) -> VideoFrame? {
+  package func draw(_ frame: VideoFrame, matrix: ColorMatrix) -> VideoFrame? {
     let source = frame.format
     // libyuv makes BT.601 of RGB.
     let matrix = source.pixelFormat.isYCbCr ? matrix : .bt601
@@ -38,6 +39,7 @@ final class Canvas {
       if isRecolored {
         canvas.recolor(isReady ? I420Picture(frame.buffer) : canvas, from: matrix, to: self.format.colorMatrix)
       }
+      withExtendedLifetime(frame) {}
     }
   }
 

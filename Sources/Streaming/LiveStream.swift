@@ -262,11 +262,13 @@ extension LiveStream {
     guard case (let capturer?, let mailbox?) = self.state.withLock({ ($0.video, $0.videoMailbox) }),
       let feed = mailbox.withSeat({ $0.present })
     else { return nil }
+    // The thread lives longer than the capturer may.
+    let source = capturer.format
     return await self.startPipeline(named: "video") { (started) throws(StreamError) in
       let pipeline: VideoPipeline
       do throws(CodecError) {
         pipeline = try VideoPipeline(
-          source: capturer.format, feed: feed, mailbox: mailbox, settings: self.videoSettings, shared: self.shared,
+          source: source, feed: feed, mailbox: mailbox, settings: self.videoSettings, shared: self.shared,
           emit: self.broadcast)
       } catch {
         throw .codec(error)
@@ -279,11 +281,13 @@ extension LiveStream {
     guard case (let capturer?, let mailbox?) = self.state.withLock({ ($0.audio, $0.audioMailbox) }),
       let feed = mailbox.withSeat({ $0.present })
     else { return nil }
+    // The thread lives longer than the capturer may.
+    let source = capturer.format
     return await self.startPipeline(named: "audio") { (started) throws(StreamError) in
       let pipeline: AudioPipeline
       do throws(CodecError) {
         pipeline = try AudioPipeline(
-          source: capturer.format, feed: feed, mailbox: mailbox, settings: self.audioSettings, shared: self.shared,
+          source: source, feed: feed, mailbox: mailbox, settings: self.audioSettings, shared: self.shared,
           emit: self.broadcast)
       } catch {
         throw .codec(error)

@@ -28,7 +28,7 @@ public struct VideoSettings: Hashable, Sendable {
   public var sourceTimeout: MediaDuration
   /// The time between two pictures while encoding is paused, which show that the stream lives.
   package var pausedInterval = MediaDuration.seconds(2)
-  /// How long a switch waits for the new source.
+  /// How long a switch waits for the new source, of pictures or of sound.
   var switchTimeouts = SwitchTimeouts()
 
   /// Settings; by default those of the source, at 2.3 Mb/s, with a keyframe each two seconds.
@@ -61,6 +61,8 @@ public struct AudioSettings: Hashable, Sendable {
   public var channelCount: Int?
   /// Bits a second.
   public var bitrate: Int
+  /// How long the sound may be late before silence takes its place.
+  package var patience = MediaDuration.milliseconds(300)
 
   /// Settings; by default the source's format at 64 kb/s.
   public init(sampleRate: Int? = nil, channelCount: Int? = nil, bitrate: Int = 64_000) {

@@ -131,10 +131,11 @@ final class ScriptedAudioCapturer: AudioCapturer {
     self.state.withLock { $0.drops.append(drop) }
   }
 
-  func deliver(at time: MediaTime, samples: Int, value: Float = 0.5) {
+  /// Delivers a square wave.
+  func deliver(at time: MediaTime, samples: Int, amplitude: Float = 0.5) {
     let block = AudioBlock(
       format: self.format, timestamp: time,
-      samples: [Float](repeating: value, count: samples * self.format.channelCount))
+      samples: (0..<samples * self.format.channelCount).map { $0 / 50 % 2 == 0 ? amplitude : -amplitude })
     self.state.withLock { $0.consumer }?.consume(block)
   }
 

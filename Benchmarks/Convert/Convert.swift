@@ -1,0 +1,72 @@
+import CYUV
+import Foundation
+import Media
+import Streaming
+
+/// Brings pictures of YUYV at 720p into the form that the encoder takes, for a tool that counts instructions:
+///
+///     convert canvas [mirror] ROUNDS    as the pipeline does
+///     convert libyuv [mirror] ROUNDS    with the bare calls that do the work
+///
+/// With 0 rounds everything is made and nothing converted.
+@main
+struct Convert {
+  private static let format = VideoFormat(width: 1280, height: 720, pixelFormat: .yuyv)
+  private static let canvas = VideoFormat(width: 1280, height: 720)
+
+  static func main() {
+    var arguments = CommandLine.arguments.dropFirst()
+    let mode = arguments.popFirst()
+    let isMirrored = arguments.first == "mirror"
+    if isMirrored { arguments.removeFirst() }
+    guard let mode, ["canvas", "libyuv"].contains(mode), arguments.count == 1,
+      let rounds = arguments.first.flatMap({ Int($0) }), rounds >= 0
+    else {
+      FileHandle.standardError.write(Data("usage: convert canvas|libyuv [mirror] ROUNDS\n".utf8))
+      exit(64)
+    }
+    let picture = PixelBuffer(format: Self.format)
+    for index in 0..<Self.format.byteCount(plane: 0) {
+      picture.unsafePlane(0)[index] = UInt8(truncatingIfNeeded: index)
+    }
+    let sum =
+      mode == "canvas"
+      ? Self.draw(picture, isMirrored: isMirrored, rounds: rounds)
+      : Self.convert(picture, isMirrored: isMirrored, rounds: rounds)
+    print(sum)
+  }
+
+  private static func draw(_ picture: PixelBuffer, isMirrored: Bool, rounds: Int) -> Int {
+    let canvas = Canvas(format: Self.canvas, scaling: .fit)
+    var sum = 0
+    for round in 0..<rounds {
+      let time = MediaTime.zero + .milliseconds(Int64(round))
+      let frame = VideoFrame(buffer: picture, timestamp: time, isMirrored: isMirrored)
+      sum += canvas.draw(frame, matrix: .bt601)?.withPlane(0) { Int($0[640]) } ?? 0
+    }
+    return sum
+  }
+
+  private static func convert(_ picture: PixelBuffer, isMirrored: Bool, rounds: Int) -> Int {
+    let buffers = [PixelBuffer(format: Self.canvas), PixelBuffer(format: Self.canvas)]
+    let pointers = buffers.map { buffer in
+      (0..<3).map { buffer.unsafePlane($0).baseAddress!.assumingMemoryBound(to: UInt8.self) }
+    }
+    let source = picture.unsafePlane(0).baseAddress!.assumingMemoryBound(to: UInt8.self)
+    let (converted, mirrored) = (pointers[0], pointers[1])
+    var sum = 0
+    for _ in 0..<rounds {
+      YUY2ToI420(source, 2560, converted[0], 1280, converted[1], 640, converted[2], 640, 1280, 720)
+      if isMirrored {
+        I420Mirror(
+          converted[0], 1280, converted[1], 640, converted[2], 640, mirrored[0], 1280, mirrored[1], 640, mirrored[2],
+          640,
+          1280, 720)
+      }
+      sum += Int(isMirrored ? mirrored[0][640] : converted[0][640])
+    }
+    // The pointers lead into them until here.
+    withExtendedLifetime((picture, buffers)) {}
+    return sum
+  }
+}
