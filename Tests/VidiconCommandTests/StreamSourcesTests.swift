@@ -124,7 +124,7 @@ struct StreamSourcesTests {
   ])
   func `of several values none is set when one cannot be`(name: String, value: Int, hint: String) throws {
     let camera = Camera()
-    let error = try #require(camera.change(["focus-auto": 0, name: value]))
+    let error = try #require(camera.change(["go": 1].merging([name: value]) { $1 }))
     #expect([.notFound, .invalidSpecification].contains(error.code))
     #expect(error.source == name)
     #expect(error.nextStep.contains(hint), "\(error)")
