@@ -15,7 +15,7 @@ extension EndToEnd.LiveControl {
         let end = ContinuousClock.now + .seconds(seconds)
         var (count, refused) = (0, 0)
         while ContinuousClock.now < end {
-          try await Task.sleep(for: .seconds(1))
+          try await Self.waitForASecond(vidicon)
           let source = ["plasma", "noise", "bars"][count % 3]
           let sound = ["tone", "silence"][count % 2]
           let answer = try await Self.send("PUT", #"{"video":"\#(source)","audio":"\#(sound)"}"#, to: address)

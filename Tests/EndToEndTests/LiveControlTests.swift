@@ -35,13 +35,18 @@ extension EndToEnd {
         within: .seconds(30))
     }
 
+    /// The program tells its status each second.
+    static func waitForASecond(_ vidicon: VidiconProcess) async throws {
+      _ = try await vidicon.status { _ in true }
+    }
+
     @Test func `viewers of RTSP and HLS see cuts between sources, and nothing else`() async throws {
       try await VidiconProcess.serving(Self.bars) { vidicon in
         let address = vidicon.page("/api/streams/live/source")
         let switching = Task {
           var answers: [Int] = []
           for source in ["plasma", "bars", "noise", "plasma", "bars"] {
-            try await Task.sleep(for: .seconds(1))
+            try await Self.waitForASecond(vidicon)
             answers.append(try await Self.send("PUT", #"{"video":"\#(source)"}"#, to: address).status)
           }
           return answers

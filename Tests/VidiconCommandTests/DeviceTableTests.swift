@@ -44,7 +44,7 @@ struct DeviceTableTests {
       kind: .camera, specification: "v4l2:/dev/video0", name: "/dev/video0", stableName: "/dev/video0",
       problem: "it may not be opened; run sudo usermod -aG video $USER and log in again")
     let lines = DeviceTable([camera]).lines
-    #expect(lines[2] == "                    cannot be used: it may not be opened; run sudo")
+    #expect(lines[2] == "                    cannot be used: it may not be opened; run sudo usermod -aG")
     #expect(lines.joined().contains("$USER"))
   }
 

@@ -19,7 +19,9 @@ struct SwitchWatch {
       let run = try await Tool.run(
         "ffmpeg",
         FFmpeg.quiet + ["-xerror", "-err_detect", "explode"] + options + ["-i", url] + kept
-          + FFmpeg.copy(to: path, from: url) + kept + ["-f", "null", "-"], within: .seconds(seconds + 40))
+          + FFmpeg.copy(to: path, from: url) + kept
+          + ["-fps_mode", "passthrough", "-enc_time_base", "1:90000", "-f", "null", "-"], within: .seconds(seconds + 40)
+      )
       guard run.succeeded else {
         return SwitchWatch(url: url, run: run, pictures: [], sounds: [], parameterSets: [])
       }
