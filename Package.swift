@@ -74,7 +74,7 @@ let package = Package(
       name: "Codecs", dependencies: ["Media", "Bitstreams", "CLibav", "CYUV", "CCapture", nioCore],
       swiftSettings: settings),
     .target(
-      name: "Streaming", dependencies: ["Media", "Capture", "Codecs", "CYUV", "CCapture", nioCore],
+      name: "Streaming", dependencies: ["Media", "Bitstreams", "Capture", "Codecs", "CYUV", "CCapture", nioCore],
       swiftSettings: settings),
     .target(
       name: "Recording", dependencies: ["Media", "Bitstreams", "Containers", "Capture", "Streaming", nioCore],
@@ -152,7 +152,7 @@ let package = Package(
       name: "HLSTests", dependencies: ["HLS", "HLSRules", "Bitstreams", "Media", nioCore], swiftSettings: settings),
     .testTarget(
       name: "CaptureTests", dependencies: ["Capture", "Bitstreams", "Media", nioCore], swiftSettings: settings),
-    .testTarget(name: "CodecsTests", dependencies: ["Codecs", "Media", nioCore], swiftSettings: settings),
+    .testTarget(name: "CodecsTests", dependencies: ["Codecs", "Capture", "Media", nioCore], swiftSettings: settings),
     .testTarget(
       name: "StreamingTests", dependencies: ["Streaming", "Capture", "Codecs", "Media", nioCore],
       swiftSettings: settings),

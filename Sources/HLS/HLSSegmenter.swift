@@ -10,7 +10,7 @@ internal import NIOCore
 /// into a later part.
 ///
 /// A segment ends at a keyframe, the first one from half of the target duration on; one is asked for so that the picture
-/// at the target duration is a keyframe. Where pictures stay away, parts and segments with sound alone go on; the
+/// at the target duration is a keyframe. A source that gives keyframes when it likes makes longer segments. Where pictures stay away, parts and segments with sound alone go on; the
 /// segment after such a one starts without a keyframe, and pictures are left out until there is one.
 ///
 /// Boundaries are whole microseconds, so that the lengths of parts that a playlist tells add up to those of segments.
@@ -25,10 +25,13 @@ struct HLSSegmenter: Sendable {
   static let longestGap = MediaDuration.seconds(3)
   /// The sound that is kept while the first keyframe is waited for; then it starts alone.
   static let longestStart = MediaDuration.seconds(2)
+  /// The longest that it waits while pictures come; sources that are passed through give keyframes when they like.
+  static let longestWaitForKeyframe = MediaDuration.seconds(15)
   /// The most bytes of a segment without a keyframe at which it could end.
   static let maximumBytes = 32 << 20
 
-  private let timing: HLSTiming
+  /// May be raised.
+  var timing: HLSTiming
   private let leadingKind: MediaKind
   private let hasOther: Bool
   private let leadsWithPictures: Bool
@@ -59,6 +62,13 @@ struct HLSSegmenter: Sendable {
   /// The last distance of two pictures, where it is longer than the usual one.
   private var interval: MediaDuration
 
+  /// From when on sound has waited for a keyframe.
+  private var soundSince: MediaTime?
+
+  /// Whether the keyframe that is waited for was asked for more than once.
+  private var isRequestRepeated = false
+  /// Whether keyframes come later than they are asked for.
+  private(set) var isShortOfKeyframes = false
   private(set) var droppedSamples = 0
 
   init(_ descriptions: [CodecDescription], timing: HLSTiming, startSegments: Int, isDiscontinuous: Bool) {
@@ -122,6 +132,7 @@ struct HLSSegmenter: Sendable {
   /// Whether a keyframe is to be asked for now; true once, then again when it has not come for a while.
   mutating func requestsKeyframe(at now: MediaTime) -> Bool {
     guard let due = self.requestDue, now >= due else { return false }
+    if self.requestTime != nil { (self.isShortOfKeyframes, self.isRequestRepeated) = (true, true) }
     self.requestTime = now
     return true
   }
@@ -163,6 +174,9 @@ extension HLSSegmenter {
       self.needsKeyframe = false
     }
     if sample.isKeyframe {
+      // One that came as it was asked for.
+      if self.requestTime != nil, !self.isRequestRepeated { self.isShortOfKeyframes = false }
+      self.isRequestRepeated = false
       self.requestTime = nil
       self.planSegment(at: Self.boundary(time))
     }
@@ -193,6 +207,16 @@ extension HLSSegmenter {
     } else if let first = self.other.first, let last = self.other.last,
       last.decodeTime - first.decodeTime >= Self.longestStart
     {
+      let since = self.soundSince ?? first.decodeTime
+      self.soundSince = since
+      if let leadingTime, last.decodeTime - leadingTime < Self.longestStart,
+        last.decodeTime - since < Self.longestWaitForKeyframe
+      {
+        // Pictures come, and one of them will be a keyframe.
+        self.droppedSamples += 1
+        self.other.removeFirst()
+        return
+      }
       start = Self.boundary(first.decodeTime)
     } else {
       return
@@ -206,6 +230,7 @@ extension HLSSegmenter {
 
   private mutating func start(at start: MediaTime, isDiscontinuous: Bool, into cuts: inout [HLSCut]) {
     self.segmentStart = start
+    self.soundSince = nil
     self.partStart = start
     self.segmentBytes = 0
     self.isDiscontinuous = false
@@ -259,7 +284,8 @@ extension HLSSegmenter {
   }
 
   private func isTooLong(until end: MediaTime) -> Bool {
-    self.segmentBytes > Self.maximumBytes || self.segmentStart.map { end - $0 > self.timing.target * 10 } ?? false
+    self.segmentBytes > Self.maximumBytes
+      || self.segmentStart.map { end - $0 > self.timing.longestWithoutKeyframe } ?? false
   }
 
   /// Whether all samples of a kind before a time are there, or are no longer waited for.

@@ -7,7 +7,8 @@ extension HLSStream {
   /// A playlist waits until it has ``HLSConfiguration/startSegments`` whole segments, since players give up on less; with
   /// `_HLS_msn` until it holds what it is asked for (the draft's §6.2.5.2), and with `_HLS_part` for no more than that: a
   /// player that knows parts can begin with the first one, and asks for `_HLS_msn=0&_HLS_part=0`. The part of the preload
-  /// hint waits until it is there. All wait for three target durations.
+  /// hint waits until it is there. All wait for three target durations, and longer while no
+  /// keyframe comes.
   ///
   /// - Returns: The answer; and the effects, since a first request sets a stream to work.
   public mutating func answer(_ request: HLSRequest, at now: MediaTime) -> (answer: HLSAnswer, effects: HLSEffects) {
@@ -57,7 +58,11 @@ extension HLSStream {
 
   /// Whether there is enough for a playlist: for players that name a part, one part; else what all players want.
   private func isLongEnough(for directives: HLSDirectives) -> Bool {
-    directives.part == nil ? self.window.segments.count >= self.configuration.startSegments : self.window.hasParts
+    guard directives.part == nil else { return self.window.hasParts }
+    let segments = self.window.segments
+    if segments.count >= self.configuration.startSegments { return true }
+    // Long ones, of a source that gives keyframes when it likes.
+    return segments.count >= 2 && segments.reduce(.zero) { $0 + $1.duration } >= .seconds(8)
   }
 
   /// What is wrong with directives, since they ask for what is too far away.
@@ -98,7 +103,10 @@ extension HLSStream {
 
   private func wait(_ request: HLSRequest, at now: MediaTime) -> HLSAnswer {
     let deadline = request.arrival + self.timing.longestWait
-    return now < deadline ? .wait(until: deadline) : .unavailable
+    if now < deadline { return .wait(until: deadline) }
+    let latest = request.arrival + HLSTiming.longestWaitForKeyframes
+    guard self.isShortOfKeyframes, now < latest else { return .unavailable }
+    return .wait(until: min(latest, now + self.timing.longestWait))
   }
 
   private func file(_ body: ByteBuffer, _ mediaType: String, _ name: String) -> HLSContent {

@@ -26,7 +26,12 @@ public struct HLSStream: Sendable {
   /// What decoders must know of each track.
   public private(set) var descriptions: [CodecDescription]
 
-  let timing: HLSTiming
+  private(set) var timing: HLSTiming {
+    didSet {
+      self.window.timing = self.timing
+      self.segmenter?.timing = self.timing
+    }
+  }
   var window: HLSWindow
   private(set) var isEnded = false
   private var variant: HLSVariant
@@ -105,11 +110,14 @@ public struct HLSStream: Sendable {
   /// Goes on with other codecs or parameters: what is there becomes a segment, the next one starts with a discontinuity
   /// and a keyframe. The samples that follow have the new parameters; equal descriptions change nothing.
   ///
-  /// Target durations stay what they are, since they may not change.
+  /// Target durations stay what they are while somebody watches, since they may not change (RFC 8216 §6.2.1). There is one
+  /// exception: where keyframes come when the source likes, a segment may turn out longer, and the target duration is
+  /// raised to it. Players read it with each playlist, and a segment that is longer than told is worse for them.
   public mutating func change(to descriptions: [CodecDescription]) -> HLSEffects {
     guard descriptions != self.descriptions, !self.isEnded else { return .none }
     let isActive = self.isActive
     if let cuts = self.segmenter?.interrupt() { _ = self.perform(cuts) }
+    if !isActive { self.timing = HLSTiming(descriptions) }
     self.descriptions = descriptions
     self.variant = HLSVariant(descriptions)
     self.transportStream.change(to: descriptions)
@@ -176,6 +184,9 @@ extension HLSStream {
     return content
   }
 
+  /// Whether requests may be held for longer.
+  var isShortOfKeyframes: Bool { self.segmenter?.isShortOfKeyframes ?? false }
+
   /// Nobody watches.
   private mutating func rest() {
     if self.window.nextNumber > 0 { self.hasHistory = true }
@@ -225,6 +236,11 @@ extension HLSStream {
         if let last = self.window.segments.last {
           self.counts.segments += 1
           self.bitrates.add(bytes: last.fragments.readableBytes, duration: last.duration)
+          var raised = self.timing
+          // One that was ended without a keyframe says nothing of those that follow.
+          if last.duration < self.timing.longestWithoutKeyframe, raised.raise(to: last.duration) {
+            self.timing = raised
+          }
         }
       }
     }

@@ -54,6 +54,15 @@ struct HLSTiming: Hashable, Sendable {
     self.init(sampleInterval: interval)
   }
 
+  /// Raises the target duration to that of a segment which is longer, since its source gives keyframes when it likes; false
+  /// when the segment is not longer.
+  mutating func raise(to duration: MediaDuration) -> Bool {
+    let seconds = (duration + .milliseconds(500)).nanoseconds / MediaDuration.seconds(1).nanoseconds
+    guard seconds > self.targetSeconds else { return false }
+    self.targetSeconds = seconds
+    return true
+  }
+
   /// `EXT-X-TARGETDURATION` as a span.
   var target: MediaDuration { .seconds(self.targetSeconds) }
 
@@ -84,6 +93,13 @@ struct HLSTiming: Hashable, Sendable {
     let target = self.partTarget.nanoseconds
     return target >= second ? 3 : Int((3 * second + target - 1) / target)
   }
+
+  /// The length at which a segment ends without a keyframe.
+  var longestWithoutKeyframe: MediaDuration { max(self.target * 10, .seconds(20)) }
+
+  /// How long a request is held while no keyframe comes that was asked for: sources that are passed through have their
+  /// own, as far as 15 s apart, and a playlist begins with two segments.
+  static let longestWaitForKeyframes = MediaDuration.seconds(45)
 
   /// How long a request is held: three target durations (§6.2.5.2).
   var longestWait: MediaDuration { self.target * 3 }

@@ -9,7 +9,8 @@ struct HLSWindow: Sendable {
   /// Segments in the TS playlist.
   static let transportStreamCount = 6
 
-  private let timing: HLSTiming
+  /// May be raised.
+  var timing: HLSTiming
   private let maximumBytes: Int
 
   /// Whole segments in the low-latency playlist, the last of them in the TS one too.

@@ -13,16 +13,18 @@ final class RTPBroadcaster: StreamOutput {
   let stream: LiveStream
   let counters = ViewerCounters()
   private let groups: [ViewerGroup]
+  private let onChange: @Sendable (LiveStream) -> Void
   private let onEnd: @Sendable (LiveStream) -> Void
   // Held while packets are made and handed on, so that every event loop gets them in the order of their positions.
   private let tracks: Mutex<RTPTracks>
 
   init(
     stream: LiveStream, eventLoops: [any EventLoop], sockets: @escaping @Sendable () -> DatagramSockets?,
-    onEnd: @escaping @Sendable (LiveStream) -> Void
+    onChange: @escaping @Sendable (LiveStream) -> Void, onEnd: @escaping @Sendable (LiveStream) -> Void
   ) {
     let counters = self.counters
     self.stream = stream
+    self.onChange = onChange
     self.onEnd = onEnd
     self.tracks = Mutex(RTPTracks(stream.descriptions))
     self.groups = eventLoops.map { ViewerGroup(eventLoop: $0, counters: counters, sockets: sockets) }
@@ -44,6 +46,11 @@ final class RTPBroadcaster: StreamOutput {
         }
       }
     }
+  }
+
+  func descriptionChanged(to description: CodecDescription) {
+    self.tracks.withLock { $0.change(to: description) }
+    self.onChange(self.stream)
   }
 
   func streamEnded() {

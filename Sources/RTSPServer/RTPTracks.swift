@@ -35,6 +35,12 @@ struct RTPTracks {
       firstSequenceNumber: .random(in: 0...UInt16.max))
   }
 
+  /// The pictures that follow have other parameter sets, which are sent before each keyframe.
+  mutating func change(to description: CodecDescription) {
+    // Our sound has one description as long as it lasts.
+    if case .h264(let description) = description { self.video?.description = description }
+  }
+
   /// The numbering of each track.
   var sequences: PerTrack<RTPSequence> {
     PerTrack(video: self.video?.sequence, audio: self.audio?.sequence)

@@ -36,6 +36,7 @@ final class StreamDirectory: RTSPStreamDirectory, Sendable {
   func publish(_ stream: LiveStream) {
     let broadcaster = RTPBroadcaster(
       stream: stream, eventLoops: self.eventLoops, sockets: { [weak self] in self?.sockets },
+      onChange: { [weak self] in self?.describe($0) },
       onEnd: { [weak self] in self?.streamEnded($0, name: $0.name) })
     let description = RTSPStreamDescription(stream, sequences: broadcaster.sequences)
     self.state.withLock { state in
@@ -53,9 +54,23 @@ final class StreamDirectory: RTSPStreamDirectory, Sendable {
     self.state.withLock { state in state.entries.first { $0.broadcaster.stream === stream }?.broadcaster }
   }
 
-  /// The broadcaster of a stream as it was described; nil when that one is not published any more.
+  /// The broadcaster of a stream as it was described; nil when that one is not published any more. The parameter sets in
+  /// the description may be others by now.
   func broadcaster(of description: RTSPStreamDescription) -> RTPBroadcaster? {
-    self.state.withLock { state in state.entries.first { $0.description == description }?.broadcaster }
+    self.state.withLock { state in
+      state.entries.first { $0.description.name == description.name && $0.description.tracks == description.tracks }?
+        .broadcaster
+    }
+  }
+
+  /// Who asks for a stream from now on gets its present parameter sets.
+  private func describe(_ stream: LiveStream) {
+    guard let broadcaster = self.broadcaster(of: stream) else { return }
+    let description = RTSPStreamDescription(stream, sequences: broadcaster.sequences)
+    self.state.withLock { state in
+      guard let index = state.entries.firstIndex(where: { $0.broadcaster === broadcaster }) else { return }
+      state.entries[index].description = description
+    }
   }
 
   /// A stream has ended: it is not found any more, and every connection that has set it up is told.

@@ -8,6 +8,7 @@ final class Preroll: StreamOutput {
   private struct State {
     var samples: [EncodedSample] = []
     var byteCount = 0
+    var descriptions: [MediaKind: CodecDescription] = [:]
     var target: (any StreamOutput)?
     var hasStreamEnded = false
     var isClosed = false
@@ -56,6 +57,15 @@ final class Preroll: StreamOutput {
       return nil
     }
     target?.consume(sample)
+  }
+
+  /// A recording begins with one description: what needs an earlier one is let go.
+  func descriptionChanged(to description: CodecDescription) {
+    self.state.withLock { state in
+      let earlier = state.descriptions.updateValue(description, forKey: description.kind)
+      guard let earlier, earlier != description, state.target == nil else { return }
+      (state.samples, state.byteCount) = ([], 0)
+    }
   }
 
   func streamEnded() {

@@ -5,61 +5,120 @@ internal import NIOCore
 internal import Synchronization
 
 /// The last part of the pictures' way: the canvas, the encoder with its bitrate and keyframes, the counters. It is used by
-/// the pipeline, on its thread.
+/// the pipeline, on its thread. While a source that compresses itself is passed through there is no encoder.
 final class EncoderStage {
   /// What viewers get.
   let format: VideoFormat
-  /// The timestamp of the last picture encoded.
+  /// The latest timestamp of a picture that went out.
   private(set) var lastTime: MediaTime?
-  /// When it was encoded.
+  /// When that was.
   private(set) var lastEncoding: MediaTime?
   private(set) var requests: KeyframeRequests
   /// For those who look at single pictures.
   private(set) var pictures: PictureFeed
 
+  /// What a decoder must know of what went out last; nil before anything did.
+  private(set) var description: CodecDescription?
+
+  private let settings: VideoSettings
   private let canvas: Canvas
-  private let encoder: any VideoEncoder
+  private var encoder: (any VideoEncoder)?
   private let shared: StreamState
   private let emit: (EncodedSample) -> Void
+  private let announce: (CodecDescription) -> Void
+  /// When the last picture that went out is decoded.
+  private var lastDecodeTime: MediaTime?
   private let clock = StreamClock.system
   private var bitrate: Int
   /// The source of the last picture encoded; nil for the slate's.
   private var lastFeed: VideoFeed?
 
+  /// - Parameters:
+  ///   - opensEncoder: Whether the encoder is opened at once, so that one that cannot be is told at the start.
+  ///   - announce: Told before a sample that needs another description than the one before it.
   init(
-    format: VideoFormat, settings: VideoSettings, shared: StreamState, emit: @escaping (EncodedSample) -> Void
+    format: VideoFormat, settings: VideoSettings, shared: StreamState, opensEncoder: Bool = true,
+    announce: @escaping (CodecDescription) -> Void, emit: @escaping (EncodedSample) -> Void
   ) throws(CodecError) {
     self.format = format
+    self.settings = settings
     self.canvas = Canvas(format: format, scaling: settings.scaling)
     self.shared = shared
+    self.announce = announce
     self.emit = emit
     self.bitrate = shared.videoBitrate
     self.requests = KeyframeRequests(longestInterval: settings.keyframeInterval)
     self.pictures = PictureFeed(frameInterval: format.frameRate.frameInterval)
-    self.encoder = try LibavH264Encoder(
-      VideoEncoderSettings(
-        width: format.width,
-        height: format.height,
-        frameRate: format.frameRate,
-        colorMatrix: format.colorMatrix,
-        bitrate: self.bitrate,
-        keyframeInterval: settings.keyframeInterval,
-        encoder: settings.encoder))
-    shared.statistics.withLock { $0.videoEncoders += 1 }
+    if opensEncoder { _ = try self.openEncoder() }
   }
 
   deinit {
-    self.shared.statistics.withLock { $0.videoEncoders -= 1 }
+    self.closeEncoder()
   }
 
-  /// What a decoder must know; nil until the encoder has said so.
-  var description: CodecDescription? {
-    self.lastTime == nil ? nil : self.encoder.description.map(CodecDescription.h264)
+  private func openEncoder() throws(CodecError) -> any VideoEncoder {
+    if let encoder { return encoder }
+    self.bitrate = self.shared.videoBitrate
+    let encoder = try LibavH264Encoder(
+      VideoEncoderSettings(
+        width: self.format.width,
+        height: self.format.height,
+        frameRate: self.format.frameRate,
+        colorMatrix: self.format.colorMatrix,
+        bitrate: self.bitrate,
+        keyframeInterval: self.settings.keyframeInterval,
+        encoder: self.settings.encoder))
+    self.encoder = encoder
+    self.shared.statistics.withLock { $0.videoEncoders += 1 }
+    return encoder
+  }
+
+  private func closeEncoder() {
+    guard self.encoder != nil else { return }
+    self.encoder = nil
+    self.shared.statistics.withLock { $0.videoEncoders -= 1 }
   }
 
   /// Asks for a keyframe.
   func requestKeyframe() {
     self.requests.request()
+  }
+
+  /// Lets a compressed picture out as it is.
+  func pass(_ picture: SourceSample, now: MediaTime) {
+    let isContinued = self.encoder == nil && picture.feed === self.lastFeed
+    self.closeEncoder()
+    var sample = picture.sample
+    // What went out before may be of another source, or have been shown later than it is decoded.
+    let last = isContinued ? self.lastDecodeTime : self.lastTime
+    if let last { sample.decodeTime = max(sample.decodeTime, last + SourceTimes.leastInterval) }
+    sample.presentationTime = max(sample.presentationTime, sample.decodeTime)
+    self.lastFeed = picture.feed
+    self.lastEncoding = now
+    self.shared.statistics.withLock {
+      $0.framesPassedThrough += 1
+      $0.keyframes += sample.isKeyframe ? 1 : 0
+      $0.videoBytes += sample.payload.readableBytes
+      $0.videoDelay = now - sample.presentationTime
+    }
+    if sample.isKeyframe { self.requests.keyframeEncoded(at: now) }
+    self.letOut(sample, of: picture.description)
+  }
+
+  /// Shows a picture that is passed through to those who look at single ones.
+  func showDecoded(_ frame: VideoFrame, now: MediaTime) {
+    guard let drawn = self.canvas.draw(frame, matrix: frame.format.colorMatrix) else { return }
+    self.handOver(self.pictures.show(drawn, at: now, isWanted: self.shared.pictures.isPictureWanted))
+  }
+
+  private func letOut(_ sample: EncodedSample, of description: CodecDescription) {
+    if description != self.description {
+      self.description = description
+      self.announce(description)
+    }
+    self.lastTime = max(self.lastTime ?? sample.presentationTime, sample.presentationTime)
+    self.lastDecodeTime = sample.decodeTime
+    self.emit(sample)
   }
 
   /// Encodes a picture of a source; drops it when the canvas has no memory left.
@@ -82,18 +141,24 @@ final class EncoderStage {
 
   /// - Parameter isCut: Whether the picture has nothing in common with the one before it.
   private func encode(_ picture: VideoFrame, isCut: Bool, now: MediaTime) throws(StreamError) {
+    let encoder: any VideoEncoder
+    do throws(CodecError) {
+      encoder = try self.openEncoder()
+    } catch {
+      throw .codec(error)
+    }
     let bitrate = self.shared.videoBitrate
     if bitrate != self.bitrate {
       self.bitrate = bitrate
-      self.encoder.setBitrate(bitrate)
+      encoder.setBitrate(bitrate)
     }
-    self.lastTime = picture.timestamp
+    self.lastTime = max(self.lastTime ?? picture.timestamp, picture.timestamp)
     self.lastEncoding = now
     self.handOver(self.pictures.show(picture, at: now, isWanted: self.shared.pictures.isPictureWanted))
     let forcesKeyframe = self.requests.forcesKeyframe(at: now) || isCut && self.requests.allowsKeyframe(at: now)
     let start = self.clock.now()
     do throws(CodecError) {
-      try self.encoder.encode(picture, forcesKeyframe: forcesKeyframe) { sample in
+      try encoder.encode(picture, forcesKeyframe: forcesKeyframe) { sample in
         let end = self.clock.now()
         if sample.isKeyframe { self.requests.keyframeEncoded(at: now) }
         self.shared.statistics.withLock {
@@ -103,12 +168,20 @@ final class EncoderStage {
           $0.videoEncodeTime = $0.videoEncodeTime + (end - start)
           $0.videoDelay = end - sample.presentationTime
         }
-        self.emit(sample)
+        // It is known with the first sample.
+        if let description = encoder.description { self.letOut(sample, of: .h264(description)) }
       }
     } catch {
       throw .codec(error)
     }
   }
+}
+
+/// Times of pictures that are made in here.
+enum SourceTimes {
+  /// The least time between two pictures where their timestamps are made here: enough for each to have its own in every
+  /// container.
+  static let leastInterval = MediaDuration.milliseconds(1)
 }
 
 // MARK: Single pictures

@@ -40,10 +40,19 @@ public final class LiveStream: Sendable {
     /// Sources that switches are starting, or have given up while they did.
     var opening: [any AnyObject & Sendable] = []
     var threads: [WorkerThread] = []
-    var descriptions: [CodecDescription] = []
+    /// What went out last, by kind.
+    var latest: [MediaKind: CodecDescription] = [:]
+
+    /// Video first; empty before the stream has started.
+    var descriptions: [CodecDescription] {
+      self.phase == .idle || self.phase == .starting
+        ? [] : [self.latest[.video], self.latest[.audio]].compactMap(\.self)
+    }
   }
 
   let state = Mutex(State())
+  /// Held while outputs are told of a description, so that none is told of an old one after a new one.
+  private let announcements = Mutex(())
   /// Nil once they have been told of the end.
   private let outputs = Mutex<[any StreamOutput]?>([])
   let shared: StreamState
@@ -66,7 +75,8 @@ public final class LiveStream: Sendable {
     self.shared = StreamState(videoBitrate: video.bitrate)
   }
 
-  /// What decoders must know of each track, video first; empty until the stream has started.
+  /// What decoders must know of each track, video first; empty until the stream has started. It changes when a source that
+  /// compresses itself is passed through, or no longer.
   public var descriptions: [CodecDescription] {
     self.state.withLock { $0.descriptions }
   }
@@ -128,7 +138,11 @@ public final class LiveStream: Sendable {
       outputs?.append(output)
       return true
     }
-    if !isAdded { output.streamEnded() }
+    guard isAdded else { return output.streamEnded() }
+    // It may have been made when they were others.
+    self.announcements.withLock { _ in
+      for description in self.descriptions { output.descriptionChanged(to: description) }
+    }
   }
 
   /// Whether it has been started, and has not ended.
@@ -160,14 +174,12 @@ public final class LiveStream: Sendable {
     do throws(StreamError) {
       try await self.startCapturers().get()
       try self.checkStarting()
-      var descriptions: [CodecDescription] = []
-      if let description = try await self.startVideo()?.get() { descriptions.append(description) }
+      _ = try await self.startVideo()?.get()
       try self.checkStarting()
-      if let description = try await self.startAudio()?.get() { descriptions.append(description) }
+      if let description = try await self.startAudio()?.get() { self.describe(description) }
       let isRunning = self.state.withLock { state in
         guard state.phase == .starting else { return false }
         state.phase = .running
-        state.descriptions = descriptions
         return true
       }
       guard isRunning else { throw .stopped }
@@ -267,7 +279,7 @@ extension LiveStream {
       do throws(CodecError) {
         pipeline = try VideoPipeline(
           source: capturer.format, feed: feed, mailbox: mailbox, settings: self.videoSettings, shared: self.shared,
-          emit: self.broadcast)
+          announce: self.describe, emit: self.broadcast)
       } catch {
         throw .codec(error)
       }
@@ -314,6 +326,14 @@ extension LiveStream {
         }
       }
       self.state.withLock { $0.threads.append(thread) }
+    }
+  }
+
+  /// Tells what the samples that follow need.
+  private func describe(_ description: CodecDescription) {
+    self.announcements.withLock { _ in
+      self.state.withLock { $0.latest[description.kind] = description }
+      for output in self.outputs.withLock({ $0 }) ?? [] { output.descriptionChanged(to: description) }
     }
   }
 

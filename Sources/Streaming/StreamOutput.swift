@@ -6,6 +6,18 @@ public protocol StreamOutput: AnyObject, Sendable {
   /// at once: what waits for a viewer or a disk has a bounded queue of its own.
   func consume(_ sample: EncodedSample)
 
+  /// Told that the samples of a kind that follow need another description, from a keyframe on: a source that compresses
+  /// itself is passed through from now on, or not any more. ``LiveStream/descriptions`` holds it already.
+  ///
+  /// Called on the thread that hands over the samples of that kind, before the first of them; and when the output is
+  /// added, with what holds then. It must return at once, and equal descriptions are to change nothing.
+  func descriptionChanged(to description: CodecDescription)
+
   /// Told once that no more samples will come.
   func streamEnded()
+}
+
+extension StreamOutput {
+  /// Does nothing: for outputs whose receivers find parameters within the samples, or look at them themselves.
+  public func descriptionChanged(to description: CodecDescription) {}
 }

@@ -16,9 +16,10 @@ public struct VideoSettings: Hashable, Sendable {
   public var height: Int?
   /// The most pictures a second; a slower source is not filled up. Nil for the source's own rate.
   public var frameRate: FrameRate?
-  /// Bits a second.
+  /// Bits a second. A source that compresses itself is passed through, at its own bitrate, where this is
+  /// ``defaultBitrate``; and encoded anew where it is not.
   public var bitrate: Int
-  /// The longest time between two keyframes.
+  /// The longest time between two keyframes; a source that is passed through has its own.
   public var keyframeInterval: MediaDuration
   /// The encoder's name in libavcodec, such as libx264, h264_vaapi, h264_v4l2m2m, h264_nvenc.
   public var encoder: String
@@ -31,12 +32,15 @@ public struct VideoSettings: Hashable, Sendable {
   /// How long a switch waits for the new source.
   var switchTimeouts = SwitchTimeouts()
 
+  /// 2.3 Mb/s.
+  public static let defaultBitrate = 2_300_000
+
   /// Settings; by default those of the source, at 2.3 Mb/s, with a keyframe each two seconds.
   public init(
     width: Int? = nil,
     height: Int? = nil,
     frameRate: FrameRate? = nil,
-    bitrate: Int = 2_300_000,
+    bitrate: Int = VideoSettings.defaultBitrate,
     keyframeInterval: MediaDuration = .seconds(2),
     encoder: String = "libx264",
     scaling: Scaling = .fit,

@@ -9,13 +9,16 @@ public struct StreamStatistics: Hashable, Sendable {
   public var framesThinned = 0
   /// Pictures that were to be shown and are not, by reason.
   public var framesDropped: [FrameDrop.Reason: Int] = [:]
-  /// Encoders of pictures that are open: one while the stream runs, however many watch.
+  /// Encoders of pictures that are open: one while the stream runs, however many watch, and none while a source that
+  /// compresses itself is passed through.
   public var videoEncoders = 0
   /// Encoders of sound that are open, likewise.
   public var audioEncoders = 0
   /// Pictures encoded, slates included.
   public var framesEncoded = 0
-  /// Of these, keyframes.
+  /// Compressed pictures of the source that were passed through.
+  public var framesPassedThrough = 0
+  /// Keyframes of both.
   public var keyframes = 0
   /// How often a viewer, a segment or a lost picture asked for a keyframe.
   public var keyframeRequests = 0
@@ -33,7 +36,7 @@ public struct StreamStatistics: Hashable, Sendable {
   public var audioEncodeTime = MediaDuration.zero
   /// From the capture of the picture that was encoded last to the end of its encoding.
   public var videoDelay = MediaDuration.zero
-  /// Pictures that wait for the pipeline: 0 or 1.
+  /// Pictures that wait for the pipeline: 0 or 1, and compressed ones up to two seconds.
   public var videoFramesQueued = 0
   /// Blocks of sound that wait for the pipeline.
   public var audioBlocksQueued = 0
@@ -41,6 +44,9 @@ public struct StreamStatistics: Hashable, Sendable {
   public var audioQueued = MediaDuration.zero
   /// Whether viewers see the slate, since the source gives nothing.
   public var isSlateShown = false
+
+  /// Pictures that viewers got.
+  public var framesOut: Int { self.framesEncoded + self.framesPassedThrough }
 
   /// Pictures dropped for any reason.
   public var framesDroppedInAll: Int {

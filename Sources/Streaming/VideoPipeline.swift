@@ -1,3 +1,4 @@
+internal import Bitstreams
 internal import Capture
 internal import Codecs
 internal import Media
@@ -6,14 +7,25 @@ internal import Synchronization
 
 /// The way of the pictures from the mailbox into the encoder: what is shown when. It lives on one thread.
 ///
+/// A source that compresses itself is passed through where nothing is to be done to its pictures, and where they have the
+/// canvas' size and are shown in the order in which they are decoded (no B-pictures, which neither RTSP's clients nor
+/// WebRTC's take); else its pictures are decoded. It is passed through again from its next keyframe on.
+///
 /// When the source gives nothing for a while, or has ended, viewers see a slate at the stream's frame rate. When
 /// encoding is paused, or the source is slower than a keyframe request may wait, the last picture is encoded once more.
 final class VideoPipeline {
   private let mailbox: VideoMailbox
   private let shared: StreamState
   private let settings: VideoSettings
-  private let frameInterval: MediaDuration
+  private let frameRate: FrameRate
   private let stage: EncoderStage
+  /// What the present source gives, where it compresses itself.
+  private let compressed = CompressedPictures()
+  private var isPassing = false
+  /// Of pictures that are shown in another order than they are decoded in.
+  private var reordered: CodecDescription?
+  /// Until when pictures are decoded for those who look at single ones.
+  private var previewEnd: MediaTime?
   private let clock = StreamClock.system
 
   /// Where the last picture came from.
@@ -37,11 +49,14 @@ final class VideoPipeline {
     mailbox: VideoMailbox,
     settings: VideoSettings,
     shared: StreamState,
+    announce: @escaping (CodecDescription) -> Void,
     emit: @escaping (EncodedSample) -> Void
   ) throws(CodecError) {
     let frameRate = min(settings.frameRate ?? source.frameRate, source.frameRate)
-    let firstFrame = mailbox.firstOrientation(until: StreamClock.system.now() + settings.sourceTimeout)
-    let isTurned = (firstFrame ?? feed.adjustment.rotation).swapsWidthAndHeight
+    let first = mailbox.first(until: StreamClock.system.now() + settings.sourceTimeout)
+    var orientation = feed.adjustment.rotation
+    if case .picture(let turned) = first { orientation = turned }
+    let isTurned = orientation.swapsWidthAndHeight
     let format = VideoFormat(
       width: settings.width ?? max(16, (isTurned ? source.height : source.width) & ~1),
       height: settings.height ?? max(16, (isTurned ? source.width : source.height) & ~1),
@@ -51,10 +66,16 @@ final class VideoPipeline {
     self.feed = feed
     self.shared = shared
     self.settings = settings
-    self.frameInterval = frameRate.frameInterval
-    self.stage = try EncoderStage(format: format, settings: settings, shared: shared, emit: emit)
+    self.frameRate = frameRate
+    var opensEncoder = true
+    if case .sample(let sample) = first {
+      opensEncoder =
+        Self.isReordered(sample) || !Self.fits(sample, format: format, settings: settings, shared: shared)
+    }
+    self.stage = try EncoderStage(
+      format: format, settings: settings, shared: shared, opensEncoder: opensEncoder, announce: announce, emit: emit)
     // Without a frame until now the slate is due.
-    self.lastArrival = self.clock.now() - (firstFrame == nil ? settings.sourceTimeout : .zero)
+    self.lastArrival = self.clock.now() - (first == nil ? settings.sourceTimeout : .zero)
     mailbox.limit(to: frameRate)
     shared.pictures.connect(
       format: format, frameInterval: frameRate.frameInterval,
@@ -70,10 +91,13 @@ final class VideoPipeline {
     while true {
       switch self.mailbox.next(until: self.deadline) {
       case .closed: return
-      case .keyframeRequested: self.stage.requestKeyframe()
-      case .pictureRequested(let number): self.stage.requestPicture(after: number, now: self.clock.now())
+      case .keyframeRequested:
+        // What is passed through has keyframes of its own; nobody can ask for one.
+        if !self.isPassing { self.stage.requestKeyframe() }
+      case .pictureRequested(let number): self.handlePictureRequest(after: number, now: self.clock.now())
       case .redrawRequested: self.isRedrawDue = true
       case .picture(let picture): try self.handle(picture)
+      case .sample(let sample, let waiting): try self.handle(sample, waiting: waiting)
       case .ended(let error): try self.handleEnd(error)
       case nil: try self.handleDeadline(now: self.clock.now())
       }
@@ -107,14 +131,17 @@ final class VideoPipeline {
     return self.isRedrawDue ? overdue : due.map { max($0, overdue) }
   }
 
+  private var frameInterval: MediaDuration { self.frameRate.frameInterval }
+
   private func handle(_ picture: SourcePicture) throws(StreamError) {
     let now = self.clock.now()
+    self.isPassing = false
     var picture = picture
     picture.frame.timestamp = picture.frame.timestamp.checked(at: now)
     self.captureDelay = now - picture.frame.timestamp
     let isCut = picture.feed !== self.feed
     if let lastTime = self.stage.lastTime {
-      let earliest = lastTime + Self.leastInterval
+      let earliest = lastTime + SourceTimes.leastInterval
       if isCut {
         // Of a source with a longer way than the earlier one's. Its first picture may be the only one for a while.
         picture.frame.timestamp = max(picture.frame.timestamp, earliest)
@@ -122,15 +149,20 @@ final class VideoPipeline {
         return picture.feed.drop(picture.frame.timestamp, reason: .late)
       }
     }
-    if isCut {
-      self.feed = picture.feed
-      self.shared.report(.sourceSwitched(.video))
-    }
+    self.takeOver(picture.feed)
     self.lastArrival = now
     self.showSlate(from: nil)
     let isPaused = self.shared.isPaused
     if !isPaused || self.lastPicture == nil { self.lastPicture = picture }
     if !isPaused { try self.show(picture, now: now) }
+  }
+
+  /// The source may be another one from here on.
+  private func takeOver(_ feed: VideoFeed) {
+    guard feed !== self.feed else { return }
+    self.feed = feed
+    self.compressed.reset()
+    self.shared.report(.sourceSwitched(.video))
   }
 
   /// The source has ended: before its first picture that is a failure, later the slate takes over.
@@ -150,18 +182,15 @@ final class VideoPipeline {
   /// picture.
   private static let timeToStop = MediaDuration.milliseconds(250)
 
-  /// The least time between two pictures where their timestamps are made here: enough for each to have its own in every
-  /// container.
-  private static let leastInterval = MediaDuration.milliseconds(1)
-
   private func handleDeadline(now: MediaTime) throws(StreamError) {
     self.stage.handlePictureDeadline(now: now)
     if let repetitionTime, now >= repetitionTime, var picture = self.lastPicture {
       // As far behind the present as frames are when they come, so that the next one is not before it.
-      picture.frame.timestamp = max(now - self.captureDelay, (self.stage.lastTime ?? .zero) + Self.leastInterval)
+      picture.frame.timestamp = max(now - self.captureDelay, (self.stage.lastTime ?? .zero) + SourceTimes.leastInterval)
       try self.show(picture, now: now)
     } else if let nextSlate, now >= nextSlate {
       self.showSlate(from: max(nextSlate + self.frameInterval, now))
+      self.isPassing = false
       guard
         self.stage.lastTime.map({ $0 < now }) ?? true,
         !self.shared.isPaused || self.stage.requests.forcesKeyframe(at: now)
@@ -188,5 +217,93 @@ final class VideoPipeline {
       if time == nil { self.shared.report(.sourceBack) }
     }
     self.nextSlate = time
+  }
+}
+
+// MARK: Sources that compress themselves
+
+extension VideoPipeline {
+  /// How long pictures go on being decoded after somebody looked at a single one.
+  private static let previewTime = MediaDuration.seconds(10)
+
+  /// Whether a compressed picture can go out as it is.
+  private static func fits(
+    _ picture: SourceSample, format: VideoFormat, settings: VideoSettings, shared: StreamState
+  ) -> Bool {
+    guard case .h264(let description) = picture.description else { return false }
+    let adjustment = picture.feed.adjustment
+    return description.width == format.width && description.height == format.height
+      && (settings.frameRate.map { $0 >= description.frameRate } ?? true)
+      && settings.encoder == VideoSettings().encoder && shared.videoBitrate == VideoSettings.defaultBitrate
+      && adjustment.rotation == .up && !adjustment.isMirrored && !shared.isPaused
+  }
+
+  /// Whether pictures are shown in another order than they are decoded in, as far as this one tells.
+  private static func isReordered(_ picture: SourceSample) -> Bool {
+    if picture.sample.presentationTime - picture.sample.decodeTime >= .milliseconds(1) { return true }
+    guard picture.sample.isKeyframe, case .h264(let description) = picture.description,
+      let set = try? H264SequenceParameterSet(parsing: description.sequenceParameterSet)
+    else { return false }
+    return set.usability?.reorderFrames ?? 0 > 0
+  }
+
+  private func handle(_ picture: SourceSample, waiting: Int) throws(StreamError) {
+    let now = self.clock.now()
+    var picture = picture
+    let shift = picture.sample.decodeTime.checked(at: now) - picture.sample.decodeTime
+    picture.sample.decodeTime += shift
+    picture.sample.presentationTime += shift
+    self.takeOver(picture.feed)
+    self.compressed.append(picture.sample, of: picture.description)
+
+    if self.reordered != picture.description, Self.isReordered(picture) { self.reordered = picture.description }
+    let fits =
+      self.reordered != picture.description
+      && Self.fits(picture, format: self.stage.format, settings: self.settings, shared: self.shared)
+    if fits, self.isPassing || picture.sample.isKeyframe {
+      self.isPassing = true
+      self.isRedrawDue = false
+      self.lastPicture = nil
+      self.lastArrival = now
+      self.captureDelay = now - picture.sample.decodeTime
+      self.showSlate(from: nil)
+      self.stage.pass(picture, now: now)
+      return self.preview(now: now)
+    }
+    self.isPassing = false
+    if self.shared.isPaused, self.lastPicture != nil {
+      self.lastArrival = now
+      self.showSlate(from: nil)
+      return self.compressed.rest()
+    }
+    for frame in self.compressed.decode() where picture.feed.accepts(frame.timestamp) {
+      guard waiting < 2 else {
+        // The encoder is too slow for all of them; what waits is decoded, since other pictures need it.
+        picture.feed.drop(frame.timestamp, reason: .late)
+        continue
+      }
+      try self.handle(SourcePicture(frame: frame, colorMatrix: frame.format.colorMatrix, feed: picture.feed))
+    }
+  }
+
+  private func handlePictureRequest(after number: Int, now: MediaTime) {
+    if self.isPassing {
+      let isFirst = self.previewEnd == nil
+      self.previewEnd = now + Self.previewTime
+      if isFirst { self.preview(now: now) }
+    }
+    self.stage.requestPicture(after: number, now: now)
+  }
+
+  /// Decodes what is passed through while somebody looks at single pictures.
+  private func preview(now: MediaTime) {
+    guard let previewEnd else { return self.compressed.rest() }
+    if self.shared.pictures.isPictureWanted {
+      self.previewEnd = now + Self.previewTime
+    } else if now >= previewEnd {
+      self.previewEnd = nil
+      return self.compressed.rest()
+    }
+    if let frame = self.compressed.decode().last { self.stage.showDecoded(frame, now: now) }
   }
 }

@@ -27,7 +27,7 @@ struct StreamReport {
     self.http = server.httpStatistics(of: stream)
     self.recording = server.recorder(of: stream)?.status
     guard let last, interval > 0 else { return }
-    self.frameRate = Double(self.stream.framesEncoded - last.stream.framesEncoded) / interval
+    self.frameRate = Double(self.stream.framesOut - last.stream.framesOut) / interval
     self.bitrate = Double((self.encodedBytes - last.encodedBytes) * 8) / interval
   }
 

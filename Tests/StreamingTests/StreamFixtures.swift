@@ -79,6 +79,11 @@ final class ScriptedVideoCapturer: VideoCapturer {
     self.state.withLock { $0.consumer }?.consume(frame!)
   }
 
+  /// Delivers a compressed picture.
+  func deliver(_ sample: EncodedSample, of description: CodecDescription) {
+    self.state.withLock { $0.consumer }?.consume(sample, of: description)
+  }
+
   /// Reports a picture that it had no memory for.
   func skip(at time: MediaTime) {
     self.state.withLock { $0.consumer }?.captureSkipped(at: time)
@@ -150,6 +155,8 @@ final class ScriptedAudioCapturer: AudioCapturer {
 final class CollectingOutput: StreamOutput {
   fileprivate struct State: Sendable {
     var samples: [EncodedSample] = []
+    /// The number of samples before each change.
+    var changes: [(count: Int, description: CodecDescription)] = []
     var hasEnded = false
   }
 
@@ -158,6 +165,14 @@ final class CollectingOutput: StreamOutput {
   func consume(_ sample: EncodedSample) {
     self.state.withLock { $0.samples.append(sample) }
   }
+
+  func descriptionChanged(to description: CodecDescription) {
+    self.state.withLock { state in
+      if state.changes.last?.description != description { state.changes.append((state.samples.count, description)) }
+    }
+  }
+
+  var changes: [(count: Int, description: CodecDescription)] { self.state.withLock { $0.changes } }
 
   func streamEnded() {
     self.state.withLock { $0.hasEnded = true }

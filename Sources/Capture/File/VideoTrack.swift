@@ -20,7 +20,7 @@ final class VideoTrack {
   init(stream: UnsafeMutablePointer<AVStream>, frameRate: FrameRate, source: String) throws(CaptureError) {
     self.decoder = try PacketDecoder(stream: stream, source: source)
     self.frameRate = frameRate
-    self.pictures = DecodedPictures(stream: stream, frameRate: frameRate)
+    self.pictures = DecodedPictures(displayMatrix: vidicon_display_matrix(stream), frameRate: frameRate)
   }
 
   /// What every picture looks like; known from the first one on.

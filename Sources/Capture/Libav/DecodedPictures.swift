@@ -13,12 +13,14 @@ final class DecodedPictures {
   private var converter: PictureConverter?
 
   /// - Parameters:
-  ///   - stream: Tells how its pictures are turned.
+  ///   - displayMatrix: How the pictures are turned, see ``orientation(_:)``; nil where that is not told.
   ///   - pixelFormat: What the pictures are to have; nil for the decoder's, where it is one of ours, else I420.
-  init(stream: UnsafeMutablePointer<AVStream>, frameRate: FrameRate, as pixelFormat: PixelFormat? = nil) {
+  init(
+    displayMatrix: UnsafePointer<Int32>?, frameRate: FrameRate, as pixelFormat: PixelFormat? = nil
+  ) {
     self.frameRate = frameRate
     self.pixelFormat = pixelFormat
-    (self.orientation, self.isMirrored) = Self.orientation(vidicon_display_matrix(stream))
+    (self.orientation, self.isMirrored) = Self.orientation(displayMatrix)
   }
 
   /// The picture in the announced format; nil when it cannot be had, or all memory is in use.

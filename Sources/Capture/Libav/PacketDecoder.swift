@@ -19,8 +19,13 @@ final class PacketDecoder {
   private var byteCount = 0
 
   /// Opens the decoder of a stream.
-  init(stream: UnsafeMutablePointer<AVStream>, source: String) throws(CaptureError) {
-    let parameters = stream.pointee.codecpar!
+  convenience init(stream: UnsafeMutablePointer<AVStream>, source: String) throws(CaptureError) {
+    // No trap: every stream has parameters.
+    try self.init(stream.pointee.codecpar!, source: source)
+  }
+
+  /// Opens a decoder for what parameters describe.
+  init(_ parameters: UnsafePointer<AVCodecParameters>, source: String) throws(CaptureError) {
     guard let codec = avcodec_find_decoder(parameters.pointee.codec_id) else {
       let name = String(cString: avcodec_get_name(parameters.pointee.codec_id))
       throw CaptureError(

@@ -53,8 +53,9 @@ final class NetworkVideoTrack {
     self.format = VideoFormat(
       width: Int(parameters.width), height: Int(parameters.height), frameRate: frameRate,
       colorMatrix: DecodedPictures.colorMatrix(parameters.color_space, height: parameters.height))
-    self.pictures = DecodedPictures(stream: stream, frameRate: frameRate, as: .i420)
-    let (orientation, isMirrored) = DecodedPictures.orientation(vidicon_display_matrix(stream))
+    let displayMatrix = vidicon_display_matrix(stream)
+    self.pictures = DecodedPictures(displayMatrix: displayMatrix, frameRate: frameRate, as: .i420)
+    let (orientation, isMirrored) = DecodedPictures.orientation(displayMatrix)
     if parameters.codec_id == AV_CODEC_ID_H264, orientation == .up, !isMirrored {
       let extradata = UnsafeRawBufferPointer(start: parameters.extradata, count: Int(parameters.extradata_size))
       self.reader = H264PacketReader(extradata: Array(extradata), frameRate: frameRate)

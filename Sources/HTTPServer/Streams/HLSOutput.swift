@@ -64,6 +64,12 @@ final class HLSOutput: StreamOutput {
     self.perform { $0.consume(sample, at: now) }
   }
 
+  func descriptionChanged(to description: CodecDescription) {
+    self.perform { machine in
+      machine.change(to: machine.descriptions.map { $0.kind == description.kind ? description : $0 })
+    }
+  }
+
   func streamEnded() {
     let now = self.clock.now()
     self.perform { (state: inout State) in

@@ -11,10 +11,24 @@ struct SourcePicture: Sendable {
   let feed: VideoFeed
 }
 
+/// A compressed picture of a source.
+struct SourceSample: Sendable {
+  var sample: EncodedSample
+  let description: CodecDescription
+  /// Where it came from.
+  let feed: VideoFeed
+}
+
+/// What a source of pictures hands over.
+enum SourceVideo: Sendable {
+  case picture(SourcePicture)
+  case sample(SourceSample)
+}
+
 /// The way of one source's pictures to the mailbox: what was not announced is sorted out here, what comes faster than the
 /// stream is thinned out, and here is kept how this source is turned and mirrored.
 final class VideoFeed: VideoConsumer, SourceFeed {
-  typealias Item = SourcePicture
+  typealias Item = SourceVideo
 
   /// What is done with a frame.
   private enum Verdict {
@@ -84,6 +98,16 @@ final class VideoFeed: VideoConsumer, SourceFeed {
       self.mailbox.countFrame()
       self.drop(frame.timestamp, reason: reason)
     }
+  }
+
+  func consume(_ sample: EncodedSample, of description: CodecDescription) {
+    let dropped = self.mailbox.consume(SourceSample(sample: sample, description: description, feed: self))
+    for drop in dropped { self.report(drop) }
+  }
+
+  /// Whether a picture that was decoded here is wanted, and does not come faster than the stream is to be.
+  func accepts(_ timestamp: MediaTime) -> Bool {
+    self.state.withLock { $0.limiter?.accepts(timestamp) ?? true }
   }
 
   func captureSkipped(at timestamp: MediaTime) {

@@ -2,11 +2,13 @@ internal import Capture
 internal import Media
 
 /// The one place between the source and the pipeline: the newest frame waits here, an older one that was not fetched in
-/// time is dropped, counted and reported.
+/// time is dropped, counted and reported. Compressed pictures wait in a ``SampleQueue``.
 final class VideoMailbox: SourceMailbox {
   /// What the pipeline wakes up for.
   enum Event {
     case picture(SourcePicture)
+    /// A compressed picture, and how many more wait.
+    case sample(SourceSample, waiting: Int)
     case ended(CaptureError?)
     case keyframeRequested
     /// Somebody looks for a picture after the one of this number.
@@ -19,6 +21,9 @@ final class VideoMailbox: SourceMailbox {
   private struct State {
     var seat = SourceSeat<VideoFeed>()
     var picture: SourcePicture?
+    var samples = SampleQueue()
+    /// Of the source that waits to take the place of the present one.
+    var waitingSamples = SampleQueue()
     var ending: CaptureError??
     var isKeyframeRequested = false
     var isRedrawRequested = false
@@ -45,10 +50,21 @@ final class VideoMailbox: SourceMailbox {
     present?.limit(to: frameRate)
   }
 
-  /// Waits for the first picture, which stays here, and tells how it is turned; nil when none came before the deadline.
-  func firstOrientation(until deadline: MediaTime) -> Orientation? {
-    self.state.wait(until: deadline) { state -> Orientation?? in
-      if let picture = state.picture { return .some(picture.feed.adjustment.applied(to: picture.frame).orientation) }
+  /// What a source begins with.
+  enum First {
+    /// A picture, turned so.
+    case picture(Orientation)
+    /// A compressed one.
+    case sample(SourceSample)
+  }
+
+  /// Waits for the first picture, which stays here; nil when none came before the deadline.
+  func first(until deadline: MediaTime) -> First? {
+    self.state.wait(until: deadline) { state -> First?? in
+      if let sample = state.samples.samples.first { return .some(.sample(sample)) }
+      if let picture = state.picture {
+        return .some(.picture(picture.feed.adjustment.applied(to: picture.frame).orientation))
+      }
       return state.seat.isClosed || state.ending != nil ? .some(nil) : nil
     } ?? nil
   }
@@ -65,8 +81,8 @@ final class VideoMailbox: SourceMailbox {
         older = state.picture
         state.picture = picture
       case .waiting:
-        older = state.seat.waitingItems.last
-        state.seat.waitingItems = [picture]
+        if case .picture(let last) = state.seat.waitingItems.last { older = last }
+        state.seat.waitingItems = [.picture(picture)]
       case .dismissed:
         state.drops[.stopped, default: 0] += 1
         return FrameDrop(timestamp: picture.frame.timestamp, reason: .stopped)
@@ -74,6 +90,27 @@ final class VideoMailbox: SourceMailbox {
       guard let older else { return nil }
       state.drops[.late, default: 0] += 1
       return FrameDrop(timestamp: older.frame.timestamp, reason: .late)
+    }
+  }
+
+  /// Takes a compressed picture over.
+  ///
+  /// - Returns: Those of the same source that are dropped.
+  func consume(_ sample: SourceSample) -> [FrameDrop] {
+    self.state.withLock { state in
+      state.framesIn += 1
+      var dropped: [FrameDrop]
+      switch state.seat.role(of: sample.feed) {
+      case .present: dropped = state.samples.append(sample)
+      case .waiting:
+        if state.seat.waitingItems.isEmpty { state.waitingSamples = SampleQueue() }
+        dropped = state.waitingSamples.append(sample)
+        state.seat.waitingItems = state.waitingSamples.samples.map(SourceVideo.sample)
+      case .dismissed:
+        dropped = [FrameDrop(timestamp: sample.sample.presentationTime, reason: .stopped)]
+      }
+      for drop in dropped { state.drops[drop.reason, default: 0] += 1 }
+      return dropped
     }
   }
 
@@ -122,6 +159,7 @@ final class VideoMailbox: SourceMailbox {
     self.state.withLock { state in
       state.seat.close()
       state.picture = nil
+      _ = state.samples.removeAll()
     }
   }
 
@@ -138,6 +176,7 @@ final class VideoMailbox: SourceMailbox {
         state.isRedrawRequested = false
         return .redrawRequested
       }
+      if let sample = state.samples.popFirst() { return .sample(sample, waiting: state.samples.samples.count) }
       if let picture = state.picture.take() { return .picture(picture) }
       if let ending = state.ending.take() { return .ended(ending) }
       return nil
@@ -146,7 +185,9 @@ final class VideoMailbox: SourceMailbox {
 
   /// Frames handed over, those left out for the frame rate, those dropped by reason, and those that wait.
   var counts: (framesIn: Int, thinned: Int, drops: [FrameDrop.Reason: Int], queued: Int) {
-    self.state.withLock { ($0.framesIn, $0.framesThinned, $0.drops, $0.picture == nil ? 0 : 1) }
+    self.state.withLock {
+      ($0.framesIn, $0.framesThinned, $0.drops, ($0.picture == nil ? 0 : 1) + $0.samples.samples.count)
+    }
   }
 }
 
@@ -162,17 +203,31 @@ extension VideoMailbox {
   }
 
   func cut(to feed: VideoFeed) -> Bool {
-    let older = self.state.withLock { state -> SourcePicture?? in
-      guard let (pictures, ending) = state.seat.promote(feed) else { return nil }
+    let dropped = self.state.withLock { state -> [(VideoFeed, FrameDrop)]? in
+      let earlier = state.seat.present
+      guard let (items, ending) = state.seat.promote(feed) else { return nil }
       state.ending = ending
-      guard let first = pictures.last else { return .some(nil) }
-      let older = state.picture
-      state.picture = first
-      if older != nil { state.drops[.late, default: 0] += 1 }
-      return .some(older)
+      var dropped = earlier.map { earlier in state.samples.removeAll().map { (earlier, $0) } } ?? []
+      state.samples = SampleQueue()
+      var first: SourcePicture?
+      for item in items {
+        switch item {
+        case .picture(let picture): first = picture
+        case .sample(let sample): dropped += state.samples.append(sample).map { (feed, $0) }
+        }
+      }
+      if !items.isEmpty {
+        // Compressed pictures take its place too.
+        if let older = state.picture {
+          dropped.append((older.feed, FrameDrop(timestamp: older.frame.timestamp, reason: .late)))
+        }
+        state.picture = first
+      }
+      for (_, drop) in dropped { state.drops[drop.reason, default: 0] += 1 }
+      return dropped
     }
-    guard let older else { return false }
-    if let older { older.feed.report(FrameDrop(timestamp: older.frame.timestamp, reason: .late)) }
+    guard let dropped else { return false }
+    for (feed, drop) in dropped { feed.report(drop) }
     return true
   }
 }

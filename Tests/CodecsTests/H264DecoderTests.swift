@@ -1,0 +1,67 @@
+import Capture
+import Codecs
+import Media
+import NIOCore
+import Testing
+
+@Suite("H.264 decoder")
+struct H264DecoderTests {
+  static func samples() throws -> ([EncodedSample], H264Description) {
+    let encoder = try LibavH264Encoder(VideoEncoderSettings(width: 64, height: 48, frameRate: 25))
+    let pool = VideoFramePool(format: VideoFormat(width: 64, height: 48), capacity: 4)
+    var samples: [EncodedSample] = []
+    for index in 0..<20 {
+      let frame = try #require(
+        pool.frame(at: MediaTime.zero + .milliseconds(Int64(index) * 40)) { buffer in
+          for plane in 0..<3 {
+            buffer.unsafePlane(plane).initializeMemory(as: UInt8.self, repeating: UInt8(50 + index * 5))
+          }
+        })
+      try encoder.encode(frame, forcesKeyframe: index == 0) { samples.append($0) }
+    }
+    return (samples, try #require(encoder.description))
+  }
+
+  @Test func `each picture comes out with its own sample`() throws {
+    let (samples, description) = try Self.samples()
+    let decoder = try H264Decoder(description)
+    for (index, sample) in samples.enumerated() {
+      let frames = decoder.decode(sample)
+      #expect(frames.map(\.timestamp) == [sample.presentationTime])
+      let frame = try #require(frames.first)
+      #expect(frame.format.width == 64 && frame.format.height == 48 && frame.format.pixelFormat == .i420)
+      #expect(abs(frame.withPlane(0) { Int($0[20]) } - (50 + index * 5)) <= 4)
+    }
+    #expect(decoder.corruptCount == 0)
+  }
+
+  @Test func `damaged samples are survived`() throws {
+    let (samples, description) = try Self.samples()
+    var generator = SystemRandomNumberGenerator()
+    for _ in 0..<30 {
+      let decoder = try H264Decoder(description)
+      for var sample in samples {
+        var bytes = Array(sample.payload.readableBytesView)
+        switch Int.random(in: 0..<4, using: &generator) {
+        case 0: bytes = Array(bytes.prefix(Int.random(in: 0...bytes.count)))
+        case 1: for _ in 0..<4 { bytes[Int.random(in: 0..<bytes.count)] = .random(in: 0...255) }
+        case 2: bytes = (0..<Int.random(in: 0...100)).map { _ in .random(in: 0...255) }
+        default: break
+        }
+        sample.payload = ByteBuffer(bytes: bytes)
+        for frame in decoder.decode(sample) { #expect(frame.format.width == 64 && frame.format.height == 48) }
+      }
+    }
+  }
+
+  @Test func `parameter sets that are none do not trap`() throws {
+    let (samples, _) = try Self.samples()
+    for set in [[], [0x67], [0x67, 1, 2, 3, 4]] as [[UInt8]] {
+      let description = H264Description(
+        sequenceParameterSet: set, pictureParameterSet: [], width: 64, height: 48, frameRate: 25)
+      // That it cannot be opened is an answer too.
+      guard let decoder = try? H264Decoder(description) else { continue }
+      for sample in samples { #expect(decoder.decode(sample).isEmpty) }
+    }
+  }
+}

@@ -1,0 +1,184 @@
+import Capture
+import Codecs
+import Media
+import NIOCore
+import Testing
+
+@testable import Streaming
+
+@Suite("Passing through", .timeLimit(.minutes(1)))
+struct PassThroughTests {
+  static let format = VideoFormat(width: 64, height: 48, frameRate: 25)
+
+  /// Compressed pictures of rising brightness, a keyframe each ten, from a time on.
+  static func samples(_ count: Int, from start: MediaTime) throws -> ([EncodedSample], CodecDescription) {
+    let encoder = try LibavH264Encoder(
+      VideoEncoderSettings(width: 64, height: 48, frameRate: 25, bitrate: 300_000, keyframeInterval: .milliseconds(400))
+    )
+    let pool = VideoFramePool(format: Self.format, capacity: 4)
+    var samples: [EncodedSample] = []
+    for index in 0..<count {
+      let frame = try #require(
+        pool.frame(at: start + .milliseconds(Int64(index) * 40)) { buffer in
+          for plane in 0..<3 {
+            buffer.unsafePlane(plane).initializeMemory(as: UInt8.self, repeating: plane == 0 ? 60 + UInt8(index) : 128)
+          }
+        })
+      try encoder.encode(frame, forcesKeyframe: index % 10 == 0) { samples.append($0) }
+    }
+    return (samples, .h264(try #require(encoder.description)))
+  }
+
+  /// Runs a stream whose source hands over one picture after another when it is told to.
+  static func run(
+    _ settings: VideoSettings = VideoSettings(), count: Int = 40,
+    _ body: (LiveStream, CollectingOutput, [EncodedSample], CodecDescription, (Range<Int>) -> Void) async throws -> Void
+  ) async throws {
+    var settings = settings
+    settings.sourceTimeout = .seconds(30)
+    let source = ScriptedVideoCapturer(format: Self.format)
+    let stream = LiveStream("camera", video: settings)
+    stream.attachVideo(source)
+    let output = CollectingOutput()
+    stream.add(output)
+    let (samples, description) = try Self.samples(count, from: StreamClock.system.now() - .seconds(4))
+    async let started: Void = stream.start()
+    while !source.isStarted { await Task.yield() }
+    source.deliver(samples[0], of: description)
+    try await started
+    try await body(stream, output, samples, description) { range in
+      for index in range { source.deliver(samples[index], of: description) }
+    }
+    await stream.stop()
+  }
+
+  static func isRising(_ samples: [EncodedSample]) -> Bool {
+    zip(samples, samples.dropFirst()).allSatisfy {
+      $0.decodeTime < $1.decodeTime && $0.presentationTime < $1.presentationTime
+    }
+  }
+
+  @Test func `what fits goes out as it came, and nothing is decoded or encoded`() async throws {
+    try await Self.run { stream, output, samples, description, deliver in
+      deliver(1..<30)
+      let out = output.samples(atLeast: 30)
+      #expect(out.map(\.payload) == samples.prefix(30).map(\.payload))
+      #expect(out.map(\.isKeyframe) == samples.prefix(30).map(\.isKeyframe))
+      #expect(stream.descriptions == [description])
+      #expect(stream.statistics.videoEncoders == 0)
+      #expect(stream.statistics.framesEncoded == 0)
+      #expect(stream.statistics.framesPassedThrough == 30)
+      #expect(stream.statistics.framesIn == 30)
+      stream.requestKeyframe()
+      deliver(30..<35)
+      #expect(output.samples(atLeast: 35).count == 35)
+      #expect(stream.statistics.videoEncoders == 0)
+    }
+  }
+
+  @Test func `a mirrored source is encoded, and passed through again at a keyframe`() async throws {
+    try await Self.run { stream, output, samples, description, deliver in
+      deliver(1..<5)
+      _ = output.samples(atLeast: 5)
+      stream.isMirrored = true
+      deliver(5..<6)
+      let encoded = try #require(output.samples(atLeast: 6).dropFirst(5).first)
+      #expect(encoded.isKeyframe)
+      #expect(stream.statistics.videoEncoders == 1)
+      let own = try #require(stream.descriptions.first)
+      stream.isMirrored = false
+      for index in 6..<10 {
+        deliver(index..<index + 1)
+        _ = output.samples(atLeast: index + 1)
+      }
+      #expect(stream.statistics.framesPassedThrough == 5)
+      deliver(10..<15)
+      let out = output.samples(atLeast: 15)
+      #expect(out.count == 15)
+      #expect(out.dropFirst(10).map(\.payload) == samples[10..<15].map(\.payload))
+      #expect(stream.statistics.videoEncoders == 0)
+      #expect(Self.isRising(out))
+      #expect(
+        output.changes.map(\.description) == (own == description ? [description] : [description, own, description]))
+    }
+  }
+
+  @Test(arguments: [
+    VideoSettings(width: 32, height: 32), VideoSettings(bitrate: 500_000), VideoSettings(frameRate: 10),
+  ])
+  func `what is to be otherwise is encoded`(settings: VideoSettings) async throws {
+    try await Self.run(settings) { stream, output, _, _, deliver in
+      for index in 1..<20 {
+        deliver(index..<index + 1)
+        if settings.frameRate == nil { _ = output.samples(atLeast: index + 1) }
+      }
+      #expect(output.samples(atLeast: 1).count >= 1)
+      #expect(stream.statistics.framesPassedThrough == 0)
+      #expect(stream.statistics.videoEncoders == 1)
+    }
+  }
+
+  @Test func `a pause stands still, and ends`() async throws {
+    try await Self.run { stream, output, samples, _, deliver in
+      deliver(1..<5)
+      _ = output.samples(atLeast: 5)
+      stream.pauseEncoding = true
+      deliver(5..<8)
+      stream.requestKeyframe()
+      let still = try #require(output.samples(atLeast: 6).dropFirst(5).first)
+      #expect(still.isKeyframe)
+      stream.pauseEncoding = false
+      deliver(8..<20)
+      _ = output.first { $0.payload == samples[10].payload }
+      #expect(output.first { $0.payload == samples[19].payload } != nil)
+      #expect(Self.isRising(output.samples))
+    }
+  }
+
+  @Test func `pictures are decoded for those who look at single ones`() async throws {
+    try await Self.run { stream, output, _, _, deliver in
+      deliver(1..<8)
+      _ = output.samples(atLeast: 8)
+      let file = try await stream.pictures.snapshot()
+      #expect(file.readableBytesView.prefix(2).elementsEqual([0xFF, 0xD8]))
+      #expect(stream.statistics.framesPassedThrough == 8)
+      #expect(stream.statistics.videoEncoders == 0)
+    }
+  }
+
+  @Test func `a group of pictures is decoded from its middle on`() throws {
+    let (samples, description) = try Self.samples(20, from: .zero)
+    let compressed = CompressedPictures()
+    for sample in samples.prefix(15) { compressed.append(sample, of: description) }
+    let frame = try #require(compressed.decode().last)
+    #expect(frame.timestamp == samples[14].presentationTime)
+    let luma = frame.withPlane(0) { $0[0] }
+    #expect(abs(Int(luma) - 74) <= 3)
+    compressed.append(samples[15], of: description)
+    #expect(compressed.decode().map(\.timestamp) == [samples[15].presentationTime])
+    compressed.reset()
+    compressed.append(samples[16], of: description)
+    #expect(compressed.decode().isEmpty)
+  }
+
+  @Test func `compressed pictures wait within bounds, and are dropped up to a keyframe`() throws {
+    let feed = VideoFeed(capturer: ScriptedVideoCapturer(format: Self.format), mailbox: VideoMailbox())
+    let description = CodecDescription.h264(
+      H264Description(sequenceParameterSet: [0x67], pictureParameterSet: [0x68], width: 2, height: 2, frameRate: 25))
+    func sample(_ index: Int64, isKeyframe: Bool = false) -> SourceSample {
+      SourceSample(
+        sample: EncodedSample(
+          kind: .video, payload: ByteBuffer(bytes: [0]), presentationTime: .zero + .milliseconds(index * 40),
+          duration: .milliseconds(40), isKeyframe: isKeyframe), description: description, feed: feed)
+    }
+    var queue = SampleQueue()
+    for index in Int64(0)...50 { #expect(queue.append(sample(index, isKeyframe: index == 0)).isEmpty) }
+    #expect(queue.append(sample(51)).count == 52)
+    #expect(queue.samples.isEmpty)
+    #expect(queue.append(sample(52)).count == 1)
+    #expect(queue.append(sample(53, isKeyframe: true)).isEmpty)
+    #expect(queue.append(sample(54)).isEmpty)
+    #expect(queue.popFirst()?.sample.isKeyframe == true)
+    #expect(queue.samples.count == 1)
+  }
+}
