@@ -65,6 +65,10 @@ struct HLSSegmenter: Sendable {
   /// From when on sound has waited for a keyframe.
   private var soundSince: MediaTime?
 
+  /// Whether the keyframe that is waited for was asked for more than once.
+  private var isRequestRepeated = false
+  /// Whether keyframes come later than they are asked for.
+  private(set) var isShortOfKeyframes = false
   private(set) var droppedSamples = 0
 
   init(_ descriptions: [CodecDescription], timing: HLSTiming, startSegments: Int, isDiscontinuous: Bool) {
@@ -128,12 +132,10 @@ struct HLSSegmenter: Sendable {
   /// Whether a keyframe is to be asked for now; true once, then again when it has not come for a while.
   mutating func requestsKeyframe(at now: MediaTime) -> Bool {
     guard let due = self.requestDue, now >= due else { return false }
+    if self.requestTime != nil { (self.isShortOfKeyframes, self.isRequestRepeated) = (true, true) }
     self.requestTime = now
     return true
   }
-
-  /// Whether a keyframe that was asked for has not come.
-  var isShortOfKeyframes: Bool { self.requestTime != nil }
 
   /// When a keyframe is to be asked for if no sample comes before; nil without pictures.
   var requestDue: MediaTime? {
@@ -172,6 +174,9 @@ extension HLSSegmenter {
       self.needsKeyframe = false
     }
     if sample.isKeyframe {
+      // One that came as it was asked for.
+      if self.requestTime != nil, !self.isRequestRepeated { self.isShortOfKeyframes = false }
+      self.isRequestRepeated = false
       self.requestTime = nil
       self.planSegment(at: Self.boundary(time))
     }

@@ -237,7 +237,10 @@ extension HLSStream {
           self.counts.segments += 1
           self.bitrates.add(bytes: last.fragments.readableBytes, duration: last.duration)
           var raised = self.timing
-          if raised.raise(to: last.duration) { self.timing = raised }
+          // One that was ended without a keyframe says nothing of those that follow.
+          if last.duration < self.timing.longestWithoutKeyframe, raised.raise(to: last.duration) {
+            self.timing = raised
+          }
         }
       }
     }

@@ -95,7 +95,7 @@ struct HLSTiming: Hashable, Sendable {
   }
 
   /// The length at which a segment ends without a keyframe.
-  var longestWithoutKeyframe: MediaDuration { max(self.target * 10, .seconds(30)) }
+  var longestWithoutKeyframe: MediaDuration { max(self.target * 10, .seconds(20)) }
 
   /// How long a request is held while no keyframe comes that was asked for: sources that are passed through have their
   /// own, as far as 15 s apart, and a playlist begins with two segments.

@@ -58,9 +58,8 @@ extension EndToEnd {
             ]
             let back = try ChildProcess(VidiconProcess.path(), arguments + ["--source", "bars", "--size", "320x240"])
             defer { back.kill() }
-            let count = try await vidicon.status { _ in true }.framesEncoded ?? 0
             // It encodes no more than up to the first keyframe after the connection.
-            var last = count
+            var last = -1
             for _ in 0..<20 {
               let now = try await vidicon.status { _ in true }.framesEncoded ?? 0
               if now == last, vidicon.child.errors.text.contains("is back") { break }
@@ -103,7 +102,10 @@ extension EndToEnd {
           + ["-pix_fmt", "yuv420p", "-c:v", "libx264", "-preset", "ultrafast", "-bf", "2", "-g", "50", "-c:a", "aac"]
           + ["-f", "flv", "-listen", "1", url])
       defer { server.kill() }
-      try await Task.sleep(for: .seconds(1))
+      // It listens when it has started.
+      while try await VidiconProcess.run([
+        "record", "\(NSTemporaryDirectory())/none.mp4", "--source", "rtmp://127.0.0.1:\(port + 20_000)/x",
+      ]).exit == nil {}
       try await VidiconProcess.serving(["--source", url]) { vidicon in
         let play = try await FFmpeg.play(vidicon.url(), seconds: 5)
         #expect(play.run.succeeded)

@@ -51,7 +51,10 @@ struct HLSFuzzCase {
     copy.watch()
     precondition(copy.waiting.allSatisfy { !copy.isWaiting($0) }, "a request waits for what never comes")
     for checker in copy.checkers.values {
-      let ignored: Set<HLSRule> = copy.isInterrupted ? [.targetDuration, .preloadHint] : [.targetDuration]
+      // Keyframes come as they like here: the target duration is raised to segments that turn out longer, and is then more
+      // than a third of the window.
+      var ignored: Set<HLSRule> = [.targetDuration, .constantTargets, .windowLength]
+      if copy.isInterrupted { ignored.insert(.preloadHint) }
       let violations = checker.violations.filter { !ignored.contains($0.rule) }
       precondition(violations.isEmpty, "\(violations)")
     }

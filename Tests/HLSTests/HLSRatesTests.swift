@@ -133,7 +133,10 @@ struct HLSRatesTests {
     var settings = Broadcast.Settings()
     settings.heedsRequests = false
     settings.keyframeInterval = 1_000_000
-    var broadcast = Broadcast(settings)
+    // Nothing comes while a keyframe is waited for, and the broadcast's viewers ask only when something does.
+    var configuration = Broadcast.configuration
+    configuration.idleTime = .seconds(30)
+    var broadcast = Broadcast(settings, configuration: configuration)
     broadcast.run(until: 60_000)
     let statistics = broadcast.stream.statistics
     #expect(statistics.windowBytes < 1_000_000)

@@ -41,7 +41,7 @@ struct PassThroughTests {
     stream.attachVideo(source)
     let output = CollectingOutput()
     stream.add(output)
-    let (samples, description) = try Self.samples(count, from: StreamClock.system.now())
+    let (samples, description) = try Self.samples(count, from: StreamClock.system.now() - .seconds(4))
     async let started: Void = stream.start()
     while !source.isStarted { await Task.yield() }
     source.deliver(samples[0], of: description)
@@ -112,7 +112,7 @@ struct PassThroughTests {
         deliver(index..<index + 1)
         if settings.frameRate == nil { _ = output.samples(atLeast: index + 1) }
       }
-      #expect(output.samples(atLeast: 2).count >= 2)
+      #expect(output.samples(atLeast: 1).count >= 1)
       #expect(stream.statistics.framesPassedThrough == 0)
       #expect(stream.statistics.videoEncoders == 1)
     }
