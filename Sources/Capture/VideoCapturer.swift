@@ -25,11 +25,25 @@ public protocol VideoCapturer: AnyObject, Sendable {
 
   /// Which way it looks. Pictures of a `.front` one are mirrored in previews, and nowhere else.
   var position: CameraPosition { get }
+
+  /// How the compressed pictures of a source that compresses itself are to be turned, known once it has started; frames
+  /// tell it themselves.
+  var sampleOrientation: Orientation { get }
+
+  /// Asked for a keyframe soon, while the compressed pictures of a source that compresses itself are passed through: a
+  /// viewer waits for one. At most twice a second, on any thread; must return at once.
+  func requestKeyframe()
 }
 
 extension VideoCapturer {
   /// `.unspecified`, as for all but cameras that know.
   public var position: CameraPosition { .unspecified }
+
+  /// `.up`, as of nearly all sources.
+  public var sampleOrientation: Orientation { .up }
+
+  /// Does nothing: what was compressed elsewhere has keyframes where it has them.
+  public func requestKeyframe() {}
 
   /// Does nothing: most sources only need to draw the next frame.
   public func didDrop(_ drop: FrameDrop) {}

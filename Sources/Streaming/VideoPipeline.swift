@@ -24,6 +24,8 @@ final class VideoPipeline {
   private var isPassing = false
   /// Of pictures that are shown in another order than they are decoded in.
   private var reordered: CodecDescription?
+  /// When a source that is passed through may be asked for a keyframe again.
+  private var nextKeyframeRequest = MediaTime.zero
   /// Until when pictures are decoded for those who look at single ones.
   private var previewEnd: MediaTime?
   private let clock = StreamClock.system
@@ -55,7 +57,11 @@ final class VideoPipeline {
     let frameRate = min(settings.frameRate ?? source.frameRate, source.frameRate)
     let first = mailbox.first(until: StreamClock.system.now() + settings.sourceTimeout)
     var orientation = feed.adjustment.rotation
-    if case .picture(let turned) = first { orientation = turned }
+    switch first {
+    case .picture(let turned): orientation = turned
+    case .sample(let sample): orientation = sample.orientation.turned(by: feed.adjustment.rotation)
+    case nil: break
+    }
     let isTurned = orientation.swapsWidthAndHeight
     let format = VideoFormat(
       width: settings.width ?? max(16, (isTurned ? source.height : source.width) & ~1),
@@ -92,8 +98,8 @@ final class VideoPipeline {
       switch self.mailbox.next(until: self.deadline) {
       case .closed: return
       case .keyframeRequested:
-        // What is passed through has keyframes of its own; nobody can ask for one.
-        if !self.isPassing { self.stage.requestKeyframe() }
+        self.stage.requestKeyframe()
+        if self.isPassing { self.askForKeyframe(now: self.clock.now()) }
       case .pictureRequested(let number): self.handlePictureRequest(after: number, now: self.clock.now())
       case .redrawRequested: self.isRedrawDue = true
       case .picture(let picture): try self.handle(picture)
@@ -235,7 +241,7 @@ extension VideoPipeline {
     return description.width == format.width && description.height == format.height
       && (settings.frameRate.map { $0 >= description.frameRate } ?? true)
       && settings.encoder == VideoSettings().encoder && shared.videoBitrate == VideoSettings.defaultBitrate
-      && adjustment.rotation == .up && !adjustment.isMirrored && !shared.isPaused
+      && picture.orientation == .up && adjustment.rotation == .up && !adjustment.isMirrored && !shared.isPaused
   }
 
   /// Whether pictures are shown in another order than they are decoded in, as far as this one tells.
@@ -268,6 +274,7 @@ extension VideoPipeline {
       self.captureDelay = now - picture.sample.decodeTime
       self.showSlate(from: nil)
       self.stage.pass(picture, now: now)
+      self.askForKeyframe(now: now)
       return self.preview(now: now)
     }
     self.isPassing = false
@@ -276,7 +283,8 @@ extension VideoPipeline {
       self.showSlate(from: nil)
       return self.compressed.rest()
     }
-    for frame in self.compressed.decode() where picture.feed.accepts(frame.timestamp) {
+    for var frame in self.compressed.decode() where picture.feed.accepts(frame.timestamp) {
+      frame.orientation = picture.orientation
       guard waiting < 2 else {
         // The encoder is too slow for all of them; what waits is decoded, since other pictures need it.
         picture.feed.drop(frame.timestamp, reason: .late)
@@ -284,6 +292,14 @@ extension VideoPipeline {
       }
       try self.handle(SourcePicture(frame: frame, colorMatrix: frame.format.colorMatrix, feed: picture.feed))
     }
+  }
+
+  /// Asks a source that is passed through for the keyframe that somebody waits for: not while the last one is young, and
+  /// not again before the source can have made one.
+  private func askForKeyframe(now: MediaTime) {
+    guard let due = self.stage.requests.dueTime, now >= due, now >= self.nextKeyframeRequest else { return }
+    self.nextKeyframeRequest = now + KeyframeRequests.interval
+    self.feed.requestKeyframe()
   }
 
   private func handlePictureRequest(after number: Int, now: MediaTime) {

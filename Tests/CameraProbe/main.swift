@@ -4,7 +4,7 @@
 //   CameraProbe play SPECIFICATION WIDTH HEIGHT RATE
 //
 // "play" reads commands, one a line: start, stop, keep COUNT (frames to hold on to, then let all go with 0), controls,
-// set NAME VALUE, resources. It ends with its input. Both print lines of words, JSON where a word may hold spaces.
+// set NAME VALUE, keyframe, resources. It ends with its input. Both print lines of words, JSON where a word may hold spaces.
 
 import Capture
 import Foundation
@@ -154,6 +154,7 @@ func play(_ text: String, width: Int, height: Int, rate: Int32) {
       case "set":
         try camera.setControl(words[1], to: Int(words[2]) ?? 0)
         say("set", words[1])
+      case "keyframe": camera.requestKeyframe()
       case "resources": say("resources", resources())
       default: break
       }

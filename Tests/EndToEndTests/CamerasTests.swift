@@ -55,6 +55,82 @@ extension EndToEnd {
       }
     }
 
+    @Test func `of H.264 pictures are passed through, and turned by an encoder where they must be`() async throws {
+      try await TestMedia.withTemporaryFolder { folder in
+        let path = "\(folder)/pictures.h264"
+        let made = try await Tool.run(
+          "ffmpeg",
+          FFmpeg.quiet + ["-f", "lavfi", "-i", "testsrc2=s=320x240:r=30", "-frames:v", "600", "-c:v", "libx264"]
+            + ["-preset", "ultrafast", "-g", "600", "-sc_threshold", "0", "-bf", "0", "-pix_fmt", "yuv420p"]
+            + ["-bsf:v", "h264_metadata=aud=insert", "-f", "h264", path],
+          within: .seconds(20))
+        try #require(made.succeeded)
+        for (options, isPassed) in [("", true), (";controls=1;rotation=180", false)] {
+          try await Self.serving(["formats=H264 320x240 30;file=\(path)\(options)"]) { vidicon in
+            // Keyframes come where viewers need them: the file has one in 20 s.
+            _ = try await vidicon.status { $0.framesIn ?? 0 > 60 }
+            let play = try await FFmpeg.play(vidicon.url(), seconds: 4, sound: false)
+            #expect(play.run.exit == .status(0), "ffmpeg: \(play.run.errors)")
+            #expect(FFmpeg.complaints(in: play.run.errors) == [])
+            try #require(play.pictures.count > 60)
+            #expect(play.pictures.deviation(30) > 20)
+            #expect(play.pictures.difference(20, 35) > 0.3)
+            let encoded = try await vidicon.status { _ in true }.framesEncoded ?? -1
+            #expect(isPassed ? encoded == 0 : encoded > 60, "\(encoded) were encoded")
+          }
+        }
+      }
+    }
+
+    @Test func `are set over HTTP`() async throws {
+      struct State: Decodable {
+        var controls: [String: Int]?
+      }
+      try await Self.serving(["controls=1"]) { vidicon in
+        let address = vidicon.page("/api/streams/live")
+        let first = try await Curl.get(address).json(State.self)
+        #expect(first.controls?["brightness"] == 0)
+        let set = try await LiveControl.send("PATCH", #"{"controls":{"brightness":12}}"#, to: address)
+        #expect(set.status == 200, "\(set.text)")
+        #expect(try set.json(State.self).controls?["brightness"] == 12)
+        for (json, words) in [
+          (#"{"controls":{"brightness":13}}"#, "steps of 2"), (#"{"controls":{"colour":1}}"#, "brightness"),
+          (#"{"controls":{"camera-orientation":1}}"#, "only be read"),
+        ] {
+          let refused = try await LiveControl.send("PATCH", json, to: address)
+          #expect(refused.status == 400 && refused.text.contains(words), "\(refused.text)")
+        }
+        let reset = try await LiveControl.send("PATCH", #"{"controls":{"brightness":null}}"#, to: address)
+        #expect(try reset.json(State.self).controls?["brightness"] == 0)
+      }
+    }
+
+    @Test func `are let go while paused, and come back`() async throws {
+      try await Self.serving(["formats=YUYV 320x240 30"]) { vidicon in
+        let address = vidicon.page("/api/streams/live")
+        _ = try await vidicon.status { $0.framesEncoded ?? 0 > 10 }
+        for (method, json, path) in [
+          ("PATCH", #"{"pause":true}"#, ""), ("PUT", #"{"video":"bars"}"#, "/source"),
+          ("PUT", #"{"video":"v4l2:/dev/video0"}"#, "/source"), ("PATCH", #"{"pause":false}"#, ""),
+        ] {
+          let answer = try await LiveControl.send(method, json, to: address + path)
+          #expect(answer.status == 200, "\(json): \(answer.text)")
+        }
+        let before = try await vidicon.status { _ in true }
+        _ = try await vidicon.status {
+          $0.isSlateShown == false && $0.framesEncoded ?? 0 > (before.framesEncoded ?? 0) + 10
+        }
+      }
+    }
+
+    @Test func `that fail without being unplugged come back`() async throws {
+      try await Self.serving(["formats=YUYV 320x240 30;fail=60;fails=1"]) { vidicon in
+        _ = try await vidicon.status { $0.framesIn ?? 0 > 120 && $0.isSlateShown == false }
+        let lines = vidicon.child.errors.text.split(separator: "\n").filter { $0.contains("v4l2:") }
+        #expect(lines.count == 1 && lines[0].contains("it gives no more pictures"), "\(lines)")
+      }
+    }
+
     @Test(arguments: ["/dev/video9", "/dev/video0"])
     func `that are unplugged leave a slate and a line, and come back`(node: String) async throws {
       try await Self.serving(["unplug=3;replug=4;elsewhere=\(node)"]) { vidicon in

@@ -31,12 +31,12 @@ struct PassThroughTests {
 
   /// Runs a stream whose source hands over one picture after another when it is told to.
   static func run(
-    _ settings: VideoSettings = VideoSettings(), count: Int = 40,
+    _ settings: VideoSettings = VideoSettings(), count: Int = 40, source: ScriptedVideoCapturer? = nil,
     _ body: (LiveStream, CollectingOutput, [EncodedSample], CodecDescription, (Range<Int>) -> Void) async throws -> Void
   ) async throws {
     var settings = settings
     settings.sourceTimeout = .seconds(30)
-    let source = ScriptedVideoCapturer(format: Self.format)
+    let source = source ?? ScriptedVideoCapturer(format: Self.format)
     let stream = LiveStream("camera", video: settings)
     stream.attachVideo(source)
     let output = CollectingOutput()
@@ -73,6 +73,41 @@ struct PassThroughTests {
       deliver(30..<35)
       #expect(output.samples(atLeast: 35).count == 35)
       #expect(stream.statistics.videoEncoders == 0)
+    }
+  }
+
+  @Test func `the source is asked for a keyframe, not soon after the last one, and not again at once`() async throws {
+    let source = ScriptedVideoCapturer(format: Self.format)
+    try await Self.run(source: source) { stream, output, _, _, deliver in
+      let began = ContinuousClock.now
+      deliver(1..<11)
+      _ = output.samples(atLeast: 11)
+      while source.keyframeRequests == 0 {
+        stream.requestKeyframe()
+        await Task.yield()
+      }
+      #expect(ContinuousClock.now - began >= .milliseconds(500))
+      for _ in 0..<20 { stream.requestKeyframe() }
+      deliver(11..<15)
+      _ = output.samples(atLeast: 15)
+      #expect(source.keyframeRequests == 1)
+      #expect(stream.statistics.videoEncoders == 0)
+    }
+  }
+
+  @Test func `a camera whose sensor is mounted sideways is decoded and turned`() async throws {
+    let source = ScriptedVideoCapturer(format: Self.format, sampleOrientation: .left)
+    try await Self.run(source: source) { stream, output, _, _, deliver in
+      for index in 1..<5 {
+        deliver(index..<index + 1)
+        _ = output.samples(atLeast: index + 1)
+      }
+      guard case .h264(let description) = try #require(stream.descriptions.first) else {
+        Issue.record("H.264 it is not")
+        return
+      }
+      #expect((description.width, description.height) == (48, 64))
+      #expect(stream.statistics.framesPassedThrough == 0)
     }
   }
 

@@ -12,11 +12,13 @@ final class ScriptedVideoCapturer: VideoCapturer {
     var drops: [FrameDrop] = []
     var starts = 0
     var stops = 0
+    var keyframeRequests = 0
     var isHeld: Bool
   }
 
   let format: VideoFormat
   let position: CameraPosition
+  let sampleOrientation: Orientation
   private let failure: CaptureError?
   private let pool: VideoFramePool
   private let state: Monitor<State>
@@ -26,10 +28,11 @@ final class ScriptedVideoCapturer: VideoCapturer {
   ///   - isHeld: Whether its start blocks until ``release()``.
   init(
     format: VideoFormat = VideoFormat(width: 64, height: 48), position: CameraPosition = .unspecified,
-    failure: CaptureError? = nil, isHeld: Bool = false
+    sampleOrientation: Orientation = .up, failure: CaptureError? = nil, isHeld: Bool = false
   ) {
     self.format = format
     self.position = position
+    self.sampleOrientation = sampleOrientation
     self.failure = failure
     self.pool = VideoFramePool(format: format, capacity: 64)
     self.state = Monitor(State(isHeld: isHeld))
@@ -63,6 +66,13 @@ final class ScriptedVideoCapturer: VideoCapturer {
   func didDrop(_ drop: FrameDrop) {
     self.state.withLock { $0.drops.append(drop) }
   }
+
+  func requestKeyframe() {
+    self.state.withLock { $0.keyframeRequests += 1 }
+  }
+
+  /// How often it was asked for a keyframe.
+  var keyframeRequests: Int { self.state.withLock { $0.keyframeRequests } }
 
   /// Delivers a grey picture.
   func deliver(

@@ -51,6 +51,11 @@ public final class CameraCapturer: ControllableCapturer {
     self.state.withLock { $0.position }
   }
 
+  /// How the pictures of an H.264 camera are to be turned: as its sensor is mounted. Known once it was started.
+  public var sampleOrientation: Orientation {
+    self.state.withLock { $0.orientation }
+  }
+
   /// Whether it takes pictures, or looks for its camera.
   public var isStarted: Bool {
     self.thread.isStarted
@@ -68,6 +73,8 @@ public final class CameraCapturer: ControllableCapturer {
     self.state.withLock { state in
       state.format = session.format
       state.position = session.device.position
+      state.orientation = session.orientation
+      state.isKeyframeWanted = false
       state.device = session.device
     }
     let playback = CameraPlayback(
@@ -88,6 +95,12 @@ public final class CameraCapturer: ControllableCapturer {
     self.wake.withLock { $0.take() }?.stop()
     self.thread.stop(within: Self.longestStop)
     self.state.withLock { $0.device = nil }
+  }
+
+  /// Has an H.264 camera make its next picture a keyframe; done by its own thread, since a device may take its time.
+  public func requestKeyframe() {
+    self.state.withLock { $0.isKeyframeWanted = true }
+    self.wake.withLock { $0 }?.wake()
   }
 
   /// What can be set, as it is now; empty when the camera is not there.

@@ -36,13 +36,14 @@ final class CameraJPEGDecoder: Sendable {
     self.state = state
     self.output = output
     self.thread = CaptureThread(name: "camera jpeg")
-    guard JPEGPictures.isAvailable else {
+    guard let pictures = JPEGPictures(format: format, orientation: orientation) else {
       throw CaptureError(
-        .invalidData, source: source, cause: "libavcodec has no decoder for JPEG pictures",
+        .invalidData, source: source, cause: "libavcodec gives no decoder for JPEG pictures",
         nextStep: "choose another format with ?format=")
     }
+    let handover = Handover(pictures)
     try self.thread.start { _ in
-      guard var pictures = JPEGPictures(format: format, orientation: orientation) else { return }
+      guard var pictures = handover.take() else { return }
       while let waiting = Self.next(state) {
         switch pictures.decode(waiting.bytes, count: waiting.bytes.count - Self.padding, at: waiting.time) {
         case .frame(let frame): output.consume(frame)

@@ -41,9 +41,13 @@ final class CameraPictures {
 
   /// Something was lost before the next picture.
   func handleLoss() {
-    if self.h264?.handleLoss() == true {
-      _ = vidicon_v4l2_set_control(self.session.device.descriptor, vidicon_v4l2_force_keyframe, 1)
-    }
+    if self.h264?.handleLoss() == true { self.requestKeyframe() }
+  }
+
+  /// Has a camera that compresses make its next picture a keyframe; those that cannot do so come to one by themselves.
+  func requestKeyframe() {
+    guard self.h264 != nil else { return }
+    _ = vidicon_v4l2_set_control(self.session.device.descriptor, vidicon_v4l2_force_keyframe, 1)
   }
 
   /// Uses a filled buffer, and sees to it that it comes back to the device.

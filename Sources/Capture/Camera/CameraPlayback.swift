@@ -10,8 +10,6 @@ internal import Glibc
 
 /// What the thread of a camera does: takes pictures until it is told to stop, and looks for the camera when it is lost.
 final class CameraPlayback: Sendable {
-  /// How long between two looks for a camera that was lost.
-  static let searchInterval = MediaDuration.milliseconds(400)
   /// Without a picture for so long, it is asked whether the camera is still there.
   private static let patience = MediaDuration.milliseconds(500)
   /// Failures in turn after which the camera is opened anew.
@@ -41,12 +39,16 @@ final class CameraPlayback: Sendable {
   /// - Parameter first: The camera, opened.
   func play(_ first: Handover<CameraSession>) {
     var session = first.take()
+    var recovery = CameraRecovery()
     while let path = session?.device.path {
       let error = self.capture(&session)
       guard let error, !self.wake.isStopped else { return }
-      self.output.end(error)
-      session = self.search(from: path)
-      if let session { self.adopt(session) }
+      if recovery.handleFailure(after: self.output.present) { self.output.end(error) }
+      session = self.search(from: path, &recovery)
+      if let session {
+        self.output.begin(trial: recovery.trial)
+        self.adopt(session)
+      }
     }
   }
 
@@ -80,6 +82,7 @@ final class CameraPlayback: Sendable {
     var failures = 0
     while !self.wake.isStopped {
       try session.queueReturned()
+      if self.state.takeKeyframeRequest() { pictures.requestKeyframe() }
       let events = self.wake.wait(for: session.device.descriptor, atMost: Self.patience)
       if self.wake.isStopped { return }
       if events == 0 {
@@ -129,9 +132,11 @@ final class CameraPlayback: Sendable {
   /// Looks for the camera until it is back.
   ///
   /// - Returns: Nil when it was told to stop.
-  private func search(from path: String) -> CameraSession? {
+  private func search(from path: String, _ recovery: inout CameraRecovery) -> CameraSession? {
+    var interval = recovery.interval
     while true {
-      let end = StreamClock.system.now() + Self.searchInterval
+      let end = StreamClock.system.now() + interval
+      interval = CameraRecovery.searchInterval
       while !self.wake.isStopped, StreamClock.system.now() < end {
         _ = self.wake.wait(for: nil, atMost: end - StreamClock.system.now() + .milliseconds(1))
       }
@@ -140,8 +145,14 @@ final class CameraPlayback: Sendable {
       if case .path = self.request.specification.device { isChosenByPath = true }
       let places = CameraFinder.places(
         of: self.identity, at: path, among: CameraFinder.cameras(also: path), isChosenByPath: isChosenByPath)
-      if !places.isEmpty, let session = try? CameraSession.open(self.request, paths: places, wake: self.wake) {
-        return session
+      guard !places.isEmpty else {
+        recovery.handleAbsence()
+        continue
+      }
+      do throws(CaptureError) {
+        return try CameraSession.open(self.request, paths: places, wake: self.wake)
+      } catch {
+        if recovery.handleRefusal(at: StreamClock.system.now()) { self.output.end(error) }
       }
     }
   }
@@ -151,6 +162,7 @@ final class CameraPlayback: Sendable {
     let settings = self.state.withLock { state in
       state.device = session.device
       state.position = session.device.position
+      state.orientation = session.orientation
       return state.settings
     }
     for (name, value) in settings {

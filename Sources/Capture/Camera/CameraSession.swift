@@ -25,6 +25,7 @@ final class CameraSession {
   let buffers: CameraBuffers
   /// How many buffers the device has.
   private(set) var queuedCount = 0
+  private var isClosed = false
 
   /// Opens the first camera of some nodes that can be used.
   ///
@@ -93,10 +94,18 @@ final class CameraSession {
     self.close()
   }
 
-  /// Stops the device. Frames that are still looked at keep their memory.
+  /// Stops the device, and lets it go. Frames that are still looked at keep their memory.
+  ///
+  /// That memory keeps the device's file open, so that closing it frees nothing: whoever opens the camera next would find
+  /// it in use. Hence its buffers are given up here (a Linux of 5.0 or later leaves them to those who look at them).
   func close() {
+    guard !self.isClosed else { return }
+    self.isClosed = true
     self.buffers.disconnect()
-    _ = vidicon_v4l2_set_streaming(self.device.descriptor, self.device.identity.isMultiPlanar, false)
+    let isMultiPlanar = self.device.identity.isMultiPlanar
+    _ = vidicon_v4l2_set_streaming(self.device.descriptor, isMultiPlanar, false)
+    var count: UInt32 = 0
+    _ = vidicon_v4l2_request_buffers(self.device.descriptor, isMultiPlanar, &count)
   }
 
   /// Gives a buffer to the device.

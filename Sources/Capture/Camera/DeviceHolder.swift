@@ -51,7 +51,9 @@ func names(in folder: String) -> [String] {
   defer { closedir(directory) }
   var names: [String] = []
   while let entry = readdir(directory) {
-    let name = withUnsafeBytes(of: entry.pointee.d_name) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+    // The structure is as long as the name, not as its declaration says: read where it lies, up to the zero.
+    let start = UnsafeRawPointer(entry) + (MemoryLayout<dirent>.offset(of: \.d_name) ?? 0)
+    let name = String(cString: start.assumingMemoryBound(to: CChar.self))
     if name != ".", name != ".." { names.append(name) }
   }
   return names

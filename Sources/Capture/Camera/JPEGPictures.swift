@@ -26,11 +26,6 @@ struct JPEGPictures: ~Copyable {
   private var otherSize: (width: Int, height: Int)?
   private var otherCount = 0
 
-  /// Whether the library has a decoder.
-  static var isAvailable: Bool {
-    avcodec_find_decoder(AV_CODEC_ID_MJPEG) != nil
-  }
-
   /// - Parameter format: What the frames are to be, 4:2:0.
   init?(format: VideoFormat, orientation: Orientation) {
     guard let codec = avcodec_find_decoder(AV_CODEC_ID_MJPEG), let context = avcodec_alloc_context3(codec),

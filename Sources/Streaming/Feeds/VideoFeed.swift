@@ -15,6 +15,8 @@ struct SourcePicture: Sendable {
 struct SourceSample: Sendable {
   var sample: EncodedSample
   let description: CodecDescription
+  /// How what is decoded is to be turned.
+  var orientation = Orientation.up
   /// Where it came from.
   let feed: VideoFeed
 }
@@ -101,7 +103,9 @@ final class VideoFeed: VideoConsumer, SourceFeed {
   }
 
   func consume(_ sample: EncodedSample, of description: CodecDescription) {
-    let dropped = self.mailbox.consume(SourceSample(sample: sample, description: description, feed: self))
+    let orientation = self.state.withLock { $0.capturer }?.sampleOrientation ?? .up
+    let dropped = self.mailbox.consume(
+      SourceSample(sample: sample, description: description, orientation: orientation, feed: self))
     for drop in dropped { self.report(drop) }
   }
 
@@ -120,6 +124,11 @@ final class VideoFeed: VideoConsumer, SourceFeed {
 
   func captureEnded(_ error: CaptureError?) {
     self.mailbox.end(self, error)
+  }
+
+  /// Asks a source that compresses itself for a keyframe.
+  func requestKeyframe() {
+    self.state.withLock { $0.capturer }?.requestKeyframe()
   }
 
   /// Counts and reports a frame that was not used.

@@ -141,6 +141,24 @@ struct CameraCapturerTests {
     }
   }
 
+  @Test func `a keyframe that is asked for comes at once`() throws {
+    let path = try TestMedia.path(
+      "long-group.h264",
+      [
+        "-f", "lavfi", "-i", "testsrc=s=320x240:r=30", "-frames:v", "600", "-c:v", "libx264", "-preset", "ultrafast",
+        "-g", "600", "-bf", "0", "-sc_threshold", "0", "-pix_fmt", "yuv420p", "-bsf:v", "h264_metadata=aud=insert",
+        "-f", "h264",
+      ])
+    try CameraProbe.play(cameras: ["formats=H264 320x240 30;file=\(path)"]) { probe in
+      try probe.send("start")
+      let first = try probe.lines("sample", 20).map { $0.words[1] }
+      #expect(first == ["key"] + Array(repeating: "delta", count: 19))
+      try probe.send("keyframe")
+      let next = try probe.lines("sample", 20).map { $0.words[1] }
+      #expect(next.count { $0 == "key" } == 1, "\(next)")
+    }
+  }
+
   @Test(arguments: [
     ("short=4", 1), ("error=4", 1), ("empty=4", 1), ("lost=4", 2), ("planes=1;formats=NM12 320x240 30;short=4", 1),
   ]) func `damaged and lost pictures are told of, and the camera goes on`(options: String, skips: Int) throws {
@@ -176,6 +194,54 @@ struct CameraCapturerTests {
       #expect(probe.all.count { $0.name == "ended" } == 1)
       let stopped = try #require(try probe.send("stop").first { $0.name == "stopped" })
       #expect(try #require(Int(stopped.words[0])) < 1000)
+    }
+  }
+
+  @Test func `a camera that fails without being unplugged comes back, though its pictures are still looked at`() throws
+  {
+    try CameraProbe.play(cameras: ["fail=10;fails=1"]) { probe in
+      try probe.send("keep 3")
+      try probe.send("start")
+      let ended = try probe.lines("ended", 1)[0]
+      #expect(ended.description.contains("it gives no more pictures"))
+      let again = try self.frames(probe, 12)
+      #expect(again.allSatisfy { $0.distance() == 0 })
+      let released = try #require(try probe.send("keep 0").first { $0.name == "released" })
+      #expect(released.words[0] == "3" && released.words[1].hasPrefix("235,128,128/210,16,146/"))
+    }
+  }
+
+  @Test func `a camera whose pictures are still looked at can be started again`() throws {
+    try CameraProbe.play(cameras: [""]) { probe in
+      try probe.send("keep 3")
+      for _ in 0..<3 {
+        let started = try probe.send("start")
+        #expect(started.contains { $0.name == "started" }, "\(started)")
+        _ = try self.frames(probe, 4)
+        try probe.send("stop")
+      }
+    }
+  }
+
+  @Test func `a camera that always fails is told of, and shown, twice`() throws {
+    try CameraProbe.play(cameras: ["fail=4"]) { probe in
+      try probe.send("start")
+      _ = try probe.lines("ended", 2)
+      // It is opened again meanwhile: after 0.8 s, 1.6 s, 3.2 s.
+      let isSilent = probe.saysNothing("ended", for: 5)
+      #expect(isSilent)
+      #expect(probe.all.count { $0.name == "frame" } == 8)
+    }
+  }
+
+  @Test func `a camera that is there and cannot be opened any more is told of once`() throws {
+    try CameraProbe.play(cameras: ["fail=4;again=16"]) { probe in
+      try probe.send("start")
+      let ended = try probe.lines("ended", 2)
+      #expect(ended[0].description.contains("it gives no more pictures"))
+      #expect(ended[1].description.contains("it is in use"))
+      let isSilent = probe.saysNothing("ended", for: 4)
+      #expect(isSilent)
     }
   }
 

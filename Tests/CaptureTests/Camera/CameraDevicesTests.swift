@@ -19,6 +19,18 @@ struct CameraDevicesTests {
     #expect(lines.count { $0.hasPrefix("control ") } == 6)
   }
 
+  @Test(arguments: [1, 2, 3, 5, 8, 13, 21, 34]) func `are listed while one of them vanishes`(calls: Int) throws {
+    let lines = try CameraProbe.devices(cameras: [
+      "vanish=\(calls);controls=1;formats=YUYV 640x480,320x240 30,15|MJPG 1280x720 30",
+      "path=/dev/video1;card=Other;formats=YUYV 320x240 30;controls=1",
+    ])
+    let other = try #require(lines.firstIndex { $0.name == "device" && $0.words[0] == "v4l2:/dev/video1" })
+    let rest = lines[other...]
+    #expect(rest.map(\.name) == ["device", "offers"] + Array(repeating: "control", count: 6))
+    #expect(rest.first?.words.last == #""""#)
+    #expect(lines[..<other].count { $0.name == "device" } <= 1)
+  }
+
   @Test func `are none where there are none`() throws {
     #expect(try CameraProbe.devices(cameras: ["kind=m2m", "kind=none"]) == [])
   }

@@ -8,14 +8,21 @@
 //   formats=YUYV 640x480,320x240 30,15|MJPG 32-640/16x32-480/8 5-30
 //                      FourCC, sizes or a range of them by steps, rates or a range of them; raw ones are painted
 //   planes=1           the multi-planar calls
-//   file=PATH          JPEG pictures, or H.264 with access unit delimiters, one after another: the compressed formats
+//   file=PATH          JPEG pictures, or H.264 with access unit delimiters, one after another: the compressed formats;
+//                      H.264 begins anew, with a keyframe, when one is asked for
 //   count=4            the most buffers          stride=64   bytes behind each row       colorspace=7
 //   lie=1              the memory is half as long as the format says
 //   short=5, error=5, empty=5, lost=5, jump=5   what is wrong with every fifth picture
 //   clock=copy         timestamps of no clock    after=10    no picture after so many
 //   unplug=1.5         seconds after the first STREAMON, once; replug=0.5 seconds later; elsewhere=/dev/video7 there
+//   vanish=20          it is gone after so many calls
 //   hang=3             seconds that the tenth DQBUF takes
+//   fail=5             every DQBUF fails after so many pictures of an open; fails=1 for the first of these opens only
+//   again=16           the errno of each REQBUFS after such a failure
 //   endless=1          enumerations that never end          controls=1   controls, see below       rotation=90 facing=0
+//
+// As in the kernel, who has asked for buffers owns the camera until he asks for none, or has closed it and unmapped what
+// he has mapped: a mapping keeps the file open. Meanwhile others get EBUSY.
 //
 // Painted pictures: eight colour bars, and above them the number of the picture in 16 black and white squares, the
 // highest bit first.
@@ -39,7 +46,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { CAMERAS = 4, BUFFERS = 32, FORMATS = 8, SIZES = 16, RATES = 16, OPENS = 32, CONTROLS = 6 };
+enum { CAMERAS = 4, BUFFERS = 32, FORMATS = 8, SIZES = 16, RATES = 16, OPENS = 32, CONTROLS = 6, MAPPINGS = 256 };
 
 struct format {
   uint32_t fourcc;
@@ -59,21 +66,34 @@ struct camera {
   unsigned piece_count;
   double streaming_since;
   int values[CONTROLS];
+  unsigned owner; // The file that has buffers, or 0.
+  unsigned failed_count, last_failed, call_count;
 };
 
 // One open of a camera.
 struct opened {
   struct camera *camera;
   int descriptor, memory;
+  unsigned file;
   bool is_on, was_gone;
   unsigned buffer_count, head, tail, queue[BUFFERS * 2];
   bool is_queued[BUFFERS];
   struct format *format;
   unsigned width, height, rate, sequence, taken;
+  unsigned first; // The picture with the beginning of the file.
+};
+
+// A part of a camera's memory that is mapped.
+struct mapping {
+  struct camera *camera;
+  unsigned file;
+  void *start;
 };
 
 static struct camera cameras[CAMERAS];
 static struct opened opens[OPENS];
+static struct mapping mappings[MAPPINGS];
+static unsigned file_count;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 #define REAL(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
@@ -189,6 +209,7 @@ static double gone_for(const struct camera *camera) {
 
 static bool is_gone(const struct camera *camera) {
   double replug = number(camera, "replug"), gone = gone_for(camera);
+  if (number(camera, "vanish") && camera->call_count > number(camera, "vanish")) return true;
   return gone >= 0 && (!replug || gone < replug);
 }
 
@@ -201,8 +222,25 @@ static bool is_lost(struct opened *opened) {
   return opened->was_gone;
 }
 
+// What comes back later is another device, whoever still looks at pictures of this one.
 static void notice(struct opened *opened) {
-  if (is_gone(opened->camera)) opened->was_gone = true;
+  if (!is_gone(opened->camera)) return;
+  opened->was_gone = true;
+  opened->camera->owner = 0;
+}
+
+static bool is_owned_by_other(const struct opened *opened) {
+  return opened->camera->owner && opened->camera->owner != opened->file;
+}
+
+// Lets the camera go when its owner is closed and nothing of it is mapped any more.
+static void let_go(struct camera *camera, unsigned file) {
+  if (camera->owner != file) return;
+  for (int i = 0; i < OPENS; i++)
+    if (opens[i].camera == camera && opens[i].file == file) return;
+  for (int i = 0; i < MAPPINGS; i++)
+    if (mappings[i].camera == camera && mappings[i].file == file) return;
+  camera->owner = 0;
 }
 
 static struct camera *camera_at(const char *path) {
@@ -227,8 +265,9 @@ static int open_camera(struct camera *camera, int flags) {
     if (result < 0) break;
     memset(opened, 0, sizeof *opened);
     struct format *format = &camera->formats[0];
-    *opened = (struct opened){.camera = camera, .descriptor = result, .memory = -1, .format = format,
-                              .width = format->sizes[0][0], .height = format->sizes[0][1], .rate = 30};
+    *opened = (struct opened){.camera = camera, .descriptor = result, .memory = -1, .file = ++file_count,
+                              .format = format, .width = format->sizes[0][0], .height = format->sizes[0][1],
+                              .rate = 30};
     break;
   }
   pthread_mutex_unlock(&lock);
@@ -326,7 +365,7 @@ static unsigned paint(const struct opened *opened, uint8_t *bytes, unsigned memo
   if (is_compressed(opened->format)) {
     const struct camera *camera = opened->camera;
     if (!camera->piece_count) return 0;
-    unsigned piece = opened->sequence % camera->piece_count;
+    unsigned piece = (opened->sequence - opened->first) % camera->piece_count;
     size_t size = camera->starts[piece + 1] - camera->starts[piece];
     if (size > length) size = length;
     memcpy(bytes, camera->file + camera->starts[piece], size);
@@ -387,6 +426,11 @@ static int dequeue(struct opened *opened, struct v4l2_buffer *buffer) {
   uint64_t ticks;
   if (!opened->is_on) return fail(EINVAL);
   if (number(camera, "after") && opened->taken >= number(camera, "after")) return fail(EAGAIN);
+  if (number(camera, "fail") && opened->taken >= number(camera, "fail")) {
+    if (camera->last_failed != opened->file) camera->failed_count++;
+    camera->last_failed = opened->file;
+    if (!number(camera, "fails") || camera->failed_count <= number(camera, "fails")) return fail(EIO);
+  }
   if (number(camera, "hang") && opened->taken == 9) {
     opened->taken++;
     pthread_mutex_unlock(&lock);
@@ -427,7 +471,7 @@ static int set_format(struct opened *opened, struct v4l2_format *request, bool i
   bool multi = V4L2_TYPE_IS_MULTIPLANAR(request->type);
   int error = (int)number(camera, "format");
   if (is_set && error) return fail(error);
-  if (is_set && opened->buffer_count) return fail(EBUSY);
+  if (is_set && (opened->buffer_count || is_owned_by_other(opened))) return fail(EBUSY);
   if (is_set) {
     uint32_t fourcc = multi ? request->fmt.pix_mp.pixelformat : request->fmt.pix.pixelformat;
     unsigned width = multi ? request->fmt.pix_mp.width : request->fmt.pix.width;
@@ -539,7 +583,6 @@ static int value_of(struct opened *opened, int index) {
 
 static int control(struct opened *opened, unsigned long request, void *argument) {
   struct camera *camera = opened->camera;
-  if (!number(camera, "controls")) return fail(ENOTTY);
   uint32_t id = *(uint32_t *)argument;
   if (request == VIDIOC_G_EXT_CTRLS || request == VIDIOC_S_EXT_CTRLS) {
     struct v4l2_ext_controls *list = argument;
@@ -548,6 +591,12 @@ static int control(struct opened *opened, unsigned long request, void *argument)
     list->controls[0].value = one.value;
     return result;
   }
+  if (request == VIDIOC_S_CTRL && id == V4L2_CID_MPEG_VIDEO_FORCE_KEY_FRAME &&
+      opened->format->fourcc == V4L2_PIX_FMT_H264) {
+    opened->first = opened->sequence;
+    return 0;
+  }
+  if (!number(camera, "controls")) return fail(ENOTTY);
   bool is_next = id & V4L2_CTRL_FLAG_NEXT_CTRL;
   id &= ~V4L2_CTRL_FLAG_NEXT_CTRL;
   int index = 0;
@@ -597,6 +646,7 @@ static int set_streaming(struct opened *opened, bool is_on) {
 
 static int answer(struct opened *opened, unsigned long request, void *argument) {
   struct camera *camera = opened->camera;
+  camera->call_count++;
   notice(opened);
   if (is_lost(opened)) return fail(ENODEV);
   if (!strcmp(camera->kind, "none")) return fail(ENOTTY);
@@ -640,7 +690,10 @@ static int answer(struct opened *opened, unsigned long request, void *argument) 
   case VIDIOC_REQBUFS: {
     struct v4l2_requestbuffers *buffers = argument;
     int error = (int)number(camera, "buffers");
+    if (buffers->count && camera->failed_count && number(camera, "again")) error = (int)number(camera, "again");
     if (error) return fail(error);
+    if (is_owned_by_other(opened)) return fail(EBUSY);
+    camera->owner = buffers->count ? opened->file : 0;
     unsigned most = number(camera, "count") ? (unsigned)number(camera, "count") : BUFFERS;
     if (buffers->count > most) buffers->count = most;
     opened->buffer_count = buffers->count;
@@ -715,13 +768,41 @@ int ioctl(int descriptor, unsigned long request, ...) {
   return result;
 }
 
-#define MAP(name, offset_type)                                                                           \
+static void remember(const struct opened *opened, void *start) {
+  for (int i = 0; i < MAPPINGS; i++)
+    if (!mappings[i].camera) {
+      mappings[i] = (struct mapping){opened->camera, opened->file, start};
+      return;
+    }
+  abort();
+}
+
+#define MAP(name, offset_type)                                                                            \
   void *name(void *start, size_t length, int protection, int flags, int descriptor, offset_type offset) { \
-    struct opened *opened = find(descriptor);                                                            \
-    return REAL(name)(start, length, protection, flags, opened ? opened->memory : descriptor, offset);    \
+    pthread_mutex_lock(&lock);                                                                            \
+    struct opened *opened = find(descriptor);                                                             \
+    void *result =                                                                                        \
+        REAL(name)(start, length, protection, flags, opened ? opened->memory : descriptor, offset);       \
+    int error = errno;                                                                                    \
+    if (opened && result != MAP_FAILED) remember(opened, result);                                         \
+    pthread_mutex_unlock(&lock);                                                                          \
+    errno = error;                                                                                        \
+    return result;                                                                                        \
   }
 MAP(mmap, off_t)
 MAP(mmap64, off64_t)
+
+int munmap(void *start, size_t length) {
+  pthread_mutex_lock(&lock);
+  for (int i = 0; i < MAPPINGS; i++) {
+    struct mapping mapping = mappings[i];
+    if (!mapping.camera || mapping.start != start) continue;
+    mappings[i].camera = NULL;
+    let_go(mapping.camera, mapping.file);
+  }
+  pthread_mutex_unlock(&lock);
+  return REAL(munmap)(start, length);
+}
 
 // A camera that was pulled out hangs up; one that gives no more pictures says nothing.
 int poll(struct pollfd *descriptors, nfds_t count, int timeout) {
@@ -757,7 +838,9 @@ int close(int descriptor) {
   struct opened *opened = find(descriptor);
   if (opened) {
     if (opened->memory >= 0) REAL(close)(opened->memory);
+    struct camera *camera = opened->camera;
     opened->camera = NULL;
+    let_go(camera, opened->file);
   }
   pthread_mutex_unlock(&lock);
   return REAL(close)(descriptor);
