@@ -31,7 +31,7 @@ public enum StreamError: Error, Hashable, Sendable, CustomStringConvertible {
     case .stopped: "the stream was stopped before it had started; start a new one"
     case .ended: "the stream has ended; start a new one"
     case .missingTrack(let kind):
-      "the stream has no \(kind.rawValue) track, and none can be added while it runs; start it with a \(kind.rawValue) source"
+      "the stream has no \(kind.rawValue) track, and none can be added while it runs; start it with \(kind == .audio ? "an" : "a") \(kind.rawValue) source"
     case .unusableName(let name, let cause):
       "the name \(name.debugDescription) cannot be used: \(cause); choose another one"
     case .nameTaken(let name): "a stream with the name \"\(name)\" is published already; give each its own"

@@ -38,7 +38,7 @@ package struct WorkerThread: Sendable {
   /// Starts a thread that ends by itself, for what can do without.
   ///
   /// - Returns: Whether the system had one left.
-  static func startDetached(named name: String, _ body: @escaping @Sendable () -> Void) -> Bool {
+  package static func startDetached(named name: String, _ body: @escaping @Sendable () -> Void) -> Bool {
     guard let thread = Self.create(name: name, body: body) else { return false }
     pthread_detach(thread)
     return true

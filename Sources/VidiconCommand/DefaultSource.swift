@@ -46,7 +46,7 @@ struct DefaultSource {
     options.source = "plasma"
     let hasCamera = self.devices.contains { $0.kind == .camera }
     return Choice(
-      stream: try await options.openStream(loop: self.loop), options: options,
+      stream: try await options.openStream(loop: self.loop, hasSoundTrack: true), options: options,
       description: (hasCamera ? "no camera opens" : "there is no camera")
         + ": plasma, sound \(options.audio == "auto" ? "tone" : options.audio)")
   }
@@ -78,7 +78,7 @@ struct DefaultSource {
     let source = options.source ?? ""
     let stream: LiveStream
     do {
-      stream = try await options.openStream(loop: self.loop)
+      stream = try await options.openStream(loop: self.loop, hasSoundTrack: true)
     } catch let error as Failure {
       throw Refusal(message: error.message, isAboutSound: error.message.contains("mic:"))
     } catch {

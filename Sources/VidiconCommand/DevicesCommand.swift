@@ -11,12 +11,9 @@ struct DevicesCommand: AsyncParsableCommand {
   @Flag(help: "As JSON, one object; docs/configuration.md describes it.")
   var json = false
 
-  /// A device that does not answer must not hold up the list for ever.
-  private static let limit = Duration.seconds(20)
-
   func run() async throws {
     let offer = SourceOffer.all
-    guard let devices = await offer.devices(within: Self.limit) else {
+    guard let devices = await offer.listDevices() else {
       throw Failure("a device does not answer; unplug it, or end the program that uses it")
     }
     if self.json {

@@ -173,12 +173,14 @@ struct ServeCommand: AsyncParsableCommand {
     var configuration = configuration
     if configuration.streams.count == 1, configuration.streams[0].source == nil {
       let chosen = try await DefaultSource(
-        options: configuration.streams[0], loop: loop, devices: await SourceOffer.all.devices() ?? []
+        options: configuration.streams[0], loop: loop, devices: await SourceOffer.all.listDevices() ?? []
       ).choose()
       (configuration.streams[0], choice) = (chosen.options, chosen.description)
       streams.append(chosen.stream)
     } else {
-      for options in configuration.streams { streams.append(try await options.openStream(loop: loop)) }
+      for options in configuration.streams {
+        streams.append(try await options.openStream(loop: loop, hasSoundTrack: true))
+      }
     }
     do throws(CameraServerError) {
       try await server.start()

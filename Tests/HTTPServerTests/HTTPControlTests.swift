@@ -287,6 +287,19 @@ struct HTTPControlTests {
     }
   }
 
+  @Test(arguments: [("PUT", "/source", #"{"video":"x"}"#), ("PATCH", "", "{}")])
+  func `a client that asks before it sends a body is let`(method: String, path: String, body: String) async throws {
+    try await self.withControl { _, port in
+      let client = try await RawClient.connect(port: port)
+      let text = try await client.exchange([
+        "\(method) \(Self.stream)\(path) HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+          + "Connection: close\r\nExpect: 100-continue\r\nContent-Length: \(body.utf8.count)\r\n\r\n" + body
+      ])
+      #expect(text.hasPrefix("HTTP/1.1 100 Continue\r\n"), "\(text)")
+      #expect(text.contains("HTTP/1.1 200 OK\r\n"))
+    }
+  }
+
   @Test func `pages of other servers may not change anything, nor see what the machine has`() async throws {
     try await self.withControl(devices: HTTPServerDevices { _ in .init() }) { _, port in
       for (path, method) in [(Self.source, "PUT"), (Self.stream, "PATCH"), ("/api/devices", "GET")] {
@@ -393,8 +406,17 @@ struct HTTPControlTests {
         gate.wait()
         return 1
       } == nil)
-    #expect(await question.ask { 2 } == nil)
+    // Another thread asks then; when that hangs too nobody does any more.
+    #expect(await question.ask { 2 } == 2)
+    #expect(
+      await question.ask {
+        gate.wait()
+        return 3
+      } == nil)
+    #expect(await question.ask { 4 } == nil)
     gate.open()
+    // Those who waited are gone, and there is room again.
+    while await question.ask({ 5 }) == nil {}
   }
 }
 

@@ -1,3 +1,4 @@
+import Capture
 import Media
 import Recording
 import Streaming
@@ -122,5 +123,16 @@ struct StreamOptionsTests {
   @Test(arguments: ["", "0", "M", "-5M", "5x", "nan", "2000T", "5 M"])
   func `other sizes in bytes are refused`(text: String) {
     #expect(throws: Failure.self) { try Quantity.byteCount(text) }
+  }
+
+  @Test(arguments: [("screen:", "auto", true), ("screen:", "none", false), ("plasma", "auto", true)])
+  func `what is served has a sound track unless none is asked for`(
+    source: String, audio: String, hasSound: Bool
+  ) async throws {
+    var options = StreamOptions()
+    (options.source, options.audio) = (source, audio)
+    #expect(try await (options.openStream(loop: true, hasSoundTrack: true).audioSource != nil) == hasSound)
+    let recorded = try await options.openStream(loop: true)
+    #expect((recorded.audioSource is SilenceCapturer) == false)
   }
 }

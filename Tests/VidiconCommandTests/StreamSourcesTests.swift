@@ -26,6 +26,11 @@ struct StreamSourcesTests {
     #expect(SourceText(text).shown(isTrusted: false) == other)
     let message = "\(text): it does not open; try again"
     #expect(SourceText(text).redacted(message, isTrusted: true) == "\(trusted): it does not open; try again")
+    // The sources themselves quote an address without its password.
+    for quoted in [text, trusted] {
+      let message = "\(quoted): it does not open; try again"
+      #expect(SourceText(text).redacted(message, isTrusted: false) == "\(other): it does not open; try again")
+    }
   }
 
   @Test func `others may choose what is drawn, what it began with, and devices of a kind that it began with`() {
@@ -34,6 +39,16 @@ struct StreamSourcesTests {
     for text in ["plasma", "v4l2:/dev/video0", "v4l2:/dev/video1", "file:/a.mp4"] { #expect(may(text), "\(text)") }
     for text in ["screen:", "file:/b.mp4", "pipe:", "rtsp://a", "mic:", "http://a", "other:"] {
       #expect(!may(text), "\(text)")
+    }
+    // Who shows a window has not shown the screen.
+    for part in ["window=5", "region=0,0,9,9", "cursor=0&window=0x5"] {
+      let openness = SourceOpenness(start: [.init(video: "screen:?\(part)")])
+      #expect(openness.mayBeOpen(SourceText("screen:?\(part)"), isAudio: false))
+      #expect(!openness.mayBeOpen(SourceText("screen:"), isAudio: false))
+      #expect(!openness.mayBeOpen(SourceText("screen:?window=6"), isAudio: false))
+    }
+    for whole in ["screen:", "screen::0?cursor=0&fps=5"] {
+      #expect(SourceOpenness(start: [.init(video: whole)]).mayBeOpen(SourceText("screen:?window=6"), isAudio: false))
     }
     // Beside a camera it would be a microphone.
     #expect(!may("auto", isAudio: true))
@@ -189,14 +204,15 @@ struct StreamSourcesTests {
   @Test func `the next source is one that opens, and after the last one comes the first`() async throws {
     var offer = SourceOffer.all
     offer.devices = {
-      ["v4l2:/dev/none1", "screen:none:9"].enumerated().map {
-        CaptureDevice(kind: $0.offset == 0 ? .camera : .screen, specification: $0.element, name: "", stableName: "")
+      ["v4l2:/dev/none1", "v4l2:/dev/none2", "screen:none:9"].enumerated().map {
+        CaptureDevice(kind: $0.offset < 2 ? .camera : .screen, specification: $0.element, name: "", stableName: "")
       }
     }
     try await Self.withStream(offer) { sources, stream in
       var skipped: [String] = []
       #expect(await sources.switchToNext { source, _ in skipped.append(source) } == "plasma")
-      #expect(skipped == ["v4l2:/dev/none1", "screen:none:9"])
+      // Screens are left out where there was none at the beginning.
+      #expect(skipped == ["v4l2:/dev/none1", "v4l2:/dev/none2"])
       #expect(await sources.switchToNext { source, _ in skipped.append(source) } == "bars")
       #expect(skipped.count == 2)
       #expect(stream.videoSource is BarsCapturer)

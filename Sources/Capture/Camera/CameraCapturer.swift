@@ -13,8 +13,8 @@ public final class CameraCapturer: ControllableCapturer {
   /// The longest that ``stop()`` waits for a device that does not answer.
   private static let longestStop = MediaDuration.milliseconds(800)
 
-  private let request: CameraRequest
-  private let state: CameraState
+  let request: CameraRequest
+  let state: CameraState
   private let thread = CaptureThread(name: "camera")
   private let wake = Mutex<CameraWake?>(nil)
 

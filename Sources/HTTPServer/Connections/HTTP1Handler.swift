@@ -51,7 +51,7 @@ final class HTTP1Handler: ChannelDuplexHandler, RemovableChannelHandler {
         Request(
           version: head.version, endsConnection: hasBody || !head.isKeepAlive,
           // Of the others no body is read, and the answer comes at once.
-          isExpecting: isExpecting && head.method == .POST))
+          isExpecting: isExpecting && [.POST, .PUT, .PATCH].contains(head.method)))
       self.continueFirst(context)
     }
     context.fireChannelRead(data)

@@ -10,17 +10,22 @@ extension HTTPServerControl {
     } controls: {
       sources.controls
     } replace: { wanted, isTrusted throws(Failure) in
-      let texts = [wanted.video, wanted.audio].compactMap { $0.map(SourceText.init) }
+      let named = sources.startSources(namedBy: wanted)
+      // What fails may also be what was there before.
+      let texts = [named.video, named.audio, sources.video, sources.audio, sources.start.video, sources.start.audio]
+        .compactMap { $0.map(SourceText.init) }
       do throws(SourceChangeError) {
-        let named = sources.startSources(namedBy: wanted)
-        if !isTrusted { try await sources.checkOpenness(of: named) }
-        try await sources.replace(video: named.video, audio: named.audio)
+        let unlisted = isTrusted ? [] : try sources.checkOpenness(of: named)
+        try await sources.inTurn { () throws(SourceChangeError) in
+          try await sources.checkListed(unlisted)
+          try await sources.exchange(named)
+        }
       } catch {
         throw Failure(error, about: texts, isTrusted: isTrusted)
       }
     } change: { change throws(Failure) in
       do throws(SourceChangeError) {
-        try await sources.inTurn { () throws(SourceChangeError) in try await sources.apply(change) }
+        try await sources.change(change)
       } catch {
         throw Failure(error, about: [], isTrusted: true)
       }
@@ -53,7 +58,7 @@ extension HTTPServerControl.Failure {
     case .invalid: self.init(.invalid, reason)
     case .notPermitted: self.init(.notPermitted, reason)
     case .wrongState, .failed(.missingTrack), .failed(.ended): self.init(.wrongState, reason)
-    case .failed: self.init(.failed, reason)
+    case .failed, .notRestored: self.init(.failed, reason)
     case .busy: self.init(.busy, reason)
     }
   }
@@ -71,21 +76,29 @@ extension StreamSources {
   }
 
   /// Checks that those who are not trusted may have sources.
-  fileprivate func checkOpenness(of wanted: HTTPServerControl.Sources) async throws(SourceChangeError) {
+  ///
+  /// - Returns: Those that they may have if they are listed: options and names of the system's libraries can mean files and
+  ///   other machines.
+  fileprivate func checkOpenness(of wanted: HTTPServerControl.Sources) throws(SourceChangeError) -> [SourceText] {
     let openness = SourceOpenness(start: [self.start])
-    var devices: [CaptureDevice]?
+    var unlisted: [SourceText] = []
     for (text, isAudio) in [(wanted.video, false), (wanted.audio, true)] {
       guard let text else { continue }
       let source = SourceText(text)
       guard openness.mayBeOpen(source, isAudio: isAudio) else {
         throw .notPermitted(source: source.shown(isTrusted: false))
       }
-      guard source.scheme != nil, !openness.isStart(source) else { continue }
-      // Options and names of the system's libraries can mean files and other machines: only what is listed counts.
-      if devices == nil { devices = await self.offer.devices() }
-      guard devices?.contains(where: { $0.specification == text }) == true else {
-        throw .notPermitted(source: source.shown(isTrusted: false))
-      }
+      if source.scheme != nil, !openness.isStart(source) { unlisted.append(source) }
+    }
+    return unlisted
+  }
+
+  /// Checks that devices are there; called in turn, since it asks all of them.
+  fileprivate func checkListed(_ sources: [SourceText]) async throws(SourceChangeError) {
+    guard !sources.isEmpty else { return }
+    let listed = Set((await self.offer.listDevices() ?? []).map(\.specification))
+    if let missing = sources.first(where: { !listed.contains($0.text) }) {
+      throw .notPermitted(source: missing.shown(isTrusted: false))
     }
   }
 }

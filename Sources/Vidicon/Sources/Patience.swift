@@ -5,11 +5,17 @@ internal import Synchronization
 package enum Patience {
   /// Runs a blocking call on a thread of its own.
   ///
-  /// - Returns: Its result; nil when it takes longer than the limit: then it goes on by itself, and its result is let go.
+  /// - Returns: Its result; nil when no thread can be started, or when it takes longer than the limit: then it goes on by
+  ///   itself, and its result is let go.
   package static func run<Result: Sendable>(
     named name: String, within limit: Duration, _ body: @escaping @Sendable () -> Result
   ) async -> Result? {
-    await self.race(within: limit) { await WorkerThread.run(named: name, body) }
+    await self.race(within: limit) {
+      await withCheckedContinuation { (continuation: CheckedContinuation<Result?, Never>) in
+        let isStarted = WorkerThread.startDetached(named: name) { continuation.resume(returning: body()) }
+        if !isStarted { continuation.resume(returning: nil) }
+      }
+    } ?? nil
   }
 
   /// Runs an asynchronous call.

@@ -1,7 +1,7 @@
 public import Capture
 public import Streaming
 
-/// Why a stream's sources or settings were not changed; then nothing was.
+/// Why a stream's sources or settings were not changed; then nothing was, but for ``notRestored(_:earlier:)``.
 public enum SourceChangeError: Error, Hashable, Sendable, CustomStringConvertible {
   /// What names a source or a control is none, or a value cannot be.
   case invalid(CaptureError)
@@ -11,6 +11,8 @@ public enum SourceChangeError: Error, Hashable, Sendable, CustomStringConvertibl
   case wrongState(String)
   /// The source cannot be opened, or gives nothing.
   case failed(StreamError)
+  /// The source cannot be opened, or gives nothing, and the picture's earlier one does not start again either.
+  case notRestored(StreamError, earlier: StreamError)
   /// Too many changes wait for their turn.
   case busy
 
@@ -22,6 +24,7 @@ public enum SourceChangeError: Error, Hashable, Sendable, CustomStringConvertibl
       "\(source): it is taken from this machine only, or with a password; start the server with --user NAME:PASSWORD"
     case .wrongState(let reason): reason
     case .failed(let error): error.description
+    case .notRestored(let error, let earlier): "\(error); and the earlier source does not start again: \(earlier)"
     case .busy: "many changes of this stream wait already; try again in some seconds"
     }
   }

@@ -1,6 +1,7 @@
 public import Capture
 public import HTTPServer
 public import Media
+internal import Streaming
 
 /// Which sources streams can be switched to while they run, over HTTP, on the page and by keys of the program.
 ///
@@ -58,11 +59,15 @@ public struct SourceOffer: Sendable {
   }
 
   /// Lists the devices that can be chosen; may take its time.
-  public var devices: @Sendable () -> [CaptureDevice]
+  public var devices: @Sendable () -> [CaptureDevice] {
+    didSet { self.deviceQuestion = Self.newDeviceQuestion() }
+  }
   /// What can be chosen besides.
   public var generators: [HTTPServerDevices.Generator]
   /// Opens sources; may take its time, on a thread of its own.
   public var open: @Sendable (Request) throws(CaptureError) -> Opened
+  /// Asks for the devices once for all streams and all who change them.
+  private var deviceQuestion = Self.newDeviceQuestion()
 
   /// An offer.
   public init(
@@ -100,9 +105,13 @@ public struct SourceOffer: Sendable {
 }
 
 extension SourceOffer {
-  /// Lists the devices on a thread of its own; nil when that takes longer than a limit.
-  package func devices(within limit: Duration = .seconds(15)) async -> [CaptureDevice]? {
-    await Patience.run(named: "devices", within: limit) { [devices] in devices() }
+  /// Lists the devices on a thread of its own, once for all who ask meanwhile; nil when that takes too long.
+  package func listDevices() async -> [CaptureDevice]? {
+    await self.deviceQuestion.ask(self.devices)
+  }
+
+  private static func newDeviceQuestion() -> SharedQuestion<[CaptureDevice]> {
+    SharedQuestion(named: "devices", within: .seconds(15))
   }
 
   /// Everything that a ``SourceSpecification`` can name.

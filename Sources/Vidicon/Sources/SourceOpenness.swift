@@ -2,7 +2,8 @@ internal import Capture
 internal import HTTPServer
 
 /// Which sources those may choose who ask from elsewhere without a password: what is drawn or made, what the streams began
-/// with, and devices of a kind that they began with. Who puts a camera on air has not put the screen on air.
+/// with, and devices of a kind that they began with. Who puts a camera on air has not put the screen on air,
+/// and who puts a window or a part of the screen on air not the rest of it.
 struct SourceOpenness {
   private let texts: Set<String>
   private let schemes: Set<String>
@@ -12,8 +13,19 @@ struct SourceOpenness {
   init(start: [HTTPServerControl.Sources]) {
     let texts = start.flatMap { [$0.video, $0.audio] }.compactMap { $0 }
     self.texts = Set(texts)
-    self.schemes = Set(texts.compactMap { SourceText($0).scheme }).intersection(["v4l2", "screen", "mic"])
+    self.schemes = Set(texts.compactMap { Self.scheme(openedBy: SourceText($0)) })
     self.hasAutomaticSound = start.contains { $0.audio == "auto" }
+  }
+
+  /// The kind of devices that are open to all since a stream began with this one.
+  private static func scheme(openedBy source: SourceText) -> String? {
+    switch source.scheme {
+    case "v4l2", "mic": return source.scheme
+    case "screen":
+      let screen = try? ScreenSpecification(parsing: source.text)
+      return screen != nil && screen?.window == nil && screen?.region == nil ? "screen" : nil
+    default: return nil
+    }
   }
 
   /// Whether a stream began with it.

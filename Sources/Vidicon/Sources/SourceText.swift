@@ -35,8 +35,10 @@ struct SourceText: Hashable, Sendable {
   /// A message without what ``shown(isTrusted:)`` leaves out of this source, should it quote it.
   func redacted(_ message: String, isTrusted: Bool) -> String {
     var message = message
-    var secrets = [self.text]
+    // Messages quote it as it is, or as the trusted may see it.
+    var secrets = [self.text, self.shown(isTrusted: true)]
     if self.scheme == "file" { secrets.append(String(self.text.dropFirst(5))) }
+    secrets.sort { $0.utf8.count > $1.utf8.count }
     let shown = self.shown(isTrusted: isTrusted)
     for secret in secrets where !secret.isEmpty && !shown.hasSuffix(secret) {
       message = message.replacing(secret, with: shown)

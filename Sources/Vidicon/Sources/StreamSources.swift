@@ -5,7 +5,7 @@ public import Streaming
 internal import Synchronization
 
 /// The sources of a stream by the texts that name them, and the way to change them, and all that can be changed, while it
-/// runs: for the web page, the HTTP API and keys alike. Changes happen one after the other.
+/// runs: for the web page, the HTTP API and keys alike. Changes of sources happen one after the other.
 ///
 /// ```swift
 /// try await server.sources(of: stream)?.replace(video: "v4l2:/dev/video1", audio: "mic:")
@@ -106,33 +106,64 @@ public final class StreamSources: Sendable {
 // MARK: Sources
 
 extension StreamSources {
-  private func exchange(_ wanted: HTTPServerControl.Sources) async throws(SourceChangeError) {
-    // A device that is in use cannot be opened once more.
+  /// Replaces sources, in turn.
+  ///
+  /// - Parameter onlyOtherDevices: Whether a device that is there already is left as it is, whatever is wanted of it.
+  /// - Returns: Whether anything is another source now.
+  @discardableResult
+  func exchange(
+    _ wanted: HTTPServerControl.Sources, onlyOtherDevices: Bool = false
+  ) async throws(SourceChangeError) -> Bool {
     let wanted = self.withoutPresent(wanted)
-    guard wanted != HTTPServerControl.Sources() else { return }
-    let opened = try await self.open(wanted)
-    let earlier = self.stream.videoSource
+    guard wanted != HTTPServerControl.Sources() else { return false }
+    var opened = try await self.open(wanted)
     if let video = opened.video {
-      try await self.switchVideo(to: video, named: wanted.video)
+      let relation = await Self.relation(of: video, to: self.stream.videoSource)
+      if onlyOtherDevices ? relation != .otherDevice : relation == .same && self.hasPicture {
+        opened.video = nil
+        if wanted.audio == "auto", self.audio == "auto" { opened.audio = nil }
+      }
     }
-    guard let audio = opened.audio else { return }
+    let (earlier, earlierName) = (self.stream.videoSource, self.video)
+    if let video = opened.video { try await self.putVideo(video, named: wanted.video) }
+    guard let audio = opened.audio else { return opened.video != nil }
     do throws(StreamError) {
       try await self.stream.switchAudio(to: audio)
     } catch {
       // Both or none.
-      if opened.video != nil, let earlier { try? await self.stream.switchVideo(to: earlier) }
+      guard opened.video != nil, let earlier else { throw .failed(error) }
+      do throws(SourceChangeError) {
+        try await self.putVideo(earlier, named: earlierName)
+      } catch .failed(let earlierError) {
+        throw .notRestored(error, earlier: earlierError)
+      } catch let rollbackError {
+        throw rollbackError
+      }
       throw .failed(error)
     }
     self.state.withLock { $0.present.audio = wanted.audio }
+    return true
   }
+
+  /// Whether viewers see the source, and not that it has ended or is silent.
+  private var hasPicture: Bool { !self.stream.statistics.isSlateShown }
 
   /// What is wanted and not there already. What fits the picture is another sound with another picture.
   private func withoutPresent(_ wanted: HTTPServerControl.Sources) -> HTTPServerControl.Sources {
     let present = self.state.withLock { $0.present }
     var wanted = wanted
-    if wanted.video == present.video { wanted.video = nil }
+    if wanted.video == present.video, self.hasPicture { wanted.video = nil }
     if wanted.audio == present.audio, wanted.audio != "auto" || wanted.video == nil { wanted.audio = nil }
     return wanted
+  }
+
+  /// What a capturer's device is to the present one's.
+  private static func relation(
+    of capturer: any VideoCapturer, to present: (any VideoCapturer)?
+  ) async -> DeviceRelation {
+    guard let present = present as? any ExclusiveCapturer, present !== capturer else { return .otherDevice }
+    return await Patience.run(named: "devices", within: Self.openingLimit) { present.relation(of: capturer) }
+      ?? .otherDevice
   }
 
   /// Opens what is wanted; sound that there is none of is silence, since a track does not end while a stream runs.
@@ -174,6 +205,30 @@ extension StreamSources {
     }
   }
 
+  /// Gives the stream another picture. Of a device that it has already the present capturer is stopped first, since only
+  /// one can have it, and started again when the new one fails.
+  private func putVideo(_ capturer: any VideoCapturer, named name: String?) async throws(SourceChangeError) {
+    guard let present = self.stream.videoSource as? any ExclusiveCapturer,
+      await Self.relation(of: capturer, to: present) != .otherDevice
+    else { return try await self.switchVideo(to: capturer, named: name) }
+    let earlierName = self.video
+    _ = await Patience.run(named: "stop", within: Self.openingLimit) { present.stop() }
+    do throws(SourceChangeError) {
+      try await self.switchVideo(to: capturer, named: name)
+    } catch {
+      guard case .failed(let reason) = error else { throw error }
+      do throws(SourceChangeError) {
+        // A stream does not switch to the capturer that it has.
+        try await self.switchVideo(to: present.another(), named: earlierName)
+      } catch .failed(let earlierError) {
+        throw .notRestored(reason, earlier: earlierError)
+      } catch let rollbackError {
+        throw rollbackError
+      }
+      throw error
+    }
+  }
+
   private func switchVideo(to capturer: any VideoCapturer, named name: String?) async throws(SourceChangeError) {
     let adjustment = Adjustment(isMirrored: self.stream.isMirrored, rotation: self.stream.rotation)
     do throws(StreamError) {
@@ -192,14 +247,16 @@ extension StreamSources {
     if let remembered { (self.stream.isMirrored, self.stream.rotation) = (remembered.isMirrored, remembered.rotation) }
   }
 
-  /// Switches the picture to the next one of the devices that open, of the source that the stream began with, and of the
-  /// plasma.
+  /// Switches the picture to the next one of the cameras that open, of the source that the stream began with, and of the
+  /// plasma; of the screens too when the stream began with one.
   ///
   /// - Parameter skipped: Told of each source that does not open, and why.
   /// - Returns: What names the new source; nil when there is no other.
   public func switchToNext(skipped: (_ source: String, _ reason: SourceChangeError) -> Void) async -> String? {
-    let devices = await self.offer.devices() ?? []
-    let usable = devices.filter { $0.kind == .camera || $0.kind == .screen }.map(\.specification)
+    let devices = await self.offer.listDevices() ?? []
+    // A key pressed by mistake does not put the screen on air.
+    let hasScreens = self.start.video.map(SourceText.init)?.scheme == "screen"
+    let usable = devices.filter { $0.kind == .camera || ($0.kind == .screen && hasScreens) }.map(\.specification)
     var sources: [String] = []
     for source in [self.start.video].compactMap({ $0 }) + usable + ["plasma"] where !sources.contains(source) {
       sources.append(source)
@@ -208,8 +265,11 @@ extension StreamSources {
     for offset in 1..<max(1, sources.count + (present < 0 ? 1 : 0)) {
       let source = sources[(present + offset) % sources.count]
       do throws(SourceChangeError) {
-        try await self.replace(video: source)
-        return source
+        var isAnother = false
+        try await self.inTurn { () throws(SourceChangeError) in
+          isAnother = try await self.exchange(HTTPServerControl.Sources(video: source), onlyOtherDevices: true)
+        }
+        if isAnother { return source }
       } catch {
         skipped(source, error)
       }
@@ -221,9 +281,12 @@ extension StreamSources {
 // MARK: Settings
 
 extension StreamSources {
-  func apply(_ change: HTTPServerControl.Change) async throws(SourceChangeError) {
+  /// Changes all of it or nothing. What asks no device waits for nobody.
+  func change(_ change: HTTPServerControl.Change) async throws(SourceChangeError) {
     if !change.controls.isEmpty || change.resetsControls {
-      try await self.set(change.controls, resettingOthers: change.resetsControls)
+      try await self.inTurn { () throws(SourceChangeError) in
+        try await self.set(change.controls, resettingOthers: change.resetsControls)
+      }
     }
     if let bitrate = change.bitrate { self.stream.videoBitrate = bitrate }
     if let isMirrored = change.isMirrored { self.stream.isMirrored = isMirrored }

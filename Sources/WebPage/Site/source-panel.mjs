@@ -5,8 +5,10 @@ import { adjustable, levelShare, levelText, menus, nextRotation } from "./source
 import { Steering } from "./steering.mjs";
 
 const element = (id) => document.getElementById(id);
-/** Seconds between two looks at the level, and at the controls of the camera. */
-const LEVEL_INTERVAL = 0.15, CONTROLS_INTERVAL = 2;
+/** Seconds between two looks at the level while the panel is used, and at the controls of the camera. */
+const LEVEL_INTERVAL = 0.25, CONTROLS_INTERVAL = 2;
+/** Milliseconds after the last touch for which the panel counts as used. */
+const USE = 30_000;
 
 export class SourcePanel {
   #stream = null;
@@ -15,6 +17,10 @@ export class SourcePanel {
   /** What the viewer chose for the preview; null for what fits the source. */
   #preview = null;
   #isAdjusting = false;
+  /** When the panel was touched last. */
+  #lastUse = -Infinity;
+  /** The source whose controls were asked for. */
+  #knownSource = null;
 
   constructor() {
     for (const kind of ["video", "audio"]) {
@@ -33,6 +39,9 @@ export class SourcePanel {
       this.#preview = !this.#isPreviewMirrored;
       this.#show();
     };
+    for (const kind of ["pointermove", "pointerdown", "focusin", "keydown"]) {
+      element("source").addEventListener(kind, () => { this.#lastUse = performance.now(); }, { passive: true });
+    }
     this.#watchLevel();
     this.#watchControls();
   }
@@ -89,9 +98,13 @@ export class SourcePanel {
   #show() {
     const stream = this.#stream;
     if (!stream?.source) return;
-    const { video, audio } = menus(this.#list, stream.source);
-    fill(element("source-video"), video);
-    fill(element("source-audio"), audio);
+    // What was chosen stays to be seen until it is there, or refused.
+    if (!this.#steering.isReplacing) {
+      const { video, audio } = menus(this.#list, stream.source);
+      fill(element("source-video"), video);
+      fill(element("source-audio"), audio);
+    }
+    if (stream.level) showLevel(stream.level);
     element("source-sound").hidden = stream.audio == null;
     press("source-mirror", stream.mirror);
     press("source-mute", stream.mute);
@@ -103,34 +116,34 @@ export class SourcePanel {
     element("stage").classList.toggle("mirrored", this.#isPreviewMirrored);
   }
 
-  // The level of the sound.
+  // The level of the sound: often while somebody uses the panel, else as often as the list of streams comes.
 
   async #watchLevel() {
-    const meter = element("level");
     for (;;) {
       await pause(LEVEL_INTERVAL);
-      if (document.hidden || !this.#stream?.audio || meter.getBoundingClientRect().top > innerHeight) continue;
+      const isUsed = performance.now() - this.#lastUse < USE;
+      if (!isUsed || document.hidden || !this.#stream?.audio || !isOnScreen(element("level"))) continue;
       try {
-        const level = await request(`/api/streams${this.#stream.page}/level`, { as: "json", cache: "no-store", seconds: 2 });
-        meter.setAttribute("aria-valuenow", Math.round(level.rms));
-        meter.setAttribute("aria-valuetext", levelText(level.rms));
-        element("level-rms").style.clipPath = `inset(0 ${100 - levelShare(level.rms) * 100}% 0 0)`;
-        element("level-peak").style.left = `calc(${levelShare(level.peak) * 100}% - 2px)`;
+        showLevel(await request(`/api/streams${this.#stream.page}/level`, { as: "json", cache: "no-store", seconds: 2 }));
       } catch {
         await pause(1);
       }
     }
   }
 
-  // The controls of the camera.
+  // The controls of the camera: once of each source, and again and again while they are open.
 
   async #watchControls() {
     for (;;) {
       await pause(CONTROLS_INTERVAL);
       if (document.hidden || !this.#stream?.source || this.#isAdjusting || this.#steering.isBusy) continue;
+      const area = element("source-controls"), source = JSON.stringify([this.#stream.source.video, this.#stream.slate]);
+      if (source === this.#knownSource && (area.hidden || !area.open)) continue;
       try {
         const stream = await request(`/api/streams${this.#stream.page}`, { as: "json", cache: "no-store", seconds: 5 });
-        if (!this.#isAdjusting && !this.#steering.isBusy) this.#showControls(stream.controlList);
+        if (this.#isAdjusting || this.#steering.isBusy) continue;
+        this.#showControls(stream.controlList);
+        this.#knownSource = source;
       } catch {
         // The player says that the connection is lost.
       }
@@ -167,7 +180,9 @@ export class SourcePanel {
         row.querySelector("output").textContent = input.value;
         set(Number(input.value));
       };
-      input.onchange = () => { this.#isAdjusting = false; };
+      // There is no change where it is let go at its old place.
+      const finish = () => { this.#isAdjusting = false; };
+      for (const kind of ["change", "pointerup", "pointercancel", "blur"]) input.addEventListener(kind, finish);
     } else {
       input.type = "button";
       input.onclick = () => set(control.kind === "button" ? 1 : input.getAttribute("aria-pressed") !== "true");
@@ -210,6 +225,18 @@ function fill(select, groups) {
     }));
   }
   select.value = chosen;
+}
+
+function showLevel({ rms, peak }) {
+  element("level").setAttribute("aria-valuenow", Math.round(rms));
+  element("level").setAttribute("aria-valuetext", levelText(rms));
+  element("level-rms").style.clipPath = `inset(0 ${100 - levelShare(rms) * 100}% 0 0)`;
+  element("level-peak").style.left = `calc(${levelShare(peak) * 100}% - 2px)`;
+}
+
+function isOnScreen(area) {
+  const { top, bottom } = area.getBoundingClientRect();
+  return bottom > 0 && top < innerHeight;
 }
 
 function press(id, isPressed) {

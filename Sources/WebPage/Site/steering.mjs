@@ -1,4 +1,5 @@
-// Orders to the server that change a stream: one after the other, and of a slider only the last.
+// Orders to the server that change a stream: sources one after the other, and beside them settings likewise, so that
+// nobody waits for a slow source to be muted. Of a slider only the last order counts.
 
 /**
  * Sends changes of one stream. The answer to the last one is how it stands; what was refused is told in the server's words.
@@ -7,8 +8,8 @@ export class Steering {
   #send;
   #tell;
   #address = null;
-  #waiting = new Map();
-  #isSending = false;
+  #sources = { waiting: new Map(), isSending: false };
+  #settings = { waiting: new Map(), isSending: false };
 
   /**
    * @param {(url: string, options: object) => Promise<object>} send As `request` of requests.mjs does.
@@ -21,34 +22,39 @@ export class Steering {
 
   /** Where the stream is in the API. */
   set address(address) {
-    if (address !== this.#address) this.#waiting.clear();
+    if (address !== this.#address) for (const { waiting } of [this.#sources, this.#settings]) waiting.clear();
     this.#address = address;
   }
 
   get isBusy() {
-    return this.#isSending;
+    return this.#sources.isSending || this.#settings.isSending;
+  }
+
+  /** Whether sources are being replaced. */
+  get isReplacing() {
+    return this.#sources.isSending;
   }
 
   /** Replaces sources: `{video}`, `{audio}` or both. */
   replace(sources) {
-    return this.#order(`source ${Object.keys(sources)}`, { method: "PUT", path: "/source", json: sources, seconds: 40 });
+    return this.#order(this.#sources, `source ${Object.keys(sources)}`, { method: "PUT", path: "/source", json: sources, seconds: 40 });
   }
 
   /** Changes settings: a merge patch. */
   change(patch) {
     const what = Object.keys(patch).map((key) => key === "controls" ? `controls ${Object.keys(patch.controls)}` : key);
-    return this.#order(what.join(), { method: "PATCH", path: "", json: patch, seconds: 15 });
+    return this.#order(this.#settings, what.join(), { method: "PATCH", path: "", json: patch, seconds: 15 });
   }
 
   /** Orders of the same thing that wait are replaced by the newest. */
-  async #order(what, order) {
-    this.#waiting.delete(what);
-    this.#waiting.set(what, order);
-    if (this.#isSending) return;
-    this.#isSending = true;
-    while (this.#waiting.size > 0) {
-      const [[key, { path, ...options }]] = this.#waiting;
-      this.#waiting.delete(key);
+  async #order(queue, what, order) {
+    queue.waiting.delete(what);
+    queue.waiting.set(what, order);
+    if (queue.isSending) return;
+    queue.isSending = true;
+    while (queue.waiting.size > 0) {
+      const [[key, { path, ...options }]] = queue.waiting;
+      queue.waiting.delete(key);
       this.#tell({ isBusy: true });
       const address = this.#address;
       let outcome;
@@ -57,9 +63,9 @@ export class Steering {
       } catch (error) {
         outcome = { problem: error.message };
       }
-      this.#isSending = this.#waiting.size > 0;
-      if (address === this.#address) this.#tell({ ...outcome, isBusy: this.#isSending });
+      queue.isSending = queue.waiting.size > 0;
+      if (address === this.#address) this.#tell({ ...outcome, isBusy: this.isBusy });
     }
-    this.#isSending = false;
+    queue.isSending = false;
   }
 }

@@ -54,3 +54,20 @@ test("a refusal is told in the server's words, and the next order is sent", asyn
   assert.equal(told.at(-2).problem, "v4l2: there is no camera; plug one in");
   assert.equal(asked[1].options.json.audio, "mic:");
 });
+
+test("settings do not wait for a source that takes its time", async () => {
+  const { asked, send } = server(), told = [];
+  const steering = new Steering(send, (change) => told.push(change));
+  steering.address = "/a";
+  steering.replace({ video: "v4l2:" });
+  steering.change({ mute: true });
+  assert.deepEqual(asked.map(({ options }) => options.method), ["PUT", "PATCH"]);
+  asked[1].resolve({});
+  await turn();
+  assert.deepEqual(told.at(-1), { stream: {}, isBusy: true });
+  assert.equal(steering.isReplacing, true);
+  asked[0].resolve({});
+  await turn();
+  assert.deepEqual(told.at(-1), { stream: {}, isBusy: false });
+  assert.equal(steering.isReplacing, false);
+});
