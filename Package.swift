@@ -168,6 +168,8 @@ let package = Package(
       ]),
     .systemLibrary(name: "CYUV", providers: [.apt(["libyuv-dev"]), .brew(["libyuv"])]),
 
+    // Waits for what others bring about, for tests.
+    .target(name: "Waiting", dependencies: ["Capture", "Media"], path: "Tests/Waiting", swiftSettings: settings),
     .testTarget(name: "MediaTests", dependencies: ["Media"], swiftSettings: settings),
     .testTarget(name: "BitstreamsTests", dependencies: ["Bitstreams", "Media", nioCore], swiftSettings: settings),
     .testTarget(
@@ -196,7 +198,8 @@ let package = Package(
       name: "InferenceTests", dependencies: ["Inference"], exclude: ["Goldens"], swiftSettings: settings),
     .testTarget(name: "EffectsTests", dependencies: ["Effects", "Inference", "Media"], swiftSettings: settings),
     .testTarget(
-      name: "StreamingTests", dependencies: ["Streaming", "SwitchProbe", "Capture", "Codecs", "Media", nioCore],
+      name: "StreamingTests",
+      dependencies: ["Streaming", "SwitchProbe", "Waiting", "Capture", "Codecs", "Media", nioCore],
       swiftSettings: settings),
     // Converts pictures, for Benchmarks/run.
     .executableTarget(
@@ -209,7 +212,7 @@ let package = Package(
     .testTarget(
       name: "RecordingTests",
       dependencies: [
-        "Recording", "RecordingProbe", "Containers", "Capture", "Codecs", "Streaming", "Media", nioCore,
+        "Recording", "RecordingProbe", "Waiting", "Containers", "Capture", "Codecs", "Streaming", "Media", nioCore,
       ],
       swiftSettings: settings),
     // Records until it is killed, for RecordingTests.
@@ -227,7 +230,7 @@ let package = Package(
     .testTarget(
       name: "HTTPServerTests",
       dependencies: [
-        "HTTPServer", "Authentication", "Capture", "HLS", "Media", "Streaming", nioCore, nioPosix,
+        "HTTPServer", "Waiting", "Authentication", "Capture", "HLS", "Media", "Streaming", nioCore, nioPosix,
         .product(name: "HTTPTypes", package: "swift-http-types"),
         .product(name: "NIOHTTP1", package: "swift-nio"),
         .product(name: "NIOSSL", package: "swift-nio-ssl"),

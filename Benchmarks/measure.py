@@ -8,9 +8,11 @@ import pathlib
 import re
 import shutil
 import statistics
+import struct
 import subprocess
 import sys
 import time
+import urllib.request
 
 TICKS = os.sysconf("SC_CLK_TCK")
 
@@ -121,7 +123,8 @@ def measure_fan_out(settings, transport):
     ours = theirs = idle = 0.0
     recording = settings.tools / "recording"
     with vidicon(settings, *options) as process:
-        subprocess.run([settings.tools / "record", str(process.port), "live", "8", recording], check=True)
+        subprocess.run([settings.tools / "record", str(process.port), "live", "8", recording], check=True,
+                       stdout=subprocess.DEVNULL)
         for _ in range(settings.rounds):
             idle += cpu_while(process, settings.seconds)
             with running(settings.tools / f"{transport}_floor", recording, viewers, stdout=subprocess.PIPE) as floor:
@@ -186,6 +189,57 @@ def measure_delay(settings):
         raise SystemExit(f"the strip was read {len(times)} times only")
     row("capture to decoded picture over TCP on loopback", f"p50 {part(times, 0.5):.1f} ms, p99 {part(times, 0.99):.1f} ms",
         "", "", "reported", True)
+
+
+UNIT_HEADER = struct.Struct("<qII")  # Of Sources/units.h.
+
+
+def recorded_pictures(recording):
+    """The RTP timestamps of the pictures that `record` wrote, and when they came, in seconds after the first unit."""
+    data, position, pictures = recording.read_bytes(), 0, []
+    while position < len(data):
+        arrival, length, track = UNIT_HEADER.unpack_from(data, position)
+        position += UNIT_HEADER.size
+        if track == 0:
+            # After "$", channel and length.
+            pictures.append((struct.unpack_from(">I", data, position + 8)[0], arrival / 1e9))
+        position += length
+    return pictures
+
+
+def measure_switch(settings):
+    """The time between the timestamps of the last picture of a source and the first of the next, as a viewer over RTSP
+    gets them: the longest at each switch. The same in as many other stretches shows what the machine adds."""
+    recording, count = settings.tools / "switches", settings.seconds
+    with vidicon(settings, *STREAM) as process:
+        time.sleep(2)
+        with running(settings.tools / "record", process.port, "live", 2 * count + 2, recording,
+                     stdout=subprocess.PIPE) as viewer:
+            time.sleep(1)
+            switches = []
+            for number in range(count):
+                body = json.dumps({"video": ("bars", "plasma")[number % 2]}).encode()
+                request = urllib.request.Request(f"http://127.0.0.1:{process.http_port}/api/streams/live/source", body,
+                                                 {"Content-Type": "application/json"}, method="PUT")
+                begin = time.monotonic()
+                urllib.request.urlopen(request, timeout=10).close()
+                switches.append((begin, time.monotonic() + 0.1))
+                time.sleep(max(0.0, begin + 2 - time.monotonic()))
+            first = int(viewer.stdout.readline()) / 1e9
+    pictures = recorded_pictures(recording)
+
+    def longest(begin, end):
+        return max((after[0] - before[0] & 0xFFFFFFFF) / 90 for before, after in zip(pictures, pictures[1:])
+                   if begin <= first + after[1] <= end)
+
+    def text(gaps):
+        return f"p50 {part(gaps, 0.5):.0f} ms, worst {gaps[-1]:.0f} ms"
+
+    ours = sorted(longest(begin, end) for begin, end in switches)
+    others = sorted(longest(begin + 0.9, end + 0.9) for begin, end in switches)
+    limit = 2 * 1000 / 30
+    row(f"between two pictures of 30 a second at {count} switches of the source; between them", text(ours), text(others), "",
+        f"two intervals: {limit:.0f} ms", ours[-1] < limit + 1)
 
 
 MUX_ROUNDS = 20
@@ -417,6 +471,7 @@ MEASUREMENTS = {
     "screen": measure_screen,
     "join": measure_join,
     "delay": measure_delay,
+    "switch": measure_switch,
     "inference": measure_inference,
 }
 

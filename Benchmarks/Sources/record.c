@@ -1,4 +1,5 @@
-// record PORT NAME SECONDS FILE: watches a stream over RTSP/TCP and writes down what comes, for the floors to send again.
+// record PORT NAME SECONDS FILE: watches a stream over RTSP/TCP and writes down what comes, for the floors to send again;
+//   prints when the first of it came, in nanoseconds of the monotonic clock.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -68,5 +69,6 @@ int main(int argc, char **argv) {
     }
     start += length;
   }
+  printf("%lld\n", first);
   return fclose(file);
 }

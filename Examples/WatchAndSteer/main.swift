@@ -22,7 +22,7 @@ let watching = Task {
     case .sourceEnded(let kind, let error):
       print("the \(kind) source has ended:", error?.description ?? "no more input")
     case .sourceSilent: print("no pictures; viewers see the slate")
-    case .sourceBack: print("the pictures are back")
+    case .sourceBack(let kind): print("the \(kind) is back")
     case .sourceSwitched(let kind): print("the \(kind) comes from another source")
     case .failed(let error): print("the stream cannot go on:", error)
     }

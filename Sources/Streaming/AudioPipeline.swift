@@ -19,6 +19,8 @@ final class AudioPipeline {
   private let startTime: MediaTime
   /// Where the last block came from.
   private var feed: AudioFeed
+  /// Whether the source has ended and given nothing since.
+  private var hasSourceEnded = false
   /// Of the present source.
   private var resampler: AudioResampler?
   private var meter = AudioLevelMeter()
@@ -68,7 +70,9 @@ final class AudioPipeline {
       do throws(CodecError) {
         switch self.mailbox.next(until: expected + self.patience) {
         case .closed: return
-        case .ended(let error): self.shared.report(.sourceEnded(.audio, error))
+        case .ended(let error):
+          self.hasSourceEnded = true
+          self.shared.report(.sourceEnded(.audio, error))
         case .sound(let sound): try self.handle(sound)
         case nil:
           // As far behind the present as the source is.
@@ -85,6 +89,10 @@ final class AudioPipeline {
     let now = self.clock.now()
     let isCut = sound.feed !== self.feed
     if isCut { self.change(to: sound.feed) }
+    if self.hasSourceEnded {
+      self.hasSourceEnded = false
+      self.shared.report(.sourceBack(.audio))
+    }
     var block = sound.block
     block.timestamp = block.timestamp.checked(at: now)
     self.shared.audioLevel = self.meter.measure(block)

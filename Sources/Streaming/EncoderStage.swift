@@ -197,6 +197,11 @@ extension EncoderStage {
     self.handOver(self.pictures.handleDeadline(at: now))
   }
 
+  /// Gives the source the memory of the shown picture back, where that is the picture's own.
+  func giveMemoryBack() {
+    self.pictures.copyShown()
+  }
+
   private func handOver(_ picture: ShownPicture?) {
     if let picture { self.shared.pictures.offer(picture) }
   }

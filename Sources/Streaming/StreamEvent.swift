@@ -7,8 +7,8 @@ public enum StreamEvent: Hashable, Sendable {
   case sourceEnded(MediaKind, CaptureError?)
   /// The source has given no picture for ``VideoSettings/sourceTimeout``; viewers see the slate.
   case sourceSilent
-  /// The source gives pictures again.
-  case sourceBack
+  /// A source gives pictures again after the slate, or sound after its end.
+  case sourceBack(MediaKind)
   /// Another source has taken over, see ``LiveStream/switchVideo(to:)`` and ``LiveStream/switchAudio(to:)``.
   case sourceSwitched(MediaKind)
   /// The stream cannot go on; its viewers have been told.

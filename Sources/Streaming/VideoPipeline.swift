@@ -32,8 +32,11 @@ final class VideoPipeline {
 
   /// Where the last picture came from.
   private var feed: VideoFeed
-  /// The last picture from the source; while encoding is paused, the one that stands still.
+  /// The last picture from the source; while encoding is paused, the one that stands still. It is in the memory of its
+  /// source only while that one gives pictures that are shown: a device whose memory is kept cannot be opened again.
   private var lastPicture: SourcePicture?
+  /// Whether that is a copy.
+  private var isLastPictureCopied = false
   /// Whether it is to be shown anew even if no other one comes.
   private var isRedrawDue = false
   /// How long after its capture the last frame arrived.
@@ -155,18 +158,33 @@ final class VideoPipeline {
         return picture.feed.drop(picture.frame.timestamp, reason: .late)
       }
     }
+    let isPaused = self.shared.isPaused
+    if !isPaused || self.lastPicture == nil { self.keep(picture) }
     self.takeOver(picture.feed)
     self.lastArrival = now
     self.showSlate(from: nil)
-    let isPaused = self.shared.isPaused
-    if !isPaused || self.lastPicture == nil { self.lastPicture = picture }
-    if !isPaused { try self.show(picture, now: now) }
+    if isPaused { return self.giveMemoryBack() }
+    try self.show(picture, now: now)
+  }
+
+  private func keep(_ picture: SourcePicture?) {
+    self.lastPicture = picture
+    self.isLastPictureCopied = false
+  }
+
+  /// Gives the source the memory of its last picture back; the picture stays.
+  private func giveMemoryBack() {
+    guard !self.isLastPictureCopied, let picture = self.lastPicture else { return }
+    self.lastPicture = picture.copy
+    self.isLastPictureCopied = true
+    self.stage.giveMemoryBack()
   }
 
   /// The source may be another one from here on.
   private func takeOver(_ feed: VideoFeed) {
     guard feed !== self.feed else { return }
     self.feed = feed
+    if self.lastPicture?.feed !== feed { self.giveMemoryBack() }
     self.compressed.reset()
     self.shared.report(.sourceSwitched(.video))
   }
@@ -220,7 +238,7 @@ final class VideoPipeline {
   private func showSlate(from time: MediaTime?) {
     if (self.nextSlate == nil) != (time == nil) {
       self.shared.statistics.withLock { $0.isSlateShown = time != nil }
-      if time == nil { self.shared.report(.sourceBack) }
+      if time == nil { self.shared.report(.sourceBack(.video)) } else { self.giveMemoryBack() }
     }
     self.nextSlate = time
   }
@@ -269,7 +287,7 @@ extension VideoPipeline {
     if fits, self.isPassing || picture.sample.isKeyframe {
       self.isPassing = true
       self.isRedrawDue = false
-      self.lastPicture = nil
+      self.keep(nil)
       self.lastArrival = now
       self.captureDelay = now - picture.sample.decodeTime
       self.showSlate(from: nil)
@@ -281,6 +299,7 @@ extension VideoPipeline {
     if self.shared.isPaused, self.lastPicture != nil {
       self.lastArrival = now
       self.showSlate(from: nil)
+      self.giveMemoryBack()
       return self.compressed.rest()
     }
     for var frame in self.compressed.decode() where picture.feed.accepts(frame.timestamp) {

@@ -41,6 +41,7 @@ final class JSONStatusDisplay: StatusDisplay {
       var framesIn: Int
       var framesDropped: Int
       var framesEncoded: Int
+      var framesPassedThrough: Int
       var frameRate: Double
       var bitrate: Int
       var viewers: Int
@@ -110,6 +111,7 @@ final class JSONStatusDisplay: StatusDisplay {
             framesIn: $0.stream.framesIn,
             framesDropped: $0.stream.framesDroppedInAll,
             framesEncoded: $0.stream.framesEncoded,
+            framesPassedThrough: $0.stream.framesPassedThrough,
             frameRate: ($0.frameRate * 100).rounded() / 100,
             bitrate: Int($0.bitrate),
             viewers: $0.viewers,

@@ -104,7 +104,7 @@ struct RecordCommand: AsyncParsableCommand {
       case .sourceEnded(.audio, nil):
         if !endsWithSource { Terminal.warn("the audio source has ended; the recording goes on") }
       case .sourceSilent: Terminal.warn("the video source gives no picture; the slate is recorded until it does")
-      case .sourceBack: Terminal.warn("the video source is back")
+      case .sourceBack(let kind): Terminal.warn("the \(kind.rawValue) source is back")
       case .sourceSwitched(let kind): Terminal.warn("the \(kind.rawValue) source was switched")
       case .failed(let error): return .failure(Failure("\(error)"))
       }

@@ -131,8 +131,8 @@ struct ServeCommand: AsyncParsableCommand {
         Terminal.warn("\(stream.name): the \(kind.rawValue) source has ended; viewers stay connected")
       case .sourceSilent:
         Terminal.warn("\(stream.name): the video source gives no picture; viewers see the slate until it does")
-      case .sourceBack:
-        Terminal.warn("\(stream.name): the video source is back")
+      case .sourceBack(let kind):
+        Terminal.warn("\(stream.name): the \(kind.rawValue) source is back")
       case .sourceSwitched(let kind):
         let shown = await sources?.settled
         if let source = kind == .video ? shown?.video : shown?.audio {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Streaming
 
-@Suite("Live stream")
+@Suite("Live stream", .timeLimit(.minutes(5)))
 struct LiveStreamTests {
   private let capturer = ScriptedVideoCapturer()
   private let output = CollectingOutput()
@@ -26,7 +26,7 @@ struct LiveStreamTests {
     stream.attachVideo(self.capturer)
     stream.add(self.output)
     async let start: Void = stream.start()
-    while !self.capturer.isStarted { await Task.yield() }
+    try await stream.eventually { self.capturer.isStarted }
     let time = StreamClock.system.now()
     self.capturer.deliver(at: time)
     try await start
@@ -61,7 +61,7 @@ struct LiveStreamTests {
     let stream = LiveStream("test", video: VideoSettings(sourceTimeout: .seconds(1000)))
     stream.attachVideo(self.capturer)
     async let start: Void = stream.start()
-    while !self.capturer.isStarted { await Task.yield() }
+    try await stream.eventually { self.capturer.isStarted }
     self.capturer.deliver(at: StreamClock.system.now(), orientation: .right)
     try await start
     guard case .h264(let description) = stream.descriptions.first else {
@@ -179,7 +179,7 @@ struct LiveStreamTests {
     #expect(self.output.samples(atLeast: before + 5).count >= before + 5)
     #expect(stream.statistics.isSlateShown)
     self.capturer.deliver(at: StreamClock.system.now())
-    #expect(await events.next() == .sourceBack)
+    #expect(await events.next() == .sourceBack(.video))
     let times = self.output.samples.map(\.presentationTime)
     #expect(zip(times, times.dropFirst()).allSatisfy { $0 < $1 })
     await stream.stop()
@@ -202,7 +202,7 @@ struct LiveStreamTests {
     stream.add(self.output)
     let failure = CaptureError(.invalidData, source: "x", cause: "broken", nextStep: "mend it")
     let start = Task { try await stream.start() }
-    while !self.capturer.isStarted { await Task.yield() }
+    try await stream.eventually { self.capturer.isStarted }
     self.capturer.end(failure)
     await #expect(throws: StreamError.capture(failure)) { try await start.value }
     #expect(self.output.hasEnded)
@@ -231,7 +231,7 @@ struct LiveStreamTests {
     stream.attachVideo(self.capturer)
     stream.add(self.output)
     let start = Task { try await stream.start() }
-    while !self.capturer.isStarted { await Task.yield() }
+    try await stream.eventually { self.capturer.isStarted }
     await stream.stop()
     await #expect(throws: StreamError.stopped) { try await start.value }
     #expect(self.output.hasEnded && self.capturer.stops > 0 && !stream.isRunning)
@@ -254,7 +254,7 @@ struct LiveStreamTests {
   }
 }
 
-@Suite("Live stream's sound")
+@Suite("Live stream's sound", .timeLimit(.minutes(5)))
 struct LiveStreamSoundTests {
   private let capturer = ScriptedAudioCapturer()
   private let output = CollectingOutput()
@@ -280,6 +280,20 @@ struct LiveStreamSoundTests {
     let stream = try await self.startedStream()
     #expect(stream.descriptions.map(\.kind) == [.audio])
     await stream.stop()
+  }
+
+  @Test func `a source that ends, and gives sound again, is told back once`() async throws {
+    let stream = try await self.startedStream()
+    var events = stream.events.makeAsyncIterator()
+    let failure = CaptureError(.failed, source: "x", cause: "gone", nextStep: "plug it in")
+    for _ in 1...2 {
+      self.capturer.end(failure)
+      #expect(await events.next() == .sourceEnded(.audio, failure))
+      for _ in 1...2 { self.capturer.deliver(at: StreamClock.system.now(), samples: 480) }
+      #expect(await events.next() == .sourceBack(.audio))
+    }
+    await stream.stop()
+    #expect(await events.next() == nil)
   }
 
   @Test func `a source that gives nothing is heard as silence`() async throws {

@@ -1,8 +1,21 @@
 import Capture
 import Media
 import NIOCore
+import Waiting
 
 @testable import Streaming
+
+extension LiveStream {
+  /// Waits until something holds; when it never does the stream is stopped, so that nobody goes on waiting for it.
+  func eventually(_ condition: () -> Bool) async throws {
+    do {
+      try await Waiting.eventually { condition() }
+    } catch {
+      await self.stop()
+      throw error
+    }
+  }
+}
 
 /// A capturer that delivers what a test hands it, and keeps what it is told.
 final class ScriptedVideoCapturer: VideoCapturer {
@@ -14,6 +27,7 @@ final class ScriptedVideoCapturer: VideoCapturer {
     var stops = 0
     var keyframeRequests = 0
     var isHeld: Bool
+    var lentPictures = 0
   }
 
   let format: VideoFormat
@@ -88,6 +102,26 @@ final class ScriptedVideoCapturer: VideoCapturer {
     // The pool holds more pictures than are ever under way.
     self.state.withLock { $0.consumer }?.consume(frame!)
   }
+
+  /// Delivers a grey picture in memory that is to be given back, as a device does.
+  func lend(at time: MediaTime, luma: UInt8 = 128) {
+    let sizes = (0..<self.format.pixelFormat.planeCount).map { self.format.byteCount(plane: $0) }
+    // Safe because they are freed when nobody uses them any more, and written only here.
+    nonisolated(unsafe) let planes = sizes.enumerated().map { plane, size in
+      let memory = UnsafeMutableRawPointer.allocate(byteCount: size + 64, alignment: 64)
+      memory.initializeMemory(as: UInt8.self, repeating: plane == 0 ? luma : 128, count: size + 64)
+      return memory
+    }
+    self.state.withLock { $0.lentPictures += 1 }
+    let buffer = PixelBuffer(borrowing: planes, format: self.format) {
+      for plane in planes { plane.deallocate() }
+      self.state.withLock { $0.lentPictures -= 1 }
+    }
+    self.state.withLock { $0.consumer }?.consume(VideoFrame(buffer: buffer, timestamp: time))
+  }
+
+  /// Pictures that were lent and not given back.
+  var lentPictures: Int { self.state.withLock { $0.lentPictures } }
 
   /// Delivers a compressed picture.
   func deliver(_ sample: EncodedSample, of description: CodecDescription) {
@@ -204,6 +238,6 @@ final class CollectingOutput: StreamOutput {
 
   /// Waits for the stream's threads, which need none of those that tests run on.
   private func wait<Result>(for body: (inout State) -> Result?) -> Result? {
-    self.state.wait(until: StreamClock.system.now() + .seconds(10), for: body)
+    self.state.wait(until: StreamClock.system.now() + .seconds(60), for: body)
   }
 }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Streaming
 
-@Suite("Pictures of a live stream")
+@Suite("Pictures of a live stream", .timeLimit(.minutes(5)))
 struct StreamPicturesTests {
   private let capturer = ScriptedVideoCapturer()
   private let output = CollectingOutput()
@@ -18,7 +18,7 @@ struct StreamPicturesTests {
     stream.attachVideo(self.capturer)
     stream.add(self.output)
     async let start: Void = stream.start()
-    while !self.capturer.isStarted { await Task.yield() }
+    try await stream.eventually { self.capturer.isStarted }
     self.capturer.deliver(at: StreamClock.system.now(), luma: 60)
     try await start
     return stream
@@ -95,7 +95,7 @@ struct StreamPicturesTests {
 
   @Test func `while the slate is shown a snapshot shows it`() async throws {
     let stream = try await self.startedStream(VideoSettings(sourceTimeout: .milliseconds(1)))
-    while !stream.statistics.isSlateShown { await Task.yield() }
+    try await stream.eventually { stream.statistics.isSlateShown }
     let encoded = self.output.samples.count
     _ = self.output.samples(atLeast: encoded + 2)
     let slate = try JPEGEncoder(format: self.capturer.format).encode(Slate.picture(format: self.capturer.format))
@@ -121,9 +121,9 @@ struct StreamPicturesTests {
     let goes = Task {
       for await _ in stream.pictures.motionJPEG() {}
     }
-    while stream.pictures.statistics.viewers < 2 { await Task.yield() }
+    try await stream.eventually { stream.pictures.statistics.viewers >= 2 }
     goes.cancel()
-    while stream.pictures.statistics.viewers > 1 { await Task.yield() }
+    try await stream.eventually { stream.pictures.statistics.viewers <= 1 }
     #expect(await stays.next() == (try self.file(luma: 60)))
     await stream.stop()
   }

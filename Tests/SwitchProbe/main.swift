@@ -108,20 +108,38 @@ func count(_ folder: String) -> Int {
   (try? FileManager.default.contentsOfDirectory(atPath: folder).count) ?? -1
 }
 
-/// Waits until there are no more sources than are used; the thread that stopped the last one may still be on its way out.
-func settle(_ sources: Sources, to count: Int) async {
-  let deadline = StreamClock.system.now() + .seconds(5)
-  while sources.alive > count, StreamClock.system.now() < deadline { await Task.yield() }
+func threadCount() -> Int { count("/proc/self/task") }
+
+/// Waits until there are no more sources than are used, and no more threads; those that stopped the last ones may still be
+/// on their way out, which on a busy machine takes a while. What is left behind stays for good.
+func settle(_ sources: Sources, to count: Int, threads: Int = .max) async {
+  let deadline = StreamClock.system.now() + .seconds(10)
+  while sources.alive > count || threadCount() > threads, StreamClock.system.now() < deadline { await Task.yield() }
 }
 
-func tellHoldings(of sources: Sources) async {
-  await settle(sources, to: 2)
+/// Tells what the process holds, once it has no more threads than it may have; returns how many these are.
+func tellHoldings(of sources: Sources, threads: Int = .max) async -> Int {
+  await settle(sources, to: 2, threads: threads)
+  let running = threadCount()
   let status = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)) ?? ""
   let resident = status.split(separator: "\n").first { $0.hasPrefix("VmRSS:") }
   let kilobytes = resident.flatMap { Int($0.filter(\.isNumber)) } ?? -1
   print(
-    "descriptors=\(count("/proc/self/fd")) threads=\(count("/proc/self/task")) sources=\(sources.alive) "
+    "descriptors=\(count("/proc/self/fd")) threads=\(running) sources=\(sources.alive) "
       + "kilobytes=\(kilobytes)")
+  return running
+}
+
+/// Makes the system open all the threads that tasks run on, which it keeps for good.
+func openThreads() async {
+  await withTaskGroup(of: Void.self) { group in
+    for _ in 0..<ProcessInfo.processInfo.activeProcessorCount {
+      group.addTask {
+        let end = StreamClock.system.now() + .milliseconds(50)
+        while StreamClock.system.now() < end {}
+      }
+    }
+  }
 }
 
 /// Switches `range.count` times; returns how many of them failed.
@@ -153,9 +171,10 @@ stream.add(watcher)
 try await stream.start()
 // The first ones make what is kept for good: memory of each size, the system's thread pool.
 _ = await change(stream, sources, 0..<12)
-await tellHoldings(of: sources)
+await openThreads()
+let threads = await tellHoldings(of: sources)
 let failures = await change(stream, sources, 0..<switches)
-await tellHoldings(of: sources)
+_ = await tellHoldings(of: sources, threads: threads)
 let encoders = (stream.statistics.videoEncoders, stream.statistics.audioEncoders)
 print("failures=\(failures) encoders=\(encoders.0 + encoders.1) rises=\(watcher.rises)")
 await stream.stop()

@@ -81,6 +81,9 @@ extension HTTPResponder {
       "frames_encoded_total", .counter, "Pictures encoded, slates included.",
       each { Double($0.statistics.framesEncoded) })
     text.append(
+      "frames_passed_through_total", .counter, "Compressed pictures of the source that were passed on as they came.",
+      each { Double($0.statistics.framesPassedThrough) })
+    text.append(
       "frames_dropped_total", .counter, "Pictures that were to be shown and are not, by reason.",
       streams.flatMap { stream in
         FrameDrop.Reason.allCases.map {

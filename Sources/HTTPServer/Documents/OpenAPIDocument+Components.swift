@@ -287,6 +287,7 @@ extension OpenAPIDocument {
               "viewers",
               "framesIn",
               "framesEncoded",
+              "framesPassedThrough",
               "framesDropped",
               "slate",
               "startedAt"
@@ -337,6 +338,7 @@ extension OpenAPIDocument {
               },
               "framesIn": {"type": "integer", "minimum": 0},
               "framesEncoded": {"type": "integer", "minimum": 0},
+              "framesPassedThrough": {"type": "integer", "minimum": 0},
               "framesDropped": {"type": "integer", "minimum": 0},
               "slate": {
                 "type": "boolean",

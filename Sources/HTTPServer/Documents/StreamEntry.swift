@@ -72,6 +72,7 @@ struct StreamEntry: Encodable, Sendable {
   var viewers: [String: Int]
   var framesIn: Int
   var framesEncoded: Int
+  var framesPassedThrough: Int
   var framesDropped: Int
   var slate: Bool
   var startedAt: String
@@ -121,6 +122,7 @@ struct StreamEntry: Encodable, Sendable {
     for other in extras.statistics(stream) { self.viewers[other.name] = other.viewers }
     self.framesIn = statistics.framesIn
     self.framesEncoded = statistics.framesEncoded
+    self.framesPassedThrough = statistics.framesPassedThrough
     self.framesDropped = statistics.framesDroppedInAll
     self.slate = statistics.isSlateShown
     self.startedAt = CalendarTime(unixTime: published.publishedAt).rfc3339

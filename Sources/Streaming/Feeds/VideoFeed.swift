@@ -9,6 +9,13 @@ struct SourcePicture: Sendable {
   let colorMatrix: ColorMatrix
   /// Where it came from.
   let feed: VideoFeed
+
+  /// The same picture in memory of its own.
+  var copy: SourcePicture {
+    SourcePicture(
+      frame: self.frame.copy, colorMatrix: self.frame.format.pixelFormat.isYCbCr ? self.colorMatrix : .bt601,
+      feed: self.feed)
+  }
 }
 
 /// A compressed picture of a source.

@@ -43,6 +43,11 @@ struct PictureFeed {
     return nil
   }
 
+  /// Keeps the picture shown in memory of its own from now on.
+  mutating func copyShown() {
+    self.shown = self.shown.map { ShownPicture(number: $0.number, frame: $0.frame.copy, time: $0.time) }
+  }
+
   /// Returns the picture shown when the next one is overdue.
   mutating func handleDeadline(at now: MediaTime) -> ShownPicture? {
     guard let deadline, now >= deadline else { return nil }

@@ -1,0 +1,121 @@
+import Capture
+import Codecs
+import Media
+import NIOCore
+import Testing
+
+@testable import Streaming
+
+/// A device whose memory is kept cannot be opened again, so that nothing of it is kept once it is not needed.
+@Suite("Memory that a source lends", .timeLimit(.minutes(5)))
+struct LentMemoryTests {
+  /// One that goes through to the encoder as it is, and others that are converted.
+  static let formats: [VideoFormat] = [
+    VideoFormat(width: 64, height: 48), VideoFormat(width: 64, height: 48, pixelFormat: .yuyv),
+    VideoFormat(width: 64, height: 48, pixelFormat: .bgra),
+  ]
+
+  private let output = CollectingOutput()
+
+  /// A stream with a first picture, which the source has lent.
+  private func startedStream(
+    _ source: ScriptedVideoCapturer, sourceTimeout: MediaDuration = .seconds(1000)
+  ) async throws -> LiveStream {
+    let stream = LiveStream(
+      "test", video: VideoSettings(keyframeInterval: .seconds(100), sourceTimeout: sourceTimeout))
+    stream.attachVideo(source)
+    stream.add(self.output)
+    async let start: Void = stream.start()
+    try await stream.eventually { source.isStarted }
+    source.lend(at: StreamClock.system.now())
+    try await start
+    return stream
+  }
+
+  @Test(arguments: Self.formats) func `is given back when the source has ended`(format: VideoFormat) async throws {
+    let source = ScriptedVideoCapturer(format: format)
+    let stream = try await self.startedStream(source)
+    #expect(source.lentPictures == 1)
+    source.end(CaptureError(.failed, source: "x", cause: "gone", nextStep: "plug it in"))
+    try await stream.eventually { source.lentPictures == 0 }
+    await stream.stop()
+  }
+
+  @Test(arguments: Self.formats) func `is given back when the slate is shown`(format: VideoFormat) async throws {
+    let source = ScriptedVideoCapturer(format: format)
+    let stream = try await self.startedStream(source, sourceTimeout: .milliseconds(50))
+    try await stream.eventually { source.lentPictures == 0 }
+    #expect(stream.statistics.isSlateShown)
+    await stream.stop()
+  }
+
+  @Test(arguments: Self.formats) func `is given back when another source takes over, paused or not`(
+    format: VideoFormat
+  ) async throws {
+    for isPaused in [false, true] {
+      let (source, other) = (ScriptedVideoCapturer(format: format), ScriptedVideoCapturer())
+      let stream = try await self.startedStream(source)
+      stream.pauseEncoding = isPaused
+      async let change: Void = stream.switchVideo(to: other)
+      try await stream.eventually { other.isStarted }
+      #expect(source.lentPictures == 1)
+      other.deliver(at: StreamClock.system.now())
+      try await change
+      try await stream.eventually { source.lentPictures == 0 }
+      await stream.stop()
+    }
+  }
+
+  @Test(arguments: Self.formats) func `is given back while encoding is paused, and the picture stays`(
+    format: VideoFormat
+  ) async throws {
+    let source = ScriptedVideoCapturer(format: format)
+    let stream = try await self.startedStream(source)
+    let shown = try await stream.pictures.snapshot()
+    stream.pauseEncoding = true
+    source.lend(at: StreamClock.system.now(), luma: 200)
+    try await stream.eventually { source.lentPictures == 0 }
+    #expect(try await stream.pictures.snapshot() == shown)
+    let count = self.output.samples.count
+    stream.requestKeyframe()
+    #expect(self.output.samples(atLeast: count + 1).count > count)
+    #expect(try await stream.pictures.snapshot() == shown)
+    #expect(source.lentPictures == 0)
+    await stream.stop()
+  }
+
+  @Test(arguments: Self.formats) func `is one picture at most while the source is shown`(format: VideoFormat)
+    async throws
+  {
+    let source = ScriptedVideoCapturer(format: format)
+    let stream = try await self.startedStream(source)
+    for _ in 0..<10 {
+      let count = self.output.samples.count
+      source.lend(at: StreamClock.system.now() + .milliseconds(2))
+      #expect(self.output.samples(atLeast: count + 1).count > count)
+      try await stream.eventually { source.lentPictures == 1 }
+    }
+    await stream.stop()
+    try await stream.eventually { source.lentPictures == 0 }
+  }
+
+  @Test(arguments: Self.formats) func `a copy is the same picture`(format: VideoFormat) throws {
+    let buffer = PixelBuffer(format: format)
+    for plane in 0..<format.pixelFormat.planeCount {
+      for (index, address) in buffer.unsafePlane(plane).indices.enumerated() {
+        buffer.unsafePlane(plane)[address] = UInt8(truncatingIfNeeded: 40 + index % 150)
+      }
+    }
+    let frame = VideoFrame(buffer: buffer, timestamp: .zero + .seconds(1), orientation: .right, isMirrored: true)
+    let copy = frame.copy
+    #expect(copy.buffer !== buffer && copy.timestamp == frame.timestamp)
+    #expect(copy.orientation == .right && copy.isMirrored)
+    let canvas = VideoFormat(width: 48, height: 64)
+    let drawn = try [frame, copy].map { frame in
+      try #require(Canvas(format: canvas, scaling: .fit).draw(frame, matrix: frame.format.colorMatrix))
+    }
+    for plane in 0..<3 {
+      #expect(drawn[0].withPlane(plane) { Array($0) } == drawn[1].withPlane(plane) { Array($0) })
+    }
+  }
+}
