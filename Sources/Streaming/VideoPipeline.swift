@@ -39,6 +39,8 @@ final class VideoPipeline {
   private var isLastPictureCopied = false
   /// Whether it is to be shown anew even if no other one comes.
   private var isRedrawDue = false
+  /// Until when a picture that stands still is encoded at the full frame rate.
+  private var steadyEnd = MediaTime.zero
   /// How long after its capture the last frame arrived.
   private var captureDelay = MediaDuration.zero
   /// When the last frame arrived, or the pipeline started.
@@ -102,6 +104,7 @@ final class VideoPipeline {
       case .closed: return
       case .keyframeRequested:
         self.stage.requestKeyframe()
+        self.steadyEnd = self.clock.now() + Self.timeToJoin
         if self.isPassing { self.askForKeyframe(now: self.clock.now()) }
       case .pictureRequested(let number): self.handlePictureRequest(after: number, now: self.clock.now())
       case .redrawRequested: self.isRedrawDue = true
@@ -125,9 +128,14 @@ final class VideoPipeline {
     return deadline
   }
 
+  /// How long a picture that stands still, as a screen's often does, is encoded at the full frame rate for a new viewer:
+  /// players learn from the first pictures what they got, and ffmpeg, for one, waits for some twenty of them. Half a second
+  /// may pass until the keyframe that it begins with.
+  private static let timeToJoin = MediaDuration.milliseconds(1500)
+
   /// When the last picture is encoded again: to meet a keyframe request that the source is too slow for, to show it turned
-  /// or mirrored, and now and then while encoding is paused, since players take a connection without data for a broken
-  /// one. Else nil.
+  /// or mirrored, for a new viewer, and now and then while encoding is paused, since players take a connection without
+  /// data for a broken one. Else nil.
   private var repetitionTime: MediaTime? {
     guard let lastEncoding = self.stage.lastEncoding, self.lastPicture != nil, self.nextSlate == nil else { return nil }
     // A frame that comes meets the request, unless encoding is paused.
@@ -137,7 +145,9 @@ final class VideoPipeline {
       let still = lastEncoding + self.settings.pausedInterval
       return due.map { min($0, still) } ?? still
     }
-    return self.isRedrawDue ? overdue : due.map { max($0, overdue) }
+    if self.isRedrawDue { return overdue }
+    let next = max(overdue, lastEncoding + self.frameInterval)
+    return next < self.steadyEnd ? next : due.map { max($0, overdue) }
   }
 
   private var frameInterval: MediaDuration { self.frameRate.frameInterval }
