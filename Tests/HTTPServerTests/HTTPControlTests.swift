@@ -7,6 +7,7 @@ import NIOCore
 import Streaming
 import Synchronization
 import Testing
+import Waiting
 
 @testable import HTTPServer
 
@@ -378,7 +379,7 @@ struct HTTPControlTests {
     }
   }
 
-  @Test func `one question to the devices serves all who ask meanwhile`() async {
+  @Test func `one question to the devices serves all who ask meanwhile`() async throws {
     let count = Atomic(0)
     let gate = Gate()
     let question = SharedQuestion<Int>(named: "test", within: .seconds(20))
@@ -386,11 +387,11 @@ struct HTTPControlTests {
       gate.wait()
       return count.add(1, ordering: .relaxed).newValue
     }
-    let answers = await withTaskGroup(of: Int?.self) { group in
+    let answers = try await withThrowingTaskGroup(of: Int?.self) { group in
       for _ in 0..<50 { group.addTask { await question.ask(work) } }
-      while gate.waiting == 0 { await Task.yield() }
+      try await eventually { gate.waiting > 0 }
       gate.open()
-      return await group.reduce(into: []) { $0.append($1) }
+      return try await group.reduce(into: []) { $0.append($1) }
     }
     #expect(answers.count == 50 && !answers.contains(nil))
     // Those who were there first, and those who came while these were served.

@@ -4,6 +4,7 @@ import Media
 import NIOCore
 import Streaming
 import Testing
+import Waiting
 
 @testable import HTTPServer
 
@@ -217,7 +218,7 @@ struct HTTPServerTests {
         try await RawClient.connect(port: port)
           .exchange(["GET /x/mjpeg?fps=30 HTTP/1.0\r\n\r\n"])
       }
-      while server.statistics(of: stream).motionJPEGViewers == 0 { await Task.yield() }
+      try await eventually { server.statistics(of: stream).motionJPEGViewers > 0 }
       server.unpublish(stream)
       let pictures = try await watching.value
       #expect(pictures.hasSuffix("--\(MotionJPEGPart.boundary)\r\n\r\n--\(MotionJPEGPart.boundary)--\r\n"))

@@ -3,6 +3,7 @@ import Foundation
 import Media
 import NIOCore
 import Testing
+import Waiting
 
 @testable import Recording
 
@@ -234,9 +235,12 @@ struct RecorderTests {
   }
 
   private func wait(for test: TestRecorder, _ condition: (RecordingStatus) -> Bool) async throws {
-    let end = ContinuousClock.now + .seconds(10)
-    while !condition(test.recorder.status), ContinuousClock.now < end { await Task.yield() }
-    try #require(condition(test.recorder.status), "\(test.recorder.status)")
+    do {
+      try await eventually { condition(test.recorder.status) }
+    } catch {
+      Issue.record("\(test.recorder.status)")
+      throw error
+    }
   }
 
   private func boxTypes(_ path: String) throws -> [FourCharacterCode] {

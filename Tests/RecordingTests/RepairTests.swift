@@ -1,6 +1,7 @@
 import Foundation
 import Media
 import Testing
+import Waiting
 
 @testable import Recording
 
@@ -18,8 +19,7 @@ struct RepairTests {
       _ = try await test.recorder.start(at: EncodedStream.start)
       test.feed(self.stream.samples.filter { $0.presentationTime < EncodedStream.time(seconds) })
       try test.recorder.pause(at: EncodedStream.time(seconds))
-      let end = ContinuousClock.now + .seconds(10)
-      while test.recorder.status.state != .paused, ContinuousClock.now < end { await Task.yield() }
+      try await eventually { test.recorder.status.state == .paused }
       let bytes = try Data(contentsOf: URL(filePath: path))
       await test.recorder.stop()
       return bytes
