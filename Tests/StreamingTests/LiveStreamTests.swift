@@ -130,6 +130,19 @@ struct LiveStreamTests {
     await stream.stop()
   }
 
+  @Test func `a picture that stands still is encoded at the full rate for a new viewer, and then rests`() async throws {
+    let (stream, _) = try await self.startedStream(
+      VideoSettings(keyframeInterval: .seconds(100), sourceTimeout: .seconds(1000)))
+    stream.requestKeyframe()
+    // What ffmpeg waits for: twenty pictures, and one to begin with.
+    try await stream.eventually { stream.statistics.framesEncoded > 21 }
+    let requested = self.output.samples.dropFirst().first
+    let last = try #require(self.output.samples.last)
+    #expect(try last.presentationTime - #require(requested).presentationTime < .seconds(2))
+    await stream.stop()
+    #expect(stream.statistics.framesEncoded < 60)
+  }
+
   @Test func `while encoding pauses pictures are taken and not encoded, but a new viewer gets one`() async throws {
     let (stream, _) = try await self.startedStream(Self.patient)
     stream.pauseEncoding = true
