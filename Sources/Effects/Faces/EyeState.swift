@@ -10,6 +10,8 @@ struct EyeState: Hashable {
   /// Whether the mesh of few points, which is weak at eyes, says that they are much less open than lately.
   private(set) var isSuspicious = false
   private var usual: Float?
+  /// Seconds for which both have been closed.
+  private var closedTime: Float = 0
 
   var areBothClosed: Bool { self.isLeftClosed && self.isRightClosed }
 
@@ -29,7 +31,9 @@ struct EyeState: Hashable {
       self.isSuspicious = true
       return
     }
-    self.isSuspicious = opening < 0.85 * usual
+    self.closedTime = self.areBothClosed ? self.closedTime + max(0, elapsed) : 0
+    // What may be a blink is looked at until it is over, or none.
+    self.isSuspicious = opening < 0.85 * usual || self.areBothClosed && self.closedTime < 0.5
     // What is usual changes within half a second.
     self.usual = usual + (opening - usual) * max(0, min(1, 2 * elapsed))
   }

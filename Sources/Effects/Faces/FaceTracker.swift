@@ -89,8 +89,8 @@ public final class FaceTracker: VideoEffect {
       self.adapt(&state, to: picture.format)
       let isLooking = self.search == nil ? self.lookNow(&state, picture) : self.collect(&state, picture)
       self.follow(&state, picture, budget)
-      let (faces, events) = state.tracks.finish(at: time)
-      frame.metadata.faces = faces
+      let (faces, possible, events) = state.tracks.finish(at: time)
+      (frame.metadata.faces, frame.metadata.possibleFaces) = (faces, possible)
       frame.metadata.faceEvents += events
       let isCurrent = state.lookTimes.allSatisfy { $0.map { time - $0 <= Self.staleness } ?? false }
       frame.metadata.faceTracking = !isLooking ? .failed : isCurrent ? .current : .behind

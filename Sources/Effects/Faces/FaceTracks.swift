@@ -128,16 +128,20 @@ struct FaceTracks {
   mutating func forget() { self.tracks = [] }
 
   /// The faces of a picture, after all that was planned is done; and what has happened to them.
-  mutating func finish(at time: MediaTime) -> (faces: [Face], events: [FaceEvent]) {
+  mutating func finish(at time: MediaTime) -> (faces: [Face], possible: [Face], events: [FaceEvent]) {
     self.tracks.removeAll { track in
       // What no mesh confirms was no face.
       if !track.isConfirmed { return track.missCount >= 2 || track.isHidden || time - track.seenTime > Self.showing }
       return time - track.seenTime > Self.remembering
     }
     var events: [FaceEvent] = []
-    var faces: [Face] = []
-    for track in self.tracks where track.isConfirmed && time - track.seenTime <= Self.showing {
+    var (faces, possible) = ([Face](), [Face]())
+    for track in self.tracks {
       let face = track.face(at: time)
+      guard track.isConfirmed, time - track.seenTime <= Self.showing else {
+        possible.append(face)
+        continue
+      }
       faces.append(face)
       self.tell(face, track.eyes.areBothClosed, at: time, &events)
     }
@@ -146,7 +150,7 @@ struct FaceTracks {
       events.append(FaceEvent(.left, face: id, time: time, box: told.box))
       self.told[id] = nil
     }
-    return (faces, events)
+    return (faces, possible, events)
   }
 
   private mutating func tell(_ face: Face, _ areEyesClosed: Bool, at time: MediaTime, _ events: inout [FaceEvent]) {
