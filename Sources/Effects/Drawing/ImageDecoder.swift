@@ -37,18 +37,24 @@ enum ImageDecoder {
     let (width, height) = (frame.pointee.width, frame.pointee.height)
     let scaler = sws_getContext(
       width, height, AVPixelFormat(frame.pointee.format), width, height, AV_PIX_FMT_RGBA, SWS_POINT, nil, nil, nil)
-    guard let scaler else { return nil }
-    defer { sws_freeContext(scaler) }
-    var pixels = [UInt8](repeating: 0, count: 4 * Int(width) * Int(height))
-    let rows = pixels.withUnsafeMutableBufferPointer { pixels in
-      let source = withUnsafePointer(to: &frame.pointee.data) {
-        UnsafeRawPointer($0).assumingMemoryBound(to: UnsafePointer<UInt8>?.self)
-      }
-      let lengths = withUnsafePointer(to: &frame.pointee.linesize) {
-        UnsafeRawPointer($0).assumingMemoryBound(to: Int32.self)
-      }
-      return sws_scale(scaler, source, lengths, 0, height, [pixels.baseAddress, nil, nil, nil], [4 * width, 0, 0, 0])
+    // Rows of its own, since the scaler writes beyond a row's end.
+    var converted = av_frame_alloc()
+    defer {
+      av_frame_free(&converted)
+      sws_freeContext(scaler)
     }
-    return rows == height ? pixels : nil
+    guard let scaler, let target = converted else { return nil }
+    (target.pointee.width, target.pointee.height) = (width, height)
+    target.pointee.format = AV_PIX_FMT_RGBA.rawValue
+    guard av_frame_get_buffer(target, 0) == 0, sws_scale_frame(scaler, target, frame) >= 0,
+      let rows = target.pointee.data.0
+    else { return nil }
+    let (rowLength, stride) = (4 * Int(width), Int(target.pointee.linesize.0))
+    return [UInt8](unsafeUninitializedCapacity: rowLength * Int(height)) { pixels, count in
+      for row in 0..<Int(height) {
+        pixels.baseAddress?.advanced(by: row * rowLength).update(from: rows + row * stride, count: rowLength)
+      }
+      count = rowLength * Int(height)
+    }
   }
 }

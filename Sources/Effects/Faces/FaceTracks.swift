@@ -51,34 +51,22 @@ struct FaceTracks {
 
   /// Which faces to look for in this picture, and of which to look at the eyes as well.
   ///
-  /// One mesh of few points costs 1, one of many costs 3 more. With many faces each has its turn less often.
+  /// One mesh of few points costs 1, one of many costs 3 more. With many faces each has its turn less often; those that no
+  /// mesh has confirmed yet come first.
   ///
-  /// - Parameter units: What may be spent, at least 1.
+  /// - Parameter units: What may be spent: 4 are all that is of use, less than 1 are 1. With two faces it may be one more,
+  ///   so that both are looked for each time.
   func plan(units: Int, at time: MediaTime) -> [(index: Int, isFine: Bool)] {
     let visible = self.tracks.indices.filter { self.tracks[$0].isVisible }
-    let order = visible.sorted { first, second in
-      let (a, b) = (self.tracks[first].triedTime, self.tracks[second].triedTime)
-      // New ones first.
-      return a == b ? first < second : (a?.nanoseconds ?? .min) < (b?.nanoseconds ?? .min)
+    func age(_ index: Int) -> Int64 { self.tracks[index].triedTime?.nanoseconds ?? .min }
+    var order = visible.sorted { (age($0), $0) < (age($1), $1) }
+    let hasNew = order.contains { !self.tracks[$0].isConfirmed }
+    let due = order.filter { self.isFineDue($0, of: visible.count, at: time) }
+    guard units >= 4, !hasNew, let fine = due.min(by: { self.fineAge($0) < self.fineAge($1) }) else {
+      return order.prefix(max(1, units)).map { ($0, false) }
     }
-    var left = max(1, units)
-    var plan: [(index: Int, isFine: Bool)] = []
-    for index in order where left >= 1 {
-      plan.append((index, false))
-      left -= 1
-    }
-    // Of those, the one whose eyes have waited longest.
-    guard left >= 3 || plan.count == visible.count && visible.count <= 2 else {
-      guard units >= 4, let first = plan.first, self.isFineDue(first.index, of: visible.count, at: time) else {
-        return plan
-      }
-      return [(first.index, true)]
-    }
-    let due = plan.indices.filter { self.isFineDue(plan[$0].index, of: visible.count, at: time) }
-    if let next = due.min(by: { self.fineAge(plan[$0].index) < self.fineAge(plan[$1].index) }) {
-      plan[next].isFine = true
-    }
-    return plan
+    order.removeAll { $0 == fine }
+    return [(fine, true)] + order.prefix(visible.count <= 2 ? 1 : units - 4).map { ($0, false) }
   }
 
   private func fineAge(_ index: Int) -> Int64 { self.tracks[index].fineTime?.nanoseconds ?? .min }

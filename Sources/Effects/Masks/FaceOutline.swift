@@ -45,7 +45,7 @@ struct FaceOutline {
       let (middle, half) = ((low + high) / 2, (high - low) / 2)
       // The mesh ends below the hair, and at the cheeks.
       let center = across * middle.x + below * (middle.y - 0.1 * half.y)
-      reach(half * SIMD2(1.08, 1.18), around: center)
+      reach(half * SIMD2(1.12, 1.22), around: center)
     case .eyes:
       reach(SIMD2(1.05, 0.45) * distance, around: (points.rightEye + points.leftEye) / 2)
     case .mouth:
