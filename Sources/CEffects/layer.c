@@ -129,8 +129,7 @@ void vidicon_halve_layer(uint8_t *target, const vidicon_layer *layer) {
   const vidicon_layer l = *layer;
   for (ptrdiff_t y = 0; y < l.height; y += 2) {
     for (ptrdiff_t x = 0; x < l.width; x += 2, target += 4) {
-      const ptrdiff_t right = x + 1 < l.width ? x + 1 : x, lower = y + 1 < l.height ? y + 1 : y;
-      const numbers4 sum = tap(&l, x, y) + tap(&l, right, y) + tap(&l, x, lower) + tap(&l, right, lower);
+      const numbers4 sum = tap(&l, x, y) + tap(&l, x + 1, y) + tap(&l, x, y + 1) + tap(&l, x + 1, y + 1);
       const bytes4 mean = __builtin_convertvector((sum + 2) >> 2, bytes4);
       memcpy(target, &mean, 4);
     }

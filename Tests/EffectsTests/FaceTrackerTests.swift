@@ -128,4 +128,19 @@ struct FaceTrackerTests {
       #expect(frame.metadata.faces == [])
     }
   }
+
+  @Test func `after a jump back in time all parts of the picture are looked at again`() throws {
+    let tracker = try FaceTracker(models: FaceModels(), settings: .init()) { _ in [] }
+    func state(_ milliseconds: Int64) -> FaceTrackingState? {
+      var frame = EffectFrame(
+        picture: DrawingTests.picture(64, 64), timestamp: MediaTime(ticks: milliseconds, timescale: 1000),
+        budget: .seconds(10))
+      #expect(tracker.process(&frame) == .keep)
+      return frame.metadata.faceTracking
+    }
+    #expect(state(1000) == .behind)
+    // The thread has its turn some time, and each of these is a new chance to fetch what it has found.
+    while state(1000) != .current { sched_yield() }
+    #expect(state(900) == .behind)
+  }
 }

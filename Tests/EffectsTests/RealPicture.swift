@@ -57,6 +57,8 @@ enum RealPicture {
     ffmpeg.standardOutput = output
     try ffmpeg.run()
     defer {
+      // It waits for somebody to read the rest otherwise, also when it is told to end.
+      try? output.fileHandleForReading.close()
       ffmpeg.terminate()
       ffmpeg.waitUntilExit()
     }

@@ -61,8 +61,8 @@ void vidicon_look_up(uint8_t *plane, ptrdiff_t stride, ptrdiff_t width, ptrdiff_
 /// blue in 65536ths.
 void vidicon_make_layer(uint8_t *layer, const uint8_t *rgba, size_t count, const int32_t matrix[9]);
 
-/// Halves a layer: each pixel is the mean of those of two columns and two rows, fewer at odd ends. The target is
-/// (width + 1) / 2 by (height + 1) / 2.
+/// Halves a layer: each pixel is the mean of those of two columns and two rows, of which those beyond an odd end are
+/// transparent. The target is (width + 1) / 2 by (height + 1) / 2.
 void vidicon_halve_layer(uint8_t *target, const vidicon_layer *layer);
 
 #endif

@@ -35,19 +35,23 @@ public final class FaceTracker: VideoEffect {
     var tracks = FaceTracks()
     var coarse: FaceMesher
     var fine: FaceMesher
-    var turned: PixelBuffer
+    /// A tile in the size of the detector's input, before it is turned and after.
+    var shrunk: PixelBuffer
+    var upright: PixelBuffer
     var tiles: [FaceTile] = []
     /// When the picture was taken in which each tile was last looked at.
     var lookTimes: [MediaTime?] = []
     var nextTile = 0
     var lastStart: MediaTime?
     var size = SIMD2(0, 0)
+    var lastTime: MediaTime?
     /// How long a mesh of few points takes.
     var unitCost = Duration.microseconds(1500)
   }
 
-  /// What the detector's thread looks at takes no longer than this to be out of date.
+  /// What was found longer ago does not count any more.
   private static let staleness = MediaDuration.milliseconds(700)
+  /// In this time all tiles have their turn.
   private static let round = MediaDuration.milliseconds(240)
 
   private let settings: Settings
@@ -59,8 +63,8 @@ public final class FaceTracker: VideoEffect {
   ///
   /// - Throws: A ``FaceModelError`` where a net is missing or broken.
   public convenience init(models: FaceModels = FaceModels(), settings: Settings = Settings()) throws(FaceModelError) {
-    let plan = FaceDetectorBox(try FaceDetector(.fullRangeDetector, models: models))
-    try self.init(models: models, settings: settings) { plan.detect(in: $0) }
+    let detector = FaceDetectorBox(try FaceDetector(.fullRangeDetector, models: models))
+    try self.init(models: models, settings: settings) { detector.detect(in: $0) }
   }
 
   /// A tracker with a detector of one's own.
@@ -70,9 +74,10 @@ public final class FaceTracker: VideoEffect {
     models: FaceModels, settings: Settings, detect: @escaping @Sendable (PixelBuffer) -> [FaceCandidate]?
   ) throws(FaceModelError) {
     let side = FaceNet.fullRangeDetector.inputSide
+    let format = VideoFormat(width: side, height: side)
     let state = State(
       coarse: try FaceMesher(.mesh, models: models), fine: try FaceMesher(.fineMesh, models: models),
-      turned: PixelBuffer(format: VideoFormat(width: side, height: side)))
+      shrunk: PixelBuffer(format: format), upright: PixelBuffer(format: format))
     self.state = Mutex(state)
     self.settings = settings
     self.detect = detect
@@ -86,7 +91,7 @@ public final class FaceTracker: VideoEffect {
     let (time, budget) = (frame.timestamp, frame.budget)
     let picture = frame.viewed
     self.state.withLock { state in
-      self.adapt(&state, to: picture.format)
+      self.adapt(&state, to: picture)
       let isLooking = self.search == nil ? self.lookNow(&state, picture) : self.collect(&state, picture)
       self.follow(&state, picture, budget)
       let (faces, possible, events) = state.tracks.finish(at: time)
@@ -98,25 +103,25 @@ public final class FaceTracker: VideoEffect {
     return .keep
   }
 
-  /// Pictures of another size begin anew.
-  private func adapt(_ state: inout State, to format: VideoFormat) {
-    let size = SIMD2(format.width, format.height)
-    guard size != state.size else { return }
+  /// Begins anew where pictures have another size, or come from before.
+  private func adapt(_ state: inout State, to picture: VideoFrame) {
+    let size = SIMD2(picture.format.width, picture.format.height)
+    let goesBack = state.lastTime.map { picture.timestamp < $0 } ?? false
+    state.lastTime = picture.timestamp
+    guard size != state.size || goesBack else { return }
     state.size = size
-    state.tiles = FaceTile.covering(width: format.width, height: format.height)
+    state.tiles = FaceTile.covering(width: size.x, height: size.y)
     state.lookTimes = Array(repeating: nil, count: state.tiles.count)
-    state.nextTile = 0
+    (state.nextTile, state.lastStart) = (0, nil)
     state.tracks.forget()
   }
 
   /// Looks at all tiles; whether that worked.
   private func lookNow(_ state: inout State, _ picture: VideoFrame) -> Bool {
-    let side = state.turned.format.width
-    let small = PixelBuffer(format: VideoFormat(width: side, height: side))
     var found: [FaceCandidate] = []
     for (index, tile) in state.tiles.enumerated() {
-      self.shrink(picture, tile, via: state.turned, into: small)
-      guard let candidates = self.detect(small) else { return false }
+      self.shrink(picture, tile, via: state.shrunk, into: state.upright)
+      guard let candidates = self.detect(state.upright) else { return false }
       found += candidates.map { self.place($0, tile) }
       state.lookTimes[index] = picture.timestamp
     }
@@ -135,10 +140,10 @@ public final class FaceTracker: VideoEffect {
       state.lookTimes[result.job.index] = result.job.time
     }
     let interval = Self.round / Int64(max(1, state.tiles.count))
-    let isDue = state.lastStart.map { picture.timestamp - $0 >= interval || picture.timestamp < $0 } ?? true
+    let isDue = state.lastStart.map { picture.timestamp - $0 >= interval } ?? true
     if isDue, !state.tiles.isEmpty, search.isIdle {
       let index = state.nextTile % state.tiles.count
-      self.shrink(picture, state.tiles[index], via: state.turned, into: search.picture)
+      self.shrink(picture, state.tiles[index], via: state.shrunk, into: search.picture)
       search.start(FaceSearch.Job(index: index, tile: state.tiles[index], time: picture.timestamp))
       state.nextTile = (index + 1) % state.tiles.count
       state.lastStart = picture.timestamp
@@ -184,25 +189,5 @@ public final class FaceTracker: VideoEffect {
     let side = Float(tile.side)
     return candidate.turnedBack(self.settings.orientation).moved(
       by: SIMD2(Float(tile.x), Float(tile.y)), scaledBy: SIMD2(side, side))
-  }
-}
-
-extension FaceCandidate {
-  /// Where a candidate of a square that was turned lies in the square as it was; in units of it, 0 to 1.
-  func turnedBack(_ orientation: Orientation) -> FaceCandidate {
-    func back(_ point: SIMD2<Float>) -> SIMD2<Float> {
-      switch orientation {
-      case .up: point
-      // Clockwise, (x, y) has become (1 - y, x).
-      case .right: SIMD2(point.y, 1 - point.x)
-      case .down: 1 - point
-      case .left: SIMD2(1 - point.y, point.x)
-      }
-    }
-    var turned = self
-    turned.center = back(self.center)
-    turned.points = self.points.map(back)
-    if orientation.swapsWidthAndHeight { turned.size = SIMD2(self.size.y, self.size.x) }
-    return turned
   }
 }

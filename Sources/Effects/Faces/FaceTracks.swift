@@ -29,8 +29,9 @@ struct FaceTracks {
       for (other, candidate) in candidates.enumerated() {
         let (offset, size) = (candidate.center - center, max(track.size, candidate.size.max()))
         let distance = (offset * offset).sum().squareRoot() / size
-        // Who was lost may have gone further.
-        if distance < (track.missCount > 0 || track.isHidden ? 0.9 : 0.5) { pairs.append((distance, index, other)) }
+        // Who was lost may have gone further; but a box belongs to who is there rather than to who is behind.
+        let isLost = track.missCount > 0 || track.isHidden
+        if distance < (isLost ? 0.9 : 0.5) { pairs.append((distance + (isLost ? 0.3 : 0), index, other)) }
       }
     }
     var (knownTracks, knownCandidates) = (Set<Int>(), Set<Int>())

@@ -29,14 +29,18 @@ public final class FaceMask: VideoEffect {
 
   private let style: Style
   private let part: Part
-  private let state = Mutex((painter: ShapePainter(), layers: (ColorMatrix, ImageLayers)?.none))
+  private let state: Mutex<(painter: ShapePainter, layers: (ColorMatrix, ImageLayers)?)>
 
   /// A mask.
   public init(style: Style, part: Part = .face) {
     (self.style, self.part) = (style, part)
+    // Here rather than before the first picture, which would have to wait.
+    var layers: (ColorMatrix, ImageLayers)?
+    if case .image(let image, _) = style { layers = (.bt601, ImageLayers(image, matrix: .bt601)) }
+    self.state = Mutex((ShapePainter(), layers))
   }
 
-  /// Brings the image into the pictures' colours.
+  /// Brings the image into the pictures' colours, where they are not BT.601's.
   public func prepare(for format: VideoFormat) {
     guard case .image(let image, _) = self.style else { return }
     self.state.withLock { state in

@@ -5,8 +5,11 @@ internal import Synchronization
 /// it is not known where faces are, the whole picture is covered: before the tracker has looked at all of it, while the
 /// tracker is behind or has failed, and where there is none before this in the chain.
 ///
-/// With a tracker whose detection is ``FaceTracker/Detection/everyPicture`` no picture goes on that the detector has not seen.
-/// What it cannot promise: that the detector finds each face. `docs/faces.md` has the measured shares.
+/// With a tracker whose detection is ``FaceTracker/Detection/everyPicture`` no picture goes on that the detector has not seen;
+/// with ``FaceTracker/Detection/apart`` a face that comes into the picture may be seen for up to 0.3 s.
+///
+/// What it cannot promise: that the detector finds each face. Measured, it found 98% of the faces in natural photos; in
+/// pictures of 1280 × 720, 96 to 100% of those 110 pixels wide, and 52 to 63% of those 60 pixels wide.
 public final class PrivacyMask: VideoEffect {
   /// Where it fails, the picture is covered.
   public var isPrivacy: Bool { true }

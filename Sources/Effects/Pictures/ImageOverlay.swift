@@ -8,7 +8,7 @@ public final class ImageOverlay: VideoEffect {
   private let opacity: Float
   private let part: Float?
   private let margin: Float
-  private let layers = Mutex<(ColorMatrix, ImageLayers)?>(nil)
+  private let layers: Mutex<(ColorMatrix, ImageLayers)>
 
   /// An overlay.
   ///
@@ -23,12 +23,14 @@ public final class ImageOverlay: VideoEffect {
     image: OverlayImage, position: OverlayPosition, opacity: Float = 1, part: Float? = nil, margin: Float = 0.03
   ) {
     (self.image, self.position, self.opacity, self.part, self.margin) = (image, position, opacity, part, margin)
+    // Here rather than before the first picture, which would have to wait.
+    self.layers = Mutex((.bt601, ImageLayers(image, matrix: .bt601)))
   }
 
-  /// Brings the image into the pictures' colours.
+  /// Brings the image into the pictures' colours, where they are not BT.601's.
   public func prepare(for format: VideoFormat) {
     self.layers.withLock { layers in
-      if layers?.0 != format.colorMatrix {
+      if layers.0 != format.colorMatrix {
         layers = (format.colorMatrix, ImageLayers(self.image, matrix: format.colorMatrix))
       }
     }
@@ -36,7 +38,7 @@ public final class ImageOverlay: VideoEffect {
 
   /// Draws the image.
   public func process(_ frame: inout EffectFrame) -> EffectVerdict {
-    guard let layers = self.layers.withLock({ $0?.1 }) else { return .keep }
+    let layers = self.layers.withLock { $0.1 }
     let canvas = Canvas(frame.picture)
     let picture = SIMD2(Float(canvas.width), Float(canvas.height))
     let margin = picture.min() * max(0, min(0.5, self.margin))
