@@ -1,3 +1,4 @@
+import Foundation
 import Media
 import Testing
 
@@ -90,5 +91,14 @@ struct FaceMaskTests {
     var frame = EffectFrame(picture: DrawingTests.picture(64, 48), timestamp: .zero, budget: .seconds(1))
     frame.metadata.faceTracking = state
     #expect(PrivacyMask().process(&frame) == .cover)
+  }
+
+  @Test func `anchors are read from JSON`() throws {
+    let json = #"{"left": [0.3, 0.5], "right": [0.7, 0.5]}"#
+    let anchors = try JSONDecoder().decode(MaskAnchors.self, from: Data(json.utf8))
+    #expect(anchors == MaskAnchors(left: SIMD2(0.3, 0.5), right: SIMD2(0.7, 0.5)))
+    for wrong in ["{}", #"{"left": [1], "right": [0, 1]}"#, #"{"left": "eye", "right": [0, 1]}"#] {
+      #expect(throws: DecodingError.self) { try JSONDecoder().decode(MaskAnchors.self, from: Data(wrong.utf8)) }
+    }
   }
 }

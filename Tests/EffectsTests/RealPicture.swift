@@ -51,7 +51,8 @@ enum RealPicture {
     let scale = "scale=\(width):\(height):out_range=tv:out_color_matrix=bt601"
     ffmpeg.arguments = [
       "ffmpeg", "-v", "error", "-nostdin", "-i", top.appending(path: ".build-media/\(name)").path, "-vf",
-      ["trim=start_frame=\(start)", scale, filter].compactMap(\.self).joined(separator: ","), "-pix_fmt", "yuv420p",
+      ["trim=start_frame=\(start),setpts=PTS-STARTPTS", scale, filter].compactMap(\.self).joined(separator: ","),
+      "-pix_fmt", "yuv420p",
       "-f", "rawvideo", "-",
     ]
     ffmpeg.standardOutput = output

@@ -16,7 +16,7 @@ public import Media
 /// }
 /// ```
 ///
-/// It is called by one thread at a time, but not always by the same one.
+/// An effect belongs to one stream. It is called by one thread at a time, but not always by the same one.
 public protocol VideoEffect: AnyObject, Sendable {
   /// What statistics and messages call it; the type's name where nothing else is said.
   var name: String { get }
