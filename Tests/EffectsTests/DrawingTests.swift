@@ -143,6 +143,22 @@ struct DrawingTests {
     #expect((0..<32).allSatisfy { y in (0..<32).allSatisfy { Self.sample(buffer, 0, $0, y) == 100 } })
   }
 
+  @Test func `a shape far larger than the picture fills it`() {
+    for style in [ShapePainter.Style.solid(PictureColor(luma: 40)), .blur, .pixelate, .smooth(1)] {
+      for size: Float in [1e6, 1e15, 1e30] {
+        let buffer = Self.picture(33, 31)
+        var painter = ShapePainter()
+        painter.paint(
+          .init(kind: .box, center: SIMD2(5, 5), right: SIMD2(size, 0), down: SIMD2(0, size)), style,
+          on: Canvas(buffer))
+        if case .solid = style, size < 1e16 {
+          #expect(Self.sample(buffer, 0, 32, 30) == 40 && Self.sample(buffer, 0, 0, 0) == 40)
+        }
+        #expect(Self.areGapsUntouched(buffer))
+      }
+    }
+  }
+
   @Test func `a large picture can be drawn on to its last pixel`() {
     let buffer = Self.picture(4096, 2160)
     Canvas(buffer).draw(Self.image(2, 2), ImagePlacement(x: 4094, y: 2158, width: 2, height: 2, of: (2, 2)))

@@ -118,7 +118,7 @@ struct ShapePainter {
     // Skin differs by some 10 of 255; what differs by much more are eyes, mouth and outline.
     vidicon_smooth(
       target.luma, Int(target.lumaStride), source.luma, Int(source.lumaStride), area.width, area.height,
-      max(1, min(31, Int(radius))), 180, &self.numbers)
+      Int(max(1, min(31, radius))), 180, &self.numbers)
     let (columns, rows) = (Int32((area.width + 1) / 2), Int32((area.height + 1) / 2))
     CopyPlane(source.cb, source.chromaStride, target.cb, target.chromaStride, columns, rows)
     CopyPlane(source.cr, source.chromaStride, target.cr, target.chromaStride, columns, rows)
