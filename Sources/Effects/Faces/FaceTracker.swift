@@ -5,7 +5,7 @@ internal import Synchronization
 /// Finds faces and follows them, and writes what it knows into ``EffectFrame/metadata``; the picture stays as it is.
 ///
 /// A detector looks at one square tile of the picture at a time, on a thread of its own; all tiles have had their turn after
-/// a quarter of a second, or after as many pictures as there are tiles, if that is more. In between each face is followed in
+/// a fifth of a second, or after as many pictures as there are tiles, if that is more. In between each face is followed in
 /// every picture by its mesh; with more than four faces they take turns.
 public final class FaceTracker: VideoEffect {
   /// When the detector looks.
@@ -52,7 +52,7 @@ public final class FaceTracker: VideoEffect {
   /// What was found longer ago does not count any more.
   private static let staleness = MediaDuration.milliseconds(700)
   /// In this time all tiles have their turn.
-  private static let round = MediaDuration.milliseconds(240)
+  private static let round = MediaDuration.milliseconds(190)
 
   private let settings: Settings
   private let state: Mutex<State>
