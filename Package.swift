@@ -85,7 +85,8 @@ let package = Package(
       swiftSettings: settings),
     .target(name: "Inference", dependencies: ["CInference"], swiftSettings: settings),
     .target(
-      name: "Effects", dependencies: ["Media", "Inference", "CEffects", "CInference", "CYUV"], swiftSettings: settings),
+      name: "Effects", dependencies: ["Media", "Inference", "CEffects", "CInference", "CLibav", "CYUV"],
+      swiftSettings: settings),
     .target(
       name: "Streaming", dependencies: ["Media", "Bitstreams", "Capture", "Codecs", "CYUV", "CCapture", nioCore],
       swiftSettings: settings),

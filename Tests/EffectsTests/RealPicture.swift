@@ -38,4 +38,53 @@ enum RealPicture {
     }
     return VideoFrame(buffer: buffer, timestamp: .zero)
   }
+
+  /// Gives each picture of a film from one on, with its number, while the body wants more.
+  static func forEach(
+    _ name: String, width: Int, height: Int, from start: Int = 0, filter: String? = nil,
+    _ body: (Int, PixelBuffer) throws -> Bool
+  ) throws {
+    let top = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .deletingLastPathComponent()
+    let (ffmpeg, output) = (Process(), Pipe())
+    ffmpeg.executableURL = URL(filePath: "/usr/bin/env")
+    let scale = "scale=\(width):\(height):out_range=tv:out_color_matrix=bt601"
+    ffmpeg.arguments = [
+      "ffmpeg", "-v", "error", "-nostdin", "-i", top.appending(path: ".build-media/\(name)").path, "-vf",
+      ["trim=start_frame=\(start),setpts=PTS-STARTPTS", scale, filter].compactMap(\.self).joined(separator: ","),
+      "-pix_fmt", "yuv420p",
+      "-f", "rawvideo", "-",
+    ]
+    ffmpeg.standardOutput = output
+    try ffmpeg.run()
+    defer {
+      // It waits for somebody to read the rest otherwise, also when it is told to end.
+      try? output.fileHandleForReading.close()
+      ffmpeg.terminate()
+      ffmpeg.waitUntilExit()
+    }
+    let sizes = [width * height, width / 2 * (height / 2), width / 2 * (height / 2)]
+    var index = start
+    while let bytes = try Self.read(output.fileHandleForReading, sizes.reduce(0, +)) {
+      let buffer = PixelBuffer(format: VideoFormat(width: width, height: height))
+      var place = 0
+      for (plane, size) in sizes.enumerated() {
+        buffer.unsafePlane(plane).copyBytes(from: bytes[place..<place + size])
+        place += size
+      }
+      guard try body(index, buffer) else { return }
+      index += 1
+    }
+    struct Missing: Error {}
+    if index == start { throw Missing() }
+  }
+
+  private static func read(_ file: FileHandle, _ count: Int) throws -> Data? {
+    var bytes = Data()
+    while bytes.count < count {
+      guard let more = try file.read(upToCount: count - bytes.count), !more.isEmpty else { return nil }
+      bytes += more
+    }
+    return bytes
+  }
 }

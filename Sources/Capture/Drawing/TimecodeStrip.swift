@@ -1,3 +1,5 @@
+internal import Media
+
 /// A time that is part of the picture, for measuring how long a picture is on its way.
 ///
 /// Along the top-left edge lie 72 square cells, each `width / 80` pixels wide and high, rounded down to an even number;

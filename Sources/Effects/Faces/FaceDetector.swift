@@ -12,7 +12,7 @@ public import Media
 /// for tile in FaceTile.covering(width: 1280, height: 720) { faces += detector.detect(in: frame, tile: tile) }
 /// faces = FaceCandidate.suppress(faces)
 /// ```
-public struct FaceDetector: ~Copyable {
+public struct FaceDetector: ~Copyable, Sendable {
   private var executor: InferenceExecutor
   private let output: FaceDetectorOutput
   private let side: Int
@@ -38,44 +38,50 @@ public struct FaceDetector: ~Copyable {
   ///
   /// - Parameter tile: A square within the picture.
   public mutating func detect(in frame: VideoFrame, tile: FaceTile) -> [FaceCandidate] {
+    Self.shrink(frame, tile, into: self.scaled)
+    let side = Float(tile.side)
+    return self.detect(in: self.scaled).map {
+      $0.moved(by: SIMD2(Float(tile.x), Float(tile.y)), scaledBy: SIMD2(side, side))
+    }
+  }
+
+  /// The likely faces in a picture that already has the size of the net's input, in units of it: 0 to 1.
+  mutating func detect(in shrunk: PixelBuffer) -> [FaceCandidate] {
+    self.fillInput(shrunk)
+    self.executor.run()
+    return self.executor.withOutput(0) { values in
+      self.executor.withOutput(1) { self.output.candidates(values: values, scores: $0) }
+    }
+  }
+
+  /// Brings a tile of an I420 picture into the size of a net's input.
+  static func shrink(_ frame: VideoFrame, _ tile: FaceTile, into target: PixelBuffer) {
     let format = frame.format
     precondition(format.pixelFormat == .i420, "I420 is what goes through a stream")
     precondition(
       tile.x >= 0 && tile.y >= 0 && tile.side > 0 && tile.x % 2 == 0 && tile.y % 2 == 0
         && tile.side <= format.width - tile.x && tile.side <= format.height - tile.y, "a tile lies in the picture")
-    self.fillInput(frame, tile)
-    self.executor.run()
-    let found = self.executor.withOutput(0) { values in
-      self.executor.withOutput(1) { self.output.candidates(values: values, scores: $0) }
-    }
-    let side = Float(tile.side)
-    return found.map { $0.moved(by: SIMD2(Float(tile.x), Float(tile.y)), scaledBy: SIMD2(side, side)) }
+    let (from, to) = (Canvas(frame.buffer).pointers(x: tile.x, y: tile.y), Canvas(target).pointers())
+    let (side, small) = (Int32(tile.side), Int32(target.format.width))
+    _ = I420Scale(
+      from.luma, from.lumaStride, from.cb, from.chromaStride, from.cr, from.chromaStride, side, side, to.luma,
+      to.lumaStride, to.cb, to.chromaStride, to.cr, to.chromaStride, small, small, kFilterBox)
+    withExtendedLifetime(frame) {}
   }
 
-  private mutating func fillInput(_ frame: VideoFrame, _ tile: FaceTile) {
-    let (source, target, side) = (frame.buffer, self.scaled, Int32(self.side))
-    func bytes(_ buffer: PixelBuffer, _ plane: Int) -> UnsafeMutablePointer<UInt8>? {
-      buffer.unsafePlane(plane).baseAddress?.assumingMemoryBound(to: UInt8.self)
-    }
-    func stride(_ buffer: PixelBuffer, _ plane: Int) -> Int { buffer.format.bytesPerRow[plane] }
-    func corner(_ plane: Int) -> UnsafeMutablePointer<UInt8>? {
-      let (x, y) = plane == 0 ? (tile.x, tile.y) : (tile.x / 2, tile.y / 2)
-      return bytes(source, plane).map { $0 + y * stride(source, plane) + x }
-    }
-    I420Scale(
-      corner(0), Int32(stride(source, 0)), corner(1), Int32(stride(source, 1)), corner(2), Int32(stride(source, 2)),
-      Int32(tile.side), Int32(tile.side), bytes(target, 0), Int32(stride(target, 0)), bytes(target, 1),
-      Int32(stride(target, 1)), bytes(target, 2), Int32(stride(target, 2)), side, side, kFilterBox)
+  private mutating func fillInput(_ shrunk: PixelBuffer) {
+    let (source, packed) = (Canvas(shrunk).pointers(), self.packed)
+    let (rowLength, stride) = (3 * self.side, packed.format.bytesPerRow[0])
+    guard let pixels = packed.unsafePlane(0).baseAddress?.assumingMemoryBound(to: UInt8.self) else { return }
     I420ToRAW(
-      bytes(target, 0), Int32(stride(target, 0)), bytes(target, 1), Int32(stride(target, 1)), bytes(target, 2),
-      Int32(stride(target, 2)), bytes(self.packed, 0), Int32(stride(self.packed, 0)), side, side)
-    let packed = self.packed
-    let rowLength = 3 * self.side
+      source.luma, source.lumaStride, source.cb, source.chromaStride, source.cr, source.chromaStride, pixels,
+      Int32(stride), Int32(self.side), Int32(self.side))
     self.executor.withInput(0) { input in
-      guard let input = input.baseAddress, let pixels = bytes(packed, 0) else { return }
-      for row in 0..<Int(side) {
-        vidicon_bytes_to_floats(input + row * rowLength, pixels + row * stride(packed, 0), rowLength, 2 / 255, -1)
+      guard let input = input.baseAddress else { return }
+      for row in 0..<self.side {
+        vidicon_bytes_to_floats(input + row * rowLength, pixels + row * stride, rowLength, 2 / 255, -1)
       }
     }
+    withExtendedLifetime((shrunk, packed)) {}
   }
 }

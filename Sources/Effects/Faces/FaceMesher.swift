@@ -10,7 +10,7 @@ public import Media
 /// // In the next picture the face is near the same place, while the presence is high.
 /// mesh = mesher.mesh(in: next, region: FaceRegion(mesh))
 /// ```
-public struct FaceMesher: ~Copyable {
+public struct FaceMesher: ~Copyable, Sendable {
   private var executor: InferenceExecutor
   private let side: Int
 

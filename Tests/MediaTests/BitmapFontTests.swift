@@ -1,4 +1,4 @@
-import Capture
+import Media
 import Testing
 
 @Suite("Bitmap font")

@@ -1,0 +1,29 @@
+/// An effect that is a closure.
+///
+/// ```swift
+/// stream.effects = [
+///   ClosureEffect { frame in
+///     frame.withPlane(1) { $0.update(repeating: 128) }
+///     frame.withPlane(2) { $0.update(repeating: 128) }
+///     return .keep
+///   }
+/// ]
+/// ```
+public final class ClosureEffect: VideoEffect {
+  /// What statistics and messages call it.
+  public let name: String
+  private let body: @Sendable (inout EffectFrame) throws -> EffectVerdict
+
+  /// An effect.
+  ///
+  /// - Parameters:
+  ///   - name: What statistics and messages call it.
+  ///   - body: Called for each picture, by one thread at a time.
+  public init(_ name: String = "closure", _ body: @escaping @Sendable (inout EffectFrame) throws -> EffectVerdict) {
+    self.name = name
+    self.body = body
+  }
+
+  /// Calls the closure.
+  public func process(_ frame: inout EffectFrame) throws -> EffectVerdict { try self.body(&frame) }
+}

@@ -1,0 +1,26 @@
+public import Media
+
+/// What an effect has done and taken since it came into its chain.
+public struct EffectStatistics: Hashable, Sendable {
+  /// The effect's name.
+  public let name: String
+  /// The pictures that it was given.
+  public var frames = 0
+  /// The time for all of them.
+  public var time = MediaDuration.zero
+  /// The time for the one that took longest.
+  public var longestTime = MediaDuration.zero
+  /// The pictures that took longer than was left.
+  public var overruns = 0
+  /// The pictures at which it threw, or left something else than a picture.
+  public var failures = 0
+  /// The pictures that it took out.
+  public var drops = 0
+  /// The pictures that were covered on its behalf.
+  public var covers = 0
+
+  /// Nothing was done yet.
+  public init(name: String) {
+    self.name = name
+  }
+}

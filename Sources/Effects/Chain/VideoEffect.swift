@@ -1,0 +1,44 @@
+public import Media
+
+/// Changes pictures on their way to the encoder: draws on them, replaces them, or takes them out.
+///
+/// One of one's own is as long as this:
+///
+/// ```swift
+/// final class Border: VideoEffect {
+///   func process(_ frame: inout EffectFrame) -> EffectVerdict {
+///     let format = frame.picture.format
+///     frame.withPlane(0) { luma in
+///       luma.prefix(format.bytesPerRow[0] * 8).update(repeating: 235)
+///     }
+///     return .keep
+///   }
+/// }
+/// ```
+///
+/// An effect belongs to one stream. It is called by one thread at a time, but not always by the same one.
+public protocol VideoEffect: AnyObject, Sendable {
+  /// What statistics and messages call it; the type's name where nothing else is said.
+  var name: String { get }
+  /// Whether the picture must not be seen without this effect. Where one of these throws, or is late, the whole picture is
+  /// covered; `false` where nothing else is said.
+  var isPrivacy: Bool { get }
+  /// Called before the first picture, and again whenever pictures get another size or colour matrix.
+  func prepare(for format: VideoFormat)
+  /// Changes one picture, in order of time.
+  ///
+  /// What it throws is told once; the picture goes on as the effect left it.
+  ///
+  /// - Parameter frame: A picture that is upright, I420, of the stream's size, and seen by nobody else. The effect has
+  ///   ``EffectFrame/budget`` of time.
+  func process(_ frame: inout EffectFrame) throws -> EffectVerdict
+}
+
+extension VideoEffect {
+  /// The type's name.
+  public var name: String { "\(type(of: self))" }
+  /// Pictures may be seen without it.
+  public var isPrivacy: Bool { false }
+  /// Does nothing.
+  public func prepare(for format: VideoFormat) {}
+}

@@ -1,0 +1,94 @@
+internal import CEffects
+internal import CYUV
+internal import Media
+
+/// An I420 picture that is drawn on, and what can be drawn. What lies outside of the picture is left out.
+struct Canvas {
+  let buffer: PixelBuffer
+  private let planes: vidicon_canvas
+
+  /// A canvas on a picture that nobody else has.
+  init(_ buffer: PixelBuffer) {
+    let format = buffer.format
+    precondition(format.pixelFormat == .i420, "I420 is what goes through a stream")
+    func plane(_ index: Int) -> UnsafeMutablePointer<UInt8>? {
+      buffer.unsafePlane(index).baseAddress?.assumingMemoryBound(to: UInt8.self)
+    }
+    self.buffer = buffer
+    self.planes = vidicon_canvas(
+      luma: plane(0), cb: plane(1), cr: plane(2), luma_stride: format.bytesPerRow[0],
+      chroma_stride: format.bytesPerRow[1], width: format.width, height: format.height)
+  }
+
+  var width: Int { self.planes.width }
+  var height: Int { self.planes.height }
+
+  /// The part of a box that lies in the picture, grown to even coordinates where there are any; nil where there is none.
+  func area(from low: SIMD2<Float>, to high: SIMD2<Float>) -> PictureArea? {
+    PictureArea(from: low, to: high, width: self.width, height: self.height)
+  }
+
+  /// Draws an image.
+  ///
+  /// - Parameter opacity: 0 to 1.
+  func draw(_ image: ImageLayers, _ placement: ImagePlacement, opacity: Float = 1) {
+    let opacity = UInt32(256 * max(0, min(1, opacity)))
+    guard opacity > 0, let back = placement.inverse else { return }
+    let (width, height) = (Float(image.width), Float(image.height))
+    // Edges fade out over a pixel of the layer.
+    let soft = SIMD2(repeating: 2 + 2 * (Self.length(placement.right) + Self.length(placement.down)))
+    let corners = [SIMD2(0, 0), SIMD2(width, 0), SIMD2(0, height), SIMD2(width, height)].map { placement($0) }
+    let low = corners.dropFirst().reduce(corners[0], pointwiseMin) - soft
+    let high = corners.dropFirst().reduce(corners[0], pointwiseMax) + soft
+    guard let area = self.area(from: low, to: high) else { return }
+    let reduction = min(Self.length(back.right), Self.length(back.down))
+    image.withLayer(for: reduction) { layer, scale in
+      // Pixels have their centres half a pixel from their corners, here and there.
+      let origin = (back.origin + (back.right + back.down) / 2) / scale - 0.5
+      let (right, down) = (back.right / scale, back.down / scale)
+      var (canvas, layer, area) = (self.planes, layer, area.raw)
+      var placement = vidicon_placement(
+        origin_x: origin.x, origin_y: origin.y, right_x: right.x, right_y: right.y, down_x: down.x, down_y: down.y)
+      vidicon_draw_layer(&canvas, &layer, &placement, &area, opacity)
+    }
+    withExtendedLifetime(self.buffer) {}
+  }
+
+  /// Fills a part of the picture.
+  func fill(_ area: PictureArea, _ color: PictureColor) {
+    _ = I420Rect(
+      self.planes.luma, Int32(self.planes.luma_stride), self.planes.cb, Int32(self.planes.chroma_stride),
+      self.planes.cr, Int32(self.planes.chroma_stride), Int32(area.x), Int32(area.y), Int32(area.width),
+      Int32(area.height), Int32(color.luma), Int32(color.cb), Int32(color.cr))
+    withExtendedLifetime(self.buffer) {}
+  }
+
+  /// Replaces luma, Cb and Cr by what tables of 256 have at their places.
+  func lookUp(luma: [UInt8], cb: [UInt8], cr: [UInt8]) {
+    let (columns, rows) = ((self.width + 1) / 2, (self.height + 1) / 2)
+    vidicon_look_up(self.planes.luma, self.planes.luma_stride, self.width, self.height, luma)
+    vidicon_look_up(self.planes.cb, self.planes.chroma_stride, columns, rows, cb)
+    vidicon_look_up(self.planes.cr, self.planes.chroma_stride, columns, rows, cr)
+    withExtendedLifetime(self.buffer) {}
+  }
+
+  /// The picture's planes from a place on, for libyuv.
+  func pointers(x: Int = 0, y: Int = 0) -> PicturePointers {
+    PicturePointers(
+      luma: self.planes.luma + y * self.planes.luma_stride + x,
+      cb: self.planes.cb + y / 2 * self.planes.chroma_stride + x / 2,
+      cr: self.planes.cr + y / 2 * self.planes.chroma_stride + x / 2,
+      lumaStride: Int32(self.planes.luma_stride), chromaStride: Int32(self.planes.chroma_stride))
+  }
+
+  private static func length(_ vector: SIMD2<Float>) -> Float { (vector * vector).sum().squareRoot() }
+}
+
+/// Where the planes of an I420 picture lie; to be used while its memory is there.
+struct PicturePointers {
+  var luma: UnsafeMutablePointer<UInt8>
+  var cb: UnsafeMutablePointer<UInt8>
+  var cr: UnsafeMutablePointer<UInt8>
+  var lumaStride: Int32
+  var chromaStride: Int32
+}

@@ -1,0 +1,60 @@
+internal import CLibav
+
+/// Decodes still pictures with libavcodec.
+enum ImageDecoder {
+  /// Red, green, blue, alpha of each pixel; nil where the bytes are no picture of the size that the header says.
+  static func decode(_ bytes: [UInt8], _ header: ImageHeader) -> [UInt8]? {
+    // libav writes to standard error otherwise; what matters is in our errors.
+    av_log_set_level(AV_LOG_QUIET)
+    var context = avcodec_alloc_context3(
+      avcodec_find_decoder(header.kind == .png ? AV_CODEC_ID_PNG : AV_CODEC_ID_MJPEG))
+    var packet = av_packet_alloc()
+    var frame = av_frame_alloc()
+    defer {
+      av_frame_free(&frame)
+      av_packet_free(&packet)
+      avcodec_free_context(&context)
+    }
+    guard let decoder = context, let data = packet, let picture = frame else { return nil }
+    decoder.pointee.thread_count = 1
+    // Both times the same: no more than what was said, whatever comes later in the file.
+    decoder.pointee.max_pixels = Int64(OverlayImage.maximumPixelCount)
+    decoder.pointee.err_recognition = AV_EF_CRCCHECK | AV_EF_BITSTREAM | AV_EF_BUFFER | AV_EF_EXPLODE
+    guard avcodec_open2(decoder, decoder.pointee.codec, nil) == 0, av_new_packet(data, Int32(bytes.count)) == 0 else {
+      return nil
+    }
+    bytes.withUnsafeBytes {
+      UnsafeMutableRawPointer(data.pointee.data).copyMemory(from: $0.baseAddress!, byteCount: $0.count)
+    }
+    guard avcodec_send_packet(decoder, data) == 0, avcodec_send_packet(decoder, nil) == 0,
+      avcodec_receive_frame(decoder, picture) == 0, picture.pointee.decode_error_flags == 0,
+      Int(picture.pointee.width) == header.width, Int(picture.pointee.height) == header.height
+    else { return nil }
+    return Self.pixels(of: picture)
+  }
+
+  private static func pixels(of frame: UnsafeMutablePointer<AVFrame>) -> [UInt8]? {
+    let (width, height) = (frame.pointee.width, frame.pointee.height)
+    let scaler = sws_getContext(
+      width, height, AVPixelFormat(frame.pointee.format), width, height, AV_PIX_FMT_RGBA, SWS_POINT, nil, nil, nil)
+    // Rows of its own, since the scaler writes beyond a row's end.
+    var converted = av_frame_alloc()
+    defer {
+      av_frame_free(&converted)
+      sws_freeContext(scaler)
+    }
+    guard let scaler, let target = converted else { return nil }
+    (target.pointee.width, target.pointee.height) = (width, height)
+    target.pointee.format = AV_PIX_FMT_RGBA.rawValue
+    guard av_frame_get_buffer(target, 0) == 0, sws_scale_frame(scaler, target, frame) >= 0,
+      let rows = target.pointee.data.0
+    else { return nil }
+    let (rowLength, stride) = (4 * Int(width), Int(target.pointee.linesize.0))
+    return [UInt8](unsafeUninitializedCapacity: rowLength * Int(height)) { pixels, count in
+      for row in 0..<Int(height) {
+        pixels.baseAddress?.advanced(by: row * rowLength).update(from: rows + row * stride, count: rowLength)
+      }
+      count = rowLength * Int(height)
+    }
+  }
+}

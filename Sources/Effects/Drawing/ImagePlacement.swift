@@ -1,0 +1,49 @@
+/// Where in a picture an image comes to lie: its pixel (x, y), counted from its left top corner, goes to
+/// `origin + x * right + y * down`.
+struct ImagePlacement: Hashable {
+  var origin: SIMD2<Float>
+  var right: SIMD2<Float>
+  var down: SIMD2<Float>
+
+  /// Upright, filling a box.
+  init(x: Float, y: Float, width: Float, height: Float, of image: (width: Int, height: Int)) {
+    self.origin = SIMD2(x, y)
+    self.right = SIMD2(width / Float(image.width), 0)
+    self.down = SIMD2(0, height / Float(image.height))
+  }
+
+  /// Turned, scaled and moved such that two points of the image come to lie upon two points of the picture.
+  ///
+  /// - Parameter stretch: How much higher the image becomes than it would be with its own proportions.
+  init(
+    _ first: SIMD2<Float>, _ second: SIMD2<Float>, upon target: SIMD2<Float>, _ other: SIMD2<Float>, stretch: Float = 1
+  ) {
+    let (across, wanted) = (second - first, other - target)
+    let length = (across * across).sum()
+    // The quotient of both directions as complex numbers.
+    let turn =
+      SIMD2(
+        (wanted * across).sum(), wanted.y * across.x - wanted.x * across.y) / length
+    self.right = turn
+    self.down = SIMD2(-turn.y, turn.x) * stretch
+    self.origin = target - self.right * first.x - self.down * first.y
+  }
+
+  /// Where a point of the image comes to lie.
+  func callAsFunction(_ point: SIMD2<Float>) -> SIMD2<Float> {
+    self.origin + self.right * point.x + self.down * point.y
+  }
+
+  /// The way back: the image's point that lies on one of the picture.
+  ///
+  /// Nil where the image would be a line, or is nowhere.
+  var inverse: ImagePlacement? {
+    let area = self.right.x * self.down.y - self.right.y * self.down.x
+    guard area.isFinite, abs(area) > 1e-9 else { return nil }
+    var inverse = self
+    inverse.right = SIMD2(self.down.y, -self.right.y) / area
+    inverse.down = SIMD2(-self.down.x, self.right.x) / area
+    inverse.origin = -(inverse.right * self.origin.x + inverse.down * self.origin.y)
+    return inverse
+  }
+}

@@ -1,0 +1,26 @@
+public import Media
+
+/// A colour as it is in a picture.
+public struct PictureColor: Hashable, Sendable {
+  /// 16 (black) to 235 (white).
+  public var luma: UInt8
+  /// How blue it is, 128 for grey.
+  public var cb: UInt8
+  /// How red it is, 128 for grey.
+  public var cr: UInt8
+
+  /// A grey, 16 (black) to 235 (white).
+  public init(luma: UInt8) {
+    (self.luma, self.cb, self.cr) = (luma, 128, 128)
+  }
+
+  /// A colour out of red, green and blue.
+  public init(red: UInt8, green: UInt8, blue: UInt8, matrix: ColorMatrix = .bt601) {
+    let weights = matrix.weights
+    func sum(_ row: Int, _ offset: Int32) -> UInt8 {
+      let value = weights[row] * Int32(red) + weights[row + 1] * Int32(green) + weights[row + 2] * Int32(blue)
+      return UInt8(clamping: (value + 32768) >> 16 + offset)
+    }
+    (self.luma, self.cb, self.cr) = (sum(0, 16), sum(3, 128), sum(6, 128))
+  }
+}

@@ -1,0 +1,13 @@
+internal import Media
+internal import Synchronization
+
+/// A detector that closures share; one uses it at a time.
+final class FaceDetectorBox: Sendable {
+  private let detector: Mutex<FaceDetector>
+
+  init(_ detector: consuming FaceDetector) {
+    self.detector = Mutex(detector)
+  }
+
+  func detect(in shrunk: PixelBuffer) -> [FaceCandidate] { self.detector.withLock { $0.detect(in: shrunk) } }
+}

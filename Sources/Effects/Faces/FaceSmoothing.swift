@@ -1,0 +1,40 @@
+#if canImport(Darwin)
+internal import Darwin
+#else
+internal import Glibc
+#endif
+
+/// Keeps the points of a face that does not move from trembling, and lets those of one that does go where they are: a low
+/// pass whose limit rises with the speed (Casiez, Roussel, Vogel: 1€ Filter, 2012).
+enum FaceSmoothing {
+  /// Hertz, at rest.
+  private static let lowestCutoff: Float = 2.5
+  /// How much the limit rises with each size of the face a second.
+  private static let slope: Float = 25
+
+  /// The points after new ones were measured.
+  ///
+  /// - Parameters:
+  ///   - size: Of the face.
+  ///   - speed: Of the face, in its sizes a second.
+  ///   - elapsed: Seconds since the old points.
+  static func next(
+    _ old: [SIMD3<Float>], _ new: [SIMD3<Float>], size: Float, speed: Float, elapsed: Float
+  ) -> [SIMD3<Float>] {
+    guard old.count == new.count, elapsed < 0.5, elapsed > 0 else { return new }
+    let common = 1 - expf(-2 * .pi * (self.lowestCutoff + self.slope * speed) * elapsed)
+    let unit = 30 / size
+    var points = new
+    points.withUnsafeMutableBufferPointer { points in
+      old.withUnsafeBufferPointer { old in
+        for index in points.indices {
+          let change = points[index] - old[index]
+          // A point that goes its own way, such as a lip's, need not wait for the face to move.
+          let own = unit * (change * change).sum().squareRoot()
+          points[index] = old[index] + change * min(1, common + own)
+        }
+      }
+    }
+    return points
+  }
+}

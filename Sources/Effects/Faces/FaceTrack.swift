@@ -1,0 +1,167 @@
+internal import Media
+
+/// What is known of one face from picture to picture.
+struct FaceTrack {
+  let id: Int
+  /// Whether a mesh has said that there is a face; before, it is only a detector's idea.
+  var isConfirmed = false
+  /// Where the mesh is to look next.
+  private(set) var region: FaceRegion
+  /// When the mesh last saw the face; before that, when it was found.
+  private(set) var seenTime: MediaTime
+  /// When a mesh was last tried.
+  private(set) var triedTime: MediaTime?
+  /// When the eyes were last looked at closely.
+  private(set) var fineTime: MediaTime?
+  /// The meshes in a row that saw no face.
+  private(set) var missCount = 0
+  /// Whether another face is before it: it goes on as it went, until a detector finds it again.
+  private(set) var isHidden = false
+  /// How far, in sizes of the face, it was from where it was expected, lately.
+  private(set) var surprise: Float = 0
+  private(set) var eyes = EyeState()
+  private(set) var smile = SmileState()
+  private(set) var points: [SIMD3<Float>] = []
+  private(set) var confidence: Float
+  /// Pixels a second.
+  private var velocity = SIMD2<Float>(0, 0)
+  /// The centre of the face, unsmoothed, and when it was there.
+  private var center: SIMD2<Float>
+  private var centerTime: MediaTime
+  private var found: FaceCandidate
+  /// The width or height of the face, whichever is more.
+  private(set) var size: Float
+
+  init(id: Int, _ candidate: FaceCandidate, at time: MediaTime) {
+    self.id = id
+    self.region = FaceRegion(candidate)
+    self.found = candidate
+    (self.center, self.centerTime) = (candidate.center, time)
+    self.size = max(1, candidate.size.max())
+    self.seenTime = time
+    self.confidence = candidate.score
+  }
+
+  /// Where the face's centre is, or was, or is expected.
+  func center(at time: MediaTime) -> SIMD2<Float> {
+    // Nobody moves straight on for long.
+    let elapsed = max(-0.3, min(0.5, Float((time - self.centerTime).seconds)))
+    return self.center + self.velocity * elapsed
+  }
+
+  /// Whether a mesh is to be tried.
+  var isVisible: Bool { !self.isHidden }
+
+  /// Whether the mesh of few points says that the eyes may be closing.
+  var wantsFineMesh: Bool { self.eyes.isSuspicious }
+
+  /// A detector has found the face again.
+  mutating func find(_ candidate: FaceCandidate, at time: MediaTime) {
+    self.found = candidate
+    let offset = candidate.center - self.center(at: time)
+    let isAstray = (offset * offset).sum().squareRoot() > 0.35 * self.size
+    guard self.missCount > 0 || self.isHidden || isAstray || self.points.isEmpty else { return }
+    self.region = FaceRegion(candidate)
+    if self.missCount > 0 || self.isHidden { self.velocity = SIMD2(0, 0) }
+    (self.center, self.centerTime) = (candidate.center, time)
+    self.size = max(1, candidate.size.max())
+    self.missCount = 0
+    self.isHidden = false
+    self.surprise = 0
+  }
+
+  /// A mesh was looked for in ``region``.
+  mutating func update(_ mesh: FaceMesh, at time: MediaTime) {
+    self.triedTime = time
+    guard mesh.presence > 0.5, let next = FaceRegion(plausible: mesh) else {
+      self.missCount += 1
+      // Where it goes on, if it does.
+      self.region.center = self.center(at: time)
+      return
+    }
+    let (low, high) = mesh.bounds
+    let (newCenter, newSize) = ((low + high) / 2, max(1, (high - low).max()))
+    let elapsed = Float((time - self.centerTime).seconds)
+    var speed: Float = 0
+    if self.isConfirmed, elapsed > 0 {
+      let moved = newCenter - self.center
+      let missed = newCenter - self.center(at: time)
+      self.surprise = 0.6 * self.surprise + 0.4 * (missed * missed).sum().squareRoot() / newSize
+      self.velocity = 0.4 * self.velocity + 0.6 * moved / elapsed
+      speed = ((moved * moved).sum().squareRoot() + abs(newSize - self.size)) / newSize / elapsed
+    }
+    self.points = FaceSmoothing.next(
+      self.points, mesh.points, size: newSize, speed: speed, elapsed: self.isConfirmed ? elapsed : .infinity)
+    (self.center, self.centerTime, self.size) = (newCenter, time, newSize)
+    self.region = next
+    self.isConfirmed = true
+    self.missCount = 0
+    self.seenTime = time
+    self.confidence = mesh.presence
+    self.smile.update(mesh.smile)
+    self.eyes.updateRoughly(mesh, elapsed: elapsed)
+  }
+
+  /// The mesh of many points was looked for, after the other one.
+  mutating func updateEyes(_ mesh: FaceMesh, at time: MediaTime) {
+    self.fineTime = time
+    if mesh.presence > 0.5 { self.eyes.update(mesh) }
+  }
+
+  /// Another face was taken for this one: it is where it was expected before, and hidden.
+  mutating func hide(as before: FaceTrack) {
+    let id = self.id
+    precondition(before.id == id, "the same face")
+    self = before
+    self.isHidden = true
+  }
+
+  /// The face for others; moved to where it is expected if the mesh saw it in an earlier picture.
+  func face(at time: MediaTime) -> Face {
+    let shift = self.center(at: time) - self.center
+    guard self.points.count >= FaceMesh.minimumPointCount else {
+      let center = self.found.center + shift, size = self.found.size
+      return Face(
+        id: self.id, box: Face.Box(x: center.x - size.x / 2, y: center.y - size.y / 2, width: size.x, height: size.y),
+        roll: self.found.roll,
+        keyPoints: Face.KeyPoints(
+          rightEye: self.found[.rightEye], leftEye: self.found[.leftEye], nose: self.found[.noseTip],
+          mouth: self.found[.mouth], rightEar: self.found[.rightEar], leftEar: self.found[.leftEar]),
+        confidence: self.confidence)
+    }
+    var points = self.points
+    if shift != SIMD2(0, 0) {
+      let offset = SIMD3(shift, 0)
+      for index in points.indices { points[index] += offset }
+    }
+    let mesh = FaceMesh(points: points, presence: self.confidence)
+    let (low, high) = mesh.bounds
+    return Face(
+      id: self.id, box: Face.Box(x: low.x, y: low.y, width: high.x - low.x, height: high.y - low.y), roll: mesh.roll,
+      keyPoints: mesh.keyPoints, mesh: points, isSmiling: self.smile.isSmiling, leftEyeClosed: self.eyes.isLeftClosed,
+      rightEyeClosed: self.eyes.isRightClosed, confidence: self.confidence)
+  }
+}
+
+extension FaceRegion {
+  /// The region of a mesh, or nil where it is none that a picture can have.
+  init?(plausible mesh: FaceMesh) {
+    self.init(mesh)
+    guard self.side.isFinite, self.side > 4, self.side < 1e5, self.roll.isFinite, abs(self.center.x) < 1e5,
+      abs(self.center.y) < 1e5
+    else { return nil }
+  }
+}
+
+extension FaceMesh {
+  /// Eyes, nose, mouth, ears.
+  var keyPoints: Face.KeyPoints {
+    func middle(_ first: Int, _ second: Int) -> SIMD2<Float> {
+      let sum = self.points[first] + self.points[second]
+      return SIMD2(sum.x, sum.y) / 2
+    }
+    return Face.KeyPoints(
+      rightEye: middle(33, 133), leftEye: middle(263, 362), nose: middle(4, 4), mouth: middle(13, 14),
+      rightEar: middle(234, 234), leftEar: middle(454, 454))
+  }
+}

@@ -1,0 +1,193 @@
+internal import CYUV
+public import Media
+internal import Synchronization
+
+/// Finds faces and follows them, and writes what it knows into ``EffectFrame/metadata``; the picture stays as it is.
+///
+/// A detector looks at one square tile of the picture at a time, on a thread of its own; all tiles have had their turn after
+/// a fifth of a second, or after as many pictures as there are tiles, if that is more. In between each face is followed in
+/// every picture by its mesh; with more than four faces they take turns.
+public final class FaceTracker: VideoEffect {
+  /// When the detector looks.
+  public enum Detection: Hashable, Sendable {
+    /// All the time, on a thread of its own: pictures do not wait, and a face that comes into the picture is known after up
+    /// to 0.3 s.
+    case apart
+    /// In each picture, which waits for it (about 5 ms for each tile, two tiles at 1280 × 720): for privacy.
+    case everyPicture
+  }
+
+  /// Settings of a tracker.
+  public struct Settings: Hashable, Sendable {
+    /// When the detector looks.
+    public var detection: Detection
+    /// How the picture must be turned for faces to stand upright: for cameras that hang upside down and do not say so.
+    public var orientation: Orientation
+
+    /// Settings.
+    public init(detection: Detection = .apart, orientation: Orientation = .up) {
+      self.detection = detection
+      self.orientation = orientation
+    }
+  }
+
+  private struct State: ~Copyable {
+    var tracks = FaceTracks()
+    var coarse: FaceMesher
+    var fine: FaceMesher
+    /// A tile in the size of the detector's input, before it is turned and after.
+    var shrunk: PixelBuffer
+    var upright: PixelBuffer
+    var tiles: [FaceTile] = []
+    /// When the picture was taken in which each tile was last looked at.
+    var lookTimes: [MediaTime?] = []
+    var nextTile = 0
+    var lastStart: MediaTime?
+    var size = SIMD2(0, 0)
+    var lastTime: MediaTime?
+    /// How long a mesh of few points takes.
+    var unitCost = Duration.microseconds(1500)
+  }
+
+  /// What was found longer ago does not count any more.
+  private static let staleness = MediaDuration.milliseconds(700)
+  /// In this time all tiles have their turn.
+  private static let round = MediaDuration.milliseconds(190)
+
+  private let settings: Settings
+  private let state: Mutex<State>
+  private let search: FaceSearch?
+  private let detect: @Sendable (PixelBuffer) -> [FaceCandidate]?
+
+  /// A tracker.
+  ///
+  /// - Throws: A ``FaceModelError`` where a net is missing or broken.
+  public convenience init(models: FaceModels = FaceModels(), settings: Settings = Settings()) throws(FaceModelError) {
+    let detector = FaceDetectorBox(try FaceDetector(.fullRangeDetector, models: models))
+    try self.init(models: models, settings: settings) { detector.detect(in: $0) }
+  }
+
+  /// A tracker with a detector of one's own.
+  ///
+  /// - Parameter detect: Finds faces in a small, square picture, in units of it; nil if it never will again.
+  init(
+    models: FaceModels, settings: Settings, detect: @escaping @Sendable (PixelBuffer) -> [FaceCandidate]?
+  ) throws(FaceModelError) {
+    let side = FaceNet.fullRangeDetector.inputSide
+    let format = VideoFormat(width: side, height: side)
+    let state = State(
+      coarse: try FaceMesher(.mesh, models: models), fine: try FaceMesher(.fineMesh, models: models),
+      shrunk: PixelBuffer(format: format), upright: PixelBuffer(format: format))
+    self.state = Mutex(state)
+    self.settings = settings
+    self.detect = detect
+    self.search = settings.detection == .apart ? FaceSearch(side: side, detect: detect) : nil
+  }
+
+  deinit { self.search?.end() }
+
+  /// Finds the faces of a picture.
+  public func process(_ frame: inout EffectFrame) -> EffectVerdict {
+    let (time, budget) = (frame.timestamp, frame.budget)
+    let picture = frame.viewed
+    self.state.withLock { state in
+      self.adapt(&state, to: picture)
+      let isLooking = self.search == nil ? self.lookNow(&state, picture) : self.collect(&state, picture)
+      self.follow(&state, picture, budget)
+      let (faces, possible, events) = state.tracks.finish(at: time)
+      (frame.metadata.faces, frame.metadata.possibleFaces) = (faces, possible)
+      frame.metadata.faceEvents += events
+      let isCurrent = state.lookTimes.allSatisfy { $0.map { time - $0 <= Self.staleness } ?? false }
+      frame.metadata.faceTracking = !isLooking ? .failed : isCurrent ? .current : .behind
+    }
+    return .keep
+  }
+
+  /// Begins anew where pictures have another size, or come from before.
+  private func adapt(_ state: inout State, to picture: VideoFrame) {
+    let size = SIMD2(picture.format.width, picture.format.height)
+    let goesBack = state.lastTime.map { picture.timestamp < $0 } ?? false
+    state.lastTime = picture.timestamp
+    guard size != state.size || goesBack else { return }
+    state.size = size
+    state.tiles = FaceTile.covering(width: size.x, height: size.y)
+    state.lookTimes = Array(repeating: nil, count: state.tiles.count)
+    (state.nextTile, state.lastStart) = (0, nil)
+    state.tracks.forget()
+  }
+
+  /// Looks at all tiles; whether that worked.
+  private func lookNow(_ state: inout State, _ picture: VideoFrame) -> Bool {
+    var found: [FaceCandidate] = []
+    for (index, tile) in state.tiles.enumerated() {
+      self.shrink(picture, tile, via: state.shrunk, into: state.upright)
+      guard let candidates = self.detect(state.upright) else { return false }
+      found += candidates.map { self.place($0, tile) }
+      state.lookTimes[index] = picture.timestamp
+    }
+    state.tracks.see(FaceCandidate.suppress(found), at: picture.timestamp)
+    return true
+  }
+
+  /// Takes what the thread has found, and gives it the next tile when it is time; whether it is alive.
+  private func collect(_ state: inout State, _ picture: VideoFrame) -> Bool {
+    guard let search = self.search else { return false }
+    if let result = search.takeResult(), state.tiles.indices.contains(result.job.index),
+      state.tiles[result.job.index] == result.job.tile, result.job.time <= picture.timestamp
+    {
+      let found = FaceCandidate.suppress(result.candidates).map { self.place($0, result.job.tile) }
+      state.tracks.see(found, at: result.job.time)
+      state.lookTimes[result.job.index] = result.job.time
+    }
+    let interval = Self.round / Int64(max(1, state.tiles.count))
+    let isDue = state.lastStart.map { picture.timestamp - $0 >= interval } ?? true
+    if isDue, !state.tiles.isEmpty, search.isIdle {
+      let index = state.nextTile % state.tiles.count
+      self.shrink(picture, state.tiles[index], via: state.shrunk, into: search.picture)
+      search.start(FaceSearch.Job(index: index, tile: state.tiles[index], time: picture.timestamp))
+      state.nextTile = (index + 1) % state.tiles.count
+      state.lastStart = picture.timestamp
+    }
+    return !search.isDead
+  }
+
+  /// Looks for the faces that are known already.
+  private func follow(_ state: inout State, _ picture: VideoFrame, _ budget: MediaDuration) {
+    let time = picture.timestamp
+    let affordable = budget.seconds / 2 / max(1e-4, state.unitCost / .seconds(1))
+    for (index, isFine) in state.tracks.plan(units: Int(max(1, min(4, affordable))), at: time) {
+      let start = ContinuousClock.now
+      let mesh = state.coarse.mesh(in: picture, region: state.tracks.region(of: index, at: time))
+      // A mean of the last ones.
+      state.unitCost = state.unitCost * 0.9 + (ContinuousClock.now - start) * 0.1
+      state.tracks.update(index, mesh, at: time)
+      let track = state.tracks.tracks[index]
+      if track.isVisible, track.missCount == 0, isFine || track.wantsFineMesh && affordable >= 4 {
+        state.tracks.updateEyes(index, state.fine.mesh(in: picture, region: track.region), at: time)
+      }
+    }
+  }
+
+  /// A tile as the detector sees it: small, and upright.
+  private func shrink(_ picture: VideoFrame, _ tile: FaceTile, via memory: PixelBuffer, into target: PixelBuffer) {
+    let mode: RotationModeEnum
+    switch self.settings.orientation {
+    case .up: return FaceDetector.shrink(picture, tile, into: target)
+    case .right: mode = kRotate90
+    case .down: mode = kRotate180
+    case .left: mode = kRotate270
+    }
+    FaceDetector.shrink(picture, tile, into: memory)
+    let (from, to, side) = (Canvas(memory).pointers(), Canvas(target).pointers(), Int32(target.format.width))
+    _ = I420Rotate(
+      from.luma, from.lumaStride, from.cb, from.chromaStride, from.cr, from.chromaStride, to.luma, to.lumaStride,
+      to.cb, to.chromaStride, to.cr, to.chromaStride, side, side, mode)
+  }
+
+  /// A candidate of a tile in the picture's pixels.
+  private func place(_ candidate: FaceCandidate, _ tile: FaceTile) -> FaceCandidate {
+    let side = Float(tile.side)
+    return candidate.turnedBack(self.settings.orientation).moved(
+      by: SIMD2(Float(tile.x), Float(tile.y)), scaledBy: SIMD2(side, side))
+  }
+}

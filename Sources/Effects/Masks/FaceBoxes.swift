@@ -1,0 +1,28 @@
+internal import Media
+
+/// Draws a box around each face that a ``FaceTracker`` before it in the chain has found; a thick one around who smiles.
+public final class FaceBoxes: VideoEffect {
+  private let color: PictureColor
+
+  /// An effect.
+  public init(color: PictureColor = PictureColor(red: 80, green: 220, blue: 80)) {
+    self.color = color
+  }
+
+  /// Draws the boxes.
+  public func process(_ frame: inout EffectFrame) -> EffectVerdict {
+    let canvas = Canvas(frame.picture)
+    for face in frame.metadata.faces {
+      let line: Float = face.isSmiling ? 4 : 2
+      let low = SIMD2(face.box.x, face.box.y), high = low + SIMD2(face.box.width, face.box.height)
+      let edges = [
+        (low, SIMD2(high.x, low.y + line)), (SIMD2(low.x, high.y - line), high),
+        (low, SIMD2(low.x + line, high.y)), (SIMD2(high.x - line, low.y), high),
+      ]
+      for (from, to) in edges {
+        if let area = canvas.area(from: from, to: to) { canvas.fill(area, self.color) }
+      }
+    }
+    return .keep
+  }
+}

@@ -1,0 +1,75 @@
+public import Media
+internal import Synchronization
+
+/// Draws a mask over each face that a ``FaceTracker`` before it in the chain has found.
+public final class FaceMask: VideoEffect {
+  /// What is drawn.
+  public enum Style: Hashable, Sendable {
+    /// An image, turned and scaled with the face; without anchors, those that fit most images.
+    case image(OverlayImage, anchors: MaskAnchors? = nil)
+    /// An oval of one colour.
+    case oval(PictureColor = PictureColor(luma: 40))
+    /// A box of one colour.
+    case solid(PictureColor = PictureColor(luma: 40))
+    /// The face, blurred. Whoever knows the face may know it still.
+    case blur
+    /// The face as a few squares. Whoever knows the face may know it still.
+    case pixelate
+  }
+
+  /// What of the face the mask covers.
+  public enum Part: String, Hashable, Sendable, CaseIterable {
+    /// All of it, from chin to forehead.
+    case face
+    /// Both eyes, as glasses do.
+    case eyes
+    /// The mouth.
+    case mouth
+  }
+
+  private let style: Style
+  private let part: Part
+  private let state: Mutex<(painter: ShapePainter, layers: (ColorMatrix, ImageLayers)?)>
+
+  /// A mask.
+  public init(style: Style, part: Part = .face) {
+    (self.style, self.part) = (style, part)
+    // Here rather than before the first picture, which would have to wait.
+    var layers: (ColorMatrix, ImageLayers)?
+    if case .image(let image, _) = style { layers = (.bt601, ImageLayers(image, matrix: .bt601)) }
+    self.state = Mutex((ShapePainter(), layers))
+  }
+
+  /// Brings the image into the pictures' colours, where they are not BT.601's.
+  public func prepare(for format: VideoFormat) {
+    guard case .image(let image, _) = self.style else { return }
+    self.state.withLock { state in
+      if state.layers?.0 != format.colorMatrix {
+        state.layers = (format.colorMatrix, ImageLayers(image, matrix: format.colorMatrix))
+      }
+    }
+  }
+
+  /// Draws the mask over each face; the nearest face, which is the largest, last.
+  public func process(_ frame: inout EffectFrame) -> EffectVerdict {
+    let canvas = Canvas(frame.picture)
+    self.state.withLock { state in
+      for face in frame.metadata.faces.sorted(by: { $0.box.width < $1.box.width }) {
+        let outline = FaceOutline(face, self.part)
+        switch self.style {
+        case .image(let image, let anchors):
+          guard let layers = state.layers?.1 else { continue }
+          let anchors = anchors ?? MaskAnchors(for: self.part)
+          let size = SIMD2(Float(image.width), Float(image.height))
+          let (left, right) = outline.anchors
+          canvas.draw(layers, ImagePlacement(anchors.left * size, anchors.right * size, upon: left, right))
+        case .oval(let color): state.painter.paint(outline.shape(.oval), .solid(color), on: canvas)
+        case .solid(let color): state.painter.paint(outline.shape(.box), .solid(color), on: canvas)
+        case .blur: state.painter.paint(outline.shape(.oval, isSoft: true), .blur, on: canvas)
+        case .pixelate: state.painter.paint(outline.shape(.oval), .pixelate, on: canvas)
+        }
+      }
+    }
+    return .keep
+  }
+}

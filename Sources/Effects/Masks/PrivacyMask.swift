@@ -1,0 +1,67 @@
+public import Media
+internal import Synchronization
+
+/// Covers faces with opaque boxes that are larger than they, and keeps each for a while after the face was last seen. While
+/// it is not known where faces are, the whole picture is covered: before the tracker has looked at all of it, while the
+/// tracker is behind or has failed, and where there is none before this in the chain.
+///
+/// With a tracker whose detection is ``FaceTracker/Detection/everyPicture`` no picture goes on that the detector has not seen;
+/// with ``FaceTracker/Detection/apart`` a face that comes into the picture may be seen for up to 0.3 s.
+///
+/// What it cannot promise: that the detector finds each face. Measured, it found 98% of the faces in natural photos; in
+/// pictures of 1280 × 720, 96 to 100% of those 110 pixels wide, and 52 to 63% of those 60 pixels wide.
+public final class PrivacyMask: VideoEffect {
+  /// Where it fails, the picture is covered.
+  public var isPrivacy: Bool { true }
+
+  private struct Cover {
+    var face: Int
+    var outline: FaceOutline
+    var lastTime: MediaTime
+  }
+
+  private struct State {
+    var painter = ShapePainter()
+    var covers: [Cover] = []
+  }
+
+  private let color: PictureColor
+  private let growth: Float
+  private let hold: MediaDuration
+  private let state = Mutex(State())
+
+  /// A mask.
+  ///
+  /// - Parameters:
+  ///   - growth: How many times larger than a face its box is, at least 1.
+  ///   - hold: How long a box stays after its face was last seen.
+  public init(
+    color: PictureColor = PictureColor(luma: 40), growth: Float = 1.4, hold: MediaDuration = .milliseconds(1500)
+  ) {
+    (self.color, self.growth, self.hold) = (color, max(1, growth), hold)
+  }
+
+  /// Boxes belong to places in pictures of one size.
+  public func prepare(for format: VideoFormat) {
+    self.state.withLock { $0.covers = [] }
+  }
+
+  /// Covers the faces, or the picture.
+  public func process(_ frame: inout EffectFrame) -> EffectVerdict {
+    let (time, canvas) = (frame.timestamp, Canvas(frame.picture))
+    let faces = frame.metadata.faces + frame.metadata.possibleFaces
+    self.state.withLock { state in
+      let present = Set(faces.map(\.id))
+      state.covers.removeAll { present.contains($0.face) || time - $0.lastTime > self.hold || time < $0.lastTime }
+      state.covers += faces.map { Cover(face: $0.id, outline: FaceOutline($0, .face), lastTime: time) }
+      for cover in state.covers {
+        var shape = cover.outline.shape(.box)
+        // Grown further for each second that nobody has seen the face: it may have moved.
+        let size = self.growth + min(1, Float((time - cover.lastTime).seconds)) / 2
+        (shape.right, shape.down, shape.feather) = (shape.right * size, shape.down * size, 1)
+        state.painter.paint(shape, .solid(self.color), on: canvas)
+      }
+    }
+    return frame.metadata.faceTracking == .current ? .keep : .cover
+  }
+}

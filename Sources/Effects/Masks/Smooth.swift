@@ -1,0 +1,28 @@
+internal import Media
+internal import Synchronization
+
+/// Smooths the skin of each face that a ``FaceTracker`` before it in the chain has found; eyes, mouth and outline keep their
+/// edges.
+public final class Smooth: VideoEffect {
+  private let strength: Float
+  private let painter = Mutex(ShapePainter())
+
+  /// An effect.
+  ///
+  /// - Parameter strength: 0 (nothing) to 1.
+  public init(strength: Float) {
+    self.strength = strength
+  }
+
+  /// Smooths the faces.
+  public func process(_ frame: inout EffectFrame) -> EffectVerdict {
+    guard self.strength > 0 else { return .keep }
+    let canvas = Canvas(frame.picture)
+    self.painter.withLock { painter in
+      for face in frame.metadata.faces {
+        painter.paint(FaceOutline(face, .face).shape(.oval, isSoft: true), .smooth(self.strength), on: canvas)
+      }
+    }
+    return .keep
+  }
+}

@@ -1,0 +1,49 @@
+internal import CYUV
+public import Media
+internal import Synchronization
+
+/// Turns pictures. The stream's size stays: what is turned by a quarter is made to fit, between black bars.
+public final class Rotate: VideoEffect {
+  private let orientation: Orientation
+  private let scratch = Mutex((copy: Scratch(), turned: PixelBuffer?.none))
+
+  /// An effect that turns pictures clockwise.
+  public init(_ orientation: Orientation) {
+    self.orientation = orientation
+  }
+
+  /// Turns the picture.
+  public func process(_ frame: inout EffectFrame) -> EffectVerdict {
+    let mode: RotationModeEnum
+    switch self.orientation {
+    case .up: return .keep
+    case .right: mode = kRotate90
+    case .down: mode = kRotate180
+    case .left: mode = kRotate270
+    }
+    let (canvas, format) = (Canvas(frame.picture), frame.picture.format)
+    self.scratch.withLock { scratch in
+      if self.orientation == .down {
+        Self.turn(Canvas(scratch.copy.copy(of: frame.picture)), into: canvas, mode)
+        return
+      }
+      let turned =
+        if let memory = scratch.turned, memory.format.width == format.height, memory.format.height == format.width {
+          memory
+        } else {
+          PixelBuffer(format: VideoFormat(width: format.height, height: format.width))
+        }
+      scratch.turned = turned
+      Self.turn(canvas, into: Canvas(turned), mode)
+      canvas.place(Canvas(turned), PictureArea(width: format.height, height: format.width))
+    }
+    return .keep
+  }
+
+  private static func turn(_ source: Canvas, into target: Canvas, _ mode: RotationModeEnum) {
+    let (from, to) = (source.pointers(), target.pointers())
+    _ = I420Rotate(
+      from.luma, from.lumaStride, from.cb, from.chromaStride, from.cr, from.chromaStride, to.luma, to.lumaStride,
+      to.cb, to.chromaStride, to.cr, to.chromaStride, Int32(source.width), Int32(source.height), mode)
+  }
+}

@@ -1,0 +1,223 @@
+import Media
+import Synchronization
+import Testing
+
+@testable import Effects
+
+@Suite("Effects in a row")
+struct EffectChainTests {
+  /// What tests throw.
+  private struct Broken: Error, CustomStringConvertible { let description = "out of paint" }
+
+  /// Draws its number as luma, takes some time, and ends as it is told.
+  private final class Step: VideoEffect {
+    let name: String
+    let isPrivacy: Bool
+    let formats = Mutex<[VideoFormat]>([])
+    let body: @Sendable (inout EffectFrame) throws -> EffectVerdict
+
+    init(
+      _ name: String = "step", isPrivacy: Bool = false,
+      _ body: @escaping @Sendable (inout EffectFrame) throws -> EffectVerdict = { _ in .keep }
+    ) {
+      (self.name, self.isPrivacy, self.body) = (name, isPrivacy, body)
+    }
+
+    func prepare(for format: VideoFormat) { self.formats.withLock { $0.append(format) } }
+    func process(_ frame: inout EffectFrame) throws -> EffectVerdict { try self.body(&frame) }
+  }
+
+  /// A clock that effects turn on.
+  private final class Clock: Sendable {
+    let time = Mutex(MediaTime.zero)
+    func pass(_ milliseconds: Int64) { self.time.withLock { $0 += .milliseconds(milliseconds) } }
+    var now: MediaTime { self.time.withLock { $0 } }
+  }
+
+  private static func frame(width: Int = 32, height: Int = 32, budget: Int64 = 20) -> EffectFrame {
+    let buffer = PixelBuffer(format: VideoFormat(width: width, height: height))
+    for plane in 0..<3 { buffer.unsafePlane(plane).initializeMemory(as: UInt8.self, repeating: 99) }
+    return EffectFrame(picture: buffer, timestamp: .zero, budget: .milliseconds(budget))
+  }
+
+  /// The luma of all pixels, or nil where they differ.
+  private static func luma(_ frame: EffectFrame) -> Int? {
+    let values = Set(frame.picture.unsafePlane(0))
+    return values.count == 1 ? values.first.map(Int.init) : nil
+  }
+
+  private static func add(_ value: UInt8) -> Step {
+    Step("add \(value)") { frame in
+      frame.withPlane(0) { luma in for index in luma.indices { luma[index] = luma[index] &* 2 &+ value } }
+      return .keep
+    }
+  }
+
+  @Test func `effects come in order, and each is told the size once`() {
+    let (first, second) = (Self.add(1), Self.add(5))
+    let chain = EffectChain([first, second])
+    for _ in 0..<2 {
+      var frame = Self.frame()
+      #expect(chain.process(&frame, now: { .zero }) == EffectChain.Outcome())
+      #expect(Self.luma(frame) == 147)
+    }
+    #expect(first.formats.withLock(\.count) == 1)
+    var frame = Self.frame(width: 64)
+    _ = chain.process(&frame, now: { .zero })
+    #expect(first.formats.withLock { $0.map(\.width) } == [32, 64])
+    #expect(chain.statistics.map(\.frames) == [3, 3])
+  }
+
+  @Test func `an effect that stays keeps its statistics, one that comes is told the size`() {
+    let (first, second) = (Step("a"), Step("b"))
+    let chain = EffectChain([first])
+    var frame = Self.frame()
+    _ = chain.process(&frame, now: { .zero })
+    chain.effects = [second, first]
+    #expect(chain.effects.map(\.name) == ["b", "a"])
+    _ = chain.process(&frame, now: { .zero })
+    #expect(chain.statistics.map(\.frames) == [1, 2])
+    #expect(first.formats.withLock(\.count) == 1 && second.formats.withLock(\.count) == 1)
+    chain.effects = []
+    #expect(chain.process(&frame, now: { .zero }) == EffectChain.Outcome())
+  }
+
+  @Test func `effects that change while a picture is on its way are for the next one`() {
+    let chain = EffectChain()
+    let last = Self.add(7)
+    chain.effects = [
+      Step { [unowned chain] _ in
+        chain.effects = []
+        return .keep
+      }, last,
+    ]
+    var frame = Self.frame()
+    _ = chain.process(&frame, now: { .zero })
+    #expect(Self.luma(frame) == 205)
+    frame = Self.frame()
+    _ = chain.process(&frame, now: { .zero })
+    #expect(Self.luma(frame) == 99)
+  }
+
+  @Test func `a dropped picture goes to no other effect`() {
+    let last = Self.add(1)
+    let chain = EffectChain([Step { _ in .drop }, last])
+    var frame = Self.frame()
+    #expect(chain.process(&frame, now: { .zero }).isDropped)
+    #expect(chain.statistics.map(\.drops) == [1, 0])
+    #expect(chain.statistics.map(\.frames) == [1, 0])
+  }
+
+  @Test func `each effect has the time that those before it left, and the first overrun is told`() {
+    let clock = Clock()
+    let budgets = Mutex<[MediaDuration]>([])
+    let steps = [5, 30, 5].map { time in
+      Step("\(time) ms") { frame in
+        budgets.withLock { $0.append(frame.budget) }
+        clock.pass(Int64(time))
+        return .keep
+      }
+    }
+    let chain = EffectChain(steps)
+    var frame = Self.frame()
+    let outcome = chain.process(&frame, now: { clock.now })
+    #expect(budgets.withLock { $0 } == [.milliseconds(20), .milliseconds(15), .zero])
+    #expect(
+      outcome.reports.map(\.description) == [
+        "effect 30 ms took 30 ms where 15 ms were left; use fewer effects, a smaller picture or a lower frame rate",
+        "effect 5 ms took 5 ms where 0 ms were left; use fewer effects, a smaller picture or a lower frame rate",
+      ])
+    frame = Self.frame()
+    #expect(chain.process(&frame, now: { clock.now }).reports == [])
+    #expect(chain.statistics.map(\.overruns) == [0, 2, 2])
+    #expect(chain.statistics[1].time == .milliseconds(60) && chain.statistics[1].longestTime == .milliseconds(30))
+  }
+
+  @Test func `an effect that fails is told once, and the picture goes on`() {
+    let chain = EffectChain([Step("paint") { _ in throw Broken() }, Self.add(1)])
+    var frame = Self.frame()
+    #expect(
+      chain.process(&frame, now: { .zero }).reports.map(\.description) == ["effect paint failed: out of paint"])
+    #expect(Self.luma(frame) == 199)
+    #expect(chain.process(&frame, now: { .zero }).reports == [])
+    #expect(chain.statistics.map(\.failures) == [2, 0])
+  }
+
+  @Test func `a replaced picture goes on, one of another shape does not`() {
+    let other = PixelBuffer(format: VideoFormat(width: 32, height: 32))
+    other.cover()
+    let wrong = [
+      VideoFormat(width: 34, height: 32), VideoFormat(width: 32, height: 32, pixelFormat: .nv12),
+    ].map(PixelBuffer.init(format:))
+    var frame = Self.frame()
+    let chain = EffectChain([
+      Step {
+        $0.picture = other
+        return .keep
+      }
+    ])
+    #expect(chain.process(&frame, now: { .zero }).reports == [])
+    #expect(frame.picture === other)
+    for picture in wrong {
+      frame = Self.frame()
+      chain.effects = [
+        Step {
+          $0.picture = picture
+          return .keep
+        }
+      ]
+      let reports = chain.process(&frame, now: { .zero }).reports
+      #expect(reports.map(\.kind) == [.failed(cause: "it left a picture of another size or kind")])
+      #expect(Self.luma(frame) == 99)
+    }
+  }
+
+  @Test func `where privacy fails, is late or asks for it, the whole picture is covered`() {
+    let clock = Clock()
+    let failures: [Step] = [
+      Step(isPrivacy: true) { _ in throw Broken() },
+      Step(isPrivacy: true) { _ in
+        clock.pass(21)
+        return .keep
+      },
+      Step(isPrivacy: true) { frame in
+        frame = EffectFrame(picture: frame.picture, timestamp: .zero, budget: .seconds(9))
+        clock.pass(21)
+        return .keep
+      },
+      Step { _ in .cover },
+    ]
+    for step in failures {
+      let chain = EffectChain([step])
+      var frame = Self.frame()
+      #expect(!chain.process(&frame, now: { clock.now }).isDropped)
+      #expect(Self.luma(frame) == 40)
+      for plane in 1..<3 { #expect(frame.picture.unsafePlane(plane).allSatisfy { $0 == 128 }) }
+      #expect(chain.statistics.map(\.covers) == [1])
+    }
+    let inTime = EffectChain([
+      Step(isPrivacy: true) { _ in
+        clock.pass(20)
+        return .keep
+      }
+    ])
+    var frame = Self.frame()
+    _ = inTime.process(&frame, now: { clock.now })
+    #expect(Self.luma(frame) == 99)
+  }
+
+  @Test func `a closure is an effect`() {
+    let chain = EffectChain([
+      ClosureEffect("white") { frame in
+        frame.withPlane(0) { $0.update(repeating: 235) }
+        frame.metadata.faceTracking = .current
+        return .keep
+      }
+    ])
+    var frame = Self.frame(width: 33, height: 35)
+    _ = chain.process(&frame, now: { .zero })
+    #expect(Self.luma(frame) == 235)
+    #expect(frame.metadata.faceTracking == .current)
+    #expect(chain.statistics.map(\.name) == ["white"])
+  }
+}

@@ -1,0 +1,108 @@
+import Effects
+import Foundation
+import Testing
+
+@Suite("Images for masks and logos")
+struct OverlayImageTests {
+  /// What ffmpeg makes of its test pattern.
+  private static func file(_ arguments: String) throws -> [UInt8] {
+    let (ffmpeg, output) = (Process(), Pipe())
+    ffmpeg.executableURL = URL(filePath: "/usr/bin/env")
+    ffmpeg.arguments = ["ffmpeg", "-v", "error", "-nostdin"] + arguments.split(separator: " ").map(String.init)
+    ffmpeg.standardOutput = output
+    try ffmpeg.run()
+    let bytes = output.fileHandleForReading.readDataToEndOfFile()
+    ffmpeg.waitUntilExit()
+    return [UInt8](bytes)
+  }
+
+  private static func png(_ size: String = "40x30", _ format: String = "rgba") throws -> [UInt8] {
+    try Self.file(
+      "-f lavfi -i color=c=0xFF8000@0.5:s=\(size),format=rgba -frames:v 1 -pix_fmt \(format) -c:v png -f image2pipe -")
+  }
+
+  private static func error(_ bytes: [UInt8]) -> OverlayImageError? {
+    do {
+      _ = try OverlayImage(parsing: bytes, name: "logo.png")
+      return nil
+    } catch { return error }
+  }
+
+  @Test func `a PNG keeps its colours and its transparency`() throws {
+    let image = try OverlayImage(parsing: Self.png(), name: "logo.png")
+    #expect((image.width, image.height) == (40, 30))
+    #expect(Array(image.pixels[0..<4]) == [255, 128, 0, 128] || Array(image.pixels[0..<4]) == [255, 128, 0, 127])
+    #expect(image.pixels.count == 4 * 40 * 30)
+  }
+
+  @Test(arguments: ["rgb24", "gray", "ya8", "rgba64be", "rgb48be", "monob"])
+  func `a PNG of any kind of pixels is read`(format: String) throws {
+    let image = try OverlayImage(parsing: Self.png("7x5", format), name: "logo.png")
+    #expect((image.width, image.height) == (7, 5))
+    if format == "rgb24" { #expect(Array(image.pixels[0..<4]) == [255, 128, 0, 255]) }
+  }
+
+  @Test func `a JPEG is read as well, without transparency`() throws {
+    let bytes = try Self.file("-f lavfi -i color=c=0xFF8000:s=40x30 -frames:v 1 -c:v mjpeg -f image2pipe -")
+    let image = try OverlayImage(parsing: bytes, name: "logo.jpg")
+    #expect((image.width, image.height) == (40, 30))
+    #expect(image.pixels[3] == 255 && abs(Int(image.pixels[0]) - 255) < 6 && abs(Int(image.pixels[1]) - 128) < 6)
+    for length in stride(from: 0, to: bytes.count, by: 7) { #expect(Self.error(Array(bytes.prefix(length))) != nil) }
+  }
+
+  @Test func `of a moving PNG the first picture is taken`() throws {
+    let bytes = try Self.file("-f lavfi -i testsrc=s=32x24:d=0.2:r=25 -c:v apng -f apng -")
+    let image = try OverlayImage(parsing: bytes, name: "moving.png")
+    #expect((image.width, image.height) == (32, 24))
+  }
+
+  @Test func `every beginning of a file, and every broken byte, is refused in words or is a picture`() throws {
+    let bytes = try Self.png("9x9")
+    for length in 0..<bytes.count { #expect(Self.error(Array(bytes.prefix(length))) != nil) }
+    for place in bytes.indices {
+      var broken = bytes
+      broken[place] ^= 0x55
+      if let image = try? OverlayImage(parsing: broken, name: "logo.png") {
+        #expect(image.pixels.count == 4 * image.width * image.height)
+      }
+    }
+    #expect(Self.error([])?.description == "logo.png: is empty; save it again as PNG")
+    #expect(Self.error(Array("GIF89a".utf8))?.description == "logo.png: is neither PNG nor JPEG; save it again as PNG")
+    #expect(Self.error(Array(bytes.dropLast(3)))?.cause == "ends too early")
+  }
+
+  @Test(arguments: [(20_000, 20_000), (8193, 1), (1, 8193), (8192, 8192), (0x7FFF_FFFF, 0x7FFF_FFFF)])
+  func `a picture that is too large is refused before it is decoded`(width: Int, height: Int) throws {
+    var bytes = try Self.png("1x1")
+    for (place, value) in [(16, width), (20, height)] {
+      for byte in 0..<4 { bytes[place + byte] = UInt8(value >> (24 - 8 * byte) & 0xFF) }
+    }
+    #expect(Self.error(bytes)?.code == .tooLarge)
+    #expect(
+      Self.error(bytes)?.description
+        == "logo.png: has \(width) × \(height) pixels, more than 8192 × 8192 or 16 million in all; "
+        + "make it smaller; pictures of the stream's size are large enough")
+  }
+
+  @Test func `the smallest picture is one pixel`() throws {
+    #expect(try OverlayImage(parsing: Self.png("1x1"), name: "dot.png").pixels.count == 4)
+  }
+
+  @Test func `a file that is missing, a folder or unreadable ends with one line`() throws {
+    func error(_ path: String) -> OverlayImageError? {
+      do {
+        _ = try OverlayImage(path: path)
+        return nil
+      } catch { return error }
+    }
+    #expect(
+      error("/nowhere/a.png")?.description
+        == "/nowhere/a.png: the picture is not there; check the path and its permissions")
+    #expect(error("/tmp")?.cause == "is no file")
+    #expect(error("/dev/zero")?.cause == "is no file")
+    let file = FileManager.default.temporaryDirectory.appending(path: "vidicon-\(UUID()).png")
+    defer { try? FileManager.default.removeItem(at: file) }
+    try Data(Self.png()).write(to: file)
+    #expect(try OverlayImage(path: file.path).width == 40)
+  }
+}
