@@ -47,7 +47,8 @@ extension EndToEnd {
 
     @Test func `a screen that nothing changes on is not taken for a lost one`() async throws {
       try await XDisplay.showing("320x240") { display in
-        try await VidiconProcess.serving(["--source", "screen:\(display.name)?cursor=0", "--audio", "none"]) { vidicon in
+        try await VidiconProcess.serving(["--source", "screen:\(display.name)?cursor=0", "--audio", "none"]) {
+          vidicon in
           let start = ContinuousClock.now
           let play = try await FFmpeg.play(vidicon.url(), seconds: 6, sound: false, within: .seconds(30))
           #expect(play.run.succeeded, "\(play.run.errors)")
