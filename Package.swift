@@ -179,7 +179,8 @@ let package = Package(
     .testTarget(
       name: "RTSPTests", dependencies: ["RTSP", "Authentication", "Media", nioCore], swiftSettings: settings),
     .testTarget(
-      name: "HLSTests", dependencies: ["HLS", "HLSRules", "Bitstreams", "Media", nioCore], swiftSettings: settings),
+      name: "HLSTests", dependencies: ["HLS", "HLSRules", "Bitstreams", "Containers", "Media", nioCore],
+      swiftSettings: settings),
     .testTarget(
       name: "CaptureTests",
       dependencies: [
