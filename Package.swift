@@ -88,7 +88,8 @@ let package = Package(
       name: "Effects", dependencies: ["Media", "Inference", "CEffects", "CInference", "CLibav", "CYUV"],
       swiftSettings: settings),
     .target(
-      name: "Streaming", dependencies: ["Media", "Bitstreams", "Capture", "Codecs", "CYUV", "CCapture", nioCore],
+      name: "Streaming",
+      dependencies: ["Media", "Bitstreams", "Capture", "Codecs", "Effects", "CYUV", "CCapture", nioCore],
       swiftSettings: settings),
     .target(
       name: "Recording", dependencies: ["Media", "Bitstreams", "Containers", "Capture", "Streaming", nioCore],
@@ -104,7 +105,7 @@ let package = Package(
     .target(
       name: "HTTPServer",
       dependencies: [
-        "Media", "Authentication", "Bitstreams", "Capture", "HLS", "Streaming", "CZlib", nioCore, nioPosix,
+        "Media", "Authentication", "Bitstreams", "Capture", "Effects", "HLS", "Streaming", "CZlib", nioCore, nioPosix,
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "HTTPTypes", package: "swift-http-types"),
         .product(name: "HummingbirdCore", package: "hummingbird"),
@@ -126,15 +127,15 @@ let package = Package(
     .target(
       name: "Vidicon",
       dependencies: [
-        "Authentication", "Media", "Capture", "Codecs", "Streaming", "Recording", "RTSPServer", "HTTPServer",
+        "Authentication", "Media", "Capture", "Codecs", "Effects", "Streaming", "Recording", "RTSPServer", "HTTPServer",
         "Discovery", "WebPage", nioCore, nioPosix,
       ],
       swiftSettings: settings),
     .executableTarget(
       name: "VidiconCommand",
       dependencies: [
-        "Vidicon", "Authentication", "Media", "Capture", "Codecs", "Streaming", "Recording", "RTSPServer", "HTTPServer",
-        "Discovery", "CTerminal", "Yams",
+        "Vidicon", "Authentication", "Media", "Capture", "Codecs", "Effects", "Streaming", "Recording", "RTSPServer",
+        "HTTPServer", "Discovery", "CTerminal", "Yams",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ], swiftSettings: settings),
 
@@ -201,7 +202,7 @@ let package = Package(
     .testTarget(name: "EffectsTests", dependencies: ["Effects", "Inference", "Media"], swiftSettings: settings),
     .testTarget(
       name: "StreamingTests",
-      dependencies: ["Streaming", "SwitchProbe", "Waiting", "Capture", "Codecs", "Media", nioCore],
+      dependencies: ["Streaming", "SwitchProbe", "Waiting", "Capture", "Codecs", "Effects", "Media", nioCore],
       swiftSettings: settings),
     // Converts pictures, for Benchmarks/run.
     .executableTarget(

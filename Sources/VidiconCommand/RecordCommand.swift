@@ -106,6 +106,7 @@ struct RecordCommand: AsyncParsableCommand {
       case .sourceSilent: Terminal.warn("the video source gives no picture; the slate is recorded until it does")
       case .sourceBack(let kind): Terminal.warn("the \(kind.rawValue) source is back")
       case .sourceSwitched(let kind): Terminal.warn("the \(kind.rawValue) source was switched")
+      case .effect(let report): Terminal.warn("\(report)")
       case .failed(let error): return .failure(Failure("\(error)"))
       }
     }

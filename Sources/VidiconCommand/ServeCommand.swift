@@ -138,6 +138,8 @@ struct ServeCommand: AsyncParsableCommand {
         if let source = kind == .video ? shown?.video : shown?.audio {
           display.showSource(source, kind: kind, of: stream.name)
         }
+      case .effect(let report):
+        Terminal.warn("\(stream.name): \(report)")
       case .failed(let error):
         return .failed(Failure("\(stream.name): \(error)"))
       }

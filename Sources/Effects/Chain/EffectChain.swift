@@ -32,6 +32,14 @@ public final class EffectChain: Sendable {
     }
   }
 
+  /// Whether there is none.
+  public var isEmpty: Bool { self.entries.withLock { $0.isEmpty } }
+
+  /// Pictures come that have nothing in common with those before: each effect is prepared anew.
+  public func restart() {
+    for entry in self.entries.withLock({ $0 }) { entry.progress.withLock { $0.format = nil } }
+  }
+
   /// What each effect has done, in their order.
   public var statistics: [EffectStatistics] {
     self.entries.withLock { $0 }.map { $0.progress.withLock(\.statistics) }

@@ -1,0 +1,23 @@
+public import Effects
+
+/// Why a stream's effects were not changed.
+public enum EffectChangeError: Error, Hashable, Sendable, CustomStringConvertible {
+  /// The effects cannot be made.
+  case studio(EffectStudioError)
+  /// The image cannot be used.
+  case image(OverlayImageError)
+  /// Faces cannot be found; since they were to be covered, the whole picture is.
+  case covered(FaceModelError)
+  /// Too many changes wait for their turn.
+  case busy
+
+  /// One line with cause and next step.
+  public var description: String {
+    switch self {
+    case .studio(let error): error.description
+    case .image(let error): error.description
+    case .covered(let error): "\(error); until then the whole picture is covered"
+    case .busy: "many changes of this stream wait already; try again in some seconds"
+    }
+  }
+}
