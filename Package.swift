@@ -92,7 +92,8 @@ let package = Package(
       dependencies: ["Media", "Bitstreams", "Capture", "Codecs", "Effects", "CYUV", "CCapture", nioCore],
       swiftSettings: settings),
     .target(
-      name: "Recording", dependencies: ["Media", "Bitstreams", "Containers", "Capture", "Streaming", nioCore],
+      name: "Recording",
+      dependencies: ["Media", "Bitstreams", "Containers", "Capture", "Effects", "Streaming", nioCore],
       swiftSettings: settings),
 
     // Edges: sockets, and the program.

@@ -56,13 +56,17 @@ final class EffectStage {
 
     var frame = EffectFrame(
       picture: drawn.buffer, timestamp: drawn.timestamp, budget: self.budget, sourceOrientation: source.orientation)
+    let start = self.clock.now()
     let outcome = self.shared.effects.process(&frame, now: self.clock.now)
+    let time = self.clock.now() - start
+    self.shared.statistics.withLock {
+      $0.framesWithEffects += 1
+      $0.effectTime = $0.effectTime + time
+      $0.framesDroppedByEffects += outcome.isDropped ? 1 : 0
+    }
     for report in outcome.reports { self.shared.report(.effect(report)) }
     self.note(frame.metadata, at: drawn.timestamp)
-    guard !outcome.isDropped else {
-      self.shared.statistics.withLock { $0.framesDroppedByEffects += 1 }
-      return nil
-    }
+    guard !outcome.isDropped else { return nil }
     self.tell(frame.metadata, of: drawn)
     return VideoFrame(buffer: frame.picture, timestamp: drawn.timestamp, captureDelay: drawn.captureDelay)
   }

@@ -14,9 +14,17 @@ public enum EffectChangeError: Error, Hashable, Sendable, CustomStringConvertibl
   /// One line with cause and next step.
   public var description: String {
     switch self {
+    case .covered: "\(self.cause); until then the whole picture is covered"
+    default: self.cause
+    }
+  }
+
+  /// The same, without what became of the picture.
+  package var cause: String {
+    switch self {
     case .studio(let error): error.description
     case .image(let error): error.description
-    case .covered(let error): "\(error); until then the whole picture is covered"
+    case .covered(let error): error.description
     case .busy: "many changes of this stream wait already; try again in some seconds"
     }
   }
