@@ -234,7 +234,7 @@ let package = Package(
     .testTarget(
       name: "HTTPServerTests",
       dependencies: [
-        "HTTPServer", "Waiting", "Authentication", "Capture", "HLS", "Media", "Streaming", nioCore, nioPosix,
+        "HTTPServer", "Waiting", "Authentication", "Capture", "Effects", "HLS", "Media", "Streaming", nioCore, nioPosix,
         .product(name: "HTTPTypes", package: "swift-http-types"),
         .product(name: "NIOHTTP1", package: "swift-nio"),
         .product(name: "NIOSSL", package: "swift-nio-ssl"),

@@ -11,6 +11,7 @@ struct HLSMetadataTests {
   /// Tells of each of so many pictures, a picture before it, while somebody watches.
   private func broadcast(pictures: Int) -> Broadcast {
     var broadcast = Broadcast()
+    broadcast.run(until: 0)
     for index in 0..<pictures {
       let time = FrameRate(30).time(ofFrame: Int64(index), from: Broadcast.start)
       broadcast.stream.consume(TimedMetadata(time: time, name: "face", text: "\(index)"))
@@ -42,9 +43,9 @@ struct HLSMetadataTests {
     for (_, bytes) in files {
       let boxes = try MP4Box.boxes(in: bytes)
       #expect(boxes.map(\.type) == Array(repeating: "emsg", count: boxes.count - 2) + ["moof", "mdat"])
-      let run = try boxes[boxes.count - 2].children().first { $0.type == "traf" }
-      let sound = try #require(run).child("trun").full().content
-      #expect(sound.getInteger(at: sound.readerIndex, as: UInt32.self) == UInt32(boxes.count - 2))
+      let table = try boxes[boxes.count - 2].children().first { $0.type == "traf" }
+      let run = try #require(table).child("trun").full().content
+      #expect(run.getInteger(at: run.readerIndex, as: UInt32.self) == UInt32(boxes.count - 2))
       for box in boxes.dropLast(2) {
         #expect(String(buffer: box.content).hasSuffix("face\0\(told)"))
         told += 1
