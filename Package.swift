@@ -216,7 +216,8 @@ let package = Package(
     .testTarget(
       name: "RecordingTests",
       dependencies: [
-        "Recording", "RecordingProbe", "Waiting", "Containers", "Capture", "Codecs", "Streaming", "Media", nioCore,
+        "Recording", "RecordingProbe", "Waiting", "Containers", "Capture", "Codecs", "Effects", "Streaming", "Media",
+        nioCore,
       ],
       swiftSettings: settings),
     // Records until it is killed, for RecordingTests.
@@ -244,7 +245,8 @@ let package = Package(
     .testTarget(
       name: "VidiconCommandTests",
       dependencies: [
-        "VidiconCommand", "Vidicon", "Authentication", "Capture", "HTTPServer", "Recording", "Streaming", "Media",
+        "VidiconCommand", "Vidicon", "Authentication", "Capture", "Effects", "HTTPServer", "Recording", "Streaming",
+        "Media",
       ],
       swiftSettings: settings),
 
