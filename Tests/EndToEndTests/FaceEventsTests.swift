@@ -4,8 +4,8 @@ import Testing
 extension EndToEnd {
   @Suite("Faces told over HTTP, in HLS and on the page", .serialized)
   struct FaceEvents {
-    /// One man, who closes his eyes, smiles and turns; 640×360.
-    private static func man() throws -> [String] {
+    /// One woman, who closes her eyes, smiles and turns; 640×360.
+    private static func woman() throws -> [String] {
       ["--source", "file:\(try TestMedia.file("WolfgangLanger_Pexels.mp4"))", "--size", "640x360"]
     }
 
@@ -43,7 +43,7 @@ extension EndToEnd {
 
     @Test func `events come to all who listen, over HTTP/1.1 and HTTP/2, until the program ends`() async throws {
       let secure = ["--https-port", "0"]
-      let listeners = try await VidiconProcess.serving(Self.man() + secure + ["--faces", "track"]) { vidicon in
+      let listeners = try await VidiconProcess.serving(Self.woman() + secure + ["--faces", "track"]) { vidicon in
         let addresses = [
           vidicon.page("/api/streams/live/events"), try vidicon.securePage("/api/streams/live/events"),
         ]
@@ -74,7 +74,7 @@ extension EndToEnd {
     }
 
     @Test func `MPEG-TS and fMP4 carry them at the times of their pictures`() async throws {
-      try await VidiconProcess.serving(Self.man() + ["--faces", "track"]) { vidicon in
+      try await VidiconProcess.serving(Self.woman() + ["--faces", "track"]) { vidicon in
         // Told of in the tables from the first segment on, since something was told before.
         let probe = try await Tool.run(
           "ffprobe",
@@ -156,7 +156,7 @@ extension EndToEnd {
 
     @Test(arguments: ["chromium", "firefox"])
     func `the page frames faces, and masks them with an image that it sends`(browser: String) async throws {
-      try await VidiconProcess.serving(Self.man()) { vidicon in
+      try await VidiconProcess.serving(Self.woman()) { vidicon in
         try await TestMedia.withTemporaryFolder { folder in
           let run = try await Tool.run(
             "python3", [TestMedia.client("page_faces.py"), vidicon.page("/live"), folder, "--browser", browser],
@@ -164,7 +164,7 @@ extension EndToEnd {
           try #require(run.succeeded, "\(run.errors)")
           let seen = try JSONDecoder().decode(Seen.self, from: Data(run.output))
           #expect(seen.before == nil)
-          // His face is a third of the picture wide, right of its middle.
+          // Her face is a third of the picture wide, right of its middle.
           #expect((0.4...0.7).contains(seen.frame.x) && (0.2...0.45).contains(seen.frame.width), "\(seen.frame)")
           #expect((0...0.5).contains(seen.frame.y) && (0.4...0.9).contains(seen.frame.height), "\(seen.frame)")
           #expect(seen.label == "true")

@@ -24,9 +24,13 @@ select.dispatchEvent(new Event("change"));
 """
 # Where the page has drawn a frame over the player, as parts of the picture; null where there is none.
 FRAME = """
-const canvas = document.getElementById("frames");
-if (canvas.hidden || !canvas.width) return null;
-const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+const frames = document.getElementById("frames");
+if (frames.hidden || !frames.width) return null;
+const canvas = document.createElement("canvas");
+[canvas.width, canvas.height] = [frames.width, frames.height];
+const context = canvas.getContext("2d");
+context.drawImage(frames, 0, 0);
+const { data } = context.getImageData(0, 0, canvas.width, canvas.height);
 let [left, top, right, bottom] = [Infinity, Infinity, -1, -1];
 for (let index = 0; index < data.length; index += 4) {
   // #ffd60a, opaque.
