@@ -10,7 +10,7 @@ internal import Glibc
 /// A camera that is set and delivers pictures, until it is closed. Used by one thread at a time.
 final class CameraSession {
   /// How many buffers the device is asked for: as many as the pipeline holds, and those that it fills meanwhile.
-  private static let bufferCount: UInt32 = 6
+  private static let bufferCount: UInt32 = 8
 
   let device: V4L2Device
   let source: String
