@@ -30,7 +30,7 @@ final class CameraSession {
   /// Opens the first camera of some nodes that can be used.
   ///
   /// - Throws: ``CaptureError``: what is wrong with the first node that is a camera.
-  static func open(_ request: CameraRequest, paths: [String], wake: CameraWake) throws(CaptureError) -> CameraSession {
+  static func open(_ request: CameraRequest, paths: [String], wake: WakeUp) throws(CaptureError) -> CameraSession {
     var first: CaptureError?
     for path in paths where !wake.isStopped {
       do throws(CaptureError) {
@@ -42,7 +42,7 @@ final class CameraSession {
     throw first ?? .noCamera(source: request.source)
   }
 
-  private init(_ device: V4L2Device, request: CameraRequest, wake: CameraWake) throws(CaptureError) {
+  private init(_ device: V4L2Device, request: CameraRequest, wake: WakeUp) throws(CaptureError) {
     let source = request.source
     try device.setInput(request.specification.input, source: source)
     let choice = try request.choose(from: device)

@@ -103,6 +103,7 @@ enum OpenAPIDocument {
               "400": {"$ref": "#/components/responses/Refused"},
               "404": {"$ref": "#/components/responses/NotFound"},
               "401": {"$ref": "#/components/responses/Unauthorized"},
+              "403": {"$ref": "#/components/responses/Refused"},
               "408": {"$ref": "#/components/responses/Refused"},
               "409": {"$ref": "#/components/responses/Refused"},
               "413": {"$ref": "#/components/responses/Refused"},
@@ -240,6 +241,7 @@ enum OpenAPIDocument {
               "400": {"$ref": "#/components/responses/BadRequest"},
               "404": {"$ref": "#/components/responses/NotFound"},
               "401": {"$ref": "#/components/responses/Unauthorized"},
+              "403": {"$ref": "#/components/responses/Refused"},
               "408": {
                 "description": "The body has not come in time.",
                 "content": {"text/plain": {"schema": {"type": "string"}}}

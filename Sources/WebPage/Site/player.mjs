@@ -56,6 +56,7 @@ watchStreams((streams) => {
   const hasBegun = found && found.startedAt !== startedAt;
   const isNew = found && (!stream || hasBegun);
   stream = found ?? null;
+  recording.isSteered = found?.steerable;
   recording.address = found?.recording;
   panel.stream = stream;
   if (found) describe(found);
