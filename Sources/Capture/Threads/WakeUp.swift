@@ -1,6 +1,10 @@
 internal import Media
 internal import Synchronization
 
+#if canImport(CALSA)
+// The system's library of sound includes the header of poll, too, and which of both owns it depends on the build.
+internal import CALSA
+#endif
 #if canImport(Darwin)
 internal import Darwin
 #else
