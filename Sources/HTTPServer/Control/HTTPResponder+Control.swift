@@ -108,14 +108,11 @@ extension HTTPResponder {
   ) async -> HTTPAnswer {
     guard let stream = self.streams[name] else { return .notFound() }
     guard let control = self.extras.control(stream.stream) else { return Self.noControl }
-    let mediaType = request.headerFields[.contentType]?.prefix { $0 != ";" }.trimmingSpace() ?? ""
-    guard mediaTypes.contains(where: { mediaType.equalsIgnoringCase($0) }) else {
-      let known = mediaTypes.joined(separator: ", ")
-      let field: HTTPField.Name = request.method == .patch ? .acceptPatch : .accept
-      return .text(.unsupportedMediaType, "the body is \(mediaTypes.joined(separator: " or "))", [field: known])
-    }
-    guard let bytes = await body(Self.mostChangeBytes) else {
-      return .text(.contentTooLarge, "a body of more than \(Self.mostChangeBytes) bytes")
+    let bytes: ByteBuffer
+    do throws(HTTPRefusal) {
+      bytes = try await self.order(in: request, of: mediaTypes, most: Self.mostChangeBytes, body: body)
+    } catch {
+      return error.answer
     }
     guard let json = try? JSONDecoder().decode(JSONValue.self, from: Data(bytes.readableBytesView)) else {
       return .text(.badRequest, "the body is no JSON")
@@ -123,11 +120,28 @@ extension HTTPResponder {
     do throws(HTTPBodyError) {
       try await perform(json, control, stream.stream)
     } catch {
-      var answer = HTTPAnswer.text(error.status, error.reason)
-      if error.status == .serviceUnavailable { answer.fields[.retryAfter] = "5" }
-      return answer
+      return .refusal(error)
     }
     return await self.streamEntry(name, isTrusted: isTrusted)
+  }
+
+  /// The body of an order.
+  ///
+  /// - Throws: ``HTTPRefusal`` of one that is of another type, or too long.
+  func order(
+    in request: HTTPRequest, of mediaTypes: [String], most: Int, body: BodyReader
+  ) async throws(HTTPRefusal) -> ByteBuffer {
+    let mediaType = request.headerFields[.contentType]?.prefix { $0 != ";" }.trimmingSpace() ?? ""
+    guard mediaTypes.contains(where: { mediaType.equalsIgnoringCase($0) }) else {
+      let known = mediaTypes.joined(separator: ", ")
+      let field: HTTPField.Name = request.method == .patch ? .acceptPatch : .accept
+      throw HTTPRefusal(
+        .text(.unsupportedMediaType, "the body is \(mediaTypes.joined(separator: " or "))", [field: known]))
+    }
+    guard let bytes = await body(most) else {
+      throw HTTPRefusal(.text(.contentTooLarge, "a body of more than \(most) bytes"))
+    }
+    return bytes
   }
 
   private static let noControl = HTTPAnswer.text(.notImplemented, "this stream cannot be changed here")
@@ -135,7 +149,7 @@ extension HTTPResponder {
 
 extension HTTPBodyError {
   /// What a failure is over HTTP.
-  fileprivate init(_ failure: HTTPServerControl.Failure) {
+  init(_ failure: HTTPServerControl.Failure) {
     let status: HTTPResponse.Status =
       switch failure.code {
       case .invalid: .badRequest
@@ -145,6 +159,13 @@ extension HTTPBodyError {
       case .busy: .serviceUnavailable
       }
     self.init(status, failure.reason)
+  }
+}
+
+extension HTTPAnswer {
+  /// Nothing was changed.
+  static func refusal(_ error: HTTPBodyError) -> HTTPAnswer {
+    .text(error.status, error.reason, error.status == .serviceUnavailable ? [.retryAfter: "5"] : [:])
   }
 }
 
