@@ -7,9 +7,8 @@ internal import Glibc
 #endif
 
 /// A thread that looks for faces in one small picture at a time, while the stream's pictures go on.
+// Safe because everything that changes is read and written under the lock.
 final class FaceSearch: @unchecked Sendable {
-  // Safe because everything that changes is read and written under the lock.
-
   /// A tile in the size of the detector's input.
   struct Job {
     var index: Int
