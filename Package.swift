@@ -197,7 +197,8 @@ let package = Package(
     .testTarget(name: "CodecsTests", dependencies: ["Codecs", "Capture", "Media", nioCore], swiftSettings: settings),
     .testTarget(
       name: "InferenceTests", dependencies: ["Inference"], exclude: ["Goldens"], swiftSettings: settings),
-    .testTarget(name: "EffectsTests", dependencies: ["Effects", "Inference", "Media"], swiftSettings: settings),
+    .testTarget(
+      name: "EffectsTests", dependencies: ["CEffects", "Effects", "Inference", "Media"], swiftSettings: settings),
     .testTarget(
       name: "StreamingTests",
       dependencies: ["Streaming", "SwitchProbe", "Waiting", "Capture", "Codecs", "Media", nioCore],

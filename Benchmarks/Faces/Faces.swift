@@ -55,7 +55,7 @@ struct Faces {
   private struct Unknown: Error { var effect: String }
 
   private static func filter(_ chain: EffectChain, _ input: PictureInput, metadata path: String) throws {
-    FileManager.default.createFile(atPath: path, contents: nil)
+    _ = FileManager.default.createFile(atPath: path, contents: nil)
     let metadata = try FileHandle(forWritingTo: URL(filePath: path))
     var index = 0
     while let picture = input.next() {

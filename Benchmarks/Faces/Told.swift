@@ -9,6 +9,9 @@ struct Told: Codable {
     var roll: Float
     var isSmiling: Bool
     var areEyesClosed: Bool
+    /// The measures behind both, nil without a mesh.
+    var smile: Float?
+    var eyeOpening: Float?
   }
 
   struct Event: Codable {
@@ -26,9 +29,11 @@ struct Told: Codable {
     self.picture = index
     self.tracking = frame.metadata.faceTracking.map { "\($0)" } ?? "none"
     func told(_ face: Face) -> OneFace {
-      OneFace(
+      let mesh = face.mesh.isEmpty ? nil : FaceMesh(points: face.mesh, presence: 1)
+      return OneFace(
         id: face.id, box: [face.box.x, face.box.y, face.box.width, face.box.height], roll: face.roll,
-        isSmiling: face.isSmiling, areEyesClosed: face.leftEyeClosed && face.rightEyeClosed)
+        isSmiling: face.isSmiling, areEyesClosed: face.leftEyeClosed && face.rightEyeClosed,
+        smile: mesh?.smile, eyeOpening: mesh.map { min($0.leftEyeOpening, $0.rightEyeOpening) })
     }
     self.faces = frame.metadata.faces.map(told)
     self.possible = frame.metadata.possibleFaces.map(told)
