@@ -104,7 +104,7 @@ struct FaceTrack {
     self.missCount = 0
     self.seenTime = time
     self.confidence = mesh.presence
-    self.smile.update(mesh.smile)
+    self.smile.update(mesh.smile, areEyesClosed: self.eyes.areBothClosed)
     self.eyes.updateRoughly(mesh, elapsed: elapsed)
   }
 
