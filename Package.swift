@@ -88,10 +88,12 @@ let package = Package(
       name: "Effects", dependencies: ["Media", "Inference", "CEffects", "CInference", "CLibav", "CYUV"],
       swiftSettings: settings),
     .target(
-      name: "Streaming", dependencies: ["Media", "Bitstreams", "Capture", "Codecs", "CYUV", "CCapture", nioCore],
+      name: "Streaming",
+      dependencies: ["Media", "Bitstreams", "Capture", "Codecs", "Effects", "CYUV", "CCapture", nioCore],
       swiftSettings: settings),
     .target(
-      name: "Recording", dependencies: ["Media", "Bitstreams", "Containers", "Capture", "Streaming", nioCore],
+      name: "Recording",
+      dependencies: ["Media", "Bitstreams", "Containers", "Capture", "Effects", "Streaming", nioCore],
       swiftSettings: settings),
 
     // Edges: sockets, and the program.
@@ -104,7 +106,7 @@ let package = Package(
     .target(
       name: "HTTPServer",
       dependencies: [
-        "Media", "Authentication", "Bitstreams", "Capture", "HLS", "Streaming", "CZlib", nioCore, nioPosix,
+        "Media", "Authentication", "Bitstreams", "Capture", "Effects", "HLS", "Streaming", "CZlib", nioCore, nioPosix,
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "HTTPTypes", package: "swift-http-types"),
         .product(name: "HummingbirdCore", package: "hummingbird"),
@@ -126,15 +128,15 @@ let package = Package(
     .target(
       name: "Vidicon",
       dependencies: [
-        "Authentication", "Media", "Capture", "Codecs", "Streaming", "Recording", "RTSPServer", "HTTPServer",
+        "Authentication", "Media", "Capture", "Codecs", "Effects", "Streaming", "Recording", "RTSPServer", "HTTPServer",
         "Discovery", "WebPage", nioCore, nioPosix,
       ],
       swiftSettings: settings),
     .executableTarget(
       name: "VidiconCommand",
       dependencies: [
-        "Vidicon", "Authentication", "Media", "Capture", "Codecs", "Streaming", "Recording", "RTSPServer", "HTTPServer",
-        "Discovery", "CTerminal", "Yams",
+        "Vidicon", "Authentication", "Media", "Capture", "Codecs", "Effects", "Streaming", "Recording", "RTSPServer",
+        "HTTPServer", "Discovery", "CTerminal", "Yams",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ], swiftSettings: settings),
 
@@ -201,7 +203,7 @@ let package = Package(
       name: "EffectsTests", dependencies: ["CEffects", "Effects", "Inference", "Media"], swiftSettings: settings),
     .testTarget(
       name: "StreamingTests",
-      dependencies: ["Streaming", "SwitchProbe", "Waiting", "Capture", "Codecs", "Media", nioCore],
+      dependencies: ["Streaming", "SwitchProbe", "Waiting", "Capture", "Codecs", "Effects", "Media", nioCore],
       swiftSettings: settings),
     // Converts pictures, for Benchmarks/run.
     .executableTarget(
@@ -214,7 +216,8 @@ let package = Package(
     .testTarget(
       name: "RecordingTests",
       dependencies: [
-        "Recording", "RecordingProbe", "Waiting", "Containers", "Capture", "Codecs", "Streaming", "Media", nioCore,
+        "Recording", "RecordingProbe", "Waiting", "Containers", "Capture", "Codecs", "Effects", "Streaming", "Media",
+        nioCore,
       ],
       swiftSettings: settings),
     // Records until it is killed, for RecordingTests.
@@ -242,7 +245,8 @@ let package = Package(
     .testTarget(
       name: "VidiconCommandTests",
       dependencies: [
-        "VidiconCommand", "Vidicon", "Authentication", "Capture", "HTTPServer", "Recording", "Streaming", "Media",
+        "VidiconCommand", "Vidicon", "Authentication", "Capture", "Effects", "HTTPServer", "Recording", "Streaming",
+        "Media",
       ],
       swiftSettings: settings),
 
@@ -250,8 +254,8 @@ let package = Package(
     .target(
       name: "FuzzBodies",
       dependencies: [
-        "Authentication", "Bitstreams", "Containers", "HLS", "HLSRules", "HTTPServer", "Inference", "Media", "RTP",
-        "RTSP",
+        "Authentication", "Bitstreams", "Containers", "Effects", "HLS", "HLSRules", "HTTPServer", "Inference", "Media",
+        "RTP", "RTSP",
         nioCore,
       ],
       path: "Tests/FuzzBodies", swiftSettings: settings),

@@ -24,6 +24,7 @@ let watching = Task {
     case .sourceSilent: print("no pictures; viewers see the slate")
     case .sourceBack(let kind): print("the \(kind) is back")
     case .sourceSwitched(let kind): print("the \(kind) comes from another source")
+    case .effect(let report): print(report)
     case .failed(let error): print("the stream cannot go on:", error)
     }
   }

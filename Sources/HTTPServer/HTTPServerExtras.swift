@@ -87,6 +87,8 @@ public struct HTTPServerExtras: Sendable {
   public var recorder: @Sendable (LiveStream) -> HTTPServerRecorder? = { _ in nil }
   /// What can be changed of a stream; nil where nothing can.
   public var control: @Sendable (LiveStream) -> HTTPServerControl? = { _ in nil }
+  /// What is done to the streams' pictures, and how that is changed; nil where it cannot be.
+  public var effects: (any HTTPServerEffects)?
   /// What sources can be chosen from; nil where none can.
   public var devices: HTTPServerDevices?
 

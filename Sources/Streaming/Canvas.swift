@@ -21,9 +21,11 @@ package final class Canvas {
 
   /// The picture on the canvas; nil when all of its memory is still in use by a slow encoder.
   ///
-  /// - Parameter matrix: The one behind the picture's pixels where they are Y'CbCr. Where the canvas has another one the
-  ///   colours are brought into that, so that they are the same whatever the source.
-  package func draw(_ frame: VideoFrame, matrix: ColorMatrix) -> VideoFrame? {
+  /// - Parameters:
+  ///   - matrix: The one behind the picture's pixels where they are Y'CbCr. Where the canvas has another one the colours
+  ///     are brought into that, so that they are the same whatever the source.
+  ///   - isPrivate: Whether the picture is copied even where it passes through untouched, to be drawn upon.
+  package func draw(_ frame: VideoFrame, matrix: ColorMatrix, isPrivate: Bool = false) -> VideoFrame? {
     let source = frame.format
     // libyuv makes BT.601 of RGB.
     let matrix = source.pixelFormat.isYCbCr ? matrix : .bt601
@@ -31,10 +33,14 @@ package final class Canvas {
     let isReady =
       source.pixelFormat == .i420 && frame.orientation == .up && !frame.isMirrored
       && source.width == self.format.width && source.height == self.format.height
-    if isReady, !isRecolored { return frame }
+    if isReady, !isRecolored, !isPrivate { return frame }
     return self.pool.frame(at: frame.timestamp) { buffer in
       let canvas = I420Picture(buffer)
-      if !isReady { self.draw(frame, into: canvas) }
+      if !isReady {
+        self.draw(frame, into: canvas)
+      } else if !isRecolored {
+        canvas.convert(frame.buffer)
+      }
       // Last, since the canvas is of even size; its black bars are black in every matrix.
       if isRecolored {
         canvas.recolor(isReady ? I420Picture(frame.buffer) : canvas, from: matrix, to: self.format.colorMatrix)

@@ -4,7 +4,7 @@ internal import Media
 internal import NIOCore
 internal import Synchronization
 
-/// The last part of the pictures' way: the canvas, the encoder with its bitrate and keyframes, the counters. It is used by
+/// The last part of the pictures' way: the canvas, the effects, the encoder with its bitrate and keyframes, the counters. It is used by
 /// the pipeline, on its thread. While a source that compresses itself is passed through there is no encoder.
 final class EncoderStage {
   /// What viewers get.
@@ -22,6 +22,7 @@ final class EncoderStage {
 
   private let settings: VideoSettings
   private let canvas: Canvas
+  private let effects: EffectStage
   private var encoder: (any VideoEncoder)?
   private let shared: StreamState
   private let emit: (EncodedSample) -> Void
@@ -36,12 +37,15 @@ final class EncoderStage {
   /// - Parameters:
   ///   - opensEncoder: Whether the encoder is opened at once, so that one that cannot be is told at the start.
   ///   - announce: Told before a sample that needs another description than the one before it.
+  ///   - tell: Told before the sample of a picture what effects have found out about it.
   init(
     format: VideoFormat, settings: VideoSettings, shared: StreamState, opensEncoder: Bool = true,
-    announce: @escaping (CodecDescription) -> Void, emit: @escaping (EncodedSample) -> Void
+    announce: @escaping (CodecDescription) -> Void, tell: @escaping (PictureMetadata) -> Void,
+    emit: @escaping (EncodedSample) -> Void
   ) throws(CodecError) {
     self.format = format
     self.settings = settings
+    self.effects = EffectStage(frameInterval: format.frameRate.frameInterval, shared: shared, tell: tell)
     self.canvas = Canvas(format: format, scaling: settings.scaling)
     self.shared = shared
     self.announce = announce
@@ -121,21 +125,34 @@ final class EncoderStage {
     self.emit(sample)
   }
 
-  /// Encodes a picture of a source; drops it when the canvas has no memory left.
-  func encode(_ picture: SourcePicture, now: MediaTime) throws(StreamError) {
+  /// Encodes a picture of a source, after it has gone through the effects; drops it when the canvas has no memory left.
+  ///
+  /// - Returns: Whether it was encoded.
+  func encode(_ picture: SourcePicture, now: MediaTime) throws(StreamError) -> Bool {
     let frame = picture.feed.adjustment.applied(to: picture.frame)
-    guard let drawn = self.canvas.draw(frame, matrix: picture.colorMatrix) else {
-      return picture.feed.drop(frame.timestamp, reason: .late)
+    // Looked up once: no effect draws on what is not private.
+    let hasEffects = self.shared.hasEffects
+    guard var drawn = self.canvas.draw(frame, matrix: picture.colorMatrix, isPrivate: hasEffects) else {
+      picture.feed.drop(frame.timestamp, reason: .late)
+      return false
+    }
+    if hasEffects {
+      guard let changed = self.effects.process(drawn, from: frame, of: picture.feed) else { return false }
+      drawn = changed
+    } else {
+      self.effects.pass(drawn)
     }
     let isCut = self.lastTime != nil && picture.feed !== self.lastFeed
     self.lastFeed = picture.feed
     try self.encode(drawn, isCut: isCut, now: now)
+    return true
   }
 
   /// Encodes the slate, which has the encoder's format already.
   func encodeSlate(_ slate: VideoFrame, now: MediaTime) throws(StreamError) {
     let isCut = self.lastFeed != nil
     self.lastFeed = nil
+    self.effects.interrupt()
     try self.encode(slate, isCut: isCut, now: now)
   }
 

@@ -1,5 +1,6 @@
 internal import Capture
 internal import Codecs
+internal import Effects
 public import Media
 internal import Synchronization
 
@@ -108,6 +109,7 @@ public final class LiveStream: Sendable {
   public var statistics: StreamStatistics {
     let (video, audio) = self.state.withLock { ($0.videoMailbox, $0.audioMailbox) }
     var statistics = self.shared.statistics.withLock { $0 }
+    statistics.effects = self.shared.effects.statistics
     if let counts = video?.counts {
       statistics.framesIn = counts.framesIn
       statistics.framesThinned = counts.thinned
@@ -281,7 +283,7 @@ extension LiveStream {
       do throws(CodecError) {
         pipeline = try VideoPipeline(
           source: source, feed: feed, mailbox: mailbox, settings: self.videoSettings, shared: self.shared,
-          announce: self.describe, emit: self.broadcast)
+          announce: self.describe, tell: self.broadcast, emit: self.broadcast)
       } catch {
         throw .codec(error)
       }
@@ -344,6 +346,12 @@ extension LiveStream {
   private func broadcast(_ sample: EncodedSample) {
     for output in self.outputs.withLock({ $0 }) ?? [] {
       output.consume(sample)
+    }
+  }
+
+  private func broadcast(_ metadata: PictureMetadata) {
+    for output in self.outputs.withLock({ $0 }) ?? [] {
+      output.consume(metadata)
     }
   }
 

@@ -1,4 +1,5 @@
 public import Capture
+public import Effects
 public import Media
 
 /// Something that happens to a running stream and that its owner may want to tell or act on.
@@ -11,6 +12,8 @@ public enum StreamEvent: Hashable, Sendable {
   case sourceBack(MediaKind)
   /// Another source has taken over, see ``LiveStream/switchVideo(to:)`` and ``LiveStream/switchAudio(to:)``.
   case sourceSwitched(MediaKind)
+  /// An effect has failed or is too slow, which is told once of each; the stream goes on.
+  case effect(EffectReport)
   /// The stream cannot go on; its viewers have been told.
   case failed(StreamError)
 }

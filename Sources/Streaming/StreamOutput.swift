@@ -6,6 +6,12 @@ public protocol StreamOutput: AnyObject, Sendable {
   /// at once: what waits for a viewer or a disk has a bounded queue of its own.
   func consume(_ sample: EncodedSample)
 
+  /// Told what effects have found out about a picture; called on the thread that hands over the pictures, before the sample
+  /// of that picture. Only while the stream has effects, and once more when it has none any longer.
+  ///
+  /// It must return at once.
+  func consume(_ metadata: PictureMetadata)
+
   /// Told that the samples of a kind that follow need another description, from a keyframe on: a source that compresses
   /// itself is passed through from now on, or not any more. ``LiveStream/descriptions`` holds it already.
   ///
@@ -18,6 +24,9 @@ public protocol StreamOutput: AnyObject, Sendable {
 }
 
 extension StreamOutput {
+  /// Does nothing.
+  public func consume(_ metadata: PictureMetadata) {}
+
   /// Does nothing: for outputs whose receivers find parameters within the samples, or look at them themselves.
   public func descriptionChanged(to description: CodecDescription) {}
 }

@@ -1,4 +1,5 @@
 internal import Capture
+internal import Effects
 internal import Media
 internal import Synchronization
 
@@ -13,6 +14,9 @@ final class StreamState: Sendable {
 
   let statistics = Mutex(StreamStatistics())
   let pictures = StreamPictures()
+  let effects = EffectChain()
+  let metadata = Subscriptions<PictureMetadata>()
+  let faceEvents = Subscriptions<FaceEvent>()
   let events: AsyncStream<StreamEvent>
   private let eventContinuation: AsyncStream<StreamEvent>.Continuation
   private let controls: Mutex<Controls>
@@ -21,6 +25,9 @@ final class StreamState: Sendable {
     (self.events, self.eventContinuation) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(64))
     self.controls = Mutex(Controls(videoBitrate: videoBitrate))
   }
+
+  /// Whether anything is done to pictures before they are encoded.
+  var hasEffects: Bool { !self.effects.isEmpty }
 
   /// Whether pictures are taken but not encoded.
   var isPaused: Bool {
@@ -52,5 +59,7 @@ final class StreamState: Sendable {
 
   func finishEvents() {
     self.eventContinuation.finish()
+    self.metadata.finish()
+    self.faceEvents.finish()
   }
 }

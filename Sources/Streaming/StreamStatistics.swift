@@ -1,4 +1,5 @@
 public import Capture
+public import Effects
 public import Media
 
 /// What a stream has done since it started.
@@ -42,8 +43,23 @@ public struct StreamStatistics: Hashable, Sendable {
   public var audioBlocksQueued = 0
   /// How much sound that is; at most a second and a block.
   public var audioQueued = MediaDuration.zero
+  /// What each of ``LiveStream/effects`` has done since it came to them.
+  public var effects: [EffectStatistics] = []
+  /// Pictures that have gone through effects.
+  public var framesWithEffects = 0
+  /// The time that all effects took for these.
+  public var effectTime = MediaDuration.zero
+  /// Pictures that effects took out, as they were told to: no drops.
+  public var framesDroppedByEffects = 0
+  /// The faces in the picture, where effects look for them.
+  public var faces = 0
   /// Whether viewers see the slate, since the source gives nothing.
   public var isSlateShown = false
+
+  /// The time that effects took for a picture on average, in milliseconds; nil while there were none.
+  public var effectMilliseconds: Double? {
+    self.framesWithEffects == 0 ? nil : self.effectTime.seconds * 1000 / Double(self.framesWithEffects)
+  }
 
   /// Pictures that viewers got.
   public var framesOut: Int { self.framesEncoded + self.framesPassedThrough }

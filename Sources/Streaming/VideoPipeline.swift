@@ -39,6 +39,8 @@ final class VideoPipeline {
   private var isLastPictureCopied = false
   /// Whether it is to be shown anew even if no other one comes.
   private var isRedrawDue = false
+  /// Before this the last picture is not tried again, since an effect has taken it out.
+  private var nextRepetition = MediaTime.zero
   /// Until when a picture that stands still is encoded at the full frame rate.
   private var steadyEnd = MediaTime.zero
   /// How long after its capture the last frame arrived.
@@ -57,6 +59,7 @@ final class VideoPipeline {
     settings: VideoSettings,
     shared: StreamState,
     announce: @escaping (CodecDescription) -> Void,
+    tell: @escaping (PictureMetadata) -> Void,
     emit: @escaping (EncodedSample) -> Void
   ) throws(CodecError) {
     let frameRate = min(settings.frameRate ?? source.frameRate, source.frameRate)
@@ -84,7 +87,8 @@ final class VideoPipeline {
         Self.isReordered(sample) || !Self.fits(sample, format: format, settings: settings, shared: shared)
     }
     self.stage = try EncoderStage(
-      format: format, settings: settings, shared: shared, opensEncoder: opensEncoder, announce: announce, emit: emit)
+      format: format, settings: settings, shared: shared, opensEncoder: opensEncoder, announce: announce, tell: tell,
+      emit: emit)
     // Without a frame until now the slate is due.
     self.lastArrival = self.clock.now() - (first == nil ? settings.sourceTimeout : .zero)
     mailbox.limit(to: frameRate)
@@ -137,12 +141,17 @@ final class VideoPipeline {
   /// or mirrored, for a new viewer, and now and then while encoding is paused, since players take a connection without
   /// data for a broken one. Else nil.
   private var repetitionTime: MediaTime? {
+    self.wantedRepetition.map { max($0, self.nextRepetition) }
+  }
+
+  private var wantedRepetition: MediaTime? {
     guard let lastEncoding = self.stage.lastEncoding, self.lastPicture != nil, self.nextSlate == nil else { return nil }
     // A frame that comes meets the request, unless encoding is paused.
     let overdue = self.lastArrival + self.frameInterval * 3 / 2
     let due = self.stage.requests.dueTime
     if self.shared.isPaused {
-      let still = lastEncoding + self.settings.pausedInterval
+      // Effects that were changed show at once: they may be there for privacy.
+      let still = lastEncoding + (self.isRedrawDue ? self.frameInterval : self.settings.pausedInterval)
       return due.map { min($0, still) } ?? still
     }
     if self.isRedrawDue { return overdue }
@@ -171,10 +180,13 @@ final class VideoPipeline {
     let isPaused = self.shared.isPaused
     if !isPaused || self.lastPicture == nil { self.keep(picture) }
     self.takeOver(picture.feed)
+    // What an effect takes out has not come: without any other the slate is due.
+    if !isPaused {
+      guard try self.show(picture, now: now) else { return }
+    }
     self.lastArrival = now
     self.showSlate(from: nil)
-    if isPaused { return self.giveMemoryBack() }
-    try self.show(picture, now: now)
+    if isPaused { self.giveMemoryBack() }
   }
 
   private func keep(_ picture: SourcePicture?) {
@@ -221,7 +233,8 @@ final class VideoPipeline {
     if let repetitionTime, now >= repetitionTime, var picture = self.lastPicture {
       // As far behind the present as frames are when they come, so that the next one is not before it.
       picture.frame.timestamp = max(now - self.captureDelay, (self.stage.lastTime ?? .zero) + SourceTimes.leastInterval)
-      try self.show(picture, now: now)
+      let isShown = try self.show(picture, now: now)
+      if !isShown { self.nextRepetition = now + self.frameInterval }
     } else if let nextSlate, now >= nextSlate {
       self.showSlate(from: max(nextSlate + self.frameInterval, now))
       self.isPassing = false
@@ -240,9 +253,10 @@ final class VideoPipeline {
     }
   }
 
-  private func show(_ picture: SourcePicture, now: MediaTime) throws(StreamError) {
+  /// - Returns: Whether viewers get it.
+  private func show(_ picture: SourcePicture, now: MediaTime) throws(StreamError) -> Bool {
     self.isRedrawDue = false
-    try self.stage.encode(picture, now: now)
+    return try self.stage.encode(picture, now: now)
   }
 
   private func showSlate(from time: MediaTime?) {
@@ -270,6 +284,7 @@ extension VideoPipeline {
       && (settings.frameRate.map { $0 >= description.frameRate } ?? true)
       && settings.encoder == VideoSettings().encoder && shared.videoBitrate == VideoSettings.defaultBitrate
       && picture.orientation == .up && adjustment.rotation == .up && !adjustment.isMirrored && !shared.isPaused
+      && !shared.hasEffects
   }
 
   /// Whether pictures are shown in another order than they are decoded in, as far as this one tells.

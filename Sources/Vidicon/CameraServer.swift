@@ -34,6 +34,7 @@ public final class CameraServer: Sendable {
   private let streams = Mutex<[LiveStream]>([])
   private let recorders = AttachedRecorders()
   private let sources: AttachedSources
+  private let effects = AttachedEffects()
 
   /// A server that does not listen yet.
   ///
@@ -59,7 +60,7 @@ public final class CameraServer: Sendable {
   ) {
     let group = MultiThreadedEventLoopGroup(numberOfThreads: Self.eventLoopCount)
     let rtsp = RTSPServer(settings: settings.rtsp, group: group)
-    let (listening, recorders) = (self.listening, self.recorders)
+    let (listening, recorders, effects) = (self.listening, self.recorders, self.effects)
     let sources = AttachedSources(offer: offer)
     self.sources = sources
     self.settings = settings
@@ -70,7 +71,8 @@ public final class CameraServer: Sendable {
         settings: http,
         extras: .camera(
           rtsp: rtsp, addresses: { listening.addresses(of: $0) },
-          recorder: { recorders.recorder(of: $0).map(HTTPServerRecorder.init) }, sources: sources), group: group)
+          recorder: { recorders.recorder(of: $0).map(HTTPServerRecorder.init) }, sources: sources,
+          effects: effects), group: group)
     }
     self.announcer =
       settings.isAnnounced
@@ -107,6 +109,17 @@ public final class CameraServer: Sendable {
   /// The sources of a stream, to be switched while it runs; nil when it is not published.
   public func sources(of stream: LiveStream) -> StreamSources? {
     self.sources.sources(of: stream)
+  }
+
+  /// Sets how a stream's effects are changed, in place of what was set before; by default a published stream has effects
+  /// without images.
+  public func attach(_ effects: StreamEffects, to stream: LiveStream) {
+    self.effects.attach(effects, to: stream)
+  }
+
+  /// The effects of a stream, to be changed while it runs; nil when it is not published.
+  public func effects(of stream: LiveStream) -> StreamEffects? {
+    self.effects.effects(of: stream)
   }
 
   /// The SHA-256 fingerprint of the certificate of HTTP over TLS, for people to compare; nil without it.
@@ -169,6 +182,7 @@ public final class CameraServer: Sendable {
       throw .stopped
     }
     self.sources.attachDefault(to: stream)
+    self.effects.attachDefault(to: stream)
     self.rtsp.publish(stream)
     self.http?.publish(stream)
     self.announce(stream)
@@ -190,6 +204,7 @@ public final class CameraServer: Sendable {
     await stream.stop()
     self.http?.unpublish(stream)
     self.sources.detach(from: stream)
+    self.effects.detach(from: stream)
   }
 
   /// Those who watch a stream now, over whichever protocol.
@@ -286,11 +301,12 @@ private final class Listening: Sendable {
 }
 
 extension HTTPServerExtras {
-  /// What a camera server adds to HTTP: the web page, addresses, QR codes, the numbers of RTSP, the recorders and the
-  /// sources.
+  /// What a camera server adds to HTTP: the web page, addresses, QR codes, the numbers of RTSP, the recorders, the sources
+  /// and the effects.
   fileprivate static func camera(
     rtsp: RTSPServer, addresses: @escaping @Sendable (LiveStream) -> StreamAddresses,
-    recorder: @escaping @Sendable (LiveStream) -> HTTPServerRecorder?, sources: AttachedSources
+    recorder: @escaping @Sendable (LiveStream) -> HTTPServerRecorder?, sources: AttachedSources,
+    effects: AttachedEffects
   ) -> HTTPServerExtras {
     var extras = HTTPServerExtras()
     extras.file = { page in
@@ -320,6 +336,7 @@ extension HTTPServerExtras {
     }
     extras.recorder = recorder
     extras.control = { sources.sources(of: $0).map(HTTPServerControl.init) }
+    extras.effects = effects
     extras.devices = HTTPServerDevices { sources.list(isTrusted: $0) }
     extras.statistics = { stream in
       let statistics = rtsp.statistics(of: stream)

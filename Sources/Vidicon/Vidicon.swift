@@ -3,6 +3,7 @@
 @_exported public import Capture
 @_exported public import Codecs
 @_exported public import Discovery
+@_exported public import Effects
 @_exported public import HTTPServer
 @_exported public import Media
 @_exported public import RTSPServer

@@ -54,6 +54,10 @@ final class JSONStatusDisplay: StatusDisplay {
       var viewersClosedAsSlow: Int
       var malformedRequests: Int
       var isSlateShown: Bool
+      /// Of these three, none where there are no effects.
+      var faces: Int?
+      var effectMilliseconds: Double?
+      var framesDroppedByEffects: Int?
       var recording: JSONRecording.Status?
     }
 
@@ -124,6 +128,9 @@ final class JSONStatusDisplay: StatusDisplay {
             viewersClosedAsSlow: $0.rtsp.viewersClosedAsSlow,
             malformedRequests: server.malformedRequests,
             isSlateShown: $0.stream.isSlateShown,
+            faces: $0.effectTime == nil ? nil : $0.stream.faces,
+            effectMilliseconds: $0.effectTime.map { ($0 * 100).rounded() / 100 },
+            framesDroppedByEffects: $0.effectTime == nil ? nil : $0.stream.framesDroppedByEffects,
             recording: $0.recording.map { JSONRecording.Status($0) })
         }))
   }
@@ -131,6 +138,10 @@ final class JSONStatusDisplay: StatusDisplay {
   func showRecording(_ event: RecordingEvent, of stream: String) {
     self.print(JSONRecording.Event(event, of: stream))
     event.warn(of: stream)
+  }
+
+  func showSnapshot(_ path: String, of stream: String) {
+    self.print(JSONSnapshot(stream: stream, path: path))
   }
 
   func showEnd() {

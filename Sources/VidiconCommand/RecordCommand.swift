@@ -46,6 +46,10 @@ struct RecordCommand: AsyncParsableCommand {
     let display = RecordDisplay(recorder, of: stream, isJSON: self.json)
     let teller = Task { for await event in recorder.events { display.show(event) } }
     let pauser = Task { await pauses.togglePauses(of: [recorder]) }
+    let keeper = options.effects.snapshotFolder.map { folder in
+      Task { await SnapshotFolder(folder).keepSmiles(of: stream) { display.showSnapshot($0) } }
+    }
+    defer { keeper?.cancel() }
     let failure = await Self.record(
       stream, with: recorder, display: display, interruption: interruption, endsWithSource: !loops)
     pauser.cancel()
@@ -106,6 +110,7 @@ struct RecordCommand: AsyncParsableCommand {
       case .sourceSilent: Terminal.warn("the video source gives no picture; the slate is recorded until it does")
       case .sourceBack(let kind): Terminal.warn("the \(kind.rawValue) source is back")
       case .sourceSwitched(let kind): Terminal.warn("the \(kind.rawValue) source was switched")
+      case .effect(let report): Terminal.warn("\(report)")
       case .failed(let error): return .failure(Failure("\(error)"))
       }
     }
@@ -117,6 +122,7 @@ struct RecordCommand: AsyncParsableCommand {
     _ options: StreamOptions, _ settings: RecordingSettings, loop: Bool
   ) async throws -> (LiveStream, Recorder) {
     let stream = try await options.openStream(loop: loop)
+    _ = try await options.effects.apply(to: stream)
     let recorder = Recorder(beforeStartOf: stream, settings: settings)
     do throws(StreamError) {
       try await stream.start()

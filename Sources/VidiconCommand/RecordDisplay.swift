@@ -8,6 +8,9 @@ final class RecordDisplay: Sendable {
   private struct Status: Encodable {
     var event = "status"
     var recording: JSONRecording.Status
+    /// Of both, none where there are no effects; the time is that for each picture.
+    var faces: Int?
+    var effectMilliseconds: Double?
   }
 
   private static let secondsBetweenLines = 10
@@ -29,16 +32,29 @@ final class RecordDisplay: Sendable {
     if self.isJSON { event.warn(of: self.stream.name) } else { event.show(of: self.stream.name) }
   }
 
+  /// Told of a picture that was kept, or could not be.
+  func showSnapshot(_ result: Result<String, RecordingError>) {
+    switch result {
+    case .success(let path) where self.isJSON: Terminal.print(json: JSONSnapshot(stream: self.stream.name, path: path))
+    case .success(let path): Terminal.print("  Picture    \(path)")
+    case .failure(let error): Terminal.warn("no picture is kept: \(error)")
+    }
+  }
+
   /// Told each second.
   func showProgress() {
     let status = self.recorder.status
-    let drops = self.stream.statistics.framesDroppedInAll
+    let statistics = self.stream.statistics
+    let (drops, effectTime) = (statistics.framesDroppedInAll, statistics.effectMilliseconds)
     if self.isJSON {
       var recording = JSONRecording.Status(status)
       recording.dropped += drops
-      return Terminal.print(json: Status(recording: recording))
+      return Terminal.print(
+        json: Status(
+          recording: recording, faces: effectTime == nil ? nil : statistics.faces, effectMilliseconds: effectTime))
     }
-    let line = "  " + status.progress(drops: drops)
+    let effects = StreamReport.text(effectTime: effectTime, of: statistics).map { "   " + $0 } ?? ""
+    let line = "  " + status.progress(drops: drops) + effects
     if Terminal.isInteractive { return Terminal.showStatus([line]) }
     let isDue = self.secondsSinceLine.withLock { seconds in
       seconds = (seconds + 1) % Self.secondsBetweenLines

@@ -2,6 +2,7 @@ import ArgumentParser
 import Capture
 import Codecs
 import Discovery
+import Effects
 import Media
 import RTSPServer
 import Recording
@@ -56,6 +57,12 @@ struct ServeCommand: AsyncParsableCommand {
       }
     }
     let pauser = Task { await pauses.togglePauses(of: recorders.map(\.1)) }
+    let keepers = zip(streams, configuration.streams).compactMap { stream, options in
+      options.effects.snapshotFolder.map { folder in
+        Task { await SnapshotFolder(folder).keepSmiles(of: stream) { display.showSnapshot($0, of: stream.name) } }
+      }
+    }
+    defer { for keeper in keepers { keeper.cancel() } }
     let ending = await self.serve(
       streams, on: server, display: display, interruption: interruption, keys: keys)
     TerminalKeys.end()
@@ -138,6 +145,8 @@ struct ServeCommand: AsyncParsableCommand {
         if let source = kind == .video ? shown?.video : shown?.audio {
           display.showSource(source, kind: kind, of: stream.name)
         }
+      case .effect(let report):
+        Terminal.warn("\(stream.name): \(report)")
       case .failed(let error):
         return .failed(Failure("\(stream.name): \(error)"))
       }
@@ -190,6 +199,7 @@ struct ServeCommand: AsyncParsableCommand {
     for (stream, options) in zip(streams, configuration.streams) {
       let source = options.source ?? StreamOptions.drawnSource
       server.attach(StreamSources(stream, video: source, audio: options.audio, offer: Self.offer), to: stream)
+      server.attach(try await options.effects.apply(to: stream), to: stream)
       do throws(StreamError) {
         try await server.publish(stream)
       } catch {

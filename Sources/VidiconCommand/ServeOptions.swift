@@ -121,6 +121,7 @@ extension ServeConfiguration {
     guard configuration.streams.count == 1 else {
       throw .usage("one stream is recorded; for several use vidicon serve with --record")
     }
+    try configuration.streams[0].effects.validate()
     return configuration.streams[0]
   }
 
@@ -153,6 +154,7 @@ extension ServeConfiguration {
     if self.streams.count(where: { $0.source == "pipe:" }) > 1 {
       throw .usage("standard input can feed one stream only; use pipe: once")
     }
+    for stream in self.streams { try stream.effects.validate() }
     try self.validateRecordings()
     if (self.tlsCertificate == nil) != (self.tlsKey == nil) {
       throw .usage("a certificate and its key go together; give both --tls-cert FILE and --tls-key FILE")

@@ -22,8 +22,20 @@ protocol StatusDisplay: Sendable {
   func showStatus(server: CameraServer, streams: [LiveStream])
   /// Told what happens to the recording of a stream.
   func showRecording(_ event: RecordingEvent, of stream: String)
+  /// Told of a picture that was kept.
+  func showSnapshot(_ path: String, of stream: String)
   /// Told when everything has been stopped.
   func showEnd()
+}
+
+extension StatusDisplay {
+  /// Told of a picture that was kept, or could not be.
+  func showSnapshot(_ result: Result<String, RecordingError>, of stream: String) {
+    switch result {
+    case .success(let path): self.showSnapshot(path, of: stream)
+    case .failure(let error): Terminal.warn("\(stream): no picture is kept: \(error)")
+    }
+  }
 }
 
 /// The beat of the status display: once a second, without drift.

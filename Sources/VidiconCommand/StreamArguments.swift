@@ -41,6 +41,8 @@ struct StreamArguments: ParsableArguments {
   @Option(help: "Size, bitrate and sound at once: portrait (720x1280 at 2300k, AAC mono 44.1 kHz at 64k).")
   var preset: String?
 
+  @OptionGroup var effects: EffectArguments
+
   @Option(
     name: .customLong("stream"),
     help: "A stream as KEY=VALUE pairs: name=…,source=…,audio=…,size=…; repeat it for several.")
@@ -55,6 +57,6 @@ struct StreamArguments: ParsableArguments {
       (.preset, self.preset), (.name, self.name), (.source, self.source), (.audio, self.audio), (.size, self.size),
       (.fps, self.fps), (.bitrate, self.bitrate), (.scaling, self.scaling), (.encoder, self.encoder),
       (.audioBitrate, self.audioBitrate),
-    ]
+    ] + self.effects.values
   }
 }

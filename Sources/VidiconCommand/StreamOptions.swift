@@ -1,4 +1,5 @@
 import Capture
+import Effects
 import Media
 import Recording
 import Streaming
@@ -19,6 +20,7 @@ struct StreamOptions: Equatable {
   var sampleRate: Int?
   /// Channels of sound; nil for the source's.
   var channelCount: Int?
+  var effects = EffectOptions()
   var recording = RecordingOptions()
 
   /// What is shown when no source is asked for and there is no camera.
@@ -33,6 +35,7 @@ struct StreamOptions: Equatable {
   /// What can be set, by the names that `--stream` and the configuration file use.
   enum Key: String, CaseIterable {
     case preset, name, source, audio, size, fps, bitrate, scaling, encoder, audioBitrate
+    case faces, mask, maskPart, maskAnchors, smooth, overlay, clock, snapshotOn
     case record, recordings, splitDuration, splitSize, keepAge, keepSize, overwrite, title
   }
 
@@ -49,6 +52,14 @@ struct StreamOptions: Equatable {
     case .scaling: self.scaling = try Self.scaling(text)
     case .encoder: self.encoder = text
     case .audioBitrate: self.audioBitrate = try Self.bitrate(text, in: 8_000...512_000, example: "64k")
+    case .faces: try self.effects.set(faces: text)
+    case .mask: try self.effects.set(mask: text)
+    case .maskPart: try self.effects.set(maskPart: text)
+    case .maskAnchors: self.effects.anchorsFile = text
+    case .smooth: try self.effects.set(smooth: text)
+    case .overlay: try self.effects.set(overlay: text)
+    case .clock: self.effects.settings.clock = try Self.boolean(text)
+    case .snapshotOn: try self.effects.set(snapshotOn: text)
     case .record: self.recording.pattern = text
     case .recordings: self.recording.folder = text
     case .splitDuration: self.recording.splitDuration = try Quantity.duration(text)

@@ -1,3 +1,4 @@
+import Foundation
 import Media
 import Recording
 import Streaming
@@ -15,6 +16,8 @@ struct StreamReport {
   var recording: RecordingStatus?
   /// Pictures encoded a second.
   var frameRate = 0.0
+  /// Milliseconds that effects took for each picture; nil where there were none.
+  var effectTime: Double?
   /// Encoded bits a second, picture and sound.
   var bitrate = 0.0
 
@@ -28,12 +31,23 @@ struct StreamReport {
     self.recording = server.recorder(of: stream)?.status
     guard let last, interval > 0 else { return }
     self.frameRate = Double(self.stream.framesOut - last.stream.framesOut) / interval
+    let pictures = self.stream.framesWithEffects - last.stream.framesWithEffects
+    if pictures > 0 {
+      self.effectTime = (self.stream.effectTime - last.stream.effectTime).seconds * 1000 / Double(pictures)
+    }
     self.bitrate = Double((self.encodedBytes - last.encodedBytes) * 8) / interval
   }
 
   /// Bytes sent to viewers since the start.
   var bytesSent: Int {
     self.rtsp.bytesSent + self.http.bytesSent
+  }
+
+  /// Such as "2 faces   effects 4.1 ms"; nil where there are no effects.
+  static func text(effectTime: Double?, of stream: StreamStatistics) -> String? {
+    guard let effectTime else { return nil }
+    let time = String(format: "effects %.1f ms", effectTime)
+    return stream.faces == 0 ? time : "\(stream.faces) \(stream.faces == 1 ? "face" : "faces")   \(time)"
   }
 
   private var encodedBytes: Int {

@@ -96,6 +96,10 @@ final class TextStatusDisplay: StatusDisplay {
     event.show(of: stream)
   }
 
+  func showSnapshot(_ path: String, of stream: String) {
+    Terminal.print("  Picture    \(path)")
+  }
+
   func showEnd() {
     if Terminal.isInteractive { Terminal.print("  stopped") }
   }
@@ -110,6 +114,7 @@ extension StreamReport {
     parts.append(self.viewers == 1 ? "1 viewer" : "\(self.viewers) viewers")
     parts.append("\(self.stream.framesDroppedInAll) dropped")
     if self.rtsp.picturesSkipped > 0 { parts.append("\(self.rtsp.picturesSkipped) skipped for slow viewers") }
+    if let text = StreamReport.text(effectTime: self.effectTime, of: self.stream) { parts.append(text) }
     if self.stream.isSlateShown { parts.append("no signal") }
     if let recording = self.recording { parts.append(recording.summary) }
     return parts.joined(separator: "   ")

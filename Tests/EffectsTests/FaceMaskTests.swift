@@ -95,10 +95,10 @@ struct FaceMaskTests {
 
   @Test func `anchors are read from JSON`() throws {
     let json = #"{"left": [0.3, 0.5], "right": [0.7, 0.5]}"#
-    let anchors = try JSONDecoder().decode(MaskAnchors.self, from: Data(json.utf8))
+    let anchors = try MaskAnchors.parse(json: Array(json.utf8))
     #expect(anchors == MaskAnchors(left: SIMD2(0.3, 0.5), right: SIMD2(0.7, 0.5)))
     for wrong in ["{}", #"{"left": [1], "right": [0, 1]}"#, #"{"left": "eye", "right": [0, 1]}"#] {
-      #expect(throws: DecodingError.self) { try JSONDecoder().decode(MaskAnchors.self, from: Data(wrong.utf8)) }
+      #expect(throws: EffectSettingsError.self) { try MaskAnchors.parse(json: Array(wrong.utf8)) }
     }
   }
 }

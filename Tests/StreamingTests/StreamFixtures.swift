@@ -103,6 +103,11 @@ final class ScriptedVideoCapturer: VideoCapturer {
     self.state.withLock { $0.consumer }?.consume(frame!)
   }
 
+  /// Delivers a picture that the test has made.
+  func deliver(_ frame: VideoFrame) {
+    self.state.withLock { $0.consumer }?.consume(frame)
+  }
+
   /// Delivers a grey picture in memory that is to be given back, as a device does.
   func lend(at time: MediaTime, luma: UInt8 = 128) {
     let sizes = (0..<self.format.pixelFormat.planeCount).map { self.format.byteCount(plane: $0) }

@@ -7,9 +7,9 @@ internal import Synchronization
 /// began. An effect that stays keeps its state and statistics.
 ///
 /// Each effect is called for each picture, also when those before it have used up the time: a logo that comes and goes is
-/// worse than a late picture. What is too slow is reported, once, and counted. For privacy there is no such leniency: where
-/// an effect whose ``VideoEffect/isPrivacy`` is set throws, or ends after the time for all effects is over, the picture is
-/// covered, since what it has drawn may belong to another moment.
+/// worse than a late picture. What is too slow is counted, and reported once it is more than a rare exception. Where an effect
+/// whose ``VideoEffect/isPrivacy`` is set throws, the picture is covered; to be late is no reason, since what it has drawn
+/// belongs to this very picture.
 public final class EffectChain: Sendable {
   private let entries: Mutex<[Entry]>
 
@@ -32,6 +32,14 @@ public final class EffectChain: Sendable {
     }
   }
 
+  /// Whether there is none.
+  public var isEmpty: Bool { self.entries.withLock { $0.isEmpty } }
+
+  /// Pictures come that have nothing in common with those before: each effect is prepared anew.
+  public func restart() {
+    for entry in self.entries.withLock({ $0 }) { entry.progress.withLock { $0.format = nil } }
+  }
+
   /// What each effect has done, in their order.
   public var statistics: [EffectStatistics] {
     self.entries.withLock { $0 }.map { $0.progress.withLock(\.statistics) }
@@ -41,7 +49,7 @@ public final class EffectChain: Sendable {
   public struct Outcome: Hashable, Sendable {
     /// Whether nobody may see it.
     public var isDropped = false
-    /// What is to be told now: each effect's first failure and first overrun.
+    /// What is to be told now: each effect's first failure, and once that it is slow.
     public var reports: [EffectReport] = []
   }
 
@@ -81,6 +89,9 @@ public final class EffectChain: Sendable {
       var hasReportedOverrun = false
     }
 
+    /// The first pictures of a net take longer, and a busy machine holds up a picture now and then.
+    private static let toleratedOverruns = 10
+
     let effect: any VideoEffect
     let progress: Mutex<Progress>
 
@@ -106,8 +117,7 @@ public final class EffectChain: Sendable {
       } catch { cause = "\(error)" }
       let end = now()
       let took = end - start
-      let isLate = took > budget
-      if self.effect.isPrivacy, isLate || cause != nil, verdict != .drop { verdict = .cover }
+      if self.effect.isPrivacy, cause != nil, verdict != .drop { verdict = .cover }
       if verdict == .cover { frame.picture.cover() }
       self.note(verdict, took: took, budget: budget, failure: cause, reports: &reports)
       return (verdict != .drop, end)
@@ -141,10 +151,11 @@ public final class EffectChain: Sendable {
         }
         if took > budget {
           progress.statistics.overruns += 1
-          if !progress.hasReportedOverrun {
+          // Where nothing was left it is one before that is slow.
+          if !progress.hasReportedOverrun, progress.statistics.overruns >= Self.toleratedOverruns, budget > .zero {
             reports.append(EffectReport(name: progress.statistics.name, kind: .slow(took: took, budget: budget)))
+            progress.hasReportedOverrun = true
           }
-          progress.hasReportedOverrun = true
         }
       }
     }

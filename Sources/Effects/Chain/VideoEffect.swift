@@ -20,10 +20,11 @@ public import Media
 public protocol VideoEffect: AnyObject, Sendable {
   /// What statistics and messages call it; the type's name where nothing else is said.
   var name: String { get }
-  /// Whether the picture must not be seen without this effect. Where one of these throws, or is late, the whole picture is
-  /// covered; `false` where nothing else is said.
+  /// Whether the picture must not be seen without this effect. Where one of these throws, the whole picture is covered;
+  /// `false` where nothing else is said.
   var isPrivacy: Bool { get }
-  /// Called before the first picture, and again whenever pictures get another size or colour matrix.
+  /// Called before the first picture, and again whenever pictures get another size or colour matrix, or have nothing in
+  /// common with those before: another source has taken over, or the present one was turned.
   func prepare(for format: VideoFormat)
   /// Changes one picture, in order of time.
   ///

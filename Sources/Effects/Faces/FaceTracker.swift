@@ -32,6 +32,9 @@ public final class FaceTracker: VideoEffect {
   }
 
   private struct State: ~Copyable {
+    var detection: Detection
+    /// The thread, once it was needed.
+    var search: FaceSearch?
     var tracks = FaceTracks()
     var coarse: FaceMesher
     var fine: FaceMesher
@@ -60,7 +63,6 @@ public final class FaceTracker: VideoEffect {
 
   private let settings: Settings
   private let state: Mutex<State>
-  private let search: FaceSearch?
   private let detect: FaceSearch.Detect
 
   /// A tracker.
@@ -85,15 +87,25 @@ public final class FaceTracker: VideoEffect {
     let coarse = try FaceMesher(.mesh, models: models), fine = try FaceMesher(.fineMesh, models: models)
     let mesh = FaceMesh(pointCount: coarse.pointCount), fineMesh = FaceMesh(pointCount: fine.pointCount)
     let state = State(
-      coarse: coarse, fine: fine, shrunk: PixelBuffer(format: format), upright: PixelBuffer(format: format), mesh: mesh,
-      fineMesh: fineMesh)
+      detection: settings.detection, coarse: coarse, fine: fine, shrunk: PixelBuffer(format: format),
+      upright: PixelBuffer(format: format), mesh: mesh, fineMesh: fineMesh)
     self.state = Mutex(state)
     self.settings = settings
     self.detect = detect
-    self.search = settings.detection == .apart ? FaceSearch(side: side, detect: detect) : nil
   }
 
-  deinit { self.search?.end() }
+  deinit { self.state.withLock { $0.search?.end() } }
+
+  /// When the detector looks; changed at any time, and the faces stay known.
+  public var detection: Detection {
+    get { self.state.withLock { $0.detection } }
+    set { self.state.withLock { $0.detection = newValue } }
+  }
+
+  /// Forgets the faces: whoever is in the pictures that follow is new.
+  public func prepare(for format: VideoFormat) {
+    self.state.withLock { $0.size = .zero }
+  }
 
   /// Finds the faces of a picture.
   public func process(_ frame: inout EffectFrame) -> EffectVerdict {
@@ -101,7 +113,11 @@ public final class FaceTracker: VideoEffect {
     let picture = frame.viewed
     self.state.withLock { state in
       self.adapt(&state, to: picture)
-      let isLooking = self.search == nil ? self.lookNow(&state, picture) : self.collect(&state, picture)
+      let isLooking =
+        switch state.detection {
+        case .everyPicture: self.lookNow(&state, picture)
+        case .apart: self.collect(&state, picture)
+        }
       self.follow(&state, picture, budget)
       let (faces, possible, events) = state.tracks.finish(at: time)
       (frame.metadata.faces, frame.metadata.possibleFaces) = (faces, possible)
@@ -143,7 +159,8 @@ public final class FaceTracker: VideoEffect {
 
   /// Takes what the thread has found, and gives it the next tile when it is time; whether it is alive.
   private func collect(_ state: inout State, _ picture: VideoFrame) -> Bool {
-    guard let search = self.search else { return false }
+    let search = state.search ?? FaceSearch(side: FaceNet.fullRangeDetector.inputSide, detect: self.detect)
+    state.search = search
     if let job = search.takeResult(&state.found), state.tiles.indices.contains(job.index),
       state.tiles[job.index] == job.tile, job.time <= picture.timestamp
     {

@@ -1,0 +1,120 @@
+#if canImport(FoundationEssentials)
+internal import FoundationEssentials
+#else
+internal import Foundation
+#endif
+
+extension EffectSettings {
+  /// Settings out of JSON, in which each key may be left out, and no other may be.
+  ///
+  /// - Throws: An ``EffectSettingsError`` that names the key, for what is unknown, of another type, or out of range.
+  public static func parse(json: [UInt8]) throws(EffectSettingsError) -> EffectSettings {
+    do {
+      return try JSONDecoder().decode(EffectSettings.self, from: Data(json))
+    } catch let error as EffectSettingsError {
+      throw error
+    } catch {
+      throw EffectSettingsError(key: "", cause: "the settings are no JSON")
+    }
+  }
+}
+
+extension MaskAnchors {
+  /// Anchors out of JSON, such as `{"left": [0.3, 0.5], "right": [0.7, 0.5]}`.
+  ///
+  /// - Throws: An ``EffectSettingsError`` that names the key.
+  public static func parse(json: [UInt8]) throws(EffectSettingsError) -> MaskAnchors {
+    do {
+      return try JSONDecoder().decode(MaskAnchors.self, from: Data(json))
+    } catch let error as EffectSettingsError {
+      throw error
+    } catch {
+      throw EffectSettingsError(key: "", cause: "the anchors are no JSON")
+    }
+  }
+}
+
+extension EffectSettings: Codable {
+  private enum Key: String, CodingKey, CaseIterable {
+    case faces, mask, maskPart, maskAnchors, smooth, overlay, clock, color
+  }
+
+  /// Reads settings; what is left out or null has its default.
+  ///
+  /// - Throws: An ``EffectSettingsError``.
+  public init(from decoder: any Decoder) throws {
+    let object = try StrictObject(decoder, keys: Key.allCases.map(\.rawValue))
+    self.faces = try object.name("faces", of: Faces.self) ?? .off
+    self.mask = try object.name("mask", of: Mask.self)
+    self.maskPart = try object.name("maskPart", of: FaceMask.Part.self) ?? .face
+    self.maskAnchors = try object.object("maskAnchors", MaskAnchors.init)
+    self.smooth = try object.number("smooth", in: 0...1) ?? 0
+    self.overlay = try object.object("overlay", Overlay.init)
+    self.clock = try object.boolean("clock") ?? false
+    self.color = try object.object("color", Color.init) ?? Color()
+  }
+
+  /// Writes all keys; what there is none of is null.
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: Key.self)
+    try container.encode(self.faces.rawValue, forKey: .faces)
+    try container.encode(self.mask?.rawValue, forKey: .mask)
+    try container.encode(self.maskPart.rawValue, forKey: .maskPart)
+    try container.encode(self.maskAnchors, forKey: .maskAnchors)
+    try container.encode(self.smooth, forKey: .smooth)
+    try container.encode(self.overlay, forKey: .overlay)
+    try container.encode(self.clock, forKey: .clock)
+    try container.encode(self.color, forKey: .color)
+  }
+}
+
+extension EffectSettings.Overlay: Encodable {
+  private enum Key: String, CodingKey, CaseIterable {
+    case position, opacity
+  }
+
+  fileprivate init(_ decoder: any Decoder, _ path: String) throws {
+    let object = try StrictObject(decoder, path, keys: Key.allCases.map(\.rawValue))
+    self.init()
+    self.position = try object.name("position", of: OverlayPosition.self) ?? self.position
+    self.opacity = try object.number("opacity", in: 0...1) ?? self.opacity
+  }
+
+  /// Writes all keys.
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: Key.self)
+    try container.encode(self.position.rawValue, forKey: .position)
+    try container.encode(self.opacity, forKey: .opacity)
+  }
+}
+
+extension EffectSettings.Color {
+  fileprivate init(_ decoder: any Decoder, _ path: String) throws {
+    let object = try StrictObject(decoder, path, keys: ["brightness", "contrast", "saturation", "temperature"])
+    self.init()
+    self.brightness = try object.number("brightness", in: -1...1) ?? 0
+    self.contrast = try object.number("contrast", in: -1...1) ?? 0
+    self.saturation = try object.number("saturation", in: -1...1) ?? 0
+    self.temperature = try object.number("temperature", in: -1...1) ?? 0
+  }
+}
+
+extension MaskAnchors {
+  /// Reads anchors.
+  ///
+  /// - Throws: An ``EffectSettingsError``.
+  public init(from decoder: any Decoder) throws {
+    try self.init(decoder, "")
+  }
+
+  fileprivate init(_ decoder: any Decoder, _ path: String) throws {
+    let object = try StrictObject(decoder, path, keys: ["left", "right"])
+    // Eyes may lie outside of the image: of a hat, or a beard.
+    self.init(left: try object.point("left", in: -4...5), right: try object.point("right", in: -4...5))
+    let distance = self.right - self.left
+    guard (distance * distance).sum() >= 1e-4 else {
+      throw EffectSettingsError(
+        key: path.isEmpty ? "right" : "\(path).right", cause: "is another point than the left one")
+    }
+  }
+}

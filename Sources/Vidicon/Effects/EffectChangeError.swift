@@ -1,0 +1,31 @@
+public import Effects
+
+/// Why a stream's effects were not changed.
+public enum EffectChangeError: Error, Hashable, Sendable, CustomStringConvertible {
+  /// The effects cannot be made.
+  case studio(EffectStudioError)
+  /// The image cannot be used.
+  case image(OverlayImageError)
+  /// Faces cannot be found; since they were to be covered, the whole picture is.
+  case covered(FaceModelError)
+  /// Too many changes wait for their turn.
+  case busy
+
+  /// One line with cause and next step.
+  public var description: String {
+    switch self {
+    case .covered: "\(self.cause); until then the whole picture is covered"
+    default: self.cause
+    }
+  }
+
+  /// The same, without what became of the picture.
+  package var cause: String {
+    switch self {
+    case .studio(let error): error.description
+    case .image(let error): error.description
+    case .covered(let error): error.description
+    case .busy: "many changes of this stream wait already; try again in some seconds"
+    }
+  }
+}

@@ -1,0 +1,147 @@
+import Effects
+import Foundation
+import Streaming
+import Vidicon
+
+/// What is done to a stream's pictures, as its user asks for it.
+struct EffectOptions: Equatable {
+  /// All but what is in files.
+  var settings = EffectSettings()
+  var maskFile: String?
+  var anchorsFile: String?
+  var overlayFile: String?
+  /// Where a picture is kept at each smile; nil for nowhere.
+  var snapshotFolder: String?
+
+  mutating func set(faces text: String) throws(Failure) {
+    self.settings.faces = try Self.name(text, "what to do about faces")
+  }
+
+  /// A name of a shape, or a file.
+  mutating func set(mask text: String) throws(Failure) {
+    let shape = EffectSettings.Mask(rawValue: text)
+    guard text != "image" else { throw .usage("\"image\" is no mask; give the file, such as ./glasses.png") }
+    self.settings.mask = shape ?? .image
+    self.maskFile = shape == nil ? text : nil
+  }
+
+  mutating func set(maskPart text: String) throws(Failure) {
+    self.settings.maskPart = try Self.name(text, "part of a face")
+  }
+
+  mutating func set(smooth text: String) throws(Failure) {
+    guard let strength = Double(text), (0...1).contains(strength) else {
+      throw .usage("\"\(text)\" is not how much to smooth; give 0 to 1, such as 0.5")
+    }
+    self.settings.smooth = strength
+  }
+
+  /// `FILE` or `FILE@POSITION`; what follows another `@` is part of the file's name.
+  mutating func set(overlay text: String) throws(Failure) {
+    var (file, position) = (text[...], OverlayPosition.topRight)
+    if let sign = text.lastIndex(of: "@"),
+      let named = OverlayPosition(rawValue: String(text[text.index(after: sign)...]))
+    {
+      (file, position) = (text[..<sign], named)
+    }
+    guard !file.isEmpty else {
+      throw .usage("\"\(text)\" names no image; give FILE@POSITION, such as logo.png@top-right")
+    }
+    self.settings.overlay = EffectSettings.Overlay(position: position)
+    self.overlayFile = String(file)
+  }
+
+  mutating func set(snapshotOn text: String) throws(Failure) {
+    guard text.hasPrefix("smile:"), text != "smile:" else {
+      throw .usage("\"\(text)\" is not when to keep a picture, and where; give smile:FOLDER")
+    }
+    self.snapshotFolder = String(text.dropFirst("smile:".count))
+  }
+
+  private static func name<Name: RawRepresentable<String> & CaseIterable>(
+    _ text: String, _ what: String
+  ) throws(Failure) -> Name {
+    guard let name = Name(rawValue: text) else {
+      throw .usage("\"\(text)\" is no \(what); give \(Name.allCases.map(\.rawValue).joined(separator: ", "))")
+    }
+    return name
+  }
+
+  /// Makes sure that what is said of something has it.
+  func validate() throws(Failure) {
+    if self.settings.mask == nil, self.settings.maskPart != .face {
+      throw .usage("a mask's part is given but no mask; add --mask, such as --mask blur")
+    }
+    if self.anchorsFile != nil, self.settings.mask != .image {
+      throw .usage("anchors are given but no image that they belong to; add --mask FILE.png")
+    }
+  }
+}
+
+extension EffectOptions {
+  /// Reads the files, and gives the stream its effects.
+  func apply(to stream: LiveStream) async throws -> StreamEffects {
+    let (settings, studio) = try await WorkerThread.run(named: "images") { Result { try self.load() } }.get()
+    let effects = StreamEffects(stream, studio: studio)
+    if settings != EffectSettings() {
+      do throws(EffectChangeError) {
+        try await effects.apply(settings)
+      } catch {
+        throw Failure("\(stream.name): \(error.cause)")
+      }
+    }
+    return effects
+  }
+
+  private func load() throws(Failure) -> (EffectSettings, EffectStudio) {
+    var (settings, studio) = (self.settings, EffectStudio())
+    // Who smiles has to be looked for.
+    if self.snapshotFolder != nil, settings.faces == .off { settings.faces = .track }
+    let positions = OverlayPosition.allCases.map(\.rawValue).joined(separator: ", ")
+    if let file = self.maskFile {
+      studio.images[.mask] = try Self.image(
+        file, hint: "--mask takes a PNG or JPEG file, oval, blur, pixelate or solid")
+    }
+    if let file = self.overlayFile {
+      studio.images[.overlay] = try Self.image(file, hint: "--overlay takes FILE@POSITION; positions are \(positions)")
+    }
+    if let file = self.anchorsFile { settings.maskAnchors = try Self.anchors(file) }
+    try self.checkSnapshotFolder()
+    return (settings, studio)
+  }
+
+  private static func image(_ path: String, hint: String) throws(Failure) -> OverlayImage {
+    do throws(OverlayImageError) {
+      return try OverlayImage(path: path)
+    } catch {
+      throw Failure(error.code == .notFound ? "\(error.name): \(error.cause); \(hint)" : "\(error)")
+    }
+  }
+
+  /// The most bytes of a file with two points.
+  private static let mostAnchorBytes = 64 << 10
+
+  private static func anchors(_ path: String) throws(Failure) -> MaskAnchors {
+    let bytes: Data?
+    do {
+      let file = try FileHandle(forReadingFrom: URL(filePath: path))
+      defer { try? file.close() }  // It was only read.
+      bytes = try file.read(upToCount: Self.mostAnchorBytes)
+    } catch {
+      throw Failure("\(path): it cannot be read; check the path of --mask-anchors")
+    }
+    do throws(EffectSettingsError) {
+      return try MaskAnchors.parse(json: Array(bytes ?? Data()))
+    } catch {
+      throw Failure("\(path): \(error); write it like {\"left\": [0.3, 0.5], \"right\": [0.7, 0.5]}")
+    }
+  }
+
+  private func checkSnapshotFolder() throws(Failure) {
+    guard let folder = self.snapshotFolder else { return }
+    var isFolder: ObjCBool = false
+    guard FileManager.default.fileExists(atPath: folder, isDirectory: &isFolder), isFolder.boolValue else {
+      throw Failure("--snapshot-on smile:\(folder): there is no such folder; make it (mkdir -p), or give another one")
+    }
+  }
+}

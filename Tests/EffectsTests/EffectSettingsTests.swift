@@ -1,0 +1,117 @@
+import Foundation
+import Testing
+
+@testable import Effects
+
+@Suite("Settings of effects")
+struct EffectSettingsTests {
+  private static func parse(_ text: String) throws(EffectSettingsError) -> EffectSettings {
+    try EffectSettings.parse(json: Array(text.utf8))
+  }
+
+  @Test func `what is left out, or null, has its default`() throws {
+    let keys = ["faces", "mask", "maskPart", "maskAnchors", "smooth", "overlay", "clock", "color"]
+    #expect(try Self.parse("{}") == EffectSettings())
+    #expect(try Self.parse("{\(keys.map { "\"\($0)\": null" }.joined(separator: ","))}") == EffectSettings())
+  }
+
+  @Test func `all of it goes to JSON and back`() throws {
+    let settings = try Self.parse(
+      #"""
+      {"faces": "privacy", "mask": "image", "maskPart": "eyes", "smooth": 0.5, "clock": true,
+       "maskAnchors": {"left": [0.25, 0.5], "right": [0.75, 0.5]},
+       "overlay": {"position": "bottom-left", "opacity": 0.25},
+       "color": {"brightness": 0.5, "contrast": -0.5, "saturation": -1, "temperature": 1}}
+      """#)
+    #expect(settings.faces == .privacy && settings.mask == .image && settings.maskPart == .eyes)
+    #expect(settings.smooth == 0.5 && settings.clock && settings.color.saturation == -1)
+    #expect(settings.maskAnchors == MaskAnchors(left: SIMD2(0.25, 0.5), right: SIMD2(0.75, 0.5)))
+    #expect(settings.overlay == EffectSettings.Overlay(position: .bottomLeft, opacity: 0.25))
+    for settings in [settings, EffectSettings()] {
+      let json = try JSONEncoder().encode(settings)
+      #expect(try EffectSettings.parse(json: Array(json)) == settings)
+      #expect(try #require(JSONSerialization.jsonObject(with: json) as? [String: Any]).count == 8)
+    }
+  }
+
+  @Test(arguments: [
+    ("[]", "the settings are an object"), ("", "the settings are no JSON"), ("{", "the settings are no JSON"),
+    ("7", "the settings are an object"), (#"{"smooth": 1e999}"#, ""), (#"{"smooth": NaN}"#, ""),
+    (#"{"colour": 1}"#, #""colour" is no key here; the keys are faces, mask"#),
+    (#"{"faces": "on"}"#, #""faces" is one of off, track, boxes, privacy"#),
+    (#"{"faces": true}"#, #""faces" is one of"#), (#"{"mask": ["oval"]}"#, #""mask" is one of oval, blur"#),
+    (#"{"maskPart": "nose"}"#, #""maskPart" is one of face, eyes, mouth"#),
+    (#"{"smooth": 1.01}"#, #""smooth" is a number from 0 to 1"#), (#"{"smooth": "1"}"#, #""smooth" is a number"#),
+    (#"{"clock": 1}"#, #""clock" is true or false"#), (#"{"overlay": "top"}"#, #""overlay" is an object"#),
+    (#"{"overlay": {"place": 1}}"#, #""overlay.place" is no key here; the keys are position, opacity"#),
+    (#"{"color": {"contrast": -2}}"#, #""color.contrast" is a number from -1 to 1"#),
+    (#"{"maskAnchors": {"left": [0, 0]}}"#, #""maskAnchors.right" is two numbers from -4 to 5"#),
+    (#"{"maskAnchors": {"left": [0, 0], "right": [0, 0.001]}}"#, #""maskAnchors.right" is another point"#),
+  ])
+  func `what is wrong is named`(text: String, message: String) {
+    #expect {
+      _ = try Self.parse(text)
+    } throws: { error in
+      (error as? EffectSettingsError).map { $0.description.hasPrefix(message) } ?? false
+    }
+  }
+
+  @Test func `no prefix and no depth of JSON is more than an error`() throws {
+    let text = #"{"faces": "track", "color": {"contrast": 0.5}, "maskAnchors": {"left": [0, 1], "right": [1, 1]}}"#
+    for count in text.indices { #expect(throws: EffectSettingsError.self) { try Self.parse(String(text[..<count])) } }
+    let deep = String(repeating: #"{"color":"#, count: 100_000)
+    #expect(throws: EffectSettingsError.self) { try Self.parse(deep) }
+  }
+}
+
+@Suite("Effects for settings")
+struct EffectStudioTests {
+  private let image = OverlayImage(width: 1, height: 1, pixels: [1, 2, 3, 4])
+
+  private func names(_ body: (inout EffectSettings) -> Void) throws -> [String] {
+    var settings = EffectSettings()
+    body(&settings)
+    return try EffectStudio(images: [.mask: self.image, .overlay: self.image]).effects(for: settings).map(\.name)
+  }
+
+  @Test func `there are those that are asked for, in the order in which they belong`() throws {
+    #expect(try self.names { _ in } == [])
+    #expect(try self.names { $0.clock = true } == ["TextClock"])
+    #expect(try self.names { $0.mask = .blur } == ["FaceTracker", "FaceMask"])
+    #expect(
+      try self.names {
+        ($0.faces, $0.mask, $0.smooth, $0.overlay, $0.clock) = (.privacy, .image, 1, .init(), true)
+        $0.color.contrast = 0.1
+      } == ["FaceTracker", "Smooth", "PrivacyMask", "FaceMask", "ColorAdjust", "ImageOverlay", "TextClock"])
+    #expect(try self.names { $0.faces = .boxes } == ["FaceTracker", "FaceBoxes"])
+  }
+
+  @Test func `the tracker and the privacy mask stay when settings change`() throws {
+    var settings = EffectSettings()
+    settings.faces = .privacy
+    let studio = EffectStudio()
+    let first = try studio.effects(for: settings)
+    #expect((first[0] as? FaceTracker)?.detection == .everyPicture)
+    settings.smooth = 0.5
+    let second = try studio.effects(for: settings, keeping: first)
+    #expect(second[0] === first[0] && second[2] === first[1])
+    settings.faces = .track
+    let third = try studio.effects(for: settings, keeping: second)
+    #expect(third[0] === first[0] && (first[0] as? FaceTracker)?.detection == .apart)
+  }
+
+  @Test func `a missing image, and missing nets, are told`() throws {
+    var settings = EffectSettings()
+    (settings.mask, settings.overlay) = (.image, .init())
+    #expect(throws: EffectStudioError.noImage(.mask)) { try EffectStudio().effects(for: settings) }
+    settings.mask = nil
+    #expect(throws: EffectStudioError.noImage(.overlay)) { try EffectStudio().effects(for: settings) }
+    settings.faces = .track
+    #expect {
+      _ = try EffectStudio(models: FaceModels(folder: "/nowhere")).effects(for: settings)
+    } throws: { error in
+      "\(error)".hasSuffix(
+        "the net is not there; run scripts/setup, or set VIDICON_MODELS to the folder of the nets")
+    }
+  }
+}

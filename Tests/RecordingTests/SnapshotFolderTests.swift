@@ -1,0 +1,83 @@
+import Capture
+import Effects
+import Foundation
+import Media
+import Streaming
+import Synchronization
+import Testing
+import Waiting
+
+@testable import Recording
+
+@Suite("Pictures that are kept", .timeLimit(.minutes(2)))
+struct SnapshotFolderTests {
+  /// Runs a stream, in whose pictures somebody begins to smile whenever a test wants it.
+  private func run(
+    _ body: (LiveStream, String, _ smile: @Sendable () -> Void) async throws -> Void
+  ) async throws {
+    let folder = FileManager.default.temporaryDirectory.appending(path: "vidicon-\(UUID().uuidString)").path
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(atPath: folder) }  // What stays there harms nobody.
+    let smiles = Mutex(0)
+    let stream = LiveStream("a/b", video: VideoSettings(width: 64, height: 48))
+    stream.attachVideo(PlasmaCapturer())
+    stream.effects = [
+      ClosureEffect { frame in
+        let count = smiles.withLock { count in
+          defer { count = 0 }
+          return count
+        }
+        let box = Face.Box(x: 0, y: 0, width: 1, height: 1)
+        frame.metadata.faceTracking = .current
+        frame.metadata.faceEvents = (0..<count).map { FaceEvent(.smile, face: $0, time: frame.timestamp, box: box) }
+        return .keep
+      }
+    ]
+    try await stream.start()
+    try await body(stream, folder) { smiles.withLock { $0 += 1 } }
+    await stream.stop()
+  }
+
+  @Test func `each has the stream's name and the time, is whole, and none is overwritten`() async throws {
+    try await self.run { stream, folder, _ in
+      var paths: [String] = []
+      for _ in 0..<5 { paths.append(try await SnapshotFolder(folder).keepPicture(of: stream)) }
+      #expect(Set(paths).count == 5)
+      let names = try FileManager.default.contentsOfDirectory(atPath: folder)
+      #expect(Set(names.map { "\(folder)/\($0)" }) == Set(paths))
+      for name in names {
+        #expect(name.wholeMatch(of: /a-b_\d{4}-\d\d-\d\d_\d\d-\d\d-\d\d(-\d+)?\.jpg/) != nil, "\(name)")
+        let bytes = try Data(contentsOf: URL(filePath: "\(folder)/\(name)"))
+        #expect(bytes.prefix(2) == Data([0xFF, 0xD8]) && bytes.suffix(2) == Data([0xFF, 0xD9]))
+      }
+    }
+  }
+
+  @Test func `a smile keeps one, and several at once keep one`() async throws {
+    try await self.run { stream, folder, smile in
+      let results = Mutex<[Result<String, RecordingError>]>([])
+      let keeper = Task {
+        await SnapshotFolder(folder).keepSmiles(of: stream) { result in results.withLock { $0.append(result) } }
+      }
+      // Nobody says when it has begun to listen.
+      try await eventually {
+        smile()
+        smile()
+        return results.withLock { $0.count } == 1
+      }
+      #expect(try FileManager.default.contentsOfDirectory(atPath: folder).count == 1)
+      keeper.cancel()
+      await keeper.value
+    }
+  }
+
+  @Test func `a folder that is not there is told`() async throws {
+    try await self.run { stream, folder, _ in
+      await #expect {
+        _ = try await SnapshotFolder("\(folder)/none").keepPicture(of: stream)
+      } throws: { error in
+        (error as? RecordingError)?.code == .notFound
+      }
+    }
+  }
+}

@@ -1,0 +1,255 @@
+import Capture
+import Codecs
+import Effects
+import Media
+import NIOCore
+import Synchronization
+import Testing
+import Waiting
+
+@testable import Streaming
+
+@Suite("Effects of a live stream", .timeLimit(.minutes(5)))
+struct LiveStreamEffectsTests {
+  let source = ScriptedVideoCapturer()
+  let output = ViewingOutput()
+
+  /// A stream whose first picture, of brightness 220, viewers have got.
+  func startedStream(
+    _ effects: [any VideoEffect], _ settings: VideoSettings = VideoSettings(sourceTimeout: .seconds(1000))
+  ) async throws -> LiveStream {
+    let stream = LiveStream("test", video: settings)
+    stream.attachVideo(self.source)
+    stream.add(self.output)
+    stream.effects = effects
+    async let start: Void = stream.start()
+    try await stream.eventually { self.source.isStarted }
+    self.source.deliver(at: StreamClock.system.now(), luma: 220)
+    try await start
+    return stream
+  }
+
+  /// Delivers a picture, and waits until viewers have it.
+  func show(luma: UInt8 = 220, format: VideoFormat? = nil, by source: ScriptedVideoCapturer? = nil) {
+    let count = self.output.lumas.count
+    (source ?? self.source).deliver(at: StreamClock.system.now(), format: format, luma: luma)
+    _ = self.output.lumas(atLeast: count + 1)
+  }
+
+  /// The file of a grey picture.
+  private func file(luma: UInt8) throws -> ByteBuffer {
+    let buffer = PixelBuffer(format: self.source.format)
+    for plane in 0..<3 {
+      buffer.unsafePlane(plane).initializeMemory(as: UInt8.self, repeating: plane == 0 ? luma : 128)
+    }
+    return try JPEGEncoder(format: buffer.format).encode(VideoFrame(buffer: buffer, timestamp: .zero))
+  }
+
+  static func near(_ luma: UInt8) -> @Sendable (UInt8) -> Bool {
+    { abs(Int($0) - Int(luma)) < 8 }
+  }
+
+  @Test func `change without a dropped picture, and each picture goes through those of its time`() async throws {
+    let stream = try await self.startedStream([])
+    for luma: UInt8 in [40, 90, 140, 190] {
+      stream.effects = [Paint(30), Paint(luma)]
+      for _ in 0..<5 { self.show() }
+      #expect(self.output.lumas.suffix(5).allSatisfy(Self.near(luma)), "\(self.output.lumas)")
+      stream.effects.removeAll()
+      self.show()
+      #expect(self.output.lumas.suffix(1).allSatisfy(Self.near(220)), "\(self.output.lumas)")
+    }
+    let statistics = stream.statistics
+    #expect(statistics.framesDroppedInAll == 0 && self.source.drops == [])
+    #expect(statistics.framesIn == 25 && statistics.framesWithEffects >= 20)
+    #expect(statistics.effectTime > .zero)
+    await stream.stop()
+  }
+
+  @Test func `the source's memory is never drawn on, and a few memories are used over and over`() async throws {
+    let paint = Paint(40)
+    let stream = try await self.startedStream([paint])
+    let pool = VideoFramePool(format: self.source.format)
+    let frame = try #require(
+      pool.frame(at: .zero) { buffer in
+        for plane in 0..<3 { buffer.unsafePlane(plane).initializeMemory(as: UInt8.self, repeating: 200) }
+      })
+    for _ in 0..<30 {
+      var next = frame
+      next.timestamp = StreamClock.system.now()
+      let count = self.output.lumas.count
+      self.source.deliver(next)
+      _ = self.output.lumas(atLeast: count + 1)
+    }
+    for plane in 0..<3 { #expect(frame.withPlane(plane) { $0.allSatisfy { $0 == 200 } }) }
+    #expect(paint.lumas.suffix(30) == ArraySlice(repeatElement(200, count: 30)))
+    #expect(paint.bufferCount <= 6)
+    await stream.stop()
+  }
+
+  @Test func `snapshots, motion pictures and the picture of a pause have gone through them`() async throws {
+    let stream = try await self.startedStream(
+      [Paint(40)], VideoSettings(keyframeInterval: .seconds(100), sourceTimeout: .seconds(1000)))
+    let covered = try self.file(luma: 40)
+    #expect(try await stream.pictures.snapshot() == covered)
+    var motion = stream.pictures.motionJPEG(frameRate: 30).makeAsyncIterator()
+    #expect(await motion.next() == covered)
+    stream.pauseEncoding = true
+    self.source.deliver(at: StreamClock.system.now(), luma: 220)
+    let count = self.output.lumas.count
+    stream.requestKeyframe()
+    #expect(self.output.lumas(atLeast: count + 1).allSatisfy(Self.near(40)))
+    #expect(try await stream.pictures.snapshot() == covered)
+    await stream.stop()
+  }
+
+  @Test func `effects that come while encoding pauses show at once`() async throws {
+    let stream = try await self.startedStream(
+      [], VideoSettings(keyframeInterval: .seconds(100), sourceTimeout: .seconds(1000)))
+    stream.pauseEncoding = true
+    stream.effects = [Paint(40)]
+    let began = ContinuousClock.now
+    #expect(Self.near(40)(try #require(self.output.lumas(atLeast: 2).last)))
+    #expect(ContinuousClock.now - began < .milliseconds(1900), "a pause's pictures come each two seconds")
+    #expect(try await stream.pictures.snapshot() == self.file(luma: 40))
+    await stream.stop()
+  }
+
+  @Test func `an effect that drops takes pictures from viewers only, and without any the slate is seen`() async throws {
+    let isDropping = Mutex(false)
+    let stream = try await self.startedStream(
+      [ClosureEffect("gate") { _ in isDropping.withLock { $0 } ? .drop : .keep }],
+      VideoSettings(sourceTimeout: .milliseconds(200)))
+    isDropping.withLock { $0 = true }
+    while !stream.statistics.isSlateShown {
+      self.source.deliver(at: StreamClock.system.now(), luma: 220)
+      await Task.yield()
+    }
+    #expect(stream.statistics.framesDroppedByEffects > 0)
+    isDropping.withLock { $0 = false }
+    while stream.statistics.isSlateShown {
+      self.source.deliver(at: StreamClock.system.now(), luma: 220)
+      await Task.yield()
+    }
+    #expect(self.source.drops.allSatisfy { $0.reason == .late })
+    await stream.stop()
+  }
+
+  @Test func `a stream whose effects drop all pictures starts with the slate`() async throws {
+    let stream = try await self.startedStream(
+      [ClosureEffect { _ in .drop }], VideoSettings(sourceTimeout: .milliseconds(100)))
+    #expect(stream.statistics.isSlateShown)
+    await stream.stop()
+  }
+
+  @Test func `an effect that throws is told once, and the pictures go on`() async throws {
+    struct Broken: Error, CustomStringConvertible { let description = "out of paint" }
+    let stream = try await self.startedStream([ClosureEffect("paint") { _ in throw Broken() }])
+    for _ in 0..<3 { self.show() }
+    #expect(self.output.lumas.allSatisfy(Self.near(220)))
+    #expect(stream.statistics.effects.map(\.failures) == [self.output.lumas.count])
+    await stream.stop()
+    var told: [StreamEvent] = []
+    for await event in stream.events { told.append(event) }
+    #expect(told == [.effect(EffectReport(name: "paint", kind: .failed(cause: "out of paint")))])
+  }
+
+  @Test func `they are prepared anew when another source takes over, or the picture is turned`() async throws {
+    let paint = Paint(40)
+    let stream = try await self.startedStream([paint])
+    self.show()
+    #expect(paint.formats.count == 1)
+    let other = ScriptedVideoCapturer(format: VideoFormat(width: 32, height: 32))
+    async let change: Void = stream.switchVideo(to: other)
+    try await stream.eventually { other.isStarted }
+    other.deliver(at: StreamClock.system.now(), luma: 220)
+    try await change
+    self.show(by: other)
+    #expect(paint.formats.map(\.width) == [64, 64])
+    stream.rotation = .down
+    self.show(by: other)
+    #expect(paint.formats.count == 3)
+    #expect(self.output.lumas.allSatisfy(Self.near(40)))
+    await stream.stop()
+  }
+
+  @Test func `all built-in ones take pictures of any size, and sizes that change`() async throws {
+    let image = OverlayImage(width: 1, height: 1, pixels: [255, 0, 0, 128])
+    var settings = EffectSettings()
+    (settings.faces, settings.mask, settings.smooth) = (.boxes, .image, 0.5)
+    (settings.overlay, settings.clock, settings.color.brightness) = (.init(), true, 0.1)
+    let studio = EffectStudio(images: [.mask: image, .overlay: image])
+    let more: [any VideoEffect] = [Mirror(), Rotate(.right), Crop(x: 0.1, y: 0.1, width: 0.5, height: 0.7)]
+    let stream = try await self.startedStream(try studio.effects(for: settings) + more)
+    for (width, height) in [(32, 32), (33, 31), (1, 1), (641, 3), (4096, 2160)] {
+      for pixels: PixelFormat in [.i420, .nv12, .rgb24] {
+        let format = VideoFormat(width: width, height: height, pixelFormat: pixels)
+        self.source.announce(format)
+        self.show(format: format)
+      }
+    }
+    #expect(stream.statistics.effects.allSatisfy { $0.failures == 0 && $0.frames >= 16 })
+    await stream.stop()
+  }
+
+  @Test func `what they find out is told before the picture, and once more when the last one has gone`() async throws {
+    let box = Face.Box(x: 1, y: 2, width: 3, height: 4)
+    let finder = ClosureEffect("finder") { frame in
+      if frame.metadata.faces.isEmpty {
+        frame.metadata.faceEvents = [FaceEvent(.entered, face: 7, time: frame.timestamp, box: box)]
+      }
+      frame.metadata.faceTracking = .current
+      return .keep
+    }
+    let stream = try await self.startedStream([])
+    var (events, metadata) = (stream.faceEvents.makeAsyncIterator(), stream.metadata().makeAsyncIterator())
+    self.show()
+    #expect(self.output.told == [])
+    let untold = self.output.untold
+    stream.effects = [finder]
+    self.show()
+    #expect(self.output.untold == untold)
+    let told = try #require(self.output.told.first)
+    #expect((told.width, told.height) == (64, 48) && told.metadata.faceEvents.map(\.kind) == [.entered])
+    #expect(await metadata.next() == told)
+    #expect(await events.next() == told.metadata.faceEvents.first)
+    stream.effects = []
+    self.show()
+    self.show()
+    // Nobody looks for it any more.
+    let last = try #require(self.output.told.last)
+    #expect(last.metadata.faceEvents.map(\.kind) == [.left] && last.metadata.faceTracking == nil)
+    #expect(self.output.told.count(where: { $0.metadata.faceTracking == nil }) == 1)
+    await stream.stop()
+    while await events.next() != nil {}
+    while await metadata.next() != nil {}
+    var late = stream.faceEvents.makeAsyncIterator()
+    #expect(await late.next() == nil)
+  }
+
+  @Test func `a source that compresses itself is decoded while there are any, and passed through again`() async throws {
+    try await PassThroughTests.run { stream, output, samples, description, deliver in
+      deliver(1..<5)
+      _ = output.samples(atLeast: 5)
+      #expect(stream.statistics.framesPassedThrough == 5)
+      stream.add(self.output)
+      stream.effects = [Paint(40)]
+      for index in 5..<9 {
+        deliver(index..<index + 1)
+        _ = output.samples(atLeast: index + 1)
+      }
+      #expect(stream.statistics.framesPassedThrough == 5 && stream.statistics.videoEncoders == 1)
+      #expect(self.output.lumas.count >= 4 && self.output.lumas.allSatisfy(Self.near(40)))
+      #expect(self.output.told.count >= 4)
+      stream.effects = []
+      deliver(9..<10)
+      try await stream.eventually { stream.statistics.videoFramesQueued == 0 }
+      deliver(10..<15)
+      try await stream.eventually {
+        stream.statistics.framesPassedThrough == 10 && output.samples.last?.payload == samples[14].payload
+      }
+      #expect(output.samples.suffix(5).map(\.payload) == samples[10..<15].map(\.payload))
+      #expect(stream.statistics.videoEncoders == 0 && PassThroughTests.isRising(output.samples))
+    }
+  }
+}

@@ -1,0 +1,78 @@
+import Capture
+import Dispatch
+import Media
+import Synchronization
+import Testing
+
+@testable import Effects
+@testable import Streaming
+
+/// Privacy fails closed: where it is not known where faces are, no viewer sees anything of the picture.
+@Suite("Privacy of a live stream", .timeLimit(.minutes(5)))
+struct PrivacyTests {
+  private let stage = LiveStreamEffectsTests()
+
+  /// What a covered picture looks like.
+  private static let isCovered = LiveStreamEffectsTests.near(40)
+
+  @Test(arguments: [FaceTracker.Detection.apart, .everyPicture])
+  func `a detector that dies leaves the picture covered, and the stream goes on`(
+    detection: FaceTracker.Detection
+  ) async throws {
+    let isAlive = Mutex(true)
+    let tracker = try FaceTracker(models: FaceModels(), settings: .init(detection: detection)) { _ in
+      isAlive.withLock { $0 } ? [] : nil
+    }
+    let stream = try await self.stage.startedStream([tracker, PrivacyMask()])
+    // The search for faces has found that there are none.
+    while !LiveStreamEffectsTests.near(220)(self.stage.output.lumas.last ?? 0) { self.stage.show() }
+    isAlive.withLock { $0 = false }
+    while !Self.isCovered(self.stage.output.lumas.last ?? 0) { self.stage.show() }
+    for _ in 0..<10 { self.stage.show() }
+    #expect(self.stage.output.lumas.suffix(10).allSatisfy(Self.isCovered))
+    #expect(stream.isRunning && stream.statistics.framesDroppedInAll == 0)
+    await stream.stop()
+  }
+
+  @Test func `a detector that stalls leaves the picture covered`() async throws {
+    let gate = DispatchSemaphore(value: 0)
+    let tracker = try FaceTracker(models: FaceModels(), settings: .init(detection: .apart)) { _ in
+      gate.wait()
+      return []
+    }
+    let stream = try await self.stage.startedStream([tracker, PrivacyMask()])
+    for _ in 0..<10 { self.stage.show() }
+    #expect(self.stage.output.lumas.allSatisfy(Self.isCovered))
+    gate.signal()
+    await stream.stop()
+  }
+
+  @Test func `no picture of another source, or after the slate, is seen before it was looked at`() async throws {
+    // Faces are wherever it is bright, and nobody has said so yet when a picture comes.
+    let looks = Mutex(0)
+    let tracker = try FaceTracker(models: FaceModels(), settings: .init(detection: .everyPicture)) { _ in
+      looks.withLock { $0 += 1 }
+      return nil
+    }
+    let stream = try await self.stage.startedStream(
+      [tracker, PrivacyMask()], VideoSettings(sourceTimeout: .milliseconds(300)))
+    let other = ScriptedVideoCapturer(format: VideoFormat(width: 128, height: 96))
+    async let change: Void = stream.switchVideo(to: other)
+    try await stream.eventually { other.isStarted }
+    other.deliver(at: StreamClock.system.now(), luma: 220)
+    try await change
+    try await stream.eventually { stream.statistics.isSlateShown }
+    self.stage.show(by: other)
+    // The slate is as dark as the cover, but for its letters.
+    #expect(self.stage.output.lumas.allSatisfy { $0 < 200 }, "\(self.stage.output.lumas)")
+    #expect(looks.withLock { $0 } >= 3)
+    await stream.stop()
+  }
+
+  @Test func `without a tracker all is covered`() async throws {
+    let stream = try await self.stage.startedStream([PrivacyMask()])
+    for _ in 0..<3 { self.stage.show() }
+    #expect(self.stage.output.lumas.allSatisfy(Self.isCovered))
+    await stream.stop()
+  }
+}
