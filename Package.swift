@@ -200,7 +200,8 @@ let package = Package(
     .testTarget(name: "CodecsTests", dependencies: ["Codecs", "Capture", "Media", nioCore], swiftSettings: settings),
     .testTarget(
       name: "InferenceTests", dependencies: ["Inference"], exclude: ["Goldens"], swiftSettings: settings),
-    .testTarget(name: "EffectsTests", dependencies: ["Effects", "Inference", "Media"], swiftSettings: settings),
+    .testTarget(
+      name: "EffectsTests", dependencies: ["CEffects", "Effects", "Inference", "Media"], swiftSettings: settings),
     .testTarget(
       name: "StreamingTests",
       dependencies: ["Streaming", "SwitchProbe", "Waiting", "Capture", "Codecs", "Effects", "Media", nioCore],
@@ -254,8 +255,8 @@ let package = Package(
     .target(
       name: "FuzzBodies",
       dependencies: [
-        "Authentication", "Bitstreams", "Containers", "HLS", "HLSRules", "HTTPServer", "Inference", "Media", "RTP",
-        "RTSP",
+        "Authentication", "Bitstreams", "Containers", "Effects", "HLS", "HLSRules", "HTTPServer", "Inference", "Media",
+        "RTP", "RTSP",
         nioCore,
       ],
       path: "Tests/FuzzBodies", swiftSettings: settings),

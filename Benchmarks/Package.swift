@@ -21,5 +21,12 @@ let package = Package(
     .executableTarget(
       name: "inference", dependencies: [.product(name: "Inference", package: "vidicon")], path: "Inference",
       swiftSettings: [.swiftLanguageMode(.v6)]),
+    // Counts what asks for memory, in the program that it is part of.
+    .target(name: "CAllocations", path: "CAllocations"),
+    .executableTarget(
+      name: "faces",
+      dependencies: [
+        "CAllocations", .product(name: "Effects", package: "vidicon"), .product(name: "Media", package: "vidicon"),
+      ], path: "Faces", swiftSettings: [.swiftLanguageMode(.v6)]),
   ]
 )

@@ -64,7 +64,8 @@ public final class HTTPServer: Sendable {
       streams: self.streams, extras: extras,
       authenticator: Authenticator(
         credentials: settings.credentials, secret: (0..<32).map { _ in UInt8.random(in: 0...UInt8.max) }),
-      connections: self.loops, files: OpenFiles(most: settings.limits.downloads))
+      control: settings.control, trustsThisMachine: settings.trustsThisMachine, connections: self.loops,
+      files: OpenFiles(most: settings.limits.downloads))
   }
 
   /// The ports in use; nil before ``start()``.

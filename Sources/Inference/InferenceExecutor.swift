@@ -13,9 +13,8 @@ internal import CInference
 /// executor.run()
 /// let score = executor.withOutput(1) { $0[0] }
 /// ```
+// Safe because there is one owner of the memory, and only one at a time has it.
 public struct InferenceExecutor: ~Copyable, @unchecked Sendable {
-  // Safe because there is one owner of the memory, and only one at a time has it.
-
   /// What is performed.
   public let plan: InferencePlan
   private let arena: UnsafeMutablePointer<Float>

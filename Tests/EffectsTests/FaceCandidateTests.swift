@@ -8,7 +8,12 @@ struct FaceCandidateTests {
   static func candidate(_ x: Float, _ y: Float, side: Float = 10, score: Float = 0.9) -> FaceCandidate {
     let center = SIMD2(x, y)
     return FaceCandidate(
-      center: center, size: SIMD2(side, side), points: Array(repeating: center, count: 6), score: score)
+      center: center, size: SIMD2(side, side), keyPoints: Self.keyPoints(center), score: score)
+  }
+
+  /// All at one place.
+  static func keyPoints(_ place: SIMD2<Float>) -> Face.KeyPoints {
+    Face.KeyPoints(rightEye: place, leftEye: place, nose: place, mouth: place, rightEar: place, leftEar: place)
   }
 
   @Test func `boxes overlap by the area they share of that which either has`() {
@@ -34,9 +39,9 @@ struct FaceCandidateTests {
 
   @Test func `the line of the eyes tells how a face is turned`() {
     var face = Self.candidate(0, 0)
-    face.points[FaceCandidate.Point.leftEye.rawValue] = SIMD2(4, 0)
+    face.keyPoints.leftEye = SIMD2(4, 0)
     #expect(face.roll == 0)
-    face.points[FaceCandidate.Point.leftEye.rawValue] = SIMD2(3, 3)
+    face.keyPoints.leftEye = SIMD2(3, 3)
     #expect(abs(face.roll - .pi / 4) < 1e-6)
     #expect(abs(face.moved(by: SIMD2(7, 9), scaledBy: SIMD2(2, 2)).roll - .pi / 4) < 1e-6)
   }
@@ -62,8 +67,8 @@ struct FaceCandidateTests {
     let found = try #require(Self.candidates(output, values, scores).first)
     #expect(found.center == last + SIMD2(0.25, -0.25))
     #expect(found.size == SIMD2(0.5, 1))
-    #expect(found[.rightEye] == last + SIMD2(0, 1) / side)
-    #expect(found[.leftEar] == last + SIMD2(10, 11) / side)
+    #expect(found.keyPoints.rightEye == last + SIMD2(0, 1) / side)
+    #expect(found.keyPoints.leftEar == last + SIMD2(10, 11) / side)
     #expect(found.score > 0.9999 && found.score <= 1)
   }
 
@@ -82,9 +87,11 @@ struct FaceCandidateTests {
   private static func candidates(
     _ output: FaceDetectorOutput, _ values: [Float], _ scores: [Float]
   ) -> [FaceCandidate] {
+    var found: [FaceCandidate] = []
     values.withUnsafeBufferPointer { values in
-      scores.withUnsafeBufferPointer { output.candidates(values: values, scores: $0) }
+      scores.withUnsafeBufferPointer { output.addCandidates(values: values, scores: $0, to: &found) }
     }
+    return found
   }
 
   @Test(arguments: [

@@ -18,7 +18,8 @@ struct FaceDetectorTests {
     let faces = try Self.faces(net, RealPicture.frame("multi_face.jpg", width: 1000, height: 666))
     #expect(faces.count == 5)
     for face in faces {
-      #expect(face[.rightEye].x < face[.leftEye].x && face[.rightEye].y < face[.mouth].y)
+      let points = face.keyPoints
+      #expect(points.rightEye.x < points.leftEye.x && points.rightEye.y < points.mouth.y)
       #expect(abs(face.roll) < 0.6)
     }
   }

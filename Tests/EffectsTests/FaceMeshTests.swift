@@ -41,7 +41,8 @@ struct FaceMeshTests {
 
   @Test func `a net's numbers are points, its odds a presence`() {
     let values = (0..<468 * 3).map(Float.init)
-    let mesh = values.withUnsafeBufferPointer { FaceMesh(values: $0, logit: 0) }
+    var mesh = FaceMesh(pointCount: 468)
+    values.withUnsafeBufferPointer { mesh.fill($0, logit: 0) }
     #expect(mesh.points.count == 468)
     #expect(mesh.points.last == SIMD3(1401, 1402, 1403))
     #expect(mesh.presence == 0.5)

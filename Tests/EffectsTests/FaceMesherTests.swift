@@ -18,7 +18,7 @@ struct FaceMesherTests {
     let second = fine.mesh(in: frame, region: FaceRegion(first))
     #expect(first.presence > 0.9 && second.presence > 0.9)
     // The detector and both nets agree on where the nose is, to a tenth of the face's width.
-    let nose = face[.noseTip]
+    let nose = face.keyPoints.nose
     for mesh in [first, second] {
       let apart = nose - SIMD2(mesh.points[4].x, mesh.points[4].y)
       #expect((apart * apart).sum().squareRoot() < 0.1 * face.size.x)

@@ -87,11 +87,11 @@ struct FaceTrackerTests {
   }
 
   @Test func `a detector that has ended, or does not answer, is told, and privacy covers all`() throws {
-    for answer in [[FaceCandidate]?.none, []] {
+    for doesAnswer in [false, true] {
       let gate = DispatchSemaphore(value: 0)
-      let tracker = try FaceTracker(models: FaceModels(), settings: .init()) { _ in
-        if answer != nil { gate.wait() }
-        return answer
+      let tracker = try FaceTracker(models: FaceModels(), settings: .init()) { _, _ in
+        if doesAnswer { gate.wait() }
+        return doesAnswer
       }
       let chain = EffectChain([tracker, PrivacyMask()])
       var states: [FaceTrackingState] = []
@@ -130,7 +130,7 @@ struct FaceTrackerTests {
   }
 
   @Test func `after a jump back in time all parts of the picture are looked at again`() throws {
-    let tracker = try FaceTracker(models: FaceModels(), settings: .init()) { _ in [] }
+    let tracker = try FaceTracker(models: FaceModels(), settings: .init()) { _, _ in true }
     func state(_ milliseconds: Int64) -> FaceTrackingState? {
       var frame = EffectFrame(
         picture: DrawingTests.picture(64, 64), timestamp: MediaTime(ticks: milliseconds, timescale: 1000),

@@ -9,8 +9,13 @@ struct FaceTracksTests {
   static func candidate(_ x: Float, _ y: Float, side: Float = 100) -> FaceCandidate {
     let center = SIMD2(x, y)
     let offsets: [SIMD2<Float>] = [[-0.2, -0.2], [0.2, -0.2], [0, 0], [0, 0.25], [-0.45, 0], [0.45, 0]]
+    let points = offsets.map { center + $0 * side }
     return FaceCandidate(
-      center: center, size: SIMD2(side, side), points: offsets.map { center + $0 * side }, score: 0.9)
+      center: center, size: SIMD2(side, side),
+      keyPoints: Face.KeyPoints(
+        rightEye: points[0], leftEye: points[1], nose: points[2], mouth: points[3], rightEar: points[4],
+        leftEar: points[5]),
+      score: 0.9)
   }
 
   /// A mesh of that face: a square of points, with eyes that are open as told and a mouth that smiles as told.
@@ -155,7 +160,8 @@ struct FaceTracksTests {
     let cost = plan.reduce(0) { $0 + ($1.isFine ? 4 : 1) }
     #expect(!plan.isEmpty && cost <= max(units, 4))
     #expect(tracks.plan(units: 0, at: .zero).count == 1)
-    #expect(FaceTracks().plan(units: 4, at: .zero).isEmpty)
+    var none = FaceTracks()
+    #expect(none.plan(units: 4, at: .zero).isEmpty)
   }
 
   @Test func `more faces than can be followed are left out`() {
@@ -215,13 +221,18 @@ struct FaceTracksTests {
   @Test func `trembling is held, moving is not`() {
     let still = (0..<468).map { SIMD3<Float>(Float($0), 0, 0) }
     let trembling = still.map { $0 + SIMD3(0.3, 0, 0) }
-    let held = FaceSmoothing.next(still, trembling, size: 100, speed: 0.05, elapsed: 1 / 30)
+    func next(_ old: [SIMD3<Float>], _ new: [SIMD3<Float>], speed: Float, elapsed: Float) -> [SIMD3<Float>] {
+      var result = still
+      FaceSmoothing.next(old, new, size: 100, speed: speed, elapsed: elapsed, into: &result)
+      return result
+    }
+    let held = next(still, trembling, speed: 0.05, elapsed: 1 / 30)
     #expect(held[9].x - still[9].x < 0.25)
     let moved = still.map { $0 + SIMD3(10, 0, 0) }
-    let followed = FaceSmoothing.next(still, moved, size: 100, speed: 3, elapsed: 1 / 30)
+    let followed = next(still, moved, speed: 3, elapsed: 1 / 30)
     #expect(abs(followed[9].x - moved[9].x) < 0.1)
-    #expect(FaceSmoothing.next([], moved, size: 100, speed: 0, elapsed: 1) == moved)
-    #expect(FaceSmoothing.next(still, moved, size: 100, speed: 0, elapsed: 9) == moved)
+    #expect(next([], moved, speed: 0, elapsed: 1) == moved)
+    #expect(next(still, moved, speed: 0, elapsed: 9) == moved)
   }
 
   @Test(arguments: Orientation.allCases)
@@ -235,8 +246,10 @@ struct FaceTracksTests {
       case .left: [0.1, 0.8]
       }
     var candidate = Self.candidate(turned.x, turned.y, side: 0.1)
-    candidate.points = Array(repeating: turned, count: 6)
+    candidate.keyPoints = FaceCandidateTests.keyPoints(turned)
     let back = candidate.turnedBack(orientation)
-    for point in back.points + [back.center] { #expect(abs(point.x - 0.2) < 1e-6 && abs(point.y - 0.1) < 1e-6) }
+    for point in [back.keyPoints.leftEye, back.keyPoints.mouth, back.center] {
+      #expect(abs(point.x - 0.2) < 1e-6 && abs(point.y - 0.1) < 1e-6)
+    }
   }
 }

@@ -35,6 +35,10 @@ public enum FuzzBody: String, CaseIterable, Sendable {
   case recording = "FuzzRecording"
   /// Neural networks, and performing them.
   case tflite = "FuzzTFLite"
+  /// Images for masks and overlays: PNG and JPEG.
+  case png = "FuzzPNG"
+  /// Settings of effects, and anchors of masks, as JSON.
+  case effects = "FuzzEffects"
 
   /// Checks one input.
   public func run(_ input: ByteBuffer) {
@@ -52,6 +56,8 @@ public enum FuzzBody: String, CaseIterable, Sendable {
     case .mp4: ContainerFuzzCase(input).checkBoxes()
     case .recording: RecordingFuzzCase(input).run()
     case .tflite: InferenceFuzzCase(input).run()
+    case .png: EffectsFuzzCase(input).checkPicture()
+    case .effects: EffectsFuzzCase(input).checkSettings()
     }
   }
 

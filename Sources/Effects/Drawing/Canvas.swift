@@ -37,9 +37,10 @@ struct Canvas {
     let (width, height) = (Float(image.width), Float(image.height))
     // Edges fade out over a pixel of the layer.
     let soft = SIMD2(repeating: 2 + 2 * (Self.length(placement.right) + Self.length(placement.down)))
-    let corners = [SIMD2(0, 0), SIMD2(width, 0), SIMD2(0, height), SIMD2(width, height)].map { placement($0) }
-    let low = corners.dropFirst().reduce(corners[0], pointwiseMin) - soft
-    let high = corners.dropFirst().reduce(corners[0], pointwiseMax) + soft
+    let (first, last) = (placement(SIMD2(0, 0)), placement(SIMD2(width, height)))
+    let (second, third) = (placement(SIMD2(width, 0)), placement(SIMD2(0, height)))
+    let low = pointwiseMin(pointwiseMin(first, last), pointwiseMin(second, third)) - soft
+    let high = pointwiseMax(pointwiseMax(first, last), pointwiseMax(second, third)) + soft
     guard let area = self.area(from: low, to: high) else { return }
     let reduction = min(Self.length(back.right), Self.length(back.down))
     image.withLayer(for: reduction) { layer, scale in

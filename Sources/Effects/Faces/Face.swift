@@ -35,6 +35,13 @@ public struct Face: Hashable, Sendable, Identifiable {
     /// Where the left ear begins.
     public var leftEar: SIMD2<Float>
 
+    /// The points after each was changed.
+    func mapped(_ change: (SIMD2<Float>) -> SIMD2<Float>) -> KeyPoints {
+      KeyPoints(
+        rightEye: change(self.rightEye), leftEye: change(self.leftEye), nose: change(self.nose),
+        mouth: change(self.mouth), rightEar: change(self.rightEar), leftEar: change(self.leftEar))
+    }
+
     /// Key points.
     public init(
       rightEye: SIMD2<Float>, leftEye: SIMD2<Float>, nose: SIMD2<Float>, mouth: SIMD2<Float>, rightEar: SIMD2<Float>,

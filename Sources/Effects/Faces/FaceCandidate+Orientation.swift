@@ -14,7 +14,7 @@ extension FaceCandidate {
     }
     var turned = self
     turned.center = back(self.center)
-    turned.points = self.points.map(back)
+    turned.keyPoints = self.keyPoints.mapped(back)
     if orientation.swapsWidthAndHeight { turned.size = SIMD2(self.size.y, self.size.x) }
     return turned
   }

@@ -1,53 +1,33 @@
 /// What a detector says of one place: there may be a face, with a box and six points. Places and sizes are in units of the
 /// area that it looked at, or of whatever ``moved(by:scaledBy:)`` has made of them.
 public struct FaceCandidate: Hashable, Sendable {
-  /// The points of a face, left and right as the face's owner says.
-  public enum Point: Int, CaseIterable, Sendable {
-    /// The right eye, which is on the left in a picture that is not mirrored.
-    case rightEye
-    /// The left eye.
-    case leftEye
-    /// The nose's tip.
-    case noseTip
-    /// The mouth's centre.
-    case mouth
-    /// Where the right ear begins.
-    case rightEar
-    /// Where the left ear begins.
-    case leftEar
-  }
-
   /// The box's centre.
   public var center: SIMD2<Float>
   /// The box's width and height.
   public var size: SIMD2<Float>
-  /// Six points in the order of ``Point``.
-  public var points: [SIMD2<Float>]
+  /// Eyes, nose, mouth, ears.
+  public var keyPoints: Face.KeyPoints
   /// How likely it is a face, 0 to 1.
   public var score: Float
 
   /// A candidate.
-  public init(center: SIMD2<Float>, size: SIMD2<Float>, points: [SIMD2<Float>], score: Float) {
+  public init(center: SIMD2<Float>, size: SIMD2<Float>, keyPoints: Face.KeyPoints, score: Float) {
     self.center = center
     self.size = size
-    self.points = points
+    self.keyPoints = keyPoints
     self.score = score
   }
 
-  /// One of the six points.
-  public subscript(_ point: Point) -> SIMD2<Float> { self.points[point.rawValue] }
-
   /// How far the face is turned to the right in the picture's plane, in radians: the angle of the line of the eyes.
   public var roll: Float {
-    let across = self[.leftEye] - self[.rightEye]
-    return Self.angle(across)
+    Self.angle(self.keyPoints.leftEye - self.keyPoints.rightEye)
   }
 
   /// The same candidate in other units: first scaled, then moved.
   public func moved(by offset: SIMD2<Float>, scaledBy scale: SIMD2<Float>) -> FaceCandidate {
     FaceCandidate(
-      center: self.center * scale + offset, size: self.size * scale, points: self.points.map { $0 * scale + offset },
-      score: self.score)
+      center: self.center * scale + offset, size: self.size * scale,
+      keyPoints: self.keyPoints.mapped { $0 * scale + offset }, score: self.score)
   }
 
   /// The part that two boxes share of the area that either has, 0 to 1.
@@ -64,11 +44,28 @@ public struct FaceCandidate: Hashable, Sendable {
   ///
   /// - Returns: The likeliest first.
   public static func suppress(_ candidates: [FaceCandidate], limit: Float = 0.3) -> [FaceCandidate] {
-    var kept: [FaceCandidate] = []
-    for candidate in candidates.sorted(by: { $0.score > $1.score })
-    where kept.allSatisfy({ $0.overlap(with: candidate) <= limit }) {
-      kept.append(candidate)
-    }
+    var kept = candidates
+    Self.suppress(in: &kept, limit: limit)
     return kept
+  }
+
+  /// The same in place.
+  static func suppress(in candidates: inout [FaceCandidate], limit: Float = 0.3) {
+    var (kept, count) = (0, candidates.count)
+    while kept < count {
+      var best = kept
+      for index in kept..<count where candidates[index].score > candidates[best].score { best = index }
+      let likeliest = candidates.remove(at: best)
+      candidates.insert(likeliest, at: kept)
+      kept += 1
+      // What overlaps it goes, the others move up.
+      var place = kept
+      for index in kept..<count where !(candidates[index].overlap(with: likeliest) > limit) {
+        candidates[place] = candidates[index]
+        place += 1
+      }
+      count = place
+    }
+    candidates.removeLast(candidates.count - count)
   }
 }

@@ -40,17 +40,17 @@ public struct FaceDetector: ~Copyable, Sendable {
   public mutating func detect(in frame: VideoFrame, tile: FaceTile) -> [FaceCandidate] {
     Self.shrink(frame, tile, into: self.scaled)
     let side = Float(tile.side)
-    return self.detect(in: self.scaled).map {
-      $0.moved(by: SIMD2(Float(tile.x), Float(tile.y)), scaledBy: SIMD2(side, side))
-    }
+    var found: [FaceCandidate] = []
+    self.detect(in: self.scaled, into: &found)
+    return found.map { $0.moved(by: SIMD2(Float(tile.x), Float(tile.y)), scaledBy: SIMD2(side, side)) }
   }
 
-  /// The likely faces in a picture that already has the size of the net's input, in units of it: 0 to 1.
-  mutating func detect(in shrunk: PixelBuffer) -> [FaceCandidate] {
+  /// Adds the likely faces in a picture that already has the size of the net's input, in units of it: 0 to 1.
+  mutating func detect(in shrunk: PixelBuffer, into found: inout [FaceCandidate]) {
     self.fillInput(shrunk)
     self.executor.run()
-    return self.executor.withOutput(0) { values in
-      self.executor.withOutput(1) { self.output.candidates(values: values, scores: $0) }
+    self.executor.withOutput(0) { values in
+      self.executor.withOutput(1) { self.output.addCandidates(values: values, scores: $0, to: &found) }
     }
   }
 

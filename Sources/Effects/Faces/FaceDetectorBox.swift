@@ -9,5 +9,7 @@ final class FaceDetectorBox: Sendable {
     self.detector = Mutex(detector)
   }
 
-  func detect(in shrunk: PixelBuffer) -> [FaceCandidate] { self.detector.withLock { $0.detect(in: shrunk) } }
+  func detect(in shrunk: PixelBuffer, into found: inout [FaceCandidate]) {
+    self.detector.withLock { $0.detect(in: shrunk, into: &found) }
+  }
 }

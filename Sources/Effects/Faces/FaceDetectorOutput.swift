@@ -40,25 +40,29 @@ struct FaceDetectorOutput {
     }
   }
 
-  /// The likely faces, in units of the input; each face several times.
+  /// Adds the likely faces, in units of the input; each face several times.
   ///
   /// - Parameters:
   ///   - values: 16 for each place.
   ///   - scores: One for each place, the logarithm of its odds.
-  func candidates(values: UnsafeBufferPointer<Float>, scores: UnsafeBufferPointer<Float>) -> [FaceCandidate] {
+  func addCandidates(
+    values: UnsafeBufferPointer<Float>, scores: UnsafeBufferPointer<Float>, to found: inout [FaceCandidate]
+  ) {
     precondition(scores.count == self.anchors.count && values.count == Self.valueCount * self.anchors.count)
     let limit = logf(self.threshold / (1 - self.threshold))
-    var candidates: [FaceCandidate] = []
-    for (index, anchor) in self.anchors.enumerated() where scores[index] >= limit {
+    for index in 0..<scores.count where scores[index] >= limit {
       let own = UnsafeBufferPointer(rebasing: values[Self.valueCount * index..<Self.valueCount * (index + 1)])
-      func pair(_ place: Int) -> SIMD2<Float> { SIMD2(own[2 * place], own[2 * place + 1]) / self.inputSide }
       // What is not a number is no face either.
-      guard own.allSatisfy(\.isFinite), own[2] > 0, own[3] > 0 else { continue }
-      candidates.append(
+      guard own.allSatisfy({ $0.isFinite }), own[2] > 0, own[3] > 0 else { continue }
+      let (anchor, side) = (self.anchors[index], self.inputSide)
+      func pair(_ place: Int) -> SIMD2<Float> { SIMD2(own[2 * place], own[2 * place + 1]) / side }
+      found.append(
         FaceCandidate(
-          center: anchor + pair(0), size: pair(1), points: (2..<8).map { anchor + pair($0) },
+          center: anchor + pair(0), size: pair(1),
+          keyPoints: Face.KeyPoints(
+            rightEye: anchor + pair(2), leftEye: anchor + pair(3), nose: anchor + pair(4), mouth: anchor + pair(5),
+            rightEar: anchor + pair(6), leftEar: anchor + pair(7)),
           score: 1 / (1 + expf(-scores[index]))))
     }
-    return candidates
   }
 }

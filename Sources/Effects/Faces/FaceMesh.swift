@@ -16,21 +16,33 @@ public struct FaceMesh: Hashable, Sendable {
 
   static let minimumPointCount = 468
 
-  /// A mesh out of a net's outputs.
+  /// A mesh of as many points as a net has, all at 0.
+  init(pointCount: Int) {
+    self.init(points: Array(repeating: SIMD3(0, 0, 0), count: pointCount), presence: 0)
+  }
+
+  /// Takes over a net's outputs.
   ///
   /// - Parameters:
   ///   - values: Column, row and depth of each point, in pixels of the net's input.
   ///   - logit: The logarithm of the odds that there is a face.
-  init(values: UnsafeBufferPointer<Float>, logit: Float) {
-    let points = stride(from: 0, to: values.count - 2, by: 3).map {
-      SIMD3(values[$0], values[$0 + 1], values[$0 + 2])
+  mutating func fill(_ values: UnsafeBufferPointer<Float>, logit: Float) {
+    for index in self.points.indices {
+      self.points[index] = SIMD3(values[3 * index], values[3 * index + 1], values[3 * index + 2])
     }
-    self.init(points: points, presence: FaceMesh.share(logit))
+    self.presence = FaceMesh.share(logit)
   }
 
-  /// The points around an eye: the outer corner, two above, the inner corner, two below.
-  private static let rightEye = [33, 160, 158, 133, 153, 144]
-  private static let leftEye = [263, 387, 385, 362, 380, 373]
+  /// The points around an eye.
+  private struct Eye {
+    var outer: Int
+    var inner: Int
+    /// Above, and below of each, first the outer ones.
+    var lids: (Int, Int, Int, Int)
+  }
+
+  private static let rightEye = Eye(outer: 33, inner: 133, lids: (160, 144, 158, 153))
+  private static let leftEye = Eye(outer: 263, inner: 362, lids: (387, 373, 385, 380))
   private static let (rightMouthCorner, leftMouthCorner, upperLip, lowerLip) = (61, 291, 13, 14)
 
   /// How far the right eye is open: its height by its width. Closed eyes have 0.01 to 0.07, open ones 0.24 to 0.35.
@@ -41,13 +53,13 @@ public struct FaceMesh: Hashable, Sendable {
 
   /// How far the face is turned to the right in the picture's plane, in radians.
   public var roll: Float {
-    FaceCandidate.angle(self.flat(Self.leftEye[0]) - self.flat(Self.rightEye[0]))
+    FaceCandidate.angle(self.flat(Self.leftEye.outer) - self.flat(Self.rightEye.outer))
   }
 
   /// How much the mouth smiles: its width by the distance of the eyes' outer corners, and twice how far its corners are
   /// above its centre. A mouth that cries can smile as well by this measure.
   public var smile: Float {
-    let across = self.flat(Self.leftEye[0]) - self.flat(Self.rightEye[0])
+    let across = self.flat(Self.leftEye.outer) - self.flat(Self.rightEye.outer)
     let distance = Self.length(across)
     guard distance > 0 else { return 0 }
     let down = SIMD2(-across.y, across.x) / distance
@@ -59,16 +71,19 @@ public struct FaceMesh: Hashable, Sendable {
 
   /// The smallest upright box around all points: its left top, and its right bottom.
   public var bounds: (low: SIMD2<Float>, high: SIMD2<Float>) {
-    self.points.reduce((self.flat(0), self.flat(0))) { bounds, point in
+    var (low, high) = (self.flat(0), self.flat(0))
+    for point in self.points {
       let flat = SIMD2(point.x, point.y)
-      return (pointwiseMin(bounds.0, flat), pointwiseMax(bounds.1, flat))
+      (low, high) = (pointwiseMin(low, flat), pointwiseMax(high, flat))
     }
+    return (low, high)
   }
 
-  private func opening(_ eye: [Int]) -> Float {
-    let p = eye.map(self.flat)
-    let width = Self.length(p[3] - p[0])
-    return width > 0 ? (Self.length(p[5] - p[1]) + Self.length(p[4] - p[2])) / (2 * width) : 0
+  private func opening(_ eye: Eye) -> Float {
+    let width = Self.length(self.flat(eye.inner) - self.flat(eye.outer))
+    let outer = Self.length(self.flat(eye.lids.1) - self.flat(eye.lids.0))
+    let inner = Self.length(self.flat(eye.lids.3) - self.flat(eye.lids.2))
+    return width > 0 ? (outer + inner) / (2 * width) : 0
   }
 
   private func flat(_ index: Int) -> SIMD2<Float> { SIMD2(self.points[index].x, self.points[index].y) }

@@ -27,6 +27,16 @@ public struct FaceMesher: ~Copyable, Sendable {
   /// The mesh of the face in a region of an I420 picture, in pixels of the picture; its presence tells whether there is a
   /// face at all. The region may reach beyond the picture.
   public mutating func mesh(in frame: VideoFrame, region: FaceRegion) -> FaceMesh {
+    var mesh = FaceMesh(pointCount: self.pointCount)
+    self.find(&mesh, in: frame, region: region)
+    return mesh
+  }
+
+  /// How many points its meshes have.
+  var pointCount: Int { self.executor.withOutput(0) { $0.count / 3 } }
+
+  /// The same into a mesh that is there already, of ``pointCount`` points.
+  mutating func find(_ mesh: inout FaceMesh, in frame: VideoFrame, region: FaceRegion) {
     precondition(frame.format.pixelFormat == .i420, "I420 is what goes through a stream")
     let pixel = region.side / Float(self.side)
     let (right, down) = (region.right * pixel, region.down * pixel)
@@ -35,14 +45,13 @@ public struct FaceMesher: ~Copyable, Sendable {
     let corner = region.center - (right + down) * half
     self.fillInput(frame, from: corner, right: right, down: down)
     self.executor.run()
-    var mesh = self.executor.withOutput(0) { values in
-      FaceMesh(values: values, logit: self.executor.withOutput(1) { $0[0] })
+    self.executor.withOutput(0) { values in
+      self.executor.withOutput(1) { mesh.fill(values, logit: $0[0]) }
     }
     for index in mesh.points.indices {
       let point = mesh.points[index]
       mesh.points[index] = SIMD3(corner + right * point.x + down * point.y, point.z * pixel)
     }
-    return mesh
   }
 
   private mutating func fillInput(

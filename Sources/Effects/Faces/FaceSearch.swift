@@ -7,9 +7,8 @@ internal import Glibc
 #endif
 
 /// A thread that looks for faces in one small picture at a time, while the stream's pictures go on.
+// Safe because everything that changes is read and written under the lock.
 final class FaceSearch: @unchecked Sendable {
-  // Safe because everything that changes is read and written under the lock.
-
   /// A tile in the size of the detector's input.
   struct Job {
     var index: Int
@@ -17,16 +16,15 @@ final class FaceSearch: @unchecked Sendable {
     var time: MediaTime
   }
 
-  struct Result {
-    var job: Job
-    /// In units of the tile, 0 to 1.
-    var candidates: [FaceCandidate]
-  }
+  /// Adds what it finds in a small, square picture, in units of it, 0 to 1; false if it never will again.
+  typealias Detect = @Sendable (PixelBuffer, inout [FaceCandidate]) -> Bool
 
   private let lock = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
   private let wake = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
   private var job: Job?
-  private var result: Result?
+  /// The job that is done, and what was found, in units of its tile, 0 to 1.
+  private var doneJob: Job?
+  private var found: [FaceCandidate] = []
   private var isEnding = false
   private var hasEnded = false
   /// The picture of the job: written by the stream's thread while there is no job, read by this one while there is one.
@@ -37,7 +35,7 @@ final class FaceSearch: @unchecked Sendable {
   /// - Parameters:
   ///   - side: Of the detector's input.
   ///   - detect: Finds faces, nil if it never will again. Called on the thread only.
-  init(side: Int, detect: @escaping @Sendable (PixelBuffer) -> [FaceCandidate]?) {
+  init(side: Int, detect: @escaping Detect) {
     self.picture = PixelBuffer(format: VideoFormat(width: side, height: side))
     self.lock.initialize(to: pthread_mutex_t())
     self.wake.initialize(to: pthread_cond_t())
@@ -79,9 +77,9 @@ final class FaceSearch: @unchecked Sendable {
 
   private final class Start {
     let search: FaceSearch
-    let detect: @Sendable (PixelBuffer) -> [FaceCandidate]?
+    let detect: Detect
 
-    init(search: FaceSearch, detect: @escaping @Sendable (PixelBuffer) -> [FaceCandidate]?) {
+    init(search: FaceSearch, detect: @escaping Detect) {
       (self.search, self.detect) = (search, detect)
     }
   }
@@ -96,7 +94,7 @@ final class FaceSearch: @unchecked Sendable {
   var isDead: Bool { self.withLock { self.hasEnded } }
 
   /// Whether a job would be taken now: then ``picture`` may be written.
-  var isIdle: Bool { self.withLock { self.job == nil && self.result == nil && !self.hasEnded } }
+  var isIdle: Bool { self.withLock { self.job == nil && self.doneJob == nil && !self.hasEnded } }
 
   /// Has faces looked for in ``picture``; only while ``isIdle``.
   func start(_ job: Job) {
@@ -106,11 +104,15 @@ final class FaceSearch: @unchecked Sendable {
     }
   }
 
-  /// What was found, once.
-  func takeResult() -> Result? {
+  /// The job that is done, once.
+  ///
+  /// - Parameter found: Gets what was found, and gives its memory.
+  func takeResult(_ found: inout [FaceCandidate]) -> Job? {
     self.withLock {
-      defer { self.result = nil }
-      return self.result
+      guard let job = self.doneJob else { return nil }
+      swap(&self.found, &found)
+      self.doneJob = nil
+      return job
     }
   }
 
@@ -122,14 +124,18 @@ final class FaceSearch: @unchecked Sendable {
     }
   }
 
-  private func run(_ detect: @Sendable (PixelBuffer) -> [FaceCandidate]?) {
+  private func run(_ detect: Detect) {
+    var found: [FaceCandidate] = []
     while let job = self.nextJob() {
-      let candidates = detect(self.picture)
-      let goesOn = self.withLock {
-        if let candidates { self.result = Result(job: job, candidates: candidates) }
+      found.removeAll(keepingCapacity: true)
+      let goesOn = detect(self.picture, &found)
+      self.withLock {
+        if goesOn {
+          swap(&self.found, &found)
+          self.doneJob = job
+        }
         self.job = nil
-        self.hasEnded = candidates == nil
-        return !self.hasEnded
+        self.hasEnded = !goesOn
       }
       guard goesOn else { return }
     }

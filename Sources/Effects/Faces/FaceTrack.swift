@@ -22,6 +22,10 @@ struct FaceTrack {
   private(set) var eyes = EyeState()
   private(set) var smile = SmileState()
   private(set) var points: [SIMD3<Float>] = []
+  /// Those before them, whose memory the next ones get.
+  private var pointsBefore: [SIMD3<Float>] = []
+  /// Where ``points`` are expected, while the mesh has not seen the face: memory of ``face(at:)``.
+  private var expected: [SIMD3<Float>] = []
   private(set) var confidence: Float
   /// Pixels a second.
   private var velocity = SIMD2<Float>(0, 0)
@@ -90,15 +94,17 @@ struct FaceTrack {
       self.velocity = 0.4 * self.velocity + 0.6 * moved / elapsed
       speed = ((moved * moved).sum().squareRoot() + abs(newSize - self.size)) / newSize / elapsed
     }
-    self.points = FaceSmoothing.next(
-      self.points, mesh.points, size: newSize, speed: speed, elapsed: self.isConfirmed ? elapsed : .infinity)
+    FaceSmoothing.next(
+      self.points, mesh.points, size: newSize, speed: speed, elapsed: self.isConfirmed ? elapsed : .infinity,
+      into: &self.pointsBefore)
+    swap(&self.points, &self.pointsBefore)
     (self.center, self.centerTime, self.size) = (newCenter, time, newSize)
     self.region = next
     self.isConfirmed = true
     self.missCount = 0
     self.seenTime = time
     self.confidence = mesh.presence
-    self.smile.update(mesh.smile)
+    self.smile.update(mesh.smile, areEyesClosed: self.eyes.areBothClosed)
     self.eyes.updateRoughly(mesh, elapsed: elapsed)
   }
 
@@ -108,37 +114,50 @@ struct FaceTrack {
     if mesh.presence > 0.5 { self.eyes.update(mesh) }
   }
 
-  /// Another face was taken for this one: it is where it was expected before, and hidden.
+  /// The same without points, to be kept while it changes.
+  var withoutPoints: FaceTrack {
+    var track = self
+    (track.points, track.pointsBefore, track.expected) = ([], [], [])
+    return track
+  }
+
+  /// Another face is before it.
+  mutating func hide() { self.isHidden = true }
+
+  /// Another face was taken for this one just now: it is where it was expected before, and hidden.
+  ///
+  /// - Parameter before: Its ``withoutPoints`` before the last ``update(_:at:)``.
   mutating func hide(as before: FaceTrack) {
-    let id = self.id
-    precondition(before.id == id, "the same face")
+    precondition(before.id == self.id, "the same face")
+    let (points, unused, expected) = (self.pointsBefore, self.points, self.expected)
     self = before
+    (self.points, self.pointsBefore, self.expected) = (points, unused, expected)
     self.isHidden = true
   }
 
   /// The face for others; moved to where it is expected if the mesh saw it in an earlier picture.
-  func face(at time: MediaTime) -> Face {
+  mutating func face(at time: MediaTime) -> Face {
     let shift = self.center(at: time) - self.center
     guard self.points.count >= FaceMesh.minimumPointCount else {
       let center = self.found.center + shift, size = self.found.size
       return Face(
         id: self.id, box: Face.Box(x: center.x - size.x / 2, y: center.y - size.y / 2, width: size.x, height: size.y),
         roll: self.found.roll,
-        keyPoints: Face.KeyPoints(
-          rightEye: self.found[.rightEye], leftEye: self.found[.leftEye], nose: self.found[.noseTip],
-          mouth: self.found[.mouth], rightEar: self.found[.rightEar], leftEar: self.found[.leftEar]),
-        confidence: self.confidence)
+        keyPoints: self.found.keyPoints.mapped { $0 + shift }, confidence: self.confidence)
     }
-    var points = self.points
-    if shift != SIMD2(0, 0) {
+    let isExpected = shift != SIMD2(0, 0)
+    if isExpected {
       let offset = SIMD3(shift, 0)
-      for index in points.indices { points[index] += offset }
+      self.expected.removeAll(keepingCapacity: true)
+      self.expected.append(contentsOf: self.points)
+      for index in self.expected.indices { self.expected[index] += offset }
     }
-    let mesh = FaceMesh(points: points, presence: self.confidence)
+    let mesh = FaceMesh(points: isExpected ? self.expected : self.points, presence: self.confidence)
     let (low, high) = mesh.bounds
     return Face(
       id: self.id, box: Face.Box(x: low.x, y: low.y, width: high.x - low.x, height: high.y - low.y), roll: mesh.roll,
-      keyPoints: mesh.keyPoints, mesh: points, isSmiling: self.smile.isSmiling, leftEyeClosed: self.eyes.isLeftClosed,
+      keyPoints: mesh.keyPoints, mesh: mesh.points, isSmiling: self.smile.isSmiling,
+      leftEyeClosed: self.eyes.isLeftClosed,
       rightEyeClosed: self.eyes.isRightClosed, confidence: self.confidence)
   }
 }

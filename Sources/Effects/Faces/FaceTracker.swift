@@ -48,6 +48,10 @@ public final class FaceTracker: VideoEffect {
     var lastStart: MediaTime?
     var size = SIMD2(0, 0)
     var lastTime: MediaTime?
+    /// Memory for what nets find.
+    var found: [FaceCandidate] = []
+    var mesh: FaceMesh
+    var fineMesh: FaceMesh
     /// How long a mesh of few points takes.
     var unitCost = Duration.microseconds(1500)
   }
@@ -59,28 +63,32 @@ public final class FaceTracker: VideoEffect {
 
   private let settings: Settings
   private let state: Mutex<State>
-  private let detect: @Sendable (PixelBuffer) -> [FaceCandidate]?
+  private let detect: FaceSearch.Detect
 
   /// A tracker.
   ///
   /// - Throws: A ``FaceModelError`` where a net is missing or broken.
   public convenience init(models: FaceModels = FaceModels(), settings: Settings = Settings()) throws(FaceModelError) {
     let detector = FaceDetectorBox(try FaceDetector(.fullRangeDetector, models: models))
-    try self.init(models: models, settings: settings) { detector.detect(in: $0) }
+    try self.init(models: models, settings: settings) { picture, found in
+      detector.detect(in: picture, into: &found)
+      return true
+    }
   }
 
   /// A tracker with a detector of one's own.
   ///
-  /// - Parameter detect: Finds faces in a small, square picture, in units of it; nil if it never will again.
+  /// - Parameter detect: Finds faces in a small, square picture.
   init(
-    models: FaceModels, settings: Settings, detect: @escaping @Sendable (PixelBuffer) -> [FaceCandidate]?
+    models: FaceModels, settings: Settings, detect: @escaping FaceSearch.Detect
   ) throws(FaceModelError) {
     let side = FaceNet.fullRangeDetector.inputSide
     let format = VideoFormat(width: side, height: side)
+    let coarse = try FaceMesher(.mesh, models: models), fine = try FaceMesher(.fineMesh, models: models)
+    let mesh = FaceMesh(pointCount: coarse.pointCount), fineMesh = FaceMesh(pointCount: fine.pointCount)
     let state = State(
-      detection: settings.detection, coarse: try FaceMesher(.mesh, models: models),
-      fine: try FaceMesher(.fineMesh, models: models),
-      shrunk: PixelBuffer(format: format), upright: PixelBuffer(format: format))
+      detection: settings.detection, coarse: coarse, fine: fine, shrunk: PixelBuffer(format: format),
+      upright: PixelBuffer(format: format), mesh: mesh, fineMesh: fineMesh)
     self.state = Mutex(state)
     self.settings = settings
     self.detect = detect
@@ -135,14 +143,17 @@ public final class FaceTracker: VideoEffect {
 
   /// Looks at all tiles; whether that worked.
   private func lookNow(_ state: inout State, _ picture: VideoFrame) -> Bool {
-    var found: [FaceCandidate] = []
-    for (index, tile) in state.tiles.enumerated() {
+    state.found.removeAll(keepingCapacity: true)
+    for index in state.tiles.indices {
+      let tile = state.tiles[index]
       self.shrink(picture, tile, via: state.shrunk, into: state.upright)
-      guard let candidates = self.detect(state.upright) else { return false }
-      found += candidates.map { self.place($0, tile) }
+      let first = state.found.count
+      guard self.detect(state.upright, &state.found) else { return false }
+      for place in first..<state.found.count { state.found[place] = self.place(state.found[place], tile) }
       state.lookTimes[index] = picture.timestamp
     }
-    state.tracks.see(FaceCandidate.suppress(found), at: picture.timestamp)
+    FaceCandidate.suppress(in: &state.found)
+    state.tracks.see(state.found, at: picture.timestamp)
     return true
   }
 
@@ -150,12 +161,13 @@ public final class FaceTracker: VideoEffect {
   private func collect(_ state: inout State, _ picture: VideoFrame) -> Bool {
     let search = state.search ?? FaceSearch(side: FaceNet.fullRangeDetector.inputSide, detect: self.detect)
     state.search = search
-    if let result = search.takeResult(), state.tiles.indices.contains(result.job.index),
-      state.tiles[result.job.index] == result.job.tile, result.job.time <= picture.timestamp
+    if let job = search.takeResult(&state.found), state.tiles.indices.contains(job.index),
+      state.tiles[job.index] == job.tile, job.time <= picture.timestamp
     {
-      let found = FaceCandidate.suppress(result.candidates).map { self.place($0, result.job.tile) }
-      state.tracks.see(found, at: result.job.time)
-      state.lookTimes[result.job.index] = result.job.time
+      FaceCandidate.suppress(in: &state.found)
+      for place in state.found.indices { state.found[place] = self.place(state.found[place], job.tile) }
+      state.tracks.see(state.found, at: job.time)
+      state.lookTimes[job.index] = job.time
     }
     let interval = Self.round / Int64(max(1, state.tiles.count))
     let isDue = state.lastStart.map { picture.timestamp - $0 >= interval } ?? true
@@ -175,13 +187,14 @@ public final class FaceTracker: VideoEffect {
     let affordable = budget.seconds / 2 / max(1e-4, state.unitCost / .seconds(1))
     for (index, isFine) in state.tracks.plan(units: Int(max(1, min(4, affordable))), at: time) {
       let start = ContinuousClock.now
-      let mesh = state.coarse.mesh(in: picture, region: state.tracks.region(of: index, at: time))
+      state.coarse.find(&state.mesh, in: picture, region: state.tracks.region(of: index, at: time))
       // A mean of the last ones.
       state.unitCost = state.unitCost * 0.9 + (ContinuousClock.now - start) * 0.1
-      state.tracks.update(index, mesh, at: time)
+      state.tracks.update(index, state.mesh, at: time)
       let track = state.tracks.tracks[index]
       if track.isVisible, track.missCount == 0, isFine || track.wantsFineMesh && affordable >= 4 {
-        state.tracks.updateEyes(index, state.fine.mesh(in: picture, region: track.region), at: time)
+        state.fine.find(&state.fineMesh, in: picture, region: track.region)
+        state.tracks.updateEyes(index, state.fineMesh, at: time)
       }
     }
   }

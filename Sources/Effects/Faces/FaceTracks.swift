@@ -21,33 +21,60 @@ struct FaceTracks {
     var box: Face.Box
   }
 
+  /// A face to look for: its place in ``tracks``, and whether to look at its eyes as well.
+  typealias Turn = (index: Int, isFine: Bool)
+
+  // Memory that stays from picture to picture.
+  private var pairs: [(distance: Float, track: Int, candidate: Int)] = []
+  private var knownTracks: [Bool] = []
+  private var knownCandidates: [Bool] = []
+  private var order: [Int] = []
+  private var turns: [Turn] = []
+  private var faces: [Face] = []
+  private var possible: [Face] = []
+
   /// A detector has looked at a part of the picture that was taken at `time`.
   mutating func see(_ candidates: [FaceCandidate], at time: MediaTime) {
-    var pairs: [(distance: Float, track: Int, candidate: Int)] = []
-    for (index, track) in self.tracks.enumerated() {
+    self.pairs.removeAll(keepingCapacity: true)
+    Self.reset(&self.knownTracks, self.tracks.count)
+    Self.reset(&self.knownCandidates, candidates.count)
+    for index in self.tracks.indices {
+      let track = self.tracks[index]
       let center = track.center(at: time)
-      for (other, candidate) in candidates.enumerated() {
+      for other in candidates.indices {
+        let candidate = candidates[other]
         let (offset, size) = (candidate.center - center, max(track.size, candidate.size.max()))
         let distance = (offset * offset).sum().squareRoot() / size
         // Who was lost may have gone further; but a box belongs to who is there rather than to who is behind.
         let isLost = track.missCount > 0 || track.isHidden
-        if distance < (isLost ? 0.9 : 0.5) { pairs.append((distance + (isLost ? 0.3 : 0), index, other)) }
+        if distance < (isLost ? 0.9 : 0.5) { self.pairs.append((distance + (isLost ? 0.3 : 0), index, other)) }
       }
     }
-    var (knownTracks, knownCandidates) = (Set<Int>(), Set<Int>())
-    for pair in pairs.sorted(by: { $0.distance < $1.distance })
-    where !knownTracks.contains(pair.track) && !knownCandidates.contains(pair.candidate) {
-      knownTracks.insert(pair.track)
-      knownCandidates.insert(pair.candidate)
+    while let pair = self.nearestPair {
+      self.knownTracks[pair.track] = true
+      self.knownCandidates[pair.candidate] = true
       self.tracks[pair.track].find(candidates[pair.candidate], at: time)
     }
     // A second candidate upon a face that is known is the same face.
-    let doubtful = Set(pairs.filter { !self.tracks[$0.track].isHidden }.map(\.candidate))
-    for (index, candidate) in candidates.enumerated()
-    where !knownCandidates.contains(index) && !doubtful.contains(index) && self.tracks.count < Self.limit {
-      self.tracks.append(FaceTrack(id: self.nextID, candidate, at: time))
+    for pair in self.pairs where !self.tracks[pair.track].isHidden { self.knownCandidates[pair.candidate] = true }
+    for index in candidates.indices where !self.knownCandidates[index] && self.tracks.count < Self.limit {
+      self.tracks.append(FaceTrack(id: self.nextID, candidates[index], at: time))
       self.nextID += 1
     }
+  }
+
+  /// Of those pairs of which neither is known, the one with the least distance.
+  private var nearestPair: (distance: Float, track: Int, candidate: Int)? {
+    var nearest: (distance: Float, track: Int, candidate: Int)?
+    for pair in self.pairs where !self.knownTracks[pair.track] && !self.knownCandidates[pair.candidate] {
+      if pair.distance < nearest?.distance ?? .infinity { nearest = pair }
+    }
+    return nearest
+  }
+
+  private static func reset(_ values: inout [Bool], _ count: Int) {
+    values.removeAll(keepingCapacity: true)
+    for _ in 0..<count { values.append(false) }
   }
 
   /// Which faces to look for in this picture, and of which to look at the eyes as well.
@@ -57,17 +84,38 @@ struct FaceTracks {
   ///
   /// - Parameter units: What may be spent: 4 are all that is of use, less than 1 are 1. With two faces it may be one more,
   ///   so that both are looked for each time.
-  func plan(units: Int, at time: MediaTime) -> [(index: Int, isFine: Bool)] {
-    let visible = self.tracks.indices.filter { self.tracks[$0].isVisible }
-    func age(_ index: Int) -> Int64 { self.tracks[index].triedTime?.nanoseconds ?? .min }
-    var order = visible.sorted { (age($0), $0) < (age($1), $1) }
-    let hasNew = order.contains { !self.tracks[$0].isConfirmed }
-    let due = order.filter { self.isFineDue($0, of: visible.count, at: time) }
-    guard units >= 4, !hasNew, let fine = due.min(by: { self.fineAge($0) < self.fineAge($1) }) else {
-      return order.prefix(max(1, units)).map { ($0, false) }
+  mutating func plan(units: Int, at time: MediaTime) -> [Turn] {
+    self.order.removeAll(keepingCapacity: true)
+    for index in self.tracks.indices where self.tracks[index].isVisible { self.insert(index) }
+    let count = self.order.count
+    var fine: Int?
+    var hasNew = false
+    for index in self.order {
+      hasNew = hasNew || !self.tracks[index].isConfirmed
+      guard self.isFineDue(index, of: count, at: time) else { continue }
+      if fine.map({ self.fineAge(index) < self.fineAge($0) }) ?? true { fine = index }
     }
-    order.removeAll { $0 == fine }
-    return [(fine, true)] + order.prefix(visible.count <= 2 ? 1 : units - 4).map { ($0, false) }
+    if units < 4 || hasNew { fine = nil }
+
+    self.turns.removeAll(keepingCapacity: true)
+    var rest = max(1, units)
+    if let fine {
+      self.turns.append((fine, true))
+      rest = count <= 2 ? 1 : units - 4
+    }
+    for index in self.order where index != fine && rest > 0 {
+      self.turns.append((index, false))
+      rest -= 1
+    }
+    return self.turns
+  }
+
+  /// Puts a face into ``order``, behind those that were looked for longer ago.
+  private mutating func insert(_ index: Int) {
+    func age(_ index: Int) -> Int64 { self.tracks[index].triedTime?.nanoseconds ?? .min }
+    var place = self.order.count
+    while place > 0, age(self.order[place - 1]) > age(index) { place -= 1 }
+    self.order.insert(index, at: place)
   }
 
   private func fineAge(_ index: Int) -> Int64 { self.tracks[index].fineTime?.nanoseconds ?? .min }
@@ -80,16 +128,16 @@ struct FaceTracks {
 
   /// Where to look for a face's mesh.
   func region(of index: Int, at time: MediaTime) -> FaceRegion {
-    var region = self.tracks[index].region
-    // A face that was not looked for in the last pictures has gone on.
     let track = self.tracks[index]
+    var region = track.region
+    // A face that was not looked for in the last pictures has gone on.
     region.center += track.center(at: time) - track.center(at: track.triedTime ?? time)
     return region
   }
 
   /// The mesh of few points was looked for.
   mutating func update(_ index: Int, _ mesh: FaceMesh, at time: MediaTime) {
-    let before = self.tracks[index]
+    let before = self.tracks[index].withoutPoints
     self.tracks[index].update(mesh, at: time)
     guard self.tracks[index].missCount == 0 else { return }
     // Two upon one face: the one that has jumped there is hidden behind it.
@@ -102,7 +150,7 @@ struct FaceTracks {
       if !before.isConfirmed || own.surprise >= theirs.surprise {
         self.tracks[index].hide(as: before)
       } else {
-        self.tracks[other].hide(as: theirs)
+        self.tracks[other].hide()
       }
       return
     }
@@ -124,22 +172,23 @@ struct FaceTracks {
       return time - track.seenTime > Self.remembering
     }
     var events: [FaceEvent] = []
-    var (faces, possible) = ([Face](), [Face]())
-    for track in self.tracks {
-      let face = track.face(at: time)
-      guard track.isConfirmed, time - track.seenTime <= Self.showing else {
-        possible.append(face)
+    // Who keeps the faces of the picture before has their memory, and these get other.
+    self.faces.removeAll(keepingCapacity: true)
+    self.possible.removeAll(keepingCapacity: true)
+    for index in self.tracks.indices {
+      let face = self.tracks[index].face(at: time)
+      guard self.tracks[index].isConfirmed, time - self.tracks[index].seenTime <= Self.showing else {
+        self.possible.append(face)
         continue
       }
-      faces.append(face)
-      self.tell(face, track.eyes.areBothClosed, at: time, &events)
+      self.faces.append(face)
+      self.tell(face, self.tracks[index].eyes.areBothClosed, at: time, &events)
     }
-    let known = Set(self.tracks.map(\.id))
-    for (id, told) in self.told where !known.contains(id) {
+    for (id, told) in self.told where !self.tracks.contains(where: { $0.id == id }) {
       events.append(FaceEvent(.left, face: id, time: time, box: told.box))
       self.told[id] = nil
     }
-    return (faces, possible, events)
+    return (self.faces, self.possible, events)
   }
 
   private mutating func tell(_ face: Face, _ areEyesClosed: Bool, at time: MediaTime, _ events: inout [FaceEvent]) {

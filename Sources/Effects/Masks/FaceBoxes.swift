@@ -15,13 +15,13 @@ public final class FaceBoxes: VideoEffect {
     for face in frame.metadata.faces {
       let line: Float = face.isSmiling ? 4 : 2
       let low = SIMD2(face.box.x, face.box.y), high = low + SIMD2(face.box.width, face.box.height)
-      let edges = [
-        (low, SIMD2(high.x, low.y + line)), (SIMD2(low.x, high.y - line), high),
-        (low, SIMD2(low.x + line, high.y)), (SIMD2(high.x - line, low.y), high),
-      ]
-      for (from, to) in edges {
+      func fill(from: SIMD2<Float>, to: SIMD2<Float>) {
         if let area = canvas.area(from: from, to: to) { canvas.fill(area, self.color) }
       }
+      fill(from: low, to: SIMD2(high.x, low.y + line))
+      fill(from: SIMD2(low.x, high.y - line), to: high)
+      fill(from: low, to: SIMD2(low.x + line, high.y))
+      fill(from: SIMD2(high.x - line, low.y), to: high)
     }
     return .keep
   }

@@ -29,7 +29,14 @@ public final class FaceMask: VideoEffect {
 
   private let style: Style
   private let part: Part
-  private let state: Mutex<(painter: ShapePainter, layers: (ColorMatrix, ImageLayers)?)>
+  private let state: Mutex<State>
+
+  private struct State {
+    var painter = ShapePainter()
+    var layers: (ColorMatrix, ImageLayers)?
+    /// The faces' places, the smallest one first.
+    var order: [Int] = []
+  }
 
   /// A mask.
   public init(style: Style, part: Part = .face) {
@@ -37,7 +44,7 @@ public final class FaceMask: VideoEffect {
     // Here rather than before the first picture, which would have to wait.
     var layers: (ColorMatrix, ImageLayers)?
     if case .image(let image, _) = style { layers = (.bt601, ImageLayers(image, matrix: .bt601)) }
-    self.state = Mutex((ShapePainter(), layers))
+    self.state = Mutex(State(layers: layers))
   }
 
   /// Brings the image into the pictures' colours, where they are not BT.601's.
@@ -52,10 +59,16 @@ public final class FaceMask: VideoEffect {
 
   /// Draws the mask over each face; the nearest face, which is the largest, last.
   public func process(_ frame: inout EffectFrame) -> EffectVerdict {
-    let canvas = Canvas(frame.picture)
+    let (canvas, faces) = (Canvas(frame.picture), frame.metadata.faces)
     self.state.withLock { state in
-      for face in frame.metadata.faces.sorted(by: { $0.box.width < $1.box.width }) {
-        let outline = FaceOutline(face, self.part)
+      state.order.removeAll(keepingCapacity: true)
+      for index in faces.indices {
+        var place = state.order.count
+        while place > 0, faces[state.order[place - 1]].box.width > faces[index].box.width { place -= 1 }
+        state.order.insert(index, at: place)
+      }
+      for index in state.order {
+        let outline = FaceOutline(faces[index], self.part)
         switch self.style {
         case .image(let image, let anchors):
           guard let layers = state.layers?.1 else { continue }

@@ -17,14 +17,10 @@ struct FaceOutline {
     let (across, below) = (SIMD2(cosf(face.roll), sinf(face.roll)), SIMD2(-sinf(face.roll), cosf(face.roll)))
     let points = face.keyPoints
     self.anchors = (points.rightEye, points.leftEye)
-    func extent(_ indices: some Sequence<Int>) -> (low: SIMD2<Float>, high: SIMD2<Float>) {
-      var (low, high) = (SIMD2<Float>(repeating: .infinity), SIMD2<Float>(repeating: -.infinity))
-      for index in indices {
-        let point = SIMD2(face.mesh[index].x, face.mesh[index].y)
-        let place = SIMD2((point * across).sum(), (point * below).sum())
-        (low, high) = (pointwiseMin(low, place), pointwiseMax(high, place))
-      }
-      return (low, high)
+    // Along the turned axes.
+    func place(_ index: Int) -> SIMD2<Float> {
+      let point = SIMD2(face.mesh[index].x, face.mesh[index].y)
+      return SIMD2((point * across).sum(), (point * below).sum())
     }
     func reach(_ half: SIMD2<Float>, around center: SIMD2<Float>) {
       (self.center, self.right, self.down) = (center, across * half.x, below * half.y)
@@ -41,7 +37,10 @@ struct FaceOutline {
         reach(half, around: face.box.center - below * (face.box.height * 0.1))
         break
       }
-      let (low, high) = extent(face.mesh.indices)
+      var (low, high) = (place(0), place(0))
+      for index in face.mesh.indices {
+        (low, high) = (pointwiseMin(low, place(index)), pointwiseMax(high, place(index)))
+      }
       let (middle, half) = ((low + high) / 2, (high - low) / 2)
       // The mesh ends below the hair, and at the cheeks.
       let center = across * middle.x + below * (middle.y - 0.1 * half.y)
@@ -54,7 +53,9 @@ struct FaceOutline {
         self.anchors = (points.mouth - across * (0.4 * distance), points.mouth + across * (0.4 * distance))
         break
       }
-      let (low, high) = extent([61, 291, 0, 17])
+      let (right, left, upper, lower) = (place(61), place(291), place(0), place(17))
+      let low = pointwiseMin(pointwiseMin(right, left), pointwiseMin(upper, lower))
+      let high = pointwiseMax(pointwiseMax(right, left), pointwiseMax(upper, lower))
       let (middle, half) = ((low + high) / 2, (high - low) / 2)
       reach(half * 1.3, around: across * middle.x + below * middle.y)
       let corners = (face.mesh[61], face.mesh[291])

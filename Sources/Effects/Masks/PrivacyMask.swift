@@ -18,6 +18,10 @@ public final class PrivacyMask: VideoEffect {
     var face: Int
     var outline: FaceOutline
     var lastTime: MediaTime
+
+    init(_ face: Face, at time: MediaTime) {
+      (self.face, self.outline, self.lastTime) = (face.id, FaceOutline(face, .face), time)
+    }
   }
 
   private struct State {
@@ -49,11 +53,12 @@ public final class PrivacyMask: VideoEffect {
   /// Covers the faces, or the picture.
   public func process(_ frame: inout EffectFrame) -> EffectVerdict {
     let (time, canvas) = (frame.timestamp, Canvas(frame.picture))
-    let faces = frame.metadata.faces + frame.metadata.possibleFaces
+    let (faces, possible) = (frame.metadata.faces, frame.metadata.possibleFaces)
     self.state.withLock { state in
-      let present = Set(faces.map(\.id))
-      state.covers.removeAll { present.contains($0.face) || time - $0.lastTime > self.hold || time < $0.lastTime }
-      state.covers += faces.map { Cover(face: $0.id, outline: FaceOutline($0, .face), lastTime: time) }
+      func isPresent(_ id: Int) -> Bool { faces.contains { $0.id == id } || possible.contains { $0.id == id } }
+      state.covers.removeAll { isPresent($0.face) || time - $0.lastTime > self.hold || time < $0.lastTime }
+      for face in faces { state.covers.append(Cover(face, at: time)) }
+      for face in possible { state.covers.append(Cover(face, at: time)) }
       for cover in state.covers {
         var shape = cover.outline.shape(.box)
         // Grown further for each second that nobody has seen the face: it may have moved.

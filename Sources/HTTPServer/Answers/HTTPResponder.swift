@@ -10,6 +10,9 @@ struct HTTPResponder: Sendable {
   let streams: PublishedStreams
   let extras: HTTPServerExtras
   let authenticator: Authenticator
+  /// Who may change streams.
+  let control: HTTPServerSettings.Control
+  let trustsThisMachine: Bool
   let counters = HTTPCounters()
   let gzip = Gzip()
   let clock = StreamClock.system
@@ -76,6 +79,9 @@ struct HTTPResponder: Sendable {
     // A supervisor asks whether the server lives; that is no secret.
     if route != .health, let refusal = self.refusal(of: request) { return refusal }
     let isTrusted = self.isTrusted(client, request)
+    if request.method != .get, request.method != .head, !self.maySteer(isTrusted: isTrusted) {
+      return self.steeringRefusal
+    }
     switch (request.method, route) {
     case (.post, .recording(let name)): return await self.record(name, request, body: body)
     case (.put, .source(let name)):

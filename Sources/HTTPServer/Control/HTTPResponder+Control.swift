@@ -16,7 +16,25 @@ extension HTTPResponder {
 
   /// Whether who asks may choose any source, and is told folders: a program of this machine, or somebody with a password.
   func isTrusted(_ client: HTTPClient, _ request: HTTPRequest) -> Bool {
-    !self.authenticator.credentials.isEmpty || client.isOnThisMachine(request)
+    !self.authenticator.credentials.isEmpty || (self.trustsThisMachine && client.isOnThisMachine(request))
+  }
+
+  /// Whether who asks may change streams.
+  func maySteer(isTrusted: Bool) -> Bool {
+    switch self.control {
+    case .all: true
+    case .local: isTrusted
+    case .none: false
+    }
+  }
+
+  /// What those are told who may not.
+  var steeringRefusal: HTTPAnswer {
+    .text(
+      .forbidden,
+      self.control == .none
+        ? "streams cannot be changed here; start the server with --control all or local"
+        : "streams are changed from this machine only, or with a password; start the server with --user NAME:PASSWORD")
   }
 
   /// `GET /api/devices`.
@@ -45,7 +63,7 @@ extension HTTPResponder {
   /// `GET /api/streams/NAME`.
   func streamEntry(_ name: String, isTrusted: Bool) async -> HTTPAnswer {
     guard let stream = self.streams[name] else { return .notFound() }
-    var entry = StreamEntry(stream, extras: self.extras, at: self.clock.now(), isTrusted: isTrusted)
+    var entry = self.entry(of: stream, at: self.clock.now(), isTrusted: isTrusted)
     if let control = self.extras.control(stream.stream), control.state(isTrusted).hasControls,
       let controls = await stream.controls.ask(control.controls)
     {

@@ -39,6 +39,7 @@ extension OpenAPIDocument {
               "400": {"$ref": "#/components/responses/BadRequest"},
               "404": {"$ref": "#/components/responses/NotFound"},
               "401": {"$ref": "#/components/responses/Unauthorized"},
+              "403": {"$ref": "#/components/responses/Refused"},
               "408": {
                 "description": "The body has not come in time.",
                 "content": {"text/plain": {"schema": {"type": "string"}}}

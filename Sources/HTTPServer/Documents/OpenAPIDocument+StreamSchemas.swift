@@ -95,6 +95,10 @@ extension OpenAPIDocument {
               },
               "mirror": {"type": "boolean", "description": "Whether left and right are exchanged."},
               "rotation": {"enum": [0, 90, 180, 270], "description": "Clockwise."},
+              "steerable": {
+                "type": "boolean",
+                "description": "Whether who asks may change it: its sources, settings, effects and recording."
+              },
               "mute": {"type": "boolean", "description": "Whether silence is sent."},
               "pause": {"type": "boolean", "description": "Whether encoding pauses."},
               "previewMirrored": {

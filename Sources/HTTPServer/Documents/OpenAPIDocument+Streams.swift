@@ -48,6 +48,7 @@ extension OpenAPIDocument {
               "400": {"$ref": "#/components/responses/Refused"},
               "404": {"$ref": "#/components/responses/NotFound"},
               "401": {"$ref": "#/components/responses/Unauthorized"},
+              "403": {"$ref": "#/components/responses/Refused"},
               "408": {"$ref": "#/components/responses/Refused"},
               "409": {"$ref": "#/components/responses/Refused"},
               "413": {"$ref": "#/components/responses/Refused"},

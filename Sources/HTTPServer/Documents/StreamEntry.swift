@@ -77,6 +77,8 @@ struct StreamEntry: Encodable, Sendable {
   var framesDropped: Int
   var slate: Bool
   var startedAt: String
+  /// Whether who asks may change it.
+  var steerable = true
   // What can be changed, where it can.
   var source: Source?
   var bitrate: Int?

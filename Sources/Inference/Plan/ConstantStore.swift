@@ -1,6 +1,6 @@
 /// The constants of a plan, laid out for the kernels, at an address that suits the widest registers.
+// Safe because nothing is written after the initializer.
 final class ConstantStore: @unchecked Sendable {
-  // Safe because nothing is written after the initializer.
   let floats: UnsafePointer<Float>
   private let memory: UnsafeMutableRawPointer
 

@@ -58,6 +58,7 @@ watchStreams((streams) => {
   const hasBegun = found && found.startedAt !== startedAt;
   const isNew = found && (!stream || hasBegun);
   stream = found ?? null;
+  recording.isSteered = found?.steerable;
   recording.address = found?.recording;
   panel.stream = stream;
   effects.stream = stream;

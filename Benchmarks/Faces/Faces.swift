@@ -1,0 +1,70 @@
+import CAllocations
+import Effects
+import Foundation
+import Media
+
+/// Sends pictures through effects for `faces.py`: `faces EFFECT,EFFECT… WIDTH HEIGHT RATE [FILE]`, with I420 pictures on the
+/// standard input. The changed pictures go to the standard output, and a line of JSON about each to the file.
+///
+/// With `cost` before all that, nothing is put out but one line of JSON: what the effects took when the pictures came at
+/// their pace.
+@main
+struct Faces {
+  static func main() throws {
+    var arguments = CommandLine.arguments.dropFirst()
+    let isCost = arguments.first == "cost"
+    if isCost { arguments = arguments.dropFirst() }
+    let words = Array(arguments)
+    guard words.count >= 4, let width = Int(words[1]), let height = Int(words[2]), let rate = Double(words[3]) else {
+      FileHandle.standardError.write(
+        Data("usage: faces [cost] EFFECT,EFFECT… WIDTH HEIGHT RATE [METADATA-FILE]\n".utf8))
+      exit(64)
+    }
+    let chain = EffectChain(try words[0].split(separator: ",").flatMap { try Self.effects(String($0)) })
+    let input = PictureInput(width: width, height: height, rate: rate)
+    if isCost {
+      try Cost.measure(chain, input)
+    } else {
+      try Self.filter(chain, input, metadata: words.count > 4 ? words[4] : "/dev/null")
+    }
+  }
+
+  private static func effects(_ name: String) throws -> [any VideoEffect] {
+    switch name {
+    case "track": return [try FaceTracker()]
+    case "track-every": return [try FaceTracker(settings: .init(detection: .everyPicture))]
+    case "track-every-down": return [try FaceTracker(settings: .init(detection: .everyPicture, orientation: .down))]
+    case "privacy": return [PrivacyMask()]
+    case "oval": return [FaceMask(style: .oval())]
+    case "blur": return [FaceMask(style: .blur)]
+    case "pixelate": return [FaceMask(style: .pixelate)]
+    case "solid": return [FaceMask(style: .solid())]
+    case "boxes": return [FaceBoxes()]
+    case "smooth": return [Smooth(strength: 1)]
+    case "none": return []
+    default:
+      // An image, and the part that it covers: eyes=glasses.png
+      let words = name.split(separator: "=", maxSplits: 1).map(String.init)
+      guard words.count == 2, let part = FaceMask.Part(rawValue: words[0]) else {
+        throw Unknown(effect: name)
+      }
+      return [FaceMask(style: .image(try OverlayImage(path: words[1])), part: part)]
+    }
+  }
+
+  private struct Unknown: Error { var effect: String }
+
+  private static func filter(_ chain: EffectChain, _ input: PictureInput, metadata path: String) throws {
+    _ = FileManager.default.createFile(atPath: path, contents: nil)
+    let metadata = try FileHandle(forWritingTo: URL(filePath: path))
+    var index = 0
+    while let picture = input.next() {
+      var frame = EffectFrame(picture: picture, timestamp: input.time(of: index), budget: .seconds(10))
+      let outcome = chain.process(&frame, now: { .zero })
+      if let report = outcome.reports.first { FileHandle.standardError.write(Data("\(report)\n".utf8)) }
+      input.put(frame.picture)
+      try metadata.write(contentsOf: Told(frame, index: index).line)
+      index += 1
+    }
+  }
+}

@@ -1,0 +1,8 @@
+import FuzzEntry
+
+@main
+enum FuzzEffects {
+  static func main() {
+    fuzz(.effects)
+  }
+}

@@ -1,0 +1,8 @@
+import FuzzEntry
+
+@main
+enum FuzzPNG {
+  static func main() {
+    fuzz(.png)
+  }
+}
