@@ -22,19 +22,22 @@ export class EffectsPanel {
   constructor(video, session) {
     this.#frames = new FaceFrames(video, session);
     for (const [key, id] of Object.entries(MENUS)) {
-      element(id).onchange = ({ target }) => this.#change({ [key]: target.value || null });
+      const menu = element(id);
+      menu.onchange = () => this.#change({ [key]: menu.value || null });
     }
     const slider = element("effects-smooth");
     slider.oninput = () => {
       this.#isSliding = true;
       this.#change({ smooth: Number(slider.value) });
     };
+    // There is no change where it is let go at its old place.
     for (const kind of ["change", "pointerup", "pointercancel", "blur"]) {
       slider.addEventListener(kind, () => { this.#isSliding = false; });
     }
     element("effects-clock").onclick = () => this.#change({ clock: !this.#effects.clock });
-    element("effects-image").onclick = () => element("effects-file").click();
-    element("effects-file").onchange = ({ target }) => this.#send(target);
+    const chooser = element("effects-file");
+    element("effects-image").onclick = () => chooser.click();
+    chooser.onchange = () => this.#send(chooser);
     element("effects-frames").onclick = () => {
       this.#wantsFrames = !this.#hasFrames;
       this.#show();
@@ -43,7 +46,8 @@ export class EffectsPanel {
 
   /** The stream as the list of streams tells it; null while it is not there. */
   set stream(stream) {
-    element("effects").hidden = stream?.effects == null;
+    // Frames are for all who watch.
+    element("effects").hidden = stream?.effects == null || !stream.steerable;
     this.#address = stream ? `/api/streams${stream.page}` : null;
     if (!stream?.effects) {
       this.#effects = null;

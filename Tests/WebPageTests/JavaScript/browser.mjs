@@ -58,7 +58,7 @@ export async function wait(seconds) {
   time = end;
 }
 
-/** What was asked of the server: `{url, method, json}`; an answer is JSON, or an error's text. */
+/** What was asked of the server: `{url, method, json}`, a file being what was sent; an answer is JSON, or an error. */
 export const server = { asked: [], answer: () => ({}) };
 
 Object.assign(globalThis, {
@@ -71,9 +71,10 @@ Object.assign(globalThis, {
   setTimeout: (run, milliseconds) => { timers.set(++count, { time: time + milliseconds, run }); return count; },
   clearTimeout: (number) => timers.delete(number),
   fetch: async (url, { method = "GET", body } = {}) => {
-    const asked = { url: url.pathname, method, json: body && JSON.parse(body) };
+    const asked = { url: url.pathname, method, json: typeof body === "string" ? JSON.parse(body) : body };
     server.asked.push(asked);
     const answer = await server.answer(asked);
+    if (answer instanceof Error) return { ok: false, status: 400, text: async () => answer.message };
     return { ok: true, json: async () => answer };
   },
 });
