@@ -76,8 +76,9 @@ struct FaceMessages {
   /// What is to be told of a picture, in this order.
   mutating func messages(of picture: PictureMetadata) -> [TimedMetadata] {
     let events = picture.metadata.faceEvents.map { event in
+      // An event may be known some pictures later only, and what is told comes in order.
       Self.message(
-        Self.face, at: event.time,
+        Self.face, at: picture.timestamp,
         Event(
           time: Self.seconds(event.time), date: Self.date(event.time), event: event.kind.rawValue, id: event.face,
           box: Box(event.box)))
@@ -88,8 +89,8 @@ struct FaceMessages {
   private mutating func faces(in picture: PictureMetadata) -> TimedMetadata? {
     let faces = picture.metadata.faces.map(Entry.init)
     let time = picture.timestamp
-    // That there are none any more may be the last that is told.
     let due = self.due ?? time
+    // That there are none any more may be the last that is told.
     guard faces != self.told, time >= due || faces.isEmpty else { return nil }
     self.told = faces
     // Pictures jitter: one that comes a little late does not put off the ones after it.
