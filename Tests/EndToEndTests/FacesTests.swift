@@ -147,8 +147,9 @@ extension EndToEnd {
           }
         }
         try await expectRefusal("the net is not there; run scripts/setup")
-        let real =
-          ProcessInfo.processInfo.environment["VIDICON_MODELS"] ?? "\(NSHomeDirectory())/.local/share/vidicon/models"
+        let variables = ProcessInfo.processInfo.environment
+        let data = variables["XDG_DATA_HOME"] ?? "\(NSHomeDirectory())/.local/share"
+        let real = variables["VIDICON_MODELS"] ?? "\(data)/vidicon/models"
         for (net, other) in zip(nets, nets.reversed()) {
           try FileManager.default.copyItem(atPath: "\(real)/\(other)", toPath: "\(folder)/\(net)")
         }
