@@ -55,8 +55,7 @@ enum RealPicture {
     ffmpeg.arguments = [
       "ffmpeg", "-v", "error", "-nostdin", "-i", Self.path(name), "-vf",
       ["trim=start_frame=\(start),setpts=PTS-STARTPTS", scale, filter].compactMap(\.self).joined(separator: ","),
-      "-pix_fmt", "yuv420p",
-      "-f", "rawvideo", "-",
+      "-fps_mode", "passthrough", "-pix_fmt", "yuv420p", "-f", "rawvideo", "-",
     ]
     ffmpeg.standardOutput = output
     try ffmpeg.run()
