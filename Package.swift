@@ -181,11 +181,13 @@ let package = Package(
     .testTarget(
       name: "RTSPTests", dependencies: ["RTSP", "Authentication", "Media", nioCore], swiftSettings: settings),
     .testTarget(
-      name: "HLSTests", dependencies: ["HLS", "HLSRules", "Bitstreams", "Media", nioCore], swiftSettings: settings),
+      name: "HLSTests", dependencies: ["HLS", "HLSRules", "Bitstreams", "Containers", "Media", nioCore],
+      swiftSettings: settings),
     .testTarget(
       name: "CaptureTests",
       dependencies: [
-        "Capture", "ALSATestDevice", "Bitstreams", "CameraProbe", "FakeCamera", "Media", nioCore, xcb,
+        "Capture", "ALSATestDevice", "Bitstreams", "CameraProbe", "FakeCamera", "Media", "SwitchProbe", "Waiting",
+        nioCore, xcb,
       ], swiftSettings: settings),
     // A sound device that fails when it is told to, for CaptureTests.
     .target(
@@ -235,7 +237,7 @@ let package = Package(
     .testTarget(
       name: "HTTPServerTests",
       dependencies: [
-        "HTTPServer", "Waiting", "Authentication", "Capture", "HLS", "Media", "Streaming", nioCore, nioPosix,
+        "HTTPServer", "Waiting", "Authentication", "Capture", "Effects", "HLS", "Media", "Streaming", nioCore, nioPosix,
         .product(name: "HTTPTypes", package: "swift-http-types"),
         .product(name: "NIOHTTP1", package: "swift-nio"),
         .product(name: "NIOSSL", package: "swift-nio-ssl"),

@@ -24,6 +24,15 @@ static const unsigned char clock_mjs[] = {
 static const unsigned char controls_mjs[] = {
 #embed "../WebPage/Site/controls.mjs"
 };
+static const unsigned char effects_panel_mjs[] = {
+#embed "../WebPage/Site/effects-panel.mjs"
+};
+static const unsigned char face_frames_mjs[] = {
+#embed "../WebPage/Site/face-frames.mjs"
+};
+static const unsigned char faces_mjs[] = {
+#embed "../WebPage/Site/faces.mjs"
+};
 static const unsigned char facts_mjs[] = {
 #embed "../WebPage/Site/facts.mjs"
 };
@@ -124,6 +133,9 @@ static const vidicon_page_file files[] = {
     FILE_OF("buffer.mjs", buffer_mjs),
     FILE_OF("clock.mjs", clock_mjs),
     FILE_OF("controls.mjs", controls_mjs),
+    FILE_OF("effects-panel.mjs", effects_panel_mjs),
+    FILE_OF("face-frames.mjs", face_frames_mjs),
+    FILE_OF("faces.mjs", faces_mjs),
     FILE_OF("facts.mjs", facts_mjs),
     FILE_OF("follow.mjs", follow_mjs),
     FILE_OF("icon.svg", icon_svg),

@@ -14,6 +14,8 @@ enum HLSCut: Sendable {
 struct HLSPartSamples: Sendable {
   /// Sound and picture in order of time, each kind in its own order.
   var samples: [EncodedSample]
+  /// What is told of moments of the part, in order of time.
+  var metadata: [TimedMetadata] = []
   /// Where the part starts, a whole number of microseconds.
   var start: MediaTime
   /// Where the next one starts, a whole number of microseconds.

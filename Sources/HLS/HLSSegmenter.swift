@@ -27,6 +27,8 @@ struct HLSSegmenter: Sendable {
   static let longestStart = MediaDuration.seconds(2)
   /// The longest that it waits while pictures come; sources that are passed through give keyframes when they like.
   static let longestWaitForKeyframe = MediaDuration.seconds(15)
+  /// The most that is kept to be told; more means that no part comes which could take it.
+  static let mostMetadata = 256
   /// The most bytes of a segment without a keyframe at which it could end.
   static let maximumBytes = 32 << 20
 
@@ -39,6 +41,8 @@ struct HLSSegmenter: Sendable {
   /// Samples that are in no part yet.
   private var leading: [EncodedSample] = []
   private var other: [EncodedSample] = []
+  /// What was told and is in no part yet, in order of time.
+  private var metadata: [TimedMetadata] = []
   /// Up to where all samples of a kind are there; nil before the first.
   private var leadingReach: MediaTime?
   private var otherReach: MediaTime?
@@ -103,6 +107,13 @@ struct HLSSegmenter: Sendable {
     return cuts
   }
 
+  /// Takes what is told of a moment, in order of time and before the picture of that moment.
+  mutating func append(_ metadata: TimedMetadata) {
+    guard self.metadata.last.map({ $0.time <= metadata.time }) ?? true else { return }
+    if self.metadata.count >= Self.mostMetadata { self.metadata.removeFirst() }
+    self.metadata.append(metadata)
+  }
+
   /// Ends the segment with all samples that are there. What comes next starts a new one with a discontinuity.
   mutating func interrupt() -> [HLSCut] {
     var cuts: [HLSCut] = []
@@ -120,6 +131,7 @@ struct HLSSegmenter: Sendable {
     self.segmentStart = nil
     self.leading.removeAll()
     self.other.removeAll()
+    self.metadata.removeAll()
     (self.leadingReach, self.otherReach) = (nil, nil)
     self.needsKeyframe = self.leadsWithPictures
     self.isDiscontinuous = true
@@ -225,6 +237,7 @@ extension HLSSegmenter {
     self.other.removeAll { Self.boundary($0.decodeTime) < start || $0.decodeTime - start > Self.longestGap }
     self.droppedSamples += count - self.other.count
     if self.other.isEmpty { self.otherReach = nil }
+    self.metadata.removeAll { Self.boundary($0.time) < start }
     self.start(at: start, isDiscontinuous: self.isDiscontinuous, into: &cuts)
   }
 
@@ -303,9 +316,13 @@ extension HLSSegmenter {
     let isIndependent = pictures.contains(where: \.isKeyframe)
     self.leading.removeFirst(leadingCount)
     self.other.removeFirst(otherCount)
+    let metadataCount = self.metadata.firstIndex { Self.boundary($0.time) >= part.end } ?? self.metadata.count
+    let metadata = Array(self.metadata.prefix(metadataCount))
+    self.metadata.removeFirst(metadataCount)
     cuts.append(
       .part(
-        HLSPartSamples(samples: samples, start: self.partStart, end: part.end, isIndependent: isIndependent)))
+        HLSPartSamples(
+          samples: samples, metadata: metadata, start: self.partStart, end: part.end, isIndependent: isIndependent)))
     self.partStart = part.end
     guard part.endsSegment else { return }
     cuts.append(.end)

@@ -62,7 +62,7 @@ public struct HLSStream: Sendable {
     self.variant = HLSVariant(descriptions)
     self.transportStream = TransportStreamMuxer(descriptions)
     self.fragments = FragmentedMP4Muxer(descriptions)
-    self.initializationBytes = self.fragments.initializationSegment()
+    self.initializationBytes = self.fragments.initializationSegment(hasEvents: true)
   }
 
   /// What it has done and holds.
@@ -97,6 +97,13 @@ public struct HLSStream: Sendable {
     return effects
   }
 
+  /// Takes what is told of a moment, in order of time and before the picture of that moment. MPEG-TS has it from the
+  /// segment on that starts after the first one.
+  public mutating func consume(_ metadata: TimedMetadata) {
+    self.transportStream.carriesMetadata = true
+    self.segmenter?.append(metadata)
+  }
+
   /// Does what is due without a sample: asks for a keyframe when no picture comes, rests when nobody asks.
   public mutating func advance(to now: MediaTime) -> HLSEffects {
     guard self.segmenter != nil else { return .none }
@@ -123,7 +130,7 @@ public struct HLSStream: Sendable {
     self.transportStream.change(to: descriptions)
     self.fragments.change(to: descriptions)
     self.initialization += 1
-    self.initializationBytes = self.fragments.initializationSegment()
+    self.initializationBytes = self.fragments.initializationSegment(hasEvents: true)
     self.invalidate()
     guard isActive else { return .none }
     self.stopSegmenter()
@@ -223,12 +230,12 @@ extension HLSStream {
       case .part(let part):
         isNew = true
         self.counts.parts += 1
-        var body = self.fragments.fragment(part.samples)
+        var body = self.fragments.fragment(part.samples, events: part.metadata)
         if body.readableBytes == 0 { body = Self.emptyPart }
         self.window.append(
           HLSPart(duration: part.end - part.start, isIndependent: part.isIndependent, body: body), until: part.end
         ) { buffer in
-          for sample in part.samples { self.transportStream.mux(sample, into: &buffer) }
+          self.transportStream.mux(part.samples, metadata: part.metadata, into: &buffer)
         }
       case .end:
         isNew = true

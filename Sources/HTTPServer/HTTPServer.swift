@@ -37,8 +37,8 @@ public final class HTTPServer: Sendable {
   private let group: MultiThreadedEventLoopGroup
   private let ownsGroup: Bool
   private let loops: ConnectionLoops
-  private let streams = PublishedStreams()
-  private let responder: HTTPResponder
+  let streams = PublishedStreams()
+  let responder: HTTPResponder
   private let state = Mutex(State())
 
   /// An event loop for each core, at most four: beyond that the streams' encoders need the cores more.
@@ -64,7 +64,8 @@ public final class HTTPServer: Sendable {
       streams: self.streams, extras: extras,
       authenticator: Authenticator(
         credentials: settings.credentials, secret: (0..<32).map { _ in UInt8.random(in: 0...UInt8.max) }),
-      connections: self.loops, files: OpenFiles(most: settings.limits.downloads))
+      control: settings.control, trustsThisMachine: settings.trustsThisMachine, connections: self.loops,
+      files: OpenFiles(most: settings.limits.downloads))
   }
 
   /// The ports in use; nil before ``start()``.
@@ -94,6 +95,7 @@ public final class HTTPServer: Sendable {
       stream, publishedAt: MediaDuration(nanoseconds: clock.unixTime(at: clock.now())), eventLoop: self.group.next())
     self.streams.append(published)
     stream.add(published.hls)
+    stream.add(published.faces)
   }
 
   /// Takes a stream away: requests that wait for it are answered, and motion pictures end.
@@ -103,6 +105,7 @@ public final class HTTPServer: Sendable {
   public func unpublish(_ stream: LiveStream) {
     guard let published = self.streams.end(stream) else { return }
     stream.remove(published.hls)
+    stream.remove(published.faces)
     published.end()
     self.group.next().scheduleTask(in: Self.timeAfterEnd) { [streams = self.streams] in streams.remove(published) }
   }

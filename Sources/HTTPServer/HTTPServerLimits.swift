@@ -16,7 +16,8 @@ public struct HTTPServerLimits: Hashable, Sendable {
   public var headerBytes = 32 * 1024
   /// Bytes of a request's path and query.
   public var targetBytes = 4 * 1024
-  /// Bytes of a request's body; the longest that is read, a change of a stream, has at most 16 KiB.
+  /// Bytes of a request's body, but for images, which may have 8 MiB; the longest other one that is read, a change of a
+  /// stream, has at most 16 KiB.
   public var bodyBytes = 64 * 1024
   /// How long the body of a request may take.
   public var bodyTime = MediaDuration.seconds(15)

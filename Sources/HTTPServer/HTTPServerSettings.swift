@@ -25,6 +25,16 @@ public struct HTTPServerSettings: Hashable, Sendable {
     }
   }
 
+  /// Who may change streams while they run: their sources, settings and recordings.
+  public enum Control: String, Hashable, Sendable, CaseIterable {
+    /// Everybody who may watch; of sources those that are open to them.
+    case all
+    /// Programs of this machine, and everybody where there are passwords.
+    case local
+    /// Nobody.
+    case none
+  }
+
   /// The TCP port; 0 for any free one.
   public var port: Int
   /// The numeric address to listen on; nil for all of the machine's, IPv4 and IPv6.
@@ -33,6 +43,11 @@ public struct HTTPServerSettings: Hashable, Sendable {
   public var tls: TLS?
   /// Who may watch; everybody when empty.
   public var credentials: [Credentials] = []
+  /// Who may change streams.
+  public var control = Control.all
+  /// Whether programs of this machine are trusted without a password. A proxy on this machine that does not say for whom it
+  /// asks would lend that to everybody.
+  public var trustsThisMachine = true
   /// What one client, and all together, can make the server hold.
   public var limits = HTTPServerLimits()
 

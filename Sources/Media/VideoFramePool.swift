@@ -13,9 +13,9 @@ public final class VideoFramePool: Sendable {
   ///
   /// - Parameters:
   ///   - format: The layout of its pictures.
-  ///   - capacity: The most frames in use at once. The default covers the one being drawn, the one in the mailbox, the
-  ///     one being encoded, the one shown while encoding pauses, and two spare.
-  public init(format: VideoFormat, capacity: Int = 6) {
+  ///   - capacity: The most frames in use at once. The default covers the one being drawn, four in the mailbox, the one
+  ///     being encoded, the one shown while encoding pauses, and a spare one.
+  public init(format: VideoFormat, capacity: Int = 8) {
     self.format = format
     self.capacity = capacity
   }

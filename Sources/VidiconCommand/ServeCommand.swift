@@ -240,6 +240,8 @@ extension CameraServerSettings {
     var http = HTTPServerSettings(port: configuration.httpPort)
     http.address = configuration.bind
     http.credentials = configuration.users
+    http.control = configuration.control
+    http.trustsThisMachine = !configuration.isBehindProxy
     http.tls = configuration.httpsPort.map { .init(port: $0, certificate: .selfSigned(folder: nil)) }
     if let certificate = configuration.tlsCertificate, let key = configuration.tlsKey {
       rtsp.tls = configuration.rtspsPort.map { .init(port: $0, certificateFile: certificate, keyFile: key) }

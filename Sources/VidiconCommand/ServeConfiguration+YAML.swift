@@ -38,6 +38,8 @@ extension ServeConfiguration {
       case .httpPort: self.httpPort = try Self.port(reader.integer(value), "\(path): httpPort")
       case .httpsPort: self.httpsPort = try Self.port(reader.integer(value), "\(path): httpsPort")
       case .discovery: self.isAnnounced = try reader.boolean(value)
+      case .control: self.control = try Self.control(reader.text(value), "\(path): control")
+      case .behindProxy: self.isBehindProxy = try reader.boolean(value)
       case .rtspsPort: self.rtspsPort = try Self.port(reader.integer(value), "\(path): rtspsPort")
       case .tlsCertificate: self.tlsCertificate = try reader.text(value)
       case .tlsKey: self.tlsKey = try reader.text(value)
@@ -50,7 +52,8 @@ extension ServeConfiguration {
   }
 
   private enum Key: String, CaseIterable {
-    case bind, rtspPort, rtspUDP, rtspsPort, httpPort, httpsPort, discovery, tlsCertificate, tlsKey, users, streams
+    case bind, rtspPort, rtspUDP, rtspsPort, httpPort, httpsPort, discovery, tlsCertificate, tlsKey, users, control,
+      behindProxy, streams
   }
 
   private enum UserKey: String, CaseIterable {

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Authentication
+import HTTPServer
 import Recording
 
 /// The options of `vidicon serve` as they are written.
@@ -42,8 +43,25 @@ struct ServeOptions: ParsableArguments {
   var rtspUDP = false
 
   @Option(
-    name: .customLong("user"), help: "A viewer's NAME:PASSWORD; repeat it for several. Without one all may watch.")
+    name: .customLong("user"),
+    help: """
+      NAME:PASSWORD of somebody who may watch, and change streams and choose any source as --control has it; repeat it \
+      for several. Without one all may watch.
+      """)
   var users: [String] = []
+
+  @Option(
+    help: """
+      Who may change sources, settings and recordings over HTTP and the page: all who may watch, local (this machine, \
+      and those with a password), or none. (default: all)
+      """)
+  var control: String?
+
+  @Flag(
+    help: """
+      Trust nobody only for asking from this machine: for a proxy on it that does not say for whom it asks.
+      """)
+  var behindProxy = false
 
   @Option(help: "The TCP port for RTSP over TLS; 0 for any free one. Needs --tls-cert and --tls-key.")
   var rtspsPort: Int?
@@ -77,6 +95,8 @@ struct ServeConfiguration: Equatable {
   var httpsPort: Int?
   var isAnnounced = true
   var users: [Credentials] = []
+  var control = HTTPServerSettings.Control.all
+  var isBehindProxy = false
   var rtspsPort: Int?
   var tlsCertificate: String?
   var tlsKey: String?
@@ -99,12 +119,22 @@ extension ServeConfiguration {
       self.users = []
       for user in options.users { self.users.append(try Self.user(user)) }
     }
+    if let control = options.control { self.control = try Self.control(control, "--control") }
+    if options.behindProxy { self.isBehindProxy = true }
     if let port = options.rtspsPort { self.rtspsPort = try Self.port(port, "--rtsps-port") }
     if let path = options.tlsCert { self.tlsCertificate = path }
     if let path = options.tlsKey { self.tlsKey = path }
     try self.apply(
       options.stream, recording: options.parts.values + [(.record, options.record), (.recordings, options.recordings)])
     try self.validate()
+  }
+
+  /// Who may change streams.
+  static func control(_ text: String, _ name: String) throws(Failure) -> HTTPServerSettings.Control {
+    guard let control = HTTPServerSettings.Control(rawValue: text) else {
+      throw .usage("\(name): \"\(text)\" is none of all, local and none")
+    }
+    return control
   }
 
   /// What the configuration file says, where there is one.

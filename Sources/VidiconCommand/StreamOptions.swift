@@ -158,22 +158,10 @@ extension StreamOptions {
   }
 
   private static func frameRate(_ text: String) throws(Failure) -> FrameRate {
-    let failure = Failure.usage("\"\(text)\" is not a frame rate; give 1 to 240, such as 30, 29.97 or 30000/1001")
-    if let slash = text.firstIndex(of: "/") {
-      guard let numerator = Int32(text[..<slash]), let denominator = Int32(text[text.index(after: slash)...]),
-        numerator > 0, denominator > 0
-      else { throw failure }
-      let rate = FrameRate(numerator, over: denominator)
-      guard (1...240).contains(rate.framesPerSecond) else { throw failure }
-      return rate
+    guard let rate = FrameRate(parsing: text, in: 1...240) else {
+      throw .usage("\"\(text)\" is not a frame rate; give 1 to 240, such as 30, 29.97 or 30000/1001")
     }
-    guard let value = Double(text), (1...240).contains(value) else { throw failure }
-    // 23.976, 29.97 and 59.94 stand for fractions over 1001.
-    let nominal = (value * 1001 / 1000).rounded()
-    if abs(value - nominal * 1000 / 1001) < 0.005, value != value.rounded() {
-      return FrameRate(Int32(nominal) * 1000, over: 1001)
-    }
-    return value == value.rounded() ? FrameRate(Int32(value)) : FrameRate(Int32((value * 1000).rounded()), over: 1000)
+    return rate
   }
 
   private static func bitrate(

@@ -36,4 +36,29 @@ struct FrameGridTests {
     let grid = FrameGrid(anchor: .zero, rate: FrameRate(100))
     #expect(grid.index(after: 5, at: .zero + .milliseconds(milliseconds)) == expected)
   }
+
+  /// Pictures 10 ms apart, the plan made at 0.
+  private func indices(_ steps: [(asked: Int64, woken: Int64)], longestBurst: Int64 = 3) -> [Int64] {
+    var plan = FramePlan(
+      grid: FrameGrid(anchor: .zero, rate: FrameRate(100)), longestBurst: longestBurst, at: .zero)
+    return steps.map { asked, woken in
+      defer { plan.wakeUp(at: .zero + .milliseconds(woken)) }
+      return plan.next(at: .zero + .milliseconds(asked))
+    }
+  }
+
+  @Test func `a thread that is woken late makes up for what it missed`() {
+    #expect(self.indices([(1, 10), (12, 50), (50, 50), (50, 50), (51, 51), (52, 60)]) == [1, 2, 3, 4, 5, 6])
+    // Late again while it does so.
+    #expect(self.indices([(1, 10), (12, 40), (40, 55), (55, 55), (56, 56), (57, 60)]) == [1, 2, 3, 4, 5, 6])
+  }
+
+  @Test func `a thread that slept for too long leaves out what it missed`() {
+    #expect(self.indices([(1, 10), (12, 60), (60, 60), (61, 70)]) == [1, 2, 6, 7])
+    #expect(self.indices([(1, 10), (12, 50), (50, 50)], longestBurst: 0) == [1, 2, 5])
+  }
+
+  @Test func `a thread that takes too long itself leaves out what it missed`() {
+    #expect(self.indices([(1, 10), (35, 35), (62, 62), (63, 70)]) == [1, 3, 6, 7])
+  }
 }

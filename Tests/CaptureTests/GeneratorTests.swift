@@ -32,9 +32,9 @@ struct GeneratorTests {
     let limit = StreamClock.system.now() + .seconds(20)
     let skip = collector.state.wait(until: limit) { $0.skips.first }
     capturer.stop()
-    // All of the pool's six pictures are kept.
+    // All of the pool's eight pictures are kept.
     let frames = collector.state.withLock { $0.frames }
-    #expect(frames.count == 6)
+    #expect(frames.count == 8)
     #expect(try #require(skip) > (try #require(frames.last)).timestamp)
   }
 
@@ -106,7 +106,7 @@ struct GeneratorTests {
     let capturer = BarsCapturer(width: 64, height: 64, frameRate: FrameRate(240))
     let collector = FrameCollector()
     try capturer.start(consumer: collector)
-    #expect(collector.frames(7, within: 1).count == 6)
+    #expect(collector.frames(9, within: 1).count == 8)
     capturer.stop()
   }
 

@@ -188,7 +188,7 @@ struct PipeCapturerTests {
     try capturer.start(consumer: collector)
     #expect(collector.end() == .some(.none))
     capturer.stop()
-    #expect(collector.frames(6).map { pixels($0)[0] } == [1, 2, 3, 4, 5, 6])
+    #expect(collector.frames(8).map { pixels($0)[0] } == [1, 2, 3, 4, 5, 6, 7, 8])
   }
 
   @Test func `what ffmpeg writes without a brake is held back to the frame rate`() throws {

@@ -42,11 +42,59 @@ struct PushCapturerTests {
     let capturer = PushCapturer(Self.format)
     let collector = FrameCollector()
     capturer.start(consumer: collector)
-    let taken = (1...8).map { number in capturer.push(at: MediaTime(nanoseconds: number)) { _ in } }
-    #expect(taken == [true, true, true, true, true, true, false, false])
-    #expect(collector.state.withLock { $0.skips.map(\.nanoseconds) } == [7, 8])
+    let taken = (1...10).map { number in capturer.push(at: MediaTime(nanoseconds: number)) { _ in } }
+    #expect(taken == Array(repeating: true, count: 8) + [false, false])
+    #expect(collector.state.withLock { $0.skips.map(\.nanoseconds) } == [9, 10])
     collector.state.withLock { $0.frames = [] }
     #expect(capturer.push { _ in })
+  }
+
+  @Test func `a consumer may push and stop while it takes a picture`() {
+    let capturer = PushCapturer(Self.format)
+    let frame = VideoFrame(buffer: PixelBuffer(format: Self.format), timestamp: .zero)
+    let collector = FrameCollector { count in
+      if count == 2 { #expect(capturer.push(frame)) }
+      if count == 3 { capturer.stop() }
+    }
+    capturer.start(consumer: collector)
+    #expect(capturer.push(frame))
+    #expect(capturer.push { _ in })
+    #expect(!capturer.isStarted)
+    #expect(!capturer.push(frame))
+    #expect(collector.frames(3).count == 3)
+  }
+
+  @Test func `stopping waits for the picture that another thread hands over, and so does the next picture`() throws {
+    let capturer = PushCapturer(Self.format)
+    let frame = VideoFrame(buffer: PixelBuffer(format: Self.format), timestamp: .zero)
+    let (entered, released) = (Monitor(false), Monitor(false))
+    let collector = FrameCollector { count in
+      guard count == 1 else { return }
+      entered.withLock { $0 = true }
+      _ = released.wait { $0 ? true : nil }
+    }
+    capturer.start(consumer: collector)
+    let (first, second, stopper) = (CaptureThread(name: "1"), CaptureThread(name: "2"), CaptureThread(name: "3"))
+    try first.start { _ in capturer.push(frame) }
+    _ = entered.wait { $0 ? true : nil }
+    let done = Monitor<[String]>([])
+    try second.start { _ in
+      capturer.push(frame)
+      done.withLock { $0.append("pushed") }
+    }
+    try stopper.start { _ in
+      capturer.stop()
+      done.withLock { $0.append("stopped") }
+    }
+    let isEarly = done.wait(until: StreamClock.system.now() + .milliseconds(50)) { $0.contains("stopped") ? true : nil }
+    #expect(isEarly == nil)
+    released.withLock { $0 = true }
+    #expect(done.wait(until: StreamClock.system.now() + .seconds(20)) { $0.count == 2 ? true : nil } == true)
+    let count = collector.state.withLock { $0.arrivals.count }
+    #expect(count <= 2)
+    #expect(!capturer.push(frame))
+    #expect(collector.state.withLock { $0.arrivals.count } == count)
+    for thread in [first, second, stopper] { thread.stop() }
   }
 
   @Test func `the end is told, with the reason where there is one`() {

@@ -288,6 +288,38 @@ struct HTTPControlTests {
     }
   }
 
+  @Test(
+    arguments: [
+      (.all, "127.0.0.1", true), (.local, "127.0.0.1", true), (.local, "a.b", false), (.none, "127.0.0.1", false),
+    ]
+      as [(HTTPServerSettings.Control, String, Bool)])
+  func `who may change streams can be limited`(
+    control: HTTPServerSettings.Control, host: String, isAllowed: Bool
+  ) async throws {
+    var settings = HTTPServerSettings(port: 0)
+    settings.control = control
+    try await self.withControl(settings) { fake, port in
+      for (method, path) in [("PUT", Self.source), ("PATCH", Self.stream), ("POST", "\(Self.stream)/recording")] {
+        let answer = try await Self.send(
+          method, method == "PUT" ? #"{"video":"x"}"# : "{}", to: path, host: host, port: port)
+        // There is no recorder.
+        #expect(Self.status(answer) == (!isAllowed ? "403" : method == "POST" ? "501" : "200"), "\(method)")
+      }
+      #expect(fake.memory.withLock { $0.replaced.count + $0.changes.count } == (isAllowed ? 2 : 0))
+      let entry = try await Self.send("GET", "", to: Self.stream, host: host, port: port)
+      #expect(entry.body.contains(#""steerable":\#(isAllowed)"#))
+      #expect(Self.status(entry) == "200")
+    }
+  }
+
+  @Test func `behind a proxy nobody is trusted by address`() async throws {
+    var settings = HTTPServerSettings(port: 0)
+    settings.trustsThisMachine = false
+    try await self.withControl(settings) { _, port in
+      try await Self.expectSource("hidden", "127.0.0.1", port: port)
+    }
+  }
+
   @Test(arguments: [("PUT", "/source", #"{"video":"x"}"#), ("PATCH", "", "{}")])
   func `a client that asks before it sends a body is let`(method: String, path: String, body: String) async throws {
     try await self.withControl { _, port in

@@ -14,6 +14,8 @@ struct OpenAPITests {
       Set(paths.keys) == [
         "/", "/health", "/metrics", "/api/streams", "/api/streams/{name}", "/api/openapi.json", "/api/qr.svg",
         "/api/streams/{name}/recording", "/api/streams/{name}/source", "/api/streams/{name}/level", "/api/devices",
+        "/api/streams/{name}/effects", "/api/streams/{name}/effects/mask", "/api/streams/{name}/effects/overlay",
+        "/api/streams/{name}/events",
         "/api/recordings", "/recordings/", "/recordings/{name}/{recording}",
         "/{name}", "/{name}/snapshot.jpg", "/{name}/mjpeg", "/{name}/{file}",
       ])

@@ -1,4 +1,5 @@
 import Authentication
+import HTTPServer
 import Media
 import Testing
 
@@ -20,6 +21,8 @@ struct ServeConfigurationTests {
       httpPort: 80
       httpsPort: 443
       discovery: false
+      control: local
+      behindProxy: true
       tlsCertificate: cert.pem
       tlsKey: key.pem
       users:
@@ -39,6 +42,7 @@ struct ServeConfigurationTests {
     #expect(configuration.bind == "127.0.0.1" && configuration.rtspPort == 0 && configuration.rtspUDP)
     #expect(configuration.rtspsPort == 8322 && configuration.tlsCertificate == "cert.pem")
     #expect(configuration.httpPort == 80 && configuration.httpsPort == 443 && !configuration.isAnnounced)
+    #expect(configuration.control == .local && configuration.isBehindProxy)
     #expect(configuration.users == [Credentials(user: "joe", password: "1:2")])
     #expect(configuration.streams.map(\.name) == ["door", "yard"])
     #expect(configuration.streams[0].frameRate == FrameRate(15) && configuration.streams[0].bitrate == 500_000)
@@ -53,7 +57,7 @@ struct ServeConfigurationTests {
     ("rtspPort: abc", "vidicon.yaml:1:11: expected a whole number"),
     ("rtspPort: 70000", "is no port"),
     ("rtspUDP: 1", "expected true or false"),
-    ("streams: a", "expected a list"),
+    ("streams: a", "expected a list"), ("control: some", "control: \"some\" is none of all, local and none"),
     ("streams:\n  - {name: a, size: [1, 2]}", "expected a single value"),
     ("streams:\n  - {name: a, size: 3x3}", "vidicon.yaml:2:21: \"3x3\" is not a size"),
     ("users: [{name: joe}]", "has no password"),

@@ -21,12 +21,12 @@ final class CameraBuffers: @unchecked Sendable {
   /// Of each buffer, its memories.
   let memories: [[Memory]]
   /// The way to the camera's thread, until the device is let go, and the buffers that came back since it last looked.
-  private let returned: Mutex<(wake: CameraWake?, indices: [UInt32])>
+  private let returned: Mutex<(wake: WakeUp?, indices: [UInt32])>
 
   /// Asks the device for buffers, and maps them.
   ///
   /// - Parameter count: How many; the device may give another number.
-  init(_ device: V4L2Device, count: UInt32, wake: CameraWake) throws(V4L2Failure) {
+  init(_ device: V4L2Device, count: UInt32, wake: WakeUp) throws(V4L2Failure) {
     var count = count
     let isMultiPlanar = device.identity.isMultiPlanar
     try device.check(vidicon_v4l2_request_buffers(device.descriptor, isMultiPlanar, &count), .buffers)

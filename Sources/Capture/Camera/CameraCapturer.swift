@@ -16,7 +16,7 @@ public final class CameraCapturer: ControllableCapturer {
   let request: CameraRequest
   let state: CameraState
   private let thread = CaptureThread(name: "camera")
-  private let wake = Mutex<CameraWake?>(nil)
+  private let wake = Mutex<WakeUp?>(nil)
 
   /// A camera that is not opened yet.
   ///
@@ -67,7 +67,7 @@ public final class CameraCapturer: ControllableCapturer {
   ///   nothing that is understood.
   public func start(consumer: any VideoConsumer) throws(CaptureError) {
     guard !self.thread.isStarted else { return }
-    let wake = try CameraWake(source: self.request.source)
+    let wake = try WakeUp(source: self.request.source)
     let session = try CameraSession.open(
       self.request, paths: CameraFinder.paths(for: self.request.specification), wake: wake)
     self.state.withLock { state in

@@ -5,7 +5,7 @@ internal import Synchronization
 /// still waits for a device. Pictures of a camera on trial are held back.
 final class CameraOutput: Sendable {
   private let consumer: any VideoConsumer
-  private let wake: CameraWake
+  private let wake: WakeUp
   private let state: CameraState
   private let run = Mutex(Run())
 
@@ -41,7 +41,7 @@ final class CameraOutput: Sendable {
     }
   }
 
-  init(_ consumer: any VideoConsumer, wake: CameraWake, state: CameraState) {
+  init(_ consumer: any VideoConsumer, wake: WakeUp, state: CameraState) {
     self.consumer = consumer
     self.wake = wake
     self.state = state

@@ -17,14 +17,14 @@ final class CameraPlayback: Sendable {
 
   private let request: CameraRequest
   private let state: CameraState
-  private let wake: CameraWake
+  private let wake: WakeUp
   private let output: CameraOutput
   /// What the camera was when it was opened.
   private let identity: V4L2Device.Identity
   private let path: String
 
   init(
-    _ request: CameraRequest, device: V4L2Device, state: CameraState, wake: CameraWake, consumer: any VideoConsumer
+    _ request: CameraRequest, device: V4L2Device, state: CameraState, wake: WakeUp, consumer: any VideoConsumer
   ) {
     self.request = request
     self.identity = device.identity
@@ -83,19 +83,20 @@ final class CameraPlayback: Sendable {
     while !self.wake.isStopped {
       try session.queueReturned()
       if self.state.takeKeyframeRequest() { pictures.requestKeyframe() }
-      let events = self.wake.wait(for: session.device.descriptor, atMost: Self.patience)
-      if self.wake.isStopped { return }
-      if events == 0 {
+      let outcome = self.wake.wait(
+        for: session.device.descriptor, until: StreamClock.system.now() + Self.patience)
+      if outcome == .stopped { return }
+      guard case .ready(let events) = outcome else {
         if StreamClock.system.now() - lastArrival > Self.patience { try self.checkPresence(of: session.device) }
         continue
       }
       do throws(V4L2Failure) {
         guard let buffer = try session.dequeue() else {
           // An error that is none of this queue's, or a picture that somebody else took: no reason to turn fast.
-          if events & Int32(POLLIN) == 0 {
+          if events & Int16(POLLIN) == 0 {
             try self.checkPresence(of: session.device)
             failures += 1
-            _ = self.wake.wait(for: nil, atMost: .milliseconds(20))
+            self.rest()
           }
           if failures > Self.mostFailures { throw V4L2Failure(call: .capture, number: EIO) }
           continue
@@ -114,9 +115,14 @@ final class CameraPlayback: Sendable {
         failures += 1
         if failures > Self.mostFailures { throw error }
         try self.checkPresence(of: session.device)
-        _ = self.wake.wait(for: nil, atMost: .milliseconds(20))
+        self.rest()
       }
     }
+  }
+
+  /// Waits a moment, so that a device that fails at once is not asked without end.
+  private func rest() {
+    _ = self.wake.wait(until: StreamClock.system.now() + .milliseconds(20))
   }
 
   /// - Throws: When the device does not answer any more, or its node is gone.
@@ -137,9 +143,7 @@ final class CameraPlayback: Sendable {
     while true {
       let end = StreamClock.system.now() + interval
       interval = CameraRecovery.searchInterval
-      while !self.wake.isStopped, StreamClock.system.now() < end {
-        _ = self.wake.wait(for: nil, atMost: end - StreamClock.system.now() + .milliseconds(1))
-      }
+      while self.wake.wait(until: end) == .woken {}
       if self.wake.isStopped { return nil }
       var isChosenByPath = false
       if case .path = self.request.specification.device { isChosenByPath = true }

@@ -10,7 +10,7 @@ internal import Glibc
 /// A camera that is set and delivers pictures, until it is closed. Used by one thread at a time.
 final class CameraSession {
   /// How many buffers the device is asked for: as many as the pipeline holds, and those that it fills meanwhile.
-  private static let bufferCount: UInt32 = 6
+  private static let bufferCount: UInt32 = 8
 
   let device: V4L2Device
   let source: String
@@ -30,7 +30,7 @@ final class CameraSession {
   /// Opens the first camera of some nodes that can be used.
   ///
   /// - Throws: ``CaptureError``: what is wrong with the first node that is a camera.
-  static func open(_ request: CameraRequest, paths: [String], wake: CameraWake) throws(CaptureError) -> CameraSession {
+  static func open(_ request: CameraRequest, paths: [String], wake: WakeUp) throws(CaptureError) -> CameraSession {
     var first: CaptureError?
     for path in paths where !wake.isStopped {
       do throws(CaptureError) {
@@ -42,7 +42,7 @@ final class CameraSession {
     throw first ?? .noCamera(source: request.source)
   }
 
-  private init(_ device: V4L2Device, request: CameraRequest, wake: CameraWake) throws(CaptureError) {
+  private init(_ device: V4L2Device, request: CameraRequest, wake: WakeUp) throws(CaptureError) {
     let source = request.source
     try device.setInput(request.specification.input, source: source)
     let choice = try request.choose(from: device)

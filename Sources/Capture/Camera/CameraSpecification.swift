@@ -90,20 +90,8 @@ extension CameraSpecification {
       return (width, height)
     }
 
-    /// `30`, `29.97` or `30000/1001`.
     func rate(_ text: Substring) throws(CaptureError) -> FrameRate {
-      let fraction = text.split(separator: "/", omittingEmptySubsequences: false)
-      let decimal = text.split(separator: ".", omittingEmptySubsequences: false)
-      if fraction.count == 2, let pictures = self.number(fraction[0], most: 1_000_000),
-        let seconds = self.number(fraction[1], most: 1_000_000), seconds > 0, (1...1000 * seconds).contains(pictures)
-      {
-        return FrameRate(Int32(pictures), over: Int32(seconds))
-      }
-      if decimal.count <= 2, let whole = self.number(decimal[0], most: 1000),
-        let part = decimal.count == 2 ? self.thousandths(decimal[1]) : 0, whole * 1000 + part > 0
-      {
-        return part == 0 ? FrameRate(Int32(whole)) : FrameRate(Int32(whole * 1000 + part), over: 1000)
-      }
+      if let rate = FrameRate(parsing: text, in: 0.001...1000) { return rate }
       throw self.error("\"\(text)\" is no frame rate", "write it as fps=30, fps=29.97 or fps=30000/1001, at most 1000")
     }
 
@@ -120,11 +108,6 @@ extension CameraSpecification {
         throw self.error("\"\(text)\" is no number of an input", "write it as input=0, up to 63")
       }
       return input
-    }
-
-    private func thousandths(_ text: Substring) -> Int? {
-      guard (1...3).contains(text.utf8.count), let number = self.number(text, most: 999) else { return nil }
-      return [100, 10, 1][text.utf8.count - 1] * number
     }
 
     private func number(_ text: Substring, most: Int) -> Int? {

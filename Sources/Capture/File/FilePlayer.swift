@@ -4,7 +4,7 @@ internal import Synchronization
 /// Plays a file against the clock, for a consumer of its pictures, one of its sound, or both on one timeline.
 ///
 /// The file is read, decoded and handed over on one thread, which runs while there is a consumer.
-final class FilePlayer: Sendable {
+final class FilePlayer: TrackPlayer {
   private struct State {
     var video: (any VideoConsumer)?
     var audio: (any AudioConsumer)?

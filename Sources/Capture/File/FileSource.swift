@@ -35,8 +35,8 @@ public final class FileSource: Sendable {
   public init(path: String, loop: Bool = true) throws(CaptureError) {
     let player = try FilePlayer(path: path, isLooped: loop)
     self.player = player
-    self.video = player.videoFormat.map { FileVideoCapturer(player: player, format: $0) }
-    self.audio = player.audioFormat.map { FileAudioCapturer(player: player, format: $0) }
+    self.video = player.videoFormat.map { _ in TrackVideoCapturer(player: player) }
+    self.audio = player.audioFormat.map { TrackAudioCapturer(player: player, format: $0) }
   }
 
   /// The packets and frames that could not be decoded so far.

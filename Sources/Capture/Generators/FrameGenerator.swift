@@ -33,7 +33,7 @@ final class FrameGenerator: Sendable {
     try self.thread.start { signal in
       let draw = makeDraw()
       let pool = VideoFramePool(format: format)
-      var pacer = FramePacer(rate: format.frameRate, signal: signal)
+      var pacer = FramePacer(rate: format.frameRate, signal: signal, longestBurst: 3)
       var first: Int64?
       while let (index, time) = pacer.next() {
         first = first ?? index

@@ -1,5 +1,10 @@
 public import Media
-internal import Synchronization
+
+#if canImport(Darwin)
+internal import Darwin
+#else
+internal import Glibc
+#endif
 
 /// Pictures that arrive from elsewhere, whenever they do: from a socket, another library's callback, a renderer.
 ///
@@ -18,13 +23,19 @@ public final class PushCapturer: VideoCapturer {
   private struct State {
     var consumer: (any VideoConsumer)?
     var count: Int64 = 0
+    /// The thread that hands something to the consumer just now.
+    var delivering: pthread_t?
+
+    /// Whether another thread than this one does.
+    var isTaken: Bool {
+      self.delivering.map { pthread_equal($0, pthread_self()) == 0 } ?? false
+    }
   }
 
   /// The format of each picture.
   public let format: VideoFormat
   private let pool: VideoFramePool
-  // The lock is held while a picture is handed over, which makes stop() wait for it.
-  private let state = Mutex(State())
+  private let state = Monitor(State())
 
   /// A source of pictures of a format, of which none has come yet.
   public init(_ format: VideoFormat) {
@@ -42,9 +53,11 @@ public final class PushCapturer: VideoCapturer {
     self.state.withLock { $0.consumer = consumer }
   }
 
-  /// Lets no picture through any more.
+  /// Lets no picture through any more. It waits for one that another thread is just handing over; the consumer may call it
+  /// while it takes one.
   public func stop() {
-    self.state.withLock { $0 = State() }
+    self.state.withLock { ($0.consumer, $0.count) = (nil, 0) }
+    _ = self.state.wait { $0.isTaken ? nil : true }
   }
 
   /// Draws a picture into memory of the capturer's and hands it over; pictures come in order of time.
@@ -60,10 +73,10 @@ public final class PushCapturer: VideoCapturer {
   ) rethrows -> Bool {
     guard let index = self.nextIndex() else { return false }
     let frame = try self.pool.frame(at: time) { try draw(DrawnFrame($0, index: index)) }
-    return self.state.withLock { state in
-      if let frame { state.consumer?.consume(frame) } else { state.consumer?.captureSkipped(at: time) }
-      return frame != nil && state.consumer != nil
+    let isDelivered = self.deliver { consumer in
+      if let frame { consumer.consume(frame) } else { consumer.captureSkipped(at: time) }
     }
+    return frame != nil && isDelivered
   }
 
   /// Hands over a picture in memory of somebody else's; pictures come in order of time.
@@ -72,19 +85,33 @@ public final class PushCapturer: VideoCapturer {
   /// - Returns: Whether it was handed over.
   @discardableResult
   public func push(_ frame: VideoFrame) -> Bool {
-    self.state.withLock { state in
-      guard let consumer = state.consumer else { return false }
-      state.count += 1
-      consumer.consume(frame)
-      return true
-    }
+    guard self.nextIndex() != nil else { return false }
+    return self.deliver { $0.consume(frame) }
   }
 
   /// Tells that no more pictures will come until the capturer is started again.
   ///
   /// - Parameter error: Why; nil at the end of what there was.
   public func finish(_ error: CaptureError? = nil) {
-    self.state.withLock { $0.consumer }?.captureEnded(error)
+    self.deliver { $0.captureEnded(error) }
+  }
+
+  /// Hands something over when no other thread does.
+  ///
+  /// - Returns: Whether there is a consumer.
+  @discardableResult
+  private func deliver(_ body: (any VideoConsumer) -> Void) -> Bool {
+    let turn = self.state.wait { state -> (consumer: any VideoConsumer, outer: pthread_t?)?? in
+      if state.isTaken { return nil }
+      guard let consumer = state.consumer else { return .some(nil) }
+      // A consumer may push while it takes a picture.
+      defer { state.delivering = pthread_self() }
+      return (consumer, state.delivering)
+    }
+    guard let turn = turn ?? nil else { return false }
+    body(turn.consumer)
+    self.state.withLock { $0.delivering = turn.outer }
+    return true
   }
 
   /// The number of the next picture since the start; nil when nobody takes it.

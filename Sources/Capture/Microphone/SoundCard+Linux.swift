@@ -72,58 +72,22 @@ struct SoundCard: Hashable {
 
   /// Whether this machine has devices that capture, none of which this user may open.
   static var areForbidden: Bool {
-    let devices = entries(of: "/dev/snd").filter { $0.hasPrefix("pcm") && $0.hasSuffix("c") }
+    let devices = names(in: "/dev/snd").filter { $0.hasPrefix("pcm") && $0.hasSuffix("c") }
     return !devices.isEmpty && devices.allSatisfy { access("/dev/snd/\($0)", R_OK | W_OK) != 0 && errno == EACCES }
   }
 
   /// The programs that capture from a device now, as far as the system tells: "obs (process 4711)".
   static func holders(of name: String) -> String {
-    var nodes: (String) -> Bool = { $0.hasPrefix("/dev/snd/pcmC") && $0.hasSuffix("c") }
+    var isMeant: (String) -> Bool = { $0.hasPrefix("/dev/snd/pcmC") && $0.hasSuffix("c") }
     if let parsed = PCMName(name) {
       let index =
         switch parsed.card {
         case .index(let index): index
         case .id(let id): Int(snd_card_get_index(id))
         }
-      nodes = { $0 == "/dev/snd/pcmC\(index)D\(parsed.device)c" }
+      isMeant = { $0 == "/dev/snd/pcmC\(index)D\(parsed.device)c" }
     }
-    let processes = entries(of: "/proc").filter { Int($0) != nil }.filter { process in
-      entries(of: "/proc/\(process)/fd").contains { nodes(target(of: "/proc/\(process)/fd/\($0)")) }
-    }
-    return processes.map { "\(command(of: $0)) (process \($0))" }.joined(separator: ", ")
-  }
-}
-
-/// The names in a folder; none when it cannot be read.
-private func entries(of folder: String) -> [String] {
-  guard let stream = opendir(folder) else { return [] }
-  defer { closedir(stream) }
-  var names: [String] = []
-  while let entry = readdir(stream) {
-    let name = withUnsafePointer(to: &entry.pointee.d_name) { name in
-      name.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-    }
-    if name != ".", name != ".." { names.append(name) }
-  }
-  return names
-}
-
-/// Where a symbolic link points to; empty when it is none.
-private func target(of link: String) -> String {
-  withUnsafeTemporaryAllocation(of: CChar.self, capacity: 256) { text in
-    guard let start = text.baseAddress else { return "" }
-    let count = readlink(link, start, text.count)
-    return String(decoding: text.prefix(max(0, count)).map { UInt8(bitPattern: $0) }, as: UTF8.self)
-  }
-}
-
-/// The name of a process.
-private func command(of process: String) -> String {
-  guard let file = fopen("/proc/\(process)/comm", "r") else { return "a program" }
-  defer { fclose(file) }
-  return withUnsafeTemporaryAllocation(of: CChar.self, capacity: 64) { text in
-    guard let start = text.baseAddress, fgets(start, 64, file) != nil else { return "a program" }
-    return String(String(cString: start).prefix { $0 != "\n" })
+    return DeviceHolder.find(where: isMeant).map(\.description).joined(separator: ", ")
   }
 }
 #endif

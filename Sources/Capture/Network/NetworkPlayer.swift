@@ -2,7 +2,7 @@ internal import Media
 internal import Synchronization
 
 /// One network source for a consumer of its pictures, one of its sound, or both; connected while there is one.
-final class NetworkPlayer: Sendable {
+final class NetworkPlayer: TrackPlayer {
   private struct State {
     var session: NetworkSession?
     var videoFormat: VideoFormat?
@@ -49,10 +49,17 @@ final class NetworkPlayer: Sendable {
     self.consumers.isAttached(kind)
   }
 
-  /// Begins to hand over to a consumer; it must be stopped again, since the threads keep this object alive.
-  ///
-  /// - Parameter attach: Attaches the consumer.
-  func start(_ attach: (NetworkConsumers) -> Void) throws(CaptureError) {
+  /// Begins to hand over pictures; the consumer must be stopped again, since the threads keep this object alive.
+  func start(video consumer: any VideoConsumer) throws(CaptureError) {
+    try self.start { $0.attach(video: consumer) }
+  }
+
+  /// Begins to hand over sound; likewise.
+  func start(audio consumer: any AudioConsumer) throws(CaptureError) {
+    try self.start { $0.attach(audio: consumer) }
+  }
+
+  private func start(_ attach: (NetworkConsumers) -> Void) throws(CaptureError) {
     let result: Result<Void, CaptureError> = self.prepared.withLock { prepared in
       guard self.state.withLock({ $0.session == nil }) else {
         attach(self.consumers)

@@ -36,8 +36,8 @@ public final class NetworkSource: Sendable {
   public init(_ specification: NetworkSpecification) throws(CaptureError) {
     let player = try NetworkPlayer(specification)
     self.player = player
-    self.video = player.videoFormat.map { _ in NetworkVideoCapturer(player: player) }
-    self.audio = player.audioFormat.map { NetworkAudioCapturer(player: player, format: $0) }
+    self.video = player.videoFormat.map { _ in TrackVideoCapturer(player: player) }
+    self.audio = player.audioFormat.map { TrackAudioCapturer(player: player, format: $0) }
   }
 
   /// Packets that were left out, since decoding them took too long.

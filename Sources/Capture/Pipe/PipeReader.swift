@@ -22,30 +22,17 @@ final class PipeReader: Sendable {
   }
 
   private let descriptor: Int32
-  /// The ends of a pipe that is written to once, to wake the reader.
-  private let wake: (read: Int32, write: Int32)
+  private let wake: WakeUp
 
   /// - Parameter descriptor: What to read from; it stays open.
   init(descriptor: Int32, source: String) throws(CaptureError) {
-    var ends: [Int32] = [-1, -1]
-    guard pipe(&ends) == 0 else {
-      throw CaptureError(
-        .failed, source: source, cause: systemMessage(errno), nextStep: "raise the limit of open files (ulimit -n)")
-    }
-    for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
     self.descriptor = descriptor
-    self.wake = (ends[0], ends[1])
-  }
-
-  deinit {
-    close(self.wake.read)
-    close(self.wake.write)
+    self.wake = try WakeUp(source: source)
   }
 
   /// Ends the read that waits, and all later ones.
   func interrupt() {
-    var byte: UInt8 = 0
-    _ = write(self.wake.write, &byte, 1)
+    self.wake.stop()
   }
 
   /// Reads until a buffer is full.
@@ -54,16 +41,11 @@ final class PipeReader: Sendable {
   func read(into buffer: UnsafeMutableRawBufferPointer, count: inout Int) -> Outcome {
     count = 0
     while count < buffer.count {
-      var descriptors = [
-        pollfd(fd: self.descriptor, events: Int16(POLLIN), revents: 0),
-        pollfd(fd: self.wake.read, events: Int16(POLLIN), revents: 0),
-      ]
-      if poll(&descriptors, 2, -1) < 0 {
-        if errno == EINTR { continue }
-        return .failed(errno)
+      switch self.wake.wait(for: self.descriptor, until: nil) {
+      case .stopped: return .interrupted
+      case .ready(let events) where events & Int16(POLLNVAL) != 0: return .failed(EBADF)
+      case .ready, .timedOut, .woken: break
       }
-      if descriptors[1].revents != 0 { return .interrupted }
-      if descriptors[0].revents & Int16(POLLNVAL) != 0 { return .failed(EBADF) }
       #if canImport(Darwin)
       let size = Darwin.read(self.descriptor, buffer.baseAddress! + count, buffer.count - count)
       #else

@@ -36,7 +36,7 @@ final class ScreenControl: Sendable {
       state.isStopped = true
       return state.abandon
     }
-    self.wake.wake()
+    self.wake.stop()
     abandon?()
   }
 }

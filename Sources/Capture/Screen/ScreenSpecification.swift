@@ -10,7 +10,7 @@ public import Media
 /// | `region` | `100,50,640,360`   | only a part: left, top, width, height in pixels                                |
 /// | `window` | `0x1c00007`, `123` | only a window, by the number that `xwininfo` shows                             |
 /// | `cursor` | `0`                | without the mouse pointer; 1 shows it, which is the default                    |
-/// | `fps`    | `15`, `30000/1001` | the most pictures a second                                                     |
+/// | `fps`    | `15`, `29.97`      | the most pictures a second                                                     |
 public struct ScreenSpecification: Hashable, Sendable {
   /// A rectangle of pixels.
   public struct Region: Hashable, Sendable {
@@ -106,8 +106,8 @@ public struct ScreenSpecification: Hashable, Sendable {
       }
       self.showsCursor = value == "1"
     case "fps":
-      guard let rate = Self.frameRate(value) else {
-        throw Self.failure(text, "\(given) is not a frame rate", "write fps=1 to fps=240, or fps=30000/1001")
+      guard let rate = FrameRate(parsing: value, in: 1...240) else {
+        throw Self.failure(text, "\(given) is not a frame rate", "write fps=1 to fps=240, fps=29.97 or fps=30000/1001")
       }
       self.frameRate = rate
     default:
@@ -138,15 +138,6 @@ public struct ScreenSpecification: Hashable, Sendable {
         self.number(text, upTo: Int(UInt32.max)).map { UInt32($0) }
       }
     return window == 0 ? nil : window
-  }
-
-  private static func frameRate(_ text: Substring) -> FrameRate? {
-    let parts = text.split(separator: "/", omittingEmptySubsequences: false)
-    guard let numerator = self.number(parts[0], upTo: 1_000_000), parts.count <= 2,
-      let denominator = parts.count == 1 ? 1 : self.number(parts[1], upTo: 1_000_000), numerator > 0, denominator > 0,
-      (denominator...240 * denominator).contains(numerator)
-    else { return nil }
-    return FrameRate(Int32(numerator), over: Int32(denominator))
   }
 
   /// The value of digits, and digits only.

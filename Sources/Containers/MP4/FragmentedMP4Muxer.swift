@@ -9,6 +9,8 @@ public import NIOCore
 /// | video | 90 000      | decoding times of the one clock, rounded down; a picture lasts until the next one |
 /// | audio | sample rate | frames to the sample; the clock's time where the two differ by more than half a frame |
 ///
+/// Timed metadata stands before the `moof`, each in an `emsg` box.
+///
 /// Times count from the clock's zero. There are no edit lists: sound before the first picture stands where it belongs.
 public struct FragmentedMP4Muxer: Sendable {
   /// What is muxed: one track of each kind, the first where there are several.
@@ -20,6 +22,8 @@ public struct FragmentedMP4Muxer: Sendable {
   public private(set) var skippedSampleCount = 0
 
   private var tracks: [MP4Track]
+  /// The number of the last message.
+  private var eventCount: UInt32 = 0
   private var videoTimeline = VideoTimeline()
   private var audioTimeline: AudioTimeline?
 
@@ -44,9 +48,13 @@ public struct FragmentedMP4Muxer: Sendable {
 
   /// `ftyp` and `moov`, which a player reads before the first fragment.
   ///
-  /// - Parameter metadata: What is told of the movie; by default nothing, as for a live stream.
-  public func initializationSegment(metadata: MovieMetadata = MovieMetadata()) -> ByteBuffer {
-    InitializationSegment(tracks: self.tracks, metadata: metadata).serialize()
+  /// - Parameters:
+  ///   - metadata: What is told of the movie; by default nothing, as for a live stream.
+  ///   - hasEvents: Whether fragments may have timed metadata.
+  public func initializationSegment(
+    metadata: MovieMetadata = MovieMetadata(), hasEvents: Bool = false
+  ) -> ByteBuffer {
+    InitializationSegment(tracks: self.tracks, metadata: metadata, hasEvents: hasEvents).serialize()
   }
 
   /// Whether a player can start with a fragment of these samples: their first picture is a keyframe, or there is only
@@ -59,11 +67,12 @@ public struct FragmentedMP4Muxer: Sendable {
   ///
   /// - Parameters:
   ///   - samples: Each kind in decoding order, the two in any order among each other.
+  ///   - events: What is told of moments of the fragment.
   ///   - nextVideoDecodeTime: The decoding time of the picture that the next fragment begins with, where it is known:
   ///     then the last picture lasts until there. Otherwise it lasts as long as it says, which is right for the last
   ///     fragment of a stream and for sources with an even rate.
   public mutating func fragment(
-    _ samples: [EncodedSample], nextVideoDecodeTime: MediaTime? = nil
+    _ samples: [EncodedSample], events: [TimedMetadata] = [], nextVideoDecodeTime: MediaTime? = nil
   ) -> ByteBuffer {
     var length = 0
     var runs: [(track: MP4Track, fragment: TrackFragment, payloads: [ByteBuffer])] = []
@@ -85,7 +94,16 @@ public struct FragmentedMP4Muxer: Sendable {
     self.skippedSampleCount += samples.count - runs.reduce(0) { $0 + $1.payloads.count }
     guard !runs.isEmpty else { return ByteBuffer() }
     self.sequenceNumber &+= 1
-    return self.serialize(runs)
+    return self.serialize(runs, behind: self.messages(events))
+  }
+
+  private mutating func messages(_ events: [TimedMetadata]) -> ByteBuffer {
+    var boxes = ByteBuffer()
+    for metadata in events {
+      self.eventCount &+= 1
+      EventMessage(metadata: metadata, id: self.eventCount).serialize(into: &boxes)
+    }
+    return boxes
   }
 
   private mutating func videoRun(
@@ -127,9 +145,9 @@ public struct FragmentedMP4Muxer: Sendable {
     )
   }
 
-  /// One `moof` and one `mdat`, in memory of the exact size.
+  /// Messages, one `moof` and one `mdat`, in memory of the exact size.
   private func serialize(
-    _ runs: [(track: MP4Track, fragment: TrackFragment, payloads: [ByteBuffer])]
+    _ runs: [(track: MP4Track, fragment: TrackFragment, payloads: [ByteBuffer])], behind messages: ByteBuffer
   ) -> ByteBuffer {
     let headerLength = 8
     let movieHeaderLength = 16
@@ -137,8 +155,10 @@ public struct FragmentedMP4Muxer: Sendable {
       $0 + $1.fragment.serializedLength(defaults: $1.track.defaults)
     }
     let dataLength = runs.reduce(0) { $1.payloads.reduce($0) { $0 + $1.readableBytes } }
-    let total = fragmentLength + headerLength + dataLength
+    let total = messages.readableBytes + fragmentLength + headerLength + dataLength
     var buffer = ByteBufferAllocator().buffer(capacity: total)
+    buffer.writeImmutableBuffer(messages)
+    // Counted from the moof on.
     var dataOffset = fragmentLength + headerLength
     buffer.writeBox("moof") {
       $0.writeFullBox("mfhd") { $0.writeInteger(self.sequenceNumber) }

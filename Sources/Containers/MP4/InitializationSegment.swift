@@ -18,6 +18,8 @@ internal import NIOCore
 struct InitializationSegment {
   var tracks: [MP4Track]
   var metadata: MovieMetadata
+  /// Whether fragments may have messages.
+  var hasEvents = false
 
   /// Ticks a second of the movie header, whose duration is not known.
   private static let movieTimescale: UInt32 = 1000
@@ -38,7 +40,9 @@ struct InitializationSegment {
 
   /// `iso6` has default-base-is-moof, signed composition offsets and `tfdt`; `cmfc`, CMAF, is for one track a file.
   private func writeFileType(to buffer: inout ByteBuffer) {
-    let others: [FourCharacterCode] = ["iso6", "mp41"] + (self.tracks.count == 1 ? ["cmfc"] : [])
+    var others: [FourCharacterCode] = ["iso6", "mp41"]
+    if self.tracks.count == 1 { others.append("cmfc") }
+    if self.hasEvents { others.append(EventMessage.brand) }
     buffer.writeBox("ftyp") {
       $0.writeInteger(FourCharacterCode("iso6").rawValue)  // major_brand
       $0.writeInteger(UInt32(0))  // minor_version

@@ -3,7 +3,7 @@
 /// | bits | field |
 /// |------|-------|
 /// | 24   | packet_start_code_prefix, 00 00 01 |
-/// | 8    | stream_id: 0xE0 video, 0xC0 audio |
+/// | 8    | stream_id: 0xE0 video, 0xC0 audio, 0xBD private_stream_1: metadata |
 /// | 16   | PES_packet_length: bytes behind it; 0 (any length) for video only |
 /// | 8    | `10`, scrambling `00`, priority 0, data_alignment_indicator 1, copyright 0, original 0 |
 /// | 8    | PTS_DTS_flags (`10`: PTS, `11`: both), six flags 0 |
@@ -12,10 +12,11 @@
 enum PESHeader {
   static let videoStreamID: UInt8 = 0xE0
   static let audioStreamID: UInt8 = 0xC0
-  /// Bytes of an audio packet behind PES_packet_length that are no payload: 3 of flags and length, 5 of PTS.
-  private static let audioHeadLength = 8
-  /// The longest payload of an audio packet: 65 535 - 8.
-  static let maximumAudioPayload = 0xFFFF - audioHeadLength
+  static let privateStreamID: UInt8 = 0xBD
+  /// Bytes of an audio or metadata packet behind PES_packet_length that are no payload: 3 of flags and length, 5 of PTS.
+  private static let headLength = 8
+  /// The longest payload of such a packet: 65 535 - 8.
+  static let maximumPayload = 0xFFFF - headLength
 
   /// The header of an access unit.
   static func video(presentationTimestamp: UInt64, decodeTimestamp: UInt64) -> [UInt8] {
@@ -31,10 +32,12 @@ enum PESHeader {
     return header
   }
 
-  /// The header of a number of ADTS frames.
-  static func audio(presentationTimestamp: UInt64, payloadLength: Int) -> [UInt8] {
-    var header: [UInt8] = [0x00, 0x00, 0x01, Self.audioStreamID]
-    header.appendInteger(UInt16(payloadLength + Self.audioHeadLength))
+  /// The header of a number of ADTS frames, or of an ID3 tag.
+  ///
+  /// - Parameter payloadLength: At most ``maximumPayload``.
+  static func packet(of streamID: UInt8, presentationTimestamp: UInt64, payloadLength: Int) -> [UInt8] {
+    var header: [UInt8] = [0x00, 0x00, 0x01, streamID]
+    header.appendInteger(UInt16(payloadLength + Self.headLength))
     header += [0b1000_0100, 0b1000_0000, 5]
     Self.append(presentationTimestamp, prefix: 0b0010, to: &header)
     return header

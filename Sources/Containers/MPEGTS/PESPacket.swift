@@ -3,7 +3,7 @@ public import NIOCore
 /// A packet of a packetized elementary stream, ISO/IEC 13818-1 §2.4.3.6: as a rule an access unit, or some frames of
 /// sound. The drawing stands at ``PESHeader``.
 public struct PESPacket: Hashable, Sendable {
-  /// `stream_id`: 0xE0 to 0xEF video, 0xC0 to 0xDF audio.
+  /// `stream_id`: 0xE0 to 0xEF video, 0xC0 to 0xDF audio, 0xBD private, such as metadata.
   public var streamID: UInt8
   /// PTS, 33 bits at 90 kHz, where it is told.
   public var presentationTimestamp: UInt64?
@@ -23,7 +23,7 @@ public struct PESPacket: Hashable, Sendable {
     }
     guard start >> 8 == 1 else { throw ContainerError(.invalidValue, field: "packet_start_code_prefix") }
     self.streamID = UInt8(truncatingIfNeeded: start)
-    guard (0xC0...0xEF).contains(self.streamID) else {
+    guard (0xC0...0xEF).contains(self.streamID) || self.streamID == PESHeader.privateStreamID else {
       throw ContainerError(.unsupported, field: "stream_id", offset: 3)
     }
     if length > 0 {

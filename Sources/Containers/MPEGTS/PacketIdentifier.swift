@@ -8,6 +8,8 @@ enum PacketIdentifier {
   static let video: UInt16 = 0x0100
   /// Assigned to the sound.
   static let audio: UInt16 = 0x0101
+  /// Assigned to what is told beside them.
+  static let metadata: UInt16 = 0x0102
   /// Padding; as a program's clock PID it says that there is no clock.
   static let null: UInt16 = 0x1FFF
 }

@@ -26,7 +26,7 @@ struct PendingSound {
     guard !self.isEmpty else { return true }
     let jitter = sample.presentationTime - self.end
     return jitter <= Self.maximumJitter && jitter >= MediaDuration.zero - Self.maximumJitter
-      && self.length + header.length + header.payloadLength <= PESHeader.maximumAudioPayload
+      && self.length + header.length + header.payloadLength <= PESHeader.maximumPayload
   }
 
   mutating func append(_ sample: EncodedSample, header: ADTSHeader) {

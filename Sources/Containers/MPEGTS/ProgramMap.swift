@@ -69,17 +69,25 @@ public struct ProgramMap: Hashable, Sendable {
     }
   }
 
-  /// The section, from table_id to CRC; there is room for 200 streams.
+  /// Whether there is a stream of metadata.
+  var hasMetadata: Bool { self.streams.contains { $0.type == .metadata } }
+
+  /// The section, from table_id to CRC; there is room for 190 streams, one of them of metadata.
   public func serialize() -> [UInt8] {
     var content: [UInt8] = []
     content.appendInteger(0b111 << 13 | self.clockPacketIdentifier & 0x1FFF)
-    content.appendInteger(UInt16(0b1111 << 12))
+    Self.append(descriptors: self.hasMetadata ? MetadataDescriptor.pointer : [], to: &content)
     for stream in self.streams {
       content.append(stream.type.rawValue)
       content.appendInteger(0b111 << 13 | stream.packetIdentifier & 0x1FFF)
-      content.appendInteger(UInt16(0b1111 << 12))
+      Self.append(descriptors: stream.type == .metadata ? MetadataDescriptor.stream : [], to: &content)
     }
     return ProgramSection.serialize(
       tableID: ProgramSection.programMapID, extension: Self.programNumber, version: self.version, content: content)
+  }
+
+  private static func append(descriptors: [UInt8], to content: inout [UInt8]) {
+    content.appendInteger(0b1111 << 12 | UInt16(descriptors.count))
+    content += descriptors
   }
 }

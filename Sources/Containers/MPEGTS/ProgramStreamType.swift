@@ -10,6 +10,8 @@ public struct ProgramStreamType: RawRepresentable, Hashable, Sendable {
 
   /// AAC in ADTS.
   public static let adtsAAC = Self(rawValue: 0x0F)
+  /// Metadata in PES packets, here ID3.
+  public static let metadata = Self(rawValue: 0x15)
   /// H.264 as a byte stream.
   public static let h264 = Self(rawValue: 0x1B)
 }

@@ -2,13 +2,14 @@ internal import Bitstreams
 public import Media
 public import NIOCore
 
-/// Writes H.264 and AAC as an MPEG-2 transport stream of one program, ISO/IEC 13818-1, as HLS wants it (RFC 8216
+/// Writes H.264, AAC and timed metadata as an MPEG-2 transport stream of one program, ISO/IEC 13818-1, as HLS wants it (RFC 8216
 /// §3.2): tables at the start of each segment, timestamps of the one clock throughout.
 ///
 /// | what | how |
 /// |------|-----|
 /// | an access unit | one PES packet: delimiter, before IDR pictures SPS and PPS, the NAL units behind start codes |
 /// | AAC frames     | in ADTS, those of up to 100 ms in one PES packet |
+/// | metadata      | an ID3 tag in a PES packet of its own |
 /// | the clock      | with each access unit; in packets of its own where those are more than 40 ms apart; without video, with the sound |
 ///
 /// Samples come in decoding order. Sound and picture may be up to 300 ms out of step at once, and up to 800 ms for long:
@@ -19,6 +20,9 @@ public struct TransportStreamMuxer: Sendable {
   public private(set) var descriptions: [CodecDescription]
   /// Samples that were left out: of a kind that is not described, broken or empty, not to be told in ADTS, or too late.
   public private(set) var skippedSampleCount = 0
+  /// Whether the program has a stream of metadata: from the next segment on, and for good. Players wait for streams that
+  /// are told of, so it is told of where there is something to tell.
+  public var carriesMetadata = false
 
   private var programMap: ProgramMap
   private var video: H264Description?
@@ -28,7 +32,7 @@ public struct TransportStreamMuxer: Sendable {
   private var needsKeyframe = false
   private var sound = PendingSound()
   /// The continuity counters of the next packets, which never start anew.
-  private var counters = (association: UInt8(0), map: UInt8(0), video: UInt8(0), audio: UInt8(0))
+  private var counters = (association: UInt8(0), map: UInt8(0), video: UInt8(0), audio: UInt8(0), metadata: UInt8(0))
 
   /// A muxer at the start of a stream.
   public init(_ descriptions: [CodecDescription]) {
@@ -39,6 +43,10 @@ public struct TransportStreamMuxer: Sendable {
 
   /// Writes PAT and PMT, with which each segment starts. Sound that was not flushed comes behind them.
   public mutating func startSegment(into buffer: inout ByteBuffer) {
+    if self.carriesMetadata, !self.programMap.hasMetadata {
+      self.programMap.streams.append(Self.metadataStream)
+      self.raiseVersion()
+    }
     Self.write(
       ProgramSection.programAssociation, PacketIdentifier.programAssociation, counter: &self.counters.association,
       into: &buffer)
@@ -56,6 +64,35 @@ public struct TransportStreamMuxer: Sendable {
     if !isMuxed { self.skippedSampleCount += 1 }
   }
 
+  /// Writes samples, and metadata, in order of time, before the sample of its time.
+  public mutating func mux(_ samples: [EncodedSample], metadata: [TimedMetadata], into buffer: inout ByteBuffer) {
+    var rest = metadata[...]
+    for sample in samples {
+      while let next = rest.first, next.time <= sample.presentationTime {
+        self.mux(next, into: &buffer)
+        rest.removeFirst()
+      }
+      self.mux(sample, into: &buffer)
+    }
+    for next in rest { self.mux(next, into: &buffer) }
+  }
+
+  /// Writes metadata, before the picture of its time; nothing where the segment's tables do not tell of it, or no tag can
+  /// hold it.
+  public mutating func mux(_ metadata: TimedMetadata, into buffer: inout ByteBuffer) {
+    guard self.programMap.hasMetadata, let tag = ID3Tag.bytes(metadata) else { return }
+    let header = PESHeader.packet(
+      of: PESHeader.privateStreamID, presentationTimestamp: ProgramClock.timestamp(metadata.time),
+      payloadLength: tag.readableBytes)
+    TransportPacketWriter.write(
+      PacketIdentifier.metadata, AdaptationField(), counter: &self.counters.metadata,
+      length: header.count + tag.readableBytes, into: &buffer
+    ) { writer in
+      header.withUnsafeBytes { writer.append($0) }
+      writer.append(tag)
+    }
+  }
+
   /// Writes the sound that waits: at the end of a segment and of the stream.
   public mutating func flush(into buffer: inout ByteBuffer) {
     guard !self.sound.isEmpty else { return }
@@ -63,8 +100,9 @@ public struct TransportStreamMuxer: Sendable {
     if self.programMap.clockPacketIdentifier == PacketIdentifier.audio {
       adaptation = AdaptationField(programClock: self.clock.nextValue(), isRandomAccess: true)
     }
-    let header = PESHeader.audio(
-      presentationTimestamp: ProgramClock.timestamp(self.sound.start), payloadLength: self.sound.length)
+    let header = PESHeader.packet(
+      of: PESHeader.audioStreamID, presentationTimestamp: ProgramClock.timestamp(self.sound.start),
+      payloadLength: self.sound.length)
     TransportPacketWriter.write(
       PacketIdentifier.audio, adaptation, counter: &self.counters.audio, length: header.count + self.sound.length,
       into: &buffer
@@ -83,7 +121,7 @@ public struct TransportStreamMuxer: Sendable {
   public mutating func change(to descriptions: [CodecDescription]) {
     guard descriptions != self.descriptions else { return }
     self.descriptions = descriptions
-    self.programMap.version = (self.programMap.version + 1) & 0b1_1111
+    self.raiseVersion()
     self.apply(descriptions)
     self.clock.forgetTracks()
     if self.audio == nil { self.sound.removeAll() }
@@ -101,8 +139,16 @@ public struct TransportStreamMuxer: Sendable {
     var streams: [ProgramMap.Stream] = []
     if self.video != nil { streams.append(.init(type: .h264, packetIdentifier: PacketIdentifier.video)) }
     if self.audio != nil { streams.append(.init(type: .adtsAAC, packetIdentifier: PacketIdentifier.audio)) }
-    self.programMap.streams = streams
     self.programMap.clockPacketIdentifier = streams.first?.packetIdentifier ?? PacketIdentifier.null
+    if self.programMap.hasMetadata { streams.append(Self.metadataStream) }
+    self.programMap.streams = streams
+  }
+
+  private static let metadataStream = ProgramMap.Stream(
+    type: .metadata, packetIdentifier: PacketIdentifier.metadata)
+
+  private mutating func raiseVersion() {
+    self.programMap.version = (self.programMap.version + 1) & 0b1_1111
   }
 
   private mutating func muxVideo(_ sample: EncodedSample, into buffer: inout ByteBuffer) -> Bool {

@@ -49,7 +49,7 @@ extension HTTPAnswer {
       case .bytes(let bytes): answer.fields[.contentLength] = String(bytes.readableBytes)
       case .file(_, let range): answer.fields[.contentLength] = String(range.count)
       case .empty where answer.status != .noContent: answer.fields[.contentLength] = "0"
-      case .empty, .pictures: break
+      case .empty, .pictures, .events: break
       }
     }
     // Of what it is now: a range that is refused is not kept for as long as the file.
@@ -77,7 +77,7 @@ extension HTTPAnswer {
     switch self.body {
     case .bytes(let bytes): length = bytes.readableBytes
     case .file(_, let range): length = range.count
-    case .empty, .pictures: return
+    case .empty, .pictures, .events: return
     }
     self.fields[.acceptRanges] = "bytes"
     if let condition = request.headerFields[.ifRange], condition != self.etag {
@@ -94,7 +94,7 @@ extension HTTPAnswer {
         self.body = .bytes(slice)
       case .file(let file, let whole):
         self.body = .file(file, whole.lowerBound + range.lowerBound..<whole.lowerBound + range.upperBound)
-      case .empty, .pictures: return
+      case .empty, .pictures, .events: return
       }
       self.status = .partialContent
       self.fields[.contentRange] = "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(length)"

@@ -55,6 +55,12 @@ extension HTTPAnswer {
       }
       try await body.write(ByteBuffer(string: MotionJPEGPart.ending))
       try await body.finish(nil)
+    case .events(let opening, let events):
+      var body = try await writer.writeHead(head)
+      try await body.write(opening)
+      // Of a client that does not take them, the oldest are lost meanwhile.
+      for await event in events { try await body.write(event) }
+      try await body.finish(nil)
     }
   }
 }

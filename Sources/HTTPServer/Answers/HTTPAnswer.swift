@@ -13,6 +13,8 @@ struct HTTPAnswer: Sendable {
     case file(OpenFile, Range<Int>)
     /// Motion JPEG: pictures as long as the client is there.
     case pictures(AsyncStream<ByteBuffer>, of: PublishedStream)
+    /// What comes first, and then messages as long as the client is there.
+    case events(opening: ByteBuffer, AsyncStream<ByteBuffer>)
   }
 
   var status: HTTPResponse.Status

@@ -30,7 +30,14 @@ extension HTTPResponder {
     return Self.json(
       StreamList(
         time: CalendarTime(unixTime: MediaDuration(nanoseconds: self.clock.unixTime(at: now))).rfc3339,
-        streams: self.streams.all.map { StreamEntry($0, extras: self.extras, at: now, isTrusted: isTrusted) }))
+        streams: self.streams.all.map { self.entry(of: $0, at: now, isTrusted: isTrusted) }))
+  }
+
+  /// What is told of one stream.
+  func entry(of stream: PublishedStream, at now: MediaTime, isTrusted: Bool) -> StreamEntry {
+    var entry = StreamEntry(stream, extras: self.extras, at: now, isTrusted: isTrusted)
+    entry.steerable = self.maySteer(isTrusted: isTrusted)
+    return entry
   }
 
   /// `/api/openapi.json`.

@@ -10,6 +10,9 @@ struct HTTPResponder: Sendable {
   let streams: PublishedStreams
   let extras: HTTPServerExtras
   let authenticator: Authenticator
+  /// Who may change streams.
+  let control: HTTPServerSettings.Control
+  let trustsThisMachine: Bool
   let counters = HTTPCounters()
   let gzip = Gzip()
   let clock = StreamClock.system
@@ -17,6 +20,8 @@ struct HTTPResponder: Sendable {
   let connections: ConnectionLoops
   /// Recorded files that are being sent.
   let files: OpenFiles
+  /// Images that are being sent.
+  let imageUploads = Turnstile(most: 4)
   /// What devices there are, of those who are not trusted and of those who are.
   let deviceQuestions = [false, true].map { _ in
     SharedQuestion<HTTPServerDevices.List>(named: "devices", within: .seconds(10))
@@ -65,7 +70,8 @@ struct HTTPResponder: Sendable {
     _ route: HTTPRoute, _ target: HTTPTarget, _ request: HTTPRequest, client: HTTPClient, body: BodyReader
   ) async -> HTTPAnswer {
     switch (request.method, route) {
-    case (.get, _), (.head, _): break
+    case (.get, _) where route.isReadable: break
+    case (.head, _) where route.isReadable: break
     case (let method, _) where method.rawValue == route.changingMethod: break
     case (.options, _): return Self.options(of: route)
     default: return .text(.methodNotAllowed, "only \(route.methods) are answered", [.allow: route.methods])
@@ -73,10 +79,17 @@ struct HTTPResponder: Sendable {
     // A supervisor asks whether the server lives; that is no secret.
     if route != .health, let refusal = self.refusal(of: request) { return refusal }
     let isTrusted = self.isTrusted(client, request)
+    if request.method != .get, request.method != .head, !self.maySteer(isTrusted: isTrusted) {
+      return self.steeringRefusal
+    }
     switch (request.method, route) {
     case (.post, .recording(let name)): return await self.record(name, request, body: body)
     case (.put, .source(let name)):
       return await self.replaceSources(of: name, request, isTrusted: isTrusted, body: body)
+    case (.put, .effects(let name)):
+      return await self.setEffects(of: name, request, isTrusted: isTrusted, body: body)
+    case (.put, .effectImage(let use, let name)):
+      return await self.setImage(for: use, of: name, request, body: body)
     case (.patch, .stream(let name)):
       return await self.changeStream(name, request, isTrusted: isTrusted, body: body)
     default: break
@@ -95,6 +108,8 @@ struct HTTPResponder: Sendable {
     case .stream(let name): return await self.streamEntry(name, isTrusted: self.isTrusted(client, request))
     case .source(let name): return self.sources(of: name, isTrusted: self.isTrusted(client, request))
     case .level(let name): return self.level(of: name)
+    case .effects(let name): return self.effects(of: name)
+    case .events(let name): return self.faceEvents(of: name)
     case .devices: return await self.deviceList(isTrusted: self.isTrusted(client, request))
     case .openAPI: return self.openAPI()
     case .qrCode: return self.qrCode(target)
@@ -109,7 +124,7 @@ struct HTTPResponder: Sendable {
     case .motionJPEG(let name): return self.motionJPEG(of: name, target)
     case .file(let file, let name):
       return await self.file(file, of: name, target, request, client: client.address)
-    case .notFound:
+    case .notFound, .effectImage:
       // A browser gets the page, which says that the stream is not there, and plays when it is.
       guard request.headerFields[.accept]?.contains("text/html") == true, !target.components.isEmpty else {
         return .notFound()

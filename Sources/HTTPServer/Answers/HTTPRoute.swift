@@ -1,3 +1,5 @@
+package import Effects
+
 /// What a path means, given the names of the streams.
 package enum HTTPRoute: Hashable, Sendable {
   /// `/`: the list of streams.
@@ -16,6 +18,12 @@ package enum HTTPRoute: Hashable, Sendable {
   case source(stream: String)
   /// `/api/streams/NAME/level`.
   case level(stream: String)
+  /// `/api/streams/NAME/effects`.
+  case effects(stream: String)
+  /// `/api/streams/NAME/effects/mask`, or `overlay`.
+  case effectImage(EffectImageUse, stream: String)
+  /// `/api/streams/NAME/events`.
+  case events(stream: String)
   /// `/api/devices`.
   case devices
   /// `/api/recordings`.
@@ -70,8 +78,9 @@ package enum HTTPRoute: Hashable, Sendable {
         self = .stream(name)
         return
       }
-      let parent = components[2...].dropLast().joined(separator: "/")
-      if names.contains(parent), let part = Self.part(components.last, of: parent) {
+      for length in 1...2 {
+        let parent = components[2...].dropLast(length).joined(separator: "/")
+        guard names.contains(parent), let part = Self.part(components.suffix(length), of: parent) else { continue }
         self = part
         return
       }
@@ -94,7 +103,7 @@ package enum HTTPRoute: Hashable, Sendable {
   /// Whether only pages of this server may ask for it: what was recorded, what records, and what the machine has.
   var isForSameOrigin: Bool {
     switch self {
-    case .recording, .recordingList, .recordings, .recordedFile, .source, .devices: true
+    case .recording, .recordingList, .recordings, .recordedFile, .source, .effects, .effectImage, .devices: true
     default: false
     }
   }
@@ -103,7 +112,7 @@ package enum HTTPRoute: Hashable, Sendable {
   var changingMethod: String? {
     switch self {
     case .recording: "POST"
-    case .source: "PUT"
+    case .source, .effects, .effectImage: "PUT"
     case .stream: "PATCH"
     default: nil
     }
@@ -111,15 +120,27 @@ package enum HTTPRoute: Hashable, Sendable {
 
   /// The methods that it knows, as `Allow` lists them.
   var methods: String {
-    "GET, HEAD, " + (self.changingMethod.map { "\($0), " } ?? "") + "OPTIONS"
+    (self.isReadable ? "GET, HEAD, " : "") + (self.changingMethod.map { "\($0), " } ?? "") + "OPTIONS"
   }
 
+  /// Whether there is something to read.
+  var isReadable: Bool {
+    if case .effectImage = self { false } else { true }
+  }
+
+  /// How the paths end to which images are sent.
+  static let imageSuffixes = EffectImageUse.allCases.map { "/effects/\($0.rawValue)" }
+
   /// What a stream has below its place in the API.
-  private static func part(_ name: String?, of stream: String) -> HTTPRoute? {
-    switch name {
+  private static func part(_ names: [String].SubSequence, of stream: String) -> HTTPRoute? {
+    switch names.joined(separator: "/") {
     case "recording": .recording(stream: stream)
     case "source": .source(stream: stream)
     case "level": .level(stream: stream)
+    case "effects": .effects(stream: stream)
+    case "effects/mask": .effectImage(.mask, stream: stream)
+    case "effects/overlay": .effectImage(.overlay, stream: stream)
+    case "events": .events(stream: stream)
     default: nil
     }
   }

@@ -21,6 +21,7 @@ final class ExchangeHandler: ChannelDuplexHandler, RemovableChannelHandler {
   /// Whether a request has begun to come and has not come whole.
   private var isWithinRequest = false
   private var bodyBytes = 0
+  private var mostBodyBytes = 0
   /// The end of waiting for a body that somebody waits for.
   private var bodyDeadline: Scheduled<Void>?
   /// The answer to what is no request, while those that came before it wait for theirs.
@@ -66,16 +67,18 @@ final class ExchangeHandler: ChannelDuplexHandler, RemovableChannelHandler {
       self.openExchanges += 1
       self.isWithinRequest = true
       self.bodyBytes = 0
+      self.mostBodyBytes = HTTPBodyLimits.most(
+        method: request.method.rawValue, path: request.path ?? "", others: self.limits.bodyBytes)
       self.connection?.exchangeBegan(self.isMultiplexed ? self : nil, channel: context.channel)
       if (request.path?.utf8.count ?? 0) > self.limits.targetBytes {
         return self.refuse(context, .uriTooLong, "the path and query are longer than \(self.limits.targetBytes) bytes")
       }
       // Answers to others do not wait for what follows.
-      if request.method == .post { self.limitBody(context) }
+      if [.post, .put, .patch].contains(request.method) { self.limitBody(context) }
     case .body(let bytes):
       self.bodyBytes += bytes.readableBytes
-      if self.bodyBytes > self.limits.bodyBytes {
-        return self.refuse(context, .contentTooLarge, "a body of more than \(self.limits.bodyBytes) bytes")
+      if self.bodyBytes > self.mostBodyBytes {
+        return self.refuse(context, .contentTooLarge, "a body of more than \(self.mostBodyBytes) bytes")
       }
     case .end:
       self.isWithinRequest = false

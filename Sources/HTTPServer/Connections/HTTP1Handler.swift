@@ -23,7 +23,7 @@ final class HTTP1Handler: ChannelDuplexHandler, RemovableChannelHandler {
     var isExpecting: Bool
   }
 
-  /// - Parameter bodyBytes: The most bytes of a body.
+  /// - Parameter bodyBytes: The most bytes of a body that is no image.
   init(bodyBytes: Int) {
     self.bodyBytes = bodyBytes
   }
@@ -40,12 +40,13 @@ final class HTTP1Handler: ChannelDuplexHandler, RemovableChannelHandler {
       let hasBody =
         head.headers.contains(name: "transfer-encoding") || (head.headers.first(name: "content-length") ?? "0") != "0"
       let isExpecting = hasBody && head.version == .http1_1 && head.isExpectingContinue
+      let mostBytes = HTTPBodyLimits.most(method: head.method.rawValue, path: head.uri, others: self.bodyBytes)
       if isExpecting, let length = head.headers.first(name: "content-length").flatMap({ Int($0) }),
-        length > self.bodyBytes
+        length > mostBytes
       {
         self.isClosing = true
         return context.fireErrorCaught(
-          RefusedRequest(status: .contentTooLarge, reason: "a body of more than \(self.bodyBytes) bytes"))
+          RefusedRequest(status: .contentTooLarge, reason: "a body of more than \(mostBytes) bytes"))
       }
       self.requests.append(
         Request(

@@ -4,19 +4,31 @@ internal import HTTPTypes
 internal import NIOCore
 internal import Streaming
 
-#if canImport(FoundationEssentials)
-internal import FoundationEssentials
-#else
-internal import Foundation
-#endif
-
 extension HTTPResponder {
   /// Bytes of a change: two addresses, or a value for each control of a camera, with room to spare.
   private static let mostChangeBytes = 16 * 1024
 
   /// Whether who asks may choose any source, and is told folders: a program of this machine, or somebody with a password.
   func isTrusted(_ client: HTTPClient, _ request: HTTPRequest) -> Bool {
-    !self.authenticator.credentials.isEmpty || client.isOnThisMachine(request)
+    !self.authenticator.credentials.isEmpty || (self.trustsThisMachine && client.isOnThisMachine(request))
+  }
+
+  /// Whether who asks may change streams.
+  func maySteer(isTrusted: Bool) -> Bool {
+    switch self.control {
+    case .all: true
+    case .local: isTrusted
+    case .none: false
+    }
+  }
+
+  /// What those are told who may not.
+  var steeringRefusal: HTTPAnswer {
+    .text(
+      .forbidden,
+      self.control == .none
+        ? "streams cannot be changed here; start the server with --control all or local"
+        : "streams are changed from this machine only, or with a password; start the server with --user NAME:PASSWORD")
   }
 
   /// `GET /api/devices`.
@@ -45,7 +57,7 @@ extension HTTPResponder {
   /// `GET /api/streams/NAME`.
   func streamEntry(_ name: String, isTrusted: Bool) async -> HTTPAnswer {
     guard let stream = self.streams[name] else { return .notFound() }
-    var entry = StreamEntry(stream, extras: self.extras, at: self.clock.now(), isTrusted: isTrusted)
+    var entry = self.entry(of: stream, at: self.clock.now(), isTrusted: isTrusted)
     if let control = self.extras.control(stream.stream), control.state(isTrusted).hasControls,
       let controls = await stream.controls.ask(control.controls)
     {
@@ -90,26 +102,40 @@ extension HTTPResponder {
   ) async -> HTTPAnswer {
     guard let stream = self.streams[name] else { return .notFound() }
     guard let control = self.extras.control(stream.stream) else { return Self.noControl }
-    let mediaType = request.headerFields[.contentType]?.prefix { $0 != ";" }.trimmingSpace() ?? ""
-    guard mediaTypes.contains(where: { mediaType.equalsIgnoringCase($0) }) else {
-      let known = mediaTypes.joined(separator: ", ")
-      let field: HTTPField.Name = request.method == .patch ? .acceptPatch : .accept
-      return .text(.unsupportedMediaType, "the body is \(mediaTypes.joined(separator: " or "))", [field: known])
+    let bytes: ByteBuffer
+    do throws(HTTPRefusal) {
+      bytes = try await self.order(in: request, of: mediaTypes, most: Self.mostChangeBytes, body: body)
+    } catch {
+      return error.answer
     }
-    guard let bytes = await body(Self.mostChangeBytes) else {
-      return .text(.contentTooLarge, "a body of more than \(Self.mostChangeBytes) bytes")
-    }
-    guard let json = try? JSONDecoder().decode(JSONValue.self, from: Data(bytes.readableBytesView)) else {
+    guard let json = JSONValue(parsing: bytes) else {
       return .text(.badRequest, "the body is no JSON")
     }
     do throws(HTTPBodyError) {
       try await perform(json, control, stream.stream)
     } catch {
-      var answer = HTTPAnswer.text(error.status, error.reason)
-      if error.status == .serviceUnavailable { answer.fields[.retryAfter] = "5" }
-      return answer
+      return .refusal(error)
     }
     return await self.streamEntry(name, isTrusted: isTrusted)
+  }
+
+  /// The body of an order.
+  ///
+  /// - Throws: ``HTTPRefusal`` of one that is of another type, or too long.
+  func order(
+    in request: HTTPRequest, of mediaTypes: [String], most: Int, body: BodyReader
+  ) async throws(HTTPRefusal) -> ByteBuffer {
+    let mediaType = request.headerFields[.contentType]?.prefix { $0 != ";" }.trimmingSpace() ?? ""
+    guard mediaTypes.contains(where: { mediaType.equalsIgnoringCase($0) }) else {
+      let known = mediaTypes.joined(separator: ", ")
+      let field: HTTPField.Name = request.method == .patch ? .acceptPatch : .accept
+      throw HTTPRefusal(
+        .text(.unsupportedMediaType, "the body is \(mediaTypes.joined(separator: " or "))", [field: known]))
+    }
+    guard let bytes = await body(most) else {
+      throw HTTPRefusal(.text(.contentTooLarge, "a body of more than \(most) bytes"))
+    }
+    return bytes
   }
 
   private static let noControl = HTTPAnswer.text(.notImplemented, "this stream cannot be changed here")
@@ -117,7 +143,7 @@ extension HTTPResponder {
 
 extension HTTPBodyError {
   /// What a failure is over HTTP.
-  fileprivate init(_ failure: HTTPServerControl.Failure) {
+  init(_ failure: HTTPServerControl.Failure) {
     let status: HTTPResponse.Status =
       switch failure.code {
       case .invalid: .badRequest
@@ -127,6 +153,13 @@ extension HTTPBodyError {
       case .busy: .serviceUnavailable
       }
     self.init(status, failure.reason)
+  }
+}
+
+extension HTTPAnswer {
+  /// Nothing was changed.
+  static func refusal(_ error: HTTPBodyError) -> HTTPAnswer {
+    .text(error.status, error.reason, error.status == .serviceUnavailable ? [.retryAfter: "5"] : [:])
   }
 }
 

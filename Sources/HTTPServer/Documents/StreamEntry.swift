@@ -1,5 +1,6 @@
 internal import Bitstreams
 internal import Capture
+internal import Effects
 internal import Media
 internal import Streaming
 
@@ -76,6 +77,8 @@ struct StreamEntry: Encodable, Sendable {
   var framesDropped: Int
   var slate: Bool
   var startedAt: String
+  /// Whether who asks may change it.
+  var steerable = true
   // What can be changed, where it can.
   var source: Source?
   var bitrate: Int?
@@ -85,6 +88,8 @@ struct StreamEntry: Encodable, Sendable {
   var pause: Bool?
   var previewMirrored: Bool?
   var level: Level?
+  /// What is done to the pictures.
+  var effects: EffectSettings?
   /// The values of the controls of the picture's source.
   var controls: [String: Int]?
   /// What these controls are.
@@ -126,6 +131,7 @@ struct StreamEntry: Encodable, Sendable {
     self.framesDropped = statistics.framesDroppedInAll
     self.slate = statistics.isSlateShown
     self.startedAt = CalendarTime(unixTime: published.publishedAt).rfc3339
+    self.effects = extras.effects?.effects(of: stream)
     guard let state = extras.control(stream)?.state(isTrusted) else { return }
     self.source = Source(state)
     self.bitrate = state.bitrate

@@ -27,12 +27,11 @@ extension HTTPResponder {
   func record(_ name: String, _ request: HTTPRequest, body: BodyReader) async -> HTTPAnswer {
     guard let stream = self.streams[name] else { return .notFound() }
     guard let recorder = self.extras.recorder(stream.stream) else { return Self.noRecorder }
-    let mediaType = request.headerFields[.contentType]?.prefix { $0 != ";" }.trimmingSpace() ?? ""
-    guard mediaType.equalsIgnoringCase("application/json") else {
-      return .text(.unsupportedMediaType, "the body is application/json", [.accept: "application/json"])
-    }
-    guard let bytes = await body(Self.mostOrderBytes) else {
-      return .text(.contentTooLarge, "a body of more than \(Self.mostOrderBytes) bytes")
+    let bytes: ByteBuffer
+    do throws(HTTPRefusal) {
+      bytes = try await self.order(in: request, of: ["application/json"], most: Self.mostOrderBytes, body: body)
+    } catch {
+      return error.answer
     }
     guard let order = try? JSONDecoder().decode(RecordingOrder.self, from: Data(bytes.readableBytesView)) else {
       let actions = HTTPServerRecorder.Action.allCases.map { "\"\($0.rawValue)\"" }.joined(separator: ", ")

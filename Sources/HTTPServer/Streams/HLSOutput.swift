@@ -64,6 +64,14 @@ final class HLSOutput: StreamOutput {
     self.perform { $0.consume(sample, at: now) }
   }
 
+  /// Tells of a moment, before the picture of that moment is handed over.
+  func tell(_ metadata: TimedMetadata) {
+    self.perform { machine in
+      machine.consume(metadata)
+      return .none
+    }
+  }
+
   func descriptionChanged(to description: CodecDescription) {
     self.perform { machine in
       machine.change(to: machine.descriptions.map { $0.kind == description.kind ? description : $0 })

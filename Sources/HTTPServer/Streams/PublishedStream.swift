@@ -18,6 +18,8 @@ final class PublishedStream: Sendable {
 
   let stream: LiveStream
   let hls: HLSOutput
+  /// What is told of faces.
+  let faces: FaceFeed
   /// What the controls of the picture's source are.
   let controls = SharedQuestion<[DeviceControl]>(named: "controls", within: .seconds(2))
   /// When it was published, Unix time.
@@ -35,7 +37,9 @@ final class PublishedStream: Sendable {
     self.stream = stream
     self.publishedAt = publishedAt
     let token = String(UInt64.random(in: 0...UInt64.max), radix: 36)
-    self.hls = HLSOutput(stream: stream, token: token, eventLoop: eventLoop)
+    let hls = HLSOutput(stream: stream, token: token, eventLoop: eventLoop)
+    self.hls = hls
+    self.faces = FaceFeed(eventLoop: eventLoop) { hls.tell($0) }
   }
 
   var name: String { self.stream.name }
@@ -47,6 +51,7 @@ final class PublishedStream: Sendable {
   func end() {
     self.hasEnded.store(true, ordering: .relaxed)
     self.hls.streamEnded()
+    self.faces.streamEnded()
   }
 
   /// Those who watch now.

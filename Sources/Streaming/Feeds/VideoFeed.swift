@@ -101,7 +101,9 @@ final class VideoFeed: VideoConsumer, SourceFeed {
   func consume(_ frame: VideoFrame) {
     switch self.judge(frame) {
     case .pass(let matrix):
-      self.report(self.mailbox.consume(SourcePicture(frame: frame, colorMatrix: matrix, feed: self)))
+      for (feed, drop) in self.mailbox.consume(SourcePicture(frame: frame, colorMatrix: matrix, feed: self)) {
+        feed.report(drop)
+      }
     case .thin: self.mailbox.countThinned()
     case .drop(let reason):
       self.mailbox.countFrame()
@@ -145,8 +147,7 @@ final class VideoFeed: VideoConsumer, SourceFeed {
   }
 
   /// Tells the capturer of a frame that the mailbox has counted.
-  func report(_ drop: FrameDrop?) {
-    guard let drop else { return }
+  func report(_ drop: FrameDrop) {
     self.state.withLock { $0.capturer }?.didDrop(drop)
   }
 

@@ -1,8 +1,8 @@
 internal import Capture
 internal import Media
 
-/// The one place between the source and the pipeline: the newest frame waits here, an older one that was not fetched in
-/// time is dropped, counted and reported. Compressed pictures wait in a ``SampleQueue``.
+/// The one place between the source and the pipeline: frames wait here in a ``PictureQueue``, compressed pictures in a
+/// ``SampleQueue``. Those that were not fetched in time are dropped, counted and reported.
 final class VideoMailbox: SourceMailbox {
   /// What the pipeline wakes up for.
   enum Event {
@@ -20,7 +20,7 @@ final class VideoMailbox: SourceMailbox {
 
   private struct State {
     var seat = SourceSeat<VideoFeed>()
-    var picture: SourcePicture?
+    var pictures = PictureQueue()
     var samples = SampleQueue()
     /// Of the source that waits to take the place of the present one.
     var waitingSamples = SampleQueue()
@@ -32,7 +32,26 @@ final class VideoMailbox: SourceMailbox {
     var framesIn = 0
     var framesThinned = 0
     var drops: [FrameDrop.Reason: Int] = [:]
+
+    /// Counts pictures that are not used.
+    mutating func drop(_ pictures: [SourcePicture], reason: FrameDrop.Reason) -> [SourceDrop] {
+      pictures.map { picture in
+        self.drops[reason, default: 0] += 1
+        return (picture.feed, FrameDrop(timestamp: picture.frame.timestamp, reason: reason))
+      }
+    }
+
+    /// Counts compressed pictures of a source that are not used.
+    mutating func drop(_ drops: [FrameDrop], of feed: VideoFeed?) -> [SourceDrop] {
+      drops.compactMap { drop in
+        self.drops[drop.reason, default: 0] += 1
+        return feed.map { ($0, drop) }
+      }
+    }
   }
+
+  /// What its source is to be told of.
+  typealias SourceDrop = (feed: VideoFeed, drop: FrameDrop)
 
   private let state = Monitor(State())
 
@@ -62,7 +81,7 @@ final class VideoMailbox: SourceMailbox {
   func first(until deadline: MediaTime) -> First? {
     self.state.wait(until: deadline) { state -> First?? in
       if let sample = state.samples.samples.first { return .some(.sample(sample)) }
-      if let picture = state.picture {
+      if let picture = state.pictures.pictures.first {
         return .some(.picture(picture.feed.adjustment.applied(to: picture.frame).orientation))
       }
       return state.seat.isClosed || state.ending != nil ? .some(nil) : nil
@@ -71,25 +90,20 @@ final class VideoMailbox: SourceMailbox {
 
   /// Takes a picture over.
   ///
-  /// - Returns: A picture of the same source that is dropped for it, or it itself.
-  func consume(_ picture: SourcePicture) -> FrameDrop? {
+  /// - Returns: The pictures that are dropped for it, or it itself.
+  func consume(_ picture: SourcePicture) -> [SourceDrop] {
     self.state.withLock { state in
       state.framesIn += 1
-      var older: SourcePicture?
+      var dropped: [SourcePicture] = []
       switch state.seat.role(of: picture.feed) {
-      case .present:
-        older = state.picture
-        state.picture = picture
+      case .present: dropped = state.pictures.append(picture)
       case .waiting:
-        if case .picture(let last) = state.seat.waitingItems.last { older = last }
+        if case .picture(let last) = state.seat.waitingItems.last { dropped = [last] }
         state.seat.waitingItems = [.picture(picture)]
       case .dismissed:
-        state.drops[.stopped, default: 0] += 1
-        return FrameDrop(timestamp: picture.frame.timestamp, reason: .stopped)
+        return state.drop([picture], reason: .stopped)
       }
-      guard let older else { return nil }
-      state.drops[.late, default: 0] += 1
-      return FrameDrop(timestamp: older.frame.timestamp, reason: .late)
+      return state.drop(dropped, reason: .late)
     }
   }
 
@@ -158,7 +172,7 @@ final class VideoMailbox: SourceMailbox {
   func close() {
     self.state.withLock { state in
       state.seat.close()
-      state.picture = nil
+      _ = state.pictures.removeAll()
       _ = state.samples.removeAll()
     }
   }
@@ -177,7 +191,7 @@ final class VideoMailbox: SourceMailbox {
         return .redrawRequested
       }
       if let sample = state.samples.popFirst() { return .sample(sample, waiting: state.samples.samples.count) }
-      if let picture = state.picture.take() { return .picture(picture) }
+      if let picture = state.pictures.popFirst() { return .picture(picture) }
       if let ending = state.ending.take() { return .ended(ending) }
       return nil
     }
@@ -186,7 +200,7 @@ final class VideoMailbox: SourceMailbox {
   /// Frames handed over, those left out for the frame rate, those dropped by reason, and those that wait.
   var counts: (framesIn: Int, thinned: Int, drops: [FrameDrop.Reason: Int], queued: Int) {
     self.state.withLock {
-      ($0.framesIn, $0.framesThinned, $0.drops, ($0.picture == nil ? 0 : 1) + $0.samples.samples.count)
+      ($0.framesIn, $0.framesThinned, $0.drops, $0.pictures.pictures.count + $0.samples.samples.count)
     }
   }
 }
@@ -203,27 +217,21 @@ extension VideoMailbox {
   }
 
   func cut(to feed: VideoFeed) -> Bool {
-    let dropped = self.state.withLock { state -> [(VideoFeed, FrameDrop)]? in
+    let dropped = self.state.withLock { state -> [SourceDrop]? in
       let earlier = state.seat.present
       guard let (items, ending) = state.seat.promote(feed) else { return nil }
       state.ending = ending
-      var dropped = earlier.map { earlier in state.samples.removeAll().map { (earlier, $0) } } ?? []
+      var dropped = state.drop(state.samples.removeAll(), of: earlier)
       state.samples = SampleQueue()
-      var first: SourcePicture?
       for item in items {
         switch item {
-        case .picture(let picture): first = picture
-        case .sample(let sample): dropped += state.samples.append(sample).map { (feed, $0) }
+        case .picture(let picture): dropped += state.drop(state.pictures.append(picture), reason: .late)
+        case .sample(let sample):
+          // They do not wait for the earlier source's pictures.
+          dropped += state.drop(state.pictures.removeAll(), reason: .late)
+          dropped += state.drop(state.samples.append(sample), of: feed)
         }
       }
-      if !items.isEmpty {
-        // Compressed pictures take its place too.
-        if let older = state.picture {
-          dropped.append((older.feed, FrameDrop(timestamp: older.frame.timestamp, reason: .late)))
-        }
-        state.picture = first
-      }
-      for (_, drop) in dropped { state.drops[drop.reason, default: 0] += 1 }
       return dropped
     }
     guard let dropped else { return false }

@@ -1,6 +1,7 @@
 // The page that plays a stream.
 
 import { Controls } from "./controls.mjs";
+import { EffectsPanel } from "./effects-panel.mjs";
 import { Facts } from "./facts.mjs";
 import { RecordingBar } from "./recorder.mjs";
 import { hasSignal, watchStreams } from "./server.mjs";
@@ -30,6 +31,7 @@ const controls = new Controls(session, name);
 const facts = new Facts(video, session);
 const recording = new RecordingBar();
 const panel = new SourcePanel();
+const effects = new EffectsPanel(video, session);
 
 element("name").textContent = name;
 document.title = `${name} · Vidicon`;
@@ -56,8 +58,10 @@ watchStreams((streams) => {
   const hasBegun = found && found.startedAt !== startedAt;
   const isNew = found && (!stream || hasBegun);
   stream = found ?? null;
+  recording.isSteered = found?.steerable;
   recording.address = found?.recording;
   panel.stream = stream;
+  effects.stream = stream;
   if (found) describe(found);
   if (isNew) {
     const isFirst = startedAt === null;

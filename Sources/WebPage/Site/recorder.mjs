@@ -17,6 +17,7 @@ export class RecordingBar {
   /** Orders and questions so far: an answer to one before the last says nothing any more. */
   #count = 0;
   #isOrdering = false;
+  #isSteered = true;
   /** What went wrong when something was ordered, until the next order. */
   #problem = "";
 
@@ -31,6 +32,13 @@ export class RecordingBar {
   set address(address) {
     this.#address = address ?? null;
     if (!address) element("record").hidden = true;
+  }
+
+  /** Whether who looks at it may order; who may not sees how it stands all the same. */
+  set isSteered(isSteered) {
+    this.#isSteered = isSteered ?? true;
+    element("record-main").hidden = !this.#isSteered;
+    if (!this.#isSteered) element("record-stop").hidden = true;
   }
 
   async #watch() {
@@ -86,7 +94,7 @@ export class RecordingBar {
       write(element("record-name"), NAMES[main]);
       element("record-icon").setAttribute("href", main === "pause" ? "#i-pause" : "#i-record");
     }
-    element("record-stop").hidden = !canStop;
+    element("record-stop").hidden = !canStop || !this.#isSteered;
     write(element("record-problem"), this.#problem || error);
     element("record-problem").hidden = !(this.#problem || error);
     this.#enable();

@@ -82,7 +82,7 @@ document.addEventListener("visibilitychange", () => early());
 for (;;) {
   if (!document.hidden) {
     try {
-      show((await request("/api/recordings", { as: "json", cache: "no-store", seconds: 10 }));
+      show(await request("/api/recordings", { as: "json", cache: "no-store", seconds: 10 }));
     } catch (error) {
       fail(error);
     }

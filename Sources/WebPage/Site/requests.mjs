@@ -12,23 +12,24 @@ export class RequestError extends Error {
  * Asks for something and hands over the whole answer.
  *
  * @param {string} url
- * @param {{signal?: AbortSignal, seconds?: number, as?: "text"|"json"|"arrayBuffer"|"blob", cache?: RequestCache, json?: object, method?: string}} options
- *   `json` is something to order: it is sent, by default with POST, and the reason of a refusal is the server's own.
+ * @param {{signal?: AbortSignal, seconds?: number, as?: "text"|"json"|"arrayBuffer"|"blob", cache?: RequestCache, json?: object, file?: Blob, method?: string}} options
+ *   `json` or `file` is something to order: it is sent, by default with POST, and the reason of a refusal is the server's own.
  * @throws {RequestError} An abort by `signal` comes through as it is.
  */
-export async function request(url, { signal, seconds = 10, as = "text", cache = "default", json, method = "POST" } = {}) {
+export async function request(url, { signal, seconds = 10, as = "text", cache = "default", json, file, method = "POST" } = {}) {
   signal?.throwIfAborted();
   const controller = new AbortController();
   const forward = () => controller.abort(signal.reason);
   signal?.addEventListener("abort", forward);
   const timer = setTimeout(() => controller.abort(), seconds * 1000);
   try {
-    const order = json && { method, headers: { "Content-Type": "application/json" }, body: JSON.stringify(json) };
+    const type = json ? "application/json" : file?.type || "application/octet-stream";
+    const order = (json || file) && { method, headers: { "Content-Type": type }, body: file ?? JSON.stringify(json) };
     // A page that was opened with name and password in its address has these in what paths are resolved against, which
     // fetch refuses; `location` is without them, and the browser sends them by itself.
     const response = await fetch(new URL(url, location.href), { signal: controller.signal, cache, ...order });
     if (!response.ok) {
-      const reason = (json && (await response.text()).trim()) || `The server answered ${response.status}.`;
+      const reason = (order && (await response.text()).trim()) || `The server answered ${response.status}.`;
       throw new RequestError(reason, response.status);
     }
     return await response[as]();

@@ -48,11 +48,11 @@ export class SourcePanel {
 
   /** The stream as the list of streams tells it; null while it is not there. */
   set stream(stream) {
-    const isSteered = stream?.source != null;
+    const isSteered = stream?.source != null && stream.steerable;
     element("source").hidden = !isSteered;
     if (!isSteered) {
       this.#stream = null;
-      element("stage").classList.remove("mirrored");
+      element("stage").classList.toggle("mirrored", stream?.previewMirrored === true);
       return;
     }
     const isNew = !this.#stream;

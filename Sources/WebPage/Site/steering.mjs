@@ -46,6 +46,11 @@ export class Steering {
     return this.#order(this.#settings, what.join(), { method: "PATCH", path: "", json: patch, seconds: 15 });
   }
 
+  /** Replaces what is done to the pictures; the answer is that, instead of the stream. */
+  setEffects(effects) {
+    return this.#order(this.#settings, "effects", { method: "PUT", path: "/effects", json: effects, seconds: 30 });
+  }
+
   /** Orders of the same thing that wait are replaced by the newest. */
   async #order(queue, what, order) {
     queue.waiting.delete(what);

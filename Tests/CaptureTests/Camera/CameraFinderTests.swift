@@ -87,5 +87,11 @@ struct CameraFinderTests {
     let link = path + ".link"
     try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: path)
     #expect(DeviceHolder.find(path: link) == found)
+    // This program comes last, as often as it holds the file.
+    let files = try (0..<2).map { _ in try #require(FileHandle(forReadingAtPath: path)) }
+    defer { for file in files { try? file.close() } }
+    let all = DeviceHolder.find { $0 == path }
+    #expect(all.map(\.isThisProcess) == [false, true])
+    #expect(all.last?.description == "another stream of this program")
   }
 }

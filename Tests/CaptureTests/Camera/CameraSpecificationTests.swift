@@ -16,7 +16,7 @@ struct CameraSpecificationTests {
       CameraSpecification(
         device: .path("/dev/video2"), width: 640, height: 480, frameRate: 15, format: "mjpeg", input: 1)
     ),
-    ("?fps=29.97", CameraSpecification(frameRate: FrameRate(29_970, over: 1000))),
+    ("?fps=29.97", CameraSpecification(frameRate: FrameRate(30_000, over: 1001))),
     ("?fps=0.5", CameraSpecification(frameRate: FrameRate(500, over: 1000))),
     ("?fps=30000/1001", CameraSpecification(frameRate: FrameRate(30_000, over: 1001))),
     ("?format=YU12", CameraSpecification(format: "yu12")),

@@ -14,6 +14,7 @@ struct ScreenSpecificationTests {
       ("screen:?window=123", .init(window: 123)), ("screen:?window=0x1C00007", .init(window: 0x1C0_0007)),
       ("screen:?window=0XfF", .init(window: 255)), ("screen:?window=4294967295", .init(window: .max)),
       ("screen:?fps=15", .init(frameRate: FrameRate(15))),
+      ("screen:?fps=29.97", .init(frameRate: FrameRate(30_000, over: 1001))),
       ("screen:?fps=30000/1001", .init(frameRate: FrameRate(30_000, over: 1_001))),
       (
         "screen::1?fps=5&cursor=0&window=7&region=1,2,3,4",

@@ -10,21 +10,40 @@ private func pattern(_ x: Int, _ y: Int) -> UInt32 {
   UInt32(x & 0xFF) | UInt32(y & 0xFF) << 8 | UInt32((x * 5 + y * 3) & 0xFF) << 16
 }
 
+/// A window of 200 × 100 pixels on a screen of its own, and a capturer of it.
+private struct CapturedWindow {
+  let display: TestDisplay
+  let painter: TestPainter
+  let window: TestPainter.Window
+  let capturer: ScreenCapturer
+  let viewer = ScreenViewer()
+
+  init(x: Int = 0, y: Int = 0, border: Int = 0, showsCursor: Bool = false) throws {
+    self.display = try TestDisplay()
+    self.painter = try TestPainter(self.display.name)
+    self.window = self.painter.window(x: x, y: y, width: 200, height: 100, border: border)
+    self.capturer = ScreenCapturer(
+      ScreenSpecification(display: self.display.name, window: self.window.identifier, showsCursor: showsCursor))
+  }
+
+  /// Begins to capture, and waits for the first picture.
+  @discardableResult
+  func start() throws -> ScreenViewer.Picture {
+    try self.capturer.start(consumer: self.viewer)
+    return try #require(self.viewer.picture())
+  }
+}
+
 extension Screens {
   @Suite("Screen capturer of a window", .serialized, .timeLimit(.minutes(2)))
   struct ScreenWindowTests {
     @Test func `a window is captured without its border, wherever it is and whatever covers it`() throws {
-      let display = try TestDisplay()
-      let painter = try TestPainter(display.name)
-      let window = painter.window(x: 40, y: 30, width: 200, height: 100, border: 3)
+      let stage = try CapturedWindow(x: 40, y: 30, border: 3)
+      let (painter, window, capturer, viewer) = (stage.painter, stage.window, stage.capturer, stage.viewer)
       painter.draw(window, width: 200, height: 100, pattern)
-      let capturer = ScreenCapturer(
-        ScreenSpecification(display: display.name, window: window.identifier, showsCursor: false))
-      let viewer = ScreenViewer()
-      try capturer.start(consumer: viewer)
       defer { capturer.stop() }
+      #expect(try stage.start().differences(from: pattern) == 0)
       #expect(capturer.format == VideoFormat(width: 200, height: 100, pixelFormat: .bgra))
-      #expect(try #require(viewer.picture()).differences(from: pattern) == 0)
 
       // Moved, partly out of the screen as well, where it cannot be seen.
       painter.configure(window, XCB_CONFIG_WINDOW_X, 550, 420)
@@ -41,15 +60,10 @@ extension Screens {
     }
 
     @Test func `a window that is resized changes the format, with its new content`() throws {
-      let display = try TestDisplay()
-      let painter = try TestPainter(display.name)
-      let window = painter.window(x: 40, y: 30, width: 200, height: 100)
-      let capturer = ScreenCapturer(
-        ScreenSpecification(display: display.name, window: window.identifier, showsCursor: false))
-      let viewer = ScreenViewer()
-      try capturer.start(consumer: viewer)
+      let stage = try CapturedWindow(x: 40, y: 30)
+      let (painter, window, capturer, viewer) = (stage.painter, stage.window, stage.capturer, stage.viewer)
       defer { capturer.stop() }
-      _ = try #require(viewer.picture())
+      try stage.start()
       for (width, height) in [(321, 155), (64, 48), (700, 500)] {
         painter.configure(window, XCB_CONFIG_WINDOW_WIDTH, UInt32(width), UInt32(height))
         painter.draw(window, width: width, height: height, pattern)
@@ -85,15 +99,10 @@ extension Screens {
     }
 
     @Test func `a hidden window is told once, and is back when it is shown`() throws {
-      let display = try TestDisplay()
-      let painter = try TestPainter(display.name)
-      let window = painter.window(x: 0, y: 0, width: 200, height: 100)
-      let capturer = ScreenCapturer(
-        ScreenSpecification(display: display.name, window: window.identifier, showsCursor: false))
-      let viewer = ScreenViewer()
-      try capturer.start(consumer: viewer)
+      let stage = try CapturedWindow()
+      let (painter, window, capturer, viewer) = (stage.painter, stage.window, stage.capturer, stage.viewer)
       defer { capturer.stop() }
-      _ = try #require(viewer.picture())
+      try stage.start()
       painter.unmap(window)
       let error = try #require(viewer.ends(1).first ?? nil)
       #expect(error.cause.contains("not on the screen"))
@@ -109,14 +118,10 @@ extension Screens {
     }
 
     @Test func `a window that is closed is the end, told once`() throws {
-      let display = try TestDisplay()
-      let painter = try TestPainter(display.name)
-      let window = painter.window(x: 0, y: 0, width: 200, height: 100)
-      let capturer = ScreenCapturer(ScreenSpecification(display: display.name, window: window.identifier))
-      let viewer = ScreenViewer()
-      try capturer.start(consumer: viewer)
+      let stage = try CapturedWindow(showsCursor: true)
+      let (painter, window, capturer, viewer) = (stage.painter, stage.window, stage.capturer, stage.viewer)
       defer { capturer.stop() }
-      _ = try #require(viewer.picture())
+      try stage.start()
       painter.destroy(window)
       let error = try #require(viewer.ends(1).first ?? nil)
       #expect(error.cause == "the window was closed")

@@ -119,6 +119,9 @@ requests = [
     ("/api/streams/{name}/source", f"/api/streams/{name}/source", None, 200),
     ("/api/streams/{name}/source", "/api/streams/none/source", None, 404),
     ("/api/streams/{name}/level", f"/api/streams/{name}/level", None, 200),
+    ("/api/streams/{name}/effects", f"/api/streams/{name}/effects", None, 200),
+    ("/api/streams/{name}/effects", "/api/streams/none/effects", None, 404),
+    ("/api/streams/{name}/events", "/api/streams/none/events", None, 404),
     ("/recordings/{name}/{recording}", recording, None, 200), ("/recordings/{name}/{recording}", recording, whole, 206),
     ("/recordings/{name}/{recording}", f"/recordings/{name}/none.mp4", None, 404),
 ]
@@ -129,5 +132,5 @@ for template, path, headers, expected in requests:
     if status != expected:
         found.append(f"status {status}, not {expected}")
     wrong += [f"{path}: {problem}" for problem in found]
-untried = sorted(set(document["paths"]) - {template for template, *_ in requests})
+untried = sorted({template for template, methods in document["paths"].items() if "get" in methods} - {template for template, *_ in requests})
 print(json.dumps({"asked": len(requests), "wrong": wrong, "untried": untried}))

@@ -4,7 +4,7 @@
 usage: hls_play.py native|hlsjs URL [--library FILE] [--seconds 10]
 
 "native" gives the address to a <video>; "hlsjs" plays it with the real hls.js, which is FILE. Prints as JSON what was
-seen: the picture's strip of cells tells how far behind it is.
+seen: the picture's strip of cells tells how far behind it is, and the cues are what the stream told of its moments.
 """
 import argparse
 import http.server
@@ -48,7 +48,8 @@ video.requestVideoFrameCallback(look);
 
 STATE = """
 const video = document.querySelector("video"), quality = video.getVideoPlaybackQuality();
-return { position: video.currentTime, decoded: quality.totalVideoFrames, dropped: quality.droppedVideoFrames,
+const cues = [...video.textTracks].flatMap((track) => [...(track.cues ?? [])]).filter(({ value }) => value?.key === "TXXX");
+return { cues: cues.map(({ startTime, value }) => ({ time: startTime, name: value.info, text: value.data })), position: video.currentTime, decoded: quality.totalVideoFrames, dropped: quality.droppedVideoFrames,
   soundBytes: video.webkitAudioDecodedByteCount, width: video.videoWidth, height: video.videoHeight,
   errors: window.errors, ages: window.ages ?? [] };
 """

@@ -71,3 +71,19 @@ test("settings do not wait for a source that takes its time", async () => {
   assert.deepEqual(told.at(-1), { stream: {}, isBusy: false });
   assert.equal(steering.isReplacing, false);
 });
+
+test("effects are put as a whole, and of many the last one counts", async () => {
+  const { asked, send } = server(), told = [];
+  const steering = new Steering(send, (change) => told.push(change));
+  steering.address = "/a";
+  const done = steering.setEffects({ smooth: 0.1 });
+  steering.setEffects({ smooth: 0.2 });
+  steering.setEffects({ smooth: 0.3 });
+  assert.deepEqual([asked[0].url, asked[0].options.method, asked[0].options.json], ["/a/effects", "PUT", { smooth: 0.1 }]);
+  asked[0].resolve({ smooth: 0.1 });
+  await turn();
+  asked[1].resolve({ smooth: 0.3 });
+  await done;
+  assert.deepEqual(asked.map(({ options }) => options.json.smooth), [0.1, 0.3]);
+  assert.deepEqual(told.at(-1), { stream: { smooth: 0.3 }, isBusy: false });
+});

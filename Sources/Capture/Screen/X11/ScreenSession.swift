@@ -150,7 +150,7 @@ extension ScreenSession {
     let now = self.clock.now()
     guard let due, due <= now else {
       let outcome = try self.asking { () throws(X11Failure) in try self.connection.wait(until: due) }
-      if outcome == .woken { throw .server(.interrupted) }
+      if outcome == .stopped { throw .server(.interrupted) }
       return
     }
     if let tick = self.nextTick, tick <= now {
@@ -204,7 +204,7 @@ extension ScreenSession {
       }
     } else if [XCB_UNMAP_NOTIFY, XCB_MAP_NOTIFY, XCB_VISIBILITY_NOTIFY].contains(Int32(type)) {
       // A window that comes back, alone or with the one around it, has a picture of its own again.
-      self.isTargetChanged = self.specification.window != nil
+      if self.specification.window != nil { self.isTargetChanged = true }
     } else if type == UInt8(XCB_DESTROY_NOTIFY) {
       self.isDestroyed = true
     }

@@ -98,8 +98,8 @@ final class X11Connection: @unchecked Sendable {
       }
       switch try self.wait(until: self.deadline) {
       case .timedOut: throw .timedOut
-      case .woken: throw .interrupted
-      case .readable: continue
+      case .stopped: throw .interrupted
+      case .ready, .woken: continue
       }
     }
   }

@@ -24,15 +24,21 @@ struct DeviceHolder: Hashable, CustomStringConvertible {
   /// The first process, other ones before this one, that holds a node open; nil when none can be seen.
   static func find(path: String) -> DeviceHolder? {
     let target = realpath(path) ?? path
+    return self.find(atMost: 1) { $0 == target }.first
+  }
+
+  /// The processes, other ones before this one, that hold one of some nodes open, as far as they can be seen.
+  static func find(atMost count: Int = .max, where isMeant: (_ path: String) -> Bool) -> [DeviceHolder] {
     let processes = names(in: "/proc").compactMap(Int32.init).sorted {
       ($0 == getpid() ? 1 : 0) < ($1 == getpid() ? 1 : 0)
     }
-    for process in processes {
+    var holders: [DeviceHolder] = []
+    for process in processes where holders.count < count {
       let folder = "/proc/\(process)/fd"
-      guard names(in: folder).contains(where: { link("\(folder)/\($0)") == target }) else { continue }
-      return DeviceHolder(process: process, name: self.name(of: process) ?? "a program")
+      guard names(in: folder).contains(where: { link("\(folder)/\($0)").map(isMeant) ?? false }) else { continue }
+      holders.append(DeviceHolder(process: process, name: self.name(of: process) ?? "a program"))
     }
-    return nil
+    return holders
   }
 
   private static func name(of process: Int32) -> String? {

@@ -1,0 +1,179 @@
+import Foundation
+import Testing
+
+extension EndToEnd {
+  @Suite("Faces told over HTTP, in HLS and on the page", .serialized)
+  struct FaceEvents {
+    /// One woman, who closes her eyes, smiles and turns; 640×360.
+    private static func woman() throws -> [String] {
+      ["--source", "file:\(try TestMedia.file("WolfgangLanger_Pexels.mp4"))", "--size", "640x360"]
+    }
+
+    /// What is told of one face, or of all.
+    private struct Told: Decodable {
+      struct Box: Decodable {
+        var x: Int
+        var y: Int
+        var width: Int
+        var height: Int
+      }
+
+      struct Face: Decodable {
+        var id: Int
+        var box: Box
+      }
+
+      var time: Double
+      var event: String?
+      var id: Int?
+      var box: Box?
+      var width: Int?
+      var faces: [Face]?
+    }
+
+    /// The messages of an event stream, by their names.
+    private func messages(in text: String) throws -> [(name: String, told: Told)] {
+      try text.components(separatedBy: "\n\n").compactMap { block in
+        let lines = block.split(separator: "\n")
+        guard lines.count == 2, lines[0].hasPrefix("event: "), lines[1].hasPrefix("data: ") else { return nil }
+        let told = try JSONDecoder().decode(Told.self, from: Data(lines[1].dropFirst(6).utf8))
+        return (String(lines[0].dropFirst(7)), told)
+      }
+    }
+
+    @Test func `events come to all who listen, over HTTP/1.1 and HTTP/2, until the program ends`() async throws {
+      let secure = ["--https-port", "0"]
+      let listeners = try await VidiconProcess.serving(Self.woman() + secure + ["--faces", "track"]) { vidicon in
+        let addresses = [
+          vidicon.page("/api/streams/live/events"), try vidicon.securePage("/api/streams/live/events"),
+        ]
+        let listeners = addresses.map { address in
+          Task {
+            try await Tool.run(
+              "curl", ["-sN", "--insecure", "--noproxy", "*", "--write-out", "%{http_version}", address],
+              within: .seconds(30))
+          }
+        }
+        _ = try await vidicon.status { ($0.framesEncoded ?? 0) > 120 }
+        return listeners
+      }
+      for (listener, version) in zip(listeners, ["1.1", "2"]) {
+        let run = try await listener.value
+        let text = String(decoding: run.output, as: UTF8.self)
+        #expect(run.succeeded && text.hasSuffix(version), "it ends in order: \(run.errors)")
+        let all = try self.messages(in: text)
+        let places = all.filter { $0.name == "faces" }.map(\.told)
+        try #require(places.count > 10)
+        let box = try #require(places.first?.faces?.first?.box)
+        #expect((300...420).contains(box.x) && (150...280).contains(box.width), "\(box)")
+        #expect(places.allSatisfy { $0.width == 640 })
+        let span = try #require(places.last).time - places[0].time
+        #expect(Double(places.count - 1) <= 10 * span + 1, "\(places.count) in \(span) s")
+        for event in all where event.name == "face" { #expect(event.told.id == 1) }
+      }
+    }
+
+    @Test func `MPEG-TS and fMP4 carry them at the times of their pictures`() async throws {
+      try await VidiconProcess.serving(Self.woman() + ["--faces", "track"]) { vidicon in
+        // Told of in the tables from the first segment on, since something was told before.
+        let probe = try await Tool.run(
+          "ffprobe",
+          [
+            "-v", "error", "-read_intervals", "%+3", "-show_entries", "stream=codec_name:packet=codec_type,pts",
+            "-show_data", "-of", "json", vidicon.page("/live/playlist.m3u8"),
+          ], within: .seconds(20))
+        try #require(probe.succeeded, "\(probe.errors)")
+        let seen = try JSONDecoder().decode(Probed.self, from: Data(probe.output))
+        #expect(seen.streams.map(\.codec_name) == ["h264", "aac", "timed_id3"])
+        let pictures = Set(seen.packets.filter { $0.codec_type == "video" }.compactMap(\.pts))
+        let told = seen.packets.filter { $0.codec_type == "data" }
+        try #require(told.count > 5)
+        #expect(told.allSatisfy { $0.pts.map(pictures.contains) ?? false })
+        #expect(told.allSatisfy { $0.data?.contains("TXXX") ?? false })
+
+        let arguments = ["hlsjs", vidicon.page("/live/index.m3u8"), "--library", try TestMedia.file("hls.mjs")]
+        let run = try await Tool.run(
+          "python3", [TestMedia.client("hls_play.py")] + arguments + ["--seconds", "1"], within: .seconds(60))
+        try #require(run.succeeded, "\(run.errors)")
+        let played = try JSONDecoder().decode(Played.self, from: Data(run.output))
+        #expect(played.errors.filter { $0 != "hls.js: bufferStalledError" } == [])
+        let cues = played.cues.filter { $0.name == "faces" }
+        try #require(cues.count > 10, "\(played.cues.count) cues")
+        let offsets = try cues.map { cue in
+          try JSONDecoder().decode(Told.self, from: Data(cue.text.utf8)).time - cue.time
+        }
+        // The player's timeline begins somewhere else, and that is all.
+        let middle = offsets.sorted()[offsets.count / 2]
+        #expect(offsets.allSatisfy { abs($0 - middle) < 0.01 }, "\(offsets)")
+      }
+    }
+
+    /// What ffprobe prints.
+    private struct Probed: Decodable {
+      struct Stream: Decodable {
+        var codec_name: String
+      }
+
+      struct Packet: Decodable {
+        var codec_type: String
+        var pts: Int?
+        var data: String?
+      }
+
+      var streams: [Stream]
+      var packets: [Packet]
+    }
+
+    /// What hls_play.py prints.
+    private struct Played: Decodable {
+      struct Cue: Decodable {
+        var time: Double
+        var name: String
+        var text: String
+      }
+
+      var cues: [Cue]
+      var errors: [String]
+    }
+
+    /// What page_faces.py prints.
+    private struct Seen: Decodable {
+      struct Frame: Decodable {
+        var x: Double
+        var y: Double
+        var width: Double
+        var height: Double
+      }
+
+      var before: Frame?
+      var frame: Frame
+      var label: String
+      var green: Double
+      var mask: String
+      var problem: String
+      var complaints: [String]
+    }
+
+    @Test(arguments: ["chromium", "firefox"])
+    func `the page frames faces, and masks them with an image that it sends`(browser: String) async throws {
+      try await VidiconProcess.serving(Self.woman()) { vidicon in
+        try await TestMedia.withTemporaryFolder { folder in
+          let run = try await Tool.run(
+            "python3", [TestMedia.client("page_faces.py"), vidicon.page("/live"), folder, "--browser", browser],
+            within: .seconds(60))
+          try #require(run.succeeded, "\(run.errors)")
+          let seen = try JSONDecoder().decode(Seen.self, from: Data(run.output))
+          #expect(seen.before == nil)
+          // Her face is a third of the picture wide, right of its middle.
+          #expect((0.4...0.7).contains(seen.frame.x) && (0.2...0.45).contains(seen.frame.width), "\(seen.frame)")
+          #expect((0...0.5).contains(seen.frame.y) && (0.4...0.9).contains(seen.frame.height), "\(seen.frame)")
+          #expect(seen.label == "true")
+          #expect((0.02...0.6).contains(seen.green))
+          #expect(seen.mask == "image")
+          #expect(seen.problem == "")
+          #expect(seen.complaints == [])
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,122 @@
+import Containers
+import HLSRules
+import Media
+import NIOCore
+import Testing
+
+@testable import HLS
+
+@Suite("HLS: timed metadata")
+struct HLSMetadataTests {
+  /// Tells of each of so many pictures, a picture before it, while somebody watches.
+  private func broadcast(pictures: Int) -> Broadcast {
+    var broadcast = Broadcast()
+    broadcast.run(until: 0)
+    for index in 0..<pictures {
+      let time = FrameRate(30).time(ofFrame: Int64(index), from: Broadcast.start)
+      broadcast.stream.consume(TimedMetadata(time: time, name: "face", text: "\(index)"))
+      broadcast.run(until: Int64(index + 1) * 1000 / 30)
+    }
+    return broadcast
+  }
+
+  private func files(_ broadcast: inout Broadcast, _ playlist: String) throws -> [(uri: String, bytes: ByteBuffer)] {
+    var files: [(uri: String, bytes: ByteBuffer)] = []
+    for segment in MediaPlaylistText(broadcast.text(playlist) ?? "").segments {
+      for uri in playlist == "live.m3u8" ? segment.parts.map(\.uri) : [segment.uri ?? ""] {
+        guard case .content(let content)? = broadcast.ask(uri) else { throw HLSMissing(file: uri) }
+        files.append((uri, content.body))
+      }
+    }
+    return files
+  }
+
+  private struct HLSMissing: Error {
+    var file: String
+  }
+
+  @Test func `each part has what is told of its pictures, before the fragment`() throws {
+    var broadcast = self.broadcast(pictures: 90)
+    let files = try self.files(&broadcast, "live.m3u8")
+    #expect(files.count >= 12)
+    var told = 0
+    for (_, bytes) in files {
+      let boxes = try MP4Box.boxes(in: bytes)
+      #expect(boxes.map(\.type) == Array(repeating: "emsg", count: boxes.count - 2) + ["moof", "mdat"])
+      let table = try boxes[boxes.count - 2].children().first { $0.type == "traf" }
+      let run = try #require(table).child("trun").full().content
+      #expect(run.getInteger(at: run.readerIndex, as: UInt32.self) == UInt32(boxes.count - 2))
+      for box in boxes.dropLast(2) {
+        #expect(String(buffer: box.content).hasSuffix("face\0\(told)"))
+        told += 1
+      }
+    }
+  }
+
+  @Test func `MPEG-TS has it at the time of the picture, and tells of it in its tables`() throws {
+    var broadcast = self.broadcast(pictures: 120)
+    let files = try self.files(&broadcast, "playlist.m3u8")
+    #expect(files.count >= 2)
+    for (_, bytes) in files.dropFirst() {
+      var demuxer = TransportStreamDemuxer()
+      var times: [UInt16: [UInt64?]] = [:]
+      for event in demuxer.demux(bytes) + demuxer.finish() {
+        switch event {
+        case .programMap(let map): #expect(map.streams.map(\.type) == [.h264, .adtsAAC, .metadata])
+        case .packet(let packet, _, let identifier):
+          times[identifier, default: []].append(packet.presentationTimestamp)
+        case .clock: break
+        }
+      }
+      #expect(demuxer.damageCount == 0)
+      #expect(times[0x100]?.isEmpty == false)
+      #expect(times[0x102] == times[0x100], "one for each picture, at its time")
+    }
+    #expect(broadcast.violations.isEmpty)
+  }
+
+  @Test func `while nobody watches nothing is kept, and what is told then is told of from the first segment on`() throws
+  {
+    var broadcast = Broadcast()
+    broadcast.watched = []
+    broadcast.run(until: 1_000)
+    broadcast.stream.consume(TimedMetadata(time: broadcast.now, name: "face", text: "nobody"))
+    #expect(broadcast.stream.statistics == HLSStatistics())
+    broadcast.watched = ["playlist.m3u8"]
+    broadcast.run(until: 4_000)
+    let files = try self.files(&broadcast, "playlist.m3u8")
+    var demuxer = TransportStreamDemuxer()
+    guard case .programMap(let map)? = demuxer.demux(try #require(files.first).bytes).first else {
+      Issue.record("no map")
+      return
+    }
+    #expect(map.version == 1 && map.streams.count == 3)
+    for (_, bytes) in files { #expect(!String(buffer: bytes).contains("nobody")) }
+  }
+
+  @Test func `what is told out of order is left out, and what no part takes is bounded`() {
+    let time = MediaTime.zero + .seconds(100)
+    var segmenter = HLSSegmenter(
+      Broadcast.descriptions(.init()), timing: HLSTiming(Broadcast.descriptions(.init())), startSegments: 1,
+      isDiscontinuous: false)
+    for index in 0..<1000 {
+      segmenter.append(TimedMetadata(time: time + .milliseconds(Int64(index)), name: "", text: "\(index)"))
+      segmenter.append(TimedMetadata(time: time - .milliseconds(1), name: "", text: "late"))
+    }
+    var cuts: [HLSCut] = []
+    for index in 0..<60 {
+      let start = time + .milliseconds(Int64(index) * 33)
+      cuts += segmenter.append(
+        EncodedSample(
+          kind: .video, payload: Broadcast.payload(10, first: 0x65), presentationTime: start,
+          duration: .milliseconds(33), isKeyframe: index == 0))
+      cuts += segmenter.append(
+        EncodedSample(
+          kind: .audio, payload: Broadcast.payload(10, first: 0x21), presentationTime: start,
+          duration: .milliseconds(33), isKeyframe: true))
+    }
+    var told: [String] = []
+    for case .part(let part) in cuts { told += part.metadata.map(\.text) }
+    #expect(told == (1000 - HLSSegmenter.mostMetadata..<1000).map { "\($0)" })
+  }
+}
