@@ -186,7 +186,8 @@ let package = Package(
     .testTarget(
       name: "CaptureTests",
       dependencies: [
-        "Capture", "ALSATestDevice", "Bitstreams", "CameraProbe", "FakeCamera", "Media", nioCore, xcb,
+        "Capture", "ALSATestDevice", "Bitstreams", "CameraProbe", "FakeCamera", "Media", "SwitchProbe", "Waiting",
+        nioCore, xcb,
       ], swiftSettings: settings),
     // A sound device that fails when it is told to, for CaptureTests.
     .target(

@@ -14,6 +14,8 @@ import sys
 import time
 import urllib.request
 
+import faces
+
 TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -456,6 +458,12 @@ def measure_inference(settings):
                 ratio <= 1.3 and error <= 1e-4 * float(peer[1].max() - peer[1].min()))
 
 
+def measure_faces(settings):
+    """How well faces are found and followed, and what that costs."""
+    faces.measure_quality(settings, row)
+    faces.measure_cost(settings, row)
+
+
 MEASUREMENTS = {
     "encode": measure_encode,
     "mux": measure_mux,
@@ -473,6 +481,8 @@ MEASUREMENTS = {
     "delay": measure_delay,
     "switch": measure_switch,
     "inference": measure_inference,
+    "faces": measure_faces,
+    "privacy": lambda settings: faces.measure_privacy(settings, row),
 }
 
 

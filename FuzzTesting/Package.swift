@@ -7,8 +7,8 @@ import PackageDescription
 
 let fuzzTargets = [
   "FuzzSDP", "FuzzRTP", "FuzzRTCP", "FuzzH264Depacketizer", "FuzzAACDepacketizer", "FuzzSPS",
-  "FuzzRTSP", "FuzzHLS", "FuzzHTTP", "FuzzTransportStream", "FuzzMP4", "FuzzRecording", "FuzzTFLite", "FuzzPNG",
-  "FuzzEffects",
+  "FuzzRTSP", "FuzzHLS", "FuzzHTTP", "FuzzControl", "FuzzTransportStream", "FuzzMP4", "FuzzRecording", "FuzzTFLite",
+  "FuzzPNG", "FuzzEffects",
 ]
 
 let package = Package(

@@ -6,18 +6,18 @@ import Media
 /// Sends pictures through effects for `faces.py`: `faces EFFECT,EFFECT… WIDTH HEIGHT RATE [FILE]`, with I420 pictures on the
 /// standard input. The changed pictures go to the standard output, and a line of JSON about each to the file.
 ///
-/// With `cost` before all that, nothing is put out but one line of JSON: what the effects took when the pictures came at
+/// With `paced` before all that, the pictures are taken at their pace. With `cost` before it, nothing is put out but one line of JSON: what the effects took when the pictures came at
 /// their pace.
 @main
 struct Faces {
   static func main() throws {
     var arguments = CommandLine.arguments.dropFirst()
-    let isCost = arguments.first == "cost"
-    if isCost { arguments = arguments.dropFirst() }
+    let (isCost, isPaced) = (arguments.first == "cost", arguments.first == "paced")
+    if isCost || isPaced { arguments = arguments.dropFirst() }
     let words = Array(arguments)
     guard words.count >= 4, let width = Int(words[1]), let height = Int(words[2]), let rate = Double(words[3]) else {
       FileHandle.standardError.write(
-        Data("usage: faces [cost] EFFECT,EFFECT… WIDTH HEIGHT RATE [METADATA-FILE]\n".utf8))
+        Data("usage: faces [paced | cost] EFFECT,EFFECT… WIDTH HEIGHT RATE [METADATA-FILE]\n".utf8))
       exit(64)
     }
     let chain = EffectChain(try words[0].split(separator: ",").flatMap { try Self.effects(String($0)) })
@@ -25,7 +25,7 @@ struct Faces {
     if isCost {
       try Cost.measure(chain, input)
     } else {
-      try Self.filter(chain, input, metadata: words.count > 4 ? words[4] : "/dev/null")
+      try Self.filter(chain, input, metadata: words.count > 4 ? words[4] : "/dev/null", isPaced: isPaced)
     }
   }
 
@@ -54,11 +54,15 @@ struct Faces {
 
   private struct Unknown: Error { var effect: String }
 
-  private static func filter(_ chain: EffectChain, _ input: PictureInput, metadata path: String) throws {
+  private static func filter(_ chain: EffectChain, _ input: PictureInput, metadata path: String, isPaced: Bool) throws {
     _ = FileManager.default.createFile(atPath: path, contents: nil)
     let metadata = try FileHandle(forWritingTo: URL(filePath: path))
     var index = 0
+    var begin = ContinuousClock.now
     while let picture = input.next() {
+      if index == 0 { begin = .now }
+      let early = begin + .seconds(input.time(of: index).seconds) - .now
+      if isPaced, early > .zero { usleep(UInt32(early / .microseconds(1))) }
       var frame = EffectFrame(picture: picture, timestamp: input.time(of: index), budget: .seconds(10))
       let outcome = chain.process(&frame, now: { .zero })
       if let report = outcome.reports.first { FileHandle.standardError.write(Data("\(report)\n".utf8)) }

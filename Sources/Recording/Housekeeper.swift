@@ -43,15 +43,13 @@ final class Housekeeper: Sendable {
     self.state.withLock { $0.jobs.append(job) }
   }
 
-  /// Starts the thread, which runs until ``end()``.
-  func start() -> WorkerThread {
-    WorkerThread(name: "recordings") {
-      ThreadSignals.blockFileSize()
-      while let job = self.nextJob() { self.perform(job) }
-    }
+  /// Does the jobs until ``end()``; blocks.
+  func run() {
+    ThreadSignals.blockFileSize()
+    while let job = self.nextJob() { self.perform(job) }
   }
 
-  /// Ends the thread when all jobs are done.
+  /// Ends ``run()`` when all jobs are done.
   func end() {
     self.state.withLock { $0.isEnding = true }
   }

@@ -47,6 +47,12 @@ public struct RecordingError: Error, Hashable, Sendable, CustomStringConvertible
     self.nextStep = nextStep
   }
 
+  /// The system has no thread left.
+  static func noThread(path: String) -> RecordingError {
+    RecordingError(
+      .failed, path: path, cause: "no thread can be started", nextStep: "end other programs, or raise ulimit -u")
+  }
+
   /// One line with file, cause and next step.
   public var description: String {
     let path = String(self.path.map { $0.isNewline ? " " : $0 })

@@ -40,9 +40,12 @@ final class RecordingSession: StreamOutput {
   /// - Returns: The path.
   func start(at time: MediaTime) async throws(RecordingError) -> String {
     let result: Result<String, RecordingError> = await withCheckedContinuation { continuation in
-      WorkerThread(name: "recording") {
+      let isStarted = WorkerThread.startDetached(named: "recording") {
         self.run { continuation.resume(returning: $0) }
-      }.detach()
+      }
+      guard !isStarted else { return }
+      self.end(with: [])
+      continuation.resume(returning: .failure(.noThread(path: self.settings.pattern.description)))
     }
     let path = try result.get()
     self.queue.append(.resume(time))
@@ -104,7 +107,7 @@ extension RecordingSession {
       self.end(with: [])
       return started(.failure(error))
     }
-    let thread = housekeeper.start()
+    let thread = WorkerThread(name: "recordings") { housekeeper.run() }
     housekeeper.repair()
     housekeeper.tidy()
     started(.success(self.board.status.path ?? ""))
@@ -125,7 +128,8 @@ extension RecordingSession {
     writer.close()
     housekeeper.tidy()
     housekeeper.end()
-    thread.join()
+    // Without a thread of its own all of it is done at the end.
+    if let thread { thread.join() } else { housekeeper.run() }
     self.board.update { $0.state = failure == nil ? .idle : .failed }
     self.board.report(.ended)
     self.end(with: housekeeper.finished)

@@ -37,6 +37,7 @@ public enum Recordings {
         return .failure(error)
       }
     }
+    guard let result else { throw .noThread(path: path) }
     return try result.get()
   }
 
@@ -48,7 +49,7 @@ public enum Recordings {
     await WorkerThread.run(named: "repair") {
       ThreadSignals.blockFileSize()
       return Leftovers.repair(in: folder, names: Folder.names(in: folder))
-    }
+    } ?? [.failed(.noThread(path: folder))]
   }
 
   /// The same for the files whose names a pattern makes, wherever these are.
@@ -56,7 +57,7 @@ public enum Recordings {
     await WorkerThread.run(named: "repair") {
       ThreadSignals.blockFileSize()
       return Leftovers.repair(matching: pattern)
-    }
+    } ?? [.failed(.noThread(path: pattern.description))]
   }
 
   /// The files that are there of a pattern, oldest first, the one that is being recorded included. Reads the disk.

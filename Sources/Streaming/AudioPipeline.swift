@@ -21,6 +21,8 @@ final class AudioPipeline {
   private var feed: AudioFeed
   /// Whether the source has ended and given nothing since.
   private var hasSourceEnded = false
+  /// When sound came last.
+  private var lastArrival: MediaTime
   /// Of the present source.
   private var resampler: AudioResampler?
   private var meter = AudioLevelMeter()
@@ -31,6 +33,8 @@ final class AudioPipeline {
 
   /// How long one may be late that always is: all of the sound then comes that much later.
   private static let mostPatience = MediaDuration.seconds(2)
+  /// How long a source may give nothing that counts as being there.
+  private static let longestSilence = MediaDuration.seconds(1)
 
   /// Opens the encoder for a started source.
   init(
@@ -50,6 +54,7 @@ final class AudioPipeline {
     self.encoder = try LibavAACEncoder(format: self.format, bitrate: settings.bitrate)
     self.emit = emit
     self.startTime = self.clock.now()
+    self.lastArrival = self.startTime
     shared.statistics.withLock { $0.audioEncoders += 1 }
   }
 
@@ -72,11 +77,16 @@ final class AudioPipeline {
         case .closed: return
         case .ended(let error):
           self.hasSourceEnded = true
+          self.shared.statistics.withLock { $0.isSoundMissing = true }
           self.shared.report(.sourceEnded(.audio, error))
         case .sound(let sound): try self.handle(sound)
         case nil:
+          let now = self.clock.now()
+          if now - self.lastArrival > Self.longestSilence {
+            self.shared.statistics.withLock { $0.isSoundMissing = true }
+          }
           // As far behind the present as the source is.
-          let missing = self.clock.now() - (self.patience - self.leastPatience / 2) - expected
+          let missing = now - (self.patience - self.leastPatience / 2) - expected
           try self.fill(count: Int(missing.ticks(timescale: Int32(self.format.sampleRate))), at: expected)
         }
       } catch {
@@ -87,8 +97,10 @@ final class AudioPipeline {
 
   private func handle(_ sound: SourceSound) throws(CodecError) {
     let now = self.clock.now()
+    self.lastArrival = now
     let isCut = sound.feed !== self.feed
     if isCut { self.change(to: sound.feed) }
+    self.shared.statistics.withLock { $0.isSoundMissing = false }
     if self.hasSourceEnded {
       self.hasSourceEnded = false
       self.shared.report(.sourceBack(.audio))

@@ -42,9 +42,10 @@ extension LiveStream {
   ///
   /// - Throws: A ``StreamError``, and the earlier source stays: ``StreamError/capture(_:)`` when the new one cannot be
   ///   opened within 10 s, or fails, ends or gives nothing in the 5 s after that; ``StreamError/missingTrack(_:)`` when the
-  ///   stream was started without pictures; ``StreamError/ended`` when it has ended or does so meanwhile.
+  ///   stream was started without pictures; ``StreamError/ended`` when it has ended or does so meanwhile;
+  ///   ``StreamError/cancelled`` when the task is cancelled before its turn has come, after which it is too late for that.
   public func switchVideo(to capturer: any VideoCapturer) async throws(StreamError) {
-    await self.videoTurns.enter()
+    guard await self.videoTurns.enter() else { throw .cancelled }
     defer { self.videoTurns.leave() }
     guard let (mailbox, earlierFeed, adjustment) = try self.prepareVideoSwitch(to: capturer) else { return }
     let feed = VideoFeed(capturer: capturer, mailbox: mailbox, adjustment: adjustment)
@@ -70,7 +71,7 @@ extension LiveStream {
   /// number of channels, and its timestamps stay even: a gap is filled with silence, an overlap cut. For silence there is
   /// ``isMuted``.
   public func switchAudio(to capturer: any AudioCapturer) async throws(StreamError) {
-    await self.audioTurns.enter()
+    guard await self.audioTurns.enter() else { throw .cancelled }
     defer { self.audioTurns.leave() }
     guard let mailbox = try self.prepareAudioSwitch(to: capturer) else { return }
     let feed = AudioFeed(capturer: capturer, mailbox: mailbox)
@@ -193,7 +194,7 @@ extension LiveStream {
     _ change: SourceSwitch<Mailbox>, exchange: @escaping @Sendable (inout State) -> (@Sendable () -> Void)?
   ) async -> Result<Void, StreamError> {
     self.switches.withLock { $0 += 1 }
-    return await WorkerThread.run(named: "switch") {
+    let result = await WorkerThread.run(named: "switch") { () -> Result<Void, StreamError> in
       defer { self.switches.withLock { $0 -= 1 } }
       let result = change.run()
       guard case .success = result else { return result }
@@ -204,6 +205,10 @@ extension LiveStream {
       stopEarlier()
       return result
     }
+    if let result { return result }
+    self.switches.withLock { $0 -= 1 }
+    change.settled()
+    return .failure(.noThread)
   }
 }
 

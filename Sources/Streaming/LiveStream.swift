@@ -58,8 +58,8 @@ public final class LiveStream: Sendable {
   private let outputs = Mutex<[any StreamOutput]?>([])
   let shared: StreamState
   /// Switches of one kind take turns, with the start before them.
-  let videoTurns = Turnstile()
-  let audioTurns = Turnstile()
+  let videoTurns = Turns()
+  let audioTurns = Turns()
   /// The switches that are under way.
   let switches = Monitor(0)
 
@@ -165,13 +165,12 @@ public final class LiveStream: Sendable {
   /// Starts sources and encoders, and returns when the first picture is encoded.
   ///
   /// - Throws: A ``StreamError`` when a source or an encoder cannot be opened; everything is then stopped again.
+  ///   ``StreamError/cancelled`` when the task was cancelled before it came to that; nothing is started then.
   public func start() async throws(StreamError) {
-    await self.videoTurns.enter()
-    await self.audioTurns.enter()
-    defer {
-      self.audioTurns.leave()
-      self.videoTurns.leave()
-    }
+    guard await self.videoTurns.enter() else { throw .cancelled }
+    defer { self.videoTurns.leave() }
+    guard await self.audioTurns.enter() else { throw .cancelled }
+    defer { self.audioTurns.leave() }
     try self.prepare()
     do throws(StreamError) {
       try await self.startCapturers().get()
@@ -218,7 +217,7 @@ extension LiveStream {
       (state.video, state.audio, state.threads) = (nil, nil, [])
       return stopped
     }
-    await WorkerThread.run(named: "stop") {
+    let stop = { @Sendable in
       stopped.videoMailbox?.close()
       stopped.audioMailbox?.close()
       stopped.video?.stop()
@@ -227,6 +226,8 @@ extension LiveStream {
       // Switches see the end at once; what may last is that the source they have started stops.
       _ = self.switches.wait(until: StreamClock.system.now() + .seconds(2)) { $0 == 0 ? true : nil }
     }
+    // Without a thread for it the task itself has to wait.
+    if await WorkerThread.run(named: "stop", stop) == nil { stop() }
     self.endOutputs()
     self.shared.finishEvents()
   }
@@ -255,7 +256,7 @@ extension LiveStream {
 
   /// Starts the capturers one after the other on a thread of their own, since opening a device may block.
   private func startCapturers() async -> Result<Void, StreamError> {
-    await WorkerThread.run(named: "start") {
+    let result = await WorkerThread.run(named: "start") { () -> Result<Void, StreamError> in
       let (video, audio, videoMailbox, audioMailbox) = self.state.withLock {
         ($0.video, $0.audio, $0.videoMailbox, $0.audioMailbox)
       }
@@ -270,6 +271,7 @@ extension LiveStream {
         return .failure(.capture(error))
       }
     }
+    return result ?? .failure(.noThread)
   }
 
   private func startVideo() async -> Result<CodecDescription, StreamError>? {
@@ -331,6 +333,7 @@ extension LiveStream {
           answer(.failure(error))
         }
       }
+      guard let thread else { return continuation.resume(returning: .failure(.noThread)) }
       self.state.withLock { $0.threads.append(thread) }
     }
   }

@@ -20,6 +20,10 @@ public enum StreamError: Error, Hashable, Sendable, CustomStringConvertible {
   case nameTaken(String)
   /// A source cannot be opened or gives nothing usable.
   case capture(CaptureError)
+  /// The task that asked for a start or a switch was cancelled before its turn came.
+  case cancelled
+  /// The system has no thread left.
+  case noThread
   /// An encoder cannot be opened or has failed.
   case codec(CodecError)
 
@@ -35,6 +39,8 @@ public enum StreamError: Error, Hashable, Sendable, CustomStringConvertible {
     case .unusableName(let name, let cause):
       "the name \(name.debugDescription) cannot be used: \(cause); choose another one"
     case .nameTaken(let name): "a stream with the name \"\(name)\" is published already; give each its own"
+    case .cancelled: "it was called off before its turn came; ask again"
+    case .noThread: "no thread can be started; end other programs, or raise ulimit -u"
     case .capture(let error): error.description
     case .codec(let error): error.description
     }

@@ -55,6 +55,8 @@ public struct StreamStatistics: Hashable, Sendable {
   public var faces = 0
   /// Whether viewers see the slate, since the source gives nothing.
   public var isSlateShown = false
+  /// Whether viewers hear silence, since the source of the sound has ended or gave nothing for a second.
+  public var isSoundMissing = false
 
   /// The time that effects took for a picture on average, in milliseconds; nil while there were none.
   public var effectMilliseconds: Double? {

@@ -1,5 +1,6 @@
 extension Task {
-  /// What the task gives; nil when another one ends before. It is not broken off: what cannot be, is left to itself.
+  /// What the task gives; nil when another one ends before, and not sooner when whoever waits is cancelled. It is not broken
+  /// off: what cannot be, is left to itself.
   package func result(unless other: Task<Void, Never>) async -> Result<Success, Failure>? {
     let (results, continuation) = AsyncStream<Result<Success, Failure>?>.makeStream()
     Task<Void, Never> { continuation.yield(await self.result) }
@@ -7,8 +8,12 @@ extension Task {
       await other.value
       continuation.yield(nil)
     }
-    for await result in results { return result }
-    return nil
+    // A task of its own, since a stream ends for one that is cancelled.
+    let first = Task<Result<Success, Failure>?, Never> {
+      for await result in results { return result }
+      return nil
+    }
+    return await first.value
   }
 
   /// What the task gives; nil when it takes longer, as with ``result(unless:)``.

@@ -24,14 +24,13 @@ package struct WorkerThread: Sendable {
   private let thread: pthread_t
   #endif
 
-  /// Starts a thread.
+  /// Starts a thread; nil when the system has none left, and then the body is not run.
   ///
   /// - Parameters:
   ///   - name: For debuggers and `top -H`; at most 15 bytes.
-  ///   - body: What it does; it must end, and either ``join()`` or ``detach()`` must be called once.
-  package init(name: String, body: @escaping @Sendable () -> Void) {
-    guard let thread = Self.create(name: name, body: body) else { fatalError("the system has no thread left") }
-    // Safe because nothing can go on without a thread, and no input decides how many there are.
+  ///   - body: What it does; it must end, and ``join()`` must be called once.
+  package init?(name: String, body: @escaping @Sendable () -> Void) {
+    guard let thread = Self.create(name: name, body: body) else { return nil }
     self.thread = thread
   }
 
@@ -71,17 +70,14 @@ package struct WorkerThread: Sendable {
     pthread_join(self.thread, nil)
   }
 
-  /// Lets the thread end by itself.
-  package func detach() {
-    pthread_detach(self.thread)
-  }
-
-  /// Runs a blocking call on a thread of its own while the task waits.
-  package static func run<Result: Sendable>(named name: String, _ body: @escaping @Sendable () -> Result) async
-    -> Result
-  {
-    await withCheckedContinuation { continuation in
-      WorkerThread(name: name) { continuation.resume(returning: body()) }.detach()
+  /// Runs a blocking call on a thread of its own while the task waits; nil, without a call, when the system has no thread
+  /// left.
+  package static func run<Result: Sendable>(
+    named name: String, _ body: @escaping @Sendable () -> Result
+  ) async -> Result? {
+    await withCheckedContinuation { (continuation: CheckedContinuation<Result?, Never>) in
+      let isStarted = self.startDetached(named: name) { continuation.resume(returning: body()) }
+      if !isStarted { continuation.resume(returning: nil) }
     }
   }
 }

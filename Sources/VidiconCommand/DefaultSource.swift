@@ -84,14 +84,14 @@ struct DefaultSource {
     } catch {
       throw Refusal(message: "\(error)", isAboutSound: false)
     }
-    let result = await Patience.race(within: Self.limit) { () -> Result<Void, StreamError> in
+    let starting = Task { () async -> Result<Void, StreamError> in
       do throws(StreamError) {
         return .success(try await stream.start())
       } catch {
         return .failure(error)
       }
     }
-    switch result {
+    switch await starting.result(within: Self.limit)?.get() {
     case .success where !stream.statistics.isSlateShown: return stream
     case .success:
       await stream.stop()

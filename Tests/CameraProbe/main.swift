@@ -4,7 +4,8 @@
 //   CameraProbe play SPECIFICATION WIDTH HEIGHT RATE
 //
 // "play" reads commands, one a line: start, stop, keep COUNT (frames to hold on to, then let all go with 0), controls,
-// set NAME VALUE, keyframe, resources. It ends with its input. Both print lines of words, JSON where a word may hold spaces.
+// set NAME VALUE, keyframe, resources, relation SPECIFICATION (of another capturer's device to this one's). It ends with
+// its input. Both print lines of words, JSON where a word may hold spaces.
 
 import Capture
 import Foundation
@@ -156,6 +157,9 @@ func play(_ text: String, width: Int, height: Int, rate: Int32) {
         say("set", words[1])
       case "keyframe": camera.requestKeyframe()
       case "resources": say("resources", resources())
+      case "relation":
+        let other = CameraCapturer(try CameraSpecification(parsing: words[1]), width: width, height: height)
+        say("relation", camera.relation(of: other))
       default: break
       }
     } catch {

@@ -3,10 +3,15 @@ import Media
 
 /// Pictures of the test media, as ffmpeg decodes them.
 enum RealPicture {
-  /// A picture of a file as I420.
-  static func frame(_ name: String, width: Int, height: Int, at second: Double? = nil) throws -> VideoFrame {
+  /// Where a file of the test media lies.
+  static func path(_ name: String) -> String {
     let top = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
       .deletingLastPathComponent()
+    return top.appending(path: ".build-media/\(name)").path
+  }
+
+  /// A picture of a file as I420.
+  static func frame(_ name: String, width: Int, height: Int, at second: Double? = nil) throws -> VideoFrame {
     let ffmpeg = Process()
     let output = Pipe()
     ffmpeg.executableURL = URL(filePath: "/usr/bin/env")
@@ -16,7 +21,7 @@ enum RealPicture {
     // A still picture knows no time.
     if let second { ffmpeg.arguments? += ["-ss", "\(second)"] }
     ffmpeg.arguments? += [
-      "-i", top.appending(path: ".build-media/\(name)").path,
+      "-i", Self.path(name),
       "-frames:v", "1", "-vf", "scale=\(width):\(height):out_range=tv:out_color_matrix=bt601", "-pix_fmt", "yuv420p",
       "-f", "rawvideo", "-",
     ]
@@ -44,16 +49,13 @@ enum RealPicture {
     _ name: String, width: Int, height: Int, from start: Int = 0, filter: String? = nil,
     _ body: (Int, PixelBuffer) throws -> Bool
   ) throws {
-    let top = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-      .deletingLastPathComponent()
     let (ffmpeg, output) = (Process(), Pipe())
     ffmpeg.executableURL = URL(filePath: "/usr/bin/env")
     let scale = "scale=\(width):\(height):out_range=tv:out_color_matrix=bt601"
     ffmpeg.arguments = [
-      "ffmpeg", "-v", "error", "-nostdin", "-i", top.appending(path: ".build-media/\(name)").path, "-vf",
+      "ffmpeg", "-v", "error", "-nostdin", "-i", Self.path(name), "-vf",
       ["trim=start_frame=\(start),setpts=PTS-STARTPTS", scale, filter].compactMap(\.self).joined(separator: ","),
-      "-pix_fmt", "yuv420p",
-      "-f", "rawvideo", "-",
+      "-fps_mode", "passthrough", "-pix_fmt", "yuv420p", "-f", "rawvideo", "-",
     ]
     ffmpeg.standardOutput = output
     try ffmpeg.run()

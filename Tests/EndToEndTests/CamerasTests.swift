@@ -105,6 +105,27 @@ extension EndToEnd {
       }
     }
 
+    @Test func `are opened anew in another size, and as they were when that fails`() async throws {
+      // While one size is open the camera has no other: it is to be let go first.
+      try await Self.serving(["formats=YUYV 320x240,640x480 30|MJPG 640x480 30;file=/nowhere"]) { vidicon in
+        let address = vidicon.page("/api/streams/live")
+        for (source, status) in [
+          ("v4l2:/dev/video0?size=640x480", 200), ("v4l2:/dev/video0?format=h264", 502), ("v4l2:Fake", 200),
+        ] {
+          _ = try await vidicon.status { $0.isSlateShown == false && $0.framesEncoded ?? 0 > 10 }
+          let answer = try await LiveControl.send("PUT", #"{"video":"\#(source)"}"#, to: address + "/source")
+          #expect(answer.status == status, "\(source): \(answer.text)")
+          let present = try await Curl.get(address + "/source")
+          let expected = status == 200 ? source : "v4l2:/dev/video0?size=640x480"
+          #expect(present.text.contains(#""video":"\#(expected)""#), "\(present.text)")
+          let before = try await vidicon.status { _ in true }
+          _ = try await vidicon.status {
+            $0.isSlateShown == false && $0.framesEncoded ?? 0 > (before.framesEncoded ?? 0) + 10
+          }
+        }
+      }
+    }
+
     @Test func `are let go while paused, and come back`() async throws {
       try await Self.serving(["formats=YUYV 320x240 30"]) { vidicon in
         let address = vidicon.page("/api/streams/live")

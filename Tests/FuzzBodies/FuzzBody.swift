@@ -27,6 +27,8 @@ public enum FuzzBody: String, CaseIterable, Sendable {
   case hls = "FuzzHLS"
   /// What HTTP reads of a request itself: paths, queries, ranges, entity tags, codings.
   case http = "FuzzHTTP"
+  /// JSON that changes a stream: its sources, its settings.
+  case control = "FuzzControl"
   /// Transport streams, and their muxer fed with samples.
   case transportStream = "FuzzTransportStream"
   /// Boxes of MP4, and the fragments' muxer fed with samples.
@@ -52,6 +54,7 @@ public enum FuzzBody: String, CaseIterable, Sendable {
     case .rtsp: RTSPFuzzCase(input).run()
     case .hls: HLSFuzzCase(input).run()
     case .http: HTTPFuzzCase(input).run()
+    case .control: ControlFuzzCase(input).run()
     case .transportStream: ContainerFuzzCase(input).checkTransportStream()
     case .mp4: ContainerFuzzCase(input).checkBoxes()
     case .recording: RecordingFuzzCase(input).run()

@@ -2,6 +2,7 @@ import Capture
 import Foundation
 import Media
 import Testing
+import Waiting
 
 @testable import Recording
 
@@ -36,7 +37,7 @@ struct CrashTests {
   @Test(arguments: 1...4)
   func `killed at any moment, a file plays but for its last second, and is finished`(round: Int) async throws {
     try await withTemporaryFolder { folder in
-      let probe = try Probe.path()
+      let probe = try BuiltProgram("RecordingProbe").url.path
       try await withThrowingTaskGroup(of: Void.self) { group in
         for number in 0..<5 {
           let path = "\(folder)/\(number).mp4"
@@ -79,7 +80,9 @@ struct CrashTests {
     try await withTemporaryFolder { folder in
       let path = "\(folder)/out.mp4"
       // In units of 1024 bytes; sound and pictures come to 58 kB a second.
-      let process = try Probe(["bash", "-c", "ulimit -f 150; exec \"$0\" \"$1\" 240", Probe.path(), path])
+      let process = try Probe([
+        "bash", "-c", "ulimit -f 150; exec \"$0\" \"$1\" 240", BuiltProgram("RecordingProbe").url.path, path,
+      ])
       try self.checkFull(await process.lines(), path)
       #expect(process.status == 0)
     }
@@ -92,7 +95,9 @@ struct CrashTests {
         mount -t tmpfs -o size=160k tmpfs "$1" && "$0" "$1/out.mp4" 240 && ls -A "$1" && cp "$1/out.mp4" "$2"
         """
       try FileManager.default.createDirectory(atPath: "\(folder)/disk", withIntermediateDirectories: false)
-      let process = try Probe(["unshare", "-rm", "bash", "-c", script, Probe.path(), "\(folder)/disk", copy])
+      let process = try Probe([
+        "unshare", "-rm", "bash", "-c", script, BuiltProgram("RecordingProbe").url.path, "\(folder)/disk", copy,
+      ])
       let lines = await process.lines()
       #expect(process.status == 0)
       #expect(lines.last == "out.mp4", "no litter")

@@ -4,10 +4,6 @@ import Testing
 
 /// A process that records, and what it says.
 final class Probe: Sendable {
-  struct Missing: Error, CustomStringConvertible {
-    let description = "the program RecordingProbe is not beside the tests"
-  }
-
   private struct State {
     var lines: [String] = []
     var waiting: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
@@ -16,17 +12,6 @@ final class Probe: Sendable {
 
   private let process: Process
   private let state: Mutex<State>
-
-  /// Where the built program is: beside the tests.
-  static func path() throws -> String {
-    var folder = URL(filePath: ProcessInfo.processInfo.arguments[0]).deletingLastPathComponent()
-    if let bundle = Bundle.allBundles.first(where: { $0.bundlePath.hasSuffix(".xctest") }) {
-      folder = bundle.bundleURL.deletingLastPathComponent()
-    }
-    let path = folder.appending(path: "RecordingProbe").path
-    guard FileManager.default.isExecutableFile(atPath: path) else { throw Missing() }
-    return path
-  }
 
   /// Starts a command.
   init(_ arguments: [String]) throws {

@@ -20,8 +20,8 @@ struct PrivacyTests {
     detection: FaceTracker.Detection
   ) async throws {
     let isAlive = Mutex(true)
-    let tracker = try FaceTracker(models: FaceModels(), settings: .init(detection: detection)) { _ in
-      isAlive.withLock { $0 } ? [] : nil
+    let tracker = try FaceTracker(models: FaceModels(), settings: .init(detection: detection)) { _, _ in
+      isAlive.withLock { $0 }
     }
     let stream = try await self.stage.startedStream([tracker, PrivacyMask()])
     // The search for faces has found that there are none.
@@ -36,9 +36,9 @@ struct PrivacyTests {
 
   @Test func `a detector that stalls leaves the picture covered`() async throws {
     let gate = DispatchSemaphore(value: 0)
-    let tracker = try FaceTracker(models: FaceModels(), settings: .init(detection: .apart)) { _ in
+    let tracker = try FaceTracker(models: FaceModels(), settings: .init(detection: .apart)) { _, _ in
       gate.wait()
-      return []
+      return true
     }
     let stream = try await self.stage.startedStream([tracker, PrivacyMask()])
     for _ in 0..<10 { self.stage.show() }
@@ -50,9 +50,9 @@ struct PrivacyTests {
   @Test func `no picture of another source, or after the slate, is seen before it was looked at`() async throws {
     // Faces are wherever it is bright, and nobody has said so yet when a picture comes.
     let looks = Mutex(0)
-    let tracker = try FaceTracker(models: FaceModels(), settings: .init(detection: .everyPicture)) { _ in
+    let tracker = try FaceTracker(models: FaceModels(), settings: .init(detection: .everyPicture)) { _, _ in
       looks.withLock { $0 += 1 }
-      return nil
+      return false
     }
     let stream = try await self.stage.startedStream(
       [tracker, PrivacyMask()], VideoSettings(sourceTimeout: .milliseconds(300)))

@@ -1,9 +1,12 @@
 // Switches the sources of a stream many times and tells what that leaves behind, for StreamingTests:
 //
-//   SwitchProbe SWITCHES
+//   SwitchProbe SWITCHES [SPECIFICATION…]
+//   SwitchProbe threads
 //
-// Every third new source fails: it cannot be started, or ends before it gives anything. Before the switches and after
-// them it says what the process holds, `descriptors=9 threads=4 sources=2 kilobytes=30000`, and then how often a switch
+// Pictures come from the sources that are specified, in turn, as a user would write them; sound, and pictures when none is
+// specified, from ones that cost little, of which every third fails: it cannot be started, or ends before it gives anything.
+// "threads" tells what starts, switches and stops do when the system has no thread left. Before the switches and after
+// them it says what the process holds, `descriptors=9 threads=4 sources=2 mappings=0 resident=30000 allocated=7000`, in KB, and then how often a switch
 // failed and whether timestamps always rose. It is a process of its own since other tests open and close things meanwhile.
 
 import Capture
@@ -77,16 +80,33 @@ final class Sources: Sendable {
 
   private let entries = Mutex<[Entry]>([])
 
-  func video(_ index: Int) -> any VideoCapturer {
-    let source: any VideoCapturer =
-      switch index % 6 {
-      case 2: BrokenVideo(.start)
-      case 5: BrokenVideo(.end)
-      case 0, 3: BarsCapturer(width: 320, height: 180)
-      default: PlasmaCapturer(width: 160, height: 160, frameRate: 60)
-      }
+  let specifications: [String]
+
+  init(_ specifications: [String]) {
+    self.specifications = specifications
+  }
+
+  func video(_ index: Int) throws -> any VideoCapturer {
+    let source: any VideoCapturer
+    if self.specifications.isEmpty {
+      source = Self.drawn(index)
+    } else {
+      let text = self.specifications[index % self.specifications.count]
+      let opened = try Capture.Sources(
+        SourceSpecification(video: text, audio: "none"), width: 320, height: 180, frameRate: 30)
+      source = opened.video
+    }
     self.entries.withLock { $0.append(Entry(source: source)) }
     return source
+  }
+
+  private static func drawn(_ index: Int) -> any VideoCapturer {
+    switch index % 6 {
+    case 2: BrokenVideo(.start)
+    case 5: BrokenVideo(.end)
+    case 0, 3: BarsCapturer(width: 320, height: 180)
+    default: PlasmaCapturer(width: 160, height: 160, frameRate: 60)
+    }
   }
 
   func audio(_ index: Int) -> any AudioCapturer {
@@ -117,6 +137,32 @@ func settle(_ sources: Sources, to count: Int, threads: Int = .max) async {
   while sources.alive > count || threadCount() > threads, StreamClock.system.now() < deadline { await Task.yield() }
 }
 
+/// The bytes that are allocated now, over all of malloc's arenas: other than resident memory, it has no share of chance.
+func allocatedBytes() -> Int {
+  // A call of glibc that Swift's module of it leaves out: XML, whose last numbers are those of all arenas.
+  typealias Function = @convention(c) (Int32, UnsafeMutablePointer<FILE>) -> Int32
+  // Safe because that is what glibc declares.
+  let write = unsafeBitCast(dlsym(nil, "malloc_info"), to: Function.self)
+  var (text, length): (UnsafeMutablePointer<CChar>?, Int) = (nil, 0)
+  guard let file = open_memstream(&text, &length), write(0, file) == 0 else { return -1 }
+  fclose(file)
+  defer { free(text) }
+  func last(_ pattern: String) -> Int {
+    let line = String(cString: text!).split(separator: "\n").last { $0.contains(pattern) }
+    return line?.split(separator: "size=\"").last.flatMap { Int($0.prefix { $0 != "\"" }) } ?? 0
+  }
+  return last("<system type=\"current\"") + last("<total type=\"mmap\"") - last("<total type=\"fast\"")
+    - last("<total type=\"rest\"")
+}
+
+/// The parts of memory that are shared with devices, real and faked ones, and with an X server.
+func sharedMappingCount() -> Int {
+  let maps = (try? String(contentsOfFile: "/proc/self/maps", encoding: .utf8)) ?? ""
+  return maps.split(separator: "\n").count { line in
+    ["fake camera", "/dev/video", "/memfd:", "/SYSV"].contains { line.contains($0) }
+  }
+}
+
 /// Tells what the process holds, once it has no more threads than it may have; returns how many these are.
 func tellHoldings(of sources: Sources, threads: Int = .max) async -> Int {
   await settle(sources, to: 2, threads: threads)
@@ -126,7 +172,7 @@ func tellHoldings(of sources: Sources, threads: Int = .max) async -> Int {
   let kilobytes = resident.flatMap { Int($0.filter(\.isNumber)) } ?? -1
   print(
     "descriptors=\(count("/proc/self/fd")) threads=\(running) sources=\(sources.alive) "
-      + "kilobytes=\(kilobytes)")
+      + "mappings=\(sharedMappingCount()) resident=\(kilobytes) allocated=\(allocatedBytes() / 1024)")
   return running
 }
 
@@ -158,19 +204,72 @@ func change(_ stream: LiveStream, _ sources: Sources, _ range: Range<Int>) async
   return await failures + video
 }
 
-guard CommandLine.arguments.count == 2, let switches = Int(CommandLine.arguments[1]) else {
-  FileHandle.standardError.write(Data("usage: SwitchProbe SWITCHES\n".utf8))
+/// Has every new thread of this process fail, or none: with more stack than there are addresses.
+func setThreadsFail(_ fail: Bool) {
+  // Calls of glibc that Swift's module of it leaves out; the attributes are smaller than this.
+  typealias Initializer = @convention(c) (UnsafeMutableRawPointer) -> Int32
+  typealias Setter = @convention(c) (UnsafeMutableRawPointer, Int) -> Int32
+  // Safe because these are what glibc declares.
+  func find<Function>(_ name: String) -> Function { unsafeBitCast(dlsym(nil, name), to: Function.self) }
+  let (initialize, setDefault): (Initializer, Initializer) = (
+    find("pthread_attr_init"), find("pthread_setattr_default_np")
+  )
+  let setStackSize: Setter = find("pthread_attr_setstacksize")
+  withUnsafeTemporaryAllocation(byteCount: 256, alignment: 16) { attributes in
+    guard let start = attributes.baseAddress else { return }
+    let status = [initialize(start), setStackSize(start, fail ? 1 << 50 : 1 << 23), setDefault(start)]
+    if status != [0, 0, 0] { print("threads cannot be made to fail: \(status)") }
+  }
+}
+
+/// Tells how something ends.
+func tell(_ what: String, _ body: () async throws -> Void) async {
+  do {
+    try await body()
+    print("\(what): done")
+  } catch {
+    print("\(what): \(error)")
+  }
+}
+
+/// What a stream does without threads, and after.
+func tryWithoutThreads() async throws {
+  let stream = LiveStream("probe")
+  stream.attachVideo(BarsCapturer(width: 320, height: 180))
+  stream.attachAudio(SilenceCapturer())
+  try await stream.start()
+  let other = LiveStream("other")
+  other.attachVideo(BarsCapturer(width: 320, height: 180))
+  let plasma = PlasmaCapturer(width: 160, height: 160)
+  await openThreads()
+  setThreadsFail(true)
+  await tell("switch") { try await stream.switchVideo(to: plasma) }
+  await tell("start") { try await other.start() }
+  setThreadsFail(false)
+  await tell("switch later") { try await stream.switchVideo(to: plasma) }
+  setThreadsFail(true)
+  await tell("stop") { await stream.stop() }
+  print("plasma runs: \(plasma.isStarted)")
+}
+
+if CommandLine.arguments.dropFirst().elementsEqual(["threads"]) {
+  try await tryWithoutThreads()
+  exit(0)
+}
+guard CommandLine.arguments.count >= 2, let switches = Int(CommandLine.arguments[1]) else {
+  FileHandle.standardError.write(Data("usage: SwitchProbe SWITCHES [SPECIFICATION…] | threads\n".utf8))
   exit(64)
 }
-let sources = Sources()
+let sources = Sources(Array(CommandLine.arguments.dropFirst(2)))
 let watcher = Watcher()
 let stream = LiveStream("probe", video: VideoSettings(bitrate: 400_000))
-stream.attachVideo(sources.video(0))
+stream.attachVideo(try sources.video(0))
 stream.attachAudio(sources.audio(0))
 stream.add(watcher)
 try await stream.start()
 // The first ones make what is kept for good: memory of each size, the system's thread pool.
-_ = await change(stream, sources, 0..<12)
+// They end with the source that the others end with.
+_ = await change(stream, sources, 0..<(sources.specifications.isEmpty ? 12 : sources.specifications.count * 4))
 await openThreads()
 let threads = await tellHoldings(of: sources)
 let failures = await change(stream, sources, 0..<switches)

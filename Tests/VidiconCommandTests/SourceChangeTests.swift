@@ -70,6 +70,19 @@ struct SourceChangeTests {
     func stop() {}
   }
 
+  /// Sound that ends when it is told to.
+  private final class Voice: AudioCapturer {
+    let sound = ToneCapturer()
+    let consumer = Mutex<(any AudioConsumer)?>(nil)
+    var format: AudioFormat { self.sound.format }
+    var isStarted: Bool { self.sound.isStarted }
+    func start(consumer: any AudioConsumer) throws(CaptureError) {
+      self.consumer.withLock { $0 = consumer }
+      try self.sound.start(consumer: consumer)
+    }
+    func stop() { self.sound.stop() }
+  }
+
   /// Of cameras `cam:OPTIONS`, which all are one, `mute`, and what is drawn.
   private static func offer(_ device: Camera.Device) -> SourceOffer {
     var offer = SourceOffer.none
@@ -149,6 +162,25 @@ struct SourceChangeTests {
       #expect(stream.videoSource !== first)
       #expect(device.starts.withLock { $0.count } == 2)
     }
+  }
+
+  @Test(arguments: [true, false])
+  func `sound that has ended, or only stopped to come, is opened again by its name`(isTold: Bool) async throws {
+    let voice = Voice()
+    let stream = LiveStream("live")
+    stream.attachAudio(voice)
+    try await stream.start()
+    let sources = StreamSources(stream, audio: "voice", offer: Self.offer(Camera.Device()))
+    try await sources.replace(audio: "voice")
+    #expect(stream.audioSource === voice)
+    voice.sound.stop()
+    if isTold { voice.consumer.withLock { $0 }?.captureEnded(nil) }
+    while !stream.statistics.isSoundMissing { await Task.yield() }
+    try await sources.replace(audio: "voice")
+    #expect(stream.audioSource is SilenceCapturer)
+    #expect(sources.audio == "voice")
+    while stream.statistics.isSoundMissing { await Task.yield() }
+    await stream.stop()
   }
 
   @Test func `the next source is never the same device again`() async throws {

@@ -55,36 +55,6 @@ struct StreamSourcesTests {
     #expect(SourceOpenness(start: [.init(audio: "auto")]).mayBeOpen(SourceText("auto"), isAudio: true))
   }
 
-  // Turns.
-
-  private final class Order: Sendable {
-    let numbers = Mutex<[Int]>([])
-  }
-
-  @Test func `changes come one after the other, and too many are sent away`() async {
-    let turns = Turns(most: 3)
-    #expect(await turns.enter())
-    let order = Order()
-    await withTaskGroup(of: Bool.self) { group in
-      for number in 0..<5 {
-        group.addTask {
-          guard await turns.enter() else { return false }
-          order.numbers.withLock { $0.append(number) }
-          turns.leave()
-          return true
-        }
-      }
-      // Two find three waiting, whichever they are.
-      var sentAway = 0
-      while sentAway < 2, let isThrough = await group.next() { sentAway += isThrough ? 0 : 1 }
-      #expect(order.numbers.withLock { $0.isEmpty })
-      turns.leave()
-      for await isThrough in group { #expect(isThrough) }
-    }
-    #expect(order.numbers.withLock { $0.count } == 3)
-    #expect(await turns.enter())
-  }
-
   // Controls.
 
   private final class Camera: ControllableCapturer {
@@ -133,7 +103,7 @@ struct StreamSourcesTests {
   }
 
   @Test(arguments: [
-    ("focus", 251, "0 to 250"), ("focus", -5, "0 to 250"), ("focus", 7, "steps of 5"), ("focus-auto", 2, "0 to 1"),
+    ("focus", 251, "0 to 250"), ("focus", -5, "0 to 250"), ("focus", 7, "steps of 5"), ("focus-auto", 2, "0 or 1"),
     ("power", 1, "0 (Off), 2 (60 Hz)"), ("zoom", 1, "leave it out"), ("blur", 1, "focus, focus-auto, go, power, zoom"),
     ("focus", Int.min, "0 to 250"), ("focus", Int.max, "0 to 250"),
   ])
@@ -141,7 +111,7 @@ struct StreamSourcesTests {
     let camera = Camera()
     let error = try #require(camera.change(["go": 1].merging([name: value]) { $1 }))
     #expect([.notFound, .invalidSpecification].contains(error.code))
-    #expect(error.source == name)
+    #expect((error.source == "controls" || name == "blur") && error.description.contains(name))
     #expect(error.nextStep.contains(hint), "\(error)")
     #expect(camera.set.withLock { $0.isEmpty })
   }

@@ -10,21 +10,19 @@ enum MicrophoneList {
     vidicon_alsa_silence()
     var devices: [CaptureDevice] = []
     var drivers: Set<String> = []
-    for (name, description) in [("default", "Default microphone")] + self.hints() {
-      let probe = PCMProbe.result(of: name)
+    let named = [("default", "Default microphone")] + self.hints()
+    for ((name, description), probe) in zip(named, PCMProbe.results(of: named.map(\.0))) {
       // One that is only defined, such as that of a sound server which does not run, is no device of this machine.
       if probe == nil || probe?.failure?.isMissing == true || probe?.failure?.number == ECONNREFUSED { continue }
       // The default often is one of those that follow.
       if let driver = probe?.driver, !drivers.insert(driver).inserted { continue }
       devices.append(self.device(name, description, specification: name == "default" ? "mic:" : "mic:\(name)", probe))
     }
-    for card in SoundCard.all() {
-      for device in card.devices {
-        let pcm = PCMName(kind: "hw", card: .id(card.id), device: device.number).text
-        let name = card.devices.count == 1 ? card.name : "\(card.name), \(device.name)"
-        devices.append(
-          self.device(pcm, name, specification: "mic:\(card.pcm(device))", PCMProbe.result(of: pcm)))
-      }
+    let ofCards = SoundCard.all().flatMap { card in card.devices.map { (card, $0) } }
+    let pcms = ofCards.map { card, device in PCMName(kind: "hw", card: .id(card.id), device: device.number).text }
+    for (((card, device), pcm), probe) in zip(zip(ofCards, pcms), PCMProbe.results(of: pcms)) {
+      let name = card.devices.count == 1 ? card.name : "\(card.name), \(device.name)"
+      devices.append(self.device(pcm, name, specification: "mic:\(card.pcm(device))", probe))
     }
     if devices.isEmpty, SoundCard.areForbidden {
       devices.append(

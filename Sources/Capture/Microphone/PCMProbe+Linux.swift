@@ -10,26 +10,13 @@ struct PCMProbe: Sendable {
   /// What stands behind it, where it is not a card: the same for two names of one sound server.
   var driver: String?
 
-  /// How long a device may take to answer.
-  static let patience = MediaDuration.seconds(1)
+  private static let survey = DeviceSurvey<PCMProbe>(named: "microphones", within: .seconds(1))
   /// The rates that are asked for.
   static let sampleRates = [48_000, 44_100, 96_000, 32_000, 16_000, 8_000]
 
-  /// Opens a PCM for a moment; nil when it does not answer.
-  static func result(of name: String) -> PCMProbe? {
-    let answer = Monitor<PCMProbe?>(nil)
-    let thread = CaptureThread(name: "microphones")
-    do throws(CaptureError) {
-      try thread.start { _ in
-        let probe = PCMProbe(name)
-        answer.withLock { $0 = probe }
-      }
-    } catch {
-      return nil
-    }
-    let probe = answer.wait(until: StreamClock.system.now() + Self.patience) { $0 }
-    thread.stop(within: .milliseconds(100))
-    return probe
+  /// Opens PCMs for a moment, one after the other; nil for each that does not answer.
+  static func results(of names: [String]) -> [PCMProbe?] {
+    self.survey.answers(of: names) { PCMProbe($0) }
   }
 
   private init(_ name: String) {

@@ -25,9 +25,14 @@ public struct FaceDetector: ~Copyable, Sendable {
   /// - Parameter net: One of the three detectors.
   /// - Throws: A ``FaceModelError`` where the net's file is missing or broken.
   public init(_ net: FaceNet, models: FaceModels) throws(FaceModelError) {
+    try self.init(net, models: models, threshold: nil)
+  }
+
+  /// A detector that tells of what has at least a score.
+  init(_ net: FaceNet, models: FaceModels, threshold: Float?) throws(FaceModelError) {
     precondition(net != .mesh && net != .fineMesh, "a mesh finds no faces")
     self.executor = InferenceExecutor(try models.plan(for: net))
-    self.output = FaceDetectorOutput(net)
+    self.output = FaceDetectorOutput(net, threshold: threshold)
     self.side = net.inputSide
     self.scaled = PixelBuffer(format: VideoFormat(width: net.inputSide, height: net.inputSide, pixelFormat: .i420))
     self.packed = PixelBuffer(format: VideoFormat(width: net.inputSide, height: net.inputSide, pixelFormat: .rgb24))

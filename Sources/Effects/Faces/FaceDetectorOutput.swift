@@ -18,17 +18,19 @@ struct FaceDetectorOutput {
   /// The least score of a face.
   let threshold: Float
 
-  /// - Parameter net: A detector.
-  init(_ net: FaceNet) {
+  /// - Parameters:
+  ///   - net: A detector.
+  ///   - threshold: The least score; without it, the one that goes with the net.
+  init(_ net: FaceNet, threshold: Float? = nil) {
     self.inputSide = Float(net.inputSide)
     switch net {
     case .shortRangeDetector:
       // Two for each 8 × 8 pixels, and six for each 16 × 16.
       self.anchors = Self.grid(16, each: 2) + Self.grid(8, each: 6)
-      self.threshold = 0.5
+      self.threshold = threshold ?? 0.5
     case .fullRangeDetector, .sparseFullRangeDetector, .mesh, .fineMesh:
       self.anchors = Self.grid(48, each: 1)
-      self.threshold = 0.6
+      self.threshold = threshold ?? 0.6
     }
   }
 

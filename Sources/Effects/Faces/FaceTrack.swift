@@ -3,8 +3,13 @@ internal import Media
 /// What is known of one face from picture to picture.
 struct FaceTrack {
   let id: Int
-  /// Whether a mesh has said that there is a face; before, it is only a detector's idea.
-  var isConfirmed = false
+  /// The score with which a detector is rather sure of a face.
+  static let likelyScore: Float = 0.6
+
+  /// Whether a mesh has said that there is a face, and a detector was rather sure of it; before, it may be none.
+  private(set) var isConfirmed = false
+  /// Whether a detector was rather sure.
+  private var isLikely: Bool
   /// Where the mesh is to look next.
   private(set) var region: FaceRegion
   /// When the mesh last saw the face; before that, when it was found.
@@ -44,6 +49,7 @@ struct FaceTrack {
     self.size = max(1, candidate.size.max())
     self.seenTime = time
     self.confidence = candidate.score
+    self.isLikely = candidate.score >= Self.likelyScore
   }
 
   /// Where the face's centre is, or was, or is expected.
@@ -62,6 +68,7 @@ struct FaceTrack {
   /// A detector has found the face again.
   mutating func find(_ candidate: FaceCandidate, at time: MediaTime) {
     self.found = candidate
+    self.isLikely = self.isLikely || candidate.score >= Self.likelyScore
     let offset = candidate.center - self.center(at: time)
     let isAstray = (offset * offset).sum().squareRoot() > 0.35 * self.size
     guard self.missCount > 0 || self.isHidden || isAstray || self.points.isEmpty else { return }
@@ -100,7 +107,7 @@ struct FaceTrack {
     swap(&self.points, &self.pointsBefore)
     (self.center, self.centerTime, self.size) = (newCenter, time, newSize)
     self.region = next
-    self.isConfirmed = true
+    self.isConfirmed = self.isConfirmed || self.isLikely
     self.missCount = 0
     self.seenTime = time
     self.confidence = mesh.presence

@@ -91,7 +91,7 @@ struct FaceTracks {
     var fine: Int?
     var hasNew = false
     for index in self.order {
-      hasNew = hasNew || !self.tracks[index].isConfirmed
+      hasNew = hasNew || self.tracks[index].points.isEmpty
       guard self.isFineDue(index, of: count, at: time) else { continue }
       if fine.map({ self.fineAge(index) < self.fineAge($0) }) ?? true { fine = index }
     }

@@ -18,9 +18,12 @@ public final class PrivacyMask: VideoEffect {
     var face: Int
     var outline: FaceOutline
     var lastTime: MediaTime
+    /// Whether a mesh has said that it is a face.
+    var isSure: Bool
 
     init(_ face: Face, at time: MediaTime) {
       (self.face, self.outline, self.lastTime) = (face.id, FaceOutline(face, .face), time)
+      self.isSure = !face.mesh.isEmpty
     }
   }
 
@@ -28,6 +31,9 @@ public final class PrivacyMask: VideoEffect {
     var painter = ShapePainter()
     var covers: [Cover] = []
   }
+
+  /// How long a box stays where no mesh has said that there is a face.
+  private static let doubtfulHold = MediaDuration.milliseconds(500)
 
   private let color: PictureColor
   private let growth: Float
@@ -38,7 +44,7 @@ public final class PrivacyMask: VideoEffect {
   ///
   /// - Parameters:
   ///   - growth: How many times larger than a face its box is, at least 1.
-  ///   - hold: How long a box stays after its face was last seen.
+  ///   - hold: How long a box stays after its face was last seen; half a second at most over what may be none.
   public init(
     color: PictureColor = PictureColor(luma: 40), growth: Float = 1.4, hold: MediaDuration = .milliseconds(1500)
   ) {
@@ -56,7 +62,10 @@ public final class PrivacyMask: VideoEffect {
     let (faces, possible) = (frame.metadata.faces, frame.metadata.possibleFaces)
     self.state.withLock { state in
       func isPresent(_ id: Int) -> Bool { faces.contains { $0.id == id } || possible.contains { $0.id == id } }
-      state.covers.removeAll { isPresent($0.face) || time - $0.lastTime > self.hold || time < $0.lastTime }
+      state.covers.removeAll {
+        let hold = $0.isSure ? self.hold : min(self.hold, Self.doubtfulHold)
+        return isPresent($0.face) || time - $0.lastTime > hold || time < $0.lastTime
+      }
       for face in faces { state.covers.append(Cover(face, at: time)) }
       for face in possible { state.covers.append(Cover(face, at: time)) }
       for cover in state.covers {

@@ -1,10 +1,10 @@
 internal import HTTPTypes
 
 /// A body that is not what it must be.
-struct HTTPBodyError: Error, Hashable {
+package struct HTTPBodyError: Error, Hashable {
   var status: HTTPResponse.Status
   /// What is wrong, naming the key.
-  var reason: String
+  package var reason: String
 
   /// 400.
   init(_ reason: String) {

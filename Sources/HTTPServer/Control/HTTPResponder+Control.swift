@@ -4,12 +4,6 @@ internal import HTTPTypes
 internal import NIOCore
 internal import Streaming
 
-#if canImport(FoundationEssentials)
-internal import FoundationEssentials
-#else
-internal import Foundation
-#endif
-
 extension HTTPResponder {
   /// Bytes of a change: two addresses, or a value for each control of a camera, with room to spare.
   private static let mostChangeBytes = 16 * 1024
@@ -114,7 +108,7 @@ extension HTTPResponder {
     } catch {
       return error.answer
     }
-    guard let json = try? JSONDecoder().decode(JSONValue.self, from: Data(bytes.readableBytesView)) else {
+    guard let json = JSONValue(parsing: bytes) else {
       return .text(.badRequest, "the body is no JSON")
     }
     do throws(HTTPBodyError) {

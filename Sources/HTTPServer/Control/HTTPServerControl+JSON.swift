@@ -3,7 +3,7 @@ internal import Media
 
 extension HTTPServerControl.Sources {
   /// What the body of `PUT /api/streams/NAME/source` says: `{"video": SPEC, "audio": SPEC}`, of which one may be left out.
-  init(_ json: JSONValue) throws(HTTPBodyError) {
+  package init(_ json: JSONValue) throws(HTTPBodyError) {
     self.init()
     for (key, value) in try json.members(of: #"{"video": SPEC, "audio": SPEC}"#) {
       guard key == "video" || key == "audio" else { throw .unknownKey(key, known: ["video", "audio"]) }
@@ -21,7 +21,7 @@ extension HTTPServerControl.Sources {
 
 extension HTTPServerControl.Change {
   /// Bits a second that a picture may have, as for the program.
-  static let bitrates = 10_000...200_000_000
+  package static let bitrates = 10_000...200_000_000
 
   private enum Key: String, CaseIterable {
     case bitrate, mirror, rotation, mute, pause, controls
@@ -30,7 +30,7 @@ extension HTTPServerControl.Change {
   /// What the body of `PATCH /api/streams/NAME` says, a merge patch (RFC 7396): what is null goes back to its default.
   ///
   /// - Parameter startBitrate: The default of the bitrate.
-  init(_ json: JSONValue, startBitrate: Int) throws(HTTPBodyError) {
+  package init(_ json: JSONValue, startBitrate: Int) throws(HTTPBodyError) {
     self.init()
     for (name, value) in try json.members(of: "an object") {
       guard let key = Key(rawValue: name) else {

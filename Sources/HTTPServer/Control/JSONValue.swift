@@ -1,5 +1,13 @@
+package import NIOCore
+
+#if canImport(FoundationEssentials)
+internal import FoundationEssentials
+#else
+internal import Foundation
+#endif
+
 /// A value of JSON, RFC 8259 §3.
-enum JSONValue: Hashable, Sendable {
+package enum JSONValue: Hashable, Sendable {
   case null
   case boolean(Bool)
   /// A number without a fraction that fits.
@@ -11,8 +19,16 @@ enum JSONValue: Hashable, Sendable {
   case object([String: JSONValue])
 }
 
+extension JSONValue {
+  /// Reads a document; nil for anything else.
+  package init?(parsing bytes: ByteBuffer) {
+    guard let value = try? JSONDecoder().decode(JSONValue.self, from: Data(bytes.readableBytesView)) else { return nil }
+    self = value
+  }
+}
+
 extension JSONValue: Decodable {
-  init(from decoder: any Decoder) throws {
+  package init(from decoder: any Decoder) throws {
     let container = try decoder.singleValueContainer()
     if container.decodeNil() {
       self = .null

@@ -28,8 +28,7 @@ struct SourceSwitch<Mailbox: SourceMailbox>: Sendable {
     guard WorkerThread.startDetached(named: "open", self.open) else {
       _ = self.mailbox.withSeat { $0.withdraw(self.feed) }
       self.settled()
-      return .failure(
-        .capture(self.error("no thread can be started", nextStep: "end other programs, or raise ulimit -u")))
+      return .failure(.noThread)
     }
     let error = self.waitForStart() ?? self.waitForFirstItem()
     if error == nil, self.mailbox.cut(to: self.feed) { return .success(()) }

@@ -18,7 +18,9 @@ enum ControlChange {
             .notFound, source: name, cause: "the camera has no such control",
             nextStep: "use one of \(controls.map(\.name).sorted().joined(separator: ", "))")
         }
-        steps.append((control, try self.checked(value ?? control.defaultValue, for: control)))
+        let value = value ?? control.defaultValue
+        try control.check(value, source: "controls")
+        steps.append((control, value))
       }
       if resettingOthers {
         for control in controls where control.kind != .button && !control.isReadOnly && values[control.name] == nil {
@@ -47,32 +49,5 @@ enum ControlChange {
       }
     }
     return .success(())
-  }
-
-  private static func checked(_ value: Int, for control: DeviceControl) throws(CaptureError) -> Int {
-    func invalid(_ cause: String, _ nextStep: String) -> CaptureError {
-      CaptureError(.invalidSpecification, source: control.name, cause: cause, nextStep: nextStep)
-    }
-    if control.isReadOnly { throw invalid("it can only be read", "leave it out") }
-    switch control.kind {
-    case .button: return value
-    case .menu:
-      guard control.menu.contains(where: { $0.value == value }) else {
-        let choices = control.menu.map { "\($0.value) (\($0.label))" }.joined(separator: ", ")
-        throw invalid("\(value) is not one of its choices", "use one of \(choices)")
-      }
-      return value
-    case .integer, .boolean:
-      guard control.range.contains(value) else {
-        throw invalid(
-          "\(value) is out of its range", "use \(control.range.lowerBound) to \(control.range.upperBound)")
-      }
-      let (distance, overflows) = value.subtractingReportingOverflow(control.range.lowerBound)
-      guard overflows || distance % control.step == 0 else {
-        throw invalid(
-          "\(value) is between its steps", "use \(control.range.lowerBound) and steps of \(control.step) from there")
-      }
-      return value
-    }
   }
 }

@@ -121,7 +121,7 @@ extension StreamSources {
       let relation = await Self.relation(of: video, to: self.stream.videoSource)
       if onlyOtherDevices ? relation != .otherDevice : relation == .same && self.hasPicture {
         opened.video = nil
-        if wanted.audio == "auto", self.audio == "auto" { opened.audio = nil }
+        if wanted.audio == "auto", self.audio == "auto", self.hasSound { opened.audio = nil }
       }
     }
     let (earlier, earlierName) = (self.stream.videoSource, self.video)
@@ -148,12 +148,17 @@ extension StreamSources {
   /// Whether viewers see the source, and not that it has ended or is silent.
   private var hasPicture: Bool { !self.stream.statistics.isSlateShown }
 
+  /// Likewise of the sound.
+  private var hasSound: Bool { !self.stream.statistics.isSoundMissing }
+
   /// What is wanted and not there already. What fits the picture is another sound with another picture.
   private func withoutPresent(_ wanted: HTTPServerControl.Sources) -> HTTPServerControl.Sources {
     let present = self.state.withLock { $0.present }
     var wanted = wanted
     if wanted.video == present.video, self.hasPicture { wanted.video = nil }
-    if wanted.audio == present.audio, wanted.audio != "auto" || wanted.video == nil { wanted.audio = nil }
+    if wanted.audio == present.audio, self.hasSound, wanted.audio != "auto" || wanted.video == nil {
+      wanted.audio = nil
+    }
     return wanted
   }
 

@@ -31,6 +31,17 @@ struct CameraDevicesTests {
     #expect(lines[..<other].count { $0.name == "device" } <= 1)
   }
 
+  @Test func `are listed when one does not answer, which is told`() throws {
+    let lines = try CameraProbe.devices(cameras: [
+      "deaf=3600;formats=YUYV 640x480 30", "path=/dev/video1;card=Other;formats=YUYV 320x240 30",
+    ])
+    #expect(
+      lines.map(\.description) == [
+        #"device v4l2:/dev/video0 unspecified "\/dev\/video0" "\/dev\/video0" "it does not answer; unplug it and plug it in again""#,
+        #"device v4l2:/dev/video1 unspecified "Other" "Other (usb-0000:00:14.0-2)" """#, "offers YUYV 320x240 30",
+      ])
+  }
+
   @Test func `are none where there are none`() throws {
     #expect(try CameraProbe.devices(cameras: ["kind=m2m", "kind=none"]) == [])
   }

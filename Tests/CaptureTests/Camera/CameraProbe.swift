@@ -3,6 +3,7 @@ import FakeCamera
 import Foundation
 import Media
 import Testing
+import Waiting
 
 /// The program CameraProbe with cameras that are not there, and what it says.
 final class CameraProbe: Sendable {
@@ -36,7 +37,7 @@ final class CameraProbe: Sendable {
 
   /// Starts it.
   init(_ arguments: [String], cameras: [String]) throws {
-    self.process.executableURL = URL(fileURLWithPath: try Self.path())
+    self.process.executableURL = try BuiltProgram("CameraProbe").url
     self.process.arguments = arguments
     self.process.environment = ProcessInfo.processInfo.environment.merging(try FakeCamera.environment(cameras)) { $1 }
     self.process.standardInput = self.input
@@ -137,19 +138,6 @@ final class CameraProbe: Sendable {
     }
     guard let found else { throw Failure(description: "nothing came for \(seconds) s; it said: \(self.text)") }
     return found
-  }
-
-  /// Where the built program is: beside the tests.
-  private static func path() throws -> String {
-    var folder = URL(filePath: ProcessInfo.processInfo.arguments[0]).deletingLastPathComponent()
-    if let bundle = Bundle.allBundles.first(where: { $0.bundlePath.hasSuffix(".xctest") }) {
-      folder = bundle.bundleURL.deletingLastPathComponent()
-    }
-    let path = folder.appending(path: "CameraProbe").path
-    guard FileManager.default.isExecutableFile(atPath: path) else {
-      throw Failure(description: "the program CameraProbe is not beside the tests")
-    }
-    return path
   }
 }
 

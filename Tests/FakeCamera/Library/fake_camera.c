@@ -16,7 +16,7 @@
 //   clock=copy         timestamps of no clock    after=10    no picture after so many
 //   unplug=1.5         seconds after the first STREAMON, once; replug=0.5 seconds later; elsewhere=/dev/video7 there
 //   vanish=20          it is gone after so many calls
-//   hang=3             seconds that the tenth DQBUF takes
+//   hang=3             seconds that the tenth DQBUF takes      deaf=3    seconds that each QUERYCAP takes
 //   fail=5             every DQBUF fails after so many pictures of an open; fails=1 for the first of these opens only
 //   again=16           the errno of each REQBUFS after such a failure
 //   endless=1          enumerations that never end          controls=1   controls, see below       rotation=90 facing=0
@@ -760,6 +760,13 @@ int ioctl(int descriptor, unsigned long request, ...) {
   va_end(list);
   pthread_mutex_lock(&lock);
   struct opened *opened = find(descriptor);
+  if (opened && (request & 0xffffffff) == VIDIOC_QUERYCAP && number(opened->camera, "deaf")) {
+    struct timespec time = {(time_t)number(opened->camera, "deaf"), 0};
+    pthread_mutex_unlock(&lock);
+    nanosleep(&time, NULL);
+    pthread_mutex_lock(&lock);
+    opened = find(descriptor);
+  }
   int result = opened ? answer(opened, request & 0xffffffff, argument) : 0;
   int error = errno;
   pthread_mutex_unlock(&lock);

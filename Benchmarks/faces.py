@@ -1,0 +1,246 @@
+"""How well faces are found, followed and hidden, and what that costs: the measurements "faces" and "privacy" of `run`.
+
+Real films are sent through the effects by the program `faces`. Some are put together of real ones by ffmpeg, so that it is
+known when a face comes and goes. What privacy leaves to be seen is looked for by others, in the encoded film: by the
+detectors' nets in LiteRT, and by OpenCV's cascade.
+"""
+import csv
+import json
+import math
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+import tempfile
+
+TOP = pathlib.Path(__file__).resolve().parent.parent
+MEDIA = TOP / ".build-media"
+WOLFGANG, SINGLE = "WolfgangLanger_Pexels.mp4", "single_face.mp4"
+# A woman who looks ahead, 206 pixels from cheek to cheek, in the middle of 320 × 360.
+WOMAN, MAN = f"movie={MEDIA / WOLFGANG}:seek_point=8.5,crop=320:360:270:0", f"movie={MEDIA / SINGLE},crop=330:330:155:20"
+EMPTY = f"movie={MEDIA / 'no_face.mp4'}:loop=0,setpts=N/30/TB,scale=1280:720"
+
+
+class Film:
+    """Pictures of one size: a file of the test media, or what a filter graph of ffmpeg makes."""
+
+    def __init__(self, name, width, height, rate, file=None, graph=None, filters="null", pictures=None):
+        self.name, self.width, self.height, self.rate = name, width, height, rate
+        end = f"{filters},scale={width}:{height}:out_range=tv:out_color_matrix=bt601,format=yuv420p"
+        if graph:
+            self.input = ["-f", "lavfi", "-i", f"{graph},{end}[out0]"]
+        else:
+            self.input = ["-i", str(MEDIA / file), "-vf", end]
+        self.limit = ["-frames:v", str(pictures)] if pictures else []
+
+    def command(self):
+        return ["ffmpeg", "-v", "error", "-nostdin", *self.input, *self.limit, "-fps_mode", "passthrough", "-f", "rawvideo", "-"]
+
+    def through(self, settings, effects, mode=None, encoded=None):
+        """What is told of each picture after effects; the pictures are encoded as a stream is, where a file is named."""
+        with tempfile.NamedTemporaryFile() as told:
+            arguments = [settings.tools / "faces", *([mode] if mode else []), effects, str(self.width), str(self.height),
+                         str(self.rate), told.name]
+            source = subprocess.Popen(self.command(), stdout=subprocess.PIPE)
+            middle = subprocess.Popen(arguments, stdin=source.stdout, stdout=subprocess.PIPE if encoded else subprocess.DEVNULL)
+            if encoded:
+                subprocess.run(["ffmpeg", "-v", "error", "-nostdin", "-y", "-f", "rawvideo", "-pix_fmt", "yuv420p", "-s",
+                                f"{self.width}x{self.height}", "-r", str(self.rate), "-i", "-", "-c:v", "libx264", "-preset",
+                                "veryfast", "-b:v", "2300k", encoded], stdin=middle.stdout, check=True)
+                middle.stdout.close()
+            source.stdout.close()
+            if middle.wait() or source.wait():
+                raise RuntimeError(f"{self.name} could not be measured")
+            with open(told.name) as lines:
+                return [json.loads(line) for line in lines]
+
+    def cost(self, settings, effects):
+        with subprocess.Popen(self.command(), stdout=subprocess.PIPE) as source:
+            output = subprocess.run([settings.tools / "faces", "cost", effects, str(self.width), str(self.height),
+                                     str(self.rate)], stdin=source.stdout, stdout=subprocess.PIPE, check=True).stdout
+        return json.loads(output)
+
+    def pictures(self, numpy, path=None):
+        """All pictures as blue, green, red; of the film itself, or of an encoded file."""
+        command = self.command() if path is None else ["ffmpeg", "-v", "error", "-nostdin", "-i", path, "-f", "rawvideo", "-"]
+        command[-3:-3] = ["-pix_fmt", "bgr24"]
+        with subprocess.Popen(command, stdout=subprocess.PIPE) as ffmpeg:
+            size = self.width * self.height * 3
+            while len(content := ffmpeg.stdout.read(size)) == size:
+                yield numpy.frombuffer(content, numpy.uint8).reshape(self.height, self.width, 3)
+
+
+def shown(width, times, source=WOMAN):
+    """A face of some width that is there at some times: x, y, first picture, picture after the last one."""
+    parts, last = [f"{EMPTY},trim=end_frame={times[-1][3]}[back]"], "back"
+    for index, (x, y, begin, end) in enumerate(times):
+        parts.append(f"{source},scale=iw*{width / 206}:-2,setpts=N/30/TB+{begin}/30/TB[face{index}]")
+        parts.append(f"[{last}][face{index}]overlay=x='if(between(t*30,{begin - 0.5},{end - 0.5}),{x},-2000)':y={y}:eof_action=pass[over{index}]")
+        last = f"over{index}"
+    return ";".join(parts) + f";[{last}]null"
+
+
+EIGHT = ";".join(
+    f"movie={MEDIA / WOLFGANG}:seek_point={7 + 0.4 * index},crop=320:360:270:0{',hflip' if index % 2 else ''},setpts=N/30/TB[f{index}]"
+    for index in range(8)) + ";" + "".join(f"[f{index}]" for index in range(8)) + \
+    "xstack=inputs=8:layout=0_0|w0_0|w0+w1_0|w0+w1+w2_0|0_h0|w0_h0|w0+w1_h0|w0+w1+w2_h0:shortest=1"
+MOVING = {
+    "enters at the left, leaves at the right": f"{EMPTY}[back];{WOMAN},setpts=N/30/TB[face];[back][face]overlay=x='-320+n*10':y=150",
+    "two cross": f"{EMPTY}[back];{WOMAN},setpts=N/30/TB[one];{MAN},setpts=N/30/TB[two];"
+                 "[back][one]overlay=x='40+n*10':y=100[both];[both][two]overlay=x='900-n*10':y=130:eof_action=repeat",
+}
+
+FILMS = [
+    Film("a woman who cries, blinks, laughs", 640, 360, 24000 / 1001, WOLFGANG),
+    Film("the same, 1280 × 720", 1280, 720, 24000 / 1001, WOLFGANG),
+    Film("a man who smiles", 640, 360, 30, SINGLE),
+    Film("five faces", 1000, 666, 30, "multi_face.jpg", filters="loop=loop=9:size=1", pictures=10),
+    Film("eight faces", 1280, 720, 30, graph=EIGHT, pictures=150),
+    *(Film(name, 1280, 720, 30, graph=graph, pictures=160 if "enters" in name else 90) for name, graph in MOVING.items()),
+    Film("at the edge", 1280, 720, 30, graph=shown(206, [(-110, 150, 15, 45), (1080, 300, 45, 75), (500, -90, 75, 105), (700, 480, 105, 135)])),
+]
+NEGATIVES = [Film("rooms", 960, 540, 30, "no_face.mp4"), Film("Big Buck Bunny", 1280, 720, 25, "bigbuckbunny.mp4")]
+
+
+def measure_quality(settings, row):
+    film = FILMS[0]
+    told = film.through(settings, "track-every")
+    with open(TOP / "Tests/EffectsTests/Labels/WolfgangLanger_Pexels.csv") as lines:
+        labels = list(csv.DictReader(line for line in lines if not line.startswith("#")))
+    errors = []
+    for label in labels:
+        face = told[int(label["picture"])]["faces"][0]
+        (x, y, width, height), roll = face["box"], face["roll"]
+        # The mask reaches higher than the mesh.
+        x, y = x + width / 2 + 0.05 * height * math.sin(roll), y + height / 2 - 0.05 * height * math.cos(roll)
+        errors.append(math.hypot(x - float(label["x"]), y - float(label["y"])) / float(label["width"]))
+    row(f"a mask's centre in {len(errors)} pictures of a moving head; labels made by hand, in sizes of the face",
+        f"mean {statistics.mean(errors):.1%}, worst {max(errors):.1%}", "", "", "8%", max(errors) <= 0.08)
+
+    closed = {one["picture"] for one in told if one["faces"] and one["faces"][0]["areEyesClosed"]}
+    right = sum(number in closed for number in range(34, 135))
+    row("eyes told as closed while they are, pictures 34 to 134", f"{right} of 101", "", "", "all", right == 101)
+    events = [(event["kind"], one["picture"]) for one in told for event in one["events"]]
+    blinks = [picture for kind, picture in events if kind == "blink"]
+    row("the blink of picture 288 is told in picture", f"{[one for one in blinks if 284 < one < 296]}", "", "", "289 to 292",
+        288 in closed and len([one for one in blinks if 289 <= one <= 292]) == 1)
+    smiles = [picture for kind, picture in events if kind == "smile"]
+    row("smiles of the woman, who cries before 140, and smiles from 249 and 293 on", f"told in {smiles}", "", "", "5 pictures",
+        len(smiles) == 2 and 249 <= smiles[0] <= 254 and 293 <= smiles[1] <= 298)
+    events = [one["picture"] for one in FILMS[2].through(settings, "track-every") for event in one["events"] if event["kind"] == "smile"]
+    row("a smile that begins in picture 18", f"told in {events}", "", "", "5 pictures", len(events) == 1 and 18 <= events[0] <= 23)
+
+    for width in (110, 160, 240, 400):
+        side = int(320 * width / 206)
+        places = [(100, 200), (1250 - side, 60), (640 - side // 2, 690 - int(360 * width / 206)), (20, 20)]
+        times = [(x, max(0, y), 30 * index + 15, 30 * index + 30) for index, (x, y) in enumerate(places)]
+        told = Film(f"{width}", 1280, 720, 30, graph=shown(width, times)).through(settings, "track", mode="paced")
+        delays = []
+        for x, y, begin, end in times:
+            seen = [one["picture"] for one in told[begin:end] for face in one["faces"]
+                    if x <= face["box"][0] + face["box"][2] / 2 <= x + side]
+            delays.append((seen[0] - begin) / 30 if seen else math.inf)
+        row(f"from when a face {width} pixels wide appears to when it is told, four times", f"worst {1e3 * max(delays):.0f} ms", "", "",
+            "300 ms", max(delays) <= 0.3)
+
+    for film in NEGATIVES:
+        told = film.through(settings, "track-every")
+        wrong = sum(bool(one["faces"]) for one in told)
+        row(f"pictures without a face in which one is told: {film.name}", f"{wrong} of {len(told)}", "", "", "0", wrong == 0)
+    told = FILMS[4].through(settings, "track-every")
+    full = sum(len(one["faces"]) == 8 for one in told[5:])
+    row("pictures in which all of eight faces are told", f"{full} of {len(told) - 5}", "", "", "all", full == len(told) - 5)
+
+
+def measure_cost(settings, row):
+    film = FILMS[1]
+    mask = settings.tools / "mask.png"
+    subprocess.run(["ffmpeg", "-v", "error", "-y", "-f", "lavfi", "-i", "color=orange:s=600x600,format=rgba,geq=r='X/3':g='Y/3':b=90:"
+                    "a='255*lt(hypot(X-300,Y-300),290)'", "-frames:v", "1", mask], check=True)
+    film.limit = ["-frames:v", "300"]
+    for name, effect, limit in (("an image", f"face={mask}", 0.5), ("an oval", "oval", None), ("blur", "blur", 2), ("squares", "pixelate", None),
+                                ("smoothing", "smooth", None), ("boxes", "boxes", None)):
+        cost = film.cost(settings, f"track,{effect}")
+        if name == "an image":
+            row("processor time of all threads a picture of 1280 × 720: following one face", f"{cost['process'] - cost['means'][1]:.1f} ms",
+                "", "", "6 ms", cost["process"] - cost["means"][1] <= 6)
+        row(f"a mask over a face {cost['width']:.0f} pixels wide: {name}", f"{cost['effects'][1]:.2f} ms, mean {cost['means'][1]:.2f}", "", "",
+            f"{limit} ms" if limit else "", limit is None or cost["effects"][1] <= limit)
+        if name in ("an image", "blur"):
+            share = cost["allocations"] / (cost["pictures"] / 2)
+            row(f"memory asked for in each picture: {name}", f"{share:.2f} times", "", "", "0", share < 0.2)
+    cost = film.cost(settings, "track-every,privacy")
+    row("privacy: following, detecting and hiding in each picture", f"{sum(cost['means']):.1f} ms", "", "", "33 ms", sum(cost["means"]) < 33)
+    film.limit = []
+    cost = FILMS[4].cost(settings, "track,oval")
+    row(f"following {cost['faces']} faces and hiding them", f"{cost['process']:.1f} ms, {cost['late']} of {cost['pictures']} pictures late", "", "",
+        "none late", cost["faces"] == 8 and cost["late"] <= cost["pictures"] // 50)
+
+
+class Detectors:
+    """Finders of faces that are not this project's: MediaPipe's nets in LiteRT, and OpenCV's cascade."""
+
+    def __init__(self, settings):
+        sys.path[:0] = [str(settings.tools / "litert"), str(settings.tools / "opencv")]
+        import cv2
+        import numpy
+        from ai_edge_litert.interpreter import Interpreter
+        self.cv2, self.numpy = cv2, numpy
+        models = pathlib.Path(os.environ.get("VIDICON_MODELS") or pathlib.Path(
+            os.environ.get("XDG_DATA_HOME") or pathlib.Path.home() / ".local/share") / "vidicon/models")
+        self.net = Interpreter(model_path=str(models / "face_detection_full_range.tflite"), num_threads=1)
+        self.net.allocate_tensors()
+        self.inputs, self.outputs = self.net.get_input_details(), self.net.get_output_details()
+        self.cascade = cv2.CascadeClassifier(cv2.data.haarcascades + "haarcascade_frontalface_alt2.xml")
+
+    def boxes(self, picture, with_cascade):
+        """x, y, width, height of each likely face."""
+        numpy, found = self.numpy, []
+        height, width = picture.shape[:2]
+        side = min(width, height)
+        for left in sorted({0, (width - side) // 2, width - side}):
+            tile = self.cv2.resize(picture[:, left:left + side], (192, 192), interpolation=self.cv2.INTER_AREA)
+            values = tile[:, :, ::-1].astype(numpy.float32) * (2 / 255) - 1
+            self.net.set_tensor(self.inputs[0]["index"], values[None])
+            self.net.invoke()
+            outputs = sorted((self.net.get_tensor(port["index"])[0] for port in self.outputs), key=lambda one: -one.shape[-1])
+            for place in numpy.nonzero(outputs[1].ravel() > 0.41)[0]:
+                x, y, w, h = outputs[0][place][:4] / 192
+                x, y = x + (place % 48 + 0.5) / 48, y + (place // 48 + 0.5) / 48
+                found.append((left + side * (x - w / 2), side * (y - h / 2), side * w, side * h))
+        if with_cascade:
+            grey = self.cv2.cvtColor(picture, self.cv2.COLOR_BGR2GRAY)
+            found += [tuple(box) for box in self.cascade.detectMultiScale(grey, 1.1, 3, minSize=(60, 60))]
+        return found
+
+
+def overlap(one, other):
+    width = min(one[0] + one[2], other[0] + other[2]) - max(one[0], other[0])
+    height = min(one[1] + one[3], other[1] + other[3]) - max(one[1], other[1])
+    shared = max(0, width) * max(0, height)
+    return shared / (one[2] * one[3] + other[2] * other[3] - shared)
+
+
+def measure_privacy(settings, row):
+    try:
+        detectors = Detectors(settings)
+    except ImportError:
+        row("faces that privacy leaves to be seen; LiteRT or OpenCV is not installed", "", "", "", "0", True)
+        return
+    encoded = str(settings.tools / "private.mp4")
+    for film in FILMS:
+        film.through(settings, "track-every,privacy", encoded=encoded)
+        pictures, visible, seen = 0, [], 0
+        for before, after in zip(film.pictures(detectors.numpy), film.pictures(detectors.numpy, encoded), strict=True):
+            # The cascade is slow: every fifth picture.
+            originals = detectors.boxes(before, pictures % 5 == 0)
+            left = detectors.boxes(after, pictures % 5 == 0)
+            # What is no face before either is none that was left.
+            if any(overlap(one, other) > 0.3 for one in left for other in originals):
+                visible.append(pictures)
+            seen += bool(originals)
+            pictures += 1
+        row(f"encoded pictures with a visible face, of {seen} with one: {film.name}", f"{len(visible)} of {pictures}", "", "", "0", not visible)
+        if visible:
+            print(f"  (in pictures {visible[:20]})")

@@ -1,0 +1,8 @@
+import FuzzEntry
+
+@main
+enum FuzzControl {
+  static func main() {
+    fuzz(.control)
+  }
+}

@@ -1,0 +1,37 @@
+internal import HTTPServer
+internal import NIOCore
+
+/// The body of a request that changes a stream.
+struct ControlFuzzCase {
+  private let body: ByteBuffer
+
+  init(_ input: ByteBuffer) {
+    self.body = input
+  }
+
+  func run() {
+    guard let json = JSONValue(parsing: self.body) else { return }
+    do throws(HTTPBodyError) {
+      let sources = try HTTPServerControl.Sources(json)
+      let texts = [sources.video, sources.audio].compactMap(\.self)
+      precondition(!texts.isEmpty, "a change of sources names one")
+      for text in texts { self.checkLine(text) }
+    } catch {
+      self.checkLine(error.reason)
+    }
+    do throws(HTTPBodyError) {
+      let change = try HTTPServerControl.Change(json, startBitrate: 1)
+      if let bitrate = change.bitrate {
+        precondition(bitrate == 1 || HTTPServerControl.Change.bitrates.contains(bitrate), "a bitrate is in its range")
+      }
+      precondition(!change.resetsControls || change.controls.isEmpty, "controls are set or reset")
+    } catch {
+      self.checkLine(error.reason)
+      precondition(error.reason.utf8.count < 2000, "a reason quotes the beginning only")
+    }
+  }
+
+  private func checkLine(_ text: String) {
+    precondition(!text.utf8.contains { $0 < 0x20 || $0 == 0x7F }, "what is told or looked for is one line")
+  }
+}
