@@ -26,8 +26,14 @@ struct HTTPEffectsTests {
       stream.name == "cam/1" ? self.memory.withLock { $0.settings } : nil
     }
 
-    func setEffects(_ settings: EffectSettings, of stream: LiveStream) async throws(HTTPServerControl.Failure) {
+    func setEffects(
+      _ settings: EffectSettings, of stream: LiveStream, mayEndPrivacy: Bool
+    ) async throws(HTTPServerControl.Failure) {
       try self.fail()
+      guard mayEndPrivacy || self.memory.withLock({ $0.settings.faces }) != .privacy || settings.faces == .privacy
+      else {
+        throw HTTPServerControl.Failure(.notPermitted, "they stay covered")
+      }
       self.memory.withLock { $0.settings = settings }
     }
 

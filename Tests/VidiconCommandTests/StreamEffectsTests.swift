@@ -48,6 +48,21 @@ struct StreamEffectsTests {
     #expect(effects.settings == settings)
   }
 
+  @Test func `privacy is not ended by who may not, however early that one has asked`() async throws {
+    let effects = StreamEffects(self.stream, studio: EffectStudio(models: FaceModels(folder: "/nowhere")))
+    try await effects.apply(self.settings { $0.clock = true }, mayEndPrivacy: false)
+    // Nobody can find faces here, so all is covered.
+    await #expect(throws: EffectChangeError.self) { try await effects.apply(self.settings { $0.faces = .privacy }) }
+    for faces in [EffectSettings.Faces.off, .track, .boxes] {
+      await #expect(throws: EffectChangeError.staysPrivate) {
+        try await effects.apply(self.settings { $0.faces = faces }, mayEndPrivacy: false)
+      }
+    }
+    #expect(self.stream.effects.map(\.name) == ["PrivacyMask"])
+    try await effects.apply(EffectSettings())
+    #expect(self.stream.effects.isEmpty)
+  }
+
   @Test func `without nets nothing is changed, but for privacy, which covers all`() async throws {
     let effects = StreamEffects(self.stream, studio: EffectStudio(models: FaceModels(folder: "/nowhere")))
     await #expect(throws: EffectChangeError.self) { try await effects.apply(self.settings { $0.mask = .blur }) }
@@ -64,9 +79,11 @@ struct StreamEffectsTests {
 
   @Test func `over HTTP each failure has its kind`() async throws {
     let attached = AttachedEffects()
-    func code(_ settings: EffectSettings) async -> HTTPServerControl.Failure.Code? {
+    func code(
+      _ settings: EffectSettings, mayEndPrivacy: Bool = true
+    ) async -> HTTPServerControl.Failure.Code? {
       do throws(HTTPServerControl.Failure) {
-        try await attached.setEffects(settings, of: self.stream)
+        try await attached.setEffects(settings, of: self.stream, mayEndPrivacy: mayEndPrivacy)
         return nil
       } catch {
         return error.code
@@ -80,5 +97,7 @@ struct StreamEffectsTests {
     #expect(attached.effects(of: self.stream) == self.settings { $0.clock = true })
     #expect(await code(self.settings { $0.overlay = .init() }) == .invalid)
     #expect(await code(self.settings { $0.faces = .track }) == .failed)
+    #expect(await code(self.settings { $0.faces = .privacy }) == .failed)
+    #expect(await code(EffectSettings(), mayEndPrivacy: false) == .notPermitted)
   }
 }

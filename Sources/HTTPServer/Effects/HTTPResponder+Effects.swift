@@ -33,13 +33,8 @@ extension HTTPResponder {
       } catch {
         throw HTTPRefusal(.text(.badRequest, error.description))
       }
-      let isPrivate = effects.effects(of: stream)?.faces == .privacy
-      guard isTrusted || !isPrivate || settings.faces == .privacy else {
-        throw HTTPRefusal(
-          .text(.forbidden, "faces are private here; that is ended on the machine itself, or with a password"))
-      }
       try await Self.carryOut { () throws(HTTPServerControl.Failure) in
-        try await effects.setEffects(settings, of: stream)
+        try await effects.setEffects(settings, of: stream, mayEndPrivacy: isTrusted)
       }
     }
   }

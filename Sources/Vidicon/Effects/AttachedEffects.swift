@@ -34,8 +34,12 @@ extension AttachedEffects: HTTPServerEffects {
     return effects?.settings
   }
 
-  func setEffects(_ settings: EffectSettings, of stream: LiveStream) async throws(HTTPServerControl.Failure) {
-    try await self.change(stream) { (effects) throws(EffectChangeError) in try await effects.apply(settings) }
+  func setEffects(
+    _ settings: EffectSettings, of stream: LiveStream, mayEndPrivacy: Bool
+  ) async throws(HTTPServerControl.Failure) {
+    try await self.change(stream) { (effects) throws(EffectChangeError) in
+      try await effects.apply(settings, mayEndPrivacy: mayEndPrivacy)
+    }
   }
 
   func setImage(
@@ -58,6 +62,7 @@ extension AttachedEffects: HTTPServerEffects {
     } catch {
       switch error {
       case .studio(.noImage), .image: throw HTTPServerControl.Failure(.invalid, error.description)
+      case .staysPrivate: throw HTTPServerControl.Failure(.notPermitted, error.description)
       case .studio(.model), .covered: throw HTTPServerControl.Failure(.failed, error.description)
       case .busy, .noThread: throw HTTPServerControl.Failure(.busy, error.description)
       }

@@ -8,6 +8,8 @@ public enum EffectChangeError: Error, Hashable, Sendable, CustomStringConvertibl
   case image(OverlayImageError)
   /// Faces cannot be found; since they were to be covered, the whole picture is.
   case covered(FaceModelError)
+  /// Faces are covered, and who asked may not show them.
+  case staysPrivate
   /// Too many changes wait for their turn.
   case busy
   /// The system has no thread left.
@@ -27,6 +29,7 @@ public enum EffectChangeError: Error, Hashable, Sendable, CustomStringConvertibl
     case .studio(let error): error.description
     case .image(let error): error.description
     case .covered(let error): error.description
+    case .staysPrivate: "faces are private here; that is ended on the machine itself, or with a password"
     case .busy: "many changes of this stream wait already; try again in some seconds"
     case .noThread: "no thread can be started; end other programs, or raise ulimit -u"
     }

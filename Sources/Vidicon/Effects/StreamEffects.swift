@@ -38,10 +38,14 @@ public final class StreamEffects: Sendable {
 
   /// Makes what settings ask for, gives it to the stream, and returns then.
   ///
+  /// - Parameter mayEndPrivacy: Whether faces that are covered when it is its turn may be shown again.
   /// - Throws: An ``EffectChangeError``, and the effects stay. Where faces were to be covered, and cannot be found, the whole
   ///   picture is covered from then on.
-  public func apply(_ settings: EffectSettings) async throws(EffectChangeError) {
-    try await self.change { $0.settings = settings }
+  public func apply(_ settings: EffectSettings, mayEndPrivacy: Bool = true) async throws(EffectChangeError) {
+    try await self.change { state throws(EffectChangeError) in
+      guard mayEndPrivacy || state.settings.faces != .privacy || settings.faces == .privacy else { throw .staysPrivate }
+      state.settings = settings
+    }
   }
 
   /// Sets an image for the settings to refer to; one that shows already is replaced.
@@ -63,12 +67,14 @@ public final class StreamEffects: Sendable {
     }
   }
 
-  private func change(_ body: (inout State) -> Void) async throws(EffectChangeError) {
+  private func change(
+    _ body: (inout State) throws(EffectChangeError) -> Void
+  ) async throws(EffectChangeError) {
     guard await self.turns.enter() else { throw .busy }
     defer { self.turns.leave() }
     var state = self.state.withLock { $0 }
     let earlier = state.effects
-    body(&state)
+    try body(&state)
     let result = await WorkerThread.run(named: "effects") { [settings = state.settings, studio = state.studio] in
       Self.make(settings, in: studio, keeping: earlier)
     }
