@@ -1,5 +1,6 @@
 internal import CInference
 
+// Safe because there is one owner of the memory, and only one at a time has it.
 /// Performs a plan: memory for its values, filled, run and read by one thread at a time. Each thread that infers has an
 /// executor of its own; they share the plan.
 ///
@@ -13,7 +14,6 @@ internal import CInference
 /// executor.run()
 /// let score = executor.withOutput(1) { $0[0] }
 /// ```
-// Safe because there is one owner of the memory, and only one at a time has it.
 public struct InferenceExecutor: ~Copyable, @unchecked Sendable {
   /// What is performed.
   public let plan: InferencePlan

@@ -58,13 +58,15 @@ public struct SnapshotFolder: Hashable, Sendable {
     }
     let time = StreamClock.system.unixTime(at: StreamClock.system.now())
     let name = stream.name
-    return try await WorkerThread.run(named: "snapshot") { () -> Result<String, RecordingError> in
+    let result = await WorkerThread.run(named: "snapshot") { () -> Result<String, RecordingError> in
       do throws(RecordingError) {
         return .success(try self.write(picture, of: name, atUnixTime: time))
       } catch {
         return .failure(error)
       }
-    }.get()
+    }
+    guard let result else { throw .noThread(path: name) }
+    return try result.get()
   }
 
   /// Writes a file under a name that goes with nothing yet, and gives it its own when it is whole.

@@ -81,7 +81,9 @@ struct EffectOptions: Equatable {
 extension EffectOptions {
   /// Reads the files, and gives the stream its effects.
   func apply(to stream: LiveStream) async throws -> StreamEffects {
-    let (settings, studio) = try await WorkerThread.run(named: "images") { Result { try self.load() } }.get()
+    let loaded = await WorkerThread.run(named: "images") { Result { try self.load() } }
+    guard let loaded else { throw Failure("\(StreamError.noThread)") }
+    let (settings, studio) = try loaded.get()
     let effects = StreamEffects(stream, studio: studio)
     if settings != EffectSettings() {
       do throws(EffectChangeError) {

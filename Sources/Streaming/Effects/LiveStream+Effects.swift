@@ -6,7 +6,8 @@ extension LiveStream {
   ///
   /// An effect that stays keeps its state. The pictures of a source that compresses itself are decoded and encoded while
   /// there are effects. All that viewers, recordings and snapshots get has gone through them, but for the slate, which
-  /// shows nothing; a picture whose turn has begun when this is set goes on as it was to.
+  /// shows nothing; a picture whose turn has begun when this is set goes on as it was to, and a snapshot may
+  /// show it for one frame interval.
   public var effects: [any VideoEffect] {
     get { self.shared.effects.effects }
     set {

@@ -59,7 +59,7 @@ extension AttachedEffects: HTTPServerEffects {
       switch error {
       case .studio(.noImage), .image: throw HTTPServerControl.Failure(.invalid, error.description)
       case .studio(.model), .covered: throw HTTPServerControl.Failure(.failed, error.description)
-      case .busy: throw HTTPServerControl.Failure(.busy, error.description)
+      case .busy, .noThread: throw HTTPServerControl.Failure(.busy, error.description)
       }
     }
   }

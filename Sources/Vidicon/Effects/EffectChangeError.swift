@@ -10,6 +10,8 @@ public enum EffectChangeError: Error, Hashable, Sendable, CustomStringConvertibl
   case covered(FaceModelError)
   /// Too many changes wait for their turn.
   case busy
+  /// The system has no thread left.
+  case noThread
 
   /// One line with cause and next step.
   public var description: String {
@@ -26,6 +28,7 @@ public enum EffectChangeError: Error, Hashable, Sendable, CustomStringConvertibl
     case .image(let error): error.description
     case .covered(let error): error.description
     case .busy: "many changes of this stream wait already; try again in some seconds"
+    case .noThread: "no thread can be started; end other programs, or raise ulimit -u"
     }
   }
 }

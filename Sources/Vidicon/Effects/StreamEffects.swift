@@ -59,6 +59,7 @@ public final class StreamEffects: Sendable {
     switch result {
     case .success(let image): try await self.change { $0.studio.images[use] = image }
     case .failure(let error): throw .image(error)
+    case nil: throw .noThread
     }
   }
 
@@ -79,6 +80,7 @@ public final class StreamEffects: Sendable {
       self.put(state, inPlaceOf: earlier)
       throw .covered(error)
     case .failure(let error): throw .studio(error)
+    case nil: throw .noThread
     }
     self.put(state, inPlaceOf: earlier)
   }

@@ -13,6 +13,9 @@ struct VidiconEvent: Decodable {
     var viewers: Int?
     var keyframeRequests: Int?
     var bytesSent: Int?
+    /// Of both, none where there are no effects.
+    var faces: Int?
+    var effectMilliseconds: Double?
   }
 
   var event: String

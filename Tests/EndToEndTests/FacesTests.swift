@@ -1,0 +1,183 @@
+import Foundation
+import Testing
+
+extension EndToEnd {
+  @Suite("Faces: masks, privacy, smiles", .serialized)
+  struct Faces {
+    /// Streams of the clip, and the most that is to be seen of the face.
+    private static let masks: [(name: String, options: String, detail: Double)] = [
+      ("oval", "mask=oval", 0.5), ("solid", "mask=solid", 0.5), ("blur", "mask=blur", 3),
+      ("pixelate", "mask=pixelate", 4), ("image", "mask=IMAGE", 1),
+    ]
+
+    @Test func `each mask covers the face over RTSP, over HLS and in the recorded file`() async throws {
+      try await TestMedia.withTemporaryFolder { folder in
+        let image = "\(folder)/mask.png"
+        try await Self.makeImage(image)
+        let streams = Self.masks.flatMap { mask in
+          ["--stream", "name=\(mask.name),\(mask.options.replacing("IMAGE", with: image))"]
+        }
+        let names = Self.masks.map(\.name) + ["plain"]
+        var plays: [(name: String, way: String, clip: FaceClip)] = []
+        try await VidiconProcess.serving(
+          FaceClip.source() + ["--record", "\(folder)/{name}.mp4"] + streams + ["--stream", "name=plain"]
+        ) { vidicon in
+          plays = try await withThrowingTaskGroup(of: (String, String, FaceClip).self) { group in
+            for name in names {
+              group.addTask { (name, "RTSP", try await FaceClip(vidicon.url(name), seconds: 1)) }
+              group.addTask { (name, "HLS", try await FaceClip(vidicon.page("/\(name)/index.m3u8"), seconds: 1)) }
+            }
+            return try await group.reduce(into: []) { $0.append($1) }
+          }
+        }
+        for name in names { plays.append((name, "MP4", try await FaceClip("\(folder)/\(name).mp4"))) }
+
+        let plain = try #require(plays.first { $0.name == "plain" && $0.way == "MP4" }?.clip)
+        #expect(plain.details.allSatisfy { $0 > 7 })
+        for (name, way, clip) in plays where name != "plain" {
+          let most = try #require(Self.masks.first { $0.name == name }?.detail)
+          #expect(clip.pictures.count > 5, "\(name) over \(way)")
+          #expect(clip.details.allSatisfy { $0 < most }, "\(name) over \(way): \(clip.details)")
+          // The clip sways by less than that from one picture to the next.
+          #expect(clip.strayBesideFace(from: plain) < 5, "\(name) over \(way)")
+        }
+      }
+    }
+
+    /// An opaque image of one colour.
+    private static func makeImage(_ path: String) async throws {
+      let run = try await Tool.run(
+        "ffmpeg", FFmpeg.quiet + ["-f", "lavfi", "-i", "color=magenta:size=64x64", "-frames:v", "1", path],
+        within: .seconds(10))
+      try #require(run.succeeded, "\(run.errors)")
+    }
+
+    @Test func `privacy holds from the first picture on, a smile keeps one, and where no face is none is masked`()
+      async throws
+    {
+      try await TestMedia.withTemporaryFolder { folder in
+        let face = try FaceClip.source()
+        let none = ["--source", "file:\(try TestMedia.file("no_face.mp4"))", "--audio", "none", "--fps", "10"]
+        async let covered = self.record(
+          "\(folder)/privacy.mp4", face + ["--faces", "privacy", "--snapshot-on", "smile:\(folder)"])
+        async let masked = self.record("\(folder)/masked.mp4", none + ["--mask", "solid", "--duration", "2s"])
+        let plain = try await FaceClip(TestMedia.file("no_face.mp4"))
+        let clip = try await covered
+        // A mask, or all of the picture, is dark.
+        #expect(clip.pictures.count > 5 && clip.brightest.allSatisfy { $0 < 60 }, "\(clip.brightest)")
+        let unmasked = try await masked
+        #expect(unmasked.strayFrom(plain) < 16)
+
+        let kept = try FileManager.default.contentsOfDirectory(atPath: folder).filter { $0.hasSuffix(".jpg") }
+        try #require(kept.count == 1 && kept[0].hasPrefix("live_"), "\(kept)")
+        // Kept as viewers see it.
+        #expect(try await FaceClip("\(folder)/\(kept[0])").brightest.allSatisfy { $0 < 60 })
+      }
+    }
+
+    /// Records until the clip ends, and looks at the file.
+    private func record(_ path: String, _ options: [String]) async throws -> FaceClip {
+      let run = try await Tool.run(program: VidiconProcess.path(), ["record", path] + options, within: .seconds(20))
+      try #require(run.succeeded, "\(run.errors)")
+      return try await FaceClip(path)
+    }
+
+    @Test func `a picture is seen less than one frame interval later where faces are tracked`() async throws {
+      try await TestMedia.withTemporaryFolder { folder in
+        let face = "\(folder)/face.png"
+        let cut = try await Tool.run(
+          "ffmpeg",
+          FFmpeg.quiet + ["-i", try TestMedia.file("single_face.mp4"), "-vf", "crop=280:336:160:20"]
+            + ["-frames:v", "1", face],
+          within: .seconds(10))
+        try #require(cut.succeeded, "\(cut.errors)")
+        try await VidiconProcess.serving(["--source", "bars", "--audio", "none", "--size", "640x360"]) { vidicon in
+          async let plain = self.delays(of: vidicon.url(), under: face, [])
+          async let tracked = self.delays(of: vidicon.url(), under: face, ["--faces", "track"])
+          let (before, after) = try await (plain, tracked)
+          #expect(after - before < 1.0 / 30, "\(before) s without, \(after) s with")
+        }
+      }
+    }
+
+    /// Puts a face upon the bars and serves that; the seconds from capture to decoded picture.
+    private func delays(of bars: String, under face: String, _ options: [String]) async throws -> Double {
+      let pipe = Pipe()
+      let live = FFmpeg.overTCP + ["-fflags", "nobuffer", "-flags", "low_delay", "-fpsprobesize", "0"]
+      let source = try ChildProcess(
+        Tool("ffmpeg").path,
+        FFmpeg.quiet + live + ["-i", bars, "-vf", "movie=\(face)[face];[in][face]overlay=180:16", "-r", "30"]
+          + ["-pix_fmt", "yuv420p", "-f", "yuv4mpegpipe", "-"],
+        outputPipe: pipe)
+      defer { source.kill() }
+      return try await VidiconProcess.serving(["--source", "pipe:", "--audio", "none"] + options, input: pipe) {
+        vidicon in
+        let rows = Timecode.cellSize(width: 640)
+        let run = try await Tool.run(
+          "ffmpeg",
+          FFmpeg.quiet + live + ["-i", vidicon.url(), "-t", "4", "-vf", "crop=iw:\(rows):0:0,format=gray"]
+            + ["-fps_mode", "passthrough", "-f", "rawvideo", "-flush_packets", "1", "pipe:1"],
+          within: .seconds(20))
+        let strips = Pictures(width: 640, height: rows, bytes: run.output)
+        var arrivals = run.arrivals[...]
+        let delays = (0..<strips.count).compactMap { index -> Double? in
+          arrivals = arrivals.drop { $0.endOffset < (index + 1) * 640 * rows }
+          guard let captured = Timecode.read(strips[index], width: 640), let arrival = arrivals.first else {
+            return nil
+          }
+          return Double(arrival.unixMicroseconds - captured) / 1e6
+        }.sorted()
+        try #require(delays.count > 30, "\(strips.count) pictures; \(run.errors)")
+        let faces = try await vidicon.status { _ in true }.faces
+        #expect(faces == (options.isEmpty ? nil : 1))
+        // The quicker half: the rest tells of what else the machine does.
+        return delays[delays.count / 4]
+      }
+    }
+
+    @Test func `nets that are missing, broken or swapped end with the command that mends it`() async throws {
+      try await TestMedia.withTemporaryFolder { folder in
+        let nets = ["face_detection_full_range.tflite", "face_landmark.tflite", "face_landmarks_detector.tflite"]
+        let serve = ["serve", "--rtsp-port", "0", "--http-port", "0", "--no-discovery", "--source", "plasma"]
+        let models = ["VIDICON_MODELS": folder]
+        func expectRefusal(_ cause: String) async throws {
+          for option in [["--faces", "privacy"], ["--mask", "blur"], ["--smooth", "1"]] {
+            try await EndToEndTests.expectRefusal(
+              serve + option, environment: models, status: 1, saying: "\(cause)")
+          }
+        }
+        try await expectRefusal("the net is not there; run scripts/setup")
+        let variables = ProcessInfo.processInfo.environment
+        let data = variables["XDG_DATA_HOME"] ?? "\(NSHomeDirectory())/.local/share"
+        let real = variables["VIDICON_MODELS"] ?? "\(data)/vidicon/models"
+        for (net, other) in zip(nets, nets.reversed()) {
+          try FileManager.default.copyItem(atPath: "\(real)/\(other)", toPath: "\(folder)/\(net)")
+        }
+        try await expectRefusal("is another net than its name says; run scripts/setup")
+        for net in nets { try Data("no net".utf8).write(to: URL(filePath: "\(folder)/\(net)")) }
+        try await expectRefusal("is no net")
+        // All the rest goes on without.
+        try await VidiconProcess.serving(["--source", "plasma", "--clock"], environment: models) { vidicon in
+          let status = try await vidicon.status { ($0.effectMilliseconds ?? 0) > 0 }
+          #expect(status.faces == 0)
+        }
+      }
+    }
+  }
+}
+
+extension FaceClip {
+  /// How far any part of a picture is from the nearest picture of another play, at most.
+  fileprivate func strayFrom(_ other: FaceClip) -> Double {
+    let tiles = (0..<90).flatMap { row in (0..<160).map { row / 9 * 16 + $0 / 10 } }
+    return (0..<self.pictures.count).map { index in
+      (0..<other.pictures.count).map { known in
+        var sums = [Int](repeating: 0, count: 160)
+        for (tile, pair) in zip(tiles, zip(self.pictures[index], other.pictures[known])) {
+          sums[tile] += abs(Int(pair.0) - Int(pair.1))
+        }
+        return Double(sums.max() ?? 0) / 90
+      }.min() ?? .infinity
+    }.max() ?? .infinity
+  }
+}
