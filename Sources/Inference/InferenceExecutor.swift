@@ -1,6 +1,5 @@
 internal import CInference
 
-// Safe because there is one owner of the memory, and only one at a time has it.
 /// Performs a plan: memory for its values, filled, run and read by one thread at a time. Each thread that infers has an
 /// executor of its own; they share the plan.
 ///
@@ -14,7 +13,7 @@ internal import CInference
 /// executor.run()
 /// let score = executor.withOutput(1) { $0[0] }
 /// ```
-public struct InferenceExecutor: ~Copyable, @unchecked Sendable {
+public struct InferenceExecutor: ~Copyable, @unchecked Sendable {  // Safe because its memory has one owner at a time.
   /// What is performed.
   public let plan: InferencePlan
   private let arena: UnsafeMutablePointer<Float>
