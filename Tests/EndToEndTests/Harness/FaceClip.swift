@@ -14,7 +14,7 @@ struct FaceClip {
 
   /// Plays an address for some seconds, or a file to its end.
   init(_ url: String, seconds: Int? = nil) async throws {
-    let options = url.hasPrefix("rtsp") ? FFmpeg.overTCP : []
+    let options = url.hasPrefix("rtsp") ? FFmpeg.overTCP + ["-fpsprobesize", "0"] : []
     let end = seconds.map { ["-t", "\($0)"] } ?? []
     let run = try await Tool.run(
       "ffmpeg",
