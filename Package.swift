@@ -202,7 +202,8 @@ let package = Package(
     .testTarget(
       name: "InferenceTests", dependencies: ["Inference"], exclude: ["Goldens"], swiftSettings: settings),
     .testTarget(
-      name: "EffectsTests", dependencies: ["CEffects", "Effects", "Inference", "Media"], swiftSettings: settings),
+      name: "EffectsTests", dependencies: ["CEffects", "Effects", "Inference", "Media"], exclude: ["Labels"],
+      swiftSettings: settings),
     .testTarget(
       name: "StreamingTests",
       dependencies: ["Streaming", "SwitchProbe", "Waiting", "Capture", "Codecs", "Effects", "Media", nioCore],

@@ -147,7 +147,7 @@ final class VideoPipeline {
   private var wantedRepetition: MediaTime? {
     guard let lastEncoding = self.stage.lastEncoding, self.lastPicture != nil, self.nextSlate == nil else { return nil }
     // A frame that comes meets the request, unless encoding is paused.
-    let overdue = self.lastArrival + self.frameInterval * 3 / 2
+    let overdue = self.lastArrival + max(self.frameInterval * 3 / 2, Self.longestHiccup)
     let due = self.stage.requests.dueTime
     if self.shared.isPaused {
       // Effects that were changed show at once: they may be there for privacy.
@@ -158,6 +158,9 @@ final class VideoPipeline {
     let next = max(overdue, lastEncoding + self.frameInterval)
     return next < self.steadyEnd ? next : due.map { max($0, overdue) }
   }
+
+  /// So late a frame may be that comes all the same: a picture that was repeated in its place would push it out.
+  private static let longestHiccup = MediaDuration.milliseconds(130)
 
   private var frameInterval: MediaDuration { self.frameRate.frameInterval }
 

@@ -72,7 +72,7 @@ struct TimedMetadataTests {
     #expect(packet.payload.readableBytes == ID3Tag.maximumLength)
   }
 
-  @Test func `a program map with metadata is that of ffmpeg`() throws {
+  @Test func `a program map with metadata has both descriptors`() throws {
     let map: [UInt8] = [
       0x02,  // table_id
       0xB0, 0x3C,  // section_length 60
