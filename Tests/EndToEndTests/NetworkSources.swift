@@ -134,13 +134,18 @@ extension EndToEnd {
     /// Noise, of which no two packets are the same, in AAC's usual shape.
     private static let noise = ["-f", "lavfi", "-i", "anoisesrc=r=44100:d=60:a=0.3:s=7", "-ac", "2"]
 
+    /// What a Vidicon is told, so that it sends this noise.
+    private static func noisyCamera(_ folder: String) async throws -> [String] {
+      let made = try await Tool.run(
+        "ffmpeg", FFmpeg.quiet + Self.noise + ["\(folder)/noise.wav"], within: .seconds(30))
+      try #require(made.succeeded, "\(made.errors)")
+      return ["--source", "bars", "--size", "320x240", "--audio", "file:\(folder)/noise.wav"]
+    }
+
     @Test(arguments: ["RTSP", "HLS"])
     func `sound of another Vidicon is passed on byte for byte, in step with the pictures`(way: String) async throws {
       try await TestMedia.withTemporaryFolder { folder in
-        let made = try await Tool.run(
-          "ffmpeg", FFmpeg.quiet + Self.noise + ["\(folder)/noise.wav"], within: .seconds(30))
-        try #require(made.succeeded, "\(made.errors)")
-        let camera = ["--source", "bars", "--size", "320x240", "--audio", "file:\(folder)/noise.wav"]
+        let camera = try await Self.noisyCamera(folder)
         try await VidiconProcess.serving(camera) { camera in
           let source = way == "HLS" ? camera.page("/live/index.m3u8") : camera.url()
           try await VidiconProcess.serving(["--source", source]) { vidicon in
@@ -150,6 +155,37 @@ extension EndToEnd {
             if way == "HLS" { _ = try await Self.packets(of: camera.url(), seconds: 5) }
             async let received = Self.packets(of: vidicon.url(), seconds: way == "HLS" ? 8 : 6)
             try await Self.expectSame(received, as: sent, atLeast: 60)
+          }
+        }
+      }
+    }
+
+    @Test func `silence takes the place of sound that is passed on when its source ends, and time runs evenly`()
+      async throws
+    {
+      try await TestMedia.withTemporaryFolder { folder in
+        let arguments = try await Self.noisyCamera(folder)
+        _ = try await VidiconProcess.serving(arguments) { camera in
+          try await VidiconProcess.serving(["--source", camera.url()]) { vidicon in
+            _ = try await vidicon.status { $0.audioFramesPassedThrough ?? 0 > 20 }
+            async let received = Self.packets(of: vidicon.url(), seconds: 16)
+            let watched = try await vidicon.status { $0.viewers ?? 0 > 0 }
+            let passed = try #require(watched.audioFramesPassedThrough)
+            _ = try await vidicon.status { $0.audioFramesPassedThrough ?? 0 > passed + 40 }
+            camera.child.kill()
+            _ = try await vidicon.status { $0.framesEncoded ?? 0 > 10 }
+            let silent = try #require(try await vidicon.status { _ in true }.audioFramesPassedThrough)
+            let ports = ["--rtsp-port", "\(camera.rtspPort)", "--http-port", "0"]
+            let back = try ChildProcess(
+              VidiconProcess.path(), ["serve", "--json", "--no-discovery"] + ports + arguments)
+            defer { back.kill() }
+            _ = try await vidicon.status { $0.audioFramesPassedThrough ?? 0 > silent + 20 }
+            let sound = try await received.audio
+            let steps = zip(sound, sound.dropFirst()).map { $1.time - $0.time }
+            #expect(steps.count > 600)
+            #expect(steps.allSatisfy { $0 > 0 && $0 < 0.0645 }, "\(steps.max() ?? 0)")
+            // A change to packets that lie elsewhere; else they follow on each other.
+            #expect(steps.count { abs($0 - 1024.0 / 44_100) > 0.000_2 } <= 3)
           }
         }
       }
