@@ -17,6 +17,8 @@ public final class LibavAACEncoder {
   private var position: Int64 = 0
   /// The time of sample 0, from the first block.
   private var anchor: MediaTime?
+  /// What comes out for earlier positions belongs to sound before the last ``restart(at:)``, and is left out.
+  private var firstPosition = Int64.min
 
   /// Opens the encoder.
   ///
@@ -58,6 +60,14 @@ public final class LibavAACEncoder {
   /// Moves the time of all that comes from now on, over a gap that is not to be filled with samples.
   public func advance(by gap: MediaDuration) {
     self.anchor = self.anchor.map { $0 + gap }
+  }
+
+  /// Begins anew at a time, after sound that others have encoded: samples that wait are forgotten, and the first sample that
+  /// comes out is the one of this time.
+  public func restart(at time: MediaTime) {
+    self.pending.removeAll(keepingCapacity: true)
+    self.anchor = time - self.duration(self.position)
+    self.firstPosition = self.position
   }
 
   /// Encodes sound that follows the earlier one without a gap.
@@ -106,6 +116,7 @@ public final class LibavAACEncoder {
 
   /// The packet's time already counts the encoder's own delay: it is 1024 samples before that of the sound put in.
   private func emitPacket(_ emit: (EncodedSample) -> Void) {
+    guard self.encoder.packet.pointee.pts >= self.firstPosition else { return }
     emit(
       EncodedSample(
         kind: .audio,

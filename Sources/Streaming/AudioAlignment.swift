@@ -6,6 +6,8 @@ struct AudioAlignment: Hashable {
   var silence = 0
   /// Samples to cut off its start.
   var excess = 0
+  /// Whether the block follows on what came before it.
+  var isNone: Bool { self.silence == 0 && self.excess == 0 }
 
   /// How far the source's timestamps may be off what the sample count says before it is a gap or an overlap: below the
   /// 40 ms at which ear and eye part, above the jitter of a capturer that stamps its blocks on arrival.

@@ -7,7 +7,8 @@ internal import Synchronization
 /// The way of the sound from its mailbox through the resampler into the encoder. It lives on one thread.
 ///
 /// The encoder counts samples, so that its timestamps are even; where the source leaves a gap, silence fills it, and
-/// where it overlaps, the excess is cut. A track that was announced never falls silent on the wire: players such as OBS
+/// where it overlaps, the excess is cut. Packets of a source that compresses itself go past it where they can, see
+/// ``SoundPassage``. A track that was announced never falls silent on the wire: players such as OBS
 /// show nothing before every track flows.
 final class AudioPipeline {
   private let mailbox: AudioMailbox
@@ -26,6 +27,7 @@ final class AudioPipeline {
   /// Of the present source.
   private var resampler: AudioResampler?
   private var meter = AudioLevelMeter()
+  private var passage: SoundPassage
   /// How long the source may be late before silence takes its place.
   private var patience: MediaDuration
   /// How long one may be late that was not later yet.
@@ -52,6 +54,8 @@ final class AudioPipeline {
     self.leastPatience = settings.patience
     self.patience = settings.patience
     self.encoder = try LibavAACEncoder(format: self.format, bitrate: settings.bitrate)
+    self.passage = SoundPassage(
+      self.encoder.description, isWanted: settings.bitrate == AudioSettings.defaultBitrate)
     self.emit = emit
     self.startTime = self.clock.now()
     self.lastArrival = self.startTime
@@ -63,6 +67,11 @@ final class AudioPipeline {
     self.shared.statistics.withLock { $0.audioEncoders -= 1 }
   }
 
+  /// The time of the sound that comes next, by the count of samples; nil before the first.
+  private var nextTime: MediaTime? {
+    self.passage.nextTime ?? self.encoder.nextTime
+  }
+
   /// What a decoder must know.
   var description: AACDescription {
     self.encoder.description
@@ -71,7 +80,7 @@ final class AudioPipeline {
   /// Runs until the mailbox is closed.
   func run() throws(StreamError) {
     while true {
-      let expected = self.encoder.nextTime ?? self.startTime
+      let expected = self.nextTime ?? self.startTime
       do throws(CodecError) {
         switch self.mailbox.next(until: expected + self.patience) {
         case .closed: return
@@ -114,15 +123,17 @@ final class AudioPipeline {
       }
       block = self.resampler?.resample(block) ?? block
     }
-    if let expected = self.encoder.nextTime {
-      let alignment = AudioAlignment(
-        start: block.timestamp, expected: expected, sampleRate: self.format.sampleRate,
-        tolerance: isCut ? .zero : AudioAlignment.tolerance)
-      try self.fill(count: alignment.silence, at: expected)
-      if alignment.excess >= block.sampleCount { self.wait(for: block, at: now) }
-      block.samples.removeFirst(min(alignment.excess, block.sampleCount) * self.format.channelCount)
-    }
-    if self.shared.isMuted { block.samples = [Float](repeating: 0, count: block.samples.count) }
+    let (expected, isMuted) = (self.nextTime ?? block.timestamp, self.shared.isMuted)
+    let alignment = AudioAlignment(
+      start: block.timestamp, expected: expected, sampleRate: self.format.sampleRate,
+      tolerance: isCut ? .zero : AudioAlignment.tolerance)
+    let passed = self.passage.samples(
+      for: block, at: expected, follows: !isCut && alignment.isNone, isMuted: isMuted)
+    guard passed.isEmpty else { return self.pass(passed) }
+    try self.fill(count: alignment.silence, at: expected)
+    if alignment.excess >= block.sampleCount { self.wait(for: block, at: now) }
+    block.samples.removeFirst(min(alignment.excess, block.sampleCount) * self.format.channelCount)
+    if isMuted { block.samples = [Float](repeating: 0, count: block.samples.count) }
     try self.encode(block)
   }
 
@@ -144,6 +155,8 @@ final class AudioPipeline {
   /// Puts in silence; after a gap of more than a second, as when the machine slept, the time moves on instead.
   private func fill(count: Int, at time: MediaTime) throws(CodecError) {
     guard count > 0 else { return }
+    self.passage.unsettle()
+    self.prepareEncoder()
     guard count <= self.format.sampleRate || self.encoder.nextTime == nil else {
       return self.encoder.advance(by: self.format.duration(ofSamples: count))
     }
@@ -156,7 +169,22 @@ final class AudioPipeline {
     try self.encode(silence)
   }
 
+  /// Lets packets out as they came.
+  private func pass(_ samples: [EncodedSample]) {
+    self.shared.statistics.withLock {
+      $0.audioFramesPassedThrough += samples.count
+      $0.audioBytes += samples.reduce(0) { $0 + $1.payload.readableBytes }
+    }
+    for sample in samples { self.emit(sample) }
+  }
+
+  /// The encoder goes on where packets were passed through.
+  private func prepareEncoder() {
+    if let time = self.passage.encoderTakesOver() { self.encoder.restart(at: time) }
+  }
+
   private func encode(_ block: AudioBlock) throws(CodecError) {
+    self.prepareEncoder()
     var start = self.clock.now()
     try self.encoder.encode(block) { sample in
       let end = self.clock.now()
@@ -164,6 +192,7 @@ final class AudioPipeline {
         $0.audioBytes += sample.payload.readableBytes
         $0.audioEncodeTime = $0.audioEncodeTime + (end - start)
       }
+      self.passage.encoded(sample)
       self.emit(sample)
       start = self.clock.now()
     }

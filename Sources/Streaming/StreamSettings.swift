@@ -63,13 +63,17 @@ public struct AudioSettings: Hashable, Sendable {
   public var sampleRate: Int?
   /// 1 or 2; nil for the source's own, at most 2.
   public var channelCount: Int?
-  /// Bits a second.
+  /// Bits a second. AAC of a network source is passed through, at its own bitrate, where this is ``defaultBitrate``; and
+  /// encoded anew where it is not.
   public var bitrate: Int
   /// How long the sound may be late before silence takes its place.
   package var patience = MediaDuration.milliseconds(300)
 
+  /// 64 kb/s.
+  public static let defaultBitrate = 64_000
+
   /// Settings; by default the source's format at 64 kb/s.
-  public init(sampleRate: Int? = nil, channelCount: Int? = nil, bitrate: Int = 64_000) {
+  public init(sampleRate: Int? = nil, channelCount: Int? = nil, bitrate: Int = AudioSettings.defaultBitrate) {
     self.sampleRate = sampleRate
     self.channelCount = channelCount
     self.bitrate = bitrate

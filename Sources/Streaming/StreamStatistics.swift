@@ -13,13 +13,15 @@ public struct StreamStatistics: Hashable, Sendable {
   /// Encoders of pictures that are open: one while the stream runs, however many watch, and none while a source that
   /// compresses itself is passed through.
   public var videoEncoders = 0
-  /// Encoders of sound that are open, likewise.
+  /// Encoders of sound that are open, likewise; one that rests while packets are passed through stays open.
   public var audioEncoders = 0
   /// Pictures encoded, slates included.
   public var framesEncoded = 0
   /// Compressed pictures of the source that were passed through.
   public var framesPassedThrough = 0
-  /// Keyframes of both.
+  /// Packets of the source's sound that were passed through.
+  public var audioFramesPassedThrough = 0
+  /// Keyframes among the pictures of both.
   public var keyframes = 0
   /// How often a viewer, a segment or a lost picture asked for a keyframe.
   public var keyframeRequests = 0

@@ -42,6 +42,7 @@ final class JSONStatusDisplay: StatusDisplay {
       var framesDropped: Int
       var framesEncoded: Int
       var framesPassedThrough: Int
+      var audioFramesPassedThrough: Int
       var frameRate: Double
       var bitrate: Int
       var viewers: Int
@@ -116,6 +117,7 @@ final class JSONStatusDisplay: StatusDisplay {
             framesDropped: $0.stream.framesDroppedInAll,
             framesEncoded: $0.stream.framesEncoded,
             framesPassedThrough: $0.stream.framesPassedThrough,
+            audioFramesPassedThrough: $0.stream.audioFramesPassedThrough,
             frameRate: ($0.frameRate * 100).rounded() / 100,
             bitrate: Int($0.bitrate),
             viewers: $0.viewers,

@@ -15,7 +15,7 @@ struct StreamOptions: Equatable {
   var bitrate = 2_300_000
   var scaling = VideoSettings.Scaling.fit
   var encoder = "libx264"
-  var audioBitrate = 64_000
+  var audioBitrate = AudioSettings.defaultBitrate
   /// Samples a second; nil for the source's.
   var sampleRate: Int?
   /// Channels of sound; nil for the source's.

@@ -131,6 +131,34 @@ struct LibavAACEncoderTests {
     #expect(encoder.nextTime == start + .ticks(44_100, timescale: 48_000))
   }
 
+  @Test func `begun anew at a time, it puts out nothing of before, and goes on from there`() throws {
+    let encoder = try LibavAACEncoder(format: self.format, bitrate: 64_000)
+    var samples: [EncodedSample] = []
+    func encode(_ count: Int, at time: MediaTime) throws {
+      let sound = (0..<count * self.format.channelCount).map { Float($0 % 100) / 200 }
+      try encoder.encode(AudioBlock(format: self.format, timestamp: time, samples: sound)) { samples.append($0) }
+    }
+    let first = MediaTime.zero + .seconds(1)
+    try encode(5 * 1024 + 700, at: first)
+    #expect(samples.count == 4)
+    for time in [first + .milliseconds(200), first + .seconds(60)] {
+      samples = []
+      encoder.restart(at: time)
+      #expect(encoder.nextTime == time)
+      // Two frames are of before; it is two behind.
+      try encode(2 * 1024 + 1023, at: .zero)
+      #expect(samples.isEmpty)
+      try encode(1, at: .zero)
+      try encode(4 * 1024, at: .zero)
+      let expected = (0..<5).map { time + self.format.duration(ofSamples: $0 * 1024) }
+      #expect(samples.count == 5)
+      for (sample, time) in zip(samples, expected) {
+        #expect(abs((sample.presentationTime - time).nanoseconds) <= 1)
+      }
+      #expect(abs((try #require(encoder.nextTime) - time - self.format.duration(ofSamples: 7 * 1024)).nanoseconds) <= 1)
+    }
+  }
+
   @Test func `the description is that of AAC-LC, 48 kHz, stereo`() throws {
     // ISO/IEC 14496-3 §1.6.2.1: object type 2 in 5 bits, frequency index 3 in 4, channels 2 in 4.
     let description = try LibavAACEncoder(format: self.format, bitrate: 64_000).description

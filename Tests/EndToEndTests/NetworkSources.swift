@@ -73,6 +73,155 @@ extension EndToEnd {
       }
     }
 
+    /// A compressed packet of a recording.
+    private struct Packet {
+      var hash: String
+      /// In seconds.
+      var time: Double
+    }
+
+    /// The packets of pictures and of sound that ffmpeg gets without decoding them.
+    private static func packets(
+      of url: String, seconds: Int, options: [String] = FFmpeg.overTCP, filters: [String] = []
+    ) async throws -> (video: [Packet], audio: [Packet]) {
+      let run = try await Tool.run(
+        "ffmpeg",
+        FFmpeg.quiet + options + ["-i", url, "-map", "0:v", "-map", "0:a", "-c", "copy", "-copyts"]
+          + filters + ["-t", "\(seconds)", "-f", "framemd5", "pipe:1"],
+        within: .seconds(seconds + 20))
+      try #require(run.succeeded, "\(run.errors)")
+      var units: [String: Double] = [:]
+      var packets: [String: [Packet]] = [:]
+      for line in run.outputText.split(separator: "\n") {
+        let unit = line.split { " :/".contains($0) }
+        if unit.first == "#tb", let denominator = Double(unit[3]), let numerator = Double(unit[2]) {
+          units[String(unit[1])] = numerator / denominator
+        }
+        // Stream, decoding time, presentation time, duration, size, hash.
+        let fields = line.split { ", ".contains($0) }.map(String.init)
+        guard fields.count >= 6, let unit = units[fields[0]], let time = Double(fields[2]) else { continue }
+        packets[fields[0], default: []].append(Packet(hash: fields[5], time: time * unit))
+      }
+      return (try #require(packets["0"]), try #require(packets["1"]))
+    }
+
+    /// Where the first packet that both have is in each.
+    private static func first(_ received: [Packet], in sent: [Packet]) throws -> (received: Int, sent: Int) {
+      let places = Dictionary(sent.enumerated().map { ($1.hash, $0) }) { first, _ in first }
+      let index = try #require(received.firstIndex { places[$0.hash] != nil }, "nothing is as it was sent")
+      return (index, try #require(places[received[index].hash]))
+    }
+
+    /// Says where packets are not those that were sent, from the first that is, and how far sound has moved against pictures.
+    private static func expectSame(
+      _ received: (video: [Packet], audio: [Packet]), as sent: (video: [Packet], audio: [Packet]), atLeast least: Int
+    ) throws {
+      let (start, place) = try Self.first(received.audio, in: sent.audio)
+      let count = min(received.audio.count - start, sent.audio.count - place)
+      #expect(count >= least, "\(start) of \(received.audio.count) packets, then \(count)")
+      let (out, original) = (received.audio[start..<start + count], sent.audio[place..<place + count])
+      #expect(out.map(\.hash) == original.map(\.hash))
+      let steps = zip(out, out.dropFirst()).map { $1.time - $0.time }
+      #expect(steps.allSatisfy { $0 > 0 && $0 < 0.0645 }, "\(steps.max() ?? 0)")
+
+      let (picture, shown) = try Self.first(received.video, in: sent.video)
+      let moved = zip(out, original).map { out, original in
+        (out.time - received.video[picture].time) - (original.time - sent.video[shown].time)
+      }.sorted()
+      #expect(abs(moved[moved.count / 2]) < 0.020, "sound moved by \(moved[moved.count / 2]) s against the pictures")
+    }
+
+    /// Noise, of which no two packets are the same, in AAC's usual shape.
+    private static let noise = ["-f", "lavfi", "-i", "anoisesrc=r=44100:d=60:a=0.3:s=7", "-ac", "2"]
+
+    /// What a Vidicon is told, so that it sends this noise.
+    private static func noisyCamera(_ folder: String) async throws -> [String] {
+      let made = try await Tool.run(
+        "ffmpeg", FFmpeg.quiet + Self.noise + ["\(folder)/noise.wav"], within: .seconds(30))
+      try #require(made.succeeded, "\(made.errors)")
+      return ["--source", "bars", "--size", "320x240", "--audio", "file:\(folder)/noise.wav"]
+    }
+
+    @Test(arguments: ["RTSP", "HLS"])
+    func `sound of another Vidicon is passed on byte for byte, in step with the pictures`(way: String) async throws {
+      try await TestMedia.withTemporaryFolder { folder in
+        let camera = try await Self.noisyCamera(folder)
+        try await VidiconProcess.serving(camera) { camera in
+          let source = way == "HLS" ? camera.page("/live/index.m3u8") : camera.url()
+          try await VidiconProcess.serving(["--source", source]) { vidicon in
+            _ = try await vidicon.status(within: .seconds(30)) { $0.audioFramesPassedThrough ?? 0 > 20 }
+            async let sent = Self.packets(of: camera.url(), seconds: 12)
+            // Segments are seconds late.
+            if way == "HLS" { _ = try await Self.packets(of: camera.url(), seconds: 5) }
+            async let received = Self.packets(of: vidicon.url(), seconds: way == "HLS" ? 8 : 6)
+            try await Self.expectSame(received, as: sent, atLeast: 60)
+          }
+        }
+      }
+    }
+
+    @Test func `silence takes the place of sound that is passed on when its source ends, and time runs evenly`()
+      async throws
+    {
+      try await TestMedia.withTemporaryFolder { folder in
+        let arguments = try await Self.noisyCamera(folder)
+        _ = try await VidiconProcess.serving(arguments) { camera in
+          try await VidiconProcess.serving(["--source", camera.url()]) { vidicon in
+            _ = try await vidicon.status { $0.audioFramesPassedThrough ?? 0 > 20 }
+            async let received = Self.packets(of: vidicon.url(), seconds: 16)
+            let watched = try await vidicon.status { $0.viewers ?? 0 > 0 }
+            let passed = try #require(watched.audioFramesPassedThrough)
+            _ = try await vidicon.status { $0.audioFramesPassedThrough ?? 0 > passed + 40 }
+            camera.child.kill()
+            _ = try await vidicon.status { $0.framesEncoded ?? 0 > 10 }
+            let silent = try #require(try await vidicon.status { _ in true }.audioFramesPassedThrough)
+            let ports = ["--rtsp-port", "\(camera.rtspPort)", "--http-port", "0"]
+            let back = try ChildProcess(
+              VidiconProcess.path(), ["serve", "--json", "--no-discovery"] + ports + arguments)
+            defer { back.kill() }
+            _ = try await vidicon.status { $0.audioFramesPassedThrough ?? 0 > silent + 20 }
+            let sound = try await received.audio
+            let steps = zip(sound, sound.dropFirst()).map { $1.time - $0.time }
+            #expect(steps.count > 600)
+            #expect(steps.allSatisfy { $0 > 0 && $0 < 0.0645 }, "\(steps.max() ?? 0)")
+            // A change to packets that lie elsewhere; else they follow on each other.
+            #expect(steps.count { abs($0 - 1024.0 / 44_100) > 0.000_2 } <= 3)
+          }
+        }
+      }
+    }
+
+    @Test func `sound of an RTMP source is passed on byte for byte, in step with the pictures`() async throws {
+      try await TestMedia.withTemporaryFolder { folder in
+        let file = "\(folder)/source.flv"
+        let made = try await Tool.run(
+          "ffmpeg",
+          FFmpeg.quiet + ["-f", "lavfi", "-i", "testsrc=s=320x240:r=25:d=60"] + Self.noise
+            + ["-pix_fmt", "yuv420p", "-c:v", "libx264", "-preset", "ultrafast", "-bf", "0", "-g", "25", "-c:a", "aac"]
+            + [file],
+          within: .seconds(60))
+        try #require(made.succeeded, "\(made.errors)")
+        let url = "rtmp://127.0.0.1:\(20_000 + Int.random(in: 0..<10_000))/live/x"
+        let server = try ChildProcess(
+          Tool("ffmpeg").path, FFmpeg.quiet + ["-re", "-i", file, "-c", "copy", "-f", "flv", "-listen", "1", url])
+        defer { server.kill() }
+        try await Self.waitForStart()
+        try await VidiconProcess.serving(["--source", url]) { vidicon in
+          _ = try await vidicon.status { $0.audioFramesPassedThrough ?? 0 > 20 }
+          async let sent = Self.packets(of: file, seconds: 60, options: [], filters: ["-bsf:v", "h264_mp4toannexb"])
+          async let received = Self.packets(of: vidicon.url(), seconds: 6)
+          try await Self.expectSame(received, as: sent, atLeast: 200)
+        }
+      }
+    }
+
+    /// Waits as long as another program needs, in which a server that was begun before has started.
+    private static func waitForStart() async throws {
+      while try await VidiconProcess.run([
+        "record", "\(NSTemporaryDirectory())/none.mp4", "--source", "rtmp://127.0.0.1:9/x",
+      ]).exit == nil {}
+    }
+
     @Test func `wrong passwords, missing streams and silent servers end in a line`() async throws {
       try await VidiconProcess.serving(["--source", "bars", "--size", "320x240", "--user", "jo:right"]) { camera in
         let address = "127.0.0.1:\(camera.rtspPort)"
@@ -103,9 +252,7 @@ extension EndToEnd {
           + ["-f", "flv", "-listen", "1", url])
       defer { server.kill() }
       // It listens when it has started.
-      while try await VidiconProcess.run([
-        "record", "\(NSTemporaryDirectory())/none.mp4", "--source", "rtmp://127.0.0.1:\(port + 20_000)/x",
-      ]).exit == nil {}
+      try await Self.waitForStart()
       try await VidiconProcess.serving(["--source", url]) { vidicon in
         let play = try await FFmpeg.play(vidicon.url(), seconds: 5)
         #expect(play.run.succeeded)

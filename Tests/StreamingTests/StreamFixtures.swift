@@ -193,6 +193,11 @@ final class ScriptedAudioCapturer: AudioCapturer {
     self.state.withLock { $0.consumer }?.consume(block)
   }
 
+  /// Delivers sound that the test has made.
+  func deliver(_ block: AudioBlock) {
+    self.state.withLock { $0.consumer }?.consume(block)
+  }
+
   func end(_ error: CaptureError?) {
     self.state.withLock { $0.consumer }?.captureEnded(error)
   }

@@ -6,7 +6,7 @@ internal import Media
 /// own; the connection is there while one of them is started.
 ///
 /// - H.264 that our outputs can carry is handed over as it came (``VideoConsumer/consume(_:of:)``); everything else is
-///   decoded, on a thread of its own.
+///   decoded, on a thread of its own. Sound is decoded always; with AAC-LC goes its packet (`AudioBlock.packet`).
 /// - Pictures go on as they come. HLS and files, which come in bursts, are kept until their time: half a second, or two
 ///   when they come early.
 /// - Pictures and sound keep their distance; times rise also where those of the source jump.

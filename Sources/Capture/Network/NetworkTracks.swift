@@ -88,17 +88,25 @@ final class NetworkVideoTrack {
   }
 }
 
-/// The sound of one connection, decoded.
+/// The sound of one connection, decoded; AAC-LC is handed on beside it.
 final class NetworkAudioTrack {
   let format: AudioFormat
   private let decoder: PacketDecoder
   private var sound: DecodedSound
   private var lastEnd = MediaTime.zero
+  /// Nil where it is not AAC.
+  private var reader: AACPacketReader?
 
   init(stream: UnsafeMutablePointer<AVStream>, source: String) throws(CaptureError) {
     self.decoder = try PacketDecoder(stream: stream, source: source)
     self.format = try self.decoder.soundFormat(source: source)
     self.sound = DecodedSound(format: self.format)
+    // No trap: every stream has parameters.
+    let parameters = stream.pointee.codecpar!.pointee
+    if parameters.codec_id == AV_CODEC_ID_AAC {
+      let extradata = UnsafeRawBufferPointer(start: parameters.extradata, count: Int(parameters.extradata_size))
+      self.reader = AACPacketReader(extradata: Array(extradata))
+    }
   }
 
   /// What the blocks are to have: what the source had when it was opened.
@@ -108,16 +116,34 @@ final class NetworkAudioTrack {
 
   /// Decodes a packet and hands on what comes out.
   func handle(_ packet: NetworkPacket, to consumer: any AudioConsumer) {
+    if let extradata = packet.newExtradata { self.reader?.replace(extradata: extradata) }
+    let compressed = self.reader?.read(ByteBuffer(bytes: packet.bytes))
+    let start = packet.times.presentation
     packet.pointer.pointee.dts = packet.times.decode.nanoseconds
-    packet.pointer.pointee.pts = packet.times.presentation.nanoseconds
+    packet.pointer.pointee.pts = start.nanoseconds
     self.decoder.append(packet.pointer)
+    var blocks: [AudioBlock] = []
     _ = self.decoder.decodeNext { frame in
       guard let samples = self.sound.samples(frame) else { return }
       let told = frame.pointee.best_effort_timestamp
       let time = told == vidicon_av_nopts_value ? self.lastEnd : MediaTime(nanoseconds: told)
-      let block = AudioBlock(format: self.sound.format, timestamp: time, samples: samples)
+      let isWhole = time == start && compressed?.holds(frame) == true
+      let block = AudioBlock(
+        format: self.sound.format, timestamp: time, samples: samples, packet: isWhole ? compressed : nil)
       self.lastEnd = time + block.duration
-      consumer.consume(block)
+      blocks.append(block)
     }
+    if blocks.count > 1 { for index in blocks.indices { blocks[index].packet = nil } }
+    for block in blocks { consumer.consume(block) }
+  }
+}
+
+extension AudioPacket {
+  /// Whether a frame that came out of a decoder is all that it describes. Of the extensions that nobody is told of, and of a
+  /// start that is to be left out, the frame is longer or shorter.
+  fileprivate func holds(_ frame: UnsafeMutablePointer<AVFrame>) -> Bool {
+    Int(frame.pointee.nb_samples) == self.description.samplesPerFrame
+      && Int(frame.pointee.sample_rate) == self.description.format.sampleRate
+      && Int(frame.pointee.ch_layout.nb_channels) == self.description.format.channelCount
   }
 }

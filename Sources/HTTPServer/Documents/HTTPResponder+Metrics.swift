@@ -84,6 +84,9 @@ extension HTTPResponder {
       "frames_passed_through_total", .counter, "Compressed pictures of the source that were passed on as they came.",
       each { Double($0.statistics.framesPassedThrough) })
     text.append(
+      "audio_frames_passed_through_total", .counter, "Packets of the source's sound that were passed on as they came.",
+      each { Double($0.statistics.audioFramesPassedThrough) })
+    text.append(
       "frames_dropped_total", .counter, "Pictures that were to be shown and are not, by reason.",
       streams.flatMap { stream in
         FrameDrop.Reason.allCases.map {

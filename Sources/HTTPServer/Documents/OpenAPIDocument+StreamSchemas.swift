@@ -30,6 +30,7 @@ extension OpenAPIDocument {
               "framesIn",
               "framesEncoded",
               "framesPassedThrough",
+              "audioFramesPassedThrough",
               "framesDropped",
               "slate",
               "startedAt"
@@ -81,6 +82,7 @@ extension OpenAPIDocument {
               "framesIn": {"type": "integer", "minimum": 0},
               "framesEncoded": {"type": "integer", "minimum": 0},
               "framesPassedThrough": {"type": "integer", "minimum": 0},
+              "audioFramesPassedThrough": {"type": "integer", "minimum": 0},
               "framesDropped": {"type": "integer", "minimum": 0},
               "slate": {
                 "type": "boolean",

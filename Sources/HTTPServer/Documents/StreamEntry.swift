@@ -74,6 +74,7 @@ struct StreamEntry: Encodable, Sendable {
   var framesIn: Int
   var framesEncoded: Int
   var framesPassedThrough: Int
+  var audioFramesPassedThrough: Int
   var framesDropped: Int
   var slate: Bool
   var startedAt: String
@@ -128,6 +129,7 @@ struct StreamEntry: Encodable, Sendable {
     self.framesIn = statistics.framesIn
     self.framesEncoded = statistics.framesEncoded
     self.framesPassedThrough = statistics.framesPassedThrough
+    self.audioFramesPassedThrough = statistics.audioFramesPassedThrough
     self.framesDropped = statistics.framesDroppedInAll
     self.slate = statistics.isSlateShown
     self.startedAt = CalendarTime(unixTime: published.publishedAt).rfc3339

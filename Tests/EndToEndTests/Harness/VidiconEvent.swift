@@ -7,6 +7,7 @@ struct VidiconEvent: Decodable {
     var framesIn: Int?
     var framesDropped: Int?
     var framesEncoded: Int?
+    var audioFramesPassedThrough: Int?
     var isSlateShown: Bool?
     /// Bits a second.
     var bitrate: Double?
