@@ -103,7 +103,7 @@ extension EndToEnd {
         try await VidiconProcess.serving(Self.bars + ["--record", "\(folder)/{name}.mp4"]) { vidicon in
           let looked: Looked = try await Self.drive(
             "page_look.py", [vidicon.page(""), "live", folder], within: .seconds(240))
-          #expect(looked.looks == 80)
+          #expect(looked.looks == 85)
           #expect(looked.wrong == [:])
           #expect(looked.forbidden == [], "the content security policy forbids what the page does")
         }
