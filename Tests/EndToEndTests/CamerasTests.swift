@@ -17,22 +17,32 @@ extension EndToEnd {
         environment: FakeCamera.environment(cameras), body)
     }
 
-    @Test(arguments: [
+    private static let formats = [
       "formats=YUYV 320x240 30", "formats=NM12 320x240 30;planes=1", "formats=YU12 320x240 30;stride=64",
       "formats=UYVY 320x240 30", "formats=RGB3 320x240 30", "formats=YUYV 320x240 30;count=2",
       "formats=YUYV 320x240 30;jump=7", "formats=YUYV 320x240 30;short=10;error=15",
-    ]) func `are seen as they are`(camera: String) async throws {
+    ]
+
+    /// Each in a program of its own, all at once.
+    @Test func `are seen as they are`() async throws {
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for camera in Self.formats { group.addTask { try await Self.expectBars(from: camera) } }
+        try await group.waitForAll()
+      }
+    }
+
+    private static func expectBars(from camera: String) async throws {
       try await Self.serving([camera]) { vidicon in
         let play = try await FFmpeg.play(vidicon.url(), seconds: 4, sound: false)
-        #expect(play.run.exit == .status(0), "ffmpeg: \(play.run.errors)")
-        #expect(FFmpeg.complaints(in: play.run.errors) == [])
-        try #require(play.pictures.count > 60)
+        #expect(play.run.exit == .status(0), "\(camera): ffmpeg: \(play.run.errors)")
+        #expect(FFmpeg.complaints(in: play.run.errors) == [], "\(camera)")
+        try #require(play.pictures.count > 60, "\(camera)")
         let last = Array(play.pictures[play.pictures.count - 1])
         let seen = (0..<8).map { Int(last[70 * 160 + $0 * 20 + 10]) }
-        #expect(zip(seen, Self.bars).allSatisfy { abs($0 - $1) < 5 }, "\(seen)")
+        #expect(zip(seen, Self.bars).allSatisfy { abs($0 - $1) < 5 }, "\(camera): \(seen)")
         let steps = zip(play.times.dropFirst(), play.times).map { $0 - $1 }
-        #expect(try #require(steps.min()) > 0)
-        #expect(try #require(steps.max()) < 0.5)
+        #expect(try #require(steps.min()) > 0, "\(camera)")
+        #expect(try #require(steps.max()) < 0.5, "\(camera)")
       }
     }
 

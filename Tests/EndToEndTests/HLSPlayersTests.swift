@@ -6,12 +6,13 @@ extension EndToEnd {
   struct HLSPlayers {
     private static let bars = ["--source", "bars", "--audio", "tone", "--size", "1280x720", "--fps", "30"]
 
-    @Test(arguments: ["playlist.m3u8", "index.m3u8"])
-    func `ffmpeg plays twenty seconds without an error`(playlist: String) async throws {
+    @Test func `ffmpeg plays twenty seconds of both without an error`() async throws {
       try await VidiconProcess.serving(Self.bars) { vidicon in
-        let play = try await FFmpeg.play(
-          vidicon.page("/live/\(playlist)"), seconds: 20, options: [], within: .seconds(50))
-        try expectGood(play, frameRate: 30, seconds: 20)
+        async let segments = FFmpeg.play(
+          vidicon.page("/live/playlist.m3u8"), seconds: 20, options: [], within: .seconds(50))
+        async let fragments = FFmpeg.play(
+          vidicon.page("/live/index.m3u8"), seconds: 20, options: [], within: .seconds(50))
+        for play in try await [segments, fragments] { try expectGood(play, frameRate: 30, seconds: 20) }
       }
     }
 
