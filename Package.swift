@@ -29,11 +29,14 @@ let package = Package(
     .library(name: "RTSP", targets: ["RTSP"]),
     .library(name: "WebPage", targets: ["WebPage"]),
     .library(name: "Capture", targets: ["Capture"]),
+    .library(name: "CaptureDevices", targets: ["CaptureDevices"]),
+    .library(name: "MediaInput", targets: ["MediaInput"]),
     .library(name: "Codecs", targets: ["Codecs"]),
     .library(name: "Inference", targets: ["Inference"]),
     .library(name: "Effects", targets: ["Effects"]),
     .library(name: "Streaming", targets: ["Streaming"]),
     .library(name: "Recording", targets: ["Recording"]),
+    .library(name: "StreamControl", targets: ["StreamControl"]),
     .library(name: "RTSPServer", targets: ["RTSPServer"]),
     .library(name: "HTTPServer", targets: ["HTTPServer"]),
     .library(name: "Discovery", targets: ["Discovery"]),
@@ -41,7 +44,7 @@ let package = Package(
     .executable(name: "vidicon", targets: ["VidiconCommand"]),
     // For the package FuzzTesting only.
     .library(name: "_FuzzBodies", targets: ["FuzzBodies"]),
-    // For CaptureTests only: ALSA loads it.
+    // For CaptureDevicesTests only: ALSA loads it.
     .library(name: "_ALSATestDevice", type: .dynamic, targets: ["ALSATestDevice"]),
   ],
   dependencies: [
@@ -74,14 +77,21 @@ let package = Package(
       exclude: ["Site"], swiftSettings: settings),
 
     // Engines: threads, codecs, devices.
+    .target(name: "Threading", dependencies: ["Media", "CThreading"], swiftSettings: settings),
     .target(
-      name: "Capture",
+      name: "Capture", dependencies: ["Media", "Threading", "CCapture", "CYUV"], swiftSettings: settings),
+    .target(
+      name: "Codecs", dependencies: ["Media", "Bitstreams", "Threading", "CLibav", "CYUV", "CCapture", nioCore],
+      swiftSettings: settings),
+    .target(
+      name: "CaptureDevices",
       dependencies: [
-        "Media", "Bitstreams", "CLibav", "CYUV", "CCapture", "CV4L2", nioCore, xcb,
+        "Media", "Bitstreams", "Threading", "Capture", "Codecs", "CLibav", "CYUV", "CCapture", "CV4L2", nioCore, xcb,
         .target(name: "CALSA", condition: .when(platforms: [.linux])),
       ], swiftSettings: settings),
     .target(
-      name: "Codecs", dependencies: ["Media", "Bitstreams", "CLibav", "CYUV", "CCapture", nioCore],
+      name: "MediaInput",
+      dependencies: ["Media", "Bitstreams", "Threading", "Capture", "Codecs", "CLibav", nioCore],
       swiftSettings: settings),
     .target(name: "Inference", dependencies: ["CInference"], swiftSettings: settings),
     .target(
@@ -89,24 +99,32 @@ let package = Package(
       swiftSettings: settings),
     .target(
       name: "Streaming",
-      dependencies: ["Media", "Bitstreams", "Capture", "Codecs", "Effects", "CYUV", "CCapture", nioCore],
+      dependencies: ["Media", "Bitstreams", "Threading", "Capture", "Codecs", "Effects", "CYUV", "CCapture", nioCore],
       swiftSettings: settings),
     .target(
       name: "Recording",
-      dependencies: ["Media", "Bitstreams", "Containers", "Capture", "Effects", "Streaming", nioCore],
+      dependencies: ["Media", "Bitstreams", "Containers", "Threading", "Capture", "Effects", "Streaming", nioCore],
+      swiftSettings: settings),
+    .target(
+      name: "StreamControl",
+      dependencies: [
+        "Media", "Threading", "Capture", "CaptureDevices", "MediaInput", "Effects", "Streaming", "Recording",
+      ],
       swiftSettings: settings),
 
     // Edges: sockets, and the program.
     .target(
       name: "RTSPServer",
       dependencies: [
-        "Media", "Authentication", "Capture", "RTP", "RTSP", "Streaming", "CDatagrams", nioCore, nioPosix,
+        "Media", "Authentication", "Threading", "Capture", "RTP", "RTSP", "Streaming", "CDatagrams", nioCore, nioPosix,
         .product(name: "NIOSSL", package: "swift-nio-ssl"),
       ], swiftSettings: settings),
     .target(
       name: "HTTPServer",
       dependencies: [
-        "Media", "Authentication", "Bitstreams", "Capture", "Effects", "HLS", "Streaming", "CZlib", nioCore, nioPosix,
+        "Media", "Authentication", "Bitstreams", "Threading", "Capture", "Effects", "HLS", "Streaming", "CZlib",
+        nioCore,
+        nioPosix,
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "HTTPTypes", package: "swift-http-types"),
         .product(name: "HummingbirdCore", package: "hummingbird"),
@@ -123,20 +141,23 @@ let package = Package(
         .product(name: "X509", package: "swift-certificates"),
       ], swiftSettings: settings),
     .target(
-      name: "Discovery", dependencies: ["CDNSSD", "CDiscovery", "CQREncode", nioCore], swiftSettings: settings,
+      name: "Discovery", dependencies: ["Media", "Threading", "CDNSSD", "CDiscovery", "CQREncode", nioCore],
+      swiftSettings: settings,
       linkerSettings: [.linkedLibrary("dns_sd", .when(platforms: [.linux]))]),
     .target(
       name: "Vidicon",
       dependencies: [
-        "Authentication", "Media", "Capture", "Codecs", "Effects", "Streaming", "Recording", "RTSPServer", "HTTPServer",
-        "Discovery", "WebPage", nioCore, nioPosix,
+        "Authentication", "Media", "Threading", "Capture", "CaptureDevices", "MediaInput", "Codecs", "Effects",
+        "Streaming", "Recording", "StreamControl", "RTSPServer", "HTTPServer", "Discovery", "WebPage", nioCore,
+        nioPosix,
       ],
       swiftSettings: settings),
     .executableTarget(
       name: "VidiconCommand",
       dependencies: [
-        "Vidicon", "Authentication", "Media", "Capture", "Codecs", "Effects", "Streaming", "Recording", "RTSPServer",
-        "HTTPServer", "Discovery", "CTerminal", "Yams",
+        "Vidicon", "Authentication", "Media", "Threading", "Capture", "CaptureDevices", "MediaInput", "Codecs",
+        "Effects",
+        "Streaming", "Recording", "StreamControl", "RTSPServer", "HTTPServer", "Discovery", "CTerminal", "Yams",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ], swiftSettings: settings),
 
@@ -147,6 +168,7 @@ let package = Package(
     .target(name: "CDiscovery"),
     .target(name: "CEffects"),
     .target(name: "CTerminal"),
+    .target(name: "CThreading"),
     .target(name: "CV4L2"),
     .target(name: "CInference"),
     .target(name: "CWebPage"),
@@ -171,8 +193,10 @@ let package = Package(
       ]),
     .systemLibrary(name: "CYUV", providers: [.apt(["libyuv-dev"]), .brew(["libyuv"])]),
 
-    // Waits for what others bring about, for tests.
-    .target(name: "Waiting", dependencies: ["Capture", "Media"], path: "Tests/Waiting", swiftSettings: settings),
+    // Shared by the tests: waits with a time limit, consumers that collect, media made by ffmpeg.
+    .target(
+      name: "TestSupport", dependencies: ["Capture", "Media", "Threading"], path: "Tests/TestSupport",
+      swiftSettings: settings),
     .testTarget(name: "MediaTests", dependencies: ["Media"], swiftSettings: settings),
     .testTarget(name: "BitstreamsTests", dependencies: ["Bitstreams", "Media", nioCore], swiftSettings: settings),
     .testTarget(
@@ -184,21 +208,36 @@ let package = Package(
       name: "HLSTests", dependencies: ["HLS", "HLSRules", "Bitstreams", "Containers", "Media", nioCore],
       swiftSettings: settings),
     .testTarget(
-      name: "CaptureTests",
+      name: "ThreadingTests", dependencies: ["Threading", "TestSupport", "Media"], swiftSettings: settings),
+    .testTarget(
+      name: "CaptureTests", dependencies: ["Capture", "Media", "TestSupport", "Threading"], swiftSettings: settings),
+    .testTarget(
+      name: "CaptureDevicesTests",
       dependencies: [
-        "Capture", "ALSATestDevice", "Bitstreams", "CameraProbe", "FakeCamera", "Media", "SwitchProbe", "Waiting",
-        nioCore, xcb,
+        "CaptureDevices", "ALSATestDevice", "Bitstreams", "CameraProbe", "Capture", "FakeCamera", "Media",
+        "SwitchProbe",
+        "TestSupport", "Threading", nioCore, xcb,
       ], swiftSettings: settings),
-    // A sound device that fails when it is told to, for CaptureTests.
+    .testTarget(
+      name: "MediaInputTests",
+      dependencies: ["MediaInput", "Bitstreams", "Capture", "Codecs", "Media", "TestSupport", "Threading", nioCore],
+      swiftSettings: settings),
+    .testTarget(
+      name: "StreamControlTests",
+      dependencies: ["StreamControl", "Capture", "CaptureDevices", "Media", "MediaInput", "TestSupport"],
+      swiftSettings: settings),
+    // An audio device that fails on demand, for CaptureDevicesTests.
     .target(
       name: "ALSATestDevice", path: "Tests/ALSATestDevice", exclude: ["asound.conf"],
       linkerSettings: [.linkedLibrary("asound", .when(platforms: [.linux]))]),
-    // Uses cameras that are not there, for CaptureTests: a library that is loaded before it answers for them.
+    // Uses cameras that are not there, for CaptureDevicesTests: a library that is loaded before it answers for them.
     .executableTarget(
-      name: "CameraProbe", dependencies: ["Capture", "Media", nioCore], path: "Tests/CameraProbe",
+      name: "CameraProbe", dependencies: ["Capture", "CaptureDevices", "Media", "Threading", nioCore],
+      path: "Tests/CameraProbe",
       swiftSettings: settings),
     .target(name: "FakeCamera", path: "Tests/FakeCamera", exclude: ["Library"], swiftSettings: settings),
-    .testTarget(name: "CodecsTests", dependencies: ["Codecs", "Capture", "Media", nioCore], swiftSettings: settings),
+    .testTarget(
+      name: "CodecsTests", dependencies: ["Codecs", "Capture", "Media", "Threading", nioCore], swiftSettings: settings),
     .testTarget(
       name: "InferenceTests", dependencies: ["Inference"], exclude: ["Goldens"], swiftSettings: settings),
     .testTarget(
@@ -206,7 +245,9 @@ let package = Package(
       swiftSettings: settings),
     .testTarget(
       name: "StreamingTests",
-      dependencies: ["Streaming", "SwitchProbe", "Waiting", "Capture", "Codecs", "Effects", "Media", nioCore],
+      dependencies: [
+        "Streaming", "SwitchProbe", "TestSupport", "Capture", "Codecs", "Effects", "Media", "Threading", nioCore,
+      ],
       swiftSettings: settings),
     // Converts pictures, for Benchmarks/run.
     .executableTarget(
@@ -214,31 +255,38 @@ let package = Package(
       swiftSettings: settings),
     // Switches sources many times, for StreamingTests.
     .executableTarget(
-      name: "SwitchProbe", dependencies: ["Streaming", "Capture", "Media"], path: "Tests/SwitchProbe",
+      name: "SwitchProbe",
+      dependencies: ["Streaming", "Capture", "CaptureDevices", "MediaInput", "StreamControl", "Media", "Threading"],
+      path: "Tests/SwitchProbe",
       swiftSettings: settings),
     .testTarget(
       name: "RecordingTests",
       dependencies: [
-        "Recording", "RecordingProbe", "Waiting", "Containers", "Capture", "Codecs", "Effects", "Streaming", "Media",
-        nioCore,
+        "Recording", "RecordingProbe", "TestSupport", "Containers", "Capture", "Codecs", "Effects", "Streaming",
+        "Media",
+        "Threading", nioCore,
       ],
       swiftSettings: settings),
     // Records until it is killed, for RecordingTests.
     .executableTarget(
-      name: "RecordingProbe", dependencies: ["Recording", "Capture", "Codecs", "Streaming", "Media", nioCore],
+      name: "RecordingProbe",
+      dependencies: ["Recording", "Capture", "Codecs", "Streaming", "Media", "Threading", nioCore],
       path: "Tests/RecordingProbe", swiftSettings: settings),
     // Records without a stream, for Benchmarks.
     .executableTarget(
-      name: "RecordingMeter", dependencies: ["Recording", "Codecs", "Streaming", "Media", nioCore],
+      name: "RecordingMeter", dependencies: ["Recording", "Codecs", "Streaming", "Media", "Threading", nioCore],
       path: "Benchmarks/RecordingMeter", swiftSettings: settings),
     .testTarget(
-      name: "RTSPServerTests", dependencies: ["RTSPServer", "CDatagrams", "RTP", "Media", nioCore],
+      name: "RTSPServerTests", dependencies: ["RTSPServer", "CDatagrams", "RTP", "Media", "Threading", nioCore],
       swiftSettings: settings),
-    .testTarget(name: "DiscoveryTests", dependencies: ["Discovery", "CDiscovery"], swiftSettings: settings),
+    .testTarget(
+      name: "DiscoveryTests", dependencies: ["Discovery", "CDiscovery", "Media", "Threading"], swiftSettings: settings),
     .testTarget(
       name: "HTTPServerTests",
       dependencies: [
-        "HTTPServer", "Waiting", "Authentication", "Capture", "Effects", "HLS", "Media", "Streaming", nioCore, nioPosix,
+        "HTTPServer", "TestSupport", "Authentication", "Capture", "Effects", "HLS", "Media", "Streaming", "Threading",
+        nioCore,
+        nioPosix,
         .product(name: "HTTPTypes", package: "swift-http-types"),
         .product(name: "NIOHTTP1", package: "swift-nio"),
         .product(name: "NIOSSL", package: "swift-nio-ssl"),
@@ -248,8 +296,9 @@ let package = Package(
     .testTarget(
       name: "VidiconCommandTests",
       dependencies: [
-        "VidiconCommand", "Vidicon", "Authentication", "Capture", "Effects", "HTTPServer", "Recording", "Streaming",
-        "Media",
+        "VidiconCommand", "Vidicon", "Authentication", "Capture", "CaptureDevices", "MediaInput", "Effects",
+        "HTTPServer",
+        "Recording", "StreamControl", "Streaming", "Media", "Threading",
       ],
       swiftSettings: settings),
 
@@ -277,3 +326,8 @@ let package = Package(
       swiftSettings: settings),
   ]
 )
+
+// `scripts/test ROOM` builds the tests of the named rooms only: VIDICON_TESTS=RTPTests,RTSPTests.
+if let tests = Context.environment["VIDICON_TESTS"].map({ $0.split(separator: ",").map(String.init) }) {
+  package.targets.removeAll { $0.type == .test && !tests.contains($0.name) }
+}

@@ -1,3 +1,4 @@
+import Effects
 import CYUV
 import Foundation
 import Media
@@ -37,7 +38,7 @@ struct Convert {
   }
 
   private static func draw(_ picture: PixelBuffer, isMirrored: Bool, rounds: Int) -> Int {
-    let canvas = Canvas(format: Self.canvas, scaling: .fit)
+    let canvas = FrameConverter(format: Self.canvas, scaling: .fit)
     var sum = 0
     for round in 0..<rounds {
       let time = MediaTime.zero + .milliseconds(Int64(round))

@@ -4,8 +4,10 @@
 // 3. hear of the frames that were dropped, and why
 // 4. publish it at rtsp://HOST:8554/plasma
 
+import Capture
 import Foundation
 import Synchronization
+import Threading
 import Vidicon
 
 final class MyPlasma: VideoCapturer {

@@ -3,6 +3,7 @@
 // 2. use it beside those that are built in, which find faces (scripts/setup has fetched the nets for that)
 // 3. hear of faces: who comes and goes, smiles and blinks
 
+import StreamControl
 import Vidicon
 
 /// Draws a bright bar along the upper edge, as long as there are faces: a tenth of the width for each.

@@ -3,6 +3,7 @@
 // 2. publish it, so that OBS, VLC and ffmpeg play rtsp://HOST:8554/hello
 // 3. serve until the program is ended with Ctrl-C
 
+import Capture
 import Vidicon
 
 let stream = LiveStream("hello", video: .init(width: 1280, height: 720, frameRate: 30))

@@ -5,6 +5,7 @@
 //
 //   ffmpeg -re -f lavfi -i testsrc=size=320x180:rate=30 -f rawvideo -pix_fmt rgb24 - | PushedPictures
 
+import Capture
 import Foundation
 import Vidicon
 

@@ -5,6 +5,7 @@
 // 4. pause encoding: viewers stay, and their picture stands still
 // 5. end in order: viewers are told goodbye
 
+import Capture
 import Vidicon
 
 LibavLog.silence()  // else FFmpeg's libraries write to standard error
@@ -33,7 +34,7 @@ let watching = Task {
 for second in 1...30 {
   try await Task.sleep(for: .seconds(1))
   if second == 10 { stream.videoBitrate = 500_000 }
-  stream.pauseEncoding = (20..<25).contains(second)
+  stream.isEncodingPaused = (20..<25).contains(second)
 
   let pictures = stream.statistics
   print(

@@ -12,8 +12,8 @@ public protocol AudioCapturer: AnyObject, Sendable {
 
   /// Begins to deliver blocks, and returns without waiting for the first one.
   ///
-  /// - Throws: A ``CaptureError`` when the source cannot be opened; the capturer is then still stopped.
-  func start(consumer: any AudioConsumer) throws(CaptureError)
+  /// - Throws: A ``VidiconError`` when the source cannot be opened; the capturer is then still stopped.
+  func start(consumer: any AudioConsumer) throws(VidiconError)
 
   /// Ends delivery. When it returns no further block comes; without effect when not started.
   func stop()
@@ -34,5 +34,5 @@ public protocol AudioConsumer: AnyObject, Sendable {
 
   /// Told that no more blocks will come until the capturer is started again: nil at the end of the input, an error when
   /// the source failed.
-  func captureEnded(_ error: CaptureError?)
+  func captureEnded(_ error: VidiconError?)
 }

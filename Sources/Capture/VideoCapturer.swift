@@ -14,8 +14,8 @@ public protocol VideoCapturer: AnyObject, Sendable {
 
   /// Begins to deliver frames, and returns without waiting for the first one.
   ///
-  /// - Throws: A ``CaptureError`` when the source cannot be opened; the capturer is then still stopped.
-  func start(consumer: any VideoConsumer) throws(CaptureError)
+  /// - Throws: A ``VidiconError`` when the source cannot be opened; the capturer is then still stopped.
+  func start(consumer: any VideoConsumer) throws(VidiconError)
 
   /// Ends delivery. When it returns no further frame comes; without effect when not started.
   func stop()
@@ -77,7 +77,7 @@ public protocol VideoConsumer: AnyObject, Sendable {
 
   /// Told that no more frames will come until the capturer is started again: nil at the end of the input, an error when
   /// the source failed.
-  func captureEnded(_ error: CaptureError?)
+  func captureEnded(_ error: VidiconError?)
 }
 
 extension VideoConsumer {

@@ -13,8 +13,8 @@ public final class AudioResampler {
 
   /// A resampler between two formats.
   ///
-  /// - Throws: A ``CodecError`` `openFailed` where libswresample cannot convert between them.
-  public init(from input: AudioFormat, to output: AudioFormat) throws(CodecError) {
+  /// - Throws: A ``VidiconError`` `unsupported` where libswresample cannot convert between them.
+  public init(from input: AudioFormat, to output: AudioFormat) throws(VidiconError) {
     self.input = input
     self.output = output
     var (inputLayout, outputLayout) = (AVChannelLayout(), AVChannelLayout())
@@ -26,8 +26,9 @@ public final class AudioResampler {
     if result >= 0 { result = swr_init(self.context) }
     guard result >= 0 else {
       swr_free(&self.context)
-      throw CodecError(
-        .openFailed, encoder: "swresample", cause: libavMessage(result), nextStep: "choose another sample rate")
+      throw VidiconError(
+        .unsupported, subject: "encoder swresample", cause: libavMessage(result), nextStep: "choose another sample rate"
+      )
     }
   }
 

@@ -33,11 +33,11 @@ public final class JPEGEncoder {
   ///   - format: What the pictures look like: I420, of even size.
   ///   - width: The width to scale to, see ``size(of:width:)``.
   ///   - quality: 1 to 100 on the scale that JPEG encoders use by custom, where 100 is best; clamped.
-  /// - Throws: A ``CodecError`` `missingEncoder` or `openFailed`.
-  public init(format: VideoFormat, width: Int? = nil, quality: Int = 80) throws(CodecError) {
+  /// - Throws: A ``VidiconError`` `notFound` or `unsupported`.
+  public init(format: VideoFormat, width: Int? = nil, quality: Int = 80) throws(VidiconError) {
     guard let codec = avcodec_find_encoder(AV_CODEC_ID_MJPEG) else {
-      throw CodecError(
-        .missingEncoder, encoder: "mjpeg", cause: "libavcodec has no JPEG encoder on this machine",
+      throw VidiconError(
+        .notFound, subject: "encoder mjpeg", cause: "libavcodec has no JPEG encoder on this machine",
         nextStep: "run scripts/setup")
     }
     (self.width, self.height) = Self.size(of: format, width: width)
@@ -63,8 +63,8 @@ public final class JPEGEncoder {
     av_opt_set(context, "huffman", "default", AV_OPT_SEARCH_CHILDREN)
     let result = avcodec_open2(context, codec, nil)
     guard result >= 0 else {
-      throw CodecError(
-        .openFailed, encoder: "mjpeg", cause: libavMessage(result), nextStep: "choose another picture size")
+      throw VidiconError(
+        .unsupported, subject: "encoder mjpeg", cause: libavMessage(result), nextStep: "choose another picture size")
     }
   }
 
@@ -84,8 +84,8 @@ public final class JPEGEncoder {
   ///
   /// - Parameter picture: I420, limited range, upright, of the format that the encoder was opened for.
   /// - Returns: A whole JPEG file.
-  /// - Throws: A ``CodecError`` `encodingFailed`.
-  public func encode(_ picture: VideoFrame) throws(CodecError) -> ByteBuffer {
+  /// - Throws: A ``VidiconError`` `failed`.
+  public func encode(_ picture: VideoFrame) throws(VidiconError) -> ByteBuffer {
     precondition(
       picture.format.pixelFormat == .i420 && picture.format.width == self.source.width
         && picture.format.height == self.source.height, "the picture has the encoder's format")
@@ -100,8 +100,8 @@ public final class JPEGEncoder {
     var file: ByteBuffer?
     let result = self.encoder.encode(frame) { file = ByteBuffer(bytes: self.encoder.packetBytes) }
     guard result >= 0, let file else {
-      throw CodecError(
-        .encodingFailed, encoder: "mjpeg", cause: result < 0 ? libavMessage(result) : "no picture came out",
+      throw VidiconError(
+        .failed, subject: "encoder mjpeg", cause: result < 0 ? libavMessage(result) : "no picture came out",
         nextStep: "choose another picture size")
     }
     return file

@@ -25,11 +25,11 @@ public final class LibavAACEncoder {
   /// - Parameters:
   ///   - format: A sample rate that AAC has (8 000 to 96 000), 1 or 2 channels.
   ///   - bitrate: Bits a second.
-  /// - Throws: A ``CodecError`` `openFailed` where libavcodec refuses the settings.
-  public init(format: AudioFormat, bitrate: Int) throws(CodecError) {
+  /// - Throws: A ``VidiconError`` `unsupported` where libavcodec refuses the settings.
+  public init(format: AudioFormat, bitrate: Int) throws(VidiconError) {
     guard let codec = avcodec_find_encoder(AV_CODEC_ID_AAC) else {
-      throw CodecError(
-        .missingEncoder, encoder: "aac", cause: "libavcodec has no AAC encoder on this machine",
+      throw VidiconError(
+        .notFound, subject: "encoder aac", cause: "libavcodec has no AAC encoder on this machine",
         nextStep: "run scripts/setup, or use --audio none")
     }
     self.encoder = LibavEncoder(codec)
@@ -43,8 +43,8 @@ public final class LibavAACEncoder {
     context.pointee.flags |= AV_CODEC_FLAG_GLOBAL_HEADER
     let result = avcodec_open2(context, codec, nil)
     guard result >= 0 else {
-      throw CodecError(
-        .openFailed, encoder: "aac", cause: libavMessage(result),
+      throw VidiconError(
+        .unsupported, subject: "encoder aac", cause: libavMessage(result),
         nextStep: "choose another sample rate or audio bitrate")
     }
     self.description = AACDescription(
@@ -75,7 +75,7 @@ public final class LibavAACEncoder {
   /// - Parameters:
   ///   - block: In the encoder's format; its timestamp counts for the first block only.
   ///   - emit: Called for each complete sample, in order.
-  public func encode(_ block: AudioBlock, emit: (EncodedSample) -> Void) throws(CodecError) {
+  public func encode(_ block: AudioBlock, emit: (EncodedSample) -> Void) throws(VidiconError) {
     precondition(block.format == self.format, "the sound has the encoder's format")
     if self.anchor == nil { self.anchor = block.timestamp }
     self.pending.append(contentsOf: block.samples)
@@ -88,7 +88,7 @@ public final class LibavAACEncoder {
     self.pending.removeFirst(start)
   }
 
-  private func encodeFrame(_ samples: ArraySlice<Float>, emit: (EncodedSample) -> Void) throws(CodecError) {
+  private func encodeFrame(_ samples: ArraySlice<Float>, emit: (EncodedSample) -> Void) throws(VidiconError) {
     let (channels, count) = (self.format.channelCount, self.description.samplesPerFrame)
     let frame = self.encoder.frame
     frame.pointee.format = AV_SAMPLE_FMT_FLTP.rawValue
@@ -109,8 +109,8 @@ public final class LibavAACEncoder {
       result = self.encoder.encode(frame) { self.emitPacket(emit) }
     }
     guard result >= 0 else {
-      throw CodecError(
-        .encodingFailed, encoder: "aac", cause: libavMessage(result), nextStep: "use --audio none")
+      throw VidiconError(
+        .failed, subject: "encoder aac", cause: libavMessage(result), nextStep: "use --audio none")
     }
   }
 

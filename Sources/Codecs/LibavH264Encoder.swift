@@ -17,18 +17,18 @@ public final class LibavH264Encoder: VideoEncoder {
 
   /// Opens the encoder.
   ///
-  /// - Throws: A ``CodecError``: `missingEncoder` names those that are present, `openFailed` says what the encoder said.
-  public init(_ settings: VideoEncoderSettings) throws(CodecError) {
+  /// - Throws: A ``VidiconError``: `notFound` names those that are present, `unsupported` says what the encoder said.
+  public init(_ settings: VideoEncoderSettings) throws(VidiconError) {
     guard let codec = avcodec_find_encoder_by_name(settings.encoder), codec.pointee.id == AV_CODEC_ID_H264 else {
-      throw CodecError(
-        .missingEncoder, encoder: settings.encoder, cause: "there is no such H.264 encoder on this machine",
+      throw VidiconError(
+        .notFound, subject: "encoder \(settings.encoder)", cause: "there is no such H.264 encoder on this machine",
         nextStep: "choose one of: \(Self.available.joined(separator: ", "))")
     }
     self.settings = settings
     self.encoder = LibavEncoder(codec)
     self.input = try Self.configure(self.encoder.context, codec: codec, settings: settings)
     let result = avcodec_open2(self.encoder.context, codec, nil)
-    guard result >= 0 else { throw CodecError.openFailed(settings.encoder, libavMessage(result)) }
+    guard result >= 0 else { throw VidiconError.openFailed(settings.encoder, libavMessage(result)) }
     self.description = Self.describe(
       H264AccessUnit(parsingAnnexB: ByteBuffer(bytes: self.encoder.extradata)), settings: settings)
   }
@@ -54,7 +54,7 @@ public final class LibavH264Encoder: VideoEncoder {
   /// Encodes one picture; its memory is held by reference until the encoder has read it.
   public func encode(
     _ picture: VideoFrame, forcesKeyframe: Bool, emit: (EncodedSample) -> Void
-  ) throws(CodecError) {
+  ) throws(VidiconError) {
     precondition(
       picture.format.pixelFormat == .i420 && picture.format.width == self.settings.width
         && picture.format.height == self.settings.height, "the canvas has the encoder's format")
@@ -67,8 +67,9 @@ public final class LibavH264Encoder: VideoEncoder {
     defer { converted.map(NV12Input.free) }
     let result = self.encoder.encode(converted ?? frame) { self.emitPacket(emit) }
     guard result >= 0 else {
-      throw CodecError(
-        .encodingFailed, encoder: self.settings.encoder, cause: libavMessage(result), nextStep: "try --encoder libx264")
+      throw VidiconError(
+        .failed, subject: "encoder \(self.settings.encoder)", cause: libavMessage(result),
+        nextStep: "try --encoder libx264")
     }
   }
 
@@ -93,7 +94,7 @@ extension LibavH264Encoder {
     _ context: UnsafeMutablePointer<AVCodecContext>,
     codec: UnsafePointer<AVCodec>,
     settings: VideoEncoderSettings
-  ) throws(CodecError) -> NV12Input? {
+  ) throws(VidiconError) -> NV12Input? {
     let rate = settings.frameRate
     context.pointee.width = Int32(settings.width)
     context.pointee.height = Int32(settings.height)

@@ -1,5 +1,6 @@
 internal import CLibav
 internal import CYUV
+internal import Media
 
 /// Prepares pictures for encoders that take no planar 4:2:0 from main memory: converted to NV12, and copied into the
 /// device's memory for those (h264_vaapi) that read from nowhere else.
@@ -11,7 +12,7 @@ final class NV12Input {
   /// Chooses the encoder's input format; nil where planar 4:2:0 will do.
   init?(
     ifNeededFor codec: UnsafePointer<AVCodec>, context: UnsafeMutablePointer<AVCodecContext>, encoder: String
-  ) throws(CodecError) {
+  ) throws(VidiconError) {
     self.encoder = encoder
     let formats = Self.inputFormats(of: codec)
     if formats.isEmpty || formats.contains(AV_PIX_FMT_YUV420P) { return nil }
@@ -27,7 +28,7 @@ final class NV12Input {
   }
 
   /// The picture as the encoder takes it, to be freed by the caller.
-  func convert(_ picture: UnsafeMutablePointer<AVFrame>) throws(CodecError) -> UnsafeMutablePointer<AVFrame> {
+  func convert(_ picture: UnsafeMutablePointer<AVFrame>) throws(VidiconError) -> UnsafeMutablePointer<AVFrame> {
     let converted = try self.makeFrame { frame in
       frame.pointee.format = AV_PIX_FMT_NV12.rawValue
       frame.pointee.width = picture.pointee.width
@@ -57,7 +58,7 @@ final class NV12Input {
 
   private func makeFrame(
     _ fill: (UnsafeMutablePointer<AVFrame>) -> Int32
-  ) throws(CodecError) -> UnsafeMutablePointer<AVFrame> {
+  ) throws(VidiconError) -> UnsafeMutablePointer<AVFrame> {
     guard let frame = av_frame_alloc() else { throw self.refused(vidicon_averror_enomem) }
     let result = fill(frame)
     guard result >= 0 else {
@@ -69,7 +70,7 @@ final class NV12Input {
 
   private func openDevice(
     for codec: UnsafePointer<AVCodec>, context: UnsafeMutablePointer<AVCodecContext>
-  ) throws(CodecError) {
+  ) throws(VidiconError) {
     guard let format = Self.deviceFormat(of: codec) else {
       throw .openFailed(self.encoder, "it takes neither 4:2:0 pictures nor those of a device")
     }
@@ -95,9 +96,9 @@ final class NV12Input {
     context.pointee.hw_frames_ctx = av_buffer_ref(pool)
   }
 
-  private func refused(_ code: Int32) -> CodecError {
-    CodecError(
-      .encodingFailed, encoder: self.encoder, cause: "a picture cannot be handed to it (\(libavMessage(code)))",
+  private func refused(_ code: Int32) -> VidiconError {
+    VidiconError(
+      .failed, subject: "encoder \(self.encoder)", cause: "a picture cannot be handed to it (\(libavMessage(code)))",
       nextStep: "try --encoder libx264")
   }
 
@@ -125,10 +126,11 @@ final class NV12Input {
   }
 }
 
-extension CodecError {
+extension VidiconError {
   /// The encoder is there but cannot be opened.
-  static func openFailed(_ encoder: String, _ cause: String) -> CodecError {
-    CodecError(
-      .openFailed, encoder: encoder, cause: cause, nextStep: "check its device and driver, or try --encoder libx264")
+  static func openFailed(_ encoder: String, _ cause: String) -> VidiconError {
+    VidiconError(
+      .unsupported, subject: "encoder \(encoder)", cause: cause,
+      nextStep: "check its device and driver, or try --encoder libx264")
   }
 }

@@ -13,7 +13,7 @@ public protocol VideoEncoder: AnyObject {
   ///   - frame: I420 at the size the encoder was opened with, upright; its timestamp is above that of the one before.
   ///   - forcesKeyframe: Whether decoding must be able to start at this picture.
   ///   - emit: Called for each access unit that is complete, in order; with a zero-latency encoder, once.
-  func encode(_ frame: VideoFrame, forcesKeyframe: Bool, emit: (EncodedSample) -> Void) throws(CodecError)
+  func encode(_ frame: VideoFrame, forcesKeyframe: Bool, emit: (EncodedSample) -> Void) throws(VidiconError)
 
   /// Changes the target bitrate from the next picture on.
   ///

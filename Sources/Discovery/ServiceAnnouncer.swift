@@ -1,4 +1,6 @@
 internal import Dispatch
+internal import Media
+internal import Threading
 
 // Safe because everything that changes is touched on `queue` only.
 /// Announces services by DNS-SD (RFC 6763) through the system's multicast DNS (RFC 6762), for as long as they exist.
@@ -24,7 +26,7 @@ public final class ServiceAnnouncer: @unchecked Sendable {
   private let report: @Sendable (DiscoveryEvent) -> Void
   private let withdrawals = DispatchGroup()
   private var entries: [Entry] = []
-  private var delay = RetryDelay()
+  private var delay = RetryBackoff(first: .seconds(1), maximum: .seconds(30))
   private var retry: DispatchWorkItem?
   private var isFailing = false
   private var isStopped = false
@@ -66,7 +68,7 @@ public final class ServiceAnnouncer: @unchecked Sendable {
   /// Withdraws every service, for good; returns when that is done, after one second at most.
   public func stop() async {
     await withCheckedContinuation { continuation in
-      let once = Once { continuation.resume() }
+      let once = OnceAction { continuation.resume() }
       DispatchQueue.global().asyncAfter(deadline: .now() + Self.patience) { once.run() }
       self.queue.async {
         self.isStopped = true
@@ -116,7 +118,7 @@ public final class ServiceAnnouncer: @unchecked Sendable {
     switch outcome {
     case .announced(let name):
       if self.retry == nil {
-        self.delay = RetryDelay()
+        self.delay = RetryBackoff(first: .seconds(1), maximum: .seconds(30))
         self.isFailing = false
       }
       self.report(.announced(service, name: name))
@@ -144,7 +146,7 @@ public final class ServiceAnnouncer: @unchecked Sendable {
       self.registerAll()
     }
     self.retry = retry
-    let delay = self.delay.next().components
-    self.queue.asyncAfter(deadline: .now() + .seconds(Int(delay.seconds)), execute: retry)
+    let delay = self.delay.next()
+    self.queue.asyncAfter(deadline: .now() + .nanoseconds(Int(delay.nanoseconds)), execute: retry)
   }
 }

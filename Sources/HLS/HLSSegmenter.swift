@@ -90,14 +90,14 @@ struct HLSSegmenter: Sendable {
   /// Takes a sample.
   ///
   /// - Returns: What it completes, in order.
-  mutating func append(_ sample: EncodedSample) -> [HLSCut] {
+  mutating func append(_ sample: EncodedSample) -> [HLSSegmenterAction] {
     let isLeading = sample.kind == self.leadingKind
     let last = isLeading ? self.leadingTime : self.otherTime
     guard isLeading || self.hasOther, last.map({ $0 < sample.decodeTime }) ?? true else {
       self.droppedSamples += 1
       return []
     }
-    var cuts: [HLSCut] = []
+    var cuts: [HLSSegmenterAction] = []
     if self.segmentStart != nil, let reach = self.reach, sample.decodeTime - reach > Self.longestGap {
       cuts = self.interrupt()
     }
@@ -115,8 +115,8 @@ struct HLSSegmenter: Sendable {
   }
 
   /// Ends the segment with all samples that are there. What comes next starts a new one with a discontinuity.
-  mutating func interrupt() -> [HLSCut] {
-    var cuts: [HLSCut] = []
+  mutating func interrupt() -> [HLSSegmenterAction] {
+    var cuts: [HLSSegmenterAction] = []
     if self.segmentStart != nil {
       if let last = [self.leading.last, self.other.last].compactMap({ $0 }).map(Self.end(of:)).max() {
         // Longer than a part only when one kind has stopped just now; then it is more than one.
@@ -211,7 +211,7 @@ extension HLSSegmenter {
   }
 
   /// Starts a segment when there is none and something to start it with.
-  private mutating func open(into cuts: inout [HLSCut]) {
+  private mutating func open(into cuts: inout [HLSSegmenterAction]) {
     guard self.segmentStart == nil else { return }
     let start: MediaTime
     if let first = self.leading.first {
@@ -241,7 +241,7 @@ extension HLSSegmenter {
     self.start(at: start, isDiscontinuous: self.isDiscontinuous, into: &cuts)
   }
 
-  private mutating func start(at start: MediaTime, isDiscontinuous: Bool, into cuts: inout [HLSCut]) {
+  private mutating func start(at start: MediaTime, isDiscontinuous: Bool, into cuts: inout [HLSSegmenterAction]) {
     self.segmentStart = start
     self.soundSince = nil
     self.partStart = start
@@ -307,7 +307,7 @@ extension HLSSegmenter {
     return self.reach.map { $0 - Self.patience >= time } ?? false
   }
 
-  private mutating func close(_ part: Part, into cuts: inout [HLSCut]) {
+  private mutating func close(_ part: Part, into cuts: inout [HLSSegmenterAction]) {
     let leadingCount = self.leading.firstIndex { Self.boundary($0.decodeTime) >= part.end } ?? self.leading.count
     let otherCount = self.other.firstIndex { Self.boundary($0.decodeTime) >= part.end } ?? self.other.count
     var pictures = self.leading.prefix(leadingCount)

@@ -217,7 +217,7 @@ extension HLSStream {
   }
 
   /// - Returns: Whether there is something new to fetch.
-  private mutating func perform(_ cuts: [HLSCut]) -> Bool {
+  private mutating func perform(_ cuts: [HLSSegmenterAction]) -> Bool {
     var isNew = false
     for cut in cuts {
       switch cut {

@@ -1,5 +1,4 @@
 internal import Authentication
-internal import Capture
 internal import HTTPTypes
 internal import HummingbirdCore
 internal import HummingbirdHTTP2
@@ -8,6 +7,7 @@ internal import NIOCore
 package import NIOPosix
 public import Streaming
 internal import Synchronization
+internal import Threading
 
 #if canImport(Darwin)
 internal import Darwin

@@ -13,7 +13,7 @@ public final class VideoFramePool: Sendable {
   ///
   /// - Parameters:
   ///   - format: The layout of its pictures.
-  ///   - capacity: The most frames in use at once. The default covers the one being drawn, four in the mailbox, the one
+  ///   - capacity: The most frames in use at once. The default covers the one being drawn, four in the inputQueue, the one
   ///     being encoded, the one shown while encoding pauses, and a spare one.
   public init(format: VideoFormat, capacity: Int = 8) {
     self.format = format

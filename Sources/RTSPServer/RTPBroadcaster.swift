@@ -1,9 +1,9 @@
-internal import Capture
 internal import Media
 internal import NIOCore
 internal import RTP
 internal import Streaming
 internal import Synchronization
+internal import Threading
 
 /// A stream's RTP side: packs each sample once, and hands the packets to the viewers on every event loop.
 ///
@@ -31,7 +31,7 @@ final class RTPBroadcaster: StreamOutput {
   }
 
   /// The numbering of each track.
-  var sequences: PerTrack<RTPSequence> {
+  var sequences: PerTrack<RTPSenderState> {
     self.tracks.withLock { $0.sequences }
   }
 

@@ -26,8 +26,8 @@ struct RTPTracks {
     }
   }
 
-  private static func sequence(_ kind: MediaKind, clockRate: Int32) -> RTPSequence {
-    RTPSequence(
+  private static func sequence(_ kind: MediaKind, clockRate: Int32) -> RTPSenderState {
+    RTPSenderState(
       ssrc: .random(in: 1...UInt32.max),
       payloadType: self.payloadTypes[kind] ?? 96,
       clockRate: clockRate,
@@ -42,7 +42,7 @@ struct RTPTracks {
   }
 
   /// The numbering of each track.
-  var sequences: PerTrack<RTPSequence> {
+  var sequences: PerTrack<RTPSenderState> {
     PerTrack(video: self.video?.sequence, audio: self.audio?.sequence)
   }
 

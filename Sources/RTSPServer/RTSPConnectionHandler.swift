@@ -1,9 +1,9 @@
-internal import Capture
 internal import Media
 internal import NIOCore
 internal import RTSP
 internal import Streaming
 internal import Synchronization
+internal import Threading
 
 /// One viewer's connection: performs on its channel what the session's state machine decides.
 ///

@@ -1,5 +1,4 @@
 internal import Authentication
-internal import Capture
 internal import Media
 internal import NIOCore
 package import NIOPosix

@@ -126,7 +126,7 @@ struct StreamEnded {
 
 extension RTSPStreamDescription {
   /// What RTSP says of a stream that has started.
-  fileprivate init(_ stream: LiveStream, sequences: PerTrack<RTPSequence>) {
+  fileprivate init(_ stream: LiveStream, sequences: PerTrack<RTPSenderState>) {
     var media: [MediaDescription] = []
     var tracks: [Track] = []
     for description in stream.descriptions {

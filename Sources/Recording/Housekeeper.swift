@@ -1,7 +1,7 @@
-internal import Capture
 internal import Containers
 internal import Media
 internal import Streaming
+internal import Threading
 
 /// Finishes parts, mends what crashes have left, and removes old files: one after the other on a thread of its own, since
 /// each may take as long as the disk does, while the next part is being written.
@@ -19,12 +19,12 @@ final class Housekeeper: Sendable {
   }
 
   private let settings: RecordingSettings
-  private let board: RecordingBoard
+  private let board: RecordingStatusStore
   private let state = Monitor(State())
   private let clock: @Sendable () -> Int64
 
   /// - Parameter clock: The time of day in nanoseconds since 1970.
-  init(_ settings: RecordingSettings, board: RecordingBoard, clock: @escaping @Sendable () -> Int64) {
+  init(_ settings: RecordingSettings, board: RecordingStatusStore, clock: @escaping @Sendable () -> Int64) {
     self.settings = settings
     self.board = board
     self.clock = clock
@@ -58,7 +58,7 @@ final class Housekeeper: Sendable {
   var finished: [FinishedRecording] { self.state.withLock { $0.finished } }
 
   private func nextJob() -> Job? {
-    self.state.wait { state -> Job?? in
+    self.state.take { state -> Job?? in
       if !state.jobs.isEmpty { return state.jobs.removeFirst() }
       return state.isEnding ? .some(nil) : nil
     } ?? nil

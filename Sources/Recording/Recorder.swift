@@ -1,7 +1,7 @@
-internal import Capture
 package import Media
 public import Streaming
 internal import Synchronization
+internal import Threading
 
 /// Records a stream into MP4 files, from the samples that its viewers get.
 ///
@@ -30,7 +30,7 @@ public final class Recorder: Sendable {
   public let settings: RecordingSettings
   private let source: RecordingSource
   private let clock: @Sendable () -> Int64
-  private let board = RecordingBoard()
+  private let board = RecordingStatusStore()
   private let phase = Mutex(Phase.idle)
   private let isPaused = Mutex(false)
   private let startTime: Mutex<MediaTime?>

@@ -1,6 +1,6 @@
-internal import Capture
 internal import Media
 internal import NIOCore
+internal import Threading
 
 /// What waits for the thread that writes, bounded in bytes.
 ///
@@ -81,7 +81,7 @@ final class RecordingQueue: Sendable {
 
   /// What has been added, at least one item; none when the deadline has passed.
   func take(until deadline: MediaTime?) -> [Item] {
-    self.state.wait(until: deadline) { state in
+    self.state.take(until: deadline) { state in
       guard !state.items.isEmpty else { return nil }
       defer { state.items = [] }
       return state.items

@@ -1,7 +1,7 @@
-internal import Capture
 internal import Media
 internal import Streaming
 internal import Synchronization
+internal import Threading
 
 /// One recording from start to stop: the output of the stream, and the thread that writes.
 final class RecordingSession: StreamOutput {
@@ -12,7 +12,7 @@ final class RecordingSession: StreamOutput {
 
   private let settings: RecordingSettings
   private let source: RecordingSource
-  private let board: RecordingBoard
+  private let board: RecordingStatusStore
   private let clock: @Sendable () -> Int64
   private let queue: RecordingQueue
   private let descriptions: [CodecDescription]
@@ -22,7 +22,8 @@ final class RecordingSession: StreamOutput {
   ///   - descriptions: Of the stream, at least one.
   ///   - clock: The time of day in nanoseconds since 1970.
   init(
-    _ settings: RecordingSettings, source: RecordingSource, descriptions: [CodecDescription], board: RecordingBoard,
+    _ settings: RecordingSettings, source: RecordingSource, descriptions: [CodecDescription],
+    board: RecordingStatusStore,
     clock: @escaping @Sendable () -> Int64
   ) {
     self.settings = settings
@@ -107,7 +108,8 @@ extension RecordingSession {
       self.end(with: [])
       return started(.failure(error))
     }
-    let thread = WorkerThread(name: "recordings") { housekeeper.run() }
+    let thread = WorkerThread(name: "recordings")
+    let hasThread = (try? thread.start { _ in housekeeper.run() }) != nil
     housekeeper.repair()
     housekeeper.tidy()
     started(.success(self.board.status.path ?? ""))
@@ -129,7 +131,7 @@ extension RecordingSession {
     housekeeper.tidy()
     housekeeper.end()
     // Without a thread of its own all of it is done at the end.
-    if let thread { thread.join() } else { housekeeper.run() }
+    if hasThread { thread.join() } else { housekeeper.run() }
     self.board.update { $0.state = failure == nil ? .idle : .failed }
     self.board.report(.ended)
     self.end(with: housekeeper.finished)

@@ -56,7 +56,7 @@ struct RecordingTimeline {
   /// Sound that is kept while a keyframe is waited for.
   private static let keptSound = MediaDuration.seconds(5)
   /// The most samples of a part: what the tables of a finished file hold, with room for a keyframe that does not come.
-  private static let maximumSampleCount = PlainMovie.maximumSampleCount / 2
+  private static let maximumSampleCount = ProgressiveMP4.maximumSampleCount / 2
 
   private let limits: Limits
   private let hasVideo: Bool

@@ -6,7 +6,7 @@ internal import NIOCore
 /// The way of the samples from the queue into files. It lives on one thread.
 final class RecordingWriter {
   private let settings: RecordingSettings
-  private let board: RecordingBoard
+  private let board: RecordingStatusStore
   private let housekeeper: Housekeeper
   private let requestKeyframe: () -> Void
   private let clock: () -> Int64
@@ -35,7 +35,8 @@ final class RecordingWriter {
   ///   - descriptions: At least one.
   ///   - clock: The time of day in nanoseconds since 1970.
   init(
-    _ settings: RecordingSettings, descriptions: [CodecDescription], board: RecordingBoard, housekeeper: Housekeeper,
+    _ settings: RecordingSettings, descriptions: [CodecDescription], board: RecordingStatusStore,
+    housekeeper: Housekeeper,
     requestKeyframe: @escaping () -> Void, clock: @escaping () -> Int64
   ) throws(RecordingError) {
     self.settings = settings

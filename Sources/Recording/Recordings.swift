@@ -1,4 +1,5 @@
 internal import Streaming
+internal import Threading
 
 #if canImport(Darwin)
 internal import Darwin

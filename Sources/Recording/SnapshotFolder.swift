@@ -1,8 +1,8 @@
-internal import Capture
 internal import Effects
 internal import Media
 internal import NIOCore
 public import Streaming
+internal import Threading
 
 #if canImport(Darwin)
 internal import Darwin

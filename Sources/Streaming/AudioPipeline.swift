@@ -1,17 +1,17 @@
-internal import Capture
 internal import Codecs
 internal import Media
 internal import NIOCore
 internal import Synchronization
+internal import Threading
 
-/// The way of the sound from its mailbox through the resampler into the encoder. It lives on one thread.
+/// The way of the sound from its inputQueue through the resampler into the encoder. It lives on one thread.
 ///
 /// The encoder counts samples, so that its timestamps are even; where the source leaves a gap, silence fills it, and
 /// where it overlaps, the excess is cut. Packets of a source that compresses itself go past it where they can, see
-/// ``SoundPassage``. A track that was announced never falls silent on the wire: players such as OBS
+/// ``AACPassthrough``. A track that was announced never falls silent on the wire: players such as OBS
 /// show nothing before every track flows.
 final class AudioPipeline {
-  private let mailbox: AudioMailbox
+  private let inputQueue: AudioInputQueue
   private let shared: StreamState
   private let format: AudioFormat
   private let encoder: LibavAACEncoder
@@ -27,7 +27,7 @@ final class AudioPipeline {
   /// Of the present source.
   private var resampler: AudioResampler?
   private var meter = AudioLevelMeter()
-  private var passage: SoundPassage
+  private var passage: AACPassthrough
   /// How long the source may be late before silence takes its place.
   private var patience: MediaDuration
   /// How long one may be late that was not later yet.
@@ -42,19 +42,19 @@ final class AudioPipeline {
   init(
     source: AudioFormat,
     feed: AudioFeed,
-    mailbox: AudioMailbox,
+    inputQueue: AudioInputQueue,
     settings: AudioSettings,
     shared: StreamState,
     emit: @escaping (EncodedSample) -> Void
-  ) throws(CodecError) {
-    self.mailbox = mailbox
+  ) throws(VidiconError) {
+    self.inputQueue = inputQueue
     self.feed = feed
     self.shared = shared
     self.format = settings.format(for: source)
     self.leastPatience = settings.patience
     self.patience = settings.patience
     self.encoder = try LibavAACEncoder(format: self.format, bitrate: settings.bitrate)
-    self.passage = SoundPassage(
+    self.passage = AACPassthrough(
       self.encoder.description, isWanted: settings.bitrate == AudioSettings.defaultBitrate)
     self.emit = emit
     self.startTime = self.clock.now()
@@ -77,12 +77,12 @@ final class AudioPipeline {
     self.encoder.description
   }
 
-  /// Runs until the mailbox is closed.
+  /// Runs until the inputQueue is closed.
   func run() throws(StreamError) {
     while true {
       let expected = self.nextTime ?? self.startTime
-      do throws(CodecError) {
-        switch self.mailbox.next(until: expected + self.patience) {
+      do throws(VidiconError) {
+        switch self.inputQueue.next(until: expected + self.patience) {
         case .closed: return
         case .ended(let error):
           self.hasSourceEnded = true
@@ -104,7 +104,7 @@ final class AudioPipeline {
     }
   }
 
-  private func handle(_ sound: SourceSound) throws(CodecError) {
+  private func handle(_ sound: SourceSound) throws(VidiconError) {
     let now = self.clock.now()
     self.lastArrival = now
     let isCut = sound.feed !== self.feed
@@ -153,7 +153,7 @@ final class AudioPipeline {
   }
 
   /// Puts in silence; after a gap of more than a second, as when the machine slept, the time moves on instead.
-  private func fill(count: Int, at time: MediaTime) throws(CodecError) {
+  private func fill(count: Int, at time: MediaTime) throws(VidiconError) {
     guard count > 0 else { return }
     self.passage.unsettle()
     self.prepareEncoder()
@@ -183,7 +183,7 @@ final class AudioPipeline {
     if let time = self.passage.encoderTakesOver() { self.encoder.restart(at: time) }
   }
 
-  private func encode(_ block: AudioBlock) throws(CodecError) {
+  private func encode(_ block: AudioBlock) throws(VidiconError) {
     self.prepareEncoder()
     var start = self.clock.now()
     try self.encoder.encode(block) { sample in

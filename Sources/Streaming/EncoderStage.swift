@@ -3,6 +3,7 @@ internal import Codecs
 internal import Media
 internal import NIOCore
 internal import Synchronization
+internal import Threading
 
 /// The last part of the pictures' way: the canvas, the effects, the encoder with its bitrate and keyframes, the counters. It is used by
 /// the pipeline, on its thread. While a source that compresses itself is passed through there is no encoder.
@@ -21,7 +22,7 @@ final class EncoderStage {
   private(set) var description: CodecDescription?
 
   private let settings: VideoSettings
-  private let canvas: Canvas
+  private let canvas: FrameConverter
   private let effects: EffectStage
   private var encoder: (any VideoEncoder)?
   private let shared: StreamState
@@ -42,11 +43,11 @@ final class EncoderStage {
     format: VideoFormat, settings: VideoSettings, shared: StreamState, opensEncoder: Bool = true,
     announce: @escaping (CodecDescription) -> Void, tell: @escaping (PictureMetadata) -> Void,
     emit: @escaping (EncodedSample) -> Void
-  ) throws(CodecError) {
+  ) throws(VidiconError) {
     self.format = format
     self.settings = settings
     self.effects = EffectStage(frameInterval: format.frameRate.frameInterval, shared: shared, tell: tell)
-    self.canvas = Canvas(format: format, scaling: settings.scaling)
+    self.canvas = FrameConverter(format: format, scaling: settings.scaling)
     self.shared = shared
     self.announce = announce
     self.emit = emit
@@ -60,7 +61,7 @@ final class EncoderStage {
     self.closeEncoder()
   }
 
-  private func openEncoder() throws(CodecError) -> any VideoEncoder {
+  private func openEncoder() throws(VidiconError) -> any VideoEncoder {
     if let encoder { return encoder }
     self.bitrate = self.shared.videoBitrate
     let encoder = try LibavH264Encoder(
@@ -159,7 +160,7 @@ final class EncoderStage {
   /// - Parameter isCut: Whether the picture has nothing in common with the one before it.
   private func encode(_ picture: VideoFrame, isCut: Bool, now: MediaTime) throws(StreamError) {
     let encoder: any VideoEncoder
-    do throws(CodecError) {
+    do throws(VidiconError) {
       encoder = try self.openEncoder()
     } catch {
       throw .codec(error)
@@ -174,7 +175,7 @@ final class EncoderStage {
     self.handOver(self.pictures.show(picture, at: now, isWanted: self.shared.pictures.isPictureWanted))
     let forcesKeyframe = self.requests.forcesKeyframe(at: now) || isCut && self.requests.allowsKeyframe(at: now)
     let start = self.clock.now()
-    do throws(CodecError) {
+    do throws(VidiconError) {
       try encoder.encode(picture, forcesKeyframe: forcesKeyframe) { sample in
         let end = self.clock.now()
         if sample.isKeyframe { self.requests.keyframeEncoded(at: now) }

@@ -2,6 +2,7 @@ public import Capture
 internal import Codecs
 public import Media
 internal import Synchronization
+internal import Threading
 
 extension LiveStream {
   /// Sets the source of the pictures; before the stream is started. Later there is ``switchVideo(to:)``.
@@ -45,13 +46,13 @@ extension LiveStream {
   ///   stream was started without pictures; ``StreamError/ended`` when it has ended or does so meanwhile;
   ///   ``StreamError/cancelled`` when the task is cancelled before its turn has come, after which it is too late for that.
   public func switchVideo(to capturer: any VideoCapturer) async throws(StreamError) {
-    guard await self.videoTurns.enter() else { throw .cancelled }
-    defer { self.videoTurns.leave() }
-    guard let (mailbox, earlierFeed, adjustment) = try self.prepareVideoSwitch(to: capturer) else { return }
-    let feed = VideoFeed(capturer: capturer, mailbox: mailbox, adjustment: adjustment)
+    guard await self.videoTurns.lock() else { throw .cancelled }
+    defer { self.videoTurns.unlock() }
+    guard let (inputQueue, earlierFeed, adjustment) = try self.prepareVideoSwitch(to: capturer) else { return }
+    let feed = VideoFeed(capturer: capturer, inputQueue: inputQueue, adjustment: adjustment)
     let change = SourceSwitch(
-      kind: .video, mailbox: mailbox, feed: feed, timeouts: self.videoSettings.switchTimeouts,
-      start: { () throws(CaptureError) in
+      kind: .video, inputQueue: inputQueue, feed: feed, timeouts: self.videoSettings.switchTimeouts,
+      start: { () throws(VidiconError) in
         try capturer.start(consumer: feed)
         feed.announce(capturer.format)
       },
@@ -71,13 +72,13 @@ extension LiveStream {
   /// number of channels, and its timestamps stay even: a gap is filled with silence, an overlap cut. For silence there is
   /// ``isMuted``.
   public func switchAudio(to capturer: any AudioCapturer) async throws(StreamError) {
-    guard await self.audioTurns.enter() else { throw .cancelled }
-    defer { self.audioTurns.leave() }
-    guard let mailbox = try self.prepareAudioSwitch(to: capturer) else { return }
-    let feed = AudioFeed(capturer: capturer, mailbox: mailbox)
+    guard await self.audioTurns.lock() else { throw .cancelled }
+    defer { self.audioTurns.unlock() }
+    guard let inputQueue = try self.prepareAudioSwitch(to: capturer) else { return }
+    let feed = AudioFeed(capturer: capturer, inputQueue: inputQueue)
     let change = SourceSwitch(
-      kind: .audio, mailbox: mailbox, feed: feed, timeouts: self.videoSettings.switchTimeouts,
-      start: { () throws(CaptureError) in try capturer.start(consumer: feed) },
+      kind: .audio, inputQueue: inputQueue, feed: feed, timeouts: self.videoSettings.switchTimeouts,
+      start: { () throws(VidiconError) in try capturer.start(consumer: feed) },
       stop: { capturer.stop() },
       settled: { self.finishOpening(capturer) })
     try await self.run(change) { state in
@@ -134,7 +135,7 @@ extension LiveStream {
     self.state.withLock { state in
       guard let feed = state.presentFeed else { return body(&state.adjustment) }
       feed.adjust(body)
-      state.videoMailbox?.requestRedraw()
+      state.videoQueue?.requestRedraw()
     }
   }
 }
@@ -142,33 +143,33 @@ extension LiveStream {
 // MARK: Switching
 
 extension LiveStream {
-  /// The mailbox to fill, what fills it now, and how the source was adjusted before; nil when nothing more is to be done.
+  /// The inputQueue to fill, what fills it now, and how the source was adjusted before; nil when nothing more is to be done.
   private func prepareVideoSwitch(
     to capturer: any VideoCapturer
-  ) throws(StreamError) -> (VideoMailbox, VideoFeed, SourceAdjustment)? {
+  ) throws(StreamError) -> (VideoInputQueue, VideoFeed, SourceAdjustment)? {
     try self.prepareSwitch { (state) throws(StreamError) in
       if state.video === capturer { return nil }
       if state.phase == .idle {
         state.attach(capturer)
         return nil
       }
-      guard let mailbox = state.videoMailbox else { throw .missingTrack(.video) }
+      guard let inputQueue = state.videoQueue else { throw .missingTrack(.video) }
       guard let feed = state.presentFeed else { throw .ended }
       try state.open(capturer)
-      return (mailbox, feed, state.pastAdjustments.adjustment(of: capturer))
+      return (inputQueue, feed, state.pastAdjustments.adjustment(of: capturer))
     }
   }
 
-  private func prepareAudioSwitch(to capturer: any AudioCapturer) throws(StreamError) -> AudioMailbox? {
+  private func prepareAudioSwitch(to capturer: any AudioCapturer) throws(StreamError) -> AudioInputQueue? {
     try self.prepareSwitch { (state) throws(StreamError) in
       if state.audio === capturer { return nil }
       if state.phase == .idle {
         state.audio = capturer
         return nil
       }
-      guard let mailbox = state.audioMailbox else { throw .missingTrack(.audio) }
+      guard let inputQueue = state.audioQueue else { throw .missingTrack(.audio) }
       try state.open(capturer)
-      return mailbox
+      return inputQueue
     }
   }
 
@@ -215,7 +216,7 @@ extension LiveStream {
 extension LiveStream.State {
   /// The way of the present source's pictures, while the stream runs.
   fileprivate var presentFeed: VideoFeed? {
-    self.videoMailbox?.withSeat { $0.present }
+    self.videoQueue?.withSlot { $0.present }
   }
 
   fileprivate mutating func attach(_ capturer: any VideoCapturer) {
@@ -230,8 +231,8 @@ extension LiveStream.State {
   fileprivate mutating func open(_ capturer: any AnyObject & Sendable) throws(StreamError) {
     guard !self.opening.contains(where: { $0 === capturer }) else {
       throw .capture(
-        CaptureError(
-          .failed, source: "new source", cause: "it is still being opened since the last try",
+        VidiconError(
+          .failed, subject: "new source", cause: "it is still being opened since the last try",
           nextStep: "try again when that has ended, or use another one"))
     }
     self.opening.append(capturer)

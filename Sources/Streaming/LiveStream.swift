@@ -3,6 +3,7 @@ internal import Codecs
 internal import Effects
 public import Media
 internal import Synchronization
+internal import Threading
 
 /// One camera on the network: a picture and sound, encoded once, for any number of outputs.
 ///
@@ -33,8 +34,8 @@ public final class LiveStream: Sendable {
     var phase = Phase.idle
     var video: (any VideoCapturer)?
     var audio: (any AudioCapturer)?
-    var videoMailbox: VideoMailbox?
-    var audioMailbox: AudioMailbox?
+    var videoQueue: VideoInputQueue?
+    var audioQueue: AudioInputQueue?
     /// Of the source of the pictures, until the stream is started.
     var adjustment = SourceAdjustment()
     var pastAdjustments = PastAdjustments()
@@ -58,8 +59,8 @@ public final class LiveStream: Sendable {
   private let outputs = Mutex<[any StreamOutput]?>([])
   let shared: StreamState
   /// Switches of one kind take turns, with the start before them.
-  let videoTurns = Turns()
-  let audioTurns = Turns()
+  let videoTurns = AsyncMutex()
+  let audioTurns = AsyncMutex()
   /// The switches that are under way.
   let switches = Monitor(0)
 
@@ -94,7 +95,7 @@ public final class LiveStream: Sendable {
 
   /// Whether pictures are captured but not encoded: the viewers' picture stands still and the encoder rests, but for a
   /// keyframe of the last picture when a new viewer comes. Sound goes on.
-  public var pauseEncoding: Bool {
+  public var isEncodingPaused: Bool {
     get { self.shared.isPaused }
     set { self.shared.isPaused = newValue }
   }
@@ -107,7 +108,7 @@ public final class LiveStream: Sendable {
 
   /// What the stream has done since it started.
   public var statistics: StreamStatistics {
-    let (video, audio) = self.state.withLock { ($0.videoMailbox, $0.audioMailbox) }
+    let (video, audio) = self.state.withLock { ($0.videoQueue, $0.audioQueue) }
     var statistics = self.shared.statistics.withLock { $0 }
     statistics.effects = self.shared.effects.statistics
     if let counts = video?.counts {
@@ -128,7 +129,7 @@ public final class LiveStream: Sendable {
   /// next picture, yet at most one each half second.
   public func requestKeyframe() {
     self.shared.statistics.withLock { $0.keyframeRequests += 1 }
-    self.state.withLock { $0.videoMailbox }?.requestKeyframe()
+    self.state.withLock { $0.videoQueue }?.requestKeyframe()
   }
 
   /// Adds an output; it gets every sample from now on.
@@ -167,10 +168,10 @@ public final class LiveStream: Sendable {
   /// - Throws: A ``StreamError`` when a source or an encoder cannot be opened; everything is then stopped again.
   ///   ``StreamError/cancelled`` when the task was cancelled before it came to that; nothing is started then.
   public func start() async throws(StreamError) {
-    guard await self.videoTurns.enter() else { throw .cancelled }
-    defer { self.videoTurns.leave() }
-    guard await self.audioTurns.enter() else { throw .cancelled }
-    defer { self.audioTurns.leave() }
+    guard await self.videoTurns.lock() else { throw .cancelled }
+    defer { self.videoTurns.unlock() }
+    guard await self.audioTurns.lock() else { throw .cancelled }
+    defer { self.audioTurns.unlock() }
     try self.prepare()
     do throws(StreamError) {
       try await self.startCapturers().get()
@@ -197,8 +198,8 @@ public final class LiveStream: Sendable {
     let wasStarting = self.state.withLock { state in
       guard state.phase == .starting else { return false }
       state.phase = .ended
-      state.videoMailbox?.close()
-      state.audioMailbox?.close()
+      state.videoQueue?.close()
+      state.audioQueue?.close()
       return true
     }
     if !wasStarting { await self.tearDown() }
@@ -218,8 +219,8 @@ extension LiveStream {
       return stopped
     }
     let stop = { @Sendable in
-      stopped.videoMailbox?.close()
-      stopped.audioMailbox?.close()
+      stopped.videoQueue?.close()
+      stopped.audioQueue?.close()
       stopped.video?.stop()
       stopped.audio?.stop()
       for thread in stopped.threads { thread.join() }
@@ -238,16 +239,16 @@ extension LiveStream {
       if state.video == nil, state.audio == nil { return .nothingAttached }
       state.phase = .starting
       if let video = state.video {
-        let mailbox = VideoMailbox()
-        let feed = VideoFeed(capturer: video, mailbox: mailbox, adjustment: state.adjustment)
-        mailbox.withSeat { $0.seat(feed) }
-        state.videoMailbox = mailbox
+        let inputQueue = VideoInputQueue()
+        let feed = VideoFeed(capturer: video, inputQueue: inputQueue, adjustment: state.adjustment)
+        inputQueue.withSlot { $0.seat(feed) }
+        state.videoQueue = inputQueue
       }
       if let audio = state.audio {
-        let mailbox = AudioMailbox()
-        let feed = AudioFeed(capturer: audio, mailbox: mailbox)
-        mailbox.withSeat { $0.seat(feed) }
-        state.audioMailbox = mailbox
+        let inputQueue = AudioInputQueue()
+        let feed = AudioFeed(capturer: audio, inputQueue: inputQueue)
+        inputQueue.withSlot { $0.seat(feed) }
+        state.audioQueue = inputQueue
       }
       return nil
     }
@@ -257,15 +258,15 @@ extension LiveStream {
   /// Starts the capturers one after the other on a thread of their own, since opening a device may block.
   private func startCapturers() async -> Result<Void, StreamError> {
     let result = await WorkerThread.run(named: "start") { () -> Result<Void, StreamError> in
-      let (video, audio, videoMailbox, audioMailbox) = self.state.withLock {
-        ($0.video, $0.audio, $0.videoMailbox, $0.audioMailbox)
+      let (video, audio, videoQueue, audioQueue) = self.state.withLock {
+        ($0.video, $0.audio, $0.videoQueue, $0.audioQueue)
       }
-      do throws(CaptureError) {
-        if let video, let feed = videoMailbox?.withSeat({ $0.present }) {
+      do throws(VidiconError) {
+        if let video, let feed = videoQueue?.withSlot({ $0.present }) {
           try video.start(consumer: feed)
           feed.announce(video.format)
         }
-        if let audio, let feed = audioMailbox?.withSeat({ $0.present }) { try audio.start(consumer: feed) }
+        if let audio, let feed = audioQueue?.withSlot({ $0.present }) { try audio.start(consumer: feed) }
         return .success(())
       } catch {
         return .failure(.capture(error))
@@ -275,16 +276,16 @@ extension LiveStream {
   }
 
   private func startVideo() async -> Result<CodecDescription, StreamError>? {
-    guard case (let capturer?, let mailbox?) = self.state.withLock({ ($0.video, $0.videoMailbox) }),
-      let feed = mailbox.withSeat({ $0.present })
+    guard case (let capturer?, let inputQueue?) = self.state.withLock({ ($0.video, $0.videoQueue) }),
+      let feed = inputQueue.withSlot({ $0.present })
     else { return nil }
     // The thread lives longer than the capturer may.
     let source = capturer.format
     return await self.startPipeline(named: "video") { (started) throws(StreamError) in
       let pipeline: VideoPipeline
-      do throws(CodecError) {
+      do throws(VidiconError) {
         pipeline = try VideoPipeline(
-          source: source, feed: feed, mailbox: mailbox, settings: self.videoSettings, shared: self.shared,
+          source: source, feed: feed, inputQueue: inputQueue, settings: self.videoSettings, shared: self.shared,
           announce: self.describe, tell: self.broadcast, emit: self.broadcast)
       } catch {
         throw .codec(error)
@@ -294,16 +295,16 @@ extension LiveStream {
   }
 
   private func startAudio() async -> Result<CodecDescription, StreamError>? {
-    guard case (let capturer?, let mailbox?) = self.state.withLock({ ($0.audio, $0.audioMailbox) }),
-      let feed = mailbox.withSeat({ $0.present })
+    guard case (let capturer?, let inputQueue?) = self.state.withLock({ ($0.audio, $0.audioQueue) }),
+      let feed = inputQueue.withSlot({ $0.present })
     else { return nil }
     // The thread lives longer than the capturer may.
     let source = capturer.format
     return await self.startPipeline(named: "audio") { (started) throws(StreamError) in
       let pipeline: AudioPipeline
-      do throws(CodecError) {
+      do throws(VidiconError) {
         pipeline = try AudioPipeline(
-          source: source, feed: feed, mailbox: mailbox, settings: self.audioSettings, shared: self.shared,
+          source: source, feed: feed, inputQueue: inputQueue, settings: self.audioSettings, shared: self.shared,
           emit: self.broadcast)
       } catch {
         throw .codec(error)
@@ -319,7 +320,7 @@ extension LiveStream {
     _ body: @escaping @Sendable (_ started: (CodecDescription) -> Void) throws(StreamError) -> Void
   ) async -> Result<CodecDescription, StreamError> {
     await withCheckedContinuation { continuation in
-      let thread = WorkerThread(name: name) {
+      let entry: @Sendable (StopSignal) -> Void = { _ in
         var waiting: CheckedContinuation<Result<CodecDescription, StreamError>, Never>? = continuation
         func answer(_ result: Result<CodecDescription, StreamError>) {
           waiting?.resume(returning: result)
@@ -333,7 +334,12 @@ extension LiveStream {
           answer(.failure(error))
         }
       }
-      guard let thread else { return continuation.resume(returning: .failure(.noThread)) }
+      let thread = WorkerThread(name: name)
+      do throws(VidiconError) {
+        try thread.start(entry)
+      } catch {
+        return continuation.resume(returning: .failure(.noThread))
+      }
       self.state.withLock { $0.threads.append(thread) }
     }
   }

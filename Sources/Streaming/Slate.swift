@@ -1,4 +1,3 @@
-internal import Capture
 internal import Media
 
 /// The picture that viewers see while a source gives none.

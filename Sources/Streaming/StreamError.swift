@@ -1,5 +1,4 @@
-public import Capture
-public import Codecs
+internal import Codecs
 public import Media
 
 /// Why a stream cannot start, or has ended by itself.
@@ -19,13 +18,13 @@ public enum StreamError: Error, Hashable, Sendable, CustomStringConvertible {
   /// Another stream of that name is published.
   case nameTaken(String)
   /// A source cannot be opened or gives nothing usable.
-  case capture(CaptureError)
+  case capture(VidiconError)
   /// The task that asked for a start or a switch was cancelled before its turn came.
   case cancelled
   /// The system has no thread left.
   case noThread
   /// An encoder cannot be opened or has failed.
-  case codec(CodecError)
+  case codec(VidiconError)
 
   /// One line with cause and next step.
   public var description: String {

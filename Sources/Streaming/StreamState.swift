@@ -1,4 +1,3 @@
-internal import Capture
 internal import Effects
 internal import Media
 internal import Synchronization

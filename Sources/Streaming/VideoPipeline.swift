@@ -4,8 +4,9 @@ internal import Codecs
 internal import Media
 internal import NIOCore
 internal import Synchronization
+internal import Threading
 
-/// The way of the pictures from the mailbox into the encoder: what is shown when. It lives on one thread.
+/// The way of the pictures from the inputQueue into the encoder: what is shown when. It lives on one thread.
 ///
 /// A source that compresses itself is passed through where nothing is to be done to its pictures, and where they have the
 /// canvas' size and are shown in the order in which they are decoded (no B-pictures, which neither RTSP's clients nor
@@ -14,13 +15,13 @@ internal import Synchronization
 /// When the source gives nothing for a while, or has ended, viewers see a slate at the stream's frame rate. When
 /// encoding is paused, or the source is slower than a keyframe request may wait, the last picture is encoded once more.
 final class VideoPipeline {
-  private let mailbox: VideoMailbox
+  private let inputQueue: VideoInputQueue
   private let shared: StreamState
   private let settings: VideoSettings
   private let frameRate: FrameRate
   private let stage: EncoderStage
   /// What the present source gives, where it compresses itself.
-  private let compressed = CompressedPictures()
+  private let compressed = GOPCache()
   private var isPassing = false
   /// Of pictures that are shown in another order than they are decoded in.
   private var reordered: CodecDescription?
@@ -55,15 +56,15 @@ final class VideoPipeline {
   init(
     source: VideoFormat,
     feed: VideoFeed,
-    mailbox: VideoMailbox,
+    inputQueue: VideoInputQueue,
     settings: VideoSettings,
     shared: StreamState,
     announce: @escaping (CodecDescription) -> Void,
     tell: @escaping (PictureMetadata) -> Void,
     emit: @escaping (EncodedSample) -> Void
-  ) throws(CodecError) {
+  ) throws(VidiconError) {
     let frameRate = min(settings.frameRate ?? source.frameRate, source.frameRate)
-    let first = mailbox.first(until: StreamClock.system.now() + settings.sourceTimeout)
+    let first = inputQueue.first(until: StreamClock.system.now() + settings.sourceTimeout)
     var orientation = feed.adjustment.rotation
     switch first {
     case .picture(let turned): orientation = turned
@@ -76,7 +77,7 @@ final class VideoPipeline {
       height: settings.height ?? max(16, (isTurned ? source.width : source.height) & ~1),
       frameRate: frameRate,
       colorMatrix: source.pixelFormat.isYCbCr ? source.colorMatrix : .bt601)
-    self.mailbox = mailbox
+    self.inputQueue = inputQueue
     self.feed = feed
     self.shared = shared
     self.settings = settings
@@ -91,20 +92,20 @@ final class VideoPipeline {
       emit: emit)
     // Without a frame until now the slate is due.
     self.lastArrival = self.clock.now() - (first == nil ? settings.sourceTimeout : .zero)
-    mailbox.limit(to: frameRate)
+    inputQueue.limit(to: frameRate)
     shared.pictures.connect(
       format: format, frameInterval: frameRate.frameInterval,
-      ask: { [weak mailbox] in mailbox?.requestPicture(after: $0) })
+      ask: { [weak inputQueue] in inputQueue?.requestPicture(after: $0) })
   }
 
-  /// Runs until the mailbox is closed.
+  /// Runs until the inputQueue is closed.
   ///
   /// - Parameter started: Called once, with the description, when the first sample is out.
   /// - Throws: When the source fails before its first picture, or the encoder fails.
   func run(started: (CodecDescription) -> Void) throws(StreamError) {
     var isAnnounced = false
     while true {
-      switch self.mailbox.next(until: self.deadline) {
+      switch self.inputQueue.next(until: self.deadline) {
       case .closed: return
       case .keyframeRequested:
         self.stage.requestKeyframe()
@@ -215,12 +216,12 @@ final class VideoPipeline {
   }
 
   /// The source has ended: before its first picture that is a failure, later the slate takes over.
-  private func handleEnd(_ error: CaptureError?) throws(StreamError) {
+  private func handleEnd(_ error: VidiconError?) throws(StreamError) {
     guard self.stage.lastTime != nil else {
       throw .capture(
         error
-          ?? CaptureError(
-            .missingTrack, source: "video source", cause: "it ended before its first picture",
+          ?? VidiconError(
+            .missingTrack, subject: "video source", cause: "it ended before its first picture",
             nextStep: "check that it has pictures"))
     }
     self.shared.report(.sourceEnded(.video, error))

@@ -1,6 +1,7 @@
 internal import Recording
 internal import Streaming
 internal import Synchronization
+internal import Threading
 
 /// The recorders of a server's streams, one each.
 final class AttachedRecorders: Sendable {

@@ -1,3 +1,4 @@
+internal import CaptureDevices
 public import Discovery
 public import HTTPServer
 internal import NIOCore
@@ -55,7 +56,7 @@ public final class CameraServer: Sendable {
   ///   - discovery: Told under which name each stream is announced, and when that is not possible, on a thread of the
   ///     announcer's.
   public init(
-    settings: CameraServerSettings, offer: SourceOffer = .all,
+    settings: CameraServerSettings, offer: SourceCatalog = .all,
     discovery: @escaping @Sendable (DiscoveryEvent) -> Void = { _ in }
   ) {
     let group = MultiThreadedEventLoopGroup(numberOfThreads: Self.eventLoopCount)

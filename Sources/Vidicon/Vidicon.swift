@@ -1,6 +1,5 @@
 // The public face: `import Vidicon` is all that a user of the libraries needs.
 @_exported public import Authentication
-@_exported public import Capture
 @_exported public import Codecs
 @_exported public import Discovery
 @_exported public import Effects

@@ -1,5 +1,7 @@
 import Capture
+import CaptureDevices
 import Streaming
+internal import Threading
 import Vidicon
 
 /// What is served when no source is asked for: the first camera that gives a picture, with a microphone, else the plasma
@@ -97,7 +99,7 @@ struct DefaultSource {
       await stream.stop()
       throw Refusal(message: "\(source): it gives no picture", isAboutSound: false)
     case .failure(.capture(let error)):
-      throw Refusal(message: error.description, isAboutSound: error.source.hasPrefix("mic"))
+      throw Refusal(message: error.description, isAboutSound: error.subject.hasPrefix("mic"))
     case .failure(let error): throw Refusal(message: "\(source): \(error)", isAboutSound: false)
     case nil:
       // It may hang for ever; what it holds is let go when it does not.

@@ -1,4 +1,5 @@
 import Capture
+import CaptureDevices
 import Foundation
 import Media
 

@@ -1,5 +1,4 @@
 import ArgumentParser
-import Capture
 import HTTPServer
 import Vidicon
 
@@ -12,7 +11,7 @@ struct DevicesCommand: AsyncParsableCommand {
   var json = false
 
   func run() async throws {
-    let offer = SourceOffer.all
+    let offer = SourceCatalog.all
     guard let devices = await offer.listDevices() else {
       throw Failure("a device does not answer; unplug it, or end the program that uses it")
     }

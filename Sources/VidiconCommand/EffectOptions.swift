@@ -1,6 +1,8 @@
+internal import CaptureDevices
 import Effects
 import Foundation
 import Streaming
+internal import Threading
 import Vidicon
 
 /// What is done to a stream's pictures, as its user asks for it.
@@ -95,8 +97,8 @@ extension EffectOptions {
     return effects
   }
 
-  private func load() throws(Failure) -> (EffectSettings, EffectStudio) {
-    var (settings, studio) = (self.settings, EffectStudio())
+  private func load() throws(Failure) -> (EffectSettings, EffectFactory) {
+    var (settings, studio) = (self.settings, EffectFactory())
     // Who smiles has to be looked for.
     if self.snapshotFolder != nil, settings.faces == .off { settings.faces = .track }
     let positions = OverlayPosition.allCases.map(\.rawValue).joined(separator: ", ")

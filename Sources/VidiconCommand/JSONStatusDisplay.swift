@@ -1,3 +1,4 @@
+import CaptureDevices
 import Discovery
 import Media
 import Recording

@@ -26,8 +26,8 @@ final class KeyActions: Sendable {
         stream.isMirrored.toggle()
         self.display.showKey(stream.isMirrored ? "the picture is mirrored" : "the picture is not mirrored any more")
       case .pause:
-        stream.pauseEncoding.toggle()
-        self.display.showKey(stream.pauseEncoding ? "encoding pauses; the picture stands still" : "encoding goes on")
+        stream.isEncodingPaused.toggle()
+        self.display.showKey(stream.isEncodingPaused ? "encoding pauses; the picture stands still" : "encoding goes on")
       case .nextSource: self.switchToNext()
       }
     }

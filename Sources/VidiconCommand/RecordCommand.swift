@@ -3,6 +3,7 @@ import Codecs
 import Media
 import Recording
 import Streaming
+internal import Threading
 
 /// `vidicon record`: records a stream into files, with no server.
 struct RecordCommand: AsyncParsableCommand {

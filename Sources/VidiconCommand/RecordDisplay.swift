@@ -1,3 +1,4 @@
+internal import CaptureDevices
 import Recording
 import Streaming
 import Synchronization

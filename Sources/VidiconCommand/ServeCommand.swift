@@ -1,5 +1,4 @@
 import ArgumentParser
-import Capture
 import Codecs
 import Discovery
 import Effects
@@ -7,6 +6,7 @@ import Media
 import RTSPServer
 import Recording
 import Streaming
+internal import Threading
 import Vidicon
 
 /// `vidicon serve`: opens the sources, publishes the streams, tells their addresses and keeps a status line up to date.
@@ -161,7 +161,7 @@ struct ServeCommand: AsyncParsableCommand {
 
   /// What streams can be switched to: a terminal is no source of pictures.
   private static let offer =
-    Terminal.isInputInteractive ? SourceOffer.all.limited(to: { $0 != "pipe:" }) : SourceOffer.all
+    Terminal.isInputInteractive ? SourceCatalog.all.limited(to: { $0 != "pipe:" }) : SourceCatalog.all
 
   /// Opens sources and ports, and publishes the streams.
   ///
@@ -182,7 +182,7 @@ struct ServeCommand: AsyncParsableCommand {
     var configuration = configuration
     if configuration.streams.count == 1, configuration.streams[0].source == nil {
       let chosen = try await DefaultSource(
-        options: configuration.streams[0], loop: loop, devices: await SourceOffer.all.listDevices() ?? []
+        options: configuration.streams[0], loop: loop, devices: await SourceCatalog.all.listDevices() ?? []
       ).choose()
       (configuration.streams[0], choice) = (chosen.options, chosen.description)
       streams.append(chosen.stream)

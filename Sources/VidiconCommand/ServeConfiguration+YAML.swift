@@ -1,4 +1,5 @@
 import Authentication
+internal import CaptureDevices
 import Foundation
 import Yams
 

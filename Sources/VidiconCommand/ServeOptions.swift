@@ -1,5 +1,6 @@
 import ArgumentParser
 import Authentication
+internal import CaptureDevices
 import HTTPServer
 import Recording
 

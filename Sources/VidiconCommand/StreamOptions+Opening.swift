@@ -1,6 +1,7 @@
 import Capture
 import Foundation
 import Media
+internal import StreamControl
 import Streaming
 
 extension StreamOptions {
@@ -20,7 +21,7 @@ extension StreamOptions {
 
   private func makeStream(loop: Bool, hasSoundTrack: Bool) throws(Failure) -> LiveStream {
     let stream = LiveStream(self.name, video: self.video, audio: self.sound)
-    do throws(CaptureError) {
+    do throws(VidiconError) {
       let sources = try self.openSources(loop: loop)
       stream.attachVideo(sources.video)
       if let audio = sources.audio {

@@ -1,7 +1,8 @@
-import Capture
+import CaptureDevices
 import Effects
 import Media
 import Recording
+import StreamControl
 import Streaming
 
 /// One stream as its user asks for it: on the command line, in `--stream`, or in the configuration file.
@@ -87,7 +88,7 @@ struct StreamOptions: Equatable {
   /// Opens the sources; what is drawn has the stream's size and rate.
   ///
   /// - Parameter loop: Whether files go on at their start when they end.
-  func openSources(loop: Bool) throws(CaptureError) -> Sources {
+  func openSources(loop: Bool) throws(VidiconError) -> Sources {
     try Sources(
       SourceSpecification(video: self.source ?? Self.drawnSource, audio: self.audio),
       width: self.size?.width ?? 1280,

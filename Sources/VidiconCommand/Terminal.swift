@@ -1,3 +1,4 @@
+internal import CaptureDevices
 import Synchronization
 
 #if canImport(Darwin)

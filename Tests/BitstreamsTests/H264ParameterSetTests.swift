@@ -81,7 +81,7 @@ struct H264ParameterSetTests {
       (15, (3, 2)), (16, (2, 1)), (17, nil), (254, nil),
     ] as [(UInt32, (UInt16, UInt16)?)])
   func `each number of a pixel's shape stands for its ratio`(index: UInt32, ratio: (UInt16, UInt16)?) throws {
-    let expected = ratio.map { H264VideoUsability.SampleAspectRatio(width: $0.0, height: $0.1) }
+    let expected = ratio.map { VUIParameters.SampleAspectRatio(width: $0.0, height: $0.1) }
     #expect(try Self.aspectRatio([(1, 1), (index, 8)]) == expected)
     if let ratio {
       #expect(try Self.aspectRatio([(1, 1), (255, 8), (UInt32(ratio.0), 16), (UInt32(ratio.1), 16)]) == expected)
@@ -99,12 +99,12 @@ struct H264ParameterSetTests {
   /// What usability information that begins with some fields, and has zeros behind them, tells of the pixels.
   private static func aspectRatio(
     _ fields: [(value: UInt32, bits: Int)]
-  ) throws -> H264VideoUsability.SampleAspectRatio? {
+  ) throws -> VUIParameters.SampleAspectRatio? {
     var writer = BitWriter()
     for field in fields { writer.write(field.value, bits: field.bits) }
     writer.write(0, bits: 16)
     var reader = BitReader(writer.bytes)
-    return try H264VideoUsability(&reader).sampleAspectRatio
+    return try VUIParameters(&reader).sampleAspectRatio
   }
 
   @Test func `an interlaced 4 2 2 set counts rows of both fields`() throws {

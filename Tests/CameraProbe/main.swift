@@ -8,10 +8,12 @@
 // its input. Both print lines of words, JSON where a word may hold spaces.
 
 import Capture
+import CaptureDevices
 import Foundation
 import Media
 import NIOCore
 import Synchronization
+import Threading
 
 /// Writes a line at once.
 func say(_ words: Any...) {
@@ -52,7 +54,7 @@ final class Printer: VideoConsumer {
     say("skipped", timestamp.nanoseconds / 1000)
   }
 
-  func captureEnded(_ error: CaptureError?) {
+  func captureEnded(_ error: VidiconError?) {
     say("ended", error.map { "\($0.code) \($0)" } ?? "without an error")
   }
 
@@ -122,7 +124,7 @@ func listDevices() {
 
 func play(_ text: String, width: Int, height: Int, rate: Int32) {
   let specification: CameraSpecification
-  do throws(CaptureError) {
+  do throws(VidiconError) {
     specification = try CameraSpecification(parsing: text)
   } catch {
     return say("refused", error.code, error)
@@ -133,7 +135,7 @@ func play(_ text: String, width: Int, height: Int, rate: Int32) {
   while let line = readLine() {
     let words = line.split(separator: " ").map(String.init)
     let began = StreamClock.system.now()
-    do throws(CaptureError) {
+    do throws(VidiconError) {
       switch words.first {
       case "start":
         try camera.start(consumer: printer)

@@ -1,6 +1,7 @@
 import Capture
 import Media
 import Testing
+import Threading
 
 @Suite("Frame grid")
 struct FrameGridTests {

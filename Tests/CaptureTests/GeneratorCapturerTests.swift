@@ -1,6 +1,7 @@
 import Capture
 import Media
 import Synchronization
+import TestSupport
 import Testing
 
 @Suite("Pictures that a closure draws", .timeLimit(.minutes(2)))

@@ -1,7 +1,9 @@
 import Capture
 import Media
 import Synchronization
+import TestSupport
 import Testing
+import Threading
 
 @Suite("Generated pictures", .timeLimit(.minutes(2)))
 struct GeneratorTests {
@@ -129,7 +131,7 @@ struct GeneratorTests {
         }
         self.seen.withLock { $0.append(seen) }
       }
-      func captureEnded(_ error: CaptureError?) {}
+      func captureEnded(_ error: VidiconError?) {}
     }
     let reader = Reader()
     try capturer.start(consumer: reader)

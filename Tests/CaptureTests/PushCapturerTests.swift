@@ -1,6 +1,8 @@
 import Capture
 import Media
+import TestSupport
 import Testing
+import Threading
 
 @Suite("Pictures that arrive from elsewhere", .timeLimit(.minutes(2)))
 struct PushCapturerTests {
@@ -74,7 +76,7 @@ struct PushCapturerTests {
       _ = released.wait { $0 ? true : nil }
     }
     capturer.start(consumer: collector)
-    let (first, second, stopper) = (CaptureThread(name: "1"), CaptureThread(name: "2"), CaptureThread(name: "3"))
+    let (first, second, stopper) = (WorkerThread(name: "1"), WorkerThread(name: "2"), WorkerThread(name: "3"))
     try first.start { _ in capturer.push(frame) }
     _ = entered.wait { $0 ? true : nil }
     let done = Monitor<[String]>([])
@@ -98,7 +100,7 @@ struct PushCapturerTests {
   }
 
   @Test func `the end is told, with the reason where there is one`() {
-    let error = CaptureError(.failed, source: "socket", cause: "it was closed", nextStep: "start the sender again")
+    let error = VidiconError(.failed, subject: "socket", cause: "it was closed", nextStep: "start the sender again")
     for reason in [nil, error] {
       let capturer = PushCapturer(Self.format)
       let collector = FrameCollector()

@@ -1,7 +1,9 @@
 import Capture
 import Foundation
 import Media
+import TestSupport
 import Testing
+import Threading
 
 @Suite("Generated sound", .timeLimit(.minutes(2)))
 struct SoundGeneratorTests {
@@ -12,7 +14,7 @@ struct SoundGeneratorTests {
     let format = AudioFormat(sampleRate: rate, channelCount: channels)
     let capturer = ToneCapturer(format: format)
     #expect(capturer.format == format)
-    let collector = SoundCollector()
+    let collector = AudioCollector()
     try capturer.start(consumer: collector)
     let blocks = Array(collector.blocks(samples: rate * 23 / 20).prefix(115))
     capturer.stop()
@@ -50,7 +52,7 @@ struct SoundGeneratorTests {
 
   @Test func `silence is silent and does not stop`() throws {
     let capturer = SilenceCapturer()
-    let collector = SoundCollector()
+    let collector = AudioCollector()
     try capturer.start(consumer: collector)
     let blocks = collector.blocks(samples: 4_800)
     capturer.stop()

@@ -1,4 +1,3 @@
-import Capture
 import Codecs
 import Media
 import NIOCore

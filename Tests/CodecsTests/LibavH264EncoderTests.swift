@@ -84,8 +84,8 @@ struct LibavH264EncoderTests {
       settings.encoder = "h264_nowhere"
       _ = try LibavH264Encoder(settings)
     } throws: { error in
-      guard let error = error as? CodecError else { return false }
-      return error.code == .missingEncoder && error.nextStep.contains("libx264")
+      guard let error = error as? VidiconError else { return false }
+      return error.code == .notFound && error.nextStep.contains("libx264")
     }
   }
 
@@ -95,11 +95,11 @@ struct LibavH264EncoderTests {
     let failures = names.filter { (name: String) -> Bool in
       var settings = self.settings()
       settings.encoder = name
-      do throws(CodecError) {
+      do throws(VidiconError) {
         _ = try LibavH264Encoder(settings)
         return false
       } catch {
-        return error.code == .openFailed && !error.cause.isEmpty
+        return error.code == .unsupported && !error.cause.isEmpty
       }
     }
     #expect(!failures.isEmpty)
@@ -167,7 +167,7 @@ struct LibavAACEncoderTests {
   }
 
   @Test func `a rate that AAC lacks is an error`() {
-    #expect(throws: CodecError.self) {
+    #expect(throws: VidiconError.self) {
       try LibavAACEncoder(format: AudioFormat(sampleRate: 12_345, channelCount: 1), bitrate: 64_000)
     }
   }

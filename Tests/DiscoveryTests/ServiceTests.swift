@@ -1,4 +1,5 @@
 import Testing
+import Threading
 
 @testable import Discovery
 
@@ -19,11 +20,5 @@ struct ServiceTests {
       try Service(stream: "x", path: longest + "x", kind: .http, port: 1, host: "h")
     }
     #expect(error?.code == .invalidText)
-  }
-
-  @Test func `tries come further and further apart, up to half a minute`() {
-    var delay = RetryDelay()
-    let delays = (0..<8).map { _ in delay.next().components.seconds }
-    #expect(delays == [1, 2, 4, 8, 16, 30, 30, 30])
   }
 }

@@ -65,13 +65,13 @@ struct EffectSettingsTests {
 }
 
 @Suite("Effects for settings")
-struct EffectStudioTests {
+struct EffectFactoryTests {
   private let image = OverlayImage(width: 1, height: 1, pixels: [1, 2, 3, 4])
 
   private func names(_ body: (inout EffectSettings) -> Void) throws -> [String] {
     var settings = EffectSettings()
     body(&settings)
-    return try EffectStudio(images: [.mask: self.image, .overlay: self.image]).effects(for: settings).map(\.name)
+    return try EffectFactory(images: [.mask: self.image, .overlay: self.image]).effects(for: settings).map(\.name)
   }
 
   @Test func `there are those that are asked for, in the order in which they belong`() throws {
@@ -89,7 +89,7 @@ struct EffectStudioTests {
   @Test func `the tracker and the privacy mask stay when settings change`() throws {
     var settings = EffectSettings()
     settings.faces = .privacy
-    let studio = EffectStudio()
+    let studio = EffectFactory()
     let first = try studio.effects(for: settings)
     #expect((first[0] as? FaceTracker)?.detection == .everyPicture)
     settings.smooth = 0.5
@@ -103,12 +103,12 @@ struct EffectStudioTests {
   @Test func `a missing image, and missing nets, are told`() throws {
     var settings = EffectSettings()
     (settings.mask, settings.overlay) = (.image, .init())
-    #expect(throws: EffectStudioError.noImage(.mask)) { try EffectStudio().effects(for: settings) }
+    #expect(throws: EffectFactoryError.noImage(.mask)) { try EffectFactory().effects(for: settings) }
     settings.mask = nil
-    #expect(throws: EffectStudioError.noImage(.overlay)) { try EffectStudio().effects(for: settings) }
+    #expect(throws: EffectFactoryError.noImage(.overlay)) { try EffectFactory().effects(for: settings) }
     settings.faces = .track
     #expect {
-      _ = try EffectStudio(models: FaceModels(folder: "/nowhere")).effects(for: settings)
+      _ = try EffectFactory(models: FaceModels(folder: "/nowhere")).effects(for: settings)
     } throws: { error in
       "\(error)".hasSuffix(
         "the net is not there; run scripts/setup, or set VIDICON_MODELS to the folder of the nets")

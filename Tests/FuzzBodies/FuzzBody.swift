@@ -128,7 +128,7 @@ public enum FuzzBody: String, CaseIterable, Sendable {
   private static func checkRoundTrip(of payload: ByteBuffer, isKeyframe: Bool) {
     let description = H264Description(
       sequenceParameterSet: [0x67, 1], pictureParameterSet: [0x68, 2], width: 2, height: 2, frameRate: FrameRate(25))
-    let sequence = RTPSequence(
+    let sequence = RTPSenderState(
       ssrc: 1, payloadType: 96, clockRate: 90_000, timestampOffset: 0, firstSequenceNumber: 0xFFFE)
     var packetizer = H264Packetizer(description: description, sequence: sequence, maximumPayloadLength: 64)
     let sample = EncodedSample(

@@ -103,7 +103,7 @@ struct HLSMetadataTests {
       segmenter.append(TimedMetadata(time: time + .milliseconds(Int64(index)), name: "", text: "\(index)"))
       segmenter.append(TimedMetadata(time: time - .milliseconds(1), name: "", text: "late"))
     }
-    var cuts: [HLSCut] = []
+    var cuts: [HLSSegmenterAction] = []
     for index in 0..<60 {
       let start = time + .milliseconds(Int64(index) * 33)
       cuts += segmenter.append(

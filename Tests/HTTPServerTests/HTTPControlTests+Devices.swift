@@ -2,8 +2,9 @@ import Capture
 import Media
 import Streaming
 import Synchronization
+import TestSupport
 import Testing
-import Waiting
+import Threading
 
 @testable import HTTPServer
 
@@ -43,13 +44,13 @@ extension HTTPControlTests {
   @Test func `one question to the devices serves all who ask meanwhile`() async throws {
     let count = Atomic(0)
     let gate = Gate()
-    let question = SharedQuestion<Int>(named: "test", within: .seconds(20))
+    let flight = SingleFlight<Int>(threadName: "test", timeout: .seconds(20))
     let work: @Sendable () -> Int = {
       gate.wait()
       return count.add(1, ordering: .relaxed).newValue
     }
     let answers = try await withThrowingTaskGroup(of: Int?.self) { group in
-      for _ in 0..<50 { group.addTask { await question.ask(work) } }
+      for _ in 0..<50 { group.addTask { await flight.run(work) } }
       try await eventually { gate.waiting > 0 }
       gate.open()
       return try await group.reduce(into: []) { $0.append($1) }
@@ -57,28 +58,28 @@ extension HTTPControlTests {
     #expect(answers.count == 50 && !answers.contains(nil))
     // Those who were there first, and those who came while these were served.
     #expect(count.load(ordering: .relaxed) <= 50)
-    #expect(await question.ask(work) == count.load(ordering: .relaxed))
+    #expect(await flight.run(work) == count.load(ordering: .relaxed))
   }
 
   @Test func `nobody waits for ever for a device that does not answer`() async {
     let gate = Gate()
-    let question = SharedQuestion<Int>(named: "test", within: .milliseconds(20))
+    let flight = SingleFlight<Int>(threadName: "test", timeout: .milliseconds(20))
     #expect(
-      await question.ask {
+      await flight.run {
         gate.wait()
         return 1
       } == nil)
     // Another thread asks then; when that hangs too nobody does any more.
-    #expect(await question.ask { 2 } == 2)
+    #expect(await flight.run { 2 } == 2)
     #expect(
-      await question.ask {
+      await flight.run {
         gate.wait()
         return 3
       } == nil)
-    #expect(await question.ask { 4 } == nil)
+    #expect(await flight.run { 4 } == nil)
     gate.open()
     // Those who waited are gone, and there is room again.
-    while await question.ask({ 5 }) == nil {}
+    while await flight.run({ 5 }) == nil {}
   }
 }
 

@@ -5,8 +5,9 @@ import NIOCore
 import NIOPosix
 import Streaming
 import Synchronization
+import TestSupport
 import Testing
-import Waiting
+import Threading
 
 @testable import HTTPServer
 
@@ -173,10 +174,10 @@ struct HTTPEffectsTests {
       let request =
         "PUT \(Self.effects)/mask HTTP/1.1\r\nHost: h\r\nContent-Type: image/png\r\nContent-Length: 9\r\n\r\n"
       let uploads = server.responder.imageUploads
-      for _ in 0..<4 { #expect(uploads.begin()) }
+      for _ in 0..<4 { #expect(uploads.tryAcquire()) }
       let busy = try await RawClient.connect(port: port).exchange([request + "123456789"])
       #expect(busy.hasPrefix("HTTP/1.1 503"))
-      for _ in 0..<4 { uploads.end() }
+      for _ in 0..<4 { uploads.release() }
       let done = try await RawClient.connect(port: port).exchange([request + "123456789"])
       #expect(done.hasPrefix("HTTP/1.1 200"))
     }

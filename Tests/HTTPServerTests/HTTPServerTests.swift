@@ -3,8 +3,8 @@ import Capture
 import Media
 import NIOCore
 import Streaming
+import TestSupport
 import Testing
-import Waiting
 
 @testable import HTTPServer
 

@@ -120,7 +120,7 @@ struct AACPayloadTests {
     AACPacketizer(
       description: AACDescription(
         audioSpecificConfig: [0x11, 0x90], format: AudioFormat(sampleRate: 48_000, channelCount: 2)),
-      sequence: RTPSequence(
+      sequence: RTPSenderState(
         ssrc: 9, payloadType: 97, clockRate: 48_000, timestampOffset: 100, firstSequenceNumber: 10),
       framesPerPacket: framesPerPacket, maximumPayloadLength: maximumPayloadLength)
   }

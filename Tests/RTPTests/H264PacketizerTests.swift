@@ -154,8 +154,8 @@ struct H264PacketizerTests {
     sequenceParameterSet: [0x67, 0x42, 0xC0, 0x1F], pictureParameterSet: [0x68, 0xCB], width: 1280, height: 720,
     frameRate: FrameRate(30))
 
-  static func sequence() -> RTPSequence {
-    RTPSequence(ssrc: 7, payloadType: 96, clockRate: 90_000, timestampOffset: 1000, firstSequenceNumber: 0xFFFF)
+  static func sequence() -> RTPSenderState {
+    RTPSenderState(ssrc: 7, payloadType: 96, clockRate: 90_000, timestampOffset: 1000, firstSequenceNumber: 0xFFFF)
   }
 
   static func packetizer(maximumPayloadLength: Int = 1000) -> H264Packetizer {

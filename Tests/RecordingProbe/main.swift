@@ -12,6 +12,7 @@ import Media
 import Recording
 import Streaming
 import Synchronization
+import Threading
 
 final class PictureLog: StreamOutput {
   private let left: Mutex<Int>

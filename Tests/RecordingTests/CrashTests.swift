@@ -1,8 +1,7 @@
-import Capture
 import Foundation
 import Media
+import TestSupport
 import Testing
-import Waiting
 
 @testable import Recording
 

@@ -1,8 +1,8 @@
 import Foundation
 import Media
 import NIOCore
+import TestSupport
 import Testing
-import Waiting
 
 @testable import Recording
 

@@ -2,8 +2,8 @@ import Containers
 import Foundation
 import Media
 import NIOCore
+import TestSupport
 import Testing
-import Waiting
 
 @testable import Recording
 

@@ -1,7 +1,7 @@
 import Foundation
 import Media
+import TestSupport
 import Testing
-import Waiting
 
 @testable import Recording
 

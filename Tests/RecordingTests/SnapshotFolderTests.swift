@@ -4,8 +4,8 @@ import Foundation
 import Media
 import Streaming
 import Synchronization
+import TestSupport
 import Testing
-import Waiting
 
 @testable import Recording
 

@@ -46,7 +46,8 @@ struct SourceRulesTests {
   @Test(arguments: [
     ("Media", "Foundation"), ("Media", "NIOPosix"), ("Bitstreams", "NIO"), ("RTP", "Dispatch"), ("RTSP", "Glibc"),
     ("RTSP", "Darwin"), ("RTP", "CCapture"),  // Modules that are not for pure targets.
-    ("Media", "Bitstreams"), ("RTP", "Capture"), ("Capture", "Codecs"), ("Streaming", "RTSPServer"),
+    ("Media", "Bitstreams"), ("RTP", "Capture"), ("Capture", "Codecs"), ("Capture", "MediaInput"),
+    ("Streaming", "RTSPServer"),
     ("Vidicon", "VidiconCommand"),  // Targets above.
     ("Streaming", "NIOPosix"), ("Capture", "Yams"),  // Modules for edges.
     ("Attic", "Media"),  // A target without a floor.

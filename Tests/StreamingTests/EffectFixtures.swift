@@ -1,8 +1,9 @@
-import Capture
+import Codecs
 import Effects
 import Media
 import Synchronization
 import Testing
+import Threading
 
 @testable import Streaming
 

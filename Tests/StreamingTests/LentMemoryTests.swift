@@ -1,8 +1,9 @@
-import Capture
 import Codecs
 import Media
 import NIOCore
+import TestSupport
 import Testing
+import Threading
 
 @testable import Streaming
 
@@ -36,7 +37,7 @@ struct LentMemoryTests {
     let source = ScriptedVideoCapturer(format: format)
     let stream = try await self.startedStream(source)
     #expect(source.lentPictures == 1)
-    source.end(CaptureError(.failed, source: "x", cause: "gone", nextStep: "plug it in"))
+    source.end(VidiconError(.failed, subject: "x", cause: "gone", nextStep: "plug it in"))
     try await stream.eventually { source.lentPictures == 0 }
     await stream.stop()
   }
@@ -55,7 +56,7 @@ struct LentMemoryTests {
     for isPaused in [false, true] {
       let (source, other) = (ScriptedVideoCapturer(format: format), ScriptedVideoCapturer())
       let stream = try await self.startedStream(source)
-      stream.pauseEncoding = isPaused
+      stream.isEncodingPaused = isPaused
       async let change: Void = stream.switchVideo(to: other)
       try await stream.eventually { other.isStarted }
       #expect(source.lentPictures == 1)
@@ -72,7 +73,7 @@ struct LentMemoryTests {
     let source = ScriptedVideoCapturer(format: format)
     let stream = try await self.startedStream(source)
     let shown = try await stream.pictures.snapshot()
-    stream.pauseEncoding = true
+    stream.isEncodingPaused = true
     source.lend(at: StreamClock.system.now(), luma: 200)
     try await stream.eventually { source.lentPictures == 0 }
     #expect(try await stream.pictures.snapshot() == shown)
@@ -112,7 +113,7 @@ struct LentMemoryTests {
     #expect(copy.orientation == .right && copy.isMirrored)
     let canvas = VideoFormat(width: 48, height: 64)
     let drawn = try [frame, copy].map { frame in
-      try #require(Canvas(format: canvas, scaling: .fit).draw(frame, matrix: frame.format.colorMatrix))
+      try #require(FrameConverter(format: canvas, scaling: .fit).draw(frame, matrix: frame.format.colorMatrix))
     }
     for plane in 0..<3 {
       #expect(drawn[0].withPlane(plane) { Array($0) } == drawn[1].withPlane(plane) { Array($0) })

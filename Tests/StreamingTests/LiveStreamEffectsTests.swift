@@ -4,8 +4,9 @@ import Effects
 import Media
 import NIOCore
 import Synchronization
+import TestSupport
 import Testing
-import Waiting
+import Threading
 
 @testable import Streaming
 
@@ -94,7 +95,7 @@ struct LiveStreamEffectsTests {
     #expect(try await stream.pictures.snapshot() == covered)
     var motion = stream.pictures.motionJPEG(frameRate: 30).makeAsyncIterator()
     #expect(await motion.next() == covered)
-    stream.pauseEncoding = true
+    stream.isEncodingPaused = true
     self.source.deliver(at: StreamClock.system.now(), luma: 220)
     let count = self.output.lumas.count
     stream.requestKeyframe()
@@ -106,7 +107,7 @@ struct LiveStreamEffectsTests {
   @Test func `effects that come while encoding pauses show at once`() async throws {
     let stream = try await self.startedStream(
       [], VideoSettings(keyframeInterval: .seconds(100), sourceTimeout: .seconds(1000)))
-    stream.pauseEncoding = true
+    stream.isEncodingPaused = true
     stream.effects = [Paint(40)]
     let began = ContinuousClock.now
     #expect(Self.near(40)(try #require(self.output.lumas(atLeast: 2).last)))
@@ -177,7 +178,7 @@ struct LiveStreamEffectsTests {
     var settings = EffectSettings()
     (settings.faces, settings.mask, settings.smooth) = (.boxes, .image, 0.5)
     (settings.overlay, settings.clock, settings.color.brightness) = (.init(), true, 0.1)
-    let studio = EffectStudio(images: [.mask: image, .overlay: image])
+    let studio = EffectFactory(images: [.mask: image, .overlay: image])
     let more: [any VideoEffect] = [Mirror(), Rotate(.right), Crop(x: 0.1, y: 0.1, width: 0.5, height: 0.7)]
     let stream = try await self.startedStream(try studio.effects(for: settings) + more)
     for (width, height) in [(32, 32), (33, 31), (1, 1), (641, 3), (4096, 2160)] {

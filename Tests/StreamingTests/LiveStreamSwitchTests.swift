@@ -2,7 +2,9 @@ import Capture
 import Codecs
 import Media
 import NIOCore
+import TestSupport
 import Testing
+import Threading
 
 @testable import Streaming
 
@@ -20,7 +22,7 @@ struct LiveStreamSwitchTests {
     return settings
   }
 
-  private static let failure = CaptureError(.failed, source: "x", cause: "broken", nextStep: "mend it")
+  private static let failure = VidiconError(.failed, subject: "x", cause: "broken", nextStep: "mend it")
 
   /// A stream that has started with a first picture.
   private func startedStream(_ settings: VideoSettings = Self.patient()) async throws -> LiveStream {
@@ -171,8 +173,8 @@ struct LiveStreamSwitchTests {
     await stream.stop()
   }
 
-  @Test(arguments: [nil, Self.failure] as [CaptureError?])
-  func `a source that ends before its first picture leaves the earlier one where it is`(error: CaptureError?)
+  @Test(arguments: [nil, Self.failure] as [VidiconError?])
+  func `a source that ends before its first picture leaves the earlier one where it is`(error: VidiconError?)
     async throws
   {
     let stream = try await self.startedStream()
@@ -186,8 +188,8 @@ struct LiveStreamSwitchTests {
     }
     try await stream.eventually { self.second.isStarted }
     self.second.end(error)
-    let ending = CaptureError(
-      .failed, source: "new video source", cause: "it ended before its first picture",
+    let ending = VidiconError(
+      .failed, subject: "new video source", cause: "it ended before its first picture",
       nextStep: "check that it has pictures")
     #expect(await change.value == .capture(error ?? ending))
     #expect(self.second.stops == 1 && self.first.stops == 0)
@@ -198,8 +200,8 @@ struct LiveStreamSwitchTests {
     var settings = Self.patient()
     settings.switchTimeouts.firstItem = .milliseconds(50)
     let stream = try await self.startedStream(settings)
-    let error = CaptureError(
-      .failed, source: "new video source", cause: "it gave no picture within 0.05 s",
+    let error = VidiconError(
+      .failed, subject: "new video source", cause: "it gave no picture within 0.05 s",
       nextStep: "check that it is on and not used by another program, then try again")
     await #expect(throws: StreamError.capture(error)) { try await stream.switchVideo(to: self.second) }
     #expect(self.second.stops == 1 && self.first.stops == 0)
@@ -211,14 +213,14 @@ struct LiveStreamSwitchTests {
     settings.switchTimeouts.start = .milliseconds(50)
     let stream = try await self.startedStream(settings)
     let held = ScriptedVideoCapturer(isHeld: true)
-    let error = CaptureError(
-      .failed, source: "new video source", cause: "it was not open after 0.05 s",
+    let error = VidiconError(
+      .failed, subject: "new video source", cause: "it was not open after 0.05 s",
       nextStep: "check that it answers, then try again")
     await #expect(throws: StreamError.capture(error)) { try await stream.switchVideo(to: held) }
     #expect(held.stops == 0)
     // It must not be started from two threads at once.
-    let again = CaptureError(
-      .failed, source: "new source", cause: "it is still being opened since the last try",
+    let again = VidiconError(
+      .failed, subject: "new source", cause: "it is still being opened since the last try",
       nextStep: "try again when that has ended, or use another one")
     await #expect(throws: StreamError.capture(again)) { try await stream.switchVideo(to: held) }
     #expect(held.starts == 1)

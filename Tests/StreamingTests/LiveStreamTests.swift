@@ -2,7 +2,9 @@ import Capture
 import Codecs
 import Media
 import NIOCore
+import TestSupport
 import Testing
+import Threading
 
 @testable import Streaming
 
@@ -145,14 +147,14 @@ struct LiveStreamTests {
 
   @Test func `while encoding pauses pictures are taken and not encoded, but a new viewer gets one`() async throws {
     let (stream, _) = try await self.startedStream(Self.patient)
-    stream.pauseEncoding = true
+    stream.isEncodingPaused = true
     let time = StreamClock.system.now()
     for _ in 1...5 { self.capturer.deliver(at: StreamClock.system.now()) }
     stream.requestKeyframe()
     let still = try #require(self.output.first { $0.presentationTime > time })
     #expect(still.isKeyframe)
     #expect(self.output.samples.count == 2)
-    stream.pauseEncoding = false
+    stream.isEncodingPaused = false
     let resumed = StreamClock.system.now()
     self.capturer.deliver(at: resumed)
     #expect(self.output.first { $0.presentationTime == resumed } != nil)
@@ -161,7 +163,7 @@ struct LiveStreamTests {
 
   @Test func `while encoding pauses and frames come, a keyframe is not made to wait for them`() async throws {
     let (stream, time) = try await self.startedStream(Self.patient)
-    stream.pauseEncoding = true
+    stream.isEncodingPaused = true
     let frames = Task {
       while !Task.isCancelled {
         self.capturer.deliver(at: StreamClock.system.now())
@@ -175,7 +177,7 @@ struct LiveStreamTests {
     // Half a second after the first one. Without a request a paused stream gives no sign of life here.
     let wait = try #require(keyframe).presentationTime - time
     #expect(wait >= .milliseconds(450))
-    stream.pauseEncoding = false
+    stream.isEncodingPaused = false
     let resumed = StreamClock.system.now()
     self.capturer.deliver(at: resumed)
     #expect(self.output.first { $0.presentationTime == resumed } != nil)
@@ -213,7 +215,7 @@ struct LiveStreamTests {
     let stream = LiveStream("test")
     stream.attachVideo(self.capturer)
     stream.add(self.output)
-    let failure = CaptureError(.invalidData, source: "x", cause: "broken", nextStep: "mend it")
+    let failure = VidiconError(.invalidData, subject: "x", cause: "broken", nextStep: "mend it")
     let start = Task { try await stream.start() }
     try await stream.eventually { self.capturer.isStarted }
     self.capturer.end(failure)
@@ -228,7 +230,7 @@ struct LiveStreamTests {
       try await stream.start()
     } throws: { error in
       guard case .codec(let error)? = error as? StreamError else { return false }
-      return error.code == .missingEncoder
+      return error.code == .notFound
     }
   }
 
@@ -298,7 +300,7 @@ struct LiveStreamSoundTests {
   @Test func `a source that ends, and gives sound again, is told back once`() async throws {
     let stream = try await self.startedStream()
     var events = stream.events.makeAsyncIterator()
-    let failure = CaptureError(.failed, source: "x", cause: "gone", nextStep: "plug it in")
+    let failure = VidiconError(.failed, subject: "x", cause: "gone", nextStep: "plug it in")
     for _ in 1...2 {
       self.capturer.end(failure)
       #expect(await events.next() == .sourceEnded(.audio, failure))

@@ -1,8 +1,9 @@
-import Capture
 import Codecs
 import Media
 import NIOCore
+import TestSupport
 import Testing
+import Threading
 
 @testable import Streaming
 
@@ -173,12 +174,12 @@ struct PassThroughTests {
     try await Self.run { stream, output, samples, _, deliver in
       deliver(1..<5)
       _ = output.samples(atLeast: 5)
-      stream.pauseEncoding = true
+      stream.isEncodingPaused = true
       deliver(5..<8)
       stream.requestKeyframe()
       let still = try #require(output.samples(atLeast: 6).dropFirst(5).first)
       #expect(still.isKeyframe)
-      stream.pauseEncoding = false
+      stream.isEncodingPaused = false
       deliver(8..<20)
       _ = output.first { $0.payload == samples[10].payload }
       #expect(output.first { $0.payload == samples[19].payload } != nil)
@@ -199,7 +200,7 @@ struct PassThroughTests {
 
   @Test func `a group of pictures is decoded from its middle on`() throws {
     let (samples, description) = try Self.samples(20, from: .zero)
-    let compressed = CompressedPictures()
+    let compressed = GOPCache()
     for sample in samples.prefix(15) { compressed.append(sample, of: description) }
     let frame = try #require(compressed.decode().last)
     #expect(frame.timestamp == samples[14].presentationTime)
@@ -213,7 +214,7 @@ struct PassThroughTests {
   }
 
   @Test func `compressed pictures wait within bounds, and are dropped up to a keyframe`() throws {
-    let feed = VideoFeed(capturer: ScriptedVideoCapturer(format: Self.format), mailbox: VideoMailbox())
+    let feed = VideoFeed(capturer: ScriptedVideoCapturer(format: Self.format), inputQueue: VideoInputQueue())
     let description = CodecDescription.h264(
       H264Description(sequenceParameterSet: [0x67], pictureParameterSet: [0x68], width: 2, height: 2, frameRate: 25))
     func sample(_ index: Int64, isKeyframe: Bool = false) -> SourceSample {

@@ -1,8 +1,9 @@
-import Capture
 import Dispatch
 import Media
 import Synchronization
+import TestSupport
 import Testing
+import Threading
 
 @testable import Effects
 @testable import Streaming

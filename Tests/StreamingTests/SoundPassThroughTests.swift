@@ -1,8 +1,9 @@
-import Capture
 import Codecs
 import Media
 import NIOCore
+import TestSupport
 import Testing
+import Threading
 
 @testable import Streaming
 

@@ -2,7 +2,9 @@ import Capture
 import Codecs
 import Media
 import NIOCore
+import TestSupport
 import Testing
+import Threading
 
 @testable import Streaming
 
@@ -106,7 +108,7 @@ struct SoundSwitchTests {
 
   @Test func `a source that fails leaves the earlier one where it is`() async throws {
     let stream = try await self.startedStream()
-    let failure = CaptureError(.notFound, source: "x", cause: "gone", nextStep: "plug it in")
+    let failure = VidiconError(.notFound, subject: "x", cause: "gone", nextStep: "plug it in")
     await #expect(throws: StreamError.capture(failure)) {
       try await stream.switchAudio(to: ScriptedAudioCapturer(failure: failure))
     }

@@ -1,7 +1,8 @@
 import Capture
 import Media
 import NIOCore
-import Waiting
+import TestSupport
+import Threading
 
 @testable import Streaming
 
@@ -9,7 +10,7 @@ extension LiveStream {
   /// Waits until something holds; when it never does the stream is stopped, so that nobody goes on waiting for it.
   func eventually(_ condition: () -> Bool) async throws {
     do {
-      try await Waiting.eventually { condition() }
+      try await TestSupport.eventually { condition() }
     } catch {
       await self.stop()
       throw error
@@ -33,7 +34,7 @@ final class ScriptedVideoCapturer: VideoCapturer {
   let format: VideoFormat
   let position: CameraPosition
   let sampleOrientation: Orientation
-  private let failure: CaptureError?
+  private let failure: VidiconError?
   private let pool: VideoFramePool
   private let state: Monitor<State>
 
@@ -42,7 +43,7 @@ final class ScriptedVideoCapturer: VideoCapturer {
   ///   - isHeld: Whether its start blocks until ``release()``.
   init(
     format: VideoFormat = VideoFormat(width: 64, height: 48), position: CameraPosition = .unspecified,
-    sampleOrientation: Orientation = .up, failure: CaptureError? = nil, isHeld: Bool = false
+    sampleOrientation: Orientation = .up, failure: VidiconError? = nil, isHeld: Bool = false
   ) {
     self.format = format
     self.position = position
@@ -54,7 +55,7 @@ final class ScriptedVideoCapturer: VideoCapturer {
 
   var isStarted: Bool { self.state.withLock { $0.isStarted } }
 
-  func start(consumer: any VideoConsumer) throws(CaptureError) {
+  func start(consumer: any VideoConsumer) throws(VidiconError) {
     self.state.withLock { $0.starts += 1 }
     self.state.wait { $0.isHeld ? nil : () }
     if let failure { throw failure }
@@ -138,7 +139,7 @@ final class ScriptedVideoCapturer: VideoCapturer {
     self.state.withLock { $0.consumer }?.captureSkipped(at: time)
   }
 
-  func end(_ error: CaptureError?) {
+  func end(_ error: VidiconError?) {
     self.state.withLock { $0.consumer }?.captureEnded(error)
   }
 
@@ -161,18 +162,18 @@ final class ScriptedAudioCapturer: AudioCapturer {
   }
 
   let format: AudioFormat
-  private let failure: CaptureError?
+  private let failure: VidiconError?
   private let state = Monitor(State())
 
   /// - Parameter failure: What its start throws.
-  init(format: AudioFormat = AudioFormat(sampleRate: 48_000, channelCount: 1), failure: CaptureError? = nil) {
+  init(format: AudioFormat = AudioFormat(sampleRate: 48_000, channelCount: 1), failure: VidiconError? = nil) {
     self.format = format
     self.failure = failure
   }
 
   var isStarted: Bool { self.state.withLock { $0.consumer != nil } }
 
-  func start(consumer: any AudioConsumer) throws(CaptureError) {
+  func start(consumer: any AudioConsumer) throws(VidiconError) {
     if let failure { throw failure }
     self.state.withLock { $0.consumer = consumer }
   }
@@ -198,7 +199,7 @@ final class ScriptedAudioCapturer: AudioCapturer {
     self.state.withLock { $0.consumer }?.consume(block)
   }
 
-  func end(_ error: CaptureError?) {
+  func end(_ error: VidiconError?) {
     self.state.withLock { $0.consumer }?.captureEnded(error)
   }
 
@@ -247,7 +248,7 @@ final class CollectingOutput: StreamOutput {
   }
 
   /// Waits for the stream's threads, which need none of those that tests run on.
-  private func wait<Result>(for body: (inout State) -> Result?) -> Result? {
+  private func wait<Result>(for body: (State) -> Result?) -> Result? {
     self.state.wait(until: StreamClock.system.now() + .seconds(60), for: body)
   }
 }

@@ -1,8 +1,9 @@
-import Capture
 import Codecs
 import Media
 import NIOCore
+import TestSupport
 import Testing
+import Threading
 
 @testable import Streaming
 
@@ -58,12 +59,12 @@ struct StreamPicturesTests {
     let stream = try await self.startedStream(
       VideoSettings(keyframeInterval: .seconds(100), sourceTimeout: .seconds(1000)))
     let first = try #require(self.output.first { _ in true })
-    stream.pauseEncoding = true
+    stream.isEncodingPaused = true
     self.capturer.deliver(at: StreamClock.system.now(), luma: 200)
     stream.requestKeyframe()
     _ = self.output.first { $0.presentationTime > first.presentationTime }
     #expect(try await stream.pictures.snapshot() == self.file(luma: 60))
-    stream.pauseEncoding = false
+    stream.isEncodingPaused = false
     self.show(luma: 120)
     var snapshot = try await stream.pictures.snapshot()
     while try snapshot == self.file(luma: 60) { snapshot = try await stream.pictures.snapshot() }
@@ -85,7 +86,7 @@ struct StreamPicturesTests {
 
   @Test func `while encoding is paused a snapshot shows what viewers see, not what the source sees`() async throws {
     let stream = try await self.startedStream()
-    stream.pauseEncoding = true
+    stream.isEncodingPaused = true
     self.capturer.deliver(at: StreamClock.system.now(), luma: 200)
     let snapshot = try await stream.pictures.snapshot()
     // Viewers get the source's picture every two seconds, which on a busy machine may have passed.

@@ -1,6 +1,6 @@
 import Foundation
+import TestSupport
 import Testing
-import Waiting
 
 @Suite("A hundred switches")
 struct SwitchLeakTests {

@@ -10,17 +10,20 @@
 // failed and whether timestamps always rose. It is a process of its own since other tests open and close things meanwhile.
 
 import Capture
+import CaptureDevices
 import Foundation
 import Media
+import StreamControl
 import Streaming
 import Synchronization
+import Threading
 
 /// What a source of a test does that fails.
 enum Failure: CaseIterable {
   case start, end
 
-  func happen(_ end: (CaptureError) -> Void) throws(CaptureError) {
-    let error = CaptureError(.failed, source: "broken", cause: "it is", nextStep: "mend it")
+  func happen(_ end: (VidiconError) -> Void) throws(VidiconError) {
+    let error = VidiconError(.failed, subject: "broken", cause: "it is", nextStep: "mend it")
     switch self {
     case .start: throw error
     case .end: end(error)
@@ -35,7 +38,7 @@ final class BrokenVideo: VideoCapturer {
 
   init(_ failure: Failure) { self.failure = failure }
 
-  func start(consumer: any VideoConsumer) throws(CaptureError) {
+  func start(consumer: any VideoConsumer) throws(VidiconError) {
     try self.failure.happen { consumer.captureEnded($0) }
   }
 
@@ -49,7 +52,7 @@ final class BrokenAudio: AudioCapturer {
 
   init(_ failure: Failure) { self.failure = failure }
 
-  func start(consumer: any AudioConsumer) throws(CaptureError) {
+  func start(consumer: any AudioConsumer) throws(VidiconError) {
     try self.failure.happen { consumer.captureEnded($0) }
   }
 
@@ -92,7 +95,7 @@ final class Sources: Sendable {
       source = Self.drawn(index)
     } else {
       let text = self.specifications[index % self.specifications.count]
-      let opened = try Capture.Sources(
+      let opened = try StreamControl.Sources(
         SourceSpecification(video: text, audio: "none"), width: 320, height: 180, frameRate: 30)
       source = opened.video
     }

@@ -1,3 +1,4 @@
+import CaptureDevices
 import Effects
 import Foundation
 import Streaming

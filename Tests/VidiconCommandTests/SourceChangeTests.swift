@@ -1,9 +1,11 @@
 import Capture
+import CaptureDevices
 import HTTPServer
 import Media
 import Streaming
 import Synchronization
 import Testing
+import Threading
 
 @testable import Vidicon
 
@@ -30,12 +32,12 @@ struct SourceChangeTests {
     var format: VideoFormat { self.pictures.format }
     var isStarted: Bool { self.pictures.isStarted }
 
-    func start(consumer: any VideoConsumer) throws(CaptureError) {
+    func start(consumer: any VideoConsumer) throws(VidiconError) {
       let isOwner = self.device.owner.withLock { owner in
         if owner == nil, self.options != "bad" { owner = ObjectIdentifier(self) }
         return owner == ObjectIdentifier(self)
       }
-      guard isOwner else { throw CaptureError(.failed, source: "cam", cause: "it is in use", nextStep: "wait") }
+      guard isOwner else { throw VidiconError(.failed, subject: "cam", cause: "it is in use", nextStep: "wait") }
       self.device.starts.withLock { $0.append(self.options) }
       self.consumer.withLock { $0 = consumer }
       try self.pictures.start(consumer: consumer)
@@ -64,8 +66,8 @@ struct SourceChangeTests {
   private final class Mute: AudioCapturer {
     let format = AudioFormat(sampleRate: 48_000, channelCount: 1)
     let isStarted = false
-    func start(consumer: any AudioConsumer) throws(CaptureError) {
-      throw CaptureError(.failed, source: "mute", cause: "it is silent", nextStep: "none")
+    func start(consumer: any AudioConsumer) throws(VidiconError) {
+      throw VidiconError(.failed, subject: "mute", cause: "it is silent", nextStep: "none")
     }
     func stop() {}
   }
@@ -76,7 +78,7 @@ struct SourceChangeTests {
     let consumer = Mutex<(any AudioConsumer)?>(nil)
     var format: AudioFormat { self.sound.format }
     var isStarted: Bool { self.sound.isStarted }
-    func start(consumer: any AudioConsumer) throws(CaptureError) {
+    func start(consumer: any AudioConsumer) throws(VidiconError) {
       self.consumer.withLock { $0 = consumer }
       try self.sound.start(consumer: consumer)
     }
@@ -84,9 +86,9 @@ struct SourceChangeTests {
   }
 
   /// Of cameras `cam:OPTIONS`, which all are one, `mute`, and what is drawn.
-  private static func offer(_ device: Camera.Device) -> SourceOffer {
-    var offer = SourceOffer.none
-    offer.open = { request throws(CaptureError) in
+  private static func offer(_ device: Camera.Device) -> SourceCatalog {
+    var offer = SourceCatalog.none
+    offer.open = { request throws(VidiconError) in
       let video: (any VideoCapturer)? = request.video.map { text -> any VideoCapturer in
         guard text.hasPrefix("cam:") else { return PlasmaCapturer(width: 64, height: 36) }
         return Camera(device, options: String(text.dropFirst(4)))
@@ -237,7 +239,7 @@ struct SourceChangeTests {
     let gate = Gate()
     try await Self.withCamera { _, stream, device in
       var offer = Self.offer(device)
-      offer.open = { [open = offer.open] request throws(CaptureError) in
+      offer.open = { [open = offer.open] request throws(VidiconError) in
         gate.wait()
         return try open(request)
       }

@@ -49,7 +49,7 @@ struct StreamEffectsTests {
   }
 
   @Test func `privacy is not ended by who may not, however early that one has asked`() async throws {
-    let effects = StreamEffects(self.stream, studio: EffectStudio(models: FaceModels(folder: "/nowhere")))
+    let effects = StreamEffects(self.stream, studio: EffectFactory(models: FaceModels(folder: "/nowhere")))
     try await effects.apply(self.settings { $0.clock = true }, mayEndPrivacy: false)
     // Nobody can find faces here, so all is covered.
     await #expect(throws: EffectChangeError.self) { try await effects.apply(self.settings { $0.faces = .privacy }) }
@@ -64,7 +64,7 @@ struct StreamEffectsTests {
   }
 
   @Test func `without nets nothing is changed, but for privacy, which covers all`() async throws {
-    let effects = StreamEffects(self.stream, studio: EffectStudio(models: FaceModels(folder: "/nowhere")))
+    let effects = StreamEffects(self.stream, studio: EffectFactory(models: FaceModels(folder: "/nowhere")))
     await #expect(throws: EffectChangeError.self) { try await effects.apply(self.settings { $0.mask = .blur }) }
     #expect(self.stream.effects.isEmpty)
     await #expect {
@@ -92,7 +92,7 @@ struct StreamEffectsTests {
     #expect(attached.effects(of: self.stream) as EffectSettings? == nil)
     #expect(await code(EffectSettings()) == .wrongState)
     attached.attach(
-      StreamEffects(self.stream, studio: EffectStudio(models: FaceModels(folder: "/nowhere"))), to: self.stream)
+      StreamEffects(self.stream, studio: EffectFactory(models: FaceModels(folder: "/nowhere"))), to: self.stream)
     #expect(await code(self.settings { $0.clock = true }) == nil)
     #expect(attached.effects(of: self.stream) == self.settings { $0.clock = true })
     #expect(await code(self.settings { $0.overlay = .init() }) == .invalid)

@@ -1,4 +1,5 @@
 import Capture
+import CaptureDevices
 import HTTPServer
 import Media
 import Streaming
@@ -34,7 +35,9 @@ struct StreamSourcesTests {
   }
 
   @Test func `others may choose what is drawn, what it began with, and devices of a kind that it began with`() {
-    let openness = SourceOpenness(start: [.init(video: "v4l2:/dev/video0", audio: "tone"), .init(video: "file:/a.mp4")])
+    let openness = SourceAccessPolicy(start: [
+      .init(video: "v4l2:/dev/video0", audio: "tone"), .init(video: "file:/a.mp4"),
+    ])
     func may(_ text: String, isAudio: Bool = false) -> Bool { openness.mayBeOpen(SourceText(text), isAudio: isAudio) }
     for text in ["plasma", "v4l2:/dev/video0", "v4l2:/dev/video1", "file:/a.mp4"] { #expect(may(text), "\(text)") }
     for text in ["screen:", "file:/b.mp4", "pipe:", "rtsp://a", "mic:", "http://a", "other:"] {
@@ -42,17 +45,18 @@ struct StreamSourcesTests {
     }
     // Who shows a window has not shown the screen.
     for part in ["window=5", "region=0,0,9,9", "cursor=0&window=0x5"] {
-      let openness = SourceOpenness(start: [.init(video: "screen:?\(part)")])
+      let openness = SourceAccessPolicy(start: [.init(video: "screen:?\(part)")])
       #expect(openness.mayBeOpen(SourceText("screen:?\(part)"), isAudio: false))
       #expect(!openness.mayBeOpen(SourceText("screen:"), isAudio: false))
       #expect(!openness.mayBeOpen(SourceText("screen:?window=6"), isAudio: false))
     }
     for whole in ["screen:", "screen::0?cursor=0&fps=5"] {
-      #expect(SourceOpenness(start: [.init(video: whole)]).mayBeOpen(SourceText("screen:?window=6"), isAudio: false))
+      #expect(
+        SourceAccessPolicy(start: [.init(video: whole)]).mayBeOpen(SourceText("screen:?window=6"), isAudio: false))
     }
     // Beside a camera it would be a microphone.
     #expect(!may("auto", isAudio: true))
-    #expect(SourceOpenness(start: [.init(audio: "auto")]).mayBeOpen(SourceText("auto"), isAudio: true))
+    #expect(SourceAccessPolicy(start: [.init(audio: "auto")]).mayBeOpen(SourceText("auto"), isAudio: true))
   }
 
   // Controls.
@@ -80,12 +84,12 @@ struct StreamSourcesTests {
       ]
     }
 
-    func setControl(_ name: String, to value: Int) throws(CaptureError) {
-      if name == self.refused { throw CaptureError(.failed, source: name, cause: "no", nextStep: "never") }
+    func setControl(_ name: String, to value: Int) throws(VidiconError) {
+      if name == self.refused { throw VidiconError(.failed, subject: name, cause: "no", nextStep: "never") }
       self.set.withLock { $0.append("\(name)=\(value)") }
     }
 
-    func change(_ values: [String: Int?], resettingOthers: Bool = false) -> CaptureError? {
+    func change(_ values: [String: Int?], resettingOthers: Bool = false) -> VidiconError? {
       if case .failure(let error) = ControlChange.perform(values, resettingOthers: resettingOthers, on: self) {
         return error
       }
@@ -111,7 +115,7 @@ struct StreamSourcesTests {
     let camera = Camera()
     let error = try #require(camera.change(["go": 1].merging([name: value]) { $1 }))
     #expect([.notFound, .invalidSpecification].contains(error.code))
-    #expect((error.source == "controls" || name == "blur") && error.description.contains(name))
+    #expect((error.subject == "controls" || name == "blur") && error.description.contains(name))
     #expect(error.nextStep.contains(hint), "\(error)")
     #expect(camera.set.withLock { $0.isEmpty })
   }
@@ -125,7 +129,7 @@ struct StreamSourcesTests {
   // Switching.
 
   private static func withStream(
-    _ offer: SourceOffer = .all, _ body: (StreamSources, LiveStream) async throws -> Void
+    _ offer: SourceCatalog = .all, _ body: (StreamSources, LiveStream) async throws -> Void
   ) async throws {
     let stream = LiveStream("live", video: VideoSettings(width: 64, height: 36, frameRate: 30))
     stream.attachVideo(BarsCapturer(width: 64, height: 36))
@@ -172,7 +176,7 @@ struct StreamSourcesTests {
   }
 
   @Test func `the next source is one that opens, and after the last one comes the first`() async throws {
-    var offer = SourceOffer.all
+    var offer = SourceCatalog.all
     offer.devices = {
       ["v4l2:/dev/none1", "v4l2:/dev/none2", "screen:none:9"].enumerated().map {
         CaptureDevice(kind: $0.offset < 2 ? .camera : .screen, specification: $0.element, name: "", stableName: "")
@@ -190,7 +194,7 @@ struct StreamSourcesTests {
   }
 
   @Test func `an offer can be smaller, or another one`() async throws {
-    let drawn = SourceOffer.all.limited(to: { !$0.contains(":") && $0 != "noise" })
+    let drawn = SourceCatalog.all.limited(to: { !$0.contains(":") && $0 != "noise" })
     #expect(drawn.generators.map(\.specification) == ["plasma", "bars", "tone", "silence"])
     try await Self.withStream(drawn) { sources, _ in
       for source in ["noise", "file:/etc/passwd"] {
@@ -198,7 +202,7 @@ struct StreamSourcesTests {
       }
       try await sources.replace(video: "plasma")
     }
-    var own = SourceOffer.none
+    var own = SourceCatalog.none
     own.open = { _ in .init(video: NoiseCapturer(width: 64, height: 36)) }
     try await Self.withStream(own) { sources, stream in
       try await sources.replace(video: "mine")

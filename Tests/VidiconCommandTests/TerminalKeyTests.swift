@@ -1,3 +1,4 @@
+import CaptureDevices
 import Testing
 
 @testable import VidiconCommand

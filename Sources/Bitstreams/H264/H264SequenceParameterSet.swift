@@ -25,7 +25,7 @@ public struct H264SequenceParameterSet: Hashable, Sendable {
   /// Pixels down, after cropping.
   public var height: Int
   /// The video usability information, where it is there.
-  public var usability: H264VideoUsability?
+  public var usability: VUIParameters?
 
   /// The longest side that any level allows, in macroblocks: √(8 × 139 264), level 6.2, annex A.3.1.
   static let maximumMacroblocks: UInt32 = 1055
@@ -98,7 +98,7 @@ public struct H264SequenceParameterSet: Hashable, Sendable {
       try Self.crop(&self.height, unit: unitY, "frame_crop_bottom_offset", &reader)
     }
     if try reader.flag("vui_parameters_present_flag") {
-      self.usability = try H264VideoUsability(&reader)
+      self.usability = try VUIParameters(&reader)
     }
   }
 

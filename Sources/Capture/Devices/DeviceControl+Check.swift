@@ -1,10 +1,12 @@
+package import Media
+
 extension DeviceControl {
   /// Whether it takes a value.
   ///
-  /// - Throws: ``CaptureError`` that names the range, or the choices.
-  package func check(_ value: Int, source: String) throws(CaptureError) {
-    func error(_ cause: String, _ nextStep: String) -> CaptureError {
-      CaptureError(.invalidSpecification, source: source, cause: cause, nextStep: nextStep)
+  /// - Throws: ``VidiconError`` that names the range, or the choices.
+  package func check(_ value: Int, source: String) throws(VidiconError) {
+    func error(_ cause: String, _ nextStep: String) -> VidiconError {
+      VidiconError(.invalidSpecification, subject: source, cause: cause, nextStep: nextStep)
     }
     if self.isReadOnly { throw error("\(self.name) can only be read", "leave it out") }
     let wrong = "\(self.name) cannot be \(value)"

@@ -1,4 +1,5 @@
 public import Media
+internal import Threading
 
 /// A test picture: colour bars with the time of day, a white flash each second, and a ``TimecodeStrip``.
 ///
@@ -30,7 +31,7 @@ public final class BarsCapturer: VideoCapturer {
   }
 
   /// Begins to make pictures, on whole multiples of the frame interval from a whole second of the time of day on.
-  public func start(consumer: any VideoConsumer) throws(CaptureError) {
+  public func start(consumer: any VideoConsumer) throws(VidiconError) {
     try self.generator.start(consumer: consumer)
   }
 

@@ -1,4 +1,5 @@
 internal import Media
+internal import Threading
 
 /// What the capturers have in common that draw their pictures: the thread, its pace, the memory.
 final class FrameGenerator: Sendable {
@@ -11,7 +12,7 @@ final class FrameGenerator: Sendable {
   typealias Draw = (_ buffer: PixelBuffer, _ index: Int64, _ time: MediaTime) -> Void
 
   let format: VideoFormat
-  private let thread: CaptureThread
+  private let thread: WorkerThread
   private let makeDraw: @Sendable () -> Draw
 
   /// - Parameters:
@@ -19,7 +20,7 @@ final class FrameGenerator: Sendable {
   ///   - makeDraw: Called on the capture thread at each start; what it returns is used on that thread only.
   init(name: String, format: VideoFormat, makeDraw: @escaping @Sendable () -> Draw) {
     self.format = format
-    self.thread = CaptureThread(name: name)
+    self.thread = WorkerThread(name: name)
     self.makeDraw = makeDraw
   }
 
@@ -27,7 +28,7 @@ final class FrameGenerator: Sendable {
     self.thread.isStarted
   }
 
-  func start(consumer: any VideoConsumer) throws(CaptureError) {
+  func start(consumer: any VideoConsumer) throws(VidiconError) {
     let format = self.format
     let makeDraw = self.makeDraw
     try self.thread.start { signal in

@@ -59,7 +59,7 @@ public final class GeneratorCapturer: VideoCapturer {
   }
 
   /// Begins to draw, on whole multiples of the frame interval from a whole second of the time of day on.
-  public func start(consumer: any VideoConsumer) throws(CaptureError) {
+  public func start(consumer: any VideoConsumer) throws(VidiconError) {
     try self.generator.start(consumer: consumer)
   }
 

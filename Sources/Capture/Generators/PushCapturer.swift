@@ -1,4 +1,5 @@
 public import Media
+public import Threading
 
 #if canImport(Darwin)
 internal import Darwin
@@ -92,7 +93,7 @@ public final class PushCapturer: VideoCapturer {
   /// Tells that no more pictures will come until the capturer is started again.
   ///
   /// - Parameter error: Why; nil at the end of what there was.
-  public func finish(_ error: CaptureError? = nil) {
+  public func finish(_ error: VidiconError? = nil) {
     self.deliver { $0.captureEnded(error) }
   }
 
@@ -101,7 +102,7 @@ public final class PushCapturer: VideoCapturer {
   /// - Returns: Whether there is a consumer.
   @discardableResult
   private func deliver(_ body: (any VideoConsumer) -> Void) -> Bool {
-    let turn = self.state.wait { state -> (consumer: any VideoConsumer, outer: pthread_t?)?? in
+    let turn = self.state.take { state -> (consumer: any VideoConsumer, outer: pthread_t?)?? in
       if state.isTaken { return nil }
       guard let consumer = state.consumer else { return .some(nil) }
       // A consumer may push while it takes a picture.

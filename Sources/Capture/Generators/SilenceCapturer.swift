@@ -22,7 +22,7 @@ public final class SilenceCapturer: AudioCapturer {
   }
 
   /// Begins to make blocks of 10 ms without gaps.
-  public func start(consumer: any AudioConsumer) throws(CaptureError) {
+  public func start(consumer: any AudioConsumer) throws(VidiconError) {
     try self.generator.start(consumer: consumer)
   }
 

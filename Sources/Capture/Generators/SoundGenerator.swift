@@ -1,9 +1,10 @@
 internal import Media
+internal import Threading
 
 /// What the capturers have in common that make their sound: the thread and its pace.
 final class SoundGenerator: Sendable {
   let format: AudioFormat
-  private let thread: CaptureThread
+  private let thread: WorkerThread
   private let samples: @Sendable (Range<Int64>) -> [Float]
 
   /// - Parameters:
@@ -12,7 +13,7 @@ final class SoundGenerator: Sendable {
   ///     day.
   init(name: String, format: AudioFormat, samples: @escaping @Sendable (Range<Int64>) -> [Float]) {
     self.format = format
-    self.thread = CaptureThread(name: name)
+    self.thread = WorkerThread(name: name)
     self.samples = samples
   }
 
@@ -20,7 +21,7 @@ final class SoundGenerator: Sendable {
     self.thread.isStarted
   }
 
-  func start(consumer: any AudioConsumer) throws(CaptureError) {
+  func start(consumer: any AudioConsumer) throws(VidiconError) {
     let format = self.format
     let samples = self.samples
     try self.thread.start { signal in

@@ -23,7 +23,7 @@ public final class ToneCapturer: AudioCapturer {
 
   /// Begins to make sound, in blocks of 10 ms without gaps; sample `n` is taken exactly `n` / rate after a whole second
   /// of the time of day.
-  public func start(consumer: any AudioConsumer) throws(CaptureError) {
+  public func start(consumer: any AudioConsumer) throws(VidiconError) {
     try self.generator.start(consumer: consumer)
   }
 

@@ -4,7 +4,7 @@ internal import NIOCore
 /// What comes behind, a fragment that was being written or bytes that are none, is left out.
 public struct MovieScan: Sendable {
   /// The movie that the samples make.
-  public private(set) var movie: PlainMovie
+  public private(set) var movie: ProgressiveMP4
   /// Where the media data lie in the file, in the order in which the movie's tables count them.
   public private(set) var data: [Range<UInt64>] = []
   /// Where the last whole fragment ends; where the `moov` box does, when there is none.
@@ -54,7 +54,7 @@ public struct MovieScan: Sendable {
 
   private static func findMovie(
     _ walker: inout MP4FileWalker, _ read: MP4FileWalker.Read
-  ) throws(ContainerError) -> (PlainMovie, end: UInt64) {
+  ) throws(ContainerError) -> (ProgressiveMP4, end: UInt64) {
     let missing = ContainerError(.missing, field: "ftyp")
     do throws(ContainerError) {
       guard try walker.next()?.type == "ftyp" else { throw missing }
@@ -64,7 +64,7 @@ public struct MovieScan: Sendable {
     for _ in 0..<Self.maximumOtherBoxes {
       guard let box = try walker.next() else { break }
       guard box.type == "moov" else { continue }
-      return (try PlainMovie(parsing: Self.whole(box, read)), box.content.upperBound)
+      return (try ProgressiveMP4(parsing: Self.whole(box, read)), box.content.upperBound)
     }
     throw ContainerError(.missing, field: "moov")
   }

@@ -76,7 +76,7 @@ struct SampleEntry {
   }
 
   /// Colours and the shape of pixels, ISO/IEC 14496-12 §12.1.4 and §12.1.5, where the parameter set tells them.
-  private static func write(_ usability: H264VideoUsability, to buffer: inout ByteBuffer) {
+  private static func write(_ usability: VUIParameters, to buffer: inout ByteBuffer) {
     if let colour = usability.colour {
       buffer.writeBox("colr") {
         $0.writeInteger(FourCharacterCode("nclx").rawValue)

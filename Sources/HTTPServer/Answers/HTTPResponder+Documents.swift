@@ -1,8 +1,8 @@
-internal import Capture
 internal import HTTPTypes
 internal import Media
 internal import NIOCore
 internal import Streaming
+internal import Threading
 
 #if canImport(FoundationEssentials)
 internal import FoundationEssentials

@@ -1,9 +1,9 @@
-internal import Capture
 internal import HLS
 internal import HTTPTypes
 internal import Media
 internal import NIOCore
 internal import Streaming
+internal import Threading
 
 extension HTTPResponder {
   /// A playlist, a segment or a part.

@@ -1,9 +1,9 @@
 internal import Authentication
-internal import Capture
 internal import HTTPTypes
 internal import Media
 internal import NIOCore
 internal import Streaming
+internal import Threading
 
 /// Answers requests: what is asked, who asks, and what HTTP itself wants of every answer.
 struct HTTPResponder: Sendable {
@@ -21,10 +21,10 @@ struct HTTPResponder: Sendable {
   /// Recorded files that are being sent.
   let files: OpenFiles
   /// Images that are being sent.
-  let imageUploads = Turnstile(most: 4)
+  let imageUploads = ConcurrencyLimiter(limit: 4)
   /// What devices there are, of those who are not trusted and of those who are.
-  let deviceQuestions = [false, true].map { _ in
-    SharedQuestion<HTTPServerDevices.List>(named: "devices", within: .seconds(10))
+  let deviceFlights = [false, true].map { _ in
+    SingleFlight<HTTPServerDevices.List>(threadName: "devices", timeout: .seconds(10))
   }
 
   /// Reads the body of a request up to a number of bytes; nil when it is longer, or does not come to its end.

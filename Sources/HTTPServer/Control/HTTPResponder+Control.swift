@@ -1,8 +1,8 @@
 internal import Authentication
-internal import Capture
 internal import HTTPTypes
 internal import NIOCore
 internal import Streaming
+internal import Threading
 
 extension HTTPResponder {
   /// Bytes of a change: two addresses, or a value for each control of a camera, with room to spare.
@@ -34,7 +34,7 @@ extension HTTPResponder {
   /// `GET /api/devices`.
   func deviceList(isTrusted: Bool) async -> HTTPAnswer {
     guard let devices = self.extras.devices else { return .text(.notImplemented, "there are no devices here") }
-    guard let list = await self.deviceQuestions[isTrusted ? 1 : 0].ask({ devices.list(isTrusted) }) else {
+    guard let list = await self.deviceFlights[isTrusted ? 1 : 0].run({ devices.list(isTrusted) }) else {
       return .text(.serviceUnavailable, "a device does not answer; ask again", [.retryAfter: "10"])
     }
     return Self.json(DeviceList(list))
@@ -59,7 +59,7 @@ extension HTTPResponder {
     guard let stream = self.streams[name] else { return .notFound() }
     var entry = self.entry(of: stream, at: self.clock.now(), isTrusted: isTrusted)
     if let control = self.extras.control(stream.stream), control.state(isTrusted).hasControls,
-      let controls = await stream.controls.ask(control.controls)
+      let controls = await stream.controls.run(control.controls)
     {
       entry.setControls(controls)
     }

@@ -2,6 +2,7 @@ internal import Capture
 internal import HLS
 internal import Media
 internal import Streaming
+internal import Threading
 
 extension HTTPResponder {
   /// What is read once of each stream.

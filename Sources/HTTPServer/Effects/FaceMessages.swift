@@ -1,7 +1,7 @@
-internal import Capture
 internal import Effects
 internal import Media
 internal import Streaming
+internal import Threading
 
 #if canImport(FoundationEssentials)
 internal import FoundationEssentials

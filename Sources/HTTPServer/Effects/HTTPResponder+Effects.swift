@@ -2,6 +2,7 @@ internal import Effects
 internal import HTTPTypes
 internal import NIOCore
 internal import Streaming
+internal import Threading
 
 extension HTTPResponder {
   /// Bytes of settings, with room to spare.
@@ -47,10 +48,10 @@ extension HTTPResponder {
   ) async -> HTTPAnswer {
     await self.changeEffects(of: name) { (stream, effects) throws(HTTPRefusal) in
       // Images are large, and are held whole until they are decoded.
-      guard self.imageUploads.begin() else {
+      guard self.imageUploads.tryAcquire() else {
         throw HTTPRefusal(.text(.serviceUnavailable, "other images are being sent; ask again", [.retryAfter: "5"]))
       }
-      defer { self.imageUploads.end() }
+      defer { self.imageUploads.release() }
       let types = ["image/png", "image/jpeg"]
       let bytes = try await self.order(in: request, of: types, most: HTTPBodyLimits.imageBytes, body: body)
       try await Self.carryOut { () throws(HTTPServerControl.Failure) in

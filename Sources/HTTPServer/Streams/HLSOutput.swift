@@ -1,10 +1,10 @@
-internal import Capture
 internal import HLS
 internal import Media
 internal import NIOCore
 internal import NIOPosix
 internal import Streaming
 internal import Synchronization
+internal import Threading
 
 /// A stream's HLS side: guards the machine that cuts and muxes, and keeps the requests that wait for it.
 ///

@@ -3,6 +3,7 @@ internal import Media
 internal import NIOCore
 internal import Streaming
 internal import Synchronization
+internal import Threading
 
 /// A stream as HTTP offers it.
 final class PublishedStream: Sendable {
@@ -21,7 +22,7 @@ final class PublishedStream: Sendable {
   /// What is told of faces.
   let faces: FaceFeed
   /// What the controls of the picture's source are.
-  let controls = SharedQuestion<[DeviceControl]>(named: "controls", within: .seconds(2))
+  let controls = SingleFlight<[DeviceControl]>(threadName: "controls", timeout: .seconds(2))
   /// When it was published, Unix time.
   let publishedAt: MediaDuration
   private let hasEnded = Atomic(false)

@@ -14,7 +14,7 @@ internal import NIOCore
 /// fragment carries a header with the whole frame's size. The marker is set on a packet that ends a frame (§3.1).
 public struct AACPacketizer: Sendable {
   /// The numbering, and the counts for sender reports.
-  public private(set) var sequence: RTPSequence
+  public private(set) var sequence: RTPSenderState
   /// The samples of a frame: how far the timestamp moves from frame to frame.
   public let samplesPerFrame: Int
   /// The most frames a packet; with more than 1, packets wait for their frames.
@@ -36,7 +36,7 @@ public struct AACPacketizer: Sendable {
   ///   - framesPerPacket: The most frames a packet, 1 to 64.
   ///   - maximumPayloadLength: The longest payload.
   public init(
-    description: AACDescription, sequence: RTPSequence, framesPerPacket: Int = 1,
+    description: AACDescription, sequence: RTPSenderState, framesPerPacket: Int = 1,
     maximumPayloadLength: Int = RTPPayloadSize.default
   ) {
     precondition(Int(sequence.clockRate) == description.format.sampleRate, "sound runs at its sample rate")

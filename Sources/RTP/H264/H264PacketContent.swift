@@ -30,7 +30,7 @@ enum H264PacketContent {
       let type = fragmentHeader & H264PayloadHeader.typeMask
       guard (1...23).contains(type) else { throw RTPError(.invalidValue, field: "FU header", offset: 1) }
       self = .fragment(
-        header: header & H264PayloadHeader.importanceMask | type,
+        header: header & H264PayloadHeader.nalRefIDCMask | type,
         isStart: fragmentHeader & H264PayloadHeader.fragmentStart != 0,
         isEnd: fragmentHeader & H264PayloadHeader.fragmentEnd != 0,
         bytes: rest)

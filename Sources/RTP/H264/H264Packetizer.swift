@@ -13,7 +13,7 @@ internal import NIOCore
 /// The marker is set on the last packet of the access unit. Timestamps are presentation times at 90 kHz.
 public struct H264Packetizer: Sendable {
   /// The numbering, and the counts for sender reports.
-  public private(set) var sequence: RTPSequence
+  public private(set) var sequence: RTPSenderState
   /// The parameter sets to send with the keyframes; replaced when the encoder changes its own.
   public var description: H264Description
   /// The longest payload, ``RTPPayloadSize/minimum`` to ``RTPPayloadSize/maximum``.
@@ -29,7 +29,7 @@ public struct H264Packetizer: Sendable {
   ///   - sequence: The numbering; its clock must run at 90 kHz.
   ///   - maximumPayloadLength: The longest payload.
   public init(
-    description: H264Description, sequence: RTPSequence, maximumPayloadLength: Int = RTPPayloadSize.default
+    description: H264Description, sequence: RTPSenderState, maximumPayloadLength: Int = RTPPayloadSize.default
   ) {
     precondition(sequence.clockRate == Self.clockRate, "H.264 runs at 90 kHz")
     precondition((RTPPayloadSize.minimum...RTPPayloadSize.maximum).contains(maximumPayloadLength))
@@ -72,7 +72,7 @@ public struct H264Packetizer: Sendable {
       return
     }
     // The header takes the highest nal_ref_idc of the units in it, §5.7; that of parameter sets is never 0.
-    let importance = sets.reduce(0) { max($0, $1[0] & H264PayloadHeader.importanceMask) }
+    let importance = sets.reduce(0) { max($0, $1[0] & H264PayloadHeader.nalRefIDCMask) }
     var payload = [importance | H264PayloadHeader.singleTimeAggregationPacketA]
     payload.reserveCapacity(length)
     for set in sets {
@@ -92,7 +92,7 @@ public struct H264Packetizer: Sendable {
     // The NAL unit's own header byte is not sent: its bits stand in the two bytes before each fragment.
     var rest = nalUnit
     let header = rest.readInteger(as: UInt8.self) ?? 0
-    let indicator = header & H264PayloadHeader.importanceMask | H264PayloadHeader.fragmentationUnitA
+    let indicator = header & H264PayloadHeader.nalRefIDCMask | H264PayloadHeader.fragmentationUnitA
     let longest = self.maximumPayloadLength - 2
     let count = (rest.readableBytes + longest - 1) / longest
     let fragmentLength = (rest.readableBytes + count - 1) / count

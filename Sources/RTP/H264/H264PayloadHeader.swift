@@ -1,7 +1,7 @@
 /// The bits of the first two bytes of an H.264 payload, RFC 6184 §5.3, §5.8.
 enum H264PayloadHeader {
   /// F and NRI of the first byte: forbidden_zero_bit and nal_ref_idc.
-  static let importanceMask: UInt8 = 0b1110_0000
+  static let nalRefIDCMask: UInt8 = 0b1110_0000
   /// The type in the first byte, and in the second one of a fragment.
   static let typeMask: UInt8 = 0b0001_1111
 

@@ -1,7 +1,7 @@
-internal import Capture
 internal import Effects
 internal import Media
 internal import Synchronization
+internal import Threading
 
 /// Where pictures go through the stream's effects, and what those find out is told. It lives on the pipeline's thread.
 final class EffectStage {

@@ -13,7 +13,7 @@ extension LiveStream {
     set {
       self.shared.effects.effects = newValue
       // A picture that stands still shows them too.
-      self.state.withLock { $0.videoMailbox }?.requestRedraw()
+      self.state.withLock { $0.videoQueue }?.requestRedraw()
     }
   }
 

@@ -8,7 +8,7 @@ struct SourceSound: Sendable {
   let feed: AudioFeed
 }
 
-/// The way of one source's sound to the mailbox.
+/// The way of one source's sound to the inputQueue.
 final class AudioFeed: AudioConsumer, SourceFeed {
   typealias Item = SourceSound
 
@@ -18,19 +18,19 @@ final class AudioFeed: AudioConsumer, SourceFeed {
   }
 
   private let state: Mutex<State>
-  private let mailbox: AudioMailbox
+  private let inputQueue: AudioInputQueue
 
-  init(capturer: any AudioCapturer, mailbox: AudioMailbox) {
+  init(capturer: any AudioCapturer, inputQueue: AudioInputQueue) {
     self.state = Mutex(State(capturer: capturer))
-    self.mailbox = mailbox
+    self.inputQueue = inputQueue
   }
 
   func consume(_ block: AudioBlock) {
-    guard let reason = self.mailbox.consume(SourceSound(block: block, feed: self)) else { return }
+    guard let reason = self.inputQueue.consume(SourceSound(block: block, feed: self)) else { return }
     self.state.withLock { $0.capturer }?.didDrop(FrameDrop(timestamp: block.timestamp, reason: reason))
   }
 
-  func captureEnded(_ error: CaptureError?) {
-    self.mailbox.end(self, error)
+  func captureEnded(_ error: VidiconError?) {
+    self.inputQueue.end(self, error)
   }
 }

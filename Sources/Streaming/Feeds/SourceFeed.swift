@@ -1,7 +1,6 @@
-internal import Capture
 internal import Media
 
-/// The way from one source to the mailbox, for as long as the source is attached. Everything that a capturer hands over
+/// The way from one source to the inputQueue, for as long as the source is attached. Everything that a capturer hands over
 /// goes through here, and with it what holds for this source alone.
 protocol SourceFeed: AnyObject, Sendable {
   /// What comes this way.
@@ -9,14 +8,14 @@ protocol SourceFeed: AnyObject, Sendable {
 }
 
 /// Where the sources of one kind meet: the present one fills it, and one that is to take its place waits at its door.
-protocol SourceMailbox: AnyObject, Sendable {
+protocol SourceInputQueue: AnyObject, Sendable {
   associatedtype Feed: SourceFeed
 
   /// Reads or changes who may fill it.
-  func withSeat<Result>(_ body: (inout SourceSeat<Feed>) -> Result) -> Result
+  func withSlot<Result>(_ body: (inout SourceSlot<Feed>) -> Result) -> Result
 
   /// Waits until `body` has a result; nil when it had none before the deadline.
-  func waitForSeat<Result>(until deadline: MediaTime, _ body: (inout SourceSeat<Feed>) -> Result?) -> Result?
+  func waitForSlot<Result>(until deadline: MediaTime, _ body: (inout SourceSlot<Feed>) -> Result?) -> Result?
 
   /// Lets the source that waits take the place of the present one, whose items are refused from now on.
   ///

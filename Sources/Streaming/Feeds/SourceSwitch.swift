@@ -1,16 +1,16 @@
-internal import Capture
 internal import Media
+internal import Threading
 
 /// Puts another source in the place of the present one, without a gap: the present one goes on until the other one's
 /// first item is there. When that does not come, everything stays as it was.
-struct SourceSwitch<Mailbox: SourceMailbox>: Sendable {
+struct SourceSwitch<Mailbox: SourceInputQueue>: Sendable {
   let kind: MediaKind
-  let mailbox: Mailbox
+  let inputQueue: Mailbox
   /// The way of the new source.
   let feed: Mailbox.Feed
   let timeouts: SwitchTimeouts
   /// Opens the new source; may block for any time.
-  let start: @Sendable () throws(CaptureError) -> Void
+  let start: @Sendable () throws(VidiconError) -> Void
   /// Stops the new source; called once for each start that succeeded, unless it has taken the other one's place.
   let stop: @Sendable () -> Void
   /// Called when the start has ended and, where it came too late, the source is stopped again.
@@ -21,36 +21,36 @@ struct SourceSwitch<Mailbox: SourceMailbox>: Sendable {
   /// - Returns: A failure when the present source stays; the new one is then stopped, or will be as soon as its start has
   ///   come to an end.
   func run() -> Result<Void, StreamError> {
-    guard self.mailbox.withSeat({ $0.admit(self.feed) }) else {
+    guard self.inputQueue.withSlot({ $0.admit(self.feed) }) else {
       self.settled()
       return .failure(.ended)
     }
     guard WorkerThread.startDetached(named: "open", self.open) else {
-      _ = self.mailbox.withSeat { $0.withdraw(self.feed) }
+      _ = self.inputQueue.withSlot { $0.withdraw(self.feed) }
       self.settled()
       return .failure(.noThread)
     }
     let error = self.waitForStart() ?? self.waitForFirstItem()
-    if error == nil, self.mailbox.cut(to: self.feed) { return .success(()) }
-    if self.mailbox.withSeat({ $0.withdraw(self.feed) }) { self.stop() }
+    if error == nil, self.inputQueue.cut(to: self.feed) { return .success(()) }
+    if self.inputQueue.withSlot({ $0.withdraw(self.feed) }) { self.stop() }
     return .failure(error ?? .ended)
   }
 
   private func open() {
-    let result: Result<Void, CaptureError>
-    do throws(CaptureError) {
+    let result: Result<Void, VidiconError>
+    do throws(VidiconError) {
       try self.start()
       result = .success(())
     } catch {
       result = .failure(error)
     }
-    let isWanted = self.mailbox.withSeat { $0.started(self.feed, result) }
+    let isWanted = self.inputQueue.withSlot { $0.started(self.feed, result) }
     if !isWanted, case .success = result { self.stop() }
     self.settled()
   }
 
   private func waitForStart() -> StreamError? {
-    let result = self.mailbox.waitForSeat(until: StreamClock.system.now() + self.timeouts.start) {
+    let result = self.inputQueue.waitForSlot(until: StreamClock.system.now() + self.timeouts.start) {
       seat -> Result<Void, StreamError>? in
       if seat.isClosed { return .failure(.ended) }
       return seat.startResult(of: self.feed)?.mapError(StreamError.capture)
@@ -67,7 +67,7 @@ struct SourceSwitch<Mailbox: SourceMailbox>: Sendable {
 
   private func waitForFirstItem() -> StreamError? {
     let what = self.kind == .video ? "picture" : "sound"
-    let result = self.mailbox.waitForSeat(until: StreamClock.system.now() + self.timeouts.firstItem) {
+    let result = self.inputQueue.waitForSlot(until: StreamClock.system.now() + self.timeouts.firstItem) {
       seat -> Result<Void, StreamError>? in
       if seat.isClosed { return .failure(.ended) }
       if !seat.waitingItems.isEmpty { return .success(()) }
@@ -87,8 +87,8 @@ struct SourceSwitch<Mailbox: SourceMailbox>: Sendable {
     }
   }
 
-  private func error(_ cause: String, nextStep: String) -> CaptureError {
-    CaptureError(.failed, source: "new \(self.kind.rawValue) source", cause: cause, nextStep: nextStep)
+  private func error(_ cause: String, nextStep: String) -> VidiconError {
+    VidiconError(.failed, subject: "new \(self.kind.rawValue) source", cause: cause, nextStep: nextStep)
   }
 }
 

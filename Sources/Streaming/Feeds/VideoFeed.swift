@@ -34,7 +34,7 @@ enum SourceVideo: Sendable {
   case sample(SourceSample)
 }
 
-/// The way of one source's pictures to the mailbox: what was not announced is sorted out here, what comes faster than the
+/// The way of one source's pictures to the inputQueue: what was not announced is sorted out here, what comes faster than the
 /// stream is thinned out, and here is kept how this source is turned and mirrored.
 final class VideoFeed: VideoConsumer, SourceFeed {
   typealias Item = SourceVideo
@@ -66,11 +66,11 @@ final class VideoFeed: VideoConsumer, SourceFeed {
   }
 
   private let state: Mutex<State>
-  private let mailbox: VideoMailbox
+  private let inputQueue: VideoInputQueue
 
-  init(capturer: any VideoCapturer, mailbox: VideoMailbox, adjustment: SourceAdjustment = SourceAdjustment()) {
-    self.state = Mutex(State(capturer: capturer, adjustment: adjustment, frameRate: mailbox.frameRate))
-    self.mailbox = mailbox
+  init(capturer: any VideoCapturer, inputQueue: VideoInputQueue, adjustment: SourceAdjustment = SourceAdjustment()) {
+    self.state = Mutex(State(capturer: capturer, adjustment: adjustment, frameRate: inputQueue.frameRate))
+    self.inputQueue = inputQueue
   }
 
   /// Tells what frames look like that come from now on; others are dropped.
@@ -101,19 +101,19 @@ final class VideoFeed: VideoConsumer, SourceFeed {
   func consume(_ frame: VideoFrame) {
     switch self.judge(frame) {
     case .pass(let matrix):
-      for (feed, drop) in self.mailbox.consume(SourcePicture(frame: frame, colorMatrix: matrix, feed: self)) {
+      for (feed, drop) in self.inputQueue.consume(SourcePicture(frame: frame, colorMatrix: matrix, feed: self)) {
         feed.report(drop)
       }
-    case .thin: self.mailbox.countThinned()
+    case .thin: self.inputQueue.countThinned()
     case .drop(let reason):
-      self.mailbox.countFrame()
+      self.inputQueue.countFrame()
       self.drop(frame.timestamp, reason: reason)
     }
   }
 
   func consume(_ sample: EncodedSample, of description: CodecDescription) {
     let orientation = self.state.withLock { $0.capturer }?.sampleOrientation ?? .up
-    let dropped = self.mailbox.consume(
+    let dropped = self.inputQueue.consume(
       SourceSample(sample: sample, description: description, orientation: orientation, feed: self))
     for drop in dropped { self.report(drop) }
   }
@@ -131,8 +131,8 @@ final class VideoFeed: VideoConsumer, SourceFeed {
     self.announce(format)
   }
 
-  func captureEnded(_ error: CaptureError?) {
-    self.mailbox.end(self, error)
+  func captureEnded(_ error: VidiconError?) {
+    self.inputQueue.end(self, error)
   }
 
   /// Asks a source that compresses itself for a keyframe.
@@ -142,11 +142,11 @@ final class VideoFeed: VideoConsumer, SourceFeed {
 
   /// Counts and reports a frame that was not used.
   func drop(_ timestamp: MediaTime, reason: FrameDrop.Reason) {
-    self.mailbox.countDrop(reason)
+    self.inputQueue.countDrop(reason)
     self.report(FrameDrop(timestamp: timestamp, reason: reason))
   }
 
-  /// Tells the capturer of a frame that the mailbox has counted.
+  /// Tells the capturer of a frame that the inputQueue has counted.
   func report(_ drop: FrameDrop) {
     self.state.withLock { $0.capturer }?.didDrop(drop)
   }

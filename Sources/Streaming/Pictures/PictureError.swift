@@ -1,4 +1,4 @@
-public import Codecs
+public import Media
 
 /// Why there is no picture of a stream.
 public enum PictureError: Error, Hashable, Sendable, CustomStringConvertible {
@@ -9,7 +9,7 @@ public enum PictureError: Error, Hashable, Sendable, CustomStringConvertible {
   /// The system has no thread left to make it on.
   case noThread
   /// The JPEG encoder cannot be opened or has failed.
-  case codec(CodecError)
+  case codec(VidiconError)
 
   /// One line with cause and next step.
   public var description: String {

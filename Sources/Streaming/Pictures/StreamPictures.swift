@@ -1,8 +1,8 @@
-internal import Capture
 internal import Codecs
 internal import Media
 public import NIOCore
 internal import Synchronization
+internal import Threading
 
 /// The pictures of a live stream one by one, as its viewers see them, in JPEG: snapshots, and motion JPEG.
 ///
@@ -131,7 +131,7 @@ extension StreamPictures {
   private func nextStep() -> PictureRequests.Step {
     var deadline: MediaTime?
     while true {
-      let step = self.requests.wait(until: deadline) { requests -> PictureRequests.Step? in
+      let step = self.requests.take(until: deadline) { requests -> PictureRequests.Step? in
         let step = requests.nextStep(at: StreamClock.system.now())
         if case .wait(let until) = step, until == deadline { return nil }
         return step
@@ -148,7 +148,7 @@ extension StreamPictures {
     if let file = job.file {
       answer = .success(file)
     } else {
-      do throws(CodecError) {
+      do throws(VidiconError) {
         answer = .success(
           try Self.encoder(width: job.width, for: picture.frame.format, of: &encoders).encode(picture.frame))
       } catch {
@@ -168,7 +168,7 @@ extension StreamPictures {
   /// The encoder of a width; the one that was not used for the longest time gives way to a new one.
   private static func encoder(
     width: Int, for format: VideoFormat, of encoders: inout [JPEGEncoder]
-  ) throws(CodecError) -> JPEGEncoder {
+  ) throws(VidiconError) -> JPEGEncoder {
     let encoder: JPEGEncoder
     if let index = encoders.firstIndex(where: { $0.width == width }) {
       encoder = encoders.remove(at: index)

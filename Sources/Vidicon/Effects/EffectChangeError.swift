@@ -3,7 +3,7 @@ public import Effects
 /// Why a stream's effects were not changed.
 public enum EffectChangeError: Error, Hashable, Sendable, CustomStringConvertible {
   /// The effects cannot be made.
-  case studio(EffectStudioError)
+  case studio(EffectFactoryError)
   /// The image cannot be used.
   case image(OverlayImageError)
   /// Faces cannot be found; since they were to be covered, the whole picture is.

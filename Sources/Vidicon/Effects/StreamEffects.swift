@@ -1,6 +1,7 @@
 public import Effects
 public import Streaming
 internal import Synchronization
+internal import Threading
 
 /// The effects of a stream by their settings, and the way to change them while it runs: for the web page, the HTTP API and
 /// programs alike. Changes happen one after the other.
@@ -15,20 +16,20 @@ internal import Synchronization
 public final class StreamEffects: Sendable {
   private struct State {
     var settings = EffectSettings()
-    var studio: EffectStudio
+    var studio: EffectFactory
     /// What was made for the settings.
     var effects: [any VideoEffect] = []
   }
 
   /// The stream.
   public let stream: LiveStream
-  private let turns = Turns(most: 16)
+  private let turns = AsyncMutex(maximumWaiters: 16)
   private let state: Mutex<State>
 
   /// The effects of a stream that has none yet.
   ///
   /// - Parameter studio: The images, and where the nets lie.
-  public init(_ stream: LiveStream, studio: EffectStudio = EffectStudio()) {
+  public init(_ stream: LiveStream, studio: EffectFactory = EffectFactory()) {
     self.stream = stream
     self.state = Mutex(State(studio: studio))
   }
@@ -70,8 +71,8 @@ public final class StreamEffects: Sendable {
   private func change(
     _ body: (inout State) throws(EffectChangeError) -> Void
   ) async throws(EffectChangeError) {
-    guard await self.turns.enter() else { throw .busy }
-    defer { self.turns.leave() }
+    guard await self.turns.lock() else { throw .busy }
+    defer { self.turns.unlock() }
     var state = self.state.withLock { $0 }
     let earlier = state.effects
     try body(&state)
@@ -92,9 +93,9 @@ public final class StreamEffects: Sendable {
   }
 
   private static func make(
-    _ settings: EffectSettings, in studio: EffectStudio, keeping earlier: [any VideoEffect]
-  ) -> Result<[any VideoEffect], EffectStudioError> {
-    do throws(EffectStudioError) {
+    _ settings: EffectSettings, in studio: EffectFactory, keeping earlier: [any VideoEffect]
+  ) -> Result<[any VideoEffect], EffectFactoryError> {
+    do throws(EffectFactoryError) {
       return .success(try studio.effects(for: settings, keeping: earlier))
     } catch {
       return .failure(error)

@@ -4,11 +4,11 @@ internal import Synchronization
 
 /// The sources of a server's streams.
 final class AttachedSources: Sendable {
-  private let offer: SourceOffer
+  private let offer: SourceCatalog
   private let sources = Mutex<[ObjectIdentifier: StreamSources]>([:])
 
   /// - Parameter offer: Of streams that have none of their own.
-  init(offer: SourceOffer) {
+  init(offer: SourceCatalog) {
     self.offer = offer
   }
 
@@ -37,6 +37,6 @@ final class AttachedSources: Sendable {
     let list = HTTPServerDevices.List(devices: self.offer.devices(), generators: self.offer.generators)
     guard !isTrusted else { return list }
     let start = self.sources.withLock { $0.values.map(\.start) }
-    return SourceOpenness(start: start).open(list)
+    return SourceAccessPolicy(start: start).open(list)
   }
 }

@@ -1,4 +1,5 @@
 internal import Capture
+internal import Media
 
 /// Sets several controls of a camera: all or none.
 enum ControlChange {
@@ -8,14 +9,14 @@ enum ControlChange {
   /// - Parameter values: By the controls' names; nil for the default.
   static func perform(
     _ values: [String: Int?], resettingOthers: Bool, on source: any ControllableCapturer
-  ) -> Result<Void, CaptureError> {
+  ) -> Result<Void, VidiconError> {
     let controls = source.controls
     var steps: [(control: DeviceControl, value: Int)] = []
-    do throws(CaptureError) {
+    do throws(VidiconError) {
       for (name, value) in values.sorted(by: { $0.key < $1.key }) {
         guard let control = controls.first(where: { $0.name == name }) else {
-          throw CaptureError(
-            .notFound, source: name, cause: "the camera has no such control",
+          throw VidiconError(
+            .notFound, subject: name, cause: "the camera has no such control",
             nextStep: "use one of \(controls.map(\.name).sorted().joined(separator: ", "))")
         }
         let value = value ?? control.defaultValue
@@ -36,9 +37,9 @@ enum ControlChange {
 
   private static func set(
     _ steps: [(control: DeviceControl, value: Int)], on source: any ControllableCapturer
-  ) -> Result<Void, CaptureError> {
+  ) -> Result<Void, VidiconError> {
     for (index, step) in steps.enumerated() {
-      do throws(CaptureError) {
+      do throws(VidiconError) {
         try source.setControl(step.control.name, to: step.value)
       } catch {
         for earlier in steps[..<index].reversed() where earlier.control.kind != .button {

@@ -1,5 +1,7 @@
 internal import Capture
+internal import CaptureDevices
 internal import HTTPServer
+internal import StreamControl
 internal import Streaming
 
 extension HTTPServerControl {
@@ -45,7 +47,7 @@ extension HTTPServerControl.State {
     self.rotation = stream.rotation
     self.isPreviewMirrored = stream.isPreviewMirrored
     self.isMuted = stream.isMuted
-    self.isPaused = stream.pauseEncoding
+    self.isPaused = stream.isEncodingPaused
     (self.peakLevel, self.rmsLevel) = (stream.audioLevel.peak, stream.audioLevel.rms)
     self.hasControls = stream.videoSource is any ControllableCapturer
   }
@@ -80,7 +82,7 @@ extension StreamSources {
   /// - Returns: Those that they may have if they are listed: options and names of the system's libraries can mean files and
   ///   other machines.
   fileprivate func checkOpenness(of wanted: HTTPServerControl.Sources) throws(SourceChangeError) -> [SourceText] {
-    let openness = SourceOpenness(start: [self.start])
+    let openness = SourceAccessPolicy(start: [self.start])
     var unlisted: [SourceText] = []
     for (text, isAudio) in [(wanted.video, false), (wanted.audio, true)] {
       guard let text else { continue }

@@ -1,10 +1,10 @@
-public import Capture
+public import Media
 public import Streaming
 
 /// Why a stream's sources or settings were not changed; then nothing was, but for ``notRestored(_:earlier:)``.
 public enum SourceChangeError: Error, Hashable, Sendable, CustomStringConvertible {
   /// What names a source or a control is none, or a value cannot be.
-  case invalid(CaptureError)
+  case invalid(VidiconError)
   /// It is not offered to those who ask.
   case notPermitted(source: String)
   /// The stream cannot in its present state.

@@ -1,3 +1,5 @@
+internal import CaptureDevices
+
 /// The text that names a source, as its user wrote it: `plasma`, `v4l2:/dev/video0?size=640x480`, `rtsp://USER:PASSWORD@HOST/`.
 struct SourceText: Hashable, Sendable {
   let text: String

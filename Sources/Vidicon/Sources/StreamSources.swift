@@ -1,8 +1,11 @@
 public import Capture
+internal import CaptureDevices
 internal import HTTPServer
 internal import Media
+internal import StreamControl
 public import Streaming
 internal import Synchronization
+internal import Threading
 
 /// The sources of a stream by the texts that name them, and the way to change them, and all that can be changed, while it
 /// runs: for the web page, the HTTP API and keys alike. Changes of sources happen one after the other.
@@ -24,9 +27,9 @@ public final class StreamSources: Sendable {
 
   /// The stream.
   public let stream: LiveStream
-  let offer: SourceOffer
+  let offer: SourceCatalog
   let start: HTTPServerControl.Sources
-  private let turns = Turns(most: 16)
+  private let turns = AsyncMutex(maximumWaiters: 16)
   private let state: Mutex<State>
 
   /// The most sources whose mirroring and rotation are remembered.
@@ -42,7 +45,7 @@ public final class StreamSources: Sendable {
   ///   - video: What names the source of its picture; nil where nothing does.
   ///   - audio: What names the source of its sound; likewise.
   ///   - offer: Which ones it can have.
-  public init(_ stream: LiveStream, video: String? = nil, audio: String? = nil, offer: SourceOffer = .all) {
+  public init(_ stream: LiveStream, video: String? = nil, audio: String? = nil, offer: SourceCatalog = .all) {
     self.stream = stream
     self.offer = offer
     self.start = HTTPServerControl.Sources(video: video, audio: audio)
@@ -65,7 +68,7 @@ public final class StreamSources: Sendable {
   /// The same once no change is under way.
   package var settled: (video: String?, audio: String?) {
     get async {
-      if await self.turns.enter() { self.turns.leave() }
+      if await self.turns.lock() { self.turns.unlock() }
       return self.shown
     }
   }
@@ -97,8 +100,8 @@ public final class StreamSources: Sendable {
 
   /// Runs a change when those before it are done.
   func inTurn(_ body: () async throws(SourceChangeError) -> Void) async throws(SourceChangeError) {
-    guard await self.turns.enter() else { throw .busy }
-    defer { self.turns.leave() }
+    guard await self.turns.lock() else { throw .busy }
+    defer { self.turns.unlock() }
     try await body()
   }
 }
@@ -167,12 +170,12 @@ extension StreamSources {
     of capturer: any VideoCapturer, to present: (any VideoCapturer)?
   ) async -> DeviceRelation {
     guard let present = present as? any ExclusiveCapturer, present !== capturer else { return .otherDevice }
-    return await Patience.run(named: "devices", within: Self.openingLimit) { present.relation(of: capturer) }
+    return await WorkerThread.run(named: "devices", timeout: Self.openingLimit) { present.relation(of: capturer) }
       ?? .otherDevice
   }
 
   /// Opens what is wanted; sound that there is none of is silence, since a track does not end while a stream runs.
-  private func open(_ wanted: HTTPServerControl.Sources) async throws(SourceChangeError) -> SourceOffer.Opened {
+  private func open(_ wanted: HTTPServerControl.Sources) async throws(SourceChangeError) -> SourceCatalog.Opened {
     if wanted.audio == "none" {
       guard self.stream.audioSource != nil, wanted.video == nil else {
         return try await self.open(HTTPServerControl.Sources(video: wanted.video))
@@ -183,12 +186,12 @@ extension StreamSources {
     // What fits pictures is nothing where there can be no sound.
     let audio = wanted.audio == "auto" && !hasSound ? nil : wanted.audio
     let settings = self.stream.videoSettings
-    let request = SourceOffer.Request(
+    let request = SourceCatalog.Request(
       video: wanted.video, audio: audio, presentVideo: self.video, width: settings.width ?? 1280,
       height: settings.height ?? 720, frameRate: settings.frameRate ?? 30)
-    let result = await Patience.run(named: "open", within: Self.openingLimit) {
-      [offer] () -> Result<SourceOffer.Opened, CaptureError> in
-      do throws(CaptureError) {
+    let result = await WorkerThread.run(named: "open", timeout: Self.openingLimit) {
+      [offer] () -> Result<SourceCatalog.Opened, VidiconError> in
+      do throws(VidiconError) {
         return .success(try offer.open(request))
       } catch {
         return .failure(error)
@@ -204,8 +207,8 @@ extension StreamSources {
     case nil:
       throw .failed(
         .capture(
-          CaptureError(
-            .failed, source: wanted.video ?? wanted.audio ?? "", cause: "it does not open",
+          VidiconError(
+            .failed, subject: wanted.video ?? wanted.audio ?? "", cause: "it does not open",
             nextStep: "check the device or the network, then try again")))
     }
   }
@@ -217,7 +220,7 @@ extension StreamSources {
       await Self.relation(of: capturer, to: present) != .otherDevice
     else { return try await self.switchVideo(to: capturer, named: name) }
     let earlierName = self.video
-    _ = await Patience.run(named: "stop", within: Self.openingLimit) { present.stop() }
+    _ = await WorkerThread.run(named: "stop", timeout: Self.openingLimit) { present.stop() }
     do throws(SourceChangeError) {
       try await self.switchVideo(to: capturer, named: name)
     } catch {
@@ -297,18 +300,18 @@ extension StreamSources {
     if let isMirrored = change.isMirrored { self.stream.isMirrored = isMirrored }
     if let rotation = change.rotation { self.stream.rotation = rotation }
     if let isMuted = change.isMuted { self.stream.isMuted = isMuted }
-    if let isPaused = change.isPaused { self.stream.pauseEncoding = isPaused }
+    if let isPaused = change.isPaused { self.stream.isEncodingPaused = isPaused }
   }
 
   private func set(_ values: [String: Int?], resettingOthers: Bool) async throws(SourceChangeError) {
     guard let source = self.stream.videoSource as? any ControllableCapturer else {
       if values.isEmpty { return }
       throw .invalid(
-        CaptureError(
-          .notFound, source: values.keys.sorted().joined(separator: ", "),
+        VidiconError(
+          .notFound, subject: values.keys.sorted().joined(separator: ", "),
           cause: "the source of the picture has no controls", nextStep: "choose a camera"))
     }
-    let result = await Patience.run(named: "controls", within: Self.controlLimit) {
+    let result = await WorkerThread.run(named: "controls", timeout: Self.controlLimit) {
       ControlChange.perform(values, resettingOthers: resettingOthers, on: source)
     }
     switch result {
@@ -318,8 +321,8 @@ extension StreamSources {
     case nil:
       throw .failed(
         .capture(
-          CaptureError(
-            .failed, source: "controls", cause: "the camera does not answer", nextStep: "plug it in again")))
+          VidiconError(
+            .failed, subject: "controls", cause: "the camera does not answer", nextStep: "plug it in again")))
     }
   }
 }

@@ -1,0 +1,153 @@
+internal import CV4L2
+internal import Media
+internal import Threading
+
+#if canImport(Darwin)
+internal import Darwin
+#else
+internal import Glibc
+#endif
+
+/// A camera that is set and delivers pictures, until it is closed. Used by one thread at a time.
+final class CameraSession {
+  /// How many buffers the device is asked for: as many as the pipeline holds, and those that it fills meanwhile.
+  private static let bufferCount: UInt32 = 8
+
+  let device: V4L2Device
+  let source: String
+  let pixels: CameraPixels
+  /// Where the planes lie in a buffer.
+  let layout: CameraLayout
+  /// What the frames look like; what is converted or decoded becomes 4:2:0.
+  let format: VideoFormat
+  /// Whether black is 0 and white 255 in Y'CbCr pictures.
+  let isFullRange: Bool
+  let orientation: Orientation
+  let buffers: CameraBuffers
+  /// How many buffers the device has.
+  private(set) var queuedCount = 0
+  private var isClosed = false
+
+  /// Opens the first camera of some nodes that can be used.
+  ///
+  /// - Throws: ``VidiconError``: what is wrong with the first node that is a camera.
+  static func open(_ request: CameraRequest, paths: [String], wake: WakePipe) throws(VidiconError) -> CameraSession {
+    var first: VidiconError?
+    for path in paths where !wake.isStopped {
+      do throws(VidiconError) {
+        return try CameraSession(V4L2Device(path: path, source: request.source), request: request, wake: wake)
+      } catch {
+        if error.code != .notFound || paths.count == 1 { first = first ?? error }
+      }
+    }
+    throw first ?? .noCamera(source: request.source)
+  }
+
+  private init(_ device: V4L2Device, request: CameraRequest, wake: WakePipe) throws(VidiconError) {
+    let source = request.source
+    try device.setInput(request.specification.input, source: source)
+    let choice = try request.choose(from: device)
+    var set = vidicon_v4l2_format()
+    set.fourcc = choice.fourCC.rawValue
+    (set.width, set.height) = (UInt32(choice.width), UInt32(choice.height))
+    let rate: FrameRate
+    do throws(V4L2Failure) {
+      try device.check(vidicon_v4l2_set_format(device.descriptor, device.identity.isMultiPlanar, &set), .format)
+      rate = device.setFrameRate(choice.frameRate)
+      self.buffers = try CameraBuffers(device, count: Self.bufferCount, wake: wake)
+    } catch {
+      throw error.captureError(source: source, path: device.path)
+    }
+    let sides = 1...UInt32(CameraMode.largestSide)
+    guard let pixels = CameraPixels(fourCC: FourCC(rawValue: set.fourcc)), sides.contains(set.width),
+      sides.contains(set.height)
+    else {
+      throw VidiconError(
+        .invalidData, subject: source,
+        cause:
+          "it sets \(FourCC(rawValue: set.fourcc)) of \(set.width)x\(set.height) where \(choice.fourCC) was chosen",
+        nextStep: "choose another format with ?format=")
+    }
+    self.device = device
+    self.source = source
+    self.pixels = pixels
+    self.layout = CameraLayout(
+      pixels, width: Int(set.width), height: Int(set.height), bytesPerLine: set.bytesPerLine)
+    self.isFullRange = set.isFullRange
+    self.format = Self.format(of: set, pixels: pixels, layout: self.layout, frameRate: rate)
+    self.orientation = device.orientation
+    for memories in self.buffers.memories where !self.layout.fits(in: memories.map(\.length)) {
+      throw VidiconError(
+        .invalidData, subject: source,
+        cause: "it says pictures of \(set.width)x\(set.height), but its memory holds less than one",
+        nextStep: "choose another size or format with ?size= and ?format=")
+    }
+    do throws(V4L2Failure) {
+      for index in self.buffers.memories.indices { try self.queue(UInt32(index)) }
+      try device.check(
+        vidicon_v4l2_set_streaming(device.descriptor, device.identity.isMultiPlanar, true), .start)
+    } catch {
+      throw error.captureError(source: source, path: device.path)
+    }
+  }
+
+  deinit {
+    self.close()
+  }
+
+  /// Stops the device, and lets it go. Frames that are still looked at keep their memory.
+  ///
+  /// That memory keeps the device's file open, so that closing it frees nothing: whoever opens the camera next would find
+  /// it in use. Hence its buffers are given up here (a Linux of 5.0 or later leaves them to those who look at them).
+  func close() {
+    guard !self.isClosed else { return }
+    self.isClosed = true
+    self.buffers.disconnect()
+    let isMultiPlanar = self.device.identity.isMultiPlanar
+    _ = vidicon_v4l2_set_streaming(self.device.descriptor, isMultiPlanar, false)
+    var count: UInt32 = 0
+    _ = vidicon_v4l2_request_buffers(self.device.descriptor, isMultiPlanar, &count)
+  }
+
+  /// Gives a buffer to the device.
+  func queue(_ index: UInt32) throws(V4L2Failure) {
+    let planeCount = UInt32(self.buffers.memories[Int(index)].count)
+    try self.device.check(
+      vidicon_v4l2_queue_buffer(self.device.descriptor, self.device.identity.isMultiPlanar, index, planeCount),
+      .capture)
+    self.queuedCount += 1
+  }
+
+  /// Gives those buffers to the device that nobody looks at any more.
+  func queueReturned() throws(V4L2Failure) {
+    for index in self.buffers.takeReturned() { try self.queue(index) }
+  }
+
+  /// Takes a filled buffer from the device; nil when there is none.
+  func dequeue() throws(V4L2Failure) -> vidicon_v4l2_buffer? {
+    var buffer = vidicon_v4l2_buffer()
+    let status = vidicon_v4l2_dequeue_buffer(
+      self.device.descriptor, self.device.identity.isMultiPlanar, &buffer)
+    if status == EAGAIN { return nil }
+    try self.device.check(status, .capture)
+    guard Int(buffer.index) < self.buffers.memories.count else { throw V4L2Failure(call: .capture, number: EIO) }
+    self.queuedCount -= 1
+    return buffer
+  }
+
+  /// What the frames look like, at a format that the driver has set.
+  private static func format(
+    of set: vidicon_v4l2_format, pixels: CameraPixels, layout: CameraLayout, frameRate: FrameRate
+  ) -> VideoFormat {
+    var pixelFormat = PixelFormat.i420
+    var bytesPerRow: [Int]?
+    if case .direct(let format, let order) = pixels.handling, !(set.isFullRange && format.isYCbCr) {
+      pixelFormat = format
+      bytesPerRow = order.map { layout.planes[$0].bytesPerRow }
+    }
+    return VideoFormat(
+      width: Int(set.width), height: Int(set.height), pixelFormat: pixelFormat, bytesPerRow: bytesPerRow,
+      // JPEG files are of BT.601, whatever the driver says (JFIF 1.02).
+      frameRate: frameRate, colorMatrix: pixels.handling == .jpeg ? .bt601 : set.colorMatrix)
+  }
+}

@@ -1,0 +1,141 @@
+public import Media
+
+/// Which camera, and what of it, as the user of the program writes it:
+/// `v4l2:/dev/video0`, `v4l2:NAME`, `v4l2:` for the first that opens, each with `?size=1280x720&fps=30&format=mjpeg&input=1`.
+public struct CameraSpecification: Hashable, Sendable {
+  /// Which camera.
+  public enum Device: Hashable, Sendable {
+    /// The first one that opens.
+    case first
+    /// That of a node: `/dev/video0`, or a link to one.
+    case path(String)
+    /// The only one whose card name, by-id name or bus is, begins with, or holds this, whatever the case.
+    case name(String)
+  }
+
+  /// Which camera.
+  public var device: Device
+  /// The wanted width in pixels; nil leaves it to the stream.
+  public var width: Int?
+  /// The wanted height in pixels; nil as ``width``.
+  public var height: Int?
+  /// The wanted pictures a second; nil leaves it to the stream.
+  public var frameRate: FrameRate?
+  /// `mjpeg`, `h264`, `yuyv`, `nv12` or a FourCC, in lower case; nil for the best.
+  public var format: String?
+  /// The number of the input, of cards that have several; nil leaves it.
+  public var input: Int?
+
+  /// A specification.
+  public init(
+    device: Device = .first, width: Int? = nil, height: Int? = nil, frameRate: FrameRate? = nil,
+    format: String? = nil, input: Int? = nil
+  ) {
+    self.device = device
+    self.width = width
+    self.height = height
+    self.frameRate = frameRate
+    self.format = format
+    self.input = input
+  }
+}
+
+extension CameraSpecification {
+  /// Reads what follows `v4l2:`.
+  ///
+  /// - Throws: ``VidiconError`` with ``VidiconError/Code/invalidSpecification``, which names what there is.
+  public init(parsing text: String) throws(VidiconError) {
+    let parser = Parser(text)
+    let parts = text.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+    let device = String(parts[0])
+    guard device.utf8.count <= 255, !device.utf8.contains(0) else {
+      throw parser.error("no camera has such a name", "use v4l2:/dev/video0, v4l2:NAME or v4l2:")
+    }
+    self.init(device: device.isEmpty ? .first : device.hasPrefix("/") ? .path(device) : .name(device))
+    guard parts.count == 2 else { return }
+
+    var seen: Set<Substring> = []
+    for item in parts[1].split(separator: "&", omittingEmptySubsequences: false) where !item.isEmpty {
+      let pair = item.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+      let (key, value) = (pair[0], pair.count == 2 ? pair[1] : "")
+      guard seen.insert(key).inserted else { throw parser.error("\"\(key)\" is given twice", "give it once") }
+      switch key {
+      case "size": (self.width, self.height) = try parser.size(value)
+      case "fps": self.frameRate = try parser.rate(value)
+      case "format": self.format = try parser.format(value)
+      case "input": self.input = try parser.input(value)
+      default:
+        throw parser.error("\"\(key)\" is nothing that a camera is asked for", "use size, fps, format or input")
+      }
+    }
+  }
+
+  /// Reads the values, and says what is wrong with them.
+  private struct Parser {
+    private let source: String
+
+    init(_ text: String) {
+      self.source = "v4l2:\(text.prefix(200))"
+    }
+
+    func error(_ cause: String, _ nextStep: String) -> VidiconError {
+      VidiconError(.invalidSpecification, subject: self.source, cause: cause, nextStep: nextStep)
+    }
+
+    func size(_ text: Substring) throws(VidiconError) -> (Int, Int) {
+      let numbers = text.split(separator: "x", omittingEmptySubsequences: false).map { self.number($0, most: 16_384) }
+      guard numbers.count == 2, let width = numbers[0], let height = numbers[1], width > 0, height > 0 else {
+        throw self.error("\"\(text)\" is no size", "write it as size=1280x720, of 1 to 16384 pixels")
+      }
+      return (width, height)
+    }
+
+    func rate(_ text: Substring) throws(VidiconError) -> FrameRate {
+      if let rate = FrameRate(parsing: text, in: 0.001...1000) { return rate }
+      throw self.error("\"\(text)\" is no frame rate", "write it as fps=30, fps=29.97 or fps=30000/1001, at most 1000")
+    }
+
+    func format(_ text: Substring) throws(VidiconError) -> String {
+      let isName = (1...5).contains(text.utf8.count) && text.utf8.allSatisfy { (0x21..<0x7F).contains($0) }
+      guard isName else {
+        throw self.error("\"\(text)\" is no format", "use mjpeg, h264, yuyv, nv12 or the four characters of another")
+      }
+      return text.lowercased()
+    }
+
+    func input(_ text: Substring) throws(VidiconError) -> Int {
+      guard let input = self.number(text, most: 63) else {
+        throw self.error("\"\(text)\" is no number of an input", "write it as input=0, up to 63")
+      }
+      return input
+    }
+
+    private func number(_ text: Substring, most: Int) -> Int? {
+      guard (1...7).contains(text.utf8.count), text.utf8.allSatisfy({ (0x30...0x39).contains($0) }),
+        let number = Int(text), number <= most
+      else { return nil }
+      return number
+    }
+  }
+}
+
+extension CameraSpecification {
+  /// Whether a form of pictures is the one that is asked for.
+  func accepts(_ fourCC: FourCC) -> Bool {
+    switch self.format {
+    case nil: true
+    case "mjpeg": fourCC.isJPEG
+    case "nv12": fourCC == .nv12 || fourCC == .nv12InTwo
+    case let format?: fourCC.description.lowercased() == format
+    }
+  }
+
+  /// The source, for messages.
+  var text: String {
+    switch self.device {
+    case .first: "v4l2: (the first camera)"
+    case .path(let path): "v4l2:\(path)"
+    case .name(let name): "v4l2:\(name)"
+    }
+  }
+}

@@ -1,0 +1,78 @@
+internal import Media
+internal import Threading
+
+#if canImport(CALSA)
+internal import CALSA
+internal import Glibc
+
+/// What a call of ALSA's library failed with.
+struct PCMFailure: Error, Hashable {
+  /// A positive number of the system's, such as `ENODEV`.
+  var number: Int32
+  /// What was being done: "opened", "read".
+  var action: String
+  /// The PCM.
+  var name: String
+
+  /// - Throws: The failure when a status is negative.
+  /// - Returns: The status.
+  @discardableResult
+  static func check<Status: SignedInteger>(
+    _ status: Status, _ action: String, of name: String
+  ) throws(PCMFailure) -> Status {
+    guard status < 0 else { return status }
+    throw PCMFailure(number: Int32(clamping: -Int64(clamping: status)), action: action, name: name)
+  }
+
+  /// Whether there is no such PCM, or its device is not there.
+  var isMissing: Bool {
+    [ENOENT, ENODEV, ENXIO, EINVAL].contains(self.number)
+  }
+
+  /// What ALSA says to it.
+  var message: String {
+    snd_strerror(-self.number).map { String(cString: $0) } ?? systemErrorMessage(self.number)
+  }
+}
+
+extension VidiconError {
+  /// What a failure means for the user of a microphone.
+  init(_ failure: PCMFailure, source: String) {
+    let name = failure.name
+    switch failure.number {
+    case EBUSY:
+      let holders = SoundCard.holders(of: name)
+      let cause = holders.isEmpty ? "it is in use by another program" : "it is in use by \(holders)"
+      self.init(
+        .notPermitted, subject: source, cause: cause,
+        nextStep: "end that program, or share the device through PipeWire or PulseAudio with mic:pulse")
+    case EACCES, EPERM: self = .soundNotPermitted(source: source)
+    case ECONNREFUSED, EHOSTDOWN:
+      self.init(
+        .notFound, subject: source, cause: "the sound server does not answer",
+        nextStep: "start PipeWire or PulseAudio, or choose a device that is listed by: vidicon devices")
+    case ENODEV where failure.action != "opened", ENXIO where failure.action != "opened":
+      self.init(
+        .failed, subject: source, cause: "the device is gone", nextStep: "plug it in again; it is being looked for")
+    case ETIMEDOUT:
+      self.init(
+        .failed, subject: source, cause: "it gives no sound", nextStep: "check that it is plugged in and switched on")
+    case EIO, EPIPE, EBADFD, ECONNRESET:
+      self.init(
+        .failed, subject: source, cause: "the device or the sound server has gone away",
+        nextStep: "plug it in or start it again; it is being looked for")
+    default:
+      self.init(
+        .failed, subject: source, cause: "it cannot be \(failure.action) (\(failure.message))",
+        nextStep: "try it with: arecord -D '\(name)' -d 1 /dev/null")
+    }
+  }
+
+  /// The user may not use sound devices.
+  static func soundNotPermitted(source: String) -> VidiconError {
+    VidiconError(
+      .notPermitted, subject: source, cause: "you may not use this machine's sound devices",
+      nextStep: "run: sudo usermod -aG audio $USER, then log in again")
+  }
+}
+#endif

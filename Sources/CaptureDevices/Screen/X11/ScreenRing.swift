@@ -1,0 +1,146 @@
+#if os(Linux)
+internal import CXCB
+internal import Glibc
+internal import Media
+
+/// The memories that the pictures of a screen go round in. Each remembers which rows of the screen have changed since it
+/// was last brought up to date, and only those are fetched again.
+final class ScreenRing {
+  /// One memory.
+  struct Slot {
+    /// Hands the picture out; free when nobody else refers to it.
+    var buffer: PixelBuffer
+    /// What the server writes to, where the picture needs no conversion.
+    let memory: ScreenMemory?
+    /// The rows that are not what the screen shows.
+    var stale: RowRanges
+  }
+
+  /// The most memories: the picture shown, one in the inputQueue, one being encoded, one being drawn, one spare.
+  private static let capacity = 5
+
+  /// What the pictures look like.
+  let format: VideoFormat
+  /// Where the server has it; the drawable may change.
+  var area: ScreenTarget.Area
+  private let connection: X11Connection
+  private var slots: [Slot] = []
+  /// The screen as it is in the server, where it has to be converted.
+  private var raw: (memory: ScreenMemory, stale: RowRanges)?
+  /// The pictures that are larger than this are fetched in parts where the server cannot write to our memory.
+  private static let replyLimit = 4 << 20
+
+  /// A ring without memory.
+  init(_ area: ScreenTarget.Area, format: VideoFormat, connection: X11Connection) {
+    self.area = area
+    self.format = format
+    self.connection = connection
+  }
+
+  deinit {
+    for memory in self.slots.map(\.memory) + [self.raw?.memory] {
+      if let segment = memory?.segment { xcb_shm_detach(self.connection.pointer, segment) }
+    }
+  }
+
+  /// Rows have changed.
+  func markStale(_ rows: RowRanges) {
+    for index in self.slots.indices { self.slots[index].stale.formUnion(rows) }
+    self.raw?.stale.formUnion(rows)
+  }
+
+  /// A memory that nobody looks at, of those the one with the fewest rows to fetch; nil when all are in use.
+  func freeSlot() throws(X11Failure) -> Int? {
+    var best: Int?
+    for index in self.slots.indices where isKnownUniquelyReferenced(&self.slots[index].buffer) {
+      if let other = best, self.slots[other].stale.count <= self.slots[index].stale.count { continue }
+      best = index
+    }
+    if let best { return best }
+    guard self.slots.count < Self.capacity, let slot = try self.makeSlot() else { return nil }
+    self.slots.append(slot)
+    return self.slots.endIndex - 1
+  }
+
+  /// The picture of the screen as it is now, with a cursor on it.
+  func picture(in index: Int, cursor: ScreenCursor?, at position: (x: Int, y: Int)) throws(X11Failure) -> PixelBuffer {
+    let buffer = self.slots[index].buffer
+    if let memory = self.slots[index].memory {
+      try self.fetch(self.slots[index].stale, into: memory)
+    } else if let raw = self.raw {
+      try self.fetch(raw.stale, into: raw.memory)
+      self.raw?.stale = RowRanges()
+      for rows in self.slots[index].stale.ranges { self.area.pixels.convert(rows, of: raw.memory.start, to: buffer) }
+    }
+    self.slots[index].stale = RowRanges()
+    if let cursor, let covered = cursor.area(at: position, in: self.format) {
+      cursor.draw(at: position, into: buffer)
+      self.slots[index].stale.insert(covered.y..<(covered.y + covered.height))
+    }
+    return buffer
+  }
+
+  private func makeSlot() throws(X11Failure) -> Slot? {
+    let rows = RowRanges(0..<self.format.height)
+    if self.area.pixels == .bgra {
+      guard let memory = try ScreenMemory(size: self.format.byteCount(plane: 0), sharedWith: self.connection) else {
+        return nil
+      }
+      let buffer = PixelBuffer(borrowing: [memory.start], format: self.format) { withExtendedLifetime(memory) {} }
+      return Slot(buffer: buffer, memory: memory, stale: rows)
+    }
+    if self.raw == nil {
+      let size = self.area.pixels.bytesPerRow(width: self.format.width) * self.format.height
+      guard let memory = try ScreenMemory(size: size, sharedWith: self.connection) else { return nil }
+      self.raw = (memory, rows)
+    }
+    return Slot(buffer: PixelBuffer(format: self.format), memory: nil, stale: rows)
+  }
+
+  /// Fetches rows from the server to their places in memory.
+  private func fetch(_ rows: RowRanges, into memory: ScreenMemory) throws(X11Failure) {
+    if let segment = memory.segment {
+      let pending = rows.ranges.map { self.askShared(for: $0, segment) }
+      var failure: X11Failure?
+      for sequence in pending {
+        // Each reply is fetched, also when an earlier one was an error.
+        do throws(X11Failure) {
+          _ = try self.connection.reply(sequence, xcb_shm_get_image_reply_t.self)
+        } catch {
+          guard case .refused = error else { throw error }
+          failure = error
+        }
+      }
+      if let failure { throw failure }
+      return
+    }
+    let bytesPerRow = self.area.pixels.bytesPerRow(width: self.format.width)
+    let most = max(1, Self.replyLimit / bytesPerRow)
+    for range in rows.ranges {
+      for first in stride(from: range.lowerBound, to: range.upperBound, by: most) {
+        let part = first..<min(first + most, range.upperBound)
+        let reply = try self.connection.reply(self.ask(for: part), xcb_get_image_reply_t.self)
+        let size = min(Int(xcb_get_image_data_length(reply.pointer)), part.count * bytesPerRow)
+        if let data = xcb_get_image_data(reply.pointer) { memcpy(memory.start + first * bytesPerRow, data, size) }
+      }
+    }
+  }
+
+  private func askShared(for rows: Range<Int>, _ segment: UInt32) -> UInt32 {
+    xcb_shm_get_image(
+      self.connection.pointer, self.area.drawable, Int16(clamping: self.area.x),
+      Int16(clamping: self.area.y + rows.lowerBound), UInt16(clamping: self.format.width),
+      UInt16(clamping: rows.count), .max, UInt8(XCB_IMAGE_FORMAT_Z_PIXMAP.rawValue), segment,
+      UInt32(clamping: rows.lowerBound * self.area.pixels.bytesPerRow(width: self.format.width))
+    ).sequence
+  }
+
+  private func ask(for rows: Range<Int>) -> UInt32 {
+    xcb_get_image(
+      self.connection.pointer, UInt8(XCB_IMAGE_FORMAT_Z_PIXMAP.rawValue), self.area.drawable,
+      Int16(clamping: self.area.x), Int16(clamping: self.area.y + rows.lowerBound), UInt16(clamping: self.format.width),
+      UInt16(clamping: rows.count), .max
+    ).sequence
+  }
+}
+#endif

@@ -1,0 +1,96 @@
+package import CLibav
+package import Media
+
+/// Makes floating point in one or two channels, at one sample rate, of what a decoder of sound puts out.
+package final class DecodedAudioConverter {
+  /// What all samples have.
+  package let format: AudioFormat
+  private var resampler: OpaquePointer?
+  /// What the resampler was made for.
+  private var inputRate: Int32 = 0
+  private var inputFormat: Int32 = -1
+  private var inputChannels: Int32 = 0
+
+  package init(format: AudioFormat) {
+    self.format = format
+  }
+
+  deinit {
+    swr_free(&self.resampler)
+  }
+
+  /// Forgets what it holds back.
+  package func reset() {
+    swr_free(&self.resampler)
+    self.inputFormat = -1
+  }
+
+  /// The samples of a frame, interleaved; nil when there are none or they cannot be converted.
+  package func samples(_ frame: UnsafeMutablePointer<AVFrame>) -> [Float]? {
+    let count = frame.pointee.nb_samples
+    guard count > 0, self.prepareResampler(for: frame), let resampler = self.resampler else { return nil }
+    let capacity = swr_get_out_samples(resampler, count)
+    guard capacity > 0 else { return nil }
+    let channels = self.format.channelCount
+    var isConverted = false
+    let samples = [Float](unsafeUninitializedCapacity: Int(capacity) * channels) { buffer, written in
+      written = 0
+      var output = UnsafeMutableRawPointer(buffer.baseAddress)?.assumingMemoryBound(to: UInt8.self)
+      let input = UnsafeMutableRawPointer(frame.pointee.extended_data)?
+        .assumingMemoryBound(to: UnsafePointer<UInt8>?.self)
+      let converted = swr_convert(resampler, &output, capacity, input, count)
+      guard converted > 0 else { return }
+      written = Int(converted) * channels
+      isConverted = true
+    }
+    return isConverted ? samples : nil
+  }
+
+  /// Sets up the conversion, anew when the decoder's output has changed.
+  private func prepareResampler(for frame: UnsafeMutablePointer<AVFrame>) -> Bool {
+    let channels = frame.pointee.ch_layout.nb_channels
+    if self.resampler != nil, self.inputRate == frame.pointee.sample_rate, self.inputFormat == frame.pointee.format,
+      self.inputChannels == channels
+    {
+      return true
+    }
+    swr_free(&self.resampler)
+    guard frame.pointee.sample_rate > 0, channels > 0 else { return false }
+    var input = AVChannelLayout()
+    if frame.pointee.ch_layout.order == AV_CHANNEL_ORDER_UNSPEC {
+      av_channel_layout_default(&input, channels)
+    } else if av_channel_layout_copy(&input, &frame.pointee.ch_layout) < 0 {
+      return false
+    }
+    defer { av_channel_layout_uninit(&input) }
+    var output = AVChannelLayout()
+    av_channel_layout_default(&output, Int32(self.format.channelCount))
+    let status = swr_alloc_set_opts2(
+      &self.resampler, &output, AV_SAMPLE_FMT_FLT, Int32(self.format.sampleRate), &input,
+      AVSampleFormat(frame.pointee.format), frame.pointee.sample_rate, 0, nil)
+    guard status >= 0, swr_init(self.resampler) >= 0 else {
+      swr_free(&self.resampler)
+      return false
+    }
+    self.inputRate = frame.pointee.sample_rate
+    self.inputFormat = frame.pointee.format
+    self.inputChannels = channels
+    return true
+  }
+}
+
+extension PacketDecoder {
+  /// What the sound that comes out is to be: the stream's rate, at most two channels.
+  ///
+  /// - Throws: ``VidiconError`` when nobody could hear what the stream says it is.
+  package func soundFormat(source: String) throws(VidiconError) -> AudioFormat {
+    let rate = self.context.pointee.sample_rate
+    let channels = self.context.pointee.ch_layout.nb_channels
+    guard (1_000...768_000).contains(rate), channels > 0 else {
+      throw VidiconError(
+        .invalidData, subject: source, cause: "its sound has \(rate) samples a second in \(channels) channels",
+        nextStep: "convert it with: ffmpeg -i \(source) -ar 48000 -ac 2 out.mp4")
+    }
+    return AudioFormat(sampleRate: Int(rate), channelCount: Int(min(channels, 2)))
+  }
+}

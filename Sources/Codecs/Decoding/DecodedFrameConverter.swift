@@ -1,0 +1,124 @@
+package import CLibav
+package import Media
+
+/// Makes frames of what a decoder puts out: where they lie, if that is a format of ours, else converted. All have one
+/// format, also when the size changes within the stream: they are scaled then.
+package final class DecodedFrameConverter {
+  /// What every picture looks like; known from the first one on.
+  package private(set) var format: VideoFormat?
+  private let frameRate: FrameRate
+  private let pixelFormat: PixelFormat?
+  private var orientation: Orientation
+  private var isMirrored: Bool
+  private var converter: SwscaleConverter?
+
+  /// - Parameters:
+  ///   - displayMatrix: How the pictures are turned, see ``orientation(_:)``; nil where that is not told.
+  ///   - pixelFormat: What the pictures are to have; nil for the decoder's, where it is one of ours, else I420.
+  package init(
+    displayMatrix: UnsafePointer<Int32>?, frameRate: FrameRate, as pixelFormat: PixelFormat? = nil
+  ) {
+    self.frameRate = frameRate
+    self.pixelFormat = pixelFormat
+    (self.orientation, self.isMirrored) = Self.orientation(displayMatrix)
+  }
+
+  /// The picture in the announced format; nil when it cannot be had, or all memory is in use.
+  ///
+  /// - Parameter frame: May be moved away.
+  package func picture(_ frame: UnsafeMutablePointer<AVFrame>, at time: MediaTime) -> VideoFrame? {
+    if let data = av_frame_get_side_data(frame, AV_FRAME_DATA_DISPLAYMATRIX), data.pointee.size >= 36 {
+      (self.orientation, self.isMirrored) = data.pointee.data.withMemoryRebound(to: Int32.self, capacity: 9) {
+        Self.orientation($0)
+      }
+    }
+    guard var picture = self.upright(frame, at: time) else { return nil }
+    picture.orientation = self.orientation
+    picture.isMirrored = self.isMirrored
+    return picture
+  }
+
+  /// The picture without a copy, where it has the announced format; converted otherwise.
+  private func upright(_ frame: UnsafeMutablePointer<AVFrame>, at time: MediaTime) -> VideoFrame? {
+    guard frame.pointee.width > 0, frame.pointee.height > 0 else { return nil }
+    let direct = self.directFormat(frame)
+    if self.format == nil {
+      self.format =
+        direct
+        ?? VideoFormat(
+          width: Int(frame.pointee.width), height: Int(frame.pointee.height), pixelFormat: self.pixelFormat ?? .i420,
+          frameRate: self.frameRate,
+          colorMatrix: Self.colorMatrix(frame.pointee.colorspace, height: frame.pointee.height))
+    }
+    guard let format = self.format else { return nil }
+    if let direct, direct.hasSameLayout(as: format), let buffer = Self.borrow(frame, format: format) {
+      return VideoFrame(buffer: buffer, timestamp: time)
+    }
+    let converter = self.converter ?? SwscaleConverter(format: format)
+    self.converter = converter
+    let data = frame.pointee.data
+    let rows = frame.pointee.linesize
+    return converter.convert(
+      .init(
+        planes: (UnsafePointer(data.0), UnsafePointer(data.1), UnsafePointer(data.2), UnsafePointer(data.3)),
+        bytesPerRow: (rows.0, rows.1, rows.2, rows.3), width: frame.pointee.width, height: frame.pointee.height,
+        pixelFormat: AVPixelFormat(frame.pointee.format), isFullRange: frame.pointee.color_range == AVCOL_RANGE_JPEG),
+      at: time)
+  }
+
+  /// The format as which a decoder's picture can be used where it lies.
+  private func directFormat(_ frame: UnsafeMutablePointer<AVFrame>) -> VideoFormat? {
+    guard let pixelFormat = PixelFormat(libav: AVPixelFormat(frame.pointee.format)),
+      pixelFormat == self.pixelFormat ?? pixelFormat,
+      !pixelFormat.isYCbCr || frame.pointee.color_range != AVCOL_RANGE_JPEG
+    else { return nil }
+    let width = Int(frame.pointee.width)
+    let linesize = frame.pointee.linesize
+    let rows = [linesize.0, linesize.1, linesize.2].prefix(pixelFormat.planeCount).map(Int.init)
+    // Rows may run upwards, with a negative distance.
+    for (plane, row) in rows.enumerated() where row < pixelFormat.minimumBytesPerRow(plane: plane, width: width) {
+      return nil
+    }
+    return VideoFormat(
+      width: width, height: Int(frame.pointee.height), pixelFormat: pixelFormat, bytesPerRow: rows,
+      frameRate: self.frameRate, colorMatrix: Self.colorMatrix(frame.pointee.colorspace, height: frame.pointee.height))
+  }
+
+  /// Moves a decoder's picture into a buffer that gives it back with the last reference.
+  private static func borrow(_ frame: UnsafeMutablePointer<AVFrame>, format: VideoFormat) -> PixelBuffer? {
+    let data = frame.pointee.data
+    let planes = [data.0, data.1, data.2].prefix(format.pixelFormat.planeCount).compactMap { $0 }
+    guard planes.count == format.pixelFormat.planeCount, let owned = av_frame_alloc() else { return nil }
+    av_frame_move_ref(owned, frame)
+    nonisolated(unsafe) let kept = owned  // Safe because the closure runs once, after the last use.
+    return PixelBuffer(borrowing: planes.map { UnsafeMutableRawPointer($0) }, format: format) {
+      var freed: UnsafeMutablePointer<AVFrame>? = kept
+      av_frame_free(&freed)
+    }
+  }
+
+  /// The matrix that a stream names, or the one that players assume.
+  package static func colorMatrix(_ colorspace: AVColorSpace, height: Int32) -> ColorMatrix {
+    switch colorspace {
+    case AVCOL_SPC_BT709, AVCOL_SPC_BT2020_NCL, AVCOL_SPC_BT2020_CL: .bt709
+    case AVCOL_SPC_UNSPECIFIED: height >= 720 ? .bt709 : .bt601
+    default: .bt601
+    }
+  }
+
+  /// How a display matrix (libavutil/display.h) asks the picture to be turned, and exchanged left with right after that.
+  package static func orientation(_ matrix: UnsafePointer<Int32>?) -> (Orientation, isMirrored: Bool) {
+    guard let matrix else { return (.up, false) }
+    var values = (0..<9).map { matrix[$0] }
+    let determinant = Double(values[0]) * Double(values[4]) - Double(values[1]) * Double(values[3])
+    if determinant < 0 {
+      values[0] = 0 &- values[0]
+      values[3] = 0 &- values[3]
+    }
+    // Anticlockwise; not a number when the matrix is none.
+    let angle = av_display_rotation_get(values)
+    guard angle.isFinite else { return (.up, false) }
+    let quarters = (4 - Int((angle / 90).rounded()) % 4) % 4
+    return (Orientation(rawValue: quarters * 90) ?? .up, determinant < 0)
+  }
+}

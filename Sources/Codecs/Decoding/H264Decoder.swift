@@ -1,0 +1,84 @@
+internal import CLibav
+package import Media
+internal import NIOCore
+
+/// Decodes H.264 as it is handed over everywhere in here: lengths before NAL units, parameter sets apart.
+///
+/// It is here and not among the encoders since it shares what it does with the sources that decode. Used by one thread at
+/// a time; what is damaged is left out.
+package final class H264Decoder {
+  private let decoder: PacketDecoder
+  private let pictures: DecodedFrameConverter
+  private let packet: UnsafeMutablePointer<AVPacket>
+
+  /// Opens a decoder.
+  ///
+  /// - Throws: ``VidiconError`` when there is none on this machine, or no memory.
+  package init(_ description: H264Description) throws(VidiconError) {
+    let source = "H.264 decoder"
+    var allocated = avcodec_parameters_alloc()
+    defer { avcodec_parameters_free(&allocated) }
+    guard let parameters = allocated, let packet = av_packet_alloc() else {
+      throw VidiconError(libav: vidicon_averror_enomem, source: source)
+    }
+    self.packet = packet
+    parameters.pointee.codec_type = AVMEDIA_TYPE_VIDEO
+    parameters.pointee.codec_id = AV_CODEC_ID_H264
+    let record = Self.configuration(description)
+    // Freed with the parameters.
+    if let extradata = av_mallocz(record.count + Int(AV_INPUT_BUFFER_PADDING_SIZE)) {
+      extradata.copyMemory(from: record, byteCount: record.count)
+      parameters.pointee.extradata = extradata.assumingMemoryBound(to: UInt8.self)
+      parameters.pointee.extradata_size = Int32(record.count)
+    }
+    parameters.pointee.width = Int32(clamping: description.width)
+    parameters.pointee.height = Int32(clamping: description.height)
+    do throws(VidiconError) {
+      self.decoder = try PacketDecoder(parameters, source: source)
+    } catch {
+      var packet: UnsafeMutablePointer<AVPacket>? = packet
+      av_packet_free(&packet)
+      throw error
+    }
+    self.pictures = DecodedFrameConverter(displayMatrix: nil, frameRate: description.frameRate, as: .i420)
+  }
+
+  deinit {
+    var packet: UnsafeMutablePointer<AVPacket>? = self.packet
+    av_packet_free(&packet)
+  }
+
+  /// Packets and pictures that could not be decoded.
+  package var corruptCount: Int { self.decoder.corruptCount }
+
+  /// The pictures that are complete with a sample, in the order in which they are shown, in I420.
+  package func decode(_ sample: EncodedSample) -> [VideoFrame] {
+    let count = sample.payload.readableBytes
+    guard count > 0, count < 1 << 30, av_new_packet(self.packet, Int32(count)) == 0 else { return [] }
+    sample.payload.withUnsafeReadableBytes { bytes in
+      UnsafeMutableRawBufferPointer(start: self.packet.pointee.data, count: count).copyMemory(from: bytes)
+    }
+    self.packet.pointee.pts = sample.presentationTime.nanoseconds
+    self.packet.pointee.dts = sample.decodeTime.nanoseconds
+    if sample.isKeyframe { self.packet.pointee.flags |= AV_PKT_FLAG_KEY }
+    self.decoder.append(self.packet)
+    var frames: [VideoFrame] = []
+    _ = self.decoder.decodeNext { frame in
+      let told = frame.pointee.best_effort_timestamp
+      let time = told == vidicon_av_nopts_value ? sample.presentationTime : MediaTime(nanoseconds: told)
+      if let picture = self.pictures.picture(frame, at: time) { frames.append(picture) }
+    }
+    return frames
+  }
+
+  /// The `AVCDecoderConfigurationRecord`, ISO/IEC 14496-15 §5.3.3.1, with lengths of four bytes.
+  private static func configuration(_ description: H264Description) -> [UInt8] {
+    let (sequence, picture) = (description.sequenceParameterSet, description.pictureParameterSet)
+    let profile = sequence.dropFirst().prefix(3)
+    func length(_ set: [UInt8]) -> [UInt8] {
+      [UInt8(truncatingIfNeeded: set.count >> 8), UInt8(truncatingIfNeeded: set.count)]
+    }
+    return [1] + (profile.count == 3 ? Array(profile) : [0, 0, 0]) + [0xFF, 0xE1] + length(sequence) + sequence + [1]
+      + length(picture) + picture
+  }
+}

@@ -1,0 +1,129 @@
+internal import CLibav
+package import Media
+
+/// Turns JPEG files into frames of limited range. Used by one thread.
+///
+/// Cameras leave the Huffman tables out (those of the standard, ITU-T T.81 annex K.3, are meant then), put zeros after
+/// the end, and sometimes give another size than they have announced: single pictures are scaled, and when several in
+/// turn have the other size, it is the new one.
+package struct JPEGDecoder: ~Copyable {
+  /// What became of a picture.
+  package enum Outcome {
+    case frame(VideoFrame)
+    /// The first frame of another size.
+    case newFormat(VideoFrame)
+  }
+
+  /// Largest width and height that is decoded, in pixels.
+  private static let maximumSide = 16_384
+  /// How many pictures in turn must have another size.
+  private static let patience = 3
+
+  private let context: UnsafeMutablePointer<AVCodecContext>
+  private let picture: UnsafeMutablePointer<AVFrame>
+  private let packet: UnsafeMutablePointer<AVPacket>
+  private let orientation: Orientation
+  private var format: VideoFormat
+  private var converter: SwscaleConverter
+  private var otherSize: (width: Int, height: Int)?
+  private var otherCount = 0
+
+  /// - Parameter format: What the frames are to be, 4:2:0.
+  package init?(format: VideoFormat, orientation: Orientation) {
+    guard let codec = avcodec_find_decoder(AV_CODEC_ID_MJPEG), let context = avcodec_alloc_context3(codec),
+      let picture = av_frame_alloc(), let packet = av_packet_alloc()
+    else { return nil }
+    context.pointee.thread_count = 1
+    context.pointee.err_recognition = AV_EF_EXPLODE
+    context.pointee.max_pixels = Int64(Self.maximumSide) * Int64(Self.maximumSide) / 4
+    guard avcodec_open2(context, codec, nil) >= 0 else {
+      var (context, picture, packet):
+        (UnsafeMutablePointer<AVCodecContext>?, UnsafeMutablePointer<AVFrame>?, UnsafeMutablePointer<AVPacket>?) = (
+          context, picture, packet
+        )
+      avcodec_free_context(&context)
+      av_frame_free(&picture)
+      av_packet_free(&packet)
+      return nil
+    }
+    self.context = context
+    self.picture = picture
+    self.packet = packet
+    self.orientation = orientation
+    self.format = format
+    self.converter = SwscaleConverter(format: format)
+  }
+
+  deinit {
+    var context: UnsafeMutablePointer<AVCodecContext>? = self.context
+    avcodec_free_context(&context)
+    var picture: UnsafeMutablePointer<AVFrame>? = self.picture
+    av_frame_free(&picture)
+    var packet: UnsafeMutablePointer<AVPacket>? = self.packet
+    av_packet_free(&packet)
+  }
+
+  /// Decodes a picture.
+  ///
+  /// - Parameters:
+  ///   - bytes: The file, and what libavcodec may read past its end.
+  ///   - count: How many of them are the file.
+  /// - Returns: Nil when it is damaged, or all memory is in use.
+  package mutating func decode(_ bytes: borrowing [UInt8], count: Int, at time: MediaTime) -> Outcome? {
+    guard Self.isWhole(bytes, count: count) else { return nil }
+    let status = bytes.withUnsafeBufferPointer { bytes in
+      // It is not written: the decoder copies what it does not use at once.
+      self.packet.pointee.data = UnsafeMutablePointer(mutating: bytes.baseAddress)
+      self.packet.pointee.size = Int32(clamping: count)
+      defer {
+        self.packet.pointee.data = nil
+        self.packet.pointee.size = 0
+      }
+      let status = avcodec_send_packet(self.context, self.packet)
+      return status < 0 ? status : avcodec_receive_frame(self.context, self.picture)
+    }
+    defer { av_frame_unref(self.picture) }
+    guard status >= 0, self.picture.pointee.width > 0, self.picture.pointee.height > 0,
+      self.picture.pointee.decode_error_flags == 0,
+      self.picture.pointee.flags & AV_FRAME_FLAG_CORRUPT == 0
+    else { return nil }
+    let isNew = self.adopt(width: Int(self.picture.pointee.width), height: Int(self.picture.pointee.height))
+    guard var frame = self.converter.convert(self.source, at: time) else { return nil }
+    frame.orientation = self.orientation
+    return isNew ? .newFormat(frame) : .frame(frame)
+  }
+
+  /// Whether the end of the file is there; cameras that stop in the middle leave it out.
+  private static func isWhole(_ bytes: borrowing [UInt8], count: Int) -> Bool {
+    bytes.withUnsafeBytes { bytes in
+      var end = count
+      while end > 2, bytes[end - 1] == 0 { end -= 1 }
+      return end >= 4 && bytes[0] == 0xFF && bytes[1] == 0xD8 && bytes[end - 2] == 0xFF && bytes[end - 1] == 0xD9
+    }
+  }
+
+  /// Goes over to another size when it has come several times in turn.
+  private mutating func adopt(width: Int, height: Int) -> Bool {
+    guard width != self.format.width || height != self.format.height else {
+      self.otherSize = nil
+      return false
+    }
+    self.otherCount = self.otherSize.map { $0 == (width, height) } == true ? self.otherCount + 1 : 1
+    self.otherSize = (width, height)
+    guard self.otherCount >= Self.patience else { return false }
+    self.otherSize = nil
+    self.format = VideoFormat(
+      width: width, height: height, frameRate: self.format.frameRate, colorMatrix: self.format.colorMatrix)
+    self.converter = SwscaleConverter(format: self.format)
+    return true
+  }
+
+  private var source: SwscaleConverter.Source {
+    let (data, rows) = (self.picture.pointee.data, self.picture.pointee.linesize)
+    return SwscaleConverter.Source(
+      planes: (UnsafePointer(data.0), UnsafePointer(data.1), UnsafePointer(data.2), UnsafePointer(data.3)),
+      bytesPerRow: (rows.0, rows.1, rows.2, rows.3), width: self.picture.pointee.width,
+      height: self.picture.pointee.height, pixelFormat: AVPixelFormat(self.picture.pointee.format),
+      isFullRange: self.picture.pointee.color_range == AVCOL_RANGE_JPEG)
+  }
+}

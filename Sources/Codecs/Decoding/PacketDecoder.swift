@@ -1,0 +1,143 @@
+package import CLibav
+package import Media
+
+/// A decoder of libavcodec and the packets that wait for it.
+///
+/// Times are nanoseconds on the playback's timeline, in packets and in frames.
+package final class PacketDecoder {
+  /// The time base of all packets and frames here.
+  package static let timeBase = AVRational(num: 1, den: 1_000_000_000)
+
+  package let context: UnsafeMutablePointer<AVCodecContext>
+  /// Packets and frames that could not be decoded.
+  package private(set) var corruptCount = 0
+  /// Frames that came out so far.
+  package private(set) var frameCount = 0
+  private let frame: UnsafeMutablePointer<AVFrame>
+  /// What waits, from ``head`` on; nil is the end of the file.
+  private var packets: [UnsafeMutablePointer<AVPacket>?] = []
+  private var head = 0
+  private var byteCount = 0
+
+  /// Opens the decoder of a stream.
+  package convenience init(stream: UnsafeMutablePointer<AVStream>, source: String) throws(VidiconError) {
+    // No trap: every stream has parameters.
+    try self.init(stream.pointee.codecpar!, source: source)
+  }
+
+  /// Opens a decoder for what parameters describe.
+  package init(_ parameters: UnsafePointer<AVCodecParameters>, source: String) throws(VidiconError) {
+    guard let codec = avcodec_find_decoder(parameters.pointee.codec_id) else {
+      let name = String(cString: avcodec_get_name(parameters.pointee.codec_id))
+      throw VidiconError(
+        .invalidData, subject: source, cause: "there is no decoder for \(name)",
+        nextStep: "convert it with: ffmpeg -i \(source) out.mp4")
+    }
+    var allocated = avcodec_alloc_context3(codec)
+    guard let context = allocated, let frame = av_frame_alloc() else {
+      avcodec_free_context(&allocated)
+      throw VidiconError(libav: -ENOMEM, source: source)
+    }
+    var status = avcodec_parameters_to_context(context, parameters)
+    if status >= 0 {
+      context.pointee.pkt_timebase = Self.timeBase
+      // One thread is the cheapest, and fast enough up to full HD.
+      let isLarge = Int64(parameters.pointee.width) * Int64(parameters.pointee.height) > 1920 * 1088
+      context.pointee.thread_count = isLarge ? 4 : 1
+      context.pointee.thread_type = FF_THREAD_FRAME | FF_THREAD_SLICE
+      status = avcodec_open2(context, codec, nil)
+    }
+    guard status >= 0 else {
+      var allocatedFrame: UnsafeMutablePointer<AVFrame>? = frame
+      av_frame_free(&allocatedFrame)
+      avcodec_free_context(&allocated)
+      throw VidiconError(libav: status, source: source)
+    }
+    self.context = context
+    self.frame = frame
+  }
+
+  deinit {
+    self.removePackets()
+    var context: UnsafeMutablePointer<AVCodecContext>? = self.context
+    avcodec_free_context(&context)
+    var frame: UnsafeMutablePointer<AVFrame>? = self.frame
+    av_frame_free(&frame)
+  }
+
+  /// Whether no packet waits.
+  package var isEmpty: Bool {
+    self.head == self.packets.count
+  }
+
+  /// Whether so much waits that no more is to be read: one second, or as much memory as a second may take.
+  package var isFull: Bool {
+    if self.byteCount >= 64 << 20 || self.packets.count - self.head >= 8_192 { return true }
+    guard let first = self.packets[self.head...].lazy.compactMap({ $0 }).first?.pointee.dts,
+      let last = self.packets[self.head...].reversed().lazy.compactMap({ $0 }).first?.pointee.dts,
+      first != vidicon_av_nopts_value, last != vidicon_av_nopts_value
+    else { return false }
+    return last - first >= 1_000_000_000
+  }
+
+  /// Takes over what a packet holds, and leaves it empty.
+  package func append(_ packet: UnsafeMutablePointer<AVPacket>) {
+    guard let copy = av_packet_alloc() else { return }
+    av_packet_move_ref(copy, packet)
+    self.byteCount += Int(copy.pointee.size)
+    self.packets.append(copy)
+  }
+
+  /// After the packets so far the file ends; those that follow begin it again.
+  package func appendEnd() {
+    self.packets.append(nil)
+  }
+
+  /// Forgets everything that waits, inside the decoder too.
+  package func reset() {
+    self.removePackets()
+    avcodec_flush_buffers(self.context)
+  }
+
+  /// Decodes the next packet.
+  ///
+  /// - Parameter body: Gets each frame that comes out, and may move it away.
+  /// - Returns: False when no packet waits.
+  package func decodeNext(_ body: (UnsafeMutablePointer<AVFrame>) -> Void) -> Bool {
+    guard !self.isEmpty else { return false }
+    var packet = self.packets[self.head]
+    self.packets[self.head] = nil
+    self.head += 1
+    if self.head >= 64, self.head * 2 >= self.packets.count {
+      self.packets.removeFirst(self.head)
+      self.head = 0
+    }
+    self.byteCount -= Int(packet?.pointee.size ?? 0)
+    // Every frame is taken out after each packet, so the decoder always has room for the next one.
+    if avcodec_send_packet(self.context, packet) < 0, packet != nil { self.corruptCount += 1 }
+    let isEnd = packet == nil
+    av_packet_free(&packet)
+    while true {
+      let status = avcodec_receive_frame(self.context, self.frame)
+      if status == vidicon_averror_eagain || status == vidicon_averror_eof { break }
+      if status < 0 {
+        self.corruptCount += 1
+        break
+      }
+      self.frameCount += 1
+      body(self.frame)
+      av_frame_unref(self.frame)
+    }
+    if isEnd { avcodec_flush_buffers(self.context) }
+    return true
+  }
+
+  private func removePackets() {
+    for index in self.head..<self.packets.count {
+      av_packet_free(&self.packets[index])
+    }
+    self.packets = []
+    self.head = 0
+    self.byteCount = 0
+  }
+}

@@ -1,0 +1,137 @@
+package import CLibav
+package import Media
+
+/// Brings pictures that our formats do not have into one that they do, through libswscale.
+package final class SwscaleConverter {
+  /// A picture in somebody's memory.
+  package struct Source {
+    var planes: (UnsafePointer<UInt8>?, UnsafePointer<UInt8>?, UnsafePointer<UInt8>?, UnsafePointer<UInt8>?)
+    var bytesPerRow: (Int32, Int32, Int32, Int32)
+    var width: Int32
+    var height: Int32
+    var pixelFormat: AVPixelFormat
+    var isFullRange: Bool
+
+    package init(
+      planes: (UnsafePointer<UInt8>?, UnsafePointer<UInt8>?, UnsafePointer<UInt8>?, UnsafePointer<UInt8>?),
+      bytesPerRow: (Int32, Int32, Int32, Int32), width: Int32, height: Int32, pixelFormat: AVPixelFormat,
+      isFullRange: Bool
+    ) {
+      self.planes = planes
+      self.bytesPerRow = bytesPerRow
+      self.width = width
+      self.height = height
+      self.pixelFormat = pixelFormat
+      self.isFullRange = isFullRange
+    }
+  }
+
+  /// What the scaler was made for.
+  private struct Input: Hashable {
+    var width: Int32
+    var height: Int32
+    var pixelFormat: Int32
+    var isFullRange: Bool
+  }
+
+  private let pool: VideoFramePool
+  private var scaler: OpaquePointer?
+  private var input: Input?
+
+  /// - Parameter format: What comes out.
+  package init(format: VideoFormat) {
+    // Those that the pipeline holds, and the ones decoded ahead.
+    self.pool = VideoFramePool(format: format, capacity: 10)
+  }
+
+  deinit {
+    sws_freeContext(self.scaler)
+  }
+
+  /// Converts, and scales where the size differs.
+  ///
+  /// - Returns: Nil when all memory is in use, or libswscale does not know the source's format.
+  package func convert(_ source: Source, at time: MediaTime) -> VideoFrame? {
+    let format = self.pool.format
+    let (pixelFormat, isFullRange) = Self.withoutRange(source.pixelFormat)
+    let input = Input(
+      width: source.width, height: source.height, pixelFormat: pixelFormat.rawValue,
+      isFullRange: isFullRange || source.isFullRange)
+    if input != self.input {
+      self.input = input
+      sws_freeContext(self.scaler)
+      self.scaler = Self.makeScaler(from: input, to: format)
+    }
+    guard let scaler = self.scaler else { return nil }
+    var isDrawn = false
+    let frame = self.pool.frame(at: time) { buffer in
+      let planes = (0..<format.pixelFormat.planeCount).map { buffer.unsafePlane($0).baseAddress }
+      let target = planes.map { $0?.assumingMemoryBound(to: UInt8.self) } + [nil, nil, nil]
+      let targetRows = format.bytesPerRow.map { Int32(clamping: $0) } + [0, 0, 0]
+      let sourcePlanes = [source.planes.0, source.planes.1, source.planes.2, source.planes.3]
+      let sourceRows = [
+        source.bytesPerRow.0, source.bytesPerRow.1, source.bytesPerRow.2, source.bytesPerRow.3,
+      ]
+      isDrawn = sws_scale(scaler, sourcePlanes, sourceRows, 0, source.height, target, targetRows) > 0
+    }
+    return isDrawn ? frame : nil
+  }
+
+  private static func makeScaler(from input: Input, to format: VideoFormat) -> OpaquePointer? {
+    guard let scaler = sws_alloc_context() else { return nil }
+    // The range must be known before the scaler chooses its way: that of equal ranges is a plain copy.
+    for (name, value) in [
+      ("srcw", Int64(input.width)), ("srch", Int64(input.height)), ("src_format", Int64(input.pixelFormat)),
+      ("src_range", input.isFullRange ? 1 : 0), ("dstw", Int64(format.width)), ("dsth", Int64(format.height)),
+      ("dst_format", Int64(format.pixelFormat.libav.rawValue)), ("dst_range", 0), ("sws_flags", Int64(SWS_BILINEAR)),
+    ] {
+      av_opt_set_int(UnsafeMutableRawPointer(scaler), name, value, 0)
+    }
+    guard sws_init_context(scaler, nil, nil) >= 0 else {
+      sws_freeContext(scaler)
+      return nil
+    }
+    let matrix = sws_getCoefficients(format.colorMatrix == .bt709 ? SWS_CS_ITU709 : SWS_CS_ITU601)
+    sws_setColorspaceDetails(scaler, matrix, input.isFullRange ? 1 : 0, matrix, 0, 0, 1 << 16, 1 << 16)
+    return scaler
+  }
+
+  /// The format behind one of those old names that also say full range.
+  private static func withoutRange(_ format: AVPixelFormat) -> (AVPixelFormat, isFullRange: Bool) {
+    switch format {
+    case AV_PIX_FMT_YUVJ420P: (AV_PIX_FMT_YUV420P, true)
+    case AV_PIX_FMT_YUVJ422P: (AV_PIX_FMT_YUV422P, true)
+    case AV_PIX_FMT_YUVJ444P: (AV_PIX_FMT_YUV444P, true)
+    case AV_PIX_FMT_YUVJ440P: (AV_PIX_FMT_YUV440P, true)
+    case AV_PIX_FMT_YUVJ411P: (AV_PIX_FMT_YUV411P, true)
+    default: (format, false)
+    }
+  }
+}
+
+extension PixelFormat {
+  /// FFmpeg's name.
+  package var libav: AVPixelFormat {
+    switch self {
+    case .nv12: AV_PIX_FMT_NV12
+    case .i420: AV_PIX_FMT_YUV420P
+    case .bgra: AV_PIX_FMT_BGRA
+    case .argb: AV_PIX_FMT_ARGB
+    case .rgb24: AV_PIX_FMT_RGB24
+    case .yuyv: AV_PIX_FMT_YUYV422
+    }
+  }
+
+  /// The format that FFmpeg calls so, if there is one.
+  package init?(libav format: AVPixelFormat) {
+    switch format {
+    case AV_PIX_FMT_NV12: self = .nv12
+    case AV_PIX_FMT_YUV420P: self = .i420
+    case AV_PIX_FMT_BGRA, AV_PIX_FMT_BGR0: self = .bgra
+    case AV_PIX_FMT_ARGB, AV_PIX_FMT_0RGB: self = .argb
+    case AV_PIX_FMT_RGB24: self = .rgb24
+    case AV_PIX_FMT_YUYV422: self = .yuyv
+    default: return nil
+    }
+  }
+}

@@ -1,0 +1,77 @@
+/// Makes the effects that settings ask for, and keeps what those need: the images, and where the nets lie.
+public struct EffectFactory: Sendable {
+  /// The nets that find faces.
+  public var models: FaceModels
+  /// The images by what they are for.
+  public var images: [EffectImageUse: OverlayImage]
+
+  /// A studio.
+  public init(models: FaceModels = FaceModels(), images: [EffectImageUse: OverlayImage] = [:]) {
+    (self.models, self.images) = (models, images)
+  }
+
+  /// The effects for settings, in the order in which they belong. Takes its time: nets are read, images are scaled.
+  ///
+  /// - Parameter earlier: Those for the settings before; of them the tracker and the privacy mask go on, with what they know
+  ///   of the faces.
+  public func effects(
+    for settings: EffectSettings, keeping earlier: [any VideoEffect] = []
+  ) throws(EffectFactoryError) -> [any VideoEffect] {
+    var effects: [any VideoEffect] = []
+    if settings.needsFaces { effects.append(try self.tracker(for: settings, keeping: earlier)) }
+    if settings.smooth > 0 { effects.append(Smooth(strength: Float(settings.smooth))) }
+    // Before what is drawn on top of it.
+    if settings.faces == .privacy { effects.append(Self.kept(of: earlier) ?? PrivacyMask()) }
+    if let style = try self.style(for: settings) {
+      effects.append(FaceMask(style: style, part: settings.maskPart))
+    }
+    if settings.faces == .boxes { effects.append(FaceBoxes()) }
+    let color = settings.color
+    if color != EffectSettings.Color() {
+      effects.append(
+        ColorAdjust(
+          brightness: Float(color.brightness), contrast: Float(color.contrast), saturation: Float(color.saturation),
+          temperature: Float(color.temperature)))
+    }
+    if let overlay = settings.overlay {
+      guard let image = self.images[.overlay] else { throw .noImage(.overlay) }
+      // A logo takes a quarter of the picture at most.
+      effects.append(
+        ImageOverlay(image: image, position: overlay.position, opacity: Float(overlay.opacity), part: 0.25))
+    }
+    if settings.clock { effects.append(TextClock()) }
+    return effects
+  }
+
+  private func tracker(
+    for settings: EffectSettings, keeping earlier: [any VideoEffect]
+  ) throws(EffectFactoryError) -> FaceTracker {
+    let detection: FaceTracker.Detection = settings.faces == .privacy ? .everyPicture : .apart
+    if let tracker: FaceTracker = Self.kept(of: earlier) {
+      tracker.detection = detection
+      return tracker
+    }
+    do throws(FaceModelError) {
+      return try FaceTracker(models: self.models, settings: FaceTracker.Settings(detection: detection))
+    } catch {
+      throw .model(error)
+    }
+  }
+
+  private static func kept<Effect: VideoEffect>(of effects: [any VideoEffect]) -> Effect? {
+    effects.lazy.compactMap { $0 as? Effect }.first
+  }
+
+  private func style(for settings: EffectSettings) throws(EffectFactoryError) -> FaceMask.Style? {
+    switch settings.mask {
+    case nil: return nil
+    case .oval: return .oval()
+    case .blur: return .blur
+    case .pixelate: return .pixelate
+    case .solid: return .solid()
+    case .image:
+      guard let image = self.images[.mask] else { throw .noImage(.mask) }
+      return .image(image, anchors: settings.maskAnchors)
+    }
+  }
+}

@@ -1,0 +1,193 @@
+internal import Capture
+internal import Media
+internal import Synchronization
+internal import Threading
+
+/// Plays a file against the clock, for a consumer of its pictures, one of its sound, or both on one timeline.
+///
+/// The file is read, decoded and handed over on one thread, which runs while there is a consumer.
+final class FilePlayer: TrackPlayer {
+  private struct State {
+    var video: (any VideoConsumer)?
+    var audio: (any AudioConsumer)?
+    /// The consumers that were told of the end.
+    var ended: Set<MediaKind> = []
+    /// Whom the thread is just handing something to.
+    var delivering: MediaKind?
+    /// Counts the playbacks: a thread whose number is an older one ends.
+    var playback = 0
+    var thread: WorkerThread?
+  }
+
+  /// What the pictures look like; nil when there are none.
+  let videoFormat: VideoFormat?
+  /// What the sound is like; nil when there is none.
+  let audioFormat: AudioFormat?
+  private let state = Monitor(State())
+  /// Held by the thread for as long as it plays.
+  private let playback: Mutex<FilePlayback>
+  private let interrupt: LibavInterrupt
+  private let corrupt = Atomic<Int>(0)
+
+  init(path: String, isLooped: Bool) throws(VidiconError) {
+    self.interrupt = LibavInterrupt()
+    let playback = try FilePlayback(path: path, isLooped: isLooped, interrupt: self.interrupt)
+    self.videoFormat = playback.video?.format
+    self.audioFormat = playback.audio?.format
+    self.playback = Mutex(playback)
+  }
+
+  /// Packets and frames that could not be decoded so far.
+  var corruptCount: Int {
+    self.corrupt.load(ordering: .relaxed)
+  }
+
+  /// Whether one of the two is started.
+  func isStarted(_ kind: MediaKind) -> Bool {
+    self.state.withLock { kind == .video ? $0.video != nil : $0.audio != nil }
+  }
+
+  /// Begins to hand over pictures; the consumer must be stopped again, since the thread keeps this object alive.
+  func start(video consumer: any VideoConsumer) throws(VidiconError) {
+    try self.start(.video) { $0.video = consumer }
+  }
+
+  /// Begins to hand over sound.
+  func start(audio consumer: any AudioConsumer) throws(VidiconError) {
+    try self.start(.audio) { $0.audio = consumer }
+  }
+
+  /// Ends one of the two; without effect when it is not started.
+  func stop(_ kind: MediaKind) {
+    let (thread, isOwn): (WorkerThread?, Bool) = self.state.withLock { state in
+      let isOwn = state.thread?.isCurrent ?? false
+      if kind == .video { state.video = nil } else { state.audio = nil }
+      guard state.video == nil, state.audio == nil, let thread = state.thread else { return (nil, isOwn) }
+      state.thread = nil
+      state.playback += 1
+      self.interrupt.wantedPlayback.store(state.playback, ordering: .relaxed)
+      return (thread, isOwn)
+    }
+    if let thread {
+      thread.stop()
+    } else if !isOwn {
+      _ = self.state.wait { $0.delivering == kind ? nil : true }
+    }
+  }
+
+  private func start(_ kind: MediaKind, _ attach: (inout State) -> Void) throws(VidiconError) {
+    let result: Result<Void, VidiconError> = self.state.withLock { state in
+      attach(&state)
+      state.ended.remove(kind)
+      guard state.thread == nil else { return .success(()) }
+      let number = state.playback
+      let thread = WorkerThread(name: "file")
+      do throws(VidiconError) {
+        try thread.start { _ in self.play(number) }
+        state.thread = thread
+        return .success(())
+      } catch {
+        state.video = nil
+        state.audio = nil
+        return .failure(error)
+      }
+    }
+    try result.get()
+  }
+
+  /// The thread's body.
+  private func play(_ number: Int) {
+    self.playback.withLock { playback in
+      self.interrupt.currentPlayback.store(number, ordering: .relaxed)
+      playback.restart()
+      // The instant of the timeline's zero, set when the first picture or sound is ready.
+      var anchor: MediaTime?
+      // Where on the timeline this playback began.
+      var first: Int64 = 0
+      var lateness = MediaDuration.zero
+      while let wanted = self.wanted(number) {
+        // In the first second both tracks are decoded, so that the one that is started last misses nothing: pictures
+        // would be shown from the next keyframe on only.
+        let position = anchor.map { (StreamClock.system.now() - $0).nanoseconds }
+        let isSettling = position.map { $0 - first < 1_000_000_000 } ?? true
+        playback.setActive(video: wanted.video || isSettling, audio: wanted.audio || isSettling, at: position)
+
+        let next = playback.next
+        var due: MediaTime?
+        if let next, let begin = anchor {
+          let now = StreamClock.system.now()
+          let time = begin + MediaDuration(nanoseconds: next.time)
+          if time <= now {
+            lateness = now - time
+            // After a stall (the machine was busy or asleep, the network hung) the playback goes on where it was,
+            // instead of in a hurry.
+            if lateness > .seconds(1) { anchor = begin + lateness }
+            self.deliver(next, of: playback, at: lateness > .seconds(1) ? now : time, number)
+            continue
+          }
+          due = time
+        }
+        if playback.advance(isLate: lateness > .milliseconds(300)) {
+          self.corrupt.store(playback.corruptCount, ordering: .relaxed)
+          continue
+        }
+        if let next, anchor == nil {
+          first = next.time
+          anchor = StreamClock.system.now() - MediaDuration(nanoseconds: first)
+          playback.beginSound(at: first)
+          continue
+        }
+        if playback.isVideoEnded { self.end(.video, playback.error, number) }
+        if playback.isAudioEnded { self.end(.audio, playback.error, number) }
+        let isOver = playback.isVideoEnded && playback.isAudioEnded
+        let wake = due ?? (isOver ? nil : StreamClock.system.now() + .milliseconds(10))
+        _ = self.state.wait(until: wake) { state in
+          let isSame =
+            state.playback == number && wanted == (state.video != nil, state.audio != nil)
+            && (!isOver || state.ended.count == 2)
+          return isSame ? nil : true
+        }
+      }
+    }
+  }
+
+  /// The tracks that are wanted; nil when this playback is to end.
+  private func wanted(_ number: Int) -> (video: Bool, audio: Bool)? {
+    self.state.withLock { $0.playback == number ? ($0.video != nil, $0.audio != nil) : nil }
+  }
+
+  private func deliver(_ next: FilePlayback.Next, of playback: FilePlayback, at time: MediaTime, _ number: Int) {
+    switch next {
+    case .picture:
+      guard var frame = playback.takePicture() else { return }
+      frame.timestamp = time
+      self.tell(.video, number, { $0.video }) { $0.consume(frame) }
+    case .sound:
+      guard var block = playback.takeSound() else { return }
+      block.timestamp = time
+      self.tell(.audio, number, { $0.audio }) { $0.consume(block) }
+    }
+  }
+
+  private func end(_ kind: MediaKind, _ error: VidiconError?, _ number: Int) {
+    guard self.state.withLock({ $0.playback == number && $0.ended.insert(kind).inserted }) else { return }
+    switch kind {
+    case .video: self.tell(.video, number, { $0.video }) { $0.captureEnded(error) }
+    case .audio: self.tell(.audio, number, { $0.audio }) { $0.captureEnded(error) }
+    }
+  }
+
+  /// Calls a consumer, so that ``stop(_:)`` can wait for it to return.
+  private func tell<Consumer>(
+    _ kind: MediaKind, _ number: Int, _ consumer: (State) -> Consumer?, _ body: (Consumer) -> Void
+  ) {
+    let consumer = self.state.withLock { state in
+      let consumer = state.playback == number ? consumer(state) : nil
+      if consumer != nil { state.delivering = kind }
+      return consumer
+    }
+    guard let consumer else { return }
+    body(consumer)
+    self.state.withLock { $0.delivering = nil }
+  }
+}

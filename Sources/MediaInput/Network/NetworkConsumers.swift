@@ -1,0 +1,58 @@
+internal import Capture
+internal import Media
+internal import Threading
+
+/// Whom a network source hands its pictures and sound to.
+final class NetworkConsumers: Sendable {
+  private struct State {
+    var video: (any VideoConsumer)?
+    var audio: (any AudioConsumer)?
+    /// Whom the thread is just handing something to.
+    var delivering: MediaKind?
+  }
+
+  private let state = Monitor(State())
+
+  func attach(video consumer: any VideoConsumer) {
+    self.state.withLock { $0.video = consumer }
+  }
+
+  func attach(audio consumer: any AudioConsumer) {
+    self.state.withLock { $0.audio = consumer }
+  }
+
+  func isAttached(_ kind: MediaKind) -> Bool {
+    self.state.withLock { kind == .video ? $0.video != nil : $0.audio != nil }
+  }
+
+  /// Lets one go. When it returns nothing more is handed over, unless it is called by the consumer itself.
+  ///
+  /// - Returns: Whether nobody is left.
+  func detach(_ kind: MediaKind, isDelivering: Bool) -> Bool {
+    let isEmpty = self.state.withLock { state in
+      if kind == .video { state.video = nil } else { state.audio = nil }
+      return state.video == nil && state.audio == nil
+    }
+    if !isDelivering { _ = self.state.wait { $0.delivering == kind ? nil : true } }
+    return isEmpty
+  }
+
+  func tellVideo(_ body: (any VideoConsumer) -> Void) {
+    self.tell(.video, { $0.video }, body)
+  }
+
+  func tellAudio(_ body: (any AudioConsumer) -> Void) {
+    self.tell(.audio, { $0.audio }, body)
+  }
+
+  private func tell<Consumer>(_ kind: MediaKind, _ consumer: (State) -> Consumer?, _ body: (Consumer) -> Void) {
+    let consumer = self.state.withLock { state in
+      let consumer = consumer(state)
+      if consumer != nil { state.delivering = kind }
+      return consumer
+    }
+    guard let consumer else { return }
+    body(consumer)
+    self.state.withLock { $0.delivering = nil }
+  }
+}

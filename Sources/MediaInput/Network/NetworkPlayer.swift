@@ -1,0 +1,121 @@
+internal import Capture
+internal import Media
+internal import Synchronization
+internal import Threading
+
+/// One network source for a consumer of its pictures, one of its sound, or both; connected while there is one.
+final class NetworkPlayer: TrackPlayer {
+  private struct State {
+    var session: NetworkSession?
+    var videoFormat: VideoFormat?
+    var dropped = 0
+  }
+
+  /// A connection that was not started yet, and when it was made.
+  private struct Prepared: Sendable {
+    let connection: NetworkConnection
+    let time: MediaTime
+  }
+
+  /// What the sound is like; nil when there is none.
+  let audioFormat: AudioFormat?
+  private let specification: NetworkSpecification
+  private let consumers = NetworkConsumers()
+  private let state: Mutex<State>
+  /// Held while a start connects.
+  private let prepared: Mutex<Prepared?>
+
+  /// A connection that waited longer is made anew: what it holds is old.
+  private static let longestWait = MediaDuration.seconds(2)
+
+  init(_ specification: NetworkSpecification) throws(VidiconError) {
+    let connection = try NetworkConnection(specification, interrupt: LibavInterrupt())
+    self.specification = specification
+    self.audioFormat = connection.tracks.audio?.format
+    self.state = Mutex(State(videoFormat: connection.tracks.video?.format))
+    self.prepared = Mutex(Prepared(connection: connection, time: StreamClock.system.now()))
+  }
+
+  /// What the pictures look like; nil when there are none. Another one after a connection to a source that has changed.
+  var videoFormat: VideoFormat? {
+    self.state.withLock { $0.videoFormat }
+  }
+
+  /// Packets that were dropped.
+  var droppedPacketCount: Int {
+    self.state.withLock { $0.dropped + ($0.session?.droppedCount ?? 0) }
+  }
+
+  /// Whether one of the two is started.
+  func isStarted(_ kind: MediaKind) -> Bool {
+    self.consumers.isAttached(kind)
+  }
+
+  /// Begins to hand over pictures; the consumer must be stopped again, since the threads keep this object alive.
+  func start(video consumer: any VideoConsumer) throws(VidiconError) {
+    try self.start { $0.attach(video: consumer) }
+  }
+
+  /// Begins to hand over sound; likewise.
+  func start(audio consumer: any AudioConsumer) throws(VidiconError) {
+    try self.start { $0.attach(audio: consumer) }
+  }
+
+  private func start(_ attach: (NetworkConsumers) -> Void) throws(VidiconError) {
+    let result: Result<Void, VidiconError> = self.prepared.withLock { prepared in
+      guard self.state.withLock({ $0.session == nil }) else {
+        attach(self.consumers)
+        return .success(())
+      }
+      let waiting = prepared.take()
+      do throws(VidiconError) {
+        try self.start(with: waiting, attach)
+        return .success(())
+      } catch {
+        return .failure(error)
+      }
+    }
+    try result.get()
+  }
+
+  private func start(with prepared: Prepared?, _ attach: (NetworkConsumers) -> Void) throws(VidiconError) {
+    let connection: NetworkConnection
+    if let prepared, StreamClock.system.now() - prepared.time < Self.longestWait {
+      connection = prepared.connection
+    } else {
+      connection = try NetworkConnection(self.specification, interrupt: LibavInterrupt())
+    }
+    let session = NetworkSession(
+      connection, specification: self.specification, consumers: self.consumers, audioFormat: self.audioFormat
+    ) { [weak self] in self?.formatChanged(to: $0) }
+    // Before the threads, so that no packet is lost.
+    attach(self.consumers)
+    self.state.withLock { $0.session = session }
+    do throws(VidiconError) {
+      try session.start()
+    } catch {
+      for kind in MediaKind.allCases { self.stop(kind) }
+      throw error
+    }
+  }
+
+  /// Ends one of the two; without effect when it is not started.
+  func stop(_ kind: MediaKind) {
+    let session = self.state.withLock { $0.session }
+    guard self.consumers.detach(kind, isDelivering: session?.isDelivering ?? false), let session else { return }
+    self.state.withLock { state in
+      guard state.session === session else { return }
+      state.session = nil
+      state.dropped += session.droppedCount
+    }
+    session.stop()
+  }
+
+  private func formatChanged(to format: VideoFormat) {
+    let isNew = self.state.withLock { state in
+      defer { state.videoFormat = format }
+      return state.videoFormat != format
+    }
+    if isNew { self.consumers.tellVideo { $0.captureFormatChanged(to: format) } }
+  }
+}

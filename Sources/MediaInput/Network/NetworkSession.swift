@@ -1,0 +1,151 @@
+internal import Capture
+internal import Media
+internal import Synchronization
+internal import Threading
+
+/// The time from a start of a network source to its stop: one thread that connects, reads and connects again, and one that
+/// plays.
+final class NetworkSession: Sendable {
+  private let specification: NetworkSpecification
+  private let consumers: NetworkConsumers
+  private let interrupt: LibavInterrupt
+  /// The connection to begin with.
+  private let first: Mutex<NetworkConnection?>
+  private let buffer = PlayoutBuffer()
+  private let reading = WorkerThread(name: "network")
+  private let playing = WorkerThread(name: "network-play")
+  private let isReading = Monitor(true)
+  /// Told what the pictures look like, on the thread that plays.
+  private let onFormat: @Sendable (VideoFormat) -> Void
+  private let audioFormat: AudioFormat?
+
+  private static let initialBackoff = RetryBackoff(first: .milliseconds(500), maximum: .seconds(10))
+
+  /// A connection that lasted this long was a good one: the next one is tried soon.
+  private static let goodLength = MediaDuration.seconds(5)
+  /// How long the stop waits for the thread that reads: libavformat can be interrupted but while it looks up a name.
+  private static let patience = MediaDuration.milliseconds(700)
+
+  init(
+    _ connection: NetworkConnection, specification: NetworkSpecification, consumers: NetworkConsumers,
+    audioFormat: AudioFormat?, onFormat: @escaping @Sendable (VideoFormat) -> Void
+  ) {
+    self.interrupt = connection.interrupt
+    self.first = Mutex(connection)
+    self.specification = specification
+    self.consumers = consumers
+    self.audioFormat = audioFormat
+    self.onFormat = onFormat
+  }
+
+  /// Packets that were dropped.
+  var droppedCount: Int { self.buffer.droppedCount }
+
+  /// Whether the caller runs on the thread that hands over.
+  var isDelivering: Bool { self.playing.isCurrent }
+
+  /// Starts both threads, which keep this object until ``stop()``.
+  func start() throws(VidiconError) {
+    try self.playing.start { _ in self.play() }
+    do throws(VidiconError) {
+      try self.reading.start { signal in
+        self.read(signal)
+        self.isReading.withLock { $0 = false }
+      }
+    } catch {
+      self.buffer.close()
+      self.playing.stop()
+      throw error
+    }
+  }
+
+  /// Ends both threads; the one that reads by itself, if it is looking up a name.
+  func stop() {
+    self.interrupt.cancel()
+    self.buffer.close()
+    self.playing.stop()
+    self.reading.signalStop()
+    let hasEnded = self.isReading.wait(until: StreamClock.system.now() + Self.patience) { $0 ? nil : true } ?? false
+    if hasEnded { self.reading.stop() } else { self.reading.abandon() }
+  }
+}
+
+// The thread that reads.
+extension NetworkSession {
+  private func read(_ signal: StopSignal) {
+    var connection = self.first.withLock { $0.take() }
+    var timeline = SourceTimeline()
+    var backoff = Self.initialBackoff
+    var isLost = false
+    while !signal.isStopped {
+      do throws(VidiconError) {
+        if connection == nil {
+          let pause = backoff.next(jitter: Double.random(in: -1...1))
+          guard signal.wait(until: StreamClock.system.now() + pause) else { break }
+          connection = try self.connect()
+        }
+        guard let current = connection.take() else { continue }
+        let start = StreamClock.system.now()
+        defer { if StreamClock.system.now() - start >= Self.goodLength { backoff = Self.initialBackoff } }
+        try self.read(current, &timeline) { isLost = false }
+      } catch {
+        guard !signal.isStopped, !isLost else { continue }
+        isLost = true
+        self.buffer.append(.lost(error))
+      }
+    }
+  }
+
+  /// Connects once more; it must have the tracks that it had.
+  private func connect() throws(VidiconError) -> NetworkConnection {
+    let connection = try NetworkConnection(self.specification, interrupt: self.interrupt)
+    guard connection.tracks.video != nil || !self.consumers.isAttached(.video) else {
+      throw VidiconError(
+        .missingTrack, subject: self.specification.description, cause: "it sends no pictures any more",
+        nextStep: "see what it sends with: ffprobe \(self.specification)")
+    }
+    return connection
+  }
+
+  /// Reads until the connection is lost or the buffer closed.
+  private func read(
+    _ connection: NetworkConnection, _ timeline: inout SourceTimeline, onPacket: () -> Void
+  ) throws(VidiconError) {
+    timeline.restart(connection.pace)
+    self.buffer.append(.tracks(connection.tracks))
+    while !self.interrupt.isCancelled {
+      guard let packet = try connection.read() else { continue }
+      onPacket()
+      packet.times = timeline.map(
+        packet.kind, decode: packet.decodeTime, presentation: packet.presentationTime,
+        arrival: StreamClock.system.now())
+      switch connection.pace {
+      case .live: self.buffer.appendLive(packet)
+      case .buffered: guard self.buffer.appendWaiting(packet) else { return }
+      }
+    }
+  }
+}
+
+// The thread that plays.
+extension NetworkSession {
+  private func play() {
+    var tracks: NetworkTracks?
+    while let item = self.buffer.next() {
+      switch item {
+      case .tracks(let fresh):
+        tracks = fresh
+        if let format = fresh.video?.format { self.onFormat(format) }
+        if let audioFormat { fresh.audio?.setFormat(audioFormat) }
+      case .packet(let packet):
+        switch packet.kind {
+        case .video: self.consumers.tellVideo { tracks?.video?.handle(packet, to: $0) }
+        case .audio: self.consumers.tellAudio { tracks?.audio?.handle(packet, to: $0) }
+        }
+      case .lost(let error):
+        self.consumers.tellVideo { $0.captureEnded(error) }
+        self.consumers.tellAudio { $0.captureEnded(error) }
+      }
+    }
+  }
+}

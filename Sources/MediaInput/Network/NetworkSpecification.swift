@@ -1,0 +1,167 @@
+public import Media
+
+/// The address of a ``NetworkSource``, as its user writes it.
+///
+/// | scheme                          | what |
+/// |---------------------------------|------|
+/// | `rtsp`, `rtsps`                 | a camera or media server |
+/// | `http`, `https`                 | HLS (`.m3u8`), and whatever libavformat reads: MPEG-TS, MP4, FLV, motion JPEG |
+/// | `rtmp`, `rtmps`, `rtmpt`        | a media server |
+/// | `srt`                           | a caller or listener, where libavformat was built with it |
+///
+/// User name and password stand in front of the host, percent-encoded: `rtsp://USER:PASSWORD@HOST/PATH`. What follows a `?`
+/// belongs to the server. The one option of our own stands behind a `#`, which is never sent: `#transport=udp` takes RTSP's
+/// packets over UDP instead of TCP.
+public struct NetworkSpecification: Hashable, Sendable, CustomStringConvertible {
+  /// How the packets of RTSP come.
+  public enum Transport: String, Hashable, Sendable, CaseIterable {
+    /// Within the connection; nothing is lost, and no firewall is in the way.
+    case tcp
+    /// As datagrams.
+    case udp
+  }
+
+  /// The schemes of addresses.
+  public static let schemes = ["rtsp", "rtsps", "http", "https", "rtmp", "rtmps", "rtmpt", "srt"]
+
+  /// The address with user name and password: not for people to see.
+  public let url: String
+  /// The scheme, in lower case.
+  public let scheme: String
+  /// How the packets of RTSP come.
+  public let transport: Transport
+  /// Whether a user name is part of the address.
+  public let hasCredentials: Bool
+  /// The address for people to see: without password, and without the query, which may hold another secret.
+  public let description: String
+
+  /// The most bytes of an address.
+  private static let maximumLength = 2_048
+
+  /// Whether a text begins like an address of the network.
+  public static func matches(_ text: String) -> Bool {
+    Self.schemes.contains { text.lowercasedASCII.hasPrefix($0 + "://") }
+  }
+
+  /// Reads an address.
+  ///
+  /// - Throws: ``VidiconError`` with ``VidiconError/Code/invalidSpecification``; it does not repeat a password.
+  public init(parsing text: String) throws(VidiconError) {
+    let parts = Parts(text)
+    self.description = parts.masked
+    func failure(_ cause: String, _ nextStep: String) -> VidiconError {
+      VidiconError(.invalidSpecification, subject: parts.masked, cause: cause, nextStep: nextStep)
+    }
+    guard Self.schemes.contains(parts.scheme) else {
+      throw failure("its scheme is not known", "use one of \(Self.schemes.map { $0 + "://" }.joined(separator: ", "))")
+    }
+    guard text.utf8.count <= Self.maximumLength else {
+      throw failure("the address is longer than \(Self.maximumLength) bytes", "use a shorter one")
+    }
+    guard text.utf8.allSatisfy({ (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "\"") }) else {
+      throw failure("it holds a character that no address has", "percent-encode it, as a space in %20")
+    }
+    guard Self.isHost(parts.host) else {
+      throw failure("it names no host", "write \(parts.scheme)://HOST/PATH")
+    }
+    if let port = parts.port {
+      guard let number = UInt16(port), number > 0 else {
+        throw failure("its port is not a number from 1 to 65535", "write \(parts.scheme)://HOST:PORT/PATH")
+      }
+    }
+    switch parts.fragment {
+    case nil: self.transport = .tcp
+    case let option?:
+      guard let name = option.split(separator: "=", maxSplits: 1).last, option.hasPrefix("transport="),
+        let transport = Transport(rawValue: String(name)), parts.scheme.hasPrefix("rtsp")
+      else {
+        throw failure("what stands behind the # is no option of it", "leave it out; RTSP has #transport=udp")
+      }
+      self.transport = transport
+    }
+    self.scheme = parts.scheme
+    self.hasCredentials = parts.hasCredentials
+    self.url = parts.url
+  }
+
+  /// A name, an IPv4 address, or an IPv6 address in brackets.
+  private static func isHost(_ host: Substring) -> Bool {
+    guard host.first == "[" else {
+      return !host.isEmpty && host.utf8.allSatisfy { $0 != UInt8(ascii: "[") && $0 != UInt8(ascii: "]") }
+    }
+    let inside = host.dropFirst().dropLast()
+    // A zone may follow the address.
+    return host.last == "]" && inside.utf8.contains(UInt8(ascii: ":"))
+      && inside.utf8.allSatisfy { byte in
+        switch byte {
+        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
+        default: ":.%-_".utf8.contains(byte)
+        }
+      }
+  }
+}
+
+/// Where the parts of an address are, whether or not it is a good one.
+private struct Parts {
+  var scheme = ""
+  var hasCredentials = false
+  var host: Substring = ""
+  var port: Substring?
+  var fragment: Substring?
+  /// Without the fragment, and with the scheme in lower case.
+  var url = ""
+  /// Without secrets.
+  var masked = ""
+
+  init(_ text: String) {
+    // All by bytes, since a combining character would hide the one before it.
+    guard let mark = text.range(of: "://") else {
+      self.masked = String(text.prefix(100))
+      return
+    }
+    self.scheme = String(text[..<mark.lowerBound]).lowercasedASCII
+    var rest = text[mark.upperBound...]
+    if let hash = rest.utf8.lastIndex(of: UInt8(ascii: "#")) {
+      self.fragment = rest[rest.utf8.index(after: hash)...]
+      rest = rest[..<hash]
+    }
+    self.url = self.scheme + "://" + rest
+    let authorityEnd = rest.utf8.firstIndex { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") } ?? rest.endIndex
+    var authority = rest[..<authorityEnd]
+    let tail = rest[authorityEnd...]
+    if let at = authority.utf8.lastIndex(of: UInt8(ascii: "@")) {
+      self.hasCredentials = true
+      authority = authority[authority.utf8.index(after: at)...]
+    }
+    self.host = authority
+    let bracket = authority.utf8.lastIndex(of: UInt8(ascii: "]")) ?? authority.startIndex
+    if let colon = authority[bracket...].utf8.lastIndex(of: UInt8(ascii: ":")) {
+      self.host = authority[..<colon]
+      self.port = authority[authority.utf8.index(after: colon)...]
+    }
+    let path = tail.utf8.firstIndex(of: UInt8(ascii: "?")).map { tail[..<$0] + "?…" } ?? tail
+    let shown = "\(self.scheme)://\(self.hasCredentials ? "…@" : "")\(authority)\(path)"
+    self.masked = String(
+      shown.unicodeScalars.prefix(200).map { $0.value < 0x20 || $0.value == 0x7F ? "?" : Character($0) })
+  }
+}
+
+extension String {
+  /// Without regard to language.
+  fileprivate var lowercasedASCII: String {
+    String(decoding: self.utf8.map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 }, as: UTF8.self)
+  }
+
+  /// Where a text first stands in this one, compared by bytes.
+  fileprivate func range(of text: String) -> Range<Index>? {
+    let (bytes, wanted) = (self.utf8, Array(text.utf8))
+    var start = bytes.startIndex
+    while start < bytes.endIndex {
+      if bytes[start...].starts(with: wanted) {
+        return start..<bytes.index(start, offsetBy: wanted.count)
+      }
+      start = bytes.index(after: start)
+    }
+    return nil
+  }
+}

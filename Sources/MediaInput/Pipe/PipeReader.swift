@@ -1,0 +1,67 @@
+internal import Media
+internal import Threading
+
+#if canImport(Darwin)
+internal import Darwin
+#else
+internal import Glibc
+#endif
+
+/// Reads from a file descriptor in a way that another thread can end.
+///
+/// It reads no byte more than asked for, so that whoever reads on later, or the next reader, finds all of them. Used by
+/// one thread at a time, but for ``interrupt()``.
+final class PipeReader: Sendable {
+  /// What became of a read.
+  enum Outcome: Hashable {
+    /// All bytes have been read.
+    case complete
+    /// The input has ended before.
+    case end
+    /// The read was interrupted before.
+    case interrupted
+    /// The system failed, with `errno`.
+    case failed(Int32)
+  }
+
+  private let descriptor: Int32
+  private let wake: WakePipe
+
+  /// - Parameter descriptor: What to read from; it stays open.
+  init(descriptor: Int32, source: String) throws(VidiconError) {
+    self.descriptor = descriptor
+    self.wake = try WakePipe(source: source)
+  }
+
+  /// Ends the read that waits, and all later ones.
+  func interrupt() {
+    self.wake.stop()
+  }
+
+  /// Reads until a buffer is full.
+  ///
+  /// - Parameter count: The bytes that have been read, also when it was not all.
+  func read(into buffer: UnsafeMutableRawBufferPointer, count: inout Int) -> Outcome {
+    count = 0
+    while count < buffer.count {
+      switch self.wake.wait(for: self.descriptor, until: nil) {
+      case .stopped: return .interrupted
+      case .ready(let events) where events & Int16(POLLNVAL) != 0: return .failed(EBADF)
+      case .ready, .timedOut, .woken: break
+      }
+      #if canImport(Darwin)
+      let size = Darwin.read(self.descriptor, buffer.baseAddress! + count, buffer.count - count)
+      #else
+      let size = Glibc.read(self.descriptor, buffer.baseAddress! + count, buffer.count - count)
+      #endif
+      if size > 0 {
+        count += size
+      } else if size == 0 {
+        return .end
+      } else if errno != EINTR && errno != EAGAIN {
+        return .failed(errno)
+      }
+    }
+    return .complete
+  }
+}

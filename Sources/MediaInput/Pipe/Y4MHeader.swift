@@ -1,0 +1,112 @@
+internal import Media
+
+/// The header of a YUV4MPEG2 stream: the magic word and parameters, each a letter and a value, between spaces on one
+/// line (yuv4mpeg(5) of the mjpegtools).
+///
+///     YUV4MPEG2 W1280 H720 F30:1 Ip A1:1 C420jpeg XYSCSS=420JPEG
+///
+/// `I` (interlacing) and `A` (pixel aspect ratio) are ignored, and of `X` all but `XCOLORRANGE`.
+struct Y4MHeader: Hashable, Sendable {
+  /// How luma and colour differences are sampled, 8 bits each, one plane after another.
+  enum Sampling: String, Hashable, Sendable, CaseIterable {
+    case yuv420 = "420"
+    case yuv422 = "422"
+    case yuv444 = "444"
+    case yuv411 = "411"
+    case mono
+  }
+
+  /// The word that each stream begins with.
+  static let magic = "YUV4MPEG2"
+  /// The most bytes that a header, or the line before a frame, may take.
+  static let maximumLength = 1_024
+  /// The sizes that are taken.
+  static let sizes = 16...8_192
+
+  /// Pixels across.
+  let width: Int
+  /// Pixels down.
+  let height: Int
+  /// Pictures a second, 1 to 240.
+  let frameRate: FrameRate
+  /// How the planes are sampled.
+  let sampling: Sampling
+  /// Whether luma takes all values from 0 to 255.
+  let isFullRange: Bool
+
+  /// Reads a header.
+  ///
+  /// - Parameters:
+  ///   - line: The bytes before the line feed.
+  ///   - source: What errors call the source.
+  /// - Throws: ``VidiconError`` that names the field at fault, its value and what to do.
+  init(parsing line: [UInt8], source: String) throws(VidiconError) {
+    func failure(_ cause: String, _ nextStep: String) -> VidiconError {
+      VidiconError(.invalidData, subject: source, cause: cause, nextStep: nextStep)
+    }
+    // Each byte is a character: what is not ASCII is not a parameter either.
+    let words = line.split(separator: UInt8(ascii: " ")).map { String(decoding: $0.prefix(64), as: UTF8.self) }
+    guard line.starts(with: Array(Self.magic.utf8)), words.first == Self.magic else {
+      throw failure(
+        "it does not begin with \(Self.magic)",
+        "write it with: ffmpeg -i INPUT -f yuv4mpegpipe -pix_fmt yuv420p -")
+    }
+    var fields: [Character: String] = [:]
+    var isFullRange = false
+    for word in words.dropFirst() {
+      guard let letter = word.first else { continue }
+      if letter == "X" {
+        if word == "XCOLORRANGE=FULL" { isFullRange = true }
+      } else {
+        fields[letter] = String(word.dropFirst())
+      }
+    }
+    for (letter, name) in [("W", "width"), ("H", "height")] as [(Character, String)] {
+      guard let value = fields[letter].flatMap(Int.init), Self.sizes.contains(value) else {
+        throw failure(
+          "its \(name) is \(fields[letter].map { "\(letter)\($0)" } ?? "missing"), not \(letter)16 to \(letter)8192",
+          "scale it with: ffmpeg -i INPUT -vf scale=1280:720 -f yuv4mpegpipe -pix_fmt yuv420p -")
+      }
+    }
+    let rate = (fields["F"] ?? "").split(separator: ":", omittingEmptySubsequences: false).map { Int32($0) }
+    guard rate.count == 2, let numerator = rate[0], let denominator = rate[1], numerator > 0, denominator > 0,
+      Int64(numerator) >= Int64(denominator), Int64(numerator) <= 240 * Int64(denominator)
+    else {
+      throw failure(
+        "its frame rate is \(fields["F"].map { "F\($0)" } ?? "missing"), not F1:1 to F240:1",
+        "set it with: ffmpeg -i INPUT -r 30 -f yuv4mpegpipe -pix_fmt yuv420p -")
+    }
+    let name = fields["C"] ?? "420"
+    // The names of 4:2:0 differ in where the colour samples lie, which hardly shows.
+    let isPlain420 = ["420jpeg", "420mpeg2", "420paldv"].contains(name)
+    guard let sampling = isPlain420 ? .yuv420 : Sampling(rawValue: name) else {
+      throw failure(
+        "its colour space is C\(name), not one of C420, C422, C444, C411 and Cmono with 8 bits",
+        "convert it with: ffmpeg -i INPUT -f yuv4mpegpipe -pix_fmt yuv420p -")
+    }
+    self.width = fields["W"].flatMap(Int.init) ?? 0
+    self.height = fields["H"].flatMap(Int.init) ?? 0
+    self.frameRate = FrameRate(numerator, over: denominator)
+    self.sampling = sampling
+    self.isFullRange = isFullRange
+  }
+
+  /// The samples of each plane across and down: one plane or three.
+  var planes: [(width: Int, height: Int)] {
+    let (width, height) = (self.width, self.height)
+    let chroma: (Int, Int)
+    switch self.sampling {
+    case .yuv420: chroma = ((width + 1) / 2, (height + 1) / 2)
+    case .yuv422: chroma = ((width + 1) / 2, height)
+    case .yuv444: chroma = (width, height)
+    case .yuv411: chroma = ((width + 3) / 4, height)
+    case .mono: return [(width, height)]
+    }
+    return [(width, height), chroma, chroma]
+  }
+
+  /// The bytes of a frame, without the line before it.
+  var frameByteCount: Int {
+    self.planes.reduce(0) { $0 + $1.width * $1.height }
+  }
+}

@@ -1,0 +1,217 @@
+internal import CLibav
+internal import Codecs
+internal import Media
+internal import Threading
+
+/// The frames of a YUV4MPEG2 stream that comes through a pipe.
+///
+/// It keeps its place: after an interruption in the middle of a frame the next read goes on with the frame after it.
+struct Y4MStream {
+  /// What a read found.
+  enum Outcome {
+    case complete
+    case end
+    case interrupted
+    case failed(VidiconError)
+  }
+
+  let header: Y4MHeader
+  /// What the pictures look like.
+  let format: VideoFormat
+  /// Whether a frame has been seen to end where the header says.
+  var isTrusted = false
+  private let source: String
+  private let pool: VideoFramePool
+  /// For what has to be converted.
+  private var converter: SwscaleConverter?
+  private var scratch: [UInt8] = []
+  /// What has been read of the line before a frame.
+  private var line: [UInt8] = []
+  /// Whether that line has been read, and the frame has not.
+  private var isAtFrame = false
+  /// The bytes left of a frame that was not read to its end.
+  private var leftover = 0
+
+  /// Reads the header.
+  init(reader: PipeReader, source: String) throws(VidiconError) {
+    self.source = source
+    // No header is shorter than its first word and the space after it.
+    switch Self.readLine(&self.line, reader: reader, shortest: Y4MHeader.magic.utf8.count + 1, source: source) {
+    case .complete:
+      break
+    case .failed(let error):
+      throw error
+    case .end, .interrupted:
+      throw VidiconError(
+        .invalidData, subject: source,
+        cause: self.line.isEmpty ? "nothing came through it" : "it ended within the header of YUV4MPEG2",
+        nextStep: "see what the program that writes it says")
+    }
+    self.header = try Y4MHeader(parsing: self.line.dropLast(), source: source)
+    self.line = []
+    self.format = VideoFormat(
+      width: self.header.width, height: self.header.height, frameRate: self.header.frameRate,
+      colorMatrix: self.header.height >= 720 ? .bt709 : .bt601)
+    self.pool = VideoFramePool(format: self.format)
+    if self.header.sampling != .yuv420 || self.header.isFullRange {
+      self.converter = SwscaleConverter(format: self.format)
+      self.scratch = Array(repeating: 0, count: self.header.frameByteCount)
+    }
+  }
+
+  /// Reads the line before a frame, unless that was done already.
+  mutating func readFrameLine(_ reader: PipeReader) -> Outcome {
+    if self.isAtFrame { return .complete }
+    while self.leftover > 0 {
+      var count = 0
+      let outcome = withUnsafeTemporaryAllocation(byteCount: min(self.leftover, 65_536), alignment: 64) {
+        reader.read(into: $0, count: &count)
+      }
+      self.leftover -= count
+      if outcome != .complete { return self.outcome(outcome) }
+    }
+    let outcome = Self.readLine(&self.line, reader: reader, shortest: 6, source: self.source)
+    guard case .complete = outcome else { return outcome }
+    defer { self.line = [] }
+    guard self.line.starts(with: Array("FRAME".utf8)), self.line[5] == 0x0A || self.line[5] == 0x20 else {
+      return .failed(self.lie)
+    }
+    self.isAtFrame = true
+    return .complete
+  }
+
+  /// Reads the frame after its line.
+  ///
+  /// - Parameter frame: Gets the frame; nil when all memory is in use, and this one had to be skipped.
+  mutating func readFrame(_ reader: PipeReader, at time: MediaTime, into frame: inout VideoFrame?) -> Outcome {
+    self.isAtFrame = false
+    self.leftover = self.header.frameByteCount
+    if let converter = self.converter {
+      let outcome = self.scratch.withUnsafeMutableBytes { bytes in
+        Self.read(bytes, reader: reader, leftover: &self.leftover)
+      }
+      guard outcome == .complete else { return self.outcome(outcome) }
+      frame = self.convert(with: converter, at: time)
+      return .complete
+    }
+    var outcome: PipeReader.Outcome?
+    var leftover = self.leftover
+    frame = self.pool.frame(at: time) { buffer in
+      for plane in 0..<3 {
+        outcome = Self.read(buffer.unsafePlane(plane), reader: reader, leftover: &leftover)
+        if outcome != .complete { return }
+      }
+    }
+    self.leftover = leftover
+    if let outcome, outcome != .complete {
+      frame = nil
+      return self.outcome(outcome)
+    }
+    // A frame that had no memory is skipped with the next line.
+    return .complete
+  }
+
+  /// What to say when a frame is not followed by another one or the end.
+  private var lie: VidiconError {
+    VidiconError(
+      .invalidData, subject: self.source,
+      cause:
+        "the header says W\(self.header.width) H\(self.header.height) C\(self.header.sampling.rawValue), but no frame"
+        + " follows after the \(self.header.frameByteCount) bytes of one",
+      nextStep: "correct the size and colour space that the writing program gives")
+  }
+
+  /// What to say when the input ends within its first frame.
+  var shortfall: VidiconError {
+    VidiconError(
+      .invalidData, subject: self.source,
+      cause:
+        "it ended within its first frame, which has \(self.header.frameByteCount) bytes by the header (W"
+        + "\(self.header.width) H\(self.header.height) C\(self.header.sampling.rawValue))",
+      nextStep: "correct the size and colour space that the writing program gives")
+  }
+
+  private func convert(with converter: SwscaleConverter, at time: MediaTime) -> VideoFrame? {
+    self.scratch.withUnsafeBufferPointer { bytes in
+      var pointers: [UnsafePointer<UInt8>?] = []
+      var rows: [Int32] = []
+      var offset = 0
+      for plane in self.header.planes {
+        pointers.append(bytes.baseAddress.map { $0 + offset })
+        rows.append(Int32(plane.width))
+        offset += plane.width * plane.height
+      }
+      while rows.count < 3 {
+        pointers.append(nil)
+        rows.append(0)
+      }
+      return converter.convert(
+        .init(
+          planes: (pointers[0], pointers[1], pointers[2], nil), bytesPerRow: (rows[0], rows[1], rows[2], 0),
+          width: Int32(self.header.width), height: Int32(self.header.height),
+          pixelFormat: self.header.sampling.libav, isFullRange: self.header.isFullRange),
+        at: time)
+    }
+  }
+
+  private func outcome(_ outcome: PipeReader.Outcome) -> Outcome {
+    Self.outcome(outcome, source: self.source)
+  }
+
+  private static func outcome(_ outcome: PipeReader.Outcome, source: String) -> Outcome {
+    switch outcome {
+    case .complete: .complete
+    case .end: .end
+    case .interrupted: .interrupted
+    case .failed(let number):
+      .failed(
+        VidiconError(
+          .failed, subject: source, cause: "it cannot be read (\(systemErrorMessage(number)))",
+          nextStep: "see what the program that writes it says"))
+    }
+  }
+
+  private static func read(
+    _ bytes: UnsafeMutableRawBufferPointer, reader: PipeReader, leftover: inout Int
+  ) -> PipeReader.Outcome {
+    var count = 0
+    defer { leftover -= count }
+    return reader.read(into: bytes, count: &count)
+  }
+
+  /// Reads up to a line feed, and nothing beyond it.
+  ///
+  /// - Parameter shortest: The bytes that every such line has at least, line feed included.
+  private static func readLine(
+    _ line: inout [UInt8], reader: PipeReader, shortest: Int, source: String
+  ) -> Outcome {
+    while line.last != 0x0A {
+      guard line.count < Y4MHeader.maximumLength else {
+        return .failed(
+          VidiconError(
+            .invalidData, subject: source, cause: "a line of YUV4MPEG2 has no end",
+            nextStep: "write it with: ffmpeg -i INPUT -f yuv4mpegpipe -pix_fmt yuv420p -"))
+      }
+      let start = line.count
+      line += Array(repeating: 0, count: max(shortest - start, 1))
+      var count = 0
+      let outcome = line.withUnsafeMutableBytes { reader.read(into: .init(rebasing: $0[start...]), count: &count) }
+      line.removeLast(line.count - start - count)
+      if outcome != .complete { return Self.outcome(outcome, source: source) }
+    }
+    return .complete
+  }
+}
+
+extension Y4MHeader.Sampling {
+  /// FFmpeg's name.
+  fileprivate var libav: AVPixelFormat {
+    switch self {
+    case .yuv420: AV_PIX_FMT_YUV420P
+    case .yuv422: AV_PIX_FMT_YUV422P
+    case .yuv444: AV_PIX_FMT_YUV444P
+    case .yuv411: AV_PIX_FMT_YUV411P
+    case .mono: AV_PIX_FMT_GRAY8
+    }
+  }
+}

@@ -1,0 +1,34 @@
+import CaptureDevices
+import Testing
+
+@Suite("One camera under several names", .timeLimit(.minutes(1)))
+struct CameraRelationTests {
+  private static let cameras = ["card=Desk", "path=/dev/video1;card=Door"]
+
+  /// What a camera that runs says of others.
+  private static func relations(of camera: String, to others: [String], isRunning: Bool = true) throws -> [String] {
+    try CameraProbe.play(camera, cameras: self.cameras) { probe in
+      if isRunning { try probe.send("start") }
+      return try others.map { other in
+        try #require(try probe.send("relation \(other)").first { $0.name == "relation" }).words.joined()
+      }
+    }
+  }
+
+  @Test func `its names mean the same, other options the same with these, other cameras another`() throws {
+    let names = ["/dev/video0", "Desk", "desk", "Des", "?", "/dev/video0?size=640x480", "Desk?fps=15", "?format=mjpeg"]
+    let others = ["/dev/video1", "Door", "/dev/video9", "Attic", "/dev/video1?size=640x480"]
+    for isRunning in [true, false] {
+      #expect(
+        try Self.relations(of: "/dev/video0", to: names + others, isRunning: isRunning)
+          == Array(repeating: "same", count: 5) + Array(repeating: "sameWithOtherOptions", count: 3)
+          + Array(repeating: "otherDevice", count: 5))
+    }
+    #expect(
+      try Self.relations(of: "Door?fps=15", to: ["/dev/video1?fps=15", "/dev/video1"]) == [
+        "same", "sameWithOtherOptions",
+      ])
+    // The first that opens is the one that it has.
+    #expect(try Self.relations(of: "?", to: ["/dev/video0", "/dev/video1"]) == ["same", "otherDevice"])
+  }
+}

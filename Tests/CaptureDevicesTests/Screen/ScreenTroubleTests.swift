@@ -1,0 +1,164 @@
+#if os(Linux)
+@testable import CaptureDevices
+@testable import Threading
+import Foundation
+import Media
+import Testing
+
+extension Screens {
+  @Suite("Screen capturer in trouble", .serialized, .timeLimit(.minutes(3)))
+  struct ScreenTroubleTests {
+    private static func startError(_ specification: ScreenSpecification) -> VidiconError? {
+      #expect(throws: VidiconError.self) { try ScreenCapturer(specification).start(consumer: ScreenViewer()) }
+    }
+
+    @Test func `an X server that goes away is told once, looked for, and found again`() throws {
+      let display = try TestDisplay()
+      let capturer = ScreenCapturer(ScreenSpecification(display: display.name))
+      let viewer = ScreenViewer()
+      try capturer.start(consumer: viewer)
+      defer { capturer.stop() }
+      _ = try #require(viewer.picture())
+      display.kill()
+      let error = try #require(viewer.ends(1).first ?? nil)
+      #expect(error.code == .failed)
+      #expect(error.cause == "the X server has gone away")
+      let before = viewer.count
+      let next = try TestDisplay("800x600x24", name: display.name)
+      let painter = try TestPainter(next.name)
+      _ = painter.window(x: 0, y: 0, width: 800, height: 600, color: 0x336699)
+      let picture = try #require(viewer.picture { $0.frame.format.width == 800 && $0.color(0, 0) == 0x336699 })
+      #expect(picture.frame.format.height == 600)
+      #expect(viewer.count > before)
+      #expect(viewer.state.withLock { $0.formats.map(\.width) } == [800])
+      #expect(capturer.format.width == 800)
+      #expect(viewer.ends(1).count == 1)
+    }
+
+    @Test func `stop does not wait for an X server that is gone or hangs`() throws {
+      for isHung in [false, true] {
+        let display = try TestDisplay()
+        let capturer = ScreenCapturer(ScreenSpecification(display: display.name))
+        let viewer = ScreenViewer()
+        try capturer.start(consumer: viewer)
+        _ = try #require(viewer.picture())
+        if isHung {
+          kill(display.processIdentifier, SIGSTOP)
+        } else {
+          display.kill()
+          _ = viewer.ends(1)
+        }
+        let before = StreamClock.system.now()
+        capturer.stop()
+        #expect(StreamClock.system.now() - before < .seconds(1))
+        #expect(!capturer.isStarted)
+      }
+    }
+
+    @Test func `no display is said in one line`() throws {
+      func problem(_ environment: [String: String], _ name: String? = nil) -> VidiconError? {
+        #expect(throws: VidiconError.self) {
+          try X11Display(name, source: "screen:") { environment[$0] }
+        }
+      }
+      #expect(problem([:])?.cause == "there is no X display: DISPLAY is not set")
+      let wayland = try #require(problem(["WAYLAND_DISPLAY": "wayland-0"]))
+      #expect(wayland.cause.contains("Wayland"))
+      #expect(wayland.nextStep.contains("XWayland"))
+      #expect(problem(["DISPLAY": "nonsense"])?.cause.contains("\"nonsense\", which is not") == true)
+      let display = try X11Display("unix/:7.1", source: "") { _ in nil }
+      #expect((display.host, display.number) == (nil, 7))
+      #expect(try X11Display(nil, source: "") { _ in "tcp/far:2" }.host == "far")
+      let none = try #require(Self.startError(ScreenSpecification(display: ":59000")))
+      #expect(none.code == .notFound)
+      #expect(none.cause.contains("no X server at :59000"))
+      let remote = try #require(Self.startError(ScreenSpecification(display: "127.0.0.1:59000")))
+      #expect(remote.cause.contains("no X server at 127.0.0.1:59000"))
+      for error in [wayland, none, remote] { #expect(!error.description.contains("\n")) }
+    }
+
+    @Test func `a screen that the server does not have is an error`() throws {
+      let display = try TestDisplay()
+      let error = try #require(Self.startError(ScreenSpecification(display: display.name + ".7")))
+      #expect(error.code == .notFound)
+      #expect(error.cause.contains("no screen of that number"))
+    }
+
+    @Test func `a server that refuses is an error that names XAUTHORITY`() throws {
+      let file = FileManager.default.temporaryDirectory.appendingPathComponent("vidicon-x-\(UUID().uuidString)")
+      defer { try? FileManager.default.removeItem(at: file) }
+      // Xauth(5): family 0xFFFF for any machine, then address, number, name and data, each after its length.
+      try Data([0xFF, 0xFF, 0, 0, 0, 0, 0, 18] + Array("MIT-MAGIC-COOKIE-1".utf8) + [0, 16] + Array(1...16)).write(
+        to: file)
+      let display = try TestDisplay(arguments: ["-auth", file.path])
+      let error = try #require(Self.startError(ScreenSpecification(display: display.name)))
+      #expect(error.code == .notPermitted)
+      #expect(error.cause.contains("refuses the connection (Authorization required"), "\(error.cause)")
+      #expect(error.nextStep.contains("XAUTHORITY"))
+    }
+
+    @Test func `a still screen of 1080p at 30 pictures a second takes less than 2% of a core`() throws {
+      let display = try TestDisplay("1920x1080x24")
+      let painter = try TestPainter(display.name)
+      painter.cursor(size: 16, hotSpot: 0, color: (0, 0, 0))
+      let capturer = ScreenCapturer(ScreenSpecification(display: display.name))
+      let viewer = ScreenViewer()
+      try capturer.start(consumer: viewer)
+      defer { capturer.stop() }
+      _ = try #require(viewer.picture())
+      let (before, start) = (try Self.threadTime("screen"), StreamClock.system.now())
+      #expect(viewer.further(10, within: 20))
+      let (after, end) = (try Self.threadTime("screen"), StreamClock.system.now())
+      let share = Double(after - before) / Double((end - start).nanoseconds)
+      #expect(share < 0.02, "\(share * 100)% of a core")
+    }
+
+    /// The nanoseconds that this process' thread of a name has run, user and system.
+    private static func threadTime(_ name: String) throws -> Int64 {
+      for task in try FileManager.default.contentsOfDirectory(atPath: "/proc/self/task") {
+        let folder = "/proc/self/task/\(task)"
+        guard (try? String(contentsOfFile: "\(folder)/comm", encoding: .utf8)) == "\(name)\n" else { continue }
+        let text = try String(contentsOfFile: "\(folder)/schedstat", encoding: .utf8)
+        return try #require(text.split(separator: " ").first.flatMap { Int64($0) })
+      }
+      throw TestDisplay.Failure(description: "there is no thread \(name)")
+    }
+
+    @Test func `50 starts and stops leave no descriptor, thread or memory behind`() throws {
+      let display = try TestDisplay()
+      let painter = try TestPainter(display.name)
+      painter.finish()
+      func holdings() throws -> (descriptors: Int, threads: Int, segments: Int) {
+        let maps = try String(contentsOfFile: "/proc/self/maps", encoding: .utf8)
+        return (
+          try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count,
+          try FileManager.default.contentsOfDirectory(atPath: "/proc/self/task").filter {
+            let name = try? String(contentsOfFile: "/proc/self/task/\($0)/comm", encoding: .utf8)
+            return name?.hasPrefix("screen") == true
+          }.count,
+          maps.split(separator: "\n").filter { $0.contains("memfd:vidicon") }.count
+        )
+      }
+      let capturer = ScreenCapturer(ScreenSpecification(display: display.name))
+      func round() throws {
+        let viewer = ScreenViewer()
+        try capturer.start(consumer: viewer)
+        _ = try #require(viewer.picture())
+        capturer.stop()
+      }
+      try round()
+      let before = try holdings()
+      for _ in 0..<50 { try round() }
+      let after = try holdings()
+      // Other tests run at the same time; each start opens three.
+      #expect(after.descriptors < before.descriptors + 50, "\(before) \(after)")
+      #expect(after.threads == 0)
+      #expect(after.segments == 0)
+      let segments = try String(
+        contentsOfFile: "/proc/\(display.processIdentifier)/maps", encoding: .utf8
+      ).split(separator: "\n").filter { $0.contains("memfd:vidicon") }.count
+      #expect(segments <= 1, "the server maps \(segments)")
+    }
+  }
+}
+#endif

@@ -1,0 +1,34 @@
+import Testing
+
+@testable import CaptureDevices
+
+@Suite("X11 connection setup, X Window System Protocol §8")
+struct X11SetupTests {
+  @Test func `the request carries the cookie, filled up`() {
+    #expect(X11Setup.request(name: [], data: []) == [0x6C, 0, 11, 0, 0, 0, 0, 0, 0, 0, 0, 0])
+    let request = X11Setup.request(name: Array("MIT-MAGIC-COOKIE-1".utf8), data: Array(1...16))
+    #expect(
+      request == [0x6C, 0, 11, 0, 0, 0, 18, 0, 16, 0, 0, 0] + Array("MIT-MAGIC-COOKIE-1".utf8) + [0, 0]
+        + Array(1...16))
+  }
+
+  @Test func `answers are read, whatever is missing`() {
+    let reason = Array("No protocol specified\n".utf8)
+    // What Xvfb answers to a stranger.
+    let refusal: [UInt8] = [0, UInt8(reason.count), 11, 0, 0, 0, 6, 0] + reason + [0, 0]
+    #expect(X11Setup.answer(refusal) == .refused(reason: "No protocol specified"))
+    #expect(X11Setup.reasonLength(head: Array(refusal.prefix(8))) == 24)
+    #expect(X11Setup.answer([1, 0, 11, 0, 0, 0, 0xFF, 0xFF]) == .accepted)
+    #expect(X11Setup.reasonLength(head: [1, 0, 11, 0, 0, 0, 0xFF, 0xFF]) == 0)
+    #expect(X11Setup.answer([2, 0, 0, 0, 0, 0, 2, 0] + Array("more\u{1B}[1m".utf8)) == .refused(reason: "more [1m"))
+    for length in 0..<8 { #expect(X11Setup.answer(Array(refusal.prefix(length))) == nil) }
+    for length in 8..<refusal.count {
+      guard case .refused = X11Setup.answer(Array(refusal.prefix(length))) else {
+        Issue.record("\(length)")
+        continue
+      }
+    }
+    #expect(X11Setup.answer([0, 255, 11, 0, 0, 0, 0xFF, 0xFF, 0x41]) == .refused(reason: "A"))
+    #expect(X11Setup.answer(Array("HTTP/1.1 400 Bad".utf8)) == nil)
+  }
+}

@@ -1,0 +1,451 @@
+import Capture
+import Foundation
+import Media
+import MediaInput
+import TestSupport
+import Testing
+import Threading
+
+@Suite("File source", .timeLimit(.minutes(3)))
+struct FileSourceTests {
+  @Test func `pictures and sound go on through the loop without a jump, and stay together`() throws {
+    let source = try FileSource(path: TestMedia.flashAndBeep())
+    let video = try #require(source.video)
+    let audio = try #require(source.audio)
+    #expect(video.format.width == 160 && video.format.height == 96 && video.format.pixelFormat == .i420)
+    #expect(video.format.frameRate == FrameRate(25))
+    #expect(audio.format == AudioFormat(sampleRate: 48_000, channelCount: 1))
+    let pictures = FrameCollector(keep: 65)
+    let sound = AudioCollector()
+    let started = StreamClock.system.now()
+    try video.start(consumer: pictures)
+    try audio.start(consumer: sound)
+    let frames = pictures.frames(65)
+    let ended = StreamClock.system.now()
+    let blocks = sound.blocks(samples: 48_000 * 5 / 2)
+    video.stop()
+    audio.stop()
+    try #require(frames.count == 65)
+
+    #expect(ended - started > .milliseconds(64 * 40))
+    for (frame, next) in zip(frames, frames.dropFirst()) {
+      #expect(frame.format == video.format)
+      #expect(abs((next.timestamp - frame.timestamp).nanoseconds - 40_000_000) < 1_000)
+    }
+    for (block, next) in zip(blocks, blocks.dropFirst()) {
+      #expect(abs((next.timestamp - block.timestamp - block.duration).nanoseconds) < 1_000)
+    }
+    let flashes = frames.filter { pixels($0)[80 * 160 + 80] > 200 }.map(\.timestamp)
+    let beeps = beginnings(of: blocks)
+    #expect(flashes.count == 3)
+    #expect(beeps.count >= 2)
+    for beep in beeps {
+      #expect(flashes.contains { abs(($0 - beep).nanoseconds) < 21_000_000 } || beep > frames[64].timestamp)
+    }
+    #expect(source.corruptPacketCount == 0)
+  }
+
+  @Test(arguments: ["offset.mkv", "offset.mp4", "offset.ts", "offset.flv"])
+  func `the offset between the tracks is the file's, and silence comes before sound that begins late`(
+    name: String
+  ) throws {
+    // The sound is moved by half a second, so the beep comes 0.5 seconds after the flash.
+    let input = try TestMedia.flashAndBeep()
+    let path = try TestMedia.path(
+      name, ["-i", input, "-itsoffset", "0.5", "-i", input, "-map", "0:v", "-map", "1:a", "-c", "copy"])
+    let source = try FileSource(path: path)
+    let pictures = FrameCollector(keep: 30)
+    let sound = AudioCollector()
+    try #require(source.video).start(consumer: pictures)
+    try #require(source.audio).start(consumer: sound)
+    let frames = pictures.frames(30)
+    let blocks = sound.blocks(samples: 55_000)
+    source.video?.stop()
+    source.audio?.stop()
+    let flash = try #require(frames.first { pixels($0)[80 * 160 + 80] > 200 }?.timestamp)
+    let beep = try #require(beginnings(of: blocks).first)
+    #expect(abs((beep - flash).nanoseconds - 500_000_000) < 30_000_000)
+    let first = try #require(blocks.first)
+    #expect(abs((first.timestamp - frames[0].timestamp).nanoseconds) < 150_000_000)
+  }
+
+  @Test(arguments: [
+    ("i420", "yuv420p"), ("nv12", "nv12"), ("bgra", "bgra"), ("bgra", "bgr0"), ("argb", "argb"), ("rgb24", "rgb24"),
+    ("yuyv", "yuyv422"), ("i420", "yuv422p"), ("i420", "yuv444p10le"), ("i420", "gray"), ("i420", "gbrp"),
+    ("i420", "yuv410p"), ("i420", "rgb565le"), ("i420", "ya8"),
+  ])
+  func `every pixel format becomes one of ours with the same colours`(format: String, pixelFormat: String) throws {
+    // 33 × 17 pixels of red, or of the grey that it becomes.
+    let path = try TestMedia.path(
+      "red-\(pixelFormat).nut",
+      [
+        "-f", "lavfi", "-i", "color=0xC02010:s=64x64:r=25:d=0.4,scale=33:17", "-pix_fmt", pixelFormat, "-c:v",
+        "rawvideo",
+      ])
+    let frame = try #require(try firstFrames(of: path).first)
+    #expect(frame.format.width == 33 && frame.format.height == 17)
+    #expect(frame.format.pixelFormat.rawValue == format)
+    let bytes = pixels(frame)
+    switch frame.format.pixelFormat {
+    case .rgb24: #expect(isNear(bytes[0..<3], [0xC0, 0x20, 0x10]))
+    case .argb: #expect(isNear(bytes[1..<4], [0xC0, 0x20, 0x10]))
+    case .bgra: #expect(isNear(bytes[0..<3], [0x10, 0x20, 0xC0]))
+    case .i420, .nv12, .yuyv:
+      // BT.601: Y = 16 + 0.257 × 192 + 0.504 × 32 + 0.098 × 16, Cr = 128 + 0.439 × 192 - 0.368 × 32 - 0.071 × 16.
+      #expect(abs(Int(bytes[0]) - 83) <= 6)
+      if frame.format.pixelFormat == .i420, !pixelFormat.hasPrefix("gray"), pixelFormat != "ya8" {
+        #expect(abs(Int(pixels(frame, plane: 2)[20]) - 199) <= 8)
+      }
+    }
+  }
+
+  @Test func `full range becomes limited, whether the format or a flag says it`() throws {
+    let white = ["-f", "lavfi", "-i", "color=white:s=64x48:r=25:d=0.4,scale=out_range=full,format=yuvj420p"]
+    for (name, options) in [
+      ("full.mjpeg", ["-c:v", "mjpeg", "-q:v", "1"]),
+      ("full.mp4", ["-c:v", "libx264", "-preset", "ultrafast", "-qp", "0", "-color_range", "pc"]),
+    ] {
+      let frame = try #require(try firstFrames(of: TestMedia.path(name, white + options)).first)
+      #expect(frame.format.pixelFormat == .i420)
+      #expect(abs(Int(pixels(frame)[100]) - 235) <= 1)
+    }
+  }
+
+  @Test(arguments: [
+    // FFmpeg 5.1 writes the angle as it is, anticlockwise.
+    (90, Orientation.left), (180, .down), (270, .right), (0, .up),
+  ])
+  func `a rotation in the file is the frames' orientation`(rotation: Int, orientation: Orientation) throws {
+    let path = try TestMedia.path(
+      "rotated-\(rotation).mp4",
+      ["-i", try TestMedia.flashAndBeep(), "-c", "copy", "-metadata:s:v", "rotate=\(rotation)"])
+    let frame = try #require(try firstFrames(of: path).first)
+    #expect(frame.orientation == orientation)
+    #expect(!frame.isMirrored)
+  }
+
+  @Test func `the matrix is the file's, or what players assume for the size`() throws {
+    let cases: [(String, [String], ColorMatrix)] = [
+      ("64x48", [], .bt601), ("1280x720", [], .bt709), ("1280x720", ["-colorspace", "smpte170m"], .bt601),
+      ("64x48", ["-colorspace", "bt709"], .bt709),
+    ]
+    for (index, (size, options, matrix)) in cases.enumerated() {
+      let path = try TestMedia.path(
+        "matrix-\(index).mp4",
+        ["-f", "lavfi", "-i", "color=red:s=\(size):r=25:d=0.2", "-pix_fmt", "yuv420p", "-preset", "ultrafast"] + options
+      )
+      #expect(try FileSource(path: path).video?.format.colorMatrix == matrix)
+    }
+  }
+
+  @Test func `a picture is shown again and again`() throws {
+    for name in ["still.png", "still.jpg", "still.gif"] {
+      let path = try TestMedia.path(name, ["-f", "lavfi", "-i", "color=white:s=31x17", "-frames:v", "1"])
+      let frames = try firstFrames(of: path, count: 8)
+      try #require(frames.count == 8)
+      for (frame, next) in zip(frames, frames.dropFirst()) {
+        let distance = next.timestamp - frame.timestamp
+        #expect(distance > .milliseconds(5) && distance < .milliseconds(101))
+      }
+    }
+  }
+
+  @Test func `a size that changes within the file is scaled to the first one`() throws {
+    let large = try TestMedia.path(
+      "large.h264", ["-f", "lavfi", "-i", "testsrc2=s=320x180:r=25:d=0.2", "-pix_fmt", "yuv420p"])
+    let small = try TestMedia.path(
+      "small.h264", ["-f", "lavfi", "-i", "testsrc2=s=160x96:r=25:d=0.2", "-pix_fmt", "yuv420p"])
+    let both = try Data(contentsOf: URL(fileURLWithPath: large)) + Data(contentsOf: URL(fileURLWithPath: small))
+    let frames = try firstFrames(of: TestMedia.path("sizes.h264", bytes: both), count: 14)
+    #expect(frames.count == 14)
+    #expect(frames.allSatisfy { $0.format == frames[0].format && $0.format.width == 320 })
+    #expect(zip(frames, frames.dropFirst()).allSatisfy { $0.timestamp < $1.timestamp })
+  }
+
+  @Test func `sound alone is played, at its own rate, with two channels at most, and a cover is no video`() throws {
+    let cover = try TestMedia.path("cover.png", ["-f", "lavfi", "-i", "color=red:s=32x32", "-frames:v", "1"])
+    let cases: [(String, [String], AudioFormat)] = [
+      ("mono.wav", ["-ar", "8000", "-ac", "1"], AudioFormat(sampleRate: 8_000, channelCount: 1)),
+      ("stereo.flac", ["-ar", "44100", "-ac", "2"], AudioFormat(sampleRate: 44_100, channelCount: 2)),
+      ("surround.mka", ["-ar", "48000", "-ac", "6", "-c:a", "aac"], AudioFormat(sampleRate: 48_000, channelCount: 2)),
+      (
+        "cover.mp3", ["-i", cover, "-map", "0", "-map", "1", "-disposition:v", "attached_pic", "-ar", "44100"],
+        AudioFormat(sampleRate: 44_100, channelCount: 1)
+      ),
+    ]
+    for (name, options, format) in cases {
+      let path = try TestMedia.path(name, ["-f", "lavfi", "-i", "sine=440:d=0.6"] + options)
+      let source = try FileSource(path: path)
+      #expect(source.video == nil)
+      let audio = try #require(source.audio)
+      #expect(audio.format == format)
+      let sound = AudioCollector()
+      try audio.start(consumer: sound)
+      let blocks = sound.blocks(samples: format.sampleRate)
+      audio.stop()
+      for (block, next) in zip(blocks, blocks.dropFirst()) {
+        #expect(abs((next.timestamp - block.timestamp - block.duration).nanoseconds) < 1_000)
+      }
+      #expect(blocks.flatMap(\.samples).contains { $0 > 0.05 })
+      #expect(blocks.allSatisfy { $0.samples.allSatisfy { abs($0) <= 1.01 } })
+    }
+  }
+
+  @Test func `sound that is shorter than the pictures is followed by silence up to the loop`() throws {
+    let path = try TestMedia.path(
+      "short-sound.mp4",
+      [
+        "-f", "lavfi", "-i", "testsrc2=s=64x48:r=25:d=2.4", "-f", "lavfi", "-i", "sine=1000:d=0.4:r=48000",
+        "-pix_fmt", "yuv420p",
+      ])
+    let source = try FileSource(path: path)
+    let pictures = FrameCollector(keep: 0)
+    let sound = AudioCollector()
+    try #require(source.video).start(consumer: pictures)
+    try #require(source.audio).start(consumer: sound)
+    let blocks = sound.blocks(samples: 48_000 * 13 / 5)
+    source.video?.stop()
+    source.audio?.stop()
+    for (block, next) in zip(blocks, blocks.dropFirst()) {
+      #expect(abs((next.timestamp - block.timestamp - block.duration).nanoseconds) < 1_000)
+    }
+    let samples = blocks.flatMap(\.samples)
+    #expect(samples[4_800..<14_400].contains { abs($0) > 0.05 })
+    #expect(samples[28_800..<96_000].allSatisfy { $0 == 0 })
+    #expect(samples[(48_000 * 5 / 2)...].contains { abs($0) > 0.05 })
+  }
+
+  @Test func `pictures that are shorter than the sound stay up to the loop`() throws {
+    let path = try TestMedia.path(
+      "short-picture.mp4",
+      [
+        "-f", "lavfi", "-i", "testsrc2=s=64x48:r=25:d=0.2", "-f", "lavfi", "-i", "sine=1000:d=2.2:r=48000",
+        "-pix_fmt", "yuv420p",
+      ])
+    let source = try FileSource(path: path)
+    let pictures = FrameCollector(keep: 70)
+    let sound = AudioCollector()
+    try #require(source.video).start(consumer: pictures)
+    try #require(source.audio).start(consumer: sound)
+    let frames = pictures.frames(70)
+    source.video?.stop()
+    source.audio?.stop()
+    for (frame, next) in zip(frames, frames.dropFirst()) {
+      #expect(next.timestamp > frame.timestamp)
+      #expect(next.timestamp - frame.timestamp <= .milliseconds(600))
+    }
+    #expect(frames.last.map { $0.timestamp - frames[0].timestamp > .milliseconds(1_500) } == true)
+  }
+
+  @Test func `without a loop both tracks end, and a new start plays from the beginning`() throws {
+    let source = try FileSource(path: TestMedia.flashAndBeep(), loop: false)
+    let video = try #require(source.video)
+    let audio = try #require(source.audio)
+    for _ in 0..<2 {
+      let pictures = FrameCollector()
+      let sound = AudioCollector()
+      try video.start(consumer: pictures)
+      try audio.start(consumer: sound)
+      #expect(pictures.end() == .some(.none))
+      #expect(sound.end() == .some(.none))
+      #expect(video.isStarted && audio.isStarted)
+      video.stop()
+      audio.stop()
+      #expect(!video.isStarted && !audio.isStarted)
+      #expect(pictures.frames(1).count == 25)
+      #expect(sound.blocks(samples: 1).reduce(0) { $0 + $1.sampleCount } >= 40_000)
+    }
+  }
+
+  @Test func `one track is stopped and started while the other one goes on`() throws {
+    let source = try FileSource(path: TestMedia.flashAndBeep())
+    let video = try #require(source.video)
+    let audio = try #require(source.audio)
+    let pictures = FrameCollector(keep: 1_000)
+    try video.start(consumer: pictures)
+    _ = pictures.frames(3)
+    let sound = AudioCollector()
+    try audio.start(consumer: sound)
+    _ = sound.blocks(samples: 9_600)
+    audio.stop()
+    let count = sound.state.withLock { $0.blocks.count }
+    let shown = pictures.frames(1).count
+    #expect(pictures.frames(shown + 5).count >= shown + 5)
+    #expect(sound.state.withLock { $0.blocks.count } == count)
+    try audio.start(consumer: sound)
+    #expect(sound.blocks(samples: 30_000).count > count)
+    video.stop()
+    let stopped = pictures.frames(1).count
+    let heard = sound.blocks(samples: 1).reduce(0) { $0 + $1.sampleCount }
+    _ = sound.blocks(samples: heard + 9_600)
+    #expect(pictures.frames(1).count == stopped)
+    audio.stop()
+    let times = pictures.frames(1).map(\.timestamp)
+    #expect(zip(times, times.dropFirst()).allSatisfy { abs(($1 - $0).nanoseconds - 40_000_000) < 1_000 })
+  }
+
+  @Test func `pictures that are started shortly after the sound miss no keyframe`() throws {
+    let source = try FileSource(path: TestMedia.flashAndBeep("long.mp4", ["-af", "apad=whole_dur=30"]))
+    let sound = AudioCollector()
+    let pictures = FrameCollector(keep: 1)
+    try #require(source.audio).start(consumer: sound)
+    let first = try #require(sound.blocks(samples: 2_400).first)
+    try #require(source.video).start(consumer: pictures)
+    let frame = try #require(pictures.frames(1).first)
+    source.video?.stop()
+    source.audio?.stop()
+    #expect(frame.timestamp - first.timestamp < .seconds(1))
+  }
+
+  @Test func `sound that is started long after a single picture begins at once`() throws {
+    let picture = try TestMedia.path("one.png", ["-f", "lavfi", "-i", "color=red:s=32x32", "-frames:v", "1"])
+    let path = try TestMedia.path(
+      "one-picture.mkv",
+      ["-i", picture, "-f", "lavfi", "-i", "sine=1000:d=0.3:r=48000", "-c:v", "png", "-map", "0", "-map", "1"])
+    let source = try FileSource(path: path)
+    let pictures = FrameCollector(keep: 0)
+    try #require(source.video).start(consumer: pictures)
+    // One second with both, then the picture alone.
+    _ = pictures.frames(40)
+    let sound = AudioCollector()
+    let started = StreamClock.system.now()
+    try #require(source.audio).start(consumer: sound)
+    let blocks = sound.blocks(samples: 9_600)
+    source.video?.stop()
+    source.audio?.stop()
+    #expect(try #require(blocks.first).timestamp >= started)
+    #expect(blocks.flatMap(\.samples).contains { abs($0) > 0.05 })
+  }
+
+  @Test func `a consumer may stop both tracks while it takes a frame, and they are started again`() throws {
+    let source = try FileSource(path: TestMedia.flashAndBeep())
+    let video = try #require(source.video)
+    let audio = try #require(source.audio)
+    for _ in 0..<3 {
+      let sound = AudioCollector()
+      let pictures = FrameCollector { count in
+        if count == 3 {
+          audio.stop()
+          video.stop()
+        }
+      }
+      try audio.start(consumer: sound)
+      try video.start(consumer: pictures)
+      #expect(pictures.frames(4, within: 1).count == 3)
+      #expect(!video.isStarted && !audio.isStarted)
+    }
+  }
+
+  @Test func `a source that is let go of ends its thread`() throws {
+    weak var kept: FrameCollector?
+    do {
+      let source = try FileSource(path: TestMedia.flashAndBeep())
+      let pictures = FrameCollector(keep: 1)
+      kept = pictures
+      try source.video?.start(consumer: pictures)
+      _ = pictures.frames(2)
+    }
+    #expect(kept == nil)
+  }
+
+  @Test func `what is wrong with a path is said with a next step`() throws {
+    let folder = TestMedia.folder.path
+    let cases: [(String, VidiconError.Code, String)] = [
+      ("\(folder)/missing.mp4", .notFound, "there is no such file"),
+      ("/", .invalidData, "it is a directory"),
+      (try TestMedia.path("empty.mp4", bytes: Data()), .invalidData, "not a media file"),
+      (try TestMedia.path("text.mp4", bytes: Data("hello".utf8)), .invalidData, "not a media file"),
+      (
+        try TestMedia.path("words.srt", bytes: Data("1\n00:00:00,000 --> 00:00:01,000\nhello\n\n".utf8)), .missingTrack,
+        "neither moving pictures nor sound"
+      ),
+      ("nonsense://host/file", .invalidSpecification, "protocol"),
+      ("", .invalidSpecification, "no path"),
+    ]
+    for (path, code, cause) in cases {
+      let error = #expect(throws: VidiconError.self) { try FileSource(path: path) }
+      #expect(error?.code == code, "\(path)")
+      #expect(error?.cause.contains(cause) == true, "\(path): \(error?.cause ?? "")")
+      #expect(error?.nextStep.isEmpty == false)
+    }
+  }
+
+  @Test func `a name that looks like a URL is a file's name when there is such a file`() throws {
+    let good = try Data(contentsOf: URL(fileURLWithPath: TestMedia.flashAndBeep()))
+    let path = try TestMedia.path("12:30.mp4", bytes: good)
+    #expect(try FileSource(path: path).video != nil)
+  }
+
+  @Test(arguments: ["damaged.ts", "damaged.mp4", "damaged.mkv"])
+  func `damaged parts are left out and counted, and the rest is played`(name: String) throws {
+    let path = try TestMedia.flashAndBeep("good-" + name)
+    var bytes = try Data(contentsOf: URL(fileURLWithPath: path))
+    var state: UInt32 = 1
+    // The second quarter: headers are at the start, the index of an MP4 at the end.
+    for index in bytes.count / 4..<bytes.count / 2 where index % 7 == 0 {
+      state = state &* 1_664_525 &+ 1_013_904_223
+      bytes[index] = UInt8(truncatingIfNeeded: state >> 24)
+    }
+    let frames = try firstFrames(of: TestMedia.path(name, bytes: bytes), count: 30)
+    #expect(frames.count == 30)
+    #expect(zip(frames, frames.dropFirst()).allSatisfy { $0.timestamp < $1.timestamp })
+  }
+
+  @Test func `a file cut off anywhere either fails to open or plays`() throws {
+    let bytes = try Data(contentsOf: URL(fileURLWithPath: TestMedia.flashAndBeep("whole.mkv")))
+    for part in stride(from: 0, to: bytes.count, by: max(bytes.count / 23, 1)) {
+      let path = try TestMedia.path("cut.mkv", bytes: bytes.prefix(part))
+      do {
+        let source = try FileSource(path: path)
+        let pictures = FrameCollector(keep: 1)
+        try source.video?.start(consumer: pictures)
+        if source.video != nil { #expect(pictures.frames(2).count == 1) }
+        source.video?.stop()
+      } catch {
+        #expect(error.code == .invalidData || error.code == .failed || error.code == .missingTrack)
+      }
+    }
+  }
+
+  @Test func `a file that is replaced by garbage while it is played ends with an error`() throws {
+    let good = try Data(contentsOf: URL(fileURLWithPath: TestMedia.flashAndBeep("good.ts")))
+    let path = try TestMedia.path("vanishing.ts", bytes: good)
+    let source = try FileSource(path: path)
+    let pictures = FrameCollector(keep: 0)
+    try source.video?.start(consumer: pictures)
+    _ = pictures.frames(3)
+    try FileManager.default.removeItem(atPath: path)
+    let error = pictures.end()
+    source.video?.stop()
+    #expect(error??.code == .notFound)
+  }
+
+  /// The first frames that a file gives when its pictures alone are played.
+  private func firstFrames(of path: String, count: Int = 1) throws -> [VideoFrame] {
+    let source = try FileSource(path: path)
+    let video = try #require(source.video)
+    let collector = FrameCollector(keep: count)
+    try video.start(consumer: collector)
+    defer { video.stop() }
+    return collector.frames(count)
+  }
+
+  /// Whether colours are the same but for what conversion on the way costs.
+  private func isNear(_ bytes: ArraySlice<UInt8>, _ expected: [UInt8]) -> Bool {
+    bytes.count == expected.count && zip(bytes, expected).allSatisfy { abs(Int($0) - Int($1)) <= 4 }
+  }
+
+  /// When the beeps begin: the loud samples after at least 0.2 seconds without one.
+  private func beginnings(of blocks: [AudioBlock]) -> [MediaTime] {
+    var result: [MediaTime] = []
+    var last: MediaTime?
+    for block in blocks {
+      for index in 0..<block.sampleCount where abs(block.samples[index * block.format.channelCount]) > 0.2 {
+        let time = block.timestamp + block.format.duration(ofSamples: index)
+        if last.map({ time - $0 > .milliseconds(200) }) ?? true { result.append(time) }
+        last = time
+      }
+    }
+    return result
+  }
+}

@@ -1,0 +1,206 @@
+import Capture
+import Foundation
+import Media
+import MediaInput
+import TestSupport
+import Testing
+import Threading
+
+@Suite("Network source", .timeLimit(.minutes(2)))
+struct NetworkSourceTests {
+  static let folder = TestMedia.folder.path
+
+  /// A folder with an HLS presentation of 12 seconds in segments of 2: H.264 with B-pictures, and sound.
+  static func segments() throws -> String {
+    try TestMedia.path(
+      "hls.m3u8",
+      [
+        "-f", "lavfi", "-i", "testsrc=s=160x96:r=25:d=12", "-f", "lavfi", "-i", "sine=f=440:r=48000:d=12",
+        "-pix_fmt", "yuv420p", "-preset", "ultrafast", "-bf", "2", "-g", "50", "-b:a", "64k", "-hls_time", "2",
+        "-hls_list_size", "0", "-f", "hls",
+      ])
+  }
+
+  static func url(_ server: LocalServer, _ path: String) -> String {
+    "http://127.0.0.1:\(server.port)/\(path)"
+  }
+
+  @Test func `segments that come in bursts are handed over as they are, at their pace`() throws {
+    _ = try Self.segments()
+    let server = try LocalServer.files(in: Self.folder)
+    let source = try NetworkSource(url: Self.url(server, "hls.m3u8"))
+    let (video, audio) = (try #require(source.video), try #require(source.audio))
+    #expect(video.format.width == 160 && video.format.height == 96 && video.format.frameRate == 25)
+    #expect(audio.format == AudioFormat(sampleRate: 48_000, channelCount: 1))
+    let (pictures, sound) = (SampleCollector(), AudioCollector())
+    let start = StreamClock.system.now()
+    try video.start(consumer: pictures)
+    try audio.start(consumer: sound)
+    let state = pictures.wait { $0.samples.count >= 75 }
+    let elapsed = StreamClock.system.now() - start
+    let blocks = sound.blocks(samples: 48_000)
+    video.stop()
+    audio.stop()
+    #expect(!video.isStarted && !audio.isStarted)
+    #expect(state.samples.count >= 75 && state.frameCount == 0)
+    #expect(elapsed > .milliseconds(2_700) && elapsed < .milliseconds(6_000))
+    let times = state.samples.map(\.decodeTime)
+    #expect(zip(times, times.dropFirst()).allSatisfy { abs(($1 - $0).nanoseconds - 40_000_000) < 1_000_000 })
+    #expect(state.samples.contains { $0.presentationTime > $0.decodeTime })
+    #expect(state.samples.allSatisfy { $0.presentationTime >= $0.decodeTime })
+    for (sample, arrival) in zip(state.samples, state.arrivals) { #expect(arrival >= sample.decodeTime) }
+    let keyframes = state.samples.indices.filter { state.samples[$0].isKeyframe }
+    #expect(keyframes.first == 0)
+    #expect(keyframes.dropFirst().first == 50)
+    #expect(state.descriptions.count == 1)
+    // Pictures and sound began together in the file.
+    let first = try #require(blocks.first).timestamp
+    #expect(abs((first - state.samples[0].presentationTime).nanoseconds) < 150_000_000)
+  }
+
+  @Test func `other codecs are decoded`() throws {
+    _ = try TestMedia.path(
+      "mpeg4.ts",
+      ["-f", "lavfi", "-i", "testsrc=s=160x96:r=25:d=3", "-c:v", "mpeg2video", "-pix_fmt", "yuv422p", "-f", "mpegts"])
+    let server = try LocalServer.files(in: Self.folder)
+    let source = try NetworkSource(url: Self.url(server, "mpeg4.ts"))
+    let video = try #require(source.video)
+    #expect(source.audio == nil)
+    let pictures = SampleCollector()
+    try video.start(consumer: pictures)
+    let state = pictures.wait { $0.frameCount >= 25 }
+    video.stop()
+    #expect(state.samples.isEmpty && state.frameCount >= 25)
+    let frame = try #require(state.frames.first)
+    #expect(frame.format.pixelFormat == .i420 && frame.format.width == 160 && frame.format.height == 96)
+    let times = state.frames.map(\.timestamp)
+    #expect(zip(times, times.dropFirst()).allSatisfy { abs(($1 - $0).nanoseconds - 40_000_000) < 1_000_000 })
+  }
+
+  @Test func `a lost connection is told once, and comes back by itself`() throws {
+    _ = try Self.segments()
+    _ = try TestMedia.path(
+      "small.ts", ["-i", Self.folder + "/hls.m3u8", "-t", "2", "-c", "copy", "-muxdelay", "0", "-f", "mpegts"])
+    let server = try LocalServer.files(in: Self.folder)
+    let port = server.port
+    let source = try NetworkSource(url: Self.url(server, "small.ts"))
+    let video = try #require(source.video)
+    let pictures = SampleCollector()
+    try video.start(consumer: pictures)
+    // The end of the file is the first loss; it begins anew.
+    let again = pictures.wait { $0.samples.count > 60 }
+    #expect(again.ends.count == 1)
+    #expect(again.ends.first??.cause == "the stream has ended")
+    #expect(again.samples.count > 60)
+    server.stop()
+    let lost = pictures.wait { $0.ends.count == 2 }
+    #expect(lost.ends.count == 2)
+    let count = pictures.state.withLock { $0.samples.count }
+    let back = try LocalServer.files(in: Self.folder, port: port)
+    let resumed = pictures.wait { $0.samples.count > count + 10 }
+    #expect(resumed.samples.count > count + 10)
+    #expect(resumed.ends.count == 2)
+    video.stop()
+    back.stop()
+    let times = resumed.samples.map(\.decodeTime)
+    #expect(zip(times, times.dropFirst()).allSatisfy { $0 < $1 })
+  }
+
+  @Test func `a source of another size is announced`() throws {
+    let folder = Self.folder + "/changing"
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    let sizes = try ["64x48", "96x64"].map { size in
+      try TestMedia.path(
+        "size-\(size).ts",
+        ["-f", "lavfi", "-i", "testsrc=s=\(size):r=25:d=1", "-c:v", "mpeg2video", "-f", "mpegts"])
+    }
+    try FileManager.default.copyItem(atPath: sizes[0], toPath: folder + "/a.ts")
+    let server = try LocalServer.files(in: folder)
+    let source = try NetworkSource(url: Self.url(server, "a.ts"))
+    let video = try #require(source.video)
+    let pictures = SampleCollector()
+    try video.start(consumer: pictures)
+    _ = pictures.wait { $0.frameCount > 0 }
+    try FileManager.default.removeItem(atPath: folder + "/a.ts")
+    try FileManager.default.copyItem(atPath: sizes[1], toPath: folder + "/a.ts")
+    let changed = pictures.wait { !$0.formats.isEmpty }
+    video.stop()
+    #expect(changed.formats.map(\.width) == [96])
+    #expect(video.format.width == 96 && video.format.height == 64)
+  }
+
+  @Test func `what is wrong is said in a line, without the password`() throws {
+    func server(_ answer: String) throws -> LocalServer {
+      try LocalServer { connection in
+        _ = connection.readHead()
+        connection.write(answer)
+      }
+    }
+    let cases: [(String, VidiconError.Code, String)] = [
+      (
+        "HTTP/1.1 401 Unauthorized\r\nWWW-Authenticate: Basic realm=\"a\"\r\n\r\n", .notPermitted,
+        "the user name or password is wrong"
+      ),
+      ("HTTP/1.1 403 Forbidden\r\n\r\n", .notPermitted, "403"),
+      ("HTTP/1.1 404 Not Found\r\n\r\n", .notFound, "404"),
+      ("HTTP/1.1 500 Oops\r\n\r\n", .failed, "5xx"),
+      ("HTTP/1.1 200 OK\r\n\r\n", .failed, "the connection broke"),
+      ("HTTP/1.1 200 OK\r\n\r\n" + String(repeating: "garbage", count: 100_000), .invalidData, "that can be read"),
+      ("HTTP/1.1 200 OK\r\n\r\n#EXTM3U\n#EXTINF:1,\nfile:///etc/passwd\n#EXT-X-ENDLIST\n", .failed, ""),
+    ]
+    for (answer, code, cause) in cases {
+      let server = try server(answer)
+      let error = #expect(throws: VidiconError.self) {
+        try NetworkSource(url: "http://user:secret@127.0.0.1:\(server.port)/live?key=secret")
+      }
+      #expect(error?.code == code, "\(answer.prefix(30)): \(error?.description ?? "")")
+      #expect(
+        cause.isEmpty || error?.cause.contains(cause) == true,
+        "\(error?.description ?? "")")
+      #expect(error?.description.contains("secret") == false)
+    }
+    let closed = try LocalServer { _ in }
+    let port = closed.port
+    closed.stop()
+    let refused = #expect(throws: VidiconError.self) { try NetworkSource(url: "rtsp://user:secret@127.0.0.1:\(port)/") }
+    #expect(refused?.code == .failed)
+    #expect(refused?.description.contains("secret") == false)
+  }
+
+  @Test func `a source that falls silent lets itself be stopped at once`() throws {
+    _ = try Self.segments()
+    let bytes = [UInt8](try Data(contentsOf: URL(fileURLWithPath: Self.folder + "/hls0.ts")))
+    let server = try LocalServer { connection in
+      _ = connection.readHead()
+      connection.write("HTTP/1.1 200 OK\r\n\r\n")
+      connection.write(bytes)
+      connection.waitForEnd()
+    }
+    let source = try NetworkSource(url: Self.url(server, "live.ts"))
+    let video = try #require(source.video)
+    let pictures = SampleCollector()
+    try video.start(consumer: pictures)
+    let state = pictures.wait { $0.samples.count >= 20 }
+    #expect(state.samples.count >= 20)
+    let before = StreamClock.system.now()
+    video.stop()
+    #expect(StreamClock.system.now() - before < .seconds(1))
+    let count = pictures.state.withLock { $0.samples.count }
+    // Started again, it connects anew.
+    try video.start(consumer: pictures)
+    #expect(pictures.wait { $0.samples.count > count }.samples.count > count)
+    video.stop()
+  }
+
+  @Test func `endless answers do not make it grow, and are given up`() throws {
+    let headers = try LocalServer { connection in
+      _ = connection.readHead()
+      connection.write("HTTP/1.1 200 OK\r\n")
+      while connection.write("X-Header: " + String(repeating: "x", count: 1_000) + "\r\n") {}
+    }
+    let start = StreamClock.system.now()
+    let error = #expect(throws: VidiconError.self) { try NetworkSource(url: Self.url(headers, "a.ts")) }
+    #expect(error?.code == .failed)
+    #expect(StreamClock.system.now() - start < .seconds(15))
+  }
+}

@@ -1,0 +1,60 @@
+import Media
+import Testing
+
+@testable import MediaInput
+@testable import Threading
+
+@Suite("Playout buffer")
+struct PlayoutBufferTests {
+  static func packet(_ kind: MediaKind, isKeyframe: Bool = false, due: MediaTime, size: Int = 1_000) throws
+    -> NetworkPacket
+  {
+    let packet = try #require(NetworkPacket(byteCount: size, isKeyframe: isKeyframe))
+    packet.kind = kind
+    packet.times = SourceTimeline.Times(decode: due, presentation: due)
+    return packet
+  }
+
+  static func take(_ buffer: PlayoutBuffer) -> NetworkPacket? {
+    if case .packet(let packet) = buffer.next() { packet } else { nil }
+  }
+
+  @Test func `a packet comes when it is due`() throws {
+    let buffer = PlayoutBuffer()
+    let due = StreamClock.system.now() + .milliseconds(120)
+    #expect(buffer.appendWaiting(try Self.packet(.video, due: due)))
+    let packet = try #require(Self.take(buffer))
+    #expect(packet.times.decode == due)
+    #expect(StreamClock.system.now() >= due)
+  }
+
+  @Test func `live packets beyond its bounds are dropped, pictures up to a keyframe`() throws {
+    let buffer = PlayoutBuffer()
+    let size = PlayoutBuffer.maximumByteCount / 4
+    for index in 0..<4 { buffer.appendLive(try Self.packet(.video, isKeyframe: index == 0, due: .zero, size: size)) }
+    for _ in 0..<3 { buffer.appendLive(try Self.packet(.video, due: .zero)) }
+    buffer.appendLive(try Self.packet(.audio, due: .zero))
+    #expect(buffer.droppedCount == 4)
+    for _ in 0..<4 { #expect(Self.take(buffer)?.byteCount == size) }
+    buffer.appendLive(try Self.packet(.video, due: .zero))
+    buffer.appendLive(try Self.packet(.audio, due: .zero))
+    buffer.appendLive(try Self.packet(.video, isKeyframe: true, due: .zero))
+    buffer.appendLive(try Self.packet(.video, due: .zero))
+    #expect(buffer.droppedCount == 5)
+    let rest = (0..<3).compactMap { _ in Self.take(buffer) }
+    #expect(rest.map(\.kind) == [.audio, .video, .video])
+    #expect(rest.map(\.isKeyframe) == [false, true, false])
+  }
+
+  @Test func `who brings more than two seconds waits, until it is closed`() async throws {
+    let buffer = PlayoutBuffer()
+    let now = StreamClock.system.now()
+    #expect(buffer.appendWaiting(try Self.packet(.video, due: now + .seconds(10))))
+    let waiting = Task.detached { buffer.appendWaiting(try Self.packet(.video, due: now + .seconds(11))) }
+    let reading = Task.detached { if case .none = buffer.next() { true } else { false } }
+    buffer.close()
+    #expect(try await !waiting.value)
+    #expect(await reading.value)
+    #expect(!buffer.appendWaiting(try Self.packet(.video, due: now)))
+  }
+}

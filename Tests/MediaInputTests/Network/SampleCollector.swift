@@ -1,0 +1,47 @@
+import Capture
+import Media
+import Threading
+
+/// Keeps what a source hands over, compressed or not, and lets a test wait for it.
+final class SampleCollector: VideoConsumer {
+  struct State {
+    var samples: [EncodedSample] = []
+    var arrivals: [MediaTime] = []
+    var descriptions: [CodecDescription] = []
+    var frames: [VideoFrame] = []
+    var frameCount = 0
+    var formats: [VideoFormat] = []
+    var ends: [VidiconError?] = []
+  }
+
+  let state = Monitor(State())
+
+  func consume(_ sample: EncodedSample, of description: CodecDescription) {
+    self.state.withLock { state in
+      state.samples.append(sample)
+      state.arrivals.append(StreamClock.system.now())
+      if state.descriptions.last != description { state.descriptions.append(description) }
+    }
+  }
+
+  func consume(_ frame: VideoFrame) {
+    self.state.withLock { state in
+      state.frameCount += 1
+      if state.frames.count < 5 { state.frames.append(frame) }
+    }
+  }
+
+  func captureFormatChanged(to format: VideoFormat) {
+    self.state.withLock { $0.formats.append(format) }
+  }
+
+  func captureEnded(_ error: VidiconError?) {
+    self.state.withLock { $0.ends.append(error) }
+  }
+
+  /// What there is, once a condition holds, or the time is over.
+  func wait(within seconds: Int64 = 20, until condition: (State) -> Bool) -> State {
+    _ = self.state.wait(until: StreamClock.system.now() + .seconds(seconds)) { condition($0) ? true : nil }
+    return self.state.withLock { $0 }
+  }
+}

@@ -1,0 +1,73 @@
+import Capture
+import CaptureDevices
+import Media
+import StreamControl
+import TestSupport
+import Testing
+
+@Suite("Source specification")
+struct SourceSpecificationTests {
+  @Test func `each name is a source`() throws {
+    let videos: [(String, SourceSpecification.Video)] = [
+      ("plasma", .plasma), ("noise", .noise), ("bars", .bars), ("pipe:", .pipe), ("file:a.mp4", .file(path: "a.mp4")),
+      ("file:file:a", .file(path: "file:a")), ("file:https://host/a.m3u8", .file(path: "https://host/a.m3u8")),
+    ]
+    for (text, video) in videos { #expect(try SourceSpecification(video: text).video == video) }
+    let audios: [(String, SourceSpecification.Audio)] = [
+      ("auto", .auto), ("tone", .tone), ("silence", .silence), ("none", .none), ("file:ä b", .file(path: "ä b")),
+    ]
+    for (text, audio) in audios { #expect(try SourceSpecification(video: "bars", audio: text).audio == audio) }
+    #expect(try SourceSpecification(video: "bars").audio == .auto)
+  }
+
+  @Test(arguments: ["", "Plasma", "plasma ", "file:", "pipe", "v4l3:", "tone", "/a.mp4"])
+  func `other names are errors that say which there are`(text: String) {
+    let error = #expect(throws: VidiconError.self) { try SourceSpecification(video: text) }
+    #expect(error?.code == .invalidSpecification)
+    #expect(error?.nextStep.contains("file:PATH") == true)
+    #expect(error?.description.hasPrefix(text.isEmpty ? "\"\": " : "\(text): ") == true)
+    let audio = #expect(throws: VidiconError.self) {
+      try SourceSpecification(video: "bars", audio: text == "tone" ? "beep" : text)
+    }
+    #expect(audio?.code == .invalidSpecification)
+  }
+
+  @Test func `sound follows the picture unless it is chosen`() throws {
+    let path = try TestMedia.flashAndBeep()
+    let silent = try TestMedia.path("silent.mp4", ["-i", path, "-an", "-c", "copy"])
+    let mute = try Sources(SourceSpecification(video: .file(path: silent)))
+    #expect(mute.audio == nil)
+    let drawn = try Sources(SourceSpecification(video: .bars), width: 64, height: 48, frameRate: FrameRate(10))
+    #expect(drawn.video is BarsCapturer && drawn.audio is ToneCapturer)
+    #expect(drawn.video.format == VideoFormat(width: 64, height: 48, frameRate: FrameRate(10)))
+    #expect(try Sources(SourceSpecification(video: .noise, audio: .none)).audio == nil)
+    #expect(try Sources(SourceSpecification(video: .plasma, audio: .silence)).audio is SilenceCapturer)
+    let other = try Sources(SourceSpecification(video: .plasma, audio: .file(path: path)))
+    #expect(other.audio?.format == AudioFormat(sampleRate: 48_000, channelCount: 1))
+    let error = #expect(throws: VidiconError.self) {
+      try Sources(SourceSpecification(video: .plasma, audio: .file(path: silent)))
+    }
+    #expect(error?.code == .missingTrack)
+    let sound = try TestMedia.path("sound.wav", ["-i", path, "-vn"])
+    let missing = #expect(throws: VidiconError.self) {
+      try Sources(SourceSpecification(video: .file(path: sound)))
+    }
+    #expect(missing?.code == .missingTrack)
+  }
+
+  @Test(arguments: [SourceSpecification.Audio.auto, .file(path: "")])
+  func `one file gives picture and sound on one timeline`(audio: SourceSpecification.Audio) throws {
+    let path = try TestMedia.flashAndBeep()
+    let sources = try Sources(
+      SourceSpecification(video: .file(path: path), audio: audio == .auto ? .auto : .file(path: path)))
+    let pictures = FrameCollector(keep: 1)
+    let sound = AudioCollector()
+    try sources.video.start(consumer: pictures)
+    try #require(sources.audio).start(consumer: sound)
+    let frame = try #require(pictures.frames(1).first)
+    let block = try #require(sound.blocks(samples: 1).first)
+    sources.video.stop()
+    sources.audio?.stop()
+    #expect(abs((frame.timestamp - block.timestamp).nanoseconds) < 1_000_000_000)
+  }
+}

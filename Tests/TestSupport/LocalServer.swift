@@ -1,0 +1,115 @@
+internal import Foundation
+internal import Synchronization
+
+/// A TCP server of a test: runs a body on a thread for each connection, until it is let go.
+package final class LocalServer: Sendable {
+  /// A connection, closed when the body returns.
+  package struct Connection {
+    package let socket: Int32
+
+    /// Writes bytes; false when the other side is gone.
+    @discardableResult
+    package func write(_ bytes: some Sequence<UInt8>) -> Bool {
+      let bytes = Array(bytes)
+      var sent = 0
+      while sent < bytes.count {
+        let count = bytes.withUnsafeBytes {
+          send(self.socket, $0.baseAddress! + sent, bytes.count - sent, Int32(MSG_NOSIGNAL))
+        }
+        guard count > 0 else { return false }
+        sent += count
+      }
+      return true
+    }
+
+    @discardableResult
+    package func write(_ text: String) -> Bool { self.write(text.utf8) }
+
+    /// Reads up to an empty line, or to the end of the connection.
+    package func readHead() -> String {
+      var head: [UInt8] = []
+      var byte: UInt8 = 0
+      while recv(self.socket, &byte, 1, 0) == 1 {
+        head.append(byte)
+        if head.suffix(4) == [13, 10, 13, 10] { break }
+      }
+      return String(decoding: head, as: UTF8.self)
+    }
+
+    /// Waits until the other side closes.
+    package func waitForEnd() {
+      var byte: UInt8 = 0
+      while recv(self.socket, &byte, 1, 0) == 1 {}
+    }
+  }
+
+  package let port: Int
+  private let listener: Int32
+  private let open = Mutex<Set<Int32>>([])
+
+  /// - Parameter port: 0 for any free one.
+  package init(port: Int = 0, _ body: @escaping @Sendable (Connection) -> Void) throws {
+    let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    var yes: Int32 = 1
+    setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &yes, socklen_t(MemoryLayout<Int32>.size))
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+    address.sin_port = in_port_t(port).bigEndian
+    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let status = withUnsafeMutablePointer(to: &address) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+        bind(listener, address, length) == 0 && listen(listener, 16) == 0
+          && getsockname(listener, address, &length) == 0
+      }
+    }
+    guard status else { throw TestMedia.Failure(description: "no port to listen on: \(errno)") }
+    self.listener = listener
+    self.port = Int(UInt16(bigEndian: address.sin_port))
+    Thread.detachNewThread { [weak self] in
+      while true {
+        let socket = accept(listener, nil, nil)
+        guard socket >= 0 else { return }
+        guard let server = self else {
+          close(socket)
+          return
+        }
+        server.open.withLock { _ = $0.insert(socket) }
+        Thread.detachNewThread { [weak server] in
+          body(Connection(socket: socket))
+          server?.open.withLock { _ = $0.remove(socket) }
+          close(socket)
+        }
+      }
+    }
+  }
+
+  deinit {
+    self.stop()
+  }
+
+  /// Takes no more connections and ends those that are open.
+  package func stop() {
+    shutdown(self.listener, Int32(SHUT_RDWR))
+    for socket in self.open.withLock({ $0 }) { shutdown(socket, Int32(SHUT_RDWR)) }
+  }
+
+  /// An HTTP server of the files in a folder.
+  package static func files(in folder: String, port: Int = 0) throws -> LocalServer {
+    try LocalServer(port: port) { connection in
+      while true {
+        let head = connection.readHead()
+        guard let path = head.split(separator: " ").dropFirst().first else { return }
+        let name = path.dropFirst().prefix { $0 != "?" }
+        guard let bytes = FileManager.default.contents(atPath: folder + "/" + name) else {
+          connection.write("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n")
+          continue
+        }
+        guard
+          connection.write("HTTP/1.1 200 OK\r\nContent-Length: \(bytes.count)\r\nConnection: keep-alive\r\n\r\n"),
+          connection.write(bytes)
+        else { return }
+      }
+    }
+  }
+}

@@ -1,0 +1,62 @@
+import Media
+import Testing
+
+@testable import Threading
+
+@Suite("Monitor", .timeLimit(.minutes(1)))
+struct MonitorTests {
+  private struct State {
+    var value = 0
+
+  }
+
+  /// A thread that waits until `value` is 100 and counts in `evaluations` how often it looked.
+  private func waiter(on monitor: Monitor<State>, _ evaluations: Monitor<Int>) throws -> WorkerThread {
+    let thread = WorkerThread(name: "waiter")
+    try thread.start { _ in
+      _ = monitor.wait { state -> Bool? in
+        evaluations.withLock { $0 += 1 }
+        return state.value == 100 ? true : nil
+      }
+    }
+    // The first evaluation: the thread then waits, as soon as it releases the lock.
+    _ = evaluations.wait { $0 == 1 ? true : nil }
+    return thread
+  }
+
+  @Test func `reading does not wake a waiter, mutating does`() throws {
+    let (monitor, evaluations) = (Monitor(State()), Monitor(0))
+    let thread = try self.waiter(on: monitor, evaluations)
+    for _ in 0..<1_000 { _ = monitor.read { $0.value } }
+    // The waiter is woken by this mutation, and would have been by each read before it.
+    monitor.withLock { $0.value = 1 }
+    _ = evaluations.wait { $0 >= 2 ? true : nil }
+    #expect(evaluations.read { $0 } == 2)
+    monitor.withLock { $0.value = 100 }
+    thread.join()
+    #expect(evaluations.read { $0 } == 3)
+  }
+
+  @Test func `waiting does not wake a waiter, taking does`() throws {
+    let (monitor, evaluations) = (Monitor(State()), Monitor(0))
+    let thread = try self.waiter(on: monitor, evaluations)
+    for _ in 0..<1_000 { #expect(monitor.wait { $0.value == 0 ? true : nil } == true) }
+    // A `take` without a result wakes nobody either.
+    let past = StreamClock.system.now() - .seconds(1)
+    #expect(monitor.take(until: past) { $0.value == 5 ? true : nil } == nil)
+    let taken = monitor.take { state in
+      state.value = 100
+      return state.value
+    }
+    #expect(taken == 100)
+    thread.join()
+    #expect(evaluations.read { $0 } == 2)
+  }
+
+  @Test func `a wait ends at its deadline without a result`() {
+    let monitor = Monitor(0)
+    let deadline = StreamClock.system.now() + .milliseconds(5)
+    #expect(monitor.wait(until: deadline) { $0 == 1 ? true : nil } == nil)
+    #expect(StreamClock.system.now() >= deadline)
+  }
+}
