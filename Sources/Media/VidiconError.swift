@@ -3,12 +3,12 @@
 /// Sources, codecs and streams all throw it, so that no layer has to translate the error of the one below.
 public struct VidiconError: Error, Hashable, Sendable, CustomStringConvertible {
   /// The kind of failure, for code that reacts to it.
-  public enum Code: Hashable, Sendable {
-    /// A text that names a source, option or device cannot be parsed.
+  public enum Code: String, Hashable, Sendable, CaseIterable {
+    /// A text that names a source, address, option or setting cannot be parsed, or is out of range.
     case invalidSpecification
-    /// The file, device or encoder does not exist.
+    /// The file, device, encoder, address or control does not exist.
     case notFound
-    /// It exists, but this user may not open it.
+    /// It exists, but this user may not use it.
     case notPermitted
     /// It was opened, but its content cannot be used.
     case invalidData
@@ -16,6 +16,20 @@ public struct VidiconError: Error, Hashable, Sendable, CustomStringConvertible {
     case missingTrack
     /// It exists, but does not accept the requested settings.
     case unsupported
+    /// A file, stream or service of that name exists already.
+    case alreadyExists
+    /// Another program uses the port.
+    case portInUse
+    /// The disk is full, or a quota or file size limit is reached.
+    case noSpace
+    /// A limit of concurrent operations is reached; a later attempt may succeed.
+    case busy
+    /// The operation is not possible in the current state: started twice, ended, not running.
+    case wrongState
+    /// The task that asked was cancelled before its turn.
+    case cancelled
+    /// It did not answer in time.
+    case timedOut
     /// Anything else: the device, file, codec or system call failed.
     case failed
   }
