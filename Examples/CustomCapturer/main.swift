@@ -1,13 +1,11 @@
 // Shows how to:
-// 1. write a capturer: a class that is told to start with a consumer, and to stop
-// 2. draw a plasma, RGB, 3 bytes a pixel, into frames from a pool of memory, stamped on the streams' clock
-// 3. hear of the frames that were dropped, and why
+// 1. write a capturer: a class that is started with a consumer, delivers frames to it, and is stopped
+// 2. draw a plasma, RGB, 3 bytes per pixel, into pooled frames stamped on the stream's clock
+// 3. receive a call for each dropped frame, with the reason
 // 4. publish it at rtsp://HOST:8554/plasma
 
-import Capture
 import Foundation
 import Synchronization
-import Threading
 import Vidicon
 
 final class MyPlasma: VideoCapturer {
@@ -20,13 +18,13 @@ final class MyPlasma: VideoCapturer {
   func start(consumer: any VideoConsumer) {
     self.started.withLock { $0 = true }
     let (pool, clock) = (VideoFramePool(format: self.format), StreamClock.system)
-    let beginning = clock.now()
+    let startTime = clock.now()
     self.queue.async {
       for index in Int64(0)... {
-        let time = self.format.frameRate.time(ofFrame: index, from: beginning)
+        let time = self.format.frameRate.time(ofFrame: index, from: startTime)
         Thread.sleep(forTimeInterval: max(0, (time - clock.now()).seconds))
         guard self.isStarted else { return }
-        // Without a frame, all memory waits to be encoded: this picture would come too late anyway.
+        // The pool is empty while all of its frames wait for the encoder: a further frame would be late anyway.
         if let frame = pool.frame(at: time, draw: { Self.draw(at: time, into: $0) }) { consumer.consume(frame) }
       }
     }
@@ -34,16 +32,16 @@ final class MyPlasma: VideoCapturer {
 
   func stop() {
     self.started.withLock { $0 = false }
-    self.queue.sync {}  // A frame that is being drawn is the last one.
+    self.queue.sync {}  // Returns after the last frame was delivered.
   }
 
   func didDrop(_ drop: FrameDrop) {
-    print("the frame of \(drop.timestamp.seconds) s was not used: \(drop.reason)")
+    print("dropped the frame of \(drop.timestamp.seconds) s: \(drop.reason)")
   }
 
-  /// Three waves that move against each other, one for each colour.
-  private static func draw(at time: MediaTime, into picture: PixelBuffer) {
-    let (format, pixels) = (picture.format, picture.unsafePlane(0))
+  /// Draws three waves that move against each other, one per color.
+  private static func draw(at time: MediaTime, into buffer: PixelBuffer) {
+    let (format, pixels) = (buffer.format, buffer.unsafePlane(0))
     let phase = Int(time.seconds * 100)
     for y in 0..<format.height {
       let row = UnsafeMutableRawBufferPointer(rebasing: pixels[(y * format.bytesPerRow[0])...].prefix(format.width * 3))

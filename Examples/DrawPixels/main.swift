@@ -1,8 +1,7 @@
 // Shows how to:
-// 1. draw pixels with a closure, straight into the memory that is encoded
+// 1. draw pixels in a closure, directly into the memory that is encoded
 // 2. publish it at rtsp://HOST:8554/drawn and http://HOST:8080/drawn
 
-import Capture
 import Vidicon
 
 let stream = LiveStream("drawn")

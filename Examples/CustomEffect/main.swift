@@ -1,12 +1,11 @@
 // Shows how to:
-// 1. write an effect: it sees each picture before it is encoded, and draws on it
-// 2. use it beside those that are built in, which find faces (scripts/setup has fetched the nets for that)
-// 3. hear of faces: who comes and goes, smiles and blinks
+// 1. write an effect: it receives each frame before it is encoded, and draws on it
+// 2. combine it with the built-in effects that find and mask faces (scripts/setup has fetched their models)
+// 3. receive face events: enter, leave, smile, blink
 
-import StreamControl
 import Vidicon
 
-/// Draws a bright bar along the upper edge, as long as there are faces: a tenth of the width for each.
+/// Draws a bright bar along the upper edge: a tenth of the width per face.
 final class FaceMeter: VideoEffect {
   func process(_ frame: inout EffectFrame) -> EffectVerdict {
     let format = frame.picture.format
