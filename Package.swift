@@ -122,9 +122,8 @@ let package = Package(
     .target(
       name: "HTTPServer",
       dependencies: [
-        "Media", "Authentication", "Bitstreams", "Threading", "Capture", "Effects", "HLS", "Streaming", "CZlib",
-        nioCore,
-        nioPosix,
+        "Media", "Authentication", "Bitstreams", "Threading", "Capture", "Effects", "HLS", "Streaming", "COpenAPI",
+        "CZlib", nioCore, nioPosix,
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "HTTPTypes", package: "swift-http-types"),
         .product(name: "HummingbirdCore", package: "hummingbird"),
@@ -139,7 +138,7 @@ let package = Package(
         .product(name: "NIOSSL", package: "swift-nio-ssl"),
         .product(name: "SwiftASN1", package: "swift-asn1"),
         .product(name: "X509", package: "swift-certificates"),
-      ], swiftSettings: settings),
+      ], exclude: ["Documents/openapi.json"], swiftSettings: settings),
     .target(
       name: "Discovery", dependencies: ["Media", "Threading", "CDNSSD", "CDiscovery", "CQREncode", nioCore],
       swiftSettings: settings,
@@ -171,6 +170,7 @@ let package = Package(
     .target(name: "CThreading"),
     .target(name: "CV4L2"),
     .target(name: "CInference"),
+    .target(name: "COpenAPI"),
     .target(name: "CWebPage"),
 
     // Libraries of the system.

@@ -1,23 +1,111 @@
+import Effects
 import Foundation
+import NIOCore
 import Testing
 
 @testable import HTTPServer
 
 @Suite("OpenAPI document")
 struct OpenAPITests {
-  @Test func `it is JSON of version 3.1 and has every route`() throws {
-    let document = try #require(
-      try JSONSerialization.jsonObject(with: Data(OpenAPIDocument.text.utf8)) as? [String: Any])
+  private static let folder = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+    .deletingLastPathComponent()
+
+  private static func document() throws -> [String: Any] {
+    let data = Data(OpenAPIDocument.bytes.readableBytesView)
+    return try #require(try JSONSerialization.jsonObject(with: data) as? [String: Any])
+  }
+
+  @Test func `the file of the tree is in the program, byte by byte`() throws {
+    let file = try Data(contentsOf: Self.folder.appending(path: "Sources/HTTPServer/Documents/openapi.json"))
+    #expect(Data(OpenAPIDocument.bytes.readableBytesView) == file)
+    #expect(OpenAPIDocument.etag.wholeMatch(of: /"[0-9a-f]{24}"/) != nil)
+  }
+
+  @Test func `it is OpenAPI 3.1 and names the version of the API`() throws {
+    let document = try Self.document()
     #expect(document["openapi"] as? String == "3.1.0")
-    let paths = try #require(document["paths"] as? [String: Any])
-    #expect(
-      Set(paths.keys) == [
-        "/", "/health", "/metrics", "/api/streams", "/api/streams/{name}", "/api/openapi.json", "/api/qr.svg",
-        "/api/streams/{name}/recording", "/api/streams/{name}/source", "/api/streams/{name}/level", "/api/devices",
-        "/api/streams/{name}/effects", "/api/streams/{name}/effects/mask", "/api/streams/{name}/effects/overlay",
-        "/api/streams/{name}/events",
-        "/api/recordings", "/recordings/", "/recordings/{name}/{recording}",
-        "/{name}", "/{name}/snapshot.jpg", "/{name}/mjpeg", "/{name}/{file}",
-      ])
+    let info = try #require(document["info"] as? [String: Any])
+    #expect(info["version"] as? String == "1.2.0")
+  }
+
+  @Test func `it lists exactly the implemented routes with their methods`() throws {
+    let paths = try #require(try Self.document()["paths"] as? [String: [String: Any]])
+    #expect(Set(paths.keys) == Set(Self.routes.compactMap(Self.template)))
+    let values = ["name": "cam", "file": "index.m3u8", "recording": "r.mp4"]
+    for (path, operations) in paths {
+      let components = path.split(separator: "/").map { part in
+        part.hasPrefix("{") ? values[String(part.dropFirst().dropLast())] ?? "" : String(part)
+      }
+      let route = HTTPRoute(components, names: ["cam"])
+      #expect(Self.template(of: route) == path)
+      var methods: Set<String> = route.isReadable ? ["get"] : []
+      if let method = route.changingMethod { methods.insert(method.lowercased()) }
+      #expect(Set(operations.keys) == methods, "\(path)")
+    }
+  }
+
+  @Test func `every reference leads to a part of the document`() throws {
+    let document = try Self.document()
+    var count = 0
+    func visit(_ value: Any) throws {
+      if let array = value as? [Any] {
+        for element in array { try visit(element) }
+      } else if let object = value as? [String: Any] {
+        for element in object.values { try visit(element) }
+        guard let reference = object["$ref"] as? String else { return }
+        var target: Any? = document
+        for key in reference.dropFirst(2).split(separator: "/") {
+          target = (target as? [String: Any])?[String(key)]
+        }
+        #expect(reference.hasPrefix("#/") && target != nil, "\(reference)")
+        count += 1
+      }
+    }
+    try visit(document)
+    #expect(count > 100)
+  }
+
+  @Test func `the limits it states are those of the code`() throws {
+    let text = String(buffer: OpenAPIDocument.bytes)
+    #expect(HTTPBodyLimits.imageBytes == 8 << 20)
+    #expect(text.contains("at most 8 MiB, \(OverlayImage.maximumSide) pixels"))
+  }
+
+  /// A route of each kind.
+  private static let routes: [HTTPRoute] = [
+    .list, .health, .metrics, .streams, .stream("cam"), .recording(stream: "cam"), .source(stream: "cam"),
+    .level(stream: "cam"), .effects(stream: "cam"), .effectImage(.mask, stream: "cam"),
+    .effectImage(.overlay, stream: "cam"), .events(stream: "cam"), .devices, .recordingList, .recordings,
+    .recordedFile(["cam", "r.mp4"]), .openAPI, .qrCode, .pageFile("/_page/a.css"), .page("cam"), .snapshot("cam"),
+    .motionJPEG("cam"), .file("index.m3u8", stream: "cam"), .notFound,
+  ]
+
+  /// The path of a route in the document; nil for the files of the web page, which are no part of the API, and for no
+  /// route. Exhaustive, so that a new route must be decided upon here.
+  private static func template(of route: HTTPRoute) -> String? {
+    switch route {
+    case .list: "/"
+    case .health: "/health"
+    case .metrics: "/metrics"
+    case .streams: "/api/streams"
+    case .stream: "/api/streams/{name}"
+    case .recording: "/api/streams/{name}/recording"
+    case .source: "/api/streams/{name}/source"
+    case .level: "/api/streams/{name}/level"
+    case .effects: "/api/streams/{name}/effects"
+    case .effectImage(let use, _): "/api/streams/{name}/effects/\(use.rawValue)"
+    case .events: "/api/streams/{name}/events"
+    case .devices: "/api/devices"
+    case .recordingList: "/api/recordings"
+    case .recordings: "/recordings/"
+    case .recordedFile: "/recordings/{name}/{recording}"
+    case .openAPI: "/api/openapi.json"
+    case .qrCode: "/api/qr.svg"
+    case .page: "/{name}"
+    case .snapshot: "/{name}/snapshot.jpg"
+    case .motionJPEG: "/{name}/mjpeg"
+    case .file: "/{name}/{file}"
+    case .pageFile, .notFound: nil
+    }
   }
 }

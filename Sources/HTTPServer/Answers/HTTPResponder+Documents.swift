@@ -43,7 +43,7 @@ extension HTTPResponder {
   /// `/api/openapi.json`.
   func openAPI() -> HTTPAnswer {
     var answer = HTTPAnswer(
-      .ok, [.contentType: "application/json"], body: .bytes(ByteBuffer(string: OpenAPIDocument.text)),
+      .ok, [.contentType: "application/json"], body: .bytes(OpenAPIDocument.bytes),
       caching: .revalidated)
     answer.etag = OpenAPIDocument.etag
     answer.isCompressible = true
