@@ -1,3 +1,5 @@
+package import Media
+
 /// Reads fields of any number of bits, most significant bit first, and never past the end.
 package struct BitReader {
   private let bytes: [UInt8]
@@ -19,8 +21,8 @@ package struct BitReader {
   }
 
   /// An unsigned number of 0 to 32 bits, `u(n)`.
-  package mutating func bits(_ count: Int, _ field: String) throws(BitstreamError) -> UInt32 {
-    guard count <= self.remainingBits else { throw BitstreamError(.truncated, field: field, offset: self.offset) }
+  package mutating func bits(_ count: Int, _ field: String) throws(ParsingError) -> UInt32 {
+    guard count <= self.remainingBits else { throw ParsingError(.truncated, field: field, offset: self.offset) }
     var value: UInt64 = 0
     var missing = count
     while missing > 0 {
@@ -35,27 +37,27 @@ package struct BitReader {
   }
 
   /// One bit.
-  mutating func flag(_ field: String) throws(BitstreamError) -> Bool {
+  mutating func flag(_ field: String) throws(ParsingError) -> Bool {
     try self.bits(1, field) == 1
   }
 
   /// An unsigned Exp-Golomb number, `ue(v)`, ITU-T H.264 §9.1: 0 to 2³² - 2, which is 31 leading zeros at most.
-  mutating func exponentialGolomb(_ field: String, upTo limit: UInt32 = .max) throws(BitstreamError) -> UInt32 {
+  mutating func exponentialGolomb(_ field: String, upTo limit: UInt32 = .max) throws(ParsingError) -> UInt32 {
     let start = self.offset
     var leadingZeros = 0
     while try !self.flag(field) {
       leadingZeros += 1
-      guard leadingZeros < 32 else { throw BitstreamError(.invalidValue, field: field, offset: start) }
+      guard leadingZeros < 32 else { throw ParsingError(.invalid, field: field, offset: start) }
     }
     let suffix = try self.bits(leadingZeros, field)
     // 31 zeros and a suffix of ones make 2³¹ - 1 + 2³¹ - 1: no overflow.
     let value = (1 << UInt32(leadingZeros)) - 1 + suffix
-    guard value <= limit else { throw BitstreamError(.invalidValue, field: field, offset: start) }
+    guard value <= limit else { throw ParsingError(.invalid, field: field, offset: start) }
     return value
   }
 
   /// A signed Exp-Golomb number, `se(v)`, ITU-T H.264 §9.1.1.
-  mutating func signedExponentialGolomb(_ field: String) throws(BitstreamError) -> Int32 {
+  mutating func signedExponentialGolomb(_ field: String) throws(ParsingError) -> Int32 {
     let code = try self.exponentialGolomb(field)
     let magnitude = Int32(code / 2 + code % 2)
     return code % 2 == 1 ? magnitude : -magnitude

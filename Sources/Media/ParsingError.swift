@@ -1,8 +1,8 @@
-/// Input bytes or text that do not follow their specification: thrown by every parser of the pure targets.
+/// Input bytes or text that do not follow their specification, thrown by every parser of the pure targets.
 ///
-/// The scope of the damage is up to the caller: a packet is dropped and counted, a connection is closed, a file is refused.
+/// The caller decides the scope of the damage: a packet is dropped and counted, a connection is closed, a file is refused.
 public struct ParsingError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// How the input is wrong.
+  /// How the input violates its specification.
   public enum Code: String, Hashable, Sendable, CaseIterable {
     /// The input ends before the field is complete.
     case truncated
@@ -16,22 +16,33 @@ public struct ParsingError: Error, Hashable, Sendable, CustomStringConvertible {
     case missing
   }
 
-  /// How the input is wrong.
+  /// How the input violates its specification.
   public var code: Code
-  /// The field, by its name in the specification, such as "csrc count" or "sps_id".
+  /// Name of the field in the specification, such as "csrc count" or "seq_parameter_set_id".
   public var field: String
-  /// Position of the field: bytes from the start of the parsed input, characters for text; nil where it is not known.
+  /// Position of the field in bytes (UTF-8 for text) from the start of the parsed input; nil where it is not known.
+  ///
+  /// For H.264 NAL units, emulation prevention bytes are not counted.
   public var offset: Int?
 
-  /// An error at a field.
+  /// Creates an error at a field.
   public init(_ code: Code, field: String, offset: Int? = nil) {
     self.code = code
     self.field = field
     self.offset = offset
   }
 
-  /// One line for logs, such as "csrc count: truncated at 12".
+  /// One line for logs, such as "seq_parameter_set_id at byte 4: the data ends too early".
   public var description: String {
-    "\(self.field): \(self.code.rawValue)\(self.offset.map { " at \($0)" } ?? "")"
+    let cause =
+      switch self.code {
+      case .truncated: "the data ends too early"
+      case .invalid: "the value is not allowed"
+      case .unsupported: "the value is not supported"
+      case .tooLarge: "it is larger than the limit"
+      case .missing: "it is missing"
+      }
+    let place = self.offset.map { " at byte \($0)" } ?? ""
+    return "\(self.field)\(place): \(cause)"
   }
 }

@@ -81,7 +81,7 @@ final class Housekeeper: Sendable {
     let rewrite = PlainRewrite(file: part.file, folder: part.folder, name: part.name)
     do throws(RecordingError) {
       let scan: MovieScan
-      do throws(ContainerError) {
+      do throws(ParsingError) {
         scan = try rewrite.scan()
       } catch {
         throw RecordingError(

@@ -1,4 +1,5 @@
 internal import Containers
+internal import Media
 internal import NIOCore
 
 #if canImport(Darwin)
@@ -52,7 +53,7 @@ struct LeftoverFile {
     }
     let rewrite = PlainRewrite(file: self.file, folder: self.folder, name: self.name)
     let scan: MovieScan
-    do throws(ContainerError) {
+    do throws(ParsingError) {
       scan = try rewrite.scan()
     } catch {
       return try self.explain(error)
@@ -72,7 +73,7 @@ struct LeftoverFile {
     return unlinkat(self.folder.number, self.name, 0) == 0
   }
 
-  private func explain(_ error: ContainerError) throws(RecordingError) -> Recordings.Repair {
+  private func explain(_ error: ParsingError) throws(RecordingError) -> Recordings.Repair {
     switch (error.code, error.field) {
     case (.missing, "ftyp"): throw self.error("it is no MP4 file", "give a file that \"vidicon\" recorded")
     case (.missing, "moov"), (.truncated, _):
@@ -88,7 +89,7 @@ struct LeftoverFile {
   private var isWhole: Bool {
     guard let length = try? self.file.status().st_size else { return false }
     var walker = MP4FileWalker(length: UInt64(clamping: length)) { [file] in file.read(at: $0, count: $1) }
-    do throws(ContainerError) {
+    do throws(ParsingError) {
       while try walker.next() != nil {}
       return true
     } catch {

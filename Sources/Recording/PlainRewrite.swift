@@ -32,8 +32,8 @@ struct PlainRewrite {
 
   /// What the file holds.
   ///
-  /// - Throws: ``ContainerError`` when it is not a fragmented file.
-  func scan() throws(ContainerError) -> MovieScan {
+  /// - Throws: ``ParsingError`` when it is not a fragmented file.
+  func scan() throws(ParsingError) -> MovieScan {
     let length = (try? self.file.status().st_size) ?? 0
     return try MovieScan(length: UInt64(clamping: length)) { [file] in file.read(at: $0, count: $1) }
   }

@@ -55,17 +55,17 @@ struct AudioSpecificConfigTests {
   func `every prefix throws`(bytes: [UInt8]) {
     // The last byte of the extended ones holds only zeros of the core's flags and of filling.
     for length in 0..<bytes.count - 1 {
-      #expect(throws: BitstreamError.self) { try AudioSpecificConfig(parsing: Array(bytes.prefix(length))) }
+      #expect(throws: ParsingError.self) { try AudioSpecificConfig(parsing: Array(bytes.prefix(length))) }
     }
   }
 
   @Test(arguments: [
-    ([0xF9, 0x48] as [UInt8], BitstreamError(.unsupported, field: "audioObjectType", offset: 0)),  // type 42, USAC
-    ([0x11, 0x80], BitstreamError(.unsupported, field: "channelConfiguration", offset: 1)),
-    ([0x16, 0x90], BitstreamError(.invalidValue, field: "samplingFrequencyIndex", offset: 0)),  // index 13
-    ([0x17, 0x80, 0x00, 0x00, 0x10], BitstreamError(.invalidValue, field: "samplingFrequencyIndex", offset: 0)),
+    ([0xF9, 0x48] as [UInt8], ParsingError(.unsupported, field: "audioObjectType", offset: 0)),  // type 42, USAC
+    ([0x11, 0x80], ParsingError(.unsupported, field: "channelConfiguration", offset: 1)),
+    ([0x16, 0x90], ParsingError(.invalid, field: "samplingFrequencyIndex", offset: 0)),  // index 13
+    ([0x17, 0x80, 0x00, 0x00, 0x10], ParsingError(.invalid, field: "samplingFrequencyIndex", offset: 0)),
   ])
-  func `what cannot be decoded here is refused`(bytes: [UInt8], error: BitstreamError) {
+  func `what cannot be decoded here is refused`(bytes: [UInt8], error: ParsingError) {
     #expect(throws: error) { try AudioSpecificConfig(parsing: bytes + [0, 0, 0, 0]) }
   }
 
@@ -114,7 +114,7 @@ struct ADTSHeaderTests {
   @Test func `every prefix is truncated and consumes nothing`() {
     for length in 0..<Self.stereo48.count {
       var buffer = ByteBuffer(bytes: Self.stereo48.prefix(length))
-      #expect(throws: BitstreamError(.truncated, field: "adts_fixed_header", offset: 0)) {
+      #expect(throws: ParsingError(.truncated, field: "adts_fixed_header", offset: 0)) {
         try ADTSHeader(parsing: &buffer)
       }
       #expect(buffer.readableBytes == length)
@@ -129,9 +129,9 @@ struct ADTSHeaderTests {
   ])
   func `what is no header is refused`(bytes: [UInt8], field: String) {
     var buffer = ByteBuffer(bytes: bytes)
-    let error = #expect(throws: BitstreamError.self) { try ADTSHeader(parsing: &buffer) }
+    let error = #expect(throws: ParsingError.self) { try ADTSHeader(parsing: &buffer) }
     #expect(error?.field == field)
-    #expect(error?.code == .invalidValue)
+    #expect(error?.code == .invalid)
   }
 
   private static func serialize(_ header: ADTSHeader) -> [UInt8] {

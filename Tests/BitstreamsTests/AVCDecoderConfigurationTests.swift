@@ -1,4 +1,5 @@
 import Bitstreams
+import Media
 import Testing
 
 @Suite("AVC decoder configuration record, ISO/IEC 14496-15 §5.3.3.1")
@@ -24,7 +25,7 @@ struct AVCDecoderConfigurationTests {
 
   @Test func `each prefix that lacks a set is truncated`() {
     for length in 0..<(Self.record.count - 4) {
-      let error = #expect(throws: BitstreamError.self) {
+      let error = #expect(throws: ParsingError.self) {
         try AVCDecoderConfiguration(parsing: Array(Self.record[..<length]))
       }
       #expect(error?.code == .truncated)
@@ -47,12 +48,12 @@ struct AVCDecoderConfigurationTests {
   @Test func `another version and lengths of three bytes are errors`() {
     var record = Self.record
     record[0] = 0
-    #expect(throws: BitstreamError(.unsupported, field: "configurationVersion", offset: 0)) {
+    #expect(throws: ParsingError(.unsupported, field: "configurationVersion", offset: 0)) {
       try AVCDecoderConfiguration(parsing: record)
     }
     record[0] = 1
     record[4] = 0xFE
-    #expect(throws: BitstreamError(.invalidValue, field: "lengthSizeMinusOne", offset: 4)) {
+    #expect(throws: ParsingError(.invalid, field: "lengthSizeMinusOne", offset: 4)) {
       try AVCDecoderConfiguration(parsing: record)
     }
   }

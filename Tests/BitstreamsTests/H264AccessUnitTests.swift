@@ -1,3 +1,4 @@
+import Media
 import NIOCore
 import Testing
 
@@ -41,7 +42,7 @@ struct H264AccessUnitTests {
   func `lengths may be shorter`(size: Int, sample: [UInt8]) throws {
     let units = try AVCCNALUnits(parsing: ByteBuffer(bytes: sample), lengthSize: size)
     #expect(units.map { Array($0.readableBytesView) } == [[0x65, 9], [0x41]])
-    #expect(throws: BitstreamError.self) {
+    #expect(throws: ParsingError.self) {
       try AVCCNALUnits(parsing: ByteBuffer(bytes: sample.dropLast()), lengthSize: size)
     }
     let unit = try H264AccessUnit(parsingAVCC: ByteBuffer(bytes: sample), lengthSize: size)
@@ -56,14 +57,14 @@ struct H264AccessUnitTests {
   @Test func `every prefix of a sample throws, but for those that end with a unit`() throws {
     let sample: [UInt8] = [0, 0, 0, 2, 0x65, 1, 0, 0, 0, 1, 0x41]
     for length in 1..<sample.count where length != 6 {
-      #expect(throws: BitstreamError(.truncated, field: "NALUnitLength", offset: length < 6 ? 0 : 6)) {
+      #expect(throws: ParsingError(.truncated, field: "NALUnitLength", offset: length < 6 ? 0 : 6)) {
         try AVCCNALUnits(parsing: ByteBuffer(bytes: sample.prefix(length)))
       }
     }
   }
 
   @Test func `a length of 4 GiB throws`() {
-    #expect(throws: BitstreamError(.truncated, field: "NALUnitLength", offset: 0)) {
+    #expect(throws: ParsingError(.truncated, field: "NALUnitLength", offset: 0)) {
       try AVCCNALUnits(parsing: ByteBuffer(bytes: [0xFF, 0xFF, 0xFF, 0xFF, 0x65]))
     }
   }

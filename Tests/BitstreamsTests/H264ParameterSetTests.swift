@@ -155,7 +155,7 @@ struct H264ParameterSetTests {
   ])
   func `every prefix throws, but for the stop bit's byte`(set: [UInt8]) {
     for length in 0..<set.count - 2 {
-      #expect(throws: BitstreamError.self) { try H264SequenceParameterSet(parsing: Array(set.prefix(length))) }
+      #expect(throws: ParsingError.self) { try H264SequenceParameterSet(parsing: Array(set.prefix(length))) }
     }
   }
 
@@ -165,10 +165,10 @@ struct H264ParameterSetTests {
       Self.writeHighStart(to: &writer)
       writer.write(0, bits: 1)
       Self.writeEnd(to: &writer, columns: 80, rows: 45, bottomCrop: crop)
-      let error = #expect(throws: BitstreamError.self) {
+      let error = #expect(throws: ParsingError.self) {
         try H264SequenceParameterSet(parsing: [0x67] + writer.bytes)
       }
-      #expect(error?.code == .invalidValue)
+      #expect(error?.code == .invalid)
       #expect(error?.field == "frame_crop_bottom_offset")
     }
   }
@@ -187,10 +187,10 @@ struct H264ParameterSetTests {
     let set = try H264PictureParameterSet(parsing: Self.baselinePictureSet)
     #expect(set.id == 0)
     #expect(set.sequenceParameterSetID == 0)
-    #expect(throws: BitstreamError(.invalidValue, field: "nal_unit_type", offset: 0)) {
+    #expect(throws: ParsingError(.invalid, field: "nal_unit_type", offset: 0)) {
       try H264PictureParameterSet(parsing: Self.baseline720p30)
     }
-    #expect(throws: BitstreamError(.truncated, field: "nal_unit_type", offset: 0)) {
+    #expect(throws: ParsingError(.truncated, field: "nal_unit_type", offset: 0)) {
       try H264PictureParameterSet(parsing: [])
     }
   }
@@ -207,7 +207,7 @@ struct H264ParameterSetTests {
     var reader = BitReader([0, 0, 0, 1, 0xFF, 0xFF, 0xFF, 0xFE])
     #expect(try reader.exponentialGolomb("x") == .max - 1)
     var longer = BitReader([0, 0, 0, 0, 0x80, 0, 0, 0, 0])
-    #expect(throws: BitstreamError(.invalidValue, field: "x", offset: 0)) { try longer.exponentialGolomb("x") }
+    #expect(throws: ParsingError(.invalid, field: "x", offset: 0)) { try longer.exponentialGolomb("x") }
   }
 
   @Test(arguments: [(0, 0), (1, 1), (2, -1), (3, 2), (4, -2), (UInt32.max - 1, -Int32.max)])

@@ -43,14 +43,14 @@ struct ProgramTablesTests {
 
   @Test func `each prefix of a map, and a map with one bit changed, throws`() {
     for length in 0..<Self.map.count {
-      #expect(throws: ContainerError.self) { try ProgramMap(parsing: ByteBuffer(bytes: Self.map.prefix(length))) }
+      #expect(throws: ParsingError.self) { try ProgramMap(parsing: ByteBuffer(bytes: Self.map.prefix(length))) }
     }
     for index in Self.map.indices {
       for bit in 0..<8 {
         var changed = Self.map
         changed[index] ^= 1 << bit
         // The bits beside section_length are covered by the CRC too.
-        #expect(throws: ContainerError.self) { try ProgramMap(parsing: ByteBuffer(bytes: changed)) }
+        #expect(throws: ParsingError.self) { try ProgramMap(parsing: ByteBuffer(bytes: changed)) }
       }
     }
   }

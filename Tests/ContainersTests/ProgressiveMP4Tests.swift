@@ -211,7 +211,7 @@ struct ProgressiveMP4Tests {
     for length in 0...file.readableBytes {
       let cut = file.getSlice(at: 0, length: length)!
       guard length >= ends[0] else {
-        #expect(throws: ContainerError.self) { try self.scan(cut) }
+        #expect(throws: ParsingError.self) { try self.scan(cut) }
         continue
       }
       let scan = try self.scan(cut)
@@ -237,7 +237,7 @@ struct ProgressiveMP4Tests {
   @Test func `a plain file is told from a fragmented one`() throws {
     let (head, fragments) = self.fragmentedFile(seconds: 1)
     let plain = try self.plain(fragments.reduce(into: head) { $0.writeImmutableBuffer($1) }).file
-    #expect(throws: ContainerError(.missing, field: "mvex")) { try self.scan(plain) }
-    #expect(throws: ContainerError(.missing, field: "ftyp")) { try self.scan(ByteBuffer(string: "no movie at all")) }
+    #expect(throws: ParsingError(.missing, field: "mvex", offset: 0)) { try self.scan(plain) }
+    #expect(throws: ParsingError(.missing, field: "ftyp")) { try self.scan(ByteBuffer(string: "no movie at all")) }
   }
 }

@@ -24,16 +24,16 @@ struct ReadingTests {
   }
 
   @Test func `hostile sizes throw`() {
-    let cases: [(ByteBuffer, ContainerError.Code)] = [
-      (self.box(7, "free"), .invalidValue), (self.box(2, "free"), .invalidValue), (self.box(9, "free"), .truncated),
+    let cases: [(ByteBuffer, ParsingError.Code)] = [
+      (self.box(7, "free"), .invalid), (self.box(2, "free"), .invalid), (self.box(9, "free"), .truncated),
       (self.box(.max, "free"), .truncated), (self.box(1, "free"), .truncated),
-      (self.box(1, "free", [0, 0, 0, 0, 0, 0, 0, 15]), .invalidValue),
+      (self.box(1, "free", [0, 0, 0, 0, 0, 0, 0, 15]), .invalid),
       (self.box(1, "free", [UInt8](repeating: 0xFF, count: 8)), .truncated), (self.box(23, "uuid"), .truncated),
     ]
     for (bytes, code) in cases {
-      #expect(throws: ContainerError(code, field: "size")) { try MP4Box.boxes(in: bytes) }
+      #expect(throws: ParsingError(code, field: "size", offset: 0)) { try MP4Box.boxes(in: bytes) }
     }
-    #expect(throws: ContainerError(.truncated, field: "size", offset: 8)) {
+    #expect(throws: ParsingError(.truncated, field: "size", offset: 8)) {
       try MP4Box.boxes(in: ByteBuffer(bytes: Array(self.box(8, "free").readableBytesView) + [0]))
     }
   }
@@ -48,7 +48,7 @@ struct ReadingTests {
         $0.writeFullBox("trun", flags: flags) { $0.writeMultipleIntegers(UInt32.max, UInt32(0)) }
       }
       let box = try #require(try MP4Box.boxes(in: traf).first)
-      #expect(throws: ContainerError.self) { try TrackFragment(parsing: box, extends: extends) }
+      #expect(throws: ParsingError.self) { try TrackFragment(parsing: box, extends: extends) }
     }
   }
 

@@ -14,7 +14,7 @@ struct RecordingFuzzCase {
   func run() {
     let length = UInt64(self.input.readableBytes)
     let scan: MovieScan
-    do throws(ContainerError) {
+    do throws(ParsingError) {
       scan = try MovieScan(length: length) { [input] offset, count in
         precondition(count <= 4 << 20, "reads are bounded")
         guard offset <= length else { return nil }

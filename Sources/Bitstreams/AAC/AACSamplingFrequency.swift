@@ -1,3 +1,5 @@
+internal import Media
+
 /// The sampling frequencies that AAC gives a number, ISO/IEC 14496-3 table 1.18.
 enum AACSamplingFrequency {
   /// The index that says that the frequency follows in 24 bits.
@@ -18,11 +20,11 @@ enum AACSamplingFrequency {
   }
 
   /// An index, and the frequency behind it where it is explicit.
-  static func read(_ reader: inout BitReader, _ field: String) throws(BitstreamError) -> Int {
+  static func read(_ reader: inout BitReader, _ field: String) throws(ParsingError) -> Int {
     let offset = reader.offset
     let index = try reader.bits(4, field)
     let frequency = index == Self.explicitIndex ? Int(try reader.bits(24, field)) : Self.frequency(index: index)
-    guard let frequency, frequency > 0 else { throw BitstreamError(.invalidValue, field: field, offset: offset) }
+    guard let frequency, frequency > 0 else { throw ParsingError(.invalid, field: field, offset: offset) }
     return frequency
   }
 

@@ -1,3 +1,4 @@
+public import Media
 public import NIOCore
 
 /// The header of an AAC frame in a stream that describes itself, ISO/IEC 13818-7 §6.2 and 14496-3 §1.A.2.2.
@@ -55,23 +56,23 @@ public struct ADTSHeader: Hashable, Sendable {
 
   /// Parses and consumes a header; on failure nothing is consumed.
   ///
-  /// - Throws: ``BitstreamError``: `.truncated` when more bytes are needed, `.invalidValue` when no header starts here.
-  public init(parsing buffer: inout ByteBuffer) throws(BitstreamError) {
+  /// - Throws: ``ParsingError``: `.truncated` when more bytes are needed, `.invalid` when no header starts here.
+  public init(parsing buffer: inout ByteBuffer) throws(ParsingError) {
     var rest = buffer
     guard let bytes = rest.readBytes(length: Self.minimumLength) else {
-      throw BitstreamError(.truncated, field: "adts_fixed_header", offset: 0)
+      throw ParsingError(.truncated, field: "adts_fixed_header", offset: 0)
     }
     var reader = BitReader(bytes)
     guard try reader.bits(12, "syncword") == 0xFFF else {
-      throw BitstreamError(.invalidValue, field: "syncword", offset: 0)
+      throw ParsingError(.invalid, field: "syncword", offset: 0)
     }
     self.isMPEG2 = try reader.flag("ID")
-    guard try reader.bits(2, "layer") == 0 else { throw BitstreamError(.invalidValue, field: "layer", offset: 1) }
+    guard try reader.bits(2, "layer") == 0 else { throw ParsingError(.invalid, field: "layer", offset: 1) }
     let hasCRC = try !reader.flag("protection_absent")
     self.audioObjectType = UInt8(try reader.bits(2, "profile")) + 1
     let index = try reader.bits(4, "sampling_frequency_index")
     guard let frequency = AACSamplingFrequency.frequency(index: index) else {
-      throw BitstreamError(.invalidValue, field: "sampling_frequency_index", offset: 2)
+      throw ParsingError(.invalid, field: "sampling_frequency_index", offset: 2)
     }
     self.samplingFrequency = frequency
     _ = try reader.flag("private_bit")
@@ -82,12 +83,12 @@ public struct ADTSHeader: Hashable, Sendable {
     self.rawDataBlockCount = Int(try reader.bits(2, "number_of_raw_data_blocks_in_frame")) + 1
     if hasCRC {
       guard let crc = rest.readInteger(as: UInt16.self) else {
-        throw BitstreamError(.truncated, field: "crc_check", offset: Self.minimumLength)
+        throw ParsingError(.truncated, field: "crc_check", offset: Self.minimumLength)
       }
       self.crc = crc
     }
     self.payloadLength = frameLength - Self.minimumLength - (hasCRC ? 2 : 0)
-    guard self.payloadLength >= 0 else { throw BitstreamError(.invalidValue, field: "frame_length", offset: 3) }
+    guard self.payloadLength >= 0 else { throw ParsingError(.invalid, field: "frame_length", offset: 3) }
     buffer = rest
   }
 

@@ -68,9 +68,9 @@ public struct AudioSpecificConfig: Hashable, Sendable {
 
   /// Parses a configuration; bytes behind it that are no known extension are ignored.
   ///
-  /// - Throws: ``BitstreamError``: `.unsupported` for object types other than the four, scalable streams, and channels
+  /// - Throws: ``ParsingError``: `.unsupported` for object types other than the four, scalable streams, and channels
   ///   that are laid out by a program config element (`channelConfiguration` 0).
-  public init(parsing bytes: [UInt8]) throws(BitstreamError) {
+  public init(parsing bytes: [UInt8]) throws(ParsingError) {
     var reader = BitReader(bytes)
     var objectType = try Self.readObjectType(&reader)
     self.samplingFrequency = try AACSamplingFrequency.read(&reader, "samplingFrequencyIndex")
@@ -83,15 +83,15 @@ public struct AudioSpecificConfig: Hashable, Sendable {
       objectType = try Self.readObjectType(&reader)
     }
     guard (1...4).contains(objectType) else {
-      throw BitstreamError(.unsupported, field: "audioObjectType", offset: 0)
+      throw ParsingError(.unsupported, field: "audioObjectType", offset: 0)
     }
     guard (1...7).contains(self.channelConfiguration) else {
-      throw BitstreamError(.unsupported, field: "channelConfiguration", offset: channelOffset)
+      throw ParsingError(.unsupported, field: "channelConfiguration", offset: channelOffset)
     }
     self.audioObjectType = UInt8(objectType)
     self.samplesPerFrame = try reader.flag("frameLengthFlag") ? 960 : 1024
     if try reader.flag("dependsOnCoreCoder") {
-      throw BitstreamError(.unsupported, field: "dependsOnCoreCoder", offset: reader.offset)
+      throw ParsingError(.unsupported, field: "dependsOnCoreCoder", offset: reader.offset)
     }
     _ = try reader.flag("extensionFlag")
     if self.spectralBandReplication == nil, reader.remainingBits >= 16 {
@@ -133,14 +133,14 @@ public struct AudioSpecificConfig: Hashable, Sendable {
   private static let parametricStereoSync: UInt32 = 0x548
 
   /// Five bits, or six more behind the number 31.
-  private static func readObjectType(_ reader: inout BitReader) throws(BitstreamError) -> UInt32 {
+  private static func readObjectType(_ reader: inout BitReader) throws(ParsingError) -> UInt32 {
     let type = try reader.bits(5, "audioObjectType")
     return type == 31 ? 32 + (try reader.bits(6, "audioObjectTypeExt")) : type
   }
 
   private static func readTrailingExtension(
     _ reader: inout BitReader
-  ) throws(BitstreamError) -> SpectralBandReplication? {
+  ) throws(ParsingError) -> SpectralBandReplication? {
     guard
       try reader.bits(11, "syncExtensionType") == Self.replicationSync,
       try Self.readObjectType(&reader) == Self.replicationType,

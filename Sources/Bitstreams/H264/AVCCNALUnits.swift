@@ -1,3 +1,4 @@
+public import Media
 public import NIOCore
 
 /// The NAL units of a sample in MP4's form ("AVCC"): each behind its length, big-endian, ISO/IEC 14496-15 §5.3.4.2.1. With
@@ -11,15 +12,15 @@ public struct AVCCNALUnits: Sequence, Sendable {
   /// The NAL units of the readable bytes.
   ///
   /// - Parameter lengthSize: The bytes of a length, 1 to 4; another one is taken for the nearest of these.
-  /// - Throws: ``BitstreamError`` `.truncated` when a length reaches past the end; it is checked here, so that
+  /// - Throws: ``ParsingError`` `.truncated` when a length reaches past the end; it is checked here, so that
   ///   iteration cannot fail.
-  public init(parsing sample: ByteBuffer, lengthSize: Int = 4) throws(BitstreamError) {
+  public init(parsing sample: ByteBuffer, lengthSize: Int = 4) throws(ParsingError) {
     let lengthSize = Swift.min(Swift.max(lengthSize, 1), 4)
     var rest = sample
     while rest.readableBytes > 0 {
       let offset = rest.readerIndex - sample.readerIndex
       guard let length = rest.readLength(of: lengthSize), length <= rest.readableBytes else {
-        throw BitstreamError(.truncated, field: "NALUnitLength", offset: offset)
+        throw ParsingError(.truncated, field: "NALUnitLength", offset: offset)
       }
       rest.moveReaderIndex(forwardBy: length)
     }

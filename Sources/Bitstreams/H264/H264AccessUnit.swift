@@ -1,3 +1,4 @@
+public import Media
 public import NIOCore
 
 /// One coded picture, taken apart for ``/Media/EncodedSample``: what belongs to the sample, and the parameter sets that
@@ -33,8 +34,8 @@ public struct H264AccessUnit: Hashable, Sendable {
   /// in it.
   ///
   /// - Parameter lengthSize: The bytes of a length, 1 to 4.
-  /// - Throws: ``BitstreamError`` `.truncated` when a length reaches past the end.
-  public init(parsingAVCC sample: ByteBuffer, lengthSize: Int = 4) throws(BitstreamError) {
+  /// - Throws: ``ParsingError`` `.truncated` when a length reaches past the end.
+  public init(parsingAVCC sample: ByteBuffer, lengthSize: Int = 4) throws(ParsingError) {
     self.init()
     self.append(try AVCCNALUnits(parsing: sample, lengthSize: lengthSize))
   }

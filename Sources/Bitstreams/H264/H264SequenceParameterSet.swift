@@ -46,12 +46,12 @@ public struct H264SequenceParameterSet: Hashable, Sendable {
 
   /// Parses a NAL unit, header byte included, no start code.
   ///
-  /// - Throws: ``BitstreamError`` when it is no sequence parameter set, ends too early, or has a value outside the
+  /// - Throws: ``ParsingError`` when it is no sequence parameter set, ends too early, or has a value outside the
   ///   range of its semantics (§7.4.2.1.1).
-  public init(parsing nalUnit: [UInt8]) throws(BitstreamError) {
-    guard let header = nalUnit.first else { throw BitstreamError(.truncated, field: "nal_unit_type", offset: 0) }
+  public init(parsing nalUnit: [UInt8]) throws(ParsingError) {
+    guard let header = nalUnit.first else { throw ParsingError(.truncated, field: "nal_unit_type", offset: 0) }
     guard H264NALUnitType(rawValue: header) == .sequenceParameterSet else {
-      throw BitstreamError(.invalidValue, field: "nal_unit_type", offset: 0)
+      throw ParsingError(.invalid, field: "nal_unit_type", offset: 0)
     }
     var reader = BitReader(H264EmulationPrevention.rawByteSequencePayload(of: nalUnit))
     self.profileIDC = UInt8(try reader.bits(8, "profile_idc"))
@@ -110,23 +110,23 @@ public struct H264SequenceParameterSet: Hashable, Sendable {
   /// Takes the offsets of two opposite sides off a length.
   private static func crop(
     _ length: inout Int, unit: Int, _ field: String, _ reader: inout BitReader
-  ) throws(BitstreamError) {
+  ) throws(ParsingError) {
     let offset = reader.offset
     let first = Int(try reader.exponentialGolomb(field))
     let second = Int(try reader.exponentialGolomb(field))
-    guard (first + second) * unit < length else { throw BitstreamError(.invalidValue, field: field, offset: offset) }
+    guard (first + second) * unit < length else { throw ParsingError(.invalid, field: field, offset: offset) }
     length -= (first + second) * unit
   }
 
   /// Six 4×4 lists, then 8×8 ones, §7.3.2.1.1.1.
-  private static func skipScalingLists(count: Int, _ reader: inout BitReader) throws(BitstreamError) {
+  private static func skipScalingLists(count: Int, _ reader: inout BitReader) throws(ParsingError) {
     for list in 0..<count where try reader.flag("seq_scaling_list_present_flag") {
       var lastScale: Int32 = 8
       for _ in 0..<(list < 6 ? 16 : 64) {
         let offset = reader.offset
         let delta = try reader.signedExponentialGolomb("delta_scale")
         guard (-128...127).contains(delta) else {
-          throw BitstreamError(.invalidValue, field: "delta_scale", offset: offset)
+          throw ParsingError(.invalid, field: "delta_scale", offset: offset)
         }
         lastScale = (lastScale + delta + 256) % 256
         // From here on the list repeats its last value.
@@ -135,7 +135,7 @@ public struct H264SequenceParameterSet: Hashable, Sendable {
     }
   }
 
-  private static func skipPictureOrderCount(_ reader: inout BitReader) throws(BitstreamError) {
+  private static func skipPictureOrderCount(_ reader: inout BitReader) throws(ParsingError) {
     switch try reader.exponentialGolomb("pic_order_cnt_type", upTo: 2) {
     case 0:
       _ = try reader.exponentialGolomb("log2_max_pic_order_cnt_lsb_minus4", upTo: 12)

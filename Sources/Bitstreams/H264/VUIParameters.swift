@@ -77,7 +77,7 @@ public struct VUIParameters: Hashable, Sendable {
     return FrameRate(reducedNumerator, over: reducedDenominator)
   }
 
-  init(_ reader: inout BitReader) throws(BitstreamError) {
+  init(_ reader: inout BitReader) throws(ParsingError) {
     if try reader.flag("aspect_ratio_info_present_flag") {
       let extended: UInt32 = 255
       let index = try reader.bits(8, "aspect_ratio_idc")
@@ -133,7 +133,7 @@ public struct VUIParameters: Hashable, Sendable {
   ]
 
   /// §E.1.2.
-  private static func skipReferenceDecoderParameters(_ reader: inout BitReader) throws(BitstreamError) {
+  private static func skipReferenceDecoderParameters(_ reader: inout BitReader) throws(ParsingError) {
     let buffers = 1 + (try reader.exponentialGolomb("cpb_cnt_minus1", upTo: 31))
     _ = try reader.bits(8, "bit_rate_scale")
     for _ in 0..<buffers {

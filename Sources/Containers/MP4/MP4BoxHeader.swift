@@ -1,3 +1,4 @@
+public import Media
 public import NIOCore
 
 /// The head of a box, ISO/IEC 14496-12 §4.2: size and type.
@@ -19,8 +20,8 @@ public struct MP4BoxHeader: Hashable, Sendable {
   /// Parses and consumes a header.
   ///
   /// - Returns: nil when more bytes are needed; then nothing is consumed.
-  /// - Throws: ``ContainerError`` `.invalidValue` when the size is less than the header's.
-  public init?(parsing buffer: inout ByteBuffer) throws(ContainerError) {
+  /// - Throws: ``ParsingError`` `.invalid` when the size is less than the header's.
+  public init?(parsing buffer: inout ByteBuffer) throws(ParsingError) {
     var rest = buffer
     guard let size = rest.readInteger(as: UInt32.self), let type = rest.readInteger(as: UInt32.self) else { return nil }
     self.type = FourCharacterCode(rawValue: type)
@@ -34,7 +35,7 @@ public struct MP4BoxHeader: Hashable, Sendable {
     if self.type == "uuid", rest.readSlice(length: 16) == nil { return nil }
     self.length = buffer.readableBytes - rest.readableBytes
     if let whole {
-      guard whole >= UInt64(self.length) else { throw ContainerError(.invalidValue, field: "size") }
+      guard whole >= UInt64(self.length) else { throw ParsingError(.invalid, field: "size", offset: 0) }
       self.contentLength = whole - UInt64(self.length)
     }
     buffer = rest

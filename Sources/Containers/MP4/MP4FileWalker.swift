@@ -1,3 +1,4 @@
+public import Media
 public import NIOCore
 
 /// Walks over the boxes of a file that is not in memory, one behind the other, without looking into them.
@@ -31,12 +32,12 @@ public struct MP4FileWalker {
 
   /// The next box that is there as a whole; nil at the end of the file.
   ///
-  /// - Throws: ``ContainerError``: `.truncated` when the file ends within the box or cannot be read, `.invalidValue` for a
+  /// - Throws: ``ParsingError``: `.truncated` when the file ends within the box or cannot be read, `.invalid` for a
   ///   size that is less than the header's.
-  public mutating func next() throws(ContainerError) -> Box? {
+  public mutating func next() throws(ParsingError) -> Box? {
     let left = self.length - self.offset
     guard left > 0 else { return nil }
-    let truncated = ContainerError(.truncated, field: "box", offset: Int(clamping: self.offset))
+    let truncated = ParsingError(.truncated, field: "box", offset: Int(clamping: self.offset))
     guard var bytes = self.read(self.offset, Int(min(left, Self.headerLength))),
       let header = try MP4BoxHeader(parsing: &bytes)
     else { throw truncated }

@@ -1,3 +1,4 @@
+public import Media
 internal import NIOCore
 
 /// A fragment's table of samples: the `moof` box, ISO/IEC 14496-12 §8.8.4.
@@ -10,12 +11,12 @@ public struct MovieFragment: Hashable, Sendable {
   /// Parses a `moof` box.
   ///
   /// - Parameter extends: The defaults of all tracks, from the `mvex` box.
-  /// - Throws: ``ContainerError`` when a part is missing, broken or not supported.
-  public init(parsing box: MP4Box, extends: [TrackExtends]) throws(ContainerError) {
+  /// - Throws: ``ParsingError`` when a part is missing, broken or not supported.
+  public init(parsing box: MP4Box, extends: [TrackExtends]) throws(ParsingError) {
     let header = try box.child("mfhd")
     var content = try header.full().content
     guard let number = content.readInteger(as: UInt32.self) else {
-      throw ContainerError(.truncated, field: "mfhd", offset: header.offset)
+      throw ParsingError(.truncated, field: "mfhd", offset: header.offset)
     }
     self.sequenceNumber = number
     self.tracks = []

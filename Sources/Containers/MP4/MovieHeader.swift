@@ -1,3 +1,4 @@
+internal import Media
 internal import NIOCore
 
 /// A header whose only field that depends on the samples is the duration: `mvhd`, `tkhd` or `mdhd`, ISO/IEC 14496-12
@@ -19,16 +20,16 @@ struct MovieHeader {
     self.identification.getInteger(at: self.identification.readerIndex) ?? 0
   }
 
-  init(parsing box: MP4Box) throws(ContainerError) {
+  init(parsing box: MP4Box) throws(ParsingError) {
     var (version, flags, content) = try box.full()
-    let truncated = ContainerError(.truncated, field: box.type.description, offset: box.offset)
-    func time() throws(ContainerError) -> UInt64 {
+    let truncated = ParsingError(.truncated, field: box.type.description, offset: box.offset)
+    func time() throws(ParsingError) -> UInt64 {
       let value =
         version == 1 ? content.readInteger(as: UInt64.self) : content.readInteger(as: UInt32.self).map(UInt64.init)
       guard let value else { throw truncated }
       return value
     }
-    guard version <= 1 else { throw ContainerError(.unsupported, field: box.type.description, offset: box.offset) }
+    guard version <= 1 else { throw ParsingError(.unsupported, field: box.type.description, offset: box.offset) }
     self.type = box.type
     self.flags = flags
     self.times = (try time(), try time())

@@ -1,3 +1,4 @@
+public import Media
 internal import NIOCore
 
 /// What a fragmented file holds, found by walking over it: the samples up to the last fragment that is there as a whole.
@@ -20,14 +21,14 @@ public struct MovieScan: Sendable {
   /// - Parameters:
   ///   - length: Of the file.
   ///   - read: Reads bytes, at most some megabytes; nil when they cannot be read, which ends the walk.
-  /// - Throws: ``ContainerError`` when it is not a fragmented file: `.missing` with field `ftyp`, `moov`, or (a plain file)
+  /// - Throws: ``ParsingError`` when it is not a fragmented file: `.missing` with field `ftyp`, `moov`, or (a plain file)
   ///   `mvex`; others when the `moov` box is broken.
-  public init(length: UInt64, read: @escaping MP4FileWalker.Read) throws(ContainerError) {
+  public init(length: UInt64, read: @escaping MP4FileWalker.Read) throws(ParsingError) {
     var walker = MP4FileWalker(length: length, read: read)
     (self.movie, self.end) = try Self.findMovie(&walker, read)
     var moof: (box: MP4Box, start: UInt64)?
     var otherBoxes = 0
-    do throws(ContainerError) {
+    do throws(ParsingError) {
       while let box = try walker.next() {
         switch box.type {
         case "moof":
@@ -38,13 +39,13 @@ public struct MovieScan: Sendable {
           // Data offsets have 31 bits.
           guard let from = Int32(exactly: box.content.lowerBound - fragment.start),
             let to = Int32(exactly: box.content.upperBound - fragment.start)
-          else { throw ContainerError(.tooLong, field: "mdat") }
+          else { throw ParsingError(.tooLarge, field: "mdat") }
           try self.movie.append(moof: fragment.box, data: Int(from)..<Int(to))
           self.data.append(box.content)
           self.end = box.content.upperBound
         default:
           otherBoxes += 1
-          guard otherBoxes <= Self.maximumOtherBoxes else { throw ContainerError(.tooLong, field: "file") }
+          guard otherBoxes <= Self.maximumOtherBoxes else { throw ParsingError(.tooLarge, field: "file") }
         }
       }
     } catch {
@@ -54,9 +55,9 @@ public struct MovieScan: Sendable {
 
   private static func findMovie(
     _ walker: inout MP4FileWalker, _ read: MP4FileWalker.Read
-  ) throws(ContainerError) -> (ProgressiveMP4, end: UInt64) {
-    let missing = ContainerError(.missing, field: "ftyp")
-    do throws(ContainerError) {
+  ) throws(ParsingError) -> (ProgressiveMP4, end: UInt64) {
+    let missing = ParsingError(.missing, field: "ftyp")
+    do throws(ParsingError) {
       guard try walker.next()?.type == "ftyp" else { throw missing }
     } catch {
       throw missing
@@ -66,15 +67,15 @@ public struct MovieScan: Sendable {
       guard box.type == "moov" else { continue }
       return (try ProgressiveMP4(parsing: Self.whole(box, read)), box.content.upperBound)
     }
-    throw ContainerError(.missing, field: "moov")
+    throw ParsingError(.missing, field: "moov")
   }
 
   /// Reads a box into memory.
-  private static func whole(_ box: MP4FileWalker.Box, _ read: MP4FileWalker.Read) throws(ContainerError) -> MP4Box {
+  private static func whole(_ box: MP4FileWalker.Box, _ read: MP4FileWalker.Read) throws(ParsingError) -> MP4Box {
     let length = box.content.upperBound - box.content.lowerBound
-    guard length <= Self.maximumHeaderLength else { throw ContainerError(.tooLong, field: box.type.description) }
+    guard length <= Self.maximumHeaderLength else { throw ParsingError(.tooLarge, field: box.type.description) }
     guard let content = read(box.content.lowerBound, Int(length)), content.readableBytes == Int(length) else {
-      throw ContainerError(.truncated, field: box.type.description)
+      throw ParsingError(.truncated, field: box.type.description)
     }
     return MP4Box(type: box.type, content: content, offset: 0)
   }

@@ -15,7 +15,7 @@ struct MovieTrack {
   private let description: ByteBuffer
 
   /// Parses a `trak` box; boxes that are not known are kept as they are.
-  init(parsing box: MP4Box) throws(ContainerError) {
+  init(parsing box: MP4Box) throws(ParsingError) {
     self.boxes = try box.children()
     let media = try Self.only("mdia", in: self.boxes)
     self.mediaBoxes = try media.children()
@@ -24,7 +24,7 @@ struct MovieTrack {
     self.mediaHeader = try MovieHeader(parsing: Self.only("mdhd", in: self.mediaBoxes))
     self.trackID = self.header.number
     guard let timescale = Int32(exactly: self.mediaHeader.number), timescale > 0 else {
-      throw ContainerError(.invalidValue, field: "timescale", offset: box.offset)
+      throw ParsingError(.invalid, field: "timescale", offset: box.offset)
     }
     self.timescale = timescale
     let description = try Self.only("stbl", in: self.informationBoxes).child("stsd")
@@ -91,9 +91,9 @@ struct MovieTrack {
     }
   }
 
-  private static func only(_ type: FourCharacterCode, in boxes: [MP4Box]) throws(ContainerError) -> MP4Box {
+  private static func only(_ type: FourCharacterCode, in boxes: [MP4Box]) throws(ParsingError) -> MP4Box {
     guard let box = boxes.first(where: { $0.type == type }) else {
-      throw ContainerError(.missing, field: type.description)
+      throw ParsingError(.missing, field: type.description)
     }
     return box
   }

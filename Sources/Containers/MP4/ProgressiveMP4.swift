@@ -24,19 +24,19 @@ public struct ProgressiveMP4: Sendable {
 
   /// A movie without samples, from the `moov` box of a fragmented file.
   ///
-  /// - Throws: ``ContainerError``: `.missing` field `mvex` when the file is not fragmented; others when the box is not what
+  /// - Throws: ``ParsingError``: `.missing` field `mvex` when the file is not fragmented; others when the box is not what
   ///   it should be.
-  public init(parsing moov: MP4Box) throws(ContainerError) {
+  public init(parsing moov: MP4Box) throws(ParsingError) {
     let boxes = try moov.children()
     guard let extends = boxes.first(where: { $0.type == "mvex" }) else {
-      throw ContainerError(.missing, field: "mvex", offset: moov.offset)
+      throw ParsingError(.missing, field: "mvex", offset: moov.offset)
     }
     guard let header = boxes.first(where: { $0.type == "mvhd" }) else {
-      throw ContainerError(.missing, field: "mvhd", offset: moov.offset)
+      throw ParsingError(.missing, field: "mvhd", offset: moov.offset)
     }
     self.header = try MovieHeader(parsing: header)
     guard Int32(exactly: self.header.number) ?? 0 > 0 else {
-      throw ContainerError(.invalidValue, field: "timescale", offset: header.offset)
+      throw ParsingError(.invalid, field: "timescale", offset: header.offset)
     }
     self.otherBoxes = boxes.filter { !["mvhd", "mvex", "trak"].contains($0.type) }
     var defaults: [TrackExtends] = []
@@ -44,11 +44,11 @@ public struct ProgressiveMP4: Sendable {
     self.defaults = defaults
     for box in boxes where box.type == "trak" {
       guard self.tracks.count < Self.maximumTrackCount else {
-        throw ContainerError(.tooLong, field: "trak", offset: box.offset)
+        throw ParsingError(.tooLarge, field: "trak", offset: box.offset)
       }
       let track = try MovieTrack(parsing: box)
       guard !self.tracks.contains(where: { $0.trackID == track.trackID }) else {
-        throw ContainerError(.invalidValue, field: "track_ID", offset: box.offset)
+        throw ParsingError(.invalid, field: "track_ID", offset: box.offset)
       }
       self.tracks.append(track)
     }
@@ -60,35 +60,35 @@ public struct ProgressiveMP4: Sendable {
   ///   - moof: The box.
   ///   - data: The bytes that the following `mdat` box holds, counted from the start of the `moof`; they are taken over as
   ///     a whole.
-  /// - Throws: ``ContainerError`` when samples lie outside of these bytes, or the box is not what it should be; then
+  /// - Throws: ``ParsingError`` when samples lie outside of these bytes, or the box is not what it should be; then
   ///   nothing is added.
-  public mutating func append(moof: MP4Box, data: Range<Int>) throws(ContainerError) {
+  public mutating func append(moof: MP4Box, data: Range<Int>) throws(ParsingError) {
     var added: [(track: Int, fragment: TrackFragment, position: UInt64)] = []
     var count = self.sampleCount
     let boxes = try moof.children().filter { $0.type == "traf" }
-    guard boxes.count <= Self.maximumTrackCount else { throw ContainerError(.tooLong, field: "traf") }
+    guard boxes.count <= Self.maximumTrackCount else { throw ParsingError(.tooLarge, field: "traf") }
     for box in boxes {
       let fragment = try TrackFragment(parsing: box, extends: self.defaults)
       guard let track = self.tracks.firstIndex(where: { $0.trackID == fragment.trackID }) else {
-        throw ContainerError(.missing, field: "trak", offset: box.offset)
+        throw ParsingError(.missing, field: "trak", offset: box.offset)
       }
       guard !fragment.samples.isEmpty else { continue }
       guard !added.contains(where: { $0.track == track }) else {
-        throw ContainerError(.unsupported, field: "traf", offset: box.offset)
+        throw ParsingError(.unsupported, field: "traf", offset: box.offset)
       }
       count += fragment.samples.count
-      guard count <= Self.maximumSampleCount else { throw ContainerError(.tooLong, field: "trun", offset: box.offset) }
+      guard count <= Self.maximumSampleCount else { throw ParsingError(.tooLarge, field: "trun", offset: box.offset) }
       // Far from the end of 64 bits for sums of durations, and no gap that a duration of 32 bits does not span.
       let table = self.tracks[track].table
       guard fragment.baseDecodeTime < 1 << 62,
         table.count == 0 || Int64(fragment.baseDecodeTime) - Int64(table.end) < 1 << 31
       else {
-        throw ContainerError(.invalidValue, field: "baseMediaDecodeTime", offset: box.offset)
+        throw ParsingError(.invalid, field: "baseMediaDecodeTime", offset: box.offset)
       }
       let length = fragment.samples.reduce(0) { $0 + Int($1.size) }
       let start = Int(fragment.dataOffset)
       guard start >= data.lowerBound, start <= data.upperBound, length <= data.upperBound - start else {
-        throw ContainerError(.invalidValue, field: "data_offset", offset: box.offset)
+        throw ParsingError(.invalid, field: "data_offset", offset: box.offset)
       }
       added.append((track, fragment, self.dataLength + UInt64(start - data.lowerBound)))
     }

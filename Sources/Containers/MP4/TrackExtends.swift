@@ -1,3 +1,4 @@
+public import Media
 public import NIOCore
 
 /// What holds for the samples of a track's fragments that do not say otherwise: the `trex` box, ISO/IEC 14496-12
@@ -22,13 +23,13 @@ public struct TrackExtends: Hashable, Sendable {
 
   /// Parses a `trex` box.
   ///
-  /// - Throws: ``ContainerError`` `.truncated`.
-  public init(parsing box: MP4Box) throws(ContainerError) {
+  /// - Throws: ``ParsingError`` `.truncated`.
+  public init(parsing box: MP4Box) throws(ParsingError) {
     var content = try box.full().content
     guard
       let (trackID, _, duration, size, flags) = content.readMultipleIntegers(
         as: (UInt32, UInt32, UInt32, UInt32, UInt32).self)
-    else { throw ContainerError(.truncated, field: "trex", offset: box.offset) }
+    else { throw ParsingError(.truncated, field: "trex", offset: box.offset) }
     self.init(
       trackID: trackID, defaultDuration: duration, defaultSize: size, defaultFlags: SampleFlags(rawValue: flags))
   }

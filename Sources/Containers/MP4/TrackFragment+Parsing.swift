@@ -1,3 +1,4 @@
+public import Media
 internal import NIOCore
 
 extension TrackFragment {
@@ -7,18 +8,18 @@ extension TrackFragment {
   /// Parses a `traf` box with one run.
   ///
   /// - Parameter extends: The defaults of all tracks.
-  /// - Throws: ``ContainerError``: `.missing` without `tfhd`, `tfdt`, or the track's defaults, `.unsupported` with
-  ///   several runs or offsets that do not count from the `moof`, `.truncated`, `.tooLong`.
-  public init(parsing box: MP4Box, extends: [TrackExtends]) throws(ContainerError) {
+  /// - Throws: ``ParsingError``: `.missing` without `tfhd`, `tfdt`, or the track's defaults, `.unsupported` with
+  ///   several runs or offsets that do not count from the `moof`, `.truncated`, `.tooLarge`.
+  public init(parsing box: MP4Box, extends: [TrackExtends]) throws(ParsingError) {
     let children = try box.children()
     let header = try Self.only("tfhd", in: children)
     var (_, flags, content) = try header.full()
     guard let trackID = content.readInteger(as: UInt32.self) else { throw Self.truncated(header) }
     guard var defaults = extends.first(where: { $0.trackID == trackID }) else {
-      throw ContainerError(.missing, field: "trex", offset: header.offset)
+      throw ParsingError(.missing, field: "trex", offset: header.offset)
     }
     guard flags & 0x1 == 0, flags & TrackRunFlags.defaultBaseIsMoof != 0 else {
-      throw ContainerError(.unsupported, field: "base_data_offset", offset: header.offset)
+      throw ParsingError(.unsupported, field: "base_data_offset", offset: header.offset)
     }
     if flags & 0x2 != 0 { _ = try Self.number(&content, header) }  // sample_description_index
     if flags & 0x8 != 0 { defaults.defaultDuration = try Self.number(&content, header) }
@@ -39,19 +40,19 @@ extension TrackFragment {
 
   private static func run(
     _ box: MP4Box, _ defaults: TrackExtends
-  ) throws(ContainerError) -> (samples: [Sample], dataOffset: Int32) {
+  ) throws(ParsingError) -> (samples: [Sample], dataOffset: Int32) {
     var (_, rawFlags, content) = try box.full()
     let flags = TrackRunFlags(rawValue: rawFlags)
     let count = try Self.number(&content, box)
     guard flags.contains(.dataOffset) else {
-      throw ContainerError(.missing, field: "data_offset", offset: box.offset)
+      throw ParsingError(.missing, field: "data_offset", offset: box.offset)
     }
     let dataOffset = Int32(bitPattern: try Self.number(&content, box))
     var firstFlags: SampleFlags?
     if flags.contains(.firstFlags) { firstFlags = SampleFlags(rawValue: try Self.number(&content, box)) }
     if flags.entryLength == 0 {
       guard count <= Self.maximumUniformSamples else {
-        throw ContainerError(.tooLong, field: "sample_count", offset: box.offset)
+        throw ParsingError(.tooLarge, field: "sample_count", offset: box.offset)
       }
     } else if content.readableBytes / flags.entryLength < Int(count) {
       throw Self.truncated(box)
@@ -73,21 +74,21 @@ extension TrackFragment {
     return (samples, dataOffset)
   }
 
-  private static func only(_ type: FourCharacterCode, in boxes: [MP4Box]) throws(ContainerError) -> MP4Box {
+  private static func only(_ type: FourCharacterCode, in boxes: [MP4Box]) throws(ParsingError) -> MP4Box {
     let found = boxes.filter { $0.type == type }
-    guard let box = found.first else { throw ContainerError(.missing, field: type.description) }
+    guard let box = found.first else { throw ParsingError(.missing, field: type.description) }
     guard found.count == 1 else {
-      throw ContainerError(.unsupported, field: type.description, offset: found[1].offset)
+      throw ParsingError(.unsupported, field: type.description, offset: found[1].offset)
     }
     return box
   }
 
-  private static func number(_ content: inout ByteBuffer, _ box: MP4Box) throws(ContainerError) -> UInt32 {
+  private static func number(_ content: inout ByteBuffer, _ box: MP4Box) throws(ParsingError) -> UInt32 {
     guard let number = content.readInteger(as: UInt32.self) else { throw Self.truncated(box) }
     return number
   }
 
-  private static func truncated(_ box: MP4Box) -> ContainerError {
-    ContainerError(.truncated, field: box.type.description, offset: box.offset)
+  private static func truncated(_ box: MP4Box) -> ParsingError {
+    ParsingError(.truncated, field: box.type.description, offset: box.offset)
   }
 }

@@ -1,3 +1,4 @@
+public import Media
 public import NIOCore
 
 /// A packet of a packetized elementary stream, ISO/IEC 13818-1 §2.4.3.6: as a rule an access unit, or some frames of
@@ -14,29 +15,29 @@ public struct PESPacket: Hashable, Sendable {
 
   /// Parses a whole packet. Bytes behind a told length are ignored.
   ///
-  /// - Throws: ``ContainerError``: `.truncated`, `.invalidValue` without start code or with broken timestamps,
+  /// - Throws: ``ParsingError``: `.truncated`, `.invalid` without start code or with broken timestamps,
   ///   `.unsupported` for streams without the usual header, such as padding.
-  public init(parsing bytes: ByteBuffer) throws(ContainerError) {
+  public init(parsing bytes: ByteBuffer) throws(ParsingError) {
     var rest = bytes
     guard let start = rest.readInteger(as: UInt32.self), let length = rest.readInteger(as: UInt16.self) else {
-      throw ContainerError(.truncated, field: "PES_packet_length")
+      throw ParsingError(.truncated, field: "PES_packet_length", offset: 4)
     }
-    guard start >> 8 == 1 else { throw ContainerError(.invalidValue, field: "packet_start_code_prefix") }
+    guard start >> 8 == 1 else { throw ParsingError(.invalid, field: "packet_start_code_prefix", offset: 0) }
     self.streamID = UInt8(truncatingIfNeeded: start)
     guard (0xC0...0xEF).contains(self.streamID) || self.streamID == PESHeader.privateStreamID else {
-      throw ContainerError(.unsupported, field: "stream_id", offset: 3)
+      throw ParsingError(.unsupported, field: "stream_id", offset: 3)
     }
     if length > 0 {
       guard let whole = rest.readSlice(length: Int(length)) else {
-        throw ContainerError(.truncated, field: "PES_packet_length", offset: 4)
+        throw ParsingError(.truncated, field: "PES_packet_length", offset: 4)
       }
       rest = whole
     }
     guard
       let marks = rest.readInteger(as: UInt8.self), let flags = rest.readInteger(as: UInt8.self),
       let headerLength = rest.readInteger(as: UInt8.self), var header = rest.readSlice(length: Int(headerLength))
-    else { throw ContainerError(.truncated, field: "PES_header_data_length", offset: 8) }
-    guard marks >> 6 == 0b10 else { throw ContainerError(.invalidValue, field: "PES_header", offset: 6) }
+    else { throw ParsingError(.truncated, field: "PES_header_data_length", offset: 8) }
+    guard marks >> 6 == 0b10 else { throw ParsingError(.invalid, field: "PES_header", offset: 6) }
     if flags & 0b1000_0000 != 0 {
       self.presentationTimestamp = try Self.timestamp(&header, "PTS")
       if flags & 0b0100_0000 != 0 { self.decodeTimestamp = try Self.timestamp(&header, "DTS") }
@@ -44,12 +45,12 @@ public struct PESPacket: Hashable, Sendable {
     self.payload = rest
   }
 
-  private static func timestamp(_ header: inout ByteBuffer, _ field: String) throws(ContainerError) -> UInt64 {
+  private static func timestamp(_ header: inout ByteBuffer, _ field: String) throws(ParsingError) -> UInt64 {
     guard let high = header.readInteger(as: UInt8.self), let low = header.readInteger(as: UInt32.self) else {
-      throw ContainerError(.truncated, field: field, offset: 9)
+      throw ParsingError(.truncated, field: field, offset: 9)
     }
     guard high & 1 == 1, low & 0x1_0001 == 0x1_0001 else {
-      throw ContainerError(.invalidValue, field: field, offset: 9)
+      throw ParsingError(.invalid, field: field, offset: 9)
     }
     return UInt64(high >> 1 & 0b111) << 30 | UInt64(low >> 17) << 15 | UInt64(low >> 1 & 0x7FFF)
   }

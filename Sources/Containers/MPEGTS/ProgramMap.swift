@@ -1,3 +1,4 @@
+public import Media
 public import NIOCore
 
 /// The program map table, ISO/IEC 13818-1 §2.4.4.8: which elementary streams the program has, and where its clock is.
@@ -48,14 +49,14 @@ public struct ProgramMap: Hashable, Sendable {
 
   /// Parses a section, from table_id to CRC.
   ///
-  /// - Throws: ``ContainerError`` when it is no current program map, a length does not fit, or the CRC is wrong.
-  public init(parsing section: ByteBuffer) throws(ContainerError) {
+  /// - Throws: ``ParsingError`` when it is no current program map, a length does not fit, or the CRC is wrong.
+  public init(parsing section: ByteBuffer) throws(ParsingError) {
     var body = try ProgramSection(parsing: section, tableID: ProgramSection.programMapID)
     self.version = body.version
     guard
       let clock = body.content.readInteger(as: UInt16.self), let infoLength = body.content.readInteger(as: UInt16.self),
       body.content.readSlice(length: Int(infoLength & 0x0FFF)) != nil
-    else { throw ContainerError(.truncated, field: "program_info_length", offset: 10) }
+    else { throw ParsingError(.truncated, field: "program_info_length", offset: 10) }
     self.clockPacketIdentifier = clock & 0x1FFF
     self.streams = []
     while body.content.readableBytes > 0 {
@@ -63,7 +64,7 @@ public struct ProgramMap: Hashable, Sendable {
         let type = body.content.readInteger(as: UInt8.self), let identifier = body.content.readInteger(as: UInt16.self),
         let length = body.content.readInteger(as: UInt16.self),
         body.content.readSlice(length: Int(length & 0x0FFF)) != nil
-      else { throw ContainerError(.truncated, field: "ES_info_length") }
+      else { throw ParsingError(.truncated, field: "ES_info_length") }
       self.streams.append(
         Stream(type: ProgramStreamType(rawValue: type), packetIdentifier: identifier & 0x1FFF))
     }

@@ -1,3 +1,4 @@
+internal import Media
 internal import NIOCore
 
 /// The frame of a program table: what stands before and behind its content, ISO/IEC 13818-1 §2.4.4.
@@ -17,25 +18,25 @@ struct ProgramSection {
   private static let frameLength = 5 + 4
 
   /// Checks the frame of a section of a given table; bytes behind the section are ignored.
-  init(parsing section: ByteBuffer, tableID: UInt8) throws(ContainerError) {
+  init(parsing section: ByteBuffer, tableID: UInt8) throws(ParsingError) {
     var rest = section
     guard let id = rest.readInteger(as: UInt8.self), let length = rest.readInteger(as: UInt16.self) else {
-      throw ContainerError(.truncated, field: "section_length")
+      throw ParsingError(.truncated, field: "section_length", offset: 1)
     }
-    guard id == tableID else { throw ContainerError(.invalidValue, field: "table_id") }
+    guard id == tableID else { throw ParsingError(.invalid, field: "table_id", offset: 0) }
     let sectionLength = Int(length & 0x0FFF)
     guard (Self.frameLength...Self.maximumLength).contains(sectionLength) else {
-      throw ContainerError(.invalidValue, field: "section_length", offset: 1)
+      throw ParsingError(.invalid, field: "section_length", offset: 1)
     }
     guard
       let whole = section.getSlice(at: section.readerIndex, length: Self.headLength + sectionLength),
       rest.readInteger(as: UInt16.self) != nil, let version = rest.readInteger(as: UInt8.self),
       rest.readInteger(as: UInt16.self) != nil, let content = rest.readSlice(length: sectionLength - Self.frameLength)
-    else { throw ContainerError(.truncated, field: "section_length", offset: 1) }
+    else { throw ParsingError(.truncated, field: "section_length", offset: 1) }
     guard SectionCRC.checksum(whole.readableBytesView) == 0 else {
-      throw ContainerError(.invalidValue, field: "CRC_32", offset: Self.headLength + sectionLength - 4)
+      throw ParsingError(.invalid, field: "CRC_32", offset: Self.headLength + sectionLength - 4)
     }
-    guard version & 1 == 1 else { throw ContainerError(.unsupported, field: "current_next_indicator", offset: 5) }
+    guard version & 1 == 1 else { throw ParsingError(.unsupported, field: "current_next_indicator", offset: 5) }
     self.version = version >> 1 & 0b1_1111
     self.content = content
   }

@@ -1,3 +1,4 @@
+internal import Media
 public import NIOCore
 
 /// Takes the first program of a transport stream apart, ISO/IEC 13818-1, for tests and for looking at what was written.
@@ -46,7 +47,7 @@ public struct TransportStreamDemuxer: Sendable {
     self.rest.writeImmutableBuffer(bytes)
     var events: [Event] = []
     while self.rest.readableBytes >= TransportPacket.length {
-      do throws(ContainerError) {
+      do throws(ParsingError) {
         let packet = try TransportPacket(parsing: self.rest)
         self.rest.moveReaderIndex(forwardBy: TransportPacket.length)
         self.handle(packet, &events)
@@ -67,7 +68,7 @@ public struct TransportStreamDemuxer: Sendable {
   }
 
   /// Goes behind a damaged packet, or to the next byte that may begin one.
-  private mutating func skip(_ error: ContainerError) {
+  private mutating func skip(_ error: ParsingError) {
     guard error.field == "sync_byte" else {
       self.rest.moveReaderIndex(forwardBy: TransportPacket.length)
       return
@@ -166,7 +167,7 @@ public struct TransportStreamDemuxer: Sendable {
   }
 
   /// The first program that is not the network's, §2.4.4.3.
-  private mutating func handleAssociation(_ section: ByteBuffer) throws(ContainerError) {
+  private mutating func handleAssociation(_ section: ByteBuffer) throws(ParsingError) {
     var body = try ProgramSection(parsing: section, tableID: ProgramSection.programAssociationID)
     while let entry = body.content.readInteger(as: UInt32.self) {
       if entry >> 16 != 0 {
@@ -174,6 +175,6 @@ public struct TransportStreamDemuxer: Sendable {
         return
       }
     }
-    throw ContainerError(.missing, field: "program_number")
+    throw ParsingError(.missing, field: "program_number")
   }
 }

@@ -63,7 +63,7 @@ struct H264PacketReader {
     let unit: H264AccessUnit
     do {
       unit =
-        try self.lengthSize.map { size throws(BitstreamError) in
+        try self.lengthSize.map { size throws(ParsingError) in
           try H264AccessUnit(parsingAVCC: packet, lengthSize: size)
         } ?? H264AccessUnit(parsingAnnexB: packet)
     } catch {

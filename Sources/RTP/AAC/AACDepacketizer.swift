@@ -1,4 +1,5 @@
 internal import Bitstreams
+internal import Media
 public import NIOCore
 
 /// Takes AAC frames out of RTP packets, RFC 3640 §3.2 and §3.3.6 (AAC-hbr, AAC-lbr), without interleaving.
@@ -106,16 +107,16 @@ public struct AACDepacketizer: Sendable {
     else { throw RTPError(.truncated, field: "AU-headers-length") }
     var reader = BitReader(bytes)
     var lengths: [Int] = []
-    do throws(BitstreamError) {
+    do throws(ParsingError) {
       while reader.position < bitCount {
         lengths.append(Int(try reader.bits(self.sizeLength, "AU-size")))
         let indexLength = lengths.count == 1 ? self.indexLength : self.indexDeltaLength
         guard try reader.bits(indexLength, "AU-Index") == 0 else {
-          throw BitstreamError(.unsupported, field: "AU-Index", offset: reader.offset)
+          throw ParsingError(.unsupported, field: "AU-Index", offset: reader.offset)
         }
       }
       guard reader.position == bitCount else {
-        throw BitstreamError(.truncated, field: "AU-Index", offset: reader.offset)
+        throw ParsingError(.truncated, field: "AU-Index", offset: reader.offset)
       }
     } catch {
       throw RTPError(error.code == .unsupported ? .unsupported : .truncated, field: error.field, offset: 2)

@@ -51,7 +51,7 @@ public struct H264Packetizer: Sendable {
         H264NALUnitType(rawValue: $0.getInteger(at: $0.readerIndex) ?? 0).isSampleData
       }
     } catch {
-      throw RTPError(.truncated, field: error.field, offset: error.offset)
+      throw RTPError(.truncated, field: error.field, offset: error.offset ?? 0)
     }
     let timestamp = self.sequence.timestamp(at: sample.presentationTime)
     var batch = RTPPacketBatch(
