@@ -1,4 +1,5 @@
 #if os(Linux)
+internal import CALSA  // The release build attributes `timeval` to this module.
 internal import Media
 internal import Threading
 internal import Glibc
