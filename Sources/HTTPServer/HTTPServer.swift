@@ -2,7 +2,7 @@ internal import Authentication
 internal import HTTPTypes
 internal import HummingbirdCore
 internal import HummingbirdHTTP2
-internal import Media
+public import Media
 internal import NIOCore
 package import NIOPosix
 public import Streaming
@@ -15,15 +15,16 @@ internal import Darwin
 internal import Glibc
 #endif
 
-/// An HTTP server for any number of streams and viewers: HLS, pictures, the web page, numbers.
+/// An HTTP server for any number of streams and viewers: HLS, motion JPEG, snapshots, the web page, the API and metrics.
 ///
-/// Plain HTTP/1.1 and, where TLS is on, HTTP/2. What is sent is built once and shared by all who ask.
+/// HTTP/1.1 on the plain port; HTTP/2 and HTTP/1.1 on the TLS port. Playlists, segments and images are built once and
+/// shared by all responses.
 public final class HTTPServer: Sendable {
   /// The TCP ports in use.
   public struct Ports: Hashable, Sendable {
-    /// HTTP.
+    /// Port of HTTP.
     public var http: Int
-    /// HTTP over TLS, where it is on.
+    /// Port of HTTP over TLS; nil without TLS.
     public var https: Int?
   }
 
@@ -41,25 +42,24 @@ public final class HTTPServer: Sendable {
   let responder: HTTPResponder
   private let state = Mutex(State())
 
-  /// An event loop for each core, at most four: beyond that the streams' encoders need the cores more.
+  /// One event loop per core, at most four: the encoders need the remaining cores.
   private static let eventLoopCount = min(System.coreCount, 4)
 
-  /// A server that does not listen yet.
+  /// Creates a server; ``start()`` opens its ports.
   public convenience init(settings: HTTPServerSettings, extras: HTTPServerExtras = HTTPServerExtras()) {
     self.init(settings: settings, extras: extras, group: nil)
   }
 
-  /// A server that does not listen yet.
+  /// Creates a server; ``start()`` opens its ports.
   ///
-  /// - Parameter group: Event loops that are shared with other servers, and shut down by who made them; nil for some of
-  ///   its own.
+  /// - Parameter group: Event loops shared with other servers, and shut down by their owner; nil for a group of its own.
   package init(settings: HTTPServerSettings, extras: HTTPServerExtras, group: MultiThreadedEventLoopGroup?) {
     self.settings = settings
     self.ownsGroup = group == nil
     self.group = group ?? MultiThreadedEventLoopGroup(numberOfThreads: Self.eventLoopCount)
     self.loops = ConnectionLoops(
       eventLoops: Array(self.group.makeIterator()), limits: settings.limits,
-      most: min(settings.limits.connections, Self.mostFiles))
+      maximumConnections: min(settings.limits.connections, Self.maximumOpenFiles))
     self.responder = HTTPResponder(
       streams: self.streams, extras: extras,
       authenticator: Authenticator(
@@ -73,13 +73,13 @@ public final class HTTPServer: Sendable {
     self.state.withLock { $0.ports }
   }
 
-  /// The SHA-256 hash of the certificate, as browsers show it: pairs of hexadecimal digits with colons between; nil without
-  /// TLS and before ``start()``.
+  /// SHA-256 fingerprint of the certificate, as browsers display it: pairs of hexadecimal digits separated by colons; nil
+  /// without TLS and before ``start()``.
   public var certificateFingerprint: String? {
     self.state.withLock { $0.fingerprint }
   }
 
-  /// What the viewers of a stream got; all zero when it is not published.
+  /// Viewers and bytes sent of a stream over HTTP; zero when it is not published.
   public func statistics(of stream: LiveStream) -> HTTPStreamStatistics {
     guard let published = self.streams[stream] else { return HTTPStreamStatistics() }
     let now = StreamClock.system.now()
@@ -88,7 +88,7 @@ public final class HTTPServer: Sendable {
       bytesSent: PublishedStream.Content.allCases.reduce(0) { $0 + published.bytesSent(of: $1) })
   }
 
-  /// Makes a stream that has been started available under its name; the first one also without a name.
+  /// Serves a started stream under its name; the files of the first stream are also served without a name.
   public func publish(_ stream: LiveStream) {
     let clock = StreamClock.system
     let published = PublishedStream(
@@ -98,43 +98,44 @@ public final class HTTPServer: Sendable {
     stream.add(published.faces)
   }
 
-  /// Takes a stream away: requests that wait for it are answered, and motion pictures end.
+  /// Stops serving a stream: waiting requests are answered, and motion JPEG responses end.
   ///
-  /// For some seconds its playlists still say that it has ended, and its segments can be fetched, so that players of HLS
-  /// show all of it.
+  /// Its playlists, now with `EXT-X-ENDLIST`, and its segments are served for 10 more seconds, so that HLS players can
+  /// play to the end.
   public func unpublish(_ stream: LiveStream) {
     guard let published = self.streams.end(stream) else { return }
     stream.remove(published.hls)
     stream.remove(published.faces)
     published.end()
-    self.group.next().scheduleTask(in: Self.timeAfterEnd) { [streams = self.streams] in streams.remove(published) }
+    self.group.next().scheduleTask(in: Self.retentionAfterEnd) { [streams = self.streams] in streams.remove(published) }
   }
 
-  /// How long a stream that ended is there for viewers of HLS.
-  private static let timeAfterEnd = TimeAmount.seconds(10)
+  /// How long playlists and segments of an ended stream are served.
+  private static let retentionAfterEnd = TimeAmount.seconds(10)
 
-  /// Opens the ports; without effect when they are open.
+  /// Opens the ports; no effect when they are open.
   ///
-  /// - Throws: ``HTTPServerError`` when a port is taken or may not be used, or the certificate cannot be had.
-  public func start() async throws(HTTPServerError) {
+  /// - Throws: `VidiconError`: `portInUse`, `notPermitted` or `notFound` for a port or address, `invalidSpecification` for
+  ///   a malformed address or unusable credentials, and errors of the certificate files.
+  public func start() async throws(VidiconError) {
     guard self.ports == nil else { return }
     let address = self.settings.address ?? Self.anyAddress
     guard (try? SocketAddress(ipAddress: address, port: 0)) != nil else {
-      throw HTTPServerError(
-        .malformedAddress, cause: "\"\(address)\" is not an IPv4 or IPv6 address",
-        nextStep: "give one of this machine's, such as 127.0.0.1, or none to listen on all")
+      throw VidiconError(
+        .invalidSpecification, subject: "\"\(address)\"", cause: "not an IPv4 or IPv6 address",
+        nextStep: "give an address of this machine, such as 127.0.0.1, or none to listen on all")
     }
     for credentials in self.settings.credentials where !credentials.isUsable {
-      throw HTTPServerError(
-        .invalidCredential, cause: "\"\(credentials.user)\" cannot watch with this name and password",
+      throw VidiconError(
+        .invalidSpecification, subject: "user \"\(credentials.user)\"", cause: "the name or password cannot be used",
         nextStep: "give a name without a colon and a password that is not empty")
     }
-    let certificate = try self.settings.tls.map { tls throws(HTTPServerError) in try ServerCertificate(tls.certificate)
+    let certificate = try self.settings.tls.map { tls throws(VidiconError) in try ServerCertificate(tls.certificate)
     }
     let plain = HTTP1Channel(responder: self.respond, configuration: self.channelConfiguration)
     var listeners = [try await self.listen(plain, address: address, port: self.settings.port)]
     if let tls = self.settings.tls, let certificate {
-      do throws(HTTPServerError) {
+      do throws(VidiconError) {
         let secure = try self.secureChannel(certificate)
         listeners.append(try await self.listen(secure, address: address, port: tls.port))
       } catch {
@@ -151,47 +152,48 @@ public final class HTTPServer: Sendable {
     }
   }
 
-  /// Closes the ports and every connection, once those who watch over HLS have learnt that the streams have ended, which
-  /// takes them at most as long as they wait before they ask for a playlist again.
+  /// Ends all streams, then closes the ports and every connection.
+  ///
+  /// Waits until HLS players have reloaded the playlist, at most 1.3 seconds, so that they see the end of the stream.
   public func stop() async {
     let listeners = self.state.withLock { state in
       defer { state = State() }
       return state.listeners
     }
     for published in self.streams.all { self.unpublish(published.stream) }
-    await self.waitForViewers()
+    await self.waitForHLSViewers()
     for listener in listeners { await listener.pause() }
     await self.loops.waitForTasks()
     for listener in listeners { await listener.close() }
     await self.loops.closeAll()
     for listener in listeners { await listener.waitForEnd() }
-    // It fails only when called twice, or from one of its own event loops.
+    // Fails only when called twice, or from one of its own event loops.
     if self.ownsGroup { try? await self.group.shutdownGracefully() }
   }
 
-  /// Waits until nobody is expected to ask for the end of a stream any more.
-  private func waitForViewers() async {
+  /// Waits until no HLS viewer is expected to fetch the end of a stream any more.
+  private func waitForHLSViewers() async {
     while true {
       let now = StreamClock.system.now()
       guard self.streams.ended.contains(where: { $0.awaitsViewers(at: now) }) else { return }
-      // Not a sleep, which a cancelled task does not do.
+      // `Task.sleep` returns at once in a cancelled task.
       try? await self.group.next().scheduleTask(in: .milliseconds(20)) {}.futureResult.get()
     }
   }
 
   private func listen(
     _ channel: some ServerChildChannel, address: String, port: Int
-  ) async throws(HTTPServerError) -> Listener {
+  ) async throws(VidiconError) -> Listener {
     do {
       return try await Listener.open(
         GuardedChannel(base: channel, loops: self.loops), address: address, port: port, group: self.group)
     } catch {
-      throw HTTPServerError(error, address: self.settings.address, port: port)
+      throw VidiconError(error, address: self.settings.address, port: port)
     }
   }
 
-  /// HTTP over TLS: HTTP/2 for clients that know it.
-  private func secureChannel(_ certificate: ServerCertificate) throws(HTTPServerError) -> HTTP2UpgradeChannel {
+  /// HTTP over TLS: HTTP/2 when the client negotiates it by ALPN.
+  private func secureChannel(_ certificate: ServerCertificate) throws(VidiconError) -> HTTP2UpgradeChannel {
     do {
       return try HTTP2UpgradeChannel(
         tlsConfiguration: certificate.configuration,
@@ -200,13 +202,13 @@ public final class HTTPServer: Sendable {
           streamConfiguration: self.channelConfiguration),
         responder: self.respond)
     } catch {
-      throw HTTPServerError(
-        .invalidCertificate, cause: "the certificate cannot be used for TLS (\(error))",
-        nextStep: "give another certificate and its key")
+      throw VidiconError(
+        .invalidData, subject: "the certificate", cause: "cannot be used for TLS (\(error))",
+        nextStep: "give another certificate chain and its private key")
     }
   }
 
-  /// What holds for an HTTP/1.1 connection and for a stream of HTTP/2.
+  /// The configuration of an HTTP/1.1 connection and of an HTTP/2 stream.
   private var channelConfiguration: HTTP1Channel.Configuration {
     let (limits, counters) = (self.settings.limits, self.responder.counters)
     return HTTP1Channel.Configuration(
@@ -215,22 +217,22 @@ public final class HTTPServer: Sendable {
         maxHeaderFieldSize: limits.headerBytes, maxHeaderListSize: limits.headerBytes, maxHeaderFieldCount: 128))
   }
 
-  /// Answers a request on its connection.
+  /// Responds to a request on its connection's event loop.
   private var respond: HTTPChannelHandler.Responder {
     let (responder, loops) = (self.responder, self.loops)
     return { request, writer, channel in
       let head = request.head
       let client = HTTPClient(
         address: channel.remoteAddress?.ipAddress ?? "", localAddress: channel.localAddress?.ipAddress ?? "")
-      let body: @Sendable (Int) async -> ByteBuffer? = { most in
-        // A body that is too long, or a connection that ends.
-        try? await request.body.collect(upTo: most)
+      let body: @Sendable (Int) async -> ByteBuffer? = { maximumBytes in
+        // nil: the body is too long, or the connection ended.
+        try? await request.body.collect(upTo: maximumBytes)
       }
-      // Of HTTP/1.1 the connection is all there is, and its end ends this task.
+      // HTTP/1.1: the end of the connection cancels this task.
       guard channel.parent?.parent != nil else {
         return try await responder.answer(head, client: client, body: body).write(to: writer, on: channel)
       }
-      // What a stream of HTTP/2 waits for is of no use when the client has taken its request back.
+      // HTTP/2: a reset of the stream must cancel the wait of its request.
       let answer = Task(executorPreference: loops[channel.eventLoop].executor) {
         await responder.answer(head, client: client, body: body)
       }
@@ -244,15 +246,15 @@ public final class HTTPServer: Sendable {
     }
   }
 
-  /// All IPv6 and IPv4 addresses, or all IPv4 ones on a machine without IPv6.
+  /// `::` (IPv6 and IPv4), or `0.0.0.0` on a machine without IPv6.
   private static var anyAddress: String {
     let devices = (try? System.enumerateDevices()) ?? []
     return devices.contains { $0.address?.protocol == .inet6 } ? "::" : "0.0.0.0"
   }
 
-  /// Files that connections may have open: at the system's limit nobody could be refused, and the rest of the process
-  /// needs some: half of few, else 128.
-  private static let mostFiles: Int = {
+  /// File descriptors available to connections: the limit of the process less a reserve for everything else (128, or half
+  /// of a limit below 256). At the limit itself no connection could be accepted, not even to reject it.
+  private static let maximumOpenFiles: Int = {
     var limit = rlimit()
     #if canImport(Darwin)
     let result = getrlimit(RLIMIT_NOFILE, &limit)

@@ -1,57 +1,57 @@
 public import Authentication
 
-/// How an ``HTTPServer`` listens and whom it lets in.
+/// Ports, TLS, roles and limits of an ``HTTPServer``.
 public struct HTTPServerSettings: Hashable, Sendable {
-  /// HTTP over TLS ("https"): HTTP/2 for clients that know it, else HTTP/1.1.
+  /// HTTP over TLS (`https:`): HTTP/2 when negotiated, else HTTP/1.1.
   public struct TLS: Hashable, Sendable {
-    /// Whose certificate it is.
+    /// Origin of the certificate.
     public enum Certificate: Hashable, Sendable {
-      /// Given by the user: the path of the certificate chain and that of its private key, both PEM.
+      /// Paths of the certificate chain and its private key, both PEM.
       case files(chain: String, key: String)
-      /// Self-signed, made on first use and kept in a folder; nil for the usual one, `$XDG_STATE_HOME/vidicon` or
+      /// Self-signed, generated on first use and stored in a folder; nil for the default, `$XDG_STATE_HOME/vidicon` or
       /// `~/.local/state/vidicon`.
       case selfSigned(folder: String?)
     }
 
     /// The TCP port; 0 for any free one.
     public var port: Int
-    /// Whose certificate it is.
+    /// Origin of the certificate.
     public var certificate: Certificate
 
-    /// A port and a certificate.
+    /// Creates TLS settings from a port and a certificate.
     public init(port: Int, certificate: Certificate) {
       self.port = port
       self.certificate = certificate
     }
   }
 
-  /// Who may change streams while they run: their sources, settings and recordings.
+  /// Clients with the operator role: they may change sources, settings and recordings of running streams.
   public enum Control: String, Hashable, Sendable, CaseIterable {
-    /// Everybody who may watch; of sources those that are open to them.
+    /// Every viewer, within the sources that viewers may choose.
     case all
-    /// Programs of this machine, and everybody where there are passwords.
+    /// Programs on this machine; with passwords, every viewer.
     case local
-    /// Nobody.
+    /// No client.
     case none
   }
 
   /// The TCP port; 0 for any free one.
   public var port: Int
-  /// The numeric address to listen on; nil for all of the machine's, IPv4 and IPv6.
+  /// Numeric IPv4 or IPv6 address to listen on; nil for all.
   public var address: String?
-  /// HTTP over TLS, in addition.
+  /// TLS settings; nil for plain HTTP only.
   public var tls: TLS?
-  /// Who may watch; everybody when empty.
+  /// Credentials of the viewers; empty: no password is required.
   public var credentials: [Credentials] = []
-  /// Who may change streams.
+  /// Clients with the operator role.
   public var control = Control.all
-  /// Whether programs of this machine are trusted without a password. A proxy on this machine that does not say for whom it
-  /// asks would lend that to everybody.
+  /// Whether programs on this machine are trusted without a password. Disable it behind a reverse proxy on this machine
+  /// that does not send `Forwarded` or `X-Forwarded-For`: its clients would all be trusted.
   public var trustsThisMachine = true
-  /// What one client, and all together, can make the server hold.
+  /// Limits on connections, requests and downloads.
   public var limits = HTTPServerLimits()
 
-  /// A configuration with everything at its default but the port.
+  /// Default settings with a port.
   public init(port: Int = 8080) {
     self.port = port
   }

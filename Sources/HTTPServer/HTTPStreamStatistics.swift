@@ -1,13 +1,13 @@
-/// What the viewers of one stream got over HTTP.
+/// Viewers of one stream over HTTP, and bytes sent to them.
 public struct HTTPStreamStatistics: Hashable, Sendable {
-  /// Those who asked for HLS in the last ten seconds, told apart by address and program.
+  /// HLS viewers: distinct pairs of client address and `User-Agent` in the last 10 seconds.
   public var hlsViewers = 0
-  /// Those who watch motion JPEG.
+  /// Open motion JPEG responses.
   public var motionJPEGViewers = 0
-  /// Bytes of playlists, segments and pictures sent.
+  /// Bytes of playlists, segments and JPEG images sent, without heads.
   public var bytesSent = 0
 
-  /// Nothing sent.
+  /// Creates statistics; zero by default.
   public init(hlsViewers: Int = 0, motionJPEGViewers: Int = 0, bytesSent: Int = 0) {
     self.hlsViewers = hlsViewers
     self.motionJPEGViewers = motionJPEGViewers

@@ -1,6 +1,7 @@
 internal import CaptureDevices
 public import Discovery
 public import HTTPServer
+internal import Media
 internal import NIOCore
 internal import NIOPosix
 public import RTSPServer
@@ -138,7 +139,7 @@ public final class CameraServer: Sendable {
     } catch {
       throw .rtsp(error)
     }
-    do throws(HTTPServerError) {
+    do throws(VidiconError) {
       try await self.http?.start()
     } catch {
       await self.rtsp.stop()

@@ -1,4 +1,4 @@
-public import HTTPServer
+public import Media
 public import RTSPServer
 
 /// Why a ``CameraServer`` cannot listen.
@@ -6,7 +6,7 @@ public enum CameraServerError: Error, Hashable, Sendable, CustomStringConvertibl
   /// RTSP cannot.
   case rtsp(RTSPServerError)
   /// HTTP cannot.
-  case http(HTTPServerError)
+  case http(VidiconError)
 
   /// One line with cause and next step.
   public var description: String {
@@ -20,7 +20,7 @@ public enum CameraServerError: Error, Hashable, Sendable, CustomStringConvertibl
   public var isMalformedAddress: Bool {
     switch self {
     case .rtsp(let error): error.code == .malformedAddress
-    case .http(let error): error.code == .malformedAddress
+    case .http(let error): error.code == .invalidSpecification
     }
   }
 }

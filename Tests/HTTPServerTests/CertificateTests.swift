@@ -1,4 +1,5 @@
 import Foundation
+import Media
 import Testing
 
 @testable import HTTPServer
@@ -32,25 +33,25 @@ struct CertificateTests {
     let (pem, key) = try SelfSignedCertificate.make(
       names: ["localhost", "h"], addresses: [[127, 0, 0, 1]], now: now)
     let day = 86_400.0
-    #expect(SelfSignedCertificate.isGood(pem, key: key, names: ["h"], now: now))
-    #expect(SelfSignedCertificate.isGood(pem, key: key, names: ["h"], now: now + 366 * day))
-    #expect(!SelfSignedCertificate.isGood(pem, key: key, names: ["h"], now: now + 368 * day))
-    #expect(!SelfSignedCertificate.isGood(pem, key: key, names: ["h"], now: now - 2 * day))
-    #expect(!SelfSignedCertificate.isGood(pem, key: key, names: ["other"], now: now))
+    #expect(SelfSignedCertificate.isUsable(pem, key: key, names: ["h"], now: now))
+    #expect(SelfSignedCertificate.isUsable(pem, key: key, names: ["h"], now: now + 366 * day))
+    #expect(!SelfSignedCertificate.isUsable(pem, key: key, names: ["h"], now: now + 368 * day))
+    #expect(!SelfSignedCertificate.isUsable(pem, key: key, names: ["h"], now: now - 2 * day))
+    #expect(!SelfSignedCertificate.isUsable(pem, key: key, names: ["other"], now: now))
     let other = try SelfSignedCertificate.make(names: ["h"], addresses: [], now: now).key
-    #expect(!SelfSignedCertificate.isGood(pem, key: other, names: ["h"], now: now))
-    #expect(!SelfSignedCertificate.isGood("", key: key, names: [], now: now))
+    #expect(!SelfSignedCertificate.isUsable(pem, key: other, names: ["h"], now: now))
+    #expect(!SelfSignedCertificate.isUsable("", key: key, names: [], now: now))
   }
 
-  @Test func `files that cannot be used are told in one line`() {
+  @Test func `a file that cannot be read or written is named in the error`() {
     let none = HTTPServerSettings.TLS.Certificate.files(chain: "/none/chain.pem", key: "/none/key.pem")
     #expect(
-      throws: HTTPServerError(
-        .invalidCertificate, cause: "/none/chain.pem: no such file or directory",
+      throws: VidiconError(
+        .notFound, subject: "/none/chain.pem", cause: "no such file or directory",
         nextStep: "give a PEM file with the certificate chain")
     ) { try ServerCertificate(none) }
     #expect { try ServerCertificate(.selfSigned(folder: "/proc/none")) } throws: {
-      ($0 as? HTTPServerError)?.cause.hasPrefix("/proc/none cannot be written") == true
+      ($0 as? VidiconError)?.subject == "/proc/none"
     }
   }
 }

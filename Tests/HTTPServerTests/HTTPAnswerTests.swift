@@ -152,25 +152,25 @@ struct HTTPAnswerTests {
 
   @Test func `viewers are those who asked in the last ten seconds, each once`() {
     var viewers = RecentViewers()
-    viewers.note(address: "1", program: "a", at: .zero)
-    viewers.note(address: "1", program: "a", at: .zero + .seconds(5))
-    viewers.note(address: "1", program: "b", at: .zero + .seconds(6))
-    viewers.note(address: "2", program: "a", at: .zero + .seconds(7))
+    viewers.note(address: "1", userAgent: "a", at: .zero)
+    viewers.note(address: "1", userAgent: "a", at: .zero + .seconds(5))
+    viewers.note(address: "1", userAgent: "b", at: .zero + .seconds(6))
+    viewers.note(address: "2", userAgent: "a", at: .zero + .seconds(7))
     #expect(viewers.count(at: .zero + .seconds(7)) == 3)
     #expect(viewers.hasRequest(from: .zero + .seconds(6), to: .zero + .seconds(6)))
     #expect(!viewers.hasRequest(from: .zero, to: .zero + .milliseconds(4999)))
     #expect(viewers.count(at: .zero + .seconds(15)) == 2)
     #expect(viewers.count(at: .zero + .seconds(17)) == 0)
-    for number in 0..<(RecentViewers.most + 10) { viewers.note(address: "\(number)", program: "", at: .zero) }
-    #expect(viewers.count(at: .zero) <= RecentViewers.most)
+    for number in 0..<(RecentViewers.maximumCount + 10) { viewers.note(address: "\(number)", userAgent: "", at: .zero) }
+    #expect(viewers.count(at: .zero) <= RecentViewers.maximumCount)
   }
 
   @Test func `a flood of new viewers does not make each of them dear`() {
     var viewers = RecentViewers()
     // Were each looked at for each one behind the limit, these were ten thousand million steps.
-    for number in 0..<2 * RecentViewers.most { viewers.note(address: "\(number)", program: "", at: .zero) }
-    #expect(viewers.count(at: .zero) == RecentViewers.most)
-    viewers.note(address: "late", program: "", at: .zero + .seconds(20))
+    for number in 0..<2 * RecentViewers.maximumCount { viewers.note(address: "\(number)", userAgent: "", at: .zero) }
+    #expect(viewers.count(at: .zero) == RecentViewers.maximumCount)
+    viewers.note(address: "late", userAgent: "", at: .zero + .seconds(20))
     #expect(viewers.count(at: .zero + .seconds(20)) == 1)
   }
 }

@@ -318,7 +318,7 @@ struct HTTPRecordingTests {
     arguments: [
       ("bytes=2-4", "206", "234", "bytes 2-4/10"), ("bytes=8-", "206", "89", "bytes 8-9/10"),
       ("bytes=-3", "206", "789", "bytes 7-9/10"), ("bytes=0-99", "206", "0123456789", "bytes 0-9/10"),
-      ("bytes=10-", "416", "there are only 10 bytes\n", "bytes */10"),
+      ("bytes=10-", "416", "the file has only 10 bytes\n", "bytes */10"),
       ("bytes=1-2,4-5", "200", "0123456789", nil), ("bytes=x", "200", "0123456789", nil),
     ] as [(String, String, String, String?)])
   func `ranges of a file`(range: String, status: String, body: String, contentRange: String?) async throws {

@@ -10,13 +10,13 @@ import Testing
 
 @Suite("HTTP server", .timeLimit(.minutes(2)))
 struct HTTPServerTests {
-  @Test func `a taken port is told in one line`() async throws {
+  @Test func `a port in use is named in the error`() async throws {
     try await withServer { _, port in
       let second = HTTPServer(settings: HTTPServerSettings(port: port))
       await #expect(
-        throws: HTTPServerError(
-          .portTaken, cause: "port \(port) is taken by another program",
-          nextStep: "choose another port with --http-port or --https-port; 0 takes any free one")
+        throws: VidiconError(
+          .portInUse, subject: "port \(port)", cause: "in use by another program",
+          nextStep: "choose another port with --http-port or --https-port; 0 selects any free one")
       ) {
         try await second.start()
       }
@@ -24,11 +24,11 @@ struct HTTPServerTests {
     }
   }
 
-  @Test func `an address that is none is told`() async {
+  @Test func `an address that is a name is rejected`() async {
     var settings = HTTPServerSettings(port: 0)
     settings.address = "localhost"
     let server = HTTPServer(settings: settings)
-    await #expect { try await server.start() } throws: { ($0 as? HTTPServerError)?.code == .malformedAddress }
+    await #expect { try await server.start() } throws: { ($0 as? VidiconError)?.code == .invalidSpecification }
     await server.stop()
   }
 
@@ -232,7 +232,7 @@ struct HTTPServerTests {
     var settings = HTTPServerSettings(port: 0)
     settings.credentials = [Credentials(user: user, password: password)]
     let server = HTTPServer(settings: settings)
-    await #expect { try await server.start() } throws: { ($0 as? HTTPServerError)?.code == .invalidCredential }
+    await #expect { try await server.start() } throws: { ($0 as? VidiconError)?.code == .invalidSpecification }
     await server.stop()
   }
 

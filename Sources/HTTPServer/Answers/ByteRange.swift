@@ -1,17 +1,17 @@
 internal import Authentication
 
-/// What `Range` asks for, RFC 9110 §14.1.2.
+/// The byte range selected by a `Range` field, RFC 9110 §14.1.2.
 package enum ByteRange: Hashable, Sendable {
-  /// All of it: there is no range, or one that need not be met (several ranges, another unit, something unreadable).
+  /// The whole content: no range, or one that may be ignored (several ranges, another unit, malformed).
   case whole
-  /// These bytes.
+  /// The bytes at these offsets.
   case part(Range<Int>)
-  /// Nothing of what there is: 416.
+  /// No byte of the content: 416.
   case unsatisfiable
 
-  /// Reads the header's value.
+  /// Parses the value of `Range`.
   ///
-  /// - Parameter length: Bytes that there are.
+  /// - Parameter length: Length of the content in bytes.
   package init(parsing value: String?, length: Int) {
     self = .whole
     guard let value, value.utf8.count <= 64, value.prefix(6).lowercased() == "bytes=" else { return }

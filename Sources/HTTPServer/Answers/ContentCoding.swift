@@ -1,8 +1,8 @@
 internal import Authentication
 
-/// What `Accept-Encoding` says, RFC 9110 §12.5.3, of the one coding that is offered.
+/// Negotiation of the content coding by `Accept-Encoding`, RFC 9110 §12.5.3; gzip is the only one offered.
 package enum ContentCoding {
-  /// Whether gzip may be sent, and is not less wanted than none.
+  /// Whether gzip is acceptable and its weight is at least that of `identity`.
   package static func acceptsGzip(_ value: String?) -> Bool {
     guard let value, value.utf8.count <= 1024 else { return false }
     var gzip: Int?
@@ -29,7 +29,7 @@ package enum ContentCoding {
     return wanted > 0 && wanted >= identity ?? 0
   }
 
-  /// Thousandths of a weight of 0 to 1 with at most three decimals; nil for another text.
+  /// Parses a weight of 0 to 1 with at most three decimals into thousandths; nil when malformed.
   private static func weight(_ text: Substring) -> Int? {
     let pieces = text.split(separator: ".", omittingEmptySubsequences: false)
     guard pieces.count <= 2, let whole = pieces[0].decimal(as: Int.self), whole <= 1 else { return nil }

@@ -1,11 +1,10 @@
 internal import Authentication
 
-/// Compares the `ETag` of what there is with what a client has, RFC 9110 §13.1.2.
+/// Comparison of entity tags for `If-None-Match`, RFC 9110 §13.1.2.
 package enum EntityTag {
-  /// The first tag of `If-None-Match` that is this one, plain or of the compressed form; nil when none is.
+  /// Returns the first tag of `If-None-Match` that matches `etag` or its gzip form; nil when none does.
   ///
-  /// The answer has the tag of the form that the client has: by it a cache finds what it may go on to keep (RFC 9111
-  /// §4.3.4).
+  /// A 304 response carries the returned tag, so that a cache finds the stored response to update, RFC 9111 §4.3.4.
   package static func match(_ value: String?, _ etag: String) -> String? {
     guard let value, value.utf8.count <= 4096 else { return nil }
     if value.trimmingSpace() == "*" { return etag }
@@ -17,7 +16,7 @@ package enum EntityTag {
     return nil
   }
 
-  /// The tag of the same content compressed: other bytes have another tag.
+  /// The entity tag of the gzip form, which has different bytes and so needs a different tag.
   static func gzipped(_ etag: String) -> String {
     etag.hasSuffix("\"") ? "\(etag.dropLast())-gzip\"" : etag
   }

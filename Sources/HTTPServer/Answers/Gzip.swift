@@ -2,35 +2,35 @@ internal import CZlib
 internal import NIOCore
 internal import Synchronization
 
-/// Compresses text, RFC 1952, each once for all who want the same.
+/// Compresses text with gzip, RFC 1952, and caches the result by entity tag.
 final class Gzip: Sendable {
   private struct Entry {
     var etag: String
     var bytes: ByteBuffer
   }
 
-  /// Playlists of many streams, files of the page.
-  private static let most = 128
+  /// Maximum number of cached bodies; at the limit the older half is removed.
+  private static let maximumEntries = 128
   private let entries = Mutex<[Entry]>([])
 
-  /// The compressed form of content with a tag; nil where it would not be shorter.
+  /// Returns the compressed body with an entity tag; nil when it would not be shorter.
   func compressed(_ body: ByteBuffer, etag: String) -> ByteBuffer? {
     let known = self.entries.withLock { entries in entries.last { $0.etag == etag }?.bytes }
-    // Two that come at once compress twice, and get the same.
+    // Concurrent callers may compress the same body twice.
     let bytes = known ?? Self.compress(body) ?? ByteBuffer()
     if known == nil {
       self.entries.withLock { entries in
-        if entries.count >= Self.most { entries.removeFirst(Self.most / 2) }
+        if entries.count >= Self.maximumEntries { entries.removeFirst(Self.maximumEntries / 2) }
         entries.append(Entry(etag: etag, bytes: bytes))
       }
     }
     return bytes.readableBytes > 0 ? bytes : nil
   }
 
-  /// The compressed bytes; nil where they would not be fewer.
+  /// Compresses a body; nil when the result would not be shorter.
   static func compress(_ body: ByteBuffer) -> ByteBuffer? {
     var stream = z_stream()
-    // 15 bits of window, and 16 for the gzip wrapper instead of zlib's.
+    // windowBits: 15, plus 16 for the gzip wrapper instead of zlib's.
     guard
       deflateInit2_(
         &stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY, ZLIB_VERSION,
@@ -42,7 +42,7 @@ final class Gzip: Sendable {
     var result = ByteBuffer()
     let isDone = result.writeWithUnsafeMutableBytes(minimumWritableBytes: length) { output in
       body.withUnsafeReadableBytes { input in
-        // zlib only reads its input; its type is older than `const`.
+        // zlib does not modify its input; `next_in` predates `const`.
         stream.next_in = UnsafeMutablePointer(mutating: input.bindMemory(to: UInt8.self).baseAddress)
         stream.avail_in = inputLength
         stream.next_out = output.bindMemory(to: UInt8.self).baseAddress

@@ -1,19 +1,19 @@
 internal import HTTPTypes
 internal import NIOCore
 
-/// The answer to a request, before it is put on a connection.
+/// A response before conditions, ranges and content codings of its request are applied.
 struct HTTPAnswer: Sendable {
-  /// What follows the head.
+  /// The content of the response.
   enum Body: Sendable {
-    /// Nothing.
+    /// No content.
     case empty
-    /// Bytes that are shared by all who get them.
+    /// Bytes, shared with other responses.
     case bytes(ByteBuffer)
-    /// Bytes of a file, which are read while the client takes them.
+    /// A byte range of a file, read as the client reads.
     case file(OpenFile, Range<Int>)
-    /// Motion JPEG: pictures as long as the client is there.
-    case pictures(AsyncStream<ByteBuffer>, of: PublishedStream)
-    /// What comes first, and then messages as long as the client is there.
+    /// Motion JPEG: JPEG images until the client disconnects or the stream ends.
+    case motionJPEG(AsyncStream<ByteBuffer>, of: PublishedStream)
+    /// Server-sent events until the client disconnects or the stream ends.
     case events(opening: ByteBuffer, AsyncStream<ByteBuffer>)
   }
 
@@ -21,15 +21,15 @@ struct HTTPAnswer: Sendable {
   var fields: HTTPFields
   var body: Body
   var caching: HTTPCaching
-  /// The value of `ETag`, quotes included; nil for what is never asked for twice.
+  /// The value of `ETag`, quotes included; nil for content that is never revalidated.
   var etag: String?
-  /// When it was last changed, in seconds since 1970; nil for what tells no such time.
+  /// The time of `Last-Modified` in seconds since 1970; nil for none.
   var lastModified: Int64?
-  /// Whether only pages of this server may ask for it and read it, not those of others.
+  /// Whether only pages of this origin may request and read it.
   var isForSameOrigin = false
-  /// Whether it is text that gets shorter.
+  /// Whether gzip may be applied.
   var isCompressible = false
-  /// Whether parts of it may be asked for.
+  /// Whether byte ranges may be requested.
   var hasRanges = false
 
   init(
@@ -41,7 +41,7 @@ struct HTTPAnswer: Sendable {
     self.caching = caching
   }
 
-  /// A line of text, such as what is wrong.
+  /// A response with one line of plain text, such as an error message.
   static func text(
     _ status: HTTPResponse.Status, _ text: String, _ fields: HTTPFields = [:], caching: HTTPCaching = .never
   ) -> HTTPAnswer {
@@ -50,8 +50,8 @@ struct HTTPAnswer: Sendable {
     return HTTPAnswer(status, fields, body: .bytes(ByteBuffer(string: text + "\n")), caching: caching)
   }
 
-  /// 404, which a cache may keep for a moment: what is not there yet may be there soon.
-  static func notFound(_ text: String = "there is nothing here") -> HTTPAnswer {
+  /// 404, cacheable for one second: a missing stream or file may appear soon.
+  static func notFound(_ text: String = "not found") -> HTTPAnswer {
     .text(.notFound, text, caching: .seconds(1))
   }
 }

@@ -1,13 +1,13 @@
-/// How long the body of a request may be, by what it is asked of.
+/// Maximum sizes of request bodies.
 enum HTTPBodyLimits {
-  /// Bytes of an image that is sent: one of 2000 × 2000 pixels fits in most cases.
+  /// Maximum size of an uploaded PNG or JPEG file: most images of 2000 × 2000 pixels fit.
   static let imageBytes = 8 << 20
 
-  /// The most bytes of a request's body.
+  /// Maximum size of a request's body in bytes.
   ///
-  /// - Parameter others: What holds for all that is no image.
-  static func most(method: String, path: String, others: Int) -> Int {
+  /// - Parameter limit: The limit of bodies other than images.
+  static func maximumBytes(method: String, path: String, default limit: Int) -> Int {
     let isImage = path.hasPrefix("/api/streams/") && HTTPRoute.imageSuffixes.contains { path.hasSuffix($0) }
-    return method == "PUT" && isImage ? max(others, Self.imageBytes) : others
+    return method == "PUT" && isImage ? max(limit, Self.imageBytes) : limit
   }
 }

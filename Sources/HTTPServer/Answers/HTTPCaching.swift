@@ -1,21 +1,21 @@
 internal import HLS
 internal import Media
 
-/// What `Cache-Control` says of an answer, RFC 9111 §5.2.
+/// The caching policy of a response, sent as `Cache-Control`, RFC 9111 §5.2.
 enum HTTPCaching: Hashable, Sendable {
-  /// For ever: another file never has this name.
+  /// Cacheable for a year: the content of the path never changes.
   case immutable
-  /// Whole seconds.
+  /// Cacheable for a number of seconds.
   case seconds(Int)
-  /// It may be kept, and is asked for each time by its tag.
+  /// Cacheable, revalidated on each use by its entity tag.
   case revalidated
-  /// Never.
+  /// Not stored.
   case never
-  /// As who made the file says.
+  /// A literal value.
   case other(String)
 
-  /// The caching that HLS wants. Caches count whole seconds, and a playlist that may be kept for none costs the origin a
-  /// request for each viewer; the target duration of one second, of which half is advised, becomes one second.
+  /// The policy of an HLS file, rounded down to whole seconds and at least one: with zero a cache would forward the playlist
+  /// request of every viewer to the origin. RFC 8216bis advises half the target duration, which is one second here.
   init(_ caching: HLSContent.Caching) {
     switch caching {
     case .immutable: self = .immutable
@@ -23,9 +23,9 @@ enum HTTPCaching: Hashable, Sendable {
     }
   }
 
-  /// The header's value.
+  /// The value of `Cache-Control`.
   ///
-  /// - Parameter isPrivate: Whether a password is needed, so that a shared cache must not hand it to others.
+  /// - Parameter isPrivate: Whether a password is required, so that shared caches must not store the response.
   func text(isPrivate: Bool) -> String {
     let scope = isPrivate ? "private" : "public"
     return switch self {

@@ -2,7 +2,7 @@ internal import HTTPTypes
 internal import Media
 internal import Synchronization
 
-/// What the server counts of all requests.
+/// Counters of all requests by status class, and the cached `Date` value.
 final class HTTPCounters: Sendable {
   private let informational = Atomic(0)
   private let successful = Atomic(0)
@@ -11,7 +11,7 @@ final class HTTPCounters: Sendable {
   private let serverErrors = Atomic(0)
   private let lastDate = Mutex((second: Int64.min, text: ""))
 
-  /// Notes an answer.
+  /// Counts a response.
   func count(_ status: HTTPResponse.Status) {
     switch status.code / 100 {
     case 2: self.successful.add(1, ordering: .relaxed)
@@ -22,7 +22,7 @@ final class HTTPCounters: Sendable {
     }
   }
 
-  /// Answers by the first digit of their status.
+  /// Responses by status class, `1xx` to `5xx`.
   var answers: [(statusClass: String, count: Int)] {
     [
       ("1xx", self.informational.load(ordering: .relaxed)), ("2xx", self.successful.load(ordering: .relaxed)),
@@ -31,7 +31,7 @@ final class HTTPCounters: Sendable {
     ]
   }
 
-  /// The value of `Date`, written once a second.
+  /// The value of `Date`, formatted once per second.
   func date(unixNanoseconds: Int64) -> String {
     let second = unixNanoseconds / 1_000_000_000
     return self.lastDate.withLock { last in

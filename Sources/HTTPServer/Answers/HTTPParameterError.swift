@@ -1,17 +1,17 @@
 internal import Authentication
 internal import HTTPTypes
 
-/// A parameter of a query that is not what it must be.
+/// A malformed or out-of-range query parameter.
 struct HTTPParameterError: Error, Hashable {
   var name: String
   var expectation: String
 
-  /// 400, with what is wrong.
-  var answer: HTTPAnswer { .text(.badRequest, "\(self.name) is \(self.expectation)") }
+  /// 400 with the parameter and its range.
+  var answer: HTTPAnswer { .text(.badRequest, "\(self.name) must be \(self.expectation)") }
 }
 
 extension HTTPTarget {
-  /// The number that a parameter gives; nil without one.
+  /// Parses a decimal parameter; nil when it is absent.
   func number(_ name: String, in range: ClosedRange<Int>) throws(HTTPParameterError) -> Int? {
     guard let text = self.parameter(name) else { return nil }
     guard let number = text.decimal(as: Int.self), range.contains(number) else {

@@ -1,6 +1,5 @@
-/// Thrown where a request is answered with less than it asks for.
+/// Ends the processing of a request with an error response.
 struct HTTPRefusal: Error {
-  /// The answer.
   var answer: HTTPAnswer
 
   init(_ answer: HTTPAnswer) {

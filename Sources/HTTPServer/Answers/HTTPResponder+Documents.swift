@@ -11,7 +11,7 @@ internal import Foundation
 #endif
 
 extension HTTPResponder {
-  /// A file of the web page.
+  /// Responds with a file of the web page.
   func page(_ page: HTTPServerExtras.Page) -> HTTPAnswer {
     guard let file = self.extras.file(page) else { return .notFound() }
     var answer = HTTPAnswer(
@@ -33,7 +33,7 @@ extension HTTPResponder {
         streams: self.streams.all.map { self.entry(of: $0, at: now, isTrusted: isTrusted) }))
   }
 
-  /// What is told of one stream.
+  /// The JSON object of one stream.
   func entry(of stream: PublishedStream, at now: MediaTime, isTrusted: Bool) -> StreamEntry {
     var entry = StreamEntry(stream, extras: self.extras, at: now, isTrusted: isTrusted)
     entry.steerable = self.maySteer(isTrusted: isTrusted)
@@ -52,9 +52,9 @@ extension HTTPResponder {
 
   /// `/api/qr.svg?text=…`.
   func qrCode(_ target: HTTPTarget) -> HTTPAnswer {
-    guard let encode = self.extras.qrCode else { return .text(.notImplemented, "there are no QR codes here") }
+    guard let encode = self.extras.qrCode else { return .text(.notImplemented, "this server has no QR codes") }
     guard let text = target.parameter("text"), !text.isEmpty else {
-      return .text(.badRequest, "text is what the code is to say, in UTF-8")
+      return .text(.badRequest, "the parameter text is missing, empty or not UTF-8")
     }
     guard let code = encode(text) else { return .text(.badRequest, "text is too long for a QR code") }
     var answer = HTTPAnswer(
@@ -74,7 +74,7 @@ extension HTTPResponder {
   static func json(_ value: some Encodable) -> HTTPAnswer {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-    // It fails for numbers that are not finite only, and there is none.
+    // Encoding fails only for non-finite numbers, which no response contains.
     guard let data = try? encoder.encode(value) else { return .text(.internalServerError, "no JSON") }
     var answer = HTTPAnswer(.ok, [.contentType: "application/json"], body: .bytes(ByteBuffer(bytes: data)))
     answer.isCompressible = true

@@ -6,29 +6,31 @@ internal import Streaming
 internal import Threading
 
 extension HTTPResponder {
-  /// A playlist, a segment or a part.
+  /// Responds with an HLS playlist, segment or part; waits for it if the request is blocking.
   func file(
     _ file: String, of name: String, _ target: HTTPTarget, _ request: HTTPRequest, client: String
   ) async -> HTTPAnswer {
     let now = self.clock.now()
     guard let stream = self.streams[hls: name],
-      let wanted = HLSRequest(file: file, query: target.query, arrival: now)
+      let hlsRequest = HLSRequest(file: file, query: target.query, arrival: now)
     else { return .notFound() }
-    let program = request.headerFields[.userAgent] ?? ""
-    stream.noteHLSRequest(address: client, program: program, at: now)
-    switch await stream.hls.answer(wanted) {
+    let userAgent = request.headerFields[.userAgent] ?? ""
+    stream.noteHLSRequest(address: client, userAgent: userAgent, at: now)
+    switch await stream.hls.answer(hlsRequest) {
     case .content(let content):
-      if wanted.isMediaPlaylist { stream.noteHLSPlaylist(address: client, program: program, at: self.clock.now()) }
+      if hlsRequest.isMediaPlaylist {
+        stream.noteHLSPlaylist(address: client, userAgent: userAgent, at: self.clock.now())
+      }
       if request.method == .get { stream.countBytes(content.body.readableBytes, of: .hls) }
       return HTTPAnswer(content)
-    case .notFound: return .notFound("there is no such file, or no longer")
+    case .notFound: return .notFound("no such file, or it is no longer available")
     case .badRequest(let reason): return .text(.badRequest, reason)
     case .wait, .unavailable:
-      return .text(.serviceUnavailable, "it has not come in time; ask again", [.retryAfter: "1"])
+      return .text(.serviceUnavailable, "not available in time; retry", [.retryAfter: "1"])
     }
   }
 
-  /// The picture that viewers see.
+  /// Responds with the current frame as a JPEG image.
   func snapshot(of name: String, _ target: HTTPTarget) async -> HTTPAnswer {
     guard let stream = self.streams[name] else { return .notFound() }
     let width: Int?
@@ -41,17 +43,18 @@ extension HTTPResponder {
       }
     }
     defer { snapshot.cancel() }
-    switch await snapshot.result(within: Self.pictureTime)?.get() {
+    switch await snapshot.result(within: Self.snapshotTimeout)?.get() {
     case .success(let file)?:
       stream.countBytes(file.readableBytes, of: .snapshot)
       return HTTPAnswer(.ok, [.contentType: "image/jpeg"], body: .bytes(file))
     case .failure(let error)?:
       return .text(.serviceUnavailable, error.description, [.retryAfter: "1"])
-    case nil: return .text(.gatewayTimeout, "no picture has come from the source in time", [.retryAfter: "1"])
+    case nil: return .text(.gatewayTimeout, "the source delivered no frame in time", [.retryAfter: "1"])
     }
   }
 
-  /// The pictures that viewers see from now on, each as a part of one answer, RFC 2046 §5.1; browsers show the newest.
+  /// Responds with JPEG images of the following frames as `multipart/x-mixed-replace`, RFC 2046 §5.1; browsers display
+  /// the newest part.
   func motionJPEG(of name: String, _ target: HTTPTarget) -> HTTPAnswer {
     guard let stream = self.streams[name] else { return .notFound() }
     let (width, frameRate): (Int?, Int?)
@@ -61,20 +64,20 @@ extension HTTPResponder {
     } catch {
       return error.answer
     }
-    let pictures = stream.stream.pictures.motionJPEG(width: width, frameRate: frameRate ?? Self.motionJPEGFrameRate)
+    let images = stream.stream.pictures.motionJPEG(width: width, frameRate: frameRate ?? Self.motionJPEGFrameRate)
     return HTTPAnswer(
       .ok, [.contentType: "multipart/x-mixed-replace; boundary=\(MotionJPEGPart.boundary)"],
-      body: .pictures(pictures, of: stream))
+      body: .motionJPEG(images, of: stream))
   }
 
-  /// How long a request waits for a picture.
-  private static let pictureTime = Duration.seconds(2)
-  /// The motion pictures a second, if nothing is said.
+  /// Maximum time a snapshot request waits for a frame.
+  private static let snapshotTimeout = Duration.seconds(2)
+  /// Default frame rate of motion JPEG, in frames per second.
   private static let motionJPEGFrameRate = 10
 }
 
 extension HTTPAnswer {
-  /// What HLS says of a file.
+  /// A response with an HLS file.
   init(_ content: HLSContent) {
     self.init(
       .ok, [.contentType: content.mediaType], body: .bytes(content.body), caching: HTTPCaching(content.caching))

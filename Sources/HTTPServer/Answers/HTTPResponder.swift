@@ -5,36 +5,36 @@ internal import NIOCore
 internal import Streaming
 internal import Threading
 
-/// Answers requests: what is asked, who asks, and what HTTP itself wants of every answer.
+/// Routes requests, checks roles, and finishes responses with the fields that HTTP requires.
 struct HTTPResponder: Sendable {
   let streams: PublishedStreams
   let extras: HTTPServerExtras
   let authenticator: Authenticator
-  /// Who may change streams.
+  /// Clients with the operator role.
   let control: HTTPServerSettings.Control
   let trustsThisMachine: Bool
   let counters = HTTPCounters()
   let gzip = Gzip()
   let clock = StreamClock.system
-  /// Connections that are open.
+  /// Open connections, for metrics.
   let connections: ConnectionLoops
-  /// Recorded files that are being sent.
+  /// Recorded files being sent.
   let files: OpenFiles
-  /// Images that are being sent.
+  /// Limits concurrent uploads of images, each up to 8 MiB.
   let imageUploads = ConcurrencyLimiter(limit: 4)
-  /// What devices there are, of those who are not trusted and of those who are.
+  /// Device lists for untrusted (0) and trusted (1) clients.
   let deviceFlights = [false, true].map { _ in
     SingleFlight<HTTPServerDevices.List>(threadName: "devices", timeout: .seconds(10))
   }
 
-  /// Reads the body of a request up to a number of bytes; nil when it is longer, or does not come to its end.
-  typealias BodyReader = (_ most: Int) async -> ByteBuffer?
+  /// Reads the body of a request; nil when it is longer than `maximumBytes` or incomplete.
+  typealias BodyReader = (_ maximumBytes: Int) async -> ByteBuffer?
 
-  /// Answers one request.
+  /// Responds to one request.
   ///
   /// - Parameters:
-  ///   - client: Where it came from.
-  ///   - body: Reads its body; called at most once.
+  ///   - client: Addresses of the connection.
+  ///   - body: Reads the request body; called at most once.
   func answer(_ request: HTTPRequest, client: HTTPClient, body: BodyReader) async -> HTTPAnswer {
     let answer = await self.content(for: request, client: client, body: body)
     let now = self.clock.unixTime(at: self.clock.now())
@@ -74,9 +74,9 @@ struct HTTPResponder: Sendable {
     case (.head, _) where route.isReadable: break
     case (let method, _) where method.rawValue == route.changingMethod: break
     case (.options, _): return Self.options(of: route)
-    default: return .text(.methodNotAllowed, "only \(route.methods) are answered", [.allow: route.methods])
+    default: return .text(.methodNotAllowed, "only \(route.methods) are supported", [.allow: route.methods])
     }
-    // A supervisor asks whether the server lives; that is no secret.
+    // `/health` needs no password: supervisors request it.
     if route != .health, let refusal = self.refusal(of: request) { return refusal }
     let isTrusted = self.isTrusted(client, request)
     if request.method != .get, request.method != .head, !self.maySteer(isTrusted: isTrusted) {
@@ -125,7 +125,7 @@ struct HTTPResponder: Sendable {
     case .file(let file, let name):
       return await self.file(file, of: name, target, request, client: client.address)
     case .notFound, .effectImage:
-      // A browser gets the page, which says that the stream is not there, and plays when it is.
+      // A browser gets the player page, which reports the missing stream and starts when it appears.
       guard request.headerFields[.accept]?.contains("text/html") == true, !target.components.isEmpty else {
         return .notFound()
       }
@@ -136,42 +136,42 @@ struct HTTPResponder: Sendable {
     }
   }
 
-  /// Who may not watch is asked for a password.
+  /// 401 with challenges when the request lacks valid credentials; nil when it may proceed.
   private func refusal(of request: HTTPRequest) -> HTTPAnswer? {
     let now = self.clock.now()
-    let asked = request.path ?? ""
+    let requested = request.path ?? ""
     let verdict = self.authenticator.judge(
       method: request.method.rawValue, authorization: request.headerFields[values: .authorization],
-      covers: { HTTPTarget.isSame($0, asked) }, now: now)
+      covers: { HTTPTarget.isSame($0, requested) }, now: now)
     guard case .rejected(let stale) = verdict else { return nil }
-    var answer = HTTPAnswer.text(.unauthorized, "a name and a password are needed")
+    var answer = HTTPAnswer.text(.unauthorized, "a name and a password are required")
     for challenge in self.authenticator.challenges(stale: stale, now: now) {
       answer.fields.append(HTTPField(name: .wwwAuthenticate, value: challenge))
     }
     return answer
   }
 
-  /// What can be done with a route.
+  /// Responds to OPTIONS.
   private static func options(of route: HTTPRoute) -> HTTPAnswer {
-    // Without a word on other origins a browser does not let their pages ask.
+    // Without CORS fields a browser blocks requests of other origins.
     var answer = route.isForSameOrigin ? HTTPAnswer(.noContent) : Self.preflight
     answer.fields[.allow] = route.methods
     return answer
   }
 
-  /// What a browser asks before it lets another server's page ask, Fetch §3.3.
+  /// The response to a CORS preflight request, Fetch §3.3.
   private static let preflight = HTTPAnswer(
     .noContent,
     [
       .allow: HTTPRoute.list.methods, .accessControlAllowMethods: HTTPRoute.list.methods,
-      // The star is all but Authorization, which is to be named.
+      // `*` does not include Authorization.
       .accessControlAllowHeaders: "Authorization, If-None-Match, If-Range, Range, *", .accessControlMaxAge: "86400",
     ])
 
   private static func redirect(_ target: HTTPTarget) -> HTTPAnswer {
     let query = target.query.isEmpty ? "" : "?\(target.query)"
     return .text(
-      .permanentRedirect, "without the slash at the end",
+      .permanentRedirect, "moved to the path without the trailing slash",
       [.location: LiveStream.path(ofName: target.components.joined(separator: "/")) + query], caching: .seconds(60))
   }
 }

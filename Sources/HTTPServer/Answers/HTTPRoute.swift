@@ -1,6 +1,6 @@
 package import Effects
 
-/// What a path means, given the names of the streams.
+/// The resource that a path names, given the names of the streams.
 package enum HTTPRoute: Hashable, Sendable {
   /// `/`: the list of streams.
   case list
@@ -44,18 +44,17 @@ package enum HTTPRoute: Hashable, Sendable {
   case snapshot(String)
   /// `/NAME/mjpeg`.
   case motionJPEG(String)
-  /// `/NAME/FILE`: HLS, which knows its own names.
+  /// `/NAME/FILE`: a file of HLS.
   case file(String, stream: String)
-  /// A stream that is not there, or nothing.
+  /// An unknown stream, or no known path.
   case notFound
 
-  /// Finds what the parts of a path mean.
+  /// Resolves decoded path segments.
   ///
-  /// The fixed names come first. A stream's name may have slashes; the longest one that fits counts. What is asked of no
-  /// stream is asked of the first one, as RTSP does, if it is one file: players that are told `http://HOST:PORT/index.m3u8`
-  /// play.
+  /// Fixed paths take precedence over streams. A stream's name may contain slashes; the longest matching name wins. A single
+  /// segment that names no stream is a file of the first stream, as in RTSP, so that `http://HOST:PORT/index.m3u8` plays.
   ///
-  /// - Parameter names: The published streams, the first one first.
+  /// - Parameter names: Names of the published streams in order of publication.
   package init(_ components: [String], names: [String]) {
     switch components {
     case []:
@@ -100,7 +99,7 @@ package enum HTTPRoute: Hashable, Sendable {
     }
   }
 
-  /// Whether only pages of this server may ask for it: what was recorded, what records, and what the machine has.
+  /// Whether only pages of this origin may request it: recordings, sources, effects and devices.
   var isForSameOrigin: Bool {
     switch self {
     case .recording, .recordingList, .recordings, .recordedFile, .source, .effects, .effectImage, .devices: true
@@ -108,7 +107,7 @@ package enum HTTPRoute: Hashable, Sendable {
     }
   }
 
-  /// The method that changes something, as its user knows it; nil where there is none.
+  /// The method that changes the resource; nil for read-only ones.
   var changingMethod: String? {
     switch self {
     case .recording: "POST"
@@ -118,20 +117,20 @@ package enum HTTPRoute: Hashable, Sendable {
     }
   }
 
-  /// The methods that it knows, as `Allow` lists them.
+  /// The value of `Allow`.
   var methods: String {
     (self.isReadable ? "GET, HEAD, " : "") + (self.changingMethod.map { "\($0), " } ?? "") + "OPTIONS"
   }
 
-  /// Whether there is something to read.
+  /// Whether GET and HEAD are supported.
   var isReadable: Bool {
     if case .effectImage = self { false } else { true }
   }
 
-  /// How the paths end to which images are sent.
+  /// Suffixes of the paths that accept images.
   static let imageSuffixes = EffectImageUse.allCases.map { "/effects/\($0.rawValue)" }
 
-  /// What a stream has below its place in the API.
+  /// Resolves the segments after `/api/streams/NAME`.
   private static func part(_ names: [String].SubSequence, of stream: String) -> HTTPRoute? {
     switch names.joined(separator: "/") {
     case "recording": .recording(stream: stream)

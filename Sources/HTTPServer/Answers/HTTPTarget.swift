@@ -1,33 +1,33 @@
 internal import Authentication
 
-/// What a request is asked of: the parts of its path, decoded, and its query, RFC 9110 §4.2 and RFC 3986 §3.3.
+/// A request target: the decoded path segments and the query, RFC 9110 §7.1 and RFC 3986 §3.3.
 ///
-/// Only paths in which a part is what it looks like: no part is empty or `.` or `..`, none holds a slash, a backslash or
-/// a control character, also not encoded. Nothing here is a file, yet a cache in front may see it otherwise.
+/// Rejects segments that are empty, `.` or `..`, or contain a slash, a backslash or a control character, encoded or not: a
+/// proxy or cache in front of the server may interpret these differently.
 package struct HTTPTarget: Hashable, Sendable {
-  /// Why a path is none.
+  /// Reason for rejecting a target.
   package enum Failure: Error, Hashable {
     /// 400, with the reason.
     case malformed(String)
-    /// 404: an empty part; no stream and no file has one.
+    /// 404: an empty segment, which no stream or file name contains.
     case notFound
   }
 
-  /// The parts, decoded.
+  /// The path segments, percent-decoded.
   package let components: [String]
-  /// Whether the path ends in a slash that is not its first.
+  /// Whether the path, other than `/`, ends in a slash.
   let hasTrailingSlash: Bool
-  /// What follows the question mark; empty without one.
+  /// The query without its question mark, not decoded; empty without one.
   let query: String
 
-  /// Reads the target of a request: a path with a query, or an absolute address as proxies send it.
+  /// Parses the origin form (path and query) or the absolute form sent to proxies.
   package init(parsing text: String) throws(Failure) {
     var rest = text[...]
     if rest.utf8.first != UInt8(ascii: "/") {
-      // Only the path of an absolute address counts, RFC 9112 §3.2.2.
+      // The authority of the absolute form is ignored, RFC 9112 §3.2.2.
       guard let scheme = rest.firstRange(of: "://"),
         ["http", "https"].contains(rest[..<scheme.lowerBound].lowercased())
-      else { throw .malformed("a path starts with a slash") }
+      else { throw .malformed("the path must start with a slash") }
       rest = rest[scheme.upperBound...]
       let end = rest.utf8.firstIndex { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") } ?? rest.endIndex
       rest = rest[end...]
@@ -47,7 +47,7 @@ package struct HTTPTarget: Hashable, Sendable {
     self.components = components
   }
 
-  /// The value of a parameter of the query, decoded; nil when it is not there or does not decode.
+  /// The decoded value of a query parameter; nil when it is absent or malformed.
   package func parameter(_ name: String) -> String? {
     for pair in self.query.utf8.split(separator: UInt8(ascii: "&")) {
       let equals = pair.firstIndex(of: UInt8(ascii: "=")) ?? pair.endIndex
@@ -58,27 +58,29 @@ package struct HTTPTarget: Hashable, Sendable {
     return nil
   }
 
-  /// Whether the `uri` of a Digest proof is what is asked for, RFC 7616 §3.4.6; proxies write it as an absolute address.
-  static func isSame(_ proven: String, _ asked: String) -> Bool {
-    if proven == asked { return true }
-    guard let proven = try? HTTPTarget(parsing: proven), let asked = try? HTTPTarget(parsing: asked) else {
+  /// Whether the `uri` of a Digest response is the request target, RFC 7616 §3.4.6; proxies may use the absolute form.
+  static func isSame(_ proven: String, _ requested: String) -> Bool {
+    if proven == requested { return true }
+    guard let proven = try? HTTPTarget(parsing: proven), let requested = try? HTTPTarget(parsing: requested) else {
       return false
     }
-    return proven == asked
+    return proven == requested
   }
 
   private static func decode(_ part: Substring.UTF8View) throws(Failure) -> String {
     if part.isEmpty { throw .notFound }
-    guard let bytes = Self.percentDecoded(part) else { throw .malformed("a percent sign without two digits") }
-    guard let text = String(validating: bytes, as: UTF8.self) else { throw .malformed("a path that is not UTF-8") }
-    if text == "." || text == ".." { throw .malformed("a path with dots for a part") }
+    guard let bytes = Self.percentDecoded(part) else {
+      throw .malformed("a percent sign without two hexadecimal digits in the path")
+    }
+    guard let text = String(validating: bytes, as: UTF8.self) else { throw .malformed("the path is not UTF-8") }
+    if text == "." || text == ".." { throw .malformed("the path contains a . or .. segment") }
     if bytes.contains(where: { $0.isControl || $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "\\") }) {
-      throw .malformed("a slash, backslash or control character inside a part of the path")
+      throw .malformed("an encoded slash, a backslash or a control character in the path")
     }
     return text
   }
 
-  /// Percent-decoding, RFC 3986 §2.1; nil for an escape that is none.
+  /// Percent-decodes, RFC 3986 §2.1; nil for a malformed escape.
   static func percentDecoded(_ text: some Collection<UInt8>) -> [UInt8]? {
     var bytes: [UInt8] = []
     bytes.reserveCapacity(text.count)

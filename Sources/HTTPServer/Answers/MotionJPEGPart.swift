@@ -1,21 +1,20 @@
 internal import NIOCore
 
-/// One picture of a motion JPEG answer: a part of `multipart/x-mixed-replace`.
+/// Framing of JPEG images in a `multipart/x-mixed-replace` response, RFC 2046 §5.1.1.
 enum MotionJPEGPart {
-  /// What separates the parts; it does not occur in them, and clients go by the length anyway.
+  /// Boundary between parts. Clients use `Content-Length`, so an occurrence inside an image does no harm.
   static let boundary = "vidicon-picture"
 
-  /// What comes before a picture. The boundary that ends it is sent with it, at its end: clients show a picture when they
-  /// see that one, which must not wait for the next picture.
+  /// Head of a part. The delimiter after an image is sent together with it, not with the next image: clients display an
+  /// image when they receive that delimiter.
   static func head(length: Int) -> String {
     "Content-Type: image/jpeg\r\nContent-Length: \(length)\r\n\r\n"
   }
 
-  /// What comes before the first picture.
+  /// Sent before the first part.
   static let opening = "--\(boundary)\r\n"
-  /// What comes behind each picture.
+  /// Sent after each image.
   static let delimiter = "\r\n--\(boundary)\r\n"
-  /// What comes behind the last picture, at the end of the stream: the delimiter before the next part has been sent, so
-  /// that one is empty, and then comes the one that closes, RFC 2046 §5.1.1.
+  /// Sent at the end of the stream: an empty part, since its delimiter has already been sent, and the close delimiter.
   static let ending = "\r\n--\(boundary)--\r\n"
 }

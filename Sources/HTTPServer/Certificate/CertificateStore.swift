@@ -1,3 +1,4 @@
+internal import Media
 internal import NIOCore
 
 #if canImport(Darwin)
@@ -6,18 +7,20 @@ internal import Darwin
 internal import Glibc
 #endif
 
-/// Where the self-signed certificate and its key are kept, for this user's eyes only, so that those who have accepted it
-/// once need not again.
+/// Stores the self-signed certificate and its key in a folder, readable by this user only (mode 0600).
+///
+/// The certificate is reused across runs, so that a browser that accepted it once does not warn again.
 struct CertificateStore {
   let certificateFile: String
   let keyFile: String
   private let folder: String
 
-  /// - Parameter folder: nil for the usual one, `$XDG_STATE_HOME/vidicon` or `~/.local/state/vidicon`.
-  init(folder: String?) throws(HTTPServerError) {
-    guard let folder = folder ?? Self.usualFolder else {
-      throw HTTPServerError(
-        .invalidCertificate, cause: "there is no home folder to keep a certificate in",
+  /// - Parameter folder: nil for the default, `$XDG_STATE_HOME/vidicon` or `~/.local/state/vidicon`.
+  /// - Throws: `VidiconError` with `notFound` when neither variable is set.
+  init(folder: String?) throws(VidiconError) {
+    guard let folder = folder ?? Self.defaultFolder else {
+      throw VidiconError(
+        .notFound, subject: "the certificate", cause: "there is no home folder to store it in",
         nextStep: "set HOME or XDG_STATE_HOME, or give a certificate and its key")
     }
     self.folder = folder
@@ -25,11 +28,11 @@ struct CertificateStore {
     self.keyFile = folder + "/certificate-key.pem"
   }
 
-  /// Makes a certificate, unless there is a good one.
-  func renew() throws(HTTPServerError) {
+  /// Generates a certificate, unless the stored one matches its key, names this host and has 30 days left.
+  func renewIfNeeded() throws(VidiconError) {
     let names = Self.names
     if let pem = Self.read(self.certificateFile), let key = Self.read(self.keyFile),
-      SelfSignedCertificate.isGood(pem, key: key, names: names)
+      SelfSignedCertificate.isUsable(pem, key: key, names: names)
     {
       return
     }
@@ -37,8 +40,8 @@ struct CertificateStore {
     do {
       made = try SelfSignedCertificate.make(names: names, addresses: Self.addresses)
     } catch {
-      throw HTTPServerError(
-        .invalidCertificate, cause: "no certificate can be made (\(error))",
+      throw VidiconError(
+        .failed, subject: "the certificate", cause: "cannot be generated (\(error))",
         nextStep: "give a certificate and its key")
     }
     try self.makeFolder()
@@ -46,8 +49,8 @@ struct CertificateStore {
     try self.write(made.certificate, to: self.certificateFile)
   }
 
-  private static var usualFolder: String? {
-    // The XDG specification has relative paths ignored.
+  private static var defaultFolder: String? {
+    // Relative paths are ignored, XDG Base Directory Specification.
     if let state = Self.environment("XDG_STATE_HOME"), state.hasPrefix("/") { return state + "/vidicon" }
     return Self.environment("HOME").map { $0 + "/.local/state/vidicon" }
   }
@@ -56,7 +59,7 @@ struct CertificateStore {
     getenv(name).map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }
   }
 
-  /// `localhost`, the host's name, and the name under which multicast DNS has it.
+  /// `localhost`, the host name, and its multicast DNS name (`HOST.local`).
   private static var names: [String] {
     var buffer = [CChar](repeating: 0, count: 256)
     guard gethostname(&buffer, buffer.count - 1) == 0 else { return ["localhost"] }
@@ -70,13 +73,13 @@ struct CertificateStore {
     return names
   }
 
-  /// The machine's addresses now; loopback included.
+  /// The addresses of all interfaces, loopback included: 4 or 16 bytes each.
   private static var addresses: [[UInt8]] {
     var addresses: [[UInt8]] = [[127, 0, 0, 1], [UInt8](repeating: 0, count: 15) + [1]]
     for device in (try? System.enumerateDevices()) ?? [] {
       guard let address = device.address, let text = address.ipAddress else { continue }
       var bytes = [UInt8](repeating: 0, count: address.protocol == .inet6 ? 16 : 4)
-      // Without the interface that a link-local address may name.
+      // Without the scope of a link-local address ("%eth0").
       let host = String(text.prefix { $0 != "%" })
       guard inet_pton(address.protocol == .inet6 ? AF_INET6 : AF_INET, host, &bytes) == 1 else { continue }
       if !addresses.contains(bytes) { addresses.append(bytes) }
@@ -92,7 +95,7 @@ struct CertificateStore {
     return String(validating: bytes.prefix(count), as: UTF8.self)
   }
 
-  private func makeFolder() throws(HTTPServerError) {
+  private func makeFolder() throws(VidiconError) {
     let parts = self.folder.split(separator: "/")
     for length in 1...max(1, parts.count) {
       let path = (self.folder.hasPrefix("/") ? "/" : "") + parts.prefix(length).joined(separator: "/")
@@ -100,8 +103,8 @@ struct CertificateStore {
     }
   }
 
-  /// Writes a file that only this user can read, under another name first: whoever reads meanwhile gets the old one.
-  private func write(_ text: String, to path: String) throws(HTTPServerError) {
+  /// Writes a file with mode 0600 and renames it into place, so that readers see the old or the new content.
+  private func write(_ text: String, to path: String) throws(VidiconError) {
     let temporary = "\(path).\(getpid())"
     unlink(temporary)
     let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
@@ -114,9 +117,16 @@ struct CertificateStore {
     }
   }
 
-  private func failure(_ path: String) -> HTTPServerError {
-    HTTPServerError(
-      .invalidCertificate, cause: "\(path) cannot be written (\(String(cString: strerror(errno))))",
+  /// The current `errno` for a path that cannot be written.
+  private func failure(_ path: String) -> VidiconError {
+    let code: VidiconError.Code =
+      switch errno {
+      case EACCES, EPERM, EROFS: .notPermitted
+      case ENOSPC, EDQUOT: .noSpace
+      default: .failed
+      }
+    return VidiconError(
+      code, subject: path, cause: "cannot be written (\(String(cString: strerror(errno))))",
       nextStep: "make its folder writable, set XDG_STATE_HOME, or give a certificate and its key")
   }
 }

@@ -8,19 +8,19 @@ internal import FoundationEssentials
 internal import Foundation
 #endif
 
-/// Makes a certificate that nobody vouches for, for the names and addresses of this machine.
+/// Generates self-signed certificates for the names and addresses of this machine.
 enum SelfSignedCertificate {
-  /// How long it holds: 397 days; some clients refuse those of more than 398.
+  /// Validity: 397 days; Apple's clients reject certificates valid for more than 398.
   private static let lifetime: TimeInterval = 397 * 86_400
-  /// How long before its end a new one is made.
+  /// Remaining validity below which a new certificate is generated.
   private static let renewal: TimeInterval = 30 * 86_400
 
-  /// A new certificate and its key, both PEM.
+  /// Generates a P-256 key and its certificate, both PEM.
   ///
   /// - Parameters:
   ///   - names: Host names.
-  ///   - addresses: The bytes of IPv4 and IPv6 addresses.
-  ///   - now: When it begins to hold, but for a day before.
+  ///   - addresses: IPv4 and IPv6 addresses, 4 or 16 bytes each.
+  ///   - now: Start of the validity, which is extended by one day into the past.
   static func make(
     names: [String], addresses: [[UInt8]], now: Date = Date()
   ) throws -> (certificate: String, key: String) {
@@ -31,7 +31,7 @@ enum SelfSignedCertificate {
       + addresses.map { GeneralName.ipAddress(ASN1OctetString(contentBytes: $0[...])) }
     let certificate = try Certificate(
       version: .v3, serialNumber: Certificate.SerialNumber(), publicKey: key.publicKey,
-      // Clocks in a LAN are not always right.
+      // Clocks in a LAN may be slow.
       notValidBefore: now.addingTimeInterval(-86_400), notValidAfter: now.addingTimeInterval(Self.lifetime),
       issuer: name, subject: name, signatureAlgorithm: .ecdsaWithSHA256,
       extensions: Certificate.Extensions {
@@ -44,9 +44,9 @@ enum SelfSignedCertificate {
     return (try certificate.serializeAsPEM().pemString + "\n", try key.serializeAsPEM().pemString + "\n")
   }
 
-  /// Whether a certificate need not be made anew: it can be read, is that of the key, is not near its end and has all
-  /// the names. Two processes that make one at once may leave the certificate of one and the key of the other.
-  static func isGood(_ pem: String, key: String, names: [String], now: Date = Date()) -> Bool {
+  /// Whether a certificate can be kept: it parses, matches the key, has more than 30 days left and contains all names.
+  /// Two processes that generate at once may leave the certificate of one and the key of the other.
+  static func isUsable(_ pem: String, key: String, names: [String], now: Date = Date()) -> Bool {
     guard let certificate = try? Certificate(pemEncoded: pem),
       let key = try? Certificate.PrivateKey(pemEncoded: key), key.publicKey == certificate.publicKey,
       certificate.notValidBefore <= now, certificate.notValidAfter > now.addingTimeInterval(Self.renewal),

@@ -1,37 +1,37 @@
 internal import Media
 internal import NIOCore
 
-/// The first handler of a connection, before TLS: keeps it in the list of its event loop, and knows whether the client
-/// takes too long to send a request or to read an answer.
+/// First handler of a connection, before TLS: registers it with its event loop's ``ConnectionLoop`` and detects clients
+/// that are too slow to send a request or to read a response.
 final class ConnectionGuard: ChannelDuplexHandler {
   typealias InboundIn = ByteBuffer
   typealias OutboundIn = ByteBuffer
   typealias OutboundOut = ByteBuffer
 
-  // The neighbours in `IdleConnections`, which alone changes them.
+  // Links of `IdleConnections`, modified by it alone.
   var nextIdle: ConnectionGuard?
   var previousIdle: ConnectionGuard?
   var isListedIdle = false
 
-  /// Whether a request has come here.
-  private(set) var hasAsked = false
-  /// Since when there is none to answer.
+  /// Whether a complete request head has been received.
+  private(set) var hasReceivedRequest = false
+  /// Time since which no request is open.
   private(set) var idleSince = NIODeadline.now()
   private let loop: ConnectionLoop
   private var context: ChannelHandlerContext?
-  /// Requests whose answers are not finished.
+  /// Requests whose responses are not finished.
   private var openExchanges = 0
-  /// The streams of an HTTP/2 connection that have no answer yet.
+  /// HTTP/2 streams whose responses are not finished.
   private var exchanges: [ObjectIdentifier: (handler: ExchangeHandler, channel: any Channel)] = [:]
-  /// Whether requests come several at a time, between signs of life that are none (HTTP/2).
+  /// Whether this is HTTP/2, where received bytes (such as PING) need not belong to a request.
   private var isMultiplexed = false
-  /// When the first byte came that belongs to no whole request.
+  /// Arrival of the first byte of an incomplete request head.
   private var partialSince: NIODeadline?
   private var bytesWritten = 0
-  private var bytesTaken = 0
-  /// When the client last took something, or there was nothing to take.
+  private var bytesSent = 0
+  /// Last time that the client read bytes, or that no bytes were waiting.
   private var progressTime = NIODeadline.now()
-  /// When a connection that was told to close must be closed.
+  /// Deadline of the client to close after the last response.
   private var closeDeadline: NIODeadline?
 
   init(loop: ConnectionLoop) {
@@ -62,9 +62,9 @@ final class ConnectionGuard: ChannelDuplexHandler {
     context.write(data, promise: promise)
   }
 
-  /// A whole request head has come.
+  /// Called for each complete request head.
   ///
-  /// - Parameter exchange: Of HTTP/2 the stream that it came on.
+  /// - Parameter exchange: Handler of the HTTP/2 stream; nil for HTTP/1.
   func exchangeBegan(_ exchange: ExchangeHandler?, channel: any Channel) {
     if let exchange {
       self.isMultiplexed = true
@@ -73,10 +73,10 @@ final class ConnectionGuard: ChannelDuplexHandler {
     self.partialSince = nil
     self.openExchanges += 1
     if self.openExchanges == 1 { self.loop.setIdle(self, false) }
-    self.hasAsked = true
+    self.hasReceivedRequest = true
   }
 
-  /// An answer is written, or will never be.
+  /// Called when a response is written, or its channel is closed.
   func exchangeEnded(_ exchange: ExchangeHandler?) {
     if let exchange { self.exchanges[ObjectIdentifier(exchange)] = nil }
     self.openExchanges -= 1
@@ -86,7 +86,7 @@ final class ConnectionGuard: ChannelDuplexHandler {
     self.loop.setIdle(self, true)
   }
 
-  /// The last answer has been written: the client has a moment to take it and to close.
+  /// Closes the connection in 2 seconds, unless the client has closed it: the last response is written.
   func closeSoon() {
     self.closeDeadline = .now() + .seconds(2)
   }
@@ -95,7 +95,7 @@ final class ConnectionGuard: ChannelDuplexHandler {
     self.context?.close(promise: nil)
   }
 
-  /// Whether a time limit has passed.
+  /// Whether a time limit is exceeded. Closes HTTP/2 streams that are stalled.
   func isOverdue(at now: NIODeadline) -> Bool {
     let limits = self.loop.limits
     let stallTime = TimeAmount.nanoseconds(limits.stallTime.nanoseconds)
@@ -111,13 +111,13 @@ final class ConnectionGuard: ChannelDuplexHandler {
     return now - self.idleSince >= .nanoseconds(limits.idleTime.nanoseconds)
   }
 
-  /// Whether bytes have waited for the client that long without one being taken.
+  /// Whether bytes have waited for `limit` without the client reading any.
   private func isStalled(at now: NIODeadline, limit: TimeAmount) -> Bool {
-    // The option is one of every socket channel; without it nothing waits.
+    // Every socket channel has this option.
     let waiting = (try? self.context?.channel.syncOptions?.getOption(.bufferedWritableBytes)) ?? 0
-    let taken = self.bytesWritten - waiting
-    if waiting == 0 || taken != self.bytesTaken { self.progressTime = now }
-    self.bytesTaken = taken
+    let sent = self.bytesWritten - waiting
+    if waiting == 0 || sent != self.bytesSent { self.progressTime = now }
+    self.bytesSent = sent
     return now - self.progressTime >= limit
   }
 }

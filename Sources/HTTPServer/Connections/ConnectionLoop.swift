@@ -2,18 +2,17 @@ internal import Media
 internal import NIOCore
 internal import Synchronization
 
-/// The connections of one event loop: counts them, closes one that is idle when there are too many, and those that take too
-/// long.
+/// The connections of one event loop: counts them, evicts an idle one when there are too many, and closes those that exceed
+/// a time limit.
 ///
-/// Lives on its event loop but for the counter and ``closeAll()``. The system hands connections to the event loops in
-/// turn, so a share of the limit for each is the limit for all.
+/// Used on its event loop only, except for the counters and ``closeAll()``. NIO assigns connections to event loops round
+/// robin, so each enforces its share of the limit.
 final class ConnectionLoop: Sendable {
-  /// A list in which each connection knows its neighbours.
   private struct List {
     var all: [ObjectIdentifier: ConnectionGuard] = [:]
-    /// Those without a request that had one before, such as a player's between two, the longest idle first.
+    /// Idle connections that have sent a request before, longest idle first.
     var idle = IdleConnections()
-    /// Those on which no request has come yet, the oldest first.
+    /// Connections that have not sent a request yet, oldest first.
     var unused = IdleConnections()
     var sweep: RepeatedTask?
     var isClosed = false
@@ -24,40 +23,40 @@ final class ConnectionLoop: Sendable {
   let limits: HTTPServerLimits
   /// Open connections.
   let count = Atomic(0)
-  /// Connections that are accepted and that no task has yet.
-  let opening = Atomic(0)
-  /// Open connections with a request to answer.
-  let working = Atomic(0)
-  /// Connections closed since others needed the room.
-  let crowdedOut = Atomic(0)
-  /// Connections closed since they took nothing, or sent no whole request, for too long.
+  /// Accepted connections whose task has not started yet.
+  let pending = Atomic(0)
+  /// Open connections with an unfinished response.
+  let active = Atomic(0)
+  /// Connections closed or rejected because the limit was reached.
+  let evicted = Atomic(0)
+  /// Connections closed because the client read nothing, or sent no complete request, in time.
   let timedOut = Atomic(0)
-  private let most: Int
+  private let maximumConnections: Int
   private let list: NIOLoopBoundBox<List>
 
-  /// - Parameter most: The most connections that may be open here.
-  init(eventLoop: any EventLoop, limits: HTTPServerLimits, most: Int) {
+  /// - Parameter maximumConnections: Maximum number of open connections on this event loop; at least 1.
+  init(eventLoop: any EventLoop, limits: HTTPServerLimits, maximumConnections: Int) {
     self.eventLoop = eventLoop
     self.executor = EventLoopExecutor(eventLoop)
     self.limits = limits
-    self.most = max(1, most)
+    self.maximumConnections = max(1, maximumConnections)
     self.list = .makeBoxSendingValue(List(), eventLoop: eventLoop)
   }
 
-  /// How often connections are looked at for their time limits.
+  /// Interval of the check for exceeded time limits.
   static let sweepInterval = TimeAmount.seconds(1)
 
-  /// Adds a connection, and makes room for it.
+  /// Registers a connection; evicts another one at the limit.
   ///
-  /// - Returns: False when there is no room, since all others have work to do, or the server has ended.
+  /// - Returns: False when the limit is reached and no connection is idle, or after ``closeAll()``.
   func add(_ connection: ConnectionGuard) -> Bool {
     if self.list.value.isClosed { return false }
-    if self.list.value.all.count >= self.most {
-      guard let oldest = self.leastNeeded else {
-        self.crowdedOut.add(1, ordering: .relaxed)
+    if self.list.value.all.count >= self.maximumConnections {
+      guard let oldest = self.evictionCandidate else {
+        self.evicted.add(1, ordering: .relaxed)
         return false
       }
-      self.crowdedOut.add(1, ordering: .relaxed)
+      self.evicted.add(1, ordering: .relaxed)
       self.remove(oldest)
       oldest.close()
     }
@@ -72,48 +71,48 @@ final class ConnectionLoop: Sendable {
     return true
   }
 
-  /// Forgets a connection; without effect when it is not there.
+  /// Unregisters a connection; no effect when it is not registered.
   func remove(_ connection: ConnectionGuard) {
     guard self.list.value.all.removeValue(forKey: ObjectIdentifier(connection)) != nil else { return }
     if connection.isListedIdle {
       self.unlist(connection)
     } else {
-      self.working.subtract(1, ordering: .relaxed)
+      self.active.subtract(1, ordering: .relaxed)
     }
     self.count.subtract(1, ordering: .relaxed)
   }
 
-  /// A connection has begun to answer requests, or has no more to answer.
+  /// Updates whether a connection has no open request.
   func setIdle(_ connection: ConnectionGuard, _ isIdle: Bool) {
     guard self.list.value.all[ObjectIdentifier(connection)] != nil else { return }
     if isIdle {
       self.list.value.idle.append(connection)
-      self.working.subtract(1, ordering: .relaxed)
+      self.active.subtract(1, ordering: .relaxed)
     } else {
       self.unlist(connection)
-      self.working.add(1, ordering: .relaxed)
+      self.active.add(1, ordering: .relaxed)
     }
   }
 
-  /// The connection that is idle for the longest time; of those on which no request has come yet, if these are more than
-  /// half of all: whoever opens them by the thousand then closes their own, and not those of players.
-  private var leastNeeded: ConnectionGuard? {
+  /// The connection to close at the limit: the one that has been idle longest. When more than half of the limit never sent
+  /// a request, the oldest of these, so that a client that opens thousands evicts its own connections, not players'.
+  private var evictionCandidate: ConnectionGuard? {
     let (unused, idle) = (self.list.value.unused, self.list.value.idle)
     guard let newcomer = unused.first, let known = idle.first else { return unused.first ?? idle.first }
-    return unused.count > self.most / 2 || newcomer.idleSince < known.idleSince ? newcomer : known
+    return unused.count > self.maximumConnections / 2 || newcomer.idleSince < known.idleSince ? newcomer : known
   }
 
   private func unlist(_ connection: ConnectionGuard) {
-    if connection.hasAsked {
+    if connection.hasReceivedRequest {
       self.list.value.idle.remove(connection)
     } else {
       self.list.value.unused.remove(connection)
     }
   }
 
-  /// Closes every connection, and takes no other; from any thread.
+  /// Closes every connection and rejects further ones. Callable from any thread.
   func closeAll() async {
-    // An event loop that has ended has no connections.
+    // Fails only after shutdown of the event loop, when no connection is left.
     try? await self.eventLoop.submit {
       self.list.value.isClosed = true
       for connection in Array(self.list.value.all.values) { connection.close() }
@@ -134,14 +133,13 @@ final class ConnectionLoop: Sendable {
   }
 }
 
-/// The connections that have no request to answer, in the order in which they became so: a list in which each knows its
-/// neighbours, so that one is taken out in the same time however many there are.
+/// Idle connections in the order in which they became idle: an intrusive doubly linked list with removal in O(1).
 struct IdleConnections {
   private(set) var first: ConnectionGuard?
   private(set) var count = 0
   private var last: ConnectionGuard?
 
-  /// Puts a connection at the end; it must not be in the list.
+  /// Appends a connection that is not in the list.
   mutating func append(_ connection: ConnectionGuard) {
     connection.previousIdle = self.last
     connection.nextIdle = nil
@@ -151,7 +149,7 @@ struct IdleConnections {
     self.count += 1
   }
 
-  /// Takes a connection out; without effect when it is not in the list.
+  /// Removes a connection; no effect when it is not in the list.
   mutating func remove(_ connection: ConnectionGuard) {
     guard connection.isListedIdle else { return }
     connection.isListedIdle = false

@@ -1,7 +1,6 @@
 internal import NIOCore
 
-/// Runs tasks on an event loop: a connection's requests are then answered where its channel lives, without a change of
-/// threads.
+/// Runs tasks on an event loop, so that requests are processed on the thread of their channel without a thread hop.
 final class EventLoopExecutor: TaskExecutor {
   let eventLoop: any EventLoop
 

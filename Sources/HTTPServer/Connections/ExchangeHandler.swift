@@ -5,8 +5,8 @@ internal import NIOHTTP1
 internal import NIOHTTPTypes
 internal import NIOHTTPTypesHTTP1
 
-/// Sees requests come and answers go, on an HTTP/1.1 connection or one stream of an HTTP/2 connection: tells the
-/// connection when it has something to do, ends it when that is needed, and answers what the parser refuses.
+/// Tracks requests and responses of an HTTP/1.1 connection or one HTTP/2 stream: reports them to ``ConnectionGuard``,
+/// enforces the limits of target and body, and responds to requests that the parser rejects.
 final class ExchangeHandler: ChannelDuplexHandler, RemovableChannelHandler {
   typealias InboundIn = HTTPRequestPart
   typealias InboundOut = HTTPRequestPart
@@ -18,13 +18,13 @@ final class ExchangeHandler: ChannelDuplexHandler, RemovableChannelHandler {
   private var connection: ConnectionGuard?
   private var isMultiplexed = false
   private var openExchanges = 0
-  /// Whether a request has begun to come and has not come whole.
+  /// Whether a request head has been received and the end of its body has not.
   private var isWithinRequest = false
   private var bodyBytes = 0
-  private var mostBodyBytes = 0
-  /// The end of waiting for a body that somebody waits for.
+  private var maximumBodyBytes = 0
+  /// Timeout of the body being received.
   private var bodyDeadline: Scheduled<Void>?
-  /// The answer to what is no request, while those that came before it wait for theirs.
+  /// Response to a rejected request, pending until earlier requests have been answered.
   private var refusal: (status: HTTPResponse.Status, text: String)?
   private var isClosing = false
   private var unwritableSince: NIODeadline?
@@ -38,7 +38,7 @@ final class ExchangeHandler: ChannelDuplexHandler, RemovableChannelHandler {
     let own = context.pipeline.syncOperations
     if let connection = try? own.handler(type: ConnectionGuard.self) {
       self.connection = connection
-      // HTTP/1.1: what its parts do not tell is seen before they are made.
+      // HTTP/1.1: version and `Connection` are visible only before the conversion to HTTPTypes.
       if let codec = try? own.handler(type: HTTP1ToHTTPServerCodec.self) {
         try? own.addHandler(HTTP1Handler(bodyBytes: self.limits.bodyBytes), position: .before(codec))
       }
@@ -60,25 +60,25 @@ final class ExchangeHandler: ChannelDuplexHandler, RemovableChannelHandler {
   }
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-    // What comes behind the last request counts for nothing.
+    // Ignored: bytes after the last request.
     if self.isClosing || self.refusal != nil { return }
     switch self.unwrapInboundIn(data) {
     case .head(let request):
       self.openExchanges += 1
       self.isWithinRequest = true
       self.bodyBytes = 0
-      self.mostBodyBytes = HTTPBodyLimits.most(
-        method: request.method.rawValue, path: request.path ?? "", others: self.limits.bodyBytes)
+      self.maximumBodyBytes = HTTPBodyLimits.maximumBytes(
+        method: request.method.rawValue, path: request.path ?? "", default: self.limits.bodyBytes)
       self.connection?.exchangeBegan(self.isMultiplexed ? self : nil, channel: context.channel)
       if (request.path?.utf8.count ?? 0) > self.limits.targetBytes {
         return self.refuse(context, .uriTooLong, "the path and query are longer than \(self.limits.targetBytes) bytes")
       }
-      // Answers to others do not wait for what follows.
+      // Responses to other methods do not wait for the body.
       if [.post, .put, .patch].contains(request.method) { self.limitBody(context) }
     case .body(let bytes):
       self.bodyBytes += bytes.readableBytes
-      if self.bodyBytes > self.mostBodyBytes {
-        return self.refuse(context, .contentTooLarge, "a body of more than \(self.mostBodyBytes) bytes")
+      if self.bodyBytes > self.maximumBodyBytes {
+        return self.refuse(context, .contentTooLarge, "the body is longer than \(self.maximumBodyBytes) bytes")
       }
     case .end:
       self.isWithinRequest = false
@@ -110,24 +110,23 @@ final class ExchangeHandler: ChannelDuplexHandler, RemovableChannelHandler {
   func errorCaught(context: ChannelHandlerContext, error: any Error) {
     if self.isMultiplexed || self.isClosing { return context.fireErrorCaught(error) }
     switch error {
-    // What follows a request that said it was the last one, RFC 9112 §9.6.
+    // Data after a request with `Connection: close`, RFC 9112 §9.6.
     case HTTPParserError.closedConnection: return
     case HTTPParserError.headerOverflow:
       self.refuse(context, .requestHeaderFieldsTooLarge, "the header fields are too large")
     case let error as RefusedRequest: self.refuse(context, error.status, error.reason)
-    case is HTTPParserError: self.refuse(context, .badRequest, "that is not HTTP")
+    case is HTTPParserError: self.refuse(context, .badRequest, "malformed HTTP")
     case is ChannelError, is IOError: context.fireErrorCaught(error)
-    default: self.refuse(context, .badRequest, "that is not HTTP")
+    default: self.refuse(context, .badRequest, "malformed HTTP")
     }
   }
 
-  /// Whether the client has taken nothing for that long. HTTP/2 only: others are seen by their connection.
+  /// Whether the stream has been unwritable for `limit`. HTTP/2 only: ``ConnectionGuard`` detects it for HTTP/1.1.
   func isStalled(at now: NIODeadline, limit: TimeAmount) -> Bool {
     self.unwritableSince.map { now - $0 >= limit } ?? false
   }
 
-  /// Answers what is not handed on, behind the answers to the requests that came whole before it, and lets go of the
-  /// client.
+  /// Responds with an error after the responses to earlier requests, and closes the connection or stream.
   private func refuse(_ context: ChannelHandlerContext, _ status: HTTPResponse.Status, _ text: String) {
     guard !self.isClosing else { return }
     guard self.openExchanges <= (self.isWithinRequest ? 1 : 0) else {
@@ -153,13 +152,13 @@ final class ExchangeHandler: ChannelDuplexHandler, RemovableChannelHandler {
     }
   }
 
-  /// Lets go of a client whose body does not come to its end.
+  /// Starts the timeout of the body.
   private func limitBody(_ context: ChannelHandlerContext) {
     self.bodyDeadline?.cancel()
     self.bodyDeadline = context.eventLoop.assumeIsolated().scheduleTask(
       in: .nanoseconds(self.limits.bodyTime.nanoseconds)
     ) {
-      self.refuse(context, .requestTimeout, "the body has not come in time")
+      self.refuse(context, .requestTimeout, "the body did not arrive in time")
     }
   }
 

@@ -3,7 +3,7 @@ internal import Logging
 internal import NIOCore
 internal import Synchronization
 
-/// A channel of Hummingbird's with the limits that it lacks, and whose requests are answered on its event loop.
+/// A Hummingbird child channel with limits on connections and time, whose requests are processed on its event loop.
 struct GuardedChannel<Base: ServerChildChannel>: ServerChildChannel {
   typealias Value = Base.Value
 
@@ -23,24 +23,24 @@ struct GuardedChannel<Base: ServerChildChannel>: ServerChildChannel {
     } catch {
       return channel.eventLoop.makeFailedFuture(error)
     }
-    loop.opening.add(1, ordering: .relaxed)
+    loop.pending.add(1, ordering: .relaxed)
     let value = self.base.setup(channel: channel, logger: logger)
-    value.whenFailure { _ in loop.opening.subtract(1, ordering: .relaxed) }
+    value.whenFailure { _ in loop.pending.subtract(1, ordering: .relaxed) }
     return value
   }
 
   func handle(value: Value, logger: Logger) async {
     let channel = value.channel
-    self.loops[channel.eventLoop].opening.subtract(1, ordering: .relaxed)
+    self.loops[channel.eventLoop].pending.subtract(1, ordering: .relaxed)
     await withTaskExecutorPreference(self.loops[channel.eventLoop].executor) {
-      // What an answer waits for is of no use when the connection is gone.
+      // The end of the connection cancels the requests that wait.
       await withDiscardingTaskGroup { group in
         group.addTask {
           await self.base.handle(value: value, logger: logger)
-          // A channel that is closed already is what is wanted.
+          // No effect on a closed channel.
           channel.close(promise: nil)
         }
-        // It fails only when the channel was closed with an error.
+        // Fails only when the channel was closed with an error.
         try? await channel.closeFuture.get()
         group.cancelAll()
       }

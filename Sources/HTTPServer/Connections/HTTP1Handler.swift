@@ -2,16 +2,15 @@ internal import HTTPTypes
 internal import NIOCore
 internal import NIOHTTP1
 
-/// What a connection does under HTTP/1 that its requests do not show any more when they have become those of every
-/// version: it ends after an answer to a client that says so, or that is of HTTP/1.0 (RFC 9112 §9.3), and lets a client
-/// send a body that it asks about first (`Expect: 100-continue`, RFC 9110 §10.1.1).
+/// The parts of HTTP/1 that are lost in the conversion to HTTPTypes: persistence of connections (`Connection`, HTTP/1.0;
+/// RFC 9112 §9.3), `Expect: 100-continue` (RFC 9110 §10.1.1) and the check of `Host` (RFC 9112 §3.2).
 final class HTTP1Handler: ChannelDuplexHandler, RemovableChannelHandler {
   typealias InboundIn = HTTPServerRequestPart
   typealias InboundOut = HTTPServerRequestPart
   typealias OutboundIn = HTTPServerResponsePart
   typealias OutboundOut = HTTPServerResponsePart
 
-  /// What is known of the requests that have no answer yet, the oldest first.
+  /// Requests without a finished response, oldest first.
   private var requests: CircularBuffer<Request> = []
   private var isClosing = false
   private let bodyBytes: Int
@@ -19,11 +18,11 @@ final class HTTP1Handler: ChannelDuplexHandler, RemovableChannelHandler {
   private struct Request {
     var version: HTTPVersion
     var endsConnection: Bool
-    /// Whether the client waits for a word before it sends the body.
+    /// Whether the client waits for `100 Continue` before it sends the body.
     var isExpecting: Bool
   }
 
-  /// - Parameter bodyBytes: The most bytes of a body that is no image.
+  /// - Parameter bodyBytes: Maximum size of a body that is not an image.
   init(bodyBytes: Int) {
     self.bodyBytes = bodyBytes
   }
@@ -34,31 +33,32 @@ final class HTTP1Handler: ChannelDuplexHandler, RemovableChannelHandler {
       let hosts = head.headers[canonicalForm: "host"].count
       guard hosts == 1 || (hosts == 0 && head.version == .http1_0) else {
         self.isClosing = true
-        return context.fireErrorCaught(RefusedRequest(reason: "a request names one host"))
+        return context.fireErrorCaught(RefusedRequest(reason: "a request needs exactly one Host field"))
       }
-      // Who sends a body gets an answer, and need not send all of it.
+      // A connection with a request body is closed after the response, so that the rest of the body need not be read.
       let hasBody =
         head.headers.contains(name: "transfer-encoding") || (head.headers.first(name: "content-length") ?? "0") != "0"
       let isExpecting = hasBody && head.version == .http1_1 && head.isExpectingContinue
-      let mostBytes = HTTPBodyLimits.most(method: head.method.rawValue, path: head.uri, others: self.bodyBytes)
+      let maximumBytes = HTTPBodyLimits.maximumBytes(
+        method: head.method.rawValue, path: head.uri, default: self.bodyBytes)
       if isExpecting, let length = head.headers.first(name: "content-length").flatMap({ Int($0) }),
-        length > mostBytes
+        length > maximumBytes
       {
         self.isClosing = true
         return context.fireErrorCaught(
-          RefusedRequest(status: .contentTooLarge, reason: "a body of more than \(mostBytes) bytes"))
+          RefusedRequest(status: .contentTooLarge, reason: "the body is longer than \(maximumBytes) bytes"))
       }
       self.requests.append(
         Request(
           version: head.version, endsConnection: hasBody || !head.isKeepAlive,
-          // Of the others no body is read, and the answer comes at once.
+          // Bodies of other methods are not read.
           isExpecting: isExpecting && [.POST, .PUT, .PATCH].contains(head.method)))
       self.continueFirst(context)
     }
     context.fireChannelRead(data)
   }
 
-  /// Lets the client send the body of the request whose turn it is.
+  /// Sends `100 Continue` when the oldest request expects it.
   private func continueFirst(_ context: ChannelHandlerContext) {
     guard self.requests.first?.isExpecting == true else { return }
     self.requests[self.requests.startIndex].isExpecting = false
@@ -70,7 +70,7 @@ final class HTTP1Handler: ChannelDuplexHandler, RemovableChannelHandler {
     switch self.unwrapOutboundIn(data) {
     case .head(var head):
       if let request = self.requests.first {
-        // A client of HTTP/1.0 knows no chunks: what has no length ends with the connection.
+        // HTTP/1.0 has no chunked coding: the end of the connection ends a body without a length.
         if request.version.major == 1, request.version.minor == 0 { head.version = .http1_0 }
         let hasLength =
           head.headers.contains(name: "content-length") || head.status.code / 100 == 1
@@ -100,7 +100,7 @@ final class HTTP1Handler: ChannelDuplexHandler, RemovableChannelHandler {
   }
 }
 
-/// Fired for a request that HTTP/1.1 has refused: RFC 9112 §3.2, RFC 9110 §10.1.1.
+/// A request that HTTP/1.1 requires to be rejected: RFC 9112 §3.2, RFC 9110 §10.1.1.
 struct RefusedRequest: Error {
   var status = HTTPResponse.Status.badRequest
   var reason: String

@@ -4,28 +4,28 @@ internal import NIOCore
 internal import NIOPosix
 internal import Synchronization
 
-/// An open port, and the task that answers what comes there.
+/// A listening socket and the task that serves its connections.
 struct Listener: Sendable {
   /// The port in use.
   let port: Int
   private let channel: any Channel
   private let task: Task<Void, Never>
 
-  /// Connections that the system keeps until they are accepted: what Linux allows by default. A player that finds no room
-  /// tries again after one second, then three, and misses segments.
+  /// Length of the accept queue: Linux's default `somaxconn`. A SYN dropped at a full queue is sent again after 1 s, then
+  /// 3 s, and the player misses segments.
   private static let backlog = 4096
 
   /// Opens a port.
   ///
   /// - Parameters:
-  ///   - channel: What a connection is made of.
+  ///   - channel: Setup and handling of each connection.
   ///   - address: A numeric address.
   ///   - port: The port; 0 for any free one.
   static func open(
     _ channel: some ServerChildChannel, address: String, port: Int, group: any EventLoopGroup
   ) async throws -> Listener {
     let (opened, continuation) = AsyncStream<Result<any Channel, any Error>>.makeStream()
-    // What Hummingbird has to say of connections is for its own developers.
+    // Hummingbird's log of connections is not for users.
     let logger = Logger(label: "vidicon.http") { _ in SwiftLogNoOpLogHandler() }
     let server = Server(
       childChannelSetup: channel,
@@ -37,7 +37,7 @@ struct Listener: Sendable {
       } catch {
         continuation.yield(.failure(error))
       }
-      // Without either, it was ended before it began.
+      // Without either result the server was cancelled before it started.
       continuation.finish()
     }
     for await result in opened {
@@ -47,19 +47,19 @@ struct Listener: Sendable {
     throw CancellationError()
   }
 
-  /// Accepts no other connection.
+  /// Stops accepting connections.
   func pause() async {
-    // A port that is closed accepts none either.
+    // Fails on a closed port only.
     try? await self.channel.setOption(.autoRead, value: false).get()
   }
 
   /// Closes the port.
   func close() async {
-    // One that is closed already is what is wanted.
+    // Fails on a closed port only.
     try? await self.channel.close()
   }
 
-  /// Returns when the port and every connection that came there are closed.
+  /// Waits until the port and every connection are closed.
   func waitForEnd() async {
     await self.task.value
   }

@@ -5,21 +5,22 @@ internal import Streaming
 internal import Threading
 
 extension HTTPResponder {
-  /// What is read once of each stream.
-  private struct Numbers {
+  /// Counters of one stream, read once per response.
+  private struct StreamMetrics {
     var name: String
     var statistics: StreamStatistics
     var hls: HLSStatistics
-    /// Requests for HLS that wait.
+    /// Waiting HLS requests.
     var waiting: Int
-    var pictures: PictureStatistics
+    var jpeg: PictureStatistics
     var kinds: [MediaKind]
-    /// By protocol.
+    /// Viewers by protocol.
     var viewers: [(String, Int)]
-    /// By protocol.
+    /// Bytes sent by protocol.
     var bytes: [(String, Int)]
+    /// Frames skipped by protocol.
     var skipped: [(String, Int)]
-    /// Where it has a recorder.
+    /// nil without a recorder.
     var recording: HTTPServerRecorder.Status?
 
     init(_ published: PublishedStream, extras: HTTPServerExtras, at now: MediaTime) {
@@ -27,7 +28,7 @@ extension HTTPResponder {
       self.statistics = published.stream.statistics
       self.hls = published.hls.statistics
       self.waiting = published.hls.waitingCount
-      self.pictures = published.stream.pictures.statistics
+      self.jpeg = published.stream.pictures.statistics
       self.kinds = published.stream.descriptions.map(\.kind)
       let others = extras.statistics(published.stream)
       self.viewers = [PublishedStream.Content.hls, .mjpeg].map { ($0.rawValue, published.viewers(of: $0, at: now)) }
@@ -42,53 +43,56 @@ extension HTTPResponder {
   /// The text of `/metrics`.
   func metricsText() -> String {
     let now = self.clock.now()
-    let streams = self.streams.all.map { Numbers($0, extras: self.extras, at: now) }
+    let streams = self.streams.all.map { StreamMetrics($0, extras: self.extras, at: now) }
     var text = MetricsText()
-    text.append("streams", .gauge, "Streams that are published.", streams.count)
+    text.append("streams", .gauge, "Published streams.", streams.count)
     Self.appendPipelines(of: streams, to: &text)
     Self.appendViewers(of: streams, to: &text)
     Self.appendSegments(of: streams, to: &text)
     Self.appendRecordings(of: streams, to: &text)
     text.append("http_connections", .gauge, "Open HTTP connections.", self.connections.count)
     text.append(
-      "http_connections_crowded_out_total", .counter, "HTTP connections closed since others needed the room.",
-      self.connections.crowdedOut)
+      "http_connections_crowded_out_total", .counter,
+      "HTTP connections closed or rejected because the limit was reached.",
+      self.connections.evicted)
     text.append(
-      "http_connections_timed_out_total", .counter, "HTTP connections closed since the client was too slow.",
+      "http_connections_timed_out_total", .counter, "HTTP connections closed because the client was too slow.",
       self.connections.timedOut)
     text.append(
-      "http_requests_total", .counter, "HTTP requests answered, by the class of the status.",
+      "http_requests_total", .counter, "HTTP responses, by status class.",
       self.counters.answers.map { (["code": $0.statusClass], Double($0.count)) })
     return text.text
   }
 
-  private static func appendPipelines(of streams: [Numbers], to text: inout MetricsText) {
-    func each(_ value: (Numbers) -> Double) -> [(labels: KeyValuePairs<String, String>, value: Double)] {
+  private static func appendPipelines(of streams: [StreamMetrics], to text: inout MetricsText) {
+    func each(_ value: (StreamMetrics) -> Double) -> [(labels: KeyValuePairs<String, String>, value: Double)] {
       streams.map { (["stream": $0.name], value($0)) }
     }
     func byKind(
-      _ value: (Numbers, MediaKind) -> Double
+      _ value: (StreamMetrics, MediaKind) -> Double
     ) -> [(labels: KeyValuePairs<String, String>, value: Double)] {
       streams.flatMap { stream in
         stream.kinds.map { (["stream": stream.name, "kind": $0.rawValue], value(stream, $0)) }
       }
     }
     text.append(
-      "encoders", .gauge, "Encoders of a stream that are open, whatever the number of viewers and protocols.",
+      "encoders", .gauge, "Open encoders of a stream, independent of the number of viewers and protocols.",
       byKind { Double($1 == .video ? $0.statistics.videoEncoders : $0.statistics.audioEncoders) })
     text.append(
-      "frames_in_total", .counter, "Pictures that the source handed over.", each { Double($0.statistics.framesIn) })
+      "frames_in_total", .counter, "Frames received from the source.", each { Double($0.statistics.framesIn) })
     text.append(
-      "frames_encoded_total", .counter, "Pictures encoded, slates included.",
+      "frames_encoded_total", .counter, "Frames encoded, slates included.",
       each { Double($0.statistics.framesEncoded) })
     text.append(
-      "frames_passed_through_total", .counter, "Compressed pictures of the source that were passed on as they came.",
+      "frames_passed_through_total", .counter,
+      "Compressed video frames of the source passed through without transcoding.",
       each { Double($0.statistics.framesPassedThrough) })
     text.append(
-      "audio_frames_passed_through_total", .counter, "Packets of the source's sound that were passed on as they came.",
+      "audio_frames_passed_through_total", .counter,
+      "Compressed audio frames of the source passed through without transcoding.",
       each { Double($0.statistics.audioFramesPassedThrough) })
     text.append(
-      "frames_dropped_total", .counter, "Pictures that were to be shown and are not, by reason.",
+      "frames_dropped_total", .counter, "Frames dropped, by reason.",
       streams.flatMap { stream in
         FrameDrop.Reason.allCases.map {
           (
@@ -98,64 +102,64 @@ extension HTTPResponder {
         }
       })
     text.append(
-      "keyframes_total", .counter, "Pictures encoded at which decoding can start.",
+      "keyframes_total", .counter, "Keyframes encoded.",
       each { Double($0.statistics.keyframes) })
     text.append(
-      "keyframe_requests_total", .counter, "Requests for such a picture.",
+      "keyframe_requests_total", .counter, "Keyframes requested by outputs.",
       each { Double($0.statistics.keyframeRequests) })
     text.append(
-      "encoded_bytes_total", .counter, "Bytes that the encoders made.",
+      "encoded_bytes_total", .counter, "Bytes produced by the encoders.",
       byKind { Double($1 == .video ? $0.statistics.videoBytes : $0.statistics.audioBytes) })
     text.append(
-      "encode_seconds_total", .counter, "The time that encoding took.",
+      "encode_seconds_total", .counter, "Time spent encoding, in seconds.",
       byKind { ($1 == .video ? $0.statistics.videoEncodeTime : $0.statistics.audioEncodeTime).seconds })
     text.append(
-      "queued", .gauge, "Pictures and blocks of sound that wait for their encoder.",
+      "queued", .gauge, "Video frames and audio blocks waiting for their encoder.",
       byKind { Double($1 == .video ? $0.statistics.videoFramesQueued : $0.statistics.audioBlocksQueued) })
     text.append(
-      "slate_shown", .gauge, "1 while viewers see the slate, since the source gives nothing.",
+      "slate_shown", .gauge, "1 while the slate is shown because the source delivers no frames.",
       each { $0.statistics.isSlateShown ? 1 : 0 })
     text.append(
-      "jpeg_encoded_total", .counter, "Single pictures made for snapshots and motion JPEG.",
-      each { Double($0.pictures.picturesEncoded) })
+      "jpeg_encoded_total", .counter, "JPEG images encoded for snapshots and motion JPEG.",
+      each { Double($0.jpeg.picturesEncoded) })
     text.append(
-      "jpeg_encode_seconds_total", .counter, "The time that making them took.",
-      each { $0.pictures.encodeTime.seconds })
+      "jpeg_encode_seconds_total", .counter, "Time spent encoding JPEG images, in seconds.",
+      each { $0.jpeg.encodeTime.seconds })
   }
 
-  private static func appendViewers(of streams: [Numbers], to text: inout MetricsText) {
+  private static func appendViewers(of streams: [StreamMetrics], to text: inout MetricsText) {
     func byProtocol(
-      _ values: (Numbers) -> [(String, Int)]
+      _ values: (StreamMetrics) -> [(String, Int)]
     ) -> [(labels: KeyValuePairs<String, String>, value: Double)] {
       streams.flatMap { stream in
         values(stream).map { (["stream": stream.name, "protocol": $0.0], Double($0.1)) }
       }
     }
-    text.append("viewers", .gauge, "Viewers now, by protocol.", byProtocol(\.viewers))
+    text.append("viewers", .gauge, "Current viewers, by protocol.", byProtocol(\.viewers))
     text.append("sent_bytes_total", .counter, "Bytes of media sent to viewers, by protocol.", byProtocol(\.bytes))
     text.append(
-      "pictures_skipped_total", .counter, "Pictures not sent to viewers that read too slowly, by protocol.",
+      "pictures_skipped_total", .counter, "Frames not sent to viewers that read too slowly, by protocol.",
       byProtocol(\.skipped))
   }
 
-  private static func appendSegments(of streams: [Numbers], to text: inout MetricsText) {
+  private static func appendSegments(of streams: [StreamMetrics], to text: inout MetricsText) {
     func each(_ value: (HLSStatistics) -> Int) -> [(labels: KeyValuePairs<String, String>, value: Double)] {
       streams.map { (["stream": $0.name], Double(value($0.hls))) }
     }
     text.append(
-      "hls_active", .gauge, "1 while segments are made, since somebody watches.", each { $0.isActive ? 1 : 0 })
+      "hls_active", .gauge, "1 while HLS has viewers and segments are made.", each { $0.isActive ? 1 : 0 })
     text.append(
-      "hls_waiting", .gauge, "Requests that wait for the playlist or part that they ask for.",
+      "hls_waiting", .gauge, "Requests waiting for a playlist or part.",
       streams.map { (["stream": $0.name], Double($0.waiting)) })
     text.append("hls_segments_total", .counter, "HLS segments made.", each(\.segments))
     text.append("hls_parts_total", .counter, "Parts of HLS segments made.", each(\.parts))
     text.append("hls_window_segments", .gauge, "HLS segments in the window.", each(\.windowSegments))
-    text.append("hls_window_bytes", .gauge, "Bytes of HLS segments that are kept.", each(\.windowBytes))
-    text.append("hls_samples_dropped_total", .counter, "Samples that HLS could not use.", each(\.droppedSamples))
-    text.append("hls_activations_total", .counter, "How often HLS went from rest to work.", each(\.activations))
+    text.append("hls_window_bytes", .gauge, "Bytes of HLS segments in the window.", each(\.windowBytes))
+    text.append("hls_samples_dropped_total", .counter, "Samples dropped by HLS.", each(\.droppedSamples))
+    text.append("hls_activations_total", .counter, "Number of times HLS became active.", each(\.activations))
   }
 
-  private static func appendRecordings(of streams: [Numbers], to text: inout MetricsText) {
+  private static func appendRecordings(of streams: [StreamMetrics], to text: inout MetricsText) {
     let recordings = streams.compactMap { stream in stream.recording.map { (stream.name, $0) } }
     func each(
       _ value: (HTTPServerRecorder.Status) -> Double
@@ -163,18 +167,20 @@ extension HTTPResponder {
       recordings.map { (["stream": $0.0], value($0.1)) }
     }
     text.append(
-      "recording_state", .gauge, "1 for what the stream's recorder is doing, 0 for what it is not.",
+      "recording_state", .gauge, "1 for the current state of the recorder, 0 for the others.",
       recordings.flatMap { name, status in
         HTTPServerRecorder.State.allCases.map {
           (["stream": name, "state": $0.rawValue], status.state == $0 ? 1 : 0)
         }
       })
     text.append(
-      "recording_seconds", .gauge, "The length of the recording, or the last one, pauses not counted.",
+      "recording_seconds", .gauge, "Duration of the current or last recording without pauses, in seconds.",
       each { $0.duration.seconds })
-    text.append("recording_bytes", .gauge, "Bytes that it has written.", each { Double($0.byteCount) })
     text.append(
-      "recording_drops", .gauge, "Pictures and frames of sound of it that the disk was too slow for.",
+      "recording_bytes", .gauge, "Bytes written to the current or last recording.", each { Double($0.byteCount) })
+    text.append(
+      "recording_drops", .gauge,
+      "Video and audio frames of the current or last recording lost because the disk was too slow.",
       each { Double($0.drops) })
   }
 }

@@ -1,10 +1,10 @@
-/// Numbers in Prometheus's text format, version 0.0.4: a name with its help and type, then a line for each set of labels.
+/// Writer of Prometheus's text exposition format, version 0.0.4: `HELP`, `TYPE`, then one line per label set.
 struct MetricsText {
-  /// What a number is.
+  /// Metric type.
   enum Kind: String {
-    /// It only grows, until the program starts anew.
+    /// A value that only increases until the program restarts.
     case counter
-    /// It goes up and down.
+    /// A value that can go up and down.
     case gauge
   }
 
@@ -13,11 +13,11 @@ struct MetricsText {
 
   private(set) var text = ""
 
-  /// Writes a metric.
+  /// Appends a metric.
   ///
   /// - Parameters:
-  ///   - name: Without the prefix `vidicon_`.
-  ///   - samples: The labels and the value of each line; without one the metric is left out.
+  ///   - name: Name without the prefix `vidicon_`.
+  ///   - samples: Labels and value of each line; when empty, the metric is omitted.
   mutating func append(
     _ name: String, _ kind: Kind, _ help: String, _ samples: [(labels: KeyValuePairs<String, String>, value: Double)]
   ) {
@@ -33,7 +33,7 @@ struct MetricsText {
     }
   }
 
-  /// Writes a metric that has no labels.
+  /// Appends a metric without labels.
   mutating func append(_ name: String, _ kind: Kind, _ help: String, _ value: Int) {
     self.append(name, kind, help, [(labels: [:] as KeyValuePairs<String, String>, value: Double(value))])
   }
@@ -42,7 +42,7 @@ struct MetricsText {
     value == value.rounded() && abs(value) < 1e15 ? String(Int64(value)) : String(value)
   }
 
-  /// A label's value, in which backslash, quote and line end are escaped.
+  /// Escapes backslash, quote and line feed of a label value.
   static func escape(_ value: String) -> String {
     var bytes: [UInt8] = []
     for byte in value.utf8 {

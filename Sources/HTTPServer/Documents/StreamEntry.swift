@@ -4,14 +4,14 @@ internal import Effects
 internal import Media
 internal import Streaming
 
-/// What `/api/streams` says.
+/// Response of `/api/streams`.
 struct StreamList: Encodable, Sendable {
-  /// The server's time of day when the answer was made.
+  /// Wall-clock time of the response, RFC 3339.
   var time: String
   var streams: [StreamEntry]
 }
 
-/// What the API says of one stream.
+/// Response of `/api/streams/NAME`, and element of `/api/streams`. Keys are documented in `openapi.json`.
 struct StreamEntry: Encodable, Sendable {
   struct Video: Encodable, Sendable {
     var codec: String
@@ -28,7 +28,7 @@ struct StreamEntry: Encodable, Sendable {
     var bitrate: Int
   }
 
-  /// Texts that name the sources; those that are left out have none.
+  /// Source specifications; nil for sources without one.
   struct Source: Encodable, Sendable {
     struct Names: Encodable, Sendable {
       var video: String?
@@ -37,7 +37,7 @@ struct StreamEntry: Encodable, Sendable {
 
     var video: String?
     var audio: String?
-    /// What the stream began with.
+    /// Sources at the start of the stream.
     var started: Names
 
     init(_ state: HTTPServerControl.State) {
@@ -46,7 +46,7 @@ struct StreamEntry: Encodable, Sendable {
     }
   }
 
-  /// In dBFS.
+  /// Audio level in dBFS, -120 to 0, in steps of 0.1.
   struct Level: Encodable, Sendable {
     var peak: Double
     var rms: Double
@@ -63,13 +63,13 @@ struct StreamEntry: Encodable, Sendable {
   var mjpeg: String
   var hls: String
   var ts: String
-  /// Where it is recorded.
+  /// Path of the recorder; nil without one.
   var recording: String?
   var rtsp: [String]
   var http: [String]
   var video: Video?
   var audio: Audio?
-  /// Viewers now, by protocol.
+  /// Current viewers by protocol.
   var viewers: [String: Int]
   var framesIn: Int
   var framesEncoded: Int
@@ -78,9 +78,9 @@ struct StreamEntry: Encodable, Sendable {
   var framesDropped: Int
   var slate: Bool
   var startedAt: String
-  /// Whether who asks may change it.
+  /// Whether the client has the operator role.
   var steerable = true
-  // What can be changed, where it can.
+  // Present only where the stream can be changed.
   var source: Source?
   var bitrate: Int?
   var mirror: Bool?
@@ -89,11 +89,11 @@ struct StreamEntry: Encodable, Sendable {
   var pause: Bool?
   var previewMirrored: Bool?
   var level: Level?
-  /// What is done to the pictures.
+  /// Video effects.
   var effects: EffectSettings?
-  /// The values of the controls of the picture's source.
+  /// Values of the video device's controls by name.
   var controls: [String: Int]?
-  /// What these controls are.
+  /// Descriptions of these controls.
   var controlList: [ControlEntry]?
 
   init(_ published: PublishedStream, extras: HTTPServerExtras, at now: MediaTime, isTrusted: Bool) {
@@ -145,7 +145,7 @@ struct StreamEntry: Encodable, Sendable {
     self.level = Level(state)
   }
 
-  /// Adds what is asked of the device.
+  /// Adds the controls of the video device.
   mutating func setControls(_ controls: [DeviceControl]) {
     self.controls = Dictionary(
       controls.filter { $0.kind != .button }.map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first })

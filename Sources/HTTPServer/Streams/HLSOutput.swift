@@ -6,12 +6,11 @@ internal import Streaming
 internal import Synchronization
 internal import Threading
 
-/// A stream's HLS side: guards the machine that cuts and muxes, and keeps the requests that wait for it.
+/// The HLS output of a stream: a lock around the `HLSStream` state machine, and the requests that wait for it.
 ///
-/// Samples come on the encoders' threads, requests on the event loops. While nobody watches, a sample costs one look at
-/// an atomic.
+/// Samples arrive on the pipeline's threads, requests on event loops. Without viewers a sample costs one atomic load.
 final class HLSOutput: StreamOutput {
-  /// A request that waits.
+  /// A waiting request.
   private struct Waiter {
     var deadline: MediaTime
     var eventLoop: any EventLoop
@@ -32,13 +31,13 @@ final class HLSOutput: StreamOutput {
   private let isActive = Atomic(false)
   private let state: Mutex<State>
 
-  /// How often deadlines are looked at while somebody watches.
+  /// Interval of the deadline check while there are viewers.
   private static let timerInterval = TimeAmount.milliseconds(100)
 
   /// - Parameters:
-  ///   - stream: One that has started.
-  ///   - token: What makes the names of its segments unique.
-  ///   - eventLoop: Where deadlines are watched, and requests wait that came from elsewhere.
+  ///   - stream: A started stream.
+  ///   - token: Makes file names unique across runs.
+  ///   - eventLoop: Runs the deadline check, and resumes requests that are not on an event loop.
   init(stream: LiveStream, token: String, eventLoop: any EventLoop) {
     self.stream = stream
     self.eventLoop = eventLoop
@@ -48,12 +47,12 @@ final class HLSOutput: StreamOutput {
     self.state = Mutex(State(machine: HLSStream(stream.descriptions, configuration: configuration)))
   }
 
-  /// What the machine has done and holds.
+  /// Counters of the state machine.
   var statistics: HLSStatistics {
     self.state.withLock { $0.machine.statistics }
   }
 
-  /// Requests that wait.
+  /// Number of waiting requests.
   var waitingCount: Int {
     self.state.withLock { $0.waiters.count }
   }
@@ -64,8 +63,8 @@ final class HLSOutput: StreamOutput {
     self.perform { $0.consume(sample, at: now) }
   }
 
-  /// Tells of a moment, before the picture of that moment is handed over.
-  func tell(_ metadata: TimedMetadata) {
+  /// Adds timed metadata; call it before the sample of the same time.
+  func consume(_ metadata: TimedMetadata) {
     self.perform { machine in
       machine.consume(metadata)
       return .none
@@ -86,21 +85,21 @@ final class HLSOutput: StreamOutput {
     }
   }
 
-  /// When the stream ended; nil before.
+  /// Time at which the stream ended; nil before.
   var endTime: MediaTime? {
     self.state.withLock { $0.endTime }
   }
 
-  /// Answers a request, when what it asks for is there or its time is over.
+  /// Waits until the requested file is available or the request's deadline has passed.
   ///
-  /// - Returns: Never ``HLSAnswer/wait(until:)``; `unavailable` when the task was cancelled.
+  /// - Returns: Never ``HLSAnswer/wait(until:)``; `unavailable` on cancellation.
   func answer(_ request: HLSRequest) async -> HLSAnswer {
     while true {
       if let answer = await self.attempt(request) { return answer }
     }
   }
 
-  /// Asks the machine, and waits if it says so; nil when it is to be asked again.
+  /// Passes the request to the state machine and waits if it must; nil when woken to retry.
   private func attempt(_ request: HLSRequest) async -> HLSAnswer? {
     let number = self.state.withLock { state in
       state.nextWaiter += 1
@@ -139,7 +138,7 @@ final class HLSOutput: StreamOutput {
     self.perform { (state: inout State) in body(&state.machine) }
   }
 
-  /// Lets the machine do something, and does what it says.
+  /// Runs `body` with the lock held and performs the returned effects.
   private func perform(_ body: (inout State) -> HLSEffects) {
     let (requestsKeyframe, woken) = self.state.withLock { state -> (Bool, [Waiter]) in
       let effects = body(&state)
@@ -157,20 +156,20 @@ final class HLSOutput: StreamOutput {
     Self.wake(woken)
   }
 
-  /// Lets requests ask again, with one change of threads for each event loop however many there are.
+  /// Resumes waiting requests, with one hop per event loop.
   private static func wake(_ waiters: [Waiter]) {
     var rest = waiters
     while let eventLoop = rest.first?.eventLoop {
       let split = rest.partition { $0.eventLoop !== eventLoop }
-      let here = Array(rest[..<split])
+      let resumed = Array(rest[..<split])
       rest.removeFirst(split)
       eventLoop.execute {
-        for waiter in here { waiter.continuation.resume(returning: nil) }
+        for waiter in resumed { waiter.continuation.resume(returning: nil) }
       }
     }
   }
 
-  /// Has deadlines watched while there may be some.
+  /// Starts the timer while deadlines are possible; stops it otherwise.
   private func setTimer(of state: inout State) {
     let isNeeded = state.machine.isActive || !state.waiters.isEmpty
     guard isNeeded != (state.timer != nil) else { return }

@@ -5,29 +5,29 @@ internal import Streaming
 internal import Synchronization
 internal import Threading
 
-/// A stream as HTTP offers it.
+/// A stream published over HTTP: its HLS output, face events and counters.
 final class PublishedStream: Sendable {
-  /// What was sent over HTTP, by what it was.
+  /// Kinds of content, as the label `protocol` of metrics.
   enum Content: String, CaseIterable {
     /// Playlists, segments and parts.
     case hls
     /// Motion JPEG.
     case mjpeg
-    /// Single pictures.
+    /// Snapshots.
     case snapshot
   }
 
   let stream: LiveStream
   let hls: HLSOutput
-  /// What is told of faces.
+  /// Face events of `/api/streams/NAME/events`.
   let faces: FaceFeed
-  /// What the controls of the picture's source are.
+  /// Coalesces queries of the video device's controls.
   let controls = SingleFlight<[DeviceControl]>(threadName: "controls", timeout: .seconds(2))
-  /// When it was published, Unix time.
+  /// Unix time of publication.
   let publishedAt: MediaDuration
   private let hasEnded = Atomic(false)
   private let hlsViewers = Mutex(RecentViewers())
-  /// When they last got a playlist that tells of segments.
+  /// Viewers by their last media playlist response.
   private let playlistReaders = Mutex(RecentViewers())
   private let mjpegViewers = Atomic(0)
   private let hlsBytes = Atomic(0)
@@ -40,22 +40,22 @@ final class PublishedStream: Sendable {
     let token = String(UInt64.random(in: 0...UInt64.max), radix: 36)
     let hls = HLSOutput(stream: stream, token: token, eventLoop: eventLoop)
     self.hls = hls
-    self.faces = FaceFeed(eventLoop: eventLoop) { hls.tell($0) }
+    self.faces = FaceFeed(eventLoop: eventLoop) { hls.consume($0) }
   }
 
   var name: String { self.stream.name }
 
-  /// Whether it is offered no longer.
+  /// Whether it is unpublished.
   var isOver: Bool { self.hasEnded.load(ordering: .relaxed) }
 
-  /// It is offered no longer, though the stream itself may go on.
+  /// Unpublishes it; the stream itself may continue.
   func end() {
     self.hasEnded.store(true, ordering: .relaxed)
     self.hls.streamEnded()
     self.faces.streamEnded()
   }
 
-  /// Those who watch now.
+  /// Number of viewers at `now`; 0 for snapshots.
   func viewers(of content: Content, at now: MediaTime) -> Int {
     switch content {
     case .hls: self.hlsViewers.withLock { $0.count(at: now) }
@@ -64,31 +64,31 @@ final class PublishedStream: Sendable {
     }
   }
 
-  /// Notes that somebody asked for HLS.
-  func noteHLSRequest(address: String, program: String, at now: MediaTime) {
-    self.hlsViewers.withLock { $0.note(address: address, program: program, at: now) }
+  /// Records an HLS request.
+  func noteHLSRequest(address: String, userAgent: String, at now: MediaTime) {
+    self.hlsViewers.withLock { $0.note(address: address, userAgent: userAgent, at: now) }
   }
 
-  /// Notes that somebody got a playlist that tells of segments.
-  func noteHLSPlaylist(address: String, program: String, at now: MediaTime) {
-    self.playlistReaders.withLock { $0.note(address: address, program: program, at: now) }
+  /// Records a media playlist response.
+  func noteHLSPlaylist(address: String, userAgent: String, at now: MediaTime) {
+    self.playlistReaders.withLock { $0.note(address: address, userAgent: userAgent, at: now) }
   }
 
-  /// Whether the stream ended just now and viewers of HLS have yet to learn of it, or to fetch its last segments.
+  /// Whether the stream ended within 1.3 s and HLS viewers may not have fetched its last playlist and segments.
   ///
-  /// A player asks for the playlist again after a target duration, of one second.
+  /// A player reloads the playlist after a target duration of one second.
   func awaitsViewers(at now: MediaTime) -> Bool {
     guard let end = self.hls.endTime, now - end < .milliseconds(1300) else { return false }
     if self.playlistReaders.withLock({ $0.hasRequest(from: end - .seconds(3), to: end) }) { return true }
     return self.hlsViewers.withLock { $0.hasRequest(from: max(end, now - .milliseconds(200)), to: now) }
   }
 
-  /// Notes that a viewer of motion JPEG has come (1) or gone (-1).
+  /// Counts a motion JPEG viewer that connects (1) or disconnects (-1).
   func countMotionJPEGViewers(_ change: Int) {
     self.mjpegViewers.add(change, ordering: .relaxed)
   }
 
-  /// Bytes sent, without heads.
+  /// Bytes of content sent, without heads.
   func bytesSent(of content: Content) -> Int {
     switch content {
     case .hls: self.hlsBytes.load(ordering: .relaxed)
@@ -97,7 +97,7 @@ final class PublishedStream: Sendable {
     }
   }
 
-  /// Notes that bytes are sent.
+  /// Adds to the bytes sent.
   func countBytes(_ count: Int, of content: Content) {
     switch content {
     case .hls: self.hlsBytes.add(count, ordering: .relaxed)

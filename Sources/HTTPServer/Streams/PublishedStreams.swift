@@ -1,14 +1,14 @@
 internal import Streaming
 internal import Synchronization
 
-/// The published streams, in the order of publication, and those that were until a moment ago: viewers of HLS learn from
-/// the playlist that nothing follows, and fetch what is left.
+/// The published streams in order of publication, and recently ended ones, whose playlists and segments stay available to
+/// HLS viewers.
 final class PublishedStreams: Sendable {
   private struct State {
     var streams: [PublishedStream] = []
-    /// Those that ended, and are there for HLS alone.
+    /// Ended streams, available over HLS only.
     var ended: [PublishedStream] = []
-    /// Of both.
+    /// Names of `streams` and `ended`.
     var names: [String] = []
 
     mutating func updateNames() { self.names = (self.streams + self.ended).map(\.name) }
@@ -16,21 +16,21 @@ final class PublishedStreams: Sendable {
 
   private let state = Mutex(State())
 
-  /// All streams.
+  /// Published streams.
   var all: [PublishedStream] { self.state.withLock { $0.streams } }
 
-  /// Those that ended a moment ago.
+  /// Recently ended streams.
   var ended: [PublishedStream] { self.state.withLock { $0.ended } }
 
-  /// The names of all that is there, the first published first.
+  /// Names of published and recently ended streams, in order of publication.
   var names: [String] { self.state.withLock { $0.names } }
 
-  /// The stream of a name.
+  /// The published stream with a name.
   subscript(name: String) -> PublishedStream? {
     self.state.withLock { state in state.streams.first { $0.name == name } }
   }
 
-  /// The stream of a name, or the one that had it until a moment ago.
+  /// The published or recently ended stream with a name.
   subscript(hls name: String) -> PublishedStream? {
     self.state.withLock { state in (state.streams + state.ended).first { $0.name == name } }
   }
@@ -40,7 +40,7 @@ final class PublishedStreams: Sendable {
     self.state.withLock { state in state.streams.first { $0.stream === stream } }
   }
 
-  /// Adds a stream behind the others.
+  /// Appends a stream; a recently ended one of the same name is removed.
   func append(_ stream: PublishedStream) {
     self.state.withLock { state in
       state.streams.append(stream)
@@ -49,7 +49,7 @@ final class PublishedStreams: Sendable {
     }
   }
 
-  /// Leaves a stream to those who watch it over HLS; nil when it is not there.
+  /// Moves a stream to the ended ones; nil when it is not published.
   func end(_ stream: LiveStream) -> PublishedStream? {
     self.state.withLock { state in
       guard let index = state.streams.firstIndex(where: { $0.stream === stream }) else { return nil }
@@ -60,7 +60,7 @@ final class PublishedStreams: Sendable {
     }
   }
 
-  /// Takes a stream that ended away; without effect when it is not there.
+  /// Removes an ended stream; no effect when it is not there.
   func remove(_ stream: PublishedStream) {
     self.state.withLock { state in
       state.ended.removeAll { $0 === stream }

@@ -1,39 +1,39 @@
 internal import Media
 
-/// Counts those who asked for something not long ago: HLS has no connections to count, so a viewer is who asks from an
-/// address with a program (`User-Agent`).
+/// Counts viewers of a protocol without connections (HLS): distinct pairs of client address and `User-Agent` with a recent
+/// request.
 struct RecentViewers {
-  /// How long after its last request a viewer is one.
+  /// Time after the last request during which a viewer is counted.
   static let window = MediaDuration.seconds(10)
-  /// Beyond this many, newer ones are not counted.
-  static let most = 100_000
+  /// Maximum number of counted viewers; further ones are ignored.
+  static let maximumCount = 100_000
 
   private var lastRequests: [Int: MediaTime] = [:]
   private var sizeToPruneAt = 64
   private var lastPruning = MediaTime.zero
 
-  /// Notes a request.
-  mutating func note(address: String, program: String, at now: MediaTime) {
+  /// Records a request.
+  mutating func note(address: String, userAgent: String, at now: MediaTime) {
     var hasher = Hasher()
     hasher.combine(address)
-    hasher.combine(program)
+    hasher.combine(userAgent)
     let key = hasher.finalize()
     if self.lastRequests.count >= self.sizeToPruneAt, self.lastRequests[key] == nil {
-      // Full of viewers that are all new, looking through them for each one more would be what takes the time.
-      if self.lastRequests.count < Self.most || now - self.lastPruning >= .seconds(1) { self.prune(at: now) }
-      self.sizeToPruneAt = min(Self.most, max(64, 2 * self.lastRequests.count))
-      guard self.lastRequests.count < Self.most else { return }
+      // At the limit, at most one pass per second: a pass for each new viewer would dominate the cost.
+      if self.lastRequests.count < Self.maximumCount || now - self.lastPruning >= .seconds(1) { self.prune(at: now) }
+      self.sizeToPruneAt = min(Self.maximumCount, max(64, 2 * self.lastRequests.count))
+      guard self.lastRequests.count < Self.maximumCount else { return }
     }
     self.lastRequests[key] = now
   }
 
-  /// The viewers now.
+  /// Number of viewers at `now`.
   mutating func count(at now: MediaTime) -> Int {
     self.prune(at: now)
     return self.lastRequests.count
   }
 
-  /// Whether somebody's last request came in a span, both ends included.
+  /// Whether the last request of any viewer is in `start...end`.
   func hasRequest(from start: MediaTime, to end: MediaTime) -> Bool {
     self.lastRequests.values.contains { $0 >= start && $0 <= end }
   }

@@ -1,0 +1,36 @@
+internal import Media
+internal import NIOCore
+
+#if canImport(Darwin)
+internal import Darwin
+#else
+internal import Glibc
+#endif
+
+extension VidiconError {
+  /// A failed `bind` or `listen`.
+  ///
+  /// - Parameter address: The numeric address of the user; nil for all addresses.
+  init(_ error: any Error, address: String?, port: Int) {
+    let number = (error as? IOError)?.errnoCode
+    let subject = address.map { "port \(port) of \($0)" } ?? "port \(port)"
+    switch number {
+    case EADDRINUSE:
+      self.init(
+        .portInUse, subject: subject, cause: "in use by another program",
+        nextStep: "choose another port with --http-port or --https-port; 0 selects any free one")
+    case EACCES:
+      self.init(
+        .notPermitted, subject: subject, cause: "not open to this user",
+        nextStep: "choose a port from 1024 on, such as 8080")
+    case EADDRNOTAVAIL:
+      self.init(
+        .notFound, subject: address ?? "the address", cause: "not an address of this machine",
+        nextStep: "omit --bind to listen on all addresses")
+    default:
+      let reason = number.map { String(cString: strerror($0)) } ?? "\(error)"
+      self.init(
+        .failed, subject: subject, cause: "cannot be opened (\(reason))", nextStep: "check the address and the port")
+    }
+  }
+}
