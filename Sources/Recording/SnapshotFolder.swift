@@ -50,7 +50,7 @@ public struct SnapshotFolder: Hashable, Sendable {
   /// - Returns: The file's path.
   public func keepPicture(of stream: LiveStream) async throws(RecordingError) -> String {
     let picture: ByteBuffer
-    do throws(PictureError) {
+    do throws(VidiconError) {
       picture = try await stream.pictures.snapshot()
     } catch {
       throw RecordingError(

@@ -78,28 +78,24 @@ final class AudioPipeline {
   }
 
   /// Runs until the inputQueue is closed.
-  func run() throws(StreamError) {
+  func run() throws(VidiconError) {
     while true {
       let expected = self.nextTime ?? self.startTime
-      do throws(VidiconError) {
-        switch self.inputQueue.next(until: expected + self.patience) {
-        case .closed: return
-        case .ended(let error):
-          self.hasSourceEnded = true
+      switch self.inputQueue.next(until: expected + self.patience) {
+      case .closed: return
+      case .ended(let error):
+        self.hasSourceEnded = true
+        self.shared.statistics.withLock { $0.isSoundMissing = true }
+        self.shared.report(.sourceEnded(.audio, error))
+      case .sound(let sound): try self.handle(sound)
+      case nil:
+        let now = self.clock.now()
+        if now - self.lastArrival > Self.longestSilence {
           self.shared.statistics.withLock { $0.isSoundMissing = true }
-          self.shared.report(.sourceEnded(.audio, error))
-        case .sound(let sound): try self.handle(sound)
-        case nil:
-          let now = self.clock.now()
-          if now - self.lastArrival > Self.longestSilence {
-            self.shared.statistics.withLock { $0.isSoundMissing = true }
-          }
-          // As far behind the present as the source is.
-          let missing = now - (self.patience - self.leastPatience / 2) - expected
-          try self.fill(count: Int(missing.ticks(timescale: Int32(self.format.sampleRate))), at: expected)
         }
-      } catch {
-        throw .codec(error)
+        // As far behind the present as the source is.
+        let missing = now - (self.patience - self.leastPatience / 2) - expected
+        try self.fill(count: Int(missing.ticks(timescale: Int32(self.format.sampleRate))), at: expected)
       }
     }
   }

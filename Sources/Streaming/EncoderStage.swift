@@ -129,7 +129,7 @@ final class EncoderStage {
   /// Encodes a picture of a source, after it has gone through the effects; drops it when the canvas has no memory left.
   ///
   /// - Returns: Whether it was encoded.
-  func encode(_ picture: SourcePicture, now: MediaTime) throws(StreamError) -> Bool {
+  func encode(_ picture: SourcePicture, now: MediaTime) throws(VidiconError) -> Bool {
     let frame = picture.feed.adjustment.applied(to: picture.frame)
     // Looked up once: no effect draws on what is not private.
     let hasEffects = self.shared.hasEffects
@@ -150,7 +150,7 @@ final class EncoderStage {
   }
 
   /// Encodes the slate, which has the encoder's format already.
-  func encodeSlate(_ slate: VideoFrame, now: MediaTime) throws(StreamError) {
+  func encodeSlate(_ slate: VideoFrame, now: MediaTime) throws(VidiconError) {
     let isCut = self.lastFeed != nil
     self.lastFeed = nil
     self.effects.interrupt()
@@ -158,13 +158,8 @@ final class EncoderStage {
   }
 
   /// - Parameter isCut: Whether the picture has nothing in common with the one before it.
-  private func encode(_ picture: VideoFrame, isCut: Bool, now: MediaTime) throws(StreamError) {
-    let encoder: any VideoEncoder
-    do throws(VidiconError) {
-      encoder = try self.openEncoder()
-    } catch {
-      throw .codec(error)
-    }
+  private func encode(_ picture: VideoFrame, isCut: Bool, now: MediaTime) throws(VidiconError) {
+    let encoder = try self.openEncoder()
     let bitrate = self.shared.videoBitrate
     if bitrate != self.bitrate {
       self.bitrate = bitrate
@@ -175,22 +170,18 @@ final class EncoderStage {
     self.handOver(self.pictures.show(picture, at: now, isWanted: self.shared.pictures.isPictureWanted))
     let forcesKeyframe = self.requests.forcesKeyframe(at: now) || isCut && self.requests.allowsKeyframe(at: now)
     let start = self.clock.now()
-    do throws(VidiconError) {
-      try encoder.encode(picture, forcesKeyframe: forcesKeyframe) { sample in
-        let end = self.clock.now()
-        if sample.isKeyframe { self.requests.keyframeEncoded(at: now) }
-        self.shared.statistics.withLock {
-          $0.framesEncoded += 1
-          $0.keyframes += sample.isKeyframe ? 1 : 0
-          $0.videoBytes += sample.payload.readableBytes
-          $0.videoEncodeTime = $0.videoEncodeTime + (end - start)
-          $0.videoDelay = end - sample.presentationTime
-        }
-        // It is known with the first sample.
-        if let description = encoder.description { self.letOut(sample, of: .h264(description)) }
+    try encoder.encode(picture, forcesKeyframe: forcesKeyframe) { sample in
+      let end = self.clock.now()
+      if sample.isKeyframe { self.requests.keyframeEncoded(at: now) }
+      self.shared.statistics.withLock {
+        $0.framesEncoded += 1
+        $0.keyframes += sample.isKeyframe ? 1 : 0
+        $0.videoBytes += sample.payload.readableBytes
+        $0.videoEncodeTime = $0.videoEncodeTime + (end - start)
+        $0.videoDelay = end - sample.presentationTime
       }
-    } catch {
-      throw .codec(error)
+      // It is known with the first sample.
+      if let description = encoder.description { self.letOut(sample, of: .h264(description)) }
     }
   }
 }

@@ -41,12 +41,12 @@ extension LiveStream {
   /// does what ``attachVideo(_:)`` does; while it starts it waits for that. Switching to the source that the stream has
   /// already does nothing.
   ///
-  /// - Throws: A ``StreamError``, and the earlier source stays: ``StreamError/capture(_:)`` when the new one cannot be
-  ///   opened within 10 s, or fails, ends or gives nothing in the 5 s after that; ``StreamError/missingTrack(_:)`` when the
-  ///   stream was started without pictures; ``StreamError/ended`` when it has ended or does so meanwhile;
-  ///   ``StreamError/cancelled`` when the task is cancelled before its turn has come, after which it is too late for that.
-  public func switchVideo(to capturer: any VideoCapturer) async throws(StreamError) {
-    guard await self.videoTurns.lock() else { throw .cancelled }
+  /// - Throws: A ``VidiconError``, and the earlier source stays: the new source's own error, or
+  ///   ``VidiconError/Code/failed``, when it cannot be opened within 10 s, or fails, ends or delivers nothing within 5 s
+  ///   after that; ``VidiconError/Code/wrongState`` when the stream was started without video or has ended;
+  ///   ``VidiconError/Code/cancelled`` when the task is cancelled before the switch begins.
+  public func switchVideo(to capturer: any VideoCapturer) async throws(VidiconError) {
+    guard await self.videoTurns.lock() else { throw .streamRequestCancelled }
     defer { self.videoTurns.unlock() }
     guard let (inputQueue, earlierFeed, adjustment) = try self.prepareVideoSwitch(to: capturer) else { return }
     let feed = VideoFeed(capturer: capturer, inputQueue: inputQueue, adjustment: adjustment)
@@ -71,8 +71,8 @@ extension LiveStream {
   /// All that is said of ``switchVideo(to:)`` holds here too. The sound is brought into the stream's sample rate and
   /// number of channels, and its timestamps stay even: a gap is filled with silence, an overlap cut. For silence there is
   /// ``isMuted``.
-  public func switchAudio(to capturer: any AudioCapturer) async throws(StreamError) {
-    guard await self.audioTurns.lock() else { throw .cancelled }
+  public func switchAudio(to capturer: any AudioCapturer) async throws(VidiconError) {
+    guard await self.audioTurns.lock() else { throw .streamRequestCancelled }
     defer { self.audioTurns.unlock() }
     guard let inputQueue = try self.prepareAudioSwitch(to: capturer) else { return }
     let feed = AudioFeed(capturer: capturer, inputQueue: inputQueue)
@@ -146,39 +146,39 @@ extension LiveStream {
   /// The inputQueue to fill, what fills it now, and how the source was adjusted before; nil when nothing more is to be done.
   private func prepareVideoSwitch(
     to capturer: any VideoCapturer
-  ) throws(StreamError) -> (VideoInputQueue, VideoFeed, SourceAdjustment)? {
-    try self.prepareSwitch { (state) throws(StreamError) in
+  ) throws(VidiconError) -> (VideoInputQueue, VideoFeed, SourceAdjustment)? {
+    try self.prepareSwitch { (state) throws(VidiconError) in
       if state.video === capturer { return nil }
       if state.phase == .idle {
         state.attach(capturer)
         return nil
       }
-      guard let inputQueue = state.videoQueue else { throw .missingTrack(.video) }
-      guard let feed = state.presentFeed else { throw .ended }
+      guard let inputQueue = state.videoQueue else { throw .streamHasNoTrack(.video) }
+      guard let feed = state.presentFeed else { throw .streamEnded }
       try state.open(capturer)
       return (inputQueue, feed, state.pastAdjustments.adjustment(of: capturer))
     }
   }
 
-  private func prepareAudioSwitch(to capturer: any AudioCapturer) throws(StreamError) -> AudioInputQueue? {
-    try self.prepareSwitch { (state) throws(StreamError) in
+  private func prepareAudioSwitch(to capturer: any AudioCapturer) throws(VidiconError) -> AudioInputQueue? {
+    try self.prepareSwitch { (state) throws(VidiconError) in
       if state.audio === capturer { return nil }
       if state.phase == .idle {
         state.audio = capturer
         return nil
       }
-      guard let inputQueue = state.audioQueue else { throw .missingTrack(.audio) }
+      guard let inputQueue = state.audioQueue else { throw .streamHasNoTrack(.audio) }
       try state.open(capturer)
       return inputQueue
     }
   }
 
   private func prepareSwitch<Result>(
-    _ body: (inout State) throws(StreamError) -> Result?
-  ) throws(StreamError) -> Result? {
+    _ body: (inout State) throws(VidiconError) -> Result?
+  ) throws(VidiconError) -> Result? {
     let hasEnded = self.hasEnded
-    return try self.state.withLock { (state) throws(StreamError) in
-      if hasEnded || state.phase == .ended { throw .ended }
+    return try self.state.withLock { (state) throws(VidiconError) in
+      if hasEnded || state.phase == .ended { throw .streamEnded }
       return try body(&state)
     }
   }
@@ -193,15 +193,15 @@ extension LiveStream {
   ///   has stopped meanwhile.
   private func run<Mailbox>(
     _ change: SourceSwitch<Mailbox>, exchange: @escaping @Sendable (inout State) -> (@Sendable () -> Void)?
-  ) async -> Result<Void, StreamError> {
+  ) async -> Result<Void, VidiconError> {
     self.switches.withLock { $0 += 1 }
-    let result = await WorkerThread.run(named: "switch") { () -> Result<Void, StreamError> in
+    let result = await WorkerThread.run(named: "switch") { () -> Result<Void, VidiconError> in
       defer { self.switches.withLock { $0 -= 1 } }
       let result = change.run()
       guard case .success = result else { return result }
       guard let stopEarlier = self.state.withLock({ exchange(&$0) }) else {
         change.stop()
-        return .failure(.ended)
+        return .failure(.streamEnded)
       }
       stopEarlier()
       return result
@@ -209,7 +209,7 @@ extension LiveStream {
     if let result { return result }
     self.switches.withLock { $0 -= 1 }
     change.settled()
-    return .failure(.noThread)
+    return .failure(.noThread("stream"))
   }
 }
 
@@ -228,12 +228,11 @@ extension LiveStream.State {
   }
 
   /// A source is started by one at a time.
-  fileprivate mutating func open(_ capturer: any AnyObject & Sendable) throws(StreamError) {
+  fileprivate mutating func open(_ capturer: any AnyObject & Sendable) throws(VidiconError) {
     guard !self.opening.contains(where: { $0 === capturer }) else {
-      throw .capture(
-        VidiconError(
-          .failed, subject: "new source", cause: "it is still being opened since the last try",
-          nextStep: "try again when that has ended, or use another one"))
+      throw VidiconError(
+        .failed, subject: "new source", cause: "it is still being opened since the last try",
+        nextStep: "try again when that has ended, or use another one")
     }
     self.opening.append(capturer)
   }

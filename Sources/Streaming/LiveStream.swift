@@ -165,15 +165,16 @@ public final class LiveStream: Sendable {
 
   /// Starts sources and encoders, and returns when the first picture is encoded.
   ///
-  /// - Throws: A ``StreamError`` when a source or an encoder cannot be opened; everything is then stopped again.
-  ///   ``StreamError/cancelled`` when the task was cancelled before it came to that; nothing is started then.
-  public func start() async throws(StreamError) {
-    guard await self.videoTurns.lock() else { throw .cancelled }
+  /// - Throws: The ``VidiconError`` of the source or encoder that cannot be opened; everything is then stopped again.
+  ///   ``VidiconError/Code/missingTrack`` without a source, ``VidiconError/Code/wrongState`` when the stream was started
+  ///   before or is stopped meanwhile, ``VidiconError/Code/cancelled`` when the task was cancelled before the start began.
+  public func start() async throws(VidiconError) {
+    guard await self.videoTurns.lock() else { throw .streamRequestCancelled }
     defer { self.videoTurns.unlock() }
-    guard await self.audioTurns.lock() else { throw .cancelled }
+    guard await self.audioTurns.lock() else { throw .streamRequestCancelled }
     defer { self.audioTurns.unlock() }
     try self.prepare()
-    do throws(StreamError) {
+    do throws(VidiconError) {
       try await self.startCapturers().get()
       try self.checkStarting()
       _ = try await self.startVideo()?.get()
@@ -184,7 +185,7 @@ public final class LiveStream: Sendable {
         state.phase = .running
         return true
       }
-      guard isRunning else { throw .stopped }
+      guard isRunning else { throw .streamStopped }
     } catch {
       await self.tearDown()
       throw error
@@ -193,7 +194,7 @@ public final class LiveStream: Sendable {
 
   /// Stops sources and encoders and tells every output that the stream has ended; without effect when it has.
   ///
-  /// While the stream starts, ``start()`` does the stopping, and throws ``StreamError/stopped``.
+  /// While the stream starts, ``start()`` does the stopping, and throws a ``VidiconError`` with ``VidiconError/Code/wrongState``.
   public func stop() async {
     let wasStarting = self.state.withLock { state in
       guard state.phase == .starting else { return false }
@@ -207,8 +208,8 @@ public final class LiveStream: Sendable {
 }
 
 extension LiveStream {
-  private func checkStarting() throws(StreamError) {
-    guard self.state.withLock({ $0.phase == .starting }) else { throw .stopped }
+  private func checkStarting() throws(VidiconError) {
+    guard self.state.withLock({ $0.phase == .starting }) else { throw .streamStopped }
   }
 
   private func tearDown() async {
@@ -233,10 +234,10 @@ extension LiveStream {
     self.shared.finishEvents()
   }
 
-  private func prepare() throws(StreamError) {
-    let error = self.state.withLock { state -> StreamError? in
-      if state.phase != .idle { return .alreadyStarted }
-      if state.video == nil, state.audio == nil { return .nothingAttached }
+  private func prepare() throws(VidiconError) {
+    let error = self.state.withLock { state -> VidiconError? in
+      if state.phase != .idle { return .streamAlreadyStarted }
+      if state.video == nil, state.audio == nil { return .streamHasNoSource }
       state.phase = .starting
       if let video = state.video {
         let inputQueue = VideoInputQueue()
@@ -256,8 +257,8 @@ extension LiveStream {
   }
 
   /// Starts the capturers one after the other on a thread of their own, since opening a device may block.
-  private func startCapturers() async -> Result<Void, StreamError> {
-    let result = await WorkerThread.run(named: "start") { () -> Result<Void, StreamError> in
+  private func startCapturers() async -> Result<Void, VidiconError> {
+    let result = await WorkerThread.run(named: "start") { () -> Result<Void, VidiconError> in
       let (video, audio, videoQueue, audioQueue) = self.state.withLock {
         ($0.video, $0.audio, $0.videoQueue, $0.audioQueue)
       }
@@ -269,46 +270,36 @@ extension LiveStream {
         if let audio, let feed = audioQueue?.withSlot({ $0.present }) { try audio.start(consumer: feed) }
         return .success(())
       } catch {
-        return .failure(.capture(error))
+        return .failure(error)
       }
     }
-    return result ?? .failure(.noThread)
+    return result ?? .failure(.noThread("stream"))
   }
 
-  private func startVideo() async -> Result<CodecDescription, StreamError>? {
+  private func startVideo() async -> Result<CodecDescription, VidiconError>? {
     guard case (let capturer?, let inputQueue?) = self.state.withLock({ ($0.video, $0.videoQueue) }),
       let feed = inputQueue.withSlot({ $0.present })
     else { return nil }
     // The thread lives longer than the capturer may.
     let source = capturer.format
-    return await self.startPipeline(named: "video") { (started) throws(StreamError) in
-      let pipeline: VideoPipeline
-      do throws(VidiconError) {
-        pipeline = try VideoPipeline(
-          source: source, feed: feed, inputQueue: inputQueue, settings: self.videoSettings, shared: self.shared,
-          announce: self.describe, tell: self.broadcast, emit: self.broadcast)
-      } catch {
-        throw .codec(error)
-      }
+    return await self.startPipeline(named: "video") { (started) throws(VidiconError) in
+      let pipeline = try VideoPipeline(
+        source: source, feed: feed, inputQueue: inputQueue, settings: self.videoSettings, shared: self.shared,
+        announce: self.describe, tell: self.broadcast, emit: self.broadcast)
       try pipeline.run(started: started)
     }
   }
 
-  private func startAudio() async -> Result<CodecDescription, StreamError>? {
+  private func startAudio() async -> Result<CodecDescription, VidiconError>? {
     guard case (let capturer?, let inputQueue?) = self.state.withLock({ ($0.audio, $0.audioQueue) }),
       let feed = inputQueue.withSlot({ $0.present })
     else { return nil }
     // The thread lives longer than the capturer may.
     let source = capturer.format
-    return await self.startPipeline(named: "audio") { (started) throws(StreamError) in
-      let pipeline: AudioPipeline
-      do throws(VidiconError) {
-        pipeline = try AudioPipeline(
-          source: source, feed: feed, inputQueue: inputQueue, settings: self.audioSettings, shared: self.shared,
-          emit: self.broadcast)
-      } catch {
-        throw .codec(error)
-      }
+    return await self.startPipeline(named: "audio") { (started) throws(VidiconError) in
+      let pipeline = try AudioPipeline(
+        source: source, feed: feed, inputQueue: inputQueue, settings: self.audioSettings, shared: self.shared,
+        emit: self.broadcast)
       started(.aac(pipeline.description))
       try pipeline.run()
     }
@@ -317,18 +308,18 @@ extension LiveStream {
   /// Runs a pipeline on a thread of its own and waits until it has started or failed.
   private func startPipeline(
     named name: String,
-    _ body: @escaping @Sendable (_ started: (CodecDescription) -> Void) throws(StreamError) -> Void
-  ) async -> Result<CodecDescription, StreamError> {
+    _ body: @escaping @Sendable (_ started: (CodecDescription) -> Void) throws(VidiconError) -> Void
+  ) async -> Result<CodecDescription, VidiconError> {
     await withCheckedContinuation { continuation in
       let entry: @Sendable (StopSignal) -> Void = { _ in
-        var waiting: CheckedContinuation<Result<CodecDescription, StreamError>, Never>? = continuation
-        func answer(_ result: Result<CodecDescription, StreamError>) {
+        var waiting: CheckedContinuation<Result<CodecDescription, VidiconError>, Never>? = continuation
+        func answer(_ result: Result<CodecDescription, VidiconError>) {
           waiting?.resume(returning: result)
           waiting = nil
         }
-        do throws(StreamError) {
+        do throws(VidiconError) {
           try body { answer(.success($0)) }
-          answer(.failure(.stopped))
+          answer(.failure(.streamStopped))
         } catch {
           if waiting == nil { self.fail(error) }
           answer(.failure(error))
@@ -338,7 +329,7 @@ extension LiveStream {
       do throws(VidiconError) {
         try thread.start(entry)
       } catch {
-        return continuation.resume(returning: .failure(.noThread))
+        return continuation.resume(returning: .failure(error))
       }
       self.state.withLock { $0.threads.append(thread) }
     }
@@ -365,7 +356,7 @@ extension LiveStream {
   }
 
   /// An encoder has failed while the stream ran: the viewers are told at once, the rest is up to the owner.
-  private func fail(_ error: StreamError) {
+  private func fail(_ error: VidiconError) {
     self.endOutputs()
     self.shared.report(.failed(error))
   }

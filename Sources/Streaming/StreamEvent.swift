@@ -14,5 +14,5 @@ public enum StreamEvent: Hashable, Sendable {
   /// An effect has failed or is too slow, which is told once of each; the stream goes on.
   case effect(EffectReport)
   /// The stream cannot go on; its viewers have been told.
-  case failed(StreamError)
+  case failed(VidiconError)
 }

@@ -102,7 +102,7 @@ final class VideoPipeline {
   ///
   /// - Parameter started: Called once, with the description, when the first sample is out.
   /// - Throws: When the source fails before its first picture, or the encoder fails.
-  func run(started: (CodecDescription) -> Void) throws(StreamError) {
+  func run(started: (CodecDescription) -> Void) throws(VidiconError) {
     var isAnnounced = false
     while true {
       switch self.inputQueue.next(until: self.deadline) {
@@ -165,7 +165,7 @@ final class VideoPipeline {
 
   private var frameInterval: MediaDuration { self.frameRate.frameInterval }
 
-  private func handle(_ picture: SourcePicture) throws(StreamError) {
+  private func handle(_ picture: SourcePicture) throws(VidiconError) {
     let now = self.clock.now()
     self.isPassing = false
     var picture = picture
@@ -216,13 +216,12 @@ final class VideoPipeline {
   }
 
   /// The source has ended: before its first picture that is a failure, later the slate takes over.
-  private func handleEnd(_ error: VidiconError?) throws(StreamError) {
+  private func handleEnd(_ error: VidiconError?) throws(VidiconError) {
     guard self.stage.lastTime != nil else {
-      throw .capture(
-        error
-          ?? VidiconError(
-            .missingTrack, subject: "video source", cause: "it ended before its first picture",
-            nextStep: "check that it has pictures"))
+      throw error
+        ?? VidiconError(
+          .missingTrack, subject: "video source", cause: "it ended before its first picture",
+          nextStep: "check that it has pictures")
     }
     self.shared.report(.sourceEnded(.video, error))
     self.showSlate(from: self.clock.now() + Self.timeToStop)
@@ -232,7 +231,7 @@ final class VideoPipeline {
   /// picture.
   private static let timeToStop = MediaDuration.milliseconds(250)
 
-  private func handleDeadline(now: MediaTime) throws(StreamError) {
+  private func handleDeadline(now: MediaTime) throws(VidiconError) {
     self.stage.handlePictureDeadline(now: now)
     if let repetitionTime, now >= repetitionTime, var picture = self.lastPicture {
       // As far behind the present as frames are when they come, so that the next one is not before it.
@@ -258,7 +257,7 @@ final class VideoPipeline {
   }
 
   /// - Returns: Whether viewers get it.
-  private func show(_ picture: SourcePicture, now: MediaTime) throws(StreamError) -> Bool {
+  private func show(_ picture: SourcePicture, now: MediaTime) throws(VidiconError) -> Bool {
     self.isRedrawDue = false
     return try self.stage.encode(picture, now: now)
   }
@@ -300,7 +299,7 @@ extension VideoPipeline {
     return set.usability?.reorderFrames ?? 0 > 0
   }
 
-  private func handle(_ picture: SourceSample, waiting: Int) throws(StreamError) {
+  private func handle(_ picture: SourceSample, waiting: Int) throws(VidiconError) {
     let now = self.clock.now()
     var picture = picture
     let shift = picture.sample.decodeTime.checked(at: now) - picture.sample.decodeTime

@@ -1,7 +1,7 @@
 internal import CaptureDevices
 public import Discovery
 public import HTTPServer
-internal import Media
+public import Media
 internal import NIOCore
 internal import NIOPosix
 public import RTSPServer
@@ -157,11 +157,11 @@ public final class CameraServer: Sendable {
   /// Starts a stream, unless it runs already, and makes it available; the first one published is also found without a
   /// name over RTSP.
   ///
-  /// - Throws: ``StreamError`` when its name cannot stand in an address or is taken by another stream that has not ended,
+  /// - Throws: ``VidiconError`` when its name cannot stand in an address or is taken by another stream that has not ended,
   ///   when it is published already, or a source or an encoder cannot be opened.
-  public func publish(_ stream: LiveStream) async throws(StreamError) {
+  public func publish(_ stream: LiveStream) async throws(VidiconError) {
     if let cause = LiveStream.problem(withName: stream.name) {
-      throw .unusableName(stream.name, cause: cause)
+      throw .streamNameUnusable(stream.name, cause: cause)
     }
     let isAdded = self.streams.withLock { streams in
       streams.removeAll { $0.name == stream.name && $0.hasEnded }
@@ -169,9 +169,9 @@ public final class CameraServer: Sendable {
       streams.append(stream)
       return true
     }
-    guard isAdded else { throw .nameTaken(stream.name) }
+    guard isAdded else { throw .streamNameTaken(stream.name) }
     if !stream.isRunning {
-      do throws(StreamError) {
+      do throws(VidiconError) {
         try await stream.start()
       } catch {
         self.streams.withLock { $0.removeAll { $0 === stream } }
@@ -181,7 +181,7 @@ public final class CameraServer: Sendable {
     // It may have been taken away, or the server stopped, while it started.
     guard self.streams.withLock({ $0.contains { $0 === stream } }) else {
       await stream.stop()
-      throw .stopped
+      throw .streamStopped
     }
     self.sources.attachDefault(to: stream)
     self.effects.attachDefault(to: stream)

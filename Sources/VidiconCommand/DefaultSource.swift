@@ -1,5 +1,6 @@
 import Capture
 import CaptureDevices
+import Media
 import Streaming
 internal import Threading
 import Vidicon
@@ -86,8 +87,8 @@ struct DefaultSource {
     } catch {
       throw Refusal(message: "\(error)", isAboutSound: false)
     }
-    let starting = Task { () async -> Result<Void, StreamError> in
-      do throws(StreamError) {
+    let starting = Task { () async -> Result<Void, VidiconError> in
+      do throws(VidiconError) {
         return .success(try await stream.start())
       } catch {
         return .failure(error)
@@ -98,9 +99,8 @@ struct DefaultSource {
     case .success:
       await stream.stop()
       throw Refusal(message: "\(source): it gives no picture", isAboutSound: false)
-    case .failure(.capture(let error)):
+    case .failure(let error):
       throw Refusal(message: error.description, isAboutSound: error.subject.hasPrefix("mic"))
-    case .failure(let error): throw Refusal(message: "\(source): \(error)", isAboutSound: false)
     case nil:
       // It may hang for ever; what it holds is let go when it does not.
       Task { await stream.stop() }

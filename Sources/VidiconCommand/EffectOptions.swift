@@ -1,6 +1,7 @@
 internal import CaptureDevices
 import Effects
 import Foundation
+internal import Media
 import Streaming
 internal import Threading
 import Vidicon
@@ -84,7 +85,7 @@ extension EffectOptions {
   /// Reads the files, and gives the stream its effects.
   func apply(to stream: LiveStream) async throws -> StreamEffects {
     let loaded = await WorkerThread.run(named: "images") { Result { try self.load() } }
-    guard let loaded else { throw Failure("\(StreamError.noThread)") }
+    guard let loaded else { throw Failure("\(VidiconError.noThread("images"))") }
     let (settings, studio) = try loaded.get()
     let effects = StreamEffects(stream, studio: studio)
     if settings != EffectSettings() {

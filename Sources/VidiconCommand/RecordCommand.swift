@@ -125,7 +125,7 @@ struct RecordCommand: AsyncParsableCommand {
     let stream = try await options.openStream(loop: loop)
     _ = try await options.effects.apply(to: stream)
     let recorder = Recorder(beforeStartOf: stream, settings: settings)
-    do throws(StreamError) {
+    do throws(VidiconError) {
       try await stream.start()
     } catch {
       throw Failure("\(error)")

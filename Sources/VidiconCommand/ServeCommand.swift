@@ -200,7 +200,7 @@ struct ServeCommand: AsyncParsableCommand {
       let source = options.source ?? StreamOptions.drawnSource
       server.attach(StreamSources(stream, video: source, audio: options.audio, offer: Self.offer), to: stream)
       server.attach(try await options.effects.apply(to: stream), to: stream)
-      do throws(StreamError) {
+      do throws(VidiconError) {
         try await server.publish(stream)
       } catch {
         await server.stop()

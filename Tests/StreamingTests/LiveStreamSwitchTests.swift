@@ -165,7 +165,7 @@ struct LiveStreamSwitchTests {
   @Test func `a source that cannot be started leaves the earlier one where it is`() async throws {
     let stream = try await self.startedStream()
     let broken = ScriptedVideoCapturer(failure: Self.failure)
-    await #expect(throws: StreamError.capture(Self.failure)) { try await stream.switchVideo(to: broken) }
+    await #expect(throws: Self.failure) { try await stream.switchVideo(to: broken) }
     #expect(broken.stops == 0 && self.first.stops == 0 && stream.videoSource === self.first)
     let time = StreamClock.system.now()
     self.first.deliver(at: time)
@@ -178,8 +178,8 @@ struct LiveStreamSwitchTests {
     async throws
   {
     let stream = try await self.startedStream()
-    let change = Task { () async -> StreamError? in
-      do throws(StreamError) {
+    let change = Task { () async -> VidiconError? in
+      do throws(VidiconError) {
         try await stream.switchVideo(to: self.second)
         return nil
       } catch {
@@ -191,7 +191,7 @@ struct LiveStreamSwitchTests {
     let ending = VidiconError(
       .failed, subject: "new video source", cause: "it ended before its first picture",
       nextStep: "check that it has pictures")
-    #expect(await change.value == .capture(error ?? ending))
+    #expect(await change.value == error ?? ending)
     #expect(self.second.stops == 1 && self.first.stops == 0)
     await stream.stop()
   }
@@ -203,7 +203,7 @@ struct LiveStreamSwitchTests {
     let error = VidiconError(
       .failed, subject: "new video source", cause: "it gave no picture within 0.05 s",
       nextStep: "check that it is on and not used by another program, then try again")
-    await #expect(throws: StreamError.capture(error)) { try await stream.switchVideo(to: self.second) }
+    await #expect(throws: error) { try await stream.switchVideo(to: self.second) }
     #expect(self.second.stops == 1 && self.first.stops == 0)
     await stream.stop()
   }
@@ -216,13 +216,13 @@ struct LiveStreamSwitchTests {
     let error = VidiconError(
       .failed, subject: "new video source", cause: "it was not open after 0.05 s",
       nextStep: "check that it answers, then try again")
-    await #expect(throws: StreamError.capture(error)) { try await stream.switchVideo(to: held) }
+    await #expect(throws: error) { try await stream.switchVideo(to: held) }
     #expect(held.stops == 0)
     // It must not be started from two threads at once.
     let again = VidiconError(
       .failed, subject: "new source", cause: "it is still being opened since the last try",
       nextStep: "try again when that has ended, or use another one")
-    await #expect(throws: StreamError.capture(again)) { try await stream.switchVideo(to: held) }
+    await #expect(throws: again) { try await stream.switchVideo(to: held) }
     #expect(held.starts == 1)
     try await self.change(stream, to: self.second)
     held.release()
@@ -268,21 +268,21 @@ struct LiveStreamSwitchTests {
     self.first.deliver(at: StreamClock.system.now())
     try await start
     await stream.stop()
-    await #expect(throws: StreamError.ended) { try await stream.switchVideo(to: self.second) }
-    await #expect(throws: StreamError.ended) { try await stream.switchAudio(to: ScriptedAudioCapturer()) }
+    await #expect(throws: VidiconError.streamEnded) { try await stream.switchVideo(to: self.second) }
+    await #expect(throws: VidiconError.streamEnded) { try await stream.switchAudio(to: ScriptedAudioCapturer()) }
     #expect(self.second.starts == 0)
   }
 
   @Test func `a track that the stream was started without cannot be switched`() async throws {
     let stream = try await self.startedStream()
-    await #expect(throws: StreamError.missingTrack(.audio)) {
+    await #expect(throws: VidiconError.streamHasNoTrack(.audio)) {
       try await stream.switchAudio(to: ScriptedAudioCapturer())
     }
     await stream.stop()
     let sound = LiveStream("sound")
     sound.attachAudio(ScriptedAudioCapturer())
     try await sound.start()
-    await #expect(throws: StreamError.missingTrack(.video)) { try await sound.switchVideo(to: self.second) }
+    await #expect(throws: VidiconError.streamHasNoTrack(.video)) { try await sound.switchVideo(to: self.second) }
     await sound.stop()
   }
 
@@ -292,7 +292,7 @@ struct LiveStreamSwitchTests {
     try await stream.eventually { self.second.isStarted }
     await stream.stop()
     #expect(self.first.stops == 1 && self.second.stops == 1)
-    await #expect(throws: StreamError.ended) { try await change.value }
+    await #expect(throws: VidiconError.streamEnded) { try await change.value }
   }
 
   @Test func `a stop while a source is being opened does not wait for that`() async throws {
@@ -301,7 +301,7 @@ struct LiveStreamSwitchTests {
     let change = Task { try await stream.switchVideo(to: held) }
     try await stream.eventually { held.starts > 0 }
     await stream.stop()
-    await #expect(throws: StreamError.ended) { try await change.value }
+    await #expect(throws: VidiconError.streamEnded) { try await change.value }
     #expect(self.first.stops == 1 && held.stops == 0)
     held.release()
     try await stream.eventually { held.stops > 0 }

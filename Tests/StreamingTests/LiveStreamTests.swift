@@ -219,25 +219,21 @@ struct LiveStreamTests {
     let start = Task { try await stream.start() }
     try await stream.eventually { self.capturer.isStarted }
     self.capturer.end(failure)
-    await #expect(throws: StreamError.capture(failure)) { try await start.value }
+    await #expect(throws: failure) { try await start.value }
     #expect(self.output.hasEnded)
   }
 
   @Test func `a missing encoder is an error of the start`() async throws {
     let stream = LiveStream("test", video: VideoSettings(encoder: "h264_nowhere"))
     stream.attachVideo(self.capturer)
-    await #expect {
-      try await stream.start()
-    } throws: { error in
-      guard case .codec(let error)? = error as? StreamError else { return false }
-      return error.code == .notFound
-    }
+    let error = await #expect(throws: VidiconError.self) { try await stream.start() }
+    #expect(error?.code == .notFound)
   }
 
   @Test func `a stream without sources, and one started twice, are errors`() async throws {
-    await #expect(throws: StreamError.nothingAttached) { try await LiveStream("test").start() }
+    await #expect(throws: VidiconError.streamHasNoSource) { try await LiveStream("test").start() }
     let (stream, _) = try await self.startedStream()
-    await #expect(throws: StreamError.alreadyStarted) { try await stream.start() }
+    await #expect(throws: VidiconError.streamAlreadyStarted) { try await stream.start() }
     await stream.stop()
   }
 
@@ -248,7 +244,7 @@ struct LiveStreamTests {
     let start = Task { try await stream.start() }
     try await stream.eventually { self.capturer.isStarted }
     await stream.stop()
-    await #expect(throws: StreamError.stopped) { try await start.value }
+    await #expect(throws: VidiconError.streamStopped) { try await start.value }
     #expect(self.output.hasEnded && self.capturer.stops > 0 && !stream.isRunning)
   }
 

@@ -89,7 +89,7 @@ struct PictureRequestsTests {
 
   @Test mutating func `a sweep of widths is refused at the ninth, and goes on when the first are made`() {
     for width in 0..<8 { #expect(self.snapshot(width: 100 + 2 * width, at: 0) == nil) }
-    #expect(self.snapshot(width: 300, at: 0) == .failure(.tooManyWidths))
+    #expect(self.snapshot(width: 300, at: 0) == .failure(.tooManySnapshotWidths))
     #expect(self.snapshot(width: 100, at: 0) == nil)
     #expect(self.work(number: 1, at: 0).made.count == 8)
     #expect(self.snapshot(width: 300, at: 0) == nil)
@@ -174,7 +174,7 @@ struct PictureRequestsTests {
     _ = self.requests.addViewer(width: 320, frameRate: 10, at: self.time(0), viewer)
     let (snapshots, viewers) = self.requests.end()
     #expect(snapshots.count == 1 && viewers.count == 1)
-    #expect(self.snapshot(width: 320, at: 1) == .failure(.noPictures))
+    #expect(self.snapshot(width: 320, at: 1) == .failure(VidiconError.streamHasNoFrame))
     #expect(self.requests.addViewer(width: 320, frameRate: 10, at: self.time(1), viewer) == nil)
     guard case .end = self.requests.nextStep(at: self.time(1)) else {
       Issue.record("the thread does not end")

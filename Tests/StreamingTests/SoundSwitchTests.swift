@@ -109,14 +109,14 @@ struct SoundSwitchTests {
   @Test func `a source that fails leaves the earlier one where it is`() async throws {
     let stream = try await self.startedStream()
     let failure = VidiconError(.notFound, subject: "x", cause: "gone", nextStep: "plug it in")
-    await #expect(throws: StreamError.capture(failure)) {
+    await #expect(throws: failure) {
       try await stream.switchAudio(to: ScriptedAudioCapturer(failure: failure))
     }
     let second = ScriptedAudioCapturer()
     let change = Task { try await stream.switchAudio(to: second) }
     try await stream.eventually { second.isStarted }
     second.end(failure)
-    await #expect(throws: StreamError.capture(failure)) { try await change.value }
+    await #expect(throws: failure) { try await change.value }
     #expect(second.stops == 1 && self.first.stops == 0 && stream.audioSource === self.first)
     self.first.deliver(at: StreamClock.system.now(), samples: 4096)
     #expect(self.samples(3).count >= 3)

@@ -131,16 +131,16 @@ struct StreamPicturesTests {
 
   @Test func `a stream that does not run, or has no picture, shows none`() async throws {
     let idle = LiveStream("test")
-    await #expect(throws: PictureError.noPictures) { try await idle.pictures.snapshot() }
+    await #expect(throws: VidiconError.streamHasNoFrame) { try await idle.pictures.snapshot() }
     var none = idle.pictures.motionJPEG().makeAsyncIterator()
     #expect(await none.next() == nil)
     let stream = try await self.startedStream()
     await stream.stop()
-    await #expect(throws: PictureError.noPictures) { try await stream.pictures.snapshot() }
+    await #expect(throws: VidiconError.streamHasNoFrame) { try await stream.pictures.snapshot() }
     let sound = LiveStream("test")
     sound.attachAudio(ScriptedAudioCapturer())
     try await sound.start()
-    await #expect(throws: PictureError.noPictures) { try await sound.pictures.snapshot() }
+    await #expect(throws: VidiconError.streamHasNoFrame) { try await sound.pictures.snapshot() }
     await sound.stop()
   }
 

@@ -15,7 +15,8 @@ struct SwitchLeakTests {
 
   @Test(.timeLimit(.minutes(2))) func `without a thread to be had fail, and the stream goes on`() async throws {
     let lines = try await BuiltProgram("SwitchProbe").lines(["threads"])
-    let refusal = "no thread can be started; end other programs, or raise ulimit -u"
+    let refusal =
+      "stream: no thread can be started; end other programs, or raise the limit of processes (ulimit -u)"
     #expect(
       lines == [
         "switch: \(refusal)", "start: \(refusal)", "switch later: done", "stop: done", "plasma runs: false",

@@ -1,4 +1,5 @@
 import Capture
+import Media
 import Streaming
 import Testing
 import Vidicon
@@ -15,9 +16,9 @@ struct CameraServerTests {
     let server = CameraServer(rtspPort: 0)
     let first = self.stream("a")
     try await server.publish(first)
-    await #expect(throws: StreamError.nameTaken("a")) { try await server.publish(first) }
+    await #expect(throws: VidiconError.streamNameTaken("a")) { try await server.publish(first) }
     let second = self.stream("a")
-    await #expect(throws: StreamError.nameTaken("a")) { try await server.publish(second) }
+    await #expect(throws: VidiconError.streamNameTaken("a")) { try await server.publish(second) }
     #expect(first.isRunning && !second.isRunning)
     await first.stop()
     try await server.publish(second)
@@ -44,11 +45,8 @@ struct CameraServerTests {
 
   @Test func `a name that cannot stand in an address is refused`() async throws {
     let server = CameraServer(rtspPort: 0)
-    await #expect {
-      try await server.publish(self.stream("metrics"))
-    } throws: { error in
-      guard case .unusableName("metrics", _)? = error as? StreamError else { return false }
-      return true
-    }
+    let error = await #expect(throws: VidiconError.self) { try await server.publish(self.stream("metrics")) }
+    #expect(error?.code == .invalidSpecification)
+    #expect(error?.subject == "stream name \"metrics\"")
   }
 }

@@ -35,8 +35,8 @@ extension HTTPResponder {
     guard let stream = self.streams[name] else { return .notFound() }
     let width: Int?
     do throws(HTTPParameterError) { width = try target.number("width", in: 1...16_384) } catch { return error.answer }
-    let snapshot = Task { () -> Result<ByteBuffer, PictureError> in
-      do throws(PictureError) {
+    let snapshot = Task { () -> Result<ByteBuffer, VidiconError> in
+      do throws(VidiconError) {
         return .success(try await stream.stream.pictures.snapshot(width: width))
       } catch {
         return .failure(error)

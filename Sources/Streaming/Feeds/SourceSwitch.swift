@@ -20,20 +20,20 @@ struct SourceSwitch<Mailbox: SourceInputQueue>: Sendable {
   ///
   /// - Returns: A failure when the present source stays; the new one is then stopped, or will be as soon as its start has
   ///   come to an end.
-  func run() -> Result<Void, StreamError> {
+  func run() -> Result<Void, VidiconError> {
     guard self.inputQueue.withSlot({ $0.admit(self.feed) }) else {
       self.settled()
-      return .failure(.ended)
+      return .failure(.streamEnded)
     }
     guard WorkerThread.startDetached(named: "open", self.open) else {
       _ = self.inputQueue.withSlot { $0.withdraw(self.feed) }
       self.settled()
-      return .failure(.noThread)
+      return .failure(.noThread("stream"))
     }
     let error = self.waitForStart() ?? self.waitForFirstItem()
     if error == nil, self.inputQueue.cut(to: self.feed) { return .success(()) }
     if self.inputQueue.withSlot({ $0.withdraw(self.feed) }) { self.stop() }
-    return .failure(error ?? .ended)
+    return .failure(error ?? .streamEnded)
   }
 
   private func open() {
@@ -49,41 +49,38 @@ struct SourceSwitch<Mailbox: SourceInputQueue>: Sendable {
     self.settled()
   }
 
-  private func waitForStart() -> StreamError? {
+  private func waitForStart() -> VidiconError? {
     let result = self.inputQueue.waitForSlot(until: StreamClock.system.now() + self.timeouts.start) {
-      seat -> Result<Void, StreamError>? in
-      if seat.isClosed { return .failure(.ended) }
-      return seat.startResult(of: self.feed)?.mapError(StreamError.capture)
+      seat -> Result<Void, VidiconError>? in
+      if seat.isClosed { return .failure(.streamEnded) }
+      return seat.startResult(of: self.feed)
     }
     switch result {
     case .success: return nil
     case .failure(let error): return error
     case nil:
-      return .capture(
-        self.error(
-          "it was not open after \(self.timeouts.start.seconds) s", nextStep: "check that it answers, then try again"))
+      return self.error(
+        "it was not open after \(self.timeouts.start.seconds) s", nextStep: "check that it answers, then try again")
     }
   }
 
-  private func waitForFirstItem() -> StreamError? {
+  private func waitForFirstItem() -> VidiconError? {
     let what = self.kind == .video ? "picture" : "sound"
     let result = self.inputQueue.waitForSlot(until: StreamClock.system.now() + self.timeouts.firstItem) {
-      seat -> Result<Void, StreamError>? in
-      if seat.isClosed { return .failure(.ended) }
+      seat -> Result<Void, VidiconError>? in
+      if seat.isClosed { return .failure(.streamEnded) }
       if !seat.waitingItems.isEmpty { return .success(()) }
       return seat.waitingEnding.map { ending in
-        .failure(
-          .capture(ending ?? self.error("it ended before its first \(what)", nextStep: "check that it has \(what)s")))
+        .failure(ending ?? self.error("it ended before its first \(what)", nextStep: "check that it has \(what)s"))
       }
     }
     switch result {
     case .success: return nil
     case .failure(let error): return error
     case nil:
-      return .capture(
-        self.error(
-          "it gave no \(what) within \(self.timeouts.firstItem.seconds) s",
-          nextStep: "check that it is on and not used by another program, then try again"))
+      return self.error(
+        "it gave no \(what) within \(self.timeouts.firstItem.seconds) s",
+        nextStep: "check that it is on and not used by another program, then try again")
     }
   }
 

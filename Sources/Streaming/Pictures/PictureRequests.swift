@@ -7,7 +7,7 @@ internal import NIOCore
 /// A value without clock and thread. Everything in it is bounded: widths that are asked for at once, groups of viewers,
 /// files kept.
 struct PictureRequests {
-  typealias Answer = Result<ByteBuffer, PictureError>
+  typealias Answer = Result<ByteBuffer, VidiconError>
   typealias SnapshotWaiter = @Sendable (Answer) -> Void
 
   /// What the thread is to do.
@@ -116,13 +116,13 @@ extension PictureRequests {
   ///
   /// - Parameter waiter: Kept until there is one, when nil is returned.
   mutating func addSnapshot(width: Int?, at now: MediaTime, _ waiter: @escaping SnapshotWaiter) -> Answer? {
-    guard let source = self.source else { return .failure(.noPictures) }
+    guard let source = self.source else { return .failure(VidiconError.streamHasNoFrame) }
     let width = JPEGEncoder.size(of: source.format, width: width).width
     if let file = self.files.first(where: { $0.width == width }), now - file.time <= source.frameInterval {
       return .success(file.bytes)
     }
     guard self.snapshots[width] != nil || self.snapshots.count < Self.maximumWidths else {
-      return .failure(.tooManyWidths)
+      return .failure(.tooManySnapshotWidths)
     }
     self.snapshots[width, default: []].append(waiter)
     return nil

@@ -1,5 +1,5 @@
 internal import Codecs
-internal import Media
+public import Media
 public import NIOCore
 internal import Synchronization
 internal import Threading
@@ -24,8 +24,9 @@ public final class StreamPictures: Sendable {
   ///
   /// - Parameter width: The width in pixels, brought into ``widths``, to an even number and to at most the stream's width;
   ///   nil for the stream's. The height follows the picture's shape.
-  /// - Throws: A ``PictureError``; ``PictureError/tooManyWidths`` when eight other widths are being waited for.
-  public func snapshot(width: Int? = nil) async throws(PictureError) -> ByteBuffer {
+  /// - Throws: A ``VidiconError``; ``VidiconError/Code/busy`` when snapshots of eight other widths are being computed,
+  ///   ``VidiconError/Code/wrongState`` when the stream shows no frame.
+  public func snapshot(width: Int? = nil) async throws(VidiconError) -> ByteBuffer {
     let answer = await withCheckedContinuation { (continuation: CheckedContinuation<PictureRequests.Answer, Never>) in
       let now = StreamClock.system.now()
       let answer = self.requests.withLock {
@@ -93,7 +94,7 @@ extension StreamPictures {
   /// Told when the stream is over.
   func streamEnded() {
     let (snapshots, viewers) = self.requests.withLock { $0.end() }
-    for snapshot in snapshots { snapshot(.failure(.noPictures)) }
+    for snapshot in snapshots { snapshot(.failure(VidiconError.streamHasNoFrame)) }
     for viewer in viewers { viewer.finish() }
   }
 }
@@ -105,7 +106,7 @@ extension StreamPictures {
     guard self.requests.withLock({ $0.needsThread() }) else { return }
     guard !WorkerThread.startDetached(named: "pictures", { self.run() }) else { return }
     let (snapshots, viewers) = self.requests.withLock { $0.threadFailed() }
-    for snapshot in snapshots { snapshot(.failure(.noThread)) }
+    for snapshot in snapshots { snapshot(.failure(.noThread("snapshots"))) }
     for viewer in viewers { viewer.finish() }
   }
 
@@ -152,7 +153,7 @@ extension StreamPictures {
         answer = .success(
           try Self.encoder(width: job.width, for: picture.frame.format, of: &encoders).encode(picture.frame))
       } catch {
-        answer = .failure(.codec(error))
+        answer = .failure(error)
       }
     }
     let viewers = self.requests.withLock { $0.finish(job, of: picture, answer) }

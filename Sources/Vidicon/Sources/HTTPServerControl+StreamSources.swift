@@ -59,7 +59,8 @@ extension HTTPServerControl.Failure {
     switch error {
     case .invalid: self.init(.invalid, reason)
     case .notPermitted: self.init(.notPermitted, reason)
-    case .wrongState, .failed(.missingTrack), .failed(.ended): self.init(.wrongState, reason)
+    case .wrongState: self.init(.wrongState, reason)
+    case .failed(let error) where error.code == .wrongState: self.init(.wrongState, reason)
     case .failed, .notRestored: self.init(.failed, reason)
     case .busy: self.init(.busy, reason)
     }

@@ -1,5 +1,4 @@
 public import Media
-public import Streaming
 
 /// Why a stream's sources or settings were not changed; then nothing was, but for ``notRestored(_:earlier:)``.
 public enum SourceChangeError: Error, Hashable, Sendable, CustomStringConvertible {
@@ -10,9 +9,9 @@ public enum SourceChangeError: Error, Hashable, Sendable, CustomStringConvertibl
   /// The stream cannot in its present state.
   case wrongState(String)
   /// The source cannot be opened, or gives nothing.
-  case failed(StreamError)
+  case failed(VidiconError)
   /// The source cannot be opened, or gives nothing, and the picture's earlier one does not start again either.
-  case notRestored(StreamError, earlier: StreamError)
+  case notRestored(VidiconError, earlier: VidiconError)
   /// Too many changes wait for their turn.
   case busy
 

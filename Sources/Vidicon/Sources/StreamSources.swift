@@ -130,7 +130,7 @@ extension StreamSources {
     let (earlier, earlierName) = (self.stream.videoSource, self.video)
     if let video = opened.video { try await self.putVideo(video, named: wanted.video) }
     guard let audio = opened.audio else { return opened.video != nil }
-    do throws(StreamError) {
+    do throws(VidiconError) {
       try await self.stream.switchAudio(to: audio)
     } catch {
       // Both or none.
@@ -203,13 +203,12 @@ extension StreamSources {
         opened.audio = SilenceCapturer(format: AudioFormat(sampleRate: 48_000, channelCount: 2))
       }
       return opened
-    case .failure(let error): throw error.code == .invalidSpecification ? .invalid(error) : .failed(.capture(error))
+    case .failure(let error): throw error.code == .invalidSpecification ? .invalid(error) : .failed(error)
     case nil:
       throw .failed(
-        .capture(
-          VidiconError(
-            .failed, subject: wanted.video ?? wanted.audio ?? "", cause: "it does not open",
-            nextStep: "check the device or the network, then try again")))
+        VidiconError(
+          .failed, subject: wanted.video ?? wanted.audio ?? "", cause: "it does not open",
+          nextStep: "check the device or the network, then try again"))
     }
   }
 
@@ -239,7 +238,7 @@ extension StreamSources {
 
   private func switchVideo(to capturer: any VideoCapturer, named name: String?) async throws(SourceChangeError) {
     let adjustment = Adjustment(isMirrored: self.stream.isMirrored, rotation: self.stream.rotation)
-    do throws(StreamError) {
+    do throws(VidiconError) {
       try await self.stream.switchVideo(to: capturer)
     } catch {
       throw .failed(error)
@@ -317,12 +316,10 @@ extension StreamSources {
     switch result {
     case .success: return
     case .failure(let error):
-      throw [.notFound, .invalidSpecification].contains(error.code) ? .invalid(error) : .failed(.capture(error))
+      throw [.notFound, .invalidSpecification].contains(error.code) ? .invalid(error) : .failed(error)
     case nil:
       throw .failed(
-        .capture(
-          VidiconError(
-            .failed, subject: "controls", cause: "the camera does not answer", nextStep: "plug it in again")))
+        VidiconError(.failed, subject: "controls", cause: "the camera does not answer", nextStep: "plug it in again"))
     }
   }
 }
