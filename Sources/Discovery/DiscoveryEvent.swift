@@ -1,12 +1,14 @@
-/// What became of the announcements.
+public import Media
+
+/// Outcome of the announcement of services, reported by ``ServiceAnnouncer``.
 public enum DiscoveryEvent: Hashable, Sendable {
-  /// A service can be found now, or again.
+  /// The service is registered, for the first time or again after a failure.
   ///
   /// - Parameters:
-  ///   - service: What was asked for.
-  ///   - name: The name that it has on the network: with a number when another service had the name already.
+  ///   - service: The service that was passed to ``ServiceAnnouncer/announce(_:)``.
+  ///   - name: Its instance name on the network: with a number when another service has the requested name.
   case announced(Service, name: String)
-  /// Services cannot be found: at the start, or from now on. It is told once, and tried again until it goes; then each
-  /// is announced.
-  case unavailable(DiscoveryError)
+  /// Services cannot be registered, or are no longer registered. Reported once per outage; registration is retried, and
+  /// each service is then reported as announced.
+  case unavailable(VidiconError)
 }

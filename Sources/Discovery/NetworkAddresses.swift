@@ -1,4 +1,5 @@
 internal import CDiscovery
+internal import Media
 
 #if canImport(Darwin)
 internal import Darwin
@@ -55,14 +56,14 @@ public enum NetworkAddresses {
 
   /// The index of the interface on which a server is announced that listens on an address: 0 for all of them.
   ///
-  /// - Throws: ``DiscoveryError`` when no interface has the address.
-  static func announcementInterface(listeningOn address: String) throws(DiscoveryError) -> UInt32 {
+  /// - Throws: `VidiconError` `.notFound` when no interface has the address.
+  static func announcementInterface(listeningOn address: String) throws(VidiconError) -> UInt32 {
     try self.announcementInterface(listeningOn: address, of: LocalAddress.all())
   }
 
   static func announcementInterface(
     listeningOn address: String, of addresses: [LocalAddress]
-  ) throws(DiscoveryError) -> UInt32 {
+  ) throws(VidiconError) -> UInt32 {
     if self.isUnspecified(address) { return 0 }
     let numeric = String(address.prefix { $0 != "%" })
     if let bytes = LocalAddress.bytes(of: numeric) {
@@ -78,8 +79,9 @@ public enum NetworkAddresses {
       }
       if let owner { return owner.index }
     }
-    throw DiscoveryError(
-      .unknownAddress, cause: "streams cannot be found by name: no interface has the address \(address)",
+    throw VidiconError(
+      .notFound, subject: "mDNS",
+      cause: "streams cannot be found by name, since no interface has the address \(address)",
       nextStep: "use the printed addresses, or listen on another address")
   }
 

@@ -1,4 +1,5 @@
 internal import CQREncode
+public import Media
 
 /// A QR code, ISO/IEC 18004, with error correction of level M: it is still read with 15% of it lost.
 public struct QRCode: Hashable, Sendable {
@@ -16,16 +17,17 @@ public struct QRCode: Hashable, Sendable {
   /// The smallest code of a text.
   ///
   /// - Parameter text: 1 to ``maximumTextLength`` bytes of UTF-8.
-  /// - Throws: ``DiscoveryError`` when the text is empty or longer.
-  public init(_ text: String) throws(DiscoveryError) {
+  /// - Throws: `VidiconError` `.invalidSpecification` when the text is empty or longer.
+  public init(_ text: String) throws(VidiconError) {
     let bytes = Array(text.utf8)
     guard (1...Self.maximumTextLength).contains(bytes.count) else {
-      throw DiscoveryError(
-        .textLength, cause: "\(bytes.count) bytes are no text for a QR code",
+      throw VidiconError(
+        .invalidSpecification, subject: "QR code", cause: "its text has \(bytes.count) bytes",
         nextStep: "give 1 to \(Self.maximumTextLength) bytes")
     }
     guard let code = QRcode_encodeData(Int32(bytes.count), bytes, 0, QR_ECLEVEL_M) else {
-      throw DiscoveryError(.failed, cause: "no QR code can be made of the text", nextStep: "free some memory")
+      throw VidiconError(
+        .failed, subject: "QR code", cause: "the text cannot be encoded", nextStep: "free some memory")
     }
     defer { QRcode_free(code) }
     self.size = Int(code.pointee.width)

@@ -1,4 +1,6 @@
-/// What is announced on the network: one way to reach one stream.
+public import Media
+
+/// A DNS-SD service instance: one stream over one protocol, RFC 6763 §4.
 public struct Service: Hashable, Sendable {
   /// The service's protocol, from the registry of RFC 6335.
   public enum Kind: String, Hashable, Sendable, CaseIterable {
@@ -31,10 +33,10 @@ public struct Service: Hashable, Sendable {
   ///   - stream: The stream's name.
   ///   - path: The path of its addresses, percent-encoded, with the first slash.
   ///   - host: The machine's name.
-  /// - Throws: ``DiscoveryError`` when the path is too long for a TXT record.
+  /// - Throws: `VidiconError` `.invalidSpecification` when the path is too long for a TXT record.
   public init(
     stream: String, path: String, kind: Kind, port: UInt16, host: String = NetworkAddresses.machineName
-  ) throws(DiscoveryError) {
+  ) throws(VidiconError) {
     self.init(
       name: ServiceName(stream: stream, host: host), kind: kind, port: port,
       text: try ServiceText(["path": path]))

@@ -85,20 +85,20 @@ public final class ServiceAnnouncer: @unchecked Sendable {
   /// Asks for each service that is not announced; none after one that found no daemon.
   private func registerAll() {
     for index in self.entries.indices where self.entries[index].registration == nil {
-      do throws(DiscoveryError) {
+      do throws(VidiconError) {
         try self.register(index)
       } catch {
         self.tryLater(error)
-        if error.code == .unavailable { return }
+        if error.code == .notFound { return }
       }
     }
   }
 
-  private func register(_ index: Int) throws(DiscoveryError) {
+  private func register(_ index: Int) throws(VidiconError) {
     let interface = try NetworkAddresses.announcementInterface(listeningOn: self.address)
     let service = self.entries[index].service
     while true {
-      do throws(DiscoveryError) {
+      do throws(VidiconError) {
         self.entries[index].registration = try ServiceRegistration(
           service, name: service.name.numbered(self.entries[index].number), interface: interface, on: self.queue,
           group: self.withdrawals
@@ -107,7 +107,7 @@ public final class ServiceAnnouncer: @unchecked Sendable {
         }
         return
       } catch {
-        guard error.code == .nameTaken, self.entries[index].number < Self.maximumNumber else { throw error }
+        guard error.code == .alreadyExists, self.entries[index].number < Self.maximumNumber else { throw error }
         self.entries[index].number += 1
       }
     }
@@ -125,7 +125,7 @@ public final class ServiceAnnouncer: @unchecked Sendable {
     case .failed(let error):
       self.entries[index].registration?.cancel()
       self.entries[index].registration = nil
-      if error.code == .nameTaken, self.entries[index].number < Self.maximumNumber {
+      if error.code == .alreadyExists, self.entries[index].number < Self.maximumNumber {
         self.entries[index].number += 1
         self.registerAll()
       } else {
@@ -134,7 +134,7 @@ public final class ServiceAnnouncer: @unchecked Sendable {
     }
   }
 
-  private func tryLater(_ error: DiscoveryError) {
+  private func tryLater(_ error: VidiconError) {
     if !self.isFailing { self.report(.unavailable(error)) }
     self.isFailing = true
     guard self.retry == nil else { return }

@@ -1,5 +1,6 @@
 internal import CDNSSD
 internal import Dispatch
+internal import Media
 
 // Safe because everything that changes is touched on `queue` only, where the library's calls are made too.
 /// One service that the system was asked to announce, from the request until it is withdrawn.
@@ -11,7 +12,7 @@ final class ServiceRegistration: @unchecked Sendable {
     /// The service is announced under a name.
     case announced(String)
     /// It is not, or not any more.
-    case failed(DiscoveryError)
+    case failed(VidiconError)
   }
 
   private let queue: DispatchQueue
@@ -28,12 +29,12 @@ final class ServiceRegistration: @unchecked Sendable {
   ///   - interface: The index of the interface to announce on; 0 for all.
   ///   - group: Left when the service is withdrawn.
   ///   - handle: Called on the queue, first when the name has been claimed on the network.
-  /// - Throws: ``DiscoveryError`` when the system does not take it: with the code `nameTaken` when another service of
-  ///   this machine has the name.
+  /// - Throws: `VidiconError`: `.alreadyExists` when another service of this machine has the name, `.notFound` when no
+  ///   mDNS daemon answers, `.failed` when it refuses the service.
   init(
     _ service: Service, name: ServiceName, interface: UInt32, on queue: DispatchQueue, group: DispatchGroup,
     handle: @escaping @Sendable (Outcome) -> Void
-  ) throws(DiscoveryError) {
+  ) throws(VidiconError) {
     self.queue = queue
     self.handle = handle
     let text = service.text.bytes
@@ -86,25 +87,26 @@ final class ServiceRegistration: @unchecked Sendable {
       ? .announced(name.map { String(cString: $0) } ?? "") : .failed(ServiceRegistration.error(status))
   }
 
-  private static func error(_ status: DNSServiceErrorType) -> DiscoveryError {
+  private static func error(_ status: DNSServiceErrorType) -> VidiconError {
     switch Int(status) {
     case kDNSServiceErr_NameConflict:
-      DiscoveryError(
-        .nameTaken, cause: "another service has the name", nextStep: "give the stream a name of its own")
+      VidiconError(
+        .alreadyExists, subject: "mDNS", cause: "another service has the name of the stream",
+        nextStep: "give the stream a unique name")
     case kDNSServiceErr_BadParam, kDNSServiceErr_Invalid, kDNSServiceErr_Unsupported:
-      DiscoveryError(
-        .failed, cause: "the system refuses to announce the stream by mDNS (error \(status))",
+      VidiconError(
+        .failed, subject: "mDNS", cause: "the system refuses to announce the stream (error \(status))",
         nextStep: "use the printed addresses")
     default:
-      DiscoveryError(.unavailable, cause: Self.notRunning, nextStep: Self.howToRun)
+      VidiconError(.notFound, subject: "mDNS", cause: Self.notRunning, nextStep: Self.howToRun)
     }
   }
 
   #if canImport(Darwin)
-  private static let notRunning = "streams cannot be found by name: the system's mDNSResponder does not answer"
+  private static let notRunning = "streams cannot be found by name, since the system's mDNSResponder does not answer"
   private static let howToRun = "use the printed addresses"
   #else
-  private static let notRunning = "streams cannot be found by name: the mDNS daemon of Avahi does not answer"
+  private static let notRunning = "streams cannot be found by name, since the daemon of Avahi does not answer"
   private static let howToRun = "install and start avahi-daemon, or use the printed addresses"
   #endif
 }

@@ -1,3 +1,4 @@
+internal import Media
 public import NIOCore
 
 /// The fixed RTP header with its optional parts, RFC 3550 §5.1.
@@ -59,20 +60,20 @@ public struct RTPHeader: Hashable, Sendable {
   /// Parses and consumes a header.
   ///
   /// - Returns: In `hasPadding`, whether the packet ends with padding.
-  init(parsing buffer: inout ByteBuffer, hasPadding: inout Bool) throws(RTPError) {
+  init(parsing buffer: inout ByteBuffer, hasPadding: inout Bool) throws(ParsingError) {
     let start = buffer.readerIndex
     guard
       let (flags, second, sequenceNumber, timestamp, ssrc) = buffer.readMultipleIntegers(
         as: (UInt8, UInt8, UInt16, UInt32, UInt32).self)
-    else { throw RTPError(.truncated, field: "RTP header") }
-    guard flags >> 6 == Self.version else { throw RTPError(.invalidValue, field: "V") }
+    else { throw ParsingError(.truncated, field: "RTP header") }
+    guard flags >> 6 == Self.version else { throw ParsingError(.invalid, field: "V") }
     hasPadding = flags & 0b0010_0000 != 0
     self.init(
       marker: second & 0b1000_0000 != 0, payloadType: second & 0b0111_1111, sequenceNumber: sequenceNumber,
       timestamp: timestamp, ssrc: ssrc)
     for _ in 0..<(flags & 0b0000_1111) {
       guard let source = buffer.readInteger(as: UInt32.self) else {
-        throw RTPError(.truncated, field: "CSRC", offset: buffer.readerIndex - start)
+        throw ParsingError(.truncated, field: "CSRC", offset: buffer.readerIndex - start)
       }
       self.contributingSources.append(source)
     }
@@ -81,7 +82,7 @@ public struct RTPHeader: Hashable, Sendable {
       guard
         let (profile, words) = buffer.readMultipleIntegers(as: (UInt16, UInt16).self),
         let data = buffer.readSlice(length: Int(words) * 4)
-      else { throw RTPError(.truncated, field: "header extension", offset: offset) }
+      else { throw ParsingError(.truncated, field: "header extension", offset: offset) }
       self.headerExtension = Extension(profile: profile, data: data)
     }
   }

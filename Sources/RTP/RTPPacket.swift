@@ -1,3 +1,4 @@
+public import Media
 public import NIOCore
 
 /// An RTP packet, RFC 3550 §5.
@@ -18,9 +19,9 @@ public struct RTPPacket: Hashable, Sendable {
 
   /// Parses a datagram or an interleaved frame; everything readable belongs to the packet.
   ///
-  /// - Throws: ``RTPError`` when the version is not 2, or lengths inside reach past the end (the checks of
+  /// - Throws: `ParsingError` when the version is not 2, or lengths inside reach past the end (the checks of
   ///   RFC 3550 A.1 that need no state).
-  public init(parsing datagram: ByteBuffer) throws(RTPError) {
+  public init(parsing datagram: ByteBuffer) throws(ParsingError) {
     var rest = datagram
     var hasPadding = false
     self.header = try RTPHeader(parsing: &rest, hasPadding: &hasPadding)
@@ -30,7 +31,7 @@ public struct RTPPacket: Hashable, Sendable {
       guard
         let length = rest.getInteger(at: last, as: UInt8.self), length > 0, Int(length) <= rest.readableBytes,
         let payload = rest.readSlice(length: rest.readableBytes - Int(length))
-      else { throw RTPError(.invalidValue, field: "padding", offset: last - datagram.readerIndex) }
+      else { throw ParsingError(.invalid, field: "padding", offset: last - datagram.readerIndex) }
       self.paddingLength = length
       self.payload = payload
     } else {

@@ -1,7 +1,8 @@
 internal import Authentication
+import Media
 import NIOCore
 
-/// The start line and headers of a message while its lines come in.
+/// Accumulates the start line and headers of a message, line by line, RFC 2326 §4.
 struct RTSPMessageHead {
   private enum Start {
     case request(RTSPMethod, uri: String)
@@ -11,32 +12,38 @@ struct RTSPMessageHead {
   private let limits: RTSPMessageParser.Limits
   private var start: Start?
   private var headers = RTSPHeaders()
-  /// Header lines read, the bad and the left out ones included.
+  /// Number of header lines parsed, malformed lines and `Content-Length` included.
   private var headerCount = 0
-  /// Bytes of the last header line and the lines that continue it, their ends included.
+  /// Length of the last header line and its continuation lines, line ends included, in bytes.
   private var headerBytes = 0
   private var contentLength: Int?
-  /// The last line read was `Content-Length`, which cannot be continued.
+  /// Whether the last line was `Content-Length`, which cannot be continued.
   private var endsWithContentLength = false
-  /// The first error that does not hide the end of the message.
-  private var error: RTSPError.Code?
+  /// The first error that leaves the end of the message known.
+  private var error: ParsingError?
 
   init(limits: RTSPMessageParser.Limits) {
     self.limits = limits
   }
 
-  /// The bytes that the next line may have.
+  /// The value of `CSeq`, once it is parsed.
+  var cSeq: String? { self.headers["CSeq"] }
+
+  /// Maximum length of the next line, in bytes without its line end.
   var lineLimit: Int {
     self.start == nil ? self.limits.startLineBytes : self.limits.headerBytes
   }
 
-  /// What a line beyond the limit means.
-  var tooLong: RTSPError {
-    self.fatal(self.start == nil ? .startLineTooLong : .headerTooLong)
+  /// The error of a line longer than ``lineLimit``.
+  var lineTooLarge: ParsingError {
+    ParsingError(.tooLarge, field: self.start == nil ? RTSPField.startLine : RTSPField.header)
   }
 
-  /// Takes a line without its end; true when it was the empty one that ends the head.
-  mutating func read(_ line: ByteBuffer) throws(RTSPError) -> Bool {
+  /// Parses a line without its line end.
+  ///
+  /// - Returns: Whether it is the empty line that ends the head.
+  /// - Throws: `ParsingError` when the end of the message can no longer be found.
+  mutating func read(_ line: ByteBuffer) throws(ParsingError) -> Bool {
     let bytes = line.readableBytesView
     guard self.start != nil else {
       try self.readStartLine(bytes)
@@ -51,46 +58,46 @@ struct RTSPMessageHead {
     return false
   }
 
-  /// The bytes of the body that follows.
-  func bodyByteCount() throws(RTSPError) -> Int {
+  /// Length of the body that follows the head, in bytes.
+  func bodyByteCount() throws(ParsingError) -> Int {
     let count = self.contentLength ?? 0
-    guard count <= self.limits.bodyBytes else { throw self.fatal(.bodyTooLarge) }
+    guard count <= self.limits.bodyBytes else { throw ParsingError(.tooLarge, field: RTSPField.contentLength) }
     return count
   }
 
-  /// The whole message.
-  func message(body: ByteBuffer) throws(RTSPError) -> RTSPMessage {
-    if let error = self.error { throw RTSPError(error, cSeq: self.headers["CSeq"], canContinue: true) }
+  /// The complete message: ``RTSPMessage/malformed(_:)`` after an error that left its end known.
+  func message(body: ByteBuffer) -> RTSPMessage {
+    if let error = self.error {
+      return .malformed(RTSPMalformedMessage(error, cSeq: self.cSeq, canContinue: true))
+    }
     switch self.start {
     case .request(let method, let uri):
       return .request(RTSPRequest(method: method, uri: uri, headers: self.headers, body: body))
     case .response(let status, let reasonPhrase):
       return .response(RTSPResponse(status: status, reasonPhrase: reasonPhrase, headers: self.headers, body: body))
     case nil:
-      throw self.fatal(.malformedStartLine)
+      return .malformed(RTSPMalformedMessage(Self.invalidStartLine, cSeq: self.cSeq, canContinue: false))
     }
   }
 
-  private func fatal(_ code: RTSPError.Code) -> RTSPError {
-    RTSPError(code, cSeq: self.headers["CSeq"], canContinue: false)
-  }
+  private static let invalidStartLine = ParsingError(.invalid, field: RTSPField.startLine)
 
   /// `Method SP Request-URI SP RTSP-Version` or `RTSP-Version SP Status-Code SP Reason-Phrase`.
   ///
-  /// The first and the last word count: some clients send the spaces of a stream's name as they are.
-  private mutating func readStartLine(_ line: ByteBufferView) throws(RTSPError) {
+  /// The URI is everything between the first and the last word: some clients send spaces in a stream's name unescaped.
+  private mutating func readStartLine(_ line: ByteBufferView) throws(ParsingError) {
     let text = String(decoding: line.map { $0 == UInt8(ascii: "\t") ? UInt8(ascii: " ") : $0 }, as: UTF8.self)
       .trimmingSpace()
     let space = UInt8(ascii: " ")
     guard !text.utf8.contains(where: \.isControl), let firstSpace = text.utf8.firstIndex(of: space),
       let lastSpace = text.utf8.lastIndex(of: space)
-    else { throw self.fatal(.malformedStartLine) }
+    else { throw Self.invalidStartLine }
     let first = text[..<firstSpace]
     if first.utf8.starts(with: "RTSP/".utf8) {
       let rest = text[firstSpace...].trimmingSpace()
       let end = rest.utf8.firstIndex(of: space) ?? rest.endIndex
       guard let code = rest[..<end].decimal(as: Int.self), (100...999).contains(code) else {
-        throw self.fatal(.malformedStartLine)
+        throw Self.invalidStartLine
       }
       self.start = .response(RTSPStatus(code: code), reasonPhrase: rest[end...].trimmingSpace())
       self.check(version: first)
@@ -98,7 +105,7 @@ struct RTSPMessageHead {
       let version = text[text.utf8.index(after: lastSpace)...]
       let uri = text[firstSpace...lastSpace].trimmingSpace()
       guard first.utf8.allSatisfy(\.isToken), !uri.isEmpty, version.utf8.starts(with: "RTSP/".utf8) else {
-        throw self.fatal(.malformedStartLine)
+        throw Self.invalidStartLine
       }
       self.start = .request(RTSPMethod(rawValue: String(first)), uri: uri)
       self.check(version: version)
@@ -106,12 +113,14 @@ struct RTSPMessageHead {
   }
 
   private mutating func check(version: Substring) {
-    if version != "RTSP/1.0" { self.error = .unsupportedVersion }
+    if version != "RTSP/1.0" { self.error = ParsingError(.unsupported, field: RTSPField.version) }
   }
 
-  private mutating func readHeader(_ line: ByteBufferView) throws(RTSPError) {
+  private mutating func readHeader(_ line: ByteBufferView) throws(ParsingError) {
     self.headerCount += 1
-    guard self.headerCount <= self.limits.headerCount else { throw self.fatal(.tooManyHeaders) }
+    guard self.headerCount <= self.limits.headerCount else {
+      throw ParsingError(.tooLarge, field: RTSPField.headerCount)
+    }
     self.headerBytes = line.count
     self.endsWithContentLength = false
     guard let colon = line.firstIndex(of: UInt8(ascii: ":")), Self.isText(line) else { return self.skipHeader() }
@@ -125,31 +134,33 @@ struct RTSPMessageHead {
     }
   }
 
-  private mutating func readContinuation(_ line: ByteBufferView) throws(RTSPError) {
+  private mutating func readContinuation(_ line: ByteBufferView) throws(ParsingError) {
     self.headerBytes += line.count + 1
-    guard self.headerBytes <= self.limits.headerBytes else { throw self.fatal(.headerTooLong) }
+    guard self.headerBytes <= self.limits.headerBytes else { throw ParsingError(.tooLarge, field: RTSPField.header) }
     let text = String(decoding: line, as: UTF8.self).trimmingSpace()
     guard self.headerCount > 0, Self.isText(line) else { return self.skipHeader() }
     if self.endsWithContentLength {
-      guard text.isEmpty else { throw self.fatal(.malformedContentLength) }
+      guard text.isEmpty else { throw Self.invalidContentLength }
     } else if self.error == nil {
       self.headers.continueLast(with: text.withoutControls())
     }
   }
 
-  /// A broken header hides its value, not the end of the message.
+  /// Records a malformed header line: its value is lost, the end of the message is not.
   private mutating func skipHeader() {
-    if self.error == nil { self.error = .malformedHeader }
+    if self.error == nil { self.error = ParsingError(.invalid, field: RTSPField.header) }
   }
 
-  private mutating func readContentLength(_ value: String) throws(RTSPError) {
+  private mutating func readContentLength(_ value: String) throws(ParsingError) {
     self.endsWithContentLength = true
-    guard !value.isEmpty, value.utf8.allSatisfy(\.isDigit) else { throw self.fatal(.malformedContentLength) }
-    // A number of digits that no integer holds is too large all the same.
+    guard !value.isEmpty, value.utf8.allSatisfy(\.isDigit) else { throw Self.invalidContentLength }
+    // A value beyond 64 bits is clamped; it exceeds the body limit either way.
     let length = Int(value) ?? .max
-    guard self.contentLength == nil || self.contentLength == length else { throw self.fatal(.malformedContentLength) }
+    guard self.contentLength == nil || self.contentLength == length else { throw Self.invalidContentLength }
     self.contentLength = length
   }
+
+  private static let invalidContentLength = ParsingError(.invalid, field: RTSPField.contentLength)
 
   private static func isText(_ line: ByteBufferView) -> Bool {
     !line.contains { $0.isControl && $0 != UInt8(ascii: "\t") }

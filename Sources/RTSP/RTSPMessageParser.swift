@@ -1,30 +1,31 @@
 internal import Authentication
+internal import Media
 public import NIOCore
 
-/// Cuts the bytes of an RTSP connection into messages, RFC 2326 §4 and §10.12.
+/// Splits the byte stream of an RTSP connection into messages, RFC 2326 §4 and §10.12.
 ///
-/// Bytes come in with ``append(_:)`` in pieces of any size, messages out with ``next()``. No byte is looked at more
-/// than a fixed number of times, however small the pieces are. Lines end with CR LF or LF, empty lines between messages
-/// are skipped, header lines may be folded.
+/// ``append(_:)`` accepts bytes in pieces of any size, ``next()`` returns messages. Each byte is inspected a constant
+/// number of times, however small the pieces are. Lines end with CR LF or LF, empty lines between messages are skipped,
+/// header lines may be folded.
 ///
-/// What is held is at most one unfinished message, so ``Limits`` bound the memory, and what came with it in one piece.
+/// Memory is bounded: one unfinished message within ``Limits``, and the bytes that were appended with it.
 public struct RTSPMessageParser: Sendable {
-  /// The most that a message may take; beyond it the connection cannot go on.
+  /// Maximum sizes of a message's parts; a message beyond them ends the connection.
   public struct Limits: Hashable, Sendable {
-    /// Bytes of the request or status line, without its end.
+    /// Maximum length of the request or status line, in bytes without its line end.
     public var startLineBytes = 2 * 1024
-    /// Header lines.
+    /// Maximum number of header lines.
     public var headerCount = 64
-    /// Bytes of a header line, its folded lines included.
+    /// Maximum length of a header line with its folded lines, in bytes.
     public var headerBytes = 4 * 1024
-    /// Bytes of the body.
+    /// Maximum length of the body, in bytes.
     public var bodyBytes = 128 * 1024
 
-    /// The default limits.
+    /// Limits for requests of players: 2 KiB, 64 lines of 4 KiB, 128 KiB.
     public init() {}
   }
 
-  /// The limits in force.
+  /// The limits that were passed to the initializer.
   public let limits: Limits
 
   private enum Phase {
@@ -32,15 +33,15 @@ public struct RTSPMessageParser: Sendable {
     case idle
     /// Within the start line or the headers.
     case head(RTSPMessageHead)
-    /// The head is complete, this many bytes of body belong to it.
+    /// The head is complete; its body has this many bytes.
     case body(RTSPMessageHead, Int)
-    /// Framing is lost; everything is ignored.
+    /// The framing is lost; all bytes are ignored.
     case failed
   }
 
   private var phase = Phase.idle
   private var buffer = ByteBuffer()
-  /// Bytes at the start of `buffer` that are known to hold no line feed.
+  /// Length of the prefix of `buffer` that contains no line feed, in bytes.
   private var scanned = 0
 
   /// A parser at the start of a connection.
@@ -48,10 +49,10 @@ public struct RTSPMessageParser: Sendable {
     self.limits = limits
   }
 
-  /// The received bytes that are not yet part of a message.
+  /// Number of buffered bytes that no returned message contains.
   public var unparsedByteCount: Int { self.buffer.readableBytes }
 
-  /// Takes received bytes.
+  /// Appends received bytes to the buffer.
   public mutating func append(_ bytes: ByteBuffer) {
     if case .failed = self.phase { return }
     if self.buffer.readableBytes == 0 {
@@ -62,23 +63,17 @@ public struct RTSPMessageParser: Sendable {
     }
   }
 
-  /// The next whole message, or nil when more bytes are needed.
+  /// Returns the next complete message, or nil when more bytes are needed.
   ///
-  /// - Throws: ``RTSPError`` for a message that breaks the rules or limits. When it says that the connection can go on,
-  ///   the message has been skipped and the next call continues behind it; otherwise all later bytes are ignored.
-  public mutating func next() throws(RTSPError) -> RTSPMessage? {
-    do {
-      let message = try self.parse()
-      if self.buffer.readableBytes == 0 { self.buffer = ByteBuffer() }
-      return message
-    } catch {
-      self.phase = error.canContinue ? .idle : .failed
-      if !error.canContinue { self.buffer = ByteBuffer() }
-      throw error
-    }
+  /// After a ``RTSPMessage/malformed(_:)`` message that can continue, the next call returns the message behind it; after
+  /// one that cannot, all later bytes are ignored.
+  public mutating func next() -> RTSPMessage? {
+    let message = self.parse()
+    if self.buffer.readableBytes == 0 { self.buffer = ByteBuffer() }
+    return message
   }
 
-  private mutating func parse() throws(RTSPError) -> RTSPMessage? {
+  private mutating func parse() -> RTSPMessage? {
     while true {
       switch self.phase {
       case .failed:
@@ -87,23 +82,33 @@ public struct RTSPMessageParser: Sendable {
         self.skipLineEnds()
         guard let first = self.buffer.getInteger(at: self.buffer.readerIndex, as: UInt8.self) else { return nil }
         if first == UInt8(ascii: "$") { return self.readInterleaved() }
-        // A TLS hello or other binary data never becomes a line: refuse it at once.
-        guard first.isToken else { throw RTSPError(.malformedStartLine, canContinue: false) }
+        // A TLS hello or other binary data never becomes a line: it is refused at its first byte.
+        guard first.isToken else { return self.fail(ParsingError(.invalid, field: RTSPField.startLine), cSeq: nil) }
         self.phase = .head(RTSPMessageHead(limits: self.limits))
       case .head(var head):
-        guard let line = try self.readLine(limit: head.lineLimit, head: head) else { return nil }
-        self.phase = .idle  // gives `head` its memory alone
-        if try head.read(line) {
-          self.phase = .body(head, try head.bodyByteCount())
-        } else {
-          self.phase = .head(head)
+        self.phase = .idle  // `head` is now the only reference, so that appending a header copies nothing.
+        do throws(ParsingError) {
+          guard let line = try self.readLine(of: head) else {
+            self.phase = .head(head)
+            return nil
+          }
+          self.phase = try head.read(line) ? .body(head, try head.bodyByteCount()) : .head(head)
+        } catch {
+          return self.fail(error, cSeq: head.cSeq)
         }
       case .body(let head, let count):
         guard let body = self.buffer.readSlice(length: count) else { return nil }
         self.phase = .idle
-        return try head.message(body: body)
+        return head.message(body: body)
       }
     }
+  }
+
+  /// Ends the parsing of the connection: the end of the present message cannot be found.
+  private mutating func fail(_ error: ParsingError, cSeq: String?) -> RTSPMessage {
+    self.phase = .failed
+    self.buffer = ByteBuffer()
+    return .malformed(RTSPMalformedMessage(error, cSeq: cSeq, canContinue: false))
   }
 
   private mutating func skipLineEnds() {
@@ -122,19 +127,20 @@ public struct RTSPMessageParser: Sendable {
     return .interleaved(channel: channel, payload: payload)
   }
 
-  /// The next line without its end.
-  private mutating func readLine(limit: Int, head: RTSPMessageHead) throws(RTSPError) -> ByteBuffer? {
+  /// The next line of a head without its line end; nil when more bytes are needed.
+  private mutating func readLine(of head: borrowing RTSPMessageHead) throws(ParsingError) -> ByteBuffer? {
+    let limit = head.lineLimit
     let view = self.buffer.readableBytesView
     guard let end = view[(view.startIndex + self.scanned)...].firstIndex(of: UInt8(ascii: "\n")) else {
-      // The line may still end with the CR that is here already.
-      guard view.count <= limit + 1 else { throw head.tooLong }
+      // The last byte may be the CR of the line end.
+      guard view.count <= limit + 1 else { throw head.lineTooLarge }
       self.scanned = view.count
       return nil
     }
     self.scanned = 0
     let withReturn = end > view.startIndex && view[end - 1] == UInt8(ascii: "\r")
     let count = end - view.startIndex - (withReturn ? 1 : 0)
-    guard count <= limit, let line = self.buffer.readSlice(length: count) else { throw head.tooLong }
+    guard count <= limit, let line = self.buffer.readSlice(length: count) else { throw head.lineTooLarge }
     self.buffer.moveReaderIndex(forwardBy: withReturn ? 2 : 1)
     return line
   }

@@ -50,7 +50,7 @@ extension RTSPServerSession {
   ///
   /// A track is its control name behind the stream's URL. Clients that keep the query put it behind that:
   /// `rtsp://host/live?key=1/trackID=0`.
-  func target(of uri: String, in directory: some RTSPStreamDirectory) throws(RTSPError) -> Target? {
+  func target(of uri: String, in directory: some RTSPStreamDirectory) throws(ParsingError) -> Target? {
     let url = try RTSPURL(parsing: uri)
     guard var path = url.pathComponents else { return nil }
     if let query = url.query, let control = query.utf8.split(separator: UInt8(ascii: "/")).last,

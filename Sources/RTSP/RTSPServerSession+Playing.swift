@@ -91,7 +91,7 @@ extension RTSPServerSession {
     of uri: String, tracks: RTSPSessionTracks, directory: some RTSPStreamDirectory
   ) -> RTSPStatus? {
     if uri == "*" { return nil }
-    do throws(RTSPError) {
+    do throws(ParsingError) {
       switch try self.target(of: uri, in: directory) {
       case .stream(let stream) where stream.name == tracks.stream.name: return nil
       case .track(let stream, let index) where stream.name == tracks.stream.name:
@@ -100,7 +100,7 @@ extension RTSPServerSession {
       case nil: return .notFound
       }
     } catch {
-      return error.status
+      return RTSPStatus(rejecting: error)
     }
   }
 

@@ -1,4 +1,5 @@
 internal import Authentication
+internal import Media
 
 extension RTSPServerSession {
   /// SETUP, RFC 2326 §10.4.
@@ -12,7 +13,7 @@ extension RTSPServerSession {
     case .initial, .ready: break
     case .starting, .playing, .closed: return [.respond(self.notValidInThisState(cSeq: cSeq))]
     }
-    do throws(RTSPError) {
+    do throws(ParsingError) {
       let stream: RTSPStreamDescription
       let index: Int
       switch try self.target(of: request.uri, in: directory) {
@@ -40,7 +41,7 @@ extension RTSPServerSession {
           ["Session": self.sessionHeader(tracks), "Transport": answer.serialize(), "Cache-Control": "no-cache"])
       ]
     } catch {
-      return [self.respond(error.status, cSeq: cSeq)]
+      return [self.respond(RTSPStatus(rejecting: error), cSeq: cSeq)]
     }
   }
 

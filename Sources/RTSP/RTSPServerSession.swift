@@ -71,11 +71,11 @@ public struct RTSPServerSession: ~Copyable {
     }
   }
 
-  /// Answers a message that could not be read, and closes the connection when the error says so.
-  public mutating func handle(_ error: RTSPError, now: MediaTime) -> [RTSPServerAction] {
+  /// Handles a malformed message: responds with its status, and closes the connection when the framing is lost.
+  public mutating func handle(_ message: RTSPMalformedMessage, now: MediaTime) -> [RTSPServerAction] {
     if case .closed = self.state { return [] }
-    let answer = self.respond(error.status, cSeq: error.cSeq)
-    return error.canContinue ? [answer] : [answer] + self.close()
+    let response = self.respond(RTSPStatus(rejecting: message.error), cSeq: message.cSeq)
+    return message.canContinue ? [response] : [response] + self.close()
   }
 
   /// Notes a sign of life that is no request: an RTCP packet for this session, or an answer.

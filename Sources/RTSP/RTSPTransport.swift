@@ -1,4 +1,5 @@
 internal import Authentication
+public import Media
 
 /// How the packets of one track travel: one alternative of a `Transport` header, RFC 2326 §12.39.
 ///
@@ -56,11 +57,11 @@ public struct RTSPTransport: Hashable, Sendable {
     self.lowerTransport = lowerTransport
   }
 
-  /// Reads one alternative.
+  /// Parses one transport specification; unknown parameters are ignored.
   ///
-  /// - Throws: `unsupportedTransport` when the profile is not `RTP/AVP`, `malformedTransport` when a known parameter
-  ///   cannot be read; unknown parameters are read over.
-  public init(parsing text: String) throws(RTSPError) {
+  /// - Throws: `ParsingError`: `.unsupported` when the profile is not `RTP/AVP`, `.invalid` when a known parameter cannot
+  ///   be parsed.
+  public init(parsing text: String) throws(ParsingError) {
     var parts = text.splitOutsideQuotes(UInt8(ascii: ";"))[...]
     let specification = parts.removeFirst()
     guard !specification.isEmpty else { throw Self.malformed }
@@ -72,23 +73,23 @@ public struct RTSPTransport: Hashable, Sendable {
       self.init(.udp)
       self.namesUDP = true
     } else {
-      throw RTSPError(.unsupportedTransport, canContinue: true)
+      throw ParsingError(.unsupported, field: RTSPField.transport)
     }
     for part in parts { try self.read(parameter: part) }
   }
 
-  /// All alternatives of a header in the client's order of preference; those that are not known are left out, and
-  /// broken ones too as long as one is good.
+  /// The supported transport specifications of a header, in the client's order of preference.
   ///
-  /// - Throws: `malformedTransport` when none is left and one was broken, `unsupportedTransport` when none is known.
-  public static func alternatives(parsing value: String) throws(RTSPError) -> [RTSPTransport] {
+  /// - Throws: `ParsingError` when there is none: `.invalid` when at least one specification is malformed, else
+  ///   `.unsupported`.
+  public static func alternatives(parsing value: String) throws(ParsingError) -> [RTSPTransport] {
     var transports: [RTSPTransport] = []
-    var reason = RTSPError(.unsupportedTransport, canContinue: true)
+    var reason = ParsingError(.unsupported, field: RTSPField.transport)
     for part in value.splitOutsideQuotes(UInt8(ascii: ",")) {
-      do throws(RTSPError) {
+      do throws(ParsingError) {
         transports.append(try RTSPTransport(parsing: part))
       } catch {
-        if error.code == .malformedTransport { reason = error }
+        if error.code == .invalid { reason = error }
       }
     }
     guard !transports.isEmpty else { throw reason }
@@ -109,9 +110,9 @@ public struct RTSPTransport: Hashable, Sendable {
     return text
   }
 
-  private static var malformed: RTSPError { RTSPError(.malformedTransport, canContinue: true) }
+  private static let malformed = ParsingError(.invalid, field: RTSPField.transport)
 
-  private mutating func read(parameter: String) throws(RTSPError) {
+  private mutating func read(parameter: String) throws(ParsingError) {
     let name: String
     var value = ""
     if let equals = parameter.utf8.firstIndex(of: UInt8(ascii: "=")) {
@@ -139,7 +140,7 @@ public struct RTSPTransport: Hashable, Sendable {
   }
 
   /// `rtp` or `rtp-rtcp`; the second number is the next one when it is not told.
-  private static func pair<Number>(_ text: String) throws(RTSPError) -> Pair<Number> {
+  private static func pair<Number>(_ text: String) throws(ParsingError) -> Pair<Number> {
     let parts = text.splitOutsideQuotes(UInt8(ascii: "-"))
     guard parts.count <= 2, let first = parts[0].decimal(as: Number.self) else { throw self.malformed }
     guard parts.count == 2 else {
@@ -150,7 +151,7 @@ public struct RTSPTransport: Hashable, Sendable {
     return Pair(rtp: first, rtcp: second)
   }
 
-  private static func ports(_ text: String) throws(RTSPError) -> Pair<UInt16> {
+  private static func ports(_ text: String) throws(ParsingError) -> Pair<UInt16> {
     let pair: Pair<UInt16> = try Self.pair(text)
     guard pair.rtp > 0, pair.rtcp > 0 else { throw self.malformed }
     return pair

@@ -1,4 +1,5 @@
 internal import Authentication
+public import Media
 
 /// What a request is asked of, RFC 2326 §3.2 and §6.1: an absolute URL, a path, or `*` for the server as a whole.
 ///
@@ -18,10 +19,10 @@ public struct RTSPURL: Hashable, Sendable {
   /// What follows the question mark, as written.
   public private(set) var query: String?
 
-  /// Reads a request URI.
+  /// Parses a request URI.
   ///
-  /// - Throws: `malformedURL` for another scheme, no host, or a bad port.
-  public init(parsing text: String) throws(RTSPError) {
+  /// - Throws: `ParsingError` `.invalid` for another scheme, an empty or invalid host, or a port outside 1 to 65 535.
+  public init(parsing text: String) throws(ParsingError) {
     if text == "*" {
       self.isAsterisk = true
       return
@@ -76,10 +77,10 @@ public struct RTSPURL: Hashable, Sendable {
       + String(decoding: path, as: UTF8.self)
   }
 
-  private static var malformed: RTSPError { RTSPError(.malformedURL, canContinue: true) }
+  private static let malformed = ParsingError(.invalid, field: RTSPField.requestURI)
 
   /// `[user[:password]@]host[:port]`
-  private mutating func read(authority: Substring) throws(RTSPError) {
+  private mutating func read(authority: Substring) throws(ParsingError) {
     var rest = authority
     if let at = rest.utf8.lastIndex(of: UInt8(ascii: "@")) { rest = rest[rest.utf8.index(after: at)...] }
     var host: Substring

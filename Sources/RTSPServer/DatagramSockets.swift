@@ -1,4 +1,5 @@
 internal import CDatagrams
+internal import Media
 internal import NIOCore
 internal import NIOPosix
 internal import RTP
@@ -26,14 +27,15 @@ final class DatagramSockets: Sendable {
   /// - Parameters:
   ///   - address: The numeric address to use; "::" for all, IPv4 and IPv6.
   ///   - group: The event loops that listen.
-  static func open(address: String, group: any EventLoopGroup) async throws(RTSPServerError) -> DatagramSockets {
+  static func open(address: String, group: any EventLoopGroup) async throws(VidiconError) -> DatagramSockets {
     var sockets: [Int32] = [-1, -1]
     var ports: [UInt16] = [0, 0]
     let error = vidicon_datagrams_open_pair(address, &sockets, &ports)
     guard error == 0 else {
-      throw RTSPServerError(
-        .failed, cause: "no pair of UDP ports can be opened on \(address) (\(String(cString: strerror(error))))",
-        nextStep: "check the address, or leave UDP off")
+      throw VidiconError(
+        .failed, subject: "UDP on \(address)",
+        cause: "no pair of ports can be opened (\(String(cString: strerror(error))))",
+        nextStep: "check the address, or turn UDP off")
     }
     let viewers = ViewerAddresses()
     do {
@@ -51,7 +53,8 @@ final class DatagramSockets: Sendable {
       }
       return DatagramSockets(sockets: sockets, ports: ports, channels: channels, viewers: viewers)
     } catch {
-      throw RTSPServerError(.failed, cause: "UDP cannot be listened to (\(error))", nextStep: "leave UDP off")
+      throw VidiconError(
+        .failed, subject: "UDP on \(address)", cause: "the sockets cannot be read (\(error))", nextStep: "turn UDP off")
     }
   }
 

@@ -48,7 +48,7 @@ struct RTPTracks {
 
   /// The packets of a sample; none for one that cannot be sent.
   mutating func packetize(_ sample: EncodedSample) -> [RTPPacketBatch] {
-    do throws(RTPError) {
+    do throws(ParsingError) {
       switch sample.kind {
       case .video: return try self.video?.packetize(sample).nonEmpty ?? []
       case .audio: return try self.audio?.packetize(sample) ?? []

@@ -114,15 +114,8 @@ final class RTSPConnectionHandler: ChannelDuplexHandler {
 
 extension RTSPConnectionHandler {
   private func processMessages() {
-    while !self.session.isStarting, !self.isClosing {
-      do throws(RTSPError) {
-        guard let message = try self.parser.next() else { break }
-        self.handle(message)
-      } catch {
-        self.directory.malformedRequests.add(1, ordering: .relaxed)
-        self.perform(self.session.handle(error, now: self.clock.now()))
-        if !error.canContinue { break }
-      }
+    while !self.session.isStarting, !self.isClosing, let message = self.parser.next() {
+      self.handle(message)
     }
     self.scheduleTimer()
   }
@@ -140,6 +133,9 @@ extension RTSPConnectionHandler {
       } else {
         self.session.handleActivity(now: now)
       }
+    case .malformed(let message):
+      self.directory.malformedRequests.add(1, ordering: .relaxed)
+      self.perform(self.session.handle(message, now: now))
     }
   }
 

@@ -1,5 +1,5 @@
 internal import Authentication
-internal import Media
+public import Media
 internal import NIOCore
 package import NIOPosix
 internal import NIOSSL
@@ -101,15 +101,17 @@ public final class RTSPServer: Sendable {
 
   /// Opens the ports; without effect when they are open.
   ///
-  /// - Throws: ``RTSPServerError`` when a port is taken or may not be used, or the TLS files cannot be read.
-  public func start() async throws(RTSPServerError) {
+  /// - Throws: `VidiconError`: `.portInUse`, `.notPermitted` or `.notFound` (the address) when a port cannot be bound,
+  ///   `.invalidSpecification` for a malformed address or unusable credentials, `.invalidData` for unusable TLS files.
+  public func start() async throws(VidiconError) {
     guard self.ports == nil else { return }
     for credentials in self.settings.credentials where !credentials.isUsable {
-      throw RTSPServerError(
-        .invalidCredential, cause: "\"\(credentials.user)\" cannot watch with this name and password",
+      throw VidiconError(
+        .invalidSpecification, subject: "credentials of \"\(credentials.user)\"",
+        cause: "no player can log in with this name and password",
         nextStep: "give a name without a colon and a password that is not empty")
     }
-    let context = try self.settings.tls.map { tls throws(RTSPServerError) in try Self.makeContext(tls) }
+    let context = try self.settings.tls.map { tls throws(VidiconError) in try Self.makeContext(tls) }
     let address = self.settings.address ?? Self.anyAddress
     if self.settings.offersUDP {
       self.directory.sockets = try await DatagramSockets.open(address: address, group: self.group)
@@ -117,7 +119,7 @@ public final class RTSPServer: Sendable {
     let listener = try await self.listen(on: self.settings.port, address: address, context: nil)
     var listeners = [listener]
     if let tls = self.settings.tls {
-      do throws(RTSPServerError) {
+      do throws(VidiconError) {
         listeners.append(try await self.listen(on: tls.port, address: address, context: context))
       } catch {
         // A listener that does not close goes with the process.
@@ -164,10 +166,10 @@ public final class RTSPServer: Sendable {
 
   private func listen(
     on port: Int, address: String, context: NIOSSLContext?
-  ) async throws(RTSPServerError) -> any Channel {
+  ) async throws(VidiconError) -> any Channel {
     guard let socketAddress = try? SocketAddress(ipAddress: address, port: port) else {
-      throw RTSPServerError(
-        .malformedAddress, cause: "\"\(address)\" is not an IPv4 or IPv6 address",
+      throw VidiconError(
+        .invalidSpecification, subject: "\"\(address)\"", cause: "not an IPv4 or IPv6 address",
         nextStep: "give one of this machine's, such as 127.0.0.1, or none to listen on all")
     }
     let (directory, settings) = (self.directory, self.settings)
@@ -194,7 +196,7 @@ public final class RTSPServer: Sendable {
         .bind(to: socketAddress)
         .get()
     } catch {
-      throw RTSPServerError(error, address: self.settings.address, port: port)
+      throw Self.bindError(error, address: self.settings.address, port: port)
     }
   }
 
@@ -212,14 +214,15 @@ public final class RTSPServer: Sendable {
       timeout: self.settings.sessionTimeout)
   }
 
-  private static func makeContext(_ tls: RTSPServerSettings.TLS) throws(RTSPServerError) -> NIOSSLContext {
-    func read<Value>(_ path: String, as what: String, _ body: () throws -> Value) throws(RTSPServerError) -> Value {
+  private static func makeContext(_ tls: RTSPServerSettings.TLS) throws(VidiconError) -> NIOSSLContext {
+    func read<Value>(_ path: String, as content: String, _ body: () throws -> Value) throws(VidiconError) -> Value {
       do {
         return try body()
       } catch {
-        let reason = access(path, R_OK) == 0 ? "holds no \(what)" : String(cString: strerror(errno)).lowercased()
-        throw RTSPServerError(
-          .invalidCertificate, cause: "\(path): \(reason)", nextStep: "give a PEM file with the \(what)")
+        let reason =
+          access(path, R_OK) == 0 ? "it contains no \(content)" : String(cString: strerror(errno)).lowercased()
+        throw VidiconError(
+          .invalidData, subject: path, cause: reason, nextStep: "give a PEM file with the \(content)")
       }
     }
     let chain = try read(tls.certificateFile, as: "certificate chain") {
@@ -233,34 +236,34 @@ public final class RTSPServer: Sendable {
     do {
       return try NIOSSLContext(configuration: configuration)
     } catch {
-      throw RTSPServerError(
-        .invalidCertificate, cause: "\(tls.certificateFile) and \(tls.keyFile) cannot be used for TLS",
+      throw VidiconError(
+        .invalidData, subject: "\(tls.certificateFile) and \(tls.keyFile)", cause: "TLS does not accept them",
         nextStep: "give a certificate chain and the private key that belongs to it")
     }
   }
-}
 
-extension RTSPServerError {
-  /// What kept a port from being opened.
-  fileprivate init(_ error: any Error, address: String?, port: Int) {
+  /// Translates the failure to bind a port.
+  private static func bindError(_ error: any Error, address: String?, port: Int) -> VidiconError {
     let number = (error as? IOError)?.errnoCode
-    let place = address.map { "port \(port) of \($0)" } ?? "port \(port)"
-    switch number {
+    let subject = address.map { "port \(port) of \($0)" } ?? "port \(port)"
+    return switch number {
     case EADDRINUSE:
-      self.init(
-        .portTaken, cause: "\(place) is taken by another program",
+      VidiconError(
+        .portInUse, subject: subject, cause: "in use by another program",
         nextStep: "choose another port with --rtsp-port or --rtsps-port; 0 takes any free one")
     case EACCES:
-      self.init(
-        .portNotPermitted, cause: "\(place) is not open to this user",
+      VidiconError(
+        .notPermitted, subject: subject, cause: "not open to this user",
         nextStep: "choose a port from 1024 on, such as 8554")
     case EADDRNOTAVAIL:
-      self.init(
-        .invalidAddress, cause: "\(address ?? "the address") is not an address of this machine",
+      VidiconError(
+        .notFound, subject: address ?? "the address", cause: "not an address of this machine",
         nextStep: "leave --bind away to listen on all of them")
     default:
-      let reason = number.map { String(cString: strerror($0)) } ?? "\(error)"
-      self.init(.failed, cause: "\(place) cannot be opened (\(reason))", nextStep: "check the address and the port")
+      VidiconError(
+        .failed, subject: subject,
+        cause: "cannot be opened (\(number.map { String(cString: strerror($0)) } ?? "\(error)"))",
+        nextStep: "check the address and the port")
     }
   }
 }

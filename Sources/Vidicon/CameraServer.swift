@@ -134,7 +134,7 @@ public final class CameraServer: Sendable {
   /// - Throws: ``CameraServerError`` when a port is taken or may not be used, or the TLS files cannot be read.
   public func start() async throws(CameraServerError) {
     guard self.ports == nil else { return }
-    do throws(RTSPServerError) {
+    do throws(VidiconError) {
       try await self.rtsp.start()
     } catch {
       throw .rtsp(error)
@@ -326,7 +326,7 @@ extension HTTPServerExtras {
       }
     }
     extras.qrCode = { text in
-      do throws(DiscoveryError) {
+      do throws(VidiconError) {
         return try QRCode(text).svg
       } catch {
         return nil  // Too long to be read from a screen, which the answer says.

@@ -1,10 +1,9 @@
 public import Media
-public import RTSPServer
 
 /// Why a ``CameraServer`` cannot listen.
 public enum CameraServerError: Error, Hashable, Sendable, CustomStringConvertible {
   /// RTSP cannot.
-  case rtsp(RTSPServerError)
+  case rtsp(VidiconError)
   /// HTTP cannot.
   case http(VidiconError)
 
@@ -19,8 +18,7 @@ public enum CameraServerError: Error, Hashable, Sendable, CustomStringConvertibl
   /// Whether the address to listen on is no IP address at all: an error of whoever gave it, not of the network.
   public var isMalformedAddress: Bool {
     switch self {
-    case .rtsp(let error): error.code == .malformedAddress
-    case .http(let error): error.code == .invalidSpecification
+    case .rtsp(let error), .http(let error): error.code == .invalidSpecification
     }
   }
 }

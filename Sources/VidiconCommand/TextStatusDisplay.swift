@@ -69,7 +69,7 @@ final class TextStatusDisplay: StatusDisplay {
   /// The lines of a QR code; none where no terminal shows them, or it is too small.
   private static func qrCode(_ text: String) -> [String] {
     guard let size = Terminal.size else { return [] }
-    do throws(DiscoveryError) {
+    do throws(VidiconError) {
       // The addresses and the status remain to be seen too.
       return try QRCode(text).terminalLines(columns: size.columns - 2, rows: size.rows - 6) ?? []
     } catch {

@@ -1,4 +1,5 @@
 import CDiscovery
+import Media
 import Testing
 
 @testable import Discovery
@@ -64,10 +65,10 @@ struct NetworkAddressesTests {
   @Test(arguments: ["192.168.2.68", "fe80::1%eth7", "nonsense", ""])
   func `an address of no interface is announced nowhere`(address: String) throws {
     let machine = try Self.machine()
-    let error = #expect(throws: DiscoveryError.self) {
+    let error = #expect(throws: VidiconError.self) {
       try NetworkAddresses.announcementInterface(listeningOn: address, of: machine)
     }
-    #expect(error?.code == .unknownAddress)
+    #expect(error?.code == .notFound)
   }
 
   @Test func `this machine has a loopback address`() {

@@ -1,3 +1,4 @@
+import Media
 import Testing
 
 @testable import Discovery
@@ -14,13 +15,13 @@ struct QRCodeTests {
 
   @Test(arguments: [0, 513, 100_000])
   func `no text, and too much of it, is refused`(bytes: Int) {
-    let error = #expect(throws: DiscoveryError.self) { try QRCode(String(repeating: "x", count: bytes)) }
-    #expect(error?.code == .textLength)
+    let error = #expect(throws: VidiconError.self) { try QRCode(String(repeating: "x", count: bytes)) }
+    #expect(error?.code == .invalidSpecification)
   }
 
   @Test func `its length is counted in bytes`() throws {
     #expect(try QRCode(String(repeating: "é", count: 256)).size == 89)
-    #expect(throws: DiscoveryError.self) { try QRCode(String(repeating: "é", count: 257)) }
+    #expect(throws: VidiconError.self) { try QRCode(String(repeating: "é", count: 257)) }
   }
 
   @Test func `it has the three finder patterns, and nothing outside`() throws {

@@ -1,3 +1,4 @@
+import Media
 import Testing
 import Threading
 
@@ -16,9 +17,9 @@ struct ServiceTests {
   @Test func `a path that no record can hold is refused`() throws {
     let longest = "/" + String(repeating: "x", count: 249)  // 255 bytes with "path=".
     #expect(try Service(stream: "x", path: longest, kind: .http, port: 1, host: "h").text.bytes.count == 256)
-    let error = #expect(throws: DiscoveryError.self) {
+    let error = #expect(throws: VidiconError.self) {
       try Service(stream: "x", path: longest + "x", kind: .http, port: 1, host: "h")
     }
-    #expect(error?.code == .invalidText)
+    #expect(error?.code == .invalidSpecification)
   }
 }

@@ -1,3 +1,4 @@
+import Media
 import Testing
 
 @testable import Discovery
@@ -19,7 +20,7 @@ struct ServiceTextTests {
   @Test func `a pair has up to 255 bytes of UTF-8`() throws {
     let value = String(repeating: "é", count: 126)  // 2 + 252 bytes with "k=".
     #expect(try ServiceText(["k": value + "x"]).bytes.first == 255)
-    #expect(throws: DiscoveryError.self) { try ServiceText(["k": value + "xy"]) }
+    #expect(throws: VidiconError.self) { try ServiceText(["k": value + "xy"]) }
   }
 
   @Test func `a record has up to 1300 bytes`() throws {
@@ -28,18 +29,18 @@ struct ServiceTextTests {
     let rest = String(repeating: "x", count: 17)
     let text = try ServiceText(["a": value, "b": value, "c": value, "d": value, "e": value, "f": rest])
     #expect(text.bytes.count == 1300)
-    #expect(throws: DiscoveryError.self) {
+    #expect(throws: VidiconError.self) {
       try ServiceText(["a": value, "b": value, "c": value, "d": value, "e": value, "f": rest + "x"])
     }
   }
 
   @Test(arguments: ["", "a=b", "naïve", "tab\t", "del\u{7F}"])
   func `a key is of printable ASCII but for the equals sign`(key: String) {
-    let error = #expect(throws: DiscoveryError.self) { try ServiceText([key: "value"]) }
-    #expect(error?.code == .invalidText)
+    let error = #expect(throws: VidiconError.self) { try ServiceText([key: "value"]) }
+    #expect(error?.code == .invalidSpecification)
   }
 
   @Test func `a key comes once, in whatever case`() {
-    #expect(throws: DiscoveryError.self) { try ServiceText(["path": "/a", "PATH": "/b"]) }
+    #expect(throws: VidiconError.self) { try ServiceText(["path": "/a", "PATH": "/b"]) }
   }
 }

@@ -31,32 +31,23 @@ struct RTSPFuzzCase {
     var copy = self
     let messages = copy.parse(inPieces: true)
     precondition(messages == copy.parse(inPieces: false), "pieces change what is read")
-    for case .success(let message) in messages { Self.checkRoundTrip(message) }
+    for message in messages { Self.checkRoundTrip(message) }
     copy.converse(over: messages)
   }
 
   /// Everything the parser gives for the bytes.
-  private mutating func parse(inPieces: Bool) -> [Result<RTSPMessage, RTSPError>] {
+  private mutating func parse(inPieces: Bool) -> [RTSPMessage] {
     var parser = RTSPMessageParser()
-    var results: [Result<RTSPMessage, RTSPError>] = []
+    var messages: [RTSPMessage] = []
     var rest = self.bytes
     while !rest.isEmpty {
       let count = inPieces ? Int(self.next() % 64) + 1 : rest.count
       parser.append(ByteBuffer(bytes: rest.prefix(count)))
       rest = rest.dropFirst(count)
-      var isDone = false
-      while !isDone {
-        do throws(RTSPError) {
-          guard let message = try parser.next() else { break }
-          results.append(.success(message))
-        } catch {
-          results.append(.failure(error))
-          isDone = !error.canContinue
-        }
-      }
+      while let message = parser.next() { messages.append(message) }
       precondition(parser.unparsedByteCount <= 128 * 1024, "more is held than a message")
     }
-    return results
+    return messages
   }
 
   /// Written and read again a message is the same.
@@ -65,19 +56,19 @@ struct RTSPFuzzCase {
     switch message {
     case .request(let request): request.serialize(into: &buffer)
     case .response(let response): response.serialize(into: &buffer)
-    case .interleaved: return
+    case .interleaved, .malformed: return
     }
     let lines = String(buffer: buffer).split(separator: "\r\n")
     // Bytes that are not UTF-8 are replaced by three, which can lift a long line over the limit.
     guard lines.allSatisfy({ $0.utf8.count < 2048 }) else { return }
     var parser = RTSPMessageParser()
     parser.append(buffer)
-    precondition((try? parser.next()) == message, "a message changes on the way")
+    precondition(parser.next() == message, "a message changes on the way")
     precondition(parser.unparsedByteCount == 0, "a message is longer than it says")
   }
 
   /// A server session over the messages: every request gets one answer, whatever happens beside it.
-  private mutating func converse(over messages: [Result<RTSPMessage, RTSPError>]) {
+  private mutating func converse(over messages: [RTSPMessage]) {
     let track = { (index: Int) in
       RTSPStreamDescription.Track(
         kind: index == 0 ? .video : .audio, control: "trackID=\(index)", ssrc: UInt32(index))
@@ -96,17 +87,17 @@ struct RTSPFuzzCase {
     var ledger = RTSPFuzzLedger()
     for message in messages {
       switch message {
-      case .success(.request(let request)):
+      case .request(let request):
         ledger.ask()
         ledger.note(session.handle(request, directory: directory, now: now))
         if session.isStarting { now += self.finishPlay(of: &session, ledger: &ledger, now: now) }
-      case .success(.response):
+      case .response:
         session.handleActivity(now: now)
-      case .success(.interleaved(let channel, _)):
+      case .interleaved(let channel, _):
         if session.track(forChannel: channel) != nil { session.handleActivity(now: now) }
-      case .failure(let error):
+      case .malformed(let message):
         ledger.ask()
-        ledger.note(session.handle(error, now: now))
+        ledger.note(session.handle(message, now: now))
       }
       ledger.check(isStarting: session.isStarting)
       if self.next() % 16 == 0 {
@@ -168,7 +159,7 @@ struct RTSPFuzzLedger {
         response.serialize(into: &buffer)
         var parser = RTSPMessageParser()
         parser.append(buffer)
-        precondition((try? parser.next()) == .response(response), "an answer cannot be read")
+        precondition(parser.next() == .response(response), "an answer cannot be read")
         precondition(parser.unparsedByteCount == 0, "an answer is more than one")
       case .startPlaying(let playback):
         precondition(!self.isPlaying && !playback.tracks.isEmpty, "a stream is joined twice, or for nothing")

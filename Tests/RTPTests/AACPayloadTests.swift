@@ -61,7 +61,7 @@ struct AACPayloadTests {
   @Test func `a frame beyond 13 bits of size is refused`() throws {
     var packetizer = Self.packetizer()
     #expect(try packetizer.packetize(Self.sample([UInt8](repeating: 0, count: 8191))).count == 1)
-    #expect(throws: RTPError(.tooLong, field: "AU-size")) {
+    #expect(throws: ParsingError(.tooLarge, field: "AU-size")) {
       try packetizer.packetize(Self.sample([UInt8](repeating: 0, count: 8192)))
     }
   }
@@ -81,15 +81,15 @@ struct AACPayloadTests {
 
   @Test(
     arguments: [
-      ([0x00], RTPError(.truncated, field: "AU-headers-length")),
-      ([0x00, 0x10, 0x00], RTPError(.truncated, field: "AU-headers-length")),
-      ([0xFF, 0xFF, 0x00, 0x18, 1], RTPError(.truncated, field: "AU-headers-length")),
-      ([0x00, 0x00, 0x01], RTPError(.invalidValue, field: "AU-headers-length")),
-      ([0x00, 0x09, 0x00, 0x08], RTPError(.truncated, field: "AU-Index", offset: 2)),
-      ([0x00, 0x10, 0x00, 0x19, 1, 2, 3], RTPError(.unsupported, field: "AU-Index", offset: 2)),
-      ([0x00, 0x20, 0x00, 0x08, 0x00, 0x10, 1, 2], RTPError(.truncated, field: "access unit", offset: 7)),
-    ] as [([UInt8], RTPError)])
-  func `a malformed packet throws and counts`(payload: [UInt8], error: RTPError) throws {
+      ([0x00], ParsingError(.truncated, field: "AU-headers-length")),
+      ([0x00, 0x10, 0x00], ParsingError(.truncated, field: "AU-headers-length")),
+      ([0xFF, 0xFF, 0x00, 0x18, 1], ParsingError(.truncated, field: "AU-headers-length")),
+      ([0x00, 0x00, 0x01], ParsingError(.invalid, field: "AU-headers-length")),
+      ([0x00, 0x09, 0x00, 0x08], ParsingError(.truncated, field: "AU-Index", offset: 2)),
+      ([0x00, 0x10, 0x00, 0x19, 1, 2, 3], ParsingError(.unsupported, field: "AU-Index", offset: 2)),
+      ([0x00, 0x20, 0x00, 0x08, 0x00, 0x10, 1, 2], ParsingError(.truncated, field: "access unit", offset: 7)),
+    ] as [([UInt8], ParsingError)])
+  func `a malformed packet throws and counts`(payload: [UInt8], error: ParsingError) throws {
     var depacketizer = try Self.depacketizer()
     #expect(throws: error) { try depacketizer.depacketize(Self.packet(payload)) }
     #expect(depacketizer.droppedPacketCount == 1)
@@ -103,13 +103,13 @@ struct AACPayloadTests {
       ]))
     let outputs = try depacketizer.depacketize(Self.packet([0x00, 0x10, 0x04, 0x08, 5, 6, 7]))
     #expect(outputs.map(\.payload) == [ByteBuffer(bytes: [5]), ByteBuffer(bytes: [6, 7])])
-    #expect(throws: RTPError(.unsupported, field: "sizelength")) {
+    #expect(throws: ParsingError(.unsupported, field: "sizelength")) {
       try AACDepacketizer(parameters: SDPFormatParameters([]))
     }
-    #expect(throws: RTPError(.unsupported, field: "ctsdeltalength")) {
+    #expect(throws: ParsingError(.unsupported, field: "ctsdeltalength")) {
       try AACDepacketizer(parameters: SDPFormatParameters([.init("sizelength", "13"), .init("ctsdeltalength", "3")]))
     }
-    #expect(throws: RTPError(.invalidValue, field: "indexlength")) {
+    #expect(throws: ParsingError(.invalid, field: "indexlength")) {
       try AACDepacketizer(parameters: SDPFormatParameters([.init("sizelength", "13"), .init("indexlength", "x")]))
     }
   }

@@ -127,18 +127,18 @@ struct H264DepacketizerTests {
 
   @Test(
     arguments: [
-      ([0x79, 0, 0], RTPError(.unsupported, field: "NAL unit type")),  // STAP-B
-      ([0x7A, 0, 0], RTPError(.unsupported, field: "NAL unit type")),  // MTAP16
-      ([0x7B, 0, 0], RTPError(.unsupported, field: "NAL unit type")),  // MTAP24
-      ([0x7D, 0x85, 0], RTPError(.unsupported, field: "NAL unit type")),  // FU-B
-      ([0x60], RTPError(.invalidValue, field: "NAL unit type")),
-      ([0x7F], RTPError(.invalidValue, field: "NAL unit type")),
-      ([0x7C], RTPError(.truncated, field: "FU header", offset: 1)),
-      ([0x7C, 0x9C, 1], RTPError(.invalidValue, field: "FU header", offset: 1)),  // FU-A of FU-A
-      ([0x78, 0, 2, 0x67, 1, 0], RTPError(.truncated, field: "NALU size", offset: 5)),
-      ([0x78, 0, 3, 0x67, 1], RTPError(.truncated, field: "NALU size", offset: 1)),
-    ] as [([UInt8], RTPError)])
-  func `a malformed packet throws, counts, and spoils its unit only`(payload: [UInt8], error: RTPError) throws {
+      ([0x79, 0, 0], ParsingError(.unsupported, field: "NAL unit type")),  // STAP-B
+      ([0x7A, 0, 0], ParsingError(.unsupported, field: "NAL unit type")),  // MTAP16
+      ([0x7B, 0, 0], ParsingError(.unsupported, field: "NAL unit type")),  // MTAP24
+      ([0x7D, 0x85, 0], ParsingError(.unsupported, field: "NAL unit type")),  // FU-B
+      ([0x60], ParsingError(.invalid, field: "NAL unit type")),
+      ([0x7F], ParsingError(.invalid, field: "NAL unit type")),
+      ([0x7C], ParsingError(.truncated, field: "FU header", offset: 1)),
+      ([0x7C, 0x9C, 1], ParsingError(.invalid, field: "FU header", offset: 1)),  // FU-A of FU-A
+      ([0x78, 0, 2, 0x67, 1, 0], ParsingError(.truncated, field: "NALU size", offset: 5)),
+      ([0x78, 0, 3, 0x67, 1], ParsingError(.truncated, field: "NALU size", offset: 1)),
+    ] as [([UInt8], ParsingError)])
+  func `a malformed packet throws, counts, and spoils its unit only`(payload: [UInt8], error: ParsingError) throws {
     var depacketizer = H264Depacketizer()
     #expect(throws: error) { try depacketizer.depacketize(Self.packet(1, 0, payload)) }
     #expect(depacketizer.droppedPacketCount == 1)
@@ -149,7 +149,7 @@ struct H264DepacketizerTests {
     var depacketizer = H264Depacketizer(maximumAccessUnitLength: 1000)
     _ = try depacketizer.depacketize(Self.packet(0, 0, [0x7C, 0x85] + [UInt8](repeating: 1, count: 400)))
     _ = try depacketizer.depacketize(Self.packet(1, 0, [0x7C, 0x05] + [UInt8](repeating: 1, count: 400)))
-    #expect(throws: RTPError(.tooLong, field: "access unit")) {
+    #expect(throws: ParsingError(.tooLarge, field: "access unit")) {
       try depacketizer.depacketize(Self.packet(2, 0, [0x7C, 0x05] + [UInt8](repeating: 1, count: 400)))
     }
     #expect(try depacketizer.depacketize(Self.packet(3, 0, [0x7C, 0x45, 1], marker: true)).isEmpty)

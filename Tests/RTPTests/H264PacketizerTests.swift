@@ -129,7 +129,7 @@ struct H264PacketizerTests {
     var packetizer = Self.packetizer()
     var sample = Self.sample([[0x41, 1]])
     sample.payload.writeBytes([0, 0, 0, 9, 1])
-    #expect(throws: RTPError(.truncated, field: "NALUnitLength", offset: 6)) { try packetizer.packetize(sample) }
+    #expect(throws: ParsingError(.truncated, field: "NALUnitLength", offset: 6)) { try packetizer.packetize(sample) }
     #expect(packetizer.sequence.nextSequenceNumber == 0xFFFF)
   }
 

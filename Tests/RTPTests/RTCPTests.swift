@@ -71,31 +71,31 @@ struct RTCPTests {
   ) {
     let ends = packet.packets.indices.map { Self.serialize(RTCPCompoundPacket(Array(packet.packets[...$0]))).count }
     for length in 0..<bytes.count where !ends.contains(length) {
-      #expect(throws: RTPError.self) { try RTCPCompoundPacket(parsing: ByteBuffer(bytes: bytes.prefix(length))) }
+      #expect(throws: ParsingError.self) { try RTCPCompoundPacket(parsing: ByteBuffer(bytes: bytes.prefix(length))) }
     }
   }
 
   @Test(arguments: [
-    ("no report first", [0x81, 0xCB, 0, 1, 0, 0, 0, 8], RTPError(.invalidValue, field: "PT", offset: 1)),
-    ("version 1", [0x40, 0xC9, 0, 1, 0, 0, 0, 8], RTPError(.invalidValue, field: "V")),
-    ("padding on the first", [0xA0, 0xC9, 0, 1, 0, 0, 0, 4], RTPError(.invalidValue, field: "P")),
-    ("block missing", [0x81, 0xC9, 0, 1, 0, 0, 0, 8], RTPError(.truncated, field: "report block")),
-    ("length past the end", [0x80, 0xC9, 0, 2, 0, 0, 0, 8], RTPError(.truncated, field: "RTCP length")),
-    ("junk behind", [0x80, 0xC9, 0, 1, 0, 0, 0, 8, 0x80], RTPError(.truncated, field: "RTCP length", offset: 8)),
+    ("no report first", [0x81, 0xCB, 0, 1, 0, 0, 0, 8], ParsingError(.invalid, field: "PT", offset: 1)),
+    ("version 1", [0x40, 0xC9, 0, 1, 0, 0, 0, 8], ParsingError(.invalid, field: "V", offset: 0)),
+    ("padding on the first", [0xA0, 0xC9, 0, 1, 0, 0, 0, 4], ParsingError(.invalid, field: "P", offset: 0)),
+    ("block missing", [0x81, 0xC9, 0, 1, 0, 0, 0, 8], ParsingError(.truncated, field: "report block", offset: 0)),
+    ("length past the end", [0x80, 0xC9, 0, 2, 0, 0, 0, 8], ParsingError(.truncated, field: "RTCP length", offset: 0)),
+    ("junk behind", [0x80, 0xC9, 0, 1, 0, 0, 0, 8, 0x80], ParsingError(.truncated, field: "RTCP length", offset: 8)),
     (
       "BYE without its sources", [0x80, 0xC9, 0, 1, 0, 0, 0, 8, 0x82, 0xCB, 0, 1, 0, 0, 0, 8],
-      RTPError(.truncated, field: "BYE", offset: 8)
+      ParsingError(.truncated, field: "BYE", offset: 8)
     ),
     (
       "SDES without an end", [0x80, 0xC9, 0, 1, 0, 0, 0, 8, 0x81, 0xCA, 0, 2, 0, 0, 0, 8, 1, 2, 0x61, 0x62],
-      RTPError(.truncated, field: "SDES item", offset: 8)
+      ParsingError(.truncated, field: "SDES item", offset: 8)
     ),
     (
       "padding too long", [0x80, 0xC9, 0, 1, 0, 0, 0, 8, 0xA0, 0xCB, 0, 1, 0, 0, 0, 8],
-      RTPError(.invalidValue, field: "padding", offset: 8)
+      ParsingError(.invalid, field: "padding", offset: 8)
     ),
   ])
-  func `what fails the checks of A 2 is refused`(name: String, bytes: [UInt8], error: RTPError) {
+  func `what fails the checks of A 2 is refused`(name: String, bytes: [UInt8], error: ParsingError) {
     #expect(throws: error, "\(name)") { try RTCPCompoundPacket(parsing: ByteBuffer(bytes: bytes)) }
   }
 

@@ -1,3 +1,4 @@
+import Media
 import NIOCore
 import RTP
 import Testing
@@ -50,10 +51,10 @@ struct RTPPacketTests {
     let bytes = Self.golden[1].1
     for length in 0..<28 {
       // Where the cut leaves a full header, a last byte that is too large or zero is read as padding.
-      #expect(throws: RTPError.self) { try RTPPacket(parsing: ByteBuffer(bytes: bytes.prefix(length))) }
+      #expect(throws: ParsingError.self) { try RTPPacket(parsing: ByteBuffer(bytes: bytes.prefix(length))) }
     }
     for length in 0..<12 {
-      #expect(throws: RTPError(.truncated, field: "RTP header")) {
+      #expect(throws: ParsingError(.truncated, field: "RTP header")) {
         try RTPPacket(parsing: ByteBuffer(bytes: Self.golden[0].1.prefix(length)))
       }
     }
@@ -62,7 +63,7 @@ struct RTPPacketTests {
   @Test func `a packet of another version is refused`() {
     var bytes = Self.golden[0].1
     bytes[0] = 0x40
-    #expect(throws: RTPError(.invalidValue, field: "V")) { try RTPPacket(parsing: ByteBuffer(bytes: bytes)) }
+    #expect(throws: ParsingError(.invalid, field: "V")) { try RTPPacket(parsing: ByteBuffer(bytes: bytes)) }
   }
 
   @Test(arguments: [(0, false), (1, true), (2, true), (3, false), (255, false)])

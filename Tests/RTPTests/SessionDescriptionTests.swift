@@ -109,47 +109,47 @@ struct SessionDescriptionTests {
   }
 
   @Test(arguments: [
-    ("v=0\nm=video 0\n", RTPError(.invalidValue, field: "m=", offset: 4)),
-    ("v=0\nm=video 65536 RTP/AVP 96\n", RTPError(.invalidValue, field: "m=", offset: 4)),
-    ("v=0\nm=video -1 RTP/AVP 96\n", RTPError(.invalidValue, field: "m=", offset: 4)),
-    ("o=- 1 1 IN IP4 0.0.0.0\n", RTPError(.missing, field: "v=")),
-    ("", RTPError(.missing, field: "v=")),
-    ("v=0\n" + String(repeating: "m=a 0 b 0\n", count: 65), RTPError(.tooLong, field: "m=", offset: 4 + 640)),
-    ("v=0\n" + String(repeating: "a", count: 65_533), RTPError(.tooLong, field: "SDP")),
+    ("v=0\nm=video 0\n", ParsingError(.invalid, field: "m=", offset: 4)),
+    ("v=0\nm=video 65536 RTP/AVP 96\n", ParsingError(.invalid, field: "m=", offset: 4)),
+    ("v=0\nm=video -1 RTP/AVP 96\n", ParsingError(.invalid, field: "m=", offset: 4)),
+    ("o=- 1 1 IN IP4 0.0.0.0\n", ParsingError(.missing, field: "v=", offset: 0)),
+    ("", ParsingError(.missing, field: "v=")),
+    ("v=0\n" + String(repeating: "m=a 0 b 0\n", count: 65), ParsingError(.tooLarge, field: "m=", offset: 4 + 640)),
+    ("v=0\n" + String(repeating: "a", count: 65_533), ParsingError(.tooLarge, field: "SDP")),
   ])
-  func `what is no description is refused`(text: String, error: RTPError) {
+  func `what is no description is refused`(text: String, error: ParsingError) {
     #expect(throws: error) { try SessionDescription(parsing: ByteBuffer(string: text)) }
   }
 
   @Test(arguments: [
-    ("m=video 0 RTP/AVP 96", RTPError(.missing, field: "rtpmap")),
-    ("m=video 0 RTP/AVP x\na=rtpmap:96 H264/90000", RTPError(.missing, field: "rtpmap")),
-    ("m=video 0 RTP/AVP 96\na=rtpmap:96 H264/0", RTPError(.missing, field: "rtpmap")),
-    ("m=video 0 RTP/AVP 96\na=rtpmap:96 H265/90000", RTPError(.unsupported, field: "rtpmap")),
-    ("m=video 0 RTP/AVP 96\na=rtpmap:96 H264/90000", RTPError(.missing, field: "sprop-parameter-sets")),
+    ("m=video 0 RTP/AVP 96", ParsingError(.missing, field: "rtpmap")),
+    ("m=video 0 RTP/AVP x\na=rtpmap:96 H264/90000", ParsingError(.missing, field: "rtpmap")),
+    ("m=video 0 RTP/AVP 96\na=rtpmap:96 H264/0", ParsingError(.missing, field: "rtpmap")),
+    ("m=video 0 RTP/AVP 96\na=rtpmap:96 H265/90000", ParsingError(.unsupported, field: "rtpmap")),
+    ("m=video 0 RTP/AVP 96\na=rtpmap:96 H264/90000", ParsingError(.missing, field: "sprop-parameter-sets")),
     (
       "m=video 0 RTP/AVP 96\na=rtpmap:96 H264/90000\na=fmtp:96 packetization-mode=2",
-      RTPError(.unsupported, field: "packetization-mode")
+      ParsingError(.unsupported, field: "packetization-mode")
     ),
     (
       "m=video 0 RTP/AVP 96\na=rtpmap:96 H264/90000\na=fmtp:96 sprop-parameter-sets=Z0LA*,aMuDyyA=",
-      RTPError(.invalidValue, field: "sprop-parameter-sets")
+      ParsingError(.invalid, field: "sprop-parameter-sets")
     ),
     (
       "m=video 0 RTP/AVP 96\na=rtpmap:96 H264/90000\na=fmtp:96 sprop-parameter-sets=Z0LA,aMuDyyA=",
-      RTPError(.invalidValue, field: "sprop-parameter-sets")
+      ParsingError(.invalid, field: "sprop-parameter-sets")
     ),
-    ("m=audio 0 RTP/AVP 97\na=rtpmap:97 MPEG4-GENERIC/48000/2", RTPError(.missing, field: "config")),
+    ("m=audio 0 RTP/AVP 97\na=rtpmap:97 MPEG4-GENERIC/48000/2", ParsingError(.missing, field: "config")),
     (
       "m=audio 0 RTP/AVP 97\na=rtpmap:97 MPEG4-GENERIC/48000/2\na=fmtp:97 config=119",
-      RTPError(.invalidValue, field: "config")
+      ParsingError(.invalid, field: "config")
     ),
     (
       "m=audio 0 RTP/AVP 97\na=rtpmap:97 MPEG4-GENERIC/48000/2\na=fmtp:97 config=F948000000",
-      RTPError(.unsupported, field: "config")
+      ParsingError(.unsupported, field: "config")
     ),
   ])
-  func `a track without a usable codec says what it lacks`(text: String, error: RTPError) throws {
+  func `a track without a usable codec says what it lacks`(text: String, error: ParsingError) throws {
     let media = try #require(try SessionDescription(parsing: ByteBuffer(string: "v=0\n" + text)).media.first)
     #expect(throws: error) { try media.codecDescription() }
   }

@@ -112,20 +112,17 @@ final class Dialogue {
   }
 
   private func drain() {
-    do {
-      while !self.session.isStarting, let message = try self.parser.next() {
-        switch message {
-        case .request(let request):
-          self.perform(self.session.handle(request, directory: self.directory, now: self.now))
-        case .response:
-          self.session.handleActivity(now: self.now)
-        case .interleaved(let channel, _):
-          if self.session.track(forChannel: channel) != nil { self.session.handleActivity(now: self.now) }
-        }
+    while !self.session.isStarting, let message = self.parser.next() {
+      switch message {
+      case .request(let request):
+        self.perform(self.session.handle(request, directory: self.directory, now: self.now))
+      case .response:
+        self.session.handleActivity(now: self.now)
+      case .interleaved(let channel, _):
+        if self.session.track(forChannel: channel) != nil { self.session.handleActivity(now: self.now) }
+      case .malformed(let message):
+        self.perform(self.session.handle(message, now: self.now))
       }
-    } catch {
-      self.perform(self.session.handle(error, now: self.now))
-      if error.canContinue { self.drain() }
     }
   }
 

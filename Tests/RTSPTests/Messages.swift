@@ -1,40 +1,35 @@
+import Media
 import NIOCore
 import RTSP
 
-/// Everything that a parser gives for a connection's bytes, one entry a message or error.
-enum Parsed: Hashable {
-  case message(RTSPMessage)
-  case error(RTSPError)
-}
-
-/// The messages and errors in `bytes`, fed in pieces of `size`.
-func parse(_ bytes: [UInt8], inPiecesOf size: Int = .max) -> [Parsed] {
+/// The messages in `bytes`, appended in pieces of `size`.
+func parse(_ bytes: [UInt8], inPiecesOf size: Int = .max) -> [RTSPMessage] {
   var parser = RTSPMessageParser()
-  var results: [Parsed] = []
+  var messages: [RTSPMessage] = []
   var rest = bytes[...]
   while !rest.isEmpty {
     parser.append(ByteBuffer(bytes: rest.prefix(size)))
     rest = rest.dropFirst(size)
-    results += drain(&parser)
+    messages += drain(&parser)
   }
-  return results
+  return messages
 }
 
-func parse(_ text: String, inPiecesOf size: Int = .max) -> [Parsed] {
+func parse(_ text: String, inPiecesOf size: Int = .max) -> [RTSPMessage] {
   parse(Array(text.utf8), inPiecesOf: size)
 }
 
-func drain(_ parser: inout RTSPMessageParser) -> [Parsed] {
-  var results: [Parsed] = []
-  while true {
-    do throws(RTSPError) {
-      guard let message = try parser.next() else { return results }
-      results.append(.message(message))
-    } catch {
-      results.append(.error(error))
-      if !error.canContinue { return results }
-    }
-  }
+func drain(_ parser: inout RTSPMessageParser) -> [RTSPMessage] {
+  var messages: [RTSPMessage] = []
+  while let message = parser.next() { messages.append(message) }
+  return messages
+}
+
+/// A malformed message as the parser returns it.
+func malformed(
+  _ code: ParsingError.Code, _ field: String, cSeq: String? = nil, canContinue: Bool = false
+) -> RTSPMessage {
+  .malformed(RTSPMalformedMessage(ParsingError(code, field: field), cSeq: cSeq, canContinue: canContinue))
 }
 
 func serialized(_ request: RTSPRequest) -> String {

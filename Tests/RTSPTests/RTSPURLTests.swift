@@ -1,3 +1,4 @@
+import Media
 import RTSP
 import Testing
 
@@ -40,7 +41,7 @@ struct RTSPURLTests {
     "rtsp://host:65536/", "rtsp://host:8a/", "rtsp://[::1/", "rtsp://[]/", "rtsp://[::1]8554/", "rtsp://a b/", "**",
   ])
   func `what is no RTSP URL is refused`(text: String) {
-    #expect(throws: RTSPError(.malformedURL, canContinue: true)) { try RTSPURL(parsing: text) }
+    #expect(throws: ParsingError(.invalid, field: "Request-URI")) { try RTSPURL(parsing: text) }
   }
 
   @Test func `a path that is not UTF-8 names no stream`() throws {

@@ -1,5 +1,5 @@
 internal import Bitstreams
-internal import Media
+public import Media
 public import NIOCore
 
 /// Takes AAC frames out of RTP packets, RFC 3640 §3.2 and §3.3.6 (AAC-hbr, AAC-lbr), without interleaving.
@@ -37,12 +37,12 @@ public struct AACDepacketizer: Sendable {
 
   /// A depacketizer for the parameters of `a=fmtp`.
   ///
-  /// - Throws: ``RTPError`` `.unsupported` without a `sizelength` of 1 to 16, and for streams whose headers hold more
-  ///   than sizes and indices (§4.1); `.invalidValue` when a length is no number.
-  public init(parameters: SDPFormatParameters, samplesPerFrame: Int = 1024) throws(RTPError) {
-    func length(_ name: String, _ range: ClosedRange<Int>) throws(RTPError) -> Int {
-      guard let length = Int(parameters[name] ?? "0") else { throw RTPError(.invalidValue, field: name) }
-      guard range.contains(length) else { throw RTPError(.unsupported, field: name) }
+  /// - Throws: `ParsingError` `.unsupported` without a `sizelength` of 1 to 16, and for streams whose headers hold more
+  ///   than sizes and indices (§4.1); `.invalid` when a length is no number.
+  public init(parameters: SDPFormatParameters, samplesPerFrame: Int = 1024) throws(ParsingError) {
+    func length(_ name: String, _ range: ClosedRange<Int>) throws(ParsingError) -> Int {
+      guard let length = Int(parameters[name] ?? "0") else { throw ParsingError(.invalid, field: name) }
+      guard range.contains(length) else { throw ParsingError(.unsupported, field: name) }
       return length
     }
     self.sizeLength = try length("sizelength", 1...16)
@@ -58,8 +58,8 @@ public struct AACDepacketizer: Sendable {
 
   /// The frames that a packet completes.
   ///
-  /// - Throws: ``RTPError`` when the packet is malformed or interleaved; it then counts as dropped.
-  public mutating func depacketize(_ packet: RTPPacket) throws(RTPError) -> [Output] {
+  /// - Throws: `ParsingError` when the packet is malformed or interleaved; it then counts as dropped.
+  public mutating func depacketize(_ packet: RTPPacket) throws(ParsingError) -> [Output] {
     switch self.tracker.handle(packet.header.sequenceNumber) {
     case .next: break
     case .gap(let missing):
@@ -80,7 +80,7 @@ public struct AACDepacketizer: Sendable {
     }
   }
 
-  private mutating func handle(_ packet: RTPPacket) throws(RTPError) -> [Output] {
+  private mutating func handle(_ packet: RTPPacket) throws(ParsingError) -> [Output] {
     var rest = packet.payload
     let lengths = try self.readHeaders(&rest)
     if lengths.count == 1, rest.readableBytes > 0, rest.readableBytes < lengths[0] {
@@ -90,7 +90,7 @@ public struct AACDepacketizer: Sendable {
     var outputs: [Output] = []
     for (index, length) in lengths.enumerated() {
       guard let frame = rest.readSlice(length: length) else {
-        throw RTPError(.truncated, field: "access unit", offset: rest.readerIndex - packet.payload.readerIndex)
+        throw ParsingError(.truncated, field: "access unit", offset: rest.readerIndex - packet.payload.readerIndex)
       }
       guard length > 0 else { continue }
       let distance = UInt32(truncatingIfNeeded: index &* self.samplesPerFrame)
@@ -100,11 +100,11 @@ public struct AACDepacketizer: Sendable {
   }
 
   /// The AU header section, §3.2.1: its length in bits, and headers of size and index.
-  private func readHeaders(_ payload: inout ByteBuffer) throws(RTPError) -> [Int] {
+  private func readHeaders(_ payload: inout ByteBuffer) throws(ParsingError) -> [Int] {
     guard
       let bitCount = payload.readInteger(as: UInt16.self).map({ Int($0) }),
       let bytes = payload.readBytes(length: (bitCount + 7) / 8)
-    else { throw RTPError(.truncated, field: "AU-headers-length") }
+    else { throw ParsingError(.truncated, field: "AU-headers-length") }
     var reader = BitReader(bytes)
     var lengths: [Int] = []
     do throws(ParsingError) {
@@ -119,16 +119,16 @@ public struct AACDepacketizer: Sendable {
         throw ParsingError(.truncated, field: "AU-Index", offset: reader.offset)
       }
     } catch {
-      throw RTPError(error.code == .unsupported ? .unsupported : .truncated, field: error.field, offset: 2)
+      throw ParsingError(error.code == .unsupported ? .unsupported : .truncated, field: error.field, offset: 2)
     }
-    guard !lengths.isEmpty else { throw RTPError(.invalidValue, field: "AU-headers-length") }
+    guard !lengths.isEmpty else { throw ParsingError(.invalid, field: "AU-headers-length") }
     return lengths
   }
 
   /// §3.2.3: each fragment carries the length of the whole frame, and the frame is whole when all bytes are there.
   private mutating func handleFragment(
     _ bytes: ByteBuffer, length: Int, timestamp: UInt32
-  ) throws(RTPError) -> [Output] {
+  ) throws(ParsingError) -> [Output] {
     if let fragments = self.fragments, fragments.length != length || fragments.timestamp != timestamp {
       self.abandonFragments()
     }
@@ -141,7 +141,7 @@ public struct AACDepacketizer: Sendable {
       return []
     }
     guard fragments.frame.readableBytes == length else {
-      throw RTPError(.invalidValue, field: "AU-size", offset: 2)
+      throw ParsingError(.invalid, field: "AU-size", offset: 2)
     }
     return [Output(payload: fragments.frame, timestamp: timestamp)]
   }

@@ -53,10 +53,10 @@ public struct AACPacketizer: Sendable {
   /// With several frames a packet, one that does not follow in time on those that wait, or does not fit, sends them
   /// off first.
   ///
-  /// - Throws: ``RTPError`` `.tooLong` when the frame is longer than ``maximumFrameLength``.
-  public mutating func packetize(_ sample: EncodedSample) throws(RTPError) -> [RTPPacketBatch] {
+  /// - Throws: `ParsingError` `.tooLarge` when the frame is longer than ``maximumFrameLength``.
+  public mutating func packetize(_ sample: EncodedSample) throws(ParsingError) -> [RTPPacketBatch] {
     let length = sample.payload.readableBytes
-    guard length <= Self.maximumFrameLength else { throw RTPError(.tooLong, field: "AU-size") }
+    guard length <= Self.maximumFrameLength else { throw ParsingError(.tooLarge, field: "AU-size") }
     guard length > 0 else { return [] }
     let timestamp = self.sequence.timestamp(at: sample.presentationTime)
     var batches: [RTPPacketBatch] = []

@@ -1,4 +1,5 @@
 public import Bitstreams
+public import Media
 internal import NIOCore
 
 /// Puts H.264 access units together from RTP packets, RFC 6184: single NAL units, STAP-A and FU-A.
@@ -62,10 +63,10 @@ public struct H264Depacketizer: Sendable {
 
   /// The access units that a packet completes: none as a rule, one at the marker, two when the marker before was lost.
   ///
-  /// - Throws: ``RTPError`` when the packet is malformed or of a type that mode 1 does not have (STAP-B, MTAP, FU-B).
+  /// - Throws: `ParsingError` when the packet is malformed or of a type that mode 1 does not have (STAP-B, MTAP, FU-B).
   ///   It then counts as dropped and as lost to its unit; the next packets may come as if nothing had happened. When
   ///   such a packet also ended the unit before it, that unit is returned, and the failure shows in the count alone.
-  public mutating func depacketize(_ packet: RTPPacket) throws(RTPError) -> [Output] {
+  public mutating func depacketize(_ packet: RTPPacket) throws(ParsingError) -> [Output] {
     switch self.tracker.handle(packet.header.sequenceNumber) {
     case .next: break
     case .gap(let missing):
@@ -96,7 +97,7 @@ public struct H264Depacketizer: Sendable {
     return outputs
   }
 
-  private mutating func handle(_ content: H264PacketContent) throws(RTPError) {
+  private mutating func handle(_ content: H264PacketContent) throws(ParsingError) {
     switch content {
     case .nalUnits(let nalUnits):
       self.abandonFragment()
@@ -121,7 +122,7 @@ public struct H264Depacketizer: Sendable {
     }
   }
 
-  private mutating func append(_ nalUnit: ByteBuffer) throws(RTPError) {
+  private mutating func append(_ nalUnit: ByteBuffer) throws(ParsingError) {
     guard let header = nalUnit.getInteger(at: nalUnit.readerIndex, as: UInt8.self) else { return }
     let type = H264NALUnitType(rawValue: header)
     guard type.isSampleData else {
@@ -181,9 +182,9 @@ public struct H264Depacketizer: Sendable {
     sets.append(ByteBuffer(bytes: nalUnit.readableBytesView))
   }
 
-  private func checkLength(adding count: Int) throws(RTPError) {
+  private func checkLength(adding count: Int) throws(ParsingError) {
     guard self.unit.payload.readableBytes + count <= self.maximumAccessUnitLength else {
-      throw RTPError(.tooLong, field: "access unit")
+      throw ParsingError(.tooLarge, field: "access unit")
     }
   }
 

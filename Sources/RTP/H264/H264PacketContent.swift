@@ -1,3 +1,4 @@
+internal import Media
 internal import NIOCore
 
 /// What an H.264 payload holds, RFC 6184 §5.2, table 1.
@@ -7,9 +8,11 @@ enum H264PacketContent {
   /// A part of a NAL unit (FU-A), with the header byte that the whole one has.
   case fragment(header: UInt8, isStart: Bool, isEnd: Bool, bytes: ByteBuffer)
 
-  init(parsing payload: ByteBuffer) throws(RTPError) {
+  init(parsing payload: ByteBuffer) throws(ParsingError) {
     var rest = payload
-    guard let header = rest.readInteger(as: UInt8.self) else { throw RTPError(.truncated, field: "NAL unit header") }
+    guard let header = rest.readInteger(as: UInt8.self) else {
+      throw ParsingError(.truncated, field: "NAL unit header")
+    }
     switch header & H264PayloadHeader.typeMask {
     case 1...23:
       self = .nalUnits([payload])
@@ -18,26 +21,26 @@ enum H264PacketContent {
       while rest.readableBytes > 0 {
         let offset = rest.readerIndex - payload.readerIndex
         guard let nalUnit = rest.readLengthPrefixedSlice(as: UInt16.self) else {
-          throw RTPError(.truncated, field: "NALU size", offset: offset)
+          throw ParsingError(.truncated, field: "NALU size", offset: offset)
         }
         nalUnits.append(nalUnit)
       }
       self = .nalUnits(nalUnits)
     case H264PayloadHeader.fragmentationUnitA:
       guard let fragmentHeader = rest.readInteger(as: UInt8.self) else {
-        throw RTPError(.truncated, field: "FU header", offset: 1)
+        throw ParsingError(.truncated, field: "FU header", offset: 1)
       }
       let type = fragmentHeader & H264PayloadHeader.typeMask
-      guard (1...23).contains(type) else { throw RTPError(.invalidValue, field: "FU header", offset: 1) }
+      guard (1...23).contains(type) else { throw ParsingError(.invalid, field: "FU header", offset: 1) }
       self = .fragment(
         header: header & H264PayloadHeader.nalRefIDCMask | type,
         isStart: fragmentHeader & H264PayloadHeader.fragmentStart != 0,
         isEnd: fragmentHeader & H264PayloadHeader.fragmentEnd != 0,
         bytes: rest)
     case 25...27, 29:
-      throw RTPError(.unsupported, field: "NAL unit type")
+      throw ParsingError(.unsupported, field: "NAL unit type")
     default:
-      throw RTPError(.invalidValue, field: "NAL unit type")
+      throw ParsingError(.invalid, field: "NAL unit type")
     }
   }
 }

@@ -43,15 +43,10 @@ public struct H264Packetizer: Sendable {
   /// Parameter sets, delimiters and filler that stand in the sample are left out. Without any other NAL unit the batch
   /// is empty.
   ///
-  /// - Throws: ``RTPError`` `.truncated` when a length in the sample reaches past its end; no packet was numbered then.
-  public mutating func packetize(_ sample: EncodedSample) throws(RTPError) -> RTPPacketBatch {
-    let nalUnits: [ByteBuffer]
-    do {
-      nalUnits = try AVCCNALUnits(parsing: sample.payload).filter {
-        H264NALUnitType(rawValue: $0.getInteger(at: $0.readerIndex) ?? 0).isSampleData
-      }
-    } catch {
-      throw RTPError(.truncated, field: error.field, offset: error.offset ?? 0)
+  /// - Throws: `ParsingError` `.truncated` when a length in the sample reaches past its end; no packet was numbered then.
+  public mutating func packetize(_ sample: EncodedSample) throws(ParsingError) -> RTPPacketBatch {
+    let nalUnits = try AVCCNALUnits(parsing: sample.payload).filter {
+      H264NALUnitType(rawValue: $0.getInteger(at: $0.readerIndex) ?? 0).isSampleData
     }
     let timestamp = self.sequence.timestamp(at: sample.presentationTime)
     var batch = RTPPacketBatch(

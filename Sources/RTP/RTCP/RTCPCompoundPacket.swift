@@ -1,3 +1,4 @@
+public import Media
 public import NIOCore
 
 /// What is sent in one datagram or interleaved frame of RTCP, RFC 3550 §6.1: a report first, then anything.
@@ -13,8 +14,8 @@ public struct RTCPCompoundPacket: Hashable, Sendable {
   /// Parses a datagram with the checks of RFC 3550 A.2: version 2 throughout, a report first, padding on the last
   /// packet only, and lengths that add up.
   ///
-  /// - Throws: ``RTPError`` when one fails, or a packet's counts reach past its end.
-  public init(parsing datagram: ByteBuffer) throws(RTPError) {
+  /// - Throws: `ParsingError` when one fails, or a packet's counts reach past its end.
+  public init(parsing datagram: ByteBuffer) throws(ParsingError) {
     var rest = datagram
     self.packets = []
     repeat {
@@ -22,23 +23,23 @@ public struct RTCPCompoundPacket: Hashable, Sendable {
       guard
         let (flags, type, words) = rest.readMultipleIntegers(as: (UInt8, UInt8, UInt16).self),
         var body = rest.readSlice(length: Int(words) * 4)
-      else { throw RTPError(.truncated, field: "RTCP length", offset: offset) }
-      guard flags >> 6 == RTPHeader.version else { throw RTPError(.invalidValue, field: "V", offset: offset) }
+      else { throw ParsingError(.truncated, field: "RTCP length", offset: offset) }
+      guard flags >> 6 == RTPHeader.version else { throw ParsingError(.invalid, field: "V", offset: offset) }
       if self.packets.isEmpty {
         guard type == RTCPPacket.senderReportType || type == RTCPPacket.receiverReportType else {
-          throw RTPError(.invalidValue, field: "PT", offset: offset + 1)
+          throw ParsingError(.invalid, field: "PT", offset: offset + 1)
         }
       }
       if flags & 0b0010_0000 != 0 {
         guard !self.packets.isEmpty, rest.readableBytes == 0 else {
-          throw RTPError(.invalidValue, field: "P", offset: offset)
+          throw ParsingError(.invalid, field: "P", offset: offset)
         }
         try Self.removePadding(from: &body, offset: offset)
       }
       do {
         self.packets.append(try RTCPPacket(type: type, count: flags & 0b0001_1111, parsing: body))
       } catch {
-        throw RTPError(error.code, field: error.field, offset: offset)
+        throw ParsingError(error.code, field: error.field, offset: offset)
       }
     } while rest.readableBytes > 0
   }
@@ -49,11 +50,11 @@ public struct RTCPCompoundPacket: Hashable, Sendable {
   }
 
   /// The last byte tells how many to remove, itself included; a multiple of 4 (§6.4.1).
-  private static func removePadding(from body: inout ByteBuffer, offset: Int) throws(RTPError) {
+  private static func removePadding(from body: inout ByteBuffer, offset: Int) throws(ParsingError) {
     guard
       let length = body.getInteger(at: body.writerIndex - 1, as: UInt8.self), length > 0, length % 4 == 0,
       Int(length) <= body.readableBytes
-    else { throw RTPError(.invalidValue, field: "padding", offset: offset) }
+    else { throw ParsingError(.invalid, field: "padding", offset: offset) }
     body.moveWriterIndex(to: body.writerIndex - Int(length))
   }
 }

@@ -1,3 +1,4 @@
+internal import Media
 internal import NIOCore
 
 /// A goodbye (BYE), RFC 3550 §6.6: sources that end.
@@ -19,16 +20,16 @@ public struct RTCPGoodbye: Hashable, Sendable {
   }
 
   /// - Parameter body: What follows the packet's first 4 bytes.
-  init(parsing body: ByteBuffer, sourceCount: Int) throws(RTPError) {
+  init(parsing body: ByteBuffer, sourceCount: Int) throws(ParsingError) {
     var rest = body
     self.sources = []
     for _ in 0..<sourceCount {
-      guard let source = rest.readInteger(as: UInt32.self) else { throw RTPError(.truncated, field: "BYE") }
+      guard let source = rest.readInteger(as: UInt32.self) else { throw ParsingError(.truncated, field: "BYE") }
       self.sources.append(source)
     }
     if let length = rest.readInteger(as: UInt8.self) {
       guard let reason = rest.readBytes(length: Int(length)) else {
-        throw RTPError(.truncated, field: "reason for leaving")
+        throw ParsingError(.truncated, field: "reason for leaving")
       }
       self.reason = reason
     }

@@ -1,3 +1,4 @@
+internal import Media
 public import NIOCore
 
 /// One packet of RTCP, RFC 3550 §6.
@@ -38,7 +39,7 @@ public enum RTCPPacket: Hashable, Sendable {
   private static let sourceDescriptionType: UInt8 = 202
   private static let goodbyeType: UInt8 = 203
 
-  init(type: UInt8, count: UInt8, parsing body: ByteBuffer) throws(RTPError) {
+  init(type: UInt8, count: UInt8, parsing body: ByteBuffer) throws(ParsingError) {
     switch type {
     case Self.senderReportType:
       self = .senderReport(try RTCPSenderReport(parsing: body, blockCount: Int(count)))

@@ -1,3 +1,4 @@
+internal import Media
 public import NIOCore
 
 /// A receiver report, RFC 3550 §6.4.2.
@@ -17,9 +18,9 @@ public struct RTCPReceiverReport: Hashable, Sendable {
   }
 
   /// - Parameter body: What follows the packet's first 4 bytes.
-  init(parsing body: ByteBuffer, blockCount: Int) throws(RTPError) {
+  init(parsing body: ByteBuffer, blockCount: Int) throws(ParsingError) {
     var rest = body
-    guard let ssrc = rest.readInteger(as: UInt32.self) else { throw RTPError(.truncated, field: "RR") }
+    guard let ssrc = rest.readInteger(as: UInt32.self) else { throw ParsingError(.truncated, field: "RR") }
     self.init(ssrc: ssrc)
     for _ in 0..<blockCount { self.reportBlocks.append(try RTCPReportBlock(parsing: &rest)) }
     self.profileExtension = rest

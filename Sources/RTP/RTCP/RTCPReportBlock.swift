@@ -1,3 +1,4 @@
+internal import Media
 internal import NIOCore
 
 /// What a receiver tells of one source, RFC 3550 §6.4.1.
@@ -42,11 +43,11 @@ public struct RTCPReportBlock: Hashable, Sendable {
     self.delaySinceLastSenderReport = delaySinceLastSenderReport
   }
 
-  init(parsing buffer: inout ByteBuffer) throws(RTPError) {
+  init(parsing buffer: inout ByteBuffer) throws(ParsingError) {
     guard
       let (ssrc, loss, highest, jitter, lastReport, delay) = buffer.readMultipleIntegers(
         as: (UInt32, UInt32, UInt32, UInt32, UInt32, UInt32).self)
-    else { throw RTPError(.truncated, field: "report block") }
+    else { throw ParsingError(.truncated, field: "report block") }
     self.init(
       ssrc: ssrc, fractionLost: UInt8(truncatingIfNeeded: loss >> 24),
       // The shifts carry the sign of 24 bits into 32.

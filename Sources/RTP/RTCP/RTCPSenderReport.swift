@@ -1,3 +1,4 @@
+internal import Media
 public import NIOCore
 
 /// A sender report, RFC 3550 §6.4.1: which time of day an RTP timestamp stands for, and what was sent so far.
@@ -32,12 +33,12 @@ public struct RTCPSenderReport: Hashable, Sendable {
   }
 
   /// - Parameter body: What follows the packet's first 4 bytes.
-  init(parsing body: ByteBuffer, blockCount: Int) throws(RTPError) {
+  init(parsing body: ByteBuffer, blockCount: Int) throws(ParsingError) {
     var rest = body
     guard
       let (ssrc, ntp, timestamp, packets, octets) = rest.readMultipleIntegers(
         as: (UInt32, UInt64, UInt32, UInt32, UInt32).self)
-    else { throw RTPError(.truncated, field: "SR") }
+    else { throw ParsingError(.truncated, field: "SR") }
     self.init(
       ssrc: ssrc, ntpTimestamp: NTPTimestamp(rawValue: ntp), rtpTimestamp: timestamp, packetCount: packets,
       octetCount: octets)

@@ -1,3 +1,4 @@
+internal import Media
 internal import NIOCore
 
 /// A source description (SDES), RFC 3550 §6.5: who the sources are.
@@ -99,17 +100,17 @@ public struct RTCPSourceDescription: Hashable, Sendable {
   }
 
   /// - Parameter body: What follows the packet's first 4 bytes.
-  init(parsing body: ByteBuffer, chunkCount: Int) throws(RTPError) {
+  init(parsing body: ByteBuffer, chunkCount: Int) throws(ParsingError) {
     self.chunks = []
     var rest = body
     for _ in 0..<chunkCount {
-      guard let ssrc = rest.readInteger(as: UInt32.self) else { throw RTPError(.truncated, field: "SDES chunk") }
+      guard let ssrc = rest.readInteger(as: UInt32.self) else { throw ParsingError(.truncated, field: "SDES chunk") }
       var chunk = Chunk(ssrc: ssrc, items: [])
       while true {
-        guard let kind = rest.readInteger(as: UInt8.self) else { throw RTPError(.truncated, field: "SDES item") }
+        guard let kind = rest.readInteger(as: UInt8.self) else { throw ParsingError(.truncated, field: "SDES item") }
         if kind == 0 { break }
         guard let length = rest.readInteger(as: UInt8.self), let value = rest.readBytes(length: Int(length)) else {
-          throw RTPError(.truncated, field: "SDES item")
+          throw ParsingError(.truncated, field: "SDES item")
         }
         chunk.items.append(Item(Kind(rawValue: kind), value: value))
       }

@@ -20,12 +20,12 @@ extension MediaDescription {
 
   /// The codec of the first format.
   ///
-  /// - Throws: ``RTPError``: `.unsupported` for encodings and modes that are not handled, `.missing` when a parameter
+  /// - Throws: `ParsingError`: `.unsupported` for encodings and modes that are not handled, `.missing` when a parameter
   ///   that a decoder needs is not there (an H.264 source may send its parameter sets within the stream only),
-  ///   `.invalidValue` when one cannot be parsed.
-  public func codecDescription() throws(RTPError) -> CodecDescription {
+  ///   `.invalid` when one cannot be parsed.
+  public func codecDescription() throws(ParsingError) -> CodecDescription {
     guard let payloadType = self.payloadType, let map = self.rtpMap(payloadType: payloadType) else {
-      throw RTPError(.missing, field: "rtpmap")
+      throw ParsingError(.missing, field: "rtpmap")
     }
     let parameters = self.formatParameters(payloadType: payloadType)
     if map.isEncoding("H264") {
@@ -34,7 +34,7 @@ extension MediaDescription {
     if map.isEncoding("mpeg4-generic") {
       return .aac(try Self.aac(parameters))
     }
-    throw RTPError(.unsupported, field: "rtpmap")
+    throw ParsingError(.unsupported, field: "rtpmap")
   }
 
   /// The rate of `a=framerate`, to three decimals, where it is told.
@@ -85,18 +85,18 @@ extension MediaDescription {
 
   private static func h264(
     _ parameters: SDPFormatParameters, frameRate: FrameRate?
-  ) throws(RTPError) -> H264Description {
+  ) throws(ParsingError) -> H264Description {
     if let mode = parameters["packetization-mode"], mode != "0", mode != "1" {
-      throw RTPError(.unsupported, field: "packetization-mode")
+      throw ParsingError(.unsupported, field: "packetization-mode")
     }
     guard let text = parameters["sprop-parameter-sets"], !text.isEmpty else {
-      throw RTPError(.missing, field: "sprop-parameter-sets")
+      throw ParsingError(.missing, field: "sprop-parameter-sets")
     }
     var sequence: [UInt8]?
     var picture: [UInt8]?
     for part in text.split(separator: ",") {
       guard let set = Base64.decode(part.trimmed), let header = set.first else {
-        throw RTPError(.invalidValue, field: "sprop-parameter-sets")
+        throw ParsingError(.invalid, field: "sprop-parameter-sets")
       }
       switch H264NALUnitType(rawValue: header) {
       case .sequenceParameterSet: sequence = sequence ?? set
@@ -104,24 +104,24 @@ extension MediaDescription {
       default: break
       }
     }
-    guard let sequence, let picture else { throw RTPError(.missing, field: "sprop-parameter-sets") }
+    guard let sequence, let picture else { throw ParsingError(.missing, field: "sprop-parameter-sets") }
     do {
       return try H264Description(
         parsing: sequence, pictureParameterSet: picture, frameRate: frameRate ?? FrameRate(25))
     } catch {
-      throw RTPError(error.code == .unsupported ? .unsupported : .invalidValue, field: "sprop-parameter-sets")
+      throw ParsingError(error.code == .unsupported ? .unsupported : .invalid, field: "sprop-parameter-sets")
     }
   }
 
-  private static func aac(_ parameters: SDPFormatParameters) throws(RTPError) -> AACDescription {
-    guard let text = parameters["config"] else { throw RTPError(.missing, field: "config") }
-    guard let bytes = Hexadecimal.decode(text) else { throw RTPError(.invalidValue, field: "config") }
+  private static func aac(_ parameters: SDPFormatParameters) throws(ParsingError) -> AACDescription {
+    guard let text = parameters["config"] else { throw ParsingError(.missing, field: "config") }
+    guard let bytes = Hexadecimal.decode(text) else { throw ParsingError(.invalid, field: "config") }
     do {
       let config = try AudioSpecificConfig(parsing: bytes)
       return AACDescription(
         audioSpecificConfig: bytes, format: config.format, samplesPerFrame: config.samplesPerFrame)
     } catch {
-      throw RTPError(error.code == .unsupported ? .unsupported : .invalidValue, field: "config")
+      throw ParsingError(error.code == .unsupported ? .unsupported : .invalid, field: "config")
     }
   }
 }

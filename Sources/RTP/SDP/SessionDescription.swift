@@ -1,3 +1,4 @@
+public import Media
 public import NIOCore
 
 /// A session description, RFC 8866 (SDP).
@@ -59,10 +60,10 @@ public struct SessionDescription: Hashable, Sendable {
   /// Parses a description as real cameras write it: lines may end with LF alone, stand in any order, be empty, unknown
   /// or missing, but for `v=` at the start.
   ///
-  /// - Throws: ``RTPError``: `.tooLong` beyond ``maximumLength`` or ``maximumMediaCount``, `.missing` without `v=`,
-  ///   `.invalidValue` when an `m=` line lacks a field.
-  public init(parsing text: ByteBuffer) throws(RTPError) {
-    guard text.readableBytes <= Self.maximumLength else { throw RTPError(.tooLong, field: "SDP") }
+  /// - Throws: `ParsingError`: `.tooLarge` beyond ``maximumLength`` or ``maximumMediaCount``, `.missing` without `v=`,
+  ///   `.invalid` when an `m=` line lacks a field.
+  public init(parsing text: ByteBuffer) throws(ParsingError) {
+    guard text.readableBytes <= Self.maximumLength else { throw ParsingError(.tooLarge, field: "SDP") }
     self.origin = ""
     self.name = ""
     var offset = 0
@@ -76,11 +77,11 @@ public struct SessionDescription: Hashable, Sendable {
         let last = content.lastIndex(where: { $0 > UInt8(ascii: " ") })
       else { continue }
       let value = Substring(String(decoding: content[...last].dropFirst(2), as: UTF8.self).singleLine)
-      guard hasVersion || kind == UInt8(ascii: "v") else { throw RTPError(.missing, field: "v=", offset: offset) }
+      guard hasVersion || kind == UInt8(ascii: "v") else { throw ParsingError(.missing, field: "v=", offset: offset) }
       hasVersion = true
       try self.handleLine(kind: kind, value: value, offset: offset)
     }
-    guard hasVersion else { throw RTPError(.missing, field: "v=") }
+    guard hasVersion else { throw ParsingError(.missing, field: "v=") }
   }
 
   /// The description as text, lines ending with CRLF.
@@ -97,11 +98,13 @@ public struct SessionDescription: Hashable, Sendable {
   }
 
   /// What a line says of the session, or of the last track once there is one.
-  private mutating func handleLine(kind: UInt8, value: Substring, offset: Int) throws(RTPError) {
+  private mutating func handleLine(kind: UInt8, value: Substring, offset: Int) throws(ParsingError) {
     if kind == UInt8(ascii: "m") {
-      guard self.media.count < Self.maximumMediaCount else { throw RTPError(.tooLong, field: "m=", offset: offset) }
+      guard self.media.count < Self.maximumMediaCount else {
+        throw ParsingError(.tooLarge, field: "m=", offset: offset)
+      }
       guard let media = MediaDescription(parsing: value) else {
-        throw RTPError(.invalidValue, field: "m=", offset: offset)
+        throw ParsingError(.invalid, field: "m=", offset: offset)
       }
       self.media.append(media)
       return
