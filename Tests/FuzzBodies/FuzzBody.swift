@@ -172,6 +172,9 @@ public enum FuzzBody: String, CaseIterable, Sendable {
       precondition([1, 2, 4].contains(configuration.lengthSize))
       let sets = configuration.sequenceParameterSets + configuration.pictureParameterSets
       precondition(sets.allSatisfy { !$0.isEmpty } && sets.reduce(0) { $0 + $1.count + 2 } <= bytes.count)
+      var record = ByteBuffer()
+      configuration.serialize(into: &record)
+      precondition((try? AVCDecoderConfiguration(parsing: Array(record.readableBytesView))) == configuration)
     }
     let units =
       [H264AccessUnit(parsingAnnexB: input)]

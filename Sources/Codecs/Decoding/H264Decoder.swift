@@ -1,3 +1,4 @@
+internal import Bitstreams
 internal import CLibav
 package import Media
 internal import NIOCore
@@ -24,12 +25,14 @@ package final class H264Decoder {
     self.packet = packet
     parameters.pointee.codec_type = AVMEDIA_TYPE_VIDEO
     parameters.pointee.codec_id = AV_CODEC_ID_H264
-    let record = Self.configuration(description)
+    var record = ByteBuffer()
+    AVCDecoderConfiguration(description).serialize(into: &record)
     // Freed with the parameters.
-    if let extradata = av_mallocz(record.count + Int(AV_INPUT_BUFFER_PADDING_SIZE)) {
-      extradata.copyMemory(from: record, byteCount: record.count)
+    if let extradata = av_mallocz(record.readableBytes + Int(AV_INPUT_BUFFER_PADDING_SIZE)) {
+      UnsafeMutableRawBufferPointer(start: extradata, count: record.readableBytes).copyBytes(
+        from: record.readableBytesView)
       parameters.pointee.extradata = extradata.assumingMemoryBound(to: UInt8.self)
-      parameters.pointee.extradata_size = Int32(record.count)
+      parameters.pointee.extradata_size = Int32(record.readableBytes)
     }
     parameters.pointee.width = Int32(clamping: description.width)
     parameters.pointee.height = Int32(clamping: description.height)
@@ -69,16 +72,5 @@ package final class H264Decoder {
       if let picture = self.pictures.picture(frame, at: time) { frames.append(picture) }
     }
     return frames
-  }
-
-  /// The `AVCDecoderConfigurationRecord`, ISO/IEC 14496-15 §5.3.3.1, with lengths of four bytes.
-  private static func configuration(_ description: H264Description) -> [UInt8] {
-    let (sequence, picture) = (description.sequenceParameterSet, description.pictureParameterSet)
-    let profile = sequence.dropFirst().prefix(3)
-    func length(_ set: [UInt8]) -> [UInt8] {
-      [UInt8(truncatingIfNeeded: set.count >> 8), UInt8(truncatingIfNeeded: set.count)]
-    }
-    return [1] + (profile.count == 3 ? Array(profile) : [0, 0, 0]) + [0xFF, 0xE1] + length(sequence) + sequence + [1]
-      + length(picture) + picture
   }
 }

@@ -75,7 +75,7 @@ public struct FragmentedMP4Muxer: Sendable {
     _ samples: [EncodedSample], events: [TimedMetadata] = [], nextVideoDecodeTime: MediaTime? = nil
   ) -> ByteBuffer {
     var length = 0
-    var runs: [(track: MP4Track, fragment: TrackFragment, payloads: [ByteBuffer])] = []
+    var runs: [MovieFragment.Run] = []
     for track in self.tracks {
       var kept = samples.filter {
         $0.kind == track.description.kind && $0.payload.readableBytes > 0 && $0.decodeTime >= .zero
@@ -89,12 +89,15 @@ public struct FragmentedMP4Muxer: Sendable {
         case .video: self.videoRun(kept, trackID: track.trackID, next: nextVideoDecodeTime)
         case .audio: self.audioRun(kept, trackID: track.trackID)
         }
-      if let run { runs.append((track, run.fragment, run.payloads)) }
+      if let run {
+        runs.append(MovieFragment.Run(table: run.table, defaults: track.defaults, payloads: run.payloads))
+      }
     }
     self.skippedSampleCount += samples.count - runs.reduce(0) { $0 + $1.payloads.count }
     guard !runs.isEmpty else { return ByteBuffer() }
     self.sequenceNumber &+= 1
-    return self.serialize(runs, behind: self.messages(events))
+    return MovieFragment.serialize(
+      sequenceNumber: self.sequenceNumber, runs: runs, after: self.messages(events))
   }
 
   private mutating func messages(_ events: [TimedMetadata]) -> ByteBuffer {
@@ -108,7 +111,7 @@ public struct FragmentedMP4Muxer: Sendable {
 
   private mutating func videoRun(
     _ samples: [EncodedSample], trackID: UInt32, next: MediaTime?
-  ) -> (fragment: TrackFragment, payloads: [ByteBuffer])? {
+  ) -> (table: TrackFragment, payloads: [ByteBuffer])? {
     guard !samples.isEmpty else { return nil }
     let (baseDecodeTime, durations) = self.videoTimeline.place(samples, next: next)
     let entries = zip(samples, durations).map { sample, duration in
@@ -125,7 +128,7 @@ public struct FragmentedMP4Muxer: Sendable {
 
   private mutating func audioRun(
     _ samples: [EncodedSample], trackID: UInt32
-  ) -> (fragment: TrackFragment, payloads: [ByteBuffer])? {
+  ) -> (table: TrackFragment, payloads: [ByteBuffer])? {
     guard var timeline = self.audioTimeline else { return nil }
     var times: [Int64] = []
     var payloads: [ByteBuffer] = []
@@ -143,38 +146,5 @@ public struct FragmentedMP4Muxer: Sendable {
     return (
       TrackFragment(trackID: trackID, baseDecodeTime: UInt64(clamping: first), samples: entries), payloads
     )
-  }
-
-  /// Messages, one `moof` and one `mdat`, in memory of the exact size.
-  private func serialize(
-    _ runs: [(track: MP4Track, fragment: TrackFragment, payloads: [ByteBuffer])], behind messages: ByteBuffer
-  ) -> ByteBuffer {
-    let headerLength = 8
-    let movieHeaderLength = 16
-    let fragmentLength = runs.reduce(headerLength + movieHeaderLength) {
-      $0 + $1.fragment.serializedLength(defaults: $1.track.defaults)
-    }
-    let dataLength = runs.reduce(0) { $1.payloads.reduce($0) { $0 + $1.readableBytes } }
-    let total = messages.readableBytes + fragmentLength + headerLength + dataLength
-    var buffer = ByteBufferAllocator().buffer(capacity: total)
-    buffer.writeImmutableBuffer(messages)
-    // Counted from the moof on.
-    var dataOffset = fragmentLength + headerLength
-    buffer.writeBox("moof") {
-      $0.writeFullBox("mfhd") { $0.writeInteger(self.sequenceNumber) }
-      for var run in runs {
-        // No trap: the limits of a fragment and of its samples' table keep it below 2³¹.
-        run.fragment.dataOffset = Int32(clamping: dataOffset)
-        run.fragment.serialize(into: &$0, defaults: run.track.defaults)
-        dataOffset = run.payloads.reduce(dataOffset) { $0 + $1.readableBytes }
-      }
-    }
-    buffer.writeBox("mdat") {
-      for run in runs {
-        for payload in run.payloads { $0.writeImmutableBuffer(payload) }
-      }
-    }
-    assert(buffer.readableBytes == total, "the size was computed before")
-    return buffer
   }
 }

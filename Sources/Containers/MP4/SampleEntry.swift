@@ -42,37 +42,9 @@ struct SampleEntry {
       $0.writeZeros(32)  // compressorname
       $0.writeInteger(UInt16(0x18))  // depth
       $0.writeInteger(Int16(-1))
-      $0.writeBox("avcC") { Self.writeConfiguration(h264, set, to: &$0) }
+      $0.writeBox("avcC") { AVCDecoderConfiguration(h264).serialize(into: &$0) }
       if let usability = set?.usability { Self.write(usability, to: &$0) }
     }
-  }
-
-  /// AVCDecoderConfigurationRecord, ISO/IEC 14496-15 §5.3.3.1.
-  private static func writeConfiguration(
-    _ h264: H264Description, _ set: H264SequenceParameterSet?, to buffer: inout ByteBuffer
-  ) {
-    let bytes = h264.sequenceParameterSet
-    buffer.writeInteger(UInt8(1))  // configurationVersion
-    // Profile, compatibility and level are the parameter set's first bytes behind its header.
-    for index in 1...3 { buffer.writeInteger(index < bytes.count ? bytes[index] : 0) }
-    buffer.writeInteger(UInt8(0b1111_1100 | 3))  // lengths of 4 bytes
-    buffer.writeInteger(UInt8(0b1110_0000 | 1))  // one SPS
-    Self.writeParameterSet(bytes, to: &buffer)
-    buffer.writeInteger(UInt8(1))  // one PPS
-    Self.writeParameterSet(h264.pictureParameterSet, to: &buffer)
-    if let set, ![66, 77, 88].contains(set.profileIDC) {
-      buffer.writeInteger(0b1111_1100 | set.chromaFormatIDC)
-      buffer.writeInteger(0b1111_1000 | (set.bitDepthLuma - 8))
-      buffer.writeInteger(0b1111_1000 | (set.bitDepthChroma - 8))
-      buffer.writeInteger(UInt8(0))  // no SPS extension
-    }
-  }
-
-  /// A parameter set behind its length in 16 bits; a longer one, which no decoder takes, is left empty.
-  private static func writeParameterSet(_ set: [UInt8], to buffer: inout ByteBuffer) {
-    let length = UInt16(exactly: set.count) ?? 0
-    buffer.writeInteger(length)
-    buffer.writeBytes(set.prefix(Int(length)))
   }
 
   /// Colours and the shape of pixels, ISO/IEC 14496-12 §12.1.4 and §12.1.5, where the parameter set tells them.

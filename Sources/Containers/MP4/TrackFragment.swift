@@ -45,23 +45,26 @@ public struct TrackFragment: Hashable, Sendable {
     self.dataOffset = dataOffset
   }
 
-  /// The bytes of ``serialize(into:defaults:)``.
-  func serializedLength(defaults: TrackExtends) -> Int {
-    let run = TrackRunFlags(self.samples, defaults: defaults)
-    return 8 + 16 + 20 + run.headLength + self.samples.count * run.entryLength
+  /// Appends the box with the data offset as it is.
+  ///
+  /// - Parameter defaults: The track's `trex` box; values equal to it are not repeated.
+  public func serialize(into buffer: inout ByteBuffer, defaults: TrackExtends) {
+    _ = self.write(to: &buffer, defaults: defaults)
   }
 
   /// Appends the box.
   ///
-  /// - Parameter defaults: Of the track, as its `trex` box has them: what is equal is not written again.
-  public func serialize(into buffer: inout ByteBuffer, defaults: TrackExtends) {
+  /// - Returns: Index of the 4 bytes of `data_offset`, for ``MovieFragment`` to patch.
+  func write(to buffer: inout ByteBuffer, defaults: TrackExtends) -> Int {
     let run = TrackRunFlags(self.samples, defaults: defaults)
+    var offsetIndex = 0
     buffer.writeBox("traf") {
       $0.writeFullBox("tfhd", flags: TrackRunFlags.defaultBaseIsMoof) { $0.writeInteger(self.trackID) }
       $0.writeFullBox("tfdt", version: 1) { $0.writeInteger(self.baseDecodeTime) }
       $0.writeFullBox("trun", version: 1, flags: run.rawValue) {
-        // No trap: each sample takes memory of its own, so that there are less than 2³².
+        // No trap: each sample occupies memory, so there are fewer than 2³².
         $0.writeInteger(UInt32(self.samples.count))
+        offsetIndex = $0.writerIndex
         $0.writeInteger(self.dataOffset)
         if run.contains(.firstFlags) { $0.writeInteger(self.samples[0].flags.rawValue) }
         for sample in self.samples {
@@ -72,5 +75,42 @@ public struct TrackFragment: Hashable, Sendable {
         }
       }
     }
+    return offsetIndex
+  }
+}
+
+/// Which fields a `trun` box has, ISO/IEC 14496-12 §8.8.8.
+struct TrackRunFlags: OptionSet {
+  let rawValue: UInt32
+
+  static let dataOffset = Self(rawValue: 0x000001)
+  static let firstFlags = Self(rawValue: 0x000004)
+  static let duration = Self(rawValue: 0x000100)
+  static let size = Self(rawValue: 0x000200)
+  static let flags = Self(rawValue: 0x000400)
+  static let compositionOffset = Self(rawValue: 0x000800)
+
+  /// In `tfhd`: data offsets count from the start of the `moof`, §8.8.7.1.
+  static let defaultBaseIsMoof: UInt32 = 0x020000
+
+  init(rawValue: UInt32) {
+    self.rawValue = rawValue
+  }
+
+  /// The fields that tell samples beside the defaults of their track.
+  init(_ samples: [TrackFragment.Sample], defaults: TrackExtends) {
+    self = [.dataOffset, .size]
+    if samples.contains(where: { $0.duration != defaults.defaultDuration }) { self.insert(.duration) }
+    if samples.contains(where: { $0.compositionOffset != 0 }) { self.insert(.compositionOffset) }
+    if samples.dropFirst().contains(where: { $0.flags != defaults.defaultFlags }) {
+      self.insert(.flags)
+    } else if let first = samples.first, first.flags != defaults.defaultFlags {
+      self.insert(.firstFlags)
+    }
+  }
+
+  /// The bytes of each sample.
+  var entryLength: Int {
+    [.duration, .size, .flags, .compositionOffset].reduce(0) { $0 + (self.contains($1) ? 4 : 0) }
   }
 }
