@@ -1,3 +1,5 @@
+public import NIOCore
+
 /// A stretch of uncompressed sound.
 public struct AudioBlock: Sendable {
   /// Sample rate and channels.
@@ -28,5 +30,39 @@ public struct AudioBlock: Sendable {
   /// The time that the block takes.
   public var duration: MediaDuration {
     self.format.duration(ofSamples: self.sampleCount)
+  }
+}
+
+/// The shape of sound: sample rate and number of channels. Samples are 32-bit floating point throughout.
+public struct AudioFormat: Hashable, Sendable {
+  /// Samples a second of one channel, such as 44 100 or 48 000; at least 1.
+  public let sampleRate: Int
+  /// 1 for mono, 2 for stereo (left first); at least 1.
+  public let channelCount: Int
+
+  /// A format; both values at least 1.
+  public init(sampleRate: Int, channelCount: Int) {
+    precondition(sampleRate > 0 && channelCount > 0, "sound has at least one sample a second and one channel")
+    self.sampleRate = sampleRate
+    self.channelCount = channelCount
+  }
+
+  /// The time that a number of samples of each channel takes.
+  public func duration(ofSamples count: Int) -> MediaDuration {
+    .ticks(Int64(count), timescale: Int32(self.sampleRate))
+  }
+}
+
+/// The packet of AAC that a block of sound was decoded from, for a stream that can send it as it came.
+public struct AudioPacket: Sendable {
+  /// One `raw_data_block` (ISO/IEC 14496-3), without ADTS header.
+  public var payload: ByteBuffer
+  /// What a decoder of it must know.
+  public var description: AACDescription
+
+  /// A packet.
+  public init(payload: ByteBuffer, description: AACDescription) {
+    self.payload = payload
+    self.description = description
   }
 }

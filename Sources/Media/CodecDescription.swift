@@ -55,3 +55,11 @@ public struct AACDescription: Hashable, Sendable {
     self.samplesPerFrame = samplesPerFrame
   }
 }
+
+/// What a track carries.
+public enum MediaKind: String, Hashable, Sendable, CaseIterable {
+  /// Pictures.
+  case video
+  /// Sound.
+  case audio
+}

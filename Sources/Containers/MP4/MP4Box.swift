@@ -68,3 +68,101 @@ public struct MP4Box: Hashable, Sendable {
     return (UInt8(truncatingIfNeeded: word >> 24), word & 0xFF_FFFF, content)
   }
 }
+
+/// The head of a box, ISO/IEC 14496-12 §4.2: size and type.
+///
+/// | bits  | field |
+/// |-------|-------|
+/// | 32    | size, header included; 1: it follows in 64 bits; 0: the box reaches to the file's end |
+/// | 32    | type |
+/// | (64)  | largesize |
+/// | (128) | usertype, of boxes "uuid" |
+public struct MP4BoxHeader: Hashable, Sendable {
+  /// The type.
+  public var type: FourCharacterCode
+  /// Bytes of the header: 8, 16 with a size in 64 bits, 16 more with a user type.
+  public var length: Int
+  /// Bytes behind the header; nil when the box reaches to the file's end.
+  public var contentLength: UInt64?
+
+  /// Parses and consumes a header.
+  ///
+  /// - Returns: nil when more bytes are needed; then nothing is consumed.
+  /// - Throws: ``ParsingError`` `.invalid` when the size is less than the header's.
+  public init?(parsing buffer: inout ByteBuffer) throws(ParsingError) {
+    var rest = buffer
+    guard let size = rest.readInteger(as: UInt32.self), let type = rest.readInteger(as: UInt32.self) else { return nil }
+    self.type = FourCharacterCode(rawValue: type)
+    var whole: UInt64? = UInt64(size)
+    if size == 1 {
+      guard let large = rest.readInteger(as: UInt64.self) else { return nil }
+      whole = large
+    } else if size == 0 {
+      whole = nil
+    }
+    if self.type == "uuid", rest.readSlice(length: 16) == nil { return nil }
+    self.length = buffer.readableBytes - rest.readableBytes
+    if let whole {
+      guard whole >= UInt64(self.length) else { throw ParsingError(.invalid, field: "size", offset: 0) }
+      self.contentLength = whole - UInt64(self.length)
+    }
+    buffer = rest
+  }
+}
+
+/// Four bytes that name a box, a brand or a handler, ISO/IEC 14496-12 §4.2: as a rule ASCII letters.
+public struct FourCharacterCode: RawRepresentable, Hashable, Sendable, ExpressibleByStringLiteral,
+  CustomStringConvertible
+{
+  /// The bytes as a number, the first one highest.
+  public let rawValue: UInt32
+
+  /// A code from four bytes.
+  public init(rawValue: UInt32) {
+    self.rawValue = rawValue
+  }
+
+  /// A code from a literal of four ASCII characters; any other literal is a programmer's error and traps.
+  public init(stringLiteral value: StaticString) {
+    precondition(value.utf8CodeUnitCount == 4, "a code has four characters")
+    self.rawValue = value.withUTF8Buffer { $0.reduce(0) { $0 << 8 | UInt32($1) } }
+  }
+
+  /// The four characters; those outside of printable ASCII as "?".
+  public var description: String {
+    let bytes = withUnsafeBytes(of: self.rawValue.bigEndian, Array.init)
+    return String(decoding: bytes.map { (0x20...0x7E).contains($0) ? $0 : UInt8(ascii: "?") }, as: UTF8.self)
+  }
+}
+
+extension ByteBuffer {
+  /// Writes a box: its size, which is filled in afterwards, its type, and what a closure writes.
+  mutating func writeBox(_ type: FourCharacterCode, _ writeContent: (inout ByteBuffer) -> Void) {
+    let start = self.writerIndex
+    self.writeInteger(UInt32(0))
+    self.writeInteger(type.rawValue)
+    writeContent(&self)
+    // No trap: a ByteBuffer holds less than 4 GiB.
+    self.setInteger(UInt32(self.writerIndex - start), at: start)
+  }
+
+  /// Writes a box with version and flags, a "full box".
+  mutating func writeFullBox(
+    _ type: FourCharacterCode, version: UInt8 = 0, flags: UInt32 = 0, _ writeContent: (inout ByteBuffer) -> Void
+  ) {
+    self.writeBox(type) {
+      $0.writeInteger(UInt32(version) << 24 | flags)
+      writeContent(&$0)
+    }
+  }
+
+  /// Writes zeros of reserved fields.
+  mutating func writeZeros(_ count: Int) {
+    self.writeRepeatingByte(0, count: count)
+  }
+
+  /// Writes the matrix that changes nothing, as movie and tracks have it: 16.16 numbers, the last column 2.30.
+  mutating func writeUnityMatrix() {
+    for value: UInt32 in [0x1_0000, 0, 0, 0, 0x1_0000, 0, 0, 0, 0x4000_0000] { self.writeInteger(value) }
+  }
+}

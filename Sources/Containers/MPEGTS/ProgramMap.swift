@@ -92,3 +92,68 @@ public struct ProgramMap: Hashable, Sendable {
     content += descriptors
   }
 }
+
+/// What an elementary stream holds: `stream_type`, ISO/IEC 13818-1 table 2-34.
+public struct ProgramStreamType: RawRepresentable, Hashable, Sendable {
+  /// The number of the table.
+  public let rawValue: UInt8
+
+  /// A type by its number.
+  public init(rawValue: UInt8) {
+    self.rawValue = rawValue
+  }
+
+  /// AAC in ADTS.
+  public static let adtsAAC = Self(rawValue: 0x0F)
+  /// Metadata in PES packets, here ID3.
+  public static let metadata = Self(rawValue: 0x15)
+  /// H.264 as a byte stream.
+  public static let h264 = Self(rawValue: 0x1B)
+}
+
+/// The descriptors that announce ID3 in a transport stream: ISO/IEC 13818-1 §2.6.58 and §2.6.60, with the values of
+/// Apple's "Timed Metadata for HTTP Live Streaming" §2.3.
+///
+/// | bits | field |
+/// |------|-------|
+/// | 8, 8 | descriptor_tag, descriptor_length |
+/// | 16, 32 | metadata_application_format 0xFFFF: the identifier that follows, "ID3 " |
+/// | 8, 32 | metadata_format 0xFF: the identifier that follows, "ID3 " |
+/// | 8    | metadata_service_id, the same in both |
+enum MetadataDescriptor {
+  private static let pointerTag: UInt8 = 37
+  private static let metadataTag: UInt8 = 38
+  private static let identifiers: [UInt8] =
+    [0xFF, 0xFF] + Array("ID3 ".utf8) + [0xFF] + Array("ID3 ".utf8) + [0]  // metadata_service_id
+
+  /// `metadata_pointer_descriptor`, which tells of the program that it has metadata: no locator (1 bit), in this
+  /// transport stream (2 bits), reserved ones (5 bits), and the program's number.
+  static let pointer: [UInt8] = {
+    var content = Self.identifiers + [0b0001_1111]
+    content.appendInteger(ProgramMap.programNumber)
+    return [Self.pointerTag, UInt8(content.count)] + content
+  }()
+
+  /// `metadata_descriptor`, which tells of the elementary stream what is in it: no configuration (3 bits), no DSM-CC
+  /// (1 bit), reserved ones (4 bits).
+  static let stream: [UInt8] = {
+    let content = Self.identifiers + [0b0000_1111]
+    return [Self.metadataTag, UInt8(content.count)] + content
+  }()
+}
+
+/// The packet identifiers (PID, 13 bits) that matter here, ISO/IEC 13818-1 table 2-3, and those that the muxer assigns.
+enum PacketIdentifier {
+  /// The program association table.
+  static let programAssociation: UInt16 = 0x0000
+  /// Assigned to the program map.
+  static let programMap: UInt16 = 0x1000
+  /// Assigned to the pictures.
+  static let video: UInt16 = 0x0100
+  /// Assigned to the sound.
+  static let audio: UInt16 = 0x0101
+  /// Assigned to what is told beside them.
+  static let metadata: UInt16 = 0x0102
+  /// Padding; as a program's clock PID it says that there is no clock.
+  static let null: UInt16 = 0x1FFF
+}
