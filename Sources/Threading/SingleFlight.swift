@@ -59,6 +59,9 @@ package final class SingleFlight<Output: Sendable>: Sendable {
     }
   }
 
+  /// Number of callers waiting for a result.
+  var callerCount: Int { self.state.withLock { $0.waiting.count } }
+
   /// Starts a thread that computes for all current callers, unless one is running.
   private func startRound(_ compute: @escaping @Sendable () -> Output) {
     let round = self.state.withLock { state -> Round? in

@@ -1,10 +1,7 @@
 import Capture
 import Media
 import Streaming
-import Synchronization
-import TestSupport
 import Testing
-import Threading
 
 @testable import HTTPServer
 
@@ -39,60 +36,5 @@ extension HTTPControlTests {
       #expect(elsewhere.body.contains(#""devices":[]"#))
       #expect(elsewhere.body.contains(#""restricted":true"#))
     }
-  }
-
-  @Test func `one question to the devices serves all who ask meanwhile`() async throws {
-    let count = Atomic(0)
-    let gate = Gate()
-    let flight = SingleFlight<Int>(threadName: "test", timeout: .seconds(20))
-    let work: @Sendable () -> Int = {
-      gate.wait()
-      return count.add(1, ordering: .relaxed).newValue
-    }
-    let answers = try await withThrowingTaskGroup(of: Int?.self) { group in
-      for _ in 0..<50 { group.addTask { await flight.run(work) } }
-      try await eventually { gate.waiting > 0 }
-      gate.open()
-      return try await group.reduce(into: []) { $0.append($1) }
-    }
-    #expect(answers.count == 50 && !answers.contains(nil))
-    // Those who were there first, and those who came while these were served.
-    #expect(count.load(ordering: .relaxed) <= 50)
-    #expect(await flight.run(work) == count.load(ordering: .relaxed))
-  }
-
-  @Test func `nobody waits for ever for a device that does not answer`() async {
-    let gate = Gate()
-    let flight = SingleFlight<Int>(threadName: "test", timeout: .milliseconds(20))
-    #expect(
-      await flight.run {
-        gate.wait()
-        return 1
-      } == nil)
-    // Another thread asks then; when that hangs too nobody does any more.
-    #expect(await flight.run { 2 } == 2)
-    #expect(
-      await flight.run {
-        gate.wait()
-        return 3
-      } == nil)
-    #expect(await flight.run { 4 } == nil)
-    gate.open()
-    // Those who waited are gone, and there is room again.
-    while await flight.run({ 5 }) == nil {}
-  }
-}
-
-/// Holds threads up until it is opened.
-private final class Gate: Sendable {
-  private let state = Monitor((isOpen: false, waiting: 0))
-
-  var waiting: Int { self.state.withLock { $0.waiting } }
-
-  func open() { self.state.withLock { $0.isOpen = true } }
-
-  func wait() {
-    self.state.withLock { $0.waiting += 1 }
-    _ = self.state.wait { $0.isOpen ? true : nil }
   }
 }
