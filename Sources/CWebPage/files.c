@@ -1,9 +1,9 @@
-// The files of Sources/WebPage/Site, put into the program by the compiler: nothing has to be found at run time, and no
-// array literal has to be compiled. A file that is new there gets its two lines here; a test compares.
+// Embeds the files of Sources/WebPage/Site at compile time: no file is read at run time. A new file needs an array and an
+// entry of `files`; WebPageTests compares the list with the folder.
 
 #include "CWebPage.h"
 
-// C23 has #embed; compilers that know it take it in older C too, and warn.
+// C23 has #embed; compilers that know it accept it in older C too, with a warning.
 #pragma clang diagnostic ignored "-Wc23-extensions"
 
 static const unsigned char addresses_mjs[] = {
@@ -18,6 +18,9 @@ static const unsigned char boxes_mjs[] = {
 static const unsigned char buffer_mjs[] = {
 #embed "../WebPage/Site/buffer.mjs"
 };
+static const unsigned char change_queue_mjs[] = {
+#embed "../WebPage/Site/change-queue.mjs"
+};
 static const unsigned char clock_mjs[] = {
 #embed "../WebPage/Site/clock.mjs"
 };
@@ -27,8 +30,8 @@ static const unsigned char controls_mjs[] = {
 static const unsigned char effects_panel_mjs[] = {
 #embed "../WebPage/Site/effects-panel.mjs"
 };
-static const unsigned char face_frames_mjs[] = {
-#embed "../WebPage/Site/face-frames.mjs"
+static const unsigned char face_boxes_mjs[] = {
+#embed "../WebPage/Site/face-boxes.mjs"
 };
 static const unsigned char faces_mjs[] = {
 #embed "../WebPage/Site/faces.mjs"
@@ -108,9 +111,6 @@ static const unsigned char source_css[] = {
 static const unsigned char sources_mjs[] = {
 #embed "../WebPage/Site/sources.mjs"
 };
-static const unsigned char steering_mjs[] = {
-#embed "../WebPage/Site/steering.mjs"
-};
 static const unsigned char stream_player_mjs[] = {
 #embed "../WebPage/Site/stream-player.mjs"
 };
@@ -131,10 +131,11 @@ static const vidicon_page_file files[] = {
     FILE_OF("base.css", base_css),
     FILE_OF("boxes.mjs", boxes_mjs),
     FILE_OF("buffer.mjs", buffer_mjs),
+    FILE_OF("change-queue.mjs", change_queue_mjs),
     FILE_OF("clock.mjs", clock_mjs),
     FILE_OF("controls.mjs", controls_mjs),
     FILE_OF("effects-panel.mjs", effects_panel_mjs),
-    FILE_OF("face-frames.mjs", face_frames_mjs),
+    FILE_OF("face-boxes.mjs", face_boxes_mjs),
     FILE_OF("faces.mjs", faces_mjs),
     FILE_OF("facts.mjs", facts_mjs),
     FILE_OF("follow.mjs", follow_mjs),
@@ -161,7 +162,6 @@ static const vidicon_page_file files[] = {
     FILE_OF("source-panel.mjs", source_panel_mjs),
     FILE_OF("source.css", source_css),
     FILE_OF("sources.mjs", sources_mjs),
-    FILE_OF("steering.mjs", steering_mjs),
     FILE_OF("stream-player.mjs", stream_player_mjs),
     FILE_OF("text.mjs", text_mjs),
     FILE_OF("thumbnails.mjs", thumbnails_mjs),

@@ -1,56 +1,56 @@
 internal import CWebPage
+internal import Crypto
 public import NIOCore
 
-/// The web page that shows the streams: HTML, CSS and JavaScript, all of it in the program.
+/// The web page that plays the streams: HTML, CSS and JavaScript, embedded in the program.
 ///
-/// The page reads `/api`, the low-latency playlists and the pictures of the server that it came from, and nothing else.
-/// Its own files are asked for below ``folder``, where no stream has any.
+/// The page requests `/api`, playlists, media and snapshots from its own server only. Its files are served below
+/// ``folder``, a name that no stream can have.
 public enum WebPage {
-  /// A file of the page, ready to be served.
+  /// A file of the page with its response fields.
   public struct File: Sendable {
-    /// The content; the storage is shared by all who ask.
+    /// The content; the storage is shared by all responses.
     public let bytes: ByteBuffer
-    /// The media type for `Content-Type`, with the character set of text.
+    /// The value of `Content-Type`, with the character set for text.
     public let mediaType: String
-    /// The entity tag, RFC 9110 §8.8.3, with its quotes: the same for the same bytes, in every run and build.
+    /// The entity tag, RFC 9110 §8.8.3, with its quotes: a hash of the bytes, equal in every run and build.
     public let entityTag: String
   }
 
-  /// The path below which the page's files are: styles, scripts and the icon.
+  /// The path prefix of styles, scripts and the icon.
   public static let folder = "/_page/"
 
-  /// The `Content-Security-Policy` to send with every file of the page: nothing comes from anywhere else, no script
-  /// stands in the HTML, and only pages of the same server may show it in a frame. `blob:` is for what the scripts make
-  /// themselves: the media of the player, and thumbnails.
+  /// The `Content-Security-Policy` of every file: same-origin content only, no inline scripts or styles, framing by the
+  /// same origin only. `blob:` URLs are created by the scripts for media and thumbnails.
   public static let contentSecurityPolicy =
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; media-src 'self' blob:; "
     + "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
 
-  /// The `Cache-Control` to send with every file of the page. A newer program may hold other files of the same names:
-  /// browsers keep them, and ask each time whether they still hold, by their entity tags.
+  /// The `Cache-Control` of every file: cached, and revalidated by entity tag on each use, since another version of the
+  /// program has other files of the same names.
   public static let cacheControl = "no-cache"
 
-  /// The page at `/`, which lists the streams.
+  /// The page at `/` with the list of streams.
   public static var list: File { Self.named("list.html") }
 
-  /// The page at `/NAME`, which plays a stream. It is the same for every stream, also for one that is not there (yet):
-  /// the page says so, and plays as soon as it is.
+  /// The player page at `/NAME`, the same for every stream. For a missing stream it shows a notice and starts when the
+  /// stream appears.
   public static var player: File { Self.named("player.html") }
 
-  /// The page at `/recordings/`, which lists what was recorded.
+  /// The page at `/recordings/` with the list of recordings.
   public static var recordings: File { Self.named("recordings.html") }
 
-  /// Finds what is at a path: the list at `/`, and the files below ``folder``.
+  /// Returns the file at a path: the list at `/`, and the files below ``folder``.
   ///
-  /// - Parameter path: The path of a request, without its query, as it came: nothing of the page needs percent encoding.
-  /// - Returns: nil for any other path, those of streams among them; see ``player``.
+  /// - Parameter path: The path of a request without its query, not decoded: no file name needs percent encoding.
+  /// - Returns: nil for any other path, including those of streams; see ``player``.
   public static func file(_ path: some StringProtocol) -> File? {
     if path == "/" { return Self.list }
     guard path.hasPrefix(Self.folder) else { return nil }
     return Self.files[String(path.dropFirst(Self.folder.count))]
   }
 
-  /// All files by their names.
+  /// All files by name.
   static let files: [String: File] = {
     var count = 0
     guard let first = vidicon_page_files(&count) else { return [:] }
@@ -63,10 +63,10 @@ public enum WebPage {
       }, uniquingKeysWith: { first, _ in first })
   }()
 
-  /// A file that the page always has.
+  /// Returns a file that is always embedded.
   private static func named(_ name: String) -> File {
     guard let file = Self.files[name] else {
-      // Safe because the file is in Sources/CWebPage/files.c, which a test compares with the folder.
+      // Safe because Sources/CWebPage/files.c embeds it; a test compares that list with the folder.
       preconditionFailure("the web page has no \(name)")
     }
     return file
@@ -80,5 +80,21 @@ public enum WebPage {
     case "svg": "image/svg+xml"
     default: "application/octet-stream"
     }
+  }
+}
+
+extension WebPage.File {
+  /// Creates a file whose entity tag is the first 96 bits of the SHA-256 of its bytes, hexadecimal.
+  init(_ bytes: ByteBuffer, mediaType: String) {
+    var hash = SHA256()
+    bytes.withUnsafeReadableBytes { hash.update(bufferPointer: $0) }
+    var entityTag = ""
+    for byte in hash.finalize().prefix(12) {
+      if byte < 16 { entityTag += "0" }
+      entityTag += String(byte, radix: 16)
+    }
+    self.bytes = bytes
+    self.mediaType = mediaType
+    self.entityTag = "\"\(entityTag)\""
   }
 }

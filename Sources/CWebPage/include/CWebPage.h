@@ -3,17 +3,18 @@
 
 #include <stddef.h>
 
-/// A file of the web page, part of the program.
+/// An embedded file of the web page.
 typedef struct {
-  /// Its name, without a folder.
+  /// File name without a folder.
   const char *name;
   const unsigned char *bytes;
+  /// Number of bytes.
   size_t count;
 } vidicon_page_file;
 
-/// All files of the web page.
+/// The embedded files of the web page. Static storage.
 ///
-/// @param count Set to how many they are.
+/// @param count Set to the number of files.
 const vidicon_page_file *vidicon_page_files(size_t *count);
 
 #endif

@@ -1,8 +1,8 @@
-// The addresses of a stream, and what each is good for. Pure.
+// The URLs of a stream with a hint on their use. Pure.
 
 /**
  * @param {object} stream As `/api/streams` describes it.
- * @param {string} page The address of the page that shows this.
+ * @param {string} page The URL of this page.
  * @returns {Array<{name: string, hint: string, address: string}>}
  */
 export function addressesOf(stream, page) {
@@ -11,26 +11,26 @@ export function addressesOf(stream, page) {
   return [
     { name: "Web page", hint: "This player, in any browser", address: at(stream.page) },
     { name: "RTSP", hint: "OBS: Media Source, Local File off", address: nearest(stream.rtsp, base) },
-    { name: "HLS, low latency", hint: "Safari, apps, players on web pages", address: at(stream.hls) },
+    { name: "HLS, low latency", hint: "Safari, apps, web players", address: at(stream.hls) },
     { name: "HLS, MPEG-TS", hint: "VLC: Media → Open Network Stream", address: at(stream.ts) },
-    { name: "Motion JPEG", hint: "Pictures without sound, in any page", address: at(stream.mjpeg) },
-    { name: "Snapshot", hint: "One picture; small with ?width=480", address: at(stream.snapshot) },
+    { name: "Motion JPEG", hint: "Video without audio, in any web page", address: at(stream.mjpeg) },
+    { name: "Snapshot", hint: "One JPEG image; smaller with ?width=480", address: at(stream.snapshot) },
   ].filter((entry) => entry.address);
 }
 
 /**
- * Where others reach the server. That is where this page came from, but for a page that was opened on the server's own
- * machine as "localhost": nobody else finds that.
+ * The base URL under which other machines reach the server: that of this page, or one reported by the server when the page
+ * was opened as "localhost".
  */
 function reachableBase(stream, page) {
   if (!isLoopback(new URL(page).hostname)) return page;
   return (stream.http ?? []).find((address) => !isLoopback(new URL(address).hostname)) ?? page;
 }
 
-/** Of the server's addresses the one on the same host. */
+/** The address with the host of `base`; else the first one. */
 function nearest(addresses, base) {
   const host = new URL(base).hostname;
-  // "rtsp:" is no scheme whose host every browser's URL can tell.
+  // Not every browser's URL class parses the host of "rtsp:".
   const hostOf = (address) => /^\w+:\/\/(?:[^/@]*@)?(\[[^\]]*\]|[^/:]*)/.exec(address)?.[1];
   return addresses?.find((address) => hostOf(address) === host) ?? addresses?.[0] ?? null;
 }

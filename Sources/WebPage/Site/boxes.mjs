@@ -1,8 +1,8 @@
-// The little of ISO/IEC 14496-12 that tells when a fragment begins. Pure.
+// Parser of the ISO/IEC 14496-12 boxes that give the start time of a fragment. Pure.
 
 const CONTAINERS = new Set(["moov", "trak", "mdia", "moof", "traf"]);
 
-/** Calls `visit(type, view)` for each box that is no container, in order; what is cut off is passed over. */
+/** Calls `visit(type, view)` for each box in order, for a container with the type `moov{`; stops at a truncated box. */
 function walk(view, visit) {
   let offset = 0;
   while (offset + 8 <= view.byteLength) {
@@ -27,7 +27,7 @@ function walk(view, visit) {
   }
 }
 
-/** A number in a box; 0 where the box ends before. */
+/** A big-endian 32-bit number; 0 beyond the end of the box. */
 function u32(box, offset) {
   return offset + 4 <= box.byteLength ? box.getUint32(offset) : 0;
 }
@@ -36,12 +36,12 @@ function u64(box, offset) {
   return u32(box, offset) * 2 ** 32 + u32(box, offset + 4);
 }
 
-/** Whether a box has the version of long times. */
+/** Whether the box has version 1, with 64-bit times. */
 function isLong(box) {
   return u32(box, 0) >>> 24 === 1;
 }
 
-/** The tracks of an initialization segment: identifier to `{timescale, isVideo}`. */
+/** The tracks of an initialization segment: a map from track ID to `{timescale, isVideo}`. */
 export function tracksOf(bytes) {
   const tracks = new Map();
   let track = null;
@@ -51,11 +51,11 @@ export function tracksOf(bytes) {
     if (type === "mdhd" && track) track.timescale = u32(box, isLong(box) ? 20 : 12) || 1;
     if (type === "hdlr" && track) track.isVideo = u32(box, 8) === 0x76696465; // "vide"
   });
-  tracks.delete(0); // No track has this: its box was cut off.
+  tracks.delete(0); // Not a valid track ID: the box was truncated.
   return tracks;
 }
 
-/** The media time at which a fragment begins, in seconds: its picture's, or its sound's; null when it does not tell. */
+/** The start of a fragment in seconds of media time: of its video, else of its audio; null when neither is found. */
 export function startOf(bytes, tracks) {
   let track = null;
   let found = null;

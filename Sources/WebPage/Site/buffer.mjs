@@ -1,10 +1,10 @@
-// A SourceBuffer that takes one thing after the other, and does not grow.
+// A SourceBuffer with serialized operations and bounded size.
 
-/** Played media that is kept, in seconds, and how much more gathers before it is removed. */
+/** Played media to keep, and excess after which it is trimmed, in seconds. */
 const KEPT = 6;
 const SLACK = 6;
 
-/** The browser's Media Source, or Apple's successor of it; null where there is none. */
+/** `MediaSource`, or Safari's `ManagedMediaSource`; null without either. */
 export function mediaSourceClass() {
   return globalThis.MediaSource ?? globalThis.ManagedMediaSource ?? null;
 }
@@ -24,7 +24,7 @@ export class MediaBuffer {
   async open() {
     const Source = mediaSourceClass();
     this.#source = new Source();
-    // Without this Safari keeps a managed source closed.
+    // Safari opens a managed source only with remote playback disabled.
     if (Source !== globalThis.MediaSource) this.#video.disableRemotePlayback = true;
     this.#address = URL.createObjectURL(this.#source);
     const opened = new Promise((resolve) => this.#source.addEventListener("sourceopen", resolve, { once: true }));
@@ -34,7 +34,7 @@ export class MediaBuffer {
     this.#source.duration = Infinity;
   }
 
-  /** What comes next has this type, such as `video/mp4; codecs="avc1.64001f,mp4a.40.2"`. */
+  /** Sets the type of the following media, such as `video/mp4; codecs="avc1.64001f,mp4a.40.2"`. */
   setType(type) {
     if (this.#type === type) return;
     if (this.#buffer) this.#buffer.changeType(type);
@@ -42,7 +42,7 @@ export class MediaBuffer {
     this.#type = type;
   }
 
-  /** Seconds that are added to the times of what comes next. */
+  /** Offset added to the timestamps of the following media, in seconds. */
   set offset(seconds) {
     this.#buffer.timestampOffset = seconds;
   }
@@ -51,19 +51,19 @@ export class MediaBuffer {
     return this.#buffer.timestampOffset;
   }
 
-  /** The last buffered time, or null. */
+  /** The end of the buffered media, in seconds; null when empty. */
   get end() {
     const buffered = this.#ranges();
     return buffered?.length ? buffered.end(buffered.length - 1) : null;
   }
 
-  /** The first buffered time, or null. */
+  /** The start of the buffered media, in seconds; null when empty. */
   get start() {
     const buffered = this.#ranges();
     return buffered?.length ? buffered.start(0) : null;
   }
 
-  /** The time at which the buffered stretch ends that holds `time`; `time` itself when none does. */
+  /** The end of the buffered range that contains `time`; `time` when none does. */
   endAround(time) {
     const buffered = this.#ranges();
     for (let index = 0; index < (buffered?.length ?? 0); index += 1) {
@@ -72,7 +72,7 @@ export class MediaBuffer {
     return time;
   }
 
-  /** Where the next buffered stretch begins after `time`, or null. */
+  /** The start of the next buffered range after `time`; null when there is none. */
   nextStart(time) {
     const buffered = this.#ranges();
     for (let index = 0; index < (buffered?.length ?? 0); index += 1) {
@@ -81,7 +81,7 @@ export class MediaBuffer {
     return null;
   }
 
-  /** Appends a segment or part; removes what was played, and more of it when the browser says the buffer is full. */
+  /** Appends a segment or part. Trims played media first, and further on `QuotaExceededError`. */
   async append(bytes) {
     await this.#trim(KEPT + SLACK);
     try {
@@ -93,18 +93,18 @@ export class MediaBuffer {
     }
   }
 
-  /** Nothing more comes: the video element ends when it has played all. */
+  /** Marks the end of the stream: the video element ends after the buffered media. */
   finish() {
     if (this.#source?.readyState === "open") this.#source.endOfStream();
   }
 
-  /** Lets go of everything; the video element shows nothing any more. */
+  /** Releases the media source; the video element becomes empty. */
   close() {
     if (this.#source?.readyState === "open" && this.#buffer) {
       try {
         this.#source.removeSourceBuffer(this.#buffer);
       } catch {
-        // Gone already, with an error of the decoder.
+        // Removed already by a decoder error.
       }
     }
     this.#buffer = null;
@@ -113,18 +113,18 @@ export class MediaBuffer {
     this.#video.load();
   }
 
-  async #trim(most) {
+  async #trim(maximum) {
     const position = this.#video.currentTime;
     const start = this.start;
-    if (start === null || position - start < most) return;
-    await this.#update(() => this.#buffer.remove(0, position - Math.min(KEPT, most)));
+    if (start === null || position - start < maximum) return;
+    await this.#update(() => this.#buffer.remove(0, position - Math.min(KEPT, maximum)));
   }
 
   #ranges() {
     try {
       return this.#buffer?.buffered;
     } catch {
-      return null; // The buffer was taken from its source, by an error of the decoder.
+      return null; // Removed from its source by a decoder error.
     }
   }
 

@@ -1,21 +1,21 @@
-// The server's clock as this browser sees it, and what media time was captured when. Pure.
+// Offset of the server's clock, and the mapping of media time to capture time. Pure.
 
-/** How many answers count. */
+/** Number of responses considered. */
 const SAMPLES = 12;
 
 /**
- * The offset between two clocks, as NTP finds it: the answer that took the least time to come tells it best, since at
- * most half of that time can be wrong.
+ * Estimates the offset between two clocks as NTP does: from the response with the shortest round trip, whose error is at
+ * most half the round trip.
  */
 export class ServerClock {
   #samples = [];
 
   /**
-   * The server has told its time.
+   * Adds a response with the server's time.
    *
-   * @param {number} sent This browser's time when it asked, milliseconds since 1970.
-   * @param {number} received This browser's time when the answer came.
-   * @param {number} serverTime The server's time in the answer.
+   * @param {number} sent Local time of the request, milliseconds since 1970.
+   * @param {number} received Local time of the response.
+   * @param {number} serverTime Server time in the response.
    */
   note(sent, received, serverTime) {
     if (!Number.isFinite(serverTime) || received < sent) return;
@@ -23,24 +23,24 @@ export class ServerClock {
     if (this.#samples.length > SAMPLES) this.#samples.shift();
   }
 
-  /** What to add to this browser's time; 0 while nothing is known. */
+  /** Server time minus local time in milliseconds; 0 before the first response. */
   get offset() {
     if (!this.#samples.length) return 0;
     return this.#samples.reduce((best, sample) => (sample.roundTrip < best.roundTrip ? sample : best)).offset;
   }
 }
 
-/** When the media was captured: pairs of media time (seconds) and wall-clock time (milliseconds since 1970). */
+/** Maps media time (seconds) to capture time (milliseconds since 1970). */
 export class CaptureTimes {
   #anchors = [];
 
-  /** The picture at a media time was captured at a wall-clock time. Media times come in order. */
+  /** Adds the capture time of the frame at a media time. Later anchors are replaced. */
   note(mediaTime, wallTime) {
     this.#anchors = this.#anchors.filter((anchor) => anchor.mediaTime < mediaTime).slice(-60);
     this.#anchors.push({ mediaTime, wallTime });
   }
 
-  /** The wall-clock time of a media time; null while nothing is known. */
+  /** The capture time of a media time; null without an anchor. */
   at(mediaTime) {
     const anchor = this.#anchors.findLast((anchor) => anchor.mediaTime <= mediaTime) ?? this.#anchors[0];
     return anchor ? anchor.wallTime + (mediaTime - anchor.mediaTime) * 1000 : null;

@@ -1,9 +1,9 @@
-// The buttons and keys of the player.
+// Buttons and keyboard shortcuts of the player.
 
-import { pictureName } from "./text.mjs";
+import { snapshotName } from "./text.mjs";
 
 const element = (id) => document.getElementById(id);
-/** Milliseconds without a movement until the controls go. */
+/** Idle time until the controls are hidden, in milliseconds. */
 const IDLE = 2800;
 const MUTED = "vidicon-muted";
 const VOLUME = "vidicon-volume";
@@ -20,67 +20,67 @@ export class Controls {
     this.#name = name;
     this.#video.muted = recall(MUTED) === "true";
     this.#video.volume = Number(recall(VOLUME) ?? 1);
-    this.#buttons();
-    this.#keys();
-    this.#hiding();
+    this.#connectButtons();
+    this.#connectKeys();
+    this.#hideWhenIdle();
     this.update();
   }
 
-  /** Starts the video element, without sound where the browser wants a gesture first. */
+  /** Starts the video element; muted where the browser requires a gesture for audio. */
   async begin() {
     element("start").hidden = true;
     try {
       await this.#video.play();
     } catch (error) {
-      if (error.name !== "NotAllowedError") return; // Replaced meanwhile.
+      if (error.name !== "NotAllowedError") return; // Superseded by another load.
       try {
         this.#video.muted = true;
         await this.#video.play();
-        element("unmute").hidden = !this.hasSound;
+        element("unmute").hidden = !this.hasAudio;
       } catch (again) {
         element("start").hidden = again.name !== "NotAllowedError";
       }
     }
   }
 
-  /** Whether there is sound to turn on. */
-  hasSound = true;
+  /** Whether the stream has audio. */
+  hasAudio = true;
 
-  /** Shows how things stand. */
+  /** Updates icons, labels and visibility. */
   update() {
     const isPaused = this.#session.state === "paused";
     const isMuted = this.#video.muted || this.#video.volume === 0;
     icon("play", isPaused ? "play" : "pause");
     name("play", isPaused ? "Play" : "Pause", "space");
-    icon("mute", isMuted ? "muted" : "sound");
-    name("mute", isMuted ? "Turn sound on" : "Turn sound off", "m");
+    icon("mute", isMuted ? "muted" : "volume");
+    name("mute", isMuted ? "Unmute" : "Mute", "m");
     element("volume").value = isMuted ? 0 : this.#video.volume;
-    const isSilent = this.#session.way === "pictures" || !this.hasSound;
+    const isSilent = this.#session.way === "pictures" || !this.hasAudio;
     element("mute").hidden = isSilent;
     element("volume").hidden = isSilent;
     if (!this.#video.muted) element("unmute").hidden = true;
-    element("pip").hidden = this.#session.way === "pictures" || !this.#canFloat;
+    element("pip").hidden = this.#session.way === "pictures" || !this.#hasPictureInPicture;
     element("full").hidden = !this.#stage.requestFullscreen && !this.#video.webkitEnterFullscreen;
-    name("full", document.fullscreenElement ? "Leave full screen" : "Full screen", "f");
+    name("full", document.fullscreenElement ? "Exit full screen" : "Full screen", "f");
   }
 
-  get #canFloat() {
+  get #hasPictureInPicture() {
     return document.pictureInPictureEnabled || this.#video.webkitSupportsPresentationMode?.("picture-in-picture");
   }
 
-  #buttons() {
+  #connectButtons() {
     element("play").onclick = () => this.#toggle();
-    element("mute").onclick = () => this.#toggleSound();
-    element("unmute").onclick = () => this.#toggleSound();
+    element("mute").onclick = () => this.#toggleMuted();
+    element("unmute").onclick = () => this.#toggleMuted();
     element("start").onclick = () => this.begin();
-    element("full").onclick = () => this.#toggleFull();
-    element("pip").onclick = () => this.#toggleFloating();
+    element("full").onclick = () => this.#toggleFullScreen();
+    element("pip").onclick = () => this.#togglePictureInPicture();
     element("volume").oninput = ({ target }) => {
       this.#video.volume = Number(target.value);
       this.#video.muted = this.#video.volume === 0;
     };
     element("snapshot").addEventListener("click", ({ currentTarget }) => {
-      currentTarget.download = pictureName(this.#name, new Date());
+      currentTarget.download = snapshotName(this.#name, new Date());
     });
     this.#video.addEventListener("volumechange", () => {
       remember(MUTED, this.#video.muted);
@@ -89,43 +89,43 @@ export class Controls {
     });
     document.addEventListener("fullscreenchange", () => this.update());
     this.#video.addEventListener("click", () => {
-      // A finger brings up the controls; only a mouse, which shows them by moving, presses on the picture itself.
+      // A tap shows the controls; only a mouse click on the video toggles playback.
       if (matchMedia("(hover: hover)").matches) this.#toggle();
     });
-    this.#video.addEventListener("dblclick", () => this.#toggleFull());
+    this.#video.addEventListener("dblclick", () => this.#toggleFullScreen());
   }
 
-  #keys() {
-    const actions = { " ": () => this.#toggle(), m: () => this.#toggleSound(), f: () => this.#toggleFull() };
+  #connectKeys() {
+    const actions = { " ": () => this.#toggle(), m: () => this.#toggleMuted(), f: () => this.#toggleFullScreen() };
     document.addEventListener("keydown", (event) => {
       const action = actions[event.key.toLowerCase()];
       const isElsewhere = event.altKey || event.ctrlKey || event.metaKey || element("code").open;
-      // The space bar presses the button that has the focus.
+      // The space bar activates the focused element.
       const isPress = event.key === " " && event.target.closest("button, a, input, code, select, summary");
       if (!action || isElsewhere || isPress || event.repeat) return;
       event.preventDefault();
-      this.#wake();
+      this.#showControls();
       action();
     });
   }
 
-  #hiding() {
+  #hideWhenIdle() {
     for (const type of ["pointermove", "pointerdown", "focusin"]) {
-      this.#stage.addEventListener(type, () => this.#wake());
+      this.#stage.addEventListener(type, () => this.#showControls());
     }
     this.#stage.addEventListener("pointerleave", ({ pointerType }) => {
-      if (pointerType === "mouse") this.#rest();
+      if (pointerType === "mouse") this.#hideControls();
     });
-    this.#wake();
+    this.#showControls();
   }
 
-  #wake() {
+  #showControls() {
     this.#stage.classList.remove("idle");
     clearTimeout(this.#idle);
-    this.#idle = setTimeout(() => this.#rest(), IDLE);
+    this.#idle = setTimeout(() => this.#hideControls(), IDLE);
   }
 
-  #rest() {
+  #hideControls() {
     const isUsed = element("controls").querySelector(":focus-visible");
     if (this.#session.state === "playing" && !isUsed) this.#stage.classList.add("idle");
   }
@@ -137,22 +137,22 @@ export class Controls {
       this.#session.pause();
       this.#video.pause();
     }
-    this.#wake();
+    this.#showControls();
   }
 
-  #toggleSound() {
+  #toggleMuted() {
     this.#video.muted = !this.#video.muted;
     if (!this.#video.muted && this.#video.volume === 0) this.#video.volume = 1;
-    this.#wake();
+    this.#showControls();
   }
 
-  #toggleFull() {
+  #toggleFullScreen() {
     if (document.fullscreenElement) document.exitFullscreen();
     else if (this.#stage.requestFullscreen) this.#stage.requestFullscreen().catch(() => {});
     else this.#video.webkitEnterFullscreen?.();
   }
 
-  #toggleFloating() {
+  #togglePictureInPicture() {
     if (document.pictureInPictureElement) document.exitPictureInPicture();
     else if (this.#video.requestPictureInPicture) this.#video.requestPictureInPicture().catch(() => {});
     else this.#video.webkitSetPresentationMode?.("picture-in-picture");
@@ -163,12 +163,12 @@ function icon(id, symbol) {
   element(id).querySelector("use").setAttribute("href", `#i-${symbol}`);
 }
 
-function name(id, what, key) {
-  element(id).setAttribute("aria-label", what);
-  element(id).title = `${what} (${key})`;
+function name(id, label, key) {
+  element(id).setAttribute("aria-label", label);
+  element(id).title = `${label} (${key})`;
 }
 
-// A browser may forbid a page to keep anything.
+// Storage may be disabled.
 function recall(key) {
   try {
     return localStorage.getItem(key);
@@ -181,6 +181,6 @@ function remember(key, value) {
   try {
     localStorage.setItem(key, String(value));
   } catch {
-    // Then it is forgotten.
+    // The setting lasts until the page is closed.
   }
 }

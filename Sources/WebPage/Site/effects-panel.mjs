@@ -1,26 +1,26 @@
-// The panel with which a stream's effects are chosen: what is done about faces, masks, smoothing, the clock.
+// The panel of a stream's effects: faces, masks, smoothing, clock.
 
-import { FaceFrames } from "./face-frames.mjs";
-import { hasFrames } from "./faces.mjs";
+import { FaceBoxes } from "./face-boxes.mjs";
+import { hasBoxes } from "./faces.mjs";
 import { request } from "./requests.mjs";
-import { Steering } from "./steering.mjs";
+import { ChangeQueue } from "./change-queue.mjs";
 
 const element = (id) => document.getElementById(id);
-/** The menus, by the setting that they change. */
+/** Menu ids by setting. */
 const MENUS = { faces: "effects-faces", mask: "effects-mask", maskPart: "effects-part" };
 
 export class EffectsPanel {
-  #frames;
+  #boxes;
   #address = null;
   #effects = null;
-  #steering = new Steering(request, (change) => this.#note(change));
-  /** Whether there are frames on this screen; null for what fits the effects. */
-  #wantsFrames = null;
-  #isSending = false;
+  #changes = new ChangeQueue(request, (outcome) => this.#handle(outcome));
+  /** Whether boxes are drawn on this screen; null for the default of the effects. */
+  #wantsBoxes = null;
+  #isUploading = false;
   #isSliding = false;
 
   constructor(video, session) {
-    this.#frames = new FaceFrames(video, session);
+    this.#boxes = new FaceBoxes(video, session);
     for (const [key, id] of Object.entries(MENUS)) {
       const menu = element(id);
       menu.onchange = () => this.#change({ [key]: menu.value || null });
@@ -30,89 +30,89 @@ export class EffectsPanel {
       this.#isSliding = true;
       this.#change({ smooth: Number(slider.value) });
     };
-    // There is no change where it is let go at its old place.
+    // Releasing the slider at its old position fires no `change`.
     for (const kind of ["change", "pointerup", "pointercancel", "blur"]) {
       slider.addEventListener(kind, () => { this.#isSliding = false; });
     }
     element("effects-clock").onclick = () => this.#change({ clock: !this.#effects.clock });
     const chooser = element("effects-file");
     element("effects-image").onclick = () => chooser.click();
-    chooser.onchange = () => this.#send(chooser);
+    chooser.onchange = () => this.#upload(chooser);
     element("effects-frames").onclick = () => {
-      this.#wantsFrames = !this.#hasFrames;
+      this.#wantsBoxes = !this.#hasBoxes;
       this.#show();
     };
   }
 
-  /** The stream as the list of streams tells it; null while it is not there. */
+  /** The stream from the list of streams; null while it does not exist. */
   set stream(stream) {
-    // Frames are for all who watch.
+    // Viewers without the operator role see the boxes, not the panel.
     element("effects").hidden = stream?.effects == null || !stream.steerable;
     this.#address = stream ? `/api/streams${stream.page}` : null;
     if (!stream?.effects) {
       this.#effects = null;
-      this.#frames.address = null;
+      this.#boxes.address = null;
       return;
     }
-    this.#steering.address = this.#address;
-    // An answer that was sent before an order says nothing any more.
-    if (!this.#steering.isBusy && !this.#isSending) this.#effects = stream.effects;
+    this.#changes.address = this.#address;
+    // A response to a request older than the last change is outdated.
+    if (!this.#changes.isBusy && !this.#isUploading) this.#effects = stream.effects;
     this.#show();
   }
 
-  get #hasFrames() {
-    return this.#wantsFrames ?? hasFrames(this.#effects);
+  get #hasBoxes() {
+    return this.#wantsBoxes ?? hasBoxes(this.#effects);
   }
 
   #change(change) {
     if (!this.#effects) return;
     this.#effects = { ...this.#effects, ...change };
-    this.#steering.setEffects(this.#effects);
+    this.#changes.setEffects(this.#effects);
     this.#show();
   }
 
-  #note({ stream: effects, problem, isBusy }) {
+  #handle({ stream: effects, problem, isBusy }) {
     element("effects").setAttribute("aria-busy", isBusy);
     if (effects && !isBusy) this.#effects = effects;
-    if (effects || problem !== undefined) this.#tell(problem);
+    if (effects || problem !== undefined) this.#showProblem(problem);
     if (problem) this.#refresh();
     this.#show();
   }
 
-  /** After a refusal the menus go back to what is. */
+  /** Restores the menus after a rejected change. */
   async #refresh() {
     try {
       this.#effects = await request(`${this.#address}/effects`, { as: "json", cache: "no-store", seconds: 5 });
       this.#show();
     } catch {
-      // The next list of streams tells it.
+      // The next list of streams contains the effects.
     }
   }
 
-  /** Sends the image of the mask, and draws it over faces. */
-  async #send(chooser) {
+  /** Uploads the mask image and selects it as the mask. */
+  async #upload(chooser) {
     const [file] = chooser.files;
-    chooser.value = ""; // The same file may be chosen again.
+    chooser.value = ""; // Lets the same file be chosen again.
     if (!file) return;
-    this.#isSending = true;
+    this.#isUploading = true;
     element("effects").setAttribute("aria-busy", true);
     try {
       const options = { method: "PUT", file, as: "json", seconds: 60 };
       this.#effects = await request(`${this.#address}/effects/mask`, options);
-      this.#isSending = false;
+      this.#isUploading = false;
       this.#change({ mask: "image" });
     } catch (error) {
-      this.#tell(error.message);
+      this.#showProblem(error.message);
       element("effects").setAttribute("aria-busy", false);
     } finally {
-      this.#isSending = false;
+      this.#isUploading = false;
     }
   }
 
-  #tell(problem) {
-    const place = element("effects-problem");
-    if (place.textContent !== (problem ?? "")) place.textContent = problem ?? "";
-    place.hidden = !problem;
+  #showProblem(problem) {
+    const area = element("effects-problem");
+    if (area.textContent !== (problem ?? "")) area.textContent = problem ?? "";
+    area.hidden = !problem;
   }
 
   #show() {
@@ -122,7 +122,7 @@ export class EffectsPanel {
     if (!this.#isSliding) element("effects-smooth").value = effects.smooth;
     element("effects-part-field").hidden = effects.mask === null;
     element("effects-clock").setAttribute("aria-pressed", effects.clock);
-    element("effects-frames").setAttribute("aria-pressed", this.#hasFrames);
-    this.#frames.address = this.#hasFrames ? `${this.#address}/events` : null;
+    element("effects-frames").setAttribute("aria-pressed", this.#hasBoxes);
+    this.#boxes.address = this.#hasBoxes ? `${this.#address}/events` : null;
   }
 }

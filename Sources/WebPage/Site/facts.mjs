@@ -1,22 +1,22 @@
-// What is measured while a stream plays: latency, pictures that were really shown, and what the server says.
+// Measurements of the player: latency, displayed and dropped frames, bitrate; and the server's statistics.
 
 import { clock, viewersOf } from "./server.mjs";
 import * as text from "./text.mjs";
 
 const element = (id) => document.getElementById(id);
-/** How often the numbers change, in milliseconds: often enough to be live, seldom enough to be read. */
+/** Update interval in milliseconds. */
 const INTERVAL = 500;
-/** Over how many milliseconds pictures are counted. */
+/** Window of the frame rate, in milliseconds. */
 const FRAME_WINDOW = 2000;
 
 export class Facts {
   #video;
   #session;
-  #shown = [];
+  #displayed = [];
   #last = null;
   #dropped = { before: 0, now: 0 };
   #stream = null;
-  /** The latency in seconds, as shown; null when it is not known. */
+  /** Latency in seconds; null while unknown. */
   latency = null;
 
   constructor(video, session) {
@@ -26,17 +26,17 @@ export class Facts {
     setInterval(() => this.#update(), INTERVAL);
   }
 
-  /** What the server says of the stream. */
+  /** Sets the stream as `/api/streams` describes it. */
   describe(stream) {
     this.#stream = stream;
   }
 
   #watchFrames() {
     const note = (now, { mediaTime, expectedDisplayTime, presentedFrames, width, height }) => {
-      // Both clocks are the page's, so the time of day of the display is known to the millisecond.
+      // Converts the display time from the page's monotonic clock to wall-clock time.
       this.#last = { mediaTime, wallTime: Date.now() + (expectedDisplayTime - performance.now()), width, height };
-      this.#shown = this.#shown.filter((frame) => now - frame.now < FRAME_WINDOW && frame.count <= presentedFrames);
-      this.#shown.push({ now, count: presentedFrames });
+      this.#displayed = this.#displayed.filter((frame) => now - frame.now < FRAME_WINDOW && frame.count <= presentedFrames);
+      this.#displayed.push({ now, count: presentedFrames });
       this.#video.requestVideoFrameCallback(note);
     };
     this.#video.requestVideoFrameCallback(note);
@@ -50,11 +50,11 @@ export class Facts {
     write("dropped", isPlaying ? String(this.#countDropped()) : "–");
     write("size", text.size(
       this.#video.videoWidth || this.#stream?.video?.width, this.#video.videoHeight || this.#stream?.video?.height));
-    write("bitrate", text.bitrate((isPlaying ? this.#session.player.bitrate : null) ?? this.#published()));
+    write("bitrate", text.bitrate((isPlaying ? this.#session.player.bitrate : null) ?? this.#nominalBitrate()));
     write("viewers", this.#stream ? String(viewersOf(this.#stream)) : "–");
   }
 
-  /** How long ago the picture that is seen was captured, by the server's clock. */
+  /** Time from capture to display of the current frame, in seconds, by the server's clock. */
   #measureLatency() {
     const last = this.#last ?? { mediaTime: this.#video.currentTime, wallTime: Date.now() };
     const capturedAt = this.#session.player?.capturedAt(last.mediaTime);
@@ -62,13 +62,13 @@ export class Facts {
   }
 
   #measureFrameRate() {
-    const first = this.#shown[0];
-    const last = this.#shown.at(-1);
+    const first = this.#displayed[0];
+    const last = this.#displayed.at(-1);
     if (!first || last.now - first.now < 300 || performance.now() - last.now > FRAME_WINDOW) return null;
     return ((last.count - first.count) * 1000) / (last.now - first.now);
   }
 
-  /** Pictures that were decoded and never seen, also those of players before this one. */
+  /** Frames decoded and not displayed, earlier players included. */
   #countDropped() {
     const now = this.#video.getVideoPlaybackQuality?.().droppedVideoFrames ?? 0;
     if (now < this.#dropped.now) this.#dropped.before += this.#dropped.now;
@@ -76,13 +76,13 @@ export class Facts {
     return this.#dropped.before + now;
   }
 
-  #published() {
+  #nominalBitrate() {
     if (!this.#stream?.video) return null;
     return (this.#stream.video.bitrate ?? 0) + (this.#stream.audio?.bitrate ?? 0) || null;
   }
 }
 
-function write(id, what) {
-  const where = element(id);
-  if (where.textContent !== what) where.textContent = what;
+function write(id, text) {
+  const target = element(id);
+  if (target.textContent !== text) target.textContent = text;
 }

@@ -1,9 +1,9 @@
-// What of a live playlist to load next, and how to ask for the next playlist. Pure.
+// Selects the next units of a live playlist to load, and the URL of the next playlist request. Pure.
 //
-// A unit is what is loaded with one request: a part of a segment, or a segment whose parts are listed no more. Its
-// `sequence` is the segment's media sequence number, its `part` counts from 0 and is null for a whole segment.
+// A unit is loaded by one request: a part of a segment, or a whole segment whose parts are not listed any more. `sequence` is
+// the segment's media sequence number; `part` counts from 0 and is null for a whole segment.
 
-/** The units of a media playlist, in order, but for those that are marked as gaps. */
+/** The units of a media playlist in order, without gaps. */
 export function unitsOf(playlist) {
   return playlist.segments.flatMap((segment) => {
     const { sequence, discontinuity, map, dateTime } = segment;
@@ -14,19 +14,19 @@ export function unitsOf(playlist) {
     }
     return segment.parts.map((part, index) => ({
       ...common, part: index, url: part.url, duration: part.duration, independent: part.independent, gap: part.gap,
-      // The date of a segment is that of its first part.
+      // EXT-X-PROGRAM-DATE-TIME applies to the first part.
       dateTime: index === 0 ? dateTime : null,
     })).filter((unit) => !unit.gap);
   });
 }
 
-/** How far from the end of the playlist to play, in seconds, §4.4.3.8 of the second edition. */
+/** Distance from the end of the playlist at which to play, in seconds, RFC 8216bis §4.4.3.8. */
 export function holdBackOf(playlist) {
   if (playlist.partTarget !== null) return playlist.partHoldBack ?? 3 * playlist.partTarget;
   return playlist.holdBack ?? 3 * playlist.targetDuration;
 }
 
-/** The units to begin with: from the last one that can be decoded on its own and lies far enough from the end. */
+/** The first units to load: from the last independent one at least the hold-back before the end. */
 export function firstUnits(playlist) {
   const units = unitsOf(playlist);
   const holdBack = holdBackOf(playlist);
@@ -42,30 +42,30 @@ export function firstUnits(playlist) {
 }
 
 /**
- * The units that come after one that was loaded.
+ * The units after the last loaded one.
  *
- * @returns {Array|null} null when the playlist no longer holds what follows: the player has fallen too far behind, or
- *   another stream has taken this one's place.
+ * @returns {Array|null} null when the playlist does not continue from `last`: the player has fallen behind the window, or the
+ *   stream was replaced.
  */
 export function unitsAfter(playlist, last) {
   const end = playlist.mediaSequence + playlist.segments.length;
   if (last.sequence + 1 < playlist.mediaSequence || last.sequence > end) return null;
-  const held = playlist.segments[last.sequence - playlist.mediaSequence];
-  if (last.part !== null && held?.parts.length && held.parts[last.part]?.url !== last.url) return null;
+  const listed = playlist.segments[last.sequence - playlist.mediaSequence];
+  if (last.part !== null && listed?.parts.length && listed.parts[last.part]?.url !== last.url) return null;
   return unitsOf(playlist).filter((unit) => {
     if (unit.sequence !== last.sequence) return unit.sequence > last.sequence;
     if (last.part === null) return false;
-    // Only part of the segment was loaded, and its parts are listed no more: it is loaded again as a whole. When the
-    // last part was its last one that costs a request; the pictures replace themselves.
+    // Some parts were loaded and the parts are not listed any more: the segment is loaded again as a whole; repeated
+    // frames replace the buffered ones.
     return unit.part === null ? true : unit.part > last.part;
   });
 }
 
 /**
- * The address for the first reading of a media playlist: it answers with the present one, or, where a stream begins just
- * now, as soon as that has its first part. Without it a server may wait for the segments that other players want.
+ * The URL of the first media playlist request: the response is the current playlist or, for a stream that has just started,
+ * the first one with a part. Without the parameters the server may wait for whole segments.
  */
-export function firstReading(url) {
+export function firstRequest(url) {
   const first = new URL(url);
   first.searchParams.set("_HLS_msn", "0");
   first.searchParams.set("_HLS_part", "0");
@@ -73,9 +73,9 @@ export function firstReading(url) {
 }
 
 /**
- * The address that answers when the playlist has more than now: `_HLS_msn` and `_HLS_part`, §6.2.5.2.
+ * The URL of a blocking playlist reload for the next part: `_HLS_msn` and `_HLS_part`, RFC 8216bis §6.2.5.2.
  *
- * @returns {string|null} null when the server does not hold requests.
+ * @returns {string|null} null without `CAN-BLOCK-RELOAD`.
  */
 export function blockingReload(url, playlist) {
   if (!playlist.canBlockReload) return null;

@@ -1,28 +1,28 @@
-// Keeps a live player at a distance from the live edge: near enough to be live, far enough not to run dry. Pure:
-// times are seconds, `now` on any clock that only moves forward.
+// Controls the distance of a live player from the live edge by playback rate and seeks. Pure: times are seconds, `now` on a
+// monotonic clock.
 
-/** How long an arrival counts when the live edge is estimated. */
+/** Window of the arrivals from which the live edge is estimated. */
 const WINDOW = 10;
-/** Farther behind than this the player jumps, which is seen, instead of hurrying, which would take too long. */
-const FAR_BEHIND = 1;
-/** Off by more than this the rate changes; within `SETTLED` it is 1 again. In between it stays as it is. */
-const OFF = 0.12;
+/** Excess distance above which the player seeks instead of playing faster. */
+const SEEK_THRESHOLD = 1;
+/** Hysteresis: the rate changes above the first error and returns to 1 below the second. */
+const CORRECTED = 0.12;
 const SETTLED = 0.03;
-const SLOWEST = 0.97;
-const FASTEST = 1.05;
-/** Each time the player runs dry it keeps this much more, up to a limit; a quiet minute takes the same away. */
+/** Bounds of the playback rate. */
+const MINIMUM_RATE = 0.97;
+const MAXIMUM_RATE = 1.05;
+/** Increase of the target distance per stall, its maximum, and the time without stalls after which it decreases again. */
 const STALL_STEP = 0.25;
-const STALL_LIMIT = 1.5;
-const QUIET = 60;
-/** With less than this in the buffer, nothing is gained by being faster. */
-const NEARLY_DRY = 0.15;
+const MAXIMUM_EXTRA = 1.5;
+const QUIET_TIME = 60;
+/** Minimum buffered media for a rate above 1. */
+const MINIMUM_BUFFER = 0.15;
 
 /**
- * Where the live edge is, and what to do about the distance to it.
+ * Estimates the live edge and corrects the distance to it.
  *
- * Media arrives in lumps, late ones among them. The arrival that was earliest for its media time, of the last seconds,
- * tells where the edge is now: `mediaEnd + (now - arrival)`. The distance to it is steady, where the length of the
- * buffer goes up and down with each lump.
+ * Media arrives in bursts, some of them late. The edge is estimated from the arrival that was earliest relative to its media
+ * time: `mediaEnd + (now - arrival)`. Unlike the buffer length, the distance to it does not vary with each burst.
  */
 export class LatencyController {
   #arrivals = [];
@@ -30,42 +30,42 @@ export class LatencyController {
   #lastStall = null;
   #isCorrecting = false;
 
-  /** @param {number} holdBack The distance to keep when nothing goes wrong, in seconds. */
+  /** @param {number} holdBack The target distance without stalls, in seconds. */
   constructor(holdBack) {
     this.holdBack = holdBack;
   }
 
-  /** The distance that is kept now. */
+  /** The current target distance. */
   get target() {
     return this.holdBack + this.#extra;
   }
 
-  /** Media up to `mediaEnd` has arrived. */
+  /** Records the arrival of media up to `mediaEnd`. */
   noteArrival(mediaEnd, now) {
     this.#arrivals = this.#arrivals.filter((arrival) => now - arrival.at <= WINDOW);
     this.#arrivals.push({ at: now, lead: mediaEnd - now });
   }
 
-  /** The player has run dry. */
+  /** Records a stall: the buffer ran empty. */
   noteStall(now) {
-    this.#extra = Math.min(this.#extra + STALL_STEP, STALL_LIMIT);
+    this.#extra = Math.min(this.#extra + STALL_STEP, MAXIMUM_EXTRA);
     this.#lastStall = now;
   }
 
-  /** Everything known of the edge is void: the media time has jumped. */
+  /** Discards the estimate after a jump of the media time. */
   reset() {
     this.#arrivals = [];
     this.#isCorrecting = false;
   }
 
-  /** Where the live edge is, in media time; null while nothing has arrived. */
+  /** The live edge in media time; null before the first arrival. */
   edge(now) {
     if (!this.#arrivals.length) return null;
     return now + Math.max(...this.#arrivals.map((arrival) => arrival.lead));
   }
 
   /**
-   * What to do.
+   * Chooses the playback rate, or a seek.
    *
    * @param {{position: number, bufferedEnd: number, now: number}} state
    * @returns {{rate: number, seekTo: number|null, distance: number|null}}
@@ -77,21 +77,21 @@ export class LatencyController {
     const distance = edge - position;
     const error = distance - this.target;
 
-    const wanted = Math.min(edge - this.target, bufferedEnd - NEARLY_DRY);
-    if (error > FAR_BEHIND && wanted - position > FAR_BEHIND / 2) {
+    const destination = Math.min(edge - this.target, bufferedEnd - MINIMUM_BUFFER);
+    if (error > SEEK_THRESHOLD && destination - position > SEEK_THRESHOLD / 2) {
       this.#isCorrecting = false;
-      return { rate: 1, seekTo: wanted, distance };
+      return { rate: 1, seekTo: destination, distance };
     }
 
-    if (Math.abs(error) > OFF) this.#isCorrecting = true;
+    if (Math.abs(error) > CORRECTED) this.#isCorrecting = true;
     if (Math.abs(error) < SETTLED) this.#isCorrecting = false;
-    let rate = this.#isCorrecting ? Math.min(Math.max(1 + error / 5, SLOWEST), FASTEST) : 1;
-    if (bufferedEnd - position < NEARLY_DRY) rate = Math.min(rate, 1);
+    let rate = this.#isCorrecting ? Math.min(Math.max(1 + error / 5, MINIMUM_RATE), MAXIMUM_RATE) : 1;
+    if (bufferedEnd - position < MINIMUM_BUFFER) rate = Math.min(rate, 1);
     return { rate: Math.round(rate * 100) / 100, seekTo: null, distance };
   }
 
   #relax(now) {
-    if (this.#extra > 0 && now - this.#lastStall > QUIET) {
+    if (this.#extra > 0 && now - this.#lastStall > QUIET_TIME) {
       this.#extra = Math.max(this.#extra - STALL_STEP, 0);
       this.#lastStall = now;
     }

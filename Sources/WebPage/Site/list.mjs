@@ -1,11 +1,11 @@
-// The page that lists the streams.
+// The page with the list of streams.
 
 import { hasSignal, viewersOf, watchStreams } from "./server.mjs";
 import { Thumbnail } from "./thumbnails.mjs";
 import * as text from "./text.mjs";
 
 const element = (id) => document.getElementById(id);
-/** The cards that are shown, by the name of their stream. */
+/** Cards by stream name. */
 const cards = new Map();
 
 function cardFor(stream) {
@@ -45,19 +45,19 @@ function show(streams) {
   element("recordings").hidden = !streams.some((stream) => stream.recording);
   element("problem").hidden = true;
   element("cards").classList.remove("stale");
-  say(element("count"), streams.length === 0 ? "" : `${streams.length} live`);
+  write(element("count"), streams.length === 0 ? "" : `${streams.length} live`);
 }
 
 function fail(error) {
-  say(element("problem"), error.status === 0
-    ? "There is no connection to the camera. It is tried again and again." : `${error.message} It is asked again.`);
+  write(element("problem"), error.status === 0
+    ? "No connection to the camera. Retrying." : `${error.message} Retrying.`);
   element("problem").hidden = false;
   element("cards").classList.add("stale");
 }
 
-/** Changes a text only where it differs: a screen reader reads each change. */
-function say(where, what) {
-  if (where.textContent !== what) where.textContent = what;
+/** Sets a text only if it differs: screen readers announce each change. */
+function write(target, text) {
+  if (target.textContent !== text) target.textContent = text;
 }
 
 watchStreams(show, fail);

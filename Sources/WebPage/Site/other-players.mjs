@@ -1,10 +1,10 @@
-// The other two ways to play, with the face of `StreamPlayer`: the browser's own HLS, and Motion JPEG.
+// Two more players with the interface of `StreamPlayer`: the browser's own HLS, and motion JPEG.
 
-/** HLS that the browser plays itself. */
+/** Plays HLS with the browser's own implementation. */
 export class NativePlayer {
   #video;
   #play;
-  #listening = new AbortController();
+  #listeners = new AbortController();
   #halt = () => {};
 
   constructor(video, { play }) {
@@ -14,7 +14,7 @@ export class NativePlayer {
 
   run(url) {
     return new Promise((resolve, reject) => {
-      const { signal } = this.#listening;
+      const { signal } = this.#listeners;
       this.#halt = () => reject(new DOMException("The player was stopped.", "AbortError"));
       this.#video.addEventListener("ended", resolve, { signal });
       this.#video.addEventListener("error", () => {
@@ -26,7 +26,7 @@ export class NativePlayer {
   }
 
   halt() {
-    this.#listening.abort();
+    this.#listeners.abort();
     this.#halt();
   }
 
@@ -51,8 +51,8 @@ export class NativePlayer {
   }
 }
 
-/** Pictures only, for a browser that plays nothing else. */
-export class PicturesPlayer {
+/** Motion JPEG without audio, for browsers that support nothing else. */
+export class MotionJPEGPlayer {
   #image;
   #play;
   #halt = () => {};
@@ -66,9 +66,9 @@ export class PicturesPlayer {
     return new Promise((_, reject) => {
       this.#halt = () => reject(new DOMException("The player was stopped.", "AbortError"));
       this.#image.onload = () => this.#play();
-      this.#image.onerror = () => reject(new Error("No pictures come."));
+      this.#image.onerror = () => reject(new Error("The server sends no video."));
       this.#image.hidden = false;
-      // A new address each time: a browser would show the pictures it has kept.
+      // A new URL each time bypasses the browser's image cache.
       this.#image.src = `${url}?${Date.now()}`;
       this.#play();
     });
@@ -77,7 +77,7 @@ export class PicturesPlayer {
   halt() {
     this.#image.onload = null;
     this.#image.onerror = null;
-    this.#image.removeAttribute("src"); // Nothing else ends the request.
+    this.#image.removeAttribute("src"); // The only way to end the request.
     this.#halt();
   }
 

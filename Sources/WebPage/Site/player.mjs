@@ -13,15 +13,15 @@ import * as text from "./text.mjs";
 const element = (id) => document.getElementById(id);
 const video = element("video");
 const name = nameInAddress();
-/** How far behind, in seconds, is not live any more. */
+/** Latency above which the badge offers to go live, in seconds. */
 const BEHIND = 12;
-/** How long a hidden page without sound goes on, in milliseconds: going back and forth costs nothing. */
+/** Time after which a hidden page without audible audio is suspended, in milliseconds. */
 const HIDDEN = 8000;
 
-/** The stream as the server described it last; null while it is not there. */
+/** The stream from the last list; null while it does not exist. */
 let stream = null;
 let startedAt = null;
-/** Whether the server answers; null before the first answer. */
+/** Whether the server responds; null before the first response. */
 let isOnline = null;
 let isSuspended = false;
 let hiding = null;
@@ -35,7 +35,7 @@ const effects = new EffectsPanel(video, session);
 
 element("name").textContent = name;
 document.title = `${name} · Vidicon`;
-element("again").onclick = () => session.hurry();
+element("again").onclick = () => session.retryNow();
 element("live").onclick = () => {
   if (session.state === "paused") session.play();
   else if (element("live").dataset.state === "behind") session.player.goLive();
@@ -50,15 +50,15 @@ function nameInAddress() {
   }
 }
 
-// What the server says.
+// Updates from the server.
 
 watchStreams((streams) => {
   isOnline = true;
   const found = streams.find((candidate) => candidate.name === name);
-  const hasBegun = found && found.startedAt !== startedAt;
-  const isNew = found && (!stream || hasBegun);
+  const hasRestarted = found && found.startedAt !== startedAt;
+  const isNew = found && (!stream || hasRestarted);
   stream = found ?? null;
-  recording.isSteered = found?.steerable;
+  recording.isOperator = found?.steerable;
   recording.address = found?.recording;
   panel.stream = stream;
   effects.stream = stream;
@@ -67,7 +67,7 @@ watchStreams((streams) => {
     const isFirst = startedAt === null;
     startedAt = found.startedAt;
     if (isFirst) session.open(found, new URLSearchParams(location.search).get("way"));
-    else session.renew(found);
+    else session.resume(found);
   }
   refresh();
 }, () => {
@@ -80,14 +80,14 @@ function describe(found) {
   if (width && height) element("stage").style.setProperty("--shape", `${width} / ${height}`);
   element("format").textContent = [text.codec(codec), text.codec(found.audio?.codec)].filter(Boolean).join(" · ");
   element("snapshot").href = found.snapshot;
-  controls.hasSound = found.audio != null;
+  controls.hasAudio = found.audio != null;
   facts.describe(found);
   showAddresses(found);
   element("facts").hidden = false;
   element("side").hidden = false;
 }
 
-// What the player says.
+// Updates from the player.
 
 let detail = {};
 
@@ -100,11 +100,11 @@ function show(state, newDetail) {
 
 video.addEventListener("playing", () => session.notePlaying());
 video.addEventListener("pause", () => {
-  // Paused by the browser: a key of the keyboard, another program's sound, a closed small window.
+  // Paused by the browser: media key, audio focus of another program, closed picture-in-picture window.
   if (session.state === "playing" && !video.ended && !document.hidden) session.pause();
 });
 
-/** Keeps the last picture in sight while the player is made anew. */
+/** Keeps the last frame visible while a new player starts. */
 function freeze() {
   if (video.readyState < 2 || !video.videoWidth) return;
   const canvas = element("frozen");
@@ -114,7 +114,7 @@ function freeze() {
   canvas.hidden = false;
 }
 
-/** Shows the badge and the notice that fit. */
+/** Updates the badge and the notice. */
 function refresh() {
   const state = session.state;
   const isMissing = isOnline === true && !stream && state !== "playing";
@@ -139,20 +139,20 @@ function badgeFor(state) {
 }
 
 function messageFor(state, isMissing) {
-  if (isMissing && startedAt === null) return `There is no camera “${name}” here now. It plays as soon as there is.`;
-  if (isMissing || state === "ended") return "This camera has ended. It plays again as soon as it is back.";
-  if (isOnline === false && state !== "playing") return "The connection is lost. It is tried again and again.";
-  if (state === "waiting" && detail.retryAt - Date.now() > 800) return `${detail.message} It is tried again.`;
+  if (isMissing && startedAt === null) return `There is no camera “${name}”. Playback starts when it appears.`;
+  if (isMissing || state === "ended") return "This camera has ended. Playback resumes when it is back.";
+  if (isOnline === false && state !== "playing") return "Connection lost. Retrying.";
+  if (state === "waiting" && detail.retryAt - Date.now() > 800) return `${detail.message} Retrying.`;
   return "";
 }
 
-function write(where, what) {
-  if (where.textContent !== what) where.textContent = what;
+function write(target, text) {
+  if (target.textContent !== text) target.textContent = text;
 }
 
 setInterval(refresh, 1000);
 
-// Hidden pages rest, unless they are listened to or float above others.
+// Suspends hidden pages, unless audio is audible or the video is in picture-in-picture.
 
 document.addEventListener("visibilitychange", () => {
   clearTimeout(hiding);
@@ -165,10 +165,10 @@ document.addEventListener("visibilitychange", () => {
 });
 
 function suspend() {
-  const isHeard = controls.hasSound && !video.muted && !video.paused;
-  if (!document.hidden || isHeard || document.pictureInPictureElement || session.state === "paused") return;
+  const isAudible = controls.hasAudio && !video.muted && !video.paused;
+  if (!document.hidden || isAudible || document.pictureInPictureElement || session.state === "paused") return;
   isSuspended = true;
   session.pause();
 }
 
-window.addEventListener("online", () => session.hurry());
+window.addEventListener("online", () => session.retryNow());

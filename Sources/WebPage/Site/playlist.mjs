@@ -1,27 +1,27 @@
-// The playlists of HTTP Live Streaming, RFC 8216 and draft-pantos-hls-rfc8216bis: what a live player needs of them.
+// Parser of HLS playlists, RFC 8216 and draft-pantos-hls-rfc8216bis, for live playback.
 //
-// Pure: text in, values out. Times are seconds, wall-clock times milliseconds since 1970. Byte ranges, encryption and
-// alternative renditions are not read: our server writes none.
+// Pure. Times are seconds, wall-clock times milliseconds since 1970. Byte ranges, encryption and alternative renditions are not
+// supported: the server uses none.
 
-/** A text that is not the playlist it should be. */
+/** A malformed playlist. */
 export class PlaylistError extends Error {}
 
 /**
- * Reads a playlist.
+ * Parses a playlist.
  *
- * @param {string} text What the server sent.
- * @param {string} url Where it came from; addresses in it are relative to that.
+ * @param {string} text The playlist.
+ * @param {string} url Its URL, the base of relative URLs.
  * @returns {{variants: Array}|{segments: Array}} A multivariant playlist has `variants`, a media playlist `segments`.
  */
 export function parsePlaylist(text, url) {
   const lines = text.split(/\r?\n/);
-  if (lines[0].replace(/^\uFEFF/, "").trim() !== "#EXTM3U") throw new PlaylistError("This is not a playlist.");
+  if (lines[0].replace(/^\uFEFF/, "").trim() !== "#EXTM3U") throw new PlaylistError("The response is not a playlist.");
   return lines.some((line) => line.startsWith("#EXT-X-STREAM-INF:"))
     ? parseMultivariant(lines, url)
     : parseMedia(lines, url);
 }
 
-/** The attributes of a tag, §4.2: `NAME=value` with commas between, quotes taken off. */
+/** Parses an attribute list, §4.2, and removes quotes. */
 export function parseAttributes(text) {
   const attributes = {};
   for (const [, name, quoted, plain] of text.matchAll(/([A-Z0-9-]+)=(?:"([^"]*)"|([^",]*))/g)) {
@@ -45,7 +45,7 @@ function parseMultivariant(lines, url) {
       pending = null;
     }
   }
-  if (!variants.length) throw new PlaylistError("The playlist names no variant.");
+  if (!variants.length) throw new PlaylistError("The playlist has no variant.");
   return { variants };
 }
 
@@ -100,7 +100,7 @@ function parseMedia(lines, url) {
       }
     }
   }
-  // The parts of a segment that is not whole yet.
+  // The parts of the incomplete last segment.
   if (pending.parts.length) playlist.segments.push({ ...pending, url: null, discontinuity, map });
   if (playlist.targetDuration === null) throw new PlaylistError("The playlist has no target duration.");
   playlist.segments.forEach((segment, index) => { segment.sequence = playlist.mediaSequence + index; });
@@ -111,22 +111,22 @@ function emptySegment() {
   return { duration: 0, dateTime: null, gap: false, parts: [] };
 }
 
-function number(text, otherwise) {
+function number(text, fallback) {
   const value = text === undefined || text === "" ? NaN : Number(text);
-  return Number.isFinite(value) && value >= 0 ? value : otherwise;
+  return Number.isFinite(value) && value >= 0 ? value : fallback;
 }
 
 function dateTime(text) {
-  // A zone without a colon (+0000) is allowed in ISO 8601, but not read by every browser.
+  // ISO 8601 allows a zone without a colon (+0000), which not every browser parses.
   const time = Date.parse(text.replace(/([+-]\d\d)(\d\d)$/, "$1:$2"));
   return Number.isNaN(time) ? null : time;
 }
 
 function resolve(uri, base) {
-  if (!uri) throw new PlaylistError("The playlist lacks an address.");
+  if (!uri) throw new PlaylistError("The playlist lacks a URI.");
   try {
     return new URL(uri, base).href;
   } catch {
-    throw new PlaylistError(`The playlist holds an address that is none: ${uri}`);
+    throw new PlaylistError(`The playlist has an invalid URI: ${uri}`);
   }
 }

@@ -1,81 +1,81 @@
-// The bar with which a stream is recorded.
+// The recording bar of the player page.
 
 import { describe, NAMES, RunningTime, sentence } from "./recording.mjs";
 import { pause, request } from "./requests.mjs";
 import * as text from "./text.mjs";
 
 const element = (id) => document.getElementById(id);
-/** Seconds between two questions. */
+/** Polling interval in seconds. */
 const INTERVAL = 1;
-/** To finish a long file takes its time. */
-const ORDER_TIME = 600;
+/** Timeout of a command in seconds: finishing a long file takes time. */
+const COMMAND_TIMEOUT = 600;
 
 export class RecordingBar {
   #address = null;
   #time = new RunningTime();
   #main = null;
-  /** Orders and questions so far: an answer to one before the last says nothing any more. */
+  /** Number of commands: responses to polls sent before the last one are outdated. */
   #count = 0;
-  #isOrdering = false;
-  #isSteered = true;
-  /** What went wrong when something was ordered, until the next order. */
+  #isSending = false;
+  #isOperator = true;
+  /** Error of the last command, until the next one. */
   #problem = "";
 
   constructor() {
-    element("record-main").onclick = () => this.#order(this.#main);
-    element("record-stop").onclick = () => this.#order("stop");
+    element("record-main").onclick = () => this.#send(this.#main);
+    element("record-stop").onclick = () => this.#send("stop");
     setInterval(() => this.#tick(), 250);
     this.#watch();
   }
 
-  /** Where the stream is recorded; nothing for one that is not. */
+  /** URL of the recording resource; undefined without a recorder. */
   set address(address) {
     this.#address = address ?? null;
     if (!address) element("record").hidden = true;
   }
 
-  /** Whether who looks at it may order; who may not sees how it stands all the same. */
-  set isSteered(isSteered) {
-    this.#isSteered = isSteered ?? true;
-    element("record-main").hidden = !this.#isSteered;
-    if (!this.#isSteered) element("record-stop").hidden = true;
+  /** Whether the viewer may control the recording; otherwise only its state is shown. */
+  set isOperator(isOperator) {
+    this.#isOperator = isOperator ?? true;
+    element("record-main").hidden = !this.#isOperator;
+    if (!this.#isOperator) element("record-stop").hidden = true;
   }
 
   async #watch() {
     for (;;) {
-      await this.#ask();
+      await this.#poll();
       await pause(INTERVAL);
     }
   }
 
-  async #ask() {
+  async #poll() {
     const address = this.#address;
     if (!address || document.hidden) return;
     const number = this.#count;
     try {
-      const answer = await request(address, { as: "json", cache: "no-store", seconds: 5 });
-      if (number === this.#count && address === this.#address) this.#show(answer);
+      const response = await request(address, { as: "json", cache: "no-store", seconds: 5 });
+      if (number === this.#count && address === this.#address) this.#show(response);
     } catch {
-      // The player says that the connection is lost; the time stops by itself.
+      // The player reports the lost connection; the time stops by itself.
     }
   }
 
-  async #order(action) {
-    if (!action || this.#isOrdering) return;
+  async #send(action) {
+    if (!action || this.#isSending) return;
     this.#count += 1;
-    this.#isOrdering = true;
+    this.#isSending = true;
     this.#problem = "";
     this.#enable();
     try {
-      const answer = await request(this.#address, { json: { action }, as: "json", seconds: ORDER_TIME });
+      const response = await request(this.#address, { json: { action }, as: "json", seconds: COMMAND_TIMEOUT });
       this.#count += 1;
-      this.#show(answer);
+      this.#show(response);
     } catch (error) {
       this.#problem = sentence(error.message);
     }
-    this.#isOrdering = false;
+    this.#isSending = false;
     this.#enable();
-    this.#ask();
+    this.#poll();
   }
 
   #show(recording) {
@@ -94,17 +94,17 @@ export class RecordingBar {
       write(element("record-name"), NAMES[main]);
       element("record-icon").setAttribute("href", main === "pause" ? "#i-pause" : "#i-record");
     }
-    element("record-stop").hidden = !canStop || !this.#isSteered;
+    element("record-stop").hidden = !canStop || !this.#isOperator;
     write(element("record-problem"), this.#problem || error);
     element("record-problem").hidden = !(this.#problem || error);
     this.#enable();
     this.#tick();
   }
 
-  /** A button that is pressed keeps the focus: it is not disabled, it does nothing. */
+  /** `aria-disabled` instead of `disabled`, so that a pressed button keeps the focus. */
   #enable() {
-    element("record-main").setAttribute("aria-disabled", this.#isOrdering || !this.#main);
-    element("record-stop").setAttribute("aria-disabled", this.#isOrdering);
+    element("record-main").setAttribute("aria-disabled", this.#isSending || !this.#main);
+    element("record-stop").setAttribute("aria-disabled", this.#isSending);
   }
 
   #tick() {
@@ -112,6 +112,6 @@ export class RecordingBar {
   }
 }
 
-function write(where, what) {
-  if (where.textContent !== what) where.textContent = what;
+function write(target, text) {
+  if (target.textContent !== text) target.textContent = text;
 }

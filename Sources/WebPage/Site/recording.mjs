@@ -1,16 +1,16 @@
-// How a recording is doing, as people read it, and what can be done about it. Pure.
+// Labels and commands of recording states, and the running time. Pure.
 
-/** What each state is called, what the two buttons do in it, and whether its time runs. */
+/** Label, commands of the two buttons, and whether the time runs, by state. */
 const STATES = {
   idle: { text: "Not recording", main: "start" },
-  failed: { text: "Stopped by itself", main: "start" },
+  failed: { text: "Failed", main: "start" },
   waiting: { text: "Starting", main: "pause", stop: true },
   recording: { text: "Recording", main: "pause", stop: true, runs: true },
   paused: { text: "Paused", main: "resume", stop: true },
-  finishing: { text: "Finishing the file", main: null },
+  finishing: { text: "Finishing file", main: null },
 };
 
-/** What the main button is called. */
+/** Labels of the main button by command. */
 export const NAMES = { start: "Record", pause: "Pause", resume: "Resume" };
 
 /**
@@ -28,29 +28,29 @@ export function sentence(text) {
   return text[0].toUpperCase() + text.slice(1) + (/[.!?]$/.test(text) ? "" : ".");
 }
 
-/** The server tells the length of what is on the disk, in steps; this one runs evenly, and never back within a run. */
+/** Interpolates the recording time, which the server reports in steps; never decreases while it runs. */
 export class RunningTime {
-  #told = 0;
+  #reported = 0;
   #at = null;
   #last = 0;
 
   /**
-   * @param {number} seconds As the server tells it.
-   * @param {boolean} runs Whether it grows.
+   * @param {number} seconds Duration reported by the server.
+   * @param {boolean} runs Whether the duration increases.
    * @param {number} now In milliseconds.
    */
   note(seconds, runs, now) {
-    // A new recording, or a run that has ended, counts as told.
+    // A new recording, or one that is not running, is shown as reported.
     if (!runs || seconds < this.#last - 3) this.#last = seconds;
-    this.#told = seconds;
+    this.#reported = seconds;
     this.#at = runs ? now : null;
   }
 
-  /** The seconds at a time. */
+  /** The duration in seconds at a time. */
   at(now) {
-    // Without an answer for some seconds nobody knows whether it goes on.
+    // Extrapolates for at most 3 seconds without a response.
     const since = this.#at === null ? 0 : Math.min(3, (now - this.#at) / 1000);
-    this.#last = Math.max(this.#last, this.#told + since);
+    this.#last = Math.max(this.#last, this.#reported + since);
     return this.#last;
   }
 }

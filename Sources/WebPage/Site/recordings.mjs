@@ -1,12 +1,12 @@
-// The page that lists what was recorded.
+// The page with the list of recordings.
 
 import { pause, request } from "./requests.mjs";
 import * as text from "./text.mjs";
 
 const element = (id) => document.getElementById(id);
-/** Seconds between two questions. */
+/** Polling interval in seconds. */
 const INTERVAL = 4;
-/** The rows that are shown, by the address of their file. */
+/** Rows by path of their file. */
 const rows = new Map();
 
 function rowFor(recording) {
@@ -39,11 +39,11 @@ function show({ recordings, total, bytes }) {
     if (!rows.has(recording.file)) rows.set(recording.file, rowFor(recording));
     const row = rows.get(recording.file);
     update(row, recording);
-    // What is in its place stays there: moved, it would lose the focus.
+    // Moving a row would lose its focus.
     const at = element("rows").children[index];
     if (at !== row.item) element("rows").insertBefore(row.item, at ?? null);
   });
-  const listed = recordings.length < total ? ` · the last ${recordings.length} are listed` : "";
+  const listed = recordings.length < total ? ` · showing the last ${recordings.length}` : "";
   write(element("count"), total === 0 ? "" : `${text.files(total)} · ${text.bytes(bytes)}${listed}`);
   element("empty").hidden = recordings.length > 0;
   element("rows").hidden = recordings.length === 0;
@@ -52,7 +52,7 @@ function show({ recordings, total, bytes }) {
 
 function fail(error) {
   write(element("problem"), error.status === 0
-    ? "There is no connection to the camera. It is tried again and again." : `${error.message} It is asked again.`);
+    ? "No connection to the camera. Retrying." : `${error.message} Retrying.`);
   element("problem").hidden = false;
 }
 
@@ -60,25 +60,25 @@ function play(recording) {
   element("theatre-name").textContent = recording.name;
   element("film").src = recording.file;
   element("theatre").showModal();
-  element("film").play().catch(() => {}); // It has controls.
+  element("film").play().catch(() => {}); // The element has controls.
 }
 
-// Closed, nothing more is asked of the server.
+// Ends the download of a closed video.
 element("theatre").addEventListener("close", () => {
   element("film").removeAttribute("src");
   element("film").load();
 });
-// A click beside the dialog closes it.
+// A click outside the dialog closes it.
 element("theatre").addEventListener("click", (event) => {
   if (event.target === event.currentTarget) event.currentTarget.close();
 });
 
-function write(where, what) {
-  if (where.textContent !== what) where.textContent = what;
+function write(target, text) {
+  if (target.textContent !== text) target.textContent = text;
 }
 
-let early = () => {};
-document.addEventListener("visibilitychange", () => early());
+let wake = () => {};
+document.addEventListener("visibilitychange", () => wake());
 for (;;) {
   if (!document.hidden) {
     try {
@@ -87,5 +87,5 @@ for (;;) {
       fail(error);
     }
   }
-  await Promise.race([pause(INTERVAL), new Promise((resolve) => { early = resolve; })]);
+  await Promise.race([pause(INTERVAL), new Promise((resolve) => { wake = resolve; })]);
 }

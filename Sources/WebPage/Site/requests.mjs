@@ -1,6 +1,6 @@
-// Requests to the server that end: each has a time limit, can be called off, and fails with what the page can tell.
+// HTTP requests with a timeout, cancellation, and errors that the page can display.
 
-/** A request that failed; `status` is 0 when no answer came at all. */
+/** A failed request; `status` is 0 without a response. */
 export class RequestError extends Error {
   constructor(message, status, options) {
     super(message, options);
@@ -9,12 +9,12 @@ export class RequestError extends Error {
 }
 
 /**
- * Asks for something and hands over the whole answer.
+ * Sends a request and returns the body of the response.
  *
  * @param {string} url
  * @param {{signal?: AbortSignal, seconds?: number, as?: "text"|"json"|"arrayBuffer"|"blob", cache?: RequestCache, json?: object, file?: Blob, method?: string}} options
- *   `json` or `file` is something to order: it is sent, by default with POST, and the reason of a refusal is the server's own.
- * @throws {RequestError} An abort by `signal` comes through as it is.
+ *   `json` or `file` is sent as the body, by default with POST; the error message is then the text of the response.
+ * @throws {RequestError} or, when aborted, the reason of `signal`.
  */
 export async function request(url, { signal, seconds = 10, as = "text", cache = "default", json, file, method = "POST" } = {}) {
   signal?.throwIfAborted();
@@ -24,26 +24,26 @@ export async function request(url, { signal, seconds = 10, as = "text", cache = 
   const timer = setTimeout(() => controller.abort(), seconds * 1000);
   try {
     const type = json ? "application/json" : file?.type || "application/octet-stream";
-    const order = (json || file) && { method, headers: { "Content-Type": type }, body: file ?? JSON.stringify(json) };
-    // A page that was opened with name and password in its address has these in what paths are resolved against, which
-    // fetch refuses; `location` is without them, and the browser sends them by itself.
-    const response = await fetch(new URL(url, location.href), { signal: controller.signal, cache, ...order });
+    const upload = (json || file) && { method, headers: { "Content-Type": type }, body: file ?? JSON.stringify(json) };
+    // fetch rejects URLs with credentials, which the base URL of a page opened with NAME:PASSWORD@ has; `location` has none,
+    // and the browser adds them by itself.
+    const response = await fetch(new URL(url, location.href), { signal: controller.signal, cache, ...upload });
     if (!response.ok) {
-      const reason = (order && (await response.text()).trim()) || `The server answered ${response.status}.`;
+      const reason = (upload && (await response.text()).trim()) || `The server responded with status ${response.status}.`;
       throw new RequestError(reason, response.status);
     }
     return await response[as]();
   } catch (error) {
     signal?.throwIfAborted();
     if (error instanceof RequestError) throw error;
-    throw new RequestError(controller.signal.aborted ? "The server did not answer in time." : "The server cannot be reached.", 0, { cause: error });
+    throw new RequestError(controller.signal.aborted ? "The server did not respond in time." : "The server cannot be reached.", 0, { cause: error });
   } finally {
     clearTimeout(timer);
     signal?.removeEventListener("abort", forward);
   }
 }
 
-/** Waits; called off by `signal`. */
+/** Waits for a number of seconds; rejects when `signal` is aborted. */
 export function pause(seconds, signal) {
   return new Promise((resolve, reject) => {
     if (signal?.aborted) return reject(signal.reason);

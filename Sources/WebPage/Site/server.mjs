@@ -1,49 +1,49 @@
-// What the server says of its streams, asked for again and again while somebody looks.
+// Polls the list of streams while the page is visible.
 
 import { ServerClock } from "./clock.mjs";
 import { pause, request } from "./requests.mjs";
 
-/** Seconds between two questions. */
+/** Polling interval in seconds. */
 const INTERVAL = 2;
 
-/** The server's clock, as its answers tell it. */
+/** The server's clock, estimated from its responses. */
 export const clock = new ServerClock();
 
-/** The streams that are published now. */
+/** Requests the published streams. */
 export async function streams() {
   const sent = Date.now();
   const start = performance.now();
-  const answer = await request("/api/streams", { as: "json", cache: "no-store", seconds: 5 });
-  // Two readings of a clock that is being set would tell a wrong time in between.
-  clock.note(sent, sent + performance.now() - start, Date.parse(answer.time));
-  return answer.streams;
+  const response = await request("/api/streams", { as: "json", cache: "no-store", seconds: 5 });
+  // Not a second `Date.now()`: the clock may be set in between.
+  clock.note(sent, sent + performance.now() - start, Date.parse(response.time));
+  return response.streams;
 }
 
 /**
- * Calls `tell(streams)` about every two seconds while the page is visible, and `fail(error)` when there is no answer.
- * Runs as long as the page does.
+ * Calls `update(streams)` about every two seconds while the page is visible, and `fail(error)` when a request fails.
+ * Runs as long as the page.
  */
-export async function watchStreams(tell, fail) {
-  let early = () => {};
-  document.addEventListener("visibilitychange", () => early());
+export async function watchStreams(update, fail) {
+  let wake = () => {};
+  document.addEventListener("visibilitychange", () => wake());
   for (;;) {
     if (!document.hidden) {
       try {
-        tell(await streams());
+        update(await streams());
       } catch (error) {
         fail(error);
       }
     }
-    await Promise.race([pause(INTERVAL), new Promise((resolve) => { early = resolve; })]);
+    await Promise.race([pause(INTERVAL), new Promise((resolve) => { wake = resolve; })]);
   }
 }
 
-/** Whether pictures of the source come, rather than the slate. */
+/** Whether the source delivers frames, so that the slate is not shown. */
 export function hasSignal(stream) {
   return !stream.slate;
 }
 
-/** Everybody who watches, however. */
+/** Number of viewers over all protocols. */
 export function viewersOf(stream) {
   return Object.values(stream.viewers ?? {}).reduce((sum, count) => sum + count, 0);
 }

@@ -1,25 +1,25 @@
-// Keeps a stream playing: makes a player, makes another one when it fails, and says how it stands.
+// Keeps a stream playing: creates players, replaces failed ones, and reports the state.
 
 import { DecodeError, StreamPlayer } from "./stream-player.mjs";
-import { NativePlayer, PicturesPlayer } from "./other-players.mjs";
+import { NativePlayer, MotionJPEGPlayer } from "./other-players.mjs";
 import { StreamChanged } from "./loader.mjs";
 import { abilitiesOf, waysFor } from "./ways.mjs";
 import { pause } from "./requests.mjs";
 
-/** Waits before the next try, in seconds; the last one repeats. */
+/** Delays before retries in seconds; the last one repeats. */
 const BACK_OFF = [0.25, 1, 2, 4, 8];
-/** A player that was at it this long, in milliseconds, was a good one: the next failure is a first one again. */
-const GOOD = 5000;
-/** Failures to decode in a row, none of them after a picture, that make a way not worth another try. */
-const HOPELESS = 3;
+/** Playing time after which the retry delays start over, in milliseconds. */
+const STABLE = 5000;
+/** Number of consecutive decode failures before the first frame after which the next way is tried. */
+const MAXIMUM_DECODE_FAILURES = 3;
 
 /**
  * @typedef {"connecting"|"playing"|"buffering"|"waiting"|"paused"|"ended"} State
- *   `waiting` is between two tries.
+ *   `waiting`: for the next retry.
  */
 export class Session {
   #elements;
-  #tell;
+  #report;
   #stream = null;
   #codecs = "";
   #ways = [];
@@ -30,12 +30,12 @@ export class Session {
 
   /**
    * @param {{video: HTMLVideoElement, image: HTMLImageElement}} elements
-   * @param {(state: State, detail: {message?: string, retryAt?: number}) => void} tell Told of each change.
-   * @param {() => Promise<void>} begin Starts the video element, as the browser allows it.
+   * @param {(state: State, detail: {message?: string, retryAt?: number}) => void} report Called on each change.
+   * @param {() => Promise<void>} begin Starts the video element, muted if the browser requires it.
    */
-  constructor(elements, tell, begin) {
+  constructor(elements, report, begin) {
     this.#elements = elements;
-    this.#tell = tell;
+    this.#report = report;
     this.#begin = begin;
   }
 
@@ -43,7 +43,7 @@ export class Session {
     return this.#player;
   }
 
-  /** Which way it plays: "stream", "native" or "pictures". */
+  /** How it plays: "stream" (Media Source Extensions), "native" (HLS) or "pictures" (motion JPEG). */
   get way() {
     return this.#ways[0] ?? null;
   }
@@ -52,7 +52,7 @@ export class Session {
     return this.#state;
   }
 
-  /** Plays a stream, as the server describes it. `only` forces one way. */
+  /** Plays a stream from `/api/streams`. `only` forces one way. */
   open(stream, only) {
     this.#stream = stream;
     const codecs = [stream.video?.codec, stream.audio?.codec].filter(Boolean).join(",");
@@ -61,13 +61,13 @@ export class Session {
     this.play();
   }
 
-  /** The stream is back, or has begun anew: what waited for that goes on. A player that plays finds out by itself. */
-  renew(stream) {
+  /** Retries at once after the stream is back or has restarted; a playing player detects that by itself. */
+  resume(stream) {
     this.#stream = stream;
-    this.hurry();
+    this.retryNow();
   }
 
-  /** Plays from the live edge. */
+  /** Starts at the live edge. */
   play() {
     if (!this.#stream) return;
     this.#stop();
@@ -75,14 +75,14 @@ export class Session {
     this.#keepPlaying(this.#run.signal);
   }
 
-  /** Stops loading; the last picture stays. */
+  /** Stops loading; the last frame stays visible. */
   pause() {
     this.#stop();
     this.#set("paused");
   }
 
-  /** Tries at once what would be tried later. */
-  hurry() {
+  /** Ends the wait for a retry. */
+  retryNow() {
     if (this.#state === "waiting" || this.#state === "ended") this.play();
   }
 
@@ -107,9 +107,9 @@ export class Session {
       } catch (error) {
         if (signal.aborted) return;
         player.halt();
-        if (hasPlayed && performance.now() - startedAt > GOOD) failures = undecodable = 0;
+        if (hasPlayed && performance.now() - startedAt > STABLE) failures = undecodable = 0;
         undecodable = isUndecodable(error) && !hasPlayed ? undecodable + 1 : 0;
-        if (undecodable === HOPELESS && this.#ways.length > 1) {
+        if (undecodable === MAXIMUM_DECODE_FAILURES && this.#ways.length > 1) {
           this.#ways = this.#ways.slice(1);
           failures = 0;
         }
@@ -132,15 +132,15 @@ export class Session {
         this.#begin();
         if (this.way === "pictures") this.#set("playing");
       },
-      buffering: (isDry) => this.#set(isDry ? "buffering" : "playing"),
+      buffering: (isBuffering) => this.#set(isBuffering ? "buffering" : "playing"),
     };
     if (this.way === "stream") this.#player = new StreamPlayer(video, events);
     else if (this.way === "native") this.#player = new NativePlayer(video, events);
-    else this.#player = new PicturesPlayer(image, events);
+    else this.#player = new MotionJPEGPlayer(image, events);
     return this.#player;
   }
 
-  /** The video element says that it plays. */
+  /** Call it on the `playing` event of the video element. */
   notePlaying() {
     if (this.#run && this.#state !== "playing") this.#set("playing");
   }
@@ -151,7 +151,7 @@ export class Session {
 
   #set(state, detail = {}) {
     this.#state = state;
-    this.#tell(state, detail);
+    this.#report(state, detail);
   }
 }
 

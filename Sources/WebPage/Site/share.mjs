@@ -1,12 +1,13 @@
-// The panel with the addresses: copy, and QR codes.
+// The panel with the URLs of a stream, to copy or as QR codes.
 
 import { addressesOf } from "./addresses.mjs";
 
 const element = (id) => document.getElementById(id);
+/** Duration of the copied state, in milliseconds. */
 const COPIED_FOR = 1800;
 let shown = "";
 
-/** Shows the addresses of a stream; does nothing while they stay the same, so that a selection stays too. */
+/** Shows the URLs of a stream; does nothing while they are unchanged, so that a text selection is kept. */
 export function showAddresses(stream) {
   const addresses = addressesOf(stream, location.href);
   const key = JSON.stringify(addresses);
@@ -23,8 +24,8 @@ function row({ name, hint, address }) {
   find("code").textContent = address;
   find("code").title = address;
   find("code").setAttribute("aria-label", `${name}: ${address}`);
-  label(find(".copy"), `Copy the address: ${name}`, "Copy");
-  label(find(".show"), `Show a QR code: ${name}`, "QR code");
+  label(find(".copy"), `Copy URL: ${name}`, "Copy");
+  label(find(".show"), `Show QR code: ${name}`, "QR code");
   find(".copy").addEventListener("click", (event) => copyFrom(event.currentTarget, name, address));
   find(".show").addEventListener("click", () => showCode(name, address));
   return item;
@@ -37,7 +38,7 @@ function label(button, name, tip) {
 
 async function copyFrom(button, name, address) {
   const done = await copy(address);
-  element("said").textContent = done ? `Copied: ${name}` : "Copying is not allowed here. Select the address instead.";
+  element("said").textContent = done ? `Copied: ${name}` : "Copying is not permitted. Select the URL instead.";
   if (!done) return;
   const use = button.querySelector("use");
   use.setAttribute("href", "#i-done");
@@ -47,14 +48,14 @@ async function copyFrom(button, name, address) {
   }, COPIED_FOR);
 }
 
-/** Copies a text; also where the page came over plain HTTP, which browsers do not let use their clipboard. */
+/** Copies a text; without the Clipboard API, which browsers disable on plain HTTP, by `execCommand`. */
 async function copy(text) {
   if (navigator.clipboard && window.isSecureContext) {
     try {
       await navigator.clipboard.writeText(text);
       return true;
     } catch {
-      // Not permitted: the old way may be.
+      // Not permitted: tries `execCommand`.
     }
   }
   const area = document.createElement("textarea");
@@ -79,7 +80,7 @@ function showCode(name, address) {
   element("code").showModal();
 }
 
-// A click beside the dialog closes it.
+// A click outside the dialog closes it.
 element("code").addEventListener("click", (event) => {
   if (event.target === event.currentTarget) event.currentTarget.close();
 });

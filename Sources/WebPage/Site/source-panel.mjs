@@ -1,40 +1,40 @@
-// The panel with which a stream is steered: its sources, how the picture is turned, the sound, the camera's controls.
+// The panel of a stream's sources, rotation, mirroring, audio and camera controls.
 
 import { pause, request } from "./requests.mjs";
 import { adjustable, levelShare, levelText, menus, nextRotation } from "./sources.mjs";
-import { Steering } from "./steering.mjs";
+import { ChangeQueue } from "./change-queue.mjs";
 
 const element = (id) => document.getElementById(id);
-/** Seconds between two looks at the level while the panel is used, and at the controls of the camera. */
+/** Polling intervals of the audio level, while the panel is in use, and of the camera controls, in seconds. */
 const LEVEL_INTERVAL = 0.25, CONTROLS_INTERVAL = 2;
-/** Milliseconds after the last touch for which the panel counts as used. */
-const USE = 30_000;
+/** Time after the last interaction during which the panel counts as in use, in milliseconds. */
+const USE_TIME = 30_000;
 
 export class SourcePanel {
   #stream = null;
   #list = { devices: [], generators: [], restricted: false };
-  #steering = new Steering(request, (change) => this.#note(change));
-  /** What the viewer chose for the preview; null for what fits the source. */
+  #changes = new ChangeQueue(request, (outcome) => this.#handle(outcome));
+  /** Mirroring of the preview chosen by the viewer; null for the default of the source. */
   #preview = null;
   #isAdjusting = false;
-  /** When the panel was touched last. */
+  /** Time of the last interaction. */
   #lastUse = -Infinity;
-  /** The source whose controls were asked for. */
+  /** The source whose controls are displayed. */
   #knownSource = null;
 
   constructor() {
     for (const kind of ["video", "audio"]) {
       const select = element(`source-${kind}`);
-      select.onchange = () => this.#steering.replace({ [kind]: select.value });
-      select.onfocus = () => this.#look();
+      select.onchange = () => this.#changes.replace({ [kind]: select.value });
+      select.onfocus = () => this.#loadDevices();
     }
     const toggle = (id, key) => {
-      element(id).onclick = () => this.#steering.change({ [key]: !this.#stream[key] });
+      element(id).onclick = () => this.#changes.change({ [key]: !this.#stream[key] });
     };
     toggle("source-mirror", "mirror");
     toggle("source-mute", "mute");
     toggle("source-pause", "pause");
-    element("source-rotate").onclick = () => this.#steering.change({ rotation: nextRotation(this.#stream.rotation) });
+    element("source-rotate").onclick = () => this.#changes.change({ rotation: nextRotation(this.#stream.rotation) });
     element("source-preview").onclick = () => {
       this.#preview = !this.#isPreviewMirrored;
       this.#show();
@@ -46,51 +46,51 @@ export class SourcePanel {
     this.#watchControls();
   }
 
-  /** The stream as the list of streams tells it; null while it is not there. */
+  /** The stream from the list of streams; null while it does not exist. */
   set stream(stream) {
-    const isSteered = stream?.source != null && stream.steerable;
-    element("source").hidden = !isSteered;
-    if (!isSteered) {
+    const isOperator = stream?.source != null && stream.steerable;
+    element("source").hidden = !isOperator;
+    if (!isOperator) {
       this.#stream = null;
       element("stage").classList.toggle("mirrored", stream?.previewMirrored === true);
       return;
     }
     const isNew = !this.#stream;
-    // An answer that was sent before an order says nothing any more.
-    if (this.#steering.isBusy) return;
-    this.#steering.address = `/api/streams${stream.page}`;
-    this.#take(stream);
-    if (isNew) this.#look();
+    // A response to a request older than the last change is outdated.
+    if (this.#changes.isBusy) return;
+    this.#changes.address = `/api/streams${stream.page}`;
+    this.#update(stream);
+    if (isNew) this.#loadDevices();
   }
 
   get #isPreviewMirrored() {
     return this.#preview ?? this.#stream?.previewMirrored ?? false;
   }
 
-  #take(stream) {
+  #update(stream) {
     if (this.#stream && this.#stream.source?.video !== stream.source?.video) this.#preview = null;
     this.#stream = stream;
     this.#show();
   }
 
-  #note({ stream, problem, isBusy }) {
+  #handle({ stream, problem, isBusy }) {
     element("source").setAttribute("aria-busy", isBusy);
     if (stream) {
-      this.#take(stream);
+      this.#update(stream);
       this.#showControls(stream.controlList);
     }
     if (!stream && problem === undefined) return;
     write(element("source-problem"), problem ?? "");
     element("source-problem").hidden = !problem;
-    if (problem) this.#show(); // The menus go back to what is.
+    if (problem) this.#show(); // Restores the menus.
   }
 
-  /** Asks what there is. */
-  async #look() {
+  /** Loads the list of devices. */
+  async #loadDevices() {
     try {
       this.#list = await request("/api/devices", { as: "json", cache: "no-store", seconds: 15 });
     } catch {
-      return; // The menus show what the stream has.
+      return; // The menus contain the current sources.
     }
     this.#show();
   }
@@ -98,14 +98,14 @@ export class SourcePanel {
   #show() {
     const stream = this.#stream;
     if (!stream?.source) return;
-    // What was chosen stays to be seen until it is there, or refused.
-    if (!this.#steering.isReplacing) {
+    // The chosen source stays selected until it is applied or rejected.
+    if (!this.#changes.isReplacing) {
       const { video, audio } = menus(this.#list, stream.source);
       fill(element("source-video"), video);
       fill(element("source-audio"), audio);
     }
     if (stream.level) showLevel(stream.level);
-    element("source-sound").hidden = stream.audio == null;
+    element("source-audio-area").hidden = stream.audio == null;
     press("source-mirror", stream.mirror);
     press("source-mute", stream.mute);
     press("source-pause", stream.pause);
@@ -116,12 +116,12 @@ export class SourcePanel {
     element("stage").classList.toggle("mirrored", this.#isPreviewMirrored);
   }
 
-  // The level of the sound: often while somebody uses the panel, else as often as the list of streams comes.
+  // The audio level: polled while the panel is in use; otherwise updated by the list of streams.
 
   async #watchLevel() {
     for (;;) {
       await pause(LEVEL_INTERVAL);
-      const isUsed = performance.now() - this.#lastUse < USE;
+      const isUsed = performance.now() - this.#lastUse < USE_TIME;
       if (!isUsed || document.hidden || !this.#stream?.audio || !isOnScreen(element("level"))) continue;
       try {
         showLevel(await request(`/api/streams${this.#stream.page}/level`, { as: "json", cache: "no-store", seconds: 2 }));
@@ -131,21 +131,21 @@ export class SourcePanel {
     }
   }
 
-  // The controls of the camera: once of each source, and again and again while they are open.
+  // The camera controls: loaded once per source, and polled while they are open.
 
   async #watchControls() {
     for (;;) {
       await pause(CONTROLS_INTERVAL);
-      if (document.hidden || !this.#stream?.source || this.#isAdjusting || this.#steering.isBusy) continue;
+      if (document.hidden || !this.#stream?.source || this.#isAdjusting || this.#changes.isBusy) continue;
       const area = element("source-controls"), source = JSON.stringify([this.#stream.source.video, this.#stream.slate]);
       if (source === this.#knownSource && (area.hidden || !area.open)) continue;
       try {
         const stream = await request(`/api/streams${this.#stream.page}`, { as: "json", cache: "no-store", seconds: 5 });
-        if (this.#isAdjusting || this.#steering.isBusy) continue;
+        if (this.#isAdjusting || this.#changes.isBusy) continue;
         this.#showControls(stream.controlList);
         this.#knownSource = source;
       } catch {
-        // The player says that the connection is lost.
+        // The player reports the lost connection.
       }
     }
   }
@@ -169,7 +169,7 @@ export class SourcePanel {
     const label = document.createElement("span");
     label.textContent = control.label;
     const input = document.createElement(control.kind === "menu" ? "select" : control.kind === "integer" ? "input" : "button");
-    const set = (value) => this.#steering.change({ controls: { [control.name]: value } });
+    const set = (value) => this.#changes.change({ controls: { [control.name]: value } });
     if (control.kind === "menu") {
       input.append(...(control.menu ?? []).map(({ value, label }) => new Option(label, value)));
       input.onchange = () => set(Number(input.value));
@@ -180,7 +180,7 @@ export class SourcePanel {
         row.querySelector("output").textContent = input.value;
         set(Number(input.value));
       };
-      // There is no change where it is let go at its old place.
+      // Releasing the slider at its old position fires no `change`.
       const finish = () => { this.#isAdjusting = false; };
       for (const kind of ["change", "pointerup", "pointercancel", "blur"]) input.addEventListener(kind, finish);
     } else {
@@ -200,14 +200,14 @@ function update(row, control) {
     input.setAttribute("aria-pressed", control.value !== 0);
     write(input, control.value !== 0 ? "On" : "Off");
   } else if (control.kind === "button") {
-    write(input, "Do it");
+    write(input, "Run");
   } else if (document.activeElement !== input || control.kind === "menu") {
     input.value = control.value;
     if (control.kind === "integer") write(row.querySelector("output"), String(control.value));
   }
 }
 
-/** Fills a menu; one that is as it was stays, since it may be open. */
+/** Fills a menu; an unchanged one is left alone, since it may be open. */
 function fill(select, groups) {
   const chosen = groups.flatMap(({ options }) => options).find(({ isChosen }) => isChosen)?.value ?? "";
   const key = JSON.stringify(groups);
@@ -243,6 +243,6 @@ function press(id, isPressed) {
   element(id).setAttribute("aria-pressed", isPressed);
 }
 
-function write(where, what) {
-  if (where.textContent !== what) where.textContent = what;
+function write(target, text) {
+  if (target.textContent !== text) target.textContent = text;
 }

@@ -1,25 +1,25 @@
-// What a stream can be switched to, as menus that people read, and what is shown of how it stands. Pure.
+// Menus of video and audio sources, level meter, rotation and camera controls. Pure.
 
-/** The groups of the menu of pictures, in their order, by the kind of device. */
-const PICTURES = [["camera", "Cameras"], ["screen", "Screens"], ["window", "Windows"]];
-/** Where the level meter begins, in dBFS. */
-const QUIETEST = -60;
+/** Groups of the video menu in order: kind of device and label. */
+const VIDEO_GROUPS = [["camera", "Cameras"], ["screen", "Screens"], ["window", "Windows"]];
+/** Minimum of the level meter, in dBFS. */
+const MINIMUM_LEVEL = -60;
 
 /**
- * The menus of pictures and of sound.
+ * The menus of video and audio sources.
  *
- * @param {{devices: object[], generators: object[]}} list As `/api/devices` tells it.
- * @param {{video?: string, audio?: string, started: {video?: string, audio?: string}}} source As the stream tells it.
+ * @param {{devices: object[], generators: object[]}} list Response of `/api/devices`.
+ * @param {{video?: string, audio?: string, started: {video?: string, audio?: string}}} source The `source` of the stream.
  * @returns {{video: object[], audio: object[]}} Groups: `{label, options: [{value, label, isChosen, isDisabled}]}`.
  */
 export function menus(list, source) {
   const of = (kind) => list.devices.filter((device) => device.kind === kind).map(deviceOption);
-  const made = (kind) => list.generators.filter((generator) => generator.kind === kind)
+  const generated = (kind) => list.generators.filter((generator) => generator.kind === kind)
     .map(({ specification, name }) => ({ value: specification, label: name }));
   return {
-    video: menu([...PICTURES.map(([kind, label]) => ({ label, options: of(kind) })), { label: "Drawn", options: made("video") }],
+    video: menu([...VIDEO_GROUPS.map(([kind, label]) => ({ label, options: of(kind) })), { label: "Test patterns", options: generated("video") }],
       source.video, source.started.video),
-    audio: menu([{ label: "Microphones", options: of("microphone") }, { label: "Without a microphone", options: made("audio") }],
+    audio: menu([{ label: "Microphones", options: of("microphone") }, { label: "Without a microphone", options: generated("audio") }],
       source.audio, source.started.audio),
   };
 }
@@ -31,45 +31,45 @@ function deviceOption(device) {
   };
 }
 
-function menu(groups, present, started) {
+function menu(groups, current, started) {
   const isListed = (value) => groups.some(({ options }) => options.some((option) => option.value === value));
-  // What the stream began with can be gone back to, and what it has now is always there to be seen.
-  const others = [...new Set([started, present])].filter((value) => value && !isListed(value));
-  const all = [...groups, { label: "Others", options: others.map((value) => ({ value, label: nameOf(value) })) }];
+  // Adds the initial source, so that it can be restored, and the current one.
+  const others = [...new Set([started, current])].filter((value) => value && !isListed(value));
+  const all = [...groups, { label: "Other", options: others.map((value) => ({ value, label: nameOf(value) })) }];
   return all.filter(({ options }) => options.length > 0).map(({ label, options }) => ({
     label,
     options: options.map((option) => ({
-      isDisabled: false, ...option, isChosen: option.value === present,
-      ...(option.value === present && { isDisabled: false }),
+      isDisabled: false, ...option, isChosen: option.value === current,
+      ...(option.value === current && { isDisabled: false }),
     })),
   }));
 }
 
-/** "auto" as people read it; other names as they are. */
+/** The label of a specification: a text for "auto", otherwise the specification. */
 function nameOf(value) {
-  return value === "auto" ? "What fits the picture" : value;
+  return value === "auto" ? "Default for the video" : value;
 }
 
-/** How much of the meter a level fills: 0 to 1. */
+/** Filled share of the meter at a level in dBFS, 0 to 1. */
 export function levelShare(decibels) {
   if (!Number.isFinite(decibels)) return 0;
-  return Math.min(1, Math.max(0, 1 - decibels / QUIETEST));
+  return Math.min(1, Math.max(0, 1 - decibels / MINIMUM_LEVEL));
 }
 
-/** A level as people read it. */
+/** The text of a level in dBFS. */
 export function levelText(decibels) {
-  return decibels > QUIETEST ? `${Math.round(decibels)} dB` : "silent";
+  return decibels > MINIMUM_LEVEL ? `${Math.round(decibels)} dB` : "silent";
 }
 
-/** A quarter further, clockwise. */
+/** The rotation 90° further clockwise. */
 export function nextRotation(rotation) {
   return (rotation + 90) % 360;
 }
 
 /**
- * The controls of a camera that can be set by hand.
+ * The camera controls that can be changed.
  *
- * @param {object[]} list As the stream tells them.
+ * @param {object[]} list The `controlList` of the stream.
  */
 export function adjustable(list = []) {
   return list.filter(({ readOnly, kind, minimum, maximum }) => !readOnly && (kind !== "integer" || maximum > minimum));

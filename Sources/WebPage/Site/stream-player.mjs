@@ -1,5 +1,4 @@
-// Our player: low-latency HLS on Media Source Extensions. One object plays until it fails, ends or is closed; whoever
-// made it makes another one then.
+// Player of low-latency HLS on Media Source Extensions. An instance plays once, until it fails, ends or is closed.
 
 import { MediaBuffer } from "./buffer.mjs";
 import { startOf, tracksOf } from "./boxes.mjs";
@@ -8,18 +7,18 @@ import { holdBackOf } from "./follow.mjs";
 import { LatencyController } from "./latency.mjs";
 import { Loader } from "./loader.mjs";
 
-/** A jump of the media time by more than this, where the playlist tells of a break, is closed. */
+/** Minimum jump of the media time at a discontinuity that is closed, in seconds. */
 const JUMP = 0.5;
-/** A hole in the media of up to this long is passed over. */
-const HOLE = 2;
-/** How often the distance to the live edge is looked at, in milliseconds. */
+/** Maximum gap between buffered ranges that is skipped, in seconds. */
+const MAXIMUM_GAP = 2;
+/** Interval of the latency control, in milliseconds. */
 const TICK = 200;
-/** Over how many seconds of media the bit rate is taken. */
+/** Window of the bitrate, in seconds of media. */
 const RATE_WINDOW = 4;
-/** Waiting this soon after the start, in milliseconds, is part of it. */
-const STARTING = 1500;
+/** Time after the start during which an empty buffer is not a stall, in milliseconds. */
+const STARTUP = 1500;
 
-/** The browser's decoder has given up. */
+/** An error of the browser's decoder. */
 export class DecodeError extends Error {}
 
 export class StreamPlayer {
@@ -28,7 +27,7 @@ export class StreamPlayer {
   #events;
   #buffer;
   #controller = new AbortController();
-  #listening = new AbortController();
+  #listeners = new AbortController();
   #latency = null;
   #captured = new CaptureTimes();
   #tracks = new Map();
@@ -36,15 +35,15 @@ export class StreamPlayer {
   #timer = null;
   #started = false;
   #startedAt = 0;
-  #dry = false;
-  #breaks = false;
+  #isBuffering = false;
+  #isDiscontinuous = false;
   #batches = 0;
   #hasParts = false;
 
   /**
    * @param {HTMLVideoElement} video
-   * @param {{codecs: string, play: () => void, buffering: (isDry: boolean) => void}} options `codecs` is used when the
-   *   playlist names none; `play` is called once, when there is enough to begin.
+   * @param {{codecs: string, play: () => void, buffering: (isBuffering: boolean) => void}} options `codecs` is used when the
+   *   playlist has none; `play` is called once, when enough media is buffered.
    */
   constructor(video, { codecs, ...events }) {
     this.#video = video;
@@ -53,7 +52,7 @@ export class StreamPlayer {
     this.#buffer = new MediaBuffer(video);
   }
 
-  /** Plays; returns when the stream has ended and throws when it cannot go on. */
+  /** Plays; returns at the end of the stream and throws on failure. */
   async run(url) {
     const broken = new Promise((_, reject) => this.#listen(reject));
     broken.catch(() => {});
@@ -73,32 +72,32 @@ export class StreamPlayer {
     }
   }
 
-  /** Loads nothing more, and leaves the last picture. */
+  /** Stops loading; the last frame stays visible. */
   halt() {
     this.#controller.abort(new DOMException("The player was stopped.", "AbortError"));
-    this.#listening.abort();
+    this.#listeners.abort();
     clearInterval(this.#timer);
   }
 
-  /** Ends for good. */
+  /** Releases the media source. */
   close() {
     this.halt();
     this.#buffer.close();
     this.#video.playbackRate = 1;
   }
 
-  /** When the picture at a media time was captured, milliseconds since 1970 on the server's clock; null if unknown. */
+  /** Capture time of a media time in milliseconds since 1970 on the server's clock; null if unknown. */
   capturedAt(mediaTime) {
     return this.#captured.at(mediaTime);
   }
 
-  /** Bits a second, as they came; null while too little has. */
+  /** Received bitrate in bits per second; null below 0.5 seconds of media. */
   get bitrate() {
     const seconds = this.#amounts.reduce((sum, amount) => sum + amount.seconds, 0);
     return seconds < 0.5 ? null : (this.#amounts.reduce((sum, amount) => sum + amount.bytes, 0) * 8) / seconds;
   }
 
-  /** Jumps to where it should be playing. */
+  /** Seeks to the target distance from the live edge. */
   goLive() {
     const edge = this.#latency?.edge(performance.now() / 1000);
     const end = this.#buffer.end;
@@ -107,12 +106,12 @@ export class StreamPlayer {
   }
 
   #listen(fail) {
-    const signal = this.#listening.signal;
+    const signal = this.#listeners.signal;
     this.#video.addEventListener("error", () => {
       fail(new DecodeError(this.#video.error?.message || "The browser cannot decode this."));
     }, { signal });
-    this.#video.addEventListener("waiting", () => this.#ranDry(), { signal });
-    this.#video.addEventListener("playing", () => this.#setDry(false), { signal });
+    this.#video.addEventListener("waiting", () => this.#handleEmptyBuffer(), { signal });
+    this.#video.addEventListener("playing", () => this.#setBuffering(false), { signal });
   }
 
   #begin({ codecs, playlist }) {
@@ -124,7 +123,7 @@ export class StreamPlayer {
   }
 
   async #initialize(bytes, { discontinuity }) {
-    this.#breaks ||= discontinuity;
+    this.#isDiscontinuous ||= discontinuity;
     if (!bytes) return;
     this.#tracks = tracksOf(bytes);
     await this.#buffer.append(bytes);
@@ -132,8 +131,8 @@ export class StreamPlayer {
 
   async #append(bytes, unit, { isNewest }) {
     const start = startOf(bytes, this.#tracks);
-    if (this.#breaks) this.#closeJump(start);
-    this.#breaks = false;
+    if (this.#isDiscontinuous) this.#closeJump(start);
+    this.#isDiscontinuous = false;
     if (start !== null && unit.dateTime !== null) this.#captured.note(start + this.#buffer.offset, unit.dateTime);
     await this.#buffer.append(bytes);
     this.#amounts.push({ bytes: bytes.byteLength, seconds: unit.duration });
@@ -156,10 +155,10 @@ export class StreamPlayer {
     this.#latency.reset();
   }
 
-  /** Whether there is enough to begin, and the live edge is known. */
+  /** Whether enough media is buffered and the live edge is known. */
   #isReady(end) {
     this.#batches += 1;
-    // What the first playlist names has been waiting on the server; parts after that tell where the edge is.
+    // The media of the first playlist is older; the live edge is known from the following parts.
     const needed = this.#hasParts ? 2 : 1;
     return this.#batches >= needed && end - this.#buffer.start >= this.#latency.target - 0.05;
   }
@@ -178,9 +177,9 @@ export class StreamPlayer {
     if (!this.#started || this.#video.paused) return;
     const position = this.#video.currentTime;
     if (this.#buffer.endAround(position) - position < 0.01) {
-      // At a hole the media goes on behind it; before everything, where the browser's own buttons lead, it is live.
+      // Skips a gap; a position far before the buffered media, set by the browser's own controls, goes live.
       const next = this.#buffer.nextStart(position);
-      if (next !== null && next - position < HOLE) this.#video.currentTime = next + 0.01;
+      if (next !== null && next - position < MAXIMUM_GAP) this.#video.currentTime = next + 0.01;
       else if (next !== null) this.goLive();
       return;
     }
@@ -191,16 +190,16 @@ export class StreamPlayer {
     if (this.#video.playbackRate !== decision.rate) this.#video.playbackRate = decision.rate;
   }
 
-  #ranDry() {
+  #handleEmptyBuffer() {
     if (!this.#started || this.#video.seeking) return;
-    if (performance.now() - this.#startedAt > STARTING) this.#latency.noteStall(performance.now() / 1000);
-    this.#setDry(true);
+    if (performance.now() - this.#startedAt > STARTUP) this.#latency.noteStall(performance.now() / 1000);
+    this.#setBuffering(true);
   }
 
-  #setDry(isDry) {
-    if (this.#dry === isDry) return;
-    this.#dry = isDry;
-    this.#events.buffering(isDry);
+  #setBuffering(isBuffering) {
+    if (this.#isBuffering === isBuffering) return;
+    this.#isBuffering = isBuffering;
+    this.#events.buffering(isBuffering);
   }
 
   #played() {

@@ -1,4 +1,4 @@
-// Numbers and states as people read them. Pure.
+// Formatting of numbers and names for display. Pure.
 
 /** 2300000 as "2.3 Mb/s". */
 export function bitrate(bitsPerSecond) {
@@ -6,7 +6,7 @@ export function bitrate(bitsPerSecond) {
   return bitsPerSecond < 1e6 ? `${Math.round(bitsPerSecond / 1e3)} kb/s` : `${(bitsPerSecond / 1e6).toFixed(1)} Mb/s`;
 }
 
-/** 12345678 as "12.3 MB", with a space that no line breaks at. */
+/** 12345678 as "12.3 MB", with a no-break space. */
 export function bytes(count) {
   const units = ["kB", "MB", "GB", "TB"];
   let value = count / 1000, unit = 0;
@@ -17,7 +17,7 @@ export function bytes(count) {
   return `${unit > 0 && value < 99.95 ? value.toFixed(1) : value.toFixed(0)}\u00a0${units[unit]}`;
 }
 
-/** 3723.9 as "1:02:03": whole seconds that have passed. */
+/** 3723.9 as "1:02:03", rounded down to whole seconds. */
 export function duration(seconds) {
   const whole = Math.floor(seconds), two = (number) => String(number).padStart(2, "0");
   const [hours, minutes] = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60];
@@ -34,14 +34,14 @@ export function seconds(value) {
   return `${value < 10 ? value.toFixed(2) : value.toFixed(0)} s`;
 }
 
-/** 29.97 as "30 fps"; what is measured keeps one decimal while it is not whole. */
+/** 29.94 as "29.9 fps", 29.97 as "30 fps". */
 export function frameRate(value) {
   if (value == null) return "–";
   const rounded = Math.round(value * 10) / 10;
   return `${Number.isInteger(rounded) ? rounded : rounded.toFixed(1)} fps`;
 }
 
-/** "1280 × 720"; a thin space on either side. */
+/** "1280 × 720", with thin spaces. */
 export function size(width, height) {
   return width && height ? `${width}\u2009×\u2009${height}` : "–";
 }
@@ -50,7 +50,7 @@ export function viewers(count) {
   return count === 1 ? "1 viewer" : `${count} viewers`;
 }
 
-/** "avc1.64001f" as "H.264 High", "mp4a.40.2" as "AAC"; what is not known stays as it is. */
+/** "avc1.64001f" as "H.264 High", "mp4a.40.2" as "AAC"; unknown names unchanged. */
 export function codec(name) {
   if (!name) return "";
   const profiles = { 42: "Baseline", "4d": "Main", 64: "High" };
@@ -59,8 +59,8 @@ export function codec(name) {
   return name.startsWith("mp4a.40") ? "AAC" : name;
 }
 
-/** A file name for a picture of a stream: "hello 2026-11-21 07.41.03.jpg". */
-export function pictureName(stream, date) {
+/** The file name of a snapshot: "hello 2026-11-21 07.41.03.jpg". */
+export function snapshotName(stream, date) {
   const two = (number) => String(number).padStart(2, "0");
   const day = `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
   return `${stream} ${day} ${two(date.getHours())}.${two(date.getMinutes())}.${two(date.getSeconds())}.jpg`;

@@ -1,18 +1,19 @@
-// Live thumbnails: about one picture a second for each card that can be seen, never two on their way for one card.
+// Live thumbnails: about one snapshot per second for each visible card, at most one request per card.
 
 import { pause, request } from "./requests.mjs";
 
+/** Interval of the snapshots, in seconds. */
 const INTERVAL = 1;
-/** Requests at a time for all cards, so that a slow server still answers everything else. */
-const AT_ONCE = 3;
-/** Widths that are asked for, in pixels: few, so that the server has them from another viewer. */
+/** Maximum number of concurrent requests of all cards, so that a slow server can respond to others. */
+const MAXIMUM_REQUESTS = 3;
+/** Requested widths in pixels: few, so that the server shares the images among viewers. */
 const WIDTHS = [480, 960];
 
 let running = 0;
 const waiting = [];
 
-async function inTurn(work) {
-  if (running >= AT_ONCE) await new Promise((resolve) => waiting.push(resolve));
+async function withSlot(work) {
+  if (running >= MAXIMUM_REQUESTS) await new Promise((resolve) => waiting.push(resolve));
   running += 1;
   try {
     return await work();
@@ -30,7 +31,7 @@ export class Thumbnail {
   #observer;
   #address = null;
 
-  /** @param {(width: number) => string} url The address of a picture of a width. */
+  /** @param {(width: number) => string} url The URL of a snapshot of a width. */
   constructor(image, url) {
     this.#image = image;
     this.#observer = new IntersectionObserver(([entry]) => {
@@ -63,15 +64,15 @@ export class Thumbnail {
       }
       const start = performance.now();
       try {
-        await this.#show(await inTurn(() => request(url(this.#width), { signal, as: "blob", cache: "no-store", seconds: 8 })));
+        await this.#show(await withSlot(() => request(url(this.#width), { signal, as: "blob", cache: "no-store", seconds: 8 })));
       } catch {
-        signal.throwIfAborted(); // Else the picture before stays, and the next one is tried.
+        signal.throwIfAborted(); // Otherwise the last image stays until the next attempt.
       }
       await pause(Math.max(0.1, INTERVAL - (performance.now() - start) / 1000), signal);
     }
   }
 
-  /** Shows a picture when it is decoded: nothing flickers. */
+  /** Shows an image after it is decoded, which avoids flicker. */
   async #show(blob) {
     const address = URL.createObjectURL(blob);
     const next = new Image();

@@ -1,15 +1,15 @@
-// The ways a browser can show a stream, and which is best. Pure, but for `abilitiesOf`.
+// Selection of the playback technologies of a browser. Pure, except `abilitiesOf`.
 
 /** @typedef {"stream"|"native"|"pictures"} Way */
 
 /**
- * Chooses.
+ * The ways to play, best first.
  *
- * Apple's browsers play HLS themselves, with AirPlay and little power: nothing of ours is better there. Other browsers
- * that do so too begin at the oldest segment, seconds too late, so they come last.
+ * Apple's browsers play low-latency HLS natively, with AirPlay and low power. The native HLS of other browsers starts at the
+ * oldest segment, seconds behind, so it is tried after Media Source Extensions.
  *
  * @param {{isApple: boolean, playsHLS: boolean, playsFragments: boolean}} abilities
- * @returns {Way[]} The best first; `pictures` (Motion JPEG) is always the last.
+ * @returns {Way[]} Best first; `pictures` (motion JPEG) is always the last.
  */
 export function waysFor({ isApple, playsHLS, playsFragments }) {
   const ways = [];
@@ -19,7 +19,7 @@ export function waysFor({ isApple, playsHLS, playsFragments }) {
   return [...ways, "pictures"];
 }
 
-/** What this browser can do with a stream of these codecs. */
+/** The abilities of this browser for a stream with these codecs. */
 export function abilitiesOf(video, codecs) {
   const Source = globalThis.MediaSource ?? globalThis.ManagedMediaSource;
   return {

@@ -119,7 +119,7 @@ def keys(browser, took):
     took["pause"] = recovers(browser)
 
     browser.run(KEY, "m")
-    browser.until("return document.querySelector('video').muted && document.getElementById('mute').ariaLabel === 'Turn sound on';")
+    browser.until("return document.querySelector('video').muted && document.getElementById('mute').ariaLabel === 'Unmute';")
     browser.run(KEY, "m")
     browser.until("return !document.querySelector('video').muted;")
 

@@ -21,13 +21,13 @@ const fragment = (...tracks) => buffer(
     box("tfhd", u32(0x020000), u32(id)), box("tfdt", [version, 0, 0, 0], version === 1 ? u64(time) : u32(time))))),
   box("mdat", zeros(50)));
 
-test("tracks with their time scales", () => {
+test("tracks with their timescales", () => {
   assert.deepEqual([...tracksOf(initialization)], [
     [1, { timescale: 90_000, isVideo: true }], [2, { timescale: 48_000, isVideo: false }],
   ]);
 });
 
-test("a fragment begins with its picture, in whatever order the tracks are", () => {
+test("a fragment starts with its video, in any order of the tracks", () => {
   const tracks = tracksOf(initialization);
   assert.equal(startOf(fragment([1, 180_000], [2, 48_000]), tracks), 2);
   assert.equal(startOf(fragment([2, 48_000], [1, 180_000]), tracks), 2);
@@ -38,13 +38,13 @@ test("times beyond 32 bits", () => {
   assert.equal(startOf(fragment([1, 90_000 * 1_790_000_000]), tracksOf(initialization)), 1_790_000_000);
 });
 
-test("sound alone tells too, an unknown track nothing", () => {
+test("the start of audio is used without video; unknown tracks are ignored", () => {
   const tracks = tracksOf(initialization);
   assert.equal(startOf(fragment([2, 72_000]), tracks), 1.5);
   assert.equal(startOf(fragment([3, 72_000]), tracks), null);
 });
 
-test("every prefix is read without a crash", () => {
+test("every prefix is parsed without an error", () => {
   const whole = new Uint8Array(fragment([1, 180_000], [2, 48_000]));
   const tracks = tracksOf(initialization);
   for (let length = 0; length < whole.length; length += 1) {
@@ -55,7 +55,7 @@ test("every prefix is read without a crash", () => {
   for (let length = 0; length < first.length; length += 1) tracksOf(first.slice(0, length).buffer);
 });
 
-test("boxes whose content is too short are passed over", () => {
+test("boxes that are too short are skipped", () => {
   assert.equal(startOf(buffer(box("moof", box("traf", box("tfhd"), box("tfdt", [1])))), tracksOf(initialization)), null);
   assert.equal(tracksOf(buffer(box("moov", box("trak", box("tkhd"), box("mdhd"), box("hdlr"))))).size, 0);
 });

@@ -1,7 +1,7 @@
-// As much of a browser as a panel of the page needs: elements without a look, a clock that goes when it is told to, and a
-// server that is a function. To be imported before the module under test is.
+// A fake browser for the panels of the page: elements without layout, a virtual clock, and a server function. Import it before
+// the module under test.
 
-/** An element of whatever kind. */
+/** An element of any kind. */
 class FakeElement {
   constructor(name) {
     this.name = name;
@@ -23,7 +23,7 @@ class FakeElement {
   getBoundingClientRect() { return { top: 0, bottom: 10 }; }
   addEventListener(kind, listener) { (this.listeners[kind] ??= []).push(listener); }
 
-  /** Has something happen to it. */
+  /** Dispatches an event. */
   happen(kind) {
     this[`on${kind}`]?.();
     for (const listener of this.listeners[kind] ?? []) listener();
@@ -33,17 +33,17 @@ class FakeElement {
 const elements = new Map(), timers = new Map();
 let time = 0, count = 0;
 
-/** The element of an id, which is made when it is asked for. */
+/** The element with an id, created on first use. */
 export function element(id) {
   if (!elements.has(id)) elements.set(id, new FakeElement(id));
   return elements.get(id);
 }
 
 const later = globalThis.setImmediate;
-/** Lets everything happen that needs no time. */
+/** Runs pending microtasks and immediates. */
 export const settle = () => new Promise((resolve) => later(resolve));
 
-/** Lets seconds go by. */
+/** Advances the virtual clock by a number of seconds. */
 export async function wait(seconds) {
   const end = time + seconds * 1000;
   await settle();
@@ -58,8 +58,8 @@ export async function wait(seconds) {
   time = end;
 }
 
-/** What was asked of the server: `{url, method, json}`, a file being what was sent; an answer is JSON, or an error. */
-export const server = { asked: [], answer: () => ({}) };
+/** Received requests, `{url, method, json}` with an uploaded file as `json`; `respond` returns JSON or an error. */
+export const server = { requests: [], respond: () => ({}) };
 
 Object.assign(globalThis, {
   document: { getElementById: element, createElement: (name) => new FakeElement(name), hidden: false, activeElement: null },
@@ -71,11 +71,11 @@ Object.assign(globalThis, {
   setTimeout: (run, milliseconds) => { timers.set(++count, { time: time + milliseconds, run }); return count; },
   clearTimeout: (number) => timers.delete(number),
   fetch: async (url, { method = "GET", body } = {}) => {
-    const asked = { url: url.pathname, method, json: typeof body === "string" ? JSON.parse(body) : body };
-    server.asked.push(asked);
-    const answer = await server.answer(asked);
-    if (answer instanceof Error) return { ok: false, status: 400, text: async () => answer.message };
-    return { ok: true, json: async () => answer };
+    const request = { url: url.pathname, method, json: typeof body === "string" ? JSON.parse(body) : body };
+    server.requests.push(request);
+    const response = await server.respond(request);
+    if (response instanceof Error) return { ok: false, status: 400, text: async () => response.message };
+    return { ok: true, json: async () => response };
   },
 });
 Object.defineProperty(globalThis, "performance", { value: { now: () => time }, configurable: true });

@@ -19,7 +19,7 @@ const EFFECTS = { faces: "off", mask: null, maskPart: "face", smooth: 0, clock: 
 const STREAM = { page: "/cam", steerable: true, effects: EFFECTS };
 const panel = new EffectsPanel({ currentTime: 0 }, { way: "stream", player: null });
 const listening = () => sources.filter(({ readyState }) => readyState !== 2).map(({ url }) => url);
-const put = () => server.asked.filter(({ method }) => method === "PUT");
+const put = () => server.requests.filter(({ method }) => method === "PUT");
 const choose = (id, value) => {
   element(id).value = value;
   element(id).happen("change");
@@ -27,13 +27,13 @@ const choose = (id, value) => {
 
 beforeEach(async () => {
   await wait(1);
-  server.answer = ({ json }) => json ?? EFFECTS;
+  server.respond = ({ json }) => json ?? EFFECTS;
   panel.stream = null;
   panel.stream = STREAM;
-  server.asked.length = 0;
+  server.requests.length = 0;
 });
 
-test("the panel is there where effects can be changed, and frames where faces are found", () => {
+test("the panel is shown to operators, and boxes where faces are tracked", () => {
   panel.stream = { page: "/cam", steerable: true };
   assert.equal(element("effects").hidden, true);
   panel.stream = { ...STREAM, steerable: false, effects: { ...EFFECTS, faces: "track" } };
@@ -44,7 +44,7 @@ test("the panel is there where effects can be changed, and frames where faces ar
   assert.deepEqual(listening(), []);
 });
 
-test("a choice is put with all that stays, and shows at once", async () => {
+test("a change is sent with the unchanged effects, and shown at once", async () => {
   panel.stream = { ...STREAM, effects: { ...EFFECTS, smooth: 0.5 } };
   choose("effects-mask", "blur");
   assert.equal(element("effects-part-field").hidden, false);
@@ -56,8 +56,8 @@ test("a choice is put with all that stays, and shows at once", async () => {
   assert.equal(element("effects-part-field").hidden, true);
 });
 
-test("what is refused is told in the server's words, and the menus go back", async () => {
-  server.answer = ({ method }) => method === "PUT" ? new Error("there is no image for the mask yet") : EFFECTS;
+test("a rejection shows the server's message, and restores the menus", async () => {
+  server.respond = ({ method }) => method === "PUT" ? new Error("there is no image for the mask yet") : EFFECTS;
   choose("effects-mask", "image");
   await wait(1);
   assert.equal(element("effects-problem").textContent, "there is no image for the mask yet");
@@ -65,9 +65,9 @@ test("what is refused is told in the server's words, and the menus go back", asy
   assert.equal(element("effects-mask").value, "");
 });
 
-test("an image is sent, and is the mask then", async () => {
+test("an uploaded image becomes the mask", async () => {
   const chooser = element("effects-file"), file = { type: "image/png" };
-  server.answer = ({ url, json }) => url.endsWith("/mask") ? EFFECTS : json;
+  server.respond = ({ url, json }) => url.endsWith("/mask") ? EFFECTS : json;
   chooser.files = [file];
   chooser.happen("change");
   await wait(1);
@@ -76,7 +76,7 @@ test("an image is sent, and is the mask then", async () => {
   assert.equal(put()[1].json.mask, "image");
 });
 
-test("frames are as their viewer wants them, and come back with the stream", () => {
+test("the viewer can toggle boxes, and they reconnect with the stream", () => {
   element("effects-frames").happen("click");
   assert.deepEqual(listening(), ["/api/streams/cam/events"]);
   sources.at(-1).readyState = 2;

@@ -1,4 +1,4 @@
-// Every module of the page can be read. Those that are a page's own cannot be loaded here, for want of a document.
+// Syntax check of every module. Modules that need a document cannot be imported here.
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
@@ -9,7 +9,7 @@ import { fileURLToPath } from "node:url";
 const site = new URL("../../../Sources/WebPage/Site/", import.meta.url);
 
 for (const name of readdirSync(site).filter((file) => file.endsWith(".mjs"))) {
-  test(`${name} can be read`, () => {
+  test(`${name} has valid syntax`, () => {
     const check = spawnSync(process.execPath, ["--check", fileURLToPath(new URL(name, site))], { encoding: "utf8" });
     assert.equal(check.status, 0, check.stderr);
   });

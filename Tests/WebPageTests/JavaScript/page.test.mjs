@@ -11,7 +11,7 @@ const STREAM = {
 };
 const of = (stream, page) => addressesOf(stream, page).map((entry) => entry.address);
 
-test("addresses are where the page came from", () => {
+test("URLs have the host of the page", () => {
   assert.deepEqual(of(STREAM, "http://192.168.2.67:8080/hello"), [
     "http://192.168.2.67:8080/hello", "rtsp://192.168.2.67:8554/hello", "http://192.168.2.67:8080/hello/index.m3u8",
     "http://192.168.2.67:8080/hello/playlist.m3u8", "http://192.168.2.67:8080/hello/mjpeg",
@@ -19,20 +19,20 @@ test("addresses are where the page came from", () => {
   ]);
 });
 
-test("a page that was opened as localhost shows addresses that others can use", () => {
+test("a page opened as localhost shows URLs that other machines can use", () => {
   for (const host of ["localhost:8080", "127.0.0.1:8080", "[::1]:8080"]) {
     assert.deepEqual(of(STREAM, `http://${host}/hello`).slice(0, 2), ["http://10.0.0.5:8080/hello", "rtsp://10.0.0.5:8554/hello"]);
   }
   assert.equal(of({ ...STREAM, http: [] }, "http://localhost:8080/hello")[0], "http://localhost:8080/hello");
 });
 
-test("a name of the network stays the name; what is not served is not shown", () => {
+test("a host name is kept; protocols that are not served are omitted", () => {
   const addresses = of({ ...STREAM, rtsp: [], mjpeg: undefined }, "https://camera.local/hello");
   assert.equal(addresses[0], "https://camera.local/hello");
   assert.equal(addresses.length, 4);
 });
 
-test("the best way of each browser", () => {
+test("the order of ways for each browser", () => {
   const ways = (isApple, playsHLS, playsFragments) => waysFor({ isApple, playsHLS, playsFragments }).join(" ");
   assert.equal(ways(true, true, true), "native stream pictures"); // Safari
   assert.equal(ways(false, true, true), "stream native pictures"); // Chromium
@@ -40,7 +40,7 @@ test("the best way of each browser", () => {
   assert.equal(ways(false, false, false), "pictures"); // A browser without H.264
 });
 
-test("numbers as people read them", () => {
+test("numbers and names are formatted for display", () => {
   assert.deepEqual([2_300_000, 64_000, null].map(text.bitrate), ["2.3 Mb/s", "64 kb/s", "–"]);
   assert.deepEqual([0.8234, 12.3, null].map(text.seconds), ["0.82 s", "12 s", "–"]);
   assert.deepEqual([30, 29.97, 29.94, null].map(text.frameRate), ["30 fps", "30 fps", "29.9 fps", "–"]);
@@ -50,5 +50,5 @@ test("numbers as people read them", () => {
   assert.deepEqual([0, 1, 2].map(text.files), ["0 files", "1 file", "2 files"]);
   assert.deepEqual([0, 1, 2].map(text.viewers), ["0 viewers", "1 viewer", "2 viewers"]);
   assert.deepEqual(["avc1.64001f", "avc1.42E01F", "mp4a.40.2", "opus", undefined].map(text.codec), ["H.264 High", "H.264 Baseline", "AAC", "opus", ""]);
-  assert.equal(text.pictureName("hello", new Date(2026, 10, 1, 7, 4, 3)), "hello 2026-11-01 07.04.03.jpg");
+  assert.equal(text.snapshotName("hello", new Date(2026, 10, 1, 7, 4, 3)), "hello 2026-11-01 07.04.03.jpg");
 });

@@ -4,7 +4,7 @@ import { PlaylistError, parseAttributes, parsePlaylist } from "../../../Sources/
 
 const BASE = "http://host:8080/hello/live.m3u8";
 
-/** As §9.4 of the second edition shows one: whole segments, parts of the newest ones, an open segment, a hint. */
+/** After RFC 8216bis §9.4: whole segments, parts of the newest ones, an incomplete segment, a preload hint. */
 export const LIVE = `#EXTM3U
 #EXT-X-VERSION:10
 #EXT-X-TARGETDURATION:1
@@ -26,7 +26,7 @@ a-11.m4s
 #EXT-X-PRELOAD-HINT:TYPE=PART,URI="a-12.2.m4s"
 `;
 
-test("a multivariant playlist names its variants with codecs", () => {
+test("variants of a multivariant playlist with codecs", () => {
   const text = `#EXTM3U\n#EXT-X-INDEPENDENT-SEGMENTS\n#EXT-X-STREAM-INF:BANDWIDTH=2500000,`
     + `CODECS="avc1.64001f,mp4a.40.2",RESOLUTION=1280x720\nlive.m3u8\n`;
   assert.deepEqual(parsePlaylist(text, "http://host:8080/hello/index.m3u8"), {
@@ -34,7 +34,7 @@ test("a multivariant playlist names its variants with codecs", () => {
   });
 });
 
-test("a low-latency media playlist is read as a whole", () => {
+test("a low-latency media playlist", () => {
   const playlist = parsePlaylist(LIVE, BASE);
   assert.equal(playlist.targetDuration, 1);
   assert.equal(playlist.partTarget, 0.2);
@@ -53,7 +53,7 @@ test("a low-latency media playlist is read as a whole", () => {
   assert.equal(playlist.segments[2].parts[1].independent, false);
 });
 
-test("a discontinuity counts on from the sequence, and a map holds until the next one", () => {
+test("discontinuities continue the discontinuity sequence, and a map applies until the next one", () => {
   const text = `#EXTM3U\n#EXT-X-TARGETDURATION:1\n#EXT-X-DISCONTINUITY-SEQUENCE:4\n#EXT-X-MAP:URI="1.mp4"\n#EXTINF:1,\n1.m4s\n`
     + `#EXTINF:1,\n2.m4s\n#EXT-X-DISCONTINUITY\n#EXT-X-MAP:URI="2.mp4"\n#EXTINF:1,\n3.m4s\n#EXT-X-ENDLIST\n`;
   const playlist = parsePlaylist(text, "http://h/");
@@ -62,23 +62,23 @@ test("a discontinuity counts on from the sequence, and a map holds until the nex
   assert.equal(playlist.ended, true);
 });
 
-test("attributes: commas in quotes, no quotes, the last one", () => {
+test("attributes with and without quotes, with commas inside quotes", () => {
   assert.deepEqual(parseAttributes('A-B="c,d=e",F=1.5,G=YES'), { "A-B": "c,d=e", F: "1.5", G: "YES" });
 });
 
-test("dates with every way to write a zone", () => {
+test("dates with every notation of the zone", () => {
   for (const zone of ["Z", "+00:00", "+0000"]) {
     const text = `#EXTM3U\n#EXT-X-TARGETDURATION:1\n#EXT-X-PROGRAM-DATE-TIME:2026-11-21T07:41:00.123${zone}\n#EXTINF:1,\na\n`;
     assert.equal(parsePlaylist(text, "http://h/").segments[0].dateTime, Date.UTC(2026, 10, 21, 7, 41, 0, 123));
   }
 });
 
-test("line ends of other systems, a byte order mark and unknown tags change nothing", () => {
+test("CRLF, a byte order mark and unknown tags are accepted", () => {
   const odd = "\uFEFF" + LIVE.replace("#EXT-X-VERSION:10\n", "#EXT-X-VERSION:10\n#EXT-X-UNKNOWN:1\n# a comment\n\n").replaceAll("\n", "\r\n");
   assert.deepEqual(parsePlaylist(odd, BASE), parsePlaylist(LIVE, BASE));
 });
 
-test("what is no playlist is an error, not a crash", () => {
+test("a malformed playlist throws PlaylistError", () => {
   const texts = [
     "", "<html>", "#EXTM3U", "#EXTM3U\n#EXT-X-TARGETDURATION:x\n", '#EXTM3U\n#EXT-X-TARGETDURATION:1\n#EXT-X-PART:DURATION=1\n',
     "#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=1\n", "#EXTM3U\n#EXT-X-TARGETDURATION:1\n#EXTINF:1,\nhttp://[\n",
@@ -86,7 +86,7 @@ test("what is no playlist is an error, not a crash", () => {
   for (const text of texts) assert.throws(() => parsePlaylist(text, BASE), PlaylistError, JSON.stringify(text));
 });
 
-test("every prefix of a playlist is read or is an error", () => {
+test("every prefix of a playlist is parsed or throws PlaylistError", () => {
   for (let length = 0; length < LIVE.length; length += 1) {
     try {
       parsePlaylist(LIVE.slice(0, length), BASE);

@@ -9,10 +9,10 @@ const STREAM = {
   mirror: false, rotation: 0, mute: false, pause: false, previewMirrored: false, level: { rms: -120, peak: -120 },
 };
 const panel = new SourcePanel();
-const count = (url) => server.asked.filter((asked) => asked.url === url && asked.method === "GET").length;
+const count = (url) => server.requests.filter((request) => request.url === url && request.method === "GET").length;
 let zoom = 5;
 
-/** Lets seconds go by while the page hears of the stream every two seconds, as it does. */
+/** Advances time while the page receives the stream every two seconds. */
 async function watch(seconds, stream = STREAM) {
   for (let left = seconds; left > 0; left -= 2) {
     panel.stream = stream;
@@ -21,7 +21,7 @@ async function watch(seconds, stream = STREAM) {
 }
 
 beforeEach(async () => {
-  server.answer = ({ url }) => {
+  server.respond = ({ url }) => {
     if (url === "/api/devices") return { devices: [], generators: [], restricted: false };
     if (url.endsWith("/level")) return { rms: -20, peak: -10 };
     return { ...STREAM, controlList: [{ ...ZOOM, value: zoom }] };
@@ -30,49 +30,49 @@ beforeEach(async () => {
   zoom = 5;
   panel.stream = null;
   await watch(60);
-  server.asked.length = 0;
+  server.requests.length = 0;
 });
 
-test("who only looks asks for no level and not again for controls", async () => {
+test("without interaction neither the level nor the controls are polled", async () => {
   await watch(60);
-  assert.deepEqual(server.asked, []);
+  assert.deepEqual(server.requests, []);
 });
 
-test("the level is asked for while the panel is used, five times a second at most", async () => {
+test("the level is polled while the panel is in use, at most five times a second", async () => {
   element("source").happen("pointermove");
   await watch(10);
   const used = count("/api/streams/cam/level");
-  assert.ok(used >= 20 && used <= 50, `${used} questions`);
+  assert.ok(used >= 20 && used <= 50, `${used} requests`);
   assert.equal(element("level").attributes["aria-valuenow"], "-20");
   await watch(30);
-  server.asked.length = 0;
+  server.requests.length = 0;
   await watch(60);
   assert.equal(count("/api/streams/cam/level"), 0);
 });
 
-test("a hidden page asks for nothing", async () => {
+test("a hidden page sends no requests", async () => {
   element("source-controls").open = true;
   element("source").happen("pointermove");
   document.hidden = true;
   await watch(20);
   document.hidden = false;
-  assert.deepEqual(server.asked, []);
+  assert.deepEqual(server.requests, []);
 });
 
-test("controls are asked for while they are open, and once of each source", async () => {
+test("controls are polled while they are open, and loaded once per source", async () => {
   element("source-controls").open = true;
   await watch(20);
   const open = count("/api/streams/cam");
-  assert.ok(open >= 8 && open <= 10, `${open} questions`);
+  assert.ok(open >= 8 && open <= 10, `${open} requests`);
   element("source-controls").open = false;
   await watch(4);
-  server.asked.length = 0;
+  server.requests.length = 0;
   await watch(20, { ...STREAM, source: { ...STREAM.source, video: "plasma" } });
   assert.equal(count("/api/streams/cam"), 1);
 });
 
 for (const end of ["change", "pointerup", "pointercancel", "blur"]) {
-  test(`a slider that is let go (${end}) shows what the camera has again`, async () => {
+  test(`a released slider (${end}) shows the value of the camera again`, async () => {
     element("source-controls").open = true;
     await watch(4);
     const slider = element("control-rows").children[0].children[1];
@@ -80,9 +80,9 @@ for (const end of ["change", "pointerup", "pointercancel", "blur"]) {
     slider.value = "5";
     slider.happen("input"); // Dragged away and back.
     await settle();
-    server.asked.length = 0;
+    server.requests.length = 0;
     await watch(10);
-    assert.equal(count("/api/streams/cam"), 0); // It is not moved under the finger.
+    assert.equal(count("/api/streams/cam"), 0); // A slider being dragged is not moved.
     slider.happen(end);
     zoom = 7;
     await watch(10);
@@ -91,12 +91,12 @@ for (const end of ["change", "pointerup", "pointercancel", "blur"]) {
   });
 }
 
-test("who may not steer has no panel, and sees the preview as all do", async () => {
+test("without the operator role the panel is hidden, and the preview is that of the stream", async () => {
   panel.stream = { ...STREAM, steerable: false, previewMirrored: true };
   assert.equal(element("source").hidden, true);
   assert.ok(element("stage").classes.has("mirrored"));
   await wait(20);
-  assert.deepEqual(server.asked, []);
+  assert.deepEqual(server.requests, []);
   panel.stream = STREAM;
   assert.equal(element("source").hidden, false);
   assert.ok(!element("stage").classes.has("mirrored"));

@@ -1,11 +1,12 @@
-// Frames around faces, drawn over the player in step with its picture.
+// Boxes around faces, drawn over the player in sync with the displayed frame.
 
 import { FaceTimeline, labelOf, onScreen } from "./faces.mjs";
 
 const element = (id) => document.getElementById(id);
+/** Line width, corner radius and font size in CSS pixels. */
 const LINE = 2, CORNER = 8, TEXT = 13;
 
-export class FaceFrames {
+export class FaceBoxes {
   #video;
   #session;
   #canvas = element("frames");
@@ -18,10 +19,10 @@ export class FaceFrames {
     this.#session = session;
   }
 
-  /** Where the events come from; null for no frames. Set again and again, it also finds its way back to a stream. */
+  /** URL of the face events; null for no boxes. Setting the same URL again reconnects a closed event source. */
   set address(address) {
-    const isGone = this.#events?.readyState === EventSource.CLOSED;
-    if (address === this.#address && !isGone) return;
+    const isClosed = this.#events?.readyState === EventSource.CLOSED;
+    if (address === this.#address && !isClosed) return;
     this.#events?.close();
     this.#events = null;
     this.#canvas.hidden = address === null;
@@ -33,34 +34,36 @@ export class FaceFrames {
     this.#draw(this.#events);
   }
 
-  /** Draws with each refresh of the screen, as long as these events are what it draws. */
+  /** Draws on each display refresh until the event source is replaced. */
   #draw(events) {
     if (events !== this.#events) return;
     requestAnimationFrame(() => this.#draw(events));
-    const { clientWidth: width, clientHeight: height } = this.#canvas, dots = devicePixelRatio;
-    if (this.#canvas.width !== Math.round(width * dots)) this.#canvas.width = Math.round(width * dots);
-    if (this.#canvas.height !== Math.round(height * dots)) this.#canvas.height = Math.round(height * dots);
+    const { clientWidth: width, clientHeight: height } = this.#canvas, scale = devicePixelRatio;
+    if (this.#canvas.width !== Math.round(width * scale)) this.#canvas.width = Math.round(width * scale);
+    if (this.#canvas.height !== Math.round(height * scale)) this.#canvas.height = Math.round(height * scale);
     const context = this.#canvas.getContext("2d");
-    context.setTransform(dots, 0, 0, dots, 0, 0);
+    context.setTransform(scale, 0, 0, scale, 0, 0);
     context.clearRect(0, 0, width, height);
-    const shown = this.#shown();
-    if (!shown) return;
+    const current = this.#current();
+    if (!current) return;
     const isMirrored = element("stage").classList.contains("mirrored");
-    for (const face of shown.faces) frame(context, onScreen(face.box, shown, { width, height }, isMirrored), labelOf(face));
+    for (const face of current.faces) {
+      drawBox(context, onScreen(face.box, current, { width, height }, isMirrored), labelOf(face));
+    }
   }
 
-  /** What is known of the picture on the screen; null where it is not known which one that is. */
-  #shown() {
+  /** The faces of the displayed frame; null while its capture time is unknown. */
+  #current() {
     if (this.#session.way === "pictures") return this.#timeline.at(null);
     const time = this.#session.player?.capturedAt(this.#video.currentTime) ?? null;
     return time === null ? null : this.#timeline.at(time);
   }
 }
 
-function frame(context, { x, y, width, height }, label) {
+function drawBox(context, { x, y, width, height }, label) {
   context.beginPath();
   context.roundRect(x, y, width, height, CORNER);
-  // Light on dark and dark on light.
+  // A dark outline keeps the line visible on light video.
   context.lineWidth = LINE * 2;
   context.strokeStyle = "rgb(0 0 0 / 55%)";
   context.stroke();
@@ -68,11 +71,11 @@ function frame(context, { x, y, width, height }, label) {
   context.strokeStyle = "#ffd60a";
   context.stroke();
   context.font = `600 ${TEXT}px system-ui, sans-serif`;
-  const room = context.measureText(label).width + 12;
+  const labelWidth = context.measureText(label).width + 12;
   const top = y > TEXT + 12 ? y - TEXT - 10 : y + height + 4;
   context.fillStyle = "rgb(0 0 0 / 65%)";
   context.beginPath();
-  context.roundRect(x, top, room, TEXT + 7, 5);
+  context.roundRect(x, top, labelWidth, TEXT + 7, 5);
   context.fill();
   context.fillStyle = "#fff";
   context.fillText(label, x + 6, top + TEXT + 1);
