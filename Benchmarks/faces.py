@@ -1,8 +1,8 @@
-"""How well faces are found, followed and hidden, and what that costs: the measurements "faces" and "privacy" of `run`.
+"""Quality and cost of face detection, tracking and masking: the measurements "faces" and "privacy" of `run`.
 
-Real films are sent through the effects by the program `faces`. Some are put together of real ones by ffmpeg, so that it is
-known when a face comes and goes. What privacy leaves to be seen is looked for by others, in the encoded film: by the
-detectors' nets in LiteRT, and by OpenCV's cascade.
+The program `faces` applies the effects to real films. ffmpeg composes some of them, so that the times at which faces
+appear are known. Faces that the privacy mask leaves visible are searched for in the encoded film with the detectors'
+models in LiteRT, and with OpenCV's cascade.
 """
 import csv
 import json
@@ -17,31 +17,31 @@ import tempfile
 TOP = pathlib.Path(__file__).resolve().parent.parent
 MEDIA = TOP / ".build-media"
 WOLFGANG, SINGLE = "WolfgangLanger_Pexels.mp4", "single_face.mp4"
-# A woman who looks ahead, 206 pixels from cheek to cheek, in the middle of 320 × 360.
+# A frontal face, 206 pixels from cheek to cheek, in the centre of 320 × 360.
 WOMAN, MAN = f"movie={MEDIA / WOLFGANG}:seek_point=8.5,crop=320:360:270:0", f"movie={MEDIA / SINGLE},crop=330:330:155:20"
 EMPTY = f"movie={MEDIA / 'no_face.mp4'}:loop=0,setpts=N/30/TB,scale=1280:720"
 
 
 class Film:
-    """Pictures of one size: a file of the test media, or what a filter graph of ffmpeg makes."""
+    """Frames of one size, from a file of the test media or a filter graph of ffmpeg."""
 
-    def __init__(self, name, width, height, rate, file=None, graph=None, filters="null", pictures=None):
+    def __init__(self, name, width, height, rate, file=None, graph=None, filters="null", frames=None):
         self.name, self.width, self.height, self.rate = name, width, height, rate
         end = f"{filters},scale={width}:{height}:out_range=tv:out_color_matrix=bt601,format=yuv420p"
         if graph:
             self.input = ["-f", "lavfi", "-i", f"{graph},{end}[out0]"]
         else:
             self.input = ["-i", str(MEDIA / file), "-vf", end]
-        self.limit = ["-frames:v", str(pictures)] if pictures else []
+        self.limit = ["-frames:v", str(frames)] if frames else []
 
     def command(self):
         return ["ffmpeg", "-v", "error", "-nostdin", *self.input, *self.limit, "-fps_mode", "passthrough", "-f", "rawvideo", "-"]
 
-    def through(self, settings, effects, mode=None, encoded=None):
-        """What is told of each picture after effects; the pictures are encoded as a stream is, where a file is named."""
-        with tempfile.NamedTemporaryFile() as told:
+    def process(self, settings, effects, mode=None, encoded=None):
+        """Metadata of each frame after the effects. Encodes the frames with a stream's settings into `encoded`, if given."""
+        with tempfile.NamedTemporaryFile() as metadata:
             arguments = [settings.tools / "faces", *([mode] if mode else []), effects, str(self.width), str(self.height),
-                         str(self.rate), told.name]
+                         str(self.rate), metadata.name]
             source = subprocess.Popen(self.command(), stdout=subprocess.PIPE)
             middle = subprocess.Popen(arguments, stdin=source.stdout, stdout=subprocess.PIPE if encoded else subprocess.DEVNULL)
             if encoded:
@@ -52,7 +52,7 @@ class Film:
             source.stdout.close()
             if middle.wait() or source.wait():
                 raise RuntimeError(f"{self.name} could not be measured")
-            with open(told.name) as lines:
+            with open(metadata.name) as lines:
                 return [json.loads(line) for line in lines]
 
     def cost(self, settings, effects):
@@ -61,8 +61,8 @@ class Film:
                                      str(self.rate)], stdin=source.stdout, stdout=subprocess.PIPE, check=True).stdout
         return json.loads(output)
 
-    def pictures(self, numpy, path=None):
-        """All pictures as blue, green, red; of the film itself, or of an encoded file."""
+    def frames(self, numpy, path=None):
+        """All frames of the film, or of an encoded file, as BGR arrays."""
         command = self.command() if path is None else ["ffmpeg", "-v", "error", "-nostdin", "-i", path, "-f", "rawvideo", "-"]
         command[-3:-3] = ["-pix_fmt", "bgr24"]
         with subprocess.Popen(command, stdout=subprocess.PIPE) as ffmpeg:
@@ -72,7 +72,7 @@ class Film:
 
 
 def shown(width, times, source=WOMAN):
-    """A face of some width that is there at some times: x, y, first picture, picture after the last one."""
+    """A face of a width that is visible at times: x, y, first frame, frame after the last one."""
     parts, last = [f"{EMPTY},trim=end_frame={times[-1][3]}[back]"], "back"
     for index, (x, y, begin, end) in enumerate(times):
         parts.append(f"{source},scale=iw*{width / 206}:-2,setpts=N/30/TB+{begin}/30/TB[face{index}]")
@@ -95,9 +95,9 @@ FILMS = [
     Film("a woman who cries, blinks, laughs", 640, 360, 24000 / 1001, WOLFGANG),
     Film("the same, 1280 × 720", 1280, 720, 24000 / 1001, WOLFGANG),
     Film("a man who smiles", 640, 360, 30, SINGLE),
-    Film("five faces", 1000, 666, 30, "multi_face.jpg", filters="loop=loop=9:size=1", pictures=10),
-    Film("eight faces", 1280, 720, 30, graph=EIGHT, pictures=150),
-    *(Film(name, 1280, 720, 30, graph=graph, pictures=160 if "enters" in name else 90) for name, graph in MOVING.items()),
+    Film("five faces", 1000, 666, 30, "multi_face.jpg", filters="loop=loop=9:size=1", frames=10),
+    Film("eight faces", 1280, 720, 30, graph=EIGHT, frames=150),
+    *(Film(name, 1280, 720, 30, graph=graph, frames=160 if "enters" in name else 90) for name, graph in MOVING.items()),
     Film("at the edge", 1280, 720, 30, graph=shown(206, [(-110, 150, 15, 45), (1080, 300, 45, 75), (500, -90, 75, 105), (700, 480, 105, 135)])),
 ]
 NEGATIVES = [Film("rooms", 960, 540, 30, "no_face.mp4"), Film("Big Buck Bunny", 1280, 720, 25, "bigbuckbunny.mp4")]
@@ -105,52 +105,52 @@ NEGATIVES = [Film("rooms", 960, 540, 30, "no_face.mp4"), Film("Big Buck Bunny", 
 
 def measure_quality(settings, row):
     film = FILMS[0]
-    told = film.through(settings, "track-every")
+    metadata = film.process(settings, "track-every")
     with open(TOP / "Tests/EffectsTests/Labels/WolfgangLanger_Pexels.csv") as lines:
         labels = list(csv.DictReader(line for line in lines if not line.startswith("#")))
     errors = []
     for label in labels:
-        face = told[int(label["picture"])]["faces"][0]
+        face = metadata[int(label["picture"])]["faces"][0]
         (x, y, width, height), roll = face["box"], face["roll"]
-        # The mask reaches higher than the mesh.
+        # The mask extends above the mesh.
         x, y = x + width / 2 + 0.05 * height * math.sin(roll), y + height / 2 - 0.05 * height * math.cos(roll)
         errors.append(math.hypot(x - float(label["x"]), y - float(label["y"])) / float(label["width"]))
-    row(f"a mask's centre in {len(errors)} pictures of a moving head; labels made by hand, in sizes of the face",
+    row(f"a mask's centre in {len(errors)} frames of a moving head; labels made by hand, in face widths",
         f"mean {statistics.mean(errors):.1%}, worst {max(errors):.1%}", "", "", "8%", max(errors) <= 0.08)
 
-    closed = {one["picture"] for one in told if one["faces"] and one["faces"][0]["areEyesClosed"]}
+    closed = {one["picture"] for one in metadata if one["faces"] and one["faces"][0]["areEyesClosed"]}
     right = sum(number in closed for number in range(34, 135))
-    row("eyes told as closed while they are, pictures 34 to 134", f"{right} of 101", "", "", "all", right == 101)
-    events = [(event["kind"], one["picture"]) for one in told for event in one["events"]]
-    blinks = [picture for kind, picture in events if kind == "blink"]
-    row("the blink of picture 288 is told in picture", f"{[one for one in blinks if 284 < one < 296]}", "", "", "289 to 292",
+    row("eyes reported as closed while they are, frames 34 to 134", f"{right} of 101", "", "", "all", right == 101)
+    events = [(event["kind"], one["picture"]) for one in metadata for event in one["events"]]
+    blinks = [frame for kind, frame in events if kind == "blink"]
+    row("the blink of frame 288 is reported in frame", f"{[one for one in blinks if 284 < one < 296]}", "", "", "289 to 292",
         288 in closed and len([one for one in blinks if 289 <= one <= 292]) == 1)
-    smiles = [picture for kind, picture in events if kind == "smile"]
-    row("smiles of the woman, who cries before 140, and smiles from 249 and 293 on", f"told in {smiles}", "", "", "5 pictures",
+    smiles = [frame for kind, frame in events if kind == "smile"]
+    row("smiles of the woman, who cries before 140, and smiles from 249 and 293 on", f"reported in {smiles}", "", "", "5 frames",
         len(smiles) == 2 and 249 <= smiles[0] <= 254 and 293 <= smiles[1] <= 298)
-    events = [one["picture"] for one in FILMS[2].through(settings, "track-every") for event in one["events"] if event["kind"] == "smile"]
-    row("a smile that begins in picture 18", f"told in {events}", "", "", "5 pictures", len(events) == 1 and 18 <= events[0] <= 23)
+    events = [one["picture"] for one in FILMS[2].process(settings, "track-every") for event in one["events"] if event["kind"] == "smile"]
+    row("a smile that begins in frame 18", f"reported in {events}", "", "", "5 frames", len(events) == 1 and 18 <= events[0] <= 23)
 
     for width in (110, 160, 240, 400):
         side = int(320 * width / 206)
         places = [(100, 200), (1250 - side, 60), (640 - side // 2, 690 - int(360 * width / 206)), (20, 20)]
         times = [(x, max(0, y), 30 * index + 15, 30 * index + 30) for index, (x, y) in enumerate(places)]
-        told = Film(f"{width}", 1280, 720, 30, graph=shown(width, times)).through(settings, "track", mode="paced")
+        metadata = Film(f"{width}", 1280, 720, 30, graph=shown(width, times)).process(settings, "track", mode="paced")
         delays = []
         for x, y, begin, end in times:
-            seen = [one["picture"] for one in told[begin:end] for face in one["faces"]
+            seen = [one["picture"] for one in metadata[begin:end] for face in one["faces"]
                     if x <= face["box"][0] + face["box"][2] / 2 <= x + side]
             delays.append((seen[0] - begin) / 30 if seen else math.inf)
-        row(f"from when a face {width} pixels wide appears to when it is told, four times", f"worst {1e3 * max(delays):.0f} ms", "", "",
+        row(f"from the appearance of a face {width} pixels wide to its report, four times", f"worst {1e3 * max(delays):.0f} ms", "", "",
             "300 ms", max(delays) <= 0.3)
 
     for film in NEGATIVES:
-        told = film.through(settings, "track-every")
-        wrong = sum(bool(one["faces"]) for one in told)
-        row(f"pictures without a face in which one is told: {film.name}", f"{wrong} of {len(told)}", "", "", "0", wrong == 0)
-    told = FILMS[4].through(settings, "track-every")
-    full = sum(len(one["faces"]) == 8 for one in told[5:])
-    row("pictures in which all of eight faces are told", f"{full} of {len(told) - 5}", "", "", "all", full == len(told) - 5)
+        metadata = film.process(settings, "track-every")
+        wrong = sum(bool(one["faces"]) for one in metadata)
+        row(f"frames without a face in which one is reported: {film.name}", f"{wrong} of {len(metadata)}", "", "", "0", wrong == 0)
+    metadata = FILMS[4].process(settings, "track-every")
+    full = sum(len(one["faces"]) == 8 for one in metadata[5:])
+    row("frames in which all of eight faces are reported", f"{full} of {len(metadata) - 5}", "", "", "all", full == len(metadata) - 5)
 
 
 def measure_cost(settings, row):
@@ -163,23 +163,23 @@ def measure_cost(settings, row):
                                 ("smoothing", "smooth", None), ("boxes", "boxes", None)):
         cost = film.cost(settings, f"track,{effect}")
         if name == "an image":
-            row("processor time of all threads a picture of 1280 × 720: following one face", f"{cost['process'] - cost['means'][1]:.1f} ms",
+            row("processor time of all threads per frame of 1280 × 720: following one face", f"{cost['process'] - cost['means'][1]:.1f} ms",
                 "", "", "6 ms", cost["process"] - cost["means"][1] <= 6)
         row(f"a mask over a face {cost['width']:.0f} pixels wide: {name}", f"{cost['effects'][1]:.2f} ms, mean {cost['means'][1]:.2f}", "", "",
             f"{limit} ms" if limit else "", limit is None or cost["effects"][1] <= limit)
         if name in ("an image", "blur"):
             share = cost["allocations"] / (cost["pictures"] / 2)
-            row(f"memory asked for in each picture: {name}", f"{share:.2f} times", "", "", "0", share < 0.2)
+            row(f"allocations per frame: {name}", f"{share:.2f} times", "", "", "0", share < 0.2)
     cost = film.cost(settings, "track-every,privacy")
-    row("privacy: following, detecting and hiding in each picture", f"{sum(cost['means']):.1f} ms", "", "", "33 ms", sum(cost["means"]) < 33)
+    row("privacy: following, detecting and hiding in each frame", f"{sum(cost['means']):.1f} ms", "", "", "33 ms", sum(cost["means"]) < 33)
     film.limit = []
     cost = FILMS[4].cost(settings, "track,oval")
-    row(f"following {cost['faces']} faces and hiding them", f"{cost['process']:.1f} ms, {cost['late']} of {cost['pictures']} pictures took more than 33 ms", "", "",
+    row(f"following {cost['faces']} faces and hiding them", f"{cost['process']:.1f} ms, {cost['late']} of {cost['frames']} frames took more than 33 ms", "", "",
         "none", cost["faces"] == 8 and cost["late"] == 0)
 
 
 class Detectors:
-    """Finders of faces that are not this project's: MediaPipe's nets in LiteRT, and OpenCV's cascade."""
+    """Independent face detectors: MediaPipe's models in LiteRT, and OpenCV's cascade."""
 
     def __init__(self, settings):
         sys.path[:0] = [str(settings.tools / "litert"), str(settings.tools / "opencv")]
@@ -189,28 +189,28 @@ class Detectors:
         self.cv2, self.numpy = cv2, numpy
         models = pathlib.Path(os.environ.get("VIDICON_MODELS") or pathlib.Path(
             os.environ.get("XDG_DATA_HOME") or pathlib.Path.home() / ".local/share") / "vidicon/models")
-        self.net = Interpreter(model_path=str(models / "face_detection_full_range.tflite"), num_threads=1)
-        self.net.allocate_tensors()
-        self.inputs, self.outputs = self.net.get_input_details(), self.net.get_output_details()
+        self.model = Interpreter(model_path=str(models / "face_detection_full_range.tflite"), num_threads=1)
+        self.model.allocate_tensors()
+        self.inputs, self.outputs = self.model.get_input_details(), self.model.get_output_details()
         self.cascade = cv2.CascadeClassifier(cv2.data.haarcascades + "haarcascade_frontalface_alt2.xml")
 
-    def boxes(self, picture, with_cascade):
-        """x, y, width, height of each likely face."""
+    def boxes(self, frame, with_cascade):
+        """x, y, width and height of each detected face."""
         numpy, found = self.numpy, []
-        height, width = picture.shape[:2]
+        height, width = frame.shape[:2]
         side = min(width, height)
         for left in sorted({0, (width - side) // 2, width - side}):
-            tile = self.cv2.resize(picture[:, left:left + side], (192, 192), interpolation=self.cv2.INTER_AREA)
+            tile = self.cv2.resize(frame[:, left:left + side], (192, 192), interpolation=self.cv2.INTER_AREA)
             values = tile[:, :, ::-1].astype(numpy.float32) * (2 / 255) - 1
-            self.net.set_tensor(self.inputs[0]["index"], values[None])
-            self.net.invoke()
-            outputs = sorted((self.net.get_tensor(port["index"])[0] for port in self.outputs), key=lambda one: -one.shape[-1])
+            self.model.set_tensor(self.inputs[0]["index"], values[None])
+            self.model.invoke()
+            outputs = sorted((self.model.get_tensor(port["index"])[0] for port in self.outputs), key=lambda one: -one.shape[-1])
             for place in numpy.nonzero(outputs[1].ravel() > 0.41)[0]:
                 x, y, w, h = outputs[0][place][:4] / 192
                 x, y = x + (place % 48 + 0.5) / 48, y + (place // 48 + 0.5) / 48
                 found.append((left + side * (x - w / 2), side * (y - h / 2), side * w, side * h))
         if with_cascade:
-            grey = self.cv2.cvtColor(picture, self.cv2.COLOR_BGR2GRAY)
+            grey = self.cv2.cvtColor(frame, self.cv2.COLOR_BGR2GRAY)
             found += [tuple(box) for box in self.cascade.detectMultiScale(grey, 1.1, 3, minSize=(60, 60))]
         return found
 
@@ -230,17 +230,17 @@ def measure_privacy(settings, row):
         return
     encoded = str(settings.tools / "private.mp4")
     for film in FILMS:
-        film.through(settings, "track-every,privacy", encoded=encoded)
-        pictures, visible, seen = 0, [], 0
-        for before, after in zip(film.pictures(detectors.numpy), film.pictures(detectors.numpy, encoded), strict=True):
-            # The cascade is slow: every fifth picture.
-            originals = detectors.boxes(before, pictures % 5 == 0)
-            left = detectors.boxes(after, pictures % 5 == 0)
-            # What is no face before either is none that was left.
+        film.process(settings, "track-every,privacy", encoded=encoded)
+        frames, visible, seen = 0, [], 0
+        for before, after in zip(film.frames(detectors.numpy), film.frames(detectors.numpy, encoded), strict=True):
+            # The cascade is slow: every fifth frame.
+            originals = detectors.boxes(before, frames % 5 == 0)
+            left = detectors.boxes(after, frames % 5 == 0)
+            # A detection counts only where the original has a face too.
             if any(overlap(one, other) > 0.3 for one in left for other in originals):
-                visible.append(pictures)
+                visible.append(frames)
             seen += bool(originals)
-            pictures += 1
-        row(f"encoded pictures with a visible face, of {seen} with one: {film.name}", f"{len(visible)} of {pictures}", "", "", "0", not visible)
+            frames += 1
+        row(f"encoded frames with a visible face, of {seen} with one: {film.name}", f"{len(visible)} of {frames}", "", "", "0", not visible)
         if visible:
-            print(f"  (in pictures {visible[:20]})")
+            print(f"  (in frames {visible[:20]})")

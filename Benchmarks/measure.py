@@ -20,7 +20,7 @@ TICKS = os.sysconf("SC_CLK_TCK")
 
 
 def cpu_seconds(process):
-    """The processor time that a running process has used, of all its threads, in user and kernel mode."""
+    """Processor time of all threads of a process in user and kernel mode, in seconds."""
     fields = pathlib.Path(f"/proc/{process.pid}/stat").read_text().rsplit(")", 1)[1].split()
     return (int(fields[11]) + int(fields[12])) / TICKS
 
@@ -53,7 +53,7 @@ def vidicon(settings, *options):
         started = json.loads(process.stdout.readline())
         process.port, process.http_port = started["rtspPort"], started["httpPort"]
         process.url = f"rtsp://127.0.0.1:{process.port}/live"
-        # Its status lines must not fill the pipe; this ends with it.
+        # Drains the status lines, which would fill the pipe; exits with the program.
         subprocess.Popen(["cat"], stdin=process.stdout, stdout=subprocess.DEVNULL)
         yield process
 
@@ -64,19 +64,26 @@ def cpu_while(process, seconds):
     return cpu_seconds(process) - begin
 
 
-def watched_by(settings, process, transport, kind, port, viewers):
-    """Lets many viewers watch; the processor time of the watched process meanwhile, and what the viewers say."""
+@contextlib.contextmanager
+def viewers_of(settings, transport, kind, port, viewers):
+    """Viewers that all play; their report is the next line of output, after `settings.seconds`."""
     with running(settings.tools / "sink", transport, kind, port, "live", viewers, settings.seconds,
                  stdout=subprocess.PIPE) as sink:
         if sink.stdout.readline() != "ready\n":
             raise SystemExit("the viewers did not get ready")
+        yield sink
+
+
+def watched_by(settings, process, transport, kind, port, viewers):
+    """Processor time of a process while viewers play its stream, in seconds, and the viewers' report."""
+    with viewers_of(settings, transport, kind, port, viewers) as sink:
         begin = cpu_seconds(process)
         report = sink.stdout.readline()
         return cpu_seconds(process) - begin, json.loads(report)
 
 
-def row(what, ours, theirs, ratio, limit, holds):
-    print(f"| {what} | {ours} | {theirs} | {ratio} | {limit} | {'yes' if holds else 'NO'} |", flush=True)
+def row(name, ours, theirs, ratio, limit, holds):
+    print(f"| {name} | {ours} | {theirs} | {ratio} | {limit} | {'yes' if holds else 'NO'} |", flush=True)
 
 
 def core(seconds, settings, rounds=1):
@@ -84,7 +91,7 @@ def core(seconds, settings, rounds=1):
 
 
 def prepare_video(settings):
-    """A minute of 720p30 with sound, out of the short test video."""
+    """A minute of 720p30 with audio, looped from the short test video."""
     video = settings.tools / "720p30.mp4"
     if not video.exists():
         part = settings.tools / "part.mp4"
@@ -144,7 +151,7 @@ def measure_fan_out(settings, transport):
 
 
 def measure_jitter(settings):
-    """How evenly pictures arrive at many viewers; a single viewer shows what the source, the encoder and the machine add."""
+    """Arrival jitter at many viewers; that of a single viewer is caused by source, encoder and machine."""
     with vidicon(settings, *STREAM) as process:
         _, alone = watched_by(settings, process, "tcp", "rtsp", process.port, 1)
         _, report = watched_by(settings, process, "tcp", "rtsp", process.port, 200)
@@ -152,16 +159,19 @@ def measure_jitter(settings):
     def text(report):
         return f"p50 {report['jitterP50']:.1f} ms, p99 {report['jitterP99']:.1f} ms"
 
-    row("jitter between pictures, 200 viewers over TCP; one viewer", text(report), text(alone), "", "p99 10 ms",
+    row("jitter between frames, 200 viewers over TCP; one viewer", text(report), text(alone), "", "p99 10 ms",
         report["jitterP99"] < 10)
 
 
 def measure_memory(settings):
+    """Resident memory of the program while 1000 viewers are connected and play."""
     with vidicon(settings, *STREAM) as process:
         time.sleep(2)
         alone = resident_megabytes(process)
-        watched_by(settings, process, "tcp", "rtsp", process.port, 1000)
-        many = resident_megabytes(process)
+        with viewers_of(settings, "tcp", "rtsp", process.port, 1000) as sink:
+            time.sleep(settings.seconds / 2)
+            many = resident_megabytes(process)
+            sink.stdout.readline()
     row("resident memory with 1000 viewers over TCP", f"{many:.0f} MB", f"{alone:.0f} MB without viewers", "", "120 MB",
         many < 120)
 
@@ -180,7 +190,7 @@ def measure_join(settings):
         time.sleep(3)
         times = measured(settings, "first", process.url, 20)
     p50, worst = part(times, 0.5), times[-1]
-    row("connect to first decoded picture, 20 times", f"p50 {p50:.0f} ms, worst {worst:.0f} ms", "", "", "600 ms", worst < 600)
+    row("connect to first decoded frame, 20 times", f"p50 {p50:.0f} ms, worst {worst:.0f} ms", "", "", "600 ms", worst < 600)
 
 
 def measure_delay(settings):
@@ -188,30 +198,30 @@ def measure_delay(settings):
         time.sleep(1)
         times = measured(settings, "delay", process.url, settings.seconds)
     if len(times) < 30:
-        raise SystemExit(f"the strip was read {len(times)} times only")
-    row("capture to decoded picture over TCP on loopback", f"p50 {part(times, 0.5):.1f} ms, p99 {part(times, 0.99):.1f} ms",
+        raise SystemExit(f"only {len(times)} timecode strips were read")
+    row("capture to decoded frame over TCP on loopback", f"p50 {part(times, 0.5):.1f} ms, p99 {part(times, 0.99):.1f} ms",
         "", "", "reported", True)
 
 
-UNIT_HEADER = struct.Struct("<qII")  # Of Sources/units.h.
+UNIT_HEADER = struct.Struct("<qII")  # struct unit_header of Sources/units.h.
 
 
-def recorded_pictures(recording):
-    """The RTP timestamps of the pictures that `record` wrote, and when they came, in seconds after the first unit."""
-    data, position, pictures = recording.read_bytes(), 0, []
+def recorded_frames(recording):
+    """RTP timestamps of the frames in a file of `record`, and arrival times, in seconds after the first unit."""
+    data, position, frames = recording.read_bytes(), 0, []
     while position < len(data):
         arrival, length, track = UNIT_HEADER.unpack_from(data, position)
         position += UNIT_HEADER.size
         if track == 0:
-            # After "$", channel and length.
-            pictures.append((struct.unpack_from(">I", data, position + 8)[0], arrival / 1e9))
+            # Behind "$", channel and length, and the first four bytes of the RTP header.
+            frames.append((struct.unpack_from(">I", data, position + 8)[0], arrival / 1e9))
         position += length
-    return pictures
+    return frames
 
 
 def measure_switch(settings):
-    """The time between the timestamps of the last picture of a source and the first of the next, as a viewer over RTSP
-    gets them: the longest at each switch. The same in as many other stretches shows what the machine adds."""
+    """Maximum timestamp step between frames at each source switch, at an RTSP viewer. The same in as many intervals
+    without a switch shows the machine's share."""
     recording, count = settings.tools / "switches", settings.seconds
     with vidicon(settings, *STREAM) as process:
         time.sleep(2)
@@ -228,19 +238,19 @@ def measure_switch(settings):
                 switches.append((begin, time.monotonic() + 0.1))
                 time.sleep(max(0.0, begin + 2 - time.monotonic()))
             first = int(viewer.stdout.readline()) / 1e9
-    pictures = recorded_pictures(recording)
+    frames = recorded_frames(recording)
 
-    def longest(begin, end):
-        return max((after[0] - before[0] & 0xFFFFFFFF) / 90 for before, after in zip(pictures, pictures[1:])
+    def maximum_step(begin, end):
+        return max((after[0] - before[0] & 0xFFFFFFFF) / 90 for before, after in zip(frames, frames[1:])
                    if begin <= first + after[1] <= end)
 
     def text(gaps):
         return f"p50 {part(gaps, 0.5):.0f} ms, worst {gaps[-1]:.0f} ms"
 
-    ours = sorted(longest(begin, end) for begin, end in switches)
-    others = sorted(longest(begin + 0.9, end + 0.9) for begin, end in switches)
+    ours = sorted(maximum_step(begin, end) for begin, end in switches)
+    others = sorted(maximum_step(begin + 0.9, end + 0.9) for begin, end in switches)
     limit = 2 * 1000 / 30
-    row(f"between two pictures of 30 a second at {count} switches of the source; between them", text(ours), text(others), "",
+    row(f"between two frames of 30 a second at {count} switches of the source; between them", text(ours), text(others), "",
         f"two intervals: {limit:.0f} ms", ours[-1] < limit + 1)
 
 
@@ -248,60 +258,60 @@ MUX_ROUNDS = 20
 
 
 def instructions(settings, program, *arguments):
-    """The instructions that a run of a program takes in user mode, of all its threads."""
+    """Instructions of a run of a program, of all threads in user mode."""
     command = ["valgrind", "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null",
                settings.tools / program, *arguments]
     report = subprocess.run(command, check=True, capture_output=True, text=True).stderr
     return int(re.search(r"I\s+refs:\s+([\d,]+)", report)[1].replace(",", ""))
 
 
-def prepare_pictures(settings):
-    """A second of 720p30, decoded."""
-    pictures = settings.tools / "720p30.yuv"
+def prepare_frames(settings):
+    """A second of decoded 720p30, as I420."""
+    frames = settings.tools / "720p30.yuv"
     subprocess.run(["ffmpeg", "-v", "error", "-y", "-i", prepare_video(settings), "-frames:v", "30", "-pix_fmt", "yuv420p",
-                    "-f", "rawvideo", pictures], check=True)
-    return pictures
+                    "-f", "rawvideo", frames], check=True)
+    return frames
 
 
 def measure_mux(settings):
-    """Muxing a second of 720p30 with sound, against encoding it; each is what a run takes more than the one before."""
-    pictures = prepare_pictures(settings)
-    reading, encoding = (instructions(settings, "mux", mode, pictures) for mode in ("read", "encode"))
+    """Muxing a second of 720p30 with audio, against encoding it; each is the difference between two runs."""
+    frames = prepare_frames(settings)
+    reading, encoding = (instructions(settings, "mux", mode, frames) for mode in ("read", "encode"))
     for mode, name in (("ts", "MPEG-TS"), ("mp4", "fragmented MP4")):
-        ours = (instructions(settings, "mux", mode, pictures) - encoding) / MUX_ROUNDS
+        ours = (instructions(settings, "mux", mode, frames) - encoding) / MUX_ROUNDS
         theirs = encoding - reading
-        row(f"muxing a second of 720p30 and sound as {name}; encoding it", f"{ours / 1e6:.2f} M instructions",
+        row(f"muxing a second of 720p30 and audio as {name}; encoding it", f"{ours / 1e6:.2f} M instructions",
             f"{theirs / 1e6:.0f} M instructions", f"{ours / theirs:.2%}", "1%", ours <= 0.01 * theirs)
 
 
 def measure_convert(settings):
-    """Bringing a picture into the encoder's form, against the bare calls of libyuv; what a hundred take more than none."""
+    """Converting a frame to the encoder's format, against bare calls of libyuv: the difference of 100 frames and none."""
     for how, options in (("", []), (" and mirroring it", ["mirror"])):
-        def picture(mode):
+        def frame(mode):
             none, hundred = (instructions(settings, "convert", mode, *options, count) for count in ("0", "100"))
             return (hundred - none) / 100
-        ours, theirs = picture("canvas"), picture("libyuv")
-        row(f"converting a YUYV picture of 720p{how}; libyuv alone", f"{ours / 1e3:.0f} k instructions",
+        ours, theirs = frame("canvas"), frame("libyuv")
+        row(f"converting a YUYV frame of 720p{how}; libyuv alone", f"{ours / 1e3:.0f} k instructions",
             f"{theirs / 1e3:.0f} k instructions", f"{ours / theirs:.3f}", "1.2", ours <= 1.2 * theirs)
 
 
 def measure_record(settings):
-    """Recording a second of 720p30 with sound, threads, files and all, against encoding it."""
-    pictures, film = prepare_pictures(settings), settings.tools / "recorded.mp4"
-    reading, encoding = (instructions(settings, "RecordingMeter", mode, pictures) for mode in ("read", "encode"))
+    """Recording a second of 720p30 with audio, including threads and files, against encoding it."""
+    frames, film = prepare_frames(settings), settings.tools / "recorded.mp4"
+    reading, encoding = (instructions(settings, "RecordingMeter", mode, frames) for mode in ("read", "encode"))
     theirs = encoding - reading
-    ours = (instructions(settings, "RecordingMeter", "record", pictures, film) - encoding) / MUX_ROUNDS
+    ours = (instructions(settings, "RecordingMeter", "record", frames, film) - encoding) / MUX_ROUNDS
     film.unlink()
-    row("recording a second of 720p30 and sound, finishing the file included; encoding it", f"{ours / 1e6:.2f} M instructions",
+    row("recording a second of 720p30 and audio, finishing the file included; encoding it", f"{ours / 1e6:.2f} M instructions",
         f"{theirs / 1e6:.0f} M instructions", f"{ours / theirs:.2%}", "2%", ours <= 0.02 * theirs)
 
 
 def measure_finish(settings):
-    """Making a plain file of an hour's recording, against a copy of it that is brought to the disk."""
-    pictures, film, copy = prepare_pictures(settings), settings.tools / "recorded.mp4", settings.tools / "copy.mp4"
+    """Finishing an hour's recording as a progressive file, against a synced copy of it."""
+    frames, film, copy = prepare_frames(settings), settings.tools / "recorded.mp4", settings.tools / "copy.mp4"
     ours = theirs = 0.0
     for _ in range(settings.rounds):
-        output = subprocess.run([settings.tools / "RecordingMeter", "finish", pictures, film], check=True, capture_output=True)
+        output = subprocess.run([settings.tools / "RecordingMeter", "finish", frames, film], check=True, capture_output=True)
         report = json.loads(output.stdout)
         ours += report["seconds"]
         begin = time.monotonic()
@@ -314,11 +324,11 @@ def measure_finish(settings):
     gigabytes = report["bytes"] / 1e9
     limit = theirs / settings.rounds + 2 * gigabytes
     row(f"finishing an hour's recording of {gigabytes:.2f} GB; copying it", f"{ours / settings.rounds:.2f} s",
-        f"{theirs / settings.rounds:.2f} s", f"{ours / theirs:.2f}", f"copy + 2 s a GB: {limit:.2f} s", ours / settings.rounds <= limit)
+        f"{theirs / settings.rounds:.2f} s", f"{ours / theirs:.2f}", f"copy + 2 s per GB: {limit:.2f} s", ours / settings.rounds <= limit)
 
 
 def measure_hls(settings):
-    """A thousand viewers of the TS playlist, each with its connection: a playlist and a segment each second."""
+    """1000 viewers of the TS playlist, each with a persistent connection: one playlist and one segment per second."""
     viewers = 1000
     with vidicon(settings, *STREAM) as process:
         time.sleep(2)
@@ -337,23 +347,23 @@ def measure_hls(settings):
 
 
 def measure_hls_delay(settings):
-    """Capture to the picture in Chromium, read from the strip: the page's own player, and hls.js with the TS playlist."""
+    """Latency in Chromium, from the timecode strip: the web page's player, and hls.js with the TS playlist."""
     clients = pathlib.Path(__file__).parent.parent / "Tests/EndToEndTests/Clients"
     library = pathlib.Path(settings.video).parent / "hls.mjs"
     with vidicon(settings, "--source", "bars", *STREAM[2:]) as process:
         address = f"http://127.0.0.1:{process.http_port}/live"
-        for what, limit, command in (
+        for name, limit, command in (
                 ("the web page (low latency)", 1.2, ["page_play.py", address, settings.tools, "--seconds", str(settings.seconds)]),
                 ("hls.js and the TS playlist", 4.0, ["hls_play.py", "hlsjs", f"{address}/playlist.m3u8", "--library", library,
                                                     "--seconds", str(settings.seconds)])):
             output = subprocess.run(["python3", clients / command[0], *map(str, command[1:])], check=True, capture_output=True)
             p50 = json.loads(output.stdout)["medianLatency"]
-            row(f"capture to picture in Chromium: {what}", f"p50 {p50:.2f} s", "", "", f"{limit} s", p50 < limit)
+            row(f"capture to frame in Chromium: {name}", f"p50 {p50:.2f} s", "", "", f"{limit} s", p50 < limit)
 
 
 @contextlib.contextmanager
 def x_server(size):
-    """An X server without a screen; its name is `display`."""
+    """An Xvfb server with its name in `display`."""
     with running("Xvfb", "-displayfd", "1", "-screen", "0", f"{size}x24", "-noreset", stdout=subprocess.PIPE,
                  stderr=subprocess.DEVNULL) as server:
         server.display = ":" + server.stdout.readline().strip()
@@ -361,7 +371,7 @@ def x_server(size):
 
 
 def thread_seconds(process, name):
-    """The processor time of those threads of a process that have a name."""
+    """Processor time of the threads of a process with a name, in seconds."""
     total = 0
     for task in pathlib.Path(f"/proc/{process.pid}/task").iterdir():
         if (task / "comm").read_text().strip() == name:
@@ -370,8 +380,8 @@ def thread_seconds(process, name):
 
 
 def measure_screen(settings):
-    """A screen of 1080p at 30 pictures a second, still and with a video all over it, against FFmpeg's x11grab; the X
-    server's time, which does the copying, is part of each side."""
+    """Capture of a 1080p screen at 30 frames per second, still and with a video over all of it, against FFmpeg's x11grab.
+    Both sides include the X server's time for copying."""
     for kind, limit in (("still", 0.02), ("moving", None)):
         with contextlib.ExitStack() as stack:
             server = stack.enter_context(x_server("1920x1080"))
@@ -403,12 +413,12 @@ def measure_screen(settings):
 
 
 def pattern(count):
-    """What `inference` gives to the nets too."""
+    """Input values of the models, the same as those of the program `inference`."""
     return [(((index * 2_654_435_761) & 0xFFFFFFFF) >> 16 & 0xFF) / 255 for index in range(count)]
 
 
 def litert(settings, model):
-    """A function that runs a net once with LiteRT, on one thread, and its outputs; none where LiteRT is not installed."""
+    """A function that runs a model once with LiteRT on one thread, and the outputs; None without LiteRT."""
     sys.path.insert(0, str(settings.tools / "litert"))
     try:
         import numpy
@@ -426,8 +436,8 @@ def litert(settings, model):
 
 
 def measure_inference(settings):
-    """Each net that finds faces, once, on one thread, by turns with LiteRT: the least time of each, which other work on
-    the machine disturbs least, and the median."""
+    """Each face model on one thread, alternating with LiteRT: the minimum time, which other load affects least, and the
+    median."""
     models = pathlib.Path(os.environ.get("VIDICON_MODELS") or pathlib.Path(
         os.environ.get("XDG_DATA_HOME") or pathlib.Path.home() / ".local/share") / "vidicon/models")
     with running(settings.tools / "inference", stdout=subprocess.PIPE, stdin=subprocess.PIPE) as process:
@@ -446,20 +456,20 @@ def measure_inference(settings):
                     peer[0]()
                     theirs.append(time.perf_counter() - begin)
 
-            def told(times):
+            def text(times):
                 return f"{1e3 * min(times):.2f} ms, median {1e3 * statistics.median(times):.2f}"
 
             if not peer:
-                row(f"{model.stem}; LiteRT is not installed", told(ours), "", "", "1.30", True)
+                row(f"{model.stem}; LiteRT is not installed", text(ours), "", "", "1.30", True)
                 continue
             error = max(abs(one - other) for one, other in zip(ask(0, model), peer[1]))
             ratio = min(ours) / min(theirs)
-            row(f"{model.stem}; LiteRT", told(ours), told(theirs), f"{ratio:.2f}", "1.30",
+            row(f"{model.stem}; LiteRT", text(ours), text(theirs), f"{ratio:.2f}", "1.30",
                 ratio <= 1.3 and error <= 1e-4 * float(peer[1].max() - peer[1].min()))
 
 
 def measure_faces(settings):
-    """How well faces are found and followed, and what that costs."""
+    """Quality and cost of face detection and tracking."""
     faces.measure_quality(settings, row)
     faces.measure_cost(settings, row)
 
@@ -493,8 +503,8 @@ def main():
     parser.add_argument("--tools", type=pathlib.Path, required=True)
     parser.add_argument("--video", required=True)
     parser.add_argument("--viewers", type=int, default=500)
-    parser.add_argument("--seconds", type=int, default=15, help="the length of each measurement")
-    parser.add_argument("--rounds", type=int, default=2, help="how often each side takes its turn")
+    parser.add_argument("--seconds", type=int, default=15, help="duration of each measurement")
+    parser.add_argument("--rounds", type=int, default=2, help="number of times each side runs, alternating")
     settings = parser.parse_args()
     for name in settings.names:
         if name not in MEASUREMENTS:

@@ -4,12 +4,12 @@ import Foundation
 import Media
 import NIOCore
 
-/// Encodes 720p30 pictures and a tone and muxes them, for a tool that counts instructions:
+/// Encodes 720p30 frames and a tone and muxes them, for a tool that counts instructions:
 ///
-///     mux read PICTURES        reads the pictures (I420, one behind the other) and makes the tone
-///     mux encode PICTURES      encodes them too, as the program does
-///     mux ts PICTURES [FILE]   and muxes them `rounds` times, with a segment at each keyframe
-///     mux mp4 PICTURES [FILE]  or with a fragment for each 200 ms
+///     mux read FRAMES        reads the frames (I420, one behind the other) and makes the tone
+///     mux encode FRAMES      encodes them too, as the program does
+///     mux ts FRAMES [FILE]   and muxes them `rounds` times, with a segment at each keyframe
+///     mux mp4 FRAMES [FILE]  or with a fragment for each 200 ms
 ///
 /// The last round's output goes into the file. Putting its segments together counts as muxing too.
 @main
@@ -17,20 +17,20 @@ struct Mux {
   private static let rounds = 20
   private static let video = VideoFormat(width: 1280, height: 720, frameRate: 30)
   private static let audio = AudioFormat(sampleRate: 48_000, channelCount: 1)
-  /// Of the tone that comes with each picture.
-  private static let samplesPerPicture = 48_000 / 30
+  /// Of the tone that comes with each frame.
+  private static let samplesPerFrame = 48_000 / 30
   private static let start = MediaTime.zero + .seconds(100)
 
   static func main() throws {
     let arguments = CommandLine.arguments.dropFirst()
     guard
       let mode = arguments.first, ["read", "encode", "ts", "mp4"].contains(mode),
-      let path = arguments.dropFirst().first, let pictures = FileHandle(forReadingAtPath: path)
+      let path = arguments.dropFirst().first, let frames = FileHandle(forReadingAtPath: path)
     else {
-      FileHandle.standardError.write(Data("usage: mux read|encode|ts|mp4 PICTURES [FILE]\n".utf8))
+      FileHandle.standardError.write(Data("usage: mux read|encode|ts|mp4 FRAMES [FILE]\n".utf8))
       exit(64)
     }
-    let encoded = try Self.encode(pictures, discards: mode == "read")
+    let encoded = try Self.encode(frames, discards: mode == "read")
     var output = ByteBuffer()
     if mode == "ts" || mode == "mp4" {
       for _ in 0..<Self.rounds {
@@ -46,7 +46,7 @@ struct Mux {
     var samples: [EncodedSample] = []
   }
 
-  private static func encode(_ pictures: FileHandle, discards: Bool) throws -> Encoded {
+  private static func encode(_ frames: FileHandle, discards: Bool) throws -> Encoded {
     var settings = VideoEncoderSettings(width: Self.video.width, height: Self.video.height, frameRate: 30)
     settings.keyframeInterval = .seconds(1)
     let videoEncoder = try LibavH264Encoder(settings)
@@ -55,7 +55,7 @@ struct Mux {
     let length = (0..<3).reduce(0) { $0 + Self.video.byteCount(plane: $1) }
     var encoded = Encoded()
     var index: Int64 = 0
-    while let bytes = try pictures.read(upToCount: length), bytes.count == length {
+    while let bytes = try frames.read(upToCount: length), bytes.count == length {
       let time = Self.video.frameRate.time(ofFrame: index, from: Self.start)
       let frame = pool.frame(at: time) { buffer in
         var offset = bytes.startIndex
@@ -65,14 +65,14 @@ struct Mux {
           offset += target.count
         }
       }
-      let sound = AudioBlock(
+      let audio = AudioBlock(
         format: Self.audio, timestamp: time,
-        samples: (0..<Self.samplesPerPicture).map {
+        samples: (0..<Self.samplesPerFrame).map {
           0.3 * sin(Float($0) * 2 * .pi * 600 / Float(Self.audio.sampleRate))
         })
       index += 1
       guard let frame, !discards else { continue }
-      try audioEncoder.encode(sound) { encoded.samples.append($0) }
+      try audioEncoder.encode(audio) { encoded.samples.append($0) }
       try videoEncoder.encode(frame, forcesKeyframe: false) { encoded.samples.append($0) }
     }
     if let description = videoEncoder.description { encoded.descriptions.append(.h264(description)) }

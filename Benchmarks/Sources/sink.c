@@ -1,8 +1,8 @@
 // sink tcp|udp rtsp|floor PORT NAME VIEWERS SECONDS: many viewers in one program, who read, measure and forget.
 //
 // "rtsp" viewers set up and play the stream NAME of an RTSP server on PORT; "floor" viewers only connect, as tcp_floor and
-// udp_floor expect it. Prints "ready" once every viewer has received a picture and two more seconds have passed, reads on
-// for SECONDS, and prints a line of JSON: bytes, pictures, and how evenly the pictures came, which is the distance of two
+// udp_floor expect it. Prints "ready" once every viewer has received a frame and two more seconds have passed, reads on
+// for SECONDS, and prints a line of JSON: bytes, frames, and how evenly the frames came, which is the distance of two
 // arrivals (of packets with the marker bit) less the distance of their timestamps.
 #include <arpa/inet.h>
 #include <errno.h>
@@ -30,8 +30,8 @@ struct viewer {
   size_t to_skip;
   uint32_t reply_end;
 
-  // The last picture.
-  bool has_picture;
+  // The last frame.
+  bool has_frame;
   long long arrival;
   uint32_t timestamp;
 };
@@ -42,19 +42,19 @@ enum { connection_socket, video_socket, audio_socket, report_socket };
 static struct viewer *viewers;
 static int viewer_count, started_count;
 static bool measuring;
-static long long bytes, pictures, jitter[ticks + 1];
+static long long bytes, frames, jitter[ticks + 1];
 
-static void picture(struct viewer *viewer, const unsigned char *packet, long long arrival) {
+static void handle_frame(struct viewer *viewer, const unsigned char *packet, long long arrival) {
   uint32_t timestamp = (uint32_t)packet[4] << 24 | packet[5] << 16 | packet[6] << 8 | packet[7];
-  if (viewer->has_picture && measuring) {
+  if (viewer->has_frame && measuring) {
     long long expected = (int32_t)(timestamp - viewer->timestamp) * 100000LL / 9;
     long long error = llabs(arrival - viewer->arrival - expected);
-    pictures++;
+    frames++;
     // The floors begin their recording again, with timestamps that jump.
     if (llabs(expected) < 1000000000) jitter[error / nanoseconds_a_tick < ticks ? error / nanoseconds_a_tick : ticks]++;
   }
-  if (!viewer->has_picture) started_count++;
-  viewer->has_picture = true;
+  if (!viewer->has_frame) started_count++;
+  viewer->has_frame = true;
   viewer->arrival = arrival;
   viewer->timestamp = timestamp;
 }
@@ -79,7 +79,7 @@ static void parse(struct viewer *viewer, const unsigned char *data, size_t count
         size_t length = head[2] << 8 | head[3];
         size_t wanted = length < head_length ? length : head_length;
         if (viewer->head_count < 4 + (int)wanted) continue;
-        if (head[1] == 0 && wanted == head_length && head[5] & 0x80) picture(viewer, head + 4, arrival);
+        if (head[1] == 0 && wanted == head_length && head[5] & 0x80) handle_frame(viewer, head + 4, arrival);
         viewer->to_skip = length - wanted;
         viewer->head_count = 0;
       }
@@ -112,7 +112,7 @@ static void read_datagrams(struct viewer *viewer, int input, bool is_video) {
   for (struct cmsghdr *c = CMSG_FIRSTHDR(&message); c; c = CMSG_NXTHDR(&message, c))
     if (c->cmsg_level == SOL_UDP && c->cmsg_type == UDP_GRO) memcpy(&segment, CMSG_DATA(c), sizeof segment);
   for (ssize_t i = 0; i + head_length <= count; i += segment)
-    if (buffer[i + 1] & 0x80) picture(viewer, buffer + i, arrival);
+    if (buffer[i + 1] & 0x80) handle_frame(viewer, buffer + i, arrival);
 }
 
 /// Opens an even UDP port and the one after it; returns the even one.
@@ -194,7 +194,7 @@ int main(int argc, char **argv) {
         read_datagrams(viewer, descriptors[data >> 8][data >> 4 & 15], (data & 15) == video_socket);
     }
     if (!all_started && started_count == viewer_count) all_started = now();
-    if (!all_started && now() - begin > 30000000000LL) fail("%d of %d viewers see a picture", started_count, viewer_count);
+    if (!all_started && now() - begin > 30000000000LL) fail("%d of %d viewers see a frame", started_count, viewer_count);
     if (all_started && !measuring && now() - all_started > 2000000000LL) {
       measuring = true;
       end = now() + duration;
@@ -202,6 +202,6 @@ int main(int argc, char **argv) {
       fflush(stdout);
     }
   }
-  printf("{\"viewers\":%d,\"bytes\":%lld,\"pictures\":%lld,\"jitterP50\":%.2f,\"jitterP99\":%.2f}\n", viewer_count, bytes,
-         pictures, percentile(0.5), percentile(0.99));
+  printf("{\"viewers\":%d,\"bytes\":%lld,\"frames\":%lld,\"jitterP50\":%.2f,\"jitterP99\":%.2f}\n", viewer_count, bytes,
+         frames, percentile(0.5), percentile(0.99));
 }

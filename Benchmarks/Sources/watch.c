@@ -1,5 +1,5 @@
-// watch first URL COUNT: connects COUNT times, and prints for each how long it took until a picture was decoded, in ms.
-// watch delay URL SECONDS: reads the timecode strip of the source "bars" out of the decoded pictures, and prints for each
+// watch first URL COUNT: connects COUNT times, and prints for each how long it took until a frame was decoded, in ms.
+// watch delay URL SECONDS: reads the timecode strip of the source "bars" out of the decoded frames, and prints for each
 //   the time since its capture, in ms.
 #include <libavcodec/avcodec.h>
 #include <libavformat/avformat.h>
@@ -34,7 +34,7 @@ static long long read_strip(const AVFrame *frame) {
   return sum == code[8] ? time : 0;
 }
 
-/// Plays until `duration` has passed, or, with 0, until one picture is decoded.
+/// Plays until `duration` has passed, or, with 0, until one frame is decoded.
 static void play(const char *url, long long duration) {
   long long begin = now();
   AVDictionary *options = NULL;
@@ -46,7 +46,7 @@ static void play(const char *url, long long duration) {
   if (avformat_find_stream_info(input, NULL) < 0) fail("%s has no streams", url);
   const AVCodec *codec;
   int track = av_find_best_stream(input, AVMEDIA_TYPE_VIDEO, -1, -1, &codec, 0);
-  if (track < 0) fail("%s has no picture", url);
+  if (track < 0) fail("%s has no frame", url);
   AVCodecContext *decoder = avcodec_alloc_context3(codec);
   avcodec_parameters_to_context(decoder, input->streams[track]->codecpar);
   decoder->thread_count = 1;
@@ -60,7 +60,7 @@ static void play(const char *url, long long duration) {
       if (!duration) {
         printf("%.2f\n", (now() - begin) / 1e6);
         done = true;
-      } else if (now() - begin > 2000000000LL) {  // After the pictures that came while the format was found out.
+      } else if (now() - begin > 2000000000LL) {  // After the frames that came while the format was found out.
         long long captured = read_strip(frame);
         if (captured) printf("%.2f\n", (unix_microseconds() - captured) / 1e3);
         done = now() - begin > duration;

@@ -2,11 +2,11 @@ import Foundation
 import Testing
 
 extension EndToEnd {
-  @Suite("Addresses: IPv6, no path, several streams, the configuration file", .serialized)
+  @Suite("Addresses: IPv6, no path, several streams, the configuration file")
   struct Addresses {
     private static let plasma = ["--source", "plasma", "--audio", "tone", "--size", "640x360"]
 
-    @Test func `every way to write the address of a stream plays it`() async throws {
+    @Test func `every form of a stream's URL plays it`() async throws {
       try await VidiconProcess.serving(Self.plasma) { vidicon in
         let urls = [
           vidicon.url(nil), vidicon.url(""), vidicon.url("live/"), vidicon.url(host: "localhost"),
@@ -22,7 +22,7 @@ extension EndToEnd {
       }
     }
 
-    @Test func `a stream that is not there is not found`() async throws {
+    @Test func `an unknown stream is answered with 404`() async throws {
       try await VidiconProcess.serving(Self.plasma) { vidicon in
         let port = vidicon.rtspPort
         let status = try await waiting { try RTSPDialogue(port: port, path: "/other").ask("DESCRIBE").status }
@@ -30,7 +30,7 @@ extension EndToEnd {
       }
     }
 
-    @Test func `two streams run side by side, each with its own size`() async throws {
+    @Test(.tags(.pacing)) func `two streams run side by side, each with its own size`() async throws {
       let streams = [
         "--stream", "name=one,source=plasma,audio=tone,size=640x360,fps=30",
         "--stream", "name=two,source=noise,audio=none,size=320x240,fps=15",
@@ -38,7 +38,7 @@ extension EndToEnd {
       try await VidiconProcess.serving(streams) { vidicon in
         #expect(vidicon.started.streams?.map(\.name) == ["one", "two"])
         async let one = FFmpeg.play(vidicon.url("one"), seconds: 8)
-        async let two = FFmpeg.play(vidicon.url("two"), seconds: 8, sound: false)
+        async let two = FFmpeg.play(vidicon.url("two"), seconds: 8, audio: false)
         try expectGood(await one, frameRate: 30, seconds: 8)
         try expectGood(await two, frameRate: 15, seconds: 8)
         let probe = try await FFprobe.look(at: vidicon.url("two"))
@@ -49,7 +49,7 @@ extension EndToEnd {
       }
     }
 
-    @Test func `the configuration file says the same as the options`() async throws {
+    @Test(.tags(.pacing)) func `the configuration file sets the same values as the options`() async throws {
       try await TestMedia.withTemporaryFolder { folder in
         let path = "\(folder)/vidicon.yaml"
         try """
@@ -81,7 +81,7 @@ extension EndToEnd {
       }
     }
 
-    @Test func `a key that the configuration file cannot have is named`() async throws {
+    @Test func `an unknown key of the configuration file is named in the error`() async throws {
       try await TestMedia.withTemporaryFolder { folder in
         let path = "\(folder)/vidicon.yaml"
         try "streams:\n  - name: live\n    souce: plasma\n".write(toFile: path, atomically: true, encoding: .utf8)

@@ -2,22 +2,22 @@ import Foundation
 import Testing
 
 extension EndToEnd {
-  @Suite("The web page in Chromium and Firefox", .serialized)
+  @Suite("The web page in Chromium and Firefox")
   struct Browsers {
     private static let bars = ["--source", "bars", "--audio", "tone", "--size", "1280x720", "--fps", "30"]
 
-    /// What page_play.py prints.
+    /// Output of page_play.py.
     private struct Seen: Decodable {
-      var firstPictureSeconds: Double
+      var firstFrameSeconds: Double
       var playedSeconds: Double
       var elapsedSeconds: Double
       var decoded: Int
       var width: Int
       var height: Int
       var badge: String
-      var picture: String
-      var hasSound: Bool
-      var sound: String
+      var size: String
+      var hasAudio: Bool
+      var audio: String
       var loudest: Double
       var moving: Double
       var medianLatency: Double
@@ -28,14 +28,14 @@ extension EndToEnd {
       var complaints: [String]
     }
 
-    /// What page_look.py prints.
+    /// Output of page_look.py.
     private struct Looked: Decodable {
       var looks: Int
       var wrong: [String: [String]]
       var forbidden: [String]
     }
 
-    /// What page_steer.py prints.
+    /// Output of page_steer.py.
     private struct Steered: Decodable {
       struct Changed: Decodable, Equatable {
         var mirror: Bool
@@ -53,7 +53,8 @@ extension EndToEnd {
       var complaints: [String]
     }
 
-    @Test(arguments: ["chromium", "firefox"]) func `it switches sources, turns the picture, and tells what is refused`(
+    @Test(.tags(.demanding), arguments: ["chromium", "firefox"])
+    func `it switches sources, rotates the frame, and shows refusals`(
       browser: String
     ) async throws {
       try await VidiconProcess.serving(["--source", "bars", "--audio", "tone", "--size", "320x180"]) { vidicon in
@@ -63,7 +64,7 @@ extension EndToEnd {
           #expect(seen.groups.contains("Test patterns"))
           #expect(seen.source == "plasma")
           #expect(seen.changed == .init(mirror: true, rotation: 90, mute: true, pause: true))
-          // This viewer's picture alone.
+          // The preview is mirrored for this viewer only.
           #expect(seen.preview.hasPrefix("matrix(-1"))
           #expect(!seen.previewAsTold)
           #expect(seen.problem.contains("/dev/none"))
@@ -72,7 +73,7 @@ extension EndToEnd {
       }
     }
 
-    @Test(arguments: ["chromium", "firefox"]) func `it plays picture and sound, and tells the latency`(
+    @Test(.tags(.timing), arguments: ["chromium", "firefox"]) func `it plays video and audio, and shows the latency`(
       browser: String
     ) async throws {
       try await VidiconProcess.serving(Self.bars) { vidicon in
@@ -84,21 +85,22 @@ extension EndToEnd {
           #expect(seen.badge == "Live")
           #expect(abs(seen.playedSeconds - seen.elapsedSeconds) < 1)
           #expect(seen.decoded > 20 * Int(seen.elapsedSeconds))
-          #expect(seen.moving > 0.05, "the picture stands still")
-          #expect(seen.hasSound)
-          // Firefox lets nobody listen where there is no sound card.
-          if browser == "chromium" { #expect(seen.loudest > 0.01, "there is no sound; \(seen.sound)") }
+          #expect(seen.moving > 0.05, "the frame stands still")
+          #expect(seen.hasAudio)
+          // Firefox gives pages no samples without a sound card.
+          if browser == "chromium" { #expect(seen.loudest > 0.01, "there is no audio; \(seen.audio)") }
           #expect(seen.latencies > 30)
           #expect(seen.unread * 10 < seen.latencies)
           #expect(seen.medianLatency < 1.2)
-          #expect(abs(seen.shownMinusStrip) < 0.15, "the page tells another latency than the picture")
+          #expect(abs(seen.shownMinusStrip) < 0.15, "the page tells another latency than the frame")
           #expect(seen.buffered < 20)
           #expect(seen.complaints == [])
         }
       }
     }
 
-    @Test func `it looks right on a desk and on a phone, in light and in dark`() async throws {
+    @Test(.tags(.demanding)) func `its layout is right on a desktop and on a phone, in light and in dark`() async throws
+    {
       try await TestMedia.withTemporaryFolder { folder in
         try await VidiconProcess.serving(Self.bars + ["--record", "\(folder)/{name}.mp4"]) { vidicon in
           let looked: Looked = try await Self.drive(
@@ -110,7 +112,8 @@ extension EndToEnd {
       }
     }
 
-    @Test func `it comes through pauses, lost networks, damaged media, hidden tabs and a server that starts again`()
+    @Test(.tags(.demanding))
+    func `it recovers from pauses, lost networks, damaged media, hidden tabs and a server restart`()
       async throws
     {
       let took: [String: Double] = try await Self.drive(

@@ -2,9 +2,9 @@ import Foundation
 import Testing
 
 extension EndToEnd {
-  @Suite("nginx as a cache, with the configuration of the documents", .serialized)
+  @Suite("nginx as a cache, with docs/nginx.conf")
   struct Caches {
-    /// What `hls_viewers.py` prints.
+    /// Output of hls_viewers.py.
     private struct Watched: Decodable {
       var viewers: Int
       var playlists: Int
@@ -14,8 +14,8 @@ extension EndToEnd {
       var gaps: Int
     }
 
-    @Test(arguments: [("ts", "playlist.m3u8"), ("ll", "index.m3u8")])
-    func `three hundred viewers behind it cost the camera what one does`(mode: String, playlist: String) async throws {
+    @Test(.tags(.demanding), arguments: [("ts", "playlist.m3u8"), ("ll", "index.m3u8")])
+    func `300 viewers behind it cause as many requests as one`(mode: String, playlist: String) async throws {
       let options = ["--source", "plasma", "--audio", "tone", "--size", "320x180", "--bitrate", "200k"]
       try await VidiconProcess.serving(options) { vidicon in
         try await Self.behindNginx(vidicon) { port in
@@ -32,7 +32,7 @@ extension EndToEnd {
           #expect(many.failures == [])
           #expect(many.gaps == 0)
           #expect(many.media > 300 * Int(seconds) / 2, "\(many)")
-          // The viewers take two seconds more to come; /metrics itself is one request.
+          // The viewers connect over two further seconds; /metrics itself is one request.
           let share = cost / one * seconds / (seconds + 2)
           #expect((0.5...1.5).contains(share), "\(cost) requests for 300 viewers, \(one) for one in \(seconds) s")
         }
@@ -48,12 +48,12 @@ extension EndToEnd {
       return try JSONDecoder().decode(Watched.self, from: Data(run.output))
     }
 
-    /// The requests for HLS that the camera has answered.
+    /// Number of HTTP requests that the server has answered.
     private static func requests(of vidicon: VidiconProcess) async throws -> Double {
       try await #require(Metrics(of: vidicon).sum("vidicon_http_requests_total"))
     }
 
-    /// Runs nginx with docs/nginx.conf, of which only ports and paths are changed.
+    /// Runs nginx with docs/nginx.conf; only ports and paths are replaced.
     private static func behindNginx(_ vidicon: VidiconProcess, _ body: (Int) async throws -> Void) async throws {
       try await TestMedia.withTemporaryFolder { folder in
         let port = try freePort()
@@ -68,7 +68,7 @@ extension EndToEnd {
           try #require(changed.contains(old), "docs/nginx.conf has no \"\(old)\"")
           changed = changed.replacingOccurrences(of: old, with: new)
         }
-        // As another user its workers could not write into the test's folder.
+        // Workers of another user could not write into the test's folder.
         if getuid() == 0 { changed = "user root;\n" + changed }
         try Data(changed.utf8).write(to: URL(fileURLWithPath: "\(folder)/nginx.conf"))
         let nginx = try ChildProcess(

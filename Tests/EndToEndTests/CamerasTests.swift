@@ -3,8 +3,8 @@ import Foundation
 import Testing
 
 extension EndToEnd {
-  /// The cameras are played by a library that is loaded before the program; the program is the one that users have.
-  @Suite("Cameras", .serialized)
+  /// A preloaded library simulates the cameras for the unchanged release program.
+  @Suite("Cameras, simulated at the V4L2 system calls")
   struct Cameras {
     /// Luma of the fake camera's bars, in the full range of ffmpeg's "gray": (235 - 16) * 255 / 219 and so on.
     private static let bars = [255, 226, 179, 150, 105, 76, 29, 0]
@@ -23,8 +23,8 @@ extension EndToEnd {
       "formats=YUYV 320x240 30;jump=7", "formats=YUYV 320x240 30;short=10;error=15",
     ]
 
-    /// Each in a program of its own, all at once.
-    @Test func `are seen as they are`() async throws {
+    /// One program per camera, all at once.
+    @Test(.tags(.demanding)) func `each pixel format and buffer layout shows the camera's bars`() async throws {
       try await withThrowingTaskGroup(of: Void.self) { group in
         for camera in Self.formats { group.addTask { try await Self.expectBars(from: camera) } }
         try await group.waitForAll()
@@ -33,11 +33,11 @@ extension EndToEnd {
 
     private static func expectBars(from camera: String) async throws {
       try await Self.serving([camera]) { vidicon in
-        let play = try await FFmpeg.play(vidicon.url(), seconds: 4, sound: false)
+        let play = try await FFmpeg.play(vidicon.url(), seconds: 4, audio: false)
         #expect(play.run.exit == .status(0), "\(camera): ffmpeg: \(play.run.errors)")
         #expect(FFmpeg.complaints(in: play.run.errors) == [], "\(camera)")
-        try #require(play.pictures.count > 60, "\(camera)")
-        let last = Array(play.pictures[play.pictures.count - 1])
+        try #require(play.frames.count > 60, "\(camera)")
+        let last = Array(play.frames[play.frames.count - 1])
         let seen = (0..<8).map { Int(last[70 * 160 + $0 * 20 + 10]) }
         #expect(zip(seen, Self.bars).allSatisfy { abs($0 - $1) < 5 }, "\(camera): \(seen)")
         let steps = zip(play.times.dropFirst(), play.times).map { $0 - $1 }
@@ -46,9 +46,9 @@ extension EndToEnd {
       }
     }
 
-    @Test func `of JPEG pictures are seen`() async throws {
+    @Test func `motion JPEG is decoded`() async throws {
       try await TestMedia.withTemporaryFolder { folder in
-        let path = "\(folder)/pictures.mjpeg"
+        let path = "\(folder)/frames.mjpeg"
         let made = try await Tool.run(
           "ffmpeg",
           FFmpeg.quiet + ["-f", "lavfi", "-i", "testsrc2=s=320x240:r=30", "-frames:v", "60", "-c:v", "mjpeg"]
@@ -56,18 +56,18 @@ extension EndToEnd {
           within: .seconds(20))
         try #require(made.succeeded)
         try await Self.serving(["formats=MJPG 320x240 30;file=\(path)"]) { vidicon in
-          let play = try await FFmpeg.play(vidicon.url(), seconds: 4, sound: false)
+          let play = try await FFmpeg.play(vidicon.url(), seconds: 4, audio: false)
           #expect(FFmpeg.complaints(in: play.run.errors) == [])
-          try #require(play.pictures.count > 60)
-          #expect(play.pictures.deviation(30) > 20)
-          #expect(play.pictures.difference(20, 35) > 0.3)
+          try #require(play.frames.count > 60)
+          #expect(play.frames.deviation(30) > 20)
+          #expect(play.frames.difference(20, 35) > 0.3)
         }
       }
     }
 
-    @Test func `of H.264 pictures are passed through, and turned by an encoder where they must be`() async throws {
+    @Test func `H.264 is passed through, and transcoded when it must be rotated`() async throws {
       try await TestMedia.withTemporaryFolder { folder in
-        let path = "\(folder)/pictures.h264"
+        let path = "\(folder)/frames.h264"
         let made = try await Tool.run(
           "ffmpeg",
           FFmpeg.quiet + ["-f", "lavfi", "-i", "testsrc2=s=320x240:r=30", "-frames:v", "600", "-c:v", "libx264"]
@@ -77,14 +77,14 @@ extension EndToEnd {
         try #require(made.succeeded)
         for (options, isPassed) in [("", true), (";controls=1;rotation=180", false)] {
           try await Self.serving(["formats=H264 320x240 30;file=\(path)\(options)"]) { vidicon in
-            // Keyframes come where viewers need them: the file has one in 20 s.
+            // The file has one keyframe in 20 s; keyframes for viewers come from the encoder.
             _ = try await vidicon.status { $0.framesIn ?? 0 > 60 }
-            let play = try await FFmpeg.play(vidicon.url(), seconds: 4, sound: false)
+            let play = try await FFmpeg.play(vidicon.url(), seconds: 4, audio: false)
             #expect(play.run.exit == .status(0), "ffmpeg: \(play.run.errors)")
             #expect(FFmpeg.complaints(in: play.run.errors) == [])
-            try #require(play.pictures.count > 60)
-            #expect(play.pictures.deviation(30) > 20)
-            #expect(play.pictures.difference(20, 35) > 0.3)
+            try #require(play.frames.count > 60)
+            #expect(play.frames.deviation(30) > 20)
+            #expect(play.frames.difference(20, 35) > 0.3)
             let encoded = try await vidicon.status { _ in true }.framesEncoded ?? -1
             #expect(isPassed ? encoded == 0 : encoded > 60, "\(encoded) were encoded")
           }
@@ -92,7 +92,7 @@ extension EndToEnd {
       }
     }
 
-    @Test func `are set over HTTP`() async throws {
+    @Test func `camera controls are set over HTTP`() async throws {
       struct State: Decodable {
         var controls: [String: Int]?
       }
@@ -115,8 +115,8 @@ extension EndToEnd {
       }
     }
 
-    @Test func `are opened anew in another size, and as they were when that fails`() async throws {
-      // While one size is open the camera has no other: it is to be let go first.
+    @Test func `a camera is reopened at another size, and at its previous size when that fails`() async throws {
+      // The camera has one format at a time: it must be closed before it is reopened.
       try await Self.serving(["formats=YUYV 320x240,640x480 30|MJPG 640x480 30;file=/nowhere"]) { vidicon in
         let address = vidicon.page("/api/streams/live")
         for (source, status) in [
@@ -136,7 +136,7 @@ extension EndToEnd {
       }
     }
 
-    @Test func `are let go while paused, and come back`() async throws {
+    @Test func `a paused camera is closed, and reopened on resume`() async throws {
       try await Self.serving(["formats=YUYV 320x240 30"]) { vidicon in
         let address = vidicon.page("/api/streams/live")
         _ = try await vidicon.status { $0.framesEncoded ?? 0 > 10 }
@@ -154,7 +154,7 @@ extension EndToEnd {
       }
     }
 
-    @Test func `that fail without being unplugged come back`() async throws {
+    @Test func `a camera that fails while plugged in is reopened`() async throws {
       try await Self.serving(["formats=YUYV 320x240 30;fail=60;fails=1"]) { vidicon in
         _ = try await vidicon.status { $0.framesIn ?? 0 > 120 && $0.isSlateShown == false }
         let lines = vidicon.child.errors.text.split(separator: "\n").filter { $0.contains("v4l2:") }
@@ -163,14 +163,16 @@ extension EndToEnd {
     }
 
     @Test(arguments: ["/dev/video9", "/dev/video0"])
-    func `that are unplugged leave a slate and a line, and come back`(node: String) async throws {
+    func `an unplugged camera leaves a slate and one line, and is reopened when it is plugged in`(node: String)
+      async throws
+    {
       try await Self.serving(["unplug=3;replug=4;elsewhere=\(node)"]) { vidicon in
         _ = try await vidicon.status { $0.isSlateShown == true }
         let lines = vidicon.child.errors.text.split(separator: "\n").filter { $0.contains("v4l2:") }
         #expect(lines == ["vidicon: live: video: v4l2:/dev/video0: the camera was unplugged; plug it in again"])
         let before = try await vidicon.status { _ in true }
         _ = try await vidicon.status { $0.isSlateShown == false && ($0.framesIn ?? 0) > (before.framesIn ?? 0) }
-        // The line may come after the first picture is counted.
+        // The line may be printed after the first frame is counted.
         _ = try await vidicon.status { _ in true }
         #expect(vidicon.child.errors.text.contains("the video source is back"))
         #expect(vidicon.child.errors.text.split(separator: "\n").count { $0.contains("unplugged") } == 1)
@@ -179,7 +181,7 @@ extension EndToEnd {
 
     // Each also ends in time: Ctrl-C has two seconds.
     @Test(arguments: ["unplug=2", "after=20", "hang=60", "error=1", "empty=1"])
-    func `that fail leave a slate, and do not hold up the end`(camera: String) async throws {
+    func `a failing camera leaves a slate, and does not delay the exit`(camera: String) async throws {
       try await Self.serving([camera]) { vidicon in
         _ = try await vidicon.status { $0.isSlateShown == true }
         let lines = vidicon.child.errors.text.split(separator: "\n").filter { $0.contains("v4l2:") }
@@ -192,13 +194,13 @@ extension EndToEnd {
       ("open=16", "v4l2:", "it is in use"), ("kind=m2m", "v4l2:/dev/video0", "a codec or scaler"),
       ("kind=metadata", "v4l2:", "there is no camera"), ("", "v4l2:/dev/video7", "there is no camera at /dev/video7"),
       ("", "v4l2:other", "/dev/video0 (Fake Camera"), ("lie=1", "v4l2:fake", "holds less than one"),
-    ]) func `that cannot be used are told of in one line`(camera: String, source: String, words: String) async throws {
+    ]) func `an unusable camera is reported in one line`(camera: String, source: String, words: String) async throws {
       try await expectRefusal(
         ["serve", "--rtsp-port", "0", "--http-port", "0", "--source", source],
         environment: FakeCamera.environment([camera]), status: 1, saying: words)
     }
 
-    @Test func `that are asked for wrongly are told of in one line`() async throws {
+    @Test func `invalid camera options are reported in one line`() async throws {
       try await expectRefusal(
         ["serve", "--rtsp-port", "0", "--source", "v4l2:?colour=1"], status: 64,
         saying: "use size, fps, format or input")

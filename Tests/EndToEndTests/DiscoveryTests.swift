@@ -2,12 +2,14 @@ import Foundation
 import Testing
 
 extension EndToEnd {
-  @Suite("Discovery: what Avahi's browser finds", .serialized)
+  @Suite("Discovery: services that avahi-browse finds")
   struct Discovery {
-    /// What the one line says that warns of a missing daemon.
+    /// Part of the warning about a missing daemon.
     private static let missing = "streams cannot be found by name"
 
-    @Test func `a stream is found as page and as RTSP, with path and port, and is not after the end`() async throws {
+    @Test func `a stream is found as web page and as RTSP, with path and port, and is gone after the exit`()
+      async throws
+    {
       try await MDNSNetwork.with { network in
         let daemon = try await network.startDaemon()
         defer { daemon.kill() }
@@ -51,7 +53,7 @@ extension EndToEnd {
       }
     }
 
-    @Test func `a server on one address is announced where that is`() async throws {
+    @Test func `a server on one address is announced on the interface of that address`() async throws {
       try await MDNSNetwork.with { network in
         let daemon = try await network.startDaemon()
         defer { daemon.kill() }
@@ -66,7 +68,7 @@ extension EndToEnd {
       }
     }
 
-    @Test func `a daemon that is missing, or ends, is told once, and found when it is there`() async throws {
+    @Test func `a daemon that is missing, or ends, is reported once, and used as soon as it is there`() async throws {
       try await MDNSNetwork.with { network in
         let announcer = try AnnouncerProcess(in: network)
         defer { announcer.child.kill() }
@@ -89,7 +91,7 @@ extension EndToEnd {
       }
     }
 
-    @Test func `without a daemon the end is as quick`() async throws {
+    @Test func `without a daemon the exit is as fast`() async throws {
       try await MDNSNetwork.with { network in
         let announcer = try AnnouncerProcess(in: network)
         defer { announcer.child.kill() }

@@ -1,8 +1,8 @@
 import Testing
 
-/// Real players against the built program.
+/// Real clients against the built program.
 ///
-/// One test runs at a time, so that the machine is never busier than a test makes it; inside a test several players
-/// run at once.
-@Suite("End to end", .serialized)
+/// Tests run side by side within the limits of ``MachineShare``. Each has its own ports, folders, displays and network
+/// namespaces.
+@Suite("End to end", .machineShare)
 enum EndToEnd {}

@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 extension EndToEnd {
-  @Suite("Endings: of a source, of the program", .serialized)
+  @Suite("End of a source, end of the program")
   struct Endings {
     @Test func `a pipe that ends leaves viewers with a slate`() async throws {
       let (pipe, ffmpeg) = try Self.pipe(seconds: 4)
@@ -12,19 +12,19 @@ extension EndToEnd {
         let play = try await FFmpeg.play(vidicon.url(), seconds: 12)
         #expect(play.run.exit == .status(0), "\(play.run.errors)")
         #expect(FFmpeg.complaints(in: play.run.errors) == [])
-        let pictures = play.pictures
-        try #require(pictures.count > 100)
-        let last = pictures.count - 1
-        #expect(pictures.difference(0, last) > 5, "the slate must not look like the source")
-        #expect(pictures.difference(last, last - 1) < 1, "the slate stands still")
-        #expect(pictures.deviation(last) > 0.5, "the slate says something")
+        let frames = play.frames
+        try #require(frames.count > 100)
+        let last = frames.count - 1
+        #expect(frames.difference(0, last) > 5, "the slate must not look like the source")
+        #expect(frames.difference(last, last - 1) < 1, "the slate stands still")
+        #expect(frames.deviation(last) > 0.5, "the slate says something")
         #expect(try #require(play.times.last) - play.times[0] > 10)
-        let longest = zip(play.times.dropFirst(), play.times).map { $0 - $1 }.max()
-        #expect(try #require(longest) < 4, "from the last picture to the slate")
+        let maximumInterval = zip(play.times.dropFirst(), play.times).map { $0 - $1 }.max()
+        #expect(try #require(maximumInterval) < 4, "from the last frame to the slate")
       }
     }
 
-    @Test func `with --exit-on-eof the end of the pipe is the end of the program`() async throws {
+    @Test func `with --exit-on-eof the program exits at the end of the pipe`() async throws {
       let (pipe, ffmpeg) = try Self.pipe(seconds: 3)
       defer { ffmpeg.kill() }
       let options = ["--source", "pipe:", "--audio", "none", "--size", "640x360", "--exit-on-eof"]
@@ -51,13 +51,12 @@ extension EndToEnd {
         await vidicon.child.output.end()
         #expect(vidicon.child.output.text.hasSuffix("{\"event\":\"stopped\"}\n"))
         #expect(try await waiting { viewer.isClosed(within: .seconds(2)) })
-        #expect(try await ffmpeg.exit != nil, "ffmpeg waits on a connection that nobody closed")
+        #expect(try await ffmpeg.exit != nil, "ffmpeg waits on a connection that was not closed")
       }
     }
 
     @Test(arguments: ["playlist.m3u8", "index.m3u8"])
-    func `a player of HLS shows a file that ends to its last picture, and ends by itself`(playlist: String) async throws
-    {
+    func `an HLS player shows a finite file to its last frame, and stops`(playlist: String) async throws {
       let file = try TestMedia.video()
       try await TestMedia.withTemporaryFolder { folder in
         let options = ["--source", "file:\(file)", "--size", "640x360", "--exit-on-eof"]
@@ -71,16 +70,16 @@ extension EndToEnd {
           #expect(await vidicon.child.end(within: .seconds(3)) == .status(0), "\(vidicon.child.errors.text)")
         }
         let times = try await FFmpeg.times("\(folder)/copy.nut", selecting: "v:0").sorted()
-        #expect(times.count > 75, "\(times.count) pictures of 132")
-        let longest = zip(times.dropFirst(), times).map { $0 - $1 }.max()
-        #expect(try #require(longest) < 0.13)
-        let last = try await Self.lastPicture(of: "\(folder)/copy.nut") + Self.lastPicture(of: file)
-        #expect(Pictures(width: 160, height: 90, bytes: last).difference(0, 1) < 4, "not the file's last picture")
+        #expect(times.count > 75, "\(times.count) frames of 132")
+        let maximumInterval = zip(times.dropFirst(), times).map { $0 - $1 }.max()
+        #expect(try #require(maximumInterval) < 0.13)
+        let last = try await Self.lastFrame(of: "\(folder)/copy.nut") + Self.lastFrame(of: file)
+        #expect(LumaFrames(width: 160, height: 90, bytes: last).difference(0, 1) < 4, "not the file's last frame")
       }
     }
 
     @Test(arguments: ["playlist.m3u8", "index.m3u8"])
-    func `a player of HLS ends by itself after Ctrl-C, which takes no longer for that`(playlist: String) async throws {
+    func `an HLS player stops after SIGINT, which does not delay the exit`(playlist: String) async throws {
       try await VidiconProcess.serving(["--source", "plasma", "--audio", "tone", "--size", "640x360"]) { vidicon in
         let url = vidicon.page("/live/\(playlist)")
         async let player = Tool.run(
@@ -97,7 +96,7 @@ extension EndToEnd {
       }
     }
 
-    private static func lastPicture(of path: String) async throws -> [UInt8] {
+    private static func lastFrame(of path: String) async throws -> [UInt8] {
       let run = try await Tool.run(
         "ffmpeg", FFmpeg.quiet + ["-i", path, "-vf", "scale=160:90,format=gray", "-f", "rawvideo", "pipe:1"],
         within: .seconds(20))
@@ -105,7 +104,7 @@ extension EndToEnd {
       return Array(run.output.suffix(160 * 90))
     }
 
-    /// A pipe that carries a real video at its own pace, for some seconds.
+    /// A pipe with a video in real time, for some seconds.
     private static func pipe(seconds: Int) throws -> (Pipe, ChildProcess) {
       let pipe = Pipe()
       let ffmpeg = try ChildProcess(

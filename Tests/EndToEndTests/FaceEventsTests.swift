@@ -2,15 +2,15 @@ import Foundation
 import Testing
 
 extension EndToEnd {
-  @Suite("Faces told over HTTP, in HLS and on the page", .serialized)
+  @Suite("Face events over HTTP, in HLS and on the web page")
   struct FaceEvents {
     /// One woman, who closes her eyes, smiles and turns; 640×360.
     private static func woman() throws -> [String] {
       ["--source", "file:\(try TestMedia.file("WolfgangLanger_Pexels.mp4"))", "--size", "640x360"]
     }
 
-    /// What is told of one face, or of all.
-    private struct Told: Decodable {
+    /// Data of an event about one face, or about all faces.
+    private struct EventData: Decodable {
       struct Box: Decodable {
         var x: Int
         var y: Int
@@ -31,17 +31,17 @@ extension EndToEnd {
       var faces: [Face]?
     }
 
-    /// The messages of an event stream, by their names.
-    private func messages(in text: String) throws -> [(name: String, told: Told)] {
+    /// Messages of an event stream with their names.
+    private func messages(in text: String) throws -> [(name: String, data: EventData)] {
       try text.components(separatedBy: "\n\n").compactMap { block in
         let lines = block.split(separator: "\n")
         guard lines.count == 2, lines[0].hasPrefix("event: "), lines[1].hasPrefix("data: ") else { return nil }
-        let told = try JSONDecoder().decode(Told.self, from: Data(lines[1].dropFirst(6).utf8))
-        return (String(lines[0].dropFirst(7)), told)
+        let data = try JSONDecoder().decode(EventData.self, from: Data(lines[1].dropFirst(6).utf8))
+        return (String(lines[0].dropFirst(7)), data)
       }
     }
 
-    @Test func `events come to all who listen, over HTTP/1.1 and HTTP/2, until the program ends`() async throws {
+    @Test func `every client of HTTP/1.1 and HTTP/2 gets all events until the program exits`() async throws {
       let secure = ["--https-port", "0"]
       let listeners = try await VidiconProcess.serving(Self.woman() + secure + ["--faces", "track"]) { vidicon in
         let addresses = [
@@ -62,20 +62,20 @@ extension EndToEnd {
         let text = String(decoding: run.output, as: UTF8.self)
         #expect(run.succeeded && text.hasSuffix(version), "it ends in order: \(run.errors)")
         let all = try self.messages(in: text)
-        let places = all.filter { $0.name == "faces" }.map(\.told)
+        let places = all.filter { $0.name == "faces" }.map(\.data)
         try #require(places.count > 10)
         let box = try #require(places.first?.faces?.first?.box)
         #expect((300...420).contains(box.x) && (150...280).contains(box.width), "\(box)")
         #expect(places.allSatisfy { $0.width == 640 })
         let span = try #require(places.last).time - places[0].time
         #expect(Double(places.count - 1) <= 10 * span + 1, "\(places.count) in \(span) s")
-        for event in all where event.name == "face" { #expect(event.told.id == 1) }
+        for event in all where event.name == "face" { #expect(event.data.id == 1) }
       }
     }
 
-    @Test func `MPEG-TS and fMP4 carry them at the times of their pictures`() async throws {
+    @Test(.tags(.demanding)) func `MPEG-TS and fMP4 carry events at their frames' timestamps`() async throws {
       try await VidiconProcess.serving(Self.woman() + ["--faces", "track"]) { vidicon in
-        // Told of in the tables from the first segment on, since something was told before.
+        // The program map table lists ID3 from the first segment on, since events were sent before.
         let probe = try await Tool.run(
           "ffprobe",
           [
@@ -85,12 +85,12 @@ extension EndToEnd {
         try #require(probe.succeeded, "\(probe.errors)")
         let seen = try JSONDecoder().decode(Probed.self, from: Data(probe.output))
         #expect(seen.streams.map(\.codec_name) == ["h264", "aac", "timed_id3"])
-        let pictures = Set(seen.packets.filter { $0.codec_type == "video" }.compactMap(\.pts))
-        let told = seen.packets.filter { $0.codec_type == "data" }
-        try #require(told.count > 5)
-        // Each stands before its picture, so that of the last one may be beyond what was read.
-        #expect(told.dropLast().allSatisfy { $0.pts.map(pictures.contains) ?? false })
-        #expect(told.allSatisfy { $0.data?.contains("TXXX") ?? false })
+        let frames = Set(seen.packets.filter { $0.codec_type == "video" }.compactMap(\.pts))
+        let events = seen.packets.filter { $0.codec_type == "data" }
+        try #require(events.count > 5)
+        // Each ID3 packet precedes its frame, so that the last frame may be beyond the end of the probe.
+        #expect(events.dropLast().allSatisfy { $0.pts.map(frames.contains) ?? false })
+        #expect(events.allSatisfy { $0.data?.contains("TXXX") ?? false })
 
         let arguments = ["hlsjs", vidicon.page("/live/index.m3u8"), "--library", try TestMedia.file("hls.mjs")]
         let run = try await Tool.run(
@@ -101,15 +101,15 @@ extension EndToEnd {
         let cues = played.cues.filter { $0.name == "faces" }
         try #require(cues.count > 10, "\(played.cues.count) cues")
         let offsets = try cues.map { cue in
-          try JSONDecoder().decode(Told.self, from: Data(cue.text.utf8)).time - cue.time
+          try JSONDecoder().decode(EventData.self, from: Data(cue.text.utf8)).time - cue.time
         }
-        // The player's timeline begins somewhere else, and that is all.
+        // The player's timeline differs by a constant offset.
         let middle = offsets.sorted()[offsets.count / 2]
         #expect(offsets.allSatisfy { abs($0 - middle) < 0.01 }, "\(offsets)")
       }
     }
 
-    /// What ffprobe prints.
+    /// Output of ffprobe.
     private struct Probed: Decodable {
       struct Stream: Decodable {
         var codec_name: String
@@ -125,7 +125,7 @@ extension EndToEnd {
       var packets: [Packet]
     }
 
-    /// What hls_play.py prints.
+    /// Output of hls_play.py.
     private struct Played: Decodable {
       struct Cue: Decodable {
         var time: Double
@@ -137,7 +137,7 @@ extension EndToEnd {
       var errors: [String]
     }
 
-    /// What page_faces.py prints.
+    /// Output of page_faces.py.
     private struct Seen: Decodable {
       struct Frame: Decodable {
         var x: Double
@@ -155,8 +155,8 @@ extension EndToEnd {
       var complaints: [String]
     }
 
-    @Test(arguments: ["chromium", "firefox"])
-    func `the page frames faces, and masks them with an image that it sends`(browser: String) async throws {
+    @Test(.tags(.demanding), arguments: ["chromium", "firefox"])
+    func `the page draws boxes around faces, and masks them with an uploaded image`(browser: String) async throws {
       try await VidiconProcess.serving(Self.woman()) { vidicon in
         try await TestMedia.withTemporaryFolder { folder in
           let run = try await Tool.run(
@@ -165,7 +165,7 @@ extension EndToEnd {
           try #require(run.succeeded, "\(run.errors)")
           let seen = try JSONDecoder().decode(Seen.self, from: Data(run.output))
           #expect(seen.before == nil)
-          // Her face is a third of the picture wide, right of its middle.
+          // The face is a third of the frame wide, right of its centre.
           #expect((0.4...0.7).contains(seen.frame.x) && (0.2...0.45).contains(seen.frame.width), "\(seen.frame)")
           #expect((0...0.5).contains(seen.frame.y) && (0.4...0.9).contains(seen.frame.height), "\(seen.frame)")
           #expect(seen.label == "true")

@@ -2,15 +2,17 @@ import Foundation
 import Testing
 
 extension EndToEnd {
-  @Suite("Faces: masks, privacy, smiles", .serialized)
+  @Suite("Faces: masks, privacy, smiles")
   struct Faces {
-    /// Streams of the clip, and the most that is to be seen of the face.
+    /// Masked streams of the clip, with the maximum detail of the face.
     private static let masks: [(name: String, options: String, detail: Double)] = [
       ("oval", "mask=oval", 0.5), ("solid", "mask=solid", 0.5), ("blur", "mask=blur", 3),
       ("pixelate", "mask=pixelate", 4), ("image", "mask=IMAGE", 1),
     ]
 
-    @Test func `each mask covers the face over RTSP, over HLS and in the recorded file`() async throws {
+    @Test(.tags(.demanding)) func `each mask covers the face over RTSP, over HLS and in the recorded file`()
+      async throws
+    {
       try await TestMedia.withTemporaryFolder { folder in
         let image = "\(folder)/mask.png"
         try await Self.makeImage(image)
@@ -35,11 +37,11 @@ extension EndToEnd {
         let plain = try #require(plays.first { $0.name == "plain" && $0.way == "MP4" }?.clip)
         #expect(plain.details.allSatisfy { $0 > 7 })
         for (name, way, clip) in plays where name != "plain" {
-          let most = try #require(Self.masks.first { $0.name == name }?.detail)
-          #expect(clip.pictures.count > 2, "\(name) over \(way)")
-          #expect(clip.details.allSatisfy { $0 < most }, "\(name) over \(way): \(clip.details)")
-          // The clip sways by less than that from one picture to the next.
-          #expect(clip.strayBesideFace(from: plain) < 5, "\(name) over \(way)")
+          let maximumDetail = try #require(Self.masks.first { $0.name == name }?.detail)
+          #expect(clip.frames.count > 2, "\(name) over \(way)")
+          #expect(clip.details.allSatisfy { $0 < maximumDetail }, "\(name) over \(way): \(clip.details)")
+          // Consecutive frames of the clip differ by less.
+          #expect(clip.distanceBesideFace(from: plain) < 5, "\(name) over \(way)")
         }
       }
     }
@@ -52,7 +54,8 @@ extension EndToEnd {
       try #require(run.succeeded, "\(run.errors)")
     }
 
-    @Test func `privacy holds from the first picture on, a smile keeps one, and where no face is none is masked`()
+    @Test
+    func `privacy masks from the first frame on, a smile triggers a snapshot, and frames without a face are unmasked`()
       async throws
     {
       try await TestMedia.withTemporaryFolder { folder in
@@ -63,26 +66,28 @@ extension EndToEnd {
         async let masked = self.record("\(folder)/masked.mp4", none + ["--mask", "solid", "--duration", "2s"])
         let plain = try await FaceClip(TestMedia.file("no_face.mp4"))
         let clip = try await covered
-        // A mask, or all of the picture, is dark.
-        #expect(clip.pictures.count > 5 && clip.brightest.allSatisfy { $0 < 60 }, "\(clip.brightest)")
+        // The mask, or the whole frame, is dark.
+        #expect(clip.frames.count > 5 && clip.brightest.allSatisfy { $0 < 60 }, "\(clip.brightest)")
         let unmasked = try await masked
-        #expect(unmasked.stray(from: plain) < 20)
+        #expect(unmasked.distance(from: plain) < 20)
 
         let kept = try FileManager.default.contentsOfDirectory(atPath: folder).filter { $0.hasSuffix(".jpg") }
         try #require(kept.count == 1 && kept[0].hasPrefix("live_"), "\(kept)")
-        // Kept as viewers see it.
+        // The snapshot is masked as the stream is.
         #expect(try await FaceClip("\(folder)/\(kept[0])").brightest.allSatisfy { $0 < 60 })
       }
     }
 
-    /// Records until the clip ends, and looks at the file.
+    /// Records the clip to its end and decodes the file.
     private func record(_ path: String, _ options: [String]) async throws -> FaceClip {
       let run = try await Tool.run(program: VidiconProcess.path(), ["record", path] + options, within: .seconds(20))
       try #require(run.succeeded, "\(run.errors)")
       return try await FaceClip(path)
     }
 
-    @Test func `a picture is seen less than one frame interval later once faces are tracked`() async throws {
+    @Test(.tags(.timing)) func `tracking faces adds less than one frame interval of latency`()
+      async throws
+    {
       try await TestMedia.withTemporaryFolder { folder in
         let face = "\(folder)/face.png"
         let cut = try await Tool.run(
@@ -92,7 +97,7 @@ extension EndToEnd {
           within: .seconds(10))
         try #require(cut.succeeded, "\(cut.errors)")
         try await VidiconProcess.serving(["--source", "bars", "--audio", "none", "--size", "640x360"]) { bars in
-          // The bars with their strip, and a face upon them.
+          // The bars with their timecode strip, and a face overlaid.
           let pipe = Pipe()
           let source = try ChildProcess(
             Tool("ffmpeg").path,
@@ -101,7 +106,7 @@ extension EndToEnd {
             outputPipe: pipe)
           defer { source.kill() }
           try await VidiconProcess.serving(["--source", "pipe:", "--audio", "none"], input: pipe) { vidicon in
-            async let playing = self.delays(of: vidicon.url())
+            async let playing = self.latencies(of: vidicon.url())
             var count = try await vidicon.status { $0.viewers == 1 }.framesEncoded ?? 0
             var changes: [Int64] = []
             for faces in ["track", "off"] {
@@ -114,15 +119,15 @@ extension EndToEnd {
               changes.append(unixMicroseconds())
               count = try await vidicon.status { faces == "off" || $0.faces == 1 }.framesEncoded ?? 0
             }
-            let delays = try await playing
-            // Of the quicker half: the rest tells of what else the machine does, as does what was later before or after.
-            func delay(_ times: Range<Int64>) throws -> Double {
-              let those = delays.filter { times.contains($0.arrival) }.map(\.delay).sorted()
-              try #require(those.count > 20, "\(those.count) of \(delays.count)")
-              return those[those.count / 4]
+            let latencies = try await playing
+            // The lower quartile: higher latencies are caused by other load, as is the higher one of before and after.
+            func latency(_ times: Range<Int64>) throws -> Double {
+              let values = latencies.filter { times.contains($0.arrival) }.map(\.latency).sorted()
+              try #require(values.count > 20, "\(values.count) of \(latencies.count)")
+              return values[values.count / 4]
             }
-            let without = try max(delay(0..<changes[0]), delay(changes[3]..<Int64.max))
-            let with = try delay(changes[1]..<changes[2])
+            let without = try max(latency(0..<changes[0]), latency(changes[3]..<Int64.max))
+            let with = try latency(changes[1]..<changes[2])
             #expect(with - without < 1.0 / 30, "\(without) s without, \(with) s with")
           }
         }
@@ -131,15 +136,15 @@ extension EndToEnd {
 
     private static let live = FFmpeg.overTCP + ["-fflags", "nobuffer", "-flags", "low_delay", "-fpsprobesize", "0"]
 
-    /// When each picture of a live play has arrived here, decoded, and the seconds since its capture.
-    private func delays(of url: String) async throws -> [(arrival: Int64, delay: Double)] {
+    /// Arrival time of each decoded frame, in microseconds since 1970, and its latency since capture, in seconds.
+    private func latencies(of url: String) async throws -> [(arrival: Int64, latency: Double)] {
       let rows = Timecode.cellSize(width: 640)
       let run = try await Tool.run(
         "ffmpeg",
         FFmpeg.quiet + Self.live + ["-i", url, "-t", "9", "-vf", "crop=iw:\(rows):0:0,format=gray"]
           + ["-fps_mode", "passthrough", "-f", "rawvideo", "-flush_packets", "1", "pipe:1"],
         within: .seconds(30))
-      let strips = Pictures(width: 640, height: rows, bytes: run.output)
+      let strips = LumaFrames(width: 640, height: rows, bytes: run.output)
       var arrivals = run.arrivals[...]
       return (0..<strips.count).compactMap { index in
         arrivals = arrivals.drop { $0.endOffset < (index + 1) * 640 * rows }
@@ -148,9 +153,9 @@ extension EndToEnd {
       }
     }
 
-    @Test func `nets that are missing, broken or swapped end with the command that mends it`() async throws {
+    @Test func `missing, broken or swapped models end the program with the command that fixes them`() async throws {
       try await TestMedia.withTemporaryFolder { folder in
-        let nets = ["face_detection_full_range.tflite", "face_landmark.tflite", "face_landmarks_detector.tflite"]
+        let names = ["face_detection_full_range.tflite", "face_landmark.tflite", "face_landmarks_detector.tflite"]
         let serve = ["serve", "--rtsp-port", "0", "--http-port", "0", "--no-discovery", "--source", "plasma"]
         let models = ["VIDICON_MODELS": folder]
         func expectRefusal(_ cause: String) async throws {
@@ -163,13 +168,13 @@ extension EndToEnd {
         let variables = ProcessInfo.processInfo.environment
         let data = variables["XDG_DATA_HOME"] ?? "\(NSHomeDirectory())/.local/share"
         let real = variables["VIDICON_MODELS"] ?? "\(data)/vidicon/models"
-        for (net, other) in zip(nets, nets.reversed()) {
-          try FileManager.default.copyItem(atPath: "\(real)/\(other)", toPath: "\(folder)/\(net)")
+        for (name, other) in zip(names, names.reversed()) {
+          try FileManager.default.copyItem(atPath: "\(real)/\(other)", toPath: "\(folder)/\(name)")
         }
         try await expectRefusal("is another net than its name says; run scripts/setup")
-        for net in nets { try Data("no net".utf8).write(to: URL(filePath: "\(folder)/\(net)")) }
+        for name in names { try Data("no model".utf8).write(to: URL(filePath: "\(folder)/\(name)")) }
         try await expectRefusal("is no net")
-        // All the rest goes on without.
+        // Other effects work without models.
         try await VidiconProcess.serving(["--source", "plasma", "--clock"], environment: models) { vidicon in
           let status = try await vidicon.status { ($0.effectMilliseconds ?? 0) > 0 }
           #expect(status.faces == 0)

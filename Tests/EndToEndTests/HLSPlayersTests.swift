@@ -2,11 +2,11 @@ import Foundation
 import Testing
 
 extension EndToEnd {
-  @Suite("Players of HLS: ffmpeg, GStreamer, VLC", .serialized)
+  @Suite("HLS players: ffmpeg, GStreamer, VLC, Chromium")
   struct HLSPlayers {
     private static let bars = ["--source", "bars", "--audio", "tone", "--size", "1280x720", "--fps", "30"]
 
-    @Test func `ffmpeg plays twenty seconds of both without an error`() async throws {
+    @Test(.tags(.pacing)) func `ffmpeg plays twenty seconds of both playlists without an error`() async throws {
       try await VidiconProcess.serving(Self.bars) { vidicon in
         async let segments = FFmpeg.play(
           vidicon.page("/live/playlist.m3u8"), seconds: 20, options: [], within: .seconds(50))
@@ -16,8 +16,8 @@ extension EndToEnd {
       }
     }
 
-    @Test
-    func `ffprobe sees the codecs of both, and no more than one encoder works for RTSP, both playlists and the page`()
+    @Test(.tags(.pacing))
+    func `ffprobe reports the codecs of both playlists, and one encoder serves RTSP, both playlists and the page`()
       async throws
     {
       try await VidiconProcess.serving(Self.bars) { vidicon in
@@ -41,12 +41,12 @@ extension EndToEnd {
         let after = try await Metrics(of: vidicon)
         let encoded = try #require(after.sum("vidicon_frames_encoded_total"))
         let captured = try #require(after.sum("vidicon_frames_in_total"))
-        #expect(encoded <= captured + 3, "\(encoded) pictures encoded of \(captured) captured")
+        #expect(encoded <= captured + 3, "\(encoded) frames encoded of \(captured) captured")
       }
     }
 
-    @Test(arguments: ["playlist.m3u8", "index.m3u8"])
-    func `GStreamer plays picture and sound`(playlist: String) async throws {
+    @Test(.tags(.demanding), arguments: ["playlist.m3u8", "index.m3u8"])
+    func `GStreamer plays video and audio`(playlist: String) async throws {
       try await VidiconProcess.serving(Self.bars) { vidicon in
         let pipeline =
           ["-q", "souphttpsrc", "location=\(vidicon.page("/live/\(playlist)"))", "!", "hlsdemux", "!", "decodebin3"]
@@ -54,51 +54,53 @@ extension EndToEnd {
           + ["video/x-raw,format=GRAY8,width=160,height=90", "!", "fdsink", "fd=1", "sync=false"]
         let run = try await Tool.run(
           "gst-launch-1.0", pipeline, byteLimit: 150 * 160 * 90, within: .seconds(40))
-        let pictures = Pictures(width: 160, height: 90, bytes: run.output)
-        try #require(pictures.count >= 150, "GStreamer decoded \(pictures.count) pictures: \(run.errors)")
-        #expect(pictures.deviation(100) > 8)
+        let frames = LumaFrames(width: 160, height: 90, bytes: run.output)
+        try #require(frames.count >= 150, "GStreamer decoded \(frames.count) frames: \(run.errors)")
+        #expect(frames.deviation(100) > 8)
         #expect(!run.errors.contains("ERROR"), "\(run.errors)")
       }
     }
 
-    @Test(arguments: ["playlist.m3u8", "index.m3u8"])
-    func `VLC plays picture and sound`(playlist: String) async throws {
+    @Test(.tags(.pacing), arguments: ["playlist.m3u8", "index.m3u8"])
+    func `VLC plays video and audio`(playlist: String) async throws {
       try await VidiconProcess.serving(Self.bars) { vidicon in
         let show = try await VLC.play(
           vidicon.page("/live/\(playlist)"), ["--run-time", "8"], each: 10, width: 1280, height: 720)
         #expect(show.run.succeeded)
-        try #require(show.captures.count >= 12, "VLC showed \(show.captures.count * 10) pictures in 8 s")
-        // The strip in each tells when it was captured: a third of a second after the one before.
+        try #require(show.captures.count >= 12, "VLC showed \(show.captures.count * 10) frames in 8 s")
+        // Stored frames were captured a third of a second apart, as their timecode strips say.
         let times = show.captures.compactMap(\.self)
         try #require(times.count == show.captures.count)
         let steps = zip(times.dropFirst(), times).map { Double($0 - $1) / 1e6 }
-        // One that is late may be shown twice.
+        // A late frame may be displayed twice.
         #expect(steps.allSatisfy { $0 >= 0 }, "\(steps)")
         #expect(steps.count { $0 == 0 } <= 2, "\(steps)")
         #expect(steps.sorted()[steps.count / 2] < 0.4, "\(steps)")
-        #expect(show.hasSound)
+        #expect(show.hasAudio)
       }
     }
 
-    /// What hls_play.py prints.
+    /// Output of hls_play.py.
     private struct Seen: Decodable {
       var decoded: Int
       var dropped: Int
       var errors: [String]
       var width: Int
-      var soundBytes: Int
+      var audioBytes: Int
       var playedSeconds: Double
       var elapsedSeconds: Double
       var medianLatency: Double
       var latencies: Int
     }
 
-    @Test(arguments: [
-      ("native", "playlist.m3u8", 4.0), ("native", "index.m3u8", 4.0), ("hlsjs", "playlist.m3u8", 4.0),
-      ("hlsjs", "index.m3u8", 1.2),
-    ])
-    func `Chromium plays by itself and with hls.js, on a page from elsewhere, as the first viewer`(
-      way: String, playlist: String, longestDelay: Double
+    @Test(
+      .tags(.timing),
+      arguments: [
+        ("native", "playlist.m3u8", 4.0), ("native", "index.m3u8", 4.0), ("hlsjs", "playlist.m3u8", 4.0),
+        ("hlsjs", "index.m3u8", 1.2),
+      ])
+    func `Chromium plays natively and with hls.js, on a page of another origin, as the first viewer`(
+      way: String, playlist: String, maximumLatency: Double
     ) async throws {
       try await VidiconProcess.serving(Self.bars) { vidicon in
         let arguments = [way, vidicon.page("/live/\(playlist)"), "--library", try TestMedia.file("hls.mjs")]
@@ -109,10 +111,10 @@ extension EndToEnd {
         #expect(seen.width == 1280)
         #expect(abs(seen.playedSeconds - seen.elapsedSeconds) < 1)
         #expect(seen.decoded > 200)
-        #expect(seen.soundBytes > 1_000)
+        #expect(seen.audioBytes > 1_000)
         #expect(seen.latencies > 100)
-        #expect(seen.medianLatency < longestDelay)
-        // With segments of a second hls.js begins so near to the live edge that it may stall once.
+        #expect(seen.medianLatency < maximumLatency)
+        // With segments of one second hls.js starts so close to the live edge that it may stall once.
         #expect(seen.errors.filter { $0 != "hls.js: bufferStalledError" } == [])
       }
     }

@@ -3,9 +3,11 @@ import HLSRules
 import Testing
 
 extension EndToEnd {
-  @Suite("Rules of HLS, on a live stream", .serialized)
+  @Suite("HLS rules, on a live stream")
   struct LiveRules {
-    @Test func `for a minute both playlists keep to all rules, and so do the files that they name`() async throws {
+    @Test(.tags(.pacing)) func `for a minute both playlists and their files follow all rules`()
+      async throws
+    {
       let options = ["--source", "plasma", "--audio", "tone", "--size", "640x360", "--fps", "30", "--bitrate", "400k"]
       try await VidiconProcess.serving(options) { vidicon in
         let port = vidicon.httpPort
@@ -17,7 +19,7 @@ extension EndToEnd {
         #expect(lowLatency.checker.violations == [])
         #expect(lowLatency.problems == [])
         #expect(lowLatency.checker.playlistCount > 250)
-        #expect(lowLatency.hintsTaken > 250)
+        #expect(lowLatency.hintsReceived > 250)
         #expect(lowLatency.deltasCompared > 150)
         #expect(lowLatency.skippedSegments >= 5)
         #expect(lowLatency.partsMeasured > 250)
@@ -30,7 +32,9 @@ extension EndToEnd {
       }
     }
 
-    @Test func `a stream that nobody watches costs no work, and the next viewer comes where it went on`() async throws {
+    @Test(.tags(.pacing))
+    func `a stream without viewers is not segmented, and the next viewer continues its sequence numbers`() async throws
+    {
       let options = ["--source", "plasma", "--audio", "tone", "--size", "640x360", "--fps", "30", "--bitrate", "400k"]
       try await VidiconProcess.serving(options) { vidicon in
         let before = try await Metrics(of: vidicon)
@@ -40,7 +44,7 @@ extension EndToEnd {
         var rest = try await Metrics(of: vidicon)
         #expect(rest.sum("vidicon_hls_active") == 1)
         let limit = ContinuousClock.now + .seconds(12)
-        // The program tells its status once a second.
+        // The program prints its status once per second.
         while rest.sum("vidicon_hls_active") == 1, ContinuousClock.now < limit {
           _ = try await vidicon.status { _ in true }
           rest = try await Metrics(of: vidicon)
@@ -65,8 +69,8 @@ extension EndToEnd {
       }
     }
 
-    /// The playlist that the first viewer gets, within two and a half seconds: a keyframe may wait half
-    /// a second for its turn, and three segments of half a second follow.
+    /// Playlist that the first viewer gets, within 2.5 s: a keyframe may be delayed by 0.5 s, and three segments of 0.5 s
+    /// follow.
     private static func firstPlaylist(of vidicon: VidiconProcess) async throws -> MediaPlaylistText {
       let port = vidicon.httpPort
       let start = ContinuousClock.now

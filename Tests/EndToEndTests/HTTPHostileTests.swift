@@ -2,11 +2,11 @@ import Foundation
 import Testing
 
 extension EndToEnd {
-  @Suite("Clients of HTTP that mean harm, or know no better", .serialized)
+  @Suite("Hostile and broken HTTP clients")
   struct HTTPHostile {
     private static let bars = ["--source", "bars", "--audio", "tone", "--size", "640x360", "--fps", "30"]
 
-    /// Serves with TLS, plays both HLS playlists for a while as honest viewers, and lets something happen meanwhile.
+    /// Serves with TLS and runs `body` while two well-behaved viewers play both HLS playlists.
     private func whilePlaying(
       seconds: Int, _ body: @escaping @Sendable (VidiconProcess) async throws -> Void
     ) async throws {
@@ -29,18 +29,20 @@ extension EndToEnd {
 
     /// Runs `http_attack.py`.
     private func attack<Outcome: Decodable>(
-      _ what: String, _ vidicon: VidiconProcess, as type: Outcome.Type, within limit: Duration
+      _ name: String, _ vidicon: VidiconProcess, as type: Outcome.Type, within limit: Duration
     ) async throws -> Outcome {
       let tls = try #require(vidicon.started.httpsPort)
       let run = try await Tool.run(
         "python3",
-        [TestMedia.client("http_attack.py"), what, "\(vidicon.httpPort)", "--tls", "\(tls)"]
+        [TestMedia.client("http_attack.py"), name, "\(vidicon.httpPort)", "--tls", "\(tls)"]
           + ["--process", "\(vidicon.child.processIdentifier)"], within: limit)
-      try #require(run.succeeded, "\(what): \(run.errors)")
+      try #require(run.succeeded, "\(name): \(run.errors)")
       return try JSONDecoder().decode(type, from: Data(run.output))
     }
 
-    @Test func `what is no request gets a status or a close`() async throws {
+    @Test(.tags(.pacing)) func `an invalid request is answered with an error status, or the connection is closed`()
+      async throws
+    {
       let field = "X: " + String(repeating: "a", count: 4_000) + "\r\n"
       let openings: [(name: String, bytes: [UInt8])] = [
         ("zeros", [UInt8](repeating: 0, count: 100_000)),
@@ -71,7 +73,7 @@ extension EndToEnd {
               let connection = try RawConnection(port: port)
               guard connection.send(bytes) else { return true }
               switch connection.receive(within: .seconds(3)) {
-              // An alert of TLS is an answer too.
+              // A TLS alert is a valid answer.
               case .bytes(let reply):
                 let isRefused = reply.starts(with: "HTTP/1.".utf8) && reply.dropFirst(9).first == UInt8(ascii: "4")
                 return isRefused || reply.first == 0x15
@@ -79,14 +81,14 @@ extension EndToEnd {
               case .nothing: return false
               }
             }
-            // A TLS handshake that does not go on has longer than this test.
+            // The timeout of an incomplete TLS handshake is longer than this test.
             #expect(answered || (port != vidicon.httpPort && name.hasPrefix("TLS")), "\(name)")
           }
         }
       }
     }
 
-    @Test func `floods over HTTP/2 end their connection, and that at once`() async throws {
+    @Test(.tags(.pacing)) func `floods over HTTP/2 close their connection within 3 s`() async throws {
       struct Outcome: Decodable {
         /// Seconds until the connection ended, by attack; nil when it did not.
         var ended: [String: Double?]
@@ -98,7 +100,9 @@ extension EndToEnd {
       }
     }
 
-    @Test func `thousands of idle connections close their own oldest, and no player's`() async throws {
+    @Test(.tags(.pacing)) func `thousands of idle connections close the oldest idle ones, and no player's`()
+      async throws
+    {
       struct Outcome: Decodable {
         var opened: Int
         var player: [Int]
@@ -110,7 +114,7 @@ extension EndToEnd {
         let outcome = try await self.attack("idle", vidicon, as: Outcome.self, within: .seconds(60))
         #expect(outcome.player == [200], "what a player got between the others")
         #expect(outcome.newcomer == 200)
-        // All but the first 10 000, of which the viewers and the newcomer have some.
+        // The limit is 10,000 connections, including those of the viewers and the newcomer.
         #expect(outcome.closed >= outcome.opened - 10_000)
         #expect(outcome.closed <= max(0, outcome.opened - 10_000) + 40)
         if let last = outcome.lastClosed { #expect(last < outcome.closed + 40, "the oldest go first") }
@@ -118,7 +122,7 @@ extension EndToEnd {
       }
     }
 
-    @Test func `thousands that wait for a playlist and go leave nothing behind`() async throws {
+    @Test(.tags(.pacing)) func `thousands of cancelled playlist requests release their resources`() async throws {
       struct Outcome: Decodable {
         var count: Int
         var secondsUntilForgotten: Double?
@@ -132,7 +136,7 @@ extension EndToEnd {
       }
     }
 
-    @Test func `who takes nothing of what waits for them is closed`() async throws {
+    @Test(.tags(.pacing)) func `a connection that reads nothing is closed`() async throws {
       struct Outcome: Decodable {
         var connections: Int
         var held: Int
@@ -145,8 +149,8 @@ extension EndToEnd {
       }
     }
 
-    @Test func `Ctrl-C ends it in time with hundreds of requests under way`() async throws {
-      // `serving` ends it, and has it end with status 0 within 2 s.
+    @Test func `SIGINT ends the program in time with hundreds of pending requests`() async throws {
+      // `serving` expects exit status 0 within 2 s of SIGINT.
       var connections: [RawConnection] = []
       try await VidiconProcess.serving(Self.bars) { vidicon in
         let first = try await Curl.get(vidicon.page("/live/live.m3u8"))

@@ -2,11 +2,11 @@ import Foundation
 import Testing
 
 extension EndToEnd {
-  @Suite("Requests that HTTP refuses", .serialized)
+  @Suite("Refused HTTP requests")
   struct HTTPRefusals {
     private static let streams = ["--source", "plasma", "--audio", "tone", "--size", "320x180"]
 
-    /// Serves, plays for a while as an honest viewer, and lets something happen meanwhile.
+    /// Serves and runs `body` while a well-behaved viewer plays.
     private func whilePlaying(
       _ options: [String] = streams, seconds: Int,
       _ body: @escaping @Sendable (VidiconProcess) async throws -> Void
@@ -17,11 +17,13 @@ extension EndToEnd {
         try await body(vidicon)
         let played = try await play
         #expect(played.run.succeeded && FFmpeg.complaints(in: played.run.errors) == [], "\(played.run.errors)")
-        #expect(played.pictures.count > 25 * seconds, "\(played.pictures.count) pictures in \(seconds) s")
+        #expect(played.frames.count > 25 * seconds, "\(played.frames.count) frames in \(seconds) s")
       }
     }
 
-    @Test func `garbage and oversize requests get a clear status and are let go`() async throws {
+    @Test(.tags(.pacing)) func `garbage and oversize requests get a specific status, and their connection is closed`()
+      async throws
+    {
       let field = "X: " + String(repeating: "a", count: 4_000) + "\r\n"
       let requests: [(name: String, bytes: [UInt8], statuses: [Int])] = [
         ("zeros", [UInt8](repeating: 0, count: 100_000), [400]),

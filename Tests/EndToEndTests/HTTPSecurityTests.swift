@@ -2,12 +2,12 @@ import Foundation
 import Testing
 
 extension EndToEnd {
-  @Suite("Passwords and encryption over HTTP", .serialized)
+  @Suite("Passwords and encryption over HTTP")
   struct HTTPSecurity {
     private static let bars = ["--source", "bars", "--audio", "tone", "--size", "640x360", "--fps", "30"]
     private static let user = ["--user", "anna:sesame"]
 
-    @Test func `three ways to tell a password are offered, each in a line of its own, and taken`() async throws {
+    @Test func `three authentication schemes are offered, each in its own header field, and accepted`() async throws {
       try await VidiconProcess.serving(Self.bars + Self.user) { vidicon in
         for path in ["/", "/live", "/live/playlist.m3u8", "/live/mjpeg", "/metrics", "/api/streams", "/none"] {
           let refused = try await Curl.get(vidicon.page(path))
@@ -33,14 +33,14 @@ extension EndToEnd {
       }
     }
 
-    @Test func `players and a browser with the password play`() async throws {
+    @Test(.tags(.demanding)) func `players and a browser with the password play`() async throws {
       try await VidiconProcess.serving(Self.bars + Self.user) { vidicon in
         let address = "http://anna:sesame@127.0.0.1:\(vidicon.httpPort)"
         async let fragments = FFmpeg.play("\(address)/live/index.m3u8", seconds: 5, options: [])
         async let segments = FFmpeg.play("\(address)/live/playlist.m3u8", seconds: 5, options: [])
         for play in try await [fragments, segments] {
           #expect(play.run.succeeded && FFmpeg.complaints(in: play.run.errors) == [], "\(play.run.errors)")
-          #expect(play.pictures.count > 130, "\(play.pictures.count) pictures in 5 s")
+          #expect(play.frames.count > 130, "\(play.frames.count) frames in 5 s")
         }
         let stranger = try await FFmpeg.play(
           "http://anna:wrong@127.0.0.1:\(vidicon.httpPort)/live/index.m3u8", seconds: 2, options: [])
@@ -63,19 +63,21 @@ extension EndToEnd {
       }
     }
 
-    @Test func `a certificate is made once, shown as it is told, and kept from others`() async throws {
+    @Test func `a certificate is created once, served with the announced fingerprint, and readable by its owner only`()
+      async throws
+    {
       try await TestMedia.withTemporaryFolder { folder in
         let options = Self.bars + ["--https-port", "0"]
         var fingerprints: [String] = []
         for _ in 0..<2 {
           try await VidiconProcess.serving(options, environment: ["XDG_STATE_HOME": folder]) { vidicon in
-            let told = try #require(vidicon.started.certificateFingerprint)
+            let fingerprint = try #require(vidicon.started.certificateFingerprint)
             let port = try #require(vidicon.started.httpsPort)
-            fingerprints.append(told)
+            fingerprints.append(fingerprint)
             let certificate = try await Self.certificate(port: port, in: folder)
-            #expect(certificate.contains("Fingerprint=\(told)"), "\(certificate)")
+            #expect(certificate.contains("Fingerprint=\(fingerprint)"), "\(certificate)")
             #expect(certificate.contains("DNS:localhost") && certificate.contains("IP Address:127.0.0.1"))
-            // It is what a user who trusts it gives to curl: names and dates are right.
+            // curl accepts it as a trusted certificate: names and dates are valid.
             let trusted = try await Tool.run(
               "curl",
               ["--silent", "--noproxy", "*", "--cacert", "\(folder)/vidicon/certificate.pem"]
@@ -93,7 +95,7 @@ extension EndToEnd {
     }
 
     @Test(arguments: ["XDG_STATE_HOME", "HOME"])
-    func `where no certificate can be kept, one line says so`(variable: String) async throws {
+    func `a state folder that cannot be created is reported in one line`(variable: String) async throws {
       let run = try await VidiconProcess.run(
         ["serve", "--rtsp-port", "0", "--http-port", "0", "--https-port", "0", "--no-discovery", "--source", "plasma"],
         environment: ["XDG_STATE_HOME": ""].merging([variable: "/dev/null/nowhere"]) { $1 })
@@ -102,7 +104,7 @@ extension EndToEnd {
       #expect(lines.count == 1 && lines.first?.contains("/dev/null/nowhere") == true, "\(run.errors)")
     }
 
-    @Test func `HTTP/2 and HTTP/1.1 are spoken with a certificate that is given, and low latency over both`()
+    @Test func `HTTP/2 and HTTP/1.1 serve low-latency HLS with a certificate from a file`()
       async throws
     {
       try await TestMedia.withTemporaryFolder { folder in
@@ -121,7 +123,7 @@ extension EndToEnd {
             #expect(page.status == 200 && page.version == version)
             try await Self.followParts(vidicon, [option, "--cacert", "\(folder)/cert.pem"])
           }
-          // Many streams on few connections, none of which may fail.
+          // Many HTTP/2 streams on few connections.
           let load = try await Tool.run(
             "h2load", ["-n", "2000", "-c", "10", "-m", "100", try vidicon.securePage("/live/live.m3u8")],
             within: .seconds(40))
@@ -131,7 +133,7 @@ extension EndToEnd {
       }
     }
 
-    /// Asks for the next parts as a player of low latency does: each answer comes when there is a new one.
+    /// Requests the next parts with blocking reloads, as a low-latency player does.
     private static func followParts(_ vidicon: VidiconProcess, _ options: [String]) async throws {
       _ = try await HLSFiles(of: vidicon, stream: "/live")
       var seen: Set<Substring> = []
@@ -152,7 +154,7 @@ extension EndToEnd {
       #expect(seen.count == 4)
     }
 
-    /// What openssl says of the certificate that is shown at a port.
+    /// Fingerprint and names of the certificate that a port serves, as printed by openssl.
     private static func certificate(port: Int, in folder: String) async throws -> String {
       let shown = try await Tool.run("openssl", ["s_client", "-connect", "127.0.0.1:\(port)"], within: .seconds(10))
       try Data(shown.output).write(to: URL(fileURLWithPath: "\(folder)/shown"))

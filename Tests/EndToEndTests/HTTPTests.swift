@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 extension EndToEnd {
-  @Suite("The HTTP server", .serialized)
+  @Suite("The HTTP server")
   struct HTTP {
     static let streams = [
       "--stream", "name=cam/front.door,source=plasma,audio=tone,size=320x180",
@@ -10,17 +10,17 @@ extension EndToEnd {
     ]
     static let stream = "/cam/front.door"
 
-    /// What a file is to be like.
+    /// Expected properties of a response.
     private struct Expected {
       var path: String
       var type: String
       var caching: String
       var status = 200
-      /// Whether it is the same at the next request.
+      /// Whether the next request gets the same body.
       var isStable = true
     }
 
-    @Test func `each kind of file has its type, length, caching and open doors, and HEAD tells the same`()
+    @Test func `each kind of file has its type, length, caching and CORS header, and HEAD has the same`()
       async throws
     {
       try await VidiconProcess.serving(Self.streams) { vidicon in
@@ -78,7 +78,7 @@ extension EndToEnd {
     }
 
     @Test(arguments: [[], ["--user", "anna:sesame"]])
-    func `another page may ask what it likes beforehand, with or without a password`(user: [String]) async throws {
+    func `a CORS preflight request succeeds, with and without a password`(user: [String]) async throws {
       try await VidiconProcess.serving(Self.streams + user) { vidicon in
         for path in ["\(Self.stream)/live.m3u8", "/none", "/api/streams"] {
           let answer = try await Curl.get(
@@ -89,13 +89,13 @@ extension EndToEnd {
           #expect(answer["access-control-allow-origin"] == "*")
           #expect(answer["access-control-allow-methods"]?.contains("GET") == true)
           let allowed = (answer["access-control-allow-headers"] ?? "").lowercased().split(separator: ", ")
-          // The star is every name but Authorization, Fetch §4.8.
+          // The wildcard covers every name but Authorization, Fetch §4.8.
           #expect(allowed.contains("*") && allowed.contains("authorization") && allowed.contains("range"))
         }
       }
     }
 
-    @Test func `text comes compressed to those who take it, and is the same text; media does not`() async throws {
+    @Test func `text is compressed for clients that accept gzip; media is not`() async throws {
       try await VidiconProcess.serving(Self.streams) { vidicon in
         let files = try await HLSFiles(of: vidicon, stream: Self.stream)
         for path in ["\(Self.stream)/live.m3u8", "/", "/api/openapi.json"] {
@@ -105,7 +105,7 @@ extension EndToEnd {
             let small = try await Curl.get(vidicon.page(path), ["--compressed"])
             #expect(plain["content-encoding"] == nil)
             #expect(plain["vary"]?.lowercased().contains("accept-encoding") == true, "\(path)")
-            // A live playlist may have changed between the two: their tags tell.
+            // A live playlist may change between the requests: the entity tags differ then.
             guard let tag = plain["etag"]?.dropLast(), small["etag"] == "\(tag)-gzip\"" else { continue }
             isCompared = true
             #expect(small["content-encoding"] == "gzip", "\(path)")
@@ -124,7 +124,7 @@ extension EndToEnd {
       }
     }
 
-    @Test func `who has a file is told that it still holds, and parts of segments are given`() async throws {
+    @Test func `conditional and range requests are answered with 304 and 206`() async throws {
       try await VidiconProcess.serving(Self.streams) { vidicon in
         let files = try await HLSFiles(of: vidicon, stream: Self.stream)
         for path in ["/", "/_page/base.css", "/api/openapi.json", files.segment, files.part] {
@@ -167,11 +167,11 @@ extension EndToEnd {
       }
     }
 
-    @Test func `names of segments never come again, and go when they leave the window`() async throws {
+    @Test func `segment names are never reused, and vanish when they leave the window`() async throws {
       let first = try await VidiconProcess.serving(Self.streams) { vidicon in
         let files = try await HLSFiles(of: vidicon, stream: Self.stream)
         var number = files.lastNumber
-        // Each answer comes with the next segment: a window of six, and what is kept beyond it for those who are late.
+        // Each response arrives with the next segment. Six segments are listed; some older ones are kept for late viewers.
         while number < files.lastNumber + 40, try await Curl.get(vidicon.page(files.segment)).status == 200 {
           number += 1
           let next = try await Curl.get(vidicon.page("\(Self.stream)/playlist.m3u8?_HLS_msn=\(number)"))
@@ -193,7 +193,7 @@ extension EndToEnd {
       }
     }
 
-    @Test func `a path that is none is refused with a reason, whatever is in it`() async throws {
+    @Test func `an invalid path is refused with a reason`() async throws {
       try await VidiconProcess.serving(Self.streams) { vidicon in
         let paths: [(path: String, status: Int)] = [
           ("/../../../../etc/passwd", 400), ("/%2e%2e/%2e%2e/etc/passwd", 400), ("/cam/../cam/front.door", 400),
@@ -214,7 +214,7 @@ extension EndToEnd {
           #expect(!answer.contains("root:"), "\(path)")
           #expect(!answer.hasSuffix("\r\n\r\n"), "there is no reason: \(path)")
         }
-        // Bytes that no address has.
+        // Bytes that are invalid in a URL.
         for bytes: [UInt8] in [[0xff, 0xfe], [0x01], [0xc3, 0x28]] {
           let answer = try await Self.ask(vidicon, bytes: Array("GET /".utf8) + bytes + Array(" HTTP/1.1".utf8))
           #expect(answer.hasPrefix("HTTP/1.1 400 "), "\(bytes): \(answer)")
@@ -223,7 +223,7 @@ extension EndToEnd {
       }
     }
 
-    @Test func `absurd numbers of segments and parts are refused at once`() async throws {
+    @Test func `out-of-range segment and part numbers are refused within 1 s`() async throws {
       try await VidiconProcess.serving(Self.streams) { vidicon in
         let files = try await HLSFiles(of: vidicon, stream: Self.stream)
         let far = files.lastNumber + 100
@@ -234,7 +234,7 @@ extension EndToEnd {
           "_HLS_msn=\(files.lastNumber)&_HLS_part=-1",
           "_HLS_part=0", "_HLS_msn=1&_HLS_msn=2",
         ]
-        // The other stream rests: nothing of it has been made yet.
+        // The other stream has no viewer, so that no segment exists.
         for (path, queries) in [("\(Self.stream)/live.m3u8", queries), ("/two/live.m3u8", Array(queries.prefix(4)))] {
           for query in queries {
             let start = ContinuousClock.now
@@ -254,7 +254,7 @@ extension EndToEnd {
       try await self.ask(vidicon, bytes: Array("GET \(path) HTTP/1.1".utf8))
     }
 
-    /// What comes back for a request line, as text, until the server closes.
+    /// Response to a request line, as text, until the server closes the connection.
     private static func ask(_ vidicon: VidiconProcess, bytes: [UInt8]) async throws -> String {
       let port = vidicon.httpPort
       return try await waiting {

@@ -2,11 +2,11 @@ import Foundation
 import Testing
 
 extension EndToEnd {
-  @Suite("Clients that mean harm, or know no better", .serialized)
+  @Suite("Hostile and broken RTSP clients")
   struct Hostile {
     private static let plasma = ["--source", "plasma", "--audio", "tone", "--size", "640x360"]
 
-    /// Serves, plays for a while as an honest viewer, and lets something happen meanwhile.
+    /// Serves and runs `body` while a well-behaved viewer plays.
     private func whilePlaying(
       _ options: [String] = plasma, seconds: Int, _ body: @escaping @Sendable (VidiconProcess) async throws -> Void
     ) async throws {
@@ -18,7 +18,7 @@ extension EndToEnd {
       }
     }
 
-    @Test func `garbage and oversize requests are refused or closed`() async throws {
+    @Test(.tags(.pacing)) func `garbage and oversize requests are refused or closed`() async throws {
       let header = "X: " + String(repeating: "a", count: 4_000) + "\r\n"
       let openings: [(name: String, bytes: [UInt8])] = [
         ("zeros", [UInt8](repeating: 0, count: 100_000)),
@@ -52,7 +52,7 @@ extension EndToEnd {
       }
     }
 
-    @Test func `requests out of order get an error and no more`() async throws {
+    @Test(.tags(.pacing)) func `requests out of order get an error, and the connection stays usable`() async throws {
       try await self.whilePlaying(seconds: 5) { vidicon in
         let port = vidicon.rtspPort
         let statuses = try await waiting { () -> [String: Int] in
@@ -74,7 +74,8 @@ extension EndToEnd {
       }
     }
 
-    @Test func `requests byte by byte and several at once are understood, and frames of unknown channels skipped`()
+    @Test(.tags(.pacing))
+    func `requests byte by byte and pipelined are answered, and packets of unknown channels are skipped`()
       async throws
     {
       try await self.whilePlaying(seconds: 5) { vidicon in
@@ -100,7 +101,10 @@ extension EndToEnd {
       }
     }
 
-    @Test func `a thousand connections in a second and two hundred that never speak disturb nobody`() async throws {
+    @Test(.tags(.pacing))
+    func `a thousand connections in a second and two hundred silent ones do not disturb a viewer`()
+      async throws
+    {
       try await self.whilePlaying(seconds: 12) { vidicon in
         let port = vidicon.rtspPort
         let silent = try await waiting { () -> [RawConnection] in
@@ -129,7 +133,9 @@ extension EndToEnd {
       }
     }
 
-    @Test func `a viewer who does not read is skipped and then closed, and nobody else notices`() async throws {
+    @Test(.tags(.pacing)) func `a viewer that does not read is skipped, then closed, without effect on other viewers`()
+      async throws
+    {
       let noise = ["--source", "noise", "--audio", "tone", "--size", "640x360", "--bitrate", "16000k"]
       try await self.whilePlaying(noise, seconds: 25) { vidicon in
         let port = vidicon.rtspPort
@@ -141,6 +147,8 @@ extension EndToEnd {
         _ = try await vidicon.status { $0.viewers == 2 }
         _ = try await vidicon.status(within: .seconds(22)) { $0.viewers == 1 }
         #expect(try await waiting { slow.isClosed(within: .seconds(3)) })
+        let skipped = try await Metrics(of: vidicon).sum("vidicon_pictures_skipped_total", "protocol=\"rtsp\"")
+        #expect(try #require(skipped) > 0, "no frame was skipped before the close")
       }
     }
   }

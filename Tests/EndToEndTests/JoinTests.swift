@@ -2,9 +2,10 @@ import Foundation
 import Testing
 
 extension EndToEnd {
-  @Suite("Joining a stream that runs, and watching it with many", .serialized)
+  @Suite("Joining a running stream, and many viewers at once")
   struct Joins {
-    @Test func `a viewer who joins between keyframes soon sees a whole picture`() async throws {
+    @Test(.tags(.timing)) func `a viewer that joins between keyframes gets a complete frame within 1.5 s`() async throws
+    {
       try await VidiconProcess.serving(["--source", "plasma", "--audio", "tone"]) { vidicon in
         let requests = try await vidicon.status { ($0.framesEncoded ?? 0) > 40 }.keyframeRequests ?? 0
         var waits: [Duration] = []
@@ -16,9 +17,9 @@ extension EndToEnd {
             within: .seconds(10))
           #expect(run.succeeded, "\(run.errors)")
           #expect(FFmpeg.complaints(in: run.errors) == [])
-          let picture = Pictures(width: 1280, height: 720, bytes: run.output)
-          try #require(picture.count == 1)
-          #expect(picture.deviation(0) > 4)
+          let frame = LumaFrames(width: 1280, height: 720, bytes: run.output)
+          try #require(frame.count == 1)
+          #expect(frame.deviation(0) > 4)
           waits.append(run.duration)
         }
         #expect(waits.sorted()[2] < .seconds(1.5), "\(waits)")
@@ -26,7 +27,7 @@ extension EndToEnd {
       }
     }
 
-    @Test func `twenty viewers at once each get every picture`() async throws {
+    @Test(.tags(.pacing)) func `twenty viewers at once each get every frame`() async throws {
       try await VidiconProcess.serving(["--source", "plasma", "--audio", "tone", "--size", "640x360"]) { vidicon in
         try await TestMedia.withTemporaryFolder { folder in
           try await withThrowingTaskGroup(of: (Tool.Run, [Double]).self) { viewers in
@@ -47,9 +48,9 @@ extension EndToEnd {
               #expect(FFmpeg.complaints(in: run.errors) == [])
               try #require(times.count > 2)
               let rate = Double(times.count - 1) / (times[times.count - 1] - times[0])
-              #expect(abs(rate - 30) < 1.5, "\(rate) pictures a second")
-              let longest = zip(times.dropFirst(), times).map { $0 - $1 }.max()
-              #expect(try #require(longest) < 0.2)
+              #expect(abs(rate - 30) < 1.5, "\(rate) frames per second")
+              let maximumInterval = zip(times.dropFirst(), times).map { $0 - $1 }.max()
+              #expect(try #require(maximumInterval) < 0.2)
             }
           }
           _ = try await vidicon.status(within: .seconds(20)) { $0.viewers == 0 }

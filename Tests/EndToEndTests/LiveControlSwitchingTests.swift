@@ -4,12 +4,12 @@ import HLSRules
 import Testing
 
 extension EndToEnd.LiveControl {
-  /// How long sources are switched each second: a minute, or as the variable says.
+  /// Duration of the switching test in seconds; 60 without the environment variable.
   private static let seconds =
     ProcessInfo.processInfo.environment["VIDICON_SWITCHING_SECONDS"].flatMap { Int($0) } ?? 60
 
-  @Test(.timeLimit(.minutes(20)))
-  func `a switch each second, for a minute or longer, breaks nothing`() async throws {
+  @Test(.tags(.pacing), .timeLimit(.minutes(20)))
+  func `a switch each second, for a minute or longer, causes no error`() async throws {
     let seconds = Self.seconds
     try await Self.withSources { sources, environment in
       try await VidiconProcess.serving(Self.bars, environment: environment) { vidicon in
@@ -23,14 +23,17 @@ extension EndToEnd.LiveControl {
         #expect(lowLatency.checker.violations == [])
         #expect(lowLatency.problems == [])
         #expect(lowLatency.partsMeasured > seconds * 4)
-        let answers = try await switching.value
-        #expect(answers.count > seconds / 3)
-        #expect(answers.allSatisfy { $0.status == 200 }, "\(answers.first { $0.status != 200 }?.text ?? "")")
+        let switches = try await switching.value
+        #expect(switches.count > seconds * 3 / 4)
+        for switched in switches {
+          #expect(switched.answer.status == 200, "\(switched.source): \(switched.answer.text)")
+          #expect(try switched.answer.json(State.self).source.video == switched.source)
+        }
       }
     }
   }
 
-  /// Sources of all kinds: drawn, a camera, a screen on which a video plays, a file.
+  /// Provides sources of all kinds: generators, a camera, a screen with a playing video, a file.
   private static func withSources(
     _ body: (_ sources: [String], _ environment: [String: String]) async throws -> Void
   ) async throws {
@@ -53,16 +56,17 @@ extension EndToEnd.LiveControl {
 
   private static func switchEachSecond(
     among sources: [String], for seconds: Int, on vidicon: VidiconProcess
-  ) async throws -> [Curl] {
+  ) async throws -> [(source: String, answer: Curl)] {
     let end = ContinuousClock.now + .seconds(seconds)
-    var answers: [Curl] = []
+    var switches: [(source: String, answer: Curl)] = []
     while ContinuousClock.now < end {
       try await Self.waitForASecond(vidicon)
-      let source = sources[answers.count % sources.count]
-      let sound = ["tone", "silence"][answers.count % 2]
-      let change = #"{"video":"\#(source)","audio":"\#(sound)"}"#
-      answers.append(try await Self.send("PUT", change, to: vidicon.page("/api/streams/live/source")))
+      let source = sources[switches.count % sources.count]
+      let audio = ["tone", "silence"][switches.count % 2]
+      let change = #"{"video":"\#(source)","audio":"\#(audio)"}"#
+      let answer = try await Self.send("PUT", change, to: vidicon.page("/api/streams/live/source"))
+      switches.append((source, answer))
     }
-    return answers
+    return switches
   }
 }

@@ -1,8 +1,9 @@
+import FakeCamera
 import Foundation
 import Testing
 
 extension EndToEnd {
-  @Suite("Streams changed while they run", .serialized) struct LiveControl {
+  @Suite("Changes to a running stream") struct LiveControl {
     static let bars = ["--source", "bars", "--audio", "tone", "--size", "320x180", "--fps", "30"]
 
     struct State: Decodable {
@@ -35,12 +36,12 @@ extension EndToEnd {
         within: .seconds(30))
     }
 
-    /// The program tells its status each second.
+    /// Waits for the next status event; the program prints one per second.
     static func waitForASecond(_ vidicon: VidiconProcess) async throws {
       _ = try await vidicon.status { _ in true }
     }
 
-    @Test func `viewers of RTSP and HLS see cuts between sources, and nothing else`() async throws {
+    @Test(.tags(.pacing)) func `RTSP and HLS viewers get continuous timestamps across source switches`() async throws {
       try await VidiconProcess.serving(Self.bars) { vidicon in
         let address = vidicon.page("/api/streams/live/source")
         let switching = Task {
@@ -58,7 +59,7 @@ extension EndToEnd {
       }
     }
 
-    @Test func `settings are changed, told and shown`() async throws {
+    @Test func `changed settings are returned and applied`() async throws {
       try await VidiconProcess.serving(Self.bars) { vidicon in
         let address = vidicon.page("/api/streams/live")
         let first = try await Curl.get(address).json(State.self)
@@ -71,7 +72,7 @@ extension EndToEnd {
         let state = try await Self.send("PATCH", patch, to: address).json(State.self)
         #expect(
           (state.mirror, state.rotation, state.mute, state.pause, state.bitrate) == (true, 90, true, true, 500_000))
-        // All or nothing.
+        // A PATCH is applied completely or not at all.
         let refused = try await Self.send("PATCH", #"{"mirror":false,"controls":{"zoom":1}}"#, to: address)
         #expect(refused.status == 400)
         #expect(refused.text.contains("zoom"))
@@ -79,7 +80,7 @@ extension EndToEnd {
         let reset = try await Self.send("PATCH", #"{"mirror":null,"rotation":null,"bitrate":null}"#, to: address)
         let after = try reset.json(State.self)
         #expect((after.mirror, after.rotation, after.mute, after.bitrate) == (false, 0, true, 2_300_000))
-        // A source that comes back has what was done to it.
+        // A source keeps its rotation while another one is active.
         _ = try await Self.send("PATCH", #"{"rotation":180,"pause":false}"#, to: address)
         let other = try await Self.send("PUT", #"{"video":"plasma"}"#, to: "\(address)/source").json(State.self)
         #expect((other.source.video, other.rotation) == ("plasma", 0))
@@ -88,7 +89,7 @@ extension EndToEnd {
       }
     }
 
-    @Test func `a source that cannot be is refused with the reason, and the old one stays`() async throws {
+    @Test func `an unavailable source is refused with the reason, and the current one stays`() async throws {
       try await VidiconProcess.serving(Self.bars) { vidicon in
         let address = vidicon.page("/api/streams/live/source")
         for (json, status, reason) in [
@@ -104,7 +105,7 @@ extension EndToEnd {
           #expect(!answer.text.contains("secret"))
           #expect(answer.text.split(separator: "\n").count == 1)
         }
-        // From elsewhere without a password: only what is drawn, and what it began with.
+        // Remote clients without a password may choose only generators and the initial sources.
         for (json, status) in [
           (#"{"video":"file:/etc/passwd"}"#, 403), (#"{"video":"rtsp://127.0.0.1/x"}"#, 403),
           (#"{"video":"pipe:"}"#, 403),
@@ -121,7 +122,7 @@ extension EndToEnd {
       }
     }
 
-    @Test func `without a camera the plasma and the tone are served, which is told`() async throws {
+    @Test func `without a camera the plasma and the tone are served, and the choice is reported`() async throws {
       let size = ["--size", "320x180"]
       try await VidiconProcess.serving(size, environment: ["DISPLAY": ""]) { vidicon in
         let state = try await Curl.get(vidicon.page("/api/streams/live")).json(State.self)
@@ -131,10 +132,14 @@ extension EndToEnd {
       }
     }
 
-    @Test func `devices are listed, of which there may be none`() async throws {
-      let table = try await Tool.run(program: VidiconProcess.path(), ["devices"], within: .seconds(30))
-      #expect(table.succeeded)
-      #expect(table.outputText.split(separator: "\n").allSatisfy { $0.count <= 80 } || !table.outputText.isEmpty)
+    @Test func `devices are listed as a table and as JSON`() async throws {
+      let camera = try FakeCamera.environment(["formats=YUYV 320x240 30"])
+      let table = try ChildProcess(VidiconProcess.path(), ["devices"], environment: camera)
+      #expect(await table.end(within: .seconds(30)) == .status(0))
+      await table.output.end()
+      let lines = table.output.text.split(separator: "\n")
+      #expect(lines.contains { $0.contains("v4l2:/dev/video0") && $0.contains("Fake Camera") }, "\(lines)")
+      #expect(lines.allSatisfy { $0.count <= 80 }, "\(lines)")
       let list = try await Tool.run(program: VidiconProcess.path(), ["devices", "--json"], within: .seconds(30))
       struct List: Decodable {
         struct Generator: Decodable {
@@ -149,7 +154,7 @@ extension EndToEnd {
     }
 
     @Test(arguments: [("quit", 0), ("interrupt", 0), ("kill", -SIGQUIT), ("crash", -SIGSEGV), ("background", 0)])
-    func `keys do what they say, and the terminal is left as it was`(how: String, exit: Int32) async throws {
+    func `keys have their effect, and the terminal mode is restored`(how: String, exit: Int32) async throws {
       struct Seen: Decodable {
         var isRestored: Bool
         var stops: Int

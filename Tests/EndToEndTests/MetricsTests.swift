@@ -2,14 +2,14 @@ import Foundation
 import Testing
 
 extension EndToEnd {
-  @Suite("Numbers and interface", .serialized)
-  struct Numbers {
+  @Suite("Metrics and the HTTP API")
+  struct MetricsAndAPI {
     private static let streams = [
       "--stream", "name=live,source=bars,audio=tone,size=320x180", "--stream",
       "name=b/c.d~e,source=plasma,audio=none,size=320x180",
     ]
 
-    @Test func `viewers are counted by protocol while they watch, and no count falls`() async throws {
+    @Test func `viewers are counted by protocol, and no counter decreases`() async throws {
       try await VidiconProcess.serving(Self.streams) { vidicon in
         let before = try await Self.read(vidicon)
         #expect(Self.viewers(before, "live") == ["rtsp": 0, "hls": 0, "mjpeg": 0])
@@ -17,14 +17,14 @@ extension EndToEnd {
         async let hls = FFmpeg.play(vidicon.page("/live/playlist.m3u8"), seconds: 6, options: [])
         async let first = FFmpeg.play(vidicon.url(), seconds: 8)
         async let second = FFmpeg.play(vidicon.url(), seconds: 8)
-        let pictures = try await waiting {
+        let frames = try await waiting {
           let connection = try RawConnection(port: port)
           connection.send("GET /live/mjpeg?fps=5&width=64 HTTP/1.1\r\nHost: a\r\n\r\n")
           return connection
         }
         var counts: [String: Double] = [:]
         var last = before
-        // Each status line comes a second after the one before.
+        // Status events are one second apart.
         for _ in 0..<15 where counts != ["rtsp": 2, "hls": 1, "mjpeg": 1] {
           _ = try await vidicon.status { _ in true }
           let now = try await Self.read(vidicon)
@@ -45,11 +45,11 @@ extension EndToEnd {
         for name in ["rtsp", "hls", "mjpeg"] {
           #expect(try #require(sent[["stream": "live", "protocol": name]]) > 100, "\(name)")
         }
-        withExtendedLifetime(pictures) {}
+        withExtendedLifetime(frames) {}
       }
     }
 
-    @Test func `viewers that have gone are gone, whether they close or reset`() async throws {
+    @Test func `viewers that close or reset their connection are no longer counted`() async throws {
       try await VidiconProcess.serving(Self.streams) { vidicon in
         let port = vidicon.httpPort
         for leaves in ["in order", "by a reset"] {
@@ -57,7 +57,7 @@ extension EndToEnd {
             let connection = try RawConnection(port: port)
             connection.send("GET /live/mjpeg?fps=5&width=64 HTTP/1.1\r\nHost: a\r\n\r\n")
             guard case .bytes = connection.receive(within: .seconds(5)) else {
-              throw RawConnection.Failure(what: "no picture", errno: 0)
+              throw RawConnection.Failure(what: "no frame", errno: 0)
             }
             if leaves == "by a reset" { connection.resetsAtEnd() }
           }
@@ -71,12 +71,12 @@ extension EndToEnd {
       }
     }
 
-    @Test func `a request that is taken back waits no longer, over HTTP/1.1 and HTTP/2`() async throws {
+    @Test(.tags(.pacing)) func `a cancelled request no longer waits, over HTTP/1.1 and HTTP/2`() async throws {
       try await TestMedia.withTemporaryFolder { folder in
         let options = Self.streams + ["--https-port", "0"]
         try await VidiconProcess.serving(options, environment: ["XDG_STATE_HOME": folder]) { vidicon in
           let securePort = try #require(vidicon.started.httpsPort)
-          // Two segments ahead: it would wait for longer than anything here takes.
+          // Two segments ahead: the request blocks for longer than this test needs.
           let query = "/live/playlist.m3u8?_HLS_msn=\(try await HLSFiles(of: vidicon, stream: "/live").lastNumber + 2)"
           try await Self.askAndReset(vidicon, query)
           #expect(try await Self.waitingCount(vidicon) == 0)
@@ -98,7 +98,7 @@ extension EndToEnd {
       }
     }
 
-    @Test func `the interface is as its document tells`() async throws {
+    @Test func `the HTTP API conforms to its OpenAPI document`() async throws {
       struct Checked: Decodable { var asked: Int, wrong: [String], untried: [String] }
       try await TestMedia.withTemporaryFolder { folder in
         try await VidiconProcess.serving(Self.streams + ["--record", "\(folder)/{name}.mp4"]) { vidicon in
@@ -128,7 +128,7 @@ extension EndToEnd {
       return viewers
     }
 
-    /// Asks on twenty connections for what makes the server wait, and resets them.
+    /// Sends a blocking request on each of twenty connections, and resets the connections.
     private static func askAndReset(_ vidicon: VidiconProcess, _ path: String) async throws {
       let port = vidicon.httpPort
       let connections = try await waiting {
@@ -143,7 +143,7 @@ extension EndToEnd {
       withExtendedLifetime(connections) {}
     }
 
-    /// The number of requests that wait, once it is what it is to become, or has not become that for a while.
+    /// Number of waiting requests, once it is `count` or after eight readings.
     private static func waitingCount(_ vidicon: VidiconProcess, reaching count: Double) async throws -> Double? {
       var last: Double?
       for _ in 0..<8 where last != count { last = try await self.waitingCount(vidicon) }

@@ -3,14 +3,14 @@ import Foundation
 import Testing
 
 extension EndToEnd {
-  @Suite("QR codes: what a reader reads")
+  @Suite("QR codes, decoded by zbarimg")
   struct QRCodes {
     static let texts = [
       "http://192.168.2.67:8080/hello", "https://[2001:db8::2]:8443/front%20door", "küche ☕️", "x",
       "http://h/" + String(repeating: "a1/", count: 167),
     ]
 
-    @Test(arguments: texts) func `the vector picture reads as its text`(text: String) async throws {
+    @Test(arguments: texts) func `the SVG image decodes to its text`(text: String) async throws {
       try await TestMedia.withTemporaryFolder { folder in
         try QRCode(text).svg.write(toFile: "\(folder)/code.svg", atomically: true, encoding: .utf8)
         let drawing = try await Tool.run(
@@ -22,8 +22,8 @@ extension EndToEnd {
       }
     }
 
-    /// In cells of 4 by 8 pixels, two to a character.
-    @Test(arguments: texts) func `the terminal's picture reads as its text`(text: String) async throws {
+    /// Each character becomes two modules of 4 by 4 pixels, one above the other.
+    @Test(arguments: texts) func `the terminal rendering decodes to its text`(text: String) async throws {
       try await TestMedia.withTemporaryFolder { folder in
         let lines = try #require(try QRCode(text).terminalLines(columns: 200, rows: 100))
         var rows: [[UInt8]] = []
@@ -42,9 +42,9 @@ extension EndToEnd {
       }
     }
 
-    private static func read(_ picture: String) async throws -> String {
-      let run = try await Tool.run("zbarimg", ["--quiet", "--nodbus", "--raw", picture], within: .seconds(10))
-      return String(run.outputText.dropLast())  // The line end that it puts behind.
+    private static func read(_ frame: String) async throws -> String {
+      let run = try await Tool.run("zbarimg", ["--quiet", "--nodbus", "--raw", frame], within: .seconds(10))
+      return String(run.outputText.dropLast())  // Without zbarimg's newline.
     }
   }
 }

@@ -2,9 +2,9 @@ import Foundation
 import Testing
 
 extension EndToEnd {
-  @Suite("Recorded files in players, and by the book", .serialized)
+  @Suite("Recorded files in players, and against ISO/IEC 14496-12")
   struct RecordedFiles {
-    @Test func `a recorded file keeps the rules, and plays and seeks everywhere`() async throws {
+    @Test(.tags(.demanding)) func `a recorded file is valid, and plays and seeks in every player`() async throws {
       try await TestMedia.withTemporaryFolder { folder in
         let path = "\(folder)/plain.mp4"
         let run = try await VidiconProcess.run(["record", path, "--duration", "6s"] + RecordedFile.source)
@@ -23,7 +23,9 @@ extension EndToEnd {
       }
     }
 
-    @Test func `a file that was left by a crash keeps the rules of fragments, and plays everywhere`() async throws {
+    @Test(.tags(.demanding)) func `a file left by a crash is a valid fragmented file, and plays in every player`()
+      async throws
+    {
       try await TestMedia.withTemporaryFolder { folder in
         let path = "\(folder)/killed.mp4"
         let child = try ChildProcess(VidiconProcess.path(), ["record", path, "--json"] + RecordedFile.source)
@@ -39,7 +41,7 @@ extension EndToEnd {
         #expect(try #require(file.times.last) > 3.9)
         try await Self.playInGStreamer(file)
         try await Self.playInChromium(file)
-        // Without an index VLC does not seek; it plays from the start to the end.
+        // VLC does not seek without an index; it plays from start to end.
         let show = try await Self.playInVLC(file, [])
         #expect(show.captures.count > file.times.count * 9 / 10, "a busy machine shows some too late")
         let last = try #require(show.captures.last ?? nil)
@@ -53,7 +55,7 @@ extension EndToEnd {
       }
     }
 
-    @Test func `parts, and files with pauses, keep the rules`() async throws {
+    @Test func `parts, and files with pauses, are valid`() async throws {
       try await TestMedia.withTemporaryFolder { folder in
         let path = "\(folder)/out.mp4"
         let child = try ChildProcess(
@@ -72,7 +74,7 @@ extension EndToEnd {
       }
     }
 
-    @Test func `the preset for portraits gives what phones give`() async throws {
+    @Test func `the portrait preset has the size, rates and codecs of phone recordings`() async throws {
       try await TestMedia.withTemporaryFolder { folder in
         let path = "\(folder)/out.mp4"
         let run = try await VidiconProcess.run(
@@ -88,7 +90,7 @@ extension EndToEnd {
       }
     }
 
-    /// Walks through a file's boxes.
+    /// Checks a file's boxes with mp4_check.py.
     private static func check(
       _ path: String, _ kind: String, sourceLocation: SourceLocation = #_sourceLocation
     ) async throws {
@@ -108,20 +110,20 @@ extension EndToEnd {
     }
 
     private static func playInVLC(_ file: RecordedFile, _ options: [String]) async throws -> VLC.Show {
-      // Who plays it is another user.
+      // VLC runs as another user.
       try FileManager.default.setAttributes(
         [.posixPermissions: 0o755], ofItemAtPath: URL(fileURLWithPath: file.path).deletingLastPathComponent().path)
       let show = try await VLC.play(file.path, options, each: 1, width: RecordedFile.width, height: 360)
-      #expect(show.run.succeeded && show.hasSound)
-      #expect(show.captures.count >= 25, "VLC showed \(show.captures.count) pictures")
+      #expect(show.run.succeeded && show.hasAudio)
+      #expect(show.captures.count >= 25, "VLC showed \(show.captures.count) frames")
       #expect(show.captures.allSatisfy { $0 != nil })
       return show
     }
 
-    /// What file_play.py prints.
+    /// Output of file_play.py.
     private struct Seen: Decodable {
       var duration: Double
-      /// For each wanted time, when the picture that was shown was captured, and the one that was to be.
+      /// Capture time of the frame displayed at each seek target, microseconds since 1970.
       var strips: [Double?]
       var ended: Bool
     }

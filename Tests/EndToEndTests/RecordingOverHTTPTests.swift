@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 extension EndToEnd {
-  @Suite("Recording over HTTP", .serialized) struct RecordingOverHTTP {
+  @Suite("Recording over HTTP") struct RecordingOverHTTP {
     private struct State: Decodable {
       var state: String
       var file: String?
@@ -19,14 +19,14 @@ extension EndToEnd {
       var recordings: [Entry]
     }
 
-    @Test func `a recording is paused, resumed and stopped, and its file comes in ranges`() async throws {
+    @Test func `a recording is paused, resumed and stopped, and its file is served in ranges`() async throws {
       try await TestMedia.withTemporaryFolder { folder in
         let options = ["--source", "bars", "--audio", "tone", "--size", "320x180", "--fps", "30"]
         try await VidiconProcess.serving(options + ["--record", "\(folder)/{name}.mp4"]) { vidicon in
           let address = vidicon.page("/api/streams/live/recording")
           var first = try await Curl.get(address).json(State.self)
           while first.duration < 3 { first = try await Curl.get(address).json(State.self) }
-          // While it is recorded, it plays as far as it is written: up to its last second.
+          // The unfinished file plays up to its last second.
           let part = "\(folder)/part"
           _ = try await Curl.get(vidicon.page(try #require(first.file)), ["--output", part])
           #expect(try await FFmpeg.times(ofVideoIn: part).count >= 50)
@@ -53,7 +53,7 @@ extension EndToEnd {
           #expect(bytes.count == files[0].bytes)
           #expect(try bytes == Data(contentsOf: URL(filePath: whole)))
           #expect(try bytes == Data(contentsOf: URL(filePath: "\(folder)/live.mp4")))
-          // Without a gap where the pause was.
+          // No gap at the pause.
           let times = try await FFmpeg.times(ofVideoIn: whole)
           #expect(abs((times.last ?? 0) - end.duration) < 0.1)
           #expect(zip(times, times.dropFirst()).allSatisfy { $1 - $0 < 0.1 })
@@ -61,7 +61,7 @@ extension EndToEnd {
       }
     }
 
-    @Test func `a recording begins when it is asked for, into the folder that was given, and nowhere without one`()
+    @Test func `a recording starts on request, into the given folder, and is refused without one`()
       async throws
     {
       try await TestMedia.withTemporaryFolder { folder in
@@ -74,7 +74,7 @@ extension EndToEnd {
           while try await Curl.get(address).json(State.self).duration < 2 {}
           let numbers = try await Curl.get(vidicon.page("/metrics")).text
           #expect(numbers.contains(#"vidicon_recording_state{stream="live",state="recording"} 1"#))
-          // curl asks before it sends so much.
+          // curl sends Expect: 100-continue before a large body.
           let body = "\(folder)/.body"
           try Data(count: 2_000_000).write(to: URL(filePath: body))
           let large = try await Curl.get(
@@ -93,7 +93,9 @@ extension EndToEnd {
           #expect(answer.status == 501)
           #expect(answer.text.contains("--recordings FOLDER"))
         }
-        let missing = try await VidiconProcess.run(["serve", "--recordings", "\(folder)/none"])
+        let missing = try await VidiconProcess.run([
+          "serve", "--rtsp-port", "0", "--http-port", "0", "--recordings", "\(folder)/none",
+        ])
         #expect(missing.exit == .status(1) && missing.errors.split(separator: "\n").count == 1, "\(missing.errors)")
       }
     }

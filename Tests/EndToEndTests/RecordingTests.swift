@@ -2,9 +2,11 @@ import Foundation
 import Testing
 
 extension EndToEnd {
-  @Suite("Recording: crashes, pauses, full disks, parts", .serialized)
+  @Suite("Recording: crashes, pauses, full disks, parts")
   struct Recordings {
-    @Test func `killed at any of 20 moments, a file plays with at most its last fragment missing`() async throws {
+    @Test(.tags(.pacing)) func `after a kill at any of 20 moments, a file plays and lacks at most its last fragment`()
+      async throws
+    {
       try await TestMedia.withTemporaryFolder { folder in
         for round in 0..<5 {
           try await withThrowingTaskGroup(of: Void.self) { group in
@@ -18,7 +20,7 @@ extension EndToEnd {
       }
     }
 
-    /// Records, and kills the program at some moment after the first second.
+    /// Records, and kills the program at a random moment after the first second.
     private static func kill(_ path: String) async throws {
       let child = try ChildProcess(
         VidiconProcess.path(), ["record", path, "--json"] + RecordedFile.source)
@@ -38,8 +40,8 @@ extension EndToEnd {
       let end = try #require(
         Int64(String(decoding: Data(contentsOf: URL(fileURLWithPath: path + ".end")), as: UTF8.self)))
       let last = try #require(file.captures.last ?? nil)
-      // A fragment of a second and the picture that ends it; its sound, 70 ms later; the encoder, and the disk, which
-      // have taken 0.1 s on a machine that had nothing else to do, and get 0.5 s of one that has.
+      // A fragment of 1 s and the frame that ends it; its audio, 70 ms later; encoder and disk, which need 0.1 s on an
+      // idle machine: 0.5 s.
       #expect(end - last < 1_034_000 + 70_000 + 500_000, "\(Double(end - last) / 1e6) s are missing")
 
       let repair = try await Tool.run(VidiconProcess.path(), path: ["repair", path], within: .seconds(20))
@@ -52,7 +54,7 @@ extension EndToEnd {
       #expect(head.range(of: Data("moov".utf8)) != nil && head.range(of: Data("moof".utf8)) == nil)
     }
 
-    @Test func `ten pauses leave no gap, nothing twice, and picture and sound together`() async throws {
+    @Test(.tags(.pacing)) func `ten pauses leave no gap and no duplicate, with video and audio in sync`() async throws {
       try await TestMedia.withTemporaryFolder { folder in
         let path = "\(folder)/out.mp4"
         let child = try ChildProcess(VidiconProcess.path(), ["record", path, "--json"] + RecordedFile.source)
@@ -60,7 +62,7 @@ extension EndToEnd {
         var beats = 0
         for await piece in child.output.pieces where String(decoding: piece, as: UTF8.self).contains("\"status\"") {
           beats += 1
-          // Runs of two seconds, pauses of one.
+          // Two seconds of recording, one of pause.
           if beats <= 30, beats % 3 != 1 { child.signal(SIGUSR1) }
           if beats == 32 { child.signal(SIGINT) }
         }
@@ -72,7 +74,7 @@ extension EndToEnd {
           let (before, after) = try (#require(file.captures[end - 1]), #require(file.captures[end]))
           #expect(after - before > 500_000, "a pause goes forward in time")
         }
-        // Where a run begins or ends within a flash, its start is another one's.
+        // A cut within a flash moves the start of the flash.
         let cuts = file.breaks.map { file.times[$0] }
         let whole = file.flashes.filter { flash in
           flash > 0.5 && flash < file.times[file.times.count - 1] - 0.5 && cuts.allSatisfy { abs($0 - flash) > 0.35 }
@@ -85,7 +87,9 @@ extension EndToEnd {
       }
     }
 
-    @Test func `a full disk ends the recording, which plays, and nobody who watches notices`() async throws {
+    @Test(.tags(.pacing)) func `a full disk ends the recording, which plays, without effect on viewers`()
+      async throws
+    {
       try await TestMedia.withTemporaryFolder { folder in
         let disk = "\(folder)/disk"
         try FileManager.default.createDirectory(atPath: disk, withIntermediateDirectories: false)
@@ -113,7 +117,7 @@ extension EndToEnd {
       }
     }
 
-    @Test func `parts follow one another without a picture lost`() async throws {
+    @Test(.tags(.pacing)) func `consecutive parts lose no frame`() async throws {
       try await TestMedia.withTemporaryFolder { folder in
         let path = "\(folder)/out.mp4"
         let run = try await Tool.run(
@@ -136,7 +140,7 @@ extension EndToEnd {
       }
     }
 
-    @Test func `a file as source is recorded once, from its first picture to its last, without a slate`() async throws {
+    @Test func `a file as source is recorded from its first frame to its last, without a slate`() async throws {
       try await TestMedia.withTemporaryFolder { folder in
         let (source, path) = ("\(folder)/in.mp4", "\(folder)/out.mp4")
         let make = try await Tool.run(
@@ -148,13 +152,13 @@ extension EndToEnd {
         let run = try await VidiconProcess.run(["record", path, "--source", "file:\(source)"])
         #expect(run.exit == .status(0) && run.errors == "", "\(run.errors)")
         let times = try await FFmpeg.times(ofVideoIn: path)
-        #expect(times.count == 75 && times.first == 0, "\(times.count) pictures")
-        let sound = try await FFmpeg.times(path, selecting: "a:0")
-        #expect(abs(Double(sound.count) * 1_024 / 44_100 - 3) < 0.06, "\(sound.count) frames of sound")
+        #expect(times.count == 75 && times.first == 0, "\(times.count) frames")
+        let audio = try await FFmpeg.times(path, selecting: "a:0")
+        #expect(abs(Double(audio.count) * 1_024 / 44_100 - 3) < 0.06, "\(audio.count) frames of audio")
       }
     }
 
-    @Test func `what cannot be repaired is told in a line each`() async throws {
+    @Test func `each file that cannot be repaired is reported in one line`() async throws {
       try await TestMedia.withTemporaryFolder { folder in
         let path = "\(folder)/text.mp4"
         try Data("this is no film".utf8).write(to: URL(fileURLWithPath: path))
@@ -167,7 +171,7 @@ extension EndToEnd {
 }
 
 extension Tool {
-  /// Runs a program that is no tool of the system.
+  /// Runs a program by its path.
   static func run(_ program: String, path arguments: [String], within limit: Duration) async throws -> Run {
     let start = ContinuousClock.now
     let child = try ChildProcess(program, arguments)

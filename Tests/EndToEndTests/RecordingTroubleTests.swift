@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 extension EndToEnd {
-  @Suite("Recording: what goes wrong, what is left, what is removed", .serialized)
+  @Suite("Recording: failures, unfinished files, retention")
   struct RecordingTrouble {
     private static let source = ["--source", "bars", "--audio", "tone", "--size", "320x180", "--fps", "30"]
 
@@ -17,7 +17,7 @@ extension EndToEnd {
       var bytes: Int
     }
 
-    /// Serves with a recording that cannot be, and watches.
+    /// Serves with a recording that fails, and plays the stream.
     private func serve(recording pattern: String, saying cause: String) async throws {
       try await VidiconProcess.serving(Self.source + ["--record", pattern]) { vidicon in
         let play = try await FFmpeg.play(vidicon.url(), seconds: 2)
@@ -33,14 +33,16 @@ extension EndToEnd {
       ("missing/out.mp4", "the folder does not exist"),
       ("\(String(repeating: "x", count: 300)).mp4", "the name is too long"),
     ])
-    func `a name that cannot be is told in a line, and the stream is served`(name: String, cause: String) async throws {
+    func `an invalid file name is reported in one line, and the stream is served`(name: String, cause: String)
+      async throws
+    {
       try await TestMedia.withTemporaryFolder { folder in
         try await self.serve(recording: "\(folder)/\(name)", saying: cause)
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == [])
       }
     }
 
-    @Test func `so is a disk that is read-only`() async throws {
+    @Test func `a read-only disk is reported in one line, and the stream is served`() async throws {
       try await TestMedia.withTemporaryFolder { folder in
         let mount = try await Tool.run("mount", ["-t", "tmpfs", "-o", "ro", "tmpfs", folder], within: .seconds(5))
         try #require(mount.succeeded, "this test mounts a disk, which root may: \(mount.errors)")
@@ -55,7 +57,7 @@ extension EndToEnd {
       }
     }
 
-    @Test func `a folder that is removed ends the recording with a line, and the stream goes on`() async throws {
+    @Test func `a removed folder ends the recording with one line, and the stream continues`() async throws {
       try await TestMedia.withTemporaryFolder { folder in
         let inner = "\(folder)/inner"
         try FileManager.default.createDirectory(atPath: inner, withIntermediateDirectories: false)
@@ -68,13 +70,13 @@ extension EndToEnd {
           #expect(play.run.succeeded && play.frameRate > 25, "\(play.run.errors)")
           let lines = vidicon.child.errors.text.split(separator: "\n")
           #expect(lines.count { $0.contains("the recording has stopped") && $0.contains("removed") } == 1, "\(lines)")
-          // There is nothing to be finished, which is told too.
+          // A second line may report that the file cannot be finished.
           #expect(lines.count <= 2, "\(lines)")
         }
       }
     }
 
-    @Test func `files go by size and by age, and the one that is being recorded stays`() async throws {
+    @Test func `files are removed by size and by age, but not the one being recorded`() async throws {
       try await TestMedia.withTemporaryFolder { folder in
         try Data("mine".utf8).write(to: URL(fileURLWithPath: "\(folder)/live-notes.mp4"))
         for rule in [["--keep-size", "60k"], ["--keep-age", "2s"]] {
@@ -83,7 +85,7 @@ extension EndToEnd {
             let address = vidicon.page("/api/streams/live/recording")
             while try await Curl.get(address).json(State.self).duration < 12 {}
             let files = try await Curl.get(vidicon.page("/api/recordings")).json(Files.self)
-            // Each part takes 20 kB; parts of a second or two, of which the last is being finished.
+            // Each part has 20 kB and lasts one or two seconds; the last one is being finished.
             #expect((1...6).contains(files.total), "\(rule): \(files)")
           }
         }
@@ -94,9 +96,9 @@ extension EndToEnd {
       }
     }
 
-    @Test func `what is not finished at Ctrl-C in time plays, and the next start finishes it`() async throws {
+    @Test func `a file not finished in time at SIGINT plays, and is finished at the next start`() async throws {
       try await TestMedia.withTemporaryFolder { folder in
-        // As slow as a disk is with a film of hours.
+        // Copies as slowly as with hours of video.
         let library = "\(folder)/slow.so"
         let compiler = try await Tool.run(
           "cc", ["-shared", "-fPIC", "-o", library, TestMedia.client("slow_copy.c")], within: .seconds(20))
@@ -121,7 +123,7 @@ extension EndToEnd {
           #expect(try !Self.isFragmented(path))
         }
         #expect(try await FFmpeg.times(ofVideoIn: path) == open)
-        // The second recording may have ended before its first picture.
+        // The second recording may end before its first frame.
         let names = try FileManager.default.contentsOfDirectory(atPath: folder).filter { $0 != "live-2.mp4" }
         #expect(names.sorted() == ["live.mp4", "slow.so"])
       }

@@ -2,44 +2,48 @@ import Foundation
 import Testing
 
 extension EndToEnd {
-  @Suite("What cannot work is said in one line", .serialized)
+  @Suite("Startup errors are reported in one line")
   struct Refusals {
-    @Test func `a taken port`() async throws {
+    @Test func `a port in use`() async throws {
       try await VidiconProcess.serving(["--source", "plasma", "--size", "320x240"]) { vidicon in
         let port = "\(vidicon.rtspPort)"
-        try await expectRefusal(["serve", "--source", "plasma", "--rtsp-port", port], status: 1, saying: port)
+        try await expectRefusal(
+          ["serve", "--source", "plasma", "--rtsp-port", port, "--http-port", "0"], status: 1, saying: port)
       }
     }
 
     @Test func `a missing file`() async throws {
       let path = "/nowhere/film.mp4"
-      try await expectRefusal(["serve", "--rtsp-port", "0", "--source", "file:\(path)"], status: 1, saying: path)
+      try await expectRefusal(
+        ["serve", "--rtsp-port", "0", "--http-port", "0", "--source", "file:\(path)"], status: 1, saying: path)
     }
 
-    @Test func `a broken file`() async throws {
+    @Test func `a file of random bytes`() async throws {
       try await TestMedia.withTemporaryFolder { folder in
         let path = "\(folder)/broken.mp4"
         var generator = SystemRandomNumberGenerator()
         let bytes = (0..<50_000).map { _ in UInt8.random(in: 0...255, using: &generator) }
         try Data(bytes).write(to: URL(fileURLWithPath: path))
         try await expectRefusal(
-          ["serve", "--rtsp-port", "0", "--source", "file:\(path)"], status: 1, saying: "broken.mp4")
+          ["serve", "--rtsp-port", "0", "--http-port", "0", "--source", "file:\(path)"], status: 1, saying: "broken.mp4"
+        )
       }
     }
 
-    @Test func `a file that ends in its middle`() async throws {
+    @Test func `a truncated file`() async throws {
       try await TestMedia.withTemporaryFolder { folder in
         let path = "\(folder)/half.mp4"
         let whole = try Data(contentsOf: URL(fileURLWithPath: TestMedia.video()))
         try whole.prefix(whole.count / 2).write(to: URL(fileURLWithPath: path))
         try await expectRefusal(
-          ["serve", "--rtsp-port", "0", "--source", "file:\(path)"], status: 1, saying: "half.mp4")
+          ["serve", "--rtsp-port", "0", "--http-port", "0", "--source", "file:\(path)"], status: 1, saying: "half.mp4")
       }
     }
 
-    @Test func `a file without a picture`() async throws {
+    @Test func `a file without video`() async throws {
       let path = TestMedia.checkout.appendingPathComponent("LICENSE").path
-      try await expectRefusal(["serve", "--rtsp-port", "0", "--source", "file:\(path)"], status: 1, saying: "LICENSE")
+      try await expectRefusal(
+        ["serve", "--rtsp-port", "0", "--http-port", "0", "--source", "file:\(path)"], status: 1, saying: "LICENSE")
     }
 
     @Test(arguments: [
@@ -50,29 +54,32 @@ extension EndToEnd {
       "YUV4MPEG2 W64 H64 F30:1 C444p16\nFRAME\n",
       "GIF89a and so on\n",
     ])
-    func `a pipe whose header lies`(header: String) async throws {
+    func `a pipe with an invalid header`(header: String) async throws {
       let pipe = Pipe()
       try pipe.fileHandleForWriting.write(contentsOf: Data(header.utf8))
       try pipe.fileHandleForWriting.close()
       try await expectRefusal(
-        ["serve", "--rtsp-port", "0", "--source", "pipe:"], input: pipe, status: 1, saying: "pipe:")
+        ["serve", "--rtsp-port", "0", "--http-port", "0", "--source", "pipe:"], input: pipe, status: 1, saying: "pipe:")
     }
 
-    @Test func `a missing encoder names those that are there`() async throws {
+    @Test func `a missing encoder lists the available ones`() async throws {
       try await expectRefusal(
-        ["serve", "--rtsp-port", "0", "--source", "plasma", "--encoder", "h264_of_tomorrow"], status: 1,
+        ["serve", "--rtsp-port", "0", "--http-port", "0", "--source", "plasma", "--encoder", "h264_of_tomorrow"],
+        status: 1,
         saying: "libx264")
     }
 
-    @Test func `an encoder whose device is not there`() async throws {
+    @Test func `an encoder without its device`() async throws {
       try await expectRefusal(
-        ["serve", "--rtsp-port", "0", "--source", "plasma", "--encoder", "h264_vaapi"], status: 1, saying: "h264_vaapi")
+        ["serve", "--rtsp-port", "0", "--http-port", "0", "--source", "plasma", "--encoder", "h264_vaapi"], status: 1,
+        saying: "h264_vaapi")
     }
 
-    @Test func `a certificate that is not there`() async throws {
+    @Test func `a missing certificate`() async throws {
       let options = ["--rtsps-port", "0", "--tls-cert", "/nowhere/cert.pem", "--tls-key", "/nowhere/key.pem"]
       try await expectRefusal(
-        ["serve", "--rtsp-port", "0", "--source", "plasma"] + options, status: 1, saying: "/nowhere/cert.pem")
+        ["serve", "--rtsp-port", "0", "--http-port", "0", "--source", "plasma"] + options, status: 1,
+        saying: "/nowhere/cert.pem")
     }
 
     @Test(arguments: [
@@ -82,17 +89,17 @@ extension EndToEnd {
       ["--rtsp-port", "70000"], ["--user", "nameonly"], ["--stream", "name=a,colour=red"], ["--no-such-option"],
       ["--rtsps-port", "0"], ["--name", "a/b c"],
     ])
-    func `a bad option`(option: [String]) async throws {
+    func `an invalid option`(option: [String]) async throws {
       try await expectRefusal(["serve"] + option, status: 64, saying: nil)
     }
   }
 }
 
-/// Checks that a command line ends the program at once, with one line that has a cause and a next step.
+/// Expects that the program exits with one line of error that has a cause and a next step.
 ///
 /// - Parameters:
-///   - status: The exit status: 64 for a wrong option or configuration, else 1.
-///   - words: What the line must name.
+///   - status: Expected exit status: 64 for a wrong option or configuration, else 1.
+///   - words: Text that the line must contain.
 func expectRefusal(
   _ arguments: [String], input: Pipe? = nil, environment: [String: String] = [:], status: Int32, saying words: String?
 ) async throws {

@@ -2,9 +2,9 @@ import Foundation
 import Testing
 
 extension EndToEnd {
-  @Suite("Screens, watched by ffmpeg", .serialized)
+  @Suite("Screens of X11, played by ffmpeg")
   struct Screens {
-    @Test func `a video that plays on the screen, without the program's help`() async throws {
+    @Test(.tags(.pacing)) func `a video that another program plays on the screen`() async throws {
       try await XDisplay.showing("640x360") { display in
         try await display.playing("testsrc2=s=640x360:r=60") {
           try await VidiconProcess.serving(["--source", "screen:\(display.name)", "--audio", "tone"]) { vidicon in
@@ -18,7 +18,7 @@ extension EndToEnd {
       }
     }
 
-    @Test func `a still screen is seen as it is, for as long as one looks`() async throws {
+    @Test func `a still screen is unchanged in the stream`() async throws {
       try await XDisplay.showing("640x360") { display in
         try await display.playing("smptebars=s=640x360:r=5") {
           let source = "screen:\(display.name)?cursor=0"
@@ -27,14 +27,14 @@ extension EndToEnd {
               "ffmpeg",
               FFmpeg.quiet + ["-f", "lavfi", "-i", "smptebars=s=640x360", "-frames:v", "1"]
                 + ["-vf", "scale=160:90,format=gray", "-f", "rawvideo", "pipe:1"], within: .seconds(20))
-            // The player may still be opening its window when the first look is taken.
+            // ffplay may still be opening its window at the first play.
             var difference = Double.infinity
             for _ in 0..<5 where difference > 4 {
-              let play = try await FFmpeg.play(vidicon.url(), seconds: 4, sound: false)
+              let play = try await FFmpeg.play(vidicon.url(), seconds: 4, audio: false)
               #expect(play.run.succeeded, "\(play.run.errors)")
               #expect(FFmpeg.complaints(in: play.run.errors) == [])
-              let last = play.pictures.count - 1
-              let both = Pictures(width: 160, height: 90, bytes: Array(play.pictures[last]) + expected.output)
+              let last = play.frames.count - 1
+              let both = LumaFrames(width: 160, height: 90, bytes: Array(play.frames[last]) + expected.output)
               difference = both.difference(0, 1)
             }
             #expect(difference <= 4, "the mean distance of pixels")
@@ -45,23 +45,23 @@ extension EndToEnd {
       }
     }
 
-    @Test func `a screen that nothing changes on is not taken for a lost one`() async throws {
+    @Test func `an unchanged screen does not show the slate`() async throws {
       try await XDisplay.showing("320x240") { display in
         try await VidiconProcess.serving(["--source", "screen:\(display.name)?cursor=0", "--audio", "none"]) {
           vidicon in
           let start = ContinuousClock.now
-          let play = try await FFmpeg.play(vidicon.url(), seconds: 6, sound: false, within: .seconds(30))
+          let play = try await FFmpeg.play(vidicon.url(), seconds: 6, audio: false, within: .seconds(30))
           #expect(play.run.succeeded, "\(play.run.errors)")
           #expect(play.times.count >= 6)
           #expect(play.run.duration < .seconds(16), "\(ContinuousClock.now - start)")
-          // Black, and no words on it: the slate is not shown.
-          #expect((0..<play.pictures.count).allSatisfy { play.pictures.deviation($0) < 2 })
+          // Uniformly black: no slate text.
+          #expect((0..<play.frames.count).allSatisfy { play.frames.deviation($0) < 2 })
           #expect(!vidicon.child.errors.text.contains("screen"))
         }
       }
     }
 
-    @Test func `an X server that goes away leaves the slate, and Ctrl-C works`() async throws {
+    @Test func `a terminated X server leaves the slate, and SIGINT works`() async throws {
       try await XDisplay.showing("320x240") { display in
         try await VidiconProcess.serving(["--source", "screen:\(display.name)", "--audio", "none"]) { vidicon in
           _ = try await vidicon.status { ($0.framesEncoded ?? 0) > 2 }
@@ -74,7 +74,7 @@ extension EndToEnd {
       }
     }
 
-    @Test func `what cannot be captured is said in one line`() async throws {
+    @Test func `a screen that cannot be captured is reported in one line`() async throws {
       for (source, environment, saying) in [
         ("screen:", ["DISPLAY": "", "WAYLAND_DISPLAY": ""], "DISPLAY is not set"),
         ("screen:", ["DISPLAY": "", "WAYLAND_DISPLAY": "wayland-0"], "only screens of X11"),
@@ -91,7 +91,7 @@ extension EndToEnd {
       #expect(errors.contains("region="), "\(errors)")
     }
 
-    @Test func `the cookie of the X server is needed, and found by XAUTHORITY`() async throws {
+    @Test func `the X server's cookie is required, and read from XAUTHORITY`() async throws {
       try await TestMedia.withTemporaryFolder { folder in
         let file = "\(folder)/authority"
         // Xauth(5): family 0xFFFF for any machine, then address, number, name and data, each after its length.

@@ -2,29 +2,29 @@ import Foundation
 import Testing
 
 extension EndToEnd {
-  @Suite("Passwords and encryption", .serialized)
+  @Suite("Passwords and encryption")
   struct Security {
     private static let plasma = ["--source", "plasma", "--audio", "tone", "--size", "640x360"]
     private static let user = ["--user", "anna:open sesame"]
 
-    @Test func `players with the right password play, those without do not`() async throws {
+    @Test func `players play with the right password only`() async throws {
       try await VidiconProcess.serving(Self.plasma + ["--user", "anna:sesame"]) { vidicon in
         let port = vidicon.rtspPort
         let right = try await FFmpeg.play("rtsp://anna:sesame@127.0.0.1:\(port)/live", seconds: 3)
         #expect(right.run.exit == .status(0), "\(right.run.errors)")
-        #expect(right.pictures.count > 70)
+        #expect(right.frames.count > 70)
         for login in ["", "anna:wrong@", "eve:sesame@"] {
           let wrong = try await FFmpeg.play("rtsp://\(login)127.0.0.1:\(port)/live", seconds: 3)
           #expect(wrong.run.exit != .status(0) && wrong.run.exit != nil, "\(login)")
           #expect(wrong.run.errors.contains("401"), "\(wrong.run.errors)")
         }
         let login = ["user-id=anna", "user-pw=sesame"]
-        let pictures = try await GStreamer.play(vidicon.url(), protocols: "tcp", options: login)
-        #expect(pictures.count >= GStreamer.pictureCount)
+        let frames = try await GStreamer.play(vidicon.url(), protocols: "tcp", options: login)
+        #expect(frames.count >= GStreamer.frameCount)
       }
     }
 
-    @Test func `Digest with SHA-256 and MD5 and Basic are offered, each in a header of its own, and taken`()
+    @Test func `Digest with SHA-256 and MD5 and Basic are offered, each in its own header field, and accepted`()
       async throws
     {
       try await VidiconProcess.serving(Self.plasma + Self.user) { vidicon in
@@ -54,7 +54,7 @@ extension EndToEnd {
       }
     }
 
-    @Test func `RTSPS is played by ffmpeg and GStreamer`() async throws {
+    @Test(.tags(.pacing)) func `RTSPS is played by ffmpeg and GStreamer`() async throws {
       try await TestMedia.withTemporaryFolder { folder in
         let certificate = try await Tool.run(
           "openssl",
@@ -66,15 +66,15 @@ extension EndToEnd {
         try await VidiconProcess.serving(Self.plasma + options) { vidicon in
           let port = try #require(vidicon.started.rtspsPort)
           let url = "rtsps://127.0.0.1:\(port)/live"
-          async let pictures = GStreamer.play(url, protocols: "tcp+tls", options: ["tls-validation-flags=0"])
+          async let frames = GStreamer.play(url, protocols: "tcp+tls", options: ["tls-validation-flags=0"])
           let play = try await FFmpeg.play(url, seconds: 8)
           try expectGood(play, frameRate: 30, seconds: 8)
-          #expect(try await pictures.count >= GStreamer.pictureCount)
+          #expect(try await frames.count >= GStreamer.frameCount)
         }
       }
     }
 
-    /// Asks for a description with a Digest login, RFC 2617 §3.2.2 and RFC 7616, and returns the status of the reply.
+    /// Status of a DESCRIBE with Digest authentication, RFC 2617 §3.2.2 and RFC 7616.
     private func digest(port: Int, password: String, algorithm: String, openssl: String) async throws -> Int {
       let dialogue = try RTSPDialogue(port: port)
       let offers = try dialogue.ask("DESCRIBE").values(of: "WWW-Authenticate")
@@ -98,7 +98,7 @@ extension EndToEnd {
       return try dialogue.ask("DESCRIBE", nil, ["Authorization: Digest " + fields.joined(separator: ", ")]).status
     }
 
-    /// The value of a parameter in a header such as `Digest realm="a", algorithm=MD5`.
+    /// Value of a parameter in a header field such as `Digest realm="a", algorithm=MD5`.
     private static func parameter(_ name: String, of header: String) -> String? {
       let parts = header.drop { $0 != " " }.split(separator: ",")
       for part in parts {
@@ -108,7 +108,7 @@ extension EndToEnd {
       return nil
     }
 
-    /// The hash of a text in hexadecimal digits.
+    /// Hash of a text in hexadecimal digits.
     private func hash(_ text: String, _ algorithm: String) async throws -> String {
       try await TestMedia.withTemporaryFolder { folder in
         try Data(text.utf8).write(to: URL(fileURLWithPath: "\(folder)/text"))

@@ -2,23 +2,23 @@ import Foundation
 import Testing
 
 extension EndToEnd {
-  @Suite("Sources, played by ffmpeg and ffprobe", .serialized)
+  @Suite("Sources, played by ffmpeg and ffprobe")
   struct Sources {
-    @Test func `plasma with the tone`() async throws {
+    @Test(.tags(.pacing)) func `plasma with the tone`() async throws {
       let options = ["--source", "plasma", "--audio", "tone", "--size", "1280x720", "--fps", "30"]
       try await VidiconProcess.serving(options) { vidicon in
         try await Self.expectGoodPlay(of: vidicon, width: 1280, height: 720, frameRate: 30)
       }
     }
 
-    @Test func `a real video file with its own sound, past its end and over again`() async throws {
+    @Test(.tags(.pacing)) func `a video file with its audio, looped`() async throws {
       let options = ["--source", "file:\(try TestMedia.video())", "--size", "1280x720", "--fps", "25"]
       try await VidiconProcess.serving(options) { vidicon in
         try await Self.expectGoodPlay(of: vidicon, width: 1280, height: 720, frameRate: 25)
       }
     }
 
-    @Test func `pictures from a pipe`() async throws {
+    @Test(.tags(.pacing)) func `frames from a pipe`() async throws {
       let pipe = Pipe()
       let ffmpeg = try ChildProcess(
         Tool("ffmpeg").path,
@@ -32,7 +32,7 @@ extension EndToEnd {
       }
     }
 
-    /// Plays 20 s with ffmpeg while ffprobe looks.
+    /// Plays 20 s with ffmpeg, and runs ffprobe meanwhile.
     private static func expectGoodPlay(
       of vidicon: VidiconProcess, width: Int, height: Int, frameRate: Double
     ) async throws {
@@ -60,29 +60,29 @@ extension EndToEnd {
   }
 }
 
-/// Checks what a viewer saw and heard: no damage, the right pace, a picture that is there and moves, sound.
+/// Expects no decoding error, the frame rate, delivery in real time, moving content, and audio.
 func expectGood(_ play: FFmpeg.Play, frameRate: Double, seconds: Double) throws {
   #expect(play.run.exit == .status(0), "ffmpeg: \(play.run.errors)")
   #expect(FFmpeg.complaints(in: play.run.errors) == [])
 
-  #expect(abs(play.frameRate - frameRate) < frameRate * 0.05, "\(play.frameRate) pictures a second")
+  #expect(abs(play.frameRate - frameRate) < frameRate * 0.05, "\(play.frameRate) frames per second")
   let steps = zip(play.times.dropFirst(), play.times).map { $0 - $1 }
   #expect(try #require(steps.min()) > 0)
-  #expect(try #require(steps.max()) < 0.3, "the longest time between two pictures")
-  #expect(play.run.duration > .seconds(seconds * 0.85), "it came faster than real time")
-  #expect(play.run.duration < .seconds(seconds * 1.25 + 3), "it came slower than real time")
+  #expect(try #require(steps.max()) < 0.3, "maximum frame interval")
+  #expect(play.run.duration > .seconds(seconds * 0.85), "faster than real time")
+  #expect(play.run.duration < .seconds(seconds * 1.25 + 3), "slower than real time")
 
-  let pictures = play.pictures
-  try #require(pictures.count > 20)
-  #expect(Double(pictures.count) > seconds * frameRate * 0.93)
-  let samples = Array(stride(from: 0, to: pictures.count - 15, by: 15))
-  #expect(samples.allSatisfy { pictures.mean($0) > 10 && pictures.mean($0) < 245 }, "black or white")
-  #expect(samples.allSatisfy { pictures.deviation($0) > 4 }, "one flat colour")
-  let moving = samples.filter { pictures.difference($0, $0 + 15) > 0.3 }
-  #expect(moving.count > samples.count / 2, "\(moving.count) of \(samples.count) pictures changed within 15")
+  let frames = play.frames
+  try #require(frames.count > 20)
+  #expect(Double(frames.count) > seconds * frameRate * 0.93)
+  let samples = Array(stride(from: 0, to: frames.count - 15, by: 15))
+  #expect(samples.allSatisfy { frames.mean($0) > 10 && frames.mean($0) < 245 }, "black or white")
+  #expect(samples.allSatisfy { frames.deviation($0) > 4 }, "one flat colour")
+  let moving = samples.filter { frames.difference($0, $0 + 15) > 0.3 }
+  #expect(moving.count > samples.count / 2, "\(moving.count) of \(samples.count) frames changed within 15")
 
-  if let sound = play.sound {
-    #expect(sound.level > 0.002)
-    #expect(Double(sound.samples.count) / Double(sound.sampleRate) > seconds * 0.9)
+  if let audio = play.audio {
+    #expect(audio.level > 0.002)
+    #expect(Double(audio.samples.count) / Double(audio.sampleRate) > seconds * 0.9)
   }
 }

@@ -2,11 +2,11 @@ import Foundation
 import Testing
 
 extension EndToEnd {
-  @Suite("Time: flash and beep, the timecode strip", .serialized)
+  @Suite("Synchrony: flash and beep, the timecode strip")
   struct Synchrony {
     private static let bars = ["--source", "bars", "--audio", "tone", "--size", "1280x720", "--fps", "30"]
 
-    @Test func `the flash and the beep are less than 40 ms apart`() async throws {
+    @Test(.tags(.pacing)) func `the flash and the beep are less than 40 ms apart`() async throws {
       try await VidiconProcess.serving(Self.bars) { vidicon in
         try await TestMedia.withTemporaryFolder { folder in
           let copy = "\(folder)/copy.nut"
@@ -29,9 +29,11 @@ extension EndToEnd {
       }
     }
 
-    @Test func `the strip tells when each picture was captured, and the timestamps run with it`() async throws {
+    @Test(.tags(.timing)) func `timestamps follow the capture times in the timecode strip`()
+      async throws
+    {
       try await VidiconProcess.serving(Self.bars) { vidicon in
-        async let delays = self.delays(of: vidicon.url())
+        async let latencies = self.latencies(of: vidicon.url())
         try await TestMedia.withTemporaryFolder { folder in
           let copy = "\(folder)/copy.nut"
           let recording = try await Tool.run(
@@ -47,10 +49,10 @@ extension EndToEnd {
           let spread = try #require(offsets.max()) - #require(offsets.min())
           #expect(spread < 0.002, "timestamps stray \(spread) s from the time of capture")
         }
-        let sorted = try await delays.sorted()
+        let sorted = try await latencies.sorted()
         try #require(sorted.count > 100)
         #expect(sorted[0] > 0)
-        #expect(sorted[sorted.count / 2] < 1.5, "seconds from capture to decoded picture")
+        #expect(sorted[sorted.count / 2] < 1.5, "seconds from capture to decoded frame")
       }
     }
 
@@ -63,17 +65,17 @@ extension EndToEnd {
     private func timecodes(in file: String) async throws -> [Int64?] {
       let run = try await Tool.run(
         "ffmpeg", FFmpeg.quiet + ["-i", file] + Self.strip + ["pipe:1"], within: .seconds(30))
-      let strips = Pictures(width: 1280, height: Self.stripRows, bytes: run.output)
+      let strips = LumaFrames(width: 1280, height: Self.stripRows, bytes: run.output)
       return (0..<strips.count).map { Timecode.read(strips[$0], width: 1280) }
     }
 
-    /// For each picture of a live play, the seconds from capture to its arrival here, decoded.
-    private func delays(of url: String) async throws -> [Double] {
+    /// Latency from capture to decoded frame, in seconds, for each frame of a live play.
+    private func latencies(of url: String) async throws -> [Double] {
       let options = FFmpeg.overTCP + ["-fflags", "nobuffer", "-flags", "low_delay", "-fpsprobesize", "0"]
       let output = Self.strip + ["-flush_packets", "1", "pipe:1"]
       let run = try await Tool.run(
         "ffmpeg", FFmpeg.quiet + options + ["-i", url, "-t", "8", "-an"] + output, within: .seconds(25))
-      let strips = Pictures(width: 1280, height: Self.stripRows, bytes: run.output)
+      let strips = LumaFrames(width: 1280, height: Self.stripRows, bytes: run.output)
       var arrivals = run.arrivals[...]
       return (0..<strips.count).compactMap { index in
         arrivals = arrivals.drop { $0.endOffset < (index + 1) * strips.width * strips.height }
@@ -82,7 +84,7 @@ extension EndToEnd {
       }
     }
 
-    /// When the flashes begin, in seconds of the file's time.
+    /// Presentation times of the starts of flashes, in seconds.
     private func flashes(in file: String) async throws -> [Double] {
       let run = try await Tool.run(
         "ffmpeg",
@@ -91,10 +93,10 @@ extension EndToEnd {
           "rawvideo", "pipe:1",
         ],
         within: .seconds(30))
-      let pictures = Pictures(width: 80, height: 45, bytes: run.output)
+      let frames = LumaFrames(width: 80, height: 45, bytes: run.output)
       let times = try await FFmpeg.times(ofVideoIn: file)
-      try #require(pictures.count == times.count)
-      let means = (0..<pictures.count).map(pictures.mean)
+      try #require(frames.count == times.count)
+      let means = (0..<frames.count).map(frames.mean)
       let dark = try #require(means.min())
       let bright = try #require(means.max())
       try #require(bright - dark > 20, "no flash: luma \(dark) to \(bright)")
@@ -102,13 +104,13 @@ extension EndToEnd {
       return (1..<means.count).filter { means[$0] > cut && means[$0 - 1] <= cut }.map { times[$0] }
     }
 
-    /// When the beeps begin, in seconds of the file's time.
+    /// Presentation times of the starts of beeps, in seconds.
     private func beeps(in file: String) async throws -> [Double] {
       let run = try await Tool.run(
         "ffmpeg", FFmpeg.quiet + ["-i", file, "-vn", "-ac", "1", "-ar", "44100", "-f", "s16le", "pipe:1"],
         within: .seconds(30))
       let start = try #require(try await FFmpeg.times(file, selecting: "a:0").first)
-      return Sound(sampleRate: 44_100, littleEndian: run.output).onsets().map { $0 + start }
+      return DecodedAudio(sampleRate: 44_100, littleEndian: run.output).onsets().map { $0 + start }
     }
   }
 }

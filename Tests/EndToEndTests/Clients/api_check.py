@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Holds a server to its OpenAPI document, and prints as JSON what was asked and what is wrong.
+"""Checks a server against its OpenAPI document, and prints the number of requests and the violations as JSON.
 
 usage: api_check.py http://HOST:PORT NAME [--packages FOLDER]
        NAME is a stream's name without slashes; FOLDER is where scripts/setup has put the validators
 
-The document itself passes openapi-spec-validator. Then each path of it is asked for, in good ways and in bad ones, and
-the answer's status, type, required headers and body are those that the document tells.
+Validates the document with openapi-spec-validator. Then requests each of its paths, validly and invalidly, and compares
+the status, media type, required headers and body of each response with the document.
 """
 import argparse
 import json
@@ -33,7 +33,7 @@ OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}), NoRedirect
 
 
 def ask(path, headers=None):
-    """status, header fields, body; of an endless body the first bytes"""
+    """status, header fields, and body; the first bytes only of a body without Content-Length"""
     request = urllib.request.Request(options.server + path, headers=headers or {})
     try:
         with OPENER.open(request, timeout=10) as answer:

@@ -7,7 +7,7 @@
         browser.until("return document.title === 'a'", seconds=5)   # a script that becomes true
         browser.screenshot("a.png")
 
-Neither browser reaches anything but this machine. Everything that is started is ended, and its profile removed.
+Neither browser connects to anything but this machine. Its processes are ended and its profile is removed on exit.
 """
 import base64
 import json
@@ -26,15 +26,15 @@ SCRIPT_SECONDS = 60
 
 
 class Failure(Exception):
-    """the browser says no, or says nothing"""
+    """the browser refused a command, or did not answer"""
 
 
-def open_browser(name, gesture_for_sound=False, dark=False):
+def open_browser(name, gesture_for_audio=False, dark=False):
     """
-    gesture_for_sound: keep sound off until somebody presses something, as browsers do for people
-    dark: prefer dark colours
+    gesture_for_audio: block autoplay with audio until a user gesture, as browsers do by default
+    dark: report that the user prefers dark colours
     """
-    return {"chromium": Chromium, "firefox": Firefox}[name](gesture_for_sound, dark)
+    return {"chromium": Chromium, "firefox": Firefox}[name](gesture_for_audio, dark)
 
 
 class Browser:
@@ -57,8 +57,8 @@ class Browser:
         """runs a script whose last argument is the function to call with the result"""
         return self.ask("run_async", {"script": script, "args": list(arguments)})
 
-    def until(self, script, *arguments, seconds=20):
-        """runs a script again and again until what it returns is true, and returns that"""
+    def until(self, script, *arguments, seconds=40):
+        """polls a script until its result is true, and returns the result"""
         deadline = time.monotonic() + seconds
         while not (result := self.run(script, *arguments)):
             if time.monotonic() > deadline:
@@ -79,7 +79,7 @@ class Browser:
         except (Failure, OSError, subprocess.TimeoutExpired):
             pass
         try:
-            # The group that was started here: a browser is many processes.
+            # The group that was started here: a browser runs as many processes.
             os.killpg(self.process.pid, signal.SIGKILL)
         except ProcessLookupError:
             pass
@@ -91,7 +91,7 @@ class Chromium(Browser):
     COMMANDS = {"go": "url", "run": "execute/sync", "run_async": "execute/async", "screenshot": "screenshot",
                 "devtools": "goog/cdp/execute", "log": "se/log"}
 
-    def __init__(self, gesture_for_sound, dark):
+    def __init__(self, gesture_for_audio, dark):
         super().__init__("chromium")
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
@@ -106,7 +106,7 @@ class Chromium(Browser):
                 "--hide-scrollbars", "--force-color-profile=srgb", "--disable-background-networking",
                 "--disable-component-update", "--disable-sync", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
                 f"--user-data-dir={self.folder}/profile"]
-            if not gesture_for_sound:
+            if not gesture_for_audio:
                 arguments.append("--autoplay-policy=no-user-gesture-required")
             wanted = {"browserName": "chrome", "acceptInsecureCerts": True, "timeouts": {"script": SCRIPT_SECONDS * 1000},
                       "goog:loggingPrefs": {"browser": "ALL"},
@@ -155,7 +155,7 @@ class Chromium(Browser):
                       features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
 
     def press(self, selector):
-        """clicks, as a person does: with a gesture"""
+        """clicks an element, which counts as a user gesture"""
         element = self.call("POST", self.session + "/element", {"using": "css selector", "value": selector})
         self.call("POST", f"{self.session}/element/{next(iter(element.values()))}/click", {})
 
@@ -173,12 +173,12 @@ class Firefox(Browser):
     COMMANDS = {"go": "WebDriver:Navigate", "run": "WebDriver:ExecuteScript", "run_async": "WebDriver:ExecuteAsyncScript",
                 "screenshot": "WebDriver:TakeScreenshot"}
 
-    def __init__(self, gesture_for_sound, dark):
+    def __init__(self, gesture_for_audio, dark):
         super().__init__("firefox")
         profile = self.folder / "profile"
         profile.mkdir()
         preferences = {
-            "marionette.port": 0, "ui.systemUsesDarkTheme": int(dark), "media.autoplay.default": int(gesture_for_sound),
+            "marionette.port": 0, "ui.systemUsesDarkTheme": int(dark), "media.autoplay.default": int(gesture_for_audio),
             "media.autoplay.blocking_policy": 0, "app.update.enabled": False, "app.normandy.enabled": False,
             "browser.shell.checkDefaultBrowser": False, "datareporting.policy.dataSubmissionEnabled": False,
             "extensions.getAddons.cache.enabled": False, "media.gmp-manager.url": "data:,",
@@ -202,7 +202,7 @@ class Firefox(Browser):
             raise
 
     def wait_for_port(self, profile):
-        """Firefox takes a free port, and writes it down when it listens."""
+        """Waits for the file in which Firefox stores the port that it listens on."""
         deadline = time.monotonic() + 60
         while True:
             try:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Plays a recorded file in Chromium's <video>, jumps about in it, and prints as JSON what was seen.
+"""Plays a recorded file in Chromium's <video>, seeks in it, and prints the displayed frames' capture times as JSON.
 
 usage: file_play.py FILE
 """
@@ -15,7 +15,7 @@ from strip import STRIP
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
-    """the file with byte ranges, and a page that plays it"""
+    """serves the file, with byte ranges, and a page that plays it"""
 
     def __init__(self, path, *arguments):
         self.file = path
@@ -45,7 +45,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         try:
             self.wfile.write(body)
         except OSError:
-            pass  # the browser has what it wants
+            pass  # the browser closed the connection after what it needs
 
     def log_message(self, *_):
         pass
@@ -73,7 +73,7 @@ def main():
         browser.until("return document.getElementById('v').readyState >= 2")
         seen = {"duration": browser.run("return document.getElementById('v').duration"), "strips": []}
         for time in (3.0, 0.5, 2.0):
-            # The middle of a picture, so that rounding decides nothing.
+            # Half a frame interval later, so that rounding does not choose the frame.
             browser.run(SEEK, time + 1 / 60)
             browser.until("return window.seeked")
             seen["strips"].append(browser.run(LOOK))

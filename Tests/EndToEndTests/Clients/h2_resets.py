@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Takes requests back over HTTP/2, and prints as JSON what came of it.
+"""Cancels requests over HTTP/2 with RST_STREAM, and prints the outcome as JSON.
 
-usage: h2_resets.py HOST PORT waiting PATH    asks 50 times for what makes the server wait, and takes all but one back
-       h2_resets.py HOST PORT rapid PATH      asks and takes back as fast as it can, until the server has enough
+usage: h2_resets.py HOST PORT waiting PATH    sends 50 requests that block until a playlist update, and cancels all but one
+       h2_resets.py HOST PORT rapid PATH      sends and cancels requests as fast as possible, until the server closes
 
-With "waiting" the connection stays open until a line comes on standard input; a line says when all is sent.
-HTTP/2 by hand (RFC 9113): no library makes such a client.
+With "waiting" the connection stays open until a line comes on standard input; a line on standard output reports that all requests are sent.
+Writes HTTP/2 frames itself (RFC 9113): no client library sends such requests.
 """
 import json
 import socket
@@ -57,7 +57,7 @@ def main():
         print("asked", flush=True)
         sys.stdin.readline()
         connection.sendall(b"".join(frame(RST_STREAM, 0, stream, CANCEL) for stream in streams[1:]))
-        print("taken back", flush=True)
+        print("cancelled", flush=True)
         sys.stdin.readline()
         return
     sent, received = 0, b""

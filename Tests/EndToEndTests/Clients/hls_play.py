@@ -4,7 +4,7 @@
 usage: hls_play.py native|hlsjs URL [--library FILE] [--seconds 10]
 
 "native" gives the address to a <video>; "hlsjs" plays it with the real hls.js, which is FILE. Prints as JSON what was
-seen: the picture's strip of cells tells how far behind it is, and the cues are what the stream told of its moments.
+seen: the latency read from the timecode strip in each frame, and the text cues of the stream.
 """
 import argparse
 import http.server
@@ -50,7 +50,7 @@ STATE = """
 const video = document.querySelector("video"), quality = video.getVideoPlaybackQuality();
 const cues = [...video.textTracks].flatMap((track) => [...(track.cues ?? [])]).filter(({ value }) => value?.key === "TXXX");
 return { cues: cues.map(({ startTime, value }) => ({ time: startTime, name: value.info, text: value.data })), position: video.currentTime, decoded: quality.totalVideoFrames, dropped: quality.droppedVideoFrames,
-  soundBytes: video.webkitAudioDecodedByteCount, width: video.videoWidth, height: video.videoHeight,
+  audioBytes: video.webkitAudioDecodedByteCount, width: video.videoWidth, height: video.videoHeight,
   errors: window.errors, ages: window.ages ?? [] };
 """
 
@@ -94,7 +94,7 @@ def main():
         ages = sorted(after.pop("ages"))
         after.update({
             "elapsedSeconds": time.monotonic() - begin, "playedSeconds": after["position"] - before["position"],
-            "decoded": after["decoded"] - before["decoded"], "soundBytes": after["soundBytes"] - before["soundBytes"],
+            "decoded": after["decoded"] - before["decoded"], "audioBytes": after["audioBytes"] - before["audioBytes"],
             "medianLatency": ages[len(ages) // 2] if ages else None, "latencies": len(ages)})
         print(json.dumps(after))
 

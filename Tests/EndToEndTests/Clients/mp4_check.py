@@ -227,7 +227,7 @@ class File:
                 if numbers != sorted(set(numbers)) or numbers[:1] != [1] or numbers[-1] > count:
                     self.wrong(f"{name}: stss begins {numbers[:3]} and ends {numbers[-3:]}")
             elif track["kind"] == "vide":
-                self.wrong(f"{name}: every picture is a sync sample")
+                self.wrong(f"{name}: every sample is a sync sample")
             if bool(stbl.one("stco")) == bool(stbl.one("co64")):
                 self.wrong(f"{name}: stco or co64, not both nor none")
                 continue
@@ -253,7 +253,7 @@ class File:
                 sample += number
                 taken.append((offset, offset + size))
             if track["kind"] == "vide":
-                self.check_pictures(name, sizes, offsets, chunks, set(self.table(sync, 4)) if sync else None)
+                self.check_samples(name, sizes, offsets, chunks, set(self.table(sync, 4)) if sync else None)
         taken.sort()
         for before, after in zip(taken, taken[1:]):
             if before[1] > after[0]:
@@ -269,16 +269,16 @@ class File:
         if abs(self.duration / self.timescale - max(lengths)) > 0.002:
             self.wrong(f"mvhd says {self.duration / self.timescale} s, the tracks are {lengths} s long")
 
-    def check_pictures(self, name, sizes, offsets, chunks, sync):
-        """each picture is NAL units that fill it, and is a sync sample if and only if one is an IDR slice"""
+    def check_samples(self, name, sizes, offsets, chunks, sync):
+        """each video sample consists of NAL units without remainder, and is a sync sample if and only if one is an IDR slice"""
         sample = 0
         for offset, number in zip(offsets, chunks):
             for _ in range(number):
-                self.check_picture(f"{name}: sample {sample + 1}", offset, sizes[sample], sample + 1 in sync if sync else True)
+                self.check_sample(f"{name}: sample {sample + 1}", offset, sizes[sample], sample + 1 in sync if sync else True)
                 offset += sizes[sample]
                 sample += 1
 
-    def check_picture(self, name, offset, size, is_sync):
+    def check_sample(self, name, offset, size, is_sync):
         end, kinds = offset + size, []
         while offset + 4 < end:
             length = self.number(offset, 4)

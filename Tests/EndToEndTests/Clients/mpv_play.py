@@ -61,16 +61,16 @@ def main():
     try:
         while not player.property("vo-configured") or player.property("time-pos") is None:
             if time.monotonic() - start > 20:
-                raise SystemExit("mpv showed no picture in 20 s")
+                raise SystemExit("mpv showed no frame in 20 s")
             time.sleep(0.05)
-        seen = {"firstPictureSeconds": time.monotonic() - start, "pictures": []}
+        seen = {"firstFrameSeconds": time.monotonic() - start, "screenshots": []}
         position, begin = player.property("time-pos"), time.monotonic()
         for number in range(2):
             time.sleep(options.seconds / 2)
-            picture = str(options.folder / f"mpv-{number}.png")
-            player.ask("screenshot-to-file", picture, "video")
-            seen["pictures"].append(picture)
-        # Pictures take their time to be written, in which it plays on.
+            screenshot = str(options.folder / f"mpv-{number}.png")
+            player.ask("screenshot-to-file", screenshot, "video")
+            seen["screenshots"].append(screenshot)
+        # Writing a screenshot takes time, during which playback goes on.
         seen["playedSeconds"] = player.property("time-pos") - position
         seen["elapsedSeconds"] = time.monotonic() - begin
         seen["width"] = player.property("video-params/w")

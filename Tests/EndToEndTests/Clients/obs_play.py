@@ -162,16 +162,16 @@ def watch(remote, folder, seconds):
         transform = (remote.ask("GetSceneItemTransform", sceneName=SCENE, sceneItemId=1) or {}).get("sceneItemTransform", {})
         return transform if transform.get("sourceWidth") else None
 
-    transform = until(size, 30, "OBS showed no picture")
-    seen = {"width": int(transform["sourceWidth"]), "height": int(transform["sourceHeight"]), "pictures": []}
+    transform = until(size, 30, "OBS showed no frame")
+    seen = {"width": int(transform["sourceWidth"]), "height": int(transform["sourceHeight"]), "screenshots": []}
     for number in range(2):
         time.sleep(seconds / 2)
         shot = remote.ask("GetSourceScreenshot", sourceName=SOURCE, imageFormat="png", imageWidth=640)
         if not shot:
             raise SystemExit("OBS gave no screenshot")
-        picture = folder / f"obs-{number}.png"
-        picture.write_bytes(base64.b64decode(shot["imageData"].split(",", 1)[1]))
-        seen["pictures"].append(str(picture))
+        screenshot = folder / f"obs-{number}.png"
+        screenshot.write_bytes(base64.b64decode(shot["imageData"].split(",", 1)[1]))
+        seen["screenshots"].append(str(screenshot))
     seen["state"] = remote.ask("GetMediaInputStatus", inputName=SOURCE)["mediaState"]
     return seen
 

@@ -22,7 +22,7 @@ const select = document.getElementById(arguments[0]);
 select.value = arguments[1];
 select.dispatchEvent(new Event("change"));
 """
-# Where the page has drawn a frame over the player, as parts of the picture; null where there is none.
+# Where the page has drawn a frame over the player, as parts of the frame; null where there is none.
 FRAME = """
 const frames = document.getElementById("frames");
 if (frames.hidden || !frames.width) return null;
@@ -56,7 +56,7 @@ canvas.toBlob((blob) => {
   done(true);
 }, "image/png");
 """
-# How much of the picture is as green as the mask.
+# How much of the frame is as green as the mask.
 GREEN = """
 const video = document.querySelector("video"), canvas = document.createElement("canvas");
 [canvas.width, canvas.height] = [video.videoWidth, video.videoHeight];

@@ -125,15 +125,15 @@ const contrast = (a, b) => {
 };
 for (const element of texts) {
   const chain = [];
-  let onPicture = false;
+  let onFrame = false;
   for (let at = element; at; at = at.parentElement) {
-    if (at.matches(".stage, .thumb")) { onPicture = true; break; }
+    if (at.matches(".stage, .thumb")) { onFrame = true; break; }
     const color = parse(getComputedStyle(at).backgroundColor);
     if (color[3] > 0) chain.unshift(color);
     if (color[3] === 1) break;
   }
-  // A picture can be of any colour.
-  const grounds = onPicture ? [[0, 0, 0, 1], [255, 255, 255, 1]] : [parse(getComputedStyle(document.body).backgroundColor)];
+  // A frame can be of any colour.
+  const grounds = onFrame ? [[0, 0, 0, 1], [255, 255, 255, 1]] : [parse(getComputedStyle(document.body).backgroundColor)];
   const worst = Math.min(...grounds.map((ground) => {
     const below = chain.reduce((sum, color) => over(color, sum), ground);
     return contrast(over(parse(getComputedStyle(element).color), below), below);

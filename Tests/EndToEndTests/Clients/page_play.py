@@ -4,9 +4,9 @@
 usage: page_play.py URL FOLDER [--browser chromium|firefox] [--seconds 8] [--way stream|native|pictures]
        a screenshot is left in FOLDER
 
-The picture carries its time of capture as a strip of cells (see TimecodeStrip.swift), which is read back from what the
+Each frame carries its time of capture as a strip of cells (see TimecodeStrip.swift), which is read back from what the
 browser shows, at the moment that the page measures the latency: the two must agree.
-Firefox, unlike Chromium, needs a sound card to let a page listen: without one it only tells that there is sound.
+Firefox, unlike Chromium, needs a sound card to let a page listen: without one the page only reports whether there is audio.
 """
 import argparse
 import json
@@ -17,7 +17,7 @@ from urllib.parse import urlencode
 from browser import open_browser
 from strip import STRIP
 
-# Listens to the element, and gathers what the strip says at each picture.
+# Measures the audio level, and reads the timecode strip of each frame.
 WATCH = STRIP + """
 const video = document.querySelector("video");
 window.seen = { ages: [], unread: 0, loudest: 0, differences: [] };
@@ -34,13 +34,13 @@ const look = (now) => {
     if (captured === null) window.seen.unread += 1;
     else window.seen.ages.push({ age: Date.now() / 1000 - captured / 1e6, shown, at: now });
     tinyContext.drawImage(video, 0, 0, 64, 36);
-    const picture = tinyContext.getImageData(0, 0, 64, 36).data;
+    const frame = tinyContext.getImageData(0, 0, 64, 36).data;
     if (before) {
       let sum = 0;
-      for (let index = 0; index < picture.length; index += 1) sum += Math.abs(picture[index] - before[index]);
-      window.seen.differences.push(sum / picture.length);
+      for (let index = 0; index < frame.length; index += 1) sum += Math.abs(frame[index] - before[index]);
+      window.seen.differences.push(sum / frame.length);
     }
-    before = picture;
+    before = frame;
   }
   video.requestVideoFrameCallback(look);
 };
@@ -54,10 +54,10 @@ try {
     analyser.getFloatTimeDomainData(samples);
     window.seen.loudest = Math.max(window.seen.loudest, ...samples.map(Math.abs));
   }, 50);
-  window.seen.sound = "heard";
+  window.seen.audio = "heard";
   context.resume();
 } catch (error) {
-  window.seen.sound = String(error);
+  window.seen.audio = String(error);
 }
 """
 
@@ -65,8 +65,8 @@ STATE = """
 const video = document.querySelector("video"), quality = video.getVideoPlaybackQuality();
 const said = (id) => document.getElementById(id).textContent;
 return { position: video.currentTime, muted: video.muted, decoded: quality.totalVideoFrames, dropped: quality.droppedVideoFrames,
-  soundBytes: video.webkitAudioDecodedByteCount ?? null, hasSound: video.mozHasAudio ?? video.webkitAudioDecodedByteCount > 0, width: video.videoWidth, height: video.videoHeight,
-  badge: said("live"), latency: said("latency"), frameRate: said("fps"), picture: said("size"), bitrate: said("bitrate"),
+  audioBytes: video.webkitAudioDecodedByteCount ?? null, hasAudio: video.mozHasAudio ?? video.webkitAudioDecodedByteCount > 0, width: video.videoWidth, height: video.videoHeight,
+  badge: said("live"), latency: said("latency"), frameRate: said("fps"), size: said("size"), bitrate: said("bitrate"),
   viewers: said("viewers"), buffered: video.buffered.length ? video.buffered.end(video.buffered.length - 1) - video.buffered.start(0) : 0,
   ...window.seen };
 """
@@ -89,7 +89,7 @@ def main():
         start = time.monotonic()
         browser.go(options.url + ("?" + urlencode({"way": options.way}) if options.way else ""))
         browser.until("const v = document.querySelector('video'); return v && v.readyState >= 3 && !v.paused && v.currentTime > 0;")
-        seen = {"firstPictureSeconds": time.monotonic() - start}
+        seen = {"firstFrameSeconds": time.monotonic() - start}
         time.sleep(4)  # The distance to the live edge settles.
         browser.run(WATCH)
         before = browser.run(STATE)
@@ -97,8 +97,8 @@ def main():
         time.sleep(options.seconds)
         after = browser.run(STATE)
         elapsed = time.monotonic() - begin
-        picture = str(options.folder / f"page-{options.browser}.png")
-        browser.screenshot(picture)
+        screenshot = str(options.folder / f"page-{options.browser}.png")
+        browser.screenshot(screenshot)
         ages = after.pop("ages")
         seen.update(after)
         seen.update({
@@ -107,7 +107,7 @@ def main():
             "medianLatency": median([age["age"] for age in ages]), "latencies": len(ages),
             # The number on the page is up to half a second old: it is judged as a whole, not one by one.
             "shownMinusStrip": median([age["shown"] - age["age"] for age in ages if age["shown"] is not None]),
-            "moving": median(after["differences"]), "picturePath": picture, "complaints": browser.complaints()})
+            "moving": median(after["differences"]), "screenshot": screenshot, "complaints": browser.complaints()})
         seen.pop("differences")
         print(json.dumps(seen))
 

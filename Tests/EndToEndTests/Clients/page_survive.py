@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Does to a stream's page in Chromium what happens to pages, and prints as JSON how it came through.
+"""Interrupts playback on a stream's page in Chromium in ten ways, and prints as JSON how long each recovery took, in seconds.
 
 usage: page_survive.py PROGRAM     PROGRAM is the path of vidicon, which is started, ended and started again
        page_survive.py URL         without what needs that
@@ -16,7 +16,7 @@ PLAYS = """
 const v = document.querySelector("video"), said = (id) => document.getElementById(id).textContent;
 return !v.paused && v.readyState >= 3 && said("live") === "Live" && parseFloat(said("latency")) < 2;
 """
-# One part of media comes damaged.
+# Damages one media part.
 DAMAGE = """
 const real = window.fetch;
 let isDone = false;
@@ -30,7 +30,7 @@ window.fetch = async (url, options) => {
 };
 return true;
 """
-# One part of media is not there any more.
+# Answers one media part with 404.
 MISSING = """
 const real = window.fetch;
 let isDone = false;
@@ -49,7 +49,7 @@ return true;
 
 
 def recovers(browser, seconds=20):
-    """how many seconds it takes until it plays, live, and goes on to"""
+    """seconds until the page plays live again, and keeps playing"""
     begin = time.monotonic()
     browser.until(PLAYS, seconds=seconds)
     took = time.monotonic() - begin
@@ -88,7 +88,7 @@ class Camera:
 
 
 def restart(browser, camera, program):
-    """The server goes, and comes back with another stream of the same name."""
+    """Restarts the server with another stream of the same name."""
     camera.stop()
     browser.until("return document.getElementById('message').textContent !== '';", seconds=30)
     time.sleep(3)
@@ -100,12 +100,12 @@ def restart(browser, camera, program):
 
 
 def gesture(url):
-    """A browser that plays no sound before somebody presses something gets a button to press."""
-    with open_browser("chromium", gesture_for_sound=True) as browser:
+    """A browser that blocks autoplay with audio shows a button that unmutes."""
+    with open_browser("chromium", gesture_for_audio=True) as browser:
         browser.go(url)
         recovers(browser)
         if not browser.run("return document.querySelector('video').muted && !document.getElementById('unmute').hidden;"):
-            raise SystemExit("it plays without sound, and shows no button to turn it on")
+            raise SystemExit("it plays without audio, and shows no button to turn it on")
         browser.press("#unmute")
         browser.until("return !document.querySelector('video').muted && document.getElementById('unmute').hidden;")
         return recovers(browser)
@@ -140,7 +140,7 @@ def faults(browser, took):
 
 
 def hidden(browser):
-    """Another tab comes to the front, for longer than a page without sound goes on."""
+    """Brings another tab to the front, for longer than a muted page keeps playing."""
     browser.run(KEY, "m")
     here = browser.call("GET", browser.session + "/window")
     other = browser.call("POST", browser.session + "/window/new", {"type": "tab"})["handle"]

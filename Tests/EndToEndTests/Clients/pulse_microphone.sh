@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A sound server of the test's own with one microphone, into which a file is spoken over and over. Prints "ready" when
+# A audio server of the test's own with one microphone, into which a file is spoken over and over. Prints "ready" when
 # it is heard, and lasts until it is ended.
 #
 # usage: pulse_microphone.sh FOLDER FILE.wav
@@ -7,7 +7,7 @@
 # Clients find it by PULSE_SERVER=unix:FOLDER/native. No sound card, no D-Bus; being root is fine.
 set -euo pipefail
 folder=$1
-sound=$2
+audio=$2
 export HOME=$folder XDG_RUNTIME_DIR=$folder XDG_CONFIG_HOME=$folder PULSE_RUNTIME_PATH=$folder/runtime
 export PULSE_SERVER=unix:$folder/native
 mkdir -p "$folder/runtime"
@@ -27,6 +27,6 @@ for _ in $(seq 200); do
 done
 echo ready
 while kill -0 "$server" 2>/dev/null; do
-  paplay --device=mouth "$sound" &
+  paplay --device=mouth "$audio" &
   wait $! || break
 done

@@ -1,6 +1,6 @@
-"""Reads the time of capture out of a picture in a browser, as Harness/Timecode.swift does from a file."""
+"""Reads the time of capture from a frame in a browser, as Harness/Timecode.swift does from a file."""
 
-# Reads the strip of what is shown now: microseconds since 1970, or null. `window.strip()`
+# Reads the timecode strip of the displayed frame: microseconds since 1970, or null. `window.strip()`
 STRIP = """
 window.strip = (source, width, height) => {
   const size = Math.floor(width / 160) * 2, canvas = document.createElement("canvas");

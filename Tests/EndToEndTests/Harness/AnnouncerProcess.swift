@@ -1,10 +1,10 @@
 import Foundation
 
-/// The program in a network of its own, which announces a stream until it is told to end.
+/// `vidicon serve` with discovery, in an isolated network.
 struct AnnouncerProcess {
   let child: ChildProcess
 
-  /// Serves a stream on an address.
+  /// Serves and announces a stream on an address.
   init(
     in network: MDNSNetwork, listeningOn address: String = "::", stream: String = "hello", http: Int = 8080,
     rtsp: Int = 8554
@@ -15,13 +15,13 @@ struct AnnouncerProcess {
         + ["--source", "plasma", "--audio", "none", "--size", "160x90", "--fps", "5"])
   }
 
-  /// The name under which a stream is announced.
+  /// DNS-SD instance name of a stream.
   static func name(of stream: String) -> String {
     let host = ProcessInfo.processInfo.hostName.prefix { $0 != "." }
     return "\(stream) on \(host)"
   }
 
-  /// Tells it to end, and waits for that.
+  /// Sends SIGINT and waits for the exit.
   func end() async throws -> ChildProcess.Exit? {
     self.child.signal(SIGINT)
     return await self.child.end(within: .seconds(5))

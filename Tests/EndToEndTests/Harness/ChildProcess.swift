@@ -1,9 +1,9 @@
 import Foundation
 import Synchronization
 
-/// A program that was started, with what it prints collected as it comes.
+/// A running child process with its collected output.
 ///
-/// Whoever starts one ends it: ``end(within:)`` or ``kill()`` on every path.
+/// The caller ends each process, with ``end(within:)`` or ``kill()``, on every path.
 final class ChildProcess: Sendable {
   /// How a program ended.
   enum Exit: Equatable {
@@ -20,11 +20,11 @@ final class ChildProcess: Sendable {
   /// Starts a program.
   ///
   /// - Parameters:
-  ///   - executable: Its path.
-  ///   - arguments: Without the program's name.
-  ///   - input: What it reads: a pipe that somebody else writes, or nil for nothing.
-  ///   - outputPipe: Where its output goes, for another program to read; nil to collect it.
-  ///   - environment: Variables that it has besides, or instead of, those of the tests.
+  ///   - executable: Path of the program.
+  ///   - arguments: Arguments without the program's name.
+  ///   - input: Pipe that becomes standard input; nil for `/dev/null`.
+  ///   - outputPipe: Pipe that becomes standard output, for another process to read; nil to collect the output.
+  ///   - environment: Variables added to, or replacing, those of the test process.
   init(
     _ executable: String,
     _ arguments: [String],
@@ -60,8 +60,7 @@ final class ChildProcess: Sendable {
     }
   }
 
-  /// Starts a process that hears signals, as one that was started by a shell does: Dispatch's threads block all of them,
-  /// and a new process inherits that.
+  /// Starts a process with no signal blocked. Dispatch's threads block all signals, and a child inherits the mask.
   private static func run(_ process: Process) throws {
     var none = sigset_t()
     var before = sigset_t()
@@ -73,22 +72,23 @@ final class ChildProcess: Sendable {
 
   var isRunning: Bool { self.process.isRunning }
 
-  /// Its number, for reading what the system knows of it.
+  /// Process ID, for reading `/proc`.
   var processIdentifier: Int32 { self.process.processIdentifier }
 
   func signal(_ number: Int32) {
     if self.process.isRunning { _ = Foundation.kill(self.process.processIdentifier, number) }
   }
 
-  /// When it was ended by force, in microseconds since 1970; nil when it was not.
+  /// Time of ``kill()``, in microseconds since 1970; nil when it was not called.
   var killMicroseconds: Int64? { self.killTime.withLock { $0 } }
 
-  /// Waits for the program to end by itself, and ends it by force when it has not within a time.
+  /// Waits for the exit; kills the process after `limit`.
   ///
-  /// - Returns: How it ended, or nil when it had to be ended by force.
+  /// - Returns: The exit, or nil when the process was killed after the limit.
   func end(within limit: Duration) async -> Exit? {
     let guardian = Task {
       do { try await Task.sleep(for: limit) } catch { return false }
+      guard self.process.isRunning else { return false }
       self.kill()
       return true
     }
@@ -97,7 +97,7 @@ final class ChildProcess: Sendable {
     return await guardian.value ? nil : exit
   }
 
-  /// Ends the program, and what it has started, at once.
+  /// Kills the process and its process group.
   func kill() {
     guard self.process.isRunning else { return }
     self.killTime.withLock { $0 = $0 ?? unixMicroseconds() }

@@ -1,13 +1,13 @@
 import Foundation
 import Synchronization
 
-/// What a program prints on one of its outputs, and when each piece came.
+/// Everything a process writes to one pipe, with the arrival time of each read.
 final class CollectedOutput: Sendable {
-  /// A piece of output.
+  /// One read from the pipe.
   struct Arrival {
-    /// The bytes that had come with it, from the first one on.
+    /// Number of bytes received up to and including this read.
     var endOffset: Int
-    /// The time of day, microseconds since 1970.
+    /// Wall-clock time, microseconds since 1970.
     var unixMicroseconds: Int64
   }
 
@@ -19,10 +19,10 @@ final class CollectedOutput: Sendable {
   private let state = Mutex(State())
   private let ended: Task<Void, Never>
 
-  /// The output as it comes, for one reader.
+  /// Each read as it arrives, for one consumer.
   let pieces: AsyncStream<[UInt8]>
 
-  /// Reads a pipe to its end, on a thread of its own.
+  /// Reads a pipe to its end on a dedicated thread.
   init(_ handle: FileHandle) {
     let (pieces, piecesContinuation) = AsyncStream.makeStream(of: [UInt8].self)
     let (end, endContinuation) = AsyncStream.makeStream(of: Void.self)
@@ -41,29 +41,29 @@ final class CollectedOutput: Sendable {
         }
         piecesContinuation.yield(piece)
       }
-      try? handle.close()  // Nobody reads it any more, whether it closes or not.
+      try? handle.close()  // Closing a read end loses no data.
       piecesContinuation.finish()
       endContinuation.finish()
     }
     thread.start()
   }
 
-  /// Everything so far.
+  /// Bytes received so far.
   var bytes: [UInt8] { self.state.withLock { $0.bytes } }
 
-  /// Everything so far as text.
+  /// Text received so far.
   var text: String { String(decoding: self.bytes, as: UTF8.self) }
 
-  /// The pieces so far.
+  /// Reads so far.
   var arrivals: [Arrival] { self.state.withLock { $0.arrivals } }
 
-  /// Waits until the program has closed this output.
+  /// Waits for the end of the output.
   func end() async {
     await self.ended.value
   }
 }
 
-/// The time of day, microseconds since 1970.
+/// Wall-clock time, microseconds since 1970.
 func unixMicroseconds() -> Int64 {
   var time = timespec()
   clock_gettime(CLOCK_REALTIME, &time)

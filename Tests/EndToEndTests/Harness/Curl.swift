@@ -1,12 +1,12 @@
 import Foundation
 import Testing
 
-/// curl: one request, and what came back.
+/// Response of an HTTP request that curl made.
 struct Curl {
   var status: Int
-  /// The protocol that was spoken: "1.1", "2".
+  /// HTTP version: "1.1", "2".
   var version: String
-  /// The header fields of the last answer, names in lower case, in order.
+  /// Header fields of the last response, in order, names in lower case.
   var headers: [(name: String, value: String)]
   var body: [UInt8]
 
@@ -20,14 +20,14 @@ struct Curl {
     self.headers.filter { $0.name == name }.map(\.value)
   }
 
-  /// The body as JSON.
+  /// Decodes the body as JSON.
   func json<Value: Decodable>(_ type: Value.Type) throws -> Value {
     try JSONDecoder().decode(type, from: Data(self.body))
   }
 
   /// Makes a request.
   ///
-  /// - Throws: When no answer came, whatever its status.
+  /// - Throws: When there was no response. A status of 400 or more is not an error.
   static func get(_ url: String, _ options: [String] = [], within limit: Duration = .seconds(15)) async throws -> Curl {
     try await TestMedia.withTemporaryFolder { folder in
       let arguments =

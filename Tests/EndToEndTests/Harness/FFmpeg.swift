@@ -1,17 +1,17 @@
 import Foundation
 import Testing
 
-/// Runs of ffmpeg and ffprobe, and what is asked of them in more than one test.
+/// Runs ffmpeg and ffprobe with the options that several tests share.
 enum FFmpeg {
-  /// A stream that was played for a while: its compressed pictures' times, small decoded pictures, the sound.
+  /// Result of playing a stream: timestamps as received, frames scaled to 160×90, decoded audio.
   struct Play {
     var run: Tool.Run
-    var pictures: Pictures
-    /// Presentation times of the pictures as received, in seconds.
+    var frames: LumaFrames
+    /// Presentation times of the access units as received, in seconds.
     var times: [Double]
-    var sound: Sound?
+    var audio: DecodedAudio?
 
-    /// Pictures a second by their own timestamps.
+    /// Frames per second, from the timestamps.
     var frameRate: Double {
       guard let first = self.times.first, let last = self.times.last, last > first else { return 0 }
       return Double(self.times.count - 1) / (last - first)
@@ -20,16 +20,16 @@ enum FFmpeg {
 
   static let overTCP = ["-rtsp_transport", "tcp"]
 
-  /// The options of an output that keeps what is received. Over RTSP timestamps stay as they are: FFmpeg reads none for
-  /// the first picture of any RTSP stream, and would otherwise give it that of the second. Those of other protocols do
-  /// not begin with zero, from which `-t` would count.
+  /// Output options that store packets unchanged. `-copyts` for RTSP only: without it FFmpeg gives the first frame, whose
+  /// timestamp it does not read, that of the second. Timestamps of other protocols start above zero, from which `-t`
+  /// would count.
   static func copy(to path: String, from url: String) -> [String] {
     ["-c", "copy"] + (url.hasPrefix("rtsp") ? ["-copyts"] : []) + ["-f", "nut", path]
   }
 
-  /// Plays an address for some seconds, decoding picture and sound, and stops at the first decoding error.
+  /// Plays and decodes a URL for some seconds. ffmpeg fails at the first decoding error (`-xerror`).
   static func play(
-    _ url: String, seconds: Int, options: [String] = overTCP, sound: Bool = true, within limit: Duration? = nil
+    _ url: String, seconds: Int, options: [String] = overTCP, audio: Bool = true, within limit: Duration? = nil
   ) async throws -> Play {
     try await TestMedia.withTemporaryFolder { folder in
       let end = ["-t", "\(seconds)"]
@@ -39,28 +39,28 @@ enum FFmpeg {
           "-enc_time_base", "1:90000",
         ]
       outputs += ["-f", "rawvideo", "pipe:1"]
-      if sound { outputs += end + ["-map", "0:a:0", "-ac", "1", "-ar", "44100", "-f", "s16le", "\(folder)/sound"] }
+      if audio { outputs += end + ["-map", "0:a:0", "-ac", "1", "-ar", "44100", "-f", "s16le", "\(folder)/audio"] }
       let run = try await Tool.run(
         "ffmpeg", self.quiet + ["-xerror"] + options + ["-i", url] + outputs,
         within: limit ?? .seconds(seconds + 15))
-      let soundBytes = try sound && run.succeeded ? Data(contentsOf: URL(fileURLWithPath: "\(folder)/sound")) : Data()
+      let audioBytes = try audio && run.succeeded ? Data(contentsOf: URL(fileURLWithPath: "\(folder)/audio")) : Data()
       return Play(
         run: run,
-        pictures: Pictures(width: 160, height: 90, bytes: run.output),
+        frames: LumaFrames(width: 160, height: 90, bytes: run.output),
         times: run.succeeded ? try await self.times(ofVideoIn: "\(folder)/copy.nut") : [],
-        sound: sound ? Sound(sampleRate: 44_100, littleEndian: Array(soundBytes)) : nil)
+        audio: audio ? DecodedAudio(sampleRate: 44_100, littleEndian: Array(audioBytes)) : nil)
     }
   }
 
-  /// The options that every run begins with: no banner, no progress, warnings marked as such.
+  /// First options of every run: no banner, no progress, warnings with their level.
   static let quiet = ["-hide_banner", "-nostdin", "-nostats", "-loglevel", "level+warning"]
 
-  /// The presentation times of a file's pictures, in seconds, in order.
+  /// Presentation times of a file's video packets, in seconds, sorted.
   static func times(ofVideoIn path: String) async throws -> [Double] {
     try await self.times(path, selecting: "v:0").sorted()
   }
 
-  /// The presentation times of a file's packets, in seconds, as they come.
+  /// Presentation times of a stream's packets, in seconds, in file order.
   static func times(_ path: String, selecting stream: String) async throws -> [Double] {
     let run = try await Tool.run(
       "ffprobe",
@@ -69,7 +69,7 @@ enum FFmpeg {
     return run.outputText.split(separator: "\n").compactMap { Double($0.trimmingCharacters(in: [",", " "])) }
   }
 
-  /// The lines of a log that tell of damage in picture, sound or timing.
+  /// Log lines that report damaged video, damaged audio or wrong timestamps.
   static func complaints(in log: String) -> [String] {
     let signs = [
       "[error]", "[fatal]", "[panic]", "conceal", "corrupt", "non-existing", "no frame", "missed", "onotonous",

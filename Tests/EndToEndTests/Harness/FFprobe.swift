@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// What ffprobe says of an address.
+/// Tracks that ffprobe reports for a URL.
 struct FFprobe: Decodable {
   /// One track.
   struct Track: Decodable {
@@ -28,7 +28,7 @@ struct FFprobe: Decodable {
   var video: Track? { self.streams.first { $0.codecType == "video" } }
   var audio: Track? { self.streams.first { $0.codecType == "audio" } }
 
-  /// Asks ffprobe.
+  /// Runs ffprobe.
   static func look(at url: String, options: [String] = FFmpeg.overTCP) async throws -> FFprobe {
     let run = try await Tool.run(
       "ffprobe", ["-v", "error"] + options + ["-show_streams", "-of", "json", url], within: .seconds(20))

@@ -1,18 +1,18 @@
 import Testing
 
-/// The clip of one face, and what is seen of that face where the clip was played.
+/// Decoded frames of the clip `single_face.mp4`, as a client received them, with measures of the face.
 struct FaceClip {
-  /// How many pictures a second are played: few, since many streams of it run at once.
+  /// Frames per second. Low, since many streams run at once.
   static let frameRate = 10
 
-  /// 640×360, 2.4 s, one man who begins to smile.
+  /// Source options of the clip: 640×360, 2.4 s, one man who begins to smile.
   static func source() throws -> [String] {
     ["--source", "file:\(try TestMedia.file("single_face.mp4"))", "--audio", "none", "--fps", "\(Self.frameRate)"]
   }
 
-  let pictures: Pictures
+  let frames: LumaFrames
 
-  /// Plays an address for some seconds, or a file to its end.
+  /// Plays a URL for some seconds, or a file to its end.
   init(_ url: String, seconds: Int? = nil) async throws {
     let options = url.hasPrefix("rtsp") ? FFmpeg.overTCP + ["-fpsprobesize", "0"] : []
     let end = seconds.map { ["-t", "\($0)"] } ?? []
@@ -22,53 +22,53 @@ struct FaceClip {
         + ["-vf", "scale=160:90,format=gray", "-fps_mode", "passthrough", "-f", "rawvideo", "pipe:1"],
       within: .seconds(40))
     guard run.succeeded else { throw VidiconProcess.Failure(description: "\(url): \(run.errors)") }
-    self.pictures = Pictures(width: 160, height: 90, bytes: run.output)
+    self.frames = LumaFrames(width: 160, height: 90, bytes: run.output)
   }
 
-  /// The luma of columns and rows of a picture.
+  /// Luma of a region of a frame, row by row.
   private func part(_ index: Int, _ columns: Range<Int>, _ rows: Range<Int>) -> [[Int]] {
-    let picture = self.pictures[index]
-    return rows.map { row in columns.map { Int(picture[picture.startIndex + row * 160 + $0]) } }
+    let frame = self.frames[index]
+    return rows.map { row in columns.map { Int(frame[frame.startIndex + row * 160 + $0]) } }
   }
 
-  /// The middle of the face in a picture, from the brows to the mouth: it is there in all of them.
+  /// Luma of the centre of the face, brows to mouth. This region shows the face in every frame of the clip.
   private func face(_ index: Int) -> [[Int]] { self.part(index, 60..<86, 34..<66) }
 
-  /// How much there is to see of the face: the mean step from pixel to pixel, for each picture. Unmasked it is 8 to 10.
+  /// Visible detail of the face: mean absolute difference of neighbouring pixels, per frame. 8 to 10 without a mask.
   var details: [Double] {
-    (0..<self.pictures.count).map { index in
+    (0..<self.frames.count).map { index in
       let steps = self.face(index).flatMap { row in zip(row, row.dropFirst()).map { abs($0 - $1) } }
       return Double(steps.reduce(0, +)) / Double(steps.count)
     }
   }
 
-  /// How dark the brightest pixel of the face is, for each picture.
-  var brightest: [Int] { (0..<self.pictures.count).map { self.face($0).joined().max() ?? 0 } }
+  /// Luma of the brightest pixel of the face, per frame.
+  var brightest: [Int] { (0..<self.frames.count).map { self.face($0).joined().max() ?? 0 } }
 
-  /// How far what is beside the face is from the nearest picture of another play, at most.
-  func strayBesideFace(from other: FaceClip) -> Double {
-    // Every fourth pixel both ways.
+  /// Maximum distance, over all frames, of the area beside the face to the nearest frame of another play.
+  func distanceBesideFace(from other: FaceClip) -> Double {
+    // Every fourth pixel in both directions.
     let columns = Array(stride(from: 0, to: 36, by: 4)) + Array(stride(from: 124, to: 160, by: 4))
-    let places = stride(from: 0, to: 90, by: 4).flatMap { row in columns.map { row * 160 + $0 } }
-    return self.stray(from: other, at: [places])
+    let offsets = stride(from: 0, to: 90, by: 4).flatMap { row in columns.map { row * 160 + $0 } }
+    return self.distance(from: other, at: [offsets])
   }
 
-  /// How far any part of a picture is from the nearest picture of another play, at most.
-  func stray(from other: FaceClip) -> Double {
+  /// Maximum distance, over all frames, of any 10×10 tile to the nearest frame of another play.
+  func distance(from other: FaceClip) -> Double {
     let tiles = (0..<9).flatMap { row in (0..<16).map { column in row * 10 * 160 + column * 10 } }
-    return self.stray(
+    return self.distance(
       from: other,
       at: tiles.map { tile in [0, 3, 6, 9].flatMap { row in [0, 3, 6, 9].map { tile + row * 160 + $0 } } })
   }
 
-  /// The mean distance in the part that differs most, of the picture that differs most from all of another play.
-  private func stray(from other: FaceClip, at parts: [[Int]]) -> Double {
+  /// Maximum over all frames of the minimum over the other play's frames of the largest mean distance in a part.
+  private func distance(from other: FaceClip, at parts: [[Int]]) -> Double {
     func values(_ clip: FaceClip, _ index: Int) -> [[Int]] {
-      let picture = clip.pictures[index]
-      return parts.map { part in part.map { Int(picture[picture.startIndex + $0]) } }
+      let frame = clip.frames[index]
+      return parts.map { part in part.map { Int(frame[frame.startIndex + $0]) } }
     }
-    let known = (0..<other.pictures.count).map { values(other, $0) }
-    return (0..<self.pictures.count).map { index in
+    let known = (0..<other.frames.count).map { values(other, $0) }
+    return (0..<self.frames.count).map { index in
       let own = values(self, index)
       return known.map { known in
         zip(own, known).map { own, known in

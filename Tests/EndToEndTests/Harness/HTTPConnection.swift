@@ -1,22 +1,22 @@
 import Foundation
 
-/// HTTP/1.1 with keep-alive on one connection: a request is sent, and its answer taken, when a test wants it.
+/// A persistent HTTP/1.1 connection that sends requests and receives responses separately.
 ///
-/// Calls wait on their thread, at most as long as they are told.
+/// Calls block their thread, up to their time limit.
 final class HTTPConnection {
-  /// What came back.
+  /// A response.
   struct Answer: Sendable {
     var status: Int
-    /// The header fields, names in lower case.
+    /// Header fields, names in lower case.
     var fields: [String: String]
     var body: [UInt8]
-    /// When it was there.
+    /// Time of arrival of the last byte.
     var instant: ContinuousClock.Instant
 
     var text: String { String(decoding: self.body, as: UTF8.self) }
   }
 
-  /// No answer, or none that can be read.
+  /// No response, or an invalid one.
   struct Failure: Error {
     var what: String
   }
@@ -25,18 +25,18 @@ final class HTTPConnection {
   private var received: [UInt8] = []
   private var path = ""
 
-  /// Connects to a port of this machine.
+  /// Connects to a port of the loopback address.
   init(port: Int) throws {
     self.connection = try RawConnection(port: port)
   }
 
-  /// Asks for a path and its query; the answer is taken later.
+  /// Sends a GET request; ``answer(within:)`` receives the response.
   func send(_ path: String) {
     self.path = path
     self.connection.send("GET \(path) HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
   }
 
-  /// Waits for the answer to the last request.
+  /// Waits for the response to the last request.
   func answer(within limit: Duration = .seconds(10)) throws -> Answer {
     let end = ContinuousClock.now + limit
     var head: [String]?
@@ -59,22 +59,22 @@ final class HTTPConnection {
         }
       }
       guard case .bytes(let bytes) = self.connection.receive(within: max(.zero, end - .now)) else {
-        throw Failure(what: "\(self.path): closed, or no answer within \(limit)")
+        throw Failure(what: "\(self.path): closed, or no response within \(limit)")
       }
       self.received += bytes
     }
   }
 
-  /// Asks and waits.
+  /// Sends a GET request and waits for the response.
   func get(_ path: String) throws -> Answer {
     self.send(path)
     return try self.answer()
   }
 
-  /// Looks for a while whether something comes that was not asked for, or the connection is closed.
+  /// Throws when the server sends unrequested bytes or closes the connection within a time.
   func expectNothing(for time: Duration) throws {
     guard self.received.isEmpty, self.connection.receive(within: time) == .nothing else {
-      throw Failure(what: "\(self.path): something came after the answer")
+      throw Failure(what: "\(self.path): unrequested bytes, or closed, after the response")
     }
   }
 

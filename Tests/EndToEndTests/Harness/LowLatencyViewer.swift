@@ -3,34 +3,34 @@ import Foundation
 import HLSRules
 import NIOCore
 
-/// Watches a low-latency playlist as a player does, and looks whether what the server gives keeps to the rules.
+/// Plays a low-latency playlist and checks playlists and files against the rules of HLS.
 ///
-/// For each part it asks at the same time for the playlist that holds it, for a delta update of that, and for the file of
-/// the preload hint, each on a connection of its own, and takes the answers when they come.
+/// For each part requests, concurrently and on separate connections, the playlist that lists it, the delta update of that
+/// playlist, and the file of the preload hint.
 struct LowLatencyViewer: Sendable {
-  /// A file and how long the playlist says it lasts, in seconds.
-  private struct Named {
+  /// A file and its duration according to the playlist, in seconds.
+  private struct ListedFile {
     var uri: String
     var duration: Double
   }
 
   private(set) var checker = HLSRuleChecker(tolerance: 0.75)
   private(set) var problems: [String] = []
-  /// Hints that were asked for ahead of time.
-  private(set) var hintsTaken = 0
-  /// Delta updates that were compared with the full playlist of the same moment.
+  /// Number of preload hints whose files arrived.
+  private(set) var hintsReceived = 0
+  /// Number of delta updates compared with the full playlist of the same version.
   private(set) var deltasCompared = 0
-  /// Segments and parts whose samples were counted.
+  /// Number of segments and parts whose sample durations were compared with the playlist.
   private(set) var segmentsMeasured = 0
   private(set) var partsMeasured = 0
   private(set) var skippedSegments = 0
 
   private let folder: String
   private var files: [String: [UInt8]] = [:]
-  private var parts: [Named] = []
-  private var segments: [Named] = []
+  private var parts: [ListedFile] = []
+  private var segments: [ListedFile] = []
 
-  /// Watches `/NAME/live.m3u8` for some seconds, from the multivariant playlist on.
+  /// Plays `/NAME/index.m3u8` for some seconds.
   static func watch(_ name: String, port: Int, seconds: Double) throws -> LowLatencyViewer {
     var viewer = LowLatencyViewer(folder: "/\(name)/")
     try viewer.watch(port: port, seconds: seconds)
@@ -67,15 +67,17 @@ struct LowLatencyViewer: Sendable {
       let before = playlist
       playlist = try MediaPlaylistText(self.playlist(from: answer, maximumAge: 6))
       self.checker.check(answer.text, at: Self.seconds(since: start, answer.instant))
-      if (number, part) >= Self.next(after: playlist) { self.problems.append("\(query) was answered without it") }
+      if (number, part) >= Self.next(after: playlist) {
+        self.problems.append("\(query) was answered with a playlist that lacks the part")
+      }
       self.compare(try self.playlist(from: update, maximumAge: 6), with: answer.text)
       self.take(hinted, ahead, after: answer, in: playlist)
-      try self.fetchNews(of: playlist, after: before, from: files)
+      try self.fetchNewFiles(of: playlist, after: before, from: files)
     }
     try self.measure()
   }
 
-  /// The number of the part that comes next.
+  /// Segment and part number of the next part.
   private static func next(after playlist: MediaPlaylistText) -> (Int, Int) {
     guard let last = playlist.segments.last, last.uri == nil else {
       return (playlist.number(playlist.segments.count), 0)
@@ -101,26 +103,26 @@ struct LowLatencyViewer: Sendable {
 
   private mutating func compare(_ delta: String, with full: String) {
     let skipped = MediaPlaylistText(delta).skippedSegments
-    // Only playlists of one moment say the same; the parts at their ends tell.
+    // Only versions of the same moment can be equal: those that end with the same line.
     guard skipped > 0, delta.split(separator: "\n").last == full.split(separator: "\n").last else { return }
     self.deltasCompared += 1
     self.skippedSegments = max(self.skippedSegments, skipped)
     self.checker.check(delta: delta, equals: full)
   }
 
-  /// The file of a preload hint, which was asked for before it was there, is the part that the next playlist names.
+  /// Checks that the file of a preload hint is listed as a part by the next playlist, and arrives with it.
   private mutating func take(
     _ uri: String, _ answer: HTTPConnection.Answer, after playlistAnswer: HTTPConnection.Answer,
     in playlist: MediaPlaylistText
   ) {
     guard let part = playlist.segments.flatMap(\.parts).first(where: { $0.uri == uri }) else {
-      return self.problems.append("\(uri) was hinted and did not come")
+      return self.problems.append("\(uri) was hinted, and is not listed as a part")
     }
     guard self.keep(uri, answer) else { return }
     let delay = Self.seconds(since: playlistAnswer.instant, answer.instant)
-    if delay > 0.5 { self.problems.append("\(uri) came \(delay) s after the playlist that names it") }
-    self.hintsTaken += 1
-    self.parts.append(Named(uri: uri, duration: part.duration))
+    if delay > 0.5 { self.problems.append("\(uri) arrived \(delay) s after the playlist that lists it") }
+    self.hintsReceived += 1
+    self.parts.append(ListedFile(uri: uri, duration: part.duration))
   }
 
   private mutating func keep(_ uri: String, _ answer: HTTPConnection.Answer) -> Bool {
@@ -134,23 +136,23 @@ struct LowLatencyViewer: Sendable {
     return true
   }
 
-  /// Fetches whole segments that are new, and once more what is old: the first segment and part that the playlist names,
-  /// and what it has just ceased to name.
-  private mutating func fetchNews(
+  /// Fetches new complete segments and, again, old files: the first segment and part of the playlist, and segments that the
+  /// playlist no longer lists.
+  private mutating func fetchNewFiles(
     of playlist: MediaPlaylistText, after before: MediaPlaylistText, from connection: HTTPConnection
   ) throws {
     var wanted: [String] = []
-    var hasNews = false
+    var hasNewSegment = false
     for segment in playlist.whole {
       guard let uri = segment.uri, self.files[uri] == nil else { continue }
-      hasNews = true
+      hasNewSegment = true
       wanted.append(uri)
-      // Those of the first playlist are not measured, since their parts are not known.
+      // Segments of the first playlist are not measured: their parts were not fetched.
       if segment.parts.allSatisfy({ self.files[$0.uri] != nil }) {
-        self.segments.append(Named(uri: uri, duration: segment.duration))
+        self.segments.append(ListedFile(uri: uri, duration: segment.duration))
       }
     }
-    if hasNews {
+    if hasNewSegment {
       wanted += before.segments.prefix(max(0, playlist.mediaSequence - before.mediaSequence)).compactMap(\.uri)
       wanted += [playlist.segments.first?.uri, playlist.segments.first?.map].compactMap { $0 }
       wanted += playlist.segments.flatMap(\.parts).prefix(1).map(\.uri)
@@ -160,45 +162,45 @@ struct LowLatencyViewer: Sendable {
     }
   }
 
-  /// Compares the lengths that playlists told with those of the pictures in the files, in the order in which they came.
+  /// Compares durations in playlists with durations of the samples in the files, in order of arrival.
   private mutating func measure() throws {
     guard let map = self.files.first(where: { $0.key.contains("init") })?.value else {
       throw HTTPConnection.Failure(what: "no initialization segment")
     }
-    let pictures = try FragmentTimes(initialization: map)
-    self.partsMeasured = try self.measure(self.parts, pictures)
-    self.segmentsMeasured = try self.measure(self.segments, pictures)
+    let frames = try FragmentTimes(initialization: map)
+    self.partsMeasured = try self.measure(self.parts, frames)
+    self.segmentsMeasured = try self.measure(self.segments, frames)
   }
 
-  private mutating func measure(_ named: [Named], _ pictures: FragmentTimes) throws -> Int {
+  private mutating func measure(_ named: [ListedFile], _ frames: FragmentTimes) throws -> Int {
     var end: Double?
-    var longestBefore = 0.0
+    var previousMaximum = 0.0
     for file in named {
-      guard let bytes = self.files[file.uri], let span = try pictures.span(of: bytes) else {
-        self.problems.append("\(file.uri) has no pictures")
+      guard let bytes = self.files[file.uri], let span = try frames.span(of: bytes) else {
+        self.problems.append("\(file.uri) has no frames")
         continue
       }
-      // Where the source left a picture out, the one before it lasts longer, beyond the end of its part.
-      let tolerance = max(pictures.pictureInterval, span.longest, longestBefore)
+      // Where the source dropped a frame, the sample before lasts longer, beyond the end of its part.
+      let tolerance = max(frames.frameInterval, span.maximumDuration, previousMaximum)
       if abs(span.end - span.start - file.duration) > tolerance {
-        self.problems.append("\(file.uri) lasts \(span.end - span.start) s, and is told to last \(file.duration) s")
+        self.problems.append("\(file.uri) lasts \(span.end - span.start) s, the playlist says \(file.duration) s")
       }
       if let end, abs(span.start - end) > 0.001 { self.problems.append("\(file.uri) starts \(span.start - end) s off") }
-      (end, longestBefore) = (span.end, span.longest)
+      (end, previousMaximum) = (span.end, span.maximumDuration)
     }
     return named.count
   }
 }
 
-/// Reads the times of pictures out of fragments.
+/// Reads sample times of the video track from fMP4 fragments.
 struct FragmentTimes {
-  /// The time from a picture to the next, in seconds, at 30 pictures a second.
-  let pictureInterval = 1 / 30.0
+  /// Frame interval in seconds, at 30 frames per second.
+  let frameInterval = 1 / 30.0
   private let extends: [TrackExtends]
   private let trackID: UInt32
   private let timescale: Double
 
-  /// - Parameter initialization: What decoders must know first: the first track is that of the pictures.
+  /// - Parameter initialization: The initialization segment. Its first track is video.
   init(initialization: [UInt8]) throws {
     let boxes = try MP4Box.boxes(in: ByteBuffer(bytes: initialization))
     guard let movie = boxes.first(where: { $0.type == "moov" }) else {
@@ -215,9 +217,9 @@ struct FragmentTimes {
     self.timescale = Double(media.content.readInteger(as: UInt32.self) ?? 1)
   }
 
-  /// From the first picture to the end of the last, and how long the longest one lasts, in seconds; nil without pictures.
-  func span(of bytes: [UInt8]) throws -> (start: Double, end: Double, longest: Double)? {
-    var span: (start: Double, end: Double, longest: Double)?
+  /// Start of the first sample, end of the last, and maximum sample duration, in seconds; nil without samples.
+  func span(of bytes: [UInt8]) throws -> (start: Double, end: Double, maximumDuration: Double)? {
+    var span: (start: Double, end: Double, maximumDuration: Double)?
     for box in try MP4Box.boxes(in: ByteBuffer(bytes: bytes)) where box.type == "moof" {
       let fragment = try MovieFragment(parsing: box, extends: self.extends)
       for track in fragment.tracks where track.trackID == self.trackID {
@@ -225,7 +227,7 @@ struct FragmentTimes {
         span = (
           span?.start ?? Double(track.baseDecodeTime) / self.timescale,
           Double(track.baseDecodeTime + durations.reduce(0, +)) / self.timescale,
-          max(span?.longest ?? 0, Double(durations.max() ?? 0) / self.timescale)
+          max(span?.maximumDuration ?? 0, Double(durations.max() ?? 0) / self.timescale)
         )
       }
     }

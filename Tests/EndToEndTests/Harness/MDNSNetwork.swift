@@ -1,9 +1,9 @@
 import Foundation
 import Testing
 
-/// A network of its own with an mDNS daemon that can be started and killed: Clients/mdns_network.sh.
+/// An isolated network namespace with an mDNS daemon that can be started and killed: Clients/mdns_network.sh.
 struct MDNSNetwork {
-  /// A service that the network's daemon found.
+  /// A service that `avahi-browse` resolved.
   struct Record: Hashable {
     var interface: String
     var name: String
@@ -14,7 +14,7 @@ struct MDNSNetwork {
 
   private let network: ChildProcess
 
-  /// Makes a network, runs a test in it, and ends it on every path.
+  /// Creates a network for the duration of `body`.
   static func with(_ body: (MDNSNetwork) async throws -> Void) async throws {
     let script = TestMedia.client("mdns_network.sh")
     for name in ["nsenter", "dbus-daemon", "avahi-daemon", "avahi-browse"] { _ = try Tool(name) }
@@ -29,9 +29,9 @@ struct MDNSNetwork {
     try ChildProcess(Tool("nsenter").path, self.entry + [path] + arguments, input: input)
   }
 
-  /// Starts the daemon, and waits until it answers; a signal to end kills it without a chance to say goodbye.
+  /// Starts the daemon and waits until it is ready. SIGTERM kills it without goodbye packets.
   func startDaemon() async throws -> ChildProcess {
-    // It closes what Foundation's Process, which then believes that it has ended, watches: a shell stays before it.
+    // The daemon closes the descriptor by which Foundation's Process detects an exit, so that a shell is its parent.
     let daemon = try self.start(
       Tool("bash").path,
       [
@@ -49,7 +49,7 @@ struct MDNSNetwork {
     }
   }
 
-  /// Looks for services until they are as wanted, and returns what was found last.
+  /// Browses repeatedly until the services meet a condition or the limit is reached. Returns the last result.
   func browse(
     _ type: String, within limit: Duration = .seconds(10), until condition: ([Record]) -> Bool
   ) async throws -> [Record] {
@@ -64,7 +64,7 @@ struct MDNSNetwork {
   }
 
   private var entry: [String] {
-    // Who is not root is so in the network only.
+    // An unprivileged user is root in the network's user namespace only.
     let user = getuid() == 0 ? [] : ["--user", "--preserve-credentials"]
     return ["--target", "\(self.network.processIdentifier)", "--net", "--mount"] + user + ["--"]
   }
@@ -77,7 +77,7 @@ struct MDNSNetwork {
       interface: fields[1], name: Self.unescaped(fields[3]), address: fields[7], port: port, text: fields[9])
   }
 
-  /// A name whose special bytes were written as \DDD in decimal.
+  /// A name with its \DDD escapes (decimal) decoded.
   private static func unescaped(_ name: String) -> String {
     var bytes: [UInt8] = []
     var rest = name.utf8[...]
@@ -95,12 +95,12 @@ struct MDNSNetwork {
 }
 
 extension ChildProcess {
-  /// Waits until the program has printed a text so many times.
+  /// Waits until the text has occurred this many times on standard output.
   func says(_ text: String, times: Int = 1, within limit: Duration = .seconds(15)) async throws {
     try await Self.wait(for: text, times: times, in: self.output, within: limit)
   }
 
-  /// The same on standard error.
+  /// Waits until the text has occurred this many times on standard error.
   func complains(_ text: String, times: Int = 1, within limit: Duration = .seconds(15)) async throws {
     try await Self.wait(for: text, times: times, in: self.errors, within: limit)
   }
@@ -112,12 +112,12 @@ extension ChildProcess {
   private static func wait(for text: String, times: Int, in output: CollectedOutput, within limit: Duration)
     async throws
   {
-    let said: @Sendable () -> Bool = { output.text.components(separatedBy: text).count > times }
-    let isSaid = try await withThrowingTaskGroup(of: Bool.self) { group in
+    let isComplete: @Sendable () -> Bool = { output.text.components(separatedBy: text).count > times }
+    let isFound = try await withThrowingTaskGroup(of: Bool.self) { group in
       group.addTask {
-        if said() { return true }
-        for await _ in output.pieces where said() { return true }
-        return said()
+        if isComplete() { return true }
+        for await _ in output.pieces where isComplete() { return true }
+        return isComplete()
       }
       group.addTask {
         try await Task.sleep(for: limit)
@@ -126,6 +126,6 @@ extension ChildProcess {
       defer { group.cancelAll() }
       return try await group.next() ?? false
     }
-    guard isSaid else { throw Silence(description: "no \"\(text)\" \(times) times; it said: \(output.text)") }
+    guard isFound else { throw Silence(description: "no \"\(text)\" \(times) times; the output is: \(output.text)") }
   }
 }

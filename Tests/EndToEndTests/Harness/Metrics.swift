@@ -1,8 +1,8 @@
-/// What `/metrics` said at one moment, in Prometheus' text format.
+/// One response of `/metrics`, in Prometheus' text format.
 struct Metrics {
   private var samples: [(name: String, labels: String, value: Double)] = []
 
-  /// Asks for it.
+  /// Requests `/metrics`.
   init(of vidicon: VidiconProcess) async throws {
     let answer = try await Curl.get(vidicon.page("/metrics"))
     for line in answer.text.split(separator: "\n") where !line.hasPrefix("#") {
@@ -13,7 +13,7 @@ struct Metrics {
     }
   }
 
-  /// The sum of a metric's samples whose labels have all these texts, such as `protocol="hls"`; nil without any.
+  /// Sum of the samples whose labels contain all these texts, such as `protocol="hls"`; nil without such a sample.
   func sum(_ name: String, _ labels: String...) -> Double? {
     let found = self.samples.filter { sample in sample.name == name && labels.allSatisfy(sample.labels.contains) }
     return found.isEmpty ? nil : found.reduce(0) { $0 + $1.value }

@@ -1,9 +1,9 @@
 import Foundation
 
-/// A strict reading of Prometheus' text format, version 0.0.4: every line is a comment of a known kind or a sample, and
-/// every metric has its help and its type, once, before its samples, which come together.
+/// Strict parser of Prometheus' text format, version 0.0.4. Every line is a HELP, a TYPE or a sample; every metric has one
+/// HELP and one TYPE before its samples, which are contiguous.
 struct PrometheusText {
-  /// What is wrong, and in which line.
+  /// Syntax error with its line.
   struct Malformed: Error, CustomStringConvertible {
     var description: String
   }
@@ -12,14 +12,14 @@ struct PrometheusText {
   struct Metric {
     var help: String?
     var type: String?
-    /// The samples' values, by their labels sorted by name.
+    /// Sample values by label set.
     var samples: [[String: String]: Double] = [:]
   }
 
   private(set) var metrics: [String: Metric] = [:]
   private var current = ""
 
-  /// Reads a whole text.
+  /// Parses a complete response.
   init(parsing text: String) throws {
     guard text.hasSuffix("\n") else { throw Malformed(description: "the last line has no end") }
     for line in text.dropLast().split(separator: "\n", omittingEmptySubsequences: false) {
@@ -34,7 +34,7 @@ struct PrometheusText {
     }
   }
 
-  /// The values of the samples that only grow, by name and labels.
+  /// Values of the counters, by name and labels.
   var counters: [String: Double] {
     var counters: [String: Double] = [:]
     for (name, metric) in self.metrics where metric.type == "counter" {
@@ -60,7 +60,7 @@ struct PrometheusText {
         throw Malformed(description: "a type that does not follow its help")
       }
       guard ["counter", "gauge"].contains(pieces[3]) else { throw Malformed(description: "a type") }
-      // Not the format's own rule, but that of all who write it.
+      // A convention, not a rule of the format.
       guard (pieces[3] == "counter") == name.hasSuffix("_total") else { throw Malformed(description: "a suffix") }
       self.metrics[name]?.type = String(pieces[3])
     default: throw Malformed(description: "a comment of another kind")

@@ -1,11 +1,11 @@
 import Foundation
 import Testing
 
-/// A sound server of the test's own with a microphone that hears a file: Clients/pulse_microphone.sh.
+/// A private PulseAudio server whose microphone plays a file in a loop: Clients/pulse_microphone.sh.
 struct PulseMicrophone {
   let child: ChildProcess
 
-  /// What clients need to find the server in a folder, through ALSA's plug-in `pulse`.
+  /// Environment with which clients connect to the server in a folder, through ALSA's plug-in `pulse`.
   static func environment(in folder: String) throws -> [String: String] {
     let configuration = "\(folder)/asound.conf"
     try Data("pcm.pulse { type pulse }\npcm.!default { type pulse }\n".utf8).write(
@@ -13,7 +13,7 @@ struct PulseMicrophone {
     return ["ALSA_CONFIG_PATH": configuration, "PULSE_SERVER": "unix:\(folder)/native", "HOME": folder]
   }
 
-  /// Starts one, and waits until it is there.
+  /// Starts the server and waits until the microphone exists.
   init(in folder: String, hearing file: String) async throws {
     self.child = try ChildProcess(Tool("bash").path, [TestMedia.client("pulse_microphone.sh"), folder, file])
     var text = ""
@@ -24,9 +24,9 @@ struct PulseMicrophone {
     throw Tool.Missing(name: "pulseaudio: \(self.child.errors.text)")
   }
 
-  /// Kills it as a crash would.
+  /// Kills the server without an orderly shutdown.
   func end() async {
     self.child.signal(SIGTERM)
-    if await self.child.end(within: .seconds(5)) == nil { Issue.record("the sound server does not end") }
+    if await self.child.end(within: .seconds(5)) == nil { Issue.record("the audio server does not exit") }
   }
 }

@@ -1,11 +1,11 @@
 import Foundation
 
-/// RTSP spoken by hand over a ``RawConnection``, RFC 2326.
+/// Minimal RTSP client over a ``RawConnection``, RFC 2326.
 final class RTSPDialogue {
   /// A reply.
   struct Reply {
     var status: Int
-    /// The header lines as they came, in order.
+    /// Header fields in order of arrival.
     var headers: [(name: String, value: String)]
     var body: String
 
@@ -14,7 +14,7 @@ final class RTSPDialogue {
     }
   }
 
-  /// No reply, or one that is not RTSP.
+  /// No reply, or an invalid one.
   struct Failure: Error {
     var what: String
   }
@@ -29,7 +29,7 @@ final class RTSPDialogue {
     self.url = "rtsp://127.0.0.1:\(port)\(path)"
   }
 
-  /// Sends a request and waits for its reply; interleaved data on the way is skipped.
+  /// Sends a request and waits for its reply; interleaved packets before it are skipped.
   func ask(_ method: String, _ url: String? = nil, _ headers: [String] = []) throws -> Reply {
     self.sequenceNumber += 1
     let lines = ["\(method) \(url ?? self.url) RTSP/1.0", "CSeq: \(self.sequenceNumber)"] + headers + ["", ""]
@@ -37,7 +37,7 @@ final class RTSPDialogue {
     return try self.reply()
   }
 
-  /// Waits for a reply; interleaved data on the way is skipped.
+  /// Waits for a reply; interleaved packets before it are skipped.
   func reply(within limit: Duration = .seconds(5)) throws -> Reply {
     while self.buffered.first == UInt8(ascii: "$") {
       try self.fill(4, within: limit)
@@ -72,7 +72,7 @@ final class RTSPDialogue {
     return reply
   }
 
-  /// Starts a play of both tracks over this connection, as a viewer does, up to the reply to PLAY.
+  /// Sends DESCRIBE, SETUP for each track (interleaved) and PLAY. Returns the reply to PLAY.
   func play() throws -> Reply {
     let description = try self.ask("DESCRIBE", nil, ["Accept: application/sdp"])
     let base = description.values(of: "Content-Base").first ?? self.url + "/"

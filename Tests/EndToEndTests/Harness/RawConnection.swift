@@ -1,10 +1,10 @@
 import Foundation
 
-/// A TCP connection under a test's full control: any bytes, any pace, or none.
+/// A blocking TCP connection that sends and receives arbitrary bytes.
 ///
-/// Calls wait on their thread, at most as long as they are told.
+/// Calls block their thread, up to their time limit.
 final class RawConnection: Sendable {
-  /// The connection could not be made or ended when it should not have.
+  /// A failed system call.
   struct Failure: Error {
     var what: String
     var errno: Int32
@@ -12,9 +12,9 @@ final class RawConnection: Sendable {
 
   private let descriptor: Int32
 
-  /// Connects to a port of this machine.
+  /// Connects to a port of the loopback address.
   ///
-  /// - Parameter receiveBuffer: The most that the system is to hold for a reader who does not read, in bytes.
+  /// - Parameter receiveBuffer: Size of the kernel's receive buffer (`SO_RCVBUF`), in bytes; nil for the default.
   init(port: Int, receiveBuffer: Int32? = nil) throws {
     self.descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     guard self.descriptor >= 0 else { throw Failure(what: "socket", errno: errno) }
@@ -41,15 +41,15 @@ final class RawConnection: Sendable {
     close(self.descriptor)
   }
 
-  /// Has the connection reset, and not closed in order, when it is given up.
+  /// Makes `deinit` reset the connection (RST) instead of closing it in order.
   func resetsAtEnd() {
     var linger = Foundation.linger(l_onoff: 1, l_linger: 0)
     setsockopt(self.descriptor, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout.size(ofValue: linger)))
   }
 
-  /// Sends everything.
+  /// Sends all bytes.
   ///
-  /// - Returns: False when the other side has closed the connection.
+  /// - Returns: False when the peer has closed the connection.
   @discardableResult
   func send(_ bytes: [UInt8]) -> Bool {
     var sent = 0
@@ -67,14 +67,14 @@ final class RawConnection: Sendable {
   @discardableResult
   func send(_ text: String) -> Bool { self.send(Array(text.utf8)) }
 
-  /// What a read came to.
+  /// Result of a read.
   enum Received: Equatable {
     case bytes([UInt8])
     case closed
     case nothing
   }
 
-  /// Takes what has come, or waits for it.
+  /// Receives available bytes, or waits for some.
   func receive(atMost count: Int = 65_536, within limit: Duration) -> Received {
     var request = pollfd(fd: self.descriptor, events: Int16(POLLIN), revents: 0)
     let milliseconds = limit.components.seconds * 1_000 + limit.components.attoseconds / 1_000_000_000_000_000
@@ -84,9 +84,9 @@ final class RawConnection: Sendable {
     return received > 0 ? .bytes(Array(room[..<received])) : .closed
   }
 
-  /// Takes and forgets what comes, until the other side closes.
+  /// Discards received bytes until the peer closes.
   ///
-  /// - Returns: Whether it closed in time.
+  /// - Returns: Whether the peer closed within the limit.
   func isClosed(within limit: Duration) -> Bool {
     let end = ContinuousClock.now + limit
     while ContinuousClock.now < end {
@@ -96,7 +96,7 @@ final class RawConnection: Sendable {
   }
 }
 
-/// Runs something that waits on a thread where waiting holds up nobody else.
+/// Runs a blocking function on a dedicated thread, off the cooperative pool.
 func waiting<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
   try await withCheckedThrowingContinuation { continuation in
     Thread { continuation.resume(with: Swift.Result { try body() }) }.start()

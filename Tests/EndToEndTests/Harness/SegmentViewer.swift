@@ -3,7 +3,7 @@ import Foundation
 import HLSRules
 import NIOCore
 
-/// Watches a playlist of MPEG-TS segments as a player does, and looks whether what the server gives keeps to the rules.
+/// Plays a playlist of MPEG-TS segments and checks playlist and files against the rules of HLS.
 struct SegmentViewer: Sendable {
   private(set) var checker = HLSRuleChecker(tolerance: 1.25)
   private(set) var problems: [String] = []
@@ -12,11 +12,11 @@ struct SegmentViewer: Sendable {
   private let folder: String
   private var demuxer = TransportStreamDemuxer()
   private var lastNumber = -1
-  /// The lengths that the playlist tells, and the time of the first picture of each segment, in seconds.
+  /// Durations in the playlist, and the time of the first frame of each segment, in seconds.
   private var durations: [Double] = []
   private var starts: [Double] = []
 
-  /// Watches `/NAME/playlist.m3u8` for some seconds.
+  /// Plays `/NAME/playlist.m3u8` for some seconds.
   static func watch(_ name: String, port: Int, seconds: Double) throws -> SegmentViewer {
     var viewer = SegmentViewer(folder: "/\(name)/")
     try viewer.watch(port: port, seconds: seconds)
@@ -35,8 +35,8 @@ struct SegmentViewer: Sendable {
       guard answer.status == 200 else { throw HTTPConnection.Failure(what: "\(answer.status) \(answer.text)") }
       self.expect(answer, "playlist", type: "application/vnd.apple.mpegurl", caching: "public, max-age=1")
       self.checker.check(answer.text, at: (answer.instant - start) / .seconds(1))
-      try self.fetchNews(of: MediaPlaylistText(answer.text), from: connection)
-      // As often as RFC 8216 §6.3.4 lets a player ask again: after half a target duration.
+      try self.fetchNewSegments(of: MediaPlaylistText(answer.text), from: connection)
+      // Half a target duration, the minimum reload interval of RFC 8216 §6.3.4.
       try connection.expectNothing(for: .milliseconds(500))
     }
     self.measure()
@@ -48,7 +48,7 @@ struct SegmentViewer: Sendable {
     if actualCaching != caching { self.problems.append("\(what) has Cache-Control \(actualCaching ?? "none")") }
   }
 
-  private mutating func fetchNews(of playlist: MediaPlaylistText, from connection: HTTPConnection) throws {
+  private mutating func fetchNewSegments(of playlist: MediaPlaylistText, from connection: HTTPConnection) throws {
     for (index, segment) in playlist.segments.enumerated() {
       guard let uri = segment.uri, index == 0 || playlist.number(index) > self.lastNumber else { continue }
       let answer = try connection.get(self.folder + uri)
@@ -61,21 +61,21 @@ struct SegmentViewer: Sendable {
       }
       self.lastNumber = playlist.number(index)
       self.durations.append(segment.duration)
-      self.takeApart(answer.body, uri)
+      self.demultiplex(answer.body, uri)
     }
   }
 
-  /// One demuxer reads all segments, so that continuity counters are seen to go on.
-  private mutating func takeApart(_ bytes: [UInt8], _ uri: String) {
+  /// Demultiplexes a segment. One demultiplexer reads all segments, so that continuity counters are checked across them.
+  private mutating func demultiplex(_ bytes: [UInt8], _ uri: String) {
     var start: Double?
     for event in self.demuxer.demux(ByteBuffer(bytes: bytes)) {
-      // 0xE0: video, ISO/IEC 13818-1 table 2-22. What starts the segment is known once the next packet has come.
+      // 0xE0: video, ISO/IEC 13818-1 table 2-22. A packet is reported when the next one starts.
       guard case .packet(let packet, let isRandomAccess, _) = event, packet.streamID == 0xE0, isRandomAccess else {
         continue
       }
       start = start ?? packet.presentationTimestamp.map { Double($0) / 90_000 }
     }
-    if let start { self.starts.append(start) } else { self.problems.append("\(uri) starts with no keyframe") }
+    if let start { self.starts.append(start) } else { self.problems.append("\(uri) does not start with a keyframe") }
   }
 
   private mutating func measure() {
@@ -84,7 +84,7 @@ struct SegmentViewer: Sendable {
     }
     for (index, (next, start)) in zip(self.starts.dropFirst(), self.starts).enumerated() {
       if abs(next - start - self.durations[index]) > 1 / 30.0 {
-        self.problems.append("a segment lasts \(next - start) s, and is told to last \(self.durations[index]) s")
+        self.problems.append("a segment lasts \(next - start) s, the playlist says \(self.durations[index]) s")
       }
       self.segmentsMeasured += 1
     }

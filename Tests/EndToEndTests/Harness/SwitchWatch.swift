@@ -1,17 +1,17 @@
 import Foundation
 import Testing
 
-/// A stream that was watched for a while, decoded, and looked at for what switches of sources must not do.
+/// Result of decoding a stream during source switches, with the checks that every switch must pass.
 struct SwitchWatch {
   var url: String
   var run: Tool.Run
-  /// The times of the pictures and of the sound as received, in seconds.
-  var pictures: [Double]
-  var sounds: [Double]
-  /// Each set of parameters that was sent, as hexadecimal text.
+  /// Presentation times of video and audio packets as received, in seconds.
+  var frames: [Double]
+  var audioTimes: [Double]
+  /// Distinct parameter sets (SPS and PPS) received, as hexadecimal text.
   var parameterSets: Set<String>
 
-  /// Watches an address.
+  /// Plays and decodes a URL.
   static func watch(_ url: String, seconds: Int, options: [String] = []) async throws -> SwitchWatch {
     try await TestMedia.withTemporaryFolder { folder in
       let path = "\(folder)/watched.nut"
@@ -23,16 +23,16 @@ struct SwitchWatch {
           + ["-fps_mode", "passthrough", "-enc_time_base", "1:90000", "-f", "null", "-"], within: .seconds(seconds + 40)
       )
       guard run.succeeded else {
-        return SwitchWatch(url: url, run: run, pictures: [], sounds: [], parameterSets: [])
+        return SwitchWatch(url: url, run: run, frames: [], audioTimes: [], parameterSets: [])
       }
-      // As the bitstream has them: NAL units 7 and 8 alone.
+      // NAL units of types 7 and 8 only.
       let sets = try await Tool.run(
         "ffmpeg",
         FFmpeg.quiet + ["-i", path, "-map", "0:v:0", "-c", "copy"]
           + ["-bsf:v", "h264_mp4toannexb,filter_units=pass_types=7-8", "-f", "data", "pipe:1"], within: .seconds(60))
       return SwitchWatch(
-        url: url, run: run, pictures: try await FFmpeg.times(ofVideoIn: path),
-        sounds: try await FFmpeg.times(path, selecting: "a:0"),
+        url: url, run: run, frames: try await FFmpeg.times(ofVideoIn: path),
+        audioTimes: try await FFmpeg.times(path, selecting: "a:0"),
         parameterSets: Set(Self.units(in: sets.output)))
     }
   }
@@ -44,15 +44,15 @@ struct SwitchWatch {
       .split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }.filter { !$0.isEmpty }
   }
 
-  /// No decoding error, no step of time over 40 ms beyond a picture's or a sound's own, no change of parameter sets.
+  /// Expects no decoding error, no timestamp step of more than 40 ms over the frame interval, and constant parameter sets.
   func expectCutsOnly(frameRate: Double = 30, sourceLocation: SourceLocation = #_sourceLocation) {
     #expect(self.run.succeeded, "\(self.url): \(self.run.errors.suffix(2_000))", sourceLocation: sourceLocation)
     #expect(FFmpeg.complaints(in: self.run.errors) == [], sourceLocation: sourceLocation)
-    #expect(self.pictures.count > 10 && self.sounds.count > 10, sourceLocation: sourceLocation)
-    func longest(_ times: [Double]) -> Double { zip(times, times.dropFirst()).map { $1 - $0 }.max() ?? 0 }
-    #expect(longest(self.pictures) < 1 / frameRate + 0.04, "\(self.url)", sourceLocation: sourceLocation)
+    #expect(self.frames.count > 10 && self.audioTimes.count > 10, sourceLocation: sourceLocation)
+    func maximumStep(_ times: [Double]) -> Double { zip(times, times.dropFirst()).map { $1 - $0 }.max() ?? 0 }
+    #expect(maximumStep(self.frames) < 1 / frameRate + 0.04, "\(self.url)", sourceLocation: sourceLocation)
     // A frame of AAC has 1024 samples.
-    #expect(longest(self.sounds) < 1024.0 / 44_100 + 0.04, "\(self.url)", sourceLocation: sourceLocation)
+    #expect(maximumStep(self.audioTimes) < 1024.0 / 44_100 + 0.04, "\(self.url)", sourceLocation: sourceLocation)
     // One sequence and one picture parameter set.
     #expect(self.parameterSets.count == 2, "\(self.parameterSets)", sourceLocation: sourceLocation)
   }

@@ -1,19 +1,19 @@
-/// The strip along the top-left edge of the `bars` picture that tells when it was captured.
+/// Decoder of the timecode strip: the capture time in the top-left corner of each frame of `bars`.
 ///
 /// 72 square cells, `width / 80` rounded down to even pixels wide, dark for 0 and bright for 1, most significant bit
 /// first: 64 bits of microseconds since 1970, then the CRC-8 (polynomial 0x07, initial value 0) of those 8 bytes.
 enum Timecode {
   static let cellCount = 72
 
-  /// The side of a cell in pixels, for a picture's width.
+  /// Side length of a cell in pixels.
   static func cellSize(width: Int) -> Int {
     width / 80 / 2 * 2
   }
 
-  /// Reads the strip out of the topmost rows of a picture.
+  /// Reads the strip from the topmost rows of a frame.
   ///
   /// - Parameter rows: Luma, `width` bytes a row, at least as many rows as a cell has.
-  /// - Returns: Microseconds since 1970, or nil when the check sum does not fit.
+  /// - Returns: Microseconds since 1970, or nil on a checksum mismatch.
   static func read(_ rows: ArraySlice<UInt8>, width: Int) -> Int64? {
     let cell = self.cellSize(width: width)
     let bits = (0..<self.cellCount).map { index in

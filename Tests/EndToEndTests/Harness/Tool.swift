@@ -1,17 +1,17 @@
 import Foundation
 import Testing
 
-/// A program of the system that plays, probes or makes something for a test.
+/// An installed program that plays, probes or generates media.
 struct Tool {
-  /// What a run of a tool left behind.
+  /// Result of a run.
   struct Run {
-    /// How it ended; nil when it had not within the time, and was ended by force.
+    /// Exit status; nil when the tool was killed after its timeout.
     var exit: ChildProcess.Exit?
     var output: [UInt8]
     var errors: String
-    /// When each piece of the output came.
+    /// Arrival times of the output.
     var arrivals: [CollectedOutput.Arrival]
-    /// From start to end.
+    /// Time from start to exit.
     var duration: Duration
 
     var outputText: String { String(decoding: self.output, as: UTF8.self) }
@@ -34,21 +34,24 @@ struct Tool {
     self.path = path
   }
 
-  /// Runs a tool to its end, or to the end of its time.
+  /// Runs a tool until it exits or times out.
   ///
-  /// - Parameter byteLimit: The tool is told to end (SIGTERM) once it has printed this many bytes.
+  /// - Parameters:
+  ///   - byteLimit: Bytes of output after which the tool gets SIGTERM.
+  ///   - limit: Timeout when the test runs alone; multiplied by ``MachineShare/timeoutFactor``.
   static func run(
     _ name: String, _ arguments: [String], byteLimit: Int = .max, within limit: Duration
   ) async throws -> Run {
     try await self.run(program: Tool(name).path, arguments, byteLimit: byteLimit, within: limit)
   }
 
-  /// Runs a program to its end, by its path.
+  /// Runs a program by its path until it exits or times out.
   static func run(
     program path: String, _ arguments: [String], byteLimit: Int = .max, within limit: Duration
   ) async throws -> Run {
     let start = ContinuousClock.now
     let child = try ChildProcess(path, arguments)
+    let limit = limit * MachineShare.timeoutFactor
     let watcher = Task {
       var count = 0
       for await piece in child.output.pieces {

@@ -1,28 +1,27 @@
 import Foundation
 
-/// VLC, without a screen.
+/// VLC without a display.
 enum VLC {
-  /// What VLC has shown and said.
+  /// Result of a play.
   struct Show {
     var run: Tool.Run
-    /// When the pictures that were kept were captured, by their strips; nil where it cannot be read.
+    /// Capture times of the stored frames; nil where the timecode strip is unreadable.
     var captures: [Int64?]
-    /// Whether it played sound.
-    var hasSound: Bool
+    /// Whether an audio output was opened.
+    var hasAudio: Bool
   }
 
-  /// Plays an address or a file.
+  /// Plays a URL or a file.
   ///
   /// - Parameters:
-  ///   - options: Such as `--run-time`.
-  ///   - ratio: Each so many pictures one is kept.
+  ///   - options: Additional options, such as `--run-time`.
+  ///   - ratio: Stores one of this many frames.
   static func play(
     _ address: String, _ options: [String], each ratio: Int, width: Int, height: Int
   ) async throws -> Show {
     try await TestMedia.withTemporaryFolder { folder in
       try FileManager.default.setAttributes([.posixPermissions: 0o777], ofItemAtPath: folder)
-      // Pictures that it shows are kept as files, with the rows below them that only the decoder needs; what it says tells
-      // of the sound.
+      // Displayed frames are stored as files, uncropped; the log shows whether audio was decoded.
       let scenes = [
         "--video-filter", "scene", "--scene-path", folder, "--scene-format", "png", "--scene-ratio", "\(ratio)",
       ]
@@ -49,7 +48,7 @@ enum VLC {
       }
       return Show(
         run: run, captures: captures,
-        hasSound: run.errors.contains("audio output debug: output 'f32l' 48000 Hz Stereo"))
+        hasAudio: run.errors.contains("audio output debug: output 'f32l' 48000 Hz Stereo"))
     }
   }
 }

@@ -1,6 +1,6 @@
-/// One line that `vidicon serve --json` prints.
+/// One line of `vidicon serve --json`.
 struct VidiconEvent: Decodable {
-  /// One stream, in the first line and in each status line.
+  /// One stream, in events "started" and "status".
   struct Stream: Decodable {
     var name: String
     var urls: [String]?
@@ -9,12 +9,12 @@ struct VidiconEvent: Decodable {
     var framesEncoded: Int?
     var audioFramesPassedThrough: Int?
     var isSlateShown: Bool?
-    /// Bits a second.
+    /// Bits per second.
     var bitrate: Double?
     var viewers: Int?
     var keyframeRequests: Int?
     var bytesSent: Int?
-    /// Of both, none where there are no effects.
+    /// Faces and processing time are present only with effects.
     var faces: Int?
     var effectMilliseconds: Double?
   }
@@ -26,6 +26,6 @@ struct VidiconEvent: Decodable {
   var httpsPort: Int?
   var certificateFingerprint: String?
   var streams: [Stream]?
-  /// What was chosen when no source was asked for.
+  /// The chosen source, when none was given.
   var choice: String?
 }

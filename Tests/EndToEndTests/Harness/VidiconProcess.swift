@@ -1,32 +1,32 @@
 import Foundation
 import Testing
 
-/// The built program, serving on free ports of this machine.
+/// A running `vidicon serve` on free ports of this machine.
 final class VidiconProcess: Sendable {
-  /// It did not come up, or did not say in time what was waited for.
+  /// The program did not start, or an expected event timed out.
   struct Failure: Error, CustomStringConvertible {
     var description: String
   }
 
-  /// Its first line.
+  /// The event "started".
   let started: VidiconEvent
   let rtspPort: Int
   let httpPort: Int
   let child: ChildProcess
-  private let events: AsyncStream<Said>
+  private let events: AsyncStream<ReceivedEvent>
 
-  private struct Said {
+  private struct ReceivedEvent {
     var event: VidiconEvent
     var instant: ContinuousClock.Instant
   }
 
-  /// Starts `vidicon serve`, runs a test against it, and ends it on every path with Ctrl-C, which must end it with
-  /// status 0 within 2 s.
+  /// Runs `vidicon serve` for the duration of `body`, then ends it with SIGINT, after which it must exit with status 0 within
+  /// 2 s.
   ///
   /// - Parameters:
-  ///   - arguments: What follows `serve --json --rtsp-port 0 --http-port 0 --no-discovery`.
-  ///   - input: What it reads.
-  ///   - environment: Variables that it has besides, or instead of, those of the tests.
+  ///   - arguments: Arguments after `serve --json --rtsp-port 0 --http-port 0 --no-discovery`.
+  ///   - input: Standard input.
+  ///   - environment: Variables added to, or replacing, those of the test process.
   static func serving<Result>(
     _ arguments: [String], input: Pipe? = nil, environment: [String: String] = [:],
     _ body: (VidiconProcess) async throws -> Result
@@ -37,12 +37,14 @@ final class VidiconProcess: Sendable {
       if vidicon.child.isRunning {
         vidicon.child.signal(SIGINT)
         let exit = await vidicon.child.end(within: .seconds(2))
-        #expect(exit == .status(0), "Ctrl-C must end it in order within 2 s; it said: \(vidicon.child.errors.text)")
+        #expect(
+          exit == .status(0),
+          "SIGINT must end the program with status 0 within 2 s; its errors: \(vidicon.child.errors.text)")
       }
       return result
     } catch {
       vidicon.child.kill()
-      throw Failure(description: "\(error); vidicon said: \(vidicon.child.errors.text.suffix(2_000))")
+      throw Failure(description: "\(error); vidicon's errors: \(vidicon.child.errors.text.suffix(2_000))")
     }
   }
 
@@ -50,7 +52,7 @@ final class VidiconProcess: Sendable {
     let child = try ChildProcess(
       Self.path(), ["serve", "--json", "--rtsp-port", "0", "--http-port", "0", "--no-discovery"] + arguments,
       input: input, environment: environment)
-    let (events, continuation) = AsyncStream.makeStream(of: Said.self)
+    let (events, continuation) = AsyncStream.makeStream(of: ReceivedEvent.self)
     Task {
       var line: [UInt8] = []
       for await piece in child.output.pieces {
@@ -60,7 +62,7 @@ final class VidiconProcess: Sendable {
           line.removeFirst(end + 1)
           do {
             let event = try JSONDecoder().decode(VidiconEvent.self, from: text)
-            continuation.yield(Said(event: event, instant: .now))
+            continuation.yield(ReceivedEvent(event: event, instant: .now))
           } catch {
             Issue.record("not a line of JSON: \(String(decoding: text, as: UTF8.self)): \(error)")
           }
@@ -71,17 +73,17 @@ final class VidiconProcess: Sendable {
     self.child = child
     self.events = events
     do {
-      self.started = try await Self.first(of: events, within: .seconds(20)) { $0.event.event == "started" }
+      self.started = try await Self.first(of: events, within: .seconds(40)) { $0.event.event == "started" }
       self.rtspPort = try #require(self.started.rtspPort)
       self.httpPort = try #require(self.started.httpPort)
     } catch {
       child.kill()
       _ = await child.end(within: .seconds(5))
-      throw Failure(description: "vidicon did not start: \(error); it said: \(child.errors.text.suffix(2_000))")
+      throw Failure(description: "vidicon did not start: \(error); its errors: \(child.errors.text.suffix(2_000))")
     }
   }
 
-  /// Where the program is: the environment variable `VIDICON`, else beside the tests.
+  /// Path of the program: the environment variable `VIDICON`, else beside the test executable.
   static func path() throws -> String {
     if let path = ProcessInfo.processInfo.environment["VIDICON"] { return path }
     let tests = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
@@ -92,10 +94,10 @@ final class VidiconProcess: Sendable {
     return path
   }
 
-  /// Runs the program to its end: for command lines that are to fail.
+  /// Runs the program until it exits, for command lines that fail.
   static func run(
     _ arguments: [String], input: Pipe? = nil, environment: [String: String] = [:],
-    within limit: Duration = .seconds(15)
+    within limit: Duration = .seconds(30)
   ) async throws -> (exit: ChildProcess.Exit?, errors: String) {
     let child = try ChildProcess(Self.path(), arguments, input: input, environment: environment)
     let exit = await child.end(within: limit)
@@ -103,47 +105,48 @@ final class VidiconProcess: Sendable {
     return (exit, child.errors.text)
   }
 
-  /// The address of a stream; without a name, of whatever is first.
+  /// RTSP URL of a stream; without a name, of the first stream.
   func url(_ name: String? = "live", host: String = "127.0.0.1") -> String {
     "rtsp://\(host):\(self.rtspPort)" + (name.map { "/\($0)" } ?? "")
   }
 
-  /// An address of the HTTP server.
+  /// URL on the HTTP server.
   func page(_ path: String, host: String = "127.0.0.1") -> String {
     "http://\(host):\(self.httpPort)\(path)"
   }
 
-  /// An address of the HTTP server over TLS.
+  /// URL on the HTTPS server.
   func securePage(_ path: String, host: String = "localhost") throws -> String {
     "https://\(host):\(try #require(self.started.httpsPort))\(path)"
   }
 
-  /// Waits for a status line, printed from now on, in which a stream meets a condition.
+  /// Waits for a future status event in which a stream meets a condition.
   func status(
-    of name: String = "live", within limit: Duration = .seconds(15),
+    of name: String = "live", within limit: Duration = .seconds(30),
     where condition: @escaping @Sendable (VidiconEvent.Stream) -> Bool
   ) async throws -> VidiconEvent.Stream {
     let now = ContinuousClock.now
     let stream: @Sendable (VidiconEvent) -> VidiconEvent.Stream? = { event in
       event.event == "status" ? event.streams?.first { $0.name == name } : nil
     }
-    let event = try await Self.first(of: self.events, within: limit) { said in
-      said.instant >= now && (stream(said.event).map(condition) ?? false)
+    let event = try await Self.first(of: self.events, within: limit) { received in
+      received.instant >= now && (stream(received.event).map(condition) ?? false)
     }
     return try #require(stream(event))
   }
 
   private static func first(
-    of events: AsyncStream<Said>, within limit: Duration, where condition: @escaping @Sendable (Said) -> Bool
+    of events: AsyncStream<ReceivedEvent>, within limit: Duration,
+    where condition: @escaping @Sendable (ReceivedEvent) -> Bool
   ) async throws -> VidiconEvent {
     try await withThrowingTaskGroup(of: VidiconEvent?.self) { group in
       group.addTask { await events.first(where: condition)?.event }
       group.addTask {
         try await Task.sleep(for: limit)
-        throw Failure(description: "no such status line within \(limit)")
+        throw Failure(description: "no such event within \(limit)")
       }
       defer { group.cancelAll() }
-      guard let event = try await group.next() ?? nil else { throw Failure(description: "it ended early") }
+      guard let event = try await group.next() ?? nil else { throw Failure(description: "the program exited") }
       return event
     }
   }

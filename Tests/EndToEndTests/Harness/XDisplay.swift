@@ -1,12 +1,12 @@
 import Foundation
 
-/// An X server without a screen, of the test's own, on a number that is free.
+/// A private X server (Xvfb) on a free display number.
 final class XDisplay: Sendable {
-  /// Such as ":7".
+  /// Display name, such as ":7".
   let name: String
   let server: ChildProcess
 
-  /// Starts one for a test, and ends it on every path.
+  /// Runs an X server for the duration of `body`.
   static func showing<Result>(
     _ size: String, arguments: [String] = [], _ body: (XDisplay) async throws -> Result
   ) async throws -> Result {
@@ -27,7 +27,7 @@ final class XDisplay: Sendable {
     self.server = server
   }
 
-  /// Shows a video that ffmpeg makes, over all of the screen, while a test looks on.
+  /// Plays a lavfi source over the whole screen for the duration of `body`.
   func playing<Result>(_ source: String, _ body: () async throws -> Result) async throws -> Result {
     let player = try ChildProcess(
       Tool("ffplay").path,

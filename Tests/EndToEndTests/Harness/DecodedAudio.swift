@@ -1,5 +1,5 @@
-/// Decoded sound, one channel, 16 bits a sample.
-struct Sound {
+/// Decoded mono audio, 16 bits per sample.
+struct DecodedAudio {
   let sampleRate: Int
   let samples: [Int16]
 
@@ -11,14 +11,14 @@ struct Sound {
     }
   }
 
-  /// The root of the mean square, 0 to 1; 0 for silence.
+  /// Root mean square, 0 (silence) to 1.
   var level: Double {
     guard !self.samples.isEmpty else { return 0 }
     let sum = self.samples.reduce(0.0) { $0 + Double($1) * Double($1) }
     return (sum / Double(self.samples.count)).squareRoot() / 32_768
   }
 
-  /// Where sound begins after at least 0.3 s of near silence, in seconds from the first sample.
+  /// Times at which the level rises after at least 0.3 s of near silence, in seconds from the first sample.
   func onsets(threshold: Int16 = 2_000) -> [Double] {
     var quiet = 0
     var found: [Double] = []

@@ -1,32 +1,32 @@
-/// Decoded pictures, luma only, one after the other.
-struct Pictures {
+/// Luma planes of consecutive decoded frames.
+struct LumaFrames {
   let width: Int
   let height: Int
   let bytes: [UInt8]
 
   var count: Int { self.bytes.count / (self.width * self.height) }
 
-  /// The luma of one picture, row by row.
+  /// Luma plane of a frame, row by row.
   subscript(index: Int) -> ArraySlice<UInt8> {
     let size = self.width * self.height
     return self.bytes[(index * size)..<((index + 1) * size)]
   }
 
-  /// The mean luma of a picture, 0 to 255.
+  /// Mean luma of a frame, 0 to 255.
   func mean(_ index: Int) -> Double {
-    let picture = self[index]
-    return Double(picture.reduce(0) { $0 + Int($1) }) / Double(picture.count)
+    let frame = self[index]
+    return Double(frame.reduce(0) { $0 + Int($1) }) / Double(frame.count)
   }
 
-  /// How far the luma of a picture strays from its mean: 0 for a picture of one colour.
+  /// Standard deviation of a frame's luma: 0 for a uniform frame.
   func deviation(_ index: Int) -> Double {
-    let picture = self[index]
+    let frame = self[index]
     let mean = self.mean(index)
-    let squares = picture.reduce(0) { $0 + (Double($1) - mean) * (Double($1) - mean) }
-    return (squares / Double(picture.count)).squareRoot()
+    let squares = frame.reduce(0) { $0 + (Double($1) - mean) * (Double($1) - mean) }
+    return (squares / Double(frame.count)).squareRoot()
   }
 
-  /// The mean distance of the pixels of two pictures.
+  /// Mean absolute difference of the pixels of two frames.
   func difference(_ first: Int, _ second: Int) -> Double {
     let sum = zip(self[first], self[second]).reduce(0) { $0 + abs(Int($1.0) - Int($1.1)) }
     return Double(sum) / Double(self.width * self.height)

@@ -2,9 +2,9 @@ import Foundation
 import Testing
 
 extension EndToEnd {
-  @Suite("Microphones, of a sound server through ALSA", .serialized)
+  @Suite("Microphones of a PulseAudio server, through ALSA")
   struct Microphones {
-    @Test func `what is spoken is heard, at its level and pitch, and again after the sound server was gone`()
+    @Test func `a microphone is heard at its level and pitch, and again after a restart of the audio server`()
       async throws
     {
       try await TestMedia.withTemporaryFolder { folder in
@@ -37,7 +37,7 @@ extension EndToEnd {
       }
     }
 
-    @Test func `without a sound server or a card there is one line, and status 1`() async throws {
+    @Test func `without an audio server or a sound card there is one line, and status 1`() async throws {
       try await TestMedia.withTemporaryFolder { folder in
         for name in ["mic:", "mic:pulse", "mic:hw:0", "mic:Yeti"] {
           let (exit, errors) = try await VidiconProcess.run(
@@ -50,7 +50,7 @@ extension EndToEnd {
       }
     }
 
-    /// Listens until the tone is heard: 1 kHz of amplitude one half, for three seconds.
+    /// Plays up to four times until three seconds have a tone of 1 kHz with amplitude 0.5.
     private func expectTone(from vidicon: VidiconProcess) async throws {
       for _ in 0..<4 {
         let play = try await Tool.run(
@@ -58,21 +58,21 @@ extension EndToEnd {
           FFmpeg.quiet + FFmpeg.overTCP + ["-i", vidicon.url(), "-t", "4", "-vn", "-ac", "1", "-ar", "48000"]
             + ["-f", "s16le", "pipe:1"], within: .seconds(20))
         try #require(play.succeeded, "\(play.errors)")
-        let sound = Sound(sampleRate: 48_000, littleEndian: Array(play.output.dropFirst(96_000)))
-        let crossings = zip(sound.samples, sound.samples.dropFirst()).count { $0 < 0 && $1 >= 0 }
-        let frequency = Double(crossings) / (Double(sound.samples.count) / 48_000)
-        if abs(frequency - 1_000) < 5, abs(sound.level - 0.5 / 2.0.squareRoot()) < 0.03 { return }
+        let audio = DecodedAudio(sampleRate: 48_000, littleEndian: Array(play.output.dropFirst(96_000)))
+        let crossings = zip(audio.samples, audio.samples.dropFirst()).count { $0 < 0 && $1 >= 0 }
+        let frequency = Double(crossings) / (Double(audio.samples.count) / 48_000)
+        if abs(frequency - 1_000) < 5, abs(audio.level - 0.5 / 2.0.squareRoot()) < 0.03 { return }
       }
-      Issue.record("no tone of 1 kHz was heard")
+      Issue.record("no tone of 1 kHz")
     }
 
-    /// Waits until the program says something.
+    /// Waits until standard error contains a text.
     private func waitFor(_ text: String, from vidicon: VidiconProcess) async throws {
       for _ in 0..<30 {
         if vidicon.child.errors.text.contains(text) { return }
         _ = try await vidicon.status { _ in true }
       }
-      Issue.record("it did not say \"\(text)\", but: \(vidicon.child.errors.text)")
+      Issue.record("\"\(text)\" is not in: \(vidicon.child.errors.text)")
     }
   }
 }

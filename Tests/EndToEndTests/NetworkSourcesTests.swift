@@ -2,9 +2,9 @@ import Foundation
 import Testing
 
 extension EndToEnd {
-  @Suite("Sources of the network", .serialized)
+  @Suite("Network sources")
   struct NetworkSources {
-    /// Slices of H.264 in a file with start codes.
+    /// Slice NAL units of an H.264 byte stream file.
     private static func slices(_ path: String) throws -> [Data] {
       let bytes = try Data(contentsOf: URL(fileURLWithPath: path))
       var slices: [Data] = []
@@ -31,7 +31,8 @@ extension EndToEnd {
       #expect(run.succeeded)
     }
 
-    @Test func `a camera of another Vidicon is passed on byte for byte, and comes back after its end`() async throws {
+    @Test func `video of another Vidicon is passed through byte for byte, and resumes after its restart`() async throws
+    {
       try await TestMedia.withTemporaryFolder { folder in
         let camera = ["--source", "bars", "--size", "320x240"]
         let port = try await VidiconProcess.serving(camera) { camera in
@@ -58,7 +59,7 @@ extension EndToEnd {
             ]
             let back = try ChildProcess(VidiconProcess.path(), arguments + ["--source", "bars", "--size", "320x240"])
             defer { back.kill() }
-            // It encodes no more than up to the first keyframe after the connection.
+            // After the reconnection frames are encoded only until the first keyframe.
             var last = -1
             for _ in 0..<20 {
               let now = try await vidicon.status { _ in true }.framesEncoded ?? 0
@@ -73,14 +74,14 @@ extension EndToEnd {
       }
     }
 
-    /// A compressed packet of a recording.
+    /// A compressed packet as received.
     private struct Packet {
       var hash: String
-      /// In seconds.
+      /// Presentation time in seconds.
       var time: Double
     }
 
-    /// The packets of pictures and of sound that ffmpeg gets without decoding them.
+    /// Video and audio packets that ffmpeg receives, without decoding.
     private static func packets(
       of url: String, seconds: Int, options: [String] = FFmpeg.overTCP, filters: [String] = []
     ) async throws -> (video: [Packet], audio: [Packet]) {
@@ -105,36 +106,36 @@ extension EndToEnd {
       return (try #require(packets["0"]), try #require(packets["1"]))
     }
 
-    /// Where the first packet that both have is in each.
+    /// Indices of the first received packet that is among the sent ones.
     private static func first(_ received: [Packet], in sent: [Packet]) throws -> (received: Int, sent: Int) {
       let places = Dictionary(sent.enumerated().map { ($1.hash, $0) }) { first, _ in first }
-      let index = try #require(received.firstIndex { places[$0.hash] != nil }, "nothing is as it was sent")
+      let index = try #require(received.firstIndex { places[$0.hash] != nil }, "no received packet equals a sent one")
       return (index, try #require(places[received[index].hash]))
     }
 
-    /// Says where packets are not those that were sent, from the first that is, and how far sound has moved against pictures.
+    /// Expects that packets equal the sent ones from the first common one on, and that audio is within 20 ms of the video.
     private static func expectSame(
-      _ received: (video: [Packet], audio: [Packet]), as sent: (video: [Packet], audio: [Packet]), atLeast least: Int
+      _ received: (video: [Packet], audio: [Packet]), as sent: (video: [Packet], audio: [Packet]), minimumCount: Int
     ) throws {
       let (start, place) = try Self.first(received.audio, in: sent.audio)
       let count = min(received.audio.count - start, sent.audio.count - place)
-      #expect(count >= least, "\(start) of \(received.audio.count) packets, then \(count)")
+      #expect(count >= minimumCount, "\(start) of \(received.audio.count) packets, then \(count)")
       let (out, original) = (received.audio[start..<start + count], sent.audio[place..<place + count])
       #expect(out.map(\.hash) == original.map(\.hash))
       let steps = zip(out, out.dropFirst()).map { $1.time - $0.time }
       #expect(steps.allSatisfy { $0 > 0 && $0 < 0.0645 }, "\(steps.max() ?? 0)")
 
-      let (picture, shown) = try Self.first(received.video, in: sent.video)
+      let (frame, shown) = try Self.first(received.video, in: sent.video)
       let moved = zip(out, original).map { out, original in
-        (out.time - received.video[picture].time) - (original.time - sent.video[shown].time)
+        (out.time - received.video[frame].time) - (original.time - sent.video[shown].time)
       }.sorted()
-      #expect(abs(moved[moved.count / 2]) < 0.020, "sound moved by \(moved[moved.count / 2]) s against the pictures")
+      #expect(abs(moved[moved.count / 2]) < 0.020, "audio moved by \(moved[moved.count / 2]) s against the frames")
     }
 
-    /// Noise, of which no two packets are the same, in AAC's usual shape.
+    /// ffmpeg input of stereo noise at 44.1 kHz: no two AAC packets are equal.
     private static let noise = ["-f", "lavfi", "-i", "anoisesrc=r=44100:d=60:a=0.3:s=7", "-ac", "2"]
 
-    /// What a Vidicon is told, so that it sends this noise.
+    /// Source options of a Vidicon that serves this noise.
     private static func noisyCamera(_ folder: String) async throws -> [String] {
       let made = try await Tool.run(
         "ffmpeg", FFmpeg.quiet + Self.noise + ["\(folder)/noise.wav"], within: .seconds(30))
@@ -143,7 +144,7 @@ extension EndToEnd {
     }
 
     @Test(arguments: ["RTSP", "HLS"])
-    func `sound of another Vidicon is passed on byte for byte, in step with the pictures`(way: String) async throws {
+    func `audio of another Vidicon is passed through byte for byte, in sync with the video`(way: String) async throws {
       try await TestMedia.withTemporaryFolder { folder in
         let camera = try await Self.noisyCamera(folder)
         try await VidiconProcess.serving(camera) { camera in
@@ -151,16 +152,16 @@ extension EndToEnd {
           try await VidiconProcess.serving(["--source", source]) { vidicon in
             _ = try await vidicon.status(within: .seconds(30)) { $0.audioFramesPassedThrough ?? 0 > 20 }
             async let sent = Self.packets(of: camera.url(), seconds: 12)
-            // Segments are seconds late.
+            // HLS has a latency of seconds.
             if way == "HLS" { _ = try await Self.packets(of: camera.url(), seconds: 5) }
             async let received = Self.packets(of: vidicon.url(), seconds: way == "HLS" ? 8 : 6)
-            try await Self.expectSame(received, as: sent, atLeast: 60)
+            try await Self.expectSame(received, as: sent, minimumCount: 60)
           }
         }
       }
     }
 
-    @Test func `silence takes the place of sound that is passed on when its source ends, and time runs evenly`()
+    @Test func `silence replaces passed-through audio when its source ends, with continuous timestamps`()
       async throws
     {
       try await TestMedia.withTemporaryFolder { folder in
@@ -180,18 +181,18 @@ extension EndToEnd {
               VidiconProcess.path(), ["serve", "--json", "--no-discovery"] + ports + arguments)
             defer { back.kill() }
             _ = try await vidicon.status { $0.audioFramesPassedThrough ?? 0 > silent + 20 }
-            let sound = try await received.audio
-            let steps = zip(sound, sound.dropFirst()).map { $1.time - $0.time }
+            let audio = try await received.audio
+            let steps = zip(audio, audio.dropFirst()).map { $1.time - $0.time }
             #expect(steps.count > 600)
             #expect(steps.allSatisfy { $0 > 0 && $0 < 0.0645 }, "\(steps.max() ?? 0)")
-            // A change to packets that lie elsewhere; else they follow on each other.
+            // Timestamps may step only where passed-through packets and silence meet.
             #expect(steps.count { abs($0 - 1024.0 / 44_100) > 0.000_2 } <= 3)
           }
         }
       }
     }
 
-    @Test func `sound of an RTMP source is passed on byte for byte, in step with the pictures`() async throws {
+    @Test func `audio of an RTMP source is passed through byte for byte, in sync with the video`() async throws {
       try await TestMedia.withTemporaryFolder { folder in
         let file = "\(folder)/source.flv"
         let made = try await Tool.run(
@@ -210,19 +211,19 @@ extension EndToEnd {
           _ = try await vidicon.status { $0.audioFramesPassedThrough ?? 0 > 20 }
           async let sent = Self.packets(of: file, seconds: 60, options: [], filters: ["-bsf:v", "h264_mp4toannexb"])
           async let received = Self.packets(of: vidicon.url(), seconds: 6)
-          try await Self.expectSame(received, as: sent, atLeast: 200)
+          try await Self.expectSame(received, as: sent, minimumCount: 200)
         }
       }
     }
 
-    /// Waits as long as another program needs, in which a server that was begun before has started.
+    /// Waits for as long as another program takes to start and fail, in which a server started before is listening.
     private static func waitForStart() async throws {
       while try await VidiconProcess.run([
         "record", "\(NSTemporaryDirectory())/none.mp4", "--source", "rtmp://127.0.0.1:9/x",
       ]).exit == nil {}
     }
 
-    @Test func `wrong passwords, missing streams and silent servers end in a line`() async throws {
+    @Test func `wrong passwords and missing streams are reported in one line`() async throws {
       try await VidiconProcess.serving(["--source", "bars", "--size", "320x240", "--user", "jo:right"]) { camera in
         let address = "127.0.0.1:\(camera.rtspPort)"
         let cases = [
@@ -241,7 +242,7 @@ extension EndToEnd {
       }
     }
 
-    @Test func `an RTMP source with B-pictures is encoded anew`() async throws {
+    @Test func `an RTMP source with B-frames is transcoded`() async throws {
       let ffmpeg = try Tool("ffmpeg").path
       let port = 20_000 + Int.random(in: 0..<10_000)
       let url = "rtmp://127.0.0.1:\(port)/live/x"
@@ -251,7 +252,7 @@ extension EndToEnd {
           + ["-pix_fmt", "yuv420p", "-c:v", "libx264", "-preset", "ultrafast", "-bf", "2", "-g", "50", "-c:a", "aac"]
           + ["-f", "flv", "-listen", "1", url])
       defer { server.kill() }
-      // It listens when it has started.
+      // ffmpeg listens once it has started.
       try await Self.waitForStart()
       try await VidiconProcess.serving(["--source", url]) { vidicon in
         let play = try await FFmpeg.play(vidicon.url(), seconds: 5)

@@ -2,21 +2,23 @@ import Foundation
 import Testing
 
 extension EndToEnd {
-  @Suite("Snapshots and motion JPEG", .serialized)
-  struct SinglePictures {
+  @Suite("Snapshots and motion JPEG")
+  struct Snapshots {
     private static func bars(_ rate: Int, _ size: String = "1280x720") -> [String] {
       ["--source", "bars", "--audio", "none", "--size", size, "--fps", "\(rate)"]
     }
 
-    @Test(arguments: [30, 2]) func `a snapshot is at most one frame interval old`(frameRate: Int) async throws {
+    @Test(.tags(.timing), arguments: [30, 2]) func `a snapshot is at most one frame interval old`(frameRate: Int)
+      async throws
+    {
       try await VidiconProcess.serving(Self.bars(frameRate)) { vidicon in
         for _ in 0..<5 {
           let asked = Int64(Date().timeIntervalSince1970 * 1e6)
           let answer = try await Curl.get(vidicon.page("/live/snapshot.jpg"))
           #expect(answer.status == 200 && answer["content-type"] == "image/jpeg")
-          let picture = try await Self.decode(answer.body, width: 1280, height: 720)
-          let captured = try #require(Timecode.read(picture[0], width: 1280))
-          // curl starts, and where the picture is older the next one is waited for. Seen from the moment of asking.
+          let frame = try await Self.decode(answer.body, width: 1280, height: 720)
+          let captured = try #require(Timecode.read(frame[0], width: 1280))
+          // Relative to the request. curl takes time to start, and the server waits for the next frame when the last is older.
           let age = Double(asked - captured) / 1e6
           #expect(age < 1 / Double(frameRate) + 0.1, "\(age) s")
           #expect(age > -2 / Double(frameRate) - 1)
@@ -24,7 +26,7 @@ extension EndToEnd {
       }
     }
 
-    @Test func `a snapshot has the width that is asked for, the stream's shape and its colours`() async throws {
+    @Test func `a snapshot has the requested width, and the stream's aspect ratio and colours`() async throws {
       try await VidiconProcess.serving(Self.bars(30)) { vidicon in
         let widths: [(query: String, width: Int, height: Int)] = [
           ("", 1280, 720), ("?width=640", 640, 360), ("?width=321", 320, 180), ("?width=16384", 1280, 720),
@@ -55,17 +57,19 @@ extension EndToEnd {
       }
     }
 
-    @Test func `motion JPEG comes in whole parts at the rate that is asked for, encoded once for all`() async throws {
+    @Test(.tags(.pacing)) func `motion JPEG has complete parts at the requested rate, encoded once for all viewers`()
+      async throws
+    {
       try await VidiconProcess.serving(Self.bars(30, "640x360")) { vidicon in
         let before = try await #require(Metrics(of: vidicon).sum("vidicon_jpeg_encoded_total"))
         async let first = Self.watch(vidicon, "", seconds: 5)
         async let second = Self.watch(vidicon, "", seconds: 5)
         let shown = try await [first, second]
-        for pictures in shown {
-          #expect((40...56).contains(pictures.count), "\(pictures.count) pictures in 5 s, not ten a second")
+        for frames in shown {
+          #expect((40...56).contains(frames.count), "\(frames.count) frames in 5 s, not ten a second")
         }
         let encoded = try await #require(Metrics(of: vidicon).sum("vidicon_jpeg_encoded_total")) - before
-        #expect(encoded < 65, "\(encoded) pictures encoded for two viewers of 50")
+        #expect(encoded < 65, "\(encoded) frames encoded for two viewers of 50")
         let common = Set(shown[0]).intersection(shown[1]).count
         #expect(common > 30, "both are to get the same files: \(common)")
 
@@ -74,9 +78,9 @@ extension EndToEnd {
         let (slowly, quickly) = try await (slow, quick)
         #expect((7...10).contains(slowly.count), "\(slowly.count)")
         #expect((80...105).contains(quickly.count), "\(quickly.count)")
-        for pictures in [slowly, quickly] {
-          let times = try await Self.times(of: pictures)
-          #expect(zip(times.dropFirst(), times).allSatisfy { $0 > $1 }, "each picture is newer than the one before")
+        for frames in [slowly, quickly] {
+          let times = try await Self.times(of: frames)
+          #expect(zip(times.dropFirst(), times).allSatisfy { $0 > $1 }, "each frame is newer than the one before")
         }
         for query in ["?fps=0", "?fps=121", "?fps=x", "?width=0"] {
           #expect(try await Curl.get(vidicon.page("/live/mjpeg\(query)")).status == 400, "\(query)")
@@ -84,7 +88,9 @@ extension EndToEnd {
       }
     }
 
-    @Test func `ffmpeg plays motion JPEG while another viewer does not read, who is let go`() async throws {
+    @Test(.tags(.pacing)) func `ffmpeg plays motion JPEG while a viewer that does not read is closed`()
+      async throws
+    {
       let noise = ["--source", "noise", "--audio", "none", "--size", "640x360", "--bitrate", "2000k"]
       try await VidiconProcess.serving(noise) { vidicon in
         let port = vidicon.httpPort
@@ -100,15 +106,15 @@ extension EndToEnd {
           within: .seconds(45))
         #expect(play.succeeded && FFmpeg.complaints(in: play.errors) == [], "\(play.errors)")
         #expect(play.output.count == 250 * 16 * 9)
-        #expect(play.duration < .seconds(32), "250 pictures at ten a second took \(play.duration)")
-        // It has read nothing for twenty seconds and more.
+        #expect(play.duration < .seconds(32), "250 frames at ten a second took \(play.duration)")
+        // The viewer has read nothing for more than 20 s.
         let viewers = try await Metrics(of: vidicon).sum("vidicon_viewers", "protocol=\"mjpeg\"", "stream=\"live\"")
-        #expect(viewers == 0, "who does not read is still there")
+        #expect(viewers == 0, "the viewer that does not read is still connected")
         withExtendedLifetime(stuck) {}
       }
     }
 
-    /// Reads motion JPEG for some seconds: the pictures.
+    /// Images received over motion JPEG within some seconds.
     private static func watch(_ vidicon: VidiconProcess, _ query: String, seconds: Int) async throws -> [[UInt8]] {
       let run = try await Tool.run(
         "curl",
@@ -128,8 +134,8 @@ extension EndToEnd {
         boundary = field.split(separator: "=").last
       }
       let delimiter = "--\(try #require(boundary))"
-      var pictures: [[UInt8]] = []
-      // The last part is cut off by the end of the time.
+      var frames: [[UInt8]] = []
+      // curl ends within a part.
       do {
         try #require(try line() == delimiter)
         while true {
@@ -137,42 +143,42 @@ extension EndToEnd {
           let length = try #require(Int(try line().dropFirst("Content-Length: ".count)))
           try #require(try line() == "")
           guard rest.count >= length else { throw Incomplete() }
-          let picture = Array(rest.prefix(length))
-          try #require(picture.starts(with: [0xff, 0xd8]) && picture.suffix(2) == [0xff, 0xd9])
-          pictures.append(picture)
+          let frame = Array(rest.prefix(length))
+          try #require(frame.starts(with: [0xff, 0xd8]) && frame.suffix(2) == [0xff, 0xd9])
+          frames.append(frame)
           rest = rest.dropFirst(length)
           try #require(try line() == "")
           try #require(try line() == delimiter)
         }
       } catch is Incomplete {
-        return pictures
+        return frames
       }
     }
 
     private struct Incomplete: Error {}
 
-    /// What the strips of pictures say.
-    private static func times(of pictures: [[UInt8]]) async throws -> [Int64] {
-      let size = try self.size(ofJPEG: try #require(pictures.first))
-      let luma = try await self.raw(pictures.flatMap { $0 }, "gray")
-      let decoded = Pictures(width: size.width, height: size.height, bytes: luma)
-      try #require(decoded.count == pictures.count)
+    /// Capture times in the timecode strips of images, microseconds since 1970.
+    private static func times(of frames: [[UInt8]]) async throws -> [Int64] {
+      let size = try self.size(ofJPEG: try #require(frames.first))
+      let luma = try await self.raw(frames.flatMap { $0 }, "gray")
+      let decoded = LumaFrames(width: size.width, height: size.height, bytes: luma)
+      try #require(decoded.count == frames.count)
       return try (0..<decoded.count).map { try #require(Timecode.read(decoded[$0], width: size.width)) }
     }
 
-    private static func decode(_ file: [UInt8], width: Int, height: Int) async throws -> Pictures {
-      let pictures = Pictures(width: width, height: height, bytes: try await self.raw(file, "gray"))
-      try #require(pictures.count == 1)
-      return pictures
+    private static func decode(_ file: [UInt8], width: Int, height: Int) async throws -> LumaFrames {
+      let frames = LumaFrames(width: width, height: height, bytes: try await self.raw(file, "gray"))
+      try #require(frames.count == 1)
+      return frames
     }
 
-    /// The pixels of one or more JPEG files.
+    /// Decoded pixels of one or more JPEG images.
     private static func raw(_ files: [UInt8], _ format: String) async throws -> [UInt8] {
       try await TestMedia.withTemporaryFolder { folder in
-        try Data(files).write(to: URL(fileURLWithPath: "\(folder)/pictures"))
+        try Data(files).write(to: URL(fileURLWithPath: "\(folder)/frames"))
         let run = try await Tool.run(
           "ffmpeg",
-          FFmpeg.quiet + ["-f", "mjpeg", "-i", "\(folder)/pictures", "-pix_fmt", format, "-fps_mode", "passthrough"]
+          FFmpeg.quiet + ["-f", "mjpeg", "-i", "\(folder)/frames", "-pix_fmt", format, "-fps_mode", "passthrough"]
             + ["-f", "rawvideo", "pipe:1"],
           within: .seconds(15))
         try #require(run.succeeded, "\(run.errors)")
@@ -180,7 +186,7 @@ extension EndToEnd {
       }
     }
 
-    /// What the frame header says, ITU-T T.81 §B.2.2.
+    /// Size in the frame header, ITU-T T.81 §B.2.2.
     private static func size(ofJPEG bytes: [UInt8]) throws -> (width: Int, height: Int) {
       var at = 2
       while at + 9 < bytes.count {

@@ -1,0 +1,103 @@
+import Testing
+
+extension Tag {
+  /// Starts a browser, a desktop player, or several programs: at most two such tests run at once.
+  @Tag static var demanding: Self
+
+  /// Judges frame rate, pacing, or lost frames: runs after the tests above, at most three at once.
+  @Tag static var pacing: Self
+
+  /// Judges latency or jitter: runs last, one test at a time.
+  @Tag static var timing: Self
+}
+
+/// Runs tests concurrently, each with a share of the machine, in three phases.
+///
+/// A test uses a fifth of two cores on average. Four tests without a tag run at once; then those tagged
+/// ``Testing/Tag/pacing``; then those tagged ``Testing/Tag/timing``. The wait for a share precedes the body of the test,
+/// so that the limits in it do not include the wait; the trait `.timeLimit` does.
+struct MachineShare: SuiteTrait, TestTrait, TestScoping {
+  /// Factor by which the timeouts of tools exceed what a test needs that runs alone.
+  static let timeoutFactor = 3
+
+  private static let limiter = ShareLimiter()
+
+  var isRecursive: Bool { true }
+
+  func provideScope(
+    for test: Test, testCase: Test.Case?, performing function: @Sendable @concurrent () async throws -> Void
+  ) async throws {
+    let share = Share(test.tags)
+    await Self.limiter.acquire(share)
+    do {
+      try await function()
+    } catch {
+      await Self.limiter.release(share)
+      throw error
+    }
+    await Self.limiter.release(share)
+  }
+}
+
+extension Trait where Self == MachineShare {
+  static var machineShare: Self { Self() }
+}
+
+/// What a test may use of the machine, and when.
+private struct Share {
+  enum Phase: Int {
+    case concurrent
+    case pacing
+    case timing
+  }
+
+  /// Sum of the units of all tests that run at once.
+  static let capacity = 12
+
+  let phase: Phase
+  let units: Int
+
+  init(_ tags: Set<Tag>) {
+    if tags.contains(.timing) {
+      (self.phase, self.units) = (.timing, Self.capacity)
+    } else if tags.contains(.pacing) {
+      (self.phase, self.units) = (.pacing, Self.capacity / 3)
+    } else {
+      (self.phase, self.units) = (.concurrent, Self.capacity / (tags.contains(.demanding) ? 2 : 4))
+    }
+  }
+}
+
+/// A counting semaphore whose callers acquire different numbers of units, and only together with callers of their phase.
+///
+/// Within a phase a caller that fits is resumed before one that waits longer and does not fit.
+private actor ShareLimiter {
+  private var available = Share.capacity
+  private var phase = Share.Phase.concurrent
+  private var waiters: [(share: Share, continuation: CheckedContinuation<Void, Never>)] = []
+
+  func acquire(_ share: Share) async {
+    await withCheckedContinuation { continuation in
+      self.waiters.append((share, continuation))
+      self.resumeWaiters()
+    }
+  }
+
+  func release(_ share: Share) {
+    self.available += share.units
+    self.resumeWaiters()
+  }
+
+  private func resumeWaiters() {
+    if self.available == Share.capacity, let next = self.waiters.map(\.share.phase.rawValue).min() {
+      self.phase = Share.Phase(rawValue: next) ?? .concurrent
+    }
+    while let index = self.waiters.firstIndex(where: { waiter in
+      waiter.share.phase == self.phase && waiter.share.units <= self.available
+    }) {
+      let waiter = self.waiters.remove(at: index)
+      self.available -= waiter.share.units
+      waiter.continuation.resume()
+    }
+  }
+}
