@@ -10,11 +10,6 @@ internal import Threading
 final class EncoderStage {
   /// What viewers get.
   let format: VideoFormat
-  /// The latest timestamp of a picture that went out.
-  private(set) var lastTime: MediaTime?
-  /// When that was.
-  private(set) var lastEncoding: MediaTime?
-  private(set) var requests: KeyframeRequests
   /// For those who look at single pictures.
   private(set) var pictures: PictureFeed
 
@@ -28,12 +23,8 @@ final class EncoderStage {
   private let shared: StreamState
   private let emit: (EncodedSample) -> Void
   private let announce: (CodecDescription) -> Void
-  /// When the last picture that went out is decoded.
-  private var lastDecodeTime: MediaTime?
   private let clock = StreamClock.system
   private var bitrate: Int
-  /// The source of the last picture encoded; nil for the slate's.
-  private var lastFeed: VideoFeed?
 
   /// - Parameters:
   ///   - opensEncoder: Whether the encoder is opened at once, so that one that cannot be is told at the start.
@@ -52,7 +43,6 @@ final class EncoderStage {
     self.announce = announce
     self.emit = emit
     self.bitrate = shared.videoBitrate
-    self.requests = KeyframeRequests(longestInterval: settings.keyframeInterval)
     self.pictures = PictureFeed(frameInterval: format.frameRate.frameInterval)
     if opensEncoder { _ = try self.openEncoder() }
   }
@@ -84,29 +74,16 @@ final class EncoderStage {
     self.shared.statistics.withLock { $0.videoEncoders -= 1 }
   }
 
-  /// Asks for a keyframe.
-  func requestKeyframe() {
-    self.requests.request()
-  }
-
-  /// Lets a compressed picture out as it is.
+  /// Outputs an access unit of the source as it is.
   func pass(_ picture: SourceSample, now: MediaTime) {
-    let isContinued = self.encoder == nil && picture.feed === self.lastFeed
     self.closeEncoder()
-    var sample = picture.sample
-    // What went out before may be of another source, or have been shown later than it is decoded.
-    let last = isContinued ? self.lastDecodeTime : self.lastTime
-    if let last { sample.decodeTime = max(sample.decodeTime, last + SourceTimes.leastInterval) }
-    sample.presentationTime = max(sample.presentationTime, sample.decodeTime)
-    self.lastFeed = picture.feed
-    self.lastEncoding = now
+    let sample = picture.sample
     self.shared.statistics.withLock {
       $0.framesPassedThrough += 1
       $0.keyframes += sample.isKeyframe ? 1 : 0
       $0.videoBytes += sample.payload.readableBytes
       $0.videoDelay = now - sample.presentationTime
     }
-    if sample.isKeyframe { self.requests.keyframeEncoded(at: now) }
     self.letOut(sample, of: picture.description)
   }
 
@@ -121,58 +98,54 @@ final class EncoderStage {
       self.description = description
       self.announce(description)
     }
-    self.lastTime = max(self.lastTime ?? sample.presentationTime, sample.presentationTime)
-    self.lastDecodeTime = sample.decodeTime
     self.emit(sample)
   }
 
-  /// Encodes a picture of a source, after it has gone through the effects; drops it when the canvas has no memory left.
+  /// Applies the effects to a frame and encodes it.
   ///
-  /// - Returns: Whether it was encoded.
-  func encode(_ picture: SourcePicture, now: MediaTime) throws(VidiconError) -> Bool {
+  /// - Returns: `dropped` where an effect drops the frame, or all memory of the converter is in use.
+  func encode(
+    _ picture: SourcePicture, forcesKeyframe: Bool, now: MediaTime
+  ) throws(VidiconError) -> VideoSchedule.EncodingResult {
     let frame = picture.feed.adjustment.applied(to: picture.frame)
     // Looked up once: no effect draws on what is not private.
     let hasEffects = self.shared.hasEffects
     guard var drawn = self.canvas.draw(frame, matrix: picture.colorMatrix, isPrivate: hasEffects) else {
       picture.feed.drop(frame.timestamp, reason: .late)
-      return false
+      return .dropped
     }
     if hasEffects {
-      guard let changed = self.effects.process(drawn, from: frame, of: picture.feed) else { return false }
+      guard let changed = self.effects.process(drawn, from: frame, of: picture.feed) else { return .dropped }
       drawn = changed
     } else {
       self.effects.pass(drawn)
     }
-    let isCut = self.lastTime != nil && picture.feed !== self.lastFeed
-    self.lastFeed = picture.feed
-    try self.encode(drawn, isCut: isCut, now: now)
-    return true
+    return try self.encode(drawn, forcesKeyframe: forcesKeyframe, now: now)
   }
 
   /// Encodes the slate, which has the encoder's format already.
-  func encodeSlate(_ slate: VideoFrame, now: MediaTime) throws(VidiconError) {
-    let isCut = self.lastFeed != nil
-    self.lastFeed = nil
+  func encodeSlate(
+    _ slate: VideoFrame, forcesKeyframe: Bool, now: MediaTime
+  ) throws(VidiconError) -> VideoSchedule.EncodingResult {
     self.effects.interrupt()
-    try self.encode(slate, isCut: isCut, now: now)
+    return try self.encode(slate, forcesKeyframe: forcesKeyframe, now: now)
   }
 
-  /// - Parameter isCut: Whether the picture has nothing in common with the one before it.
-  private func encode(_ picture: VideoFrame, isCut: Bool, now: MediaTime) throws(VidiconError) {
+  private func encode(
+    _ frame: VideoFrame, forcesKeyframe: Bool, now: MediaTime
+  ) throws(VidiconError) -> VideoSchedule.EncodingResult {
     let encoder = try self.openEncoder()
     let bitrate = self.shared.videoBitrate
     if bitrate != self.bitrate {
       self.bitrate = bitrate
       encoder.setBitrate(bitrate)
     }
-    self.lastTime = max(self.lastTime ?? picture.timestamp, picture.timestamp)
-    self.lastEncoding = now
-    self.handOver(self.pictures.show(picture, at: now, isWanted: self.shared.pictures.isPictureWanted))
-    let forcesKeyframe = self.requests.forcesKeyframe(at: now) || isCut && self.requests.allowsKeyframe(at: now)
+    self.handOver(self.pictures.show(frame, at: now, isWanted: self.shared.pictures.isPictureWanted))
+    var result = VideoSchedule.EncodingResult.frame
     let start = self.clock.now()
-    try encoder.encode(picture, forcesKeyframe: forcesKeyframe) { sample in
+    try encoder.encode(frame, forcesKeyframe: forcesKeyframe) { sample in
       let end = self.clock.now()
-      if sample.isKeyframe { self.requests.keyframeEncoded(at: now) }
+      if sample.isKeyframe { result = .keyframe }
       self.shared.statistics.withLock {
         $0.framesEncoded += 1
         $0.keyframes += sample.isKeyframe ? 1 : 0
@@ -183,14 +156,8 @@ final class EncoderStage {
       // It is known with the first sample.
       if let description = encoder.description { self.letOut(sample, of: .h264(description)) }
     }
+    return result
   }
-}
-
-/// Times of pictures that are made in here.
-enum SourceTimes {
-  /// The least time between two pictures where their timestamps are made here: enough for each to have its own in every
-  /// container.
-  static let leastInterval = MediaDuration.milliseconds(1)
 }
 
 // MARK: Single pictures

@@ -1,4 +1,3 @@
-internal import Bitstreams
 internal import Capture
 internal import Codecs
 internal import Media
@@ -6,53 +5,30 @@ internal import NIOCore
 internal import Synchronization
 internal import Threading
 
-/// The way of the pictures from the inputQueue into the encoder: what is shown when. It lives on one thread.
+/// Performs what ``VideoSchedule`` decides, on the thread of the video pipeline: takes events from the input queue, and
+/// drives the encoder, the decoder of passed-through sources and the counters.
 ///
-/// A source that compresses itself is passed through where nothing is to be done to its pictures, and where they have the
-/// canvas' size and are shown in the order in which they are decoded (no B-pictures, which neither RTSP's clients nor
-/// WebRTC's take); else its pictures are decoded. It is passed through again from its next keyframe on.
-///
-/// When the source gives nothing for a while, or has ended, viewers see a slate at the stream's frame rate. When
-/// encoding is paused, or the source is slower than a keyframe request may wait, the last picture is encoded once more.
+/// A source that compresses its video is passed through where ``PassThroughRule`` allows it and frames are not reordered
+/// (no B-frames, which neither RTSP clients nor WebRTC accept); otherwise it is transcoded.
 final class VideoPipeline {
   private let inputQueue: VideoInputQueue
   private let shared: StreamState
-  private let settings: VideoSettings
   private let frameRate: FrameRate
   private let stage: EncoderStage
-  /// What the present source gives, where it compresses itself.
-  private let compressed = GOPCache()
-  private var isPassing = false
-  /// Of pictures that are shown in another order than they are decoded in.
-  private var reordered: CodecDescription?
-  /// When a source that is passed through may be asked for a keyframe again.
-  private var nextKeyframeRequest = MediaTime.zero
-  /// Until when pictures are decoded for those who look at single ones.
-  private var previewEnd: MediaTime?
   private let clock = StreamClock.system
-
-  /// Where the last picture came from.
-  private var feed: VideoFeed
-  /// The last picture from the source; while encoding is paused, the one that stands still. It is in the memory of its
-  /// source only while that one gives pictures that are shown: a device whose memory is kept cannot be opened again.
-  private var lastPicture: SourcePicture?
-  /// Whether that is a copy.
-  private var isLastPictureCopied = false
-  /// Whether it is to be shown anew even if no other one comes.
-  private var isRedrawDue = false
-  /// Before this the last picture is not tried again, since an effect has taken it out.
-  private var nextRepetition = MediaTime.zero
-  /// Until when a picture that stands still is encoded at the full frame rate.
-  private var steadyEnd = MediaTime.zero
-  /// How long after its capture the last frame arrived.
-  private var captureDelay = MediaDuration.zero
-  /// When the last frame arrived, or the pipeline started.
-  private var lastArrival: MediaTime
+  private var schedule: VideoSchedule
+  /// The samples of the present source, where it compresses its video.
+  private let gopCache = GOPCache()
   private lazy var slate = Slate.picture(format: self.stage.format)
-  /// When the next slate is to be encoded; nil while the source gives pictures.
-  private var nextSlate: MediaTime?
 
-  /// Opens the encoder for a started source, once its first frame tells how it is turned.
+  /// The present source.
+  private var feed: VideoFeed
+  /// The last frame of the source; while encoding is paused, the one that is shown. It is in the memory of its source
+  /// only while that delivers frames that are shown: a device whose memory is retained cannot be opened again.
+  private var lastFrame: SourcePicture?
+  private var isLastFrameCopied = false
+
+  /// Opens the encoder for a started source, once the first frame has shown its orientation.
   init(
     source: VideoFormat,
     feed: VideoFeed,
@@ -80,44 +56,39 @@ final class VideoPipeline {
     self.inputQueue = inputQueue
     self.feed = feed
     self.shared = shared
-    self.settings = settings
     self.frameRate = frameRate
+    let rule = PassThroughRule(settings)
     var opensEncoder = true
     if case .sample(let sample) = first {
-      opensEncoder =
-        Self.isReordered(sample) || !Self.fits(sample, format: format, settings: settings, shared: shared)
+      let summary = sample.summary(shared)
+      opensEncoder = summary.isReordered || shared.isPaused || !rule.allows(summary, in: format)
     }
     self.stage = try EncoderStage(
       format: format, settings: settings, shared: shared, opensEncoder: opensEncoder, announce: announce, tell: tell,
       emit: emit)
-    // Without a frame until now the slate is due.
-    self.lastArrival = self.clock.now() - (first == nil ? settings.sourceTimeout : .zero)
+    self.schedule = VideoSchedule(
+      VideoSchedule.Configuration(
+        format: format, passThrough: rule, slateDelay: settings.sourceTimeout, pausedInterval: settings.pausedInterval,
+        maximumKeyframeInterval: settings.keyframeInterval),
+      source: feed.id, isSourceSilent: first == nil, at: self.clock.now())
     inputQueue.limit(to: frameRate)
     shared.pictures.connect(
       format: format, frameInterval: frameRate.frameInterval,
       ask: { [weak inputQueue] in inputQueue?.requestPicture(after: $0) })
   }
 
-  /// Runs until the inputQueue is closed.
+  /// Runs until the input queue is closed.
   ///
-  /// - Parameter started: Called once, with the description, when the first sample is out.
-  /// - Throws: When the source fails before its first picture, or the encoder fails.
+  /// - Parameter started: Called once, with the codec description, when the first sample is out.
+  /// - Throws: When the source fails before its first frame, or the encoder fails.
   func run(started: (CodecDescription) -> Void) throws(VidiconError) {
     var isAnnounced = false
     while true {
-      switch self.inputQueue.next(until: self.deadline) {
-      case .closed: return
-      case .keyframeRequested:
-        self.stage.requestKeyframe()
-        self.steadyEnd = self.clock.now() + Self.timeToJoin
-        if self.isPassing { self.askForKeyframe(now: self.clock.now()) }
-      case .pictureRequested(let number): self.handlePictureRequest(after: number, now: self.clock.now())
-      case .redrawRequested: self.isRedrawDue = true
-      case .picture(let picture): try self.handle(picture)
-      case .sample(let sample, let waiting): try self.handle(sample, waiting: waiting)
-      case .ended(let error): try self.handleEnd(error)
-      case nil: try self.handleDeadline(now: self.clock.now())
-      }
+      self.schedule.isPaused = self.shared.isPaused
+      let event = self.inputQueue.next(until: self.deadline)
+      self.schedule.isPaused = self.shared.isPaused
+      if case .closed? = event { return }
+      try self.handle(event, now: self.clock.now())
       if !isAnnounced, let description = self.stage.description {
         isAnnounced = true
         started(description)
@@ -125,248 +96,153 @@ final class VideoPipeline {
     }
   }
 
-  /// When something is to be done if no frame comes before.
   private var deadline: MediaTime {
-    var deadline = self.nextSlate ?? (self.lastArrival + self.settings.sourceTimeout)
-    if let repetition = self.repetitionTime { deadline = min(deadline, repetition) }
-    if let picture = self.stage.pictures.deadline { deadline = min(deadline, picture) }
-    return deadline
+    let deadline = self.schedule.nextDeadline
+    return self.stage.pictures.deadline.map { min($0, deadline) } ?? deadline
   }
 
-  /// How long a picture that stands still, as a screen's often does, is encoded at the full frame rate for a new viewer:
-  /// players learn from the first pictures what they got, and ffmpeg, for one, waits for some twenty of them. Half a second
-  /// may pass until the keyframe that it begins with.
-  private static let timeToJoin = MediaDuration.milliseconds(1500)
-
-  /// When the last picture is encoded again: to meet a keyframe request that the source is too slow for, to show it turned
-  /// or mirrored, for a new viewer, and now and then while encoding is paused, since players take a connection without
-  /// data for a broken one. Else nil.
-  private var repetitionTime: MediaTime? {
-    self.wantedRepetition.map { max($0, self.nextRepetition) }
-  }
-
-  private var wantedRepetition: MediaTime? {
-    guard let lastEncoding = self.stage.lastEncoding, self.lastPicture != nil, self.nextSlate == nil else { return nil }
-    // A frame that comes meets the request, unless encoding is paused.
-    let overdue = self.lastArrival + max(self.frameInterval * 3 / 2, Self.longestHiccup)
-    let due = self.stage.requests.dueTime
-    if self.shared.isPaused {
-      // Effects that were changed show at once: they may be there for privacy.
-      let still = lastEncoding + (self.isRedrawDue ? self.frameInterval : self.settings.pausedInterval)
-      return due.map { min($0, still) } ?? still
+  private func handle(_ event: VideoInputQueue.Event?, now: MediaTime) throws(VidiconError) {
+    switch event {
+    case .closed: break
+    case .keyframeRequested: self.handle(.keyframeRequested, now: now)
+    case .redrawRequested: self.handle(.redrawRequested, now: now)
+    case .pictureRequested(let number):
+      if self.schedule.handle(.snapshotRequested, at: now) == .decodeSnapshot { self.decodeSnapshot(now: now) }
+      self.stage.requestPicture(after: number, now: now)
+    case .picture(let frame): try self.handle(frame, now: now)
+    case .sample(let sample, let waiting): try self.handle(sample, backlog: waiting, now: now)
+    case .ended(let error):
+      guard self.schedule.handle(.sourceEnded, at: now) != .fail else {
+        throw error
+          ?? VidiconError(
+            .missingTrack, subject: "video source", cause: "it ended before its first picture",
+            nextStep: "check that it has pictures")
+      }
+      self.shared.report(.sourceEnded(.video, error))
+      self.performNotices()
+    case nil:
+      self.stage.handlePictureDeadline(now: now)
+      try self.performTimeout(now: now)
     }
-    if self.isRedrawDue { return overdue }
-    let next = max(overdue, lastEncoding + self.frameInterval)
-    return next < self.steadyEnd ? next : due.map { max($0, overdue) }
   }
 
-  /// So late a frame may be that comes all the same: a picture that was repeated in its place would push it out.
-  private static let longestHiccup = MediaDuration.milliseconds(130)
+  /// Handles an event that needs no action beyond notices.
+  private func handle(_ event: VideoSchedule.Event, now: MediaTime) {
+    _ = self.schedule.handle(event, at: now)
+    self.performNotices()
+  }
 
-  private var frameInterval: MediaDuration { self.frameRate.frameInterval }
+  private func handle(_ frame: SourcePicture, now: MediaTime) throws(VidiconError) {
+    var frame = frame
+    frame.frame.timestamp = frame.frame.timestamp.checked(at: now)
+    let action = self.schedule.handle(
+      .frame(FrameSummary(timestamp: frame.frame.timestamp, source: frame.feed.id)), at: now)
+    self.performNotices(of: frame.feed)
+    switch action {
+    case .dropNewest: frame.feed.drop(frame.frame.timestamp, reason: .late)
+    case .keepNewest(let timestamp):
+      frame.frame.timestamp = timestamp
+      self.lastFrame = frame
+      self.isLastFrameCopied = false
+      self.releaseSourceMemory()
+    case .encodeNewest(let timestamp, let forcesKeyframe):
+      frame.frame.timestamp = timestamp
+      self.lastFrame = frame
+      self.isLastFrameCopied = false
+      self.finish(try self.stage.encode(frame, forcesKeyframe: forcesKeyframe, now: now), now: now)
+    default: break
+    }
+  }
 
-  private func handle(_ picture: SourcePicture) throws(VidiconError) {
-    let now = self.clock.now()
-    self.isPassing = false
-    var picture = picture
-    picture.frame.timestamp = picture.frame.timestamp.checked(at: now)
-    self.captureDelay = now - picture.frame.timestamp
-    let isCut = picture.feed !== self.feed
-    if let lastTime = self.stage.lastTime {
-      let earliest = lastTime + SourceTimes.leastInterval
-      if isCut {
-        // Of a source with a longer way than the earlier one's. Its first picture may be the only one for a while.
-        picture.frame.timestamp = max(picture.frame.timestamp, earliest)
-      } else if picture.frame.timestamp <= lastTime {
-        return picture.feed.drop(picture.frame.timestamp, reason: .late)
+  private func handle(_ sample: SourceSample, backlog: Int, now: MediaTime) throws(VidiconError) {
+    var sample = sample
+    let shift = sample.sample.decodeTime.checked(at: now) - sample.sample.decodeTime
+    sample.sample.decodeTime += shift
+    sample.sample.presentationTime += shift
+    let action = self.schedule.handle(.sample(sample.summary(self.shared, backlog: backlog)), at: now)
+    self.performNotices(of: sample.feed)
+    self.gopCache.append(sample.sample, of: sample.description)
+    switch action {
+    case .passThrough(let decodeTime, let presentationTime, let decodesSnapshot):
+      self.lastFrame = nil
+      sample.sample.decodeTime = decodeTime
+      sample.sample.presentationTime = presentationTime
+      self.stage.pass(sample, now: now)
+      if decodesSnapshot { self.decodeSnapshot(now: now) } else { self.gopCache.rest() }
+    case .closeDecoder: self.gopCache.rest()
+    case .transcode(let dropsFrames):
+      for var frame in self.gopCache.decode() where sample.feed.accepts(frame.timestamp) {
+        frame.orientation = sample.orientation
+        guard !dropsFrames else {
+          sample.feed.drop(frame.timestamp, reason: .late)
+          continue
+        }
+        try self.handle(
+          SourcePicture(frame: frame, colorMatrix: frame.format.colorMatrix, feed: sample.feed), now: self.clock.now())
+      }
+    default: break
+    }
+  }
+
+  private func performTimeout(now: MediaTime) throws(VidiconError) {
+    let action = self.schedule.handleTimeout(at: now)
+    self.performNotices()
+    switch action {
+    case .encodeLastAgain(let timestamp, let forcesKeyframe):
+      guard var frame = self.lastFrame else { return self.finish(.dropped, now: now) }
+      frame.frame.timestamp = timestamp
+      self.finish(try self.stage.encode(frame, forcesKeyframe: forcesKeyframe, now: now), now: now)
+    case .encodeSlate(let timestamp, let forcesKeyframe):
+      self.slate.timestamp = timestamp
+      self.finish(try self.stage.encodeSlate(self.slate, forcesKeyframe: forcesKeyframe, now: now), now: now)
+    default: break
+    }
+  }
+
+  private func finish(_ result: VideoSchedule.EncodingResult, now: MediaTime) {
+    self.schedule.finishEncoding(result, at: now)
+    self.performNotices()
+  }
+
+  /// - Parameter feed: The source of the event; `nil` where the event has none.
+  private func performNotices(of feed: VideoFeed? = nil) {
+    for notice in self.schedule.takeNotices() {
+      switch notice {
+      case .sourceSwitched:
+        if let feed { self.feed = feed }
+        self.gopCache.reset()
+        self.shared.report(.sourceSwitched(.video))
+      case .sourceSilent: self.shared.report(.sourceSilent)
+      case .slateShown: self.shared.statistics.withLock { $0.isSlateShown = true }
+      case .slateHidden:
+        self.shared.statistics.withLock { $0.isSlateShown = false }
+        self.shared.report(.sourceBack(.video))
+      case .releaseSourceMemory: self.releaseSourceMemory()
+      case .requestKeyframeFromSource: self.feed.requestKeyframe()
       }
     }
-    let isPaused = self.shared.isPaused
-    if !isPaused || self.lastPicture == nil { self.keep(picture) }
-    self.takeOver(picture.feed)
-    // What an effect takes out has not come: without any other the slate is due.
-    if !isPaused {
-      guard try self.show(picture, now: now) else { return }
-    }
-    self.lastArrival = now
-    self.showSlate(from: nil)
-    if isPaused { self.giveMemoryBack() }
   }
 
-  private func keep(_ picture: SourcePicture?) {
-    self.lastPicture = picture
-    self.isLastPictureCopied = false
-  }
-
-  /// Gives the source the memory of its last picture back; the picture stays.
-  private func giveMemoryBack() {
-    guard !self.isLastPictureCopied, let picture = self.lastPicture else { return }
-    self.lastPicture = picture.copy
-    self.isLastPictureCopied = true
+  /// Copies the last frame, so that the source can reuse its buffer.
+  private func releaseSourceMemory() {
+    guard !self.isLastFrameCopied, let lastFrame else { return }
+    self.lastFrame = lastFrame.copy
+    self.isLastFrameCopied = true
     self.stage.giveMemoryBack()
   }
 
-  /// The source may be another one from here on.
-  private func takeOver(_ feed: VideoFeed) {
-    guard feed !== self.feed else { return }
-    self.feed = feed
-    if self.lastPicture?.feed !== feed { self.giveMemoryBack() }
-    self.compressed.reset()
-    self.shared.report(.sourceSwitched(.video))
-  }
-
-  /// The source has ended: before its first picture that is a failure, later the slate takes over.
-  private func handleEnd(_ error: VidiconError?) throws(VidiconError) {
-    guard self.stage.lastTime != nil else {
-      throw error
-        ?? VidiconError(
-          .missingTrack, subject: "video source", cause: "it ended before its first picture",
-          nextStep: "check that it has pictures")
-    }
-    self.shared.report(.sourceEnded(.video, error))
-    self.showSlate(from: self.clock.now() + Self.timeToStop)
-  }
-
-  /// How long the slate waits after the end of the source: an owner who stops the stream then ends it with its last
-  /// picture.
-  private static let timeToStop = MediaDuration.milliseconds(250)
-
-  private func handleDeadline(now: MediaTime) throws(VidiconError) {
-    self.stage.handlePictureDeadline(now: now)
-    if let repetitionTime, now >= repetitionTime, var picture = self.lastPicture {
-      // As far behind the present as frames are when they come, so that the next one is not before it.
-      picture.frame.timestamp = max(now - self.captureDelay, (self.stage.lastTime ?? .zero) + SourceTimes.leastInterval)
-      let isShown = try self.show(picture, now: now)
-      if !isShown { self.nextRepetition = now + self.frameInterval }
-    } else if let nextSlate, now >= nextSlate {
-      self.showSlate(from: max(nextSlate + self.frameInterval, now))
-      self.isPassing = false
-      guard
-        self.stage.lastTime.map({ $0 < now }) ?? true,
-        !self.shared.isPaused || self.stage.requests.forcesKeyframe(at: now)
-      else {
-        return
-      }
-      var picture = self.slate
-      picture.timestamp = now
-      try self.stage.encodeSlate(picture, now: now)
-    } else if self.nextSlate == nil, now >= self.lastArrival + self.settings.sourceTimeout {
-      self.shared.report(.sourceSilent)
-      self.showSlate(from: now)
-    }
-  }
-
-  /// - Returns: Whether viewers get it.
-  private func show(_ picture: SourcePicture, now: MediaTime) throws(VidiconError) -> Bool {
-    self.isRedrawDue = false
-    return try self.stage.encode(picture, now: now)
-  }
-
-  private func showSlate(from time: MediaTime?) {
-    if (self.nextSlate == nil) != (time == nil) {
-      self.shared.statistics.withLock { $0.isSlateShown = time != nil }
-      if time == nil { self.shared.report(.sourceBack(.video)) } else { self.giveMemoryBack() }
-    }
-    self.nextSlate = time
+  /// Decodes passed-through samples for a snapshot.
+  private func decodeSnapshot(now: MediaTime) {
+    if let frame = self.gopCache.decode().last { self.stage.showDecoded(frame, now: now) }
   }
 }
 
-// MARK: Sources that compress themselves
-
-extension VideoPipeline {
-  /// How long pictures go on being decoded after somebody looked at a single one.
-  private static let previewTime = MediaDuration.seconds(10)
-
-  /// Whether a compressed picture can go out as it is.
-  private static func fits(
-    _ picture: SourceSample, format: VideoFormat, settings: VideoSettings, shared: StreamState
-  ) -> Bool {
-    guard case .h264(let description) = picture.description else { return false }
-    let adjustment = picture.feed.adjustment
-    return description.width == format.width && description.height == format.height
-      && (settings.frameRate.map { $0 >= description.frameRate } ?? true)
-      && settings.encoder == VideoSettings().encoder && shared.videoBitrate == VideoSettings.defaultBitrate
-      && picture.orientation == .up && adjustment.rotation == .up && !adjustment.isMirrored && !shared.isPaused
-      && !shared.hasEffects
-  }
-
-  /// Whether pictures are shown in another order than they are decoded in, as far as this one tells.
-  private static func isReordered(_ picture: SourceSample) -> Bool {
-    if picture.sample.presentationTime - picture.sample.decodeTime >= .milliseconds(1) { return true }
-    guard picture.sample.isKeyframe, case .h264(let description) = picture.description,
-      let set = try? H264SequenceParameterSet(parsing: description.sequenceParameterSet)
-    else { return false }
-    return set.usability?.reorderFrames ?? 0 > 0
-  }
-
-  private func handle(_ picture: SourceSample, waiting: Int) throws(VidiconError) {
-    let now = self.clock.now()
-    var picture = picture
-    let shift = picture.sample.decodeTime.checked(at: now) - picture.sample.decodeTime
-    picture.sample.decodeTime += shift
-    picture.sample.presentationTime += shift
-    self.takeOver(picture.feed)
-    self.compressed.append(picture.sample, of: picture.description)
-
-    if self.reordered != picture.description, Self.isReordered(picture) { self.reordered = picture.description }
-    let fits =
-      self.reordered != picture.description
-      && Self.fits(picture, format: self.stage.format, settings: self.settings, shared: self.shared)
-    if fits, self.isPassing || picture.sample.isKeyframe {
-      self.isPassing = true
-      self.isRedrawDue = false
-      self.keep(nil)
-      self.lastArrival = now
-      self.captureDelay = now - picture.sample.decodeTime
-      self.showSlate(from: nil)
-      self.stage.pass(picture, now: now)
-      self.askForKeyframe(now: now)
-      return self.preview(now: now)
-    }
-    self.isPassing = false
-    if self.shared.isPaused, self.lastPicture != nil {
-      self.lastArrival = now
-      self.showSlate(from: nil)
-      self.giveMemoryBack()
-      return self.compressed.rest()
-    }
-    for var frame in self.compressed.decode() where picture.feed.accepts(frame.timestamp) {
-      frame.orientation = picture.orientation
-      guard waiting < 2 else {
-        // The encoder is too slow for all of them; what waits is decoded, since other pictures need it.
-        picture.feed.drop(frame.timestamp, reason: .late)
-        continue
-      }
-      try self.handle(SourcePicture(frame: frame, colorMatrix: frame.format.colorMatrix, feed: picture.feed))
-    }
-  }
-
-  /// Asks a source that is passed through for the keyframe that somebody waits for: not while the last one is young, and
-  /// not again before the source can have made one.
-  private func askForKeyframe(now: MediaTime) {
-    guard let due = self.stage.requests.dueTime, now >= due, now >= self.nextKeyframeRequest else { return }
-    self.nextKeyframeRequest = now + KeyframeRequests.interval
-    self.feed.requestKeyframe()
-  }
-
-  private func handlePictureRequest(after number: Int, now: MediaTime) {
-    if self.isPassing {
-      let isFirst = self.previewEnd == nil
-      self.previewEnd = now + Self.previewTime
-      if isFirst { self.preview(now: now) }
-    }
-    self.stage.requestPicture(after: number, now: now)
-  }
-
-  /// Decodes what is passed through while somebody looks at single pictures.
-  private func preview(now: MediaTime) {
-    guard let previewEnd else { return self.compressed.rest() }
-    if self.shared.pictures.isPictureWanted {
-      self.previewEnd = now + Self.previewTime
-    } else if now >= previewEnd {
-      self.previewEnd = nil
-      return self.compressed.rest()
-    }
-    if let frame = self.compressed.decode().last { self.stage.showDecoded(frame, now: now) }
+extension SourceSample {
+  fileprivate func summary(_ shared: StreamState, backlog: Int = 0) -> SampleSummary {
+    SampleSummary(
+      decodeTime: self.sample.decodeTime, presentationTime: self.sample.presentationTime,
+      isKeyframe: self.sample.isKeyframe, description: self.description, source: self.feed.id,
+      orientation: self.orientation, adjustment: self.feed.adjustment, hasEffects: shared.hasEffects,
+      bitrate: shared.videoBitrate, backlog: backlog, isSnapshotWanted: shared.pictures.isPictureWanted)
   }
 }

@@ -65,6 +65,9 @@ final class VideoFeed: VideoConsumer, SourceFeed {
     }
   }
 
+  /// Distinguishes this connection of a source from all others of the process.
+  let id = VideoSchedule.SourceID(number: VideoFeed.count.wrappingAdd(1, ordering: .relaxed).newValue)
+  private static let count = Atomic(0)
   private let state: Mutex<State>
   private let inputQueue: VideoInputQueue
 

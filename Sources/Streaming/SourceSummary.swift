@@ -1,0 +1,66 @@
+internal import Bitstreams
+internal import Media
+
+/// Facts about an uncompressed frame that ``VideoSchedule`` decides on.
+struct FrameSummary {
+  /// Capture time on the stream's clock, see ``MediaTime/checked(at:)``.
+  var timestamp: MediaTime
+  var source: VideoSchedule.SourceID
+}
+
+/// Facts about an access unit that ``VideoSchedule`` decides on.
+struct SampleSummary {
+  /// On the stream's clock, see ``MediaTime/checked(at:)``.
+  var decodeTime: MediaTime
+  /// On the stream's clock.
+  var presentationTime: MediaTime
+  var isKeyframe: Bool
+  var description: CodecDescription
+  var source: VideoSchedule.SourceID
+  /// Orientation of the decoded frames.
+  var orientation = Orientation.up
+  /// The owner's rotation and mirroring of this source.
+  var adjustment = SourceAdjustment()
+  /// Whether the stream has effects.
+  var hasEffects = false
+  /// Requested bitrate of the stream's video, in bits per second.
+  var bitrate = VideoSettings.defaultBitrate
+  /// Number of samples of the source that wait behind this one.
+  var backlog = 0
+  /// Whether a snapshot waits for the next frame.
+  var isSnapshotWanted = false
+
+  /// Whether presentation order differs from decode order, as far as this sample shows it: by its times, or by
+  /// `max_num_reorder_frames` of its sequence parameter set (ITU-T H.264 §E.2.1).
+  var isReordered: Bool {
+    if self.presentationTime - self.decodeTime >= .milliseconds(1) { return true }
+    guard self.isKeyframe, case .h264(let description) = self.description,
+      let parameters = try? H264SequenceParameterSet(parsing: description.sequenceParameterSet)
+    else { return false }
+    return parameters.usability?.reorderFrames ?? 0 > 0
+  }
+}
+
+/// Decides whether a source's access units can be output as they are.
+struct PassThroughRule {
+  /// Maximum frame rate of the stream; `nil` for any.
+  var maximumFrameRate: FrameRate?
+  /// Whether a specific encoder was requested, which then encodes every frame.
+  var requiresEncoder = false
+
+  init(_ settings: VideoSettings) {
+    self.maximumFrameRate = settings.frameRate
+    self.requiresEncoder = settings.encoder != VideoSettings().encoder
+  }
+
+  /// Whether nothing is to be done to the sample: H.264 of the output's size, upright, without effects, at the default
+  /// bitrate.
+  func allows(_ sample: SampleSummary, in format: VideoFormat) -> Bool {
+    guard case .h264(let description) = sample.description else { return false }
+    return description.width == format.width && description.height == format.height
+      && (self.maximumFrameRate.map { $0 >= description.frameRate } ?? true) && !self.requiresEncoder
+      && sample.bitrate == VideoSettings.defaultBitrate && sample.orientation == .up
+      && sample.adjustment.rotation == .up
+      && !sample.adjustment.isMirrored && !sample.hasEffects
+  }
+}

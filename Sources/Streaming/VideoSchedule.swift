@@ -1,0 +1,405 @@
+internal import Media
+
+/// Decides what the video pipeline encodes next, and when. Pure: no clock, thread or codec; `now` is an argument.
+///
+///                   frame or sample                no frame for `slateDelay`, or source end + 250 ms
+///       starting ──────────────────▶ live ──────────────────────────────────────▶ slate
+///                                    │  ▲                                           │
+///               sample that fits     ▼  │ frame, or sample to transcode             │
+///               and is a keyframe   passing ◀──────────── frame or sample ──────────┘
+///
+/// The pipeline thread passes each event to ``handle(_:at:)``, performs ``takeNotices()`` and then the returned action, and
+/// calls ``handleTimeout(at:)`` at ``nextDeadline``. After an action that encodes it reports the result to
+/// ``finishEncoding(_:at:)``.
+///
+/// While encoding is paused, or the source is slower than a keyframe request may wait, the last frame is encoded again.
+struct VideoSchedule: ~Copyable {
+  /// Identity of a source, see ``VideoFeed/id``.
+  struct SourceID: Hashable, Sendable {
+    let number: Int
+  }
+
+  enum Event {
+    /// An uncompressed frame of the source.
+    case frame(FrameSummary)
+    /// An access unit of a source that compresses its video.
+    case sample(SampleSummary)
+    case sourceEnded
+    /// A new viewer, a lost frame or a new segment needs a keyframe.
+    case keyframeRequested
+    /// A snapshot of the stream is requested.
+    case snapshotRequested
+    /// The last frame is outdated: effects, rotation or mirroring have changed.
+    case redrawRequested
+  }
+
+  enum Action: Equatable {
+    /// Keep the frame of the event as the last frame, with this timestamp, and encode it.
+    case encodeNewest(timestamp: MediaTime, forcesKeyframe: Bool)
+    /// Encode the last frame again with this timestamp.
+    case encodeLastAgain(timestamp: MediaTime, forcesKeyframe: Bool)
+    case encodeSlate(timestamp: MediaTime, forcesKeyframe: Bool)
+    /// Keep a copy of the frame of the event as the last frame, with this timestamp, without encoding it.
+    case keepNewest(timestamp: MediaTime)
+    /// Drop the frame of the event: it is not newer than the last output.
+    case dropNewest
+    /// Forget the last frame and output the access unit of the event with these times. While snapshots are requested the
+    /// access unit is also decoded; otherwise the decoder is closed.
+    case passThrough(decodeTime: MediaTime, presentationTime: MediaTime, decodesSnapshot: Bool)
+    /// Decode the group of pictures since the last keyframe, and handle each complete frame as ``Event/frame(_:)``.
+    ///
+    /// - Parameter dropsFrames: The encoder is too slow: the frames are only decoded, since others refer to them.
+    case transcode(dropsFrames: Bool)
+    /// Decode the access units passed through until now, for a snapshot.
+    case decodeSnapshot
+    /// Close the decoder: its frames are not needed for now.
+    case closeDecoder
+    /// The source has ended before its first frame: the stream fails.
+    case fail
+    case none
+  }
+
+  /// A change that the pipeline performs before the action.
+  enum Notice: Equatable {
+    /// The source of this event replaces the previous one.
+    case sourceSwitched
+    /// The source has delivered no frame for ``Configuration/slateDelay``.
+    case sourceSilent
+    case slateShown
+    case slateHidden
+    /// Copy the last frame, so that the source can reuse its buffer.
+    case releaseSourceMemory
+    /// Request a keyframe from the source that is passed through.
+    case requestKeyframeFromSource
+  }
+
+  /// Result of an action that encodes.
+  enum EncodingResult {
+    case frame
+    case keyframe
+    /// An effect dropped the frame, or no memory was available for it.
+    case dropped
+  }
+
+  struct Configuration {
+    /// Format of the output; its frame rate is the rate of repeated frames and slates.
+    var format: VideoFormat
+    /// Conditions under which access units are passed through.
+    var passThrough: PassThroughRule
+    /// Time without a frame after which the slate is shown.
+    var slateDelay: MediaDuration
+    /// Time between two encodings of the last frame while encoding is paused: players take a connection without data for
+    /// a broken one.
+    var pausedInterval: MediaDuration
+    /// Maximum time between two keyframes.
+    var maximumKeyframeInterval: MediaDuration
+  }
+
+  /// Minimum time between two timestamps that the stream assigns itself: containers can still tell them apart.
+  static let minimumInterval = MediaDuration.milliseconds(1)
+  /// Time for which a still source is encoded at the full frame rate for a new viewer: players probe the first frames, and
+  /// ffmpeg waits for about twenty of them. Includes half a second until the requested keyframe.
+  static let joiningTime = MediaDuration.milliseconds(1500)
+  /// Jitter tolerated before a frame is repeated in place of a late one.
+  static let maximumJitter = MediaDuration.milliseconds(130)
+  /// Delay of the slate after the end of the source: an owner that stops the stream ends it with its last frame.
+  static let slateDelayAfterEnd = MediaDuration.milliseconds(250)
+  /// Time for which passed-through samples are decoded after the last snapshot request.
+  static let snapshotTime = MediaDuration.seconds(10)
+  /// Maximum number of samples that may wait while decoded frames are encoded.
+  static let maximumBacklog = 1
+
+  /// Whether encoding is paused; the pipeline updates it before each call.
+  var isPaused = false
+
+  private let configuration: Configuration
+  private var requests: KeyframeRequests
+  private var notices: [Notice] = []
+  /// The source of the last frame or sample.
+  private var source: SourceID
+  /// Arrival of the last frame that was shown, or the start.
+  private var lastArrival: MediaTime
+  /// Capture-to-arrival latency of the last frame.
+  private var captureLatency = MediaDuration.zero
+  /// Source of the frame that the pipeline keeps; `nil` without one.
+  private var lastFrameSource: SourceID?
+  private var output = Output()
+  /// The encoding whose result has not been reported yet.
+  private var encoding: Encoding?
+
+  /// Due time of the next slate; `nil` while the source delivers.
+  private var nextSlate: MediaTime?
+  private var isRedrawDue = false
+  /// Earliest time to retry a frame that an effect dropped.
+  private var nextRepetition = MediaTime.zero
+  /// End of ``joiningTime`` of the newest viewer.
+  private var joiningEnd = MediaTime.zero
+
+  private var isPassing = false
+  /// Codec configuration whose samples are known to be reordered.
+  private var reordered: CodecDescription?
+  /// Earliest time of the next keyframe request to a passed-through source.
+  private var nextSourceRequest = MediaTime.zero
+  /// End of decoding for snapshots; `nil` while none is requested.
+  private var snapshotEnd: MediaTime?
+
+  /// - Parameters:
+  ///   - source: The source that the stream starts with.
+  ///   - isSourceSilent: Whether ``Configuration/slateDelay`` has already passed without a frame.
+  init(_ configuration: Configuration, source: SourceID, isSourceSilent: Bool = false, at now: MediaTime) {
+    self.configuration = configuration
+    self.requests = KeyframeRequests(longestInterval: configuration.maximumKeyframeInterval)
+    self.source = source
+    self.lastArrival = isSourceSilent ? now - configuration.slateDelay : now
+  }
+
+  /// The time at which ``handleTimeout(at:)`` is due unless an event comes first.
+  var nextDeadline: MediaTime {
+    let slate = self.nextSlate ?? (self.lastArrival + self.configuration.slateDelay)
+    return self.repetitionTime.map { min($0, slate) } ?? slate
+  }
+
+  /// Removes and returns the changes to perform before the action returned last.
+  mutating func takeNotices() -> [Notice] {
+    defer { self.notices = [] }
+    return self.notices
+  }
+
+  mutating func handle(_ event: Event, at now: MediaTime) -> Action {
+    switch event {
+    case .frame(let frame): return self.handle(frame, at: now)
+    case .sample(let sample): return self.handle(sample, at: now)
+    case .sourceEnded:
+      guard self.output.time != nil else { return .fail }
+      self.showSlate(from: now + Self.slateDelayAfterEnd)
+    case .keyframeRequested:
+      self.requests.request()
+      self.joiningEnd = now + Self.joiningTime
+      if self.isPassing { self.requestKeyframeFromSource(at: now) }
+    case .snapshotRequested:
+      guard self.isPassing else { return .none }
+      defer { self.snapshotEnd = now + Self.snapshotTime }
+      return self.snapshotEnd == nil ? .decodeSnapshot : .none
+    case .redrawRequested: self.isRedrawDue = true
+    }
+    return .none
+  }
+
+  /// Runs what is due at ``nextDeadline``: repeats the last frame or encodes the slate.
+  mutating func handleTimeout(at now: MediaTime) -> Action {
+    if let repetitionTime, now >= repetitionTime, let source = self.lastFrameSource {
+      // With the latency of the source's frames, so that the next one is not before it.
+      let earliest = (self.output.time ?? .zero) + Self.minimumInterval
+      return self.encodeLastAgain(timestamp: max(now - self.captureLatency, earliest), of: source, at: now)
+    }
+    if self.nextSlate == nil, now >= self.lastArrival + self.configuration.slateDelay {
+      self.notices.append(.sourceSilent)
+      self.showSlate(from: now)
+    }
+    guard let nextSlate, now >= nextSlate else { return .none }
+    self.nextSlate = max(nextSlate + self.frameInterval, now)
+    self.isPassing = false
+    guard self.output.time.map({ $0 < now }) ?? true, !self.isPaused || self.requests.forcesKeyframe(at: now) else {
+      return .none
+    }
+    self.encoding = Encoding(kind: .slate, timestamp: now)
+    return .encodeSlate(timestamp: now, forcesKeyframe: self.forcesKeyframe(of: nil, at: now))
+  }
+
+  /// Reports the result of the action that encoded.
+  ///
+  /// - Parameter now: The time passed when the action was returned.
+  mutating func finishEncoding(_ result: EncodingResult, at now: MediaTime) {
+    guard let encoding = self.encoding.take() else { return }
+    guard result != .dropped else {
+      if case .last = encoding.kind { self.nextRepetition = now + self.frameInterval }
+      return
+    }
+    if result == .keyframe { self.requests.keyframeEncoded(at: now) }
+    self.output.append(at: now, timestamp: encoding.timestamp, source: encoding.source)
+    if case .newest = encoding.kind { self.noteArrival(at: now) }
+  }
+}
+
+// MARK: Frames
+
+extension VideoSchedule {
+  /// The stream's output until now.
+  private struct Output {
+    /// The highest presentation time.
+    var time: MediaTime?
+    /// When the last frame or sample was output.
+    var moment: MediaTime?
+    /// Its source; `nil` for the slate.
+    var source: SourceID?
+    /// Decode time of the last sample, when that was passed through.
+    var passedDecodeTime: MediaTime?
+
+    mutating func append(
+      at now: MediaTime, timestamp: MediaTime, source: SourceID?, passedDecodeTime: MediaTime? = nil
+    ) {
+      self.time = max(self.time ?? timestamp, timestamp)
+      self.moment = now
+      self.source = source
+      self.passedDecodeTime = passedDecodeTime
+    }
+  }
+
+  private struct Encoding {
+    enum Kind {
+      case newest(SourceID)
+      case last(SourceID)
+      case slate
+    }
+
+    var kind: Kind
+    var timestamp: MediaTime
+
+    var source: SourceID? {
+      switch self.kind {
+      case .newest(let source), .last(let source): source
+      case .slate: nil
+      }
+    }
+  }
+
+  private var frameInterval: MediaDuration { self.configuration.format.frameRate.frameInterval }
+
+  private mutating func handle(_ frame: FrameSummary, at now: MediaTime) -> Action {
+    self.isPassing = false
+    self.captureLatency = now - frame.timestamp
+    var timestamp = frame.timestamp
+    if let lastTime = self.output.time {
+      if frame.source != self.source {
+        // A source of higher latency than the previous one; its first frame may be the only one for a while.
+        timestamp = max(timestamp, lastTime + Self.minimumInterval)
+      } else if timestamp <= lastTime {
+        return .dropNewest
+      }
+    }
+    guard self.isPaused else {
+      self.lastFrameSource = frame.source
+      self.switchSource(to: frame.source)
+      self.isRedrawDue = false
+      self.encoding = Encoding(kind: .newest(frame.source), timestamp: timestamp)
+      return .encodeNewest(
+        timestamp: timestamp, forcesKeyframe: self.forcesKeyframe(of: frame.source, at: now))
+    }
+    let hasLastFrame = self.lastFrameSource != nil
+    self.lastFrameSource = self.lastFrameSource ?? frame.source
+    self.switchSource(to: frame.source)
+    self.noteArrival(at: now)
+    if hasLastFrame { self.notices.append(.releaseSourceMemory) }
+    return hasLastFrame ? .none : .keepNewest(timestamp: timestamp)
+  }
+
+  private mutating func encodeLastAgain(timestamp: MediaTime, of source: SourceID, at now: MediaTime) -> Action {
+    self.isRedrawDue = false
+    self.encoding = Encoding(kind: .last(source), timestamp: timestamp)
+    return .encodeLastAgain(timestamp: timestamp, forcesKeyframe: self.forcesKeyframe(of: source, at: now))
+  }
+
+  /// Whether the next encoded frame is to be a keyframe: requested, due, or the first of another source.
+  private func forcesKeyframe(of source: SourceID?, at now: MediaTime) -> Bool {
+    let isCut = source == nil ? self.output.source != nil : self.output.time != nil && source != self.output.source
+    return self.requests.forcesKeyframe(at: now) || isCut && self.requests.allowsKeyframe(at: now)
+  }
+
+  private mutating func switchSource(to source: SourceID) {
+    guard source != self.source else { return }
+    self.source = source
+    if let lastFrameSource, lastFrameSource != source { self.notices.append(.releaseSourceMemory) }
+    self.notices.append(.sourceSwitched)
+  }
+
+  private mutating func noteArrival(at now: MediaTime) {
+    self.lastArrival = now
+    if self.nextSlate != nil { self.notices.append(.slateHidden) }
+    self.nextSlate = nil
+  }
+
+  private mutating func showSlate(from time: MediaTime) {
+    if self.nextSlate == nil { self.notices += [.releaseSourceMemory, .slateShown] }
+    self.nextSlate = time
+  }
+
+  /// Due time of the last frame's next encoding: to meet a keyframe request that the source is too slow for, to show
+  /// changed effects, for a new viewer, and while encoding is paused; `nil` when none is due.
+  private var repetitionTime: MediaTime? {
+    guard let lastOutput = self.output.moment, self.lastFrameSource != nil, self.nextSlate == nil else { return nil }
+    let requested = self.requests.dueTime
+    let due: MediaTime?
+    // A frame that comes in time meets the request, unless encoding is paused.
+    let overdue = self.lastArrival + max(self.frameInterval * 3 / 2, Self.maximumJitter)
+    if self.isPaused {
+      // Changed effects show at once: they may be there for privacy.
+      let still = lastOutput + (self.isRedrawDue ? self.frameInterval : self.configuration.pausedInterval)
+      due = requested.map { min($0, still) } ?? still
+    } else if self.isRedrawDue {
+      due = overdue
+    } else {
+      let next = max(overdue, lastOutput + self.frameInterval)
+      due = next < self.joiningEnd ? next : requested.map { max($0, overdue) }
+    }
+    return due.map { max($0, self.nextRepetition) }
+  }
+}
+
+// MARK: Sources that compress their video
+
+extension VideoSchedule {
+  private mutating func handle(_ sample: SampleSummary, at now: MediaTime) -> Action {
+    self.switchSource(to: sample.source)
+    if self.reordered != sample.description, sample.isReordered { self.reordered = sample.description }
+    let isAllowed =
+      self.reordered != sample.description && !self.isPaused
+      && self.configuration.passThrough.allows(sample, in: self.configuration.format)
+    if isAllowed, self.isPassing || sample.isKeyframe { return self.pass(sample, at: now) }
+    self.isPassing = false
+    if self.isPaused, self.lastFrameSource != nil {
+      self.noteArrival(at: now)
+      self.notices.append(.releaseSourceMemory)
+      return .closeDecoder
+    }
+    return .transcode(dropsFrames: sample.backlog > Self.maximumBacklog)
+  }
+
+  private mutating func pass(_ sample: SampleSummary, at now: MediaTime) -> Action {
+    self.isPassing = true
+    self.isRedrawDue = false
+    self.lastFrameSource = nil
+    self.captureLatency = now - sample.decodeTime
+    self.noteArrival(at: now)
+    // Previous output may be of another source, or encoded frames with later presentation times.
+    let isContinued = sample.source == self.output.source
+    let last = (isContinued ? self.output.passedDecodeTime : nil) ?? self.output.time
+    var decodeTime = sample.decodeTime
+    if let last { decodeTime = max(decodeTime, last + Self.minimumInterval) }
+    let presentationTime = max(sample.presentationTime, decodeTime)
+    if sample.isKeyframe { self.requests.keyframeEncoded(at: now) }
+    self.output.append(at: now, timestamp: presentationTime, source: sample.source, passedDecodeTime: decodeTime)
+    self.requestKeyframeFromSource(at: now)
+    return .passThrough(
+      decodeTime: decodeTime, presentationTime: presentationTime,
+      decodesSnapshot: self.decodesSnapshot(of: sample, at: now))
+  }
+
+  /// Requests a keyframe from a passed-through source when one is due; not while the last one is young, and not again
+  /// before the source can have produced one.
+  private mutating func requestKeyframeFromSource(at now: MediaTime) {
+    guard let due = self.requests.dueTime, now >= due, now >= self.nextSourceRequest else { return }
+    self.nextSourceRequest = now + KeyframeRequests.interval
+    self.notices.append(.requestKeyframeFromSource)
+  }
+
+  private mutating func decodesSnapshot(of sample: SampleSummary, at now: MediaTime) -> Bool {
+    guard let snapshotEnd else { return false }
+    if sample.isSnapshotWanted {
+      self.snapshotEnd = now + Self.snapshotTime
+    } else if now >= snapshotEnd {
+      self.snapshotEnd = nil
+      return false
+    }
+    return true
+  }
+}
