@@ -93,7 +93,7 @@ let package = Package(
       name: "MediaInput",
       dependencies: ["Media", "Bitstreams", "Threading", "Capture", "Codecs", "CLibav", nioCore],
       swiftSettings: settings),
-    .target(name: "Inference", dependencies: ["CInference"], swiftSettings: settings),
+    .target(name: "Inference", dependencies: ["Media", "CInference"], swiftSettings: settings),
     .target(
       name: "Effects", dependencies: ["Media", "Inference", "CEffects", "CInference", "CLibav", "CYUV"],
       swiftSettings: settings),
@@ -239,7 +239,7 @@ let package = Package(
     .testTarget(
       name: "CodecsTests", dependencies: ["Codecs", "Capture", "Media", "Threading", nioCore], swiftSettings: settings),
     .testTarget(
-      name: "InferenceTests", dependencies: ["Inference"], exclude: ["Goldens"], swiftSettings: settings),
+      name: "InferenceTests", dependencies: ["Inference", "Media"], exclude: ["Goldens"], swiftSettings: settings),
     .testTarget(
       name: "EffectsTests", dependencies: ["CEffects", "Effects", "Inference", "Media"], exclude: ["Labels"],
       swiftSettings: settings),

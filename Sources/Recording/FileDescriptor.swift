@@ -1,3 +1,4 @@
+internal import Media
 internal import NIOCore
 
 #if canImport(Darwin)
@@ -9,16 +10,22 @@ internal import Glibc
 /// An open file or folder, closed with the last reference.
 final class FileDescriptor: Sendable {
   let number: Int32
-  /// As it is named in errors.
+  /// The path that errors name.
   let path: String
 
-  /// Opens a file, or makes one.
+  /// Opens a file or folder, or creates a file.
   ///
-  /// - Parameter folder: What a relative path counts from; the working folder without one.
-  init(_ path: String, _ flags: Int32, mode: mode_t = 0o666, in folder: FileDescriptor? = nil) throws(RecordingError) {
-    let shown = folder.map { $0.path == "." ? path : "\($0.path)/\(path)" } ?? path
+  /// - Parameters:
+  ///   - flags: The flags of `open(2)`; `O_CLOEXEC` is added.
+  ///   - mode: Permission bits of a created file, before the umask.
+  ///   - folder: The folder that a relative path starts at; nil for the working directory.
+  ///   - subject: The path in errors; nil for the folder's path and `path`.
+  init(
+    _ path: String, _ flags: Int32, mode: mode_t = 0o666, in folder: FileDescriptor? = nil, subject: String? = nil
+  ) throws(VidiconError) {
+    let shown = subject ?? folder.map { $0.path == "." ? path : "\($0.path)/\(path)" } ?? path
     let number = openat(folder?.number ?? AT_FDCWD, path, flags | O_CLOEXEC, mode)
-    guard number >= 0 else { throw RecordingError(errno, path: shown) }
+    guard number >= 0 else { throw VidiconError(errno: errno, path: shown) }
     self.number = number
     self.path = shown
   }
@@ -40,21 +47,21 @@ final class FileDescriptor: Sendable {
   }
 
   /// Size, kind, times.
-  func status() throws(RecordingError) -> stat {
+  func status() throws(VidiconError) -> stat {
     var status = stat()
-    guard fstat(self.number, &status) == 0 else { throw RecordingError(errno, path: self.path) }
+    guard fstat(self.number, &status) == 0 else { throw VidiconError(errno: errno, path: self.path) }
     return status
   }
 
   /// Writes bytes as a whole at an offset.
-  func write(_ bytes: ByteBuffer, at offset: UInt64) throws(RecordingError) {
-    try bytes.withUnsafeReadableBytes { (bytes) throws(RecordingError) in
+  func write(_ bytes: ByteBuffer, at offset: UInt64) throws(VidiconError) {
+    try bytes.withUnsafeReadableBytes { (bytes) throws(VidiconError) in
       var written = 0
       while written < bytes.count {
         let result = pwrite(
           self.number, bytes.baseAddress! + written, bytes.count - written, off_t(offset) + off_t(written))
         if result < 0, errno == EINTR { continue }
-        guard result > 0 else { throw RecordingError(result == 0 ? ENOSPC : errno, path: self.path) }
+        guard result > 0 else { throw VidiconError(errno: result == 0 ? ENOSPC : errno, path: self.path) }
         written += result
       }
     }
@@ -78,18 +85,18 @@ final class FileDescriptor: Sendable {
   }
 
   /// Waits until the content is on the disk, and the length that is needed to read it.
-  func synchronizeData() throws(RecordingError) {
+  func synchronizeData() throws(VidiconError) {
     #if canImport(Darwin)
     let result = fcntl(self.number, F_FULLFSYNC)
     #else
     let result = fdatasync(self.number)
     #endif
-    guard result == 0 else { throw RecordingError(errno, path: self.path) }
+    guard result == 0 else { throw VidiconError(errno: errno, path: self.path) }
   }
 
   /// Waits until everything is on the disk; of a folder, its names. Some file systems cannot, which is no failure.
-  func synchronize() throws(RecordingError) {
-    guard fsync(self.number) == 0 || errno == EINVAL else { throw RecordingError(errno, path: self.path) }
+  func synchronize() throws(VidiconError) {
+    guard fsync(self.number) == 0 || errno == EINVAL else { throw VidiconError(errno: errno, path: self.path) }
   }
 
   /// Whether a name in a folder is still that of this file.

@@ -1,3 +1,5 @@
+public import Media
+
 #if canImport(Darwin)
 internal import Darwin
 #else
@@ -32,13 +34,14 @@ public struct FilePattern: Hashable, Sendable, CustomStringConvertible {
 
   /// A pattern.
   ///
-  /// - Throws: ``RecordingError`` `.invalidName` when it is empty, names a folder, or has a field that is not known.
-  public init(_ text: String) throws(RecordingError) {
-    func invalid(_ cause: String, _ nextStep: String) -> RecordingError {
-      RecordingError(.invalidName, path: text, cause: cause, nextStep: nextStep)
+  /// - Throws: ``VidiconError`` `.invalidSpecification` when it is empty, names a folder, or has a field that is not known.
+  public init(_ text: String) throws(VidiconError) {
+    func invalid(_ cause: String, _ nextStep: String) -> VidiconError {
+      VidiconError(.invalidSpecification, path: text, cause: cause, nextStep: nextStep)
     }
     guard !text.isEmpty else {
-      throw RecordingError(.invalidName, path: "recording", cause: "the name is empty", nextStep: "give a file's name")
+      throw VidiconError(
+        .invalidSpecification, path: "recording", cause: "the name is empty", nextStep: "give a file's name")
     }
     guard !text.utf8.contains(0) else { throw invalid("the name has a zero byte", "leave it out") }
     var components: [[Element]] = []

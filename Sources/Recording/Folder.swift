@@ -1,3 +1,5 @@
+internal import Media
+
 #if canImport(Darwin)
 internal import Darwin
 #else
@@ -21,8 +23,8 @@ enum Folder {
   }
 
   /// Makes a folder, unless it is there.
-  static func make(_ path: String) throws(RecordingError) {
-    guard mkdir(path, 0o777) == 0 || errno == EEXIST else { throw RecordingError(errno, path: path) }
+  static func make(_ path: String) throws(VidiconError) {
+    guard mkdir(path, 0o777) == 0 || errno == EEXIST else { throw VidiconError(errno: errno, path: path) }
   }
 
   /// The folder that a path is in, and the name in it.

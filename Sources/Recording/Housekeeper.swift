@@ -79,12 +79,12 @@ final class Housekeeper: Sendable {
   private func perform(finishing part: PartFile) {
     guard !part.isEmpty else { return part.remove() }
     let rewrite = PlainRewrite(file: part.file, folder: part.folder, name: part.name)
-    do throws(RecordingError) {
+    do throws(VidiconError) {
       let scan: MovieScan
       do throws(ParsingError) {
         scan = try rewrite.scan()
       } catch {
-        throw RecordingError(
+        throw VidiconError(
           .failed, path: part.path, cause: "the recording cannot be read back (\(error))", nextStep: "check the disk")
       }
       let finished = try rewrite.run(scan)

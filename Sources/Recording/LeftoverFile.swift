@@ -17,27 +17,23 @@ struct LeftoverFile {
 
   /// Opens and locks a file.
   ///
-  /// - Throws: ``RecordingError`` when it is none that can be worked on.
-  init(_ path: String) throws(RecordingError) {
+  /// - Throws: ``VidiconError`` when it is none that can be worked on.
+  init(_ path: String) throws(VidiconError) {
     // What a link leads to is finished, not the link.
     guard let resolved = realpath(path, nil) else {
       throw errno == ENOENT || errno == ENOTDIR
-        ? RecordingError(.notFound, path: path, cause: "there is no such file", nextStep: "check the name")
-        : RecordingError(errno, path: path)
+        ? VidiconError(.notFound, path: path, cause: "there is no such file", nextStep: "check the name")
+        : VidiconError(errno: errno, path: path)
     }
     defer { free(resolved) }
     let (folder, name) = Folder.split(String(cString: resolved))
-    do throws(RecordingError) {
-      self.folder = try FileDescriptor(folder, O_RDONLY | O_DIRECTORY)
-      self.file = try FileDescriptor(name, O_RDONLY | O_NONBLOCK | O_NOFOLLOW, in: self.folder)
-    } catch {
-      throw RecordingError(error.code, path: path, cause: error.cause, nextStep: error.nextStep)
-    }
+    self.folder = try FileDescriptor(folder, O_RDONLY | O_DIRECTORY, subject: path)
+    self.file = try FileDescriptor(name, O_RDONLY | O_NONBLOCK | O_NOFOLLOW, in: self.folder, subject: path)
     (self.path, self.name) = (path, name)
     guard try self.file.status().st_mode & S_IFMT == S_IFREG else { throw self.error("it is no file", "give a file") }
     // Who finished the file before this one had the lock has put another in its place.
     guard self.file.lock(), self.file.hasName(name, in: self.folder) else {
-      throw RecordingError(
+      throw VidiconError(
         .busy, path: path, cause: "it is being recorded or finished", nextStep: "stop the recording, or wait")
     }
   }
@@ -46,7 +42,7 @@ struct LeftoverFile {
   var mark: RecordingMark? { RecordingMark(of: self.file) }
 
   /// Finishes it.
-  func repair() throws(RecordingError) -> Recordings.Repair {
+  func repair() throws(VidiconError) -> Recordings.Repair {
     if self.mark == .finished { return .wasFinished(path: self.path) }
     guard try self.file.status().st_size > 0 else {
       throw self.error("it is empty; nothing was recorded in it", "remove it")
@@ -61,9 +57,7 @@ struct LeftoverFile {
     guard scan.movie.sampleCount > 0 else {
       throw self.error("it holds no whole fragment; nothing can be saved", "remove it")
     }
-    var finished = try rewrite.run(scan)
-    finished.path = self.path
-    return .finished(finished)
+    return .finished(try rewrite.run(scan))
   }
 
   /// Removes it, when nothing was recorded in it.
@@ -73,7 +67,7 @@ struct LeftoverFile {
     return unlinkat(self.folder.number, self.name, 0) == 0
   }
 
-  private func explain(_ error: ParsingError) throws(RecordingError) -> Recordings.Repair {
+  private func explain(_ error: ParsingError) throws(VidiconError) -> Recordings.Repair {
     switch (error.code, error.field) {
     case (.missing, "ftyp"): throw self.error("it is no MP4 file", "give a file that \"vidicon\" recorded")
     case (.missing, "moov"), (.truncated, _):
@@ -97,8 +91,8 @@ struct LeftoverFile {
     }
   }
 
-  private func error(_ cause: String, _ nextStep: String) -> RecordingError {
-    RecordingError(.notARecording, path: self.path, cause: cause, nextStep: nextStep)
+  private func error(_ cause: String, _ nextStep: String) -> VidiconError {
+    VidiconError(.invalidData, path: self.path, cause: cause, nextStep: nextStep)
   }
 }
 
@@ -124,7 +118,7 @@ enum Leftovers {
 
   /// Finishes a file if this program has left it open; nil when it has not.
   private static func repair(_ path: String) -> Recordings.Repair? {
-    do throws(RecordingError) {
+    do throws(VidiconError) {
       // Looked at before it is locked, so that nobody finds a lock on a file that is none of ours.
       guard let peek = try? FileDescriptor(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW),
         try peek.status().st_mode & S_IFMT == S_IFREG, RecordingMark(of: peek) == .open

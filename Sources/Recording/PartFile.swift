@@ -1,3 +1,4 @@
+internal import Media
 internal import NIOCore
 
 #if canImport(Darwin)
@@ -22,9 +23,9 @@ struct PartFile: Sendable {
   var path: String { self.file.path }
 
   /// Makes a file and writes what stands before the fragments.
-  init(_ file: FileDescriptor, folder: FileDescriptor, name: String, head: ByteBuffer) throws(RecordingError) {
+  init(_ file: FileDescriptor, folder: FileDescriptor, name: String, head: ByteBuffer) throws(VidiconError) {
     (self.file, self.folder, self.name) = (file, folder, name)
-    do throws(RecordingError) {
+    do throws(VidiconError) {
       try self.append(head)
       self.headLength = self.length
       try folder.synchronize()
@@ -39,10 +40,10 @@ struct PartFile: Sendable {
 
   /// Writes a fragment and waits until it is on the disk.
   ///
-  /// - Throws: ``RecordingError``; then the file ends with the fragment before. `.notFound` when the file has lost its
+  /// - Throws: ``VidiconError``; then the file ends with the fragment before. `.notFound` when the file has lost its
   ///   name: it was moved or removed.
-  mutating func append(_ bytes: ByteBuffer) throws(RecordingError) {
-    do throws(RecordingError) {
+  mutating func append(_ bytes: ByteBuffer) throws(VidiconError) {
+    do throws(VidiconError) {
       try self.file.write(bytes, at: self.length)
       try self.file.synchronizeData()
     } catch {
@@ -51,7 +52,7 @@ struct PartFile: Sendable {
     }
     self.length += UInt64(bytes.readableBytes)
     guard self.file.hasName(self.name, in: self.folder) else {
-      throw RecordingError(
+      throw VidiconError(
         .notFound, path: self.path, cause: "the file was moved or removed while it was recorded",
         nextStep: "start a new recording; if it was moved, \"vidicon repair\" finishes it")
     }

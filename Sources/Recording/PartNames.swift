@@ -1,3 +1,5 @@
+internal import Media
+
 #if canImport(Darwin)
 internal import Darwin
 #else
@@ -26,16 +28,11 @@ struct PartNames {
   /// is taken.
   mutating func makeFile(
     at time: Int64
-  ) throws(RecordingError) -> (file: FileDescriptor, folder: FileDescriptor, name: String) {
+  ) throws(VidiconError) -> (file: FileDescriptor, folder: FileDescriptor, name: String) {
     let (folders, path) = self.pattern.name(atUnixTime: time)
     for folder in folders { try Folder.make(folder) }
     let (folderPath, name) = Folder.split(path)
-    let folder: FileDescriptor
-    do throws(RecordingError) {
-      folder = try FileDescriptor(folderPath, O_RDONLY | O_DIRECTORY)
-    } catch {
-      throw RecordingError(error.code, path: path, cause: error.cause, nextStep: error.nextStep)
-    }
+    let folder = try FileDescriptor(folderPath, O_RDONLY | O_DIRECTORY)
     var number = self.last.map { $0.path == path ? $0.number + 1 : 1 } ?? 1
     while number <= Self.maximumNumber {
       let candidate = number == 1 ? name : FilePattern.numbered(name, number)
@@ -45,20 +42,20 @@ struct PartNames {
       }
       number += 1
     }
-    throw RecordingError(
-      .exists, path: path, cause: "there are \(Self.maximumNumber) files of this name",
+    throw VidiconError(
+      .alreadyExists, path: path, cause: "there are \(Self.maximumNumber) files of this name",
       nextStep: "give a name with the time, such as %F_%H-%M-%S.mp4")
   }
 
   /// Makes a file of a name; nil when the next name is to be tried.
-  private func make(_ name: String, in folder: FileDescriptor) throws(RecordingError) -> FileDescriptor? {
+  private func make(_ name: String, in folder: FileDescriptor) throws(VidiconError) -> FileDescriptor? {
     while true {
-      do throws(RecordingError) {
+      do throws(VidiconError) {
         let file = try FileDescriptor(name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, in: folder)
         // A new file has no other user.
         _ = file.lock()
         return file
-      } catch  where error.code == .exists {
+      } catch  where error.code == .alreadyExists {
         switch self.existing {
         case .number: return nil
         case .refuse:
@@ -72,19 +69,22 @@ struct PartNames {
   }
 
   /// Removes a file that is to be overwritten; false when it belongs to this recording.
-  private func removeOld(_ name: String, in folder: FileDescriptor) throws(RecordingError) -> Bool {
+  private func removeOld(_ name: String, in folder: FileDescriptor) throws(VidiconError) -> Bool {
     let file = try FileDescriptor(name, O_RDONLY | O_NONBLOCK | O_NOFOLLOW, in: folder)
     let status = try file.status()
     guard status.st_mode & S_IFMT == S_IFREG else {
-      throw RecordingError(.exists, path: file.path, cause: "it exists and is no file", nextStep: "give another name")
+      throw VidiconError(
+        .alreadyExists, path: file.path, cause: "it exists and is no file", nextStep: "give another name")
     }
     if self.last != nil, status.modificationTime >= self.startTime { return false }
     guard file.lock() else {
-      throw RecordingError(
+      throw VidiconError(
         .busy, path: file.path, cause: "another recording is writing it",
         nextStep: "stop that one, or give another name")
     }
-    guard unlinkat(folder.number, name, 0) == 0 || errno == ENOENT else { throw RecordingError(errno, path: file.path) }
+    guard unlinkat(folder.number, name, 0) == 0 || errno == ENOENT else {
+      throw VidiconError(errno: errno, path: file.path)
+    }
     return true
   }
 }

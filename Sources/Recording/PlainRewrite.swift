@@ -40,8 +40,8 @@ struct PlainRewrite {
 
   /// Writes the plain file and puts it in the place of the fragmented one.
   ///
-  /// - Throws: ``RecordingError``; then the fragmented file is as it was.
-  func run(_ scan: MovieScan) throws(RecordingError) -> FinishedRecording {
+  /// - Throws: ``VidiconError``; then the fragmented file is as it was.
+  func run(_ scan: MovieScan) throws(VidiconError) -> FinishedRecording {
     let status = try self.file.status()
     let start = scan.movie.serializeStart(note: RecordingMark.finished.box)
     let length = UInt64(start.readableBytes) + scan.movie.dataLength
@@ -49,7 +49,7 @@ struct PlainRewrite {
 
     let temporary = "\(Self.temporaryName.prefix)\(String(status.st_ino, radix: 16))\(Self.temporaryName.suffix)"
     let copy = try self.makeTemporary(temporary)
-    do throws(RecordingError) {
+    do throws(VidiconError) {
       try copy.write(start, at: 0)
       var offset = UInt64(start.readableBytes)
       for range in scan.data {
@@ -62,16 +62,16 @@ struct PlainRewrite {
       Self.setModificationTime(of: copy, to: status)
       try copy.synchronize()
       guard self.file.hasName(self.name, in: self.folder) else {
-        throw RecordingError(
+        throw VidiconError(
           .notFound, path: self.file.path, cause: "the file was moved or removed before it was finished",
           nextStep: "\"vidicon repair\" finishes it where it is now")
       }
       guard renameat(self.folder.number, temporary, self.folder.number, self.name) == 0 else {
-        throw RecordingError(errno, path: self.file.path)
+        throw VidiconError(errno: errno, path: self.file.path)
       }
     } catch {
       unlinkat(self.folder.number, temporary, 0)
-      throw RecordingError(error.code, path: self.file.path, cause: error.cause, nextStep: error.nextStep)
+      throw error
     }
     // The rename is done; that the disk does not know it yet loses nothing.
     try? self.folder.synchronize()
@@ -81,28 +81,29 @@ struct PlainRewrite {
   }
 
   /// Both files are there for a while; a copy that cannot end is not begun.
-  private func checkRoom(for length: UInt64) throws(RecordingError) {
+  private func checkRoom(for length: UInt64) throws(VidiconError) {
     var system = statvfs()
     guard fstatvfs(self.folder.number, &system) == 0, system.f_blocks > 0 else { return }
     let (free, overflow) = UInt64(system.f_bavail).multipliedReportingOverflow(by: UInt64(system.f_frsize))
     guard overflow || free >= length else {
-      throw RecordingError(
+      throw VidiconError(
         .noSpace, path: self.file.path, cause: "there is no room to finish the file, which plays as it is",
         nextStep: "free \((length >> 20) + 1) MB, then \"vidicon repair\" finishes it")
     }
   }
 
-  private func makeTemporary(_ name: String) throws(RecordingError) -> FileDescriptor {
+  private func makeTemporary(_ name: String) throws(VidiconError) -> FileDescriptor {
     // Who has the lock of the fragmented file is alone here, but for those who clear away what crashes left: these hold
     // a lock for a moment, and may have removed a file that was just made.
     for _ in 0..<Self.maximumAttempts {
-      let copy = try FileDescriptor(name, O_RDWR | O_CREAT | O_NOFOLLOW, in: self.folder)
+      let copy = try FileDescriptor(
+        name, O_RDWR | O_CREAT | O_NOFOLLOW, in: self.folder, subject: self.file.path)
       copy.waitForLock()
       guard copy.hasName(name, in: self.folder) else { continue }
-      guard ftruncate(copy.number, 0) == 0 else { throw RecordingError(errno, path: copy.path) }
+      guard ftruncate(copy.number, 0) == 0 else { throw VidiconError(errno: errno, path: copy.path) }
       return copy
     }
-    throw RecordingError(
+    throw VidiconError(
       .failed, path: self.file.path, cause: "another program removes what is written beside it",
       nextStep: "\"vidicon repair\" finishes it when that has ended")
   }
@@ -117,11 +118,11 @@ struct PlainRewrite {
   }
 
   /// Copies bytes of the fragmented file without taking them into this process.
-  private func copy(_ range: Range<UInt64>, to copy: FileDescriptor, at offset: UInt64) throws(RecordingError) {
+  private func copy(_ range: Range<UInt64>, to copy: FileDescriptor, at offset: UInt64) throws(VidiconError) {
     #if canImport(Darwin)
     try self.copyThroughMemory(range, to: copy, at: offset)
     #else
-    guard lseek(copy.number, off_t(offset), SEEK_SET) >= 0 else { throw RecordingError(errno, path: copy.path) }
+    guard lseek(copy.number, off_t(offset), SEEK_SET) >= 0 else { throw VidiconError(errno: errno, path: copy.path) }
     var position = off_t(range.lowerBound)
     while position < range.upperBound {
       let result = sendfile(
@@ -131,7 +132,7 @@ struct PlainRewrite {
         return try self.copyThroughMemory(
           UInt64(position)..<range.upperBound, to: copy, at: offset + UInt64(position) - range.lowerBound)
       }
-      guard result >= 0 else { throw RecordingError(errno, path: copy.path) }
+      guard result >= 0 else { throw VidiconError(errno: errno, path: copy.path) }
       guard result > 0 else { throw self.unreadable }
     }
     #endif
@@ -139,7 +140,7 @@ struct PlainRewrite {
 
   private func copyThroughMemory(
     _ range: Range<UInt64>, to copy: FileDescriptor, at offset: UInt64
-  ) throws(RecordingError) {
+  ) throws(VidiconError) {
     var position = range.lowerBound
     while position < range.upperBound {
       let count = Int(min(range.upperBound - position, 1 << 20))
@@ -151,8 +152,8 @@ struct PlainRewrite {
     }
   }
 
-  private var unreadable: RecordingError {
-    RecordingError(
+  private var unreadable: VidiconError {
+    VidiconError(
       .failed, path: self.file.path, cause: "the recording cannot be read back", nextStep: "check the disk")
   }
 }

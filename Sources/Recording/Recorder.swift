@@ -1,4 +1,4 @@
-package import Media
+public import Media
 public import Streaming
 internal import Synchronization
 internal import Threading
@@ -89,31 +89,31 @@ public final class Recorder: Sendable {
   /// has left under names of the pattern.
   ///
   /// - Returns: The path of the first file.
-  /// - Throws: ``RecordingError`` when a recording runs already, the stream does not run, or the file cannot be made.
+  /// - Throws: ``VidiconError`` when a recording runs already, the stream does not run, or the file cannot be made.
   @discardableResult
-  public func start() async throws(RecordingError) -> String {
+  public func start() async throws(VidiconError) -> String {
     let startTime = self.startTime.withLock { $0.take() }
     return try await self.start(at: startTime ?? StreamClock.system.now())
   }
 
   /// Ends the current run: what is captured from now on is left out. Without effect while paused.
   ///
-  /// - Throws: ``RecordingError`` `.wrongState` when no recording runs.
-  public func pause() throws(RecordingError) {
+  /// - Throws: ``VidiconError`` `.wrongState` when no recording runs.
+  public func pause() throws(VidiconError) {
     try self.pause(at: StreamClock.system.now())
   }
 
   /// Goes on with the next keyframe, which is asked for. Without effect while not paused.
   ///
-  /// - Throws: ``RecordingError`` `.wrongState` when no recording runs.
-  public func resume() throws(RecordingError) {
+  /// - Throws: ``VidiconError`` `.wrongState` when no recording runs.
+  public func resume() throws(VidiconError) {
     try self.resume(at: StreamClock.system.now())
   }
 
   /// Pauses a recording that runs, resumes one that is paused.
   ///
-  /// - Throws: ``RecordingError`` `.wrongState` when no recording runs.
-  public func togglePause() throws(RecordingError) {
+  /// - Throws: ``VidiconError`` `.wrongState` when no recording runs.
+  public func togglePause() throws(VidiconError) {
     if self.isPaused.withLock({ $0 }) { try self.resume() } else { try self.pause() }
   }
 
@@ -137,7 +137,7 @@ public final class Recorder: Sendable {
 
 // With times of their own, for tests and measurements.
 extension Recorder {
-  package func start(at time: MediaTime) async throws(RecordingError) -> String {
+  package func start(at time: MediaTime) async throws(VidiconError) -> String {
     let isFree = self.phase.withLock { phase in
       if case .starting = phase { return false }
       if case .recording(let session) = phase, !session.isOver { return false }
@@ -145,12 +145,10 @@ extension Recorder {
       return true
     }
     guard isFree else { throw self.wrongState("a recording runs already", "stop it first") }
-    do throws(RecordingError) {
+    do throws(VidiconError) {
       let descriptions = self.source.descriptions()
       guard !descriptions.isEmpty else {
-        throw RecordingError(
-          .nothingToRecord, path: self.settings.pattern.description, cause: "the stream does not run",
-          nextStep: "start it first")
+        throw self.wrongState("the stream does not run", "start it first")
       }
       let session = RecordingSession(
         self.settings, source: self.source, descriptions: descriptions, board: self.board, clock: self.clock)
@@ -172,12 +170,12 @@ extension Recorder {
     }
   }
 
-  func pause(at time: MediaTime) throws(RecordingError) {
+  func pause(at time: MediaTime) throws(VidiconError) {
     guard let session = self.runningSession else { throw self.wrongState("no recording runs", "start one") }
     if self.isPaused.exchange(true) == false { session.pause(at: time) }
   }
 
-  func resume(at time: MediaTime) throws(RecordingError) {
+  func resume(at time: MediaTime) throws(VidiconError) {
     guard let session = self.runningSession else { throw self.wrongState("no recording runs", "start one") }
     if self.isPaused.exchange(false) == true { session.resume(at: time) }
   }
@@ -195,8 +193,8 @@ extension Recorder {
     self.session.flatMap { $0.isOver ? nil : $0 }
   }
 
-  private func wrongState(_ cause: String, _ nextStep: String) -> RecordingError {
-    RecordingError(.wrongState, path: self.settings.pattern.description, cause: cause, nextStep: nextStep)
+  private func wrongState(_ cause: String, _ nextStep: String) -> VidiconError {
+    VidiconError(.wrongState, path: self.settings.pattern.description, cause: cause, nextStep: nextStep)
   }
 }
 

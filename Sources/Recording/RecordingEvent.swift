@@ -1,3 +1,5 @@
+public import Media
+
 /// Something that happens to a recording and that its owner may want to tell or act on.
 public enum RecordingEvent: Hashable, Sendable {
   /// A part begins, in this file.
@@ -11,13 +13,13 @@ public enum RecordingEvent: Hashable, Sendable {
   /// A part is a plain file now.
   case partFinished(FinishedRecording)
   /// A part stays a fragmented file, which plays and can be repaired.
-  case partNotFinished(RecordingError)
+  case partNotFinished(VidiconError)
   /// A file that an earlier crash had left was found.
   case leftover(Recordings.Repair)
   /// An old file is gone.
   case removedOld(path: String)
   /// The recording has stopped by itself; the stream goes on, and what was written is kept.
-  case failed(RecordingError)
+  case failed(VidiconError)
   /// The recording is over, and its files are finished.
   case ended
 }

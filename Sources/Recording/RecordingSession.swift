@@ -39,14 +39,14 @@ final class RecordingSession: StreamOutput {
   /// Makes the first file, and takes samples captured from a time on.
   ///
   /// - Returns: The path.
-  func start(at time: MediaTime) async throws(RecordingError) -> String {
-    let result: Result<String, RecordingError> = await withCheckedContinuation { continuation in
+  func start(at time: MediaTime) async throws(VidiconError) -> String {
+    let result: Result<String, VidiconError> = await withCheckedContinuation { continuation in
       let isStarted = WorkerThread.startDetached(named: "recording") {
         self.run { continuation.resume(returning: $0) }
       }
       guard !isStarted else { return }
       self.end(with: [])
-      continuation.resume(returning: .failure(.noThread(path: self.settings.pattern.description)))
+      continuation.resume(returning: .failure(.noThread(self.settings.pattern.description)))
     }
     let path = try result.get()
     self.queue.append(.resume(time))
@@ -96,11 +96,11 @@ final class RecordingSession: StreamOutput {
 
 // The thread.
 extension RecordingSession {
-  private func run(started: (Result<String, RecordingError>) -> Void) {
+  private func run(started: (Result<String, VidiconError>) -> Void) {
     ThreadSignals.blockFileSize()
     let housekeeper = Housekeeper(self.settings, board: self.board, clock: self.clock)
     let writer: RecordingWriter
-    do throws(RecordingError) {
+    do throws(VidiconError) {
       writer = try RecordingWriter(
         self.settings, descriptions: self.descriptions, board: self.board,
         housekeeper: housekeeper, requestKeyframe: self.source.requestKeyframe, clock: self.clock)
@@ -114,8 +114,8 @@ extension RecordingSession {
     housekeeper.tidy()
     started(.success(self.board.status.path ?? ""))
 
-    var failure: RecordingError?
-    do throws(RecordingError) {
+    var failure: VidiconError?
+    do throws(VidiconError) {
       try self.write(with: writer)
     } catch {
       failure = error
@@ -137,7 +137,7 @@ extension RecordingSession {
     self.end(with: housekeeper.finished)
   }
 
-  private func write(with writer: RecordingWriter) throws(RecordingError) {
+  private func write(with writer: RecordingWriter) throws(VidiconError) {
     while !writer.isDone {
       let items = self.queue.take(until: writer.deadline)
       defer { self.queue.release(items) }

@@ -37,7 +37,7 @@ public struct RecordingStatus: Hashable, Sendable {
   /// Bytes that wait for the disk.
   public var queuedByteCount = 0
   /// Why it has stopped by itself.
-  public var error: RecordingError?
+  public var error: VidiconError?
 
   /// The status of nothing.
   public init() {}

@@ -38,7 +38,7 @@ final class RecordingWriter {
     _ settings: RecordingSettings, descriptions: [CodecDescription], board: RecordingStatusStore,
     housekeeper: Housekeeper,
     requestKeyframe: @escaping () -> Void, clock: @escaping () -> Int64
-  ) throws(RecordingError) {
+  ) throws(VidiconError) {
     self.settings = settings
     self.board = board
     self.housekeeper = housekeeper
@@ -61,8 +61,8 @@ final class RecordingWriter {
 
   /// Writes what is ready after some items, or none when the deadline has passed.
   ///
-  /// - Throws: ``RecordingError``; then nothing more can be written.
-  func handle(_ items: [RecordingQueue.Item], now: MediaTime) throws(RecordingError) {
+  /// - Throws: ``VidiconError``; then nothing more can be written.
+  func handle(_ items: [RecordingQueue.Item], now: MediaTime) throws(VidiconError) {
     for item in items {
       try self.handle(item, now: now)
       try self.performActions()
@@ -78,7 +78,7 @@ final class RecordingWriter {
     self.housekeeper.finish(self.part)
   }
 
-  private func handle(_ item: RecordingQueue.Item, now: MediaTime) throws(RecordingError) {
+  private func handle(_ item: RecordingQueue.Item, now: MediaTime) throws(VidiconError) {
     switch item {
     case .sample(let sample): self.timeline.handle(sample, now: now)
     case .pause(let time):
@@ -105,7 +105,7 @@ final class RecordingWriter {
     }
   }
 
-  private func performActions() throws(RecordingError) {
+  private func performActions() throws(VidiconError) {
     for action in self.timeline.takeActions() {
       switch action {
       case .requestKeyframe: self.requestKeyframe()
@@ -132,7 +132,7 @@ final class RecordingWriter {
     return sample
   }
 
-  private func startPart() throws(RecordingError) {
+  private func startPart() throws(VidiconError) {
     let next = try Self.makePart(&self.names, self.muxer, self.settings, self.clock())
     self.housekeeper.finish(self.part)
     self.part = next
@@ -142,7 +142,7 @@ final class RecordingWriter {
 
   private static func makePart(
     _ names: inout PartNames, _ muxer: FragmentedMP4Muxer, _ settings: RecordingSettings, _ now: Int64
-  ) throws(RecordingError) -> PartFile {
+  ) throws(VidiconError) -> PartFile {
     let metadata = MovieMetadata(
       creationTime: MovieMetadata.creationTime(atUnixTime: now), title: settings.title, encoder: "Vidicon",
       orientation: settings.orientation)

@@ -1,3 +1,4 @@
+public import Media
 internal import Streaming
 internal import Threading
 
@@ -18,7 +19,7 @@ public enum Recordings {
     /// It was open, nothing had been recorded in it yet, and it is removed.
     case removedEmpty(path: String)
     /// It is as it was.
-    case failed(RecordingError)
+    case failed(VidiconError)
   }
 
   /// Finishes a file that was left open by a crash, a power loss or a full disk: it becomes a plain MP4 file with all
@@ -27,18 +28,18 @@ public enum Recordings {
   /// The blocking work is done on a thread of its own. Fragmented files of others are taken, too, as far as they have one
   /// run of samples for each track and fragment.
   ///
-  /// - Throws: ``RecordingError`` when it cannot be finished: `.notARecording`, `.busy`, `.notFound`, `.noSpace`, and others;
+  /// - Throws: ``VidiconError`` when it cannot be finished: `.invalidData`, `.busy`, `.notFound`, `.noSpace`, and others;
   ///   the file is then as it was. An empty recording is no file to repair either.
-  public static func repair(_ path: String) async throws(RecordingError) -> Repair {
-    let result = await WorkerThread.run(named: "repair") { () -> Result<Repair, RecordingError> in
+  public static func repair(_ path: String) async throws(VidiconError) -> Repair {
+    let result = await WorkerThread.run(named: "repair") { () -> Result<Repair, VidiconError> in
       ThreadSignals.blockFileSize()
-      do throws(RecordingError) {
+      do throws(VidiconError) {
         return .success(try LeftoverFile(path).repair())
       } catch {
         return .failure(error)
       }
     }
-    guard let result else { throw .noThread(path: path) }
+    guard let result else { throw .noThread(path) }
     return try result.get()
   }
 
@@ -50,7 +51,7 @@ public enum Recordings {
     await WorkerThread.run(named: "repair") {
       ThreadSignals.blockFileSize()
       return Leftovers.repair(in: folder, names: Folder.names(in: folder))
-    } ?? [.failed(.noThread(path: folder))]
+    } ?? [.failed(.noThread(folder))]
   }
 
   /// The same for the files whose names a pattern makes, wherever these are.
@@ -58,7 +59,7 @@ public enum Recordings {
     await WorkerThread.run(named: "repair") {
       ThreadSignals.blockFileSize()
       return Leftovers.repair(matching: pattern)
-    } ?? [.failed(.noThread(path: pattern.description))]
+    } ?? [.failed(.noThread(pattern.description))]
   }
 
   /// The files that are there of a pattern, oldest first, the one that is being recorded included. Reads the disk.

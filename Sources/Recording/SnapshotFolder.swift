@@ -1,5 +1,5 @@
 internal import Effects
-internal import Media
+public import Media
 internal import NIOCore
 public import Streaming
 internal import Threading
@@ -31,13 +31,13 @@ public struct SnapshotFolder: Hashable, Sendable {
   ///
   /// - Parameter report: Told of each file, or why it could not be written.
   public func keepSmiles(
-    of stream: LiveStream, report: @Sendable (Result<String, RecordingError>) -> Void
+    of stream: LiveStream, report: @Sendable (Result<String, VidiconError>) -> Void
   ) async {
     var last: MediaTime?
     for await event in stream.faceEvents where event.kind == .smile {
       if let last, event.time - last < Self.interval { continue }
       last = event.time
-      do throws(RecordingError) {
+      do throws(VidiconError) {
         report(.success(try await self.keepPicture(of: stream)))
       } catch {
         report(.failure(error))
@@ -48,31 +48,25 @@ public struct SnapshotFolder: Hashable, Sendable {
   /// Keeps the picture that viewers see now.
   ///
   /// - Returns: The file's path.
-  public func keepPicture(of stream: LiveStream) async throws(RecordingError) -> String {
-    let picture: ByteBuffer
-    do throws(VidiconError) {
-      picture = try await stream.pictures.snapshot()
-    } catch {
-      throw RecordingError(
-        .nothingToRecord, path: stream.name, cause: "it shows no picture (\(error))", nextStep: "try again")
-    }
+  public func keepPicture(of stream: LiveStream) async throws(VidiconError) -> String {
+    let picture = try await stream.pictures.snapshot()
     let time = StreamClock.system.unixTime(at: StreamClock.system.now())
     let name = stream.name
-    let result = await WorkerThread.run(named: "snapshot") { () -> Result<String, RecordingError> in
-      do throws(RecordingError) {
+    let result = await WorkerThread.run(named: "snapshot") { () -> Result<String, VidiconError> in
+      do throws(VidiconError) {
         return .success(try self.write(picture, of: name, atUnixTime: time))
       } catch {
         return .failure(error)
       }
     }
-    guard let result else { throw .noThread(path: name) }
+    guard let result else { throw .noThread(name) }
     return try result.get()
   }
 
   /// Writes a file under a name that goes with nothing yet, and gives it its own when it is whole.
   private func write(
     _ picture: ByteBuffer, of stream: String, atUnixTime time: Int64
-  ) throws(RecordingError) -> String {
+  ) throws(VidiconError) -> String {
     let stream = stream.replacing("/", with: "-").replacing("%", with: "%%")
     let pattern = try FilePattern("\(stream)_%F_%H-%M-%S.jpg")
     let name = pattern.name(atUnixTime: time).path
@@ -86,10 +80,10 @@ public struct SnapshotFolder: Hashable, Sendable {
       let candidate = number == 1 ? name : FilePattern.numbered(name, number)
       // Fails where there is such a file.
       if linkat(folder.number, temporary, folder.number, candidate, 0) == 0 { return "\(self.path)/\(candidate)" }
-      guard errno == EEXIST else { throw RecordingError(errno, path: "\(self.path)/\(candidate)") }
+      guard errno == EEXIST else { throw VidiconError(errno: errno, path: "\(self.path)/\(candidate)") }
     }
-    throw RecordingError(
-      .exists, path: "\(self.path)/\(name)", cause: "there are \(Self.mostOfOneName) files of this name",
+    throw VidiconError(
+      .alreadyExists, path: "\(self.path)/\(name)", cause: "there are \(Self.mostOfOneName) files of this name",
       nextStep: "give another folder")
   }
 

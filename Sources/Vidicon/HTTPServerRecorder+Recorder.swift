@@ -1,15 +1,16 @@
 internal import HTTPServer
+internal import Media
 internal import Recording
 
 extension HTTPServerRecorder {
   /// A recorder, as HTTP offers it: with the names of its files, not where they are.
   init(_ recorder: Recorder) {
     self.init { action throws(Failure) in
-      do throws(RecordingError) {
+      do throws(VidiconError) {
         try await recorder.perform(action)
       } catch {
         throw Failure(
-          isWrongState: [.wrongState, .nothingToRecord].contains(error.code), reason: error.reason)
+          isWrongState: error.code == .wrongState, reason: error.reason)
       }
     } status: {
       let status = recorder.status
@@ -29,7 +30,7 @@ extension HTTPServerRecorder {
 }
 
 extension Recorder {
-  fileprivate func perform(_ action: HTTPServerRecorder.Action) async throws(RecordingError) {
+  fileprivate func perform(_ action: HTTPServerRecorder.Action) async throws(VidiconError) {
     switch action {
     case .start: try await self.start()
     case .pause: try self.pause()
@@ -37,16 +38,16 @@ extension Recorder {
     case .stop:
       // Twice is no mistake while the files are being finished: both wait for that.
       guard ![.idle, .failed].contains(self.status.state) else {
-        throw RecordingError(
-          .wrongState, path: self.settings.pattern.description, cause: "no recording runs", nextStep: "start one")
+        throw VidiconError(
+          .wrongState, subject: self.settings.pattern.description, cause: "no recording runs", nextStep: "start one")
       }
       await self.stop()
     }
   }
 }
 
-extension RecordingError {
-  /// What is wrong and what to do about it, without the file.
+extension VidiconError {
+  /// Cause and next step, without the subject, which may be a path.
   fileprivate var reason: String { "\(self.cause); \(self.nextStep)" }
 }
 

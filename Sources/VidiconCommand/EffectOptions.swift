@@ -116,10 +116,10 @@ extension EffectOptions {
   }
 
   private static func image(_ path: String, hint: String) throws(Failure) -> OverlayImage {
-    do throws(OverlayImageError) {
+    do throws(VidiconError) {
       return try OverlayImage(path: path)
     } catch {
-      throw Failure(error.code == .notFound ? "\(error.name): \(error.cause); \(hint)" : "\(error)")
+      throw Failure(error.code == .notFound ? "\(error.subject): \(error.cause); \(hint)" : "\(error)")
     }
   }
 
@@ -135,10 +135,10 @@ extension EffectOptions {
     } catch {
       throw Failure("\(path): it cannot be read; check the path of --mask-anchors")
     }
-    do throws(EffectSettingsError) {
+    do throws(VidiconError) {
       return try MaskAnchors.parse(json: Array(bytes ?? Data()))
     } catch {
-      throw Failure("\(path): \(error); write it like {\"left\": [0.3, 0.5], \"right\": [0.7, 0.5]}")
+      throw Failure("\(path): \(error), such as {\"left\": [0.3, 0.5], \"right\": [0.7, 0.5]}")
     }
   }
 

@@ -45,10 +45,10 @@ enum JSONRecording {
         (self.change, self.path, self.seconds, self.bytes) =
           ("finished", file.path, file.duration.seconds, file.byteCount)
       case .partNotFinished(let error):
-        (self.change, self.path, self.error) = ("notFinished", error.path, error.description)
+        (self.change, self.path, self.error) = ("notFinished", error.subject, error.description)
       case .leftover(let repair): (self.change, self.path, self.error) = ("repaired", repair.path, repair.problem)
       case .removedOld(let path): (self.change, self.path) = ("removed", path)
-      case .failed(let error): (self.change, self.path, self.error) = ("failed", error.path, error.description)
+      case .failed(let error): (self.change, self.path, self.error) = ("failed", error.subject, error.description)
       case .ended: self.change = "ended"
       }
     }
@@ -61,7 +61,7 @@ extension Recordings.Repair {
     switch self {
     case .finished(let file): file.path
     case .wasFinished(let path), .removedEmpty(let path): path
-    case .failed(let error): error.path
+    case .failed(let error): error.subject
     }
   }
 

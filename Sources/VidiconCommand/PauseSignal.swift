@@ -1,4 +1,5 @@
 import Dispatch
+import Media
 import Recording
 
 #if canImport(Darwin)
@@ -28,7 +29,7 @@ struct PauseSignal: Sendable {
     for await _ in self.signals {
       if recorders.isEmpty { Terminal.warn("SIGUSR1 pauses a recording, and there is none; see --record") }
       for recorder in recorders {
-        do throws(RecordingError) {
+        do throws(VidiconError) {
           try recorder.togglePause()
         } catch {
           Terminal.warn("\(error)")

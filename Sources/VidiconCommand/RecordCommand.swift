@@ -130,16 +130,17 @@ struct RecordCommand: AsyncParsableCommand {
     } catch {
       throw Failure("\(error)")
     }
-    do throws(RecordingError) {
+    do throws(VidiconError) {
       try await recorder.start()
     } catch {
       await stream.stop()
       // The name may be taken by what a crash has left.
-      if error.code == .exists {
+      if error.code == .alreadyExists {
         for repair in await Recordings.repairAll(matching: settings.pattern) { Terminal.warn(repair.summary) }
       }
       throw Failure(
-        error.code == .exists ? "\(error.path): it exists already; give another name, or --overwrite" : "\(error)")
+        error.code == .alreadyExists
+          ? "\(error.subject): it exists already; give another name, or --overwrite" : "\(error)")
     }
     return (stream, recorder)
   }

@@ -1,4 +1,5 @@
 internal import CaptureDevices
+import Media
 import Recording
 import Streaming
 import Synchronization
@@ -34,7 +35,7 @@ final class RecordDisplay: Sendable {
   }
 
   /// Told of a picture that was kept, or could not be.
-  func showSnapshot(_ result: Result<String, RecordingError>) {
+  func showSnapshot(_ result: Result<String, VidiconError>) {
     switch result {
     case .success(let path) where self.isJSON: Terminal.print(json: JSONSnapshot(stream: self.stream.name, path: path))
     case .success(let path): Terminal.print("  Picture    \(path)")

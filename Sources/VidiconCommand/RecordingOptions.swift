@@ -41,7 +41,7 @@ struct RecordingOptions: Equatable {
     stream: String, existing: RecordingSettings.ExistingFiles
   ) throws(Failure) -> RecordingSettings? {
     guard let pattern = self.pattern ?? self.folder.map(Self.pattern(inFolder:)) else { return nil }
-    do throws(RecordingError) {
+    do throws(VidiconError) {
       return RecordingSettings(
         try FilePattern(pattern.replacing("{name}", with: stream.replacing("/", with: "-"))),
         existingFiles: self.overwrites ? .overwrite : existing,

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Media
 import Recording
 
 /// `vidicon repair`: finishes files that a crash, a power loss or a full disk has left open.
@@ -14,7 +15,7 @@ struct RepairCommand: AsyncParsableCommand {
   func run() async throws {
     var isWhole = true
     for file in self.files {
-      do throws(RecordingError) {
+      do throws(VidiconError) {
         Terminal.print(try await Recordings.repair(file).summary)
       } catch {
         Terminal.warn("\(error)")

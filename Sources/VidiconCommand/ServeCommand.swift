@@ -222,7 +222,7 @@ struct ServeCommand: AsyncParsableCommand {
     let recorder = Recorder(stream, settings: settings)
     server.attach(recorder, to: stream)
     guard startsAtOnce else { return }
-    do throws(RecordingError) {
+    do throws(VidiconError) {
       try await recorder.start()
     } catch {
       Terminal.warn("\(stream.name): it is not recorded: \(error)")

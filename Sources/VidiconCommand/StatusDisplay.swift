@@ -31,7 +31,7 @@ protocol StatusDisplay: Sendable {
 
 extension StatusDisplay {
   /// Told of a picture that was kept, or could not be.
-  func showSnapshot(_ result: Result<String, RecordingError>, of stream: String) {
+  func showSnapshot(_ result: Result<String, VidiconError>, of stream: String) {
     switch result {
     case .success(let path): self.showSnapshot(path, of: stream)
     case .failure(let error): Terminal.warn("\(stream): no picture is kept: \(error)")

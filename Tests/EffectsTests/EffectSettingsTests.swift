@@ -1,11 +1,12 @@
 import Foundation
+import Media
 import Testing
 
 @testable import Effects
 
 @Suite("Settings of effects")
 struct EffectSettingsTests {
-  private static func parse(_ text: String) throws(EffectSettingsError) -> EffectSettings {
+  private static func parse(_ text: String) throws(VidiconError) -> EffectSettings {
     try EffectSettings.parse(json: Array(text.utf8))
   }
 
@@ -35,32 +36,42 @@ struct EffectSettingsTests {
   }
 
   @Test(arguments: [
-    ("[]", "the settings are an object"), ("", "the settings are no JSON"), ("{", "the settings are no JSON"),
-    ("7", "the settings are an object"), (#"{"smooth": 1e999}"#, ""), (#"{"smooth": NaN}"#, ""),
-    (#"{"colour": 1}"#, #""colour" is no key here; the keys are faces, mask"#),
-    (#"{"faces": "on"}"#, #""faces" is one of off, track, boxes, privacy"#),
-    (#"{"faces": true}"#, #""faces" is one of"#), (#"{"mask": ["oval"]}"#, #""mask" is one of oval, blur"#),
-    (#"{"maskPart": "nose"}"#, #""maskPart" is one of face, eyes, mouth"#),
-    (#"{"smooth": 1.01}"#, #""smooth" is a number from 0 to 1"#), (#"{"smooth": "1"}"#, #""smooth" is a number"#),
-    (#"{"clock": 1}"#, #""clock" is true or false"#), (#"{"overlay": "top"}"#, #""overlay" is an object"#),
-    (#"{"overlay": {"place": 1}}"#, #""overlay.place" is no key here; the keys are position, opacity"#),
-    (#"{"color": {"contrast": -2}}"#, #""color.contrast" is a number from -1 to 1"#),
-    (#"{"maskAnchors": {"left": [0, 0]}}"#, #""maskAnchors.right" is two numbers from -4 to 5"#),
-    (#"{"maskAnchors": {"left": [0, 0], "right": [0, 0.001]}}"#, #""maskAnchors.right" is another point"#),
+    ("[]", "the settings: not a JSON object; give one"), ("", "the settings: not valid JSON; give a JSON object"),
+    ("{", "the settings: not valid JSON"), ("7", "the settings: not a JSON object"), (#"{"smooth": 1e999}"#, ""),
+    (#"{"smooth": NaN}"#, ""),
+    (#"{"colour": 1}"#, #""colour": there is no such key; the keys are faces, mask"#),
+    (#"{"faces": "on"}"#, #""faces": the value is not valid; give one of off, track, boxes, privacy"#),
+    (#"{"faces": true}"#, #""faces": the value is not valid; give one of"#),
+    (#"{"mask": ["oval"]}"#, #""mask": the value is not valid; give one of oval, blur"#),
+    (#"{"maskPart": "nose"}"#, #""maskPart": the value is not valid; give one of face, eyes, mouth"#),
+    (#"{"smooth": 1.01}"#, #""smooth": the value is not valid; give a number from 0 to 1"#),
+    (#"{"smooth": "1"}"#, #""smooth": the value is not valid; give a number"#),
+    (#"{"clock": 1}"#, #""clock": the value is not valid; give true or false"#),
+    (#"{"overlay": "top"}"#, #""overlay": not a JSON object"#),
+    (#"{"overlay": {"place": 1}}"#, #""overlay.place": there is no such key; the keys are position, opacity"#),
+    (#"{"color": {"contrast": -2}}"#, #""color.contrast": the value is not valid; give a number from -1 to 1"#),
+    (
+      #"{"maskAnchors": {"left": [0, 0]}}"#,
+      #""maskAnchors.right": the value is not valid; give two numbers from -4 to 5"#
+    ),
+    (
+      #"{"maskAnchors": {"left": [0, 0], "right": [0, 0.001]}}"#,
+      #""maskAnchors.right": the point is the left one; give another one"#
+    ),
   ])
   func `what is wrong is named`(text: String, message: String) {
     #expect {
       _ = try Self.parse(text)
     } throws: { error in
-      (error as? EffectSettingsError).map { $0.description.hasPrefix(message) } ?? false
+      (error as? VidiconError).map { $0.description.hasPrefix(message) } ?? false
     }
   }
 
   @Test func `no prefix and no depth of JSON is more than an error`() throws {
     let text = #"{"faces": "track", "color": {"contrast": 0.5}, "maskAnchors": {"left": [0, 1], "right": [1, 1]}}"#
-    for count in text.indices { #expect(throws: EffectSettingsError.self) { try Self.parse(String(text[..<count])) } }
+    for count in text.indices { #expect(throws: VidiconError.self) { try Self.parse(String(text[..<count])) } }
     let deep = String(repeating: #"{"color":"#, count: 100_000)
-    #expect(throws: EffectSettingsError.self) { try Self.parse(deep) }
+    #expect(throws: VidiconError.self) { try Self.parse(deep) }
   }
 }
 
@@ -103,15 +114,19 @@ struct EffectFactoryTests {
   @Test func `a missing image, and missing nets, are told`() throws {
     var settings = EffectSettings()
     (settings.mask, settings.overlay) = (.image, .init())
-    #expect(throws: EffectFactoryError.noImage(.mask)) { try EffectFactory().effects(for: settings) }
+    func missingImage() -> VidiconError? {
+      #expect(throws: VidiconError.self) { _ = try EffectFactory().effects(for: settings) }
+    }
+    #expect(missingImage()?.description == "mask: no image has been set for it; set one first")
     settings.mask = nil
-    #expect(throws: EffectFactoryError.noImage(.overlay)) { try EffectFactory().effects(for: settings) }
+    #expect(missingImage()?.subject == "overlay")
+    #expect(missingImage()?.code == .invalidSpecification)
     settings.faces = .track
     #expect {
       _ = try EffectFactory(models: FaceModels(folder: "/nowhere")).effects(for: settings)
     } throws: { error in
       "\(error)".hasSuffix(
-        "the net is not there; run scripts/setup, or set VIDICON_MODELS to the folder of the nets")
+        "the model does not exist; run scripts/setup, or set VIDICON_MODELS to the folder of the models")
     }
   }
 }

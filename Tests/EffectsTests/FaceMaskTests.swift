@@ -98,7 +98,7 @@ struct FaceMaskTests {
     let anchors = try MaskAnchors.parse(json: Array(json.utf8))
     #expect(anchors == MaskAnchors(left: SIMD2(0.3, 0.5), right: SIMD2(0.7, 0.5)))
     for wrong in ["{}", #"{"left": [1], "right": [0, 1]}"#, #"{"left": "eye", "right": [0, 1]}"#] {
-      #expect(throws: EffectSettingsError.self) { try MaskAnchors.parse(json: Array(wrong.utf8)) }
+      #expect(throws: VidiconError.self) { try MaskAnchors.parse(json: Array(wrong.utf8)) }
     }
   }
 }

@@ -1,6 +1,7 @@
 import Effects
 import Foundation
 import Inference
+import Media
 import Testing
 
 @Suite("The nets' files")
@@ -24,7 +25,7 @@ struct FaceModelsTests {
     try Self.withFolder { folder in
       let models = FaceModels(folder: folder.path)
       let file = folder.appending(path: "face_landmark.tflite")
-      func error() -> FaceModelError? {
+      func error() -> VidiconError? {
         do {
           _ = try models.plan(for: .mesh)
           return nil
@@ -33,17 +34,18 @@ struct FaceModelsTests {
       #expect(error()?.code == .notFound)
       #expect(
         error()?.description
-          == "\(file.path): the net is not there; run scripts/setup, or set VIDICON_MODELS to the folder of the nets")
+          == "\(file.path): the model does not exist; run scripts/setup, or set VIDICON_MODELS to the folder of the models"
+      )
       try Data().write(to: file)
       #expect(error()?.code == .invalidData)
       try Data(repeating: 0, count: 16 << 20).write(to: file)
-      #expect(error()?.code == .notReadable)
+      #expect(error()?.code == .failed)
       let other = URL(filePath: FaceModels.defaultFolder).appending(path: FaceNet.fullRangeDetector.fileName)
       try Data(contentsOf: other).write(to: file)
-      #expect(error()?.cause == "is another net than its name says")
+      #expect(error()?.cause == "not the model that its name says")
       try FileManager.default.removeItem(at: file)
       try FileManager.default.createDirectory(at: file, withIntermediateDirectories: true)
-      #expect(error()?.code == .notReadable)
+      #expect(error()?.code == .failed)
     }
   }
 }

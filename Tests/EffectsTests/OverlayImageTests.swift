@@ -1,5 +1,6 @@
 import Effects
 import Foundation
+import Media
 import Testing
 
 @Suite("Images for masks and logos")
@@ -21,7 +22,7 @@ struct OverlayImageTests {
       "-f lavfi -i color=c=0xFF8000@0.5:s=\(size),format=rgba -frames:v 1 -pix_fmt \(format) -c:v png -f image2pipe -")
   }
 
-  private static func error(_ bytes: [UInt8]) -> OverlayImageError? {
+  private static func error(_ bytes: [UInt8]) -> VidiconError? {
     do {
       _ = try OverlayImage(parsing: bytes, name: "logo.png")
       return nil
@@ -66,9 +67,11 @@ struct OverlayImageTests {
         #expect(image.pixels.count == 4 * image.width * image.height)
       }
     }
-    #expect(Self.error([])?.description == "logo.png: is empty; save it again as PNG")
-    #expect(Self.error(Array("GIF89a".utf8))?.description == "logo.png: is neither PNG nor JPEG; save it again as PNG")
-    #expect(Self.error(Array(bytes.dropLast(3)))?.cause == "ends too early")
+    #expect(Self.error([])?.description == "logo.png: the file is empty; save it again as PNG")
+    #expect(
+      Self.error(Array("GIF89a".utf8))?.description
+        == "logo.png: neither a PNG nor a JPEG file; save it again as PNG")
+    #expect(Self.error(Array(bytes.dropLast(3)))?.cause == "the file is truncated")
   }
 
   @Test(arguments: [(20_000, 20_000), (8193, 1), (1, 8193), (8192, 8192), (0x7FFF_FFFF, 0x7FFF_FFFF)])
@@ -77,11 +80,11 @@ struct OverlayImageTests {
     for (place, value) in [(16, width), (20, height)] {
       for byte in 0..<4 { bytes[place + byte] = UInt8(value >> (24 - 8 * byte) & 0xFF) }
     }
-    #expect(Self.error(bytes)?.code == .tooLarge)
+    #expect(Self.error(bytes)?.code == .invalidData)
     #expect(
       Self.error(bytes)?.description
         == "logo.png: has \(width) × \(height) pixels, more than 8192 × 8192 or 16 million in all; "
-        + "make it smaller; pictures of the stream's size are large enough")
+        + "make it smaller; images of the stream's size are large enough")
   }
 
   @Test func `the smallest picture is one pixel`() throws {
@@ -89,7 +92,7 @@ struct OverlayImageTests {
   }
 
   @Test func `a file that is missing, a folder or unreadable ends with one line`() throws {
-    func error(_ path: String) -> OverlayImageError? {
+    func error(_ path: String) -> VidiconError? {
       do {
         _ = try OverlayImage(path: path)
         return nil
@@ -97,9 +100,9 @@ struct OverlayImageTests {
     }
     #expect(
       error("/nowhere/a.png")?.description
-        == "/nowhere/a.png: the picture is not there; check the path and its permissions")
-    #expect(error("/tmp")?.cause == "is no file")
-    #expect(error("/dev/zero")?.cause == "is no file")
+        == "/nowhere/a.png: the image does not exist; check the path and its permissions")
+    #expect(error("/tmp")?.cause == "is not a file")
+    #expect(error("/dev/zero")?.cause == "is not a file")
     let file = FileManager.default.temporaryDirectory.appending(path: "vidicon-\(UUID()).png")
     defer { try? FileManager.default.removeItem(at: file) }
     try Data(Self.png()).write(to: file)

@@ -164,16 +164,16 @@ extension EndToEnd {
               serve + option, environment: models, status: 1, saying: "\(cause)")
           }
         }
-        try await expectRefusal("the net is not there; run scripts/setup")
+        try await expectRefusal("the model does not exist; run scripts/setup")
         let variables = ProcessInfo.processInfo.environment
         let data = variables["XDG_DATA_HOME"] ?? "\(NSHomeDirectory())/.local/share"
         let real = variables["VIDICON_MODELS"] ?? "\(data)/vidicon/models"
         for (name, other) in zip(names, names.reversed()) {
           try FileManager.default.copyItem(atPath: "\(real)/\(other)", toPath: "\(folder)/\(name)")
         }
-        try await expectRefusal("is another net than its name says; run scripts/setup")
-        for name in names { try Data("no model".utf8).write(to: URL(filePath: "\(folder)/\(name)")) }
-        try await expectRefusal("is no net")
+        try await expectRefusal("not the model that its name says; run scripts/setup")
+        for name in names { try Data("not a model".utf8).write(to: URL(filePath: "\(folder)/\(name)")) }
+        try await expectRefusal("not a model that this program can run")
         // Other effects work without models.
         try await VidiconProcess.serving(["--source", "plasma", "--clock"], environment: models) { vidicon in
           let status = try await vidicon.status { ($0.effectMilliseconds ?? 0) > 0 }

@@ -1,10 +1,11 @@
 import Inference
+import Media
 import Testing
 
 @Suite("Plans of models")
 struct InferencePlanTests {
   /// What planning a model says.
-  private static func error(_ change: (inout TFLiteModel) -> Void) -> InferenceError? {
+  private static func error(_ change: (inout TFLiteModel) -> Void) -> ParsingError? {
     var model = TFLiteModelTests.chain()
     change(&model)
     do {
@@ -44,10 +45,10 @@ struct InferencePlanTests {
     let error = Self.error {
       $0.operators[0].kind = .convolution(.init(.same, strideY: 0), .none)
     }
-    #expect(error == InferenceError(.invalidValue, field: "CONV_2D stride", at: .operator(0)))
-    #expect(error?.description == "CONV_2D stride in operator 0: the value is not allowed")
+    #expect(error == ParsingError(.invalid, field: "operators[0] CONV_2D stride"))
+    #expect(error?.description == "operators[0] CONV_2D stride: invalid")
     let window = Self.error { $0.operators[0].kind = .maxPool(.init(.same), height: 17, width: 2, .none) }
-    #expect(window?.field == "MAX_POOL_2D channels")
+    #expect(window?.field == "operators[0] MAX_POOL_2D channels")
   }
 
   @Test func `a plan tells what goes in, what comes out, and its cost`() throws {

@@ -1,5 +1,6 @@
 import Foundation
 import Inference
+import Media
 import Testing
 
 @Suite("Models in TensorFlow Lite's format")
@@ -114,17 +115,17 @@ struct TFLiteModelTests {
   @Test func `each prefix is an error`() {
     for (_, bytes) in Self.samples {
       for length in bytes.indices {
-        #expect(throws: InferenceError.self) { try TFLiteModel(parsing: Array(bytes[..<length])) }
+        #expect(throws: ParsingError.self) { try TFLiteModel(parsing: Array(bytes[..<length])) }
       }
     }
   }
 
   @Test func `a file of another kind is told`() {
     let bytes = FlatBufferWriter.write(.table([]), identifier: "TFL2")
-    #expect(throws: InferenceError(.invalidValue, field: "file_identifier", at: .byte(4))) {
+    #expect(throws: ParsingError(.invalid, field: "file_identifier", offset: 4)) {
       try TFLiteModel(parsing: bytes)
     }
-    #expect(throws: InferenceError(.truncated, field: "file_identifier", at: .byte(4))) { try TFLiteModel(parsing: []) }
+    #expect(throws: ParsingError(.truncated, field: "file_identifier", offset: 4)) { try TFLiteModel(parsing: []) }
   }
 
   @Test(arguments: [
@@ -137,24 +138,24 @@ struct TFLiteModelTests {
       let old = (0..<5).map { _ in FlatBufferWriter.Value.table([.byte(code)]) }
       fields[1] = .tables(code < 127 ? old : codes)
     }
-    #expect(throws: InferenceError(.unsupported, field: name, at: .operator(0))) { try TFLiteModel(parsing: bytes) }
+    #expect(throws: ParsingError(.unsupported, field: "operators[0] \(name)")) { try TFLiteModel(parsing: bytes) }
   }
 
   @Test func `an unknown version, no graph and two graphs are errors`() {
     func parse(_ change: (inout [FlatBufferWriter.Value?]) -> Void) throws {
       _ = try TFLiteModel(parsing: TFLiteWriter.write(Self.chain(), change: change))
     }
-    #expect(throws: InferenceError.self) { try parse { $0[0] = .int(2) } }
-    #expect(throws: InferenceError.self) { try parse { $0[2] = nil } }
-    #expect(throws: InferenceError.self) { try parse { $0[2] = .tables([.table([]), .table([])]) } }
-    #expect(throws: InferenceError.self) { try parse { $0[4] = nil } }
-    #expect(throws: InferenceError.self) { try parse { $0[1] = .tables((0..<300).map { _ in .table([]) }) } }
+    #expect(throws: ParsingError.self) { try parse { $0[0] = .int(2) } }
+    #expect(throws: ParsingError.self) { try parse { $0[2] = nil } }
+    #expect(throws: ParsingError.self) { try parse { $0[2] = .tables([.table([]), .table([])]) } }
+    #expect(throws: ParsingError.self) { try parse { $0[4] = nil } }
+    #expect(throws: ParsingError.self) { try parse { $0[1] = .tables((0..<300).map { _ in .table([]) }) } }
   }
 
   @Test func `sizes beyond all bounds are errors, and cost nothing`() {
     for shape in [[1 << 30, 1 << 30, 1 << 30], [1 << 24, 2], [0], [-1, 4], [1, 1, 1, 1, 1, 1, 1]] {
       let model = TFLiteModel(tensors: [TFLiteTensor(shape: shape)], operators: [], inputs: [0], outputs: [0])
-      #expect(throws: InferenceError.self) { try TFLiteModel(parsing: TFLiteWriter.write(model)) }
+      #expect(throws: ParsingError.self) { try TFLiteModel(parsing: TFLiteWriter.write(model)) }
     }
     // Many tensors that share the largest shape: each may be, all together may not.
     var maker = ModelMaker(seed: 1)
@@ -166,7 +167,7 @@ struct TFLiteModelTests {
     let all = Array(maker.model.tensors.indices)
     var model = maker.model
     model.outputs = all
-    #expect(throws: InferenceError(.tooLarge, field: "memory of all values")) { try InferencePlan(model) }
+    #expect(throws: ParsingError(.tooLarge, field: "memory of all values")) { try InferencePlan(model) }
   }
 
   @Test func `the seeds of the fuzzer are these models`() throws {

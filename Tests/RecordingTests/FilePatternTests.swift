@@ -1,4 +1,5 @@
 import Foundation
+import Media
 import Testing
 
 @testable import Recording
@@ -22,8 +23,8 @@ struct FilePatternTests {
 
   @Test(arguments: ["", "/", "a/", ".", "..", "a/..", "%Q.mp4", "out%", "a\0b.mp4"])
   func `what names no file is refused in one line`(text: String) throws {
-    let error = #expect(throws: RecordingError.self) { try FilePattern(text) }
-    #expect(error?.code == .invalidName)
+    let error = #expect(throws: VidiconError.self) { try FilePattern(text) }
+    #expect(error?.code == .invalidSpecification)
     #expect(error?.description.contains("\n") == false)
   }
 

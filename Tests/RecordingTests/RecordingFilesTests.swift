@@ -40,10 +40,10 @@ struct RecordingFilesTests {
     try await withTemporaryFolder { folder in
       try "mine".write(toFile: "\(folder)/out.mp4", atomically: false, encoding: .utf8)
       let pattern = try FilePattern("\(folder)/out.mp4")
-      let error = await #expect(throws: RecordingError.self) {
+      let error = await #expect(throws: VidiconError.self) {
         try await self.record(RecordingSettings(pattern, existingFiles: .refuse))
       }
-      #expect(error?.code == .exists)
+      #expect(error?.code == .alreadyExists)
       #expect(try self.text("\(folder)/out.mp4") == "mine")
       let files = try await self.record(
         RecordingSettings(pattern, existingFiles: .overwrite, partDuration: .seconds(1)), seconds: 4)
@@ -53,16 +53,17 @@ struct RecordingFilesTests {
   }
 
   @Test(arguments: [
-    ("missing/out.mp4", RecordingError.Code.notFound), (String(repeating: "x", count: 300) + ".mp4", .invalidName),
-    ("folder", .exists), ("file/out.mp4", .notFound),
+    ("missing/out.mp4", VidiconError.Code.notFound),
+    (String(repeating: "x", count: 300) + ".mp4", .invalidSpecification),
+    ("folder", .alreadyExists), ("file/out.mp4", .notFound),
   ])
   func `a name that cannot be is refused in one line, and nothing is left`(
-    name: String, code: RecordingError.Code
+    name: String, code: VidiconError.Code
   ) async throws {
     try await withTemporaryFolder { folder in
       try FileManager.default.createDirectory(atPath: "\(folder)/folder", withIntermediateDirectories: false)
       try "mine".write(toFile: "\(folder)/file", atomically: false, encoding: .utf8)
-      let error = await #expect(throws: RecordingError.self) {
+      let error = await #expect(throws: VidiconError.self) {
         try await self.record(RecordingSettings(FilePattern("\(folder)/\(name)"), existingFiles: .refuse))
       }
       #expect(error?.code == code)
@@ -77,11 +78,11 @@ struct RecordingFilesTests {
     try await withTemporaryFolder { folder in
       let settings = RecordingSettings(try FilePattern("\(folder)/out.mp4"))
       let idle = TestRecorder(settings, descriptions: [])
-      #expect(await #expect(throws: RecordingError.self) { try await idle.recorder.start() }?.code == .nothingToRecord)
-      #expect(throws: RecordingError.self) { try idle.recorder.pause() }
+      #expect(await #expect(throws: VidiconError.self) { try await idle.recorder.start() }?.code == .wrongState)
+      #expect(throws: VidiconError.self) { try idle.recorder.pause() }
       let test = TestRecorder(settings, descriptions: self.script.descriptions)
       try await test.recorder.start()
-      #expect(await #expect(throws: RecordingError.self) { try await test.recorder.start() }?.code == .wrongState)
+      #expect(await #expect(throws: VidiconError.self) { try await test.recorder.start() }?.code == .wrongState)
       await test.recorder.stop()
       #expect(names(in: folder) == [])
     }

@@ -57,11 +57,11 @@ struct RepairTests {
       for length in Array(0...1500) + Array(stride(from: 1501, through: bytes.count, by: 197)) {
         let cut = bytes.prefix(length)
         try cut.write(to: URL(filePath: path))
-        do throws(RecordingError) {
+        do throws(VidiconError) {
           let result = try await Recordings.repair(path)
           if case .finished = result { finished += 1 }
         } catch {
-          #expect(error.code == .notARecording)
+          #expect(error.code == .invalidData)
           #expect((try? Data(contentsOf: URL(filePath: path))) == cut)
         }
       }
@@ -78,8 +78,8 @@ struct RepairTests {
     try await withTemporaryFolder { folder in
       let path = "\(folder)/\(name)"
       try content.write(to: URL(filePath: path))
-      let error = await #expect(throws: RecordingError.self) { try await Recordings.repair(path) }
-      #expect(error?.code == .notARecording)
+      let error = await #expect(throws: VidiconError.self) { try await Recordings.repair(path) }
+      #expect(error?.code == .invalidData)
       #expect(error?.description.hasPrefix("\(path): ") == true)
       #expect(try Data(contentsOf: URL(filePath: path)) == content)
       #expect(await Recordings.repairAll(in: folder) == [], "it is none of ours")
@@ -88,12 +88,12 @@ struct RepairTests {
 
   @Test func `a missing file, a folder and a pipe are refused`() async throws {
     try await withTemporaryFolder { folder in
-      let missing = await #expect(throws: RecordingError.self) { try await Recordings.repair("\(folder)/x.mp4") }
+      let missing = await #expect(throws: VidiconError.self) { try await Recordings.repair("\(folder)/x.mp4") }
       #expect(missing?.code == .notFound)
-      #expect(await #expect(throws: RecordingError.self) { try await Recordings.repair(folder) } != nil)
+      #expect(await #expect(throws: VidiconError.self) { try await Recordings.repair(folder) } != nil)
       mkfifo("\(folder)/pipe", 0o600)
-      let pipe = await #expect(throws: RecordingError.self) { try await Recordings.repair("\(folder)/pipe") }
-      #expect(pipe?.code == .notARecording)
+      let pipe = await #expect(throws: VidiconError.self) { try await Recordings.repair("\(folder)/pipe") }
+      #expect(pipe?.code == .invalidData)
     }
   }
 
@@ -114,7 +114,7 @@ struct RepairTests {
       let results = await Recordings.repairAll(in: folder)
       #expect(results.count == 3)
       #expect(results.contains(.removedEmpty(path: "\(folder)/c.mp4")))
-      let busy = await #expect(throws: RecordingError.self) { try await Recordings.repair("\(folder)/live.mp4") }
+      let busy = await #expect(throws: VidiconError.self) { try await Recordings.repair("\(folder)/live.mp4") }
       #expect(busy?.code == .busy)
       await test.recorder.stop(at: EncodedStream.time(2))
       #expect(names(in: folder) == ["a.mp4", "b.mp4", "live.mp4", "notes.txt"])

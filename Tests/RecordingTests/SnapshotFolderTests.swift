@@ -55,7 +55,7 @@ struct SnapshotFolderTests {
 
   @Test func `a smile keeps one, and several at once keep one`() async throws {
     try await self.run { stream, folder, smile in
-      let results = Mutex<[Result<String, RecordingError>]>([])
+      let results = Mutex<[Result<String, VidiconError>]>([])
       let keeper = Task {
         await SnapshotFolder(folder).keepSmiles(of: stream) { result in results.withLock { $0.append(result) } }
       }
@@ -80,7 +80,7 @@ struct SnapshotFolderTests {
       await #expect {
         _ = try await SnapshotFolder("\(folder)/none").keepPicture(of: stream)
       } throws: { error in
-        (error as? RecordingError)?.code == .notFound
+        (error as? VidiconError)?.code == .notFound
       }
     }
   }

@@ -74,10 +74,10 @@ struct EffectOptionsTests {
         + [0, 0, 0, 0, 0x49, 0x45, 0x4E, 0x44, 0xAE, 0x42, 0x60, 0x82])
     try write("one.json", Array(#"{"left": [0, 0]}"#.utf8))
     for (key, text, message) in [
-      (StreamOptions.Key.mask, "DIR/none.png", "the picture is not there; --mask takes a PNG or JPEG file, oval"),
-      (.mask, "DIR/text.png", "is neither PNG nor JPEG; save it again as PNG"),
-      (.mask, "DIR/cut.png", "ends too early"), (.mask, "DIR/huge.png", "has 20000 × 20000 pixels"),
-      (.mask, "DIR", "is no file"), (.overlay, "DIR/none.png@topright", "positions are top-left"),
+      (StreamOptions.Key.mask, "DIR/none.png", "the image does not exist; --mask takes a PNG or JPEG file, oval"),
+      (.mask, "DIR/text.png", "neither a PNG nor a JPEG file; save it again as PNG"),
+      (.mask, "DIR/cut.png", "the file is truncated"), (.mask, "DIR/huge.png", "has 20000 × 20000 pixels"),
+      (.mask, "DIR", "is not a file"), (.overlay, "DIR/none.png@topright", "positions are top-left"),
       (.snapshotOn, "smile:DIR/none", "there is no such folder; make it"),
     ] {
       let failure = await self.failure((key, text), folder: folder.path)
@@ -85,7 +85,9 @@ struct EffectOptionsTests {
       #expect(failure?.message.contains(message) == true, "\(String(describing: failure))")
       #expect(failure?.message.contains("\n") == false)
     }
-    for (file, message) in [("none.json", "it cannot be read"), ("one.json", #""right" is two numbers"#)] {
+    for (file, message) in [
+      ("none.json", "it cannot be read"), ("one.json", #""right": the value is not valid; give two numbers"#),
+    ] {
       let failure = await self.failure(
         (.mask, "DIR/huge.png"), (.mask, "DIR/x.png"), (.maskAnchors, "DIR/\(file)"), folder: folder.path)
       #expect(failure?.message.contains("x.png") == true)

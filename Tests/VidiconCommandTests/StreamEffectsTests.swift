@@ -1,6 +1,7 @@
 import Effects
 import Foundation
 import HTTPServer
+import Media
 import Streaming
 import Testing
 
@@ -37,7 +38,12 @@ struct StreamEffectsTests {
   @Test func `an image is given first, and one that shows is replaced`() async throws {
     let effects = StreamEffects(self.stream)
     let settings = self.settings { $0.overlay = .init() }
-    await #expect(throws: EffectChangeError.studio(.noImage(.overlay))) { try await effects.apply(settings) }
+    await #expect {
+      try await effects.apply(settings)
+    } throws: { error in
+      guard case .studio(let cause) = error as? EffectChangeError else { return false }
+      return cause.code == .invalidSpecification && cause.subject == "overlay"
+    }
     #expect(effects.settings == EffectSettings() && self.stream.effects.isEmpty)
     try await effects.setImage(self.image, for: .overlay)
     try await effects.apply(settings)

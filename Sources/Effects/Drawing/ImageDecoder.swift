@@ -7,7 +7,7 @@ enum ImageDecoder {
     // libav writes to standard error otherwise; what matters is in our errors.
     av_log_set_level(AV_LOG_QUIET)
     var context = avcodec_alloc_context3(
-      avcodec_find_decoder(header.kind == .png ? AV_CODEC_ID_PNG : AV_CODEC_ID_MJPEG))
+      avcodec_find_decoder(header.format == .png ? AV_CODEC_ID_PNG : AV_CODEC_ID_MJPEG))
     var packet = av_packet_alloc()
     var frame = av_frame_alloc()
     defer {

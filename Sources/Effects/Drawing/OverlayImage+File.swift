@@ -1,3 +1,5 @@
+public import Media
+
 #if canImport(Darwin)
 internal import Darwin
 #else
@@ -5,29 +7,24 @@ internal import Glibc
 #endif
 
 extension OverlayImage {
-  /// A picture out of a file: PNG (of a moving one its first picture) or JPEG.
+  /// Reads and decodes a PNG (of an animated one its first frame) or JPEG file. Blocks on the disk.
   ///
-  /// - Throws: An ``OverlayImageError`` where the file is missing, cannot be read, is no such picture or too large.
-  public init(path: String) throws(OverlayImageError) {
+  /// - Throws: A ``VidiconError`` whose subject is the path: `.notFound`, `.notPermitted` or `.failed` where the file
+  ///   cannot be read, `.invalidData` as ``init(parsing:name:)``.
+  public init(path: String) throws(VidiconError) {
     try self.init(parsing: Self.content(of: path), name: path)
   }
 
-  private static func content(of path: String) throws(OverlayImageError) -> [UInt8] {
-    // Without waiting for whoever may write to a pipe of this name.
+  private static func content(of path: String) throws(VidiconError) -> [UInt8] {
+    // O_NONBLOCK: the open of a named pipe does not wait for its writer.
     let descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
-    guard descriptor >= 0 else {
-      let isMissing = errno == ENOENT
-      let cause = isMissing ? "the picture is not there" : "cannot be opened: \(String(cString: strerror(errno)))"
-      throw OverlayImageError(isMissing ? .notFound : .notReadable, name: path, cause: cause)
-    }
+    guard descriptor >= 0 else { throw Self.error(path, "cannot be opened") }
     defer { close(descriptor) }
     var status = stat()
     guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
-      throw OverlayImageError(.notReadable, name: path, cause: "is no file")
+      throw VidiconError(.failed, subject: path, cause: "is not a file", nextStep: Self.nextStep)
     }
-    guard status.st_size <= Self.maximumFileSize else {
-      throw OverlayImageError(.tooLarge, name: path, cause: "has more than \(Self.maximumFileSize >> 20) MiB")
-    }
+    guard status.st_size <= Self.maximumFileSize else { throw .largeImageFile(path) }
     var bytes = [UInt8](repeating: 0, count: Int(status.st_size))
     var count = 0
     while count < bytes.count {
@@ -35,10 +32,7 @@ extension OverlayImage {
         Self.readBytes(descriptor, $0.baseAddress! + count, $0.count - count)
       }
       if result < 0, errno == EINTR { continue }
-      guard result >= 0 else {
-        throw OverlayImageError(
-          .notReadable, name: path, cause: "cannot be read: \(String(cString: strerror(errno)))")
-      }
+      guard result >= 0 else { throw Self.error(path, "cannot be read") }
       if result == 0 { break }
       count += result
     }
@@ -46,7 +40,20 @@ extension OverlayImage {
     return bytes
   }
 
-  /// The system's `read`, whose name is taken here.
+  private static let nextStep = "check the path and its permissions"
+
+  /// The error of the system call that failed just now.
+  private static func error(_ path: String, _ cause: String) -> VidiconError {
+    switch errno {
+    case ENOENT: VidiconError(.notFound, subject: path, cause: "the image does not exist", nextStep: self.nextStep)
+    case let number:
+      VidiconError(
+        number == EACCES ? .notPermitted : .failed, subject: path,
+        cause: "\(cause): \(String(cString: strerror(number)))", nextStep: self.nextStep)
+    }
+  }
+
+  /// Calls `read(2)`, which a member of this type would shadow.
   private static func readBytes(_ descriptor: Int32, _ target: UnsafeMutableRawPointer, _ count: Int) -> Int {
     #if canImport(Darwin)
     Darwin.read(descriptor, target, count)

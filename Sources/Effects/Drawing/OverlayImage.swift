@@ -1,58 +1,84 @@
-/// A picture to be drawn over others, with transparency: a logo, a mask.
+public import Media
+
+/// An RGBA image to be drawn over frames: a logo, a mask.
 public struct OverlayImage: Hashable, Sendable {
-  /// Pixels across, 1 to ``maximumSide``.
+  /// Width in pixels, 1 to ``maximumSide``.
   public let width: Int
-  /// Pixels down, 1 to ``maximumSide``.
+  /// Height in pixels, 1 to ``maximumSide``.
   public let height: Int
-  /// Red, green, blue, alpha of each pixel, row by row; colours are not multiplied with alpha.
+  /// Red, green, blue and alpha of each pixel, row by row; not premultiplied.
   public let pixels: [UInt8]
 
-  /// The most pixels across or down.
+  /// Maximum width and height in pixels.
   public static let maximumSide = 8192
-  /// The most pixels: 64 MiB of memory.
+  /// Maximum number of pixels: 64 MiB of memory.
   public static let maximumPixelCount = 16 << 20
-  /// The most bytes of a file.
+  /// Maximum size of a file in bytes.
   public static let maximumFileSize = 64 << 20
 
-  /// A picture out of its pixels.
+  /// An image from its pixels.
   ///
-  /// - Parameter pixels: Red, green, blue, alpha of each pixel, row by row.
+  /// - Parameter pixels: Red, green, blue and alpha of each pixel, row by row: `4 * width * height` bytes.
   public init(width: Int, height: Int, pixels: [UInt8]) {
     precondition(
       (1...Self.maximumSide).contains(width) && (1...Self.maximumSide).contains(height)
         && width * height <= Self.maximumPixelCount && pixels.count == 4 * width * height,
-      "a picture has four bytes for each of its pixels")
+      "an image has four bytes for each of its pixels")
     self.width = width
     self.height = height
     self.pixels = pixels
   }
 
-  /// A picture out of a file's bytes: PNG (of a moving one its first picture) or JPEG.
+  /// Decodes a PNG (of an animated one its first frame) or JPEG file.
   ///
-  /// Nothing is decoded before its size is known to be within bounds.
+  /// The size is checked before any pixel is decoded.
   ///
   /// - Parameters:
-  ///   - bytes: The file's bytes.
-  ///   - name: What messages call it.
-  /// - Throws: An ``OverlayImageError`` for what is no such picture, is broken, or is too large.
-  public init(parsing bytes: [UInt8], name: String) throws(OverlayImageError) {
-    guard bytes.count <= Self.maximumFileSize else {
-      throw OverlayImageError(.tooLarge, name: name, cause: "has more than \(Self.maximumFileSize >> 20) MiB")
-    }
+  ///   - bytes: The file's content, at most ``maximumFileSize`` bytes.
+  ///   - name: The subject of errors, such as the file's path.
+  /// - Throws: A ``VidiconError`` with code `.invalidData` for another format, a broken or truncated file, and one with
+  ///   more pixels or bytes than the limits.
+  public init(parsing bytes: [UInt8], name: String) throws(VidiconError) {
+    guard bytes.count <= Self.maximumFileSize else { throw .largeImageFile(name) }
     let header: ImageHeader
     do {
       header = try ImageHeader(parsing: bytes)
-    } catch { throw OverlayImageError(error.code, name: name, cause: error.cause) }
+    } catch { throw .brokenImage(name, Self.cause(of: error)) }
     guard header.width <= Self.maximumSide, header.height <= Self.maximumSide,
       header.width * header.height <= Self.maximumPixelCount
     else {
-      throw OverlayImageError(
-        .tooLarge, name: name,
-        cause: "has \(header.width) × \(header.height) pixels, more than 8192 × 8192 or 16 million in all")
+      throw .largeImage(
+        name, "has \(header.width) × \(header.height) pixels, more than 8192 × 8192 or 16 million in all")
     }
     guard let pixels = ImageDecoder.decode(bytes, header) else {
-      throw OverlayImageError(.invalidData, name: name, cause: "is broken")
+      throw .brokenImage(name, "the file is broken")
     }
     self.init(width: header.width, height: header.height, pixels: pixels)
+  }
+
+  private static func cause(of error: ParsingError) -> String {
+    switch (error.code, error.field) {
+    case (.missing, "signature"): "the file is empty"
+    case (_, "signature"): "neither a PNG nor a JPEG file"
+    case (.truncated, _): "the file is truncated"
+    default: "the file is broken (\(error))"
+    }
+  }
+}
+
+extension VidiconError {
+  fileprivate static func brokenImage(_ name: String, _ cause: String) -> VidiconError {
+    VidiconError(.invalidData, subject: name, cause: cause, nextStep: "save it again as PNG")
+  }
+
+  fileprivate static func largeImage(_ name: String, _ cause: String) -> VidiconError {
+    VidiconError(
+      .invalidData, subject: name, cause: cause,
+      nextStep: "make it smaller; images of the stream's size are large enough")
+  }
+
+  /// The file has more than ``OverlayImage/maximumFileSize`` bytes.
+  static func largeImageFile(_ name: String) -> VidiconError {
+    .largeImage(name, "has more than \(OverlayImage.maximumFileSize >> 20) MiB")
   }
 }

@@ -23,13 +23,13 @@ public struct FaceDetector: ~Copyable, Sendable {
   /// A detector.
   ///
   /// - Parameter net: One of the three detectors.
-  /// - Throws: A ``FaceModelError`` where the net's file is missing or broken.
-  public init(_ net: FaceNet, models: FaceModels) throws(FaceModelError) {
+  /// - Throws: A ``VidiconError`` where the model file is missing or broken.
+  public init(_ net: FaceNet, models: FaceModels) throws(VidiconError) {
     try self.init(net, models: models, threshold: nil)
   }
 
   /// A detector that tells of what has at least a score.
-  init(_ net: FaceNet, models: FaceModels, threshold: Float?) throws(FaceModelError) {
+  init(_ net: FaceNet, models: FaceModels, threshold: Float?) throws(VidiconError) {
     precondition(net != .mesh && net != .fineMesh, "a mesh finds no faces")
     self.executor = InferenceExecutor(try models.plan(for: net))
     self.output = FaceDetectorOutput(net, threshold: threshold)

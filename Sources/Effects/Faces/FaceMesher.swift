@@ -17,8 +17,8 @@ public struct FaceMesher: ~Copyable, Sendable {
   /// A finder of meshes.
   ///
   /// - Parameter net: `mesh` or `fineMesh`.
-  /// - Throws: A ``FaceModelError`` where the net's file is missing or broken.
-  public init(_ net: FaceNet, models: FaceModels) throws(FaceModelError) {
+  /// - Throws: A ``VidiconError`` where the model file is missing or broken.
+  public init(_ net: FaceNet, models: FaceModels) throws(VidiconError) {
     precondition(net == .mesh || net == .fineMesh, "a detector has no mesh")
     self.executor = InferenceExecutor(try models.plan(for: net))
     self.side = net.inputSide

@@ -1,4 +1,5 @@
 public import Inference
+public import Media
 
 #if canImport(Darwin)
 internal import Darwin
@@ -26,22 +27,19 @@ public struct FaceModels: Hashable, Sendable {
 
   /// The plan of a net, made out of its file.
   ///
-  /// - Throws: A ``FaceModelError`` where the file is missing, cannot be read, or holds something else.
-  public func plan(for net: FaceNet) throws(FaceModelError) -> InferencePlan {
+  /// - Throws: A ``VidiconError`` where the file is missing, cannot be read, or holds something else.
+  public func plan(for net: FaceNet) throws(VidiconError) -> InferencePlan {
     let path = "\(self.folder)/\(net.fileName)"
+    let bytes = try Self.read(path)
     let plan: InferencePlan
-    do {
-      plan = try InferencePlan(TFLiteModel(parsing: Self.read(path)))
-    } catch let error as InferenceError {
-      throw FaceModelError(.invalidData, path: path, cause: "is no net: \(error)")
-    } catch let error as FaceModelError {
-      throw error
+    do throws(ParsingError) {
+      plan = try InferencePlan(TFLiteModel(parsing: bytes))
     } catch {
-      throw FaceModelError(.notReadable, path: path, cause: "cannot be read")
+      throw Self.error(.invalidData, path, "not a model that this program can run (\(error))")
     }
     guard plan.inputs.map(\.shape) == [[1, net.inputSide, net.inputSide, 3]],
       Array(plan.outputs.map(\.count).prefix(2)) == net.outputCounts
-    else { throw FaceModelError(.invalidData, path: path, cause: "is another net than its name says") }
+    else { throw Self.error(.invalidData, path, "not the model that its name says") }
     return plan
   }
 
@@ -54,20 +52,27 @@ public struct FaceModels: Hashable, Sendable {
   /// The largest file that is read: several times the largest net.
   private static let maximumSize = 16 << 20
 
-  private static func read(_ path: String) throws(FaceModelError) -> [UInt8] {
+  private static func read(_ path: String) throws(VidiconError) -> [UInt8] {
     guard let file = fopen(path, "rb") else {
-      let isMissing = errno == ENOENT
-      let cause = isMissing ? "the net is not there" : "cannot be opened: \(String(cString: strerror(errno)))"
-      throw FaceModelError(isMissing ? .notFound : .notReadable, path: path, cause: cause)
+      let number = errno
+      guard number != ENOENT else { throw Self.error(.notFound, path, "the model does not exist") }
+      throw Self.error(
+        number == EACCES ? .notPermitted : .failed, path, "cannot be opened: \(String(cString: strerror(number)))")
     }
     defer { fclose(file) }
     var bytes = [UInt8](repeating: 0, count: Self.maximumSize)
     let count = fread(&bytes, 1, bytes.count, file)
     guard ferror(file) == 0, count < bytes.count else {
-      throw FaceModelError(.notReadable, path: path, cause: "cannot be read as a file of a net's size")
+      throw Self.error(.failed, path, "cannot be read as a file of a model's size")
     }
     bytes.removeLast(bytes.count - count)
     return bytes
+  }
+
+  private static func error(_ code: VidiconError.Code, _ path: String, _ cause: String) -> VidiconError {
+    VidiconError(
+      code, subject: path, cause: cause,
+      nextStep: "run scripts/setup, or set VIDICON_MODELS to the folder of the models")
   }
 }
 

@@ -70,8 +70,8 @@ public final class FaceTracker: VideoEffect {
 
   /// A tracker.
   ///
-  /// - Throws: A ``FaceModelError`` where a net is missing or broken.
-  public convenience init(models: FaceModels = FaceModels(), settings: Settings = Settings()) throws(FaceModelError) {
+  /// - Throws: A ``VidiconError`` where a model is missing or broken.
+  public convenience init(models: FaceModels = FaceModels(), settings: Settings = Settings()) throws(VidiconError) {
     let detector = FaceDetectorBox(
       try FaceDetector(.fullRangeDetector, models: models, threshold: Self.leastPrivateScore))
     try self.init(models: models, settings: settings) { picture, found in
@@ -85,7 +85,7 @@ public final class FaceTracker: VideoEffect {
   /// - Parameter detect: Finds faces in a small, square picture.
   init(
     models: FaceModels, settings: Settings, detect: @escaping FaceSearch.Detect
-  ) throws(FaceModelError) {
+  ) throws(VidiconError) {
     let side = FaceNet.fullRangeDetector.inputSide
     let format = VideoFormat(width: side, height: side)
     let coarse = try FaceMesher(.mesh, models: models), fine = try FaceMesher(.fineMesh, models: models)

@@ -1,3 +1,5 @@
+public import Media
+
 /// Makes the effects that settings ask for, and keeps what those need: the images, and where the nets lie.
 public struct EffectFactory: Sendable {
   /// The nets that find faces.
@@ -16,7 +18,7 @@ public struct EffectFactory: Sendable {
   ///   of the faces.
   public func effects(
     for settings: EffectSettings, keeping earlier: [any VideoEffect] = []
-  ) throws(EffectFactoryError) -> [any VideoEffect] {
+  ) throws(VidiconError) -> [any VideoEffect] {
     var effects: [any VideoEffect] = []
     if settings.needsFaces { effects.append(try self.tracker(for: settings, keeping: earlier)) }
     if settings.smooth > 0 { effects.append(Smooth(strength: Float(settings.smooth))) }
@@ -34,7 +36,7 @@ public struct EffectFactory: Sendable {
           temperature: Float(color.temperature)))
     }
     if let overlay = settings.overlay {
-      guard let image = self.images[.overlay] else { throw .noImage(.overlay) }
+      guard let image = self.images[.overlay] else { throw Self.noImage(.overlay) }
       // A logo takes a quarter of the picture at most.
       effects.append(
         ImageOverlay(image: image, position: overlay.position, opacity: Float(overlay.opacity), part: 0.25))
@@ -45,24 +47,25 @@ public struct EffectFactory: Sendable {
 
   private func tracker(
     for settings: EffectSettings, keeping earlier: [any VideoEffect]
-  ) throws(EffectFactoryError) -> FaceTracker {
+  ) throws(VidiconError) -> FaceTracker {
     let detection: FaceTracker.Detection = settings.faces == .privacy ? .everyPicture : .apart
     if let tracker: FaceTracker = Self.kept(of: earlier) {
       tracker.detection = detection
       return tracker
     }
-    do throws(FaceModelError) {
-      return try FaceTracker(models: self.models, settings: FaceTracker.Settings(detection: detection))
-    } catch {
-      throw .model(error)
-    }
+    return try FaceTracker(models: self.models, settings: FaceTracker.Settings(detection: detection))
+  }
+
+  private static func noImage(_ use: EffectImageUse) -> VidiconError {
+    VidiconError(
+      .invalidSpecification, subject: use.rawValue, cause: "no image has been set for it", nextStep: "set one first")
   }
 
   private static func kept<Effect: VideoEffect>(of effects: [any VideoEffect]) -> Effect? {
     effects.lazy.compactMap { $0 as? Effect }.first
   }
 
-  private func style(for settings: EffectSettings) throws(EffectFactoryError) -> FaceMask.Style? {
+  private func style(for settings: EffectSettings) throws(VidiconError) -> FaceMask.Style? {
     switch settings.mask {
     case nil: return nil
     case .oval: return .oval()
@@ -70,7 +73,7 @@ public struct EffectFactory: Sendable {
     case .pixelate: return .pixelate
     case .solid: return .solid()
     case .image:
-      guard let image = self.images[.mask] else { throw .noImage(.mask) }
+      guard let image = self.images[.mask] else { throw Self.noImage(.mask) }
       return .image(image, anchors: settings.maskAnchors)
     }
   }

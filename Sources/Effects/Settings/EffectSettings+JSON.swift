@@ -1,3 +1,5 @@
+public import Media
+
 #if canImport(FoundationEssentials)
 internal import FoundationEssentials
 #else
@@ -7,29 +9,31 @@ internal import Foundation
 extension EffectSettings {
   /// Settings out of JSON, in which each key may be left out, and no other may be.
   ///
-  /// - Throws: An ``EffectSettingsError`` that names the key, for what is unknown, of another type, or out of range.
-  public static func parse(json: [UInt8]) throws(EffectSettingsError) -> EffectSettings {
-    do {
-      return try JSONDecoder().decode(EffectSettings.self, from: Data(json))
-    } catch let error as EffectSettingsError {
-      throw error
-    } catch {
-      throw EffectSettingsError(key: "", cause: "the settings are no JSON")
-    }
+  /// - Throws: A ``VidiconError`` with code `.invalidSpecification` and the key as subject, for an unknown key, and a
+  ///   value of another type or out of range.
+  public static func parse(json: [UInt8]) throws(VidiconError) -> EffectSettings {
+    try EffectSettings.decode(json)
   }
 }
 
 extension MaskAnchors {
   /// Anchors out of JSON, such as `{"left": [0.3, 0.5], "right": [0.7, 0.5]}`.
   ///
-  /// - Throws: An ``EffectSettingsError`` that names the key.
-  public static func parse(json: [UInt8]) throws(EffectSettingsError) -> MaskAnchors {
+  /// - Throws: A ``VidiconError`` with code `.invalidSpecification` and the key as subject.
+  public static func parse(json: [UInt8]) throws(VidiconError) -> MaskAnchors {
+    try MaskAnchors.decode(json)
+  }
+}
+
+extension Decodable {
+  /// Decodes JSON; errors other than ``VidiconError`` are those of JSON's syntax.
+  fileprivate static func decode(_ json: [UInt8]) throws(VidiconError) -> Self {
     do {
-      return try JSONDecoder().decode(MaskAnchors.self, from: Data(json))
-    } catch let error as EffectSettingsError {
+      return try JSONDecoder().decode(Self.self, from: Data(json))
+    } catch let error as VidiconError {
       throw error
     } catch {
-      throw EffectSettingsError(key: "", cause: "the anchors are no JSON")
+      throw .invalidEffectSetting("", "not valid JSON", "give a JSON object")
     }
   }
 }
@@ -41,7 +45,7 @@ extension EffectSettings: Codable {
 
   /// Reads settings; what is left out or null has its default.
   ///
-  /// - Throws: An ``EffectSettingsError``.
+  /// - Throws: A ``VidiconError``.
   public init(from decoder: any Decoder) throws {
     let object = try StrictObject(decoder, keys: Key.allCases.map(\.rawValue))
     self.faces = try object.name("faces", of: Faces.self) ?? .off
@@ -102,7 +106,7 @@ extension EffectSettings.Color {
 extension MaskAnchors {
   /// Reads anchors.
   ///
-  /// - Throws: An ``EffectSettingsError``.
+  /// - Throws: A ``VidiconError``.
   public init(from decoder: any Decoder) throws {
     try self.init(decoder, "")
   }
@@ -113,8 +117,8 @@ extension MaskAnchors {
     self.init(left: try object.point("left", in: -4...5), right: try object.point("right", in: -4...5))
     let distance = self.right - self.left
     guard (distance * distance).sum() >= 1e-4 else {
-      throw EffectSettingsError(
-        key: path.isEmpty ? "right" : "\(path).right", cause: "is another point than the left one")
+      throw VidiconError.invalidEffectSetting(
+        path.isEmpty ? "right" : "\(path).right", "the point is the left one", "give another one")
     }
   }
 }

@@ -1,3 +1,5 @@
+internal import Media
+
 /// An object whose keys are all known: reads values of one kind each, and says which one is wrong.
 struct StrictObject {
   private struct Key: CodingKey {
@@ -19,11 +21,12 @@ struct StrictObject {
   ///   - keys: Those that it may have.
   init(_ decoder: any Decoder, _ path: String = "", keys: [String]) throws {
     guard let container = try? decoder.container(keyedBy: Key.self) else {
-      throw EffectSettingsError(key: path, cause: "\(path.isEmpty ? "the settings are" : "is") an object")
+      throw VidiconError.invalidEffectSetting(path, "not a JSON object", "give one")
     }
     (self.container, self.path) = (container, path)
     if let unknown = container.allKeys.map(\.stringValue).filter({ !keys.contains($0) }).min() {
-      throw self.error(String(unknown.prefix(40)), "is no key here; the keys are \(keys.joined(separator: ", "))")
+      throw self.error(
+        String(unknown.prefix(40)), cause: "there is no such key", "the keys are \(keys.joined(separator: ", "))")
     }
   }
 
@@ -34,8 +37,8 @@ struct StrictObject {
       && (try? self.container.decodeNil(forKey: Key(stringValue: key))) != true
   }
 
-  private func error(_ key: String, _ cause: String) -> EffectSettingsError {
-    EffectSettingsError(key: self.path.isEmpty ? key : "\(self.path).\(key)", cause: cause)
+  private func error(_ key: String, cause: String = "the value is not valid", _ nextStep: String) -> VidiconError {
+    .invalidEffectSetting(self.path.isEmpty ? key : "\(self.path).\(key)", cause, nextStep)
   }
 
   /// One of several names; nil where it is left out or null.
@@ -43,7 +46,7 @@ struct StrictObject {
     guard self.has(key) else { return nil }
     let text = try? self.container.decode(String.self, forKey: Key(stringValue: key))
     guard let name = text.flatMap(Name.init) else {
-      throw self.error(key, "is one of \(Name.allCases.map(\.rawValue).joined(separator: ", "))")
+      throw self.error(key, "give one of \(Name.allCases.map(\.rawValue).joined(separator: ", "))")
     }
     return name
   }
@@ -53,7 +56,7 @@ struct StrictObject {
     guard self.has(key) else { return nil }
     let value = try? self.container.decode(Double.self, forKey: Key(stringValue: key))
     guard let value, range.contains(value) else {
-      throw self.error(key, "is a number from \(Self.text(range.lowerBound)) to \(Self.text(range.upperBound))")
+      throw self.error(key, "give a number from \(Self.text(range.lowerBound)) to \(Self.text(range.upperBound))")
     }
     return value
   }
@@ -66,7 +69,7 @@ struct StrictObject {
   func boolean(_ key: String) throws -> Bool? {
     guard self.has(key) else { return nil }
     guard let value = try? self.container.decode(Bool.self, forKey: Key(stringValue: key)) else {
-      throw self.error(key, "is true or false")
+      throw self.error(key, "give true or false")
     }
     return value
   }
@@ -76,7 +79,7 @@ struct StrictObject {
     let value = try? self.container.decode([Double].self, forKey: Key(stringValue: key))
     guard let value, value.count == 2, value.allSatisfy(range.contains) else {
       throw self.error(
-        key, "is two numbers from \(Self.text(range.lowerBound)) to \(Self.text(range.upperBound))")
+        key, "give two numbers from \(Self.text(range.lowerBound)) to \(Self.text(range.upperBound))")
     }
     return SIMD2(Float(value[0]), Float(value[1]))
   }
@@ -86,5 +89,15 @@ struct StrictObject {
     guard self.has(key) else { return nil }
     let path = self.path.isEmpty ? key : "\(self.path).\(key)"
     return try read(self.container.superDecoder(forKey: Key(stringValue: key)), path)
+  }
+}
+
+extension VidiconError {
+  /// Settings of effects, or mask anchors, that cannot be used.
+  ///
+  /// - Parameter key: Path of the key, such as `color.brightness`; empty for the whole document.
+  static func invalidEffectSetting(_ key: String, _ cause: String, _ nextStep: String) -> VidiconError {
+    VidiconError(
+      .invalidSpecification, subject: key.isEmpty ? "the settings" : "\"\(key)\"", cause: cause, nextStep: nextStep)
   }
 }

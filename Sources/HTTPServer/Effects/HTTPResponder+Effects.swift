@@ -1,5 +1,6 @@
 internal import Effects
 internal import HTTPTypes
+internal import Media
 internal import NIOCore
 internal import Streaming
 internal import Threading
@@ -29,7 +30,7 @@ extension HTTPResponder {
     await self.changeEffects(of: name) { (stream, effects) throws(HTTPRefusal) in
       let bytes = try await self.order(in: request, of: ["application/json"], most: Self.mostSettingsBytes, body: body)
       let settings: EffectSettings
-      do throws(EffectSettingsError) {
+      do throws(VidiconError) {
         settings = try EffectSettings.parse(json: Array(bytes.readableBytesView))
       } catch {
         throw HTTPRefusal(.text(.badRequest, error.description))

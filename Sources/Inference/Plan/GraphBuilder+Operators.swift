@@ -1,8 +1,10 @@
+internal import Media
+
 extension GraphBuilder {
   mutating func addConvolution(
     _ check: OperatorCheck, _ window: TFLiteOperator.Window, _ activation: TFLiteActivation, isDepthwise: Bool,
     input: Int, output: Int
-  ) throws(InferenceError) {
+  ) throws(ParsingError) {
     var (input, pictures) = (input, try check.pictures())
     let weights = try check.floats(1)
     guard weights.shape.count == 4 else { throw check.error("weights") }
@@ -33,7 +35,7 @@ extension GraphBuilder {
     self.append(operation, input, output, pictures, Graph.Activation(activation))
   }
 
-  mutating func addPadding(_ check: OperatorCheck, input: Int, output: Int) throws(InferenceError) {
+  mutating func addPadding(_ check: OperatorCheck, input: Int, output: Int) throws(ParsingError) {
     let pictures = try check.pictures()
     let (from, to) = (pictures.input, pictures.output)
     let counts = try check.integers(1)
@@ -56,7 +58,7 @@ extension GraphBuilder {
     self.append(.copy(copy), input, output, pictures, .none)
   }
 
-  mutating func addConcatenation(_ check: OperatorCheck, axis: Int, output: Int) throws(InferenceError) {
+  mutating func addConcatenation(_ check: OperatorCheck, axis: Int, output: Int) throws(ParsingError) {
     let shape = try check.output().shape
     let dimension = axis < 0 ? axis + shape.count : axis
     guard shape.indices.contains(dimension) else { throw check.error("axis") }

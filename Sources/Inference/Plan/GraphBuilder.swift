@@ -1,3 +1,5 @@
+internal import Media
+
 /// Turns a model's operators into a graph, and checks each against the shapes that the model tells.
 struct GraphBuilder {
   let model: TFLiteModel
@@ -25,28 +27,28 @@ struct GraphBuilder {
   }
 
   /// The graph of a model, and the values that have zeros around others.
-  static func build(_ model: TFLiteModel) throws(InferenceError) -> GraphBuilder {
+  static func build(_ model: TFLiteModel) throws(ParsingError) -> GraphBuilder {
     var builder = GraphBuilder(model: model, values: [Int?](repeating: nil, count: model.tensors.count))
     guard model.tensors.count <= TFLiteModel.maximumTensorCount,
       model.operators.count <= TFLiteModel.maximumOperatorCount
-    else { throw InferenceError(.tooLarge, field: "Model") }
+    else { throw ParsingError(.tooLarge, field: "Model") }
     for tensor in model.inputs { try builder.addInput(tensor) }
     for (index, step) in model.operators.enumerated() {
       try builder.add(OperatorCheck(step, index: index, model: model))
     }
     for tensor in model.outputs {
       guard model.tensors.indices.contains(tensor), let value = builder.values[tensor] else {
-        throw InferenceError(.invalidValue, field: "outputs")
+        throw ParsingError(.invalid, field: "outputs")
       }
       builder.graph.outputs.append(builder.port(tensor, value))
     }
     return builder
   }
 
-  private mutating func addInput(_ tensor: Int) throws(InferenceError) {
+  private mutating func addInput(_ tensor: Int) throws(ParsingError) {
     guard self.model.tensors.indices.contains(tensor), self.values[tensor] == nil,
       self.model.tensors[tensor].constant == nil, let count = self.model.tensors[tensor].elementCount
-    else { throw InferenceError(.invalidValue, field: "inputs") }
+    else { throw ParsingError(.invalid, field: "inputs") }
     self.values[tensor] = self.newValue(count)
     self.graph.inputs.append(self.port(tensor, self.graph.valueSizes.count - 1))
   }
@@ -60,7 +62,7 @@ struct GraphBuilder {
     return self.graph.valueSizes.count - 1
   }
 
-  private mutating func add(_ check: OperatorCheck) throws(InferenceError) {
+  private mutating func add(_ check: OperatorCheck) throws(ParsingError) {
     let output = try check.output()
     guard self.values[output.tensor] == nil else { throw check.error("output computed twice") }
     let input = try self.value(check.input(0), check)
@@ -120,10 +122,10 @@ struct GraphBuilder {
   }
 
   /// The value of a tensor that has been computed.
-  func value(_ tensor: Int, _ check: OperatorCheck) throws(InferenceError) -> Int {
+  func value(_ tensor: Int, _ check: OperatorCheck) throws(ParsingError) -> Int {
     guard let value = self.values[tensor] else {
       let isConstant = self.model.tensors[tensor].constant != nil
-      throw check.error(isConstant ? .unsupported : .invalidValue, isConstant ? "of a constant" : "order")
+      throw check.error(isConstant ? .unsupported : .invalid, isConstant ? "of a constant" : "order")
     }
     return value
   }

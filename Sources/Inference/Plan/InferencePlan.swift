@@ -1,4 +1,5 @@
 internal import CInference
+public import Media
 
 /// How a model is performed: its operators checked and fused, the weights laid out for the processor, and a place told for
 /// each value. Made once for a model, in a few milliseconds, and shared by any number of executors.
@@ -45,12 +46,12 @@ public struct InferencePlan: Sendable {
   /// The plan of a model.
   ///
   /// - Parameter instructionSet: The fastest one, where nothing else is measured or tested.
-  /// - Throws: An ``InferenceError`` where the model contradicts itself, where an operator is used in a way that is not
+  /// - Throws: A ``ParsingError`` where the model contradicts itself, where an operator is used in a way that is not
   ///   supported, or where it needs more memory than 256 MB.
-  public init(_ model: TFLiteModel, instructionSet: InstructionSet = .fastest) throws(InferenceError) {
+  public init(_ model: TFLiteModel, instructionSet: InstructionSet = .fastest) throws(ParsingError) {
     let graph = GraphFusion.fuse(try GraphBuilder.build(model))
     let layout = ArenaLayout(graph)
-    guard layout.size <= Self.maximumFloatCount else { throw InferenceError(.tooLarge, field: "memory of all values") }
+    guard layout.size <= Self.maximumFloatCount else { throw ParsingError(.tooLarge, field: "memory of all values") }
     var lowering = StepLowering(kernels: instructionSet.kernels, layout: layout)
     for node in graph.nodes { try lowering.lower(node) }
     self.steps = lowering.finish()

@@ -1,4 +1,5 @@
 internal import CInference
+internal import Media
 
 /// An operator with the tensors it reads and computes, each access checked.
 struct OperatorCheck {
@@ -14,14 +15,14 @@ struct OperatorCheck {
     self.model = model
   }
 
-  func error(_ code: InferenceError.Code = .invalidValue, _ what: String) -> InferenceError {
-    InferenceError(code, field: "\(self.step.kind.name) \(what)", at: .operator(self.index))
+  func error(_ code: ParsingError.Code = .invalid, _ what: String) -> ParsingError {
+    ParsingError(code, field: "operators[\(self.index)] \(self.step.kind.name) \(what)")
   }
 
-  func error(_ what: String) -> InferenceError { self.error(.invalidValue, what) }
+  func error(_ what: String) -> ParsingError { self.error(.invalid, what) }
 
   /// The tensor of an operand that must be there.
-  func input(_ index: Int) throws(InferenceError) -> Int {
+  func input(_ index: Int) throws(ParsingError) -> Int {
     guard self.step.inputs.indices.contains(index), let tensor = self.step.inputs[index],
       self.model.tensors.indices.contains(tensor)
     else { throw self.error("inputs") }
@@ -31,7 +32,7 @@ struct OperatorCheck {
   }
 
   /// The only tensor that is computed.
-  func output() throws(InferenceError) -> (tensor: Int, shape: [Int], count: Int) {
+  func output() throws(ParsingError) -> (tensor: Int, shape: [Int], count: Int) {
     guard self.step.outputs.count == 1, let tensor = self.step.outputs.first,
       self.model.tensors.indices.contains(tensor), self.model.tensors[tensor].constant == nil
     else { throw self.error("outputs") }
@@ -40,7 +41,7 @@ struct OperatorCheck {
   }
 
   /// A constant.
-  func floats(_ index: Int) throws(InferenceError) -> (shape: [Int], values: [Float]) {
+  func floats(_ index: Int) throws(ParsingError) -> (shape: [Int], values: [Float]) {
     let tensor = self.model.tensors[try self.input(index)]
     guard case .floats(let values) = tensor.constant, values.count == tensor.elementCount else {
       throw self.error(.unsupported, "input \(index) that is no constant")
@@ -49,7 +50,7 @@ struct OperatorCheck {
   }
 
   /// A constant.
-  func integers(_ index: Int) throws(InferenceError) -> (shape: [Int], values: [Int32]) {
+  func integers(_ index: Int) throws(ParsingError) -> (shape: [Int], values: [Int32]) {
     let tensor = self.model.tensors[try self.input(index)]
     guard case .integers(let values) = tensor.constant, values.count == tensor.elementCount else {
       throw self.error(.unsupported, "input \(index) that is no constant")
@@ -58,20 +59,20 @@ struct OperatorCheck {
   }
 
   /// The first input and the output as pictures.
-  func pictures() throws(InferenceError) -> Pictures {
+  func pictures() throws(ParsingError) -> Pictures {
     (
       try self.picture(self.model.tensors[try self.input(0)].shape), try self.picture(try self.output().shape)
     )
   }
 
-  private func picture(_ shape: [Int]) throws(InferenceError) -> Graph.Picture {
+  private func picture(_ shape: [Int]) throws(ParsingError) -> Graph.Picture {
     guard shape.count == 4 else { throw self.error(.unsupported, "with \(shape.count) dimensions") }
     guard shape[0] == 1 else { throw self.error(.unsupported, "of \(shape[0]) pictures") }
     return Graph.Picture(height: shape[1], width: shape[2], channels: shape[3])
   }
 
   /// The inputs and the output, which have one shape of any number of dimensions: all but the last are rows.
-  func samePictures(_ inputCount: Int) throws(InferenceError) -> Pictures {
+  func samePictures(_ inputCount: Int) throws(ParsingError) -> Pictures {
     let shape = try self.output().shape
     guard self.step.inputs.count >= inputCount, inputCount <= 2 else { throw self.error("inputs") }
     for index in 0..<inputCount {
@@ -94,7 +95,7 @@ struct OperatorCheck {
   func place(
     _ window: TFLiteOperator.Window, height: Int, width: Int, over picture: Graph.Picture,
     giving output: Graph.Picture, padding: GraphBuilder.Padding?
-  ) throws(InferenceError) -> Graph.Window {
+  ) throws(ParsingError) -> Graph.Window {
     guard (1...Int(vidicon_most_kernel_rows)).contains(height), (1...4096).contains(width) else {
       throw self.error(.unsupported, "window of \(width) × \(height)")
     }

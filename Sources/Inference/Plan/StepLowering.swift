@@ -1,4 +1,5 @@
 internal import CInference
+internal import Media
 
 /// Turns nodes into the steps of the kernels, with their constants.
 struct StepLowering {
@@ -32,7 +33,7 @@ struct StepLowering {
   }
 
   /// Adds a node's step.
-  mutating func lower(_ node: Graph.Node) throws(InferenceError) {
+  mutating func lower(_ node: Graph.Node) throws(ParsingError) {
     var step = vidicon_step()
     step.input = self.layout.places[node.input] ?? 0
     step.output = self.layout.places[node.output] ?? 0
@@ -101,7 +102,7 @@ struct StepLowering {
 
   private mutating func setActivation(
     _ activation: Graph.Activation, of step: inout vidicon_step
-  ) throws(InferenceError) {
+  ) throws(ParsingError) {
     switch activation {
     case .none: step.activation = vidicon_activation_none
     case .relu: step.activation = vidicon_activation_relu
@@ -123,16 +124,16 @@ struct StepLowering {
   }
 
   /// Room for constants, at an address that suits the widest registers.
-  private mutating func reserve(_ count: Int) throws(InferenceError) -> Int {
+  private mutating func reserve(_ count: Int) throws(ParsingError) -> Int {
     let place = ArenaLayout.aligned(self.constants.count)
     guard count <= InferencePlan.maximumFloatCount - place else {
-      throw InferenceError(.tooLarge, field: "memory of all weights")
+      throw ParsingError(.tooLarge, field: "memory of all weights")
     }
     self.constants.append(contentsOf: repeatElement(0, count: place + count - self.constants.count))
     return place
   }
 
-  private mutating func append(_ values: [Float]) throws(InferenceError) -> Int {
+  private mutating func append(_ values: [Float]) throws(ParsingError) -> Int {
     let place = try self.reserve(values.count)
     self.constants.replaceSubrange(place..., with: values)
     return place

@@ -1,3 +1,5 @@
+internal import Media
+
 /// Bytes in the FlatBuffers format, read where they lie. All numbers are little-endian.
 ///
 /// A table begins with the signed distance back to its vtable: 16 bits of the vtable's length, 16 of the table's, then
@@ -9,16 +11,16 @@ struct FlatBuffer {
   let bytes: [UInt8]
 
   /// A number at a place.
-  func load<T: FixedWidthInteger>(_ type: T.Type, at place: Int, _ field: String) throws(InferenceError) -> T {
+  func load<T: FixedWidthInteger>(_ type: T.Type, at place: Int, _ field: String) throws(ParsingError) -> T {
     let size = T.bitWidth / 8
     guard place >= 0, place <= self.bytes.count - size else {
-      throw InferenceError(.truncated, field: field, at: .byte(place))
+      throw ParsingError(.truncated, field: field, offset: place)
     }
     return self.bytes.withUnsafeBytes { T(littleEndian: $0.loadUnaligned(fromByteOffset: place, as: T.self)) }
   }
 
   /// The table that the reference at a place leads to.
-  func table(at place: Int, _ field: String) throws(InferenceError) -> Table {
+  func table(at place: Int, _ field: String) throws(ParsingError) -> Table {
     // No overflow: the place is one in the bytes, the distance has 32 bits.
     let start = place + Int(try self.load(UInt32.self, at: place, field))
     let vtable = start - Int(try self.load(Int32.self, at: start, field))
@@ -34,7 +36,7 @@ struct FlatBuffer {
     let fieldCount: Int
 
     /// Where a field lies; nil if it is absent and has its default.
-    func place(_ index: Int, _ field: String) throws(InferenceError) -> Int? {
+    func place(_ index: Int, _ field: String) throws(ParsingError) -> Int? {
       guard index < self.fieldCount else { return nil }
       let distance = try self.buffer.load(UInt16.self, at: self.vtable + 4 + 2 * index, field)
       return distance == 0 ? nil : self.start + Int(distance)
@@ -43,31 +45,31 @@ struct FlatBuffer {
     /// A number, or its default.
     func number<T: FixedWidthInteger>(
       _ index: Int, _ field: String, default absent: T
-    ) throws(InferenceError) -> T {
+    ) throws(ParsingError) -> T {
       guard let place = try self.place(index, field) else { return absent }
       return try self.buffer.load(T.self, at: place, field)
     }
 
     /// A table, if there is one.
-    func table(_ index: Int, _ field: String) throws(InferenceError) -> Table? {
+    func table(_ index: Int, _ field: String) throws(ParsingError) -> Table? {
       guard let place = try self.place(index, field) else { return nil }
       return try self.buffer.table(at: place, field)
     }
 
     /// A vector of so many bytes each, if there is one; it lies within the bytes.
-    func vector(_ index: Int, _ field: String, elementSize: Int) throws(InferenceError) -> Vector? {
+    func vector(_ index: Int, _ field: String, elementSize: Int) throws(ParsingError) -> Vector? {
       guard let reference = try self.place(index, field) else { return nil }
       let place = reference + Int(try self.buffer.load(UInt32.self, at: reference, field))
       let count = Int(try self.buffer.load(UInt32.self, at: place, field))
       // No overflow: 32 bits times at most 8.
       guard count * elementSize <= self.buffer.bytes.count - place - 4 else {
-        throw InferenceError(.truncated, field: field, at: .byte(place))
+        throw ParsingError(.truncated, field: field, offset: place)
       }
       return Vector(field: field, start: place + 4, count: count)
     }
 
     /// Tables, at most so many.
-    func tables(_ index: Int, _ field: String, maximum: Int) throws(InferenceError) -> [Table] {
+    func tables(_ index: Int, _ field: String, maximum: Int) throws(ParsingError) -> [Table] {
       guard let vector = try self.vector(index, field, elementSize: 4) else { return [] }
       try vector.check(maximum: maximum)
       var tables: [Table] = []
@@ -79,7 +81,7 @@ struct FlatBuffer {
     }
 
     /// Signed numbers, at most so many.
-    func integers(_ index: Int, _ field: String, maximum: Int) throws(InferenceError) -> [Int] {
+    func integers(_ index: Int, _ field: String, maximum: Int) throws(ParsingError) -> [Int] {
       guard let vector = try self.vector(index, field, elementSize: 4) else { return [] }
       try vector.check(maximum: maximum)
       var integers: [Int] = []
@@ -91,7 +93,7 @@ struct FlatBuffer {
     }
 
     /// A text; what is not UTF-8 in it is repaired. Empty if there is none.
-    func text(_ index: Int, _ field: String, maximum: Int) throws(InferenceError) -> String {
+    func text(_ index: Int, _ field: String, maximum: Int) throws(ParsingError) -> String {
       guard let vector = try self.vector(index, field, elementSize: 1) else { return "" }
       try vector.check(maximum: maximum)
       return String(decoding: self.buffer.bytes[vector.start..<vector.start + vector.count], as: UTF8.self)
@@ -104,9 +106,9 @@ struct FlatBuffer {
     let start: Int
     let count: Int
 
-    func check(maximum: Int) throws(InferenceError) {
+    func check(maximum: Int) throws(ParsingError) {
       guard self.count <= maximum else {
-        throw InferenceError(.tooLarge, field: self.field, at: .byte(self.start - 4))
+        throw ParsingError(.tooLarge, field: self.field, offset: self.start - 4)
       }
     }
   }

@@ -1,3 +1,5 @@
+internal import Media
+
 /// An operator's code, `BuiltinOperator` in the schema.
 struct OperatorCode {
   static let dequantize = 6
@@ -13,7 +15,7 @@ struct OperatorCode {
 
   let value: Int
 
-  init(parsing table: FlatBuffer.Table) throws(InferenceError) {
+  init(parsing table: FlatBuffer.Table) throws(ParsingError) {
     // Codes up to 127 stand in the older field, others in the newer one, in files of any age.
     let older = Int(try table.number(0, "deprecated_builtin_code", default: Int8(0)))
     let newer = Int(try table.number(3, "builtin_code", default: Int32(0)))
@@ -25,7 +27,7 @@ struct OperatorCode {
 
 extension TFLiteOperator.Kind {
   /// Reads an operator's options.
-  init(parsing table: FlatBuffer.Table, code: OperatorCode, index: Int) throws(InferenceError) {
+  init(parsing table: FlatBuffer.Table, code: OperatorCode, index: Int) throws(ParsingError) {
     let options = OperatorOptions(table: try table.table(4, "builtin_options"), name: code.name, index: index)
     switch code.value {
     case 0: self = .add(try options.activation(0))
@@ -54,7 +56,7 @@ extension TFLiteOperator.Kind {
         hasHalfPixelCenters: try options.flag(3, "half_pixel_centers"))
     case 34: self = .pad
     case 54: self = .prelu
-    default: throw InferenceError(.unsupported, field: code.name, at: .operator(index))
+    default: throw ParsingError(.unsupported, field: "operators[\(index)] \(code.name)")
     }
   }
 }
@@ -65,19 +67,19 @@ private struct OperatorOptions {
   let name: String
   let index: Int
 
-  func number(_ index: Int, _ field: String, default absent: Int32 = 0) throws(InferenceError) -> Int32 {
+  func number(_ index: Int, _ field: String, default absent: Int32 = 0) throws(ParsingError) -> Int32 {
     try self.table?.number(index, field, default: absent) ?? absent
   }
 
-  func flag(_ index: Int, _ field: String) throws(InferenceError) -> Bool {
+  func flag(_ index: Int, _ field: String) throws(ParsingError) -> Bool {
     (try self.table?.number(index, field, default: UInt8(0)) ?? 0) != 0
   }
 
-  func expectOne(_ index: Int, _ field: String, default absent: Int32 = 1) throws(InferenceError) {
+  func expectOne(_ index: Int, _ field: String, default absent: Int32 = 1) throws(ParsingError) {
     guard try self.number(index, field, default: absent) == 1 else { throw self.unsupported(field) }
   }
 
-  func activation(_ index: Int) throws(InferenceError) -> TFLiteActivation {
+  func activation(_ index: Int) throws(ParsingError) -> TFLiteActivation {
     let field = "fused_activation_function"
     switch try self.table?.number(index, field, default: Int8(0)) ?? 0 {
     case 0: return .none
@@ -88,7 +90,7 @@ private struct OperatorOptions {
   }
 
   /// The options that convolutions and pools begin with.
-  func window() throws(InferenceError) -> TFLiteOperator.Window {
+  func window() throws(ParsingError) -> TFLiteOperator.Window {
     let padding = try self.table?.number(0, "padding", default: Int8(0)) ?? 0
     guard (0...1).contains(padding) else { throw self.unsupported("padding") }
     return TFLiteOperator.Window(
@@ -96,7 +98,7 @@ private struct OperatorOptions {
       strideX: Int(try self.number(1, "stride_w")))
   }
 
-  private func unsupported(_ field: String) -> InferenceError {
-    InferenceError(.unsupported, field: "\(self.name) \(field)", at: .operator(self.index))
+  private func unsupported(_ field: String) -> ParsingError {
+    ParsingError(.unsupported, field: "operators[\(self.index)] \(self.name) \(field)")
   }
 }

@@ -1,24 +1,25 @@
 internal import CInference
+public import Media
 
 extension TFLiteModel {
   /// Reads a model from a file's bytes.
   ///
-  /// - Throws: An ``InferenceError`` where the bytes are no model, or one with more than the limits above, with operators
+  /// - Throws: A ``ParsingError`` where the bytes are no model, or one with more than the limits above, with operators
   ///   or options that are not supported (the error names them), or with other types than floats.
-  public init(parsing bytes: [UInt8]) throws(InferenceError) {
+  public init(parsing bytes: [UInt8]) throws(ParsingError) {
     let buffer = FlatBuffer(bytes: bytes)
     guard try buffer.load(UInt32.self, at: 4, "file_identifier") == Self.fileIdentifier else {
-      throw InferenceError(.invalidValue, field: "file_identifier", at: .byte(4))
+      throw ParsingError(.invalid, field: "file_identifier", offset: 4)
     }
     let model = try buffer.table(at: 0, "Model")
     guard try model.number(0, "version", default: UInt32(0)) == 3 else {
-      throw InferenceError(.unsupported, field: "version", at: .byte(model.start))
+      throw ParsingError(.unsupported, field: "version", offset: model.start)
     }
     var codes: [OperatorCode] = []
     for code in try model.tables(1, "operator_codes", maximum: 256) { codes.append(try OperatorCode(parsing: code)) }
     let graphs = try model.tables(2, "subgraphs", maximum: 16)
     guard let graph = graphs.first, graphs.count == 1 else {
-      throw InferenceError(.unsupported, field: "subgraphs", at: .byte(model.start))
+      throw ParsingError(.unsupported, field: "subgraphs", offset: model.start)
     }
     // One for each tensor, and the empty one.
     let buffers = try model.tables(4, "buffers", maximum: 2 * Self.maximumTensorCount)
@@ -29,17 +30,17 @@ extension TFLiteModel {
     for (index, table) in try graph.tables(3, "operators", maximum: Self.maximumOperatorCount).enumerated() {
       let codeIndex = Int(try table.number(0, "opcode_index", default: UInt32(0)))
       guard codeIndex < codes.count else {
-        throw InferenceError(.invalidValue, field: "opcode_index", at: .operator(index))
+        throw ParsingError(.invalid, field: "operators[\(index)] opcode_index")
       }
       let code = codes[codeIndex]
       let inputs = try table.integers(1, "inputs", maximum: Self.maximumOperandCount)
       let outputs = try table.integers(2, "outputs", maximum: Self.maximumOperandCount)
       guard inputs.allSatisfy({ $0 < tensors.count && $0 >= -1 }),
         outputs.allSatisfy({ $0 < tensors.count && $0 >= 0 })
-      else { throw InferenceError(.invalidValue, field: "\(code.name) tensors", at: .operator(index)) }
+      else { throw ParsingError(.invalid, field: "operators[\(index)] \(code.name) tensors") }
       if code.value == OperatorCode.dequantize || code.value == OperatorCode.densify {
         guard inputs.count == 1, outputs.count == 1, try tensors.unpack(inputs[0], into: outputs[0]) else {
-          throw InferenceError(.unsupported, field: "\(code.name) of what is no constant", at: .operator(index))
+          throw ParsingError(.unsupported, field: "operators[\(index)] \(code.name) of what is no constant")
         }
         continue
       }
@@ -49,7 +50,7 @@ extension TFLiteModel {
     let inputs = try graph.integers(1, "inputs", maximum: Self.maximumOperandCount)
     let outputs = try graph.integers(2, "outputs", maximum: Self.maximumOperandCount)
     guard (inputs + outputs).allSatisfy({ $0 >= 0 && $0 < tensors.count }) else {
-      throw InferenceError(.invalidValue, field: "inputs and outputs", at: .byte(graph.start))
+      throw ParsingError(.invalid, field: "inputs and outputs", offset: graph.start)
     }
     let needed = Set(operators.flatMap { $0.inputs.compactMap { $0 } + $0.outputs } + inputs + outputs)
     self.init(tensors: try tensors.finish(needed: needed), operators: operators, inputs: inputs, outputs: outputs)

@@ -1,11 +1,13 @@
+internal import Media
+
 extension TensorReader {
   /// Weights that are stored without their zeros, `SparsityParameters`: all dimensions but the last are dense; for each
   /// row of the last one it is told which elements are there.
   static func densify(
     _ values: [Float], shape: [Int], count: Int, _ table: FlatBuffer.Table
-  ) throws(InferenceError) -> [Float] {
-    func error(_ code: InferenceError.Code, _ field: String) -> InferenceError {
-      InferenceError(code, field: field, at: .byte(table.start))
+  ) throws(ParsingError) -> [Float] {
+    func error(_ code: ParsingError.Code, _ field: String) -> ParsingError {
+      ParsingError(code, field: field, offset: table.start)
     }
     let order = try table.integers(0, "traversal_order", maximum: 2 * TFLiteModel.maximumRank)
     guard order == Array(shape.indices) else { throw error(.unsupported, "traversal_order") }
@@ -14,12 +16,12 @@ extension TensorReader {
     }
     let dimensions = try table.tables(2, "dim_metadata", maximum: TFLiteModel.maximumRank)
     guard dimensions.count == shape.count, let width = shape.last, let last = dimensions.last else {
-      throw error(.invalidValue, "dim_metadata")
+      throw error(.invalid, "dim_metadata")
     }
     for (dimension, size) in zip(dimensions, shape).dropLast() {
       guard try dimension.number(0, "format", default: Int8(0)) == 0 else { throw error(.unsupported, "format") }
       guard try dimension.number(1, "dense_size", default: Int32(0)) == Int32(size) else {
-        throw error(.invalidValue, "dense_size")
+        throw error(.invalid, "dense_size")
       }
     }
     guard try last.number(0, "format", default: Int8(0)) == 1 else { throw error(.unsupported, "format") }
@@ -28,15 +30,15 @@ extension TensorReader {
     let indices = try last.sparseIndices(4, "array_indices", maximum: count)
     guard segments.count == rowCount + 1, segments.first == 0, segments.last == indices.count,
       indices.count == values.count
-    else { throw error(.invalidValue, "array_segments") }
+    else { throw error(.invalid, "array_segments") }
 
     var dense = [Float](repeating: 0, count: count)
     for row in 0..<rowCount {
-      guard segments[row] <= segments[row + 1] else { throw error(.invalidValue, "array_segments") }
+      guard segments[row] <= segments[row + 1] else { throw error(.invalid, "array_segments") }
       for place in segments[row]..<segments[row + 1] {
         // The last segment ends with the indices, and none comes after a later one.
         guard place < indices.count, indices[place] >= 0, indices[place] < width else {
-          throw error(.invalidValue, "array_indices")
+          throw error(.invalid, "array_indices")
         }
         dense[row * width + indices[place]] = values[place]
       }
@@ -47,10 +49,10 @@ extension TensorReader {
 
 extension FlatBuffer.Table {
   /// A `SparseIndexVector`: its type, and behind it the vector of that type.
-  fileprivate func sparseIndices(_ index: Int, _ field: String, maximum: Int) throws(InferenceError) -> [Int] {
+  fileprivate func sparseIndices(_ index: Int, _ field: String, maximum: Int) throws(ParsingError) -> [Int] {
     let type = try self.number(index, field, default: UInt8(0))
     guard let table = try self.table(index + 1, field), (1...3).contains(type) else {
-      throw InferenceError(.invalidValue, field: field, at: .byte(self.start))
+      throw ParsingError(.invalid, field: field, offset: self.start)
     }
     if type == 1 { return try table.integers(0, field, maximum: maximum) }
     let size = type == 2 ? 2 : 1

@@ -1,4 +1,5 @@
 internal import CInference
+internal import Media
 
 /// Reads a model's tensors, and unpacks the weights of those that are constants.
 ///
@@ -33,16 +34,16 @@ struct TensorReader {
   var count: Int { self.entries.count }
 
   /// Reads a tensor of the graph.
-  mutating func read(_ table: FlatBuffer.Table) throws(InferenceError) {
+  mutating func read(_ table: FlatBuffer.Table) throws(ParsingError) {
     let shape = try table.integers(0, "shape", maximum: TFLiteModel.maximumRank)
     let tensor = TFLiteTensor(name: try table.text(3, "name", maximum: 1024), shape: shape)
     guard let count = tensor.elementCount else {
       let isNegative = shape.contains { $0 <= 0 }
-      throw InferenceError(isNegative ? .invalidValue : .tooLarge, field: "shape", at: .byte(table.start))
+      throw ParsingError(isNegative ? .invalid : .tooLarge, field: "shape", offset: table.start)
     }
     let bufferIndex = Int(try table.number(2, "buffer", default: UInt32(0)))
     guard bufferIndex < self.buffers.count else {
-      throw InferenceError(.invalidValue, field: "buffer", at: .byte(table.start))
+      throw ParsingError(.invalid, field: "buffer", offset: table.start)
     }
     let data = try self.buffers[bufferIndex].vector(0, "data", elementSize: 1)
     // Weights that are all zeros have no bytes where zeros are left out.
@@ -56,13 +57,13 @@ struct TensorReader {
   /// Takes the value of a constant for another tensor of the same shape, as floats or as numbers to be turned into floats.
   ///
   /// - Returns: Whether it is a constant.
-  mutating func unpack(_ source: Int, into target: Int) throws(InferenceError) -> Bool {
+  mutating func unpack(_ source: Int, into target: Int) throws(ParsingError) -> Bool {
     guard source >= 0, source != target, self.entries[source].data != nil, self.entries[target].data == nil else {
       return false
     }
     let entry = self.entries[source]
     guard entry.tensor.shape == self.entries[target].tensor.shape else {
-      throw InferenceError(.invalidValue, field: "shape", at: .byte(self.entries[target].place))
+      throw ParsingError(.invalid, field: "shape", offset: self.entries[target].place)
     }
     self.entries[target].data = entry.data
     self.entries[target].type = entry.type
@@ -71,7 +72,7 @@ struct TensorReader {
   }
 
   /// All tensors, with the values of those constants that are needed.
-  mutating func finish(needed: Set<Int>) throws(InferenceError) -> [TFLiteTensor] {
+  mutating func finish(needed: Set<Int>) throws(ParsingError) -> [TFLiteTensor] {
     var tensors: [TFLiteTensor] = []
     tensors.reserveCapacity(self.entries.count)
     for (index, entry) in self.entries.enumerated() {
@@ -81,21 +82,21 @@ struct TensorReader {
       } else if let data = entry.data {
         self.unpackedCount += entry.count
         guard self.unpackedCount <= TFLiteModel.maximumElementCount else {
-          throw InferenceError(.tooLarge, field: "constants", at: .byte(entry.place))
+          throw ParsingError(.tooLarge, field: "constants", offset: entry.place)
         }
         tensor.constant = try self.constant(entry, data)
       } else if entry.type != .float32 {
-        throw InferenceError(.unsupported, field: "type", at: .byte(entry.place))
+        throw ParsingError(.unsupported, field: "type", offset: entry.place)
       }
       tensors.append(tensor)
     }
     return tensors
   }
 
-  private func constant(_ entry: Entry, _ data: FlatBuffer.Vector) throws(InferenceError) -> TFLiteTensor.Constant {
+  private func constant(_ entry: Entry, _ data: FlatBuffer.Vector) throws(ParsingError) -> TFLiteTensor.Constant {
     let size = entry.type == .float16 ? 2 : 4
     guard data.count % size == 0, entry.sparsity != nil || data.count == entry.count * size else {
-      throw InferenceError(.invalidValue, field: "data", at: .byte(data.start))
+      throw ParsingError(.invalid, field: "data", offset: data.start)
     }
     let bytes = self.buffers[0].buffer.bytes
     let count = data.count / size
@@ -119,7 +120,7 @@ struct TensorReader {
       }
       guard let sparsity = entry.sparsity else { return .floats(floats) }
       return .floats(try Self.densify(floats, shape: entry.tensor.shape, count: entry.count, sparsity))
-    case .int32, nil: throw InferenceError(.unsupported, field: "type", at: .byte(entry.place))
+    case .int32, nil: throw ParsingError(.unsupported, field: "type", offset: entry.place)
     }
   }
 

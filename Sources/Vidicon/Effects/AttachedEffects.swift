@@ -1,5 +1,6 @@
 internal import Effects
 internal import HTTPServer
+internal import Media
 internal import Streaming
 internal import Synchronization
 
@@ -61,9 +62,11 @@ extension AttachedEffects: HTTPServerEffects {
       try await body(effects)
     } catch {
       switch error {
-      case .studio(.noImage), .image: throw HTTPServerControl.Failure(.invalid, error.description)
+      case .image: throw HTTPServerControl.Failure(.invalid, error.description)
+      case .studio(let cause) where cause.code == .invalidSpecification:
+        throw HTTPServerControl.Failure(.invalid, error.description)
       case .staysPrivate: throw HTTPServerControl.Failure(.notPermitted, error.description)
-      case .studio(.model), .covered: throw HTTPServerControl.Failure(.failed, error.description)
+      case .studio, .covered: throw HTTPServerControl.Failure(.failed, error.description)
       case .busy, .noThread: throw HTTPServerControl.Failure(.busy, error.description)
       }
     }

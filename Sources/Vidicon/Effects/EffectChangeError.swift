@@ -1,13 +1,13 @@
-public import Effects
+public import Media
 
 /// Why a stream's effects were not changed.
 public enum EffectChangeError: Error, Hashable, Sendable, CustomStringConvertible {
   /// The effects cannot be made.
-  case studio(EffectFactoryError)
+  case studio(VidiconError)
   /// The image cannot be used.
-  case image(OverlayImageError)
+  case image(VidiconError)
   /// Faces cannot be found; since they were to be covered, the whole picture is.
-  case covered(FaceModelError)
+  case covered(VidiconError)
   /// Faces are covered, and who asked may not show them.
   case staysPrivate
   /// Too many changes wait for their turn.

@@ -1,4 +1,5 @@
 public import Effects
+internal import Media
 public import Streaming
 internal import Synchronization
 internal import Threading
@@ -54,8 +55,8 @@ public final class StreamEffects: Sendable {
   /// - Parameter file: The bytes of a PNG or JPEG file.
   /// - Throws: An ``EffectChangeError``, and the image stays.
   public func setImage(_ file: [UInt8], for use: EffectImageUse) async throws(EffectChangeError) {
-    let result = await WorkerThread.run(named: "image") { () -> Result<OverlayImage, OverlayImageError> in
-      do throws(OverlayImageError) {
+    let result = await WorkerThread.run(named: "image") { () -> Result<OverlayImage, VidiconError> in
+      do throws(VidiconError) {
         return .success(try OverlayImage(parsing: file, name: "the image"))
       } catch {
         return .failure(error)
@@ -81,7 +82,7 @@ public final class StreamEffects: Sendable {
     }
     switch result {
     case .success(let effects): state.effects = effects
-    case .failure(.model(let error)) where state.settings.faces == .privacy:
+    case .failure(let error) where error.code != .invalidSpecification && state.settings.faces == .privacy:
       // It covers all that is not known to be no face.
       state.effects = [PrivacyMask()]
       self.put(state, inPlaceOf: earlier)
@@ -94,8 +95,8 @@ public final class StreamEffects: Sendable {
 
   private static func make(
     _ settings: EffectSettings, in studio: EffectFactory, keeping earlier: [any VideoEffect]
-  ) -> Result<[any VideoEffect], EffectFactoryError> {
-    do throws(EffectFactoryError) {
+  ) -> Result<[any VideoEffect], VidiconError> {
+    do throws(VidiconError) {
       return .success(try studio.effects(for: settings, keeping: earlier))
     } catch {
       return .failure(error)
