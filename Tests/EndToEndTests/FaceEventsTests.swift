@@ -73,7 +73,7 @@ extension EndToEnd {
       }
     }
 
-    @Test(.tags(.demanding)) func `MPEG-TS and fMP4 carry events at their frames' timestamps`() async throws {
+    @Test(.tags(.pacing)) func `MPEG-TS and fMP4 carry events at their frames' timestamps`() async throws {
       try await VidiconProcess.serving(Self.woman() + ["--faces", "track"]) { vidicon in
         // The program map table lists ID3 from the first segment on, since events were sent before.
         let probe = try await Tool.run(

@@ -27,7 +27,7 @@ extension EndToEnd {
       }
     }
 
-    @Test(.tags(.pacing)) func `twenty viewers at once each get every frame`() async throws {
+    @Test(.tags(.timing)) func `twenty viewers at once each get every frame`() async throws {
       try await VidiconProcess.serving(["--source", "plasma", "--audio", "tone", "--size", "640x360"]) { vidicon in
         try await TestMedia.withTemporaryFolder { folder in
           try await withThrowingTaskGroup(of: (Tool.Run, [Double]).self) { viewers in

@@ -35,7 +35,8 @@ struct Curl {
         + ["--write-out", "%{stderr}%{http_code} %{http_version}"] + options + [url]
       let run = try await Tool.run("curl", arguments, within: limit)
       try #require(run.succeeded, "curl \(options) \(url): \(run.errors)")
-      let outcome = run.errors.split(separator: " ").map(String.init)
+      // The last line: `--retry` prints warnings before it.
+      let outcome = run.errors.split(separator: "\n").last?.split(separator: " ").map(String.init) ?? []
       try #require(outcome.count == 2, "\(run.errors)")
       let head = try String(decoding: Data(contentsOf: URL(fileURLWithPath: "\(folder)/head")), as: UTF8.self)
       return Curl(

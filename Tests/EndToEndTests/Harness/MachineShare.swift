@@ -4,7 +4,7 @@ extension Tag {
   /// Starts a browser, a desktop player, or several programs: at most two such tests run at once.
   @Tag static var demanding: Self
 
-  /// Judges frame rate, pacing, or lost frames: runs after the tests above, at most three at once.
+  /// Judges frame rate, pacing, or lost frames: runs after the tests above, at most two at once.
   @Tag static var pacing: Self
 
   /// Judges latency or jitter: runs last, one test at a time.
@@ -52,7 +52,7 @@ private struct Share {
   }
 
   /// Sum of the units of all tests that run at once.
-  static let capacity = 12
+  static let capacity = 4
 
   let phase: Phase
   let units: Int
@@ -61,7 +61,7 @@ private struct Share {
     if tags.contains(.timing) {
       (self.phase, self.units) = (.timing, Self.capacity)
     } else if tags.contains(.pacing) {
-      (self.phase, self.units) = (.pacing, Self.capacity / 3)
+      (self.phase, self.units) = (.pacing, Self.capacity / 2)
     } else {
       (self.phase, self.units) = (.concurrent, Self.capacity / (tags.contains(.demanding) ? 2 : 4))
     }
@@ -70,7 +70,8 @@ private struct Share {
 
 /// A counting semaphore whose callers acquire different numbers of units, and only together with callers of their phase.
 ///
-/// Within a phase a caller that fits is resumed before one that waits longer and does not fit.
+/// A caller waits while callers of an earlier phase wait. Within a phase, a caller that fits is resumed before one that
+/// waits longer and does not fit.
 private actor ShareLimiter {
   private var available = Share.capacity
   private var phase = Share.Phase.concurrent
@@ -89,9 +90,9 @@ private actor ShareLimiter {
   }
 
   private func resumeWaiters() {
-    if self.available == Share.capacity, let next = self.waiters.map(\.share.phase.rawValue).min() {
-      self.phase = Share.Phase(rawValue: next) ?? .concurrent
-    }
+    guard let first = self.waiters.map(\.share.phase).min(by: { $0.rawValue < $1.rawValue }) else { return }
+    if self.available == Share.capacity { self.phase = first }
+    guard self.phase == first else { return }
     while let index = self.waiters.firstIndex(where: { waiter in
       waiter.share.phase == self.phase && waiter.share.units <= self.available
     }) {
