@@ -55,7 +55,7 @@ extension EndToEnd {
       }
     }
 
-    @Test(arguments: ["playlist.m3u8", "index.m3u8"])
+    @Test(.tags(.pacing), arguments: ["playlist.m3u8", "index.m3u8"])
     func `an HLS player shows a finite file to its last frame, and stops`(playlist: String) async throws {
       let file = try TestMedia.video()
       try await TestMedia.withTemporaryFolder { folder in
