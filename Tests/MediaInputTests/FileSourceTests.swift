@@ -8,7 +8,7 @@ import Threading
 
 @Suite("File source", .timeLimit(.minutes(3)))
 struct FileSourceTests {
-  @Test func `pictures and sound go on through the loop without a jump, and stay together`() throws {
+  @Test func `frames and audio go on through the loop without a jump, and stay together`() throws {
     let source = try FileSource(path: TestMedia.flashAndBeep())
     let video = try #require(source.video)
     let audio = try #require(source.audio)
@@ -46,10 +46,10 @@ struct FileSourceTests {
   }
 
   @Test(arguments: ["offset.mkv", "offset.mp4", "offset.ts", "offset.flv"])
-  func `the offset between the tracks is the file's, and silence comes before sound that begins late`(
+  func `the offset between the tracks is the file's, and silence comes before audio that begins late`(
     name: String
   ) throws {
-    // The sound is moved by half a second, so the beep comes 0.5 seconds after the flash.
+    // The audio is moved by half a second, so the beep comes 0.5 seconds after the flash.
     let input = try TestMedia.flashAndBeep()
     let path = try TestMedia.path(
       name, ["-i", input, "-itsoffset", "0.5", "-i", input, "-map", "0:v", "-map", "1:a", "-c", "copy"])
@@ -138,7 +138,7 @@ struct FileSourceTests {
     }
   }
 
-  @Test func `a picture is shown again and again`() throws {
+  @Test func `a frame is shown again and again`() throws {
     for name in ["still.png", "still.jpg", "still.gif"] {
       let path = try TestMedia.path(name, ["-f", "lavfi", "-i", "color=white:s=31x17", "-frames:v", "1"])
       let frames = try firstFrames(of: path, count: 8)
@@ -162,7 +162,7 @@ struct FileSourceTests {
     #expect(zip(frames, frames.dropFirst()).allSatisfy { $0.timestamp < $1.timestamp })
   }
 
-  @Test func `sound alone is played, at its own rate, with two channels at most, and a cover is no video`() throws {
+  @Test func `audio alone is played, at its own rate, with two channels at most, and a cover is no video`() throws {
     let cover = try TestMedia.path("cover.png", ["-f", "lavfi", "-i", "color=red:s=32x32", "-frames:v", "1"])
     let cases: [(String, [String], AudioFormat)] = [
       ("mono.wav", ["-ar", "8000", "-ac", "1"], AudioFormat(sampleRate: 8_000, channelCount: 1)),
@@ -191,7 +191,7 @@ struct FileSourceTests {
     }
   }
 
-  @Test func `sound that is shorter than the pictures is followed by silence up to the loop`() throws {
+  @Test func `audio that is shorter than the frames is followed by silence up to the loop`() throws {
     let path = try TestMedia.path(
       "short-sound.mp4",
       [
@@ -215,7 +215,7 @@ struct FileSourceTests {
     #expect(samples[(48_000 * 5 / 2)...].contains { abs($0) > 0.05 })
   }
 
-  @Test func `pictures that are shorter than the sound stay up to the loop`() throws {
+  @Test func `frames that are shorter than the audio stay up to the loop`() throws {
     let path = try TestMedia.path(
       "short-picture.mp4",
       [
@@ -284,7 +284,7 @@ struct FileSourceTests {
     #expect(zip(times, times.dropFirst()).allSatisfy { abs(($1 - $0).nanoseconds - 40_000_000) < 1_000 })
   }
 
-  @Test func `pictures that are started shortly after the sound miss no keyframe`() throws {
+  @Test func `frames that are started shortly after the audio miss no keyframe`() throws {
     let source = try FileSource(path: TestMedia.flashAndBeep("long.mp4", ["-af", "apad=whole_dur=30"]))
     let sound = AudioCollector()
     let pictures = FrameCollector(keep: 1)
@@ -297,7 +297,7 @@ struct FileSourceTests {
     #expect(frame.timestamp - first.timestamp < .seconds(1))
   }
 
-  @Test func `sound that is started long after a single picture begins at once`() throws {
+  @Test func `audio that is started long after a single frame begins at once`() throws {
     let picture = try TestMedia.path("one.png", ["-f", "lavfi", "-i", "color=red:s=32x32", "-frames:v", "1"])
     let path = try TestMedia.path(
       "one-picture.mkv",
@@ -305,7 +305,7 @@ struct FileSourceTests {
     let source = try FileSource(path: path)
     let pictures = FrameCollector(keep: 0)
     try #require(source.video).start(consumer: pictures)
-    // One second with both, then the picture alone.
+    // One second with both, then the frame alone.
     _ = pictures.frames(40)
     let sound = AudioCollector()
     let started = StreamClock.system.now()
@@ -377,7 +377,7 @@ struct FileSourceTests {
   }
 
   @Test(arguments: ["damaged.ts", "damaged.mp4", "damaged.mkv"])
-  func `damaged parts are left out and counted, and the rest is played`(name: String) throws {
+  func `damaged parts are skipped and counted, and the rest is played`(name: String) throws {
     let path = try TestMedia.flashAndBeep("good-" + name)
     var bytes = try Data(contentsOf: URL(fileURLWithPath: path))
     var state: UInt32 = 1
@@ -420,7 +420,7 @@ struct FileSourceTests {
     #expect(error??.code == .notFound)
   }
 
-  /// The first frames that a file gives when its pictures alone are played.
+  /// The first frames that a file gives when its frames alone are played.
   private func firstFrames(of path: String, count: Int = 1) throws -> [VideoFrame] {
     let source = try FileSource(path: path)
     let video = try #require(source.video)

@@ -50,7 +50,7 @@ struct PipeCapturerTests {
       + Array(repeating: 128, count: max(count - 256, 0))
   }
 
-  @Test func `frames are delivered in order with the time they came, and the end is told`() throws {
+  @Test func `frames are delivered in order with the time they came, and the end is reported`() throws {
     let feed = Feed()
     feed.write(Array(Self.header.utf8) + (1...5).flatMap { Self.frame($0) })
     feed.finish()
@@ -109,7 +109,7 @@ struct PipeCapturerTests {
     #expect(abs(Int(pixels(frame, plane: 1)[30]) - 128) <= 1)
   }
 
-  @Test func `a last frame that is cut off is left out`() throws {
+  @Test func `a last frame that is cut off is skipped`() throws {
     for cut in [1, 5, 6, 7, 200, 389] {
       let feed = Feed()
       feed.write(Array(Self.header.utf8) + Self.frame(1) + Self.frame(2).prefix(cut))

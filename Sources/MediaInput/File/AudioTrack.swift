@@ -2,82 +2,81 @@ internal import CLibav
 internal import Codecs
 internal import Media
 
-/// The sound of a file: decoded a little ahead, as floating point in one or two channels, without a gap: where the file
-/// has no sound, there is silence.
+/// Audio track of a file, decoded ahead as 32-bit float in one or two channels. Gaps in the file become silence.
 final class AudioTrack {
-  /// What all blocks have.
+  /// Format of all blocks.
   let format: AudioFormat
   let decoder: PacketDecoder
-  /// Decoded and not played yet.
+  /// Decoded blocks that are not played yet.
   private var blocks: [AudioBlock] = []
-  private let sound: DecodedAudioConverter
+  private let converter: DecodedAudioConverter
   private var lastEnd: Int64?
-  /// Where the samples played so far are counted from.
+  /// Timeline position of the first played sample, in nanoseconds.
   private var base: Int64?
   private var playedCount: Int64 = 0
 
-  /// The sound that is decoded ahead.
+  /// Duration of audio that is decoded ahead.
   private static let lookahead = MediaDuration.milliseconds(100)
-  /// Timestamps of many formats are rounded to a millisecond and more: smaller gaps and overlaps are not taken for real.
+  /// Gaps and overlaps up to this many nanoseconds are ignored: many formats round timestamps to milliseconds.
   private static let tolerance: Int64 = 20_000_000
 
   init(stream: UnsafeMutablePointer<AVStream>, source: String) throws(VidiconError) {
     let decoder = try PacketDecoder(stream: stream, source: source)
     self.decoder = decoder
     self.format = try decoder.soundFormat(source: source)
-    self.sound = DecodedAudioConverter(format: self.format)
+    self.converter = DecodedAudioConverter(format: self.format)
   }
 
-  /// Whether more is to be decoded.
+  /// Whether more packets should be decoded.
   var isHungry: Bool {
     self.blocks.reduce(.zero) { $0 + $1.duration } < Self.lookahead
   }
 
-  /// Whether there is nothing left to play or decode.
+  /// Whether no block and no packet is left.
   var isDrained: Bool {
     self.blocks.isEmpty && self.decoder.isEmpty
   }
 
-  /// Whether any sound has been decoded and not been played.
+  /// Whether decoded blocks wait to be played.
   var hasBlocks: Bool {
     !self.blocks.isEmpty
   }
 
-  /// Decodes one packet; false when none waits.
+  /// Decodes one packet; returns false when none is queued.
   func decode() -> Bool {
     self.decoder.decodeNext { self.take($0) }
   }
 
-  /// Forgets all sound.
+  /// Discards all queued packets and decoded blocks.
   func reset() {
     self.decoder.reset()
-    self.sound.reset()
+    self.converter.reset()
     self.blocks = []
     self.lastEnd = nil
     self.base = nil
   }
 
-  /// Says from where on there shall be sound or silence.
+  /// Sets the timeline position at which audio, or silence, begins; ignored when it is set.
   func begin(at time: Int64) {
     guard self.base == nil else { return }
     self.base = time
     self.playedCount = 0
   }
 
-  /// Where the sound played so far ends.
+  /// Timeline position after the last played sample, in nanoseconds.
   private var position: Int64? {
     self.base.map { $0 + MediaDuration.ticks(self.playedCount, timescale: Int32(self.format.sampleRate)).nanoseconds }
   }
 
-  /// When the next block is due.
+  /// Timeline position of the next block, in nanoseconds; nil when none is decoded yet.
   ///
-  /// - Parameter isGap: Whether the file has no sound for now, as far as it was read.
+  /// - Parameter isGap: Whether the file has no audio at this position, as far as it was read.
   func nextTime(isGap: Bool) -> Int64? {
     guard let position = self.position else { return self.blocks.first?.timestamp.nanoseconds }
     return self.blocks.isEmpty && !isGap ? nil : position
   }
 
-  /// The block that ``nextTime(isGap:)`` spoke of; nil when what was decoded had been played already.
+  /// Dequeues the block at ``nextTime(isGap:)``; nil when its samples overlap what was played.
   func takeNext(isGap: Bool) -> AudioBlock? {
     guard let time = self.nextTime(isGap: isGap) else { return nil }
     self.begin(at: time)
@@ -103,7 +102,7 @@ final class AudioTrack {
   }
 
   private func take(_ frame: UnsafeMutablePointer<AVFrame>) {
-    guard let samples = self.sound.samples(frame) else { return }
+    guard let samples = self.converter.samples(frame) else { return }
     var time = frame.pointee.best_effort_timestamp
     if time == vidicon_av_nopts_value { time = self.lastEnd ?? 0 }
     let block = AudioBlock(format: self.format, timestamp: MediaTime(nanoseconds: time), samples: samples)

@@ -2,14 +2,14 @@ internal import CLibav
 internal import Codecs
 internal import Media
 
-/// The playing of a file, apart from time and consumers: reads and decodes a little ahead, and says which picture or
-/// block of sound comes next, on one timeline for both that goes on through loops.
+/// Reads and decodes a file ahead, and orders its frames and audio blocks on one timeline that continues through loops.
+/// Has no clock and no consumers.
 ///
 /// Used by one thread at a time.
 final class FilePlayback {
-  /// The pictures; nil when the file has none.
+  /// The video track; nil when the file has none.
   let video: VideoTrack?
-  /// The sound; nil when the file has none.
+  /// The audio track; nil when the file has none.
   private(set) var audio: AudioTrack?
   private let file: MediaFile
   private let isLooped: Bool
@@ -18,25 +18,25 @@ final class FilePlayback {
   private var isAudioActive = true
   private var isAtStart = true
 
-  /// Where the file's times begin.
+  /// The file's first timestamp, in nanoseconds.
   private var start: Int64?
-  /// Where this pass through the file begins on the timeline.
+  /// Timeline position at which this pass through the file begins.
   private var offset: Int64 = 0
-  /// Where the longest track ends on the timeline, as far as it was read.
+  /// Timeline position at which the longer track ends, as far as it was read.
   private var end: Int64 = 0
-  /// The decoding time of the last packet of each track on the timeline.
+  /// Decode time of the last packet of each track, on the timeline.
   private var lastTimes: [MediaKind: Int64] = [:]
   private var packetsInPass: [MediaKind: Int] = [:]
   private var passCount = 0
   private var framesBeforePass = 0
-  /// Passes one after another in which nothing could be decoded.
+  /// Number of consecutive passes without a decoded frame.
   private var emptyPasses = 0
-  /// Whether nothing more is read.
+  /// Whether reading has ended.
   private var isEnded = false
-  /// Why it ended, unless that was the end of the file.
+  /// The error that ended reading; nil at the end of the file.
   private(set) var error: VidiconError?
 
-  /// Opens a file and decodes its first picture and sound, which says what all of them look like.
+  /// Opens a file and decodes its first frame and audio block, which determine the formats.
   init(path: String, isLooped: Bool, interrupt: LibavInterrupt) throws(VidiconError) {
     let file = try MediaFile(path: path, interrupt: interrupt)
     var video: VideoTrack?
@@ -48,7 +48,7 @@ final class FilePlayback {
       do {
         audio = try AudioTrack(stream: file.stream(index), source: path)
       } catch {
-        // Pictures whose sound cannot be decoded are still worth showing.
+        // Video without its undecodable audio is still useful.
         if video == nil { throw error }
         file.setActive(false, stream: index)
       }
@@ -70,56 +70,56 @@ final class FilePlayback {
     av_packet_free(&packet)
   }
 
-  /// Packets and frames that could not be decoded so far.
+  /// Number of packets and frames that could not be decoded.
   var corruptCount: Int {
     (self.video?.decoder.corruptCount ?? 0) + (self.audio?.decoder.corruptCount ?? 0)
   }
 
-  /// What comes next.
+  /// The next frame or audio block on the timeline.
   enum Next {
-    case picture(at: Int64)
-    case sound(at: Int64)
+    case frame(at: Int64)
+    case audio(at: Int64)
 
-    /// When it is due on the timeline, in nanoseconds.
+    /// Timeline position, in nanoseconds.
     var time: Int64 {
       switch self {
-      case .picture(let time), .sound(let time): time
+      case .frame(let time), .audio(let time): time
       }
     }
   }
 
-  /// The next picture or block of sound, whichever is due first; nil while nothing is decoded, or at the end.
+  /// The next frame or audio block, whichever is due first; nil while nothing is decoded, and at the end.
   var next: Next? {
-    let picture = self.isVideoActive ? self.video?.nextTime(isGap: self.isVideoGap) : nil
-    let sound = self.isAudioActive ? self.audio?.nextTime(isGap: self.isAudioGap) : nil
-    guard let picture else { return sound.map { .sound(at: $0) } }
-    guard let sound, sound < picture else { return .picture(at: picture) }
-    return .sound(at: sound)
+    let frame = self.isVideoActive ? self.video?.nextTime(isGap: self.isVideoGap) : nil
+    let audio = self.isAudioActive ? self.audio?.nextTime(isGap: self.isAudioGap) : nil
+    guard let frame else { return audio.map { .audio(at: $0) } }
+    guard let audio, audio < frame else { return .frame(at: frame) }
+    return .audio(at: audio)
   }
 
-  /// Takes the picture that ``next`` spoke of.
-  func takePicture() -> VideoFrame? {
+  /// Dequeues the frame that ``next`` announced.
+  func takeFrame() -> VideoFrame? {
     self.video?.takeNext(isGap: self.isVideoGap)
   }
 
-  /// Takes the sound that ``next`` spoke of.
-  func takeSound() -> AudioBlock? {
+  /// Dequeues the audio block that ``next`` announced.
+  func takeAudio() -> AudioBlock? {
     self.audio?.takeNext(isGap: self.isAudioGap)
   }
 
-  /// Whether no picture will come any more.
+  /// Whether the video track has ended.
   var isVideoEnded: Bool {
     self.isEnded && self.video.map { $0.isDrained && !$0.isStill } ?? true
   }
 
-  /// Whether no sound will come any more.
+  /// Whether the audio track has ended.
   var isAudioEnded: Bool {
     self.isEnded && self.audio?.isDrained ?? true
   }
 
-  /// Says which tracks are wanted; the packets of the other one are not even read where the format allows that.
+  /// Enables and disables tracks; packets of a disabled track are not read where the container format allows it.
   ///
-  /// - Parameter position: What is played now, where a track that joins comes in; nil before anything is played.
+  /// - Parameter position: Current timeline position, at which an enabled track joins; nil before playback.
   func setActive(video: Bool, audio: Bool, at position: Int64? = nil) {
     if video != self.isVideoActive, let index = self.file.videoStream, let track = self.video {
       self.isVideoActive = video
@@ -133,7 +133,7 @@ final class FilePlayback {
       if audio, let position {
         track.begin(at: position)
         if self.video?.isStill ?? false {
-          // Reading had stopped with the picture.
+          // Reading stopped at the still image.
           self.end = max(self.end, position)
           self.rewind()
         }
@@ -141,12 +141,12 @@ final class FilePlayback {
     }
   }
 
-  /// Sound, or silence until there is some, begins at a time.
-  func beginSound(at time: Int64) {
+  /// Sets the timeline position at which audio, or silence until audio is decoded, begins.
+  func beginAudio(at time: Int64) {
     self.audio?.begin(at: time)
   }
 
-  /// Goes back to the start of the file, unless nothing has been taken yet.
+  /// Seeks to the start of the file, unless nothing was dequeued since.
   func restart() {
     guard !self.isAtStart else { return }
     self.isAtStart = true
@@ -155,9 +155,9 @@ final class FilePlayback {
     self.rewind()
   }
 
-  /// Does one step of work, if there is one to do: decodes a packet or reads one.
+  /// Decodes one packet or reads one.
   ///
-  /// - Parameter isLate: Whether pictures come too late, so that those are left out which no other one needs.
+  /// - Parameter isLate: Whether playback is late: non-reference frames are then not decoded.
   /// - Returns: False when enough is decoded.
   func advance(isLate: Bool) -> Bool {
     self.video?.decoder.context.pointee.skip_frame = isLate ? AVDISCARD_NONREF : AVDISCARD_DEFAULT
@@ -176,7 +176,7 @@ final class FilePlayback {
     return true
   }
 
-  /// Whether a track waits so long for its next packet that the other one has enough.
+  /// Whether one track has queued enough packets while the other waits for its next one.
   private var isFull: Bool {
     self.isVideoActive && self.video?.decoder.isFull ?? false
       || self.isAudioActive && self.audio?.decoder.isFull ?? false
@@ -196,30 +196,30 @@ final class FilePlayback {
     (self.video?.decoder.frameCount ?? 0) + (self.audio?.decoder.frameCount ?? 0)
   }
 
-  /// Decodes until there is a picture and sound, but does not look for the other one for more than 10 seconds.
+  /// Decodes the first frame and audio block; gives up on one of them after 10 seconds of the file.
   private func decodeFirst() throws(VidiconError) {
     let path = self.file.path
     while true {
-      let needsPicture = self.video.map { $0.format == nil } ?? false
-      let needsSound = self.audio.map { !$0.hasBlocks } ?? false
-      guard needsPicture || needsSound else { break }
-      if needsPicture, self.video?.decode() ?? false { continue }
-      if needsSound, self.audio?.decode() ?? false { continue }
+      let needsFrame = self.video.map { $0.format == nil } ?? false
+      let needsAudio = self.audio.map { !$0.hasBlocks } ?? false
+      guard needsFrame || needsAudio else { break }
+      if needsFrame, self.video?.decode() ?? false { continue }
+      if needsAudio, self.audio?.decode() ?? false { continue }
       if self.isEnded || self.passCount > 0 || self.end > 10_000_000_000 && self.isFull { break }
       self.read()
     }
     if let video = self.video, video.format == nil {
       throw self.error
         ?? VidiconError(
-          .invalidData, subject: path, cause: "none of its pictures can be decoded",
-          nextStep: "see whether this shows them: ffplay \(path)")
+          .invalidData, subject: path, cause: "none of its video can be decoded",
+          nextStep: "check whether this plays it: ffplay \(path)")
     }
     guard let audio = self.audio, audio.decoder.frameCount == 0, self.isEnded || self.passCount > 0 else { return }
     if self.video == nil {
       throw self.error
         ?? VidiconError(
-          .invalidData, subject: path, cause: "none of its sound can be decoded",
-          nextStep: "see whether this plays it: ffplay \(path)")
+          .invalidData, subject: path, cause: "none of its audio can be decoded",
+          nextStep: "check whether this plays it: ffplay \(path)")
     }
     self.setActive(video: true, audio: false)
     self.audio = nil
@@ -243,11 +243,11 @@ final class FilePlayback {
     decoder.append(self.packet)
   }
 
-  /// Brings a packet's times onto the timeline.
+  /// Maps a packet's timestamps to the timeline.
   private func setTimes(_ kind: MediaKind, timeBase: AVRational) {
     let packet = self.packet
     av_packet_rescale_ts(packet, timeBase, PacketDecoder.timeBase)
-    // 36 years: what is beyond is damaged, and would overflow.
+    // 36 years: larger timestamps are damaged, and would overflow.
     let limit: Int64 = 1 << 60
     let none = vidicon_av_nopts_value
     if !(-limit...limit).contains(packet.pointee.pts) { packet.pointee.pts = none }
@@ -264,7 +264,7 @@ final class FilePlayback {
     if self.file.hasDiscontinuities, let last = self.lastTimes[kind],
       abs(time - start + self.offset - last) > 10_000_000_000
     {
-      // The recording was cut here: what follows, in both tracks, is moved to where the last packet was.
+      // A discontinuity: both tracks continue where the last packet was.
       self.offset = last - (time - start)
     }
     let shift = self.offset - start
@@ -278,7 +278,7 @@ final class FilePlayback {
     self.video?.format?.frameRate.frameInterval ?? .milliseconds(40)
   }
 
-  /// The file has ended, or cannot be read any further: goes on from its start, or ends.
+  /// Handles the end of the file, or a read error: starts the next pass, or ends.
   private func finishPass(_ status: Int32) {
     if self.isVideoActive { self.video?.decoder.appendEnd() }
     if self.isAudioActive { self.audio?.decoder.appendEnd() }
@@ -299,20 +299,20 @@ final class FilePlayback {
     guard self.emptyPasses < 3 else {
       self.isEnded = true
       self.error = VidiconError(
-        .failed, subject: self.file.path, cause: "nothing in it can be decoded any more (\(libavMessage(status)))",
-        nextStep: "check that the file was not changed or removed while it was played")
+        .failed, subject: self.file.path, cause: "it can no longer be decoded (\(libavMessage(status)))",
+        nextStep: "check that the file was not changed or removed during playback")
       return
     }
     self.rewind()
   }
 
-  /// Begins the next pass where the last one ended.
+  /// Starts the next pass at the timeline position where the last one ended.
   private func rewind() {
     self.isEnded = false
     self.error = nil
     self.video?.isStill = false
     self.packetsInPass = [:]
-    // A file of damaged times could end in thousands of years.
+    // Damaged timestamps could place the end thousands of years ahead.
     self.end = min(self.end, self.offset + 1 << 52)
     self.offset = self.end
     do throws(VidiconError) {

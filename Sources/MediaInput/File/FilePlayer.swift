@@ -3,28 +3,28 @@ internal import Media
 internal import Synchronization
 internal import Threading
 
-/// Plays a file against the clock, for a consumer of its pictures, one of its sound, or both on one timeline.
+/// Plays a file in real time for a video consumer, an audio consumer, or both on one timeline.
 ///
-/// The file is read, decoded and handed over on one thread, which runs while there is a consumer.
+/// One thread reads, decodes and delivers; it runs while there is a consumer.
 final class FilePlayer: TrackPlayer {
   private struct State {
     var video: (any VideoConsumer)?
     var audio: (any AudioConsumer)?
-    /// The consumers that were told of the end.
+    /// Consumers that were notified of the end.
     var ended: Set<MediaKind> = []
-    /// Whom the thread is just handing something to.
+    /// Consumer that the thread is calling.
     var delivering: MediaKind?
-    /// Counts the playbacks: a thread whose number is an older one ends.
+    /// Number of the current playback; a thread with an older number ends.
     var playback = 0
     var thread: WorkerThread?
   }
 
-  /// What the pictures look like; nil when there are none.
+  /// Format of all frames; nil without a video track.
   let videoFormat: VideoFormat?
-  /// What the sound is like; nil when there is none.
+  /// Format of all audio blocks; nil without an audio track.
   let audioFormat: AudioFormat?
   private let state = Monitor(State())
-  /// Held by the thread for as long as it plays.
+  /// Locked by the thread while it plays.
   private let playback: Mutex<FilePlayback>
   private let interrupt: LibavInterrupt
   private let corrupt = Atomic<Int>(0)
@@ -37,27 +37,27 @@ final class FilePlayer: TrackPlayer {
     self.playback = Mutex(playback)
   }
 
-  /// Packets and frames that could not be decoded so far.
+  /// Number of packets and frames that could not be decoded.
   var corruptCount: Int {
     self.corrupt.load(ordering: .relaxed)
   }
 
-  /// Whether one of the two is started.
+  /// Whether the consumer of a track is attached.
   func isStarted(_ kind: MediaKind) -> Bool {
     self.state.withLock { kind == .video ? $0.video != nil : $0.audio != nil }
   }
 
-  /// Begins to hand over pictures; the consumer must be stopped again, since the thread keeps this object alive.
+  /// Starts delivering frames. The thread keeps this object alive until ``stop(_:)``.
   func start(video consumer: any VideoConsumer) throws(VidiconError) {
     try self.start(.video) { $0.video = consumer }
   }
 
-  /// Begins to hand over sound.
+  /// Starts delivering audio blocks.
   func start(audio consumer: any AudioConsumer) throws(VidiconError) {
     try self.start(.audio) { $0.audio = consumer }
   }
 
-  /// Ends one of the two; without effect when it is not started.
+  /// Stops delivery to a consumer; does nothing when it is not started.
   func stop(_ kind: MediaKind) {
     let (thread, isOwn): (WorkerThread?, Bool) = self.state.withLock { state in
       let isOwn = state.thread?.isCurrent ?? false
@@ -95,19 +95,19 @@ final class FilePlayer: TrackPlayer {
     try result.get()
   }
 
-  /// The thread's body.
+  /// Body of the thread.
   private func play(_ number: Int) {
     self.playback.withLock { playback in
       self.interrupt.currentPlayback.store(number, ordering: .relaxed)
       playback.restart()
-      // The instant of the timeline's zero, set when the first picture or sound is ready.
+      // Clock time of the timeline's zero, set when the first frame or audio block is decoded.
       var anchor: MediaTime?
-      // Where on the timeline this playback began.
+      // Timeline position at which this playback began.
       var first: Int64 = 0
       var lateness = MediaDuration.zero
       while let wanted = self.wanted(number) {
-        // In the first second both tracks are decoded, so that the one that is started last misses nothing: pictures
-        // would be shown from the next keyframe on only.
+        // Both tracks are decoded during the first second, so that a consumer started shortly after the other misses
+        // nothing: video could only join at the next keyframe.
         let position = anchor.map { (StreamClock.system.now() - $0).nanoseconds }
         let isSettling = position.map { $0 - first < 1_000_000_000 } ?? true
         playback.setActive(video: wanted.video || isSettling, audio: wanted.audio || isSettling, at: position)
@@ -119,8 +119,7 @@ final class FilePlayer: TrackPlayer {
           let time = begin + MediaDuration(nanoseconds: next.time)
           if time <= now {
             lateness = now - time
-            // After a stall (the machine was busy or asleep, the network hung) the playback goes on where it was,
-            // instead of in a hurry.
+            // After a stall (busy or suspended machine, network) playback resumes at its position instead of catching up.
             if lateness > .seconds(1) { anchor = begin + lateness }
             self.deliver(next, of: playback, at: lateness > .seconds(1) ? now : time, number)
             continue
@@ -134,7 +133,7 @@ final class FilePlayer: TrackPlayer {
         if let next, anchor == nil {
           first = next.time
           anchor = StreamClock.system.now() - MediaDuration(nanoseconds: first)
-          playback.beginSound(at: first)
+          playback.beginAudio(at: first)
           continue
         }
         if playback.isVideoEnded { self.end(.video, playback.error, number) }
@@ -151,34 +150,34 @@ final class FilePlayer: TrackPlayer {
     }
   }
 
-  /// The tracks that are wanted; nil when this playback is to end.
+  /// The tracks with a consumer; nil when this playback must end.
   private func wanted(_ number: Int) -> (video: Bool, audio: Bool)? {
     self.state.withLock { $0.playback == number ? ($0.video != nil, $0.audio != nil) : nil }
   }
 
   private func deliver(_ next: FilePlayback.Next, of playback: FilePlayback, at time: MediaTime, _ number: Int) {
     switch next {
-    case .picture:
-      guard var frame = playback.takePicture() else { return }
+    case .frame:
+      guard var frame = playback.takeFrame() else { return }
       frame.timestamp = time
-      self.tell(.video, number, { $0.video }) { $0.consume(frame) }
-    case .sound:
-      guard var block = playback.takeSound() else { return }
+      self.notify(.video, number, { $0.video }) { $0.consume(frame) }
+    case .audio:
+      guard var block = playback.takeAudio() else { return }
       block.timestamp = time
-      self.tell(.audio, number, { $0.audio }) { $0.consume(block) }
+      self.notify(.audio, number, { $0.audio }) { $0.consume(block) }
     }
   }
 
   private func end(_ kind: MediaKind, _ error: VidiconError?, _ number: Int) {
     guard self.state.withLock({ $0.playback == number && $0.ended.insert(kind).inserted }) else { return }
     switch kind {
-    case .video: self.tell(.video, number, { $0.video }) { $0.captureEnded(error) }
-    case .audio: self.tell(.audio, number, { $0.audio }) { $0.captureEnded(error) }
+    case .video: self.notify(.video, number, { $0.video }) { $0.captureEnded(error) }
+    case .audio: self.notify(.audio, number, { $0.audio }) { $0.captureEnded(error) }
     }
   }
 
   /// Calls a consumer, so that ``stop(_:)`` can wait for it to return.
-  private func tell<Consumer>(
+  private func notify<Consumer>(
     _ kind: MediaKind, _ number: Int, _ consumer: (State) -> Consumer?, _ body: (Consumer) -> Void
   ) {
     let consumer = self.state.withLock { state in

@@ -8,27 +8,27 @@ internal import Darwin
 internal import Glibc
 #endif
 
-/// A file or URL opened by libavformat: its streams, and its packets one after another, from the start again and again.
+/// A file or URL opened by libavformat: its streams and packets, with rewinding.
 final class MediaFile {
-  /// What the user calls it.
+  /// The path or URL, as its user wrote it.
   let path: String
-  /// The stream of moving pictures to show, if there is one.
+  /// Index of the video stream; nil when there is none.
   let videoStream: Int?
-  /// The stream of sound to play, if there is one.
+  /// Index of the audio stream; nil when there is none.
   let audioStream: Int?
   private let interrupt: LibavInterrupt
   private var context: UnsafeMutablePointer<AVFormatContext>
-  /// The decoding time of the first packet of each stream in the file.
+  /// Decode time of the first packet of each stream, in its time base.
   private var firstTimes: [Int32: Int64] = [:]
-  /// A packet that was read to look at it.
+  /// A packet that was read while seeking and is returned next.
   private var pending: UnsafeMutablePointer<AVPacket>?
   private var isAtStart = true
 
-  /// Opens it and looks into it.
+  /// Opens the file and reads its stream information.
   ///
-  /// - Throws: ``VidiconError`` when it cannot be opened or holds neither picture nor sound.
+  /// - Throws: ``VidiconError`` when it cannot be opened or has neither video nor audio.
   init(path: String, interrupt: LibavInterrupt) throws(VidiconError) {
-    // What is wrong is said in errors; on standard error it would be in the way of the program's own lines.
+    // FFmpeg's messages would interleave with the program's own lines; failures are reported by errors.
     av_log_set_level(AV_LOG_QUIET)
     let context = try Self.open(path, interrupt: interrupt)
     let video = context.bestStream(AVMEDIA_TYPE_VIDEO)
@@ -37,8 +37,8 @@ final class MediaFile {
       var opened: UnsafeMutablePointer<AVFormatContext>? = context
       avformat_close_input(&opened)
       throw VidiconError(
-        .missingTrack, subject: path, cause: "it holds neither moving pictures nor sound",
-        nextStep: "see what it holds with: ffprobe \(path)")
+        .missingTrack, subject: path, cause: "it has neither video nor audio",
+        nextStep: "list its streams with: ffprobe \(path)")
     }
     self.path = path
     self.interrupt = interrupt
@@ -56,18 +56,18 @@ final class MediaFile {
     avformat_close_input(&opened)
   }
 
-  /// A stream, by an index that ``videoStream`` or ``audioStream`` gave.
+  /// The stream at ``videoStream`` or ``audioStream``.
   func stream(_ index: Int) -> UnsafeMutablePointer<AVStream> {
     // libavformat has a stream for every index below nb_streams.
     self.context.pointee.streams[index]!
   }
 
-  /// Pictures a second of a stream.
+  /// Frame rate of a stream.
   func frameRate(_ index: Int) -> FrameRate {
     self.context.frameRate(of: self.stream(index))
   }
 
-  /// The earliest time in the file in nanoseconds, where libavformat knows it.
+  /// The earliest timestamp in nanoseconds; nil when libavformat does not know it.
   var startTime: Int64? {
     let start = self.context.pointee.start_time
     guard start != vidicon_av_nopts_value else { return nil }
@@ -75,19 +75,19 @@ final class MediaFile {
     return overflow ? nil : nanoseconds
   }
 
-  /// Whether times may jump in its format, as they do in a recording of a broadcast that was cut.
+  /// Whether the container format allows timestamp discontinuities, as MPEG-TS does.
   var hasDiscontinuities: Bool {
     self.context.pointee.iformat.pointee.flags & AVFMT_TS_DISCONT != 0
   }
 
-  /// Whether packets of a stream are wanted.
+  /// Enables or disables reading packets of a stream.
   func setActive(_ isActive: Bool, stream index: Int) {
     self.stream(index).pointee.discard = isActive ? AVDISCARD_DEFAULT : AVDISCARD_ALL
   }
 
   /// Reads the next packet.
   ///
-  /// - Returns: 0, or a status of libavformat, of which `AVERROR_EOF` is the end of the file.
+  /// - Returns: 0, or a status of libavformat; `AVERROR_EOF` at the end of the file.
   func read(into packet: UnsafeMutablePointer<AVPacket>) -> Int32 {
     if let pending = self.pending {
       av_packet_move_ref(packet, pending)
@@ -103,14 +103,14 @@ final class MediaFile {
     return status
   }
 
-  /// Goes back to the start, so that the next packets are those that were read first.
+  /// Seeks to the start, so that the first packets are read again.
   func rewind() throws(VidiconError) {
     av_packet_free(&self.pending)
     guard !self.isAtStart else { return }
     if !self.seekToStart() { try self.reopen() }
   }
 
-  /// Seeks, and looks whether that led to the true start: in many formats one lands anywhere.
+  /// Seeks and verifies that the first packet is read again: in many formats seeking is inexact.
   private func seekToStart() -> Bool {
     let start = self.context.pointee.start_time
     guard !self.hasDiscontinuities, start != vidicon_av_nopts_value,
@@ -149,8 +149,8 @@ final class MediaFile {
     avformat_close_input(&closing)
     if !isSame {
       throw VidiconError(
-        .failed, subject: self.path, cause: "it was replaced by another file while it was played",
-        nextStep: "start again to play the new one")
+        .failed, subject: self.path, cause: "it was replaced by another file during playback",
+        nextStep: "restart to play the new one")
     }
   }
 
@@ -174,7 +174,7 @@ final class MediaFile {
     return context
   }
 
-  /// What libavformat is to open: a file's name may look like a URL to it, as "12:30.mp4" does.
+  /// The URL for libavformat, to which a file name such as "12:30.mp4" looks like a URL.
   private static func url(_ path: String) throws(VidiconError) -> String {
     if path.isEmpty {
       throw VidiconError(

@@ -2,49 +2,49 @@ internal import CLibav
 internal import Codecs
 internal import Media
 
-/// The pictures of a file: decoded a little ahead, in the announced format, with times on the playback's timeline.
+/// Video track of a file, decoded ahead in one format, with timestamps on the playback's timeline.
 final class VideoTrack {
   let decoder: PacketDecoder
-  /// Whether the file holds a single picture, which is then shown for good.
+  /// Whether the file has a single frame, which is repeated without end.
   var isStill = false
   private let frameRate: FrameRate
-  private let pictures: DecodedFrameConverter
-  /// Decoded and not shown yet.
+  private let converter: DecodedFrameConverter
+  /// Decoded frames that are not shown yet.
   private var frames: [VideoFrame] = []
-  /// The picture that is shown, until the next one.
+  /// The frame that is shown.
   private var shown: VideoFrame?
   private var lastTime: Int64?
 
-  /// Pictures that are decoded ahead of the one that is due.
+  /// Number of frames that are decoded ahead.
   private static let lookahead = 3
 
   init(stream: UnsafeMutablePointer<AVStream>, frameRate: FrameRate, source: String) throws(VidiconError) {
     self.decoder = try PacketDecoder(stream: stream, source: source)
     self.frameRate = frameRate
-    self.pictures = DecodedFrameConverter(displayMatrix: vidicon_display_matrix(stream), frameRate: frameRate)
+    self.converter = DecodedFrameConverter(displayMatrix: vidicon_display_matrix(stream), frameRate: frameRate)
   }
 
-  /// What every picture looks like; known from the first one on.
-  var format: VideoFormat? { self.pictures.format }
+  /// Format of all frames; nil before the first is decoded.
+  var format: VideoFormat? { self.converter.format }
 
-  /// Whether more is to be decoded.
+  /// Whether more packets should be decoded.
   var isHungry: Bool {
     self.frames.count < Self.lookahead
   }
 
-  /// Whether there is nothing left to show or decode.
+  /// Whether no frame and no packet is left.
   var isDrained: Bool {
     self.frames.isEmpty && self.decoder.isEmpty
   }
 
-  /// Decodes one packet; false when none waits.
+  /// Decodes one packet; returns false when none is queued.
   func decode() -> Bool {
     guard self.decoder.decodeNext({ self.take($0) }) else { return false }
-    self.moveLatePictures()
+    self.moveLateFrames()
     return true
   }
 
-  /// Forgets all pictures.
+  /// Discards all queued packets and decoded frames.
   func reset() {
     self.decoder.reset()
     self.frames = []
@@ -52,11 +52,11 @@ final class VideoTrack {
     self.lastTime = nil
   }
 
-  /// When the next picture is due.
+  /// Timeline position of the next frame, in nanoseconds; nil when none is decoded yet.
   ///
-  /// - Parameter isGap: Whether the file has no picture for now, as far as it was read. Then, and when the next one is
-  ///   more than half a second off, the one shown is shown again at the frame rate, so that nobody takes the source for
-  ///   dead.
+  /// - Parameter isGap: Whether the file has no frame at this position, as far as it was read. Then, and when the next frame
+  ///   is more than half a second away, the shown frame is repeated at the frame rate, so that the source is not taken for
+  ///   lost.
   func nextTime(isGap: Bool) -> Int64? {
     let next = self.frames.first?.timestamp.nanoseconds
     guard let shown = self.shown?.timestamp.nanoseconds else { return next }
@@ -65,7 +65,7 @@ final class VideoTrack {
     return next != nil || isGap ? shown + interval : nil
   }
 
-  /// The picture that ``nextTime(isGap:)`` spoke of.
+  /// Dequeues the frame at ``nextTime(isGap:)``.
   func takeNext(isGap: Bool) -> VideoFrame? {
     guard let time = self.nextTime(isGap: isGap) else { return nil }
     if let next = self.frames.first, next.timestamp.nanoseconds == time {
@@ -77,9 +77,9 @@ final class VideoTrack {
     return self.shown
   }
 
-  /// A decoder that reorders pictures gives the last ones before a gap only after it, when the one before them has
-  /// been repeated beyond their time: of those the last one is shown next.
-  private func moveLatePictures() {
+  /// Skips or moves frames that are late. A decoder that reorders returns the last frames before a gap only after it, when the
+  /// frame before them has been repeated beyond their time: the last of them is shown next.
+  private func moveLateFrames() {
     guard let shown = self.shown?.timestamp else { return }
     while self.frames.count > 1, self.frames[1].timestamp <= shown { self.frames.removeFirst() }
     guard let first = self.frames.first, first.timestamp <= shown else { return }
@@ -99,8 +99,8 @@ final class VideoTrack {
     } else if time == vidicon_av_nopts_value {
       time = 0
     }
-    guard let picture = self.pictures.picture(frame, at: MediaTime(nanoseconds: time)) else { return }
+    guard let converted = self.converter.picture(frame, at: MediaTime(nanoseconds: time)) else { return }
     self.lastTime = time
-    self.frames.append(picture)
+    self.frames.append(converted)
   }
 }

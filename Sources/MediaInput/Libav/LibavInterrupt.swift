@@ -3,23 +3,22 @@ internal import Media
 internal import Synchronization
 internal import Threading
 
-/// Ends calls of libavformat that wait for a network or a device: when that takes too long, or when the playback that
-/// they belong to was stopped.
+/// Interrupts blocking calls of libavformat at a deadline, or when the playback that they belong to was stopped.
 final class LibavInterrupt: Sendable {
-  /// The number of the playback that is wanted; an older one is to end.
+  /// Number of the current playback; calls of an older one are interrupted.
   let wantedPlayback = Atomic<Int>(0)
-  /// The number of the playback that the calls belong to.
+  /// Number of the playback that makes the calls.
   let currentPlayback = Atomic<Int>(0)
   private let deadline = Atomic<Int64>(.max)
 
-  /// To be called before each call that may wait.
+  /// Sets the deadline of the next call; must precede each call that may block.
   ///
-  /// - Parameter limit: How long it may wait at most.
+  /// - Parameter limit: Maximum duration of the call.
   func callBegins(limit: MediaDuration = .seconds(10)) {
     self.deadline.store((StreamClock.system.now() + limit).nanoseconds, ordering: .relaxed)
   }
 
-  /// Ends the calls of now and all that follow, for good: where there is one playback only.
+  /// Interrupts the current call and all later ones; for objects with a single playback.
   func cancel() {
     self.wantedPlayback.store(-1, ordering: .relaxed)
   }
@@ -29,7 +28,7 @@ final class LibavInterrupt: Sendable {
     self.wantedPlayback.load(ordering: .relaxed) != self.currentPlayback.load(ordering: .relaxed)
   }
 
-  /// What libavformat asks while it waits; valid as long as this object.
+  /// The callback that libavformat polls while it blocks; valid during the lifetime of this object.
   var callback: AVIOInterruptCB {
     AVIOInterruptCB(
       callback: { opaque in

@@ -1,30 +1,30 @@
 internal import Capture
 internal import Media
 
-/// Plays one file or connection for a consumer of its pictures, one of its sound, or both on one timeline. Whoever is started
-/// must be stopped again.
+/// Plays a file or connection for a video consumer, an audio consumer, or both on one timeline. A started track must be
+/// stopped: its thread keeps the player alive.
 protocol TrackPlayer: AnyObject, Sendable {
-  /// What the pictures look like; nil when there are none. It may become another one.
+  /// Format of the frames; nil without a video track. May change after a reconnection.
   var videoFormat: VideoFormat? { get }
 
-  /// Whether one of the two is started.
+  /// Whether the consumer of a track is attached.
   func isStarted(_ kind: MediaKind) -> Bool
 
-  /// Begins to hand over pictures.
+  /// Starts delivering frames.
   func start(video consumer: any VideoConsumer) throws(VidiconError)
 
-  /// Begins to hand over sound.
+  /// Starts delivering audio blocks.
   func start(audio consumer: any AudioConsumer) throws(VidiconError)
 
-  /// Ends one of the two; without effect when it is not started.
+  /// Stops delivery to a consumer; does nothing when it is not started.
   func stop(_ kind: MediaKind)
 }
 
-/// The pictures of a player.
+/// Video capturer of a ``TrackPlayer``.
 final class TrackVideoCapturer: VideoCapturer {
   private let player: any TrackPlayer
 
-  /// The pictures of a player that has some.
+  /// - Parameter player: A player with a video track.
   init(player: any TrackPlayer) {
     self.player = player
   }
@@ -34,7 +34,7 @@ final class TrackVideoCapturer: VideoCapturer {
   }
 
   var format: VideoFormat {
-    // No trap: there is such a capturer only where the player has pictures.
+    // No trap: only players with a video track have this capturer.
     self.player.videoFormat!
   }
 
@@ -51,7 +51,7 @@ final class TrackVideoCapturer: VideoCapturer {
   }
 }
 
-/// The sound of a player.
+/// Audio capturer of a ``TrackPlayer``.
 final class TrackAudioCapturer: AudioCapturer {
   let format: AudioFormat
   private let player: any TrackPlayer

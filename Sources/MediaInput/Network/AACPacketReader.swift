@@ -2,27 +2,27 @@ internal import Bitstreams
 internal import Media
 internal import NIOCore
 
-/// Finds in the packets of a demuxer what our outputs can carry of AAC: AAC-LC of 1024 samples a frame in one or two channels,
-/// behind an ADTS header (as in MPEG-TS) or described apart.
+/// Extracts AAC that every output supports from a demuxer's packets: AAC-LC with 1024 samples per frame in one or two channels,
+/// with an ADTS header (as in MPEG-TS) or with an `AudioSpecificConfig`.
 struct AACPacketReader {
-  /// What was described apart.
+  /// Description from the `AudioSpecificConfig`; nil where packets have ADTS headers.
   private var described: AACDescription?
 
-  /// - Parameter extradata: What the demuxer says of the track: an `AudioSpecificConfig`, or nothing.
+  /// - Parameter extradata: The track's `AudioSpecificConfig`, or empty.
   init(extradata: [UInt8]) {
     self.replace(extradata: extradata)
   }
 
-  /// The track goes on with another description.
+  /// Replaces the description of the packets that follow.
   mutating func replace(extradata: [UInt8]) {
     self.described = (try? AudioSpecificConfig(parsing: extradata)).flatMap {
-      $0.isCarried ? AACDescription(audioSpecificConfig: extradata, format: $0.format) : nil
+      $0.isSupported ? AACDescription(audioSpecificConfig: extradata, format: $0.format) : nil
     }
   }
 
-  /// Reads a packet; nil for one that cannot be handed on as it is.
+  /// Parses a packet; nil when it cannot be passed through.
   func read(_ packet: ByteBuffer) -> AudioPacket? {
-    // No block begins with these bits: they would mean its end.
+    // 0xFFF is the ADTS syncword; a raw data block cannot begin with it (ID_END).
     guard let head = packet.getInteger(at: packet.readerIndex, as: UInt16.self), head & 0xFFF0 == 0xFFF0 else {
       return self.described.map { AudioPacket(payload: packet, description: $0) }
     }
@@ -35,7 +35,7 @@ struct AACPacketReader {
           sampleRate: header.samplingFrequency, channelCount: Int(header.channelConfiguration)))
     else { return nil }
     config.audioObjectType = header.audioObjectType
-    guard config.isCarried else { return nil }
+    guard config.isSupported else { return nil }
     return AudioPacket(
       payload: payload,
       description: AACDescription(audioSpecificConfig: config.serialize(), format: config.format))
@@ -43,8 +43,8 @@ struct AACPacketReader {
 }
 
 extension AudioSpecificConfig {
-  /// Whether our outputs can carry it, and announce it as they announce their own.
-  fileprivate var isCarried: Bool {
+  /// Whether every output supports this codec configuration.
+  fileprivate var isSupported: Bool {
     self.audioObjectType == 2 && self.samplesPerFrame == 1024 && self.spectralBandReplication == nil
       && self.channelConfiguration <= 2
   }

@@ -2,38 +2,37 @@ internal import Bitstreams
 internal import Media
 internal import NIOCore
 
-/// Makes samples of the H.264 packets of a demuxer, which have start codes or lengths, parameter sets among the slices or
-/// apart.
+/// Converts a demuxer's H.264 packets, in Annex B or AVCC format with parameter sets inside or outside, to samples.
 ///
-/// What our outputs cannot carry is told to be so, and is then decoded: pictures other than 8 bits in 4:2:0, fields, several
-/// parameter sets at once, and streams in which decoding starts elsewhere than at IDR pictures.
+/// Streams that some output does not support are reported as ``Result/unfit`` and then decoded: other formats than 8-bit 4:2:0,
+/// interlaced video, several parameter sets at once, and streams with random access points that are not IDR.
 struct H264PacketReader {
-  /// What a packet was.
+  /// Result of parsing a packet.
   enum Result {
     case sample(EncodedSample, CodecDescription)
-    /// Nothing to hand on: no picture in it, damaged, or before the first keyframe.
+    /// No sample: the packet has no slice, is damaged, or precedes the first keyframe.
     case skipped
-    /// A stream that cannot be handed on as it is.
+    /// The stream cannot be passed through.
     case unfit
   }
 
-  /// The bytes of NAL units' lengths; nil where there are start codes.
+  /// Size of NAL unit lengths, in bytes; nil for start codes (Annex B).
   private var lengthSize: Int?
-  private var sequence: [UInt8]?
-  private var picture: [UInt8]?
+  private var sequenceParameterSet: [UInt8]?
+  private var pictureParameterSet: [UInt8]?
   private var description: H264Description?
   private let frameRate: FrameRate
   private var needsKeyframe = true
 
   /// - Parameters:
-  ///   - extradata: What the demuxer says of the track: an `avcC`, parameter sets behind start codes, or nothing.
-  ///   - frameRate: The rate to note where the parameter set tells none that can be believed.
+  ///   - extradata: The track's `avcC` or Annex B parameter sets, or empty.
+  ///   - frameRate: Frame rate where the SPS has none, or an implausible one.
   init(extradata: [UInt8], frameRate: FrameRate) {
     self.frameRate = frameRate
     self.replace(extradata: extradata)
   }
 
-  /// The track goes on with other parameter sets.
+  /// Replaces the parameter sets of the packets that follow.
   mutating func replace(extradata: [UInt8]) {
     if extradata.first == 1 {
       guard let configuration = try? AVCDecoderConfiguration(parsing: extradata) else { return }
@@ -41,13 +40,15 @@ struct H264PacketReader {
       guard configuration.sequenceParameterSets.count == 1, configuration.pictureParameterSets.count == 1 else {
         return
       }
-      self.sequence = configuration.sequenceParameterSets[0]
-      self.picture = configuration.pictureParameterSets[0]
+      self.sequenceParameterSet = configuration.sequenceParameterSets[0]
+      self.pictureParameterSet = configuration.pictureParameterSets[0]
     } else {
       self.lengthSize = nil
       let unit = H264AccessUnit(parsingAnnexB: ByteBuffer(bytes: extradata))
-      if let sequence = unit.sequenceParameterSets.first { self.sequence = Array(sequence.readableBytesView) }
-      if let picture = unit.pictureParameterSets.first { self.picture = Array(picture.readableBytesView) }
+      if let sequence = unit.sequenceParameterSets.first {
+        self.sequenceParameterSet = Array(sequence.readableBytesView)
+      }
+      if let picture = unit.pictureParameterSets.first { self.pictureParameterSet = Array(picture.readableBytesView) }
     }
     self.needsKeyframe = true
   }
@@ -56,7 +57,7 @@ struct H264PacketReader {
   ///
   /// - Parameters:
   ///   - isKeyframe: Whether the demuxer says that decoding can start here.
-  ///   - duration: How long the picture lasts; nil where that is not known.
+  ///   - duration: Duration of the frame; nil when unknown.
   mutating func read(
     _ packet: ByteBuffer, isKeyframe: Bool, times: SourceTimeline.Times, duration: MediaDuration?
   ) -> Result {
@@ -87,18 +88,18 @@ struct H264PacketReader {
       .h264(description))
   }
 
-  /// Takes over the parameter sets of an access unit.
+  /// Stores the parameter sets of an access unit.
   ///
-  /// - Returns: Whether they are others than before; nil when there are several at once.
+  /// - Returns: Whether they have changed; nil when there are several at once.
   private mutating func adopt(_ unit: H264AccessUnit) -> Bool? {
     let sequences = Set(unit.sequenceParameterSets.map { Array($0.readableBytesView) })
     let pictures = Set(unit.pictureParameterSets.map { Array($0.readableBytesView) })
     guard sequences.count <= 1, pictures.count <= 1 else { return nil }
-    let (sequence, picture) = (sequences.first ?? self.sequence, pictures.first ?? self.picture)
-    // A second one beside the first has another identifier; one that takes its place has the same.
-    guard Self.isReplacement(of: self.picture, picture) else { return nil }
-    defer { (self.sequence, self.picture) = (sequence, picture) }
-    return sequence != self.sequence || picture != self.picture
+    let (sequence, picture) = (sequences.first ?? self.sequenceParameterSet, pictures.first ?? self.pictureParameterSet)
+    // A replacement has the same identifier; an additional PPS has another one.
+    guard Self.isReplacement(of: self.pictureParameterSet, picture) else { return nil }
+    defer { (self.sequenceParameterSet, self.pictureParameterSet) = (sequence, picture) }
+    return sequence != self.sequenceParameterSet || picture != self.pictureParameterSet
   }
 
   private static func isReplacement(of old: [UInt8]?, _ new: [UInt8]?) -> Bool {
@@ -106,9 +107,9 @@ struct H264PacketReader {
     return (try? H264PictureParameterSet(parsing: old).id) == (try? H264PictureParameterSet(parsing: new).id)
   }
 
-  /// What the parameter sets say; nil when there are none that can be handed on.
+  /// Description of the current parameter sets; nil when they cannot be passed through.
   private func describe() -> H264Description? {
-    guard let sequence, let picture else { return nil }
+    guard let sequence = self.sequenceParameterSet, let picture = self.pictureParameterSet else { return nil }
     if let description, description.sequenceParameterSet == sequence, description.pictureParameterSet == picture {
       return description
     }

@@ -2,27 +2,26 @@ internal import CLibav
 internal import Codecs
 internal import Media
 
-/// A stream of the network opened by libavformat: its tracks, and its packets one after another. Used by one thread at a
-/// time.
-// Safe because who opens it hands it to the thread that reads, and has it no more.
+/// A network stream opened by libavformat: its tracks and packets. Used by one thread at a time.
+// Safe because the opening thread transfers it to the reading thread and keeps no reference.
 final class NetworkConnection: @unchecked Sendable {
-  /// The tracks to show and play, at least one.
+  /// The tracks, at least one.
   let tracks: NetworkTracks
-  /// How its packets come.
+  /// How packets arrive.
   let pace: SourceTimeline.Pace
   let interrupt: LibavInterrupt
   private let specification: NetworkSpecification
   private let context: UnsafeMutablePointer<AVFormatContext>
-  /// The index of each track's stream.
+  /// Stream index of each track.
   private let streams: [MediaKind: Int]
-  /// Whether its packets have no times of their own.
+  /// Whether packets have no timestamps.
   private let isUntimed: Bool
-  /// How long the next packet is waited for.
-  private let patience: MediaDuration
+  /// Maximum time to wait for the next packet.
+  private let readTimeout: MediaDuration
 
-  /// Connects, and looks at what comes; each for 10 seconds at most.
+  /// Connects and reads the stream information; each takes at most 10 seconds.
   ///
-  /// - Parameter interrupt: Ends what waits.
+  /// - Parameter interrupt: Interrupts blocking calls.
   init(_ specification: NetworkSpecification, interrupt: LibavInterrupt) throws(VidiconError) {
     av_log_set_level(AV_LOG_QUIET)
     let context = try Self.open(specification, interrupt: interrupt)
@@ -46,7 +45,7 @@ final class NetworkConnection: @unchecked Sendable {
     let isSegmented = name.hasPrefix("hls") || name.hasPrefix("dash")
     let isFile = specification.scheme.hasPrefix("http") && context.pointee.pb.map { avio_size($0) > 0 } ?? false
     self.pace = isSegmented || isFile ? .buffered : .live
-    self.patience = isSegmented ? .seconds(30) : .seconds(10)
+    self.readTimeout = isSegmented ? .seconds(30) : .seconds(10)
     self.isUntimed = context.pointee.iformat.pointee.flags & AVFMT_NOTIMESTAMPS != 0
     for index in 0..<Int(context.pointee.nb_streams) where !streams.values.contains(index) {
       context.pointee.streams[index]?.pointee.discard = AVDISCARD_ALL
@@ -60,11 +59,11 @@ final class NetworkConnection: @unchecked Sendable {
 
   /// Reads the next packet.
   ///
-  /// - Returns: nil for one that is of no use.
+  /// - Returns: Nil when the packet is empty or of another stream.
   /// - Throws: ``VidiconError`` when the connection is lost.
   func read() throws(VidiconError) -> NetworkPacket? {
     guard let packet = NetworkPacket() else { throw self.error(-ENOMEM) }
-    self.interrupt.callBegins(limit: self.patience)
+    self.interrupt.callBegins(limit: self.readTimeout)
     let status = av_read_frame(self.context, packet.pointer)
     if status == vidicon_averror_eagain { return nil }
     guard status >= 0 else { throw self.error(status) }
@@ -89,7 +88,7 @@ final class NetworkConnection: @unchecked Sendable {
     VidiconError(network: status, of: self.specification)
   }
 
-  /// A time in nanoseconds; nil when it is not told, or beyond 36 years, which is damaged and would overflow.
+  /// Converts a timestamp to nanoseconds; nil when it is absent, or beyond 36 years, which is damaged and would overflow.
   private static func nanoseconds(_ time: Int64, _ timeBase: AVRational) -> Int64? {
     guard time != vidicon_av_nopts_value, timeBase.num > 0, timeBase.den > 0 else { return nil }
     let nanoseconds = av_rescale_q(time, timeBase, PacketDecoder.timeBase)
@@ -121,12 +120,12 @@ final class NetworkConnection: @unchecked Sendable {
     var options: OpaquePointer?
     let network = "tcp,tls,udp,rtp,srtp,http,https,httpproxy,crypto,data"
     let entries: KeyValuePairs<String, String> = [
-      // A playlist or a redirection must not lead to a file of this machine.
+      // A playlist or redirection must not open a local file.
       "protocol_whitelist": "\(network),rtsp,rtsps,rtmp,rtmps,rtmpt,rtmpts,ffrtmphttp,srt",
       "rtsp_transport": specification.transport.rawValue,
       "allowed_media_types": "video+audio",
       "user_agent": "Vidicon",
-      // What the header does not tell is looked for in the first 3 s; the frame rate is not, unless there is nothing else.
+      // Missing stream information is detected within the first 3 s, without decoding frames for the frame rate.
       "analyzeduration": "3000000",
       "fpsprobesize": "0",
     ]

@@ -2,12 +2,12 @@ internal import Capture
 internal import Media
 internal import Threading
 
-/// Whom a network source hands its pictures and sound to.
+/// Video and audio consumer of a network source.
 final class NetworkConsumers: Sendable {
   private struct State {
     var video: (any VideoConsumer)?
     var audio: (any AudioConsumer)?
-    /// Whom the thread is just handing something to.
+    /// Consumer that the thread is calling.
     var delivering: MediaKind?
   }
 
@@ -25,9 +25,9 @@ final class NetworkConsumers: Sendable {
     self.state.withLock { kind == .video ? $0.video != nil : $0.audio != nil }
   }
 
-  /// Lets one go. When it returns nothing more is handed over, unless it is called by the consumer itself.
+  /// Detaches a consumer. No call follows after it returns, unless the consumer itself makes the call.
   ///
-  /// - Returns: Whether nobody is left.
+  /// - Returns: Whether no consumer is left.
   func detach(_ kind: MediaKind, isDelivering: Bool) -> Bool {
     let isEmpty = self.state.withLock { state in
       if kind == .video { state.video = nil } else { state.audio = nil }
@@ -37,15 +37,15 @@ final class NetworkConsumers: Sendable {
     return isEmpty
   }
 
-  func tellVideo(_ body: (any VideoConsumer) -> Void) {
-    self.tell(.video, { $0.video }, body)
+  func notifyVideo(_ body: (any VideoConsumer) -> Void) {
+    self.notify(.video, { $0.video }, body)
   }
 
-  func tellAudio(_ body: (any AudioConsumer) -> Void) {
-    self.tell(.audio, { $0.audio }, body)
+  func notifyAudio(_ body: (any AudioConsumer) -> Void) {
+    self.notify(.audio, { $0.audio }, body)
   }
 
-  private func tell<Consumer>(_ kind: MediaKind, _ consumer: (State) -> Consumer?, _ body: (Consumer) -> Void) {
+  private func notify<Consumer>(_ kind: MediaKind, _ consumer: (State) -> Consumer?, _ body: (Consumer) -> Void) {
     let consumer = self.state.withLock { state in
       let consumer = consumer(state)
       if consumer != nil { state.delivering = kind }

@@ -1,24 +1,24 @@
 internal import CLibav
 internal import Media
 
-/// A packet of a network source, with its times on the source's clock, then on the streams'.
+/// A packet of a network source, with timestamps on the source's clock and on the stream's clock.
 final class NetworkPacket {
   let pointer: UnsafeMutablePointer<AVPacket>
   var kind = MediaKind.video
-  /// On the source's clock, in nanoseconds.
+  /// Decode time on the source's clock, in nanoseconds; nil when unknown.
   var decodeTime: Int64?
   var presentationTime: Int64?
   var duration: MediaDuration?
-  /// On the streams' clock.
+  /// Timestamps on the stream's clock.
   var times = SourceTimeline.Times(decode: .zero, presentation: .zero)
 
-  /// An empty one; nil when there is no memory left.
+  /// An empty packet; nil when memory is exhausted.
   init?() {
     guard let pointer = av_packet_alloc() else { return nil }
     self.pointer = pointer
   }
 
-  /// One of zeros, for tests; nil when there is no memory left.
+  /// A packet of zeros, for tests; nil when memory is exhausted.
   convenience init?(byteCount: Int, isKeyframe: Bool) {
     self.init()
     guard av_new_packet(self.pointer, Int32(clamping: byteCount)) == 0 else { return nil }
@@ -32,7 +32,7 @@ final class NetworkPacket {
 
   var byteCount: Int { Int(self.pointer.pointee.size) }
 
-  /// Whether the demuxer says that decoding can start here.
+  /// Whether the demuxer marks the packet as a random access point.
   var isKeyframe: Bool { self.pointer.pointee.flags & AV_PKT_FLAG_KEY != 0 }
 
   /// The compressed bytes.
@@ -40,7 +40,7 @@ final class NetworkPacket {
     UnsafeRawBufferPointer(start: self.pointer.pointee.data, count: self.byteCount)
   }
 
-  /// What the track goes on with: its parameters, where they change with this packet.
+  /// The track's new codec parameters, where they change with this packet.
   var newExtradata: [UInt8]? {
     var size = 0
     guard let data = av_packet_get_side_data(self.pointer, AV_PKT_DATA_NEW_EXTRADATA, &size), size > 0 else {

@@ -3,7 +3,7 @@ internal import Media
 internal import Synchronization
 internal import Threading
 
-/// One network source for a consumer of its pictures, one of its sound, or both; connected while there is one.
+/// Plays a network source for a video consumer, an audio consumer, or both; connected while there is a consumer.
 final class NetworkPlayer: TrackPlayer {
   private struct State {
     var session: NetworkSession?
@@ -11,22 +11,22 @@ final class NetworkPlayer: TrackPlayer {
     var dropped = 0
   }
 
-  /// A connection that was not started yet, and when it was made.
+  /// A connection that is not used yet, and the time at which it was made.
   private struct Prepared: Sendable {
     let connection: NetworkConnection
     let time: MediaTime
   }
 
-  /// What the sound is like; nil when there is none.
+  /// Format of all audio blocks; nil without an audio track.
   let audioFormat: AudioFormat?
   private let specification: NetworkSpecification
   private let consumers = NetworkConsumers()
   private let state: Mutex<State>
-  /// Held while a start connects.
+  /// Locked while a start connects.
   private let prepared: Mutex<Prepared?>
 
-  /// A connection that waited longer is made anew: what it holds is old.
-  private static let longestWait = MediaDuration.seconds(2)
+  /// Maximum age of an unused connection; its buffered packets are old after that.
+  private static let maximumConnectionAge = MediaDuration.seconds(2)
 
   init(_ specification: NetworkSpecification) throws(VidiconError) {
     let connection = try NetworkConnection(specification, interrupt: LibavInterrupt())
@@ -36,27 +36,27 @@ final class NetworkPlayer: TrackPlayer {
     self.prepared = Mutex(Prepared(connection: connection, time: StreamClock.system.now()))
   }
 
-  /// What the pictures look like; nil when there are none. Another one after a connection to a source that has changed.
+  /// Format of the frames; nil without a video track. Changes after a reconnection to a source that has changed.
   var videoFormat: VideoFormat? {
     self.state.withLock { $0.videoFormat }
   }
 
-  /// Packets that were dropped.
+  /// Number of dropped packets.
   var droppedPacketCount: Int {
     self.state.withLock { $0.dropped + ($0.session?.droppedCount ?? 0) }
   }
 
-  /// Whether one of the two is started.
+  /// Whether the consumer of a track is attached.
   func isStarted(_ kind: MediaKind) -> Bool {
     self.consumers.isAttached(kind)
   }
 
-  /// Begins to hand over pictures; the consumer must be stopped again, since the threads keep this object alive.
+  /// Starts delivering frames. The threads keep this object alive until ``stop(_:)``.
   func start(video consumer: any VideoConsumer) throws(VidiconError) {
     try self.start { $0.attach(video: consumer) }
   }
 
-  /// Begins to hand over sound; likewise.
+  /// Starts delivering audio blocks, likewise.
   func start(audio consumer: any AudioConsumer) throws(VidiconError) {
     try self.start { $0.attach(audio: consumer) }
   }
@@ -80,7 +80,7 @@ final class NetworkPlayer: TrackPlayer {
 
   private func start(with prepared: Prepared?, _ attach: (NetworkConsumers) -> Void) throws(VidiconError) {
     let connection: NetworkConnection
-    if let prepared, StreamClock.system.now() - prepared.time < Self.longestWait {
+    if let prepared, StreamClock.system.now() - prepared.time < Self.maximumConnectionAge {
       connection = prepared.connection
     } else {
       connection = try NetworkConnection(self.specification, interrupt: LibavInterrupt())
@@ -88,7 +88,7 @@ final class NetworkPlayer: TrackPlayer {
     let session = NetworkSession(
       connection, specification: self.specification, consumers: self.consumers, audioFormat: self.audioFormat
     ) { [weak self] in self?.formatChanged(to: $0) }
-    // Before the threads, so that no packet is lost.
+    // Attached before the threads start, so that no packet is lost.
     attach(self.consumers)
     self.state.withLock { $0.session = session }
     do throws(VidiconError) {
@@ -99,7 +99,7 @@ final class NetworkPlayer: TrackPlayer {
     }
   }
 
-  /// Ends one of the two; without effect when it is not started.
+  /// Stops delivery to a consumer; does nothing when it is not started.
   func stop(_ kind: MediaKind) {
     let session = self.state.withLock { $0.session }
     guard self.consumers.detach(kind, isDelivering: session?.isDelivering ?? false), let session else { return }
@@ -116,6 +116,6 @@ final class NetworkPlayer: TrackPlayer {
       defer { state.videoFormat = format }
       return state.videoFormat != format
     }
-    if isNew { self.consumers.tellVideo { $0.captureFormatChanged(to: format) } }
+    if isNew { self.consumers.notifyVideo { $0.captureFormatChanged(to: format) } }
   }
 }

@@ -3,28 +3,27 @@ internal import Media
 internal import Synchronization
 internal import Threading
 
-/// The time from a start of a network source to its stop: one thread that connects, reads and connects again, and one that
-/// plays.
+/// One run of a network source from start to stop: a thread that connects, reads and reconnects, and a thread that plays.
 final class NetworkSession: Sendable {
   private let specification: NetworkSpecification
   private let consumers: NetworkConsumers
   private let interrupt: LibavInterrupt
-  /// The connection to begin with.
+  /// The initial connection.
   private let first: Mutex<NetworkConnection?>
   private let buffer = PlayoutBuffer()
   private let reading = WorkerThread(name: "network")
   private let playing = WorkerThread(name: "network-play")
   private let isReading = Monitor(true)
-  /// Told what the pictures look like, on the thread that plays.
+  /// Called with the format of the frames on the playing thread.
   private let onFormat: @Sendable (VideoFormat) -> Void
   private let audioFormat: AudioFormat?
 
   private static let initialBackoff = RetryBackoff(first: .milliseconds(500), maximum: .seconds(10))
 
-  /// A connection that lasted this long was a good one: the next one is tried soon.
-  private static let goodLength = MediaDuration.seconds(5)
-  /// How long the stop waits for the thread that reads: libavformat can be interrupted but while it looks up a name.
-  private static let patience = MediaDuration.milliseconds(700)
+  /// Minimum duration of a connection that resets the back-off.
+  private static let stableDuration = MediaDuration.seconds(5)
+  /// Maximum time that ``stop()`` waits for the reading thread: libavformat cannot be interrupted while it resolves a name.
+  private static let stopTimeout = MediaDuration.milliseconds(700)
 
   init(
     _ connection: NetworkConnection, specification: NetworkSpecification, consumers: NetworkConsumers,
@@ -38,13 +37,13 @@ final class NetworkSession: Sendable {
     self.onFormat = onFormat
   }
 
-  /// Packets that were dropped.
+  /// Number of dropped packets.
   var droppedCount: Int { self.buffer.droppedCount }
 
-  /// Whether the caller runs on the thread that hands over.
+  /// Whether the caller runs on the thread that delivers.
   var isDelivering: Bool { self.playing.isCurrent }
 
-  /// Starts both threads, which keep this object until ``stop()``.
+  /// Starts both threads, which keep this object alive until ``stop()``.
   func start() throws(VidiconError) {
     try self.playing.start { _ in self.play() }
     do throws(VidiconError) {
@@ -59,18 +58,18 @@ final class NetworkSession: Sendable {
     }
   }
 
-  /// Ends both threads; the one that reads by itself, if it is looking up a name.
+  /// Ends both threads; the reading thread is detached while it resolves a name.
   func stop() {
     self.interrupt.cancel()
     self.buffer.close()
     self.playing.stop()
     self.reading.signalStop()
-    let hasEnded = self.isReading.wait(until: StreamClock.system.now() + Self.patience) { $0 ? nil : true } ?? false
+    let hasEnded = self.isReading.wait(until: StreamClock.system.now() + Self.stopTimeout) { $0 ? nil : true } ?? false
     if hasEnded { self.reading.stop() } else { self.reading.abandon() }
   }
 }
 
-// The thread that reads.
+// MARK: Reading thread
 extension NetworkSession {
   private func read(_ signal: StopSignal) {
     var connection = self.first.withLock { $0.take() }
@@ -86,7 +85,7 @@ extension NetworkSession {
         }
         guard let current = connection.take() else { continue }
         let start = StreamClock.system.now()
-        defer { if StreamClock.system.now() - start >= Self.goodLength { backoff = Self.initialBackoff } }
+        defer { if StreamClock.system.now() - start >= Self.stableDuration { backoff = Self.initialBackoff } }
         try self.read(current, &timeline) { isLost = false }
       } catch {
         guard !signal.isStopped, !isLost else { continue }
@@ -96,18 +95,18 @@ extension NetworkSession {
     }
   }
 
-  /// Connects once more; it must have the tracks that it had.
+  /// Reconnects; the source must still have video if it is consumed.
   private func connect() throws(VidiconError) -> NetworkConnection {
     let connection = try NetworkConnection(self.specification, interrupt: self.interrupt)
     guard connection.tracks.video != nil || !self.consumers.isAttached(.video) else {
       throw VidiconError(
-        .missingTrack, subject: self.specification.description, cause: "it sends no pictures any more",
-        nextStep: "see what it sends with: ffprobe \(self.specification)")
+        .missingTrack, subject: self.specification.description, cause: "it no longer sends video",
+        nextStep: "list its streams with: ffprobe \(self.specification)")
     }
     return connection
   }
 
-  /// Reads until the connection is lost or the buffer closed.
+  /// Reads until the connection is lost or the buffer is closed.
   private func read(
     _ connection: NetworkConnection, _ timeline: inout SourceTimeline, onPacket: () -> Void
   ) throws(VidiconError) {
@@ -127,7 +126,7 @@ extension NetworkSession {
   }
 }
 
-// The thread that plays.
+// MARK: Playing thread
 extension NetworkSession {
   private func play() {
     var tracks: NetworkTracks?
@@ -139,12 +138,12 @@ extension NetworkSession {
         if let audioFormat { fresh.audio?.setFormat(audioFormat) }
       case .packet(let packet):
         switch packet.kind {
-        case .video: self.consumers.tellVideo { tracks?.video?.handle(packet, to: $0) }
-        case .audio: self.consumers.tellAudio { tracks?.audio?.handle(packet, to: $0) }
+        case .video: self.consumers.notifyVideo { tracks?.video?.handle(packet, to: $0) }
+        case .audio: self.consumers.notifyAudio { tracks?.audio?.handle(packet, to: $0) }
         }
       case .lost(let error):
-        self.consumers.tellVideo { $0.captureEnded(error) }
-        self.consumers.tellAudio { $0.captureEnded(error) }
+        self.consumers.notifyVideo { $0.captureEnded(error) }
+        self.consumers.notifyAudio { $0.captureEnded(error) }
       }
     }
   }

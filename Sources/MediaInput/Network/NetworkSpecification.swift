@@ -1,51 +1,50 @@
 public import Media
 
-/// The address of a ``NetworkSource``, as its user writes it.
+/// The address of a ``NetworkSource``.
 ///
-/// | scheme                          | what |
+/// | scheme                          | source |
 /// |---------------------------------|------|
 /// | `rtsp`, `rtsps`                 | a camera or media server |
-/// | `http`, `https`                 | HLS (`.m3u8`), and whatever libavformat reads: MPEG-TS, MP4, FLV, motion JPEG |
+/// | `http`, `https`                 | HLS (`.m3u8`), and every format that libavformat reads: MPEG-TS, MP4, FLV, Motion JPEG |
 /// | `rtmp`, `rtmps`, `rtmpt`        | a media server |
 /// | `srt`                           | a caller or listener, where libavformat was built with it |
 ///
-/// User name and password stand in front of the host, percent-encoded: `rtsp://USER:PASSWORD@HOST/PATH`. What follows a `?`
-/// belongs to the server. The one option of our own stands behind a `#`, which is never sent: `#transport=udp` takes RTSP's
-/// packets over UDP instead of TCP.
+/// User name and password precede the host, percent-encoded: `rtsp://USER:PASSWORD@HOST/PATH`. The query after `?` is sent to the
+/// server. The fragment after `#` is never sent and has one option: `#transport=udp` receives RTP over UDP instead of TCP.
 public struct NetworkSpecification: Hashable, Sendable, CustomStringConvertible {
-  /// How the packets of RTSP come.
+  /// Transport of RTP packets with RTSP.
   public enum Transport: String, Hashable, Sendable, CaseIterable {
-    /// Within the connection; nothing is lost, and no firewall is in the way.
+    /// Interleaved in the RTSP connection: lossless, and passes firewalls.
     case tcp
-    /// As datagrams.
+    /// UDP datagrams.
     case udp
   }
 
-  /// The schemes of addresses.
+  /// Supported URL schemes.
   public static let schemes = ["rtsp", "rtsps", "http", "https", "rtmp", "rtmps", "rtmpt", "srt"]
 
-  /// The address with user name and password: not for people to see.
+  /// The URL with user name and password. Must not be displayed or logged.
   public let url: String
   /// The scheme, in lower case.
   public let scheme: String
-  /// How the packets of RTSP come.
+  /// Transport of RTP packets with RTSP.
   public let transport: Transport
   /// Whether a user name is part of the address.
   public let hasCredentials: Bool
-  /// The address for people to see: without password, and without the query, which may hold another secret.
+  /// The URL without credentials and query, for display and logs.
   public let description: String
 
-  /// The most bytes of an address.
+  /// Maximum length in bytes.
   private static let maximumLength = 2_048
 
-  /// Whether a text begins like an address of the network.
+  /// Whether a text begins with a supported scheme and `://`.
   public static func matches(_ text: String) -> Bool {
     Self.schemes.contains { text.lowercasedASCII.hasPrefix($0 + "://") }
   }
 
-  /// Reads an address.
+  /// Parses a URL.
   ///
-  /// - Throws: ``VidiconError`` with ``VidiconError/Code/invalidSpecification``; it does not repeat a password.
+  /// - Throws: ``VidiconError`` with ``VidiconError/Code/invalidSpecification``, without the password.
   public init(parsing text: String) throws(VidiconError) {
     let parts = Parts(text)
     self.description = parts.masked
@@ -59,10 +58,10 @@ public struct NetworkSpecification: Hashable, Sendable, CustomStringConvertible 
       throw failure("the address is longer than \(Self.maximumLength) bytes", "use a shorter one")
     }
     guard text.utf8.allSatisfy({ (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "\"") }) else {
-      throw failure("it holds a character that no address has", "percent-encode it, as a space in %20")
+      throw failure("it has a character that is not allowed in a URL", "percent-encode it, as a space in %20")
     }
     guard Self.isHost(parts.host) else {
-      throw failure("it names no host", "write \(parts.scheme)://HOST/PATH")
+      throw failure("it has no host", "write \(parts.scheme)://HOST/PATH")
     }
     if let port = parts.port {
       guard let number = UInt16(port), number > 0 else {
@@ -75,7 +74,7 @@ public struct NetworkSpecification: Hashable, Sendable, CustomStringConvertible 
       guard let name = option.split(separator: "=", maxSplits: 1).last, option.hasPrefix("transport="),
         let transport = Transport(rawValue: String(name)), parts.scheme.hasPrefix("rtsp")
       else {
-        throw failure("what stands behind the # is no option of it", "leave it out; RTSP has #transport=udp")
+        throw failure("the part after # is not an option", "leave it out; RTSP has #transport=udp")
       }
       self.transport = transport
     }
@@ -90,7 +89,7 @@ public struct NetworkSpecification: Hashable, Sendable, CustomStringConvertible 
       return !host.isEmpty && host.utf8.allSatisfy { $0 != UInt8(ascii: "[") && $0 != UInt8(ascii: "]") }
     }
     let inside = host.dropFirst().dropLast()
-    // A zone may follow the address.
+    // A zone identifier may follow the address (RFC 6874).
     return host.last == "]" && inside.utf8.contains(UInt8(ascii: ":"))
       && inside.utf8.allSatisfy { byte in
         switch byte {
@@ -101,20 +100,20 @@ public struct NetworkSpecification: Hashable, Sendable, CustomStringConvertible 
   }
 }
 
-/// Where the parts of an address are, whether or not it is a good one.
+/// Splits a URL into its parts, without validation.
 private struct Parts {
   var scheme = ""
   var hasCredentials = false
   var host: Substring = ""
   var port: Substring?
   var fragment: Substring?
-  /// Without the fragment, and with the scheme in lower case.
+  /// The URL without fragment, with the scheme in lower case.
   var url = ""
-  /// Without secrets.
+  /// The URL without credentials and query.
   var masked = ""
 
   init(_ text: String) {
-    // All by bytes, since a combining character would hide the one before it.
+    // Compares bytes: a combining character would hide a delimiter before it.
     guard let mark = text.range(of: "://") else {
       self.masked = String(text.prefix(100))
       return
@@ -147,12 +146,12 @@ private struct Parts {
 }
 
 extension String {
-  /// Without regard to language.
+  /// Lower case of ASCII letters only.
   fileprivate var lowercasedASCII: String {
     String(decoding: self.utf8.map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 }, as: UTF8.self)
   }
 
-  /// Where a text first stands in this one, compared by bytes.
+  /// Range of the first occurrence of a text, compared by bytes.
   fileprivate func range(of text: String) -> Range<Index>? {
     let (bytes, wanted) = (self.utf8, Array(text.utf8))
     var start = bytes.startIndex

@@ -5,7 +5,7 @@ internal import Media
 internal import NIOCore
 internal import Threading
 
-/// What becomes of the packets of one connection. Made on the thread that reads, used on the one that plays.
+/// Tracks of one connection. Made on the reading thread, used on the playing thread.
 final class NetworkTracks {
   let video: NetworkVideoTrack?
   let audio: NetworkAudioTrack?
@@ -15,32 +15,32 @@ final class NetworkTracks {
   ) throws(VidiconError) {
     guard video != nil || audio != nil else {
       throw VidiconError(
-        .missingTrack, subject: source, cause: "it sends neither pictures nor sound",
-        nextStep: "see what it sends with: ffprobe \(source)")
+        .missingTrack, subject: source, cause: "it sends neither video nor audio",
+        nextStep: "list its streams with: ffprobe \(source)")
     }
-    var pictures: NetworkVideoTrack?
+    var videoTrack: NetworkVideoTrack?
     if let video, let stream = context.pointee.streams[video] {
-      pictures = try NetworkVideoTrack(stream: stream, frameRate: context.frameRate(of: stream), source: source)
+      videoTrack = try NetworkVideoTrack(stream: stream, frameRate: context.frameRate(of: stream), source: source)
     }
-    var sound: NetworkAudioTrack?
+    var audioTrack: NetworkAudioTrack?
     if let audio, let stream = context.pointee.streams[audio] {
       do throws(VidiconError) {
-        sound = try NetworkAudioTrack(stream: stream, source: source)
+        audioTrack = try NetworkAudioTrack(stream: stream, source: source)
       } catch {
-        // Pictures whose sound cannot be decoded are still worth showing.
-        if pictures == nil { throw error }
+        // Video without its undecodable audio is still useful.
+        if videoTrack == nil { throw error }
       }
     }
-    (self.video, self.audio) = (pictures, sound)
+    (self.video, self.audio) = (videoTrack, audioTrack)
   }
 }
 
-/// The pictures of one connection: H.264 is handed on, all else decoded.
+/// Video track of one connection: passes H.264 through, decodes other codecs.
 final class NetworkVideoTrack {
   let format: VideoFormat
   private let decoder: PacketDecoder
-  private let pictures: DecodedFrameConverter
-  /// Nil when packets are decoded.
+  private let converter: DecodedFrameConverter
+  /// Nil when the packets are decoded.
   private var reader: H264PacketReader?
   private var lastTime: MediaTime?
 
@@ -50,14 +50,14 @@ final class NetworkVideoTrack {
     let parameters = stream.pointee.codecpar!.pointee
     guard (1...16_384).contains(parameters.width), (1...16_384).contains(parameters.height) else {
       throw VidiconError(
-        .invalidData, subject: source, cause: "it does not tell the size of its pictures",
-        nextStep: "see what it sends with: ffprobe \(source)")
+        .invalidData, subject: source, cause: "it does not announce the size of its video",
+        nextStep: "list its streams with: ffprobe \(source)")
     }
     self.format = VideoFormat(
       width: Int(parameters.width), height: Int(parameters.height), frameRate: frameRate,
       colorMatrix: DecodedFrameConverter.colorMatrix(parameters.color_space, height: parameters.height))
     let displayMatrix = vidicon_display_matrix(stream)
-    self.pictures = DecodedFrameConverter(displayMatrix: displayMatrix, frameRate: frameRate, as: .i420)
+    self.converter = DecodedFrameConverter(displayMatrix: displayMatrix, frameRate: frameRate, as: .i420)
     let (orientation, isMirrored) = DecodedFrameConverter.orientation(displayMatrix)
     if parameters.codec_id == AV_CODEC_ID_H264, orientation == .up, !isMirrored {
       let extradata = UnsafeRawBufferPointer(start: parameters.extradata, count: Int(parameters.extradata_size))
@@ -65,7 +65,7 @@ final class NetworkVideoTrack {
     }
   }
 
-  /// Hands a packet on, or what can be decoded after it.
+  /// Delivers a packet as a sample, or the frames decoded from it.
   func handle(_ packet: NetworkPacket, to consumer: any VideoConsumer) {
     if let extradata = packet.newExtradata { self.reader?.replace(extradata: extradata) }
     let result = self.reader?.read(
@@ -82,28 +82,28 @@ final class NetworkVideoTrack {
   }
 
   private func take(_ frame: UnsafeMutablePointer<AVFrame>, for consumer: any VideoConsumer) {
-    let told = frame.pointee.best_effort_timestamp
-    var time = told == vidicon_av_nopts_value ? StreamClock.system.now() : MediaTime(nanoseconds: told)
-    if let lastTime { time = max(time, lastTime + SourceTimeline.shortestStep) }
-    guard let picture = self.pictures.picture(frame, at: time) else { return consumer.captureSkipped(at: time) }
+    let timestamp = frame.pointee.best_effort_timestamp
+    var time = timestamp == vidicon_av_nopts_value ? StreamClock.system.now() : MediaTime(nanoseconds: timestamp)
+    if let lastTime { time = max(time, lastTime + SourceTimeline.minimumStep) }
+    guard let converted = self.converter.picture(frame, at: time) else { return consumer.captureSkipped(at: time) }
     self.lastTime = time
-    consumer.consume(picture)
+    consumer.consume(converted)
   }
 }
 
-/// The sound of one connection, decoded; AAC-LC is handed on beside it.
+/// Audio track of one connection: decodes it, and passes AAC-LC packets through beside the samples.
 final class NetworkAudioTrack {
   let format: AudioFormat
   private let decoder: PacketDecoder
-  private var sound: DecodedAudioConverter
+  private var converter: DecodedAudioConverter
   private var lastEnd = MediaTime.zero
-  /// Nil where it is not AAC.
+  /// Nil for codecs other than AAC.
   private var reader: AACPacketReader?
 
   init(stream: UnsafeMutablePointer<AVStream>, source: String) throws(VidiconError) {
     self.decoder = try PacketDecoder(stream: stream, source: source)
     self.format = try self.decoder.soundFormat(source: source)
-    self.sound = DecodedAudioConverter(format: self.format)
+    self.converter = DecodedAudioConverter(format: self.format)
     // No trap: every stream has parameters.
     let parameters = stream.pointee.codecpar!.pointee
     if parameters.codec_id == AV_CODEC_ID_AAC {
@@ -112,12 +112,12 @@ final class NetworkAudioTrack {
     }
   }
 
-  /// What the blocks are to have: what the source had when it was opened.
+  /// Sets the format of the blocks: that of the first connection.
   func setFormat(_ format: AudioFormat) {
-    if format != self.sound.format { self.sound = DecodedAudioConverter(format: format) }
+    if format != self.converter.format { self.converter = DecodedAudioConverter(format: format) }
   }
 
-  /// Decodes a packet and hands on what comes out.
+  /// Decodes a packet and delivers the blocks.
   func handle(_ packet: NetworkPacket, to consumer: any AudioConsumer) {
     if let extradata = packet.newExtradata { self.reader?.replace(extradata: extradata) }
     let compressed = self.reader?.read(ByteBuffer(bytes: packet.bytes))
@@ -127,12 +127,12 @@ final class NetworkAudioTrack {
     self.decoder.append(packet.pointer)
     var blocks: [AudioBlock] = []
     _ = self.decoder.decodeNext { frame in
-      guard let samples = self.sound.samples(frame) else { return }
-      let told = frame.pointee.best_effort_timestamp
-      let time = told == vidicon_av_nopts_value ? self.lastEnd : MediaTime(nanoseconds: told)
+      guard let samples = self.converter.samples(frame) else { return }
+      let timestamp = frame.pointee.best_effort_timestamp
+      let time = timestamp == vidicon_av_nopts_value ? self.lastEnd : MediaTime(nanoseconds: timestamp)
       let isWhole = time == start && compressed?.holds(frame) == true
       let block = AudioBlock(
-        format: self.sound.format, timestamp: time, samples: samples, packet: isWhole ? compressed : nil)
+        format: self.converter.format, timestamp: time, samples: samples, packet: isWhole ? compressed : nil)
       self.lastEnd = time + block.duration
       blocks.append(block)
     }
@@ -142,8 +142,8 @@ final class NetworkAudioTrack {
 }
 
 extension AudioPacket {
-  /// Whether a frame that came out of a decoder is all that it describes. Of the extensions that nobody is told of, and of a
-  /// start that is to be left out, the frame is longer or shorter.
+  /// Whether a decoded frame has the length, rate and channels of this packet. With implicit SBR or PS, or encoder delay to be
+  /// skipped, it has not.
   fileprivate func holds(_ frame: UnsafeMutablePointer<AVFrame>) -> Bool {
     Int(frame.pointee.nb_samples) == self.description.samplesPerFrame
       && Int(frame.pointee.sample_rate) == self.description.format.sampleRate

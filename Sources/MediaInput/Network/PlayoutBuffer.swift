@@ -1,17 +1,16 @@
 internal import Media
 internal import Threading
 
-/// What waits between the thread that reads from the network and the one that plays, in order; each packet until the time
-/// at which it is to be decoded.
+/// Bounded queue between the reading and the playing thread of a network source. Holds each packet until its decode time.
 ///
-/// Bounded in bytes and time. What comes in bursts makes its reader wait when it is full, and with it the server. What
-/// comes live is dropped then, pictures up to the next keyframe, since the decoder is too slow for it.
+/// Bounded in bytes, packets and time. When it is full, a buffered source blocks its reader, and thereby the server; packets of a
+/// live source are dropped, video up to the next keyframe, since decoding is too slow.
 final class PlayoutBuffer: Sendable {
   enum Item {
-    /// Another connection: its packets follow.
+    /// A new connection, whose packets follow.
     case tracks(NetworkTracks)
     case packet(NetworkPacket)
-    /// The connection is lost.
+    /// The connection was lost.
     case lost(VidiconError)
   }
 
@@ -25,19 +24,19 @@ final class PlayoutBuffer: Sendable {
 
   static let maximumByteCount = 32 << 20
   static let maximumPacketCount = 4_096
-  /// What is kept of a source that comes in bursts.
-  static let longestSpan = MediaDuration.seconds(2)
+  /// Maximum time span that is buffered of a source that arrives in bursts.
+  static let maximumSpan = MediaDuration.seconds(2)
   private let state = Monitor(State())
 
-  /// Packets that were dropped.
+  /// Number of dropped packets.
   var droppedCount: Int { self.state.withLock { $0.dropped } }
 
-  /// Adds what is no packet; never dropped.
+  /// Enqueues an item other than a packet; never dropped.
   func append(_ item: Item) {
     self.state.withLock { if !$0.isClosed { $0.items.append(item) } }
   }
 
-  /// Adds a packet that comes live, or drops it.
+  /// Enqueues a packet of a live source, or drops it.
   func appendLive(_ packet: NetworkPacket) {
     self.state.withLock { state in
       guard !state.isClosed else { return }
@@ -57,14 +56,14 @@ final class PlayoutBuffer: Sendable {
     }
   }
 
-  /// Adds a packet as soon as there is room for it.
+  /// Enqueues a packet; blocks while the buffer is full.
   ///
   /// - Returns: False when the buffer was closed.
   func appendWaiting(_ packet: NetworkPacket) -> Bool {
-    return self.state.take { state -> Bool? in
+    self.state.take { state -> Bool? in
       if state.isClosed { return false }
       guard !Self.isFull(state),
-        packet.times.decode - StreamClock.system.now() < Self.longestSpan || state.items.isEmpty
+        packet.times.decode - StreamClock.system.now() < Self.maximumSpan || state.items.isEmpty
       else { return nil }
       Self.add(packet, to: &state)
       return true
@@ -80,7 +79,7 @@ final class PlayoutBuffer: Sendable {
     state.items.append(.packet(packet))
   }
 
-  /// The next item, once its time has come; nil when the buffer was closed.
+  /// Dequeues the next item at its decode time; nil when the buffer was closed.
   func next() -> Item? {
     var wake: MediaTime?
     while true {
@@ -108,7 +107,7 @@ final class PlayoutBuffer: Sendable {
     case end
   }
 
-  /// Lets everything go, and everybody who waits.
+  /// Discards all items and wakes all waiting threads.
   func close() {
     self.state.withLock { state in
       state.isClosed = true

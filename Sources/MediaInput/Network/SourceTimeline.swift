@@ -1,54 +1,52 @@
 internal import Media
 
-/// Brings the times of a network source onto the streams' clock: one mapping for pictures and sound, which stay in step.
+/// Maps timestamps of a network source to the stream's clock, with one offset for audio and video.
 ///
-/// Pictures that are sent as they are captured are mapped so that the quickest of them were captured when they came: the
-/// others were under way for longer, which shows in their times and not in their order. A burst at the start, as from a
-/// server that sends its last seconds first, moves the mapping with each picture, so that no delay is left over. The clock
-/// of a source that runs slower than ours is followed, at 5 ms in 10 s at most.
+/// Live sources: the sample with the lowest network latency defines the offset, so that its capture time is its arrival. A burst at
+/// the start, as from a server that first sends the last seconds, moves the offset with each frame, so that no latency remains.
+/// A source clock that runs slower is followed by at most 5 ms per 10 s.
 ///
-/// What comes in bursts, segments and files, is mapped once, a little into the future, and handed on when its time has
-/// come.
+/// Buffered sources (segments, files): the offset is set once, ``bufferDelay`` ahead of the arrival.
 ///
-/// Where the source's times jump, the mapping is made anew. Times that come out always rise.
+/// A jump of the source's timestamps sets a new offset. Mapped timestamps always increase.
 struct SourceTimeline {
-  /// How samples come.
+  /// How samples arrive.
   enum Pace: Hashable {
-    /// As they are captured.
+    /// At their capture.
     case live
-    /// Earlier than they are to be shown, and kept until then.
+    /// Ahead of their presentation, and buffered until then.
     case buffered
   }
 
-  /// Of a sample, on the streams' clock.
+  /// Timestamps of a sample on the stream's clock.
   struct Times: Hashable {
     var decode: MediaTime
     var presentation: MediaTime
   }
 
-  /// How far a source that comes in bursts is kept behind its first sample, so that the next burst may be a bit late.
+  /// Playout delay of buffered sources, which absorbs a late burst.
   static let bufferDelay = MediaDuration.milliseconds(500)
-  /// A live sample that is later than this begins a new mapping: the source's clock was set back, or the network hung.
-  static let longestLateness = MediaDuration.seconds(3)
-  /// A greater distance of two samples of a kind is a jump of the source's times.
-  static let longestStep = MediaDuration.seconds(5)
-  /// The least distance of two samples of a kind: more than one tick of each protocol's clock.
-  static let shortestStep = MediaDuration.microseconds(100)
-  /// The farthest that a picture is shown after it is decoded.
-  static let longestReordering = MediaDuration.seconds(2)
-  /// How long lateness is looked at before the mapping follows it, and how far it does.
+  /// Maximum lateness of a live sample; a later one sets a new offset: the source's clock was set back, or the network stalled.
+  static let maximumLateness = MediaDuration.seconds(3)
+  /// Maximum distance of two samples of a track; a larger one is a jump of the source's timestamps.
+  static let maximumStep = MediaDuration.seconds(5)
+  /// Minimum distance of two samples of a track: more than one tick of every protocol's clock.
+  static let minimumStep = MediaDuration.microseconds(100)
+  /// Maximum offset of presentation after decode time.
+  static let maximumReordering = MediaDuration.seconds(2)
+  /// Interval over which the minimum lateness is measured, and the maximum correction per interval.
   static let driftSpan = MediaDuration.seconds(10)
   static let driftStep = MediaDuration.milliseconds(5)
 
   private var pace = Pace.live
-  /// What is added to the source's times.
+  /// Added to the source's timestamps; nil before the first sample.
   private var offset: MediaDuration?
   private var lastSource: [MediaKind: Int64] = [:]
   private var lastTimes: [MediaKind: MediaTime] = [:]
-  /// The least lateness since a time.
-  private var lateness: (least: MediaDuration, since: MediaTime)?
+  /// Minimum lateness since a time.
+  private var lateness: (minimum: MediaDuration, since: MediaTime)?
 
-  /// Begins anew with another connection; times go on rising.
+  /// Resets the mapping for a new connection; mapped timestamps continue to increase.
   mutating func restart(_ pace: Pace) {
     self.pace = pace
     self.offset = nil
@@ -56,14 +54,14 @@ struct SourceTimeline {
     self.lateness = nil
   }
 
-  /// The times of the next sample of a kind.
+  /// Maps the timestamps of the next sample of a track.
   ///
   /// - Parameters:
-  ///   - decode: When it is to be decoded, in nanoseconds on the source's clock; nil where that is not told.
-  ///   - presentation: When it is to be shown, likewise.
-  ///   - arrival: When it came.
+  ///   - decode: Decode time on the source's clock, in nanoseconds; nil when unknown.
+  ///   - presentation: Presentation time, likewise.
+  ///   - arrival: Arrival time on the stream's clock.
   mutating func map(_ kind: MediaKind, decode: Int64?, presentation: Int64?, arrival: MediaTime) -> Times {
-    let earliest = self.lastTimes[kind].map { $0 + Self.shortestStep }
+    let earliest = self.lastTimes[kind].map { $0 + Self.minimumStep }
     var time = arrival
     if let source = decode ?? presentation {
       time = self.map(kind, source, arrival: arrival)
@@ -75,7 +73,7 @@ struct SourceTimeline {
     if let decode, let presentation {
       reordering = MediaTime(nanoseconds: presentation) - MediaTime(nanoseconds: decode)
     }
-    return Times(decode: time, presentation: time + min(max(reordering, .zero), Self.longestReordering))
+    return Times(decode: time, presentation: time + min(max(reordering, .zero), Self.maximumReordering))
   }
 
   private mutating func map(_ kind: MediaKind, _ source: Int64, arrival: MediaTime) -> MediaTime {
@@ -88,17 +86,17 @@ struct SourceTimeline {
     case .live:
       let isBack = self.lastSource[kind].map { source.nanoseconds < $0 } ?? false
       let late = arrival - time
-      if late < .zero || late > Self.longestLateness || isBack { return self.rebase(source, to: arrival) }
+      if late < .zero || late > Self.maximumLateness || isBack { return self.rebase(source, to: arrival) }
       self.follow(late, at: arrival)
       return time
     case .buffered:
       let isJump =
-        self.lastTimes[kind].map { time + .milliseconds(500) < $0 || time - $0 > Self.longestStep }
-        ?? (time - arrival > Self.longestStep)
+        self.lastTimes[kind].map { time + .milliseconds(500) < $0 || time - $0 > Self.maximumStep }
+        ?? (time - arrival > Self.maximumStep)
       if isJump {
         return self.rebase(source, to: max(self.lastTimes[kind].map { $0 + .milliseconds(20) } ?? arrival, arrival))
       }
-      // The buffer has run empty: it is filled again.
+      // The buffer has run empty: the playout delay is restored.
       return arrival - time > Self.bufferDelay ? self.rebase(source, to: arrival + Self.bufferDelay) : time
     }
   }
@@ -110,10 +108,10 @@ struct SourceTimeline {
   }
 
   private mutating func follow(_ late: MediaDuration, at arrival: MediaTime) {
-    let (least, since) = self.lateness ?? (late, arrival)
-    self.lateness = (min(least, late), since)
+    let (minimum, since) = self.lateness ?? (late, arrival)
+    self.lateness = (min(minimum, late), since)
     guard arrival - since >= Self.driftSpan else { return }
-    self.offset = self.offset.map { $0 + min(least, late, Self.driftStep) }
+    self.offset = self.offset.map { $0 + min(minimum, late, Self.driftStep) }
     self.lateness = nil
   }
 }

@@ -3,7 +3,7 @@ internal import Codecs
 internal import Media
 
 extension VidiconError {
-  /// What a status of libavformat means for the user of a network source.
+  /// The error for a status of libavformat on a network source.
   init(network status: Int32, of specification: NetworkSpecification) {
     let source = specification.description
     let (code, cause, nextStep): (Code, String, String) =
@@ -16,7 +16,7 @@ extension VidiconError {
           "write them in front of the host: \(specification.scheme)://USER:PASSWORD@HOST/PATH"
         )
       case vidicon_averror_http_forbidden:
-        (.notPermitted, "the server refuses to give it (403)", "check what this user may see")
+        (.notPermitted, "the server denies access (403)", "check the permissions of this user")
       case vidicon_averror_http_not_found:
         (.notFound, "the server has no such stream (404)", "check the path of the address")
       case vidicon_averror_http_other_4xx:
@@ -24,17 +24,17 @@ extension VidiconError {
       case vidicon_averror_http_server_error:
         (.failed, "the server has failed (5xx)", "look into its log, or try again later")
       case -ECONNREFUSED:
-        (.failed, "nobody listens there (connection refused)", "check the port, and that the server runs")
+        (.failed, "no server listens there (connection refused)", "check the port, and that the server runs")
       case -EHOSTUNREACH, -ENETUNREACH:
         (.failed, "the host cannot be reached", "check its address and the network")
       case -ETIMEDOUT, vidicon_averror_exit:
-        (.failed, "nothing came from it in time", "check that it can be reached, and that it sends")
+        (.failed, "no data arrived in time", "check that it can be reached and that it sends")
       case -EIO, -EPIPE, -ECONNRESET:
-        (.failed, "its host is not known, or the connection broke", "check the address, and that the server runs")
+        (.failed, "its host is unknown, or the connection was lost", "check the address, and that the server runs")
       case vidicon_averror_eof:
         (.failed, "the stream has ended", "check that the server still sends it")
       case vidicon_averror_invaliddata:
-        (.invalidData, "it does not send a stream that can be read", "check it with: ffprobe \(source)")
+        (.invalidData, "its stream cannot be parsed", "check it with: ffprobe \(source)")
       case vidicon_averror_protocol_not_found:
         (
           .invalidSpecification, "libavformat was built without its protocol",

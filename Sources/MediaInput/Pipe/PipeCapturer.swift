@@ -9,16 +9,16 @@ internal import Darwin
 internal import Glibc
 #endif
 
-/// Pictures that another program writes into a pipe as YUV4MPEG2:
+/// Frames that another program writes into a pipe as YUV4MPEG2:
 /// `ffmpeg … -f yuv4mpegpipe -pix_fmt yuv420p - | vidicon serve --source pipe:`.
 ///
-/// Frames of 4:2:0 are read to where they stay; 4:2:2, 4:4:4, 4:1:1, grey and full range are converted. A program that
-/// writes faster than the frame rate is held back through the pipe, and its frames get even timestamps; frames of a
-/// slower one get the time at which they began to arrive. While the capturer is stopped nothing is read.
+/// 4:2:0 frames are read into pooled memory; 4:2:2, 4:4:4, 4:1:1, gray and full range are converted. A program that writes faster
+/// than the frame rate is slowed down by backpressure, and its frames get even timestamps; frames of a slower program are
+/// stamped at their arrival. Nothing is read while the capturer is stopped.
 ///
-/// The end of the input is ``VideoConsumer/captureEnded(_:)`` with nil, also in the middle of a frame, which is then
-/// left out. A frame that is not followed by another one or by the end is an error; the first one is not shown before
-/// that is sure, since a header that lies makes pictures of noise.
+/// At the end of the input, ``VideoConsumer/captureEnded(_:)`` is called with nil; an incomplete last frame is discarded. A frame
+/// that is followed neither by another frame nor by the end is an error; the first frame is delivered only after this check,
+/// since a wrong header would produce noise.
 public final class PipeCapturer: VideoCapturer {
   /// I420 of the size and rate in the header.
   public let format: VideoFormat
@@ -28,13 +28,11 @@ public final class PipeCapturer: VideoCapturer {
   private let thread = WorkerThread(name: "pipe")
   private let reader = Mutex<PipeReader?>(nil)
 
-  /// Waits for the header to come and reads it, since a stream must know what it will show.
+  /// Reads the header, which has the format. Blocks until the writing program has sent it.
   ///
-  /// This takes as long as the writing program lets it wait.
-  ///
-  /// - Parameter fileDescriptor: What to read from, by default standard input. It is not closed.
+  /// - Parameter fileDescriptor: The descriptor to read from, by default standard input. Not closed.
   /// - Throws: ``VidiconError``: ``VidiconError/Code/notFound`` when it is a terminal or not open,
-  ///   ``VidiconError/Code/invalidData`` when the header is not one of YUV4MPEG2, or says what cannot be shown.
+  ///   ``VidiconError/Code/invalidData`` when the header is not YUV4MPEG2, or has an unsupported format.
   public init(fileDescriptor: Int32 = 0) throws(VidiconError) {
     let source = fileDescriptor == 0 ? "pipe: (standard input)" : "pipe: (file descriptor \(fileDescriptor))"
     guard isatty(fileDescriptor) == 0, fcntl(fileDescriptor, F_GETFD) != -1 else {
@@ -58,7 +56,7 @@ public final class PipeCapturer: VideoCapturer {
     self.thread.isStarted
   }
 
-  /// Begins to read frames.
+  /// Starts reading frames.
   public func start(consumer: any VideoConsumer) throws(VidiconError) {
     guard !self.thread.isStarted else { return }
     let reader = try PipeReader(descriptor: self.descriptor, source: self.source)
@@ -72,7 +70,7 @@ public final class PipeCapturer: VideoCapturer {
     }
   }
 
-  /// Ends it, also in the middle of a frame.
+  /// Stops reading, also within a frame.
   public func stop() {
     self.reader.withLock { $0.take() }?.interrupt()
     self.thread.stop()

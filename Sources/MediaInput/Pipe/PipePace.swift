@@ -1,28 +1,27 @@
 internal import Media
 
-/// The timestamps of frames that come through a pipe: even, although their arrival is not.
+/// Even timestamps for frames that arrive unevenly through a pipe.
 ///
-/// A frame is due one interval after the one before. One that comes earlier waits until then, which holds back a program
-/// that writes as fast as it can. One that comes later shifts what is due by a tenth of its lateness, so that a jitter of
-/// some milliseconds is not seen while a program that is slower than it said is followed; one that is much too late
-/// starts anew.
+/// A frame is due one interval after the previous one. An early frame waits, which slows a program that writes as fast as it can. A
+/// late frame shifts the schedule by a tenth of its lateness, which hides a jitter of some milliseconds and follows a program that
+/// is slower than its header says; a frame later than ``maximumLateness`` resets the schedule.
 struct PipePace {
   private let interval: MediaDuration
   private var due: MediaTime?
 
-  /// How late a frame may be before it starts anew.
-  static let patience = MediaDuration.milliseconds(250)
+  /// Maximum lateness of a frame before the schedule is reset.
+  static let maximumLateness = MediaDuration.milliseconds(250)
   private static let smoothing: Int64 = 10
 
   init(rate: FrameRate) {
     self.interval = rate.frameInterval
   }
 
-  /// The timestamp of the next frame, which began to arrive at a time; later than that when it came too early.
+  /// Timestamp of the next frame, given its arrival; in the future when the frame is early.
   mutating func time(ofFrameArriving arrival: MediaTime) -> MediaTime {
     var time = self.due ?? arrival
     let lateness = arrival - time
-    if lateness > Self.patience {
+    if lateness > Self.maximumLateness {
       time = arrival
     } else if lateness > .zero {
       time += lateness / Self.smoothing

@@ -3,16 +3,16 @@ internal import Media
 internal import Synchronization
 internal import Threading
 
-/// Hands over the frames of a YUV4MPEG2 stream at its frame rate.
+/// Delivers the frames of a YUV4MPEG2 stream at its frame rate.
 final class PipePlayback: Sendable {
-  /// Held while a thread plays.
+  /// Locked while a thread plays.
   private let stream: Mutex<Y4MStream>
 
   init(_ stream: sending Y4MStream) {
     self.stream = Mutex(stream)
   }
 
-  /// Reads and hands over frames until the end, an error, or the signal.
+  /// Reads and delivers frames until the end, an error, or the signal.
   func play(to consumer: any VideoConsumer, reader: PipeReader, signal: StopSignal) {
     self.stream.withLock { stream in
       let end = Self.frames(of: &stream, to: consumer, reader: reader, signal: signal)
@@ -20,12 +20,12 @@ final class PipePlayback: Sendable {
     }
   }
 
-  /// How reading came to its end.
+  /// Reason why reading ended.
   private enum End {
     case ended(VidiconError?)
     case interrupted
 
-    /// Nil when it goes on.
+    /// Nil when reading continues.
     init?(_ outcome: Y4MStream.Outcome) {
       switch outcome {
       case .complete: return nil
@@ -47,13 +47,13 @@ final class PipePlayback: Sendable {
 
       var frame: VideoFrame?
       if let end = End(stream.readFrame(reader, at: time, into: &frame)) {
-        if case .ended(nil) = end, !stream.isTrusted { return .ended(stream.shortfall) }
+        if case .ended(nil) = end, !stream.isVerified { return .ended(stream.shortfall) }
         return end
       }
-      if !stream.isTrusted {
+      if !stream.isVerified {
         let following = stream.readFrameLine(reader)
         switch following {
-        case .complete, .end: stream.isTrusted = true
+        case .complete, .end: stream.isVerified = true
         case .interrupted, .failed: if let end = End(following) { return end }
         }
       }

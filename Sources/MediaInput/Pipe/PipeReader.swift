@@ -7,16 +7,16 @@ internal import Darwin
 internal import Glibc
 #endif
 
-/// Reads from a file descriptor in a way that another thread can end.
+/// Reads from a file descriptor; another thread can interrupt a read.
 ///
-/// It reads no byte more than asked for, so that whoever reads on later, or the next reader, finds all of them. Used by
-/// one thread at a time, but for ``interrupt()``.
+/// Reads no byte ahead, so that a later reader of the descriptor misses none. Used by one thread at a time, except
+/// ``interrupt()``.
 final class PipeReader: Sendable {
-  /// What became of a read.
+  /// Result of a read.
   enum Outcome: Hashable {
-    /// All bytes have been read.
+    /// All bytes were read.
     case complete
-    /// The input has ended before.
+    /// The input ended before.
     case end
     /// The read was interrupted before.
     case interrupted
@@ -27,20 +27,20 @@ final class PipeReader: Sendable {
   private let descriptor: Int32
   private let wake: WakePipe
 
-  /// - Parameter descriptor: What to read from; it stays open.
+  /// - Parameter descriptor: The descriptor to read from; not closed.
   init(descriptor: Int32, source: String) throws(VidiconError) {
     self.descriptor = descriptor
     self.wake = try WakePipe(source: source)
   }
 
-  /// Ends the read that waits, and all later ones.
+  /// Interrupts the current read and all later ones.
   func interrupt() {
     self.wake.stop()
   }
 
   /// Reads until a buffer is full.
   ///
-  /// - Parameter count: The bytes that have been read, also when it was not all.
+  /// - Parameter count: Set to the number of bytes read, also when the buffer is not full.
   func read(into buffer: UnsafeMutableRawBufferPointer, count: inout Int) -> Outcome {
     count = 0
     while count < buffer.count {

@@ -1,13 +1,13 @@
 internal import Media
 
-/// The header of a YUV4MPEG2 stream: the magic word and parameters, each a letter and a value, between spaces on one
-/// line (yuv4mpeg(5) of the mjpegtools).
+/// The header line of a YUV4MPEG2 stream: the magic word and space-separated parameters, each a letter and a value
+/// (yuv4mpeg(5) of mjpegtools).
 ///
 ///     YUV4MPEG2 W1280 H720 F30:1 Ip A1:1 C420jpeg XYSCSS=420JPEG
 ///
 /// `I` (interlacing) and `A` (pixel aspect ratio) are ignored, and of `X` all but `XCOLORRANGE`.
 struct Y4MHeader: Hashable, Sendable {
-  /// How luma and colour differences are sampled, 8 bits each, one plane after another.
+  /// Chroma subsampling; planes of 8-bit samples, one after another.
   enum Sampling: String, Hashable, Sendable, CaseIterable {
     case yuv420 = "420"
     case yuv422 = "422"
@@ -16,35 +16,35 @@ struct Y4MHeader: Hashable, Sendable {
     case mono
   }
 
-  /// The word that each stream begins with.
+  /// The first word of each stream.
   static let magic = "YUV4MPEG2"
-  /// The most bytes that a header, or the line before a frame, may take.
+  /// Maximum length of the header line and of a frame's line, in bytes.
   static let maximumLength = 1_024
-  /// The sizes that are taken.
+  /// Supported width and height, in pixels.
   static let sizes = 16...8_192
 
-  /// Pixels across.
+  /// Width in pixels.
   let width: Int
-  /// Pixels down.
+  /// Height in pixels.
   let height: Int
-  /// Pictures a second, 1 to 240.
+  /// Frame rate, 1 to 240.
   let frameRate: FrameRate
-  /// How the planes are sampled.
+  /// Chroma subsampling.
   let sampling: Sampling
-  /// Whether luma takes all values from 0 to 255.
+  /// Whether samples have full range (luma 0 to 255).
   let isFullRange: Bool
 
-  /// Reads a header.
+  /// Parses a header line.
   ///
   /// - Parameters:
   ///   - line: The bytes before the line feed.
-  ///   - source: What errors call the source.
-  /// - Throws: ``VidiconError`` that names the field at fault, its value and what to do.
+  ///   - source: Subject of errors.
+  /// - Throws: ``VidiconError`` with ``VidiconError/Code/invalidData``, naming the field and its value.
   init(parsing line: [UInt8], source: String) throws(VidiconError) {
     func failure(_ cause: String, _ nextStep: String) -> VidiconError {
       VidiconError(.invalidData, subject: source, cause: cause, nextStep: nextStep)
     }
-    // Each byte is a character: what is not ASCII is not a parameter either.
+    // Parameters are ASCII; other bytes are in no valid parameter.
     let words = line.split(separator: UInt8(ascii: " ")).map { String(decoding: $0.prefix(64), as: UTF8.self) }
     guard line.starts(with: Array(Self.magic.utf8)), words.first == Self.magic else {
       throw failure(
@@ -77,11 +77,11 @@ struct Y4MHeader: Hashable, Sendable {
         "set it with: ffmpeg -i INPUT -r 30 -f yuv4mpegpipe -pix_fmt yuv420p -")
     }
     let name = fields["C"] ?? "420"
-    // The names of 4:2:0 differ in where the colour samples lie, which hardly shows.
+    // These 4:2:0 variants differ in chroma siting only, which is ignored.
     let isPlain420 = ["420jpeg", "420mpeg2", "420paldv"].contains(name)
     guard let sampling = isPlain420 ? .yuv420 : Sampling(rawValue: name) else {
       throw failure(
-        "its colour space is C\(name), not one of C420, C422, C444, C411 and Cmono with 8 bits",
+        "its color space is C\(name), not one of C420, C422, C444, C411 and Cmono with 8 bits",
         "convert it with: ffmpeg -i INPUT -f yuv4mpegpipe -pix_fmt yuv420p -")
     }
     self.width = fields["W"].flatMap(Int.init) ?? 0
@@ -91,7 +91,7 @@ struct Y4MHeader: Hashable, Sendable {
     self.isFullRange = isFullRange
   }
 
-  /// The samples of each plane across and down: one plane or three.
+  /// Width and height of each plane in samples: one plane or three.
   var planes: [(width: Int, height: Int)] {
     let (width, height) = (self.width, self.height)
     let chroma: (Int, Int)
@@ -105,7 +105,7 @@ struct Y4MHeader: Hashable, Sendable {
     return [(width, height), chroma, chroma]
   }
 
-  /// The bytes of a frame, without the line before it.
+  /// Size of a frame in bytes, without its line.
   var frameByteCount: Int {
     self.planes.reduce(0) { $0 + $1.width * $1.height }
   }

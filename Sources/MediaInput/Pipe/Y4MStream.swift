@@ -3,11 +3,11 @@ internal import Codecs
 internal import Media
 internal import Threading
 
-/// The frames of a YUV4MPEG2 stream that comes through a pipe.
+/// Reads the frames of a YUV4MPEG2 stream from a pipe.
 ///
-/// It keeps its place: after an interruption in the middle of a frame the next read goes on with the frame after it.
+/// Keeps its position: after an interruption within a frame the next read continues with the following frame.
 struct Y4MStream {
-  /// What a read found.
+  /// Result of a read.
   enum Outcome {
     case complete
     case end
@@ -16,27 +16,27 @@ struct Y4MStream {
   }
 
   let header: Y4MHeader
-  /// What the pictures look like.
+  /// Format of the frames.
   let format: VideoFormat
-  /// Whether a frame has been seen to end where the header says.
-  var isTrusted = false
+  /// Whether a frame ended where the header says.
+  var isVerified = false
   private let source: String
   private let pool: VideoFramePool
-  /// For what has to be converted.
+  /// Nil when frames need no conversion.
   private var converter: SwscaleConverter?
   private var scratch: [UInt8] = []
-  /// What has been read of the line before a frame.
+  /// Bytes read of the line before a frame.
   private var line: [UInt8] = []
-  /// Whether that line has been read, and the frame has not.
+  /// Whether the line was read and its frame was not.
   private var isAtFrame = false
-  /// The bytes left of a frame that was not read to its end.
+  /// Number of unread bytes of the current frame.
   private var leftover = 0
 
   /// Reads the header.
   init(reader: PipeReader, source: String) throws(VidiconError) {
     self.source = source
-    // No header is shorter than its first word and the space after it.
-    switch Self.readLine(&self.line, reader: reader, shortest: Y4MHeader.magic.utf8.count + 1, source: source) {
+    // Every header has at least the magic word and a space.
+    switch Self.readLine(&self.line, reader: reader, minimum: Y4MHeader.magic.utf8.count + 1, source: source) {
     case .complete:
       break
     case .failed(let error):
@@ -44,8 +44,8 @@ struct Y4MStream {
     case .end, .interrupted:
       throw VidiconError(
         .invalidData, subject: source,
-        cause: self.line.isEmpty ? "nothing came through it" : "it ended within the header of YUV4MPEG2",
-        nextStep: "see what the program that writes it says")
+        cause: self.line.isEmpty ? "it is empty" : "it ended within the YUV4MPEG2 header",
+        nextStep: "check the messages of the program that writes it")
     }
     self.header = try Y4MHeader(parsing: self.line.dropLast(), source: source)
     self.line = []
@@ -59,7 +59,7 @@ struct Y4MStream {
     }
   }
 
-  /// Reads the line before a frame, unless that was done already.
+  /// Reads the line before a frame, unless it was read already.
   mutating func readFrameLine(_ reader: PipeReader) -> Outcome {
     if self.isAtFrame { return .complete }
     while self.leftover > 0 {
@@ -70,11 +70,11 @@ struct Y4MStream {
       self.leftover -= count
       if outcome != .complete { return self.outcome(outcome) }
     }
-    let outcome = Self.readLine(&self.line, reader: reader, shortest: 6, source: self.source)
+    let outcome = Self.readLine(&self.line, reader: reader, minimum: 6, source: self.source)
     guard case .complete = outcome else { return outcome }
     defer { self.line = [] }
     guard self.line.starts(with: Array("FRAME".utf8)), self.line[5] == 0x0A || self.line[5] == 0x20 else {
-      return .failed(self.lie)
+      return .failed(self.invalidFrameSize)
     }
     self.isAtFrame = true
     return .complete
@@ -82,7 +82,7 @@ struct Y4MStream {
 
   /// Reads the frame after its line.
   ///
-  /// - Parameter frame: Gets the frame; nil when all memory is in use, and this one had to be skipped.
+  /// - Parameter frame: Set to the frame; nil when the pool is exhausted and the frame is skipped.
   mutating func readFrame(_ reader: PipeReader, at time: MediaTime, into frame: inout VideoFrame?) -> Outcome {
     self.isAtFrame = false
     self.leftover = self.header.frameByteCount
@@ -107,28 +107,28 @@ struct Y4MStream {
       frame = nil
       return self.outcome(outcome)
     }
-    // A frame that had no memory is skipped with the next line.
+    // A frame without memory is skipped with the next line.
     return .complete
   }
 
-  /// What to say when a frame is not followed by another one or the end.
-  private var lie: VidiconError {
+  /// Error for a frame that is followed neither by another frame nor by the end.
+  private var invalidFrameSize: VidiconError {
     VidiconError(
       .invalidData, subject: self.source,
       cause:
         "the header says W\(self.header.width) H\(self.header.height) C\(self.header.sampling.rawValue), but no frame"
         + " follows after the \(self.header.frameByteCount) bytes of one",
-      nextStep: "correct the size and colour space that the writing program gives")
+      nextStep: "correct the size and color space that the writing program announces")
   }
 
-  /// What to say when the input ends within its first frame.
+  /// Error for an input that ends within its first frame.
   var shortfall: VidiconError {
     VidiconError(
       .invalidData, subject: self.source,
       cause:
         "it ended within its first frame, which has \(self.header.frameByteCount) bytes by the header (W"
         + "\(self.header.width) H\(self.header.height) C\(self.header.sampling.rawValue))",
-      nextStep: "correct the size and colour space that the writing program gives")
+      nextStep: "correct the size and color space that the writing program announces")
   }
 
   private func convert(with converter: SwscaleConverter, at time: MediaTime) -> VideoFrame? {
@@ -167,7 +167,7 @@ struct Y4MStream {
       .failed(
         VidiconError(
           .failed, subject: source, cause: "it cannot be read (\(systemErrorMessage(number)))",
-          nextStep: "see what the program that writes it says"))
+          nextStep: "check the messages of the program that writes it"))
     }
   }
 
@@ -179,21 +179,21 @@ struct Y4MStream {
     return reader.read(into: bytes, count: &count)
   }
 
-  /// Reads up to a line feed, and nothing beyond it.
+  /// Reads up to and including a line feed.
   ///
-  /// - Parameter shortest: The bytes that every such line has at least, line feed included.
+  /// - Parameter minimum: Minimum length of such a line in bytes, line feed included.
   private static func readLine(
-    _ line: inout [UInt8], reader: PipeReader, shortest: Int, source: String
+    _ line: inout [UInt8], reader: PipeReader, minimum: Int, source: String
   ) -> Outcome {
     while line.last != 0x0A {
       guard line.count < Y4MHeader.maximumLength else {
         return .failed(
           VidiconError(
-            .invalidData, subject: source, cause: "a line of YUV4MPEG2 has no end",
+            .invalidData, subject: source, cause: "a YUV4MPEG2 line has no end",
             nextStep: "write it with: ffmpeg -i INPUT -f yuv4mpegpipe -pix_fmt yuv420p -"))
       }
       let start = line.count
-      line += Array(repeating: 0, count: max(shortest - start, 1))
+      line += Array(repeating: 0, count: max(minimum - start, 1))
       var count = 0
       let outcome = line.withUnsafeMutableBytes { reader.read(into: .init(rebasing: $0[start...]), count: &count) }
       line.removeLast(line.count - start - count)
@@ -204,7 +204,7 @@ struct Y4MStream {
 }
 
 extension Y4MHeader.Sampling {
-  /// FFmpeg's name.
+  /// FFmpeg's pixel format.
   fileprivate var libav: AVPixelFormat {
     switch self {
     case .yuv420: AV_PIX_FMT_YUV420P

@@ -31,7 +31,7 @@ struct AACPacketReaderTests {
     AACPacketReader(extradata: extradata).read(ByteBuffer(bytes: bytes))
   }
 
-  @Test func `a packet that is described apart is handed on as it is`() {
+  @Test func `a packet that is described apart is passed on as it is`() {
     let packet = Self.read(Self.block, extradata: Self.config)
     #expect(packet?.payload == ByteBuffer(bytes: Self.block))
     #expect(packet?.description.audioSpecificConfig == Self.config)
@@ -51,7 +51,7 @@ struct AACPacketReaderTests {
     #expect(Self.read(whole + [0]) == nil)
   }
 
-  @Test func `what outputs cannot carry is left out`() throws {
+  @Test func `what outputs cannot carry is skipped`() throws {
     for bytes in [
       try Self.adts(blocks: 2), try Self.adts(configuration: 0), try Self.adts(configuration: 6),
       try Self.adts(type: 1),
@@ -115,7 +115,7 @@ struct AACPacketReaderTests {
     #expect(packets.dropFirst().map(\.payload) == Array(expected[start..<start + packets.count - 1]))
   }
 
-  @Test func `sound of another codec is only decoded`() throws {
+  @Test func `audio of another codec is only decoded`() throws {
     _ = try TestMedia.path(
       "mp2.ts", ["-f", "lavfi", "-i", "sine=r=44100:d=2", "-c:a", "mp2", "-f", "mpegts"])
     let server = try LocalServer.files(in: TestMedia.folder.path)

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("H.264 packets")
 struct H264PacketReaderTests {
-  // Baseline, 1280×720, 30 pictures a second, by libx264 (core 164).
+  // Baseline, 1280×720, 30 frames a second, by libx264 (core 164).
   static let sequence: [UInt8] = [
     0x67, 0x42, 0xC0, 0x1F, 0xD9, 0x00, 0x50, 0x05, 0xBB, 0xFF, 0x00, 0x03, 0x00, 0x04, 0x10, 0x00, 0x00, 0x03, 0x00,
     0x10, 0x00, 0x00, 0x03, 0x03, 0xC0, 0xF1, 0x83, 0x24, 0x80,
@@ -89,7 +89,7 @@ struct H264PacketReaderTests {
     #expect(description.sequenceParameterSet == larger)
   }
 
-  @Test func `what outputs cannot carry is told`() {
+  @Test func `what outputs cannot carry is reported`() {
     var several = H264PacketReader(extradata: [], frameRate: 25)
     #expect(Self.isUnfit(Self.read(&several, [Self.sequence, Self.picture, [0x68, 0x53, 0x01], [0x65, 1]])))
     var second = H264PacketReader(extradata: [], frameRate: 25)
@@ -99,7 +99,7 @@ struct H264PacketReaderTests {
     #expect(Self.isUnfit(Self.read(&interlaced, [Self.interlaced, Self.picture, [0x65, 1]])))
     var unknown = H264PacketReader(extradata: [], frameRate: 25)
     #expect(Self.isUnfit(Self.read(&unknown, [[0x65, 1]])))
-    // A recovery point that is no IDR picture.
+    // A recovery point that is no IDR frame.
     var open = H264PacketReader(extradata: [], frameRate: 25)
     #expect(Self.isUnfit(Self.read(&open, [Self.sequence, Self.picture, [0x41, 1]], isKeyframe: true)))
   }

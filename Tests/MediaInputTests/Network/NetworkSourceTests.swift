@@ -10,7 +10,7 @@ import Threading
 struct NetworkSourceTests {
   static let folder = TestMedia.folder.path
 
-  /// A folder with an HLS presentation of 12 seconds in segments of 2: H.264 with B-pictures, and sound.
+  /// A folder with an HLS presentation of 12 seconds in segments of 2: H.264 with B-frames, and audio.
   static func segments() throws -> String {
     try TestMedia.path(
       "hls.m3u8",
@@ -25,7 +25,7 @@ struct NetworkSourceTests {
     "http://127.0.0.1:\(server.port)/\(path)"
   }
 
-  @Test func `segments that come in bursts are handed over as they are, at their pace`() throws {
+  @Test func `segments that come in bursts are delivered as they are, at their pace`() throws {
     _ = try Self.segments()
     let server = try LocalServer.files(in: Self.folder)
     let source = try NetworkSource(url: Self.url(server, "hls.m3u8"))
@@ -53,7 +53,7 @@ struct NetworkSourceTests {
     #expect(keyframes.first == 0)
     #expect(keyframes.dropFirst().first == 50)
     #expect(state.descriptions.count == 1)
-    // Pictures and sound began together in the file.
+    // Frames and audio began together in the file.
     let first = try #require(blocks.first).timestamp
     #expect(abs((first - state.samples[0].presentationTime).nanoseconds) < 150_000_000)
   }
@@ -77,7 +77,7 @@ struct NetworkSourceTests {
     #expect(zip(times, times.dropFirst()).allSatisfy { abs(($1 - $0).nanoseconds - 40_000_000) < 1_000_000 })
   }
 
-  @Test func `a lost connection is told once, and comes back by itself`() throws {
+  @Test func `a lost connection is reported once, and comes back by itself`() throws {
     _ = try Self.segments()
     _ = try TestMedia.path(
       "small.ts", ["-i", Self.folder + "/hls.m3u8", "-t", "2", "-c", "copy", "-muxdelay", "0", "-f", "mpegts"])
@@ -87,7 +87,7 @@ struct NetworkSourceTests {
     let video = try #require(source.video)
     let pictures = SampleCollector()
     try video.start(consumer: pictures)
-    // The end of the file is the first loss; it begins anew.
+    // The end of the file is the first loss; it restarts.
     let again = pictures.wait { $0.samples.count > 60 }
     #expect(again.ends.count == 1)
     #expect(again.ends.first??.cause == "the stream has ended")
@@ -186,7 +186,7 @@ struct NetworkSourceTests {
     video.stop()
     #expect(StreamClock.system.now() - before < .seconds(1))
     let count = pictures.state.withLock { $0.samples.count }
-    // Started again, it connects anew.
+    // Started again, it connects again.
     try video.start(consumer: pictures)
     #expect(pictures.wait { $0.samples.count > count }.samples.count > count)
     video.stop()

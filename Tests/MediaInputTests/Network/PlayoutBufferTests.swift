@@ -28,7 +28,7 @@ struct PlayoutBufferTests {
     #expect(StreamClock.system.now() >= due)
   }
 
-  @Test func `live packets beyond its bounds are dropped, pictures up to a keyframe`() throws {
+  @Test func `live packets beyond its bounds are dropped, frames up to a keyframe`() throws {
     let buffer = PlayoutBuffer()
     let size = PlayoutBuffer.maximumByteCount / 4
     for index in 0..<4 { buffer.appendLive(try Self.packet(.video, isKeyframe: index == 0, due: .zero, size: size)) }

@@ -2,7 +2,7 @@ import Capture
 import Media
 import Threading
 
-/// Keeps what a source hands over, compressed or not, and lets a test wait for it.
+/// Keeps what a source delivers, compressed or not, and lets a test wait for it.
 final class SampleCollector: VideoConsumer {
   struct State {
     var samples: [EncodedSample] = []

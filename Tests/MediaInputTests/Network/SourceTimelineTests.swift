@@ -58,7 +58,7 @@ struct SourceTimelineTests {
     var timeline = SourceTimeline()
     timeline.restart(.live)
     var worst = MediaDuration.zero
-    // 200 ppm slow, for an hour, 25 pictures a second: 0.72 s in all.
+    // 200 ppm slow, for an hour, 25 frames a second: 0.72 s in all.
     for index in 0..<Int64(90_000) {
       let arrival = Self.start + .milliseconds(index * 40)
       let source = index * 40_000_000 * 4_999 / 5_000
@@ -69,7 +69,7 @@ struct SourceTimelineTests {
     #expect(worst < .milliseconds(10))
   }
 
-  @Test func `pictures and sound keep their distance`() {
+  @Test func `frames and audio keep their distance`() {
     var timeline = SourceTimeline()
     timeline.restart(.live)
     _ = timeline.map(.video, decode: 0, presentation: 0, arrival: Self.at(0))
