@@ -1,0 +1,100 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+globalThis.location = { href: "http://h/cam" };
+const { Loader, StreamChanged } = await import("../../../Sources/WebPage/Site/loader.mjs");
+
+const INDEX = '#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=1,CODECS="low"\nlow.m3u8\n#EXT-X-STREAM-INF:BANDWIDTH=2,CODECS="avc1"\nlive.m3u8\n';
+
+/** A playlist of whole segments of 1 s with parts of 0.5 s; `open` parts of the incomplete last one. */
+function playlist({ first = 0, count, open = 0, hint = null, ended = false, map = "init.mp4", token = "a" }) {
+  const lines = ["#EXTM3U", "#EXT-X-TARGETDURATION:1", "#EXT-X-PART-INF:PART-TARGET=0.5",
+    "#EXT-X-SERVER-CONTROL:CAN-BLOCK-RELOAD=YES,PART-HOLD-BACK=1.0", `#EXT-X-MEDIA-SEQUENCE:${first}`, `#EXT-X-MAP:URI="${map}"`];
+  const parts = (sequence, number) => Array.from({ length: number }, (_, part) =>
+    `#EXT-X-PART:DURATION=0.5,URI="${token}${sequence}.${part}"${part === 0 ? ",INDEPENDENT=YES" : ""}`);
+  for (let sequence = first; sequence < first + count; sequence += 1) lines.push(...parts(sequence, 2), "#EXTINF:1,", `${token}${sequence}`);
+  if (open) lines.push(...parts(first + count, open));
+  if (hint) lines.push(`#EXT-X-PRELOAD-HINT:TYPE=PART,URI="${hint}"`);
+  if (ended) lines.push("#EXT-X-ENDLIST");
+  return lines.join("\n");
+}
+
+/** Loads from a server with these successive playlists; returns what was delivered and requested. */
+async function load(playlists, { fail = () => false, delays = {} } = {}) {
+  const delivered = [], requested = [], rest = [...playlists];
+  globalThis.fetch = async (url, { signal }) => {
+    const name = url.pathname.slice(1) + url.search;
+    requested.push(name);
+    if (url.pathname === "/index.m3u8") return new Response(INDEX);
+    if (url.pathname === "/live.m3u8") return new Response(rest.length > 1 ? rest.shift() : rest[0]);
+    for (let turn = delays[name] ?? 0; turn > 0; turn -= 1) await new Promise((resolve) => setImmediate(resolve));
+    signal.throwIfAborted();
+    return fail(name, requested) ? new Response("", { status: 404 }) : new Response(name);
+  };
+  const text = (bytes) => bytes && new TextDecoder().decode(bytes);
+  const controller = new AbortController();
+  const loader = new Loader(controller.signal, {
+    begin: ({ codecs }) => delivered.push(`begin ${codecs}`),
+    initialize: (bytes, { discontinuity }) => delivered.push(`map ${text(bytes)}${discontinuity ? " discontinuity" : ""}`),
+    media: (bytes, unit, { isNewest }) => delivered.push(text(bytes) + (isNewest ? " newest" : "")),
+    end: () => delivered.push("end"),
+  });
+  try {
+    await loader.run("http://h/index.m3u8");
+    return { delivered, requested, error: null };
+  } catch (error) {
+    return { delivered, requested, error };
+  } finally {
+    controller.abort(new Error("done"));
+  }
+}
+
+test("the variant of the highest bandwidth is played from the hold-back to the end", async () => {
+  const { delivered, requested, error } = await load([playlist({ count: 2 }), playlist({ count: 3, ended: true })]);
+  assert.equal(error, null);
+  assert.deepEqual(delivered, ["begin avc1", "map init.mp4", "a1.0", "a1.1 newest", "a2.0", "a2.1 newest", "end"]);
+  assert.deepEqual(requested.filter((name) => name.includes("m3u8")),
+    ["index.m3u8", "live.m3u8?_HLS_msn=0&_HLS_part=0", "live.m3u8?_HLS_msn=2&_HLS_part=0"]);
+});
+
+test("media is delivered in order, whatever the order of the responses", async () => {
+  const delays = { "init.mp4": 20, "a1.0": 10 };
+  const { delivered } = await load([playlist({ count: 2 }), playlist({ count: 2, ended: true })], { delays });
+  assert.deepEqual(delivered, ["begin avc1", "map init.mp4", "a1.0", "a1.1 newest", "end"]);
+});
+
+test("a preload hint is requested once, ahead of the playlist that lists it", async () => {
+  const { delivered, requested } = await load([
+    playlist({ count: 2, hint: "a2.0" }), playlist({ count: 2, open: 1, hint: "a2.1" }), playlist({ count: 3, ended: true }),
+  ]);
+  assert.deepEqual(delivered.slice(-3), ["a2.0 newest", "a2.1 newest", "end"]);
+  for (const part of ["a2.0", "a2.1"]) assert.equal(requested.filter((name) => name === part).length, 1);
+  assert.ok(requested.indexOf("a2.0") < requested.indexOf("live.m3u8?_HLS_msn=2&_HLS_part=0"));
+});
+
+test("a failed hint is requested again when the playlist lists it", async () => {
+  const isFirst = (name, requested) => name === "a2.0" && requested.filter((other) => other === name).length === 1;
+  const { delivered, error } = await load([playlist({ count: 2, hint: "a2.0" }), playlist({ count: 3, ended: true })], { fail: isFirst });
+  assert.equal(error, null);
+  assert.deepEqual(delivered.slice(-3), ["a2.0", "a2.1 newest", "end"]);
+});
+
+test("a new map is delivered before its media", async () => {
+  const { delivered } = await load([playlist({ count: 2 }), playlist({ count: 3, map: "init2.mp4", ended: true })]);
+  assert.deepEqual(delivered.slice(3), ["a1.1 newest", "map init2.mp4", "a2.0", "a2.1 newest", "end"]);
+});
+
+test("a missing part ends loading with the error of its request", async () => {
+  const { delivered, error } = await load([playlist({ count: 2 })], { fail: (name) => name === "a1.1" });
+  assert.equal(error.status, 404);
+  assert.deepEqual(delivered, ["begin avc1", "map init.mp4", "a1.0"]);
+});
+
+test("a restarted stream, or one that has moved on without the player, requires a new player", async () => {
+  const restarted = await load([playlist({ first: 10, count: 2 }), playlist({ first: 0, count: 2, token: "b" })]);
+  assert.ok(restarted.error instanceof StreamChanged);
+  assert.equal(restarted.error.message, "The stream has restarted.");
+  const behind = await load([playlist({ first: 0, count: 2 }), playlist({ first: 10, count: 2 })]);
+  assert.ok(behind.error instanceof StreamChanged);
+  assert.equal(behind.error.message, "The player has fallen too far behind.");
+});
