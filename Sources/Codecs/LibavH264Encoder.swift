@@ -30,7 +30,7 @@ public final class LibavH264Encoder: VideoEncoder {
     let result = avcodec_open2(self.encoder.context, codec, nil)
     guard result >= 0 else { throw VidiconError.openFailed(settings.encoder, libavMessage(result)) }
     self.description = Self.describe(
-      H264AccessUnit(parsingAnnexB: ByteBuffer(bytes: self.encoder.extradata)), settings: settings)
+      H264AccessUnit(parsingAnnexB: self.encoder.extradata), settings: settings)
   }
 
   /// The names of the H.264 encoders that libavcodec has on this machine; whether their devices exist shows only when
@@ -75,7 +75,7 @@ public final class LibavH264Encoder: VideoEncoder {
 
   /// Turns the packet into a sample: parameter sets go to the description, lengths replace start codes.
   private func emitPacket(_ emit: (EncodedSample) -> Void) {
-    let unit = H264AccessUnit(parsingAnnexB: ByteBuffer(bytes: self.encoder.packetBytes))
+    let unit = H264AccessUnit(parsingAnnexB: self.encoder.packetBytes)
     if let description = Self.describe(unit, settings: self.settings) { self.description = description }
     guard unit.payload.readableBytes > 0 else { return }
     emit(

@@ -90,6 +90,20 @@ struct H264AccessUnitTests {
         == ByteBuffer(bytes: [0, 0, 0, 2, 0x06, 0x05, 0, 0, 0, 3, 0x65, 0x88, 0x84, 0, 0, 0, 2, 0x65, 0x41]))
   }
 
+  @Test func `an access unit in memory of an encoder is taken apart the same way, wherever it ends`() {
+    let stream: [UInt8] = [
+      0xFF, 0, 0, 0, 1, 0x09, 0x10, 0, 0, 0, 1, 0x67, 0x42, 0, 0, 1, 0x68, 0xCB, 0, 0, 0, 1, 0, 0, 1, 0x06, 0x05, 0, 0,
+      1, 0x65, 0x88, 0, 0, 0, 0, 1, 0x65, 0x41, 0, 0, 1, 0x0C, 0xFF, 0, 0, 1, 0x41, 0x9A,
+    ]
+    for length in 0...stream.count {
+      let prefix = Array(stream.prefix(length))
+      let unit = prefix.withUnsafeBytes { H264AccessUnit(parsingAnnexB: $0) }
+      #expect(unit == H264AccessUnit(parsingAnnexB: ByteBuffer(bytes: prefix)))
+      // Written once into memory of the size it needs, which ByteBuffer rounds up to a power of two.
+      #expect(unit.payload.capacity < max(2, 2 * unit.payload.readableBytes))
+    }
+  }
+
   @Test func `a picture that is not IDR is no keyframe`() {
     let unit = H264AccessUnit(parsingAnnexB: ByteBuffer(bytes: [0, 0, 1, 0x41, 0x9A]))
     #expect(!unit.isKeyframe)

@@ -181,6 +181,7 @@ public enum FuzzBody: String, CaseIterable, Sendable {
       + [1, 2, 4].map {
         try? H264AccessUnit(parsingAVCC: input, lengthSize: $0)
       }
+    precondition(bytes.withUnsafeBytes { H264AccessUnit(parsingAnnexB: $0) } == H264AccessUnit(parsingAnnexB: input))
     for unit in units {
       guard let unit else { continue }
       guard let again = try? H264AccessUnit(parsingAVCC: unit.payload) else { preconditionFailure("lengths fit") }

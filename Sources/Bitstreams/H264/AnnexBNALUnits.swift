@@ -32,12 +32,7 @@ public struct AnnexBNALUnits: Sequence, Sendable {
     /// The next NAL unit.
     public mutating func next() -> ByteBuffer? {
       while let start = self.start {
-        let (end, next) = self.stream.withUnsafeReadableBytes { bytes in
-          let code = AnnexBNALUnits.startCode(in: bytes, from: start)
-          var end = code ?? bytes.count
-          while end > start, bytes[end - 1] == 0 { end -= 1 }
-          return (end, code.map { $0 + 3 })
-        }
+        let (end, next) = self.stream.withUnsafeReadableBytes { AnnexBNALUnits.nalUnit(in: $0, from: start) }
         self.start = next
         if end > start {
           return self.stream.getSlice(at: self.stream.readerIndex + start, length: end - start)
@@ -45,6 +40,14 @@ public struct AnnexBNALUnits: Sequence, Sendable {
       }
       return nil
     }
+  }
+
+  /// The end of the NAL unit that begins at `start`, without trailing zeros, and the start of the next one, if any.
+  static func nalUnit(in bytes: UnsafeRawBufferPointer, from start: Int) -> (end: Int, next: Int?) {
+    let code = Self.startCode(in: bytes, from: start)
+    var end = code ?? bytes.count
+    while end > start, bytes[end - 1] == 0 { end -= 1 }
+    return (end, code.map { $0 + 3 })
   }
 
   /// The place of the next `00 00 01` at or after `from`.

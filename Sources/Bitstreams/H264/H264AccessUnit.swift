@@ -30,6 +30,30 @@ public struct H264AccessUnit: Hashable, Sendable {
     self.append(AnnexBNALUnits(stream))
   }
 
+  /// Takes apart an access unit with start codes (ITU-T H.264 Annex B) in memory of an encoder.
+  ///
+  /// Equals ``init(parsingAnnexB:)-(ByteBuffer)`` without the copy into a `ByteBuffer` first: each byte of the payload is
+  /// copied once, into memory of the exact size. Parameter sets are copied.
+  public init(parsingAnnexB bytes: UnsafeRawBufferPointer) {
+    self.init()
+    var kept: [Range<Int>] = []
+    var start = AnnexBNALUnits.startCode(in: bytes, from: 0).map { $0 + 3 }
+    while let first = start {
+      let (end, next) = AnnexBNALUnits.nalUnit(in: bytes, from: first)
+      start = next
+      guard end > first else { continue }
+      let type = H264NALUnitType(rawValue: bytes[first])
+      self.note(type) { ByteBuffer(bytes: bytes[first..<end]) }
+      if type.isSampleData { kept.append(first..<end) }
+    }
+    self.payload.reserveCapacity(kept.reduce(0) { $0 + 4 + $1.count })
+    for range in kept {
+      // No trap: an encoder's packet is smaller than 2 GiB.
+      self.payload.writeInteger(UInt32(range.count))
+      self.payload.writeBytes(UnsafeRawBufferPointer(rebasing: bytes[range]))
+    }
+  }
+
   /// Takes apart an access unit whose NAL units stand behind lengths, such as a sample of an MP4 file with parameter sets
   /// in it.
   ///
@@ -56,12 +80,17 @@ public struct H264AccessUnit: Hashable, Sendable {
   private mutating func handleHeader(of nalUnit: ByteBuffer) -> Bool {
     guard let header = nalUnit.getInteger(at: nalUnit.readerIndex, as: UInt8.self) else { return false }
     let type = H264NALUnitType(rawValue: header)
+    self.note(type) { nalUnit }
+    return type.isSampleData
+  }
+
+  /// - Parameter nalUnit: Returns the NAL unit; called for parameter sets only.
+  private mutating func note(_ type: H264NALUnitType, _ nalUnit: () -> ByteBuffer) {
     switch type {
-    case .sequenceParameterSet: self.sequenceParameterSets.append(nalUnit)
-    case .pictureParameterSet: self.pictureParameterSets.append(nalUnit)
+    case .sequenceParameterSet: self.sequenceParameterSets.append(nalUnit())
+    case .pictureParameterSet: self.pictureParameterSets.append(nalUnit())
     case .idrSlice: self.isKeyframe = true
     default: break
     }
-    return type.isSampleData
   }
 }
