@@ -288,6 +288,7 @@ let package = Package(
         nioCore,
         nioPosix,
         .product(name: "HTTPTypes", package: "swift-http-types"),
+        .product(name: "NIOEmbedded", package: "swift-nio"),
         .product(name: "NIOHTTP1", package: "swift-nio"),
         .product(name: "NIOSSL", package: "swift-nio-ssl"),
       ], swiftSettings: settings),

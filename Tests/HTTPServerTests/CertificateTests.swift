@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Self-signed certificate")
 struct CertificateTests {
-  @Test func `it is made once, for this user only, and kept`() throws {
+  @Test func `it is generated once, with mode 0600, and kept`() throws {
     let folder = NSTemporaryDirectory() + "/vidicon-\(UUID().uuidString)/state/vidicon"
     defer { try? FileManager.default.removeItem(atPath: folder) }
     let first = try ServerCertificate(.selfSigned(folder: folder))
@@ -19,7 +19,7 @@ struct CertificateTests {
     try "broken".write(toFile: "\(folder)/certificate.pem", atomically: true, encoding: .utf8)
     let second = try ServerCertificate(.selfSigned(folder: folder))
     #expect(second.fingerprint != first.fingerprint)
-    // A key that is cut short, and one that does not belong to the certificate: the program was ended while it wrote.
+    // An empty key, and one that does not match the certificate: the program was killed while writing.
     let (_, other) = try SelfSignedCertificate.make(names: ["localhost"], addresses: [])
     for key in ["", other] {
       let before = try ServerCertificate(.selfSigned(folder: folder))

@@ -29,11 +29,11 @@ struct HTTPRouteTests {
       (["playlist.m3u8"], .file("playlist.m3u8", stream: "hello")), (["snapshot.jpg"], .snapshot("hello")),
       (["_page", "a.css"], .pageFile("/_page/a.css")), (["none", "x.ts"], .notFound),
     ] as [([String], HTTPRoute)])
-  func `the longest name of a stream that fits counts`(components: [String], route: HTTPRoute) {
+  func `the longest matching name of a stream wins`(components: [String], route: HTTPRoute) {
     #expect(HTTPRoute(components, names: Self.names) == route)
   }
 
-  @Test func `without streams only the fixed paths are there`() {
+  @Test func `without streams only fixed paths are routes`() {
     #expect(HTTPRoute(["playlist.m3u8"], names: []) == .notFound)
     #expect(HTTPRoute([], names: []) == .list)
   }

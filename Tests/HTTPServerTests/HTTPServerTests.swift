@@ -51,7 +51,7 @@ struct HTTPServerTests {
     ("POST /health HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n", "405"),
     ("GET /health HTTP/1.0\r\n\r\n", "200"), ("GET /health HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n", "200"),
   ])
-  func `who sends what is refused gets a status and is let go, and others are served`(
+  func `a rejected request gets a status and ends its connection, and others are served`(
     request: String, status: String
   ) async throws {
     try await withServer { _, port in
@@ -62,12 +62,12 @@ struct HTTPServerTests {
     }
   }
 
-  @Test func `the connection that was idle for the longest time gives way`() async throws {
+  @Test func `the connection that has been idle longest is closed at the limit`() async throws {
     var settings = HTTPServerSettings(port: 0)
     settings.limits.connections = 1
     try await withServer(settings) { server, port in
       var clients: [RawClient] = []
-      // More than there is room for on all event loops.
+      // More than the limit of all event loops.
       for _ in 0..<16 { clients.append(try await RawClient.connect(port: port)) }
       await clients[0].waitForClose()
       #expect(try await RawClient.get("/health", port: port).body == "ok\n")
@@ -75,7 +75,7 @@ struct HTTPServerTests {
     }
   }
 
-  @Test func `thousands that ask for nothing close their own, not one that asks from time to time`() async throws {
+  @Test func `connections without a request evict each other, not one that sends requests`() async throws {
     var settings = HTTPServerSettings(port: 0)
     settings.limits.connections = 64
     try await withServer(settings) { _, port in
@@ -95,7 +95,7 @@ struct HTTPServerTests {
     ("GET /" + String(repeating: "x", count: 5_000) + " HTTP/1.1\r\nHost: h\r\n\r\n", "414"),
     ("POST /health HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", "400"),
   ])
-  func `what is refused is answered behind the requests that came before it`(
+  func `a rejected request is answered after the requests before it`(
     refused: String, status: String
   ) async throws {
     try await withServer { _, port in
@@ -107,7 +107,7 @@ struct HTTPServerTests {
     }
   }
 
-  @Test func `what follows the last request of a connection counts for nothing`() async throws {
+  @Test func `data after the last request of a connection is ignored`() async throws {
     try await withServer { _, port in
       let text = try await RawClient.connect(port: port).exchange([
         "GET /health HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\nGET /metrics HTTP/1.1\r\nHost: h\r\n\r\n"
@@ -118,7 +118,7 @@ struct HTTPServerTests {
     }
   }
 
-  @Test func `a request that does not come to its end is closed, one that is answered is not`() async throws {
+  @Test func `a connection with an incomplete request head is closed`() async throws {
     var settings = HTTPServerSettings(port: 0)
     settings.limits.headTime = .milliseconds(1)
     try await withServer(settings) { _, port in
@@ -127,7 +127,7 @@ struct HTTPServerTests {
     }
   }
 
-  @Test func `without a password nothing but health is told, with one all is`() async throws {
+  @Test func `without a password only the health check is served`() async throws {
     var settings = HTTPServerSettings(port: 0)
     settings.credentials = [try #require(Credentials(parsing: "us:pw"))]
     try await withServer(settings) { _, port in
@@ -146,7 +146,7 @@ struct HTTPServerTests {
     }
   }
 
-  @Test func `a text is a QR code, too long for one, or there are none`() async throws {
+  @Test func `a text becomes a QR code, unless it is too long or there are none`() async throws {
     var extras = HTTPServerExtras()
     extras.qrCode = { $0.utf8.count > 3 ? nil : "<svg>\($0)</svg>" }
     try await withServer(extras: extras) { _, port in
@@ -163,7 +163,7 @@ struct HTTPServerTests {
     }
   }
 
-  @Test func `a stream is served as HLS and pictures, and goes`() async throws {
+  @Test func `a stream is served as HLS, snapshot and motion JPEG until it is unpublished`() async throws {
     try await withServer { server, port in
       let stream = LiveStream("a/b c", video: VideoSettings(width: 64, height: 64, frameRate: 30))
       stream.attachVideo(PlasmaCapturer())
@@ -177,9 +177,9 @@ struct HTTPServerTests {
       #expect(head.head.contains("immutable"))
       #expect(head.body == "")
       #expect(try await RawClient.get("/a/b%20c/snapshot.jpg", port: port, method: "HEAD").head.contains("image/jpeg"))
-      let pictures = try await RawClient.connect(port: port)
+      let response = try await RawClient.connect(port: port)
         .exchange(["GET /mjpeg?fps=30 HTTP/1.1\r\nHost: h\r\n\r\n"], until: "--\(MotionJPEGPart.boundary)", times: 3)
-      #expect(pictures.contains("multipart/x-mixed-replace"))
+      #expect(response.contains("multipart/x-mixed-replace"))
       #expect(server.statistics(of: stream).hlsViewers == 1)
       let entry = try await RawClient.get("/api/streams/a/b%20c", port: port).body
       #expect(entry.contains("\"page\":\"/a/b%20c\""))
@@ -195,7 +195,7 @@ struct HTTPServerTests {
       for path in ["/a/b%20c/snapshot.jpg", "/a/b%20c/mjpeg", "/api/streams/a/b%20c"] {
         #expect(try await RawClient.get(path, port: port).head.hasPrefix("HTTP/1.1 404"))
       }
-      // Another one of this name takes its place.
+      // Another stream with this name replaces it.
       let successor = LiveStream("a/b c", audio: AudioSettings())
       successor.attachAudio(SilenceCapturer())
       try await successor.start()
@@ -208,7 +208,7 @@ struct HTTPServerTests {
   }
 
   @Test(.timeLimit(.minutes(1)))
-  func `motion pictures end when the stream is taken away, though it goes on`() async throws {
+  func `motion JPEG ends when the stream is unpublished, although it runs on`() async throws {
     try await withServer { server, port in
       let stream = LiveStream("x", video: VideoSettings(width: 64, height: 64, frameRate: 30))
       stream.attachVideo(PlasmaCapturer())
@@ -220,15 +220,15 @@ struct HTTPServerTests {
       }
       try await eventually { server.statistics(of: stream).motionJPEGViewers > 0 }
       server.unpublish(stream)
-      let pictures = try await watching.value
-      #expect(pictures.hasSuffix("--\(MotionJPEGPart.boundary)\r\n\r\n--\(MotionJPEGPart.boundary)--\r\n"))
+      let response = try await watching.value
+      #expect(response.hasSuffix("--\(MotionJPEGPart.boundary)\r\n\r\n--\(MotionJPEGPart.boundary)--\r\n"))
       #expect(stream.isRunning)
       await stream.stop()
     }
   }
 
   @Test(arguments: [("", "pw"), ("a:b", "pw"), ("a", "")])
-  func `a name or password that nobody can log in with is told`(user: String, password: String) async {
+  func `a name or password that cannot be used is rejected`(user: String, password: String) async {
     var settings = HTTPServerSettings(port: 0)
     settings.credentials = [Credentials(user: user, password: password)]
     let server = HTTPServer(settings: settings)
@@ -236,7 +236,7 @@ struct HTTPServerTests {
     await server.stop()
   }
 
-  @Test func `requests that wait are answered when the stream goes`() async throws {
+  @Test func `waiting requests are answered when the stream is unpublished`() async throws {
     try await withServer { server, port in
       let stream = LiveStream("x", audio: AudioSettings())
       stream.attachAudio(ToneCapturer())
@@ -252,7 +252,7 @@ struct HTTPServerTests {
   }
 }
 
-/// Runs a server for as long as the body.
+/// Runs a server during `body`.
 func withServer(
   _ settings: HTTPServerSettings = HTTPServerSettings(port: 0), extras: HTTPServerExtras = HTTPServerExtras(),
   _ body: (HTTPServer, _ port: Int) async throws -> Void

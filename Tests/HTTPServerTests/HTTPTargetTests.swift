@@ -3,14 +3,14 @@ import Testing
 
 @testable import HTTPServer
 
-@Suite("Request target, RFC 9110 §4.2 and RFC 3986 §3.3")
+@Suite("Request target, RFC 9110 §7.1 and RFC 3986 §3.3")
 struct HTTPTargetTests {
   @Test(arguments: [
     ("/", []), ("/a", ["a"]), ("/a/b.ts", ["a", "b.ts"]), ("/a%20b/%C3%A9", ["a b", "é"]), ("/a+b", ["a+b"]),
     ("http://host:1/a", ["a"]), ("HTTPS://host", []), ("http://host?x", []), ("/a#b", ["a"]), ("/...", ["..."]),
     ("/a%2Eb", ["a.b"]), ("/%25", ["%"]),
   ])
-  func `a path has these parts`(text: String, components: [String]) throws {
+  func `a path is split into decoded segments`(text: String, components: [String]) throws {
     #expect(try HTTPTarget(parsing: text).components == components)
   }
 
@@ -18,7 +18,7 @@ struct HTTPTargetTests {
     "", "*", "a", "ftp://host/a", "/..", "/a/../b", "/%2e%2E/a", "/.", "/a%2Fb", "/a%5cb", "/a\\b", "/%00", "/a%0d%0a",
     "/%", "/%4", "/%4g", "/%ff", "/%c3", "host:80",
   ])
-  func `what is not such a path is malformed`(text: String) {
+  func `a path with ambiguous segments is malformed`(text: String) {
     #expect {
       try HTTPTarget(parsing: text)
     } throws: {
@@ -27,11 +27,11 @@ struct HTTPTargetTests {
   }
 
   @Test(arguments: ["//", "//a", "/a//b", "/a//"])
-  func `an empty part is not found`(text: String) {
+  func `an empty segment is not found`(text: String) {
     #expect(throws: HTTPTarget.Failure.notFound) { try HTTPTarget(parsing: text) }
   }
 
-  @Test func `a slash at the end is told apart`() throws {
+  @Test func `a trailing slash is detected`() throws {
     #expect(try HTTPTarget(parsing: "/a/").hasTrailingSlash)
     #expect(try HTTPTarget(parsing: "/a/").components == ["a"])
     #expect(try !HTTPTarget(parsing: "/a").hasTrailingSlash)
@@ -51,7 +51,7 @@ struct HTTPTargetTests {
     #expect(throws: HTTPParameterError.self) { try target.number("text", in: 0...9) }
   }
 
-  @Test func `a name with slashes and signs makes a path that is read back`() throws {
+  @Test func `the path of a name with slashes and reserved characters is parsed back`() throws {
     #expect(try HTTPTarget(parsing: LiveStream.path(ofName: "a b/ü%?#")).components == ["a b", "ü%?#"])
   }
 
@@ -59,7 +59,7 @@ struct HTTPTargetTests {
     ("/a?x=1", "/a?x=1", true), ("http://h/a?x=1", "/a?x=1", true), ("/a", "/a?x=1", false), ("/a", "/b", false),
     ("/a/b", "/a", false), ("", "/a", false),
   ])
-  func `a Digest proof is of one target`(proven: String, asked: String, isSame: Bool) {
-    #expect(HTTPTarget.isSame(proven, asked) == isSame)
+  func `a Digest response is valid for one target`(proven: String, requested: String, isSame: Bool) {
+    #expect(HTTPTarget.isSame(proven, requested) == isSame)
   }
 }

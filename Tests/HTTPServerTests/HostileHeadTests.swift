@@ -4,7 +4,7 @@ import Testing
 
 @testable import HTTPServer
 
-/// What the server reads itself of a request, fed with texts that are nearly right.
+/// The server's own parsers of requests, fed with nearly valid texts.
 @Suite("Hostile paths and header values")
 struct HostileHeadTests {
   private static let pieces = [
@@ -16,7 +16,7 @@ struct HostileHeadTests {
   ]
 
   private static let texts: [String] = {
-    // SplitMix64: the same texts each time.
+    // SplitMix64: the same texts in each run.
     var state: UInt64 = 2026
     func next(below limit: Int) -> Int {
       state &+= 0x9E37_79B9_7F4A_7C15
@@ -30,7 +30,7 @@ struct HostileHeadTests {
     }
   }()
 
-  @Test func `a path that is read has parts that stand for themselves, and is read again the same`() {
+  @Test func `a parsed path has plain segments, and is parsed again to the same`() {
     for text in Self.texts {
       for target in ["/" + text, text] {
         guard let read = try? HTTPTarget(parsing: target) else { continue }
@@ -45,7 +45,7 @@ struct HostileHeadTests {
     }
   }
 
-  @Test func `a range lies within what there is`() {
+  @Test func `a range is within the content`() {
     for text in Self.texts {
       for length in [0, 1, 10] {
         guard case .part(let range) = ByteRange(parsing: "bytes=" + text, length: length) else { continue }
@@ -54,7 +54,7 @@ struct HostileHeadTests {
     }
   }
 
-  @Test func `other values are read or not, and nothing traps`() {
+  @Test func `other values are parsed or ignored, and nothing traps`() {
     for text in Self.texts {
       _ = ContentCoding.acceptsGzip(text)
       if let tag = EntityTag.match(text, "\"t\"") { #expect(["\"t\"", "\"t-gzip\""].contains(tag)) }

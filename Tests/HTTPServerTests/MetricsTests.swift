@@ -4,14 +4,14 @@ import Testing
 
 @Suite("Prometheus text format 0.0.4")
 struct MetricsTests {
-  @Test func `help and type come once, then a line for each set of labels`() {
+  @Test func `HELP and TYPE are followed by one line per label set`() {
     var text = MetricsText()
-    text.append("a_total", .counter, "All of a.", [(["stream": "x"], 1), (["stream": "y", "kind": "z"], 0.25)])
+    text.append("a_total", .counter, "Total of a.", [(["stream": "x"], 1), (["stream": "y", "kind": "z"], 0.25)])
     text.append("b", .gauge, "One b.", -3)
     text.append("c", .gauge, "No c.", [])
     #expect(
       text.text == """
-        # HELP vidicon_a_total All of a.
+        # HELP vidicon_a_total Total of a.
         # TYPE vidicon_a_total counter
         vidicon_a_total{stream="x"} 1
         vidicon_a_total{stream="y",kind="z"} 0.25

@@ -15,7 +15,7 @@ struct OpenAPITests {
     return try #require(try JSONSerialization.jsonObject(with: data) as? [String: Any])
   }
 
-  @Test func `the file of the tree is in the program, byte by byte`() throws {
+  @Test func `the file in the tree is embedded, byte by byte`() throws {
     let file = try Data(contentsOf: Self.folder.appending(path: "Sources/HTTPServer/Documents/openapi.json"))
     #expect(Data(OpenAPIDocument.bytes.readableBytesView) == file)
     #expect(OpenAPIDocument.etag.wholeMatch(of: /"[0-9a-f]{24}"/) != nil)

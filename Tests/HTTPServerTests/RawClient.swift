@@ -1,7 +1,7 @@
 import NIOCore
 import NIOPosix
 
-/// A connection as bytes.
+/// A TCP connection to the server.
 struct RawClient {
   private let channel: NIOAsyncChannel<ByteBuffer, ByteBuffer>
 
@@ -15,7 +15,7 @@ struct RawClient {
     return RawClient(channel: channel)
   }
 
-  /// Sends the pieces, and returns what comes until the server closes, or until it holds `end` so many times.
+  /// Sends the pieces, and returns the received text when the server closes, or when `end` was received `times` times.
   func exchange(_ pieces: [String], until end: String? = nil, times: Int = 1) async throws -> String {
     try await self.channel.executeThenClose { inbound, outbound in
       for piece in pieces { try await outbound.write(ByteBuffer(string: piece)) }
@@ -26,15 +26,15 @@ struct RawClient {
           if let end, text.ranges(of: end).count >= times { return text }
         }
       } catch is IOError {
-        // A reset is a close too.
+        // A reset counts as a close.
       }
       return text
     }
   }
 
-  /// Sends a request, reads until `end`, does something, and sends it again on the same connection.
+  /// Sends a request, reads until `end`, runs `body`, and sends the request again on the same connection.
   ///
-  /// - Returns: What came for the second one; empty when the server had closed.
+  /// - Returns: The second response; empty when the server had closed the connection.
   func exchange(
     _ request: String, until end: String, thenAgainAfter body: () async throws -> Void
   ) async throws -> String {
@@ -47,7 +47,7 @@ struct RawClient {
           try await outbound.write(ByteBuffer(string: request))
           while !text.hasSuffix(end), let bytes = try await iterator.next() { text += String(buffer: bytes) }
         } catch is IOError {
-          // A reset is a close too.
+          // A reset counts as a close.
         }
         if !isSecond { try await body() }
       }
@@ -55,7 +55,7 @@ struct RawClient {
     }
   }
 
-  /// Returns when the server has closed.
+  /// Waits until the server has closed the connection.
   func waitForClose() async {
     _ = try? await self.channel.channel.closeFuture.get()
   }
@@ -68,7 +68,7 @@ struct RawClient {
 }
 
 extension RawClient {
-  /// One request on a connection of its own.
+  /// Sends one request on a new connection.
   static func get(
     _ path: String, port: Int, method: String = "GET", _ fields: String...
   ) async throws -> (head: String, body: String) {
