@@ -1,6 +1,6 @@
 package import Media
 
-/// A one-way flag that tells a thread to end, with an interruptible sleep.
+/// A one-way flag that asks a thread to end, with an interruptible sleep.
 package final class StopSignal: Sendable {
   private let stopped = Monitor(false)
 

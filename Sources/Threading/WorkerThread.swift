@@ -10,7 +10,7 @@ internal import Glibc
 
 /// A thread for calls that block: devices, codecs, files.
 ///
-/// An instance runs one body at a time, which is told to end through a ``StopSignal``; ``run(named:_:)`` and
+/// An instance runs one body at a time, which is asked to end by a ``StopSignal``; ``run(named:_:)`` and
 /// ``startDetached(named:_:)`` run a single call.
 package final class WorkerThread: Sendable {
   // Safe because a thread's handle is an opaque value to everything but the thread library.

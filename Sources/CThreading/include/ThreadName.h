@@ -1,8 +1,8 @@
 #ifndef VIDICON_THREAD_NAME_H
 #define VIDICON_THREAD_NAME_H
 
-/// Names the calling thread for debuggers and `top -H`; Linux keeps the first 15 bytes. A GNU extension that Swift's
-/// module of the C library leaves out.
+/// Names the calling thread for debuggers and `top -H`; Linux keeps the first 15 bytes. In C, since Swift's Glibc module
+/// lacks this GNU extension.
 void vidicon_set_thread_name(const char *name);
 
 #endif
