@@ -7,7 +7,7 @@ struct SwitchLeakTests {
   @Test(.timeLimit(.minutes(3))) func `leave no descriptor, thread, source or memory behind`() async throws {
     let lines = try await BuiltProgram("SwitchProbe").lines(["100"])
     try #require(lines.count == 4, "\(lines)")
-    #expect(Holdings(lines[1]).growth(since: Holdings(lines[0])) == [], "\(lines)")
+    #expect(ResourceUsage(lines[1]).growth(since: ResourceUsage(lines[0])) == [], "\(lines)")
     // Every third of a hundred, of pictures and of sound.
     #expect(lines[2] == "failures=66 encoders=2 rises=true")
     #expect(lines[3] == "ended with 0 sources")

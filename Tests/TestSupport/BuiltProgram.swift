@@ -1,16 +1,16 @@
 package import Foundation
 
-/// A program of the tests, which is built beside them.
+/// A helper program of the tests, built into the same folder.
 package struct BuiltProgram: Sendable {
-  /// It is not there.
+  /// The program was not built.
   package struct Missing: Error, CustomStringConvertible {
     package let description: String
   }
 
-  /// Where it is.
+  /// Location of the executable.
   package let url: URL
 
-  /// Looks for it.
+  /// Finds a program by name.
   package init(_ name: String) throws {
     var folder = URL(filePath: ProcessInfo.processInfo.arguments[0]).deletingLastPathComponent()
     if let bundle = Bundle.allBundles.first(where: { $0.bundlePath.hasSuffix(".xctest") }) {
@@ -22,10 +22,10 @@ package struct BuiltProgram: Sendable {
     }
   }
 
-  /// Runs it to its end.
+  /// Runs the program to its end.
   ///
-  /// - Parameter environment: Variables besides those of the tests.
-  /// - Returns: The lines that it prints, less than 64 KB.
+  /// - Parameter environment: Environment variables in addition to those of the tests.
+  /// - Returns: The lines of standard output, which must not exceed the pipe's 64 KiB.
   package func lines(_ arguments: [String], environment: [String: String] = [:]) async throws -> [Substring] {
     let process = Process()
     process.executableURL = self.url
@@ -34,7 +34,7 @@ package struct BuiltProgram: Sendable {
     process.standardInput = FileHandle.nullDevice
     let output = Pipe()
     process.standardOutput = output
-    // libavcodec talks there.
+    // libavcodec logs there.
     process.standardError = FileHandle.nullDevice
     return try await withCheckedThrowingContinuation { continuation in
       process.terminationHandler = { _ in
@@ -46,11 +46,11 @@ package struct BuiltProgram: Sendable {
   }
 }
 
-/// What SwitchProbe holds, as it says: `descriptors=9 threads=4 sources=2 mappings=0 resident=30000 allocated=7000`.
-package struct Holdings {
+/// Resources in use as printed by SwitchProbe: `descriptors=9 threads=4 sources=2 mappings=0 resident=30000 allocated=7000`.
+package struct ResourceUsage {
   private let numbers: [Substring: Int]
 
-  /// Reads a line of it.
+  /// Parses a line of output.
   package init(_ line: Substring) {
     self.numbers = Dictionary(
       line.split(separator: " ").compactMap { word in
@@ -59,19 +59,19 @@ package struct Holdings {
       }, uniquingKeysWith: { $1 })
   }
 
-  /// What there is more of than there was, or not told: nothing where nothing was left behind.
+  /// Descriptions of the resources that have grown or are missing from the output; empty when nothing has leaked.
   ///
-  /// Of memory what is allocated counts, give or take what is on its way at that moment: resident memory also has what
-  /// malloc keeps for later, which is up to chance.
-  package func growth(since earlier: Holdings) -> [String] {
+  /// For memory the allocated amount counts, with a tolerance for allocations in flight; resident memory also includes
+  /// what malloc caches.
+  package func growth(since earlier: ResourceUsage) -> [String] {
     let limits: [(Substring, Int)] = [
       ("descriptors", 0), ("threads", 0), ("sources", 0), ("mappings", 0), ("allocated", 500),
     ]
-    return limits.compactMap { name, most in
+    return limits.compactMap { name, tolerance in
       guard let before = earlier.numbers[name], let after = self.numbers[name], before >= 0, after >= 0 else {
-        return "\(name) are not told"
+        return "\(name) is missing"
       }
-      return after - before > most ? "\(name): \(before) before, \(after) now" : nil
+      return after - before > tolerance ? "\(name): \(before) before, \(after) now" : nil
     }
   }
 }

@@ -2,7 +2,7 @@ internal import Capture
 package import Media
 package import Threading
 
-/// Keeps the frames that a capturer hands over, and lets a test wait for them.
+/// A consumer that keeps frames, with waits for a number of them.
 package final class FrameCollector: VideoConsumer {
   package struct State {
     package var frames: [VideoFrame] = []
@@ -16,7 +16,7 @@ package final class FrameCollector: VideoConsumer {
   private let onFrame: @Sendable (Int) -> Void
 
   /// - Parameters:
-  ///   - keep: How many frames to hold on to; later ones are counted and let go.
+  ///   - keep: Maximum number of frames to keep; later ones are only counted.
   ///   - onFrame: Called with the number of frames so far, on the capturer's thread.
   package init(keep: Int = .max, onFrame: @escaping @Sendable (Int) -> Void = { _ in }) {
     self.keep = keep
@@ -40,19 +40,19 @@ package final class FrameCollector: VideoConsumer {
     self.state.withLock { $0.ends.append(error) }
   }
 
-  /// The frames kept, once `count` have come; fewer when that takes longer than the limit.
+  /// Waits until `count` frames have arrived, or for a timeout, and returns the kept ones.
   package func frames(_ count: Int, within seconds: Int64 = 20) -> [VideoFrame] {
     _ = self.state.wait(until: StreamClock.system.now() + .seconds(seconds)) { $0.arrivals.count >= count ? true : nil }
-    return self.state.withLock { $0.frames }
+    return self.state.read { $0.frames }
   }
 
-  /// How the capturer ended, once it has: an error, `.some(nil)` for the end of the input, nil when it did not end.
+  /// Waits for the first reported end: an error, `.some(nil)` for the end of the input, nil on timeout.
   package func end(within seconds: Int64 = 20) -> VidiconError?? {
     self.state.wait(until: StreamClock.system.now() + .seconds(seconds)) { $0.ends.first }
   }
 }
 
-/// Keeps the sound that a capturer hands over, and lets a test wait for it.
+/// A consumer that keeps audio blocks, with waits for a number of samples.
 package final class AudioCollector: AudioConsumer {
   package struct State {
     package var blocks: [AudioBlock] = []
@@ -72,21 +72,21 @@ package final class AudioCollector: AudioConsumer {
     self.state.withLock { $0.ends.append(error) }
   }
 
-  /// The blocks so far, once they have `count` samples of each channel; fewer when that takes longer than the limit.
+  /// Waits until `count` samples of each channel have arrived, or for a timeout, and returns the blocks.
   package func blocks(samples count: Int, within seconds: Int64 = 20) -> [AudioBlock] {
     _ = self.state.wait(until: StreamClock.system.now() + .seconds(seconds)) { state in
       state.blocks.reduce(0) { $0 + $1.sampleCount } >= count ? true : nil
     }
-    return self.state.withLock { $0.blocks }
+    return self.state.read { $0.blocks }
   }
 
-  /// How the capturer ended, once it has.
+  /// Waits for the first reported end; nil on timeout.
   package func end(within seconds: Int64 = 20) -> VidiconError?? {
     self.state.wait(until: StreamClock.system.now() + .seconds(seconds)) { $0.ends.first }
   }
 }
 
-/// The bytes of a plane without the gaps between the rows.
+/// The bytes of a plane without the padding of its rows.
 package func pixels(_ frame: VideoFrame, plane: Int = 0) -> [UInt8] {
   let format = frame.format
   let width = format.pixelFormat.minimumBytesPerRow(plane: plane, width: format.width)

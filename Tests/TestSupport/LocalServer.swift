@@ -1,13 +1,13 @@
 internal import Foundation
 internal import Synchronization
 
-/// A TCP server of a test: runs a body on a thread for each connection, until it is let go.
+/// A TCP server on the loopback interface that runs a body on a thread per connection, until it is released.
 package final class LocalServer: Sendable {
   /// A connection, closed when the body returns.
   package struct Connection {
     package let socket: Int32
 
-    /// Writes bytes; false when the other side is gone.
+    /// Writes bytes; false when the peer has disconnected.
     @discardableResult
     package func write(_ bytes: some Sequence<UInt8>) -> Bool {
       let bytes = Array(bytes)
@@ -25,7 +25,7 @@ package final class LocalServer: Sendable {
     @discardableResult
     package func write(_ text: String) -> Bool { self.write(text.utf8) }
 
-    /// Reads up to an empty line, or to the end of the connection.
+    /// Reads up to an empty line or the end of the connection.
     package func readHead() -> String {
       var head: [UInt8] = []
       var byte: UInt8 = 0
@@ -36,7 +36,7 @@ package final class LocalServer: Sendable {
       return String(decoding: head, as: UTF8.self)
     }
 
-    /// Waits until the other side closes.
+    /// Waits until the peer closes.
     package func waitForEnd() {
       var byte: UInt8 = 0
       while recv(self.socket, &byte, 1, 0) == 1 {}
@@ -47,7 +47,7 @@ package final class LocalServer: Sendable {
   private let listener: Int32
   private let open = Mutex<Set<Int32>>([])
 
-  /// - Parameter port: 0 for any free one.
+  /// - Parameter port: The port; 0 for a free one.
   package init(port: Int = 0, _ body: @escaping @Sendable (Connection) -> Void) throws {
     let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     var yes: Int32 = 1
@@ -88,13 +88,13 @@ package final class LocalServer: Sendable {
     self.stop()
   }
 
-  /// Takes no more connections and ends those that are open.
+  /// Stops listening and shuts down open connections.
   package func stop() {
     shutdown(self.listener, Int32(SHUT_RDWR))
     for socket in self.open.withLock({ $0 }) { shutdown(socket, Int32(SHUT_RDWR)) }
   }
 
-  /// An HTTP server of the files in a folder.
+  /// An HTTP server for the files in a folder.
   package static func files(in folder: String, port: Int = 0) throws -> LocalServer {
     try LocalServer(port: port) { connection in
       while true {
