@@ -6,7 +6,7 @@ static inline uint8_t clamp(int32_t value) {
   return value < 0 ? 0 : value > 255 ? 255 : (uint8_t)value;
 }
 
-// In both loops a sample depends on those of the same place only, so that the target may be the source.
+// In both loops a sample depends on source samples at its own position only, so that the target may be the source.
 
 static void luma_row(uint8_t *target, const uint8_t *source, const int32_t *offsets, int32_t gain, size_t count) {
 #pragma clang loop vectorize(assume_safety)

@@ -13,7 +13,7 @@ static inline lanes load(const uint8_t *bytes) {
 void vidicon_plasma_row(uint8_t *row, const uint8_t *across, const uint8_t *falling, const uint8_t *rising,
                         uint8_t offset, const uint32_t *palette, size_t width) {
   size_t x = 0;
-  // The last pixel is left to the loop below: a store of four bytes reaches one byte into the next pixel.
+  // Excludes the last pixel, since a store of four bytes extends one byte into the next pixel.
   for (; x + sizeof(lanes) < width; x += sizeof(lanes)) {
     lanes sum = load(across + x) + load(falling + x) + load(rising + x) + offset;
     uint64_t indices[sizeof(lanes) / 8];

@@ -1,8 +1,8 @@
 #ifndef VIDICON_CYUV_SHIM_H
 #define VIDICON_CYUV_SHIM_H
 
-// libyuv: SIMD conversion and scaling of pictures. Its names for packed RGB are those of a little-endian word: its ARGB
-// lies in memory as B, G, R, A (our bgra), its BGRA as A, R, G, B (our argb), its RAW as R, G, B (our rgb24).
+// libyuv: SIMD conversion and scaling of frames. It names packed RGB as a little-endian word: its ARGB is B, G, R, A in
+// memory (our bgra), its BGRA is A, R, G, B (our argb), its RAW is R, G, B (our rgb24).
 
 #include <stdint.h>
 #include <libyuv/convert.h>

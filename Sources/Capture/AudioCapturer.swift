@@ -1,24 +1,32 @@
 public import Media
 
-/// Where sound comes from: a microphone, a file, or code that makes it.
+/// A source of uncompressed audio: a microphone, a file, or code that synthesizes it.
 ///
-/// The same rules hold as for ``VideoCapturer``.
+/// The threading rules are those of ``VideoCapturer``: ``start(consumer:)`` and ``stop()`` are never called at the same
+/// time, the consumer is called on the capturer's own thread, one call at a time.
 public protocol AudioCapturer: AnyObject, Sendable {
-  /// The settings: sample rate and channels of the blocks. Final once ``start(consumer:)`` has returned.
+  /// Sample rate and channel count of the blocks; constant once ``start(consumer:)`` has returned.
   var format: AudioFormat { get }
 
-  /// Whether it is between a ``start(consumer:)`` that succeeded and ``stop()``.
+  /// True from a successful ``start(consumer:)`` until ``stop()``, also while a lost device is searched for.
   var isStarted: Bool { get }
 
-  /// Begins to deliver blocks, and returns without waiting for the first one.
+  /// Opens the source and starts delivery; returns without waiting for the first block. Not called while started.
   ///
-  /// - Throws: A ``VidiconError`` when the source cannot be opened; the capturer is then still stopped.
+  /// May block while a device opens. The consumer is retained until ``stop()`` and may be called before this returns.
+  ///
+  /// - Throws: A ``VidiconError`` when the source cannot be opened; the capturer is then still stopped, and the consumer is
+  ///   not called.
   func start(consumer: any AudioConsumer) throws(VidiconError)
 
-  /// Ends delivery. When it returns no further block comes; without effect when not started.
+  /// Ends delivery: once it returns, the consumer is not called again. Does nothing when not started.
+  ///
+  /// The consumer may call it from within a callback; that callback is then the last one.
   func stop()
 
-  /// Told of each block that was handed over and not used, on any thread; must return at once.
+  /// Reports a delivered block that the stream did not use.
+  ///
+  /// Called on any thread; must return without blocking. By default does nothing.
   func didDrop(_ drop: FrameDrop)
 }
 
@@ -27,12 +35,16 @@ extension AudioCapturer {
   public func didDrop(_ drop: FrameDrop) {}
 }
 
-/// Whom a capturer hands its sound to.
+/// Receives what an ``AudioCapturer`` captures, on the capturer's thread, one call at a time and in order of time.
 public protocol AudioConsumer: AnyObject, Sendable {
-  /// Takes over one block; returns at once, never waits for the encoder.
+  /// Enqueues a block in the capturer's ``AudioCapturer/format``; must return without blocking.
+  ///
+  /// Blocks of one run follow each other without gap; after lost samples the next timestamp is later than the end of the
+  /// block before.
   func consume(_ block: AudioBlock)
 
-  /// Told that no more blocks will come until the capturer is started again: nil at the end of the input, an error when
-  /// the source failed.
+  /// Reports that the capturer delivers nothing for now. A device that was lost may come back: blocks then simply follow.
+  ///
+  /// - Parameter error: The failure; nil at the regular end of the input.
   func captureEnded(_ error: VidiconError?)
 }

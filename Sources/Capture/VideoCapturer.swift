@@ -1,116 +1,150 @@
 public import Media
 
-/// Where pictures come from: a camera, a screen, a file, or code that draws.
+/// A source of video: a camera, a screen, a file, a network stream, or code that draws.
 ///
-/// A capturer has a thread (or queue) of its own on which it calls ``VideoConsumer/consume(_:)``. It is started and
-/// stopped by the stream it is attached to, any number of times, always in turn, never from two threads at once.
+/// A stream starts and stops its capturer any number of times, from any thread, and never makes two of these calls at the
+/// same time. The capturer calls its ``VideoConsumer`` on a thread of its own, one call at a time, and only between
+/// ``start(consumer:)`` and the return of ``stop()``. Properties may be read from any thread at any time.
+///
+/// ```swift
+/// final class MyCapturer: VideoCapturer {
+///   let format = VideoFormat(width: 640, height: 360, pixelFormat: .nv12)
+///   var isStarted: Bool { … }
+///   func start(consumer: any VideoConsumer) throws(VidiconError) { … }  // open, then consumer.consume(frame)
+///   func stop() { … }                                                   // close, and wait for the thread
+/// }
+/// ```
+///
+/// Use ``PushCapturer`` for frames that another library's callback delivers, and ``GeneratorCapturer`` to draw frames at a
+/// fixed rate.
 public protocol VideoCapturer: AnyObject, Sendable {
-  /// The settings: what the frames look like. Once ``start(consumer:)`` has returned it changes only with a
-  /// ``VideoConsumer/captureFormatChanged(to:)``.
+  /// Size, pixel format and maximum frame rate of the frames.
+  ///
+  /// Before the first start it is the requested format. After ``start(consumer:)`` has returned it changes only together
+  /// with ``VideoConsumer/captureFormatChanged(to:)``.
   var format: VideoFormat { get }
 
-  /// Whether it is between a ``start(consumer:)`` that succeeded and ``stop()``.
+  /// True from a successful ``start(consumer:)`` until ``stop()``, also while a lost device is searched for.
   var isStarted: Bool { get }
 
-  /// Begins to deliver frames, and returns without waiting for the first one.
+  /// Opens the source and starts delivery; returns without waiting for the first frame. Not called while started.
   ///
-  /// - Throws: A ``VidiconError`` when the source cannot be opened; the capturer is then still stopped.
+  /// May block while a device opens. The consumer is retained until ``stop()`` and may be called before this returns.
+  ///
+  /// - Throws: A ``VidiconError`` when the source cannot be opened; the capturer is then still stopped, and the consumer is
+  ///   not called.
   func start(consumer: any VideoConsumer) throws(VidiconError)
 
-  /// Ends delivery. When it returns no further frame comes; without effect when not started.
+  /// Ends delivery: once it returns, the consumer is not called again. Does nothing when not started.
+  ///
+  /// The consumer may call it from within a callback; that callback is then the last one.
   func stop()
 
-  /// Told of each frame that was handed over and not used, on any thread; must return at once.
+  /// Reports a delivered frame that the stream did not use.
+  ///
+  /// Called on any thread; must return without blocking. By default does nothing.
   func didDrop(_ drop: FrameDrop)
 
-  /// Which way it looks. Pictures of a `.front` one are mirrored in previews, and nowhere else.
+  /// Direction a camera faces; previews mirror the frames of a ``CameraPosition/front`` camera, streams and recordings do
+  /// not. By default ``CameraPosition/unspecified``.
   var position: CameraPosition { get }
 
-  /// How the compressed pictures of a source that compresses itself are to be turned, known once it has started; frames
-  /// tell it themselves.
+  /// Rotation that upright display of ``EncodedSample``s needs; valid after ``start(consumer:)``. By default `.up`.
+  ///
+  /// Only for sources that deliver compressed video: an uncompressed ``VideoFrame`` carries its own orientation.
   var sampleOrientation: Orientation { get }
 
-  /// Asked for a keyframe soon, while the compressed pictures of a source that compresses itself are passed through: a
-  /// viewer waits for one. At most twice a second, on any thread; must return at once.
+  /// Requests a keyframe from a source that delivers compressed video, because a viewer waits for one.
+  ///
+  /// Called at most twice per second, on any thread; must return without blocking. By default does nothing: the next
+  /// keyframe then comes at the source's own interval.
   func requestKeyframe()
 }
 
 extension VideoCapturer {
-  /// `.unspecified`, as for all but cameras that know.
+  /// Returns `.unspecified`.
   public var position: CameraPosition { .unspecified }
 
-  /// `.up`, as of nearly all sources.
+  /// Returns `.up`.
   public var sampleOrientation: Orientation { .up }
 
-  /// Does nothing: what was compressed elsewhere has keyframes where it has them.
+  /// Does nothing.
   public func requestKeyframe() {}
 
-  /// Does nothing: most sources only need to draw the next frame.
+  /// Does nothing.
   public func didDrop(_ drop: FrameDrop) {}
 }
 
-/// Whom a capturer hands its frames to.
+/// Receives what a ``VideoCapturer`` captures.
+///
+/// The capturer makes all calls on its own thread, one at a time and in order of time. Every method must return without
+/// blocking: it enqueues or drops, and never waits for an encoder or a viewer.
 public protocol VideoConsumer: AnyObject, Sendable {
-  /// Takes over one frame; returns at once, never waits for the encoder.
+  /// Enqueues an uncompressed frame in the capturer's ``VideoCapturer/format``.
+  ///
+  /// The frame's pixel memory is shared: it returns to the capturer's pool when the last reference is released. A frame of
+  /// another size or pixel format is dropped as ``FrameDrop/Reason/wrongFormat``.
   func consume(_ frame: VideoFrame)
 
-  /// Takes over one compressed picture of a source that compresses itself: a camera with an encoder, a network source.
-  /// Who takes it decides whether it is passed through or decoded; returns at once.
+  /// Enqueues compressed video of a source that encodes by itself, such as a camera with an H.264 encoder or a network
+  /// source. The consumer decides whether it is passed through or decoded. By default does nothing.
   ///
   /// - Parameters:
-  ///   - sample: H.264 as everywhere in here, parameter sets apart; in order of decoding, the first one a keyframe, its
-  ///     times on the streams' clock.
-  ///   - description: What a decoder must know of it; another one than before at a keyframe only.
+  ///   - sample: One access unit with its NAL units length-prefixed, without parameter sets. Samples come in decode
+  ///     order, the first one is a keyframe, and times are on the ``StreamClock``.
+  ///   - description: The parameter sets; they change only at a keyframe.
   func consume(_ sample: EncodedSample, of description: CodecDescription)
 
-  /// Told of a frame that the capturer had to leave out, since those it has handed over still hold all of its memory;
-  /// returns at once.
+  /// Reports a frame that the capturer could not capture or decode, for example because delivered frames still hold all of
+  /// its memory. By default does nothing.
   ///
-  /// - Parameter timestamp: When it would have been captured.
+  /// - Parameter timestamp: Capture time of the missing frame.
   func captureSkipped(at timestamp: MediaTime)
 
-  /// Told, between two frames, that those that follow have another shape: a window was resized, a camera renegotiated, a
-  /// file goes on with another picture. Frames of another shape that were not announced are dropped.
-  ///
-  /// Called on the thread that hands over the frames; ``VideoCapturer/format`` has changed too.
+  /// Announces that the following frames have another format: a window was resized, a camera renegotiated, or a file
+  /// continues at another size. ``VideoCapturer/format`` already returns it. By default does nothing.
   func captureFormatChanged(to format: VideoFormat)
 
-  /// Told that no more frames will come until the capturer is started again: nil at the end of the input, an error when
-  /// the source failed.
+  /// Reports that the capturer delivers nothing for now.
+  ///
+  /// A device that was lost may come back: frames then simply follow. Otherwise none follow until the next start. The
+  /// capturer remains started in both cases.
+  ///
+  /// - Parameter error: The failure; nil at the regular end of the input.
   func captureEnded(_ error: VidiconError?)
 }
 
 extension VideoConsumer {
-  /// Does nothing: who takes pictures of sources that compress themselves implements it.
+  /// Does nothing; implemented by consumers that accept compressed video.
   public func consume(_ sample: EncodedSample, of description: CodecDescription) {}
 
-  /// Does nothing: what is missing shows in the timestamps.
+  /// Does nothing; a missing frame also shows in the timestamps.
   public func captureSkipped(at timestamp: MediaTime) {}
 
   /// Does nothing.
   public func captureFormatChanged(to format: VideoFormat) {}
 }
 
-/// A frame that was handed over by a capturer and not used, or that it had no memory for.
+/// A frame or audio block that was delivered and not used, or could not be captured.
 public struct FrameDrop: Hashable, Sendable {
-  /// Why frames are dropped.
+  /// The cause of a drop.
   public enum Reason: String, Hashable, Sendable, CaseIterable {
-    /// The next frame came before the pipeline had taken this one.
+    /// The input queue was full: the pipeline is slower than the source, and newer frames replaced this one.
     case late
-    /// The capturer had no memory for it: frames that it handed over before still hold all.
+    /// The capturer had no memory left, since delivered frames still hold all of it.
     case noMemory
-    /// It does not have the format that the capturer announced.
+    /// The size, pixel format or sample format is not the one that the capturer announced.
     case wrongFormat
-    /// It came after the capturer or the stream was told to stop.
+    /// The capturer or the stream was already being stopped.
     case stopped
   }
 
-  /// The frame's ``VideoFrame/timestamp``.
+  /// Capture time: ``VideoFrame/timestamp`` or ``AudioBlock/timestamp``.
   public var timestamp: MediaTime
-  /// Why it was dropped.
+  /// The cause.
   public var reason: Reason
 
-  /// A dropped frame.
+  /// Creates a drop report.
   public init(timestamp: MediaTime, reason: Reason) {
     self.timestamp = timestamp
     self.reason = reason

@@ -4,13 +4,13 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite("Pictures that a closure draws", .timeLimit(.minutes(2)))
+@Suite("Generator capturer", .timeLimit(.minutes(2)))
 struct GeneratorCapturerTests {
-  /// Rows of 20 bytes, of which 18 are pixels.
+  /// Rows of 18 bytes of pixels and 2 of padding.
   private static let padded = VideoFormat(
     width: 6, height: 4, pixelFormat: .rgb24, bytesPerRow: [20], frameRate: FrameRate(100))
 
-  @Test func `the closure fills the rows of each picture, and is told its number and time`() throws {
+  @Test func `the closure fills the rows of each frame and receives its index and time`() throws {
     let times = Mutex<[MediaTime]>([])
     let capturer = GeneratorCapturer(Self.padded) { frame, time in
       times.withLock { $0.append(time) }
@@ -28,7 +28,7 @@ struct GeneratorCapturerTests {
     capturer.stop()
     #expect(!capturer.isStarted)
     try #require(frames.count == 3)
-    // Numbers are left out where pictures were missed.
+    // Skipped frames leave gaps in the indices.
     let interval = Self.padded.frameRate.frameInterval.nanoseconds
     let first = frames[0].timestamp
     for frame in frames {
@@ -38,7 +38,7 @@ struct GeneratorCapturerTests {
     #expect(times.withLock { $0.prefix(3) }.elementsEqual(frames.map(\.timestamp)))
   }
 
-  @Test func `every plane can be written, as rows and as a whole`() throws {
+  @Test func `every plane can be written by row and as a whole`() throws {
     let format = VideoFormat(width: 5, height: 3, pixelFormat: .nv12, frameRate: FrameRate(100))
     let capturer = GeneratorCapturer(format) { frame, _ in
       frame.withPlane { luma in for index in luma.indices { luma[index] = 9 } }
@@ -54,7 +54,7 @@ struct GeneratorCapturerTests {
     #expect(pixels(frame, plane: 1) == [0, 1, 2, 3, 4, 5, 10, 11, 12, 13, 14, 15])
   }
 
-  @Test func `memory goes round: no picture is drawn into memory that somebody holds`() throws {
+  @Test func `no frame is drawn into memory that a consumer holds`() throws {
     let capturer = GeneratorCapturer(Self.padded) { frame, _ in
       frame.withPlane { $0.update(repeating: UInt8(truncatingIfNeeded: frame.index)) }
     }
@@ -67,7 +67,7 @@ struct GeneratorCapturerTests {
     #expect(pixels(try #require(held.first)) == Array(repeating: 0, count: 72))
   }
 
-  @Test func `what follows from the picture before is kept between pictures, and made anew at each start`() throws {
+  @Test func `the state is kept from frame to frame and created again at each start`() throws {
     let capturer = GeneratorCapturer(Self.padded, state: { UInt8(7) }) { state, frame, _ in
       frame.withPlane { plane in plane[0] = state }
       state += 1

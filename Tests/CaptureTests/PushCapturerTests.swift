@@ -4,54 +4,54 @@ import TestSupport
 import Testing
 import Threading
 
-@Suite("Pictures that arrive from elsewhere", .timeLimit(.minutes(2)))
+@Suite("Push capturer", .timeLimit(.minutes(2)))
 struct PushCapturerTests {
   private static let format = VideoFormat(width: 2, height: 1, pixelFormat: .rgb24)
 
-  @Test func `a picture that is pushed arrives with its time, in order`() {
+  @Test func `pushed frames arrive with their times, in order`() {
     let capturer = PushCapturer(Self.format)
     let collector = FrameCollector()
     capturer.start(consumer: collector)
     #expect(capturer.isStarted)
     for number in UInt8(1)...3 {
-      let isTaken = capturer.push(at: MediaTime(nanoseconds: Int64(number) * 1000)) { frame in
+      let isDelivered = capturer.push(at: MediaTime(nanoseconds: Int64(number) * 1000)) { frame in
         frame.withPlane { $0.update(repeating: number * 10 + UInt8(frame.index)) }
       }
-      #expect(isTaken)
+      #expect(isDelivered)
     }
     let frames = collector.frames(3)
     #expect(frames.map(\.timestamp.nanoseconds) == [1000, 2000, 3000])
     #expect(frames.map { pixels($0)[5] } == [10, 21, 32])
   }
 
-  @Test func `before the start and after the stop nothing is drawn and nothing arrives`() {
+  @Test func `before start and after stop nothing is drawn or delivered`() {
     let capturer = PushCapturer(Self.format)
     let collector = FrameCollector()
     let frame = VideoFrame(buffer: PixelBuffer(format: Self.format), timestamp: .zero)
-    #expect(!capturer.push { _ in Issue.record("drawn for nobody") })
+    #expect(!capturer.push { _ in Issue.record("drawn while stopped") })
     capturer.start(consumer: collector)
     #expect(capturer.push(frame))
     capturer.stop()
     #expect(!capturer.isStarted)
-    #expect(!capturer.push { _ in Issue.record("drawn for nobody") })
+    #expect(!capturer.push { _ in Issue.record("drawn while stopped") })
     #expect(!capturer.push(frame))
     capturer.finish()
-    #expect(collector.state.withLock { $0.frames.count } == 1)
-    #expect(collector.state.withLock { $0.ends.isEmpty })
+    #expect(collector.state.read { $0.frames.count } == 1)
+    #expect(collector.state.read { $0.ends.isEmpty })
   }
 
-  @Test func `when all memory is held the picture is reported as skipped, and comes again when some is free`() {
+  @Test func `frames without free memory are reported as skipped, until memory is released`() {
     let capturer = PushCapturer(Self.format)
     let collector = FrameCollector()
     capturer.start(consumer: collector)
-    let taken = (1...10).map { number in capturer.push(at: MediaTime(nanoseconds: number)) { _ in } }
-    #expect(taken == Array(repeating: true, count: 8) + [false, false])
-    #expect(collector.state.withLock { $0.skips.map(\.nanoseconds) } == [9, 10])
+    let delivered = (1...10).map { number in capturer.push(at: MediaTime(nanoseconds: number)) { _ in } }
+    #expect(delivered == Array(repeating: true, count: 8) + [false, false])
+    #expect(collector.state.read { $0.skips.map(\.nanoseconds) } == [9, 10])
     collector.state.withLock { $0.frames = [] }
     #expect(capturer.push { _ in })
   }
 
-  @Test func `a consumer may push and stop while it takes a picture`() {
+  @Test func `a consumer may push and stop from within a callback`() {
     let capturer = PushCapturer(Self.format)
     let frame = VideoFrame(buffer: PixelBuffer(format: Self.format), timestamp: .zero)
     let collector = FrameCollector { count in
@@ -66,7 +66,7 @@ struct PushCapturerTests {
     #expect(collector.frames(3).count == 3)
   }
 
-  @Test func `stopping waits for the picture that another thread hands over, and so does the next picture`() throws {
+  @Test func `stop and push wait for a delivery in progress on another thread`() throws {
     let capturer = PushCapturer(Self.format)
     let frame = VideoFrame(buffer: PixelBuffer(format: Self.format), timestamp: .zero)
     let (entered, released) = (Monitor(false), Monitor(false))
@@ -92,14 +92,14 @@ struct PushCapturerTests {
     #expect(isEarly == nil)
     released.withLock { $0 = true }
     #expect(done.wait(until: StreamClock.system.now() + .seconds(20)) { $0.count == 2 ? true : nil } == true)
-    let count = collector.state.withLock { $0.arrivals.count }
+    let count = collector.state.read { $0.arrivals.count }
     #expect(count <= 2)
     #expect(!capturer.push(frame))
-    #expect(collector.state.withLock { $0.arrivals.count } == count)
+    #expect(collector.state.read { $0.arrivals.count } == count)
     for thread in [first, second, stopper] { thread.stop() }
   }
 
-  @Test func `the end is told, with the reason where there is one`() {
+  @Test func `the end is reported, with the error if there is one`() {
     let error = VidiconError(.failed, subject: "socket", cause: "it was closed", nextStep: "start the sender again")
     for reason in [nil, error] {
       let capturer = PushCapturer(Self.format)

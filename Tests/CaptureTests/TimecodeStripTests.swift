@@ -20,7 +20,7 @@ struct TimecodeStripTests {
     #expect(TimecodeStrip.cellSize(width: 159, height: 720) == nil)
   }
 
-  @Test func `bits stand most significant first, 16 for 0 and 235 for 1, time before CRC`() {
+  @Test func `the most significant bit is first, 16 is 0 and 235 is 1, and the CRC follows the time`() {
     // 160 pixels wide: cells of 2 × 2.
     var luma = [UInt8](repeating: 99, count: 160 * 4)
     luma.withUnsafeMutableBytes {
@@ -38,7 +38,7 @@ struct TimecodeStripTests {
   }
 
   @Test(arguments: [(160, 90), (161, 91), (640, 360), (1280, 720), (1920, 1080)])
-  func `what was drawn is read, through noise and full range too`(width: Int, height: Int) {
+  func `a drawn strip is read, also with noise and in full range`(width: Int, height: Int) {
     let stride = width + 7
     for time in [1, 1_700_000_000_123_456, UInt64.max] {
       var luma = [UInt8](repeating: 128, count: stride * height)
@@ -53,7 +53,7 @@ struct TimecodeStripTests {
     }
   }
 
-  @Test func `one wrong cell is noticed, and so are black, white and too short planes`() {
+  @Test func `one wrong cell is detected, and so are black, white and too short planes`() {
     var luma = [UInt8](repeating: 128, count: 320 * 8)
     luma.withUnsafeMutableBytes {
       TimecodeStrip.draw(microseconds: 1_700_000_000_123_456, into: $0, width: 320, height: 8, bytesPerRow: 320)

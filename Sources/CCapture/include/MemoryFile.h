@@ -3,10 +3,10 @@
 
 #include <stddef.h>
 
-/// A file that lies in memory only, of a size and full of zeros, for sharing with another process; closed when this one
-/// starts a program. Linux only: a call that Swift's module of the C library leaves out.
+/// Creates an anonymous file in memory, filled with zeros, to share with another process; closed on `exec`. Linux only. In
+/// C, since Swift's Glibc module lacks `memfd_create`.
 ///
-/// Returns its descriptor, or -1 with errno set.
+/// Returns the descriptor, or -1 with errno set.
 int vidicon_memory_file(size_t size);
 
 #endif

@@ -1,35 +1,37 @@
-/// A camera, screen, window or microphone of this machine.
+public import Media
+
+/// A camera, screen, window or microphone of this machine, as listed by `CaptureDevices.list()`.
 public struct CaptureDevice: Hashable, Sendable {
-  /// What a device is.
+  /// The kind of a device.
   public enum Kind: String, Hashable, Sendable, CaseIterable {
-    /// It takes pictures.
+    /// A camera.
     case camera
-    /// A whole screen.
+    /// A whole screen, or one of several monitors.
     case screen
     /// A window on a screen.
     case window
-    /// It takes sound.
+    /// An audio input.
     case microphone
   }
 
-  /// What it is.
+  /// The kind of the device.
   public let kind: Kind
-  /// What a ``SourceSpecification`` is made from to use it: "v4l2:/dev/video0".
+  /// The source specification that selects the device, such as "v4l2:/dev/video0".
   public let specification: String
-  /// For people.
+  /// Human-readable name.
   public let name: String
-  /// A name that stays when it is unplugged and plugged in again, also elsewhere where the device has a serial number.
+  /// A name that survives unplugging and plugging in again; with a serial number also at another port.
   public let stableName: String
-  /// What it delivers; empty when ``problem`` is set.
+  /// Formats that the device offers; empty when ``problem`` is set.
   public let formats: [CaptureDeviceFormat]
-  /// What can be set.
+  /// Controls that the device offers, with their current values.
   public let controls: [DeviceControl]
-  /// Why it cannot be used now, and the command that mends it where there is one; nil when it can.
+  /// Why the device cannot be used now, and how to solve that, in one line; nil for a usable device.
   public let problem: String?
-  /// Where a camera looks.
+  /// Direction a camera faces.
   public let position: CameraPosition
 
-  /// A device.
+  /// Creates a description of a device.
   public init(
     kind: Kind, specification: String, name: String, stableName: String, formats: [CaptureDeviceFormat] = [],
     controls: [DeviceControl] = [], problem: String? = nil, position: CameraPosition = .unspecified
@@ -43,4 +45,60 @@ public struct CaptureDevice: Hashable, Sendable {
     self.problem = problem
     self.position = position
   }
+}
+
+/// One format in which a device delivers video or audio.
+public struct CaptureDeviceFormat: Hashable, Sendable {
+  /// Frame rates that a device offers for a format, in frames per second.
+  public enum FrameRates: Hashable, Sendable {
+    /// These rates; empty when the device does not report any.
+    case discrete([FrameRate])
+    /// All rates, or many, between a minimum and a maximum.
+    case range(ClosedRange<FrameRate>)
+  }
+
+  /// The FourCC of video ("YUYV", "MJPG"), the ALSA sample format of audio ("S16_LE").
+  public let name: String
+  /// Width in pixels; nil for audio, and for video of any size.
+  public let width: Int?
+  /// Height in pixels; nil for audio, and for video of any size.
+  public let height: Int?
+  /// Frame rates; empty for audio.
+  public let frameRates: FrameRates
+  /// Samples per second of each channel; nil for video.
+  public let sampleRate: Int?
+  /// Number of channels; nil for video.
+  public let channels: Int?
+
+  /// A video format.
+  public init(name: String, width: Int?, height: Int?, frameRates: FrameRates) {
+    self.name = name
+    self.width = width
+    self.height = height
+    self.frameRates = frameRates
+    self.sampleRate = nil
+    self.channels = nil
+  }
+
+  /// An audio format.
+  public init(name: String, sampleRate: Int, channels: Int) {
+    self.name = name
+    self.width = nil
+    self.height = nil
+    self.frameRates = .discrete([])
+    self.sampleRate = sampleRate
+    self.channels = channels
+  }
+}
+
+/// The direction in which a camera faces, as reported by its driver.
+public enum CameraPosition: String, Hashable, Sendable, CaseIterable {
+  /// Toward the user; previews mirror its frames.
+  case front
+  /// Away from the user.
+  case back
+  /// Not built into the machine.
+  case external
+  /// Not reported by the driver.
+  case unspecified
 }

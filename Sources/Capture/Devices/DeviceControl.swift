@@ -1,25 +1,29 @@
-/// Something that can be set on a device: exposure, focus, zoom, white balance.
+package import Media
+
+/// An adjustable property of a device, such as exposure, focus, zoom or white balance.
+///
+/// A snapshot: ``value`` and ``isInactive`` are as of the query. Set it with ``ControllableCapturer/setControl(_:to:)``.
 public struct DeviceControl: Hashable, Sendable {
-  /// What its values are.
+  /// The type of a control's values.
   public enum Kind: String, Hashable, Sendable, CaseIterable {
     /// A number in ``DeviceControl/range``, in steps of ``DeviceControl/step``.
     case integer
     /// 0 or 1.
     case boolean
-    /// One of ``DeviceControl/menu``.
+    /// The value of one of the items in ``DeviceControl/menu``.
     case menu
-    /// Without a value: setting it to anything does something once.
+    /// Has no value: setting it to any number triggers an action.
     case button
   }
 
-  /// One choice of a menu.
+  /// One item of a menu control.
   public struct MenuItem: Hashable, Sendable {
-    /// What to set the control to.
+    /// The control's value that selects the item.
     public let value: Int
-    /// For people.
+    /// Human-readable name.
     public let label: String
 
-    /// A choice.
+    /// Creates a menu item.
     public init(value: Int, label: String) {
       self.value = value
       self.label = label
@@ -28,26 +32,27 @@ public struct DeviceControl: Hashable, Sendable {
 
   /// The driver's name in lower case with hyphens: "exposure-time-absolute", "focus-absolute", "zoom-absolute".
   public let name: String
-  /// The driver's name, for people.
+  /// The driver's name as it is: "Exposure Time, Absolute".
   public let label: String
-  /// What its values are.
+  /// The type of the values.
   public let kind: Kind
-  /// The values it takes: 0...1 of a boolean, 0...0 of a button; of a menu not each one in it need be a choice.
+  /// Minimum and maximum value, in the driver's unit; 0...1 for a boolean, 0...0 for a button. A menu need not have an item
+  /// for every value.
   public let range: ClosedRange<Int>
-  /// The distance of two values, counted from the lower end of ``range``; at least 1.
+  /// Distance between valid values, counted from the minimum; at least 1.
   public let step: Int
-  /// What the driver sets it to at first.
+  /// The driver's initial value.
   public let defaultValue: Int
-  /// What it is set to now.
+  /// The current value; the default for controls that cannot be read.
   public let value: Int
-  /// The choices of a menu; empty for other kinds.
+  /// The items of a menu; empty for other kinds.
   public let menu: [MenuItem]
-  /// Whether it can only be read.
+  /// Whether the control cannot be set.
   public let isReadOnly: Bool
-  /// Whether setting it has no effect now, such as the focus while that is automatic.
+  /// Whether setting the control has no effect now, such as the focus while autofocus is on.
   public let isInactive: Bool
 
-  /// A control.
+  /// Creates a control; a `step` below 1 becomes 1.
   public init(
     name: String, label: String, kind: Kind, range: ClosedRange<Int>, step: Int = 1, defaultValue: Int, value: Int,
     menu: [MenuItem] = [], isReadOnly: Bool = false, isInactive: Bool = false
@@ -62,5 +67,33 @@ public struct DeviceControl: Hashable, Sendable {
     self.menu = menu
     self.isReadOnly = isReadOnly
     self.isInactive = isInactive
+  }
+}
+
+extension DeviceControl {
+  /// Checks that the control accepts a value.
+  ///
+  /// - Throws: ``VidiconError`` with ``VidiconError/Code/invalidSpecification`` whose next step lists the valid values.
+  package func check(_ value: Int, source: String) throws(VidiconError) {
+    func error(_ cause: String, _ nextStep: String) -> VidiconError {
+      VidiconError(.invalidSpecification, subject: source, cause: cause, nextStep: nextStep)
+    }
+    if self.isReadOnly { throw error("\(self.name) can only be read", "leave it out") }
+    let cause = "\(self.name) cannot be \(value)"
+    switch self.kind {
+    case .button: return
+    case .boolean:
+      if value != 0, value != 1 { throw error(cause, "use 0 or 1") }
+    case .menu:
+      if !self.menu.contains(where: { $0.value == value }) {
+        throw error(cause, "use " + self.menu.map { "\($0.value) (\($0.label))" }.joined(separator: ", "))
+      }
+    case .integer:
+      let (distance, overflow) = value.subtractingReportingOverflow(self.range.lowerBound)
+      guard self.range.contains(value), overflow || distance % self.step == 0 else {
+        let steps = self.step == 1 ? "" : " in steps of \(self.step)"
+        throw error(cause, "use \(self.range.lowerBound) to \(self.range.upperBound)\(steps)")
+      }
+    }
   }
 }

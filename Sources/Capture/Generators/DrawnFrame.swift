@@ -1,9 +1,9 @@
 public import Media
 
-/// A picture that is being drawn: memory to fill, and what is to be known of it.
+/// A frame that is being drawn: writable pixel memory and its layout.
 ///
-/// It is lent to whoever draws and cannot be kept, so that nothing is written once the picture is on its way. The memory
-/// is one of a few that go round; its content is undefined until it is drawn.
+/// It is borrowed by the drawing closure and cannot escape, so that nothing is written once the frame is delivered. The
+/// memory comes from a pool; its content is undefined until it is drawn.
 ///
 /// ```swift
 /// for y in 0..<frame.height {
@@ -14,46 +14,46 @@ public import Media
 /// ```
 public struct DrawnFrame: ~Copyable {
   private let buffer: PixelBuffer
-  /// The number of the picture since the start, from 0 on; numbers are left out where pictures were missed.
+  /// Number of the frame since the start, from 0; skipped frames leave gaps.
   public let index: Int64
 
-  /// A picture in memory that nobody else refers to.
+  /// - Parameter buffer: Memory without other references.
   init(_ buffer: PixelBuffer, index: Int64) {
     self.buffer = buffer
     self.index = index
   }
 
-  /// The layout of the pixels.
+  /// Size and pixel layout.
   public var format: VideoFormat { self.buffer.format }
-  /// Pixels across.
+  /// Width in pixels.
   public var width: Int { self.format.width }
-  /// Pixels down.
+  /// Height in pixels.
   public var height: Int { self.format.height }
-  /// Bytes from one row of the first plane to the next.
+  /// Distance between rows of the first plane, in bytes.
   public var bytesPerRow: Int { self.format.bytesPerRow[0] }
 
-  /// Writes a row.
+  /// Calls a closure with the pixels of one row.
   ///
   /// - Parameters:
-  ///   - y: 0 for the one at the top; planes of colour differences may have half as many as the picture.
-  ///   - plane: 0 up to ``PixelFormat/planeCount`` - 1.
-  ///   - body: Gets the bytes of the row's pixels, without those that fill the row up.
+  ///   - y: Row, 0 at the top; subsampled chroma planes have half as many rows as the frame.
+  ///   - plane: 0 to ``PixelFormat/planeCount`` - 1.
+  ///   - body: Receives the row's bytes without the padding at its end.
   public func withRow<Result>(
     _ y: Int, plane: Int = 0, _ body: (inout MutableSpan<UInt8>) throws -> Result
   ) rethrows -> Result {
     let format = self.format
     precondition(
-      (0..<format.pixelFormat.rowCount(plane: plane, height: format.height)).contains(y), "a row of the picture")
+      (0..<format.pixelFormat.rowCount(plane: plane, height: format.height)).contains(y), "a row of the frame")
     let start = y * format.bytesPerRow[plane]
     let end = start + format.pixelFormat.minimumBytesPerRow(plane: plane, width: format.width)
     return try self.withBytes(of: plane, in: start..<end, body)
   }
 
-  /// Writes a whole plane.
+  /// Calls a closure with the memory of one plane.
   ///
   /// - Parameters:
-  ///   - plane: 0 up to ``PixelFormat/planeCount`` - 1.
-  ///   - body: Gets the bytes, ``VideoFormat/bytesPerRow`` from row to row.
+  ///   - plane: 0 to ``PixelFormat/planeCount`` - 1.
+  ///   - body: Receives all rows, ``VideoFormat/bytesPerRow`` apart.
   public func withPlane<Result>(
     _ plane: Int = 0, _ body: (inout MutableSpan<UInt8>) throws -> Result
   ) rethrows -> Result {

@@ -7,67 +7,68 @@ internal import Darwin
 internal import Glibc
 #endif
 
-/// Pictures that arrive from elsewhere, whenever they do: from a socket, another library's callback, a renderer.
+/// Video that is pushed at any time and from any thread: from a socket, another library's callback, a renderer.
 ///
 /// ```swift
-/// let pictures = PushCapturer(VideoFormat(width: 640, height: 360, pixelFormat: .nv12))
-/// stream.attachVideo(pictures)
+/// let capturer = PushCapturer(VideoFormat(width: 640, height: 360, pixelFormat: .nv12))
+/// stream.attachVideo(capturer)
 /// …
-/// pictures.push { frame in  // on any thread
+/// capturer.push { frame in  // on any thread
 ///   frame.withPlane(0) { $0.withUnsafeMutableBytes { luma in … } }
 /// }
 /// ```
 ///
-/// The stream takes the latest picture at its own pace; what comes faster is dropped and counted, and when nothing comes
-/// viewers see the slate.
+/// The stream dequeues the latest frame at its own frame rate; surplus frames are dropped and counted, and without frames
+/// viewers see the slate. Calls of ``push(at:_:)``, ``push(_:)`` and ``finish(_:)`` from several threads wait for each
+/// other.
 public final class PushCapturer: VideoCapturer {
   private struct State {
     var consumer: (any VideoConsumer)?
     var count: Int64 = 0
-    /// The thread that hands something to the consumer just now.
+    /// The thread that is calling the consumer; nil when none is.
     var delivering: pthread_t?
 
-    /// Whether another thread than this one does.
-    var isTaken: Bool {
+    /// Whether a thread other than the current one is calling the consumer.
+    var isBusy: Bool {
       self.delivering.map { pthread_equal($0, pthread_self()) == 0 } ?? false
     }
   }
 
-  /// The format of each picture.
+  /// The format of every frame.
   public let format: VideoFormat
   private let pool: VideoFramePool
   private let state = Monitor(State())
 
-  /// A source of pictures of a format, of which none has come yet.
+  /// Creates a capturer for frames of one format.
   public init(_ format: VideoFormat) {
     self.format = format
     self.pool = VideoFramePool(format: format)
   }
 
-  /// Whether somebody takes the pictures.
+  /// Whether a consumer accepts frames.
   public var isStarted: Bool {
-    self.state.withLock { $0.consumer != nil }
+    self.state.read { $0.consumer != nil }
   }
 
-  /// Lets pictures through from now on.
+  /// Starts passing frames to a consumer.
   public func start(consumer: any VideoConsumer) {
     self.state.withLock { $0.consumer = consumer }
   }
 
-  /// Lets no picture through any more. It waits for one that another thread is just handing over; the consumer may call it
-  /// while it takes one.
+  /// Stops passing frames, and waits for a delivery in progress on another thread; the consumer may call it from within a
+  /// callback.
   public func stop() {
     self.state.withLock { ($0.consumer, $0.count) = (nil, 0) }
-    _ = self.state.wait { $0.isTaken ? nil : true }
+    _ = self.state.wait { $0.isBusy ? nil : true }
   }
 
-  /// Draws a picture into memory of the capturer's and hands it over; pictures come in order of time.
+  /// Draws a frame into pooled memory and delivers it.
   ///
   /// - Parameters:
-  ///   - time: When it was captured, on the streams' clock: by default now.
-  ///   - draw: Fills the memory, whose content is undefined. Not called when nobody takes the picture, or when all memory
+  ///   - time: Capture time on the ``StreamClock``, later than that of the frame before; by default now.
+  ///   - draw: Fills the memory, whose content is undefined. Not called when the capturer is stopped or all pooled memory
   ///     is in use.
-  /// - Returns: Whether it was handed over.
+  /// - Returns: Whether the frame was delivered.
   @discardableResult
   public func push(
     at time: MediaTime = StreamClock.system.now(), _ draw: (borrowing DrawnFrame) throws -> Void
@@ -80,42 +81,42 @@ public final class PushCapturer: VideoCapturer {
     return frame != nil && isDelivered
   }
 
-  /// Hands over a picture in memory of somebody else's; pictures come in order of time.
+  /// Delivers a frame in the caller's memory, without a copy.
   ///
-  /// - Parameter frame: Of the capturer's format; one of another layout is dropped.
-  /// - Returns: Whether it was handed over.
+  /// - Parameter frame: A frame of ``format``, later than the one before; the stream drops frames of another layout.
+  /// - Returns: Whether the frame was delivered.
   @discardableResult
   public func push(_ frame: VideoFrame) -> Bool {
     guard self.nextIndex() != nil else { return false }
     return self.deliver { $0.consume(frame) }
   }
 
-  /// Tells that no more pictures will come until the capturer is started again.
+  /// Reports the end of the input to the stream, which then shows the slate.
   ///
-  /// - Parameter error: Why; nil at the end of what there was.
+  /// - Parameter error: The failure; nil at the regular end.
   public func finish(_ error: VidiconError? = nil) {
     self.deliver { $0.captureEnded(error) }
   }
 
-  /// Hands something over when no other thread does.
+  /// Calls the consumer once no other thread is doing so.
   ///
-  /// - Returns: Whether there is a consumer.
+  /// - Returns: False when there is no consumer.
   @discardableResult
   private func deliver(_ body: (any VideoConsumer) -> Void) -> Bool {
-    let turn = self.state.take { state -> (consumer: any VideoConsumer, outer: pthread_t?)?? in
-      if state.isTaken { return nil }
+    let delivery = self.state.take { state -> (consumer: any VideoConsumer, outer: pthread_t?)?? in
+      if state.isBusy { return nil }
       guard let consumer = state.consumer else { return .some(nil) }
-      // A consumer may push while it takes a picture.
+      // A consumer may push from within a callback.
       defer { state.delivering = pthread_self() }
       return (consumer, state.delivering)
     }
-    guard let turn = turn ?? nil else { return false }
-    body(turn.consumer)
-    self.state.withLock { $0.delivering = turn.outer }
+    guard let delivery = delivery ?? nil else { return false }
+    body(delivery.consumer)
+    self.state.withLock { $0.delivering = delivery.outer }
     return true
   }
 
-  /// The number of the next picture since the start; nil when nobody takes it.
+  /// The number of the next frame since the start; nil when stopped.
   private func nextIndex() -> Int64? {
     self.state.withLock { state in
       guard state.consumer != nil else { return nil }

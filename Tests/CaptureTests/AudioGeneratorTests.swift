@@ -5,10 +5,10 @@ import TestSupport
 import Testing
 import Threading
 
-@Suite("Generated sound", .timeLimit(.minutes(2)))
-struct SoundGeneratorTests {
+@Suite("Audio generators", .timeLimit(.minutes(2)))
+struct AudioGeneratorTests {
   @Test(arguments: [(48_000, 2), (44_100, 1), (22_050, 2), (8_000, 1)])
-  func `the beep is 100 ms of 1 kHz at -12 dBFS from the whole second of the time of day on`(
+  func `the beep is 100 ms of 1 kHz at -12 dBFS from each whole second of wall-clock time on`(
     rate: Int, channels: Int
   ) throws {
     let format = AudioFormat(sampleRate: rate, channelCount: channels)
@@ -20,7 +20,7 @@ struct SoundGeneratorTests {
     capturer.stop()
     let first = try #require(blocks.first)
 
-    // No gap and no drift: each block starts where the samples before it end.
+    // No gap and no drift: each block starts where the block before it ends.
     var count = 0
     for block in blocks {
       #expect(block.format == format)
@@ -31,7 +31,7 @@ struct SoundGeneratorTests {
 
     let samples = blocks.flatMap(\.samples)
     let start = StreamClock.system.unixTime(at: first.timestamp) % 1_000_000_000
-    // The number of the first sample in its second: times are rounded down to a nanosecond.
+    // Index of the first sample within its second; timestamps are rounded down to a nanosecond.
     let offset = Int(((Double(start) + 1) * Double(rate) / 1e9).rounded(.down))
     for index in 0..<count {
       let position = (offset + index) % rate
@@ -50,7 +50,7 @@ struct SoundGeneratorTests {
     }
   }
 
-  @Test func `silence is silent and does not stop`() throws {
+  @Test func `silence is zero, continuous, and can be started again`() throws {
     let capturer = SilenceCapturer()
     let collector = AudioCollector()
     try capturer.start(consumer: collector)
@@ -58,9 +58,47 @@ struct SoundGeneratorTests {
     capturer.stop()
     #expect(blocks.count >= 10)
     #expect(blocks.allSatisfy { $0.sampleCount == 480 && $0.samples.allSatisfy { $0 == 0 } })
-    let count = collector.state.withLock { $0.blocks.count }
+    let count = collector.state.read { $0.blocks.count }
     try capturer.start(consumer: collector)
     #expect(collector.blocks(samples: (count + 5) * 480).count >= count + 5)
     capturer.stop()
+  }
+
+  @Test func `blocks missed while the consumer blocks are delivered afterwards without a gap`() throws {
+    final class SlowConsumer: AudioConsumer {
+      let blocks = Monitor<[AudioBlock]>([])
+
+      func consume(_ block: AudioBlock) {
+        let count = self.blocks.withLock { blocks in
+          blocks.append(block)
+          return blocks.count
+        }
+        guard count == 2 else { return }
+        let end = StreamClock.system.now() + .milliseconds(75)
+        while StreamClock.system.now() < end {}
+      }
+
+      func captureEnded(_ error: VidiconError?) {}
+    }
+    let capturer = SilenceCapturer(format: AudioFormat(sampleRate: 48_000, channelCount: 1))
+    let consumer = SlowConsumer()
+    try capturer.start(consumer: consumer)
+    _ = consumer.blocks.wait(until: StreamClock.system.now() + .seconds(20)) { $0.count >= 20 ? true : nil }
+    capturer.stop()
+    let blocks = consumer.blocks.read { $0 }
+    #expect(blocks.count >= 20)
+    for (before, after) in zip(blocks, blocks.dropFirst()) {
+      #expect(abs((after.timestamp - before.timestamp - before.duration).nanoseconds) <= 1)
+    }
+  }
+
+  @Test(arguments: [(44_100, 441), (22_050, 220), (8_000, 80), (50, 1)])
+  func `a block lasts 10 ms, or a sample at low rates`(rate: Int, count: Int) throws {
+    let capturer = SilenceCapturer(format: AudioFormat(sampleRate: rate, channelCount: 2))
+    let collector = AudioCollector()
+    try capturer.start(consumer: collector)
+    let blocks = collector.blocks(samples: 2 * count)
+    capturer.stop()
+    #expect(blocks.allSatisfy { $0.sampleCount == count && $0.samples.count == 2 * count })
   }
 }

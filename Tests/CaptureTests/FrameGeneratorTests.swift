@@ -5,8 +5,8 @@ import TestSupport
 import Testing
 import Threading
 
-@Suite("Generated pictures", .timeLimit(.minutes(2)))
-struct GeneratorTests {
+@Suite("Frame generators", .timeLimit(.minutes(2)))
+struct FrameGeneratorTests {
   enum Kind: CaseIterable {
     case plasma, noise, bars
 
@@ -27,21 +27,21 @@ struct GeneratorTests {
     }
   }
 
-  @Test func `a picture that no memory is left for is reported, with its time`() throws {
+  @Test func `a frame without free memory is reported as skipped, with its time`() throws {
     let capturer = Kind.bars.make()
     let collector = FrameCollector()
     try capturer.start(consumer: collector)
     let limit = StreamClock.system.now() + .seconds(20)
     let skip = collector.state.wait(until: limit) { $0.skips.first }
     capturer.stop()
-    // All of the pool's eight pictures are kept.
-    let frames = collector.state.withLock { $0.frames }
+    // The collector holds all eight buffers of the pool.
+    let frames = collector.state.read { $0.frames }
     #expect(frames.count == 8)
     #expect(try #require(skip) > (try #require(frames.last)).timestamp)
   }
 
   @Test(arguments: Kind.allCases)
-  func `pictures come on the grid, in the announced format, and change`(kind: Kind) throws {
+  func `frames come on the grid, in the announced format, and change`(kind: Kind) throws {
     let capturer = kind.make()
     #expect(
       capturer.format == VideoFormat(width: 320, height: 180, pixelFormat: kind.pixelFormat, frameRate: FrameRate(60)))
@@ -54,7 +54,7 @@ struct GeneratorTests {
     #expect(!capturer.isStarted)
     try #require(frames.count == 4)
     let clock = StreamClock.system
-    for (frame, arrival) in zip(frames, collector.state.withLock { $0.arrivals }) {
+    for (frame, arrival) in zip(frames, collector.state.read { $0.arrivals }) {
       #expect(frame.format == capturer.format)
       let phase = clock.unixTime(at: frame.timestamp) % 1_000_000_000
       // Within a nanosecond of a sixtieth of a second, since times are rounded down.
@@ -66,7 +66,7 @@ struct GeneratorTests {
   }
 
   @Test(arguments: Kind.allCases, [(16, 16), (17, 19), (33, 16), (161, 97), (1, 1)])
-  func `any size is drawn`(kind: Kind, size: (Int, Int)) throws {
+  func `frames of any size are drawn`(kind: Kind, size: (Int, Int)) throws {
     let capturer = kind.make(width: size.0, height: size.1, rate: FrameRate(200))
     let collector = FrameCollector(keep: 3)
     try capturer.start(consumer: collector)
@@ -77,26 +77,26 @@ struct GeneratorTests {
   }
 
   @Test(arguments: Kind.allCases)
-  func `after stop no picture comes, and it can be started again`(kind: Kind) throws {
+  func `no frame comes after stop, and the capturer can be started again`(kind: Kind) throws {
     let capturer = kind.make(width: 64, height: 64, rate: FrameRate(240))
     for _ in 0..<3 {
       let collector = FrameCollector(keep: 0)
       try capturer.start(consumer: collector)
       _ = collector.frames(3)
       capturer.stop()
-      let count = collector.state.withLock { $0.arrivals.count }
+      let count = collector.state.read { $0.arrivals.count }
       #expect(count >= 3)
-      // Three more of another capturer's pictures would be the time for one of this one's to come.
+      // While another capturer delivers three frames, this one could have delivered one.
       let other = FrameCollector(keep: 0)
       let reference = kind.make(width: 64, height: 64, rate: FrameRate(240))
       try reference.start(consumer: other)
       _ = other.frames(3)
       reference.stop()
-      #expect(collector.state.withLock { $0.arrivals.count } == count)
+      #expect(collector.state.read { $0.arrivals.count } == count)
     }
   }
 
-  @Test func `a consumer may stop the capturer while it takes a picture, and gets no other one`() throws {
+  @Test func `a consumer may stop the capturer from within a callback, which is then the last one`() throws {
     let capturer = PlasmaCapturer(width: 32, height: 32, frameRate: FrameRate(240))
     let collector = FrameCollector { count in if count == 2 { capturer.stop() } }
     try capturer.start(consumer: collector)
@@ -104,7 +104,7 @@ struct GeneratorTests {
     #expect(!capturer.isStarted)
   }
 
-  @Test func `a consumer that keeps all pictures uses up the memory, not more`() throws {
+  @Test func `a consumer that holds all frames gets no more than the pool has`() throws {
     let capturer = BarsCapturer(width: 64, height: 64, frameRate: FrameRate(240))
     let collector = FrameCollector()
     try capturer.start(consumer: collector)
@@ -112,7 +112,7 @@ struct GeneratorTests {
     capturer.stop()
   }
 
-  @Test func `the strip holds the time of its picture, and the flash begins on the whole second`() throws {
+  @Test func `the strip holds the capture time, and the flash begins on the whole second`() throws {
     let capturer = BarsCapturer(width: 320, height: 180, frameRate: FrameRate(30))
     struct Seen: Sendable {
       var phase: Int64
@@ -135,36 +135,73 @@ struct GeneratorTests {
     }
     let reader = Reader()
     try capturer.start(consumer: reader)
-    // Until a picture on the whole second and both of its neighbours have been seen.
+    // More than a second of frames includes one on the whole second and both of its neighbours.
     _ = reader.seen.wait(until: StreamClock.system.now() + .seconds(20)) { seen in
       seen.count > 40 ? true : nil
     }
     capturer.stop()
-    let seen = reader.seen.withLock { $0 }
+    let seen = reader.seen.read { $0 }
     #expect(seen.allSatisfy { $0.stripIsRight })
     #expect(seen.allSatisfy { $0.isFlash == ($0.phase < 60) })
     #expect(seen.contains { $0.isFlash && $0.phase == 0 } || seen.contains { $0.isFlash && $0.phase == 33 })
   }
 
-  @Test func `the grid of a running generator is the clock's, not the sum of its waits`() throws {
+  @Test func `a slow consumer delays frames on the grid without shifting the grid`() throws {
     let capturer = NoiseCapturer(width: 16, height: 16, frameRate: FrameRate(100))
-    let held = Mutex(false)
-    // A consumer that holds up the thread for several intervals once.
+    let hasBlocked = Mutex(false)
+    // Blocks the capture thread once, for several intervals.
     let slow = FrameCollector(keep: 30) { count in
       if count == 3 {
         let until = StreamClock.system.now() + .milliseconds(55)
         while StreamClock.system.now() < until {}
-        held.withLock { $0 = true }
+        hasBlocked.withLock { $0 = true }
       }
     }
     try capturer.start(consumer: slow)
     _ = slow.frames(6)
     capturer.stop()
-    let frames = slow.state.withLock { $0.frames }
+    let frames = slow.state.read { $0.frames }
     try #require(frames.count >= 6)
-    #expect(held.withLock { $0 })
-    // The pictures missed are left out but for the latest.
+    #expect(hasBlocked.withLock { $0 })
+    // Missed frames are skipped except the latest.
     #expect(frames[3].timestamp - frames[2].timestamp >= .milliseconds(50))
     #expect(frames[4].timestamp - frames[3].timestamp >= .milliseconds(10))
+  }
+
+  @Test func `noise is uniform, and differs from frame to frame`() throws {
+    let capturer = NoiseCapturer(width: 320, height: 180, frameRate: FrameRate(60))
+    let collector = FrameCollector(keep: 2)
+    try capturer.start(consumer: collector)
+    let frames = collector.frames(2).map { pixels($0) }
+    capturer.stop()
+    try #require(frames.count == 2)
+    for bytes in frames {
+      let mean = Double(bytes.reduce(0) { $0 + Int($1) }) / Double(bytes.count)
+      #expect(abs(mean - 127.5) < 2, "standard deviation of the mean: 0.15")
+      var counts = [Int](repeating: 0, count: 256)
+      for byte in bytes { counts[Int(byte)] += 1 }
+      #expect(counts.allSatisfy { $0 > 700 && $0 < 1_100 }, "900 are expected of each value")
+    }
+    let equal = zip(frames[0], frames[1]).count { $0 == $1 }
+    #expect(equal < frames[0].count / 128)
+  }
+
+  @Test func `a released capturer stops its thread`() throws {
+    let collector = FrameCollector(keep: 0)
+    weak var released: PlasmaCapturer?
+    do {
+      let capturer = PlasmaCapturer(width: 32, height: 32, frameRate: FrameRate(240))
+      released = capturer
+      try capturer.start(consumer: collector)
+      _ = collector.frames(2)
+    }
+    #expect(released == nil)
+    let count = collector.state.read { $0.arrivals.count }
+    let other = FrameCollector(keep: 0)
+    let reference = PlasmaCapturer(width: 32, height: 32, frameRate: FrameRate(240))
+    try reference.start(consumer: other)
+    _ = other.frames(3)
+    reference.stop()
+    #expect(collector.state.read { $0.arrivals.count } == count)
   }
 }

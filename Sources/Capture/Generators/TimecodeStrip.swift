@@ -1,29 +1,29 @@
 internal import Media
 
-/// A time that is part of the picture, for measuring how long a picture is on its way.
+/// A machine-readable capture time in the pixels of a frame, to measure glass-to-glass latency.
 ///
-/// Along the top-left edge lie 72 square cells, each `width / 80` pixels wide and high, rounded down to an even number;
-/// luma 16 stands for 0 and 235 for 1, the most significant bit comes first:
+/// 72 square cells lie along the top edge from the left, each `width / 80` pixels wide and high, rounded down to an even
+/// number; luma 16 is 0 and 235 is 1, most significant bit first:
 ///
 ///     | 64 bits: microseconds since 1970-01-01 00:00 UTC | 8 bits: CRC-8 of those 8 bytes |
 ///
-/// The CRC has the polynomial 0x07 and starts at 0. Cells that large survive any encoder; pictures less than 160 pixels
-/// wide, or less high than a cell, have no strip.
+/// The CRC has the polynomial 0x07 and starts at 0. Cells of this size survive any encoder. Frames narrower than 160
+/// pixels, or lower than a cell, have no strip.
 public enum TimecodeStrip {
-  /// The number of cells: 64 for the time and 8 for the CRC.
+  /// Number of cells: 64 for the time and 8 for the CRC.
   public static let cellCount = 72
 
-  /// The pixels that a cell is wide and high in a picture of a size; nil when it has no strip.
+  /// Width and height of a cell in pixels; nil for frames without strip.
   public static func cellSize(width: Int, height: Int) -> Int? {
     let size = width / 160 * 2
     return size > 0 && size <= height ? size : nil
   }
 
-  /// Draws the strip; without effect when the picture is too small for one.
+  /// Draws the strip; does nothing when the frame is too small for one.
   ///
   /// - Parameters:
-  ///   - microseconds: The time that the picture was captured, since 1970-01-01 00:00 UTC.
-  ///   - luma: A luma plane, one byte a pixel, of at least (`height` - 1) × `bytesPerRow` + `width` bytes.
+  ///   - microseconds: Capture time since 1970-01-01 00:00 UTC.
+  ///   - luma: A luma plane, one byte per pixel, of at least (`height` - 1) × `bytesPerRow` + `width` bytes.
   public static func draw(
     microseconds: UInt64, into luma: UnsafeMutableRawBufferPointer, width: Int, height: Int, bytesPerRow: Int
   ) {
@@ -36,10 +36,10 @@ public enum TimecodeStrip {
     }
   }
 
-  /// Reads the strip of a picture, which may have been encoded and decoded since it was drawn.
+  /// Reads the strip of a frame, which may have been encoded and decoded since it was drawn.
   ///
-  /// - Parameter luma: A luma plane, one byte a pixel, of the size that was drawn, in limited or full range.
-  /// - Returns: The microseconds since 1970-01-01 00:00 UTC, or nil when there is no strip or it is damaged.
+  /// - Parameter luma: A luma plane, one byte per pixel, of the size that was drawn, in limited or full range.
+  /// - Returns: Microseconds since 1970-01-01 00:00 UTC; nil when there is no strip or its CRC does not match.
   public static func read(
     from luma: UnsafeRawBufferPointer, width: Int, height: Int, bytesPerRow: Int
   ) -> UInt64? {
@@ -57,11 +57,11 @@ public enum TimecodeStrip {
         checksum = checksum << 1 | (bit ? 1 : 0)
       }
     }
-    // A black picture reads as time 0, whose CRC is 0.
+    // A black frame reads as time 0, whose CRC is 0.
     return microseconds != 0 && checksum == Self.checksum(of: microseconds) ? microseconds : nil
   }
 
-  /// CRC-8 with the polynomial x⁸ + x² + x + 1, starting at 0, over the bytes of `value`, the highest first.
+  /// CRC-8 with the polynomial x⁸ + x² + x + 1, starting at 0, over the bytes of `value` in big-endian order.
   static func checksum(of value: UInt64) -> UInt8 {
     withUnsafeBytes(of: value.bigEndian) { Self.checksum(of: $0) }
   }
@@ -78,7 +78,7 @@ public enum TimecodeStrip {
     return checksum
   }
 
-  /// Whether the inner half of a cell is brighter than the middle of the range: edges are blurred by encoders.
+  /// Whether the inner half of a cell is brighter than mid-range; encoders blur the edges.
   private static func isBright(_ luma: UnsafeRawBufferPointer, x: Int, size: Int, bytesPerRow: Int) -> Bool {
     let inner = size / 4..<size - size / 4
     var sum = 0

@@ -1,39 +1,30 @@
+import Capture
 import Media
 import Testing
 
-@testable import Capture
-@testable import CaptureDevices
-
-@Suite("Controls of a device")
+@Suite("Device control")
 struct DeviceControlTests {
-  @Test(arguments: [
-    ("Brightness", "brightness"), ("Exposure Time, Absolute", "exposure-time-absolute"),
-    ("White Balance, Auto & Preset", "white-balance-auto-preset"), ("  LED1 Mode ", "led1-mode"), ("", ""),
-    ("Größe", "gr-e"), ("---", ""), ("\u{FFFD}\u{FFFD}x", "x"),
-  ]) func `a driver's name in lower case with hyphens`(label: String, name: String) {
-    #expect(DeviceControl.name(from: label) == name)
-  }
-
   private static let brightness = DeviceControl(
     name: "brightness", label: "Brightness", kind: .integer, range: -63...64, step: 2, defaultValue: -1, value: -1)
 
-  @Test(arguments: [-63, -61, 1, 63]) func `a value in range and on a step`(value: Int) throws {
+  @Test(arguments: [-63, -61, 1, 63]) func `a value in range and on a step is accepted`(value: Int) throws {
     try Self.brightness.check(value, source: "v4l2:")
   }
 
-  @Test(arguments: [-64, -62, 0, 64, 65, .min, .max]) func `a value out of range is told the range`(value: Int) {
+  @Test(arguments: [-64, -62, 0, 64, 65, .min, .max])
+  func `the error for an invalid value names the range and the step`(value: Int) {
     let error = #expect(throws: VidiconError.self) { try Self.brightness.check(value, source: "v4l2:") }
     #expect(error?.code == .invalidSpecification)
     #expect(error?.nextStep == "use -63 to 64 in steps of 2")
   }
 
-  @Test func `the widest range holds every value`() throws {
+  @Test func `the widest range accepts every value`() throws {
     let wide = DeviceControl(
       name: "a", label: "a", kind: .integer, range: .min ... .max, defaultValue: 0, value: 0)
     for value in [Int.min, -1, 0, .max] { try wide.check(value, source: "v4l2:") }
   }
 
-  @Test func `menus, switches, buttons and what can only be read`() throws {
+  @Test func `menus accept their items, booleans 0 and 1, buttons any value, and read-only controls none`() throws {
     let menu = DeviceControl(
       name: "m", label: "M", kind: .menu, range: 0...3, defaultValue: 1, value: 1,
       menu: [.init(value: 1, label: "Manual"), .init(value: 3, label: "Auto")])
