@@ -8,7 +8,7 @@
 
 #include "call.h"
 
-// Linux 5.9 and 5.10 brought the first two; their numbers are fixed.
+// The first two identifiers are missing from the headers of Linux before 5.9 and 5.10.
 const uint32_t vidicon_v4l2_camera_orientation = V4L2_CID_CAMERA_CLASS_BASE + 34;
 const uint32_t vidicon_v4l2_sensor_rotation = V4L2_CID_CAMERA_CLASS_BASE + 35;
 const uint32_t vidicon_v4l2_force_keyframe = V4L2_CID_MPEG_VIDEO_FORCE_KEY_FRAME;
@@ -48,7 +48,7 @@ int vidicon_v4l2_get_control_after(int descriptor, uint32_t id, vidicon_v4l2_con
     return 0;
   }
   if (error != ENOTTY) return error;
-  // Drivers from before Linux 3.17.
+  // Kernels before Linux 3.17.
   struct v4l2_queryctrl old = {.id = id | V4L2_CTRL_FLAG_NEXT_CTRL};
   error = vidicon_v4l2_call(descriptor, VIDIOC_QUERYCTRL, &old);
   if (error) return error;
@@ -72,7 +72,7 @@ int vidicon_v4l2_get_menu_item(int descriptor, uint32_t id, uint32_t index, char
   return 0;
 }
 
-/// Whether the kernel knows a control as one of 64 bits, so that its value stands elsewhere.
+/// Whether a control has 64 bits, so that its value is in `value64`.
 static bool is_wide(int descriptor, uint32_t id) {
   struct v4l2_query_ext_ctrl query = {.id = id};
   return !vidicon_v4l2_call(descriptor, VIDIOC_QUERY_EXT_CTRL, &query) && query.type == V4L2_CTRL_TYPE_INTEGER64;

@@ -1,6 +1,6 @@
 #ifndef __linux__
 
-// Systems without video4linux: there is no camera.
+// Stubs for systems without Video4Linux: each call fails with ENODEV.
 
 #include "CV4L2.h"
 

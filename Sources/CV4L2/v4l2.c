@@ -12,7 +12,7 @@
 #include "call.h"
 
 int vidicon_v4l2_call(int descriptor, unsigned long request, void *argument) {
-  // A device that is interrupted for ever is given up.
+  // Bounded, since a device may be interrupted without end.
   for (int attempt = 0; attempt < 100; attempt++) {
     if (ioctl(descriptor, request, argument) >= 0) return 0;
     if (errno != EINTR) return errno ? errno : EIO;
@@ -82,16 +82,16 @@ int vidicon_v4l2_get_sizes_at(int descriptor, uint32_t fourcc, uint32_t index, v
   if (error) return error;
   memset(sizes, 0, sizeof *sizes);
   if (size.type == V4L2_FRMSIZE_TYPE_DISCRETE) {
-    sizes->least_width = sizes->most_width = size.discrete.width;
-    sizes->least_height = sizes->most_height = size.discrete.height;
+    sizes->min_width = sizes->max_width = size.discrete.width;
+    sizes->min_height = sizes->max_height = size.discrete.height;
     return 0;
   }
   sizes->is_range = true;
-  sizes->least_width = size.stepwise.min_width;
-  sizes->most_width = size.stepwise.max_width;
+  sizes->min_width = size.stepwise.min_width;
+  sizes->max_width = size.stepwise.max_width;
   sizes->width_step = size.stepwise.step_width;
-  sizes->least_height = size.stepwise.min_height;
-  sizes->most_height = size.stepwise.max_height;
+  sizes->min_height = size.stepwise.min_height;
+  sizes->max_height = size.stepwise.max_height;
   sizes->height_step = size.stepwise.step_height;
   return 0;
 }
@@ -102,10 +102,10 @@ int vidicon_v4l2_get_intervals_at(int descriptor, uint32_t fourcc, uint32_t widt
   int error = vidicon_v4l2_call(descriptor, VIDIOC_ENUM_FRAMEINTERVALS, &interval);
   if (error) return error;
   bool is_range = interval.type != V4L2_FRMIVAL_TYPE_DISCRETE;
-  struct v4l2_fract shortest = is_range ? interval.stepwise.min : interval.discrete;
-  struct v4l2_fract longest = is_range ? interval.stepwise.max : interval.discrete;
-  *intervals = (vidicon_v4l2_intervals){is_range, shortest.numerator, shortest.denominator, longest.numerator,
-                                        longest.denominator};
+  struct v4l2_fract min = is_range ? interval.stepwise.min : interval.discrete;
+  struct v4l2_fract max = is_range ? interval.stepwise.max : interval.discrete;
+  *intervals = (vidicon_v4l2_intervals){is_range, min.numerator, min.denominator, max.numerator,
+                                        max.denominator};
   return 0;
 }
 
@@ -142,7 +142,7 @@ int vidicon_v4l2_set_format(int descriptor, bool is_multi_planar, vidicon_v4l2_f
     result->width = pixels->width;
     result->height = pixels->height;
     result->colorspace = pixels->colorspace;
-    // Without this mark the fields behind it hold nothing.
+    // Without this marker the fields behind it are undefined.
     if (pixels->priv == V4L2_PIX_FMT_PRIV_MAGIC) {
       result->matrix = pixels->ycbcr_enc;
       result->quantization = pixels->quantization;
@@ -172,7 +172,7 @@ int vidicon_v4l2_request_buffers(int descriptor, bool is_multi_planar, uint32_t 
   return error;
 }
 
-/// Calls with a buffer, and reads what the device says of it.
+/// Calls `ioctl` with a buffer and copies the returned buffer into `result`, unless that is null.
 static int buffer_call(int descriptor, unsigned long request, bool is_multi_planar, uint32_t index,
                        uint32_t plane_count, vidicon_v4l2_buffer *result) {
   struct v4l2_plane planes[VIDEO_MAX_PLANES] = {0};
@@ -187,9 +187,9 @@ static int buffer_call(int descriptor, unsigned long request, bool is_multi_plan
   result->index = buffer.index;
   result->sequence = buffer.sequence;
   result->is_error = buffer.flags & V4L2_BUF_FLAG_ERROR;
-  const int64_t longest = INT64_MAX / 1000000000 - 1;
+  const int64_t max_seconds = INT64_MAX / 1000000000 - 1;
   bool is_monotonic = (buffer.flags & V4L2_BUF_FLAG_TIMESTAMP_MASK) == V4L2_BUF_FLAG_TIMESTAMP_MONOTONIC;
-  bool is_sane = buffer.timestamp.tv_sec >= 0 && buffer.timestamp.tv_sec < longest && buffer.timestamp.tv_usec >= 0 &&
+  bool is_sane = buffer.timestamp.tv_sec >= 0 && buffer.timestamp.tv_sec < max_seconds && buffer.timestamp.tv_usec >= 0 &&
                  buffer.timestamp.tv_usec < 1000000;
   result->timestamp = is_monotonic && is_sane
                           ? (int64_t)buffer.timestamp.tv_sec * 1000000000 + (int64_t)buffer.timestamp.tv_usec * 1000

@@ -1,7 +1,7 @@
 #ifndef VIDICON_CXCB_SHIM_H
 #define VIDICON_CXCB_SHIM_H
 
-// The X Window System's protocol, with the extensions that capture needs, and the file of its authorities.
+// The X11 protocol (libxcb) with the extensions used for screen capture, and the X authority file (libXau).
 
 #include <X11/Xauth.h>
 #include <xcb/composite.h>
@@ -12,7 +12,7 @@
 #include <xcb/xcbext.h>
 #include <xcb/xfixes.h>
 
-// The extensions are global variables, which Swift takes for shared mutable state.
+// libxcb declares extensions as global variables, which Swift treats as shared mutable state.
 
 static inline const xcb_query_extension_reply_t *vidicon_xcb_composite(xcb_connection_t *connection) {
   return xcb_get_extension_data(connection, &xcb_composite_id);

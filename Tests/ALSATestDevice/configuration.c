@@ -11,8 +11,8 @@ void vidicon_alsa_test_device(void) {}
 
 #ifdef __linux__
 
-/// Lets ALSA read asound.conf of this folder and nothing of the machine's. Done before main, while there is one thread:
-/// the environment may not be changed later.
+/// Makes ALSA read the asound.conf in this folder instead of the machine's configuration. Runs before main, since the
+/// environment must not change once there are several threads.
 __attribute__((constructor)) static void configure(void) {
   char source[4096] = __FILE__;
   char text[8192];

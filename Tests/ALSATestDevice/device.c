@@ -1,8 +1,8 @@
-// A device of ALSA for tests: a sine of 1 kHz at half of full scale, by a clock that is wrong on purpose.
+// A simulated ALSA device for tests: a 1 kHz sine at half of full scale, with a clock that drifts.
 //
-// Files in its folder make it fail, for as long as they are there: "gone" as if it were unplugged, "busy" as if another
-// program had it, "forbidden", "stalled" gives no sound any more, "hung" opens for ever; "overrun" is taken away when it
-// was followed once.
+// Files in its folder make it fail while they exist: "gone" simulates unplugging, "busy" another program that uses it,
+// "forbidden" missing permissions, "stalled" a device without samples, "hung" an open that blocks; "overrun" causes one
+// overrun and is then removed.
 
 #ifdef __linux__
 
@@ -25,10 +25,10 @@ typedef struct {
   snd_pcm_ioplug_t io;
   char folder[512];
   long ppm, jitter;
-  int64_t origin;   // When its clock began, nanoseconds.
-  int64_t start;    // Its clock when it was started, in samples.
-  int64_t read;     // Samples that were read since.
-  int64_t stalled;  // Its clock when it last gave sound.
+  int64_t origin;   // Time at which the clock started, in nanoseconds.
+  int64_t start;    // Clock at the start of the device, in samples.
+  int64_t read;     // Number of samples read since then.
+  int64_t stalled;  // Clock at the last sample produced, in samples.
 } device_t;
 
 static int has(const device_t *device, const char *name) {
@@ -38,7 +38,7 @@ static int has(const device_t *device, const char *name) {
   return access(path, F_OK) == 0;
 }
 
-static int took(const device_t *device, const char *name) {
+static int consume(const device_t *device, const char *name) {
   char path[600];
   if (!*device->folder) return 0;
   snprintf(path, sizeof path, "%s/%s", device->folder, name);
@@ -51,7 +51,7 @@ static int64_t now(void) {
   return time.tv_sec * 1000000000LL + time.tv_nsec;
 }
 
-/// The samples that its clock has counted.
+/// The device's clock in samples.
 static int64_t ticks(const device_t *device) {
   double seconds = (double)(now() - device->origin) / 1e9;
   return (int64_t)(seconds * device->io.rate * (1 + device->ppm / 1e6));
@@ -83,7 +83,7 @@ static int prepare(snd_pcm_ioplug_t *io) { return gone(io->private_data) ? -ENOD
 static snd_pcm_sframes_t pointer(snd_pcm_ioplug_t *io) {
   device_t *device = io->private_data;
   if (gone(device)) return -ENODEV;
-  if (took(device, "overrun")) return -EPIPE;
+  if (consume(device, "overrun")) return -EPIPE;
   int64_t count = produced(device);
   if (count - device->read > (int64_t)io->buffer_size) return -EPIPE;
   return count % (int64_t)io->buffer_size;
@@ -105,7 +105,7 @@ static snd_pcm_sframes_t transfer(snd_pcm_ioplug_t *io, const snd_pcm_channel_ar
     char *place = (char *)areas[channel].addr + areas[channel].first / 8 + offset * step;
     for (snd_pcm_uframes_t i = 0; i < size; i++, place += step) {
       double index = (double)(device->start + device->read + (int64_t)i);
-      // The third channel and those that follow are loud, so that they are missed when they are taken.
+      // The third and later channels are loud, so that a test detects when they are captured.
       double value = channel < 2 ? 0.5 * sin(2 * M_PI * 1000 * index / io->rate) : 0.99;
       switch (io->format) {
         case SND_PCM_FORMAT_FLOAT_LE: *(float *)place = (float)value; break;

@@ -1,11 +1,11 @@
-// Uses cameras as it is told, for tests that start it with cameras that are not there (Tests/FakeCamera).
+// Runs camera capture on commands, for tests that start it with simulated cameras (Tests/FakeCamera).
 //
 //   CameraProbe devices
 //   CameraProbe play SPECIFICATION WIDTH HEIGHT RATE
 //
-// "play" reads commands, one a line: start, stop, keep COUNT (frames to hold on to, then let all go with 0), controls,
-// set NAME VALUE, keyframe, resources, relation SPECIFICATION (of another capturer's device to this one's). It ends with
-// its input. Both print lines of words, JSON where a word may hold spaces.
+// "play" reads one command per line: start, stop, keep COUNT (number of frames to hold; 0 releases all), controls,
+// set NAME VALUE, keyframe, resources, relation SPECIFICATION (of another capturer's device to this one's). It ends at the
+// end of its input. Both print lines of words, as JSON strings where a word may contain spaces.
 
 import Capture
 import CaptureDevices
@@ -15,12 +15,12 @@ import NIOCore
 import Synchronization
 import Threading
 
-/// Writes a line at once.
+/// Writes a line without buffering.
 func say(_ words: Any...) {
   FileHandle.standardOutput.write(Data((words.map { "\($0)" }.joined(separator: " ") + "\n").utf8))
 }
 
-/// The lines in /proc/self/maps that are a camera's memory, the descriptors and the threads of this process.
+/// The numbers of descriptors, threads and mapped camera buffers of this process.
 func resources() -> String {
   let maps = (try? String(contentsOfFile: "/proc/self/maps", encoding: .utf8)) ?? ""
   let memories = maps.split(separator: "\n").count { $0.contains("fake camera") }
@@ -28,15 +28,15 @@ func resources() -> String {
   return "\(count("/proc/self/fd")) \(count("/proc/self/task")) \(memories)"
 }
 
-/// Prints what a camera delivers.
+/// Prints a camera's output.
 final class Printer: VideoConsumer {
   let kept = Mutex<(count: Int, frames: [VideoFrame])>((0, []))
 
   func consume(_ frame: VideoFrame) {
-    let delay = (StreamClock.system.now() - frame.timestamp).nanoseconds / 1000
+    let latency = (StreamClock.system.now() - frame.timestamp).nanoseconds / 1000
     let format = frame.format
     say(
-      "frame", frame.timestamp.nanoseconds / 1000, delay, number(in: frame), format.pixelFormat.rawValue,
+      "frame", frame.timestamp.nanoseconds / 1000, latency, number(in: frame), format.pixelFormat.rawValue,
       "\(format.width)x\(format.height)", frame.orientation.rawValue, bars(in: frame))
     self.kept.withLock { kept in
       if kept.frames.count < kept.count { kept.frames.append(frame) }
@@ -63,7 +63,7 @@ final class Printer: VideoConsumer {
   }
 }
 
-/// Luma, Cb and Cr of a pixel; of RGB pictures, these three.
+/// Luma, Cb and Cr of a pixel; red, green and blue of RGB formats.
 func pixel(_ frame: VideoFrame, _ x: Int, _ y: Int) -> [Int] {
   func byte(_ plane: Int, _ offset: Int, _ y: Int) -> Int {
     frame.withPlane(plane) { Int($0[y * frame.format.bytesPerRow[plane] + offset]) }
@@ -78,13 +78,13 @@ func pixel(_ frame: VideoFrame, _ x: Int, _ y: Int) -> [Int] {
   }
 }
 
-/// The number that the squares at the top tell.
+/// The frame number encoded by the squares at the top.
 func number(in frame: VideoFrame) -> Int {
   let side = frame.format.width / 16
   return (0..<16).reduce(0) { $0 << 1 | (pixel(frame, $1 * side + side / 2, side / 2)[0] > 128 ? 1 : 0) }
 }
 
-/// The middles of the eight bars near the bottom, as `a,b,c/a,b,c…`.
+/// The samples at the centres of the eight bars near the bottom, as `a,b,c/a,b,c…`.
 func bars(in frame: VideoFrame) -> String {
   (0..<8).map { bar in
     pixel(frame, (2 * bar + 1) * frame.format.width / 16, frame.format.height * 7 / 8)

@@ -5,10 +5,10 @@ import Testing
 import TestSupport
 
 extension Screens {
-  @Suite("A hundred switches between devices")
+  @Suite("Switching between devices")
   struct DeviceSwitchTests {
     @Test(.timeLimit(.minutes(5)))
-    func `of cameras, a screen and a network source leave nothing behind`() async throws {
+    func `a hundred switches between cameras, a screen and a network source leak nothing`() async throws {
       let jpegs = try TestMedia.path(
         "switch.mjpeg",
         ["-f", "lavfi", "-i", "smptebars=s=320x240:r=30", "-frames:v", "4", "-f", "image2pipe", "-c:v", "mjpeg"])
@@ -29,8 +29,8 @@ extension Screens {
           "formats=YUYV 320x240 30", "path=/dev/video1;formats=MJPG 320x240 30;file=\(jpegs)",
         ]))
       try #require(lines.count == 4, "\(lines)")
-      #expect(Holdings(lines[1]).growth(since: Holdings(lines[0])) == [], "\(lines)")
-      // Every third of a hundred of sound, and every fifth, which is not there, of pictures.
+      #expect(ResourceUsage(lines[1]).growth(since: ResourceUsage(lines[0])) == [], "\(lines)")
+      // Every third audio source and every fifth video source of a hundred does not exist.
       #expect(lines[2].hasPrefix("failures=53 ") && lines[2].hasSuffix(" rises=true"), "\(lines)")
       #expect(lines[3] == "ended with 0 sources")
     }

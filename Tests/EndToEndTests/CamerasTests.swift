@@ -158,7 +158,7 @@ extension EndToEnd {
       try await Self.serving(["formats=YUYV 320x240 30;fail=60;fails=1"]) { vidicon in
         _ = try await vidicon.status { $0.framesIn ?? 0 > 120 && $0.isSlateShown == false }
         let lines = vidicon.child.errors.text.split(separator: "\n").filter { $0.contains("v4l2:") }
-        #expect(lines.count == 1 && lines[0].contains("it gives no more pictures"), "\(lines)")
+        #expect(lines.count == 1 && lines[0].contains("it delivers no more frames"), "\(lines)")
       }
     }
 
@@ -195,7 +195,7 @@ extension EndToEnd {
       ("open=13", "v4l2:/dev/video0", "sudo usermod -aG video $USER"), ("start=16", "v4l2:/dev/video0", "it is in use"),
       ("open=16", "v4l2:", "it is in use"), ("kind=m2m", "v4l2:/dev/video0", "a codec or scaler"),
       ("kind=metadata", "v4l2:", "there is no camera"), ("", "v4l2:/dev/video7", "there is no camera at /dev/video7"),
-      ("", "v4l2:other", "/dev/video0 (Fake Camera"), ("lie=1", "v4l2:fake", "holds less than one"),
+      ("", "v4l2:other", "/dev/video0 (Fake Camera"), ("lie=1", "v4l2:fake", "buffers are too small"),
     ]) func `an unusable camera is reported in one line`(camera: String, source: String, words: String) async throws {
       try await expectRefusal(
         ["serve", "--rtsp-port", "0", "--http-port", "0", "--source", source],

@@ -22,11 +22,11 @@ extension EndToEnd {
           try await VidiconProcess.serving(options, environment: environment) { vidicon in
             try await self.expectTone(from: vidicon)
             await server.end()
-            try await self.waitFor("mic:pulse: the device or the sound server has gone away", from: vidicon)
+            try await self.waitFor("mic:pulse: the device or the sound server was disconnected", from: vidicon)
             server = try await PulseMicrophone(in: folder, hearing: tone)
             try await self.expectTone(from: vidicon)
             let lines = vidicon.child.errors.text.split(separator: "\n")
-            #expect(lines.filter { $0.contains("mic:pulse") && $0.contains("gone away") }.count == 1, "\(lines)")
+            #expect(lines.filter { $0.contains("mic:pulse") && $0.contains("was disconnected") }.count == 1, "\(lines)")
             #expect(lines.allSatisfy { !$0.contains("ALSA") && !$0.contains("pcm_") }, "\(lines)")
           }
         } catch {

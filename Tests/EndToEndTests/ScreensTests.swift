@@ -69,7 +69,7 @@ extension EndToEnd {
           let before = try await vidicon.status { _ in true }
           // The slate is encoded at the frame rate.
           _ = try await vidicon.status { ($0.framesEncoded ?? 0) > (before.framesEncoded ?? 0) + 60 }
-          #expect(vidicon.child.errors.text.components(separatedBy: "gone away").count <= 2)
+          #expect(vidicon.child.errors.text.components(separatedBy: "connection to the X server was lost").count <= 2)
         }
       }
     }
@@ -77,7 +77,7 @@ extension EndToEnd {
     @Test func `a screen that cannot be captured is reported in one line`() async throws {
       for (source, environment, saying) in [
         ("screen:", ["DISPLAY": "", "WAYLAND_DISPLAY": ""], "DISPLAY is not set"),
-        ("screen:", ["DISPLAY": "", "WAYLAND_DISPLAY": "wayland-0"], "only screens of X11"),
+        ("screen:", ["DISPLAY": "", "WAYLAND_DISPLAY": "wayland-0"], "only X11 screens"),
         ("screen::58000", [:], "no X server at :58000"),
       ] {
         let (exit, errors) = try await VidiconProcess.run(
@@ -103,7 +103,7 @@ extension EndToEnd {
           let (exit, errors) = try await VidiconProcess.run(
             ["serve", "--rtsp-port", "0", "--http-port", "0"] + options, environment: ["XAUTHORITY": "\(folder)/none"])
           #expect(exit == .status(1))
-          #expect(errors.contains("refuses the connection") && errors.contains("XAUTHORITY is \(folder)/none"))
+          #expect(errors.contains("rejects the connection") && errors.contains("XAUTHORITY is \(folder)/none"))
           #expect(errors.split(separator: "\n").count == 1, "\(errors)")
           try await VidiconProcess.serving(options, environment: ["XAUTHORITY": file]) { vidicon in
             _ = try await vidicon.status { ($0.framesEncoded ?? 0) > 0 }

@@ -1,26 +1,26 @@
 import Foundation
 import Synchronization
 
-/// Cameras for programs that tests start: the library in `Library`, and the variables that it reads.
+/// Simulated cameras for programs that tests start: the preloaded library in `Library`, and its environment variables.
 public enum FakeCamera {
-  /// The compiler could not make the library.
+  /// The library could not be compiled.
   public struct Failure: Error, CustomStringConvertible {
-    /// What it said.
+    /// Output of the compiler.
     public let description: String
   }
 
   private static let built = Mutex<String?>(nil)
 
-  /// The environment of a program that shall find these cameras.
+  /// The environment of a program that finds these cameras.
   ///
-  /// - Parameter cameras: The options of each, as the library lists them.
+  /// - Parameter cameras: Options of each camera; see the comment in the library.
   public static func environment(_ cameras: [String]) throws -> [String: String] {
     var environment = ["LD_PRELOAD": try self.library()]
     for (index, options) in cameras.enumerated() { environment["FAKE_CAMERA_\(index)"] = options }
     return environment
   }
 
-  /// The path of the library, made when it is first asked for.
+  /// The path of the library, compiled on first use.
   private static func library() throws -> String {
     try self.built.withLock { built in
       if let built { return built }
@@ -36,9 +36,9 @@ public enum FakeCamera {
       let errors = Pipe()
       compiler.standardError = errors
       try compiler.run()
-      let said = errors.fileHandleForReading.readDataToEndOfFile()
+      let output = errors.fileHandleForReading.readDataToEndOfFile()
       compiler.waitUntilExit()
-      guard compiler.terminationStatus == 0 else { throw Failure(description: String(decoding: said, as: UTF8.self)) }
+      guard compiler.terminationStatus == 0 else { throw Failure(description: String(decoding: output, as: UTF8.self)) }
       built = target.path
       return target.path
     }

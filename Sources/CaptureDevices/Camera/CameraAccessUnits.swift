@@ -2,17 +2,18 @@ internal import Bitstreams
 internal import Media
 internal import NIOCore
 
-/// Makes samples of the access units that an H.264 camera gives, ITU-T H.264 Annex B.
+/// Converts the access units of an H.264 camera (ITU-T H.264 Annex B) to samples.
 ///
-/// Parameter sets are remembered, whether they come with each keyframe, once, or in buffers of their own. Until the first
-/// keyframe, and from a loss to the next one, pictures are unusable: a decoder would show damage.
+/// Parameter sets are remembered, whether they come with each keyframe, once, or in buffers of their own. Access units are
+/// unusable before the first keyframe and from a loss to the next one, since a decoder would show artefacts.
 struct CameraAccessUnits {
-  /// What became of a buffer.
+  /// The content of a buffer.
   enum Outcome {
+    /// A decodable access unit.
     case sample(EncodedSample, of: H264Description)
-    /// There is no picture in it.
+    /// Parameter sets alone.
     case parameterSets
-    /// A picture that cannot be decoded.
+    /// An access unit that cannot be decoded.
     case unusable
   }
 
@@ -22,20 +23,20 @@ struct CameraAccessUnits {
   private var description: H264Description?
   private var isWaitingForKeyframe = true
 
-  /// - Parameter frameRate: That of the camera, for when the parameter sets do not tell it.
+  /// - Parameter frameRate: The camera's frame rate, for parameter sets without timing information.
   init(frameRate: FrameRate) {
     self.frameRate = frameRate
   }
 
-  /// Waits for the next keyframe.
+  /// Discards access units until the next keyframe.
   ///
-  /// - Returns: Whether it did not do so already.
+  /// - Returns: False when that was already the case.
   mutating func handleLoss() -> Bool {
     defer { self.isWaitingForKeyframe = true }
     return !self.isWaitingForKeyframe
   }
 
-  /// Takes apart what is in a buffer.
+  /// Parses the content of a buffer.
   mutating func sample(parsing bytes: ByteBuffer, at time: MediaTime) -> Outcome {
     let unit = H264AccessUnit(parsingAnnexB: bytes)
     self.remember(unit)
@@ -50,15 +51,15 @@ struct CameraAccessUnits {
     return .sample(sample, of: description)
   }
 
-  /// Parameter sets that cannot be parsed leave the description as it was.
+  /// Stores parameter sets; those that cannot be parsed leave the description unchanged.
   private mutating func remember(_ unit: H264AccessUnit) {
     let last = (self.sequenceParameterSet, self.pictureParameterSet)
     if let new = unit.sequenceParameterSets.last { self.sequenceParameterSet = Array(new.readableBytesView) }
     if let new = unit.pictureParameterSets.last { self.pictureParameterSet = Array(new.readableBytesView) }
     guard last != (self.sequenceParameterSet, self.pictureParameterSet), let sequence = self.sequenceParameterSet,
-      let picture = self.pictureParameterSet,
+      let pictureSet = self.pictureParameterSet,
       let description = try? H264Description(
-        parsing: sequence, pictureParameterSet: picture, frameRate: self.frameRate)
+        parsing: sequence, pictureParameterSet: pictureSet, frameRate: self.frameRate)
     else { return }
     if let old = self.description, old != description { self.isWaitingForKeyframe = true }
     self.description = description

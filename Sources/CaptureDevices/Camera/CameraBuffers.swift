@@ -9,24 +9,23 @@ internal import Darwin
 internal import Glibc
 #endif
 
-// Safe because the memories are fixed from the start, and what is in them is written by the device only, while it has
-// the buffer.
-/// The memories that a device writes pictures into, mapped for as long as somebody looks at one.
+// Safe because `memories` is constant, and only the device writes to them, while it owns the buffer.
+/// The buffers that a device captures into, mapped until the last frame that references one is released.
 final class CameraBuffers: @unchecked Sendable {
-  /// One memory of a buffer.
+  /// One mapped memory of a buffer.
   struct Memory {
     let start: UnsafeMutableRawPointer
     let length: Int
   }
 
-  /// Of each buffer, its memories.
+  /// The memories of each buffer.
   let memories: [[Memory]]
-  /// The way to the camera's thread, until the device is let go, and the buffers that came back since it last looked.
-  private let returned: Mutex<(wake: WakePipe?, indices: [UInt32])>
+  /// Wakes the camera's thread, until ``disconnect()``, and the buffers released since ``takeReleased()``.
+  private let released: Mutex<(wake: WakePipe?, indices: [UInt32])>
 
-  /// Asks the device for buffers, and maps them.
+  /// Requests buffers from the driver and maps them.
   ///
-  /// - Parameter count: How many; the device may give another number.
+  /// - Parameter count: Requested number of buffers; the driver may allocate another number.
   init(_ device: V4L2Device, count: UInt32, wake: WakePipe) throws(V4L2Failure) {
     var count = count
     let isMultiPlanar = device.identity.isMultiPlanar
@@ -41,7 +40,7 @@ final class CameraBuffers: @unchecked Sendable {
           vidicon_v4l2_query_buffer(device.descriptor, isMultiPlanar, index, &buffer), .buffers)
         guard buffer.plane_count > 0 else { throw V4L2Failure(call: .buffers, number: EINVAL) }
         for plane in 0..<Int(buffer.plane_count) {
-          let (length, offset) = buffer.place(plane)
+          let (length, offset) = buffer.mapping(plane)
           memories[Int(index)].append(try Self.map(device.descriptor, length: length, offset: offset))
         }
       }
@@ -50,33 +49,33 @@ final class CameraBuffers: @unchecked Sendable {
       throw error
     }
     self.memories = memories
-    self.returned = Mutex((wake, []))
+    self.released = Mutex((wake, []))
   }
 
   deinit {
     Self.unmap(self.memories)
   }
 
-  /// Takes a buffer back that nobody looks at any more; from any thread.
-  func giveBack(_ index: UInt32) {
-    let wake = self.returned.withLock { returned in
-      if returned.wake != nil { returned.indices.append(index) }
-      return returned.wake
+  /// Marks a buffer as no longer referenced by a frame, and wakes the camera's thread. Called on any thread.
+  func release(_ index: UInt32) {
+    let wake = self.released.withLock { released in
+      if released.wake != nil { released.indices.append(index) }
+      return released.wake
     }
     wake?.wake()
   }
 
-  /// The buffers that came back.
-  func takeReturned() -> [UInt32] {
-    self.returned.withLock { returned in
-      defer { returned.indices.removeAll(keepingCapacity: true) }
-      return returned.indices
+  /// Removes and returns the buffers released since the last call.
+  func takeReleased() -> [UInt32] {
+    self.released.withLock { released in
+      defer { released.indices.removeAll(keepingCapacity: true) }
+      return released.indices
     }
   }
 
-  /// From now on no buffer comes back.
+  /// Ignores buffers released from now on; called before the driver frees them.
   func disconnect() {
-    self.returned.withLock { $0 = (nil, []) }
+    self.released.withLock { $0 = (nil, []) }
   }
 
   private static func map(_ descriptor: Int32, length: Int, offset: Int) throws(V4L2Failure) -> Memory {
@@ -92,12 +91,12 @@ final class CameraBuffers: @unchecked Sendable {
 }
 
 extension vidicon_v4l2_buffer {
-  /// The length of one of its memories, and where to map it.
-  fileprivate func place(_ plane: Int) -> (length: Int, offset: Int) {
+  /// Length and `mmap` offset of one of the buffer's memories, in bytes.
+  fileprivate func mapping(_ plane: Int) -> (length: Int, offset: Int) {
     self.withPlane(plane) { (Int($0.length), Int($0.map_offset)) }
   }
 
-  /// Where a memory's data is: at most what lies within its length.
+  /// The range of captured bytes in a memory, clamped to its length.
   func data(_ plane: Int, length: Int) -> Range<Int> {
     self.withPlane(plane) { plane in
       let end = min(Int(plane.bytes_used), length)
@@ -106,7 +105,7 @@ extension vidicon_v4l2_buffer {
   }
 
   private func withPlane<Result>(_ index: Int, _ body: (Plane) -> Result) -> Result {
-    // No trap: the callers count up to `plane_count`, which is at most the array's length.
+    // No trap: callers pass indices below `plane_count`, which is at most the array's length.
     withUnsafeBytes(of: self.planes) { body($0.assumingMemoryBound(to: Plane.self)[index]) }
   }
 

@@ -3,30 +3,30 @@ public import Media
 internal import Synchronization
 internal import Threading
 
-/// The pictures of a camera, through video4linux.
+/// Captures a camera through Video4Linux.
 ///
-/// Pictures that the rest of Vidicon understands are handed on in the camera's own memory; others are converted, JPEG is
-/// decoded on a thread of its own, and those of an H.264 camera are handed on as they are, to
-/// ``VideoConsumer/consume(_:of:)``. Timestamps are the camera's, where it tells them by the streams' clock.
+/// Frames in a pixel format that `Media` supports are delivered in the driver's memory without a copy; other formats are
+/// converted, JPEG is decoded on a thread of its own, and H.264 access units are delivered through
+/// ``VideoConsumer/consume(_:of:)``. Timestamps are the driver's where these are on the ``StreamClock``.
 ///
-/// When the camera is unplugged, that is ``VideoConsumer/captureEnded(_:)`` with the error; it is found again when it is
-/// plugged in, at another node too, its controls are set as they were, and pictures come again.
+/// A disconnected camera is reported by ``VideoConsumer/captureEnded(_:)`` with the error and searched for, also at other
+/// nodes; when it is back, its controls are restored and frames follow.
 public final class CameraCapturer: ControllableCapturer {
-  /// The longest that ``stop()`` waits for a device that does not answer.
-  private static let longestStop = MediaDuration.milliseconds(800)
+  /// Maximum time that ``stop()`` waits for a device that does not respond.
+  private static let stopTimeout = MediaDuration.milliseconds(800)
 
   let request: CameraRequest
   let state: CameraState
   private let thread = WorkerThread(name: "camera")
   private let wake = Mutex<WakePipe?>(nil)
 
-  /// A camera that is not opened yet.
+  /// Creates a capturer; the camera is opened by ``start(consumer:)``.
   ///
   /// - Parameters:
-  ///   - specification: Which one, and what its user asks for.
-  ///   - width: Pixels across that the stream would like; the nearest size that is not smaller is chosen.
-  ///   - height: Pixels down that the stream would like.
-  ///   - frameRate: Pictures a second that the stream would like; the highest rate that is not above is chosen.
+  ///   - specification: The camera and the user's options, which take precedence.
+  ///   - width: Requested width in pixels; the smallest size that is at least this large is chosen.
+  ///   - height: Requested height in pixels.
+  ///   - frameRate: Requested frame rate; the highest rate that does not exceed it is chosen.
   public init(
     _ specification: CameraSpecification = CameraSpecification(), width: Int = 1280, height: Int = 720,
     frameRate: FrameRate = FrameRate(30)
@@ -43,30 +43,31 @@ public final class CameraCapturer: ControllableCapturer {
     self.stop()
   }
 
-  /// What the frames look like; before it was started, what is wished for.
+  /// The format of the frames; before the first start the requested one.
   public var format: VideoFormat {
     self.state.withLock { $0.format }
   }
 
-  /// Where it looks; known once it was started.
+  /// Direction the camera faces; `.unspecified` before the first start.
   public var position: CameraPosition {
     self.state.withLock { $0.position }
   }
 
-  /// How the pictures of an H.264 camera are to be turned: as its sensor is mounted. Known once it was started.
+  /// Rotation that the samples of an H.264 camera need, from the mounting of its sensor; `.up` before the first start.
   public var sampleOrientation: Orientation {
     self.state.withLock { $0.orientation }
   }
 
-  /// Whether it takes pictures, or looks for its camera.
+  /// Whether the camera captures, or is searched for after it was lost.
   public var isStarted: Bool {
     self.thread.isStarted
   }
 
-  /// Opens the camera, chooses a format, and begins to take pictures.
+  /// Opens the camera, chooses a format, and starts streaming.
   ///
-  /// - Throws: ``VidiconError`` when there is no such camera, it may not be opened, another program has it, or it offers
-  ///   nothing that is understood.
+  /// - Throws: ``VidiconError``: ``VidiconError/Code/notFound`` when there is no such camera,
+  ///   ``VidiconError/Code/notPermitted`` when the user may not open it or another program uses it,
+  ///   ``VidiconError/Code/invalidData`` when it offers no supported format.
   public func start(consumer: any VideoConsumer) throws(VidiconError) {
     guard !self.thread.isStarted else { return }
     let wake = try WakePipe(source: self.request.source)
@@ -76,7 +77,7 @@ public final class CameraCapturer: ControllableCapturer {
       state.format = session.format
       state.position = session.device.position
       state.orientation = session.orientation
-      state.isKeyframeWanted = false
+      state.isKeyframeRequested = false
       state.device = session.device
     }
     let playback = CameraPlayback(
@@ -92,25 +93,25 @@ public final class CameraCapturer: ControllableCapturer {
     }
   }
 
-  /// Ends it within a second, whatever the device does.
+  /// Stops capturing; returns within a second even when the device does not respond.
   public func stop() {
     self.wake.withLock { $0.take() }?.stop()
-    self.thread.stop(within: Self.longestStop)
+    self.thread.stop(within: Self.stopTimeout)
     self.state.withLock { $0.device = nil }
   }
 
-  /// Has an H.264 camera make its next picture a keyframe; done by its own thread, since a device may take its time.
+  /// Requests a keyframe from an H.264 camera; the camera's thread performs the call, since a driver may block.
   public func requestKeyframe() {
-    self.state.withLock { $0.isKeyframeWanted = true }
+    self.state.withLock { $0.isKeyframeRequested = true }
     self.wake.withLock { $0 }?.wake()
   }
 
-  /// What can be set, as it is now; empty when the camera is not there.
+  /// The controls with their current values; empty when the camera is not connected.
   public var controls: [DeviceControl] {
     (try? self.openDevice())?.controls.map(\.control) ?? []
   }
 
-  /// Sets a control, also while pictures are taken.
+  /// Sets a control, also while capturing; restored when the camera is reconnected.
   public func setControl(_ name: String, to value: Int) throws(VidiconError) {
     try self.openDevice().setControl(name, to: value, source: self.request.source)
     self.state.withLock { state in
@@ -119,7 +120,7 @@ public final class CameraCapturer: ControllableCapturer {
     }
   }
 
-  /// The device that takes pictures; else the first one of the specification that opens.
+  /// The streaming device; else the first device of the specification that can be opened.
   private func openDevice() throws(VidiconError) -> V4L2Device {
     if let device = self.state.withLock({ $0.device }) { return device }
     let paths = try CameraFinder.paths(for: self.request.specification)
@@ -132,5 +133,36 @@ public final class CameraCapturer: ControllableCapturer {
       }
     }
     throw first ?? .noCamera(source: self.request.source)
+  }
+}
+
+extension CameraCapturer: ExclusiveCapturer {
+  /// Compares device nodes, since one camera has many names. A specification without device matches any camera.
+  package func relation(of other: any VideoCapturer) -> DeviceRelation {
+    guard let other = other as? CameraCapturer else { return .otherDevice }
+    var (own, wanted) = (self.request.specification, other.request.specification)
+    guard own.device == wanted.device || wanted.device == .first || self.node == Self.node(of: wanted) else {
+      return .otherDevice
+    }
+    (own.device, wanted.device) = (.first, .first)
+    return own == wanted ? .same : .sameWithOtherOptions
+  }
+
+  package func another() -> any VideoCapturer {
+    CameraCapturer(
+      self.request.specification, width: self.request.width, height: self.request.height,
+      frameRate: self.request.frameRate)
+  }
+
+  /// The node of the open device; while the camera is lost, the node that the specification selects.
+  private var node: String? {
+    if let path = self.state.withLock({ $0.device?.path }) { return realpath(path) ?? path }
+    return Self.node(of: self.request.specification)
+  }
+
+  /// The node that a specification selects; nil when no such camera is connected.
+  private static func node(of specification: CameraSpecification) -> String? {
+    guard let path = try? CameraFinder.paths(for: specification).first else { return nil }
+    return realpath(path) ?? path
   }
 }

@@ -1,31 +1,31 @@
 internal import Media
 
-/// Finds cameras by what their users call them, and those that come back after they were unplugged.
+/// Resolves camera names to device nodes, also for cameras that were unplugged and plugged in again.
 enum CameraFinder {
-  /// The nodes that cameras have.
+  /// The nodes that cameras may have.
   static let paths = (0..<64).map { "/dev/video\($0)" }
 
-  /// A camera that is there.
+  /// A connected camera.
   struct Found: Hashable {
     var path: String
     var identity: V4L2Device.Identity
-    /// The name of its link in /dev/v4l/by-id, which has the serial number in it.
+    /// Name of its link in /dev/v4l/by-id, which contains the serial number; nil without link.
     var byID: String?
 
-    /// What a user may call it.
+    /// Names by which users may select the camera.
     var names: [String] {
       [self.identity.card, self.byID, self.identity.bus, self.stableName].compactMap { $0 }.filter { !$0.isEmpty }
     }
 
-    /// A name that stays when it is unplugged and plugged in again.
+    /// A name that survives unplugging and plugging in again.
     var stableName: String {
       self.byID ?? "\(self.identity.card) (\(self.identity.bus))"
     }
   }
 
-  /// The nodes to try for a specification, in turn.
+  /// Resolves a specification to the nodes to try, in order.
   ///
-  /// - Throws: ``VidiconError`` when no camera has the name, or several have.
+  /// - Throws: ``VidiconError`` when a name matches no camera or several.
   static func paths(for specification: CameraSpecification) throws(VidiconError) -> [String] {
     switch specification.device {
     case .first: self.paths
@@ -34,9 +34,9 @@ enum CameraFinder {
     }
   }
 
-  /// The cameras that can be opened.
+  /// Lists the cameras that can be opened.
   ///
-  /// - Parameter path: A node to try besides the usual ones.
+  /// - Parameter path: A node to try in addition to ``paths``.
   static func cameras(also path: String? = nil) -> [Found] {
     let links = self.links()
     let others = path.map { self.paths.contains($0) ? [] : [$0] } ?? []
@@ -46,7 +46,7 @@ enum CameraFinder {
     }
   }
 
-  /// The names in /dev/v4l/by-id, by the node that each leads to.
+  /// The names in /dev/v4l/by-id, by the node that each links to.
   static func links() -> [String: String] {
     let folder = "/dev/v4l/by-id"
     var links: [String: String] = [:]
@@ -56,37 +56,38 @@ enum CameraFinder {
     return links
   }
 
-  /// The node of the camera that is called so.
+  /// Finds the node of a camera by name, ignoring case.
   ///
-  /// A name that is the same goes before one that begins so, and that before one that holds it.
+  /// An equal name takes precedence over one with this prefix, and that over one that contains it.
   static func match(_ name: String, among cameras: [Found], source: String) throws(VidiconError) -> String {
     let wanted = name.lowercased()
-    let ways: [(String) -> Bool] = [{ $0 == wanted }, { $0.hasPrefix(wanted) }, { $0.contains(wanted) }]
-    for way in ways {
-      let matches = cameras.filter { $0.names.contains { way($0.lowercased()) } }
+    let criteria: [(String) -> Bool] = [{ $0 == wanted }, { $0.hasPrefix(wanted) }, { $0.contains(wanted) }]
+    for criterion in criteria {
+      let matches = cameras.filter { $0.names.contains { criterion($0.lowercased()) } }
       if matches.count == 1 { return matches[0].path }
       if matches.count > 1 {
         throw VidiconError(
           .invalidSpecification, subject: source,
-          cause: "\(matches.count) cameras are called so: \(self.list(matches))",
+          cause: "\(matches.count) cameras have this name: \(self.list(matches))",
           nextStep: "use the path of one, or its name in /dev/v4l/by-id")
       }
     }
     throw VidiconError(
-      .notFound, subject: source, cause: "no camera is called so",
-      nextStep: cameras.isEmpty ? "plug one in; there is none" : "there are: \(self.list(cameras))")
+      .notFound, subject: source, cause: "no camera has this name",
+      nextStep: cameras.isEmpty ? "plug in a camera; none is connected" : "choose one of: \(self.list(cameras))")
   }
 
-  /// The nodes at which a camera that was lost may be again, the likeliest first.
+  /// The nodes at which a lost camera may have come back, most likely first.
   ///
-  /// Its own node counts when the same kind of camera is there, wherever it is plugged in; another node when it is
-  /// plugged in at the same place. For a camera that was not chosen by path, the only one of its kind will do.
+  /// The node that it had counts when a camera of the same model is there, whatever its port; another node counts at the
+  /// same port. A camera that was not selected by path is also recognized as the only one of its model.
   static func places(
     of lost: V4L2Device.Identity, at path: String, among cameras: [Found], isChosenByPath: Bool
   ) -> [String] {
-    let alike = cameras.filter { $0.identity.card == lost.card && $0.identity.driver == lost.driver }
-    var places = alike.filter { $0.path == path } + alike.filter { $0.path != path && $0.identity.bus == lost.bus }
-    if places.isEmpty, !isChosenByPath, alike.count == 1 { places = alike }
+    let sameModel = cameras.filter { $0.identity.card == lost.card && $0.identity.driver == lost.driver }
+    var places =
+      sameModel.filter { $0.path == path } + sameModel.filter { $0.path != path && $0.identity.bus == lost.bus }
+    if places.isEmpty, !isChosenByPath, sameModel.count == 1 { places = sameModel }
     return places.map(\.path)
   }
 
@@ -97,10 +98,10 @@ enum CameraFinder {
 }
 
 extension VidiconError {
-  /// There is not one camera.
+  /// No camera is connected.
   static func noCamera(source: String) -> VidiconError {
     VidiconError(
       .notFound, subject: source, cause: "there is no camera",
-      nextStep: "plug one in, or choose another source of pictures")
+      nextStep: "plug one in, or choose another video source")
   }
 }

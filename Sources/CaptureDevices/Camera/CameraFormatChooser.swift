@@ -1,14 +1,13 @@
 internal import Capture
 internal import Media
 
-/// Chooses among what a camera offers.
+/// Chooses the best format of those that a camera offers.
 ///
-/// The size comes first: the nearest that is not below the wanted one, else the largest. Then the rate: the highest that
-/// is not above the wanted one, an equal one included, else the lowest. Among those that are alike, pictures that are
-/// not compressed are the better ones, as long as USB carries them, then JPEG. H.264 is taken when it is asked for, or
-/// when only it has pictures that are large enough.
+/// Size comes first: the smallest that is at least the requested one, else the largest. Then the frame rate: the highest
+/// that does not exceed the requested one, else the lowest. Among equal ones, uncompressed formats are preferred as long as
+/// USB has the bandwidth, then JPEG. H.264 is chosen when requested, or when only it is large enough.
 struct CameraFormatChooser {
-  /// What is set on the camera.
+  /// The format to set on the camera.
   struct Choice: Hashable {
     var fourCC: FourCC
     var width: Int
@@ -16,22 +15,23 @@ struct CameraFormatChooser {
     var frameRate: FrameRate
   }
 
-  /// Bytes a second of pictures that USB 2 carries: of its 480 Mb/s, what is left of one device's isochronous transfers.
+  /// Bytes per second that USB 2 carries in one device's isochronous transfers, of its 480 Mb/s.
   static let usbBytesPerSecond = 40_000_000
 
-  /// The wanted size in pixels.
+  /// Requested width in pixels.
   var width: Int
+  /// Requested height in pixels.
   var height: Int
-  /// The wanted pictures a second.
+  /// Requested frame rate in frames per second.
   var frameRate: FrameRate
-  /// Which forms are asked for.
+  /// Filter of the user's `format` option.
   var accepts: (FourCC) -> Bool = { _ in true }
-  /// Whether H.264 is asked for.
+  /// Whether H.264 was requested.
   var prefersH264 = false
-  /// Whether the camera is connected by USB.
+  /// Whether the camera is connected over USB, and its bandwidth limited to ``usbBytesPerSecond``.
   var isUSB: Bool
 
-  /// The best of the modes; nil when none is of a form that is understood and asked for.
+  /// The best mode; nil when none has a known and requested format.
   func choose(from modes: [CameraMode]) -> Choice? {
     modes.lazy.filter { self.accepts($0.fourCC) && CameraPixels(fourCC: $0.fourCC) != nil }
       .map { (key: self.key(of: $0), mode: $0) }
@@ -42,7 +42,8 @@ struct CameraFormatChooser {
       }
   }
 
-  /// The rate to set: the highest that is not above the wanted one, else the lowest; the wanted one where none is told.
+  /// The frame rate to set: the highest that does not exceed the requested one, else the lowest; the requested one when the
+  /// camera reports none.
   func rate(of mode: CameraMode) -> FrameRate {
     switch mode.frameRates {
     case .discrete(let rates):
@@ -52,7 +53,7 @@ struct CameraFormatChooser {
     }
   }
 
-  /// What modes are compared by, the smaller the better, the first number first.
+  /// Sort key of a mode, compared lexicographically; lower is better.
   private func key(of mode: CameraMode) -> [Int] {
     let area = mode.width * mode.height
     let isLargeEnough = mode.width >= self.width && mode.height >= self.height
@@ -71,5 +72,54 @@ struct CameraFormatChooser {
       isCompressed ? 1 : 0,
       pixels?.cost ?? 0,
     ]
+  }
+}
+
+/// A pixel format and size that a camera offers, with its frame rates.
+struct CameraMode: Hashable {
+  var fourCC: FourCC
+  /// Width in pixels, 1 to ``maximumSide``.
+  var width: Int
+  /// Height in pixels, 1 to ``maximumSide``.
+  var height: Int
+  /// Frame rates; empty when the camera does not report any.
+  var frameRates: CaptureDeviceFormat.FrameRates
+
+  /// Maximum width and height in pixels; larger values of a driver are ignored.
+  static let maximumSide = 16_384
+}
+
+/// A range of sizes that a camera offers for a pixel format: from a minimum to a maximum in steps.
+struct CameraSizeRange: Hashable {
+  var widths: ClosedRange<Int>
+  var widthStep: Int
+  var heights: ClosedRange<Int>
+  var heightStep: Int
+
+  /// Common sizes, listed for cameras that offer a range.
+  static let commonSizes = [(320, 240), (640, 480), (1280, 720), (1920, 1080), (3840, 2160)]
+
+  /// The common sizes in the range, the requested size and the maximum, each rounded up to an offered size.
+  func candidates(near wanted: (width: Int, height: Int)) -> [(width: Int, height: Int)] {
+    var sizes: [(Int, Int)] = [self.size(notBelow: wanted)]
+    sizes += Self.commonSizes.filter { self.widths.contains($0.0) && self.heights.contains($0.1) }
+      .map { self.size(notBelow: $0) }
+    sizes.append(self.size(notBelow: (self.widths.upperBound, self.heights.upperBound)))
+    var seen: Set<[Int]> = []
+    return sizes.filter { seen.insert([$0.0, $0.1]).inserted }
+  }
+
+  /// The smallest offered size that is at least the requested one; the maximum when there is none.
+  func size(notBelow wanted: (width: Int, height: Int)) -> (width: Int, height: Int) {
+    (
+      Self.value(wanted.width, in: self.widths, step: self.widthStep),
+      Self.value(wanted.height, in: self.heights, step: self.heightStep)
+    )
+  }
+
+  private static func value(_ wanted: Int, in range: ClosedRange<Int>, step: Int) -> Int {
+    let step = max(1, step)
+    let steps = (max(0, wanted - range.lowerBound) + step - 1) / step
+    return range.lowerBound + min(steps, (range.upperBound - range.lowerBound) / step) * step
   }
 }

@@ -3,34 +3,33 @@ internal import Codecs
 internal import Media
 internal import Threading
 
-/// Decodes the JPEG pictures of a camera on a thread of its own, so that the device's buffers go back at once.
+/// Decodes a camera's JPEG images on a thread of its own, so that the device's buffers are released at once.
 ///
-/// One picture waits at most; when the next one comes before it was begun, it is left out. Pictures that are damaged are
-/// left out too. Both are told of as skipped.
+/// The queue holds one image; a newer image replaces it. Replaced and damaged images are reported as skipped.
 final class CameraJPEGDecoder: Sendable {
   private struct Waiting {
-    /// The picture's bytes, with ``padding`` zeros behind them.
+    /// The image followed by ``padding`` zero bytes.
     var bytes: [UInt8]
     var time: MediaTime
   }
 
   private struct State {
     var waiting: Waiting?
-    /// Memory to use again.
+    /// Memory for the next image, to avoid an allocation per frame.
     var spare: [UInt8] = []
     var isStopped = false
   }
 
-  /// Bytes that libavcodec may read past the end.
+  /// Number of bytes that libavcodec may read past the end.
   private static let padding = Int(AV_INPUT_BUFFER_PADDING_SIZE)
 
   private let state: Monitor<State>
   private let output: CameraOutput
   private let thread: WorkerThread
 
-  /// Starts the thread.
+  /// Starts the decoder's thread.
   ///
-  /// - Throws: ``VidiconError`` when there is no decoder, or no thread is left.
+  /// - Throws: ``VidiconError`` when libavcodec has no decoder, or no thread can be started.
   init(
     format: VideoFormat, orientation: Orientation, source: String, output: CameraOutput
   ) throws(VidiconError) {
@@ -38,16 +37,16 @@ final class CameraJPEGDecoder: Sendable {
     self.state = state
     self.output = output
     self.thread = WorkerThread(name: "camera jpeg")
-    guard let pictures = JPEGDecoder(format: format, orientation: orientation) else {
+    guard let decoder = JPEGDecoder(format: format, orientation: orientation) else {
       throw VidiconError(
-        .invalidData, subject: source, cause: "libavcodec gives no decoder for JPEG pictures",
+        .invalidData, subject: source, cause: "libavcodec has no decoder for JPEG",
         nextStep: "choose another format with ?format=")
     }
-    let handover = TransferBox(pictures)
+    let box = TransferBox(decoder)
     try self.thread.start { _ in
-      guard var pictures = handover.take() else { return }
+      guard var decoder = box.take() else { return }
       while let waiting = Self.next(state) {
-        switch pictures.decode(waiting.bytes, count: waiting.bytes.count - Self.padding, at: waiting.time) {
+        switch decoder.decode(waiting.bytes, count: waiting.bytes.count - Self.padding, at: waiting.time) {
         case .frame(let frame): output.consume(frame)
         case .newFormat(let frame):
           output.announce(frame.format)
@@ -59,9 +58,9 @@ final class CameraJPEGDecoder: Sendable {
     }
   }
 
-  /// Has a picture decoded; returns at once.
+  /// Enqueues an image for decoding; does not block.
   ///
-  /// - Parameter bytes: They are copied.
+  /// - Parameter bytes: The image, which is copied.
   func decode(_ bytes: UnsafeRawBufferPointer, at time: MediaTime) {
     var copy = self.state.withLock { state in
       var spare: [UInt8] = []
@@ -72,20 +71,20 @@ final class CameraJPEGDecoder: Sendable {
     copy.reserveCapacity(bytes.count + Self.padding)
     copy.append(contentsOf: bytes)
     copy.append(contentsOf: repeatElement(0, count: Self.padding))
-    let late = self.state.withLock { state -> Waiting? in
+    let replaced = self.state.withLock { state -> Waiting? in
       defer { state.waiting = Waiting(bytes: copy, time: time) }
       return state.waiting
     }
-    if let late { self.output.skip(at: late.time) }
+    if let replaced { self.output.skip(at: replaced.time) }
   }
 
-  /// Ends the thread; a picture that waits is forgotten.
+  /// Ends the thread; an enqueued image is discarded.
   func stop() {
     self.state.withLock { $0.isStopped = true }
     self.thread.stop()
   }
 
-  /// The picture that waits, once there is one; nil when the thread shall end.
+  /// Blocks until an image is enqueued; nil when the thread must end.
   private static func next(_ state: Monitor<State>) -> Waiting? {
     state.take { state -> Waiting?? in
       if state.isStopped { return .some(nil) }

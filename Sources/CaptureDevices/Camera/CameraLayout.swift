@@ -1,38 +1,38 @@
 internal import CV4L2
 internal import Media
 
-/// Where the rows of a picture lie in the memories of a buffer.
+/// Position of a frame's planes in the memories of a buffer.
 struct CameraLayout: Hashable {
-  /// One plane of the picture.
+  /// One plane of a frame.
   struct Plane: Hashable {
-    /// Which of the buffer's memories it lies in, and where.
+    /// Index of the buffer's memory that holds the plane.
     var memory: Int
+    /// Offset of the first row in that memory, in bytes.
     var offset: Int
+    /// Distance between rows, in bytes.
     var bytesPerRow: Int
-    /// Of these, the ones that hold pixels.
+    /// Number of bytes of a row that hold pixels.
     var rowBytes: Int
     var rowCount: Int
 
-    /// The byte after its last pixel.
+    /// Offset behind the last pixel.
     var end: Int { self.offset + self.bytesPerRow * (self.rowCount - 1) + self.rowBytes }
-    /// The byte after its last row.
+    /// Offset behind the last row, padding included.
     var fullEnd: Int { self.offset + self.bytesPerRow * self.rowCount }
   }
 
-  /// As they stand in memory; empty for compressed pictures.
+  /// Planes in memory order; empty for compressed formats.
   let planes: [Plane]
 
-  /// The layout of a picture.
-  ///
-  /// - Parameters:
-  ///   - bytesPerLine: What the driver says of each memory; values too small for the width are not believed.
+  /// - Parameter bytesPerLine: The driver's value for each memory; values too small for the width are replaced by the
+  ///   minimum.
   init(_ pixels: CameraPixels, width: Int, height: Int, bytesPerLine: [Int]) {
     var planes: [Plane] = []
     var offset = 0
     for (index, plane) in pixels.planes.enumerated() {
-      let least = plane.minimumBytesPerRow(width: width)
+      let minimum = plane.minimumBytesPerRow(width: width)
       let first = pixels.planes[0]
-      let told =
+      let reported =
         if pixels.hasOwnMemories || index == 0 {
           index < bytesPerLine.count ? bytesPerLine[index] : 0
         } else {
@@ -42,7 +42,7 @@ struct CameraLayout: Hashable {
       planes.append(
         Plane(
           memory: pixels.hasOwnMemories ? index : 0, offset: pixels.hasOwnMemories ? 0 : offset,
-          bytesPerRow: max(told, least), rowBytes: least, rowCount: rowCount))
+          bytesPerRow: max(reported, minimum), rowBytes: minimum, rowCount: rowCount))
       offset = planes[index].fullEnd
     }
     self.planes = planes
@@ -53,7 +53,7 @@ struct CameraLayout: Hashable {
     self.planes.allSatisfy { $0.memory < lengths.count && $0.end <= lengths[$0.memory] }
   }
 
-  /// Whether memories of these lengths hold every row with what follows its pixels, so that they can be handed on.
+  /// Whether memories of these lengths hold every row with its padding, so that frames can reference them.
   func fitsWhole(in lengths: [Int]) -> Bool {
     self.planes.allSatisfy { $0.memory < lengths.count && $0.fullEnd <= lengths[$0.memory] }
   }

@@ -3,43 +3,43 @@ internal import Media
 internal import Synchronization
 internal import Threading
 
-/// Where a camera's pictures go until it is told to stop; from then on nothing comes through, also from a thread that
-/// still waits for a device. Pictures of a camera on trial are held back.
+/// Forwards a camera's frames to the consumer until the camera is stopped, also when its thread is then still blocked in a
+/// system call. Withholds the frames of a camera on trial; see ``CameraRecovery``.
 final class CameraOutput: Sendable {
   private let consumer: any VideoConsumer
   private let wake: WakePipe
   private let state: CameraState
   private let run = Mutex(Run())
 
-  /// What has come since the camera was opened.
+  /// The frames since the camera was opened.
   struct Run: Sendable {
-    /// How long pictures must come before they are handed on.
+    /// Duration for which frames must come before they are forwarded.
     fileprivate var trial = MediaDuration.zero
     fileprivate var first: MediaTime?
     fileprivate var last: MediaTime?
-    /// Whether a picture was handed on.
-    fileprivate(set) var isShown = false
+    /// Whether a frame was forwarded.
+    fileprivate(set) var isForwarding = false
 
-    /// A camera that gives nothing yet.
+    /// A run without frames.
     init(trial: MediaDuration = .zero) {
       self.trial = trial
     }
 
-    /// The time between the first and the last picture.
+    /// Time between the first and the last frame.
     var duration: MediaDuration {
       guard let first, let last else { return .zero }
       return last - first
     }
 
-    /// Takes note of a picture.
+    /// Records a frame.
     ///
-    /// - Parameter isStart: Whether a decoder can begin with it.
-    /// - Returns: Whether to hand it on.
-    mutating func admits(_ time: MediaTime, isStart: Bool) -> Bool {
+    /// - Parameter isSyncFrame: Whether a decoder can start with it.
+    /// - Returns: Whether to forward the frame.
+    mutating func admit(_ time: MediaTime, isSyncFrame: Bool) -> Bool {
       self.first = self.first ?? time
       self.last = time
-      if !self.isShown { self.isShown = isStart && self.duration >= self.trial }
-      return self.isShown
+      if !self.isForwarding { self.isForwarding = isSyncFrame && self.duration >= self.trial }
+      return self.isForwarding
     }
   }
 
@@ -49,30 +49,30 @@ final class CameraOutput: Sendable {
     self.state = state
   }
 
-  /// The camera was opened anew.
+  /// Starts a new run after the camera was opened again.
   func begin(trial: MediaDuration) {
     self.run.withLock { $0 = Run(trial: trial) }
   }
 
-  /// What came since then.
-  var present: Run {
+  /// The run since the camera was last opened.
+  var currentRun: Run {
     self.run.withLock { $0 }
   }
 
-  /// Hands over a frame.
+  /// Forwards a frame.
   func consume(_ frame: VideoFrame) {
-    if self.wake.isStopped || !self.run.withLock({ $0.admits(frame.timestamp, isStart: true) }) { return }
+    if self.wake.isStopped || !self.run.withLock({ $0.admit(frame.timestamp, isSyncFrame: true) }) { return }
     self.consumer.consume(frame)
   }
 
-  /// Hands over a compressed picture.
+  /// Forwards a compressed sample.
   func consume(_ sample: EncodedSample, of description: CodecDescription) {
-    let (time, isStart) = (sample.presentationTime, sample.isKeyframe)
-    if self.wake.isStopped || !self.run.withLock({ $0.admits(time, isStart: isStart) }) { return }
+    let (time, isSyncFrame) = (sample.presentationTime, sample.isKeyframe)
+    if self.wake.isStopped || !self.run.withLock({ $0.admit(time, isSyncFrame: isSyncFrame) }) { return }
     self.consumer.consume(sample, of: description)
   }
 
-  /// Tells of pictures that could not be used, or never came.
+  /// Reports frames that could not be used or were lost, by capture time.
   func skip(at times: MediaTime...) {
     self.skip(at: times)
   }
@@ -82,16 +82,16 @@ final class CameraOutput: Sendable {
     for time in times { self.consumer.captureSkipped(at: time) }
   }
 
-  /// Notes the format of the frames that follow, and tells of it when it is another one.
+  /// Records the format of the frames that follow, and reports a change.
   func announce(_ format: VideoFormat) {
-    let isNew = self.state.withLock { state in
+    let isChanged = self.state.withLock { state in
       defer { state.format = format }
       return state.format != format
     }
-    if isNew, !self.wake.isStopped { self.consumer.captureFormatChanged(to: format) }
+    if isChanged, !self.wake.isStopped { self.consumer.captureFormatChanged(to: format) }
   }
 
-  /// Tells that the camera is lost, or why it does not come back.
+  /// Reports that the camera is lost, or why it cannot be opened again.
   func end(_ error: VidiconError) {
     if !self.wake.isStopped { self.consumer.captureEnded(error) }
   }

@@ -1,33 +1,33 @@
 internal import CLibav
 internal import Media
 
-/// How pictures of a FourCC lie in memory, and what is done to use them.
+/// Memory layout of a pixel format, and how its frames are processed.
 struct CameraPixels: Hashable {
-  /// What is done with the bytes.
+  /// Processing of a buffer's bytes.
   enum Handling: Hashable {
-    /// They are one of our formats; its planes stand in this order in memory.
+    /// Used as they are, in a format of `Media`; `planeOrder` lists its planes in memory order.
     case direct(PixelFormat, planeOrder: [Int])
-    /// libswscale turns them into 4:2:0.
+    /// Converted to 4:2:0 by libswscale.
     case convert(AVPixelFormat)
-    /// They are JPEG files.
+    /// Decoded: JPEG files.
     case jpeg
-    /// They are H.264 access units, ITU-T H.264 Annex B.
+    /// Passed on as samples: H.264 access units, ITU-T H.264 Annex B.
     case h264
   }
 
   let handling: Handling
-  /// Rows of a plane in bytes and number, as fractions of the picture's width and height: bytes × width ÷ across, and
-  /// height ÷ down.
+  /// Planes in memory order; empty for compressed formats.
   let planes: [Plane]
-  /// Whether each plane has a memory of its own.
+  /// Whether each plane lies in a memory of its own.
   let hasOwnMemories: Bool
 
+  /// Size of a plane: width ÷ `across` × `bytes` bytes per row, height ÷ `down` rows.
   struct Plane: Hashable {
-    /// Bytes for each `across` pixels of a row.
+    /// Number of bytes for each group of `across` pixels.
     var bytes: Int
-    /// Pixels across that share them.
+    /// Number of horizontally adjacent pixels that share a sample.
     var across = 1
-    /// Rows of pixels that share them.
+    /// Number of vertically adjacent pixels that share a sample.
     var down = 1
 
     func minimumBytesPerRow(width: Int) -> Int {
@@ -39,7 +39,7 @@ struct CameraPixels: Hashable {
     }
   }
 
-  /// How a form is used; nil when it is not understood.
+  /// Nil for an unknown pixel format.
   init?(fourCC: FourCC) {
     guard let form = Self.forms[fourCC] else { return nil }
     self = form
@@ -51,12 +51,12 @@ struct CameraPixels: Hashable {
     self.hasOwnMemories = hasOwnMemories
   }
 
-  /// Bits of a pixel on the wire; nil for compressed pictures.
+  /// Bits per pixel on the wire; nil for compressed formats.
   var bitsPerPixel: Int? {
     self.planes.isEmpty ? nil : self.planes.reduce(0) { $0 + 8 * $1.bytes / ($1.across * $1.down) }
   }
 
-  /// Which of several uncompressed forms is the better one: the one that is used as it is and takes fewer bytes.
+  /// Order among uncompressed formats, lower is better: formats used as they are first, then by bytes per pixel.
   var cost: Int {
     switch self.handling {
     case .direct: self.bitsPerPixel ?? 0
@@ -71,7 +71,7 @@ struct CameraPixels: Hashable {
   private static let pairs422 = Plane(bytes: 2, across: 2)
   private static let packed422 = Plane(bytes: 4, across: 2)
 
-  /// What is understood, by the names of linux/videodev2.h.
+  /// The known formats, by the names of linux/videodev2.h.
   private static let forms: [FourCC: CameraPixels] = [
     .yuyv: CameraPixels(.direct(.yuyv, planeOrder: [0]), [packed422]),
     .nv12: CameraPixels(.direct(.nv12, planeOrder: [0, 1]), [luma, pairs420]),
@@ -103,4 +103,45 @@ struct CameraPixels: Hashable {
     .jpeg: CameraPixels(.jpeg),
     .h264: CameraPixels(.h264),
   ]
+}
+
+/// The four-character code of a V4L2 pixel format, first character in the lowest byte.
+struct FourCC: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
+  let rawValue: UInt32
+
+  init(rawValue: UInt32) {
+    self.rawValue = rawValue
+  }
+
+  /// - Parameter text: Up to four ASCII characters; padded with spaces.
+  init(_ text: StaticString) {
+    var value: UInt32 = 0
+    for index in 0..<4 {
+      let byte = index < text.utf8CodeUnitCount ? text.utf8Start[index] : UInt8(ascii: " ")
+      value |= UInt32(byte) << UInt32(8 * index)
+    }
+    self.rawValue = value
+  }
+
+  /// The characters without trailing spaces; hexadecimal when some are not printable.
+  var description: String {
+    let bytes = (0..<4).map { UInt8(truncatingIfNeeded: self.rawValue >> UInt32(8 * $0)) }
+    guard bytes.allSatisfy({ (0x20..<0x7F).contains($0) }) else { return "0x" + String(self.rawValue, radix: 16) }
+    var text = String(decoding: bytes, as: UTF8.self)
+    while text.last == " " { text.removeLast() }
+    return text
+  }
+
+  static let yuyv = FourCC("YUYV")
+  static let nv12 = FourCC("NV12")
+  /// NV12 with each plane in a memory of its own.
+  static let nv12InTwo = FourCC("NM12")
+  static let mjpeg = FourCC("MJPG")
+  static let jpeg = FourCC("JPEG")
+  static let h264 = FourCC("H264")
+
+  /// Whether frames are JPEG files.
+  var isJPEG: Bool {
+    self == .mjpeg || self == .jpeg
+  }
 }

@@ -10,18 +10,18 @@ internal import Darwin
 internal import Glibc
 #endif
 
-/// What the thread of a camera does: takes pictures until it is told to stop, and looks for the camera when it is lost.
+/// The capture loop of a camera: delivers frames until it is stopped, and searches for the camera when it is lost.
 final class CameraPlayback: Sendable {
-  /// Without a picture for so long, it is asked whether the camera is still there.
-  private static let patience = MediaDuration.milliseconds(500)
-  /// Failures in turn after which the camera is opened anew.
-  private static let mostFailures = 10
+  /// Time without a frame after which the device's presence is checked.
+  private static let frameTimeout = MediaDuration.milliseconds(500)
+  /// Number of consecutive failures after which the camera is reopened.
+  private static let maximumFailures = 10
 
   private let request: CameraRequest
   private let state: CameraState
   private let wake: WakePipe
   private let output: CameraOutput
-  /// What the camera was when it was opened.
+  /// Identity of the camera when it was first opened.
   private let identity: V4L2Device.Identity
   private let path: String
 
@@ -36,16 +36,16 @@ final class CameraPlayback: Sendable {
     self.output = CameraOutput(consumer, wake: wake, state: state)
   }
 
-  /// Runs until it is told to stop.
+  /// Runs until the ``WakePipe`` is stopped.
   ///
-  /// - Parameter first: The camera, opened.
+  /// - Parameter first: The open camera.
   func play(_ first: TransferBox<CameraSession>) {
     var session = first.take()
     var recovery = CameraRecovery()
     while let path = session?.device.path {
       let error = self.capture(&session)
       guard let error, !self.wake.isStopped else { return }
-      if recovery.handleFailure(after: self.output.present) { self.output.end(error) }
+      if recovery.handleFailure(after: self.output.currentRun) { self.output.end(error) }
       session = self.search(from: path, &recovery)
       if let session {
         self.output.begin(trial: recovery.trial)
@@ -54,9 +54,9 @@ final class CameraPlayback: Sendable {
     }
   }
 
-  /// Takes pictures, and lets the device go: while it is open here, it comes back at another node.
+  /// Delivers frames, then closes the device: while it is open here, a reconnected camera gets another node.
   ///
-  /// - Returns: Why there are no more; nil when it was told to stop.
+  /// - Returns: Why the camera is lost; nil when stopped.
   private func capture(_ session: inout CameraSession?) -> VidiconError? {
     guard let current = session.take() else { return nil }
     defer {
@@ -64,43 +64,43 @@ final class CameraPlayback: Sendable {
       current.close()
     }
     do throws(VidiconError) {
-      let pictures = try CameraPictures(current, output: self.output)
-      defer { pictures.stop() }
+      let reader = try CameraFrameReader(current, output: self.output)
+      defer { reader.stop() }
       do throws(V4L2Failure) {
-        try self.takePictures(current, pictures)
+        try self.deliverFrames(current, reader)
         return nil
       } catch {
-        return error.captureError(source: self.request.source, path: current.device.path)
+        return error.vidiconError(source: self.request.source, path: current.device.path)
       }
     } catch {
       return error
     }
   }
 
-  private func takePictures(_ session: CameraSession, _ pictures: CameraPictures) throws(V4L2Failure) {
+  private func deliverFrames(_ session: CameraSession, _ reader: CameraFrameReader) throws(V4L2Failure) {
     var (timestamps, sequence) = (CameraTimestamps(), CameraSequence())
     let interval = session.format.frameRate.frameInterval
     var lastArrival = StreamClock.system.now()
     var failures = 0
     while !self.wake.isStopped {
-      try session.queueReturned()
-      if self.state.takeKeyframeRequest() { pictures.requestKeyframe() }
+      try session.queueReleased()
+      if self.state.takeKeyframeRequest() { reader.requestKeyframe() }
       let outcome = self.wake.wait(
-        for: session.device.descriptor, until: StreamClock.system.now() + Self.patience)
+        for: session.device.descriptor, until: StreamClock.system.now() + Self.frameTimeout)
       if outcome == .stopped { return }
       guard case .ready(let events) = outcome else {
-        if StreamClock.system.now() - lastArrival > Self.patience { try self.checkPresence(of: session.device) }
+        if StreamClock.system.now() - lastArrival > Self.frameTimeout { try self.checkPresence(of: session.device) }
         continue
       }
       do throws(V4L2Failure) {
         guard let buffer = try session.dequeue() else {
-          // An error that is none of this queue's, or a picture that somebody else took: no reason to turn fast.
+          // An error that is not of this queue, or a buffer dequeued elsewhere: must not spin.
           if events & Int16(POLLIN) == 0 {
             try self.checkPresence(of: session.device)
             failures += 1
-            self.rest()
+            self.pauseAfterFailure()
           }
-          if failures > Self.mostFailures { throw V4L2Failure(call: .capture, number: EIO) }
+          if failures > Self.maximumFailures { throw V4L2Failure(call: .capture, number: EIO) }
           continue
         }
         let now = StreamClock.system.now()
@@ -109,27 +109,27 @@ final class CameraPlayback: Sendable {
         let missing = sequence.missing(before: buffer.sequence)
         if missing > 0 {
           self.output.skip(at: (1...missing).reversed().map { time - interval * Int64($0) })
-          pictures.handleLoss()
+          reader.handleLoss()
         }
-        try pictures.handle(buffer, at: time)
+        try reader.handle(buffer, at: time)
       } catch {
         if error.isGone { throw error }
         failures += 1
-        if failures > Self.mostFailures { throw error }
+        if failures > Self.maximumFailures { throw error }
         try self.checkPresence(of: session.device)
-        self.rest()
+        self.pauseAfterFailure()
       }
     }
   }
 
-  /// Waits a moment, so that a device that fails at once is not asked without end.
-  private func rest() {
+  /// Waits 20 ms, so that a device that fails immediately does not keep a core busy.
+  private func pauseAfterFailure() {
     _ = self.wake.wait(until: StreamClock.system.now() + .milliseconds(20))
   }
 
-  /// - Throws: When the device does not answer any more, or its node is gone.
+  /// - Throws: ``V4L2Failure`` with `ENODEV` when the device does not respond or its node no longer exists.
   private func checkPresence(of device: V4L2Device) throws(V4L2Failure) {
-    guard device.isThere else { throw V4L2Failure(call: .capture, number: ENODEV) }
+    guard device.isPresent else { throw V4L2Failure(call: .capture, number: ENODEV) }
     do throws(V4L2Failure) {
       _ = try V4L2Device(path: device.path)
     } catch {
@@ -137,9 +137,9 @@ final class CameraPlayback: Sendable {
     }
   }
 
-  /// Looks for the camera until it is back.
+  /// Searches for the lost camera until it can be opened.
   ///
-  /// - Returns: Nil when it was told to stop.
+  /// - Returns: Nil when stopped.
   private func search(from path: String, _ recovery: inout CameraRecovery) -> CameraSession? {
     var interval = recovery.interval
     while true {
@@ -163,7 +163,7 @@ final class CameraPlayback: Sendable {
     }
   }
 
-  /// Goes on with a camera that came back.
+  /// Continues with a camera that came back, and restores its controls.
   private func adopt(_ session: CameraSession) {
     let settings = self.state.withLock { state in
       state.device = session.device
@@ -172,7 +172,7 @@ final class CameraPlayback: Sendable {
       return state.settings
     }
     for (name, value) in settings {
-      // What cannot be set now is left as the camera has it.
+      // Controls that cannot be set now keep the camera's value.
       try? session.device.setControl(name, to: value, source: self.request.source)
     }
     self.output.announce(session.format)

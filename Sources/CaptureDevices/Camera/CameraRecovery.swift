@@ -1,62 +1,61 @@
 internal import Media
 
-/// What is done about a camera that was lost: how soon it is looked for, what of it is told, and when its pictures are
-/// shown again.
+/// Decides when a lost camera is searched for, which errors are reported, and when its frames are delivered again. Pure:
+/// the time is an argument.
 ///
-/// A camera that opens and soon fails again would have viewers see camera and slate in turn, and fill the log. From its
-/// second failure in turn on it is opened less and less often, and its pictures are held back until they have come for
-/// some seconds.
+/// A camera that opens and soon fails again would alternate with the slate and fill the log. From its second consecutive
+/// failure on, it is opened with exponential back-off, and its frames are withheld until they have come for some seconds.
 struct CameraRecovery {
-  /// How long pictures must come until the failures before them are forgotten.
-  static let goodTime = MediaDuration.seconds(5)
-  /// How long between two looks for a camera.
+  /// Duration of frames after which earlier failures are forgotten.
+  static let stableDuration = MediaDuration.seconds(5)
+  /// Interval between two searches for the camera.
   static let searchInterval = MediaDuration.milliseconds(400)
-  /// The longest until a camera that has failed is opened again.
-  static let longestInterval = MediaDuration.seconds(10)
-  /// How long a camera that is there must refuse to open until that is told: one that was just plugged in may do so.
-  static let patience = MediaDuration.seconds(3)
+  /// Maximum time until a camera that failed is opened again.
+  static let maximumInterval = MediaDuration.seconds(10)
+  /// Time for which a connected camera must fail to open before that is reported: a camera that was just plugged in may do so.
+  static let refusalDelay = MediaDuration.seconds(3)
 
-  /// How often it has failed in turn.
+  /// Number of consecutive failures.
   private(set) var failureCount = 0
   private var refusedSince: MediaTime?
-  private var isRefusalTold = false
+  private var isRefusalReported = false
 
-  /// How long to wait before it is first looked for.
+  /// Time to wait before the first search after a failure.
   var interval: MediaDuration {
-    min(Self.searchInterval * Int64(1 << min(max(0, self.failureCount - 1), 8)), Self.longestInterval)
+    min(Self.searchInterval * Int64(1 << min(max(0, self.failureCount - 1), 8)), Self.maximumInterval)
   }
 
-  /// How long its pictures are held back when it is there again.
+  /// Duration for which frames are withheld after the camera is back.
   var trial: MediaDuration {
-    self.failureCount > 1 ? Self.goodTime : .zero
+    self.failureCount > 1 ? Self.stableDuration : .zero
   }
 
-  /// Takes note of a failure.
+  /// Records that the camera was lost.
   ///
-  /// - Parameter run: What came from the camera since it was opened.
-  /// - Returns: Whether to tell of it.
+  /// - Parameter run: The frames since the camera was opened.
+  /// - Returns: Whether to report the failure.
   mutating func handleFailure(after run: CameraOutput.Run) -> Bool {
-    if run.duration >= Self.goodTime {
+    if run.duration >= Self.stableDuration {
       self.failureCount = 0
-      self.isRefusalTold = false
+      self.isRefusalReported = false
     }
     self.failureCount += 1
     self.refusedSince = nil
-    return run.isShown || self.failureCount == 1
+    return run.isForwarding || self.failureCount == 1
   }
 
-  /// Takes note that it is there, and cannot be opened.
+  /// Records that the camera is connected but cannot be opened.
   ///
-  /// - Returns: Whether to tell of it: once, when it stays so.
+  /// - Returns: Whether to report that: once, after ``refusalDelay``.
   mutating func handleRefusal(at now: MediaTime) -> Bool {
     let since = self.refusedSince ?? now
     self.refusedSince = since
-    guard !self.isRefusalTold, now - since >= Self.patience else { return false }
-    self.isRefusalTold = true
+    guard !self.isRefusalReported, now - since >= Self.refusalDelay else { return false }
+    self.isRefusalReported = true
     return true
   }
 
-  /// Takes note that it is not there.
+  /// Records that the camera is not connected.
   mutating func handleAbsence() {
     self.refusedSince = nil
   }

@@ -1,30 +1,32 @@
 internal import Media
 
-/// What is wanted of a camera.
+/// The user's and the stream's requests to a camera.
 struct CameraRequest: Hashable, Sendable {
-  /// Which camera, and what its user asks for.
+  /// The camera and the user's options, which take precedence.
   var specification: CameraSpecification
-  /// What the stream would like, where the user does not say.
+  /// Width in pixels for the stream.
   var width: Int
+  /// Height in pixels for the stream.
   var height: Int
+  /// Frame rate for the stream, in frames per second.
   var frameRate: FrameRate
 
-  /// The camera, as its user names it.
+  /// The camera as the user specified it, for messages.
   var source: String {
     self.specification.text
   }
 
-  /// The size to look for, within what cameras have.
+  /// The requested size, clamped to 1...``CameraMode/maximumSide``.
   var size: (width: Int, height: Int) {
-    func side(_ pixels: Int) -> Int { min(max(1, pixels), CameraMode.largestSide) }
+    func side(_ pixels: Int) -> Int { min(max(1, pixels), CameraMode.maximumSide) }
     return (
       side(self.specification.width ?? self.width), side(self.specification.height ?? self.height)
     )
   }
 
-  /// The best of what a camera offers.
+  /// Chooses the best format that a camera offers.
   ///
-  /// - Throws: ``VidiconError`` when it offers nothing that is understood, or not the format that is asked for.
+  /// - Throws: ``VidiconError`` when the camera offers no supported format, or not the requested one.
   func choose(from device: V4L2Device) throws(VidiconError) -> CameraFormatChooser.Choice {
     let modes = device.modes(near: self.size)
     let chooser = CameraFormatChooser(
@@ -38,11 +40,11 @@ struct CameraRequest: Hashable, Sendable {
       throw VidiconError(
         .invalidData, subject: self.source,
         cause: offered.isEmpty
-          ? "it offers no pictures" : "its pictures are of kinds that are not understood (\(offered))",
-        nextStep: "choose another camera; see what there is with: vidicon devices")
+          ? "it offers no video format" : "none of its pixel formats is supported (\(offered))",
+        nextStep: "choose another camera; list them with: vidicon devices")
     }
     throw VidiconError(
-      .invalidSpecification, subject: self.source, cause: "it offers no \(format) that can be used",
+      .invalidSpecification, subject: self.source, cause: "it does not offer the format \(format)",
       nextStep: "leave format= out; it offers \(offered)")
   }
 }

@@ -8,29 +8,29 @@ internal import Darwin
 internal import Glibc
 #endif
 
-/// A camera that is set and delivers pictures, until it is closed. Used by one thread at a time.
+/// An open camera that is streaming, until ``close()``. Used by one thread at a time.
 final class CameraSession {
-  /// How many buffers the device is asked for: as many as the pipeline holds, and those that it fills meanwhile.
+  /// Number of buffers requested from the driver: those that the pipeline holds, and those that the device fills meanwhile.
   private static let bufferCount: UInt32 = 8
 
   let device: V4L2Device
   let source: String
   let pixels: CameraPixels
-  /// Where the planes lie in a buffer.
+  /// Position of the planes in a buffer.
   let layout: CameraLayout
-  /// What the frames look like; what is converted or decoded becomes 4:2:0.
+  /// Format of the delivered frames; converted and decoded frames are 4:2:0.
   let format: VideoFormat
-  /// Whether black is 0 and white 255 in Y'CbCr pictures.
+  /// Whether Y'CbCr samples are in full range: black is 0 and white 255.
   let isFullRange: Bool
   let orientation: Orientation
   let buffers: CameraBuffers
-  /// How many buffers the device has.
+  /// Number of buffers owned by the driver.
   private(set) var queuedCount = 0
   private var isClosed = false
 
-  /// Opens the first camera of some nodes that can be used.
+  /// Opens the first usable camera of a list of nodes.
   ///
-  /// - Throws: ``VidiconError``: what is wrong with the first node that is a camera.
+  /// - Throws: ``VidiconError`` of the first node that is a camera.
   static func open(_ request: CameraRequest, paths: [String], wake: WakePipe) throws(VidiconError) -> CameraSession {
     var first: VidiconError?
     for path in paths where !wake.isStopped {
@@ -56,16 +56,16 @@ final class CameraSession {
       rate = device.setFrameRate(choice.frameRate)
       self.buffers = try CameraBuffers(device, count: Self.bufferCount, wake: wake)
     } catch {
-      throw error.captureError(source: source, path: device.path)
+      throw error.vidiconError(source: source, path: device.path)
     }
-    let sides = 1...UInt32(CameraMode.largestSide)
+    let sides = 1...UInt32(CameraMode.maximumSide)
     guard let pixels = CameraPixels(fourCC: FourCC(rawValue: set.fourcc)), sides.contains(set.width),
       sides.contains(set.height)
     else {
       throw VidiconError(
         .invalidData, subject: source,
         cause:
-          "it sets \(FourCC(rawValue: set.fourcc)) of \(set.width)x\(set.height) where \(choice.fourCC) was chosen",
+          "it set \(FourCC(rawValue: set.fourcc)) at \(set.width)x\(set.height) although \(choice.fourCC) was requested",
         nextStep: "choose another format with ?format=")
     }
     self.device = device
@@ -79,7 +79,7 @@ final class CameraSession {
     for memories in self.buffers.memories where !self.layout.fits(in: memories.map(\.length)) {
       throw VidiconError(
         .invalidData, subject: source,
-        cause: "it says pictures of \(set.width)x\(set.height), but its memory holds less than one",
+        cause: "its buffers are too small for frames of \(set.width)x\(set.height)",
         nextStep: "choose another size or format with ?size= and ?format=")
     }
     do throws(V4L2Failure) {
@@ -87,7 +87,7 @@ final class CameraSession {
       try device.check(
         vidicon_v4l2_set_streaming(device.descriptor, device.identity.isMultiPlanar, true), .start)
     } catch {
-      throw error.captureError(source: source, path: device.path)
+      throw error.vidiconError(source: source, path: device.path)
     }
   }
 
@@ -95,10 +95,10 @@ final class CameraSession {
     self.close()
   }
 
-  /// Stops the device, and lets it go. Frames that are still looked at keep their memory.
+  /// Stops streaming and frees the driver's buffers. Frames that are still referenced keep their memory.
   ///
-  /// That memory keeps the device's file open, so that closing it frees nothing: whoever opens the camera next would find
-  /// it in use. Hence its buffers are given up here (a Linux of 5.0 or later leaves them to those who look at them).
+  /// Mapped memory keeps the device's file open, so closing the descriptor frees nothing, and the next program would find the
+  /// camera in use. Hence the buffers are freed here; Linux 5.0 or later orphans those that are still mapped.
   func close() {
     guard !self.isClosed else { return }
     self.isClosed = true
@@ -109,7 +109,7 @@ final class CameraSession {
     _ = vidicon_v4l2_request_buffers(self.device.descriptor, isMultiPlanar, &count)
   }
 
-  /// Gives a buffer to the device.
+  /// Enqueues a buffer for the device to fill (`VIDIOC_QBUF`).
   func queue(_ index: UInt32) throws(V4L2Failure) {
     let planeCount = UInt32(self.buffers.memories[Int(index)].count)
     try self.device.check(
@@ -118,12 +118,12 @@ final class CameraSession {
     self.queuedCount += 1
   }
 
-  /// Gives those buffers to the device that nobody looks at any more.
-  func queueReturned() throws(V4L2Failure) {
-    for index in self.buffers.takeReturned() { try self.queue(index) }
+  /// Enqueues the buffers whose frames have been released.
+  func queueReleased() throws(V4L2Failure) {
+    for index in self.buffers.takeReleased() { try self.queue(index) }
   }
 
-  /// Takes a filled buffer from the device; nil when there is none.
+  /// Dequeues a filled buffer (`VIDIOC_DQBUF`); nil when none is ready.
   func dequeue() throws(V4L2Failure) -> vidicon_v4l2_buffer? {
     var buffer = vidicon_v4l2_buffer()
     let status = vidicon_v4l2_dequeue_buffer(
@@ -135,7 +135,7 @@ final class CameraSession {
     return buffer
   }
 
-  /// What the frames look like, at a format that the driver has set.
+  /// The format of the delivered frames, given the format that the driver has set.
   private static func format(
     of set: vidicon_v4l2_format, pixels: CameraPixels, layout: CameraLayout, frameRate: FrameRate
   ) -> VideoFormat {
@@ -147,7 +147,7 @@ final class CameraSession {
     }
     return VideoFormat(
       width: Int(set.width), height: Int(set.height), pixelFormat: pixelFormat, bytesPerRow: bytesPerRow,
-      // JPEG files are of BT.601, whatever the driver says (JFIF 1.02).
+      // JPEG files are BT.601 whatever the driver reports (JFIF 1.02).
       frameRate: frameRate, colorMatrix: pixels.handling == .jpeg ? .bt601 : set.colorMatrix)
   }
 }

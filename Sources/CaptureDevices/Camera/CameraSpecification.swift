@@ -1,32 +1,34 @@
 public import Media
 
-/// Which camera, and what of it, as the user of the program writes it:
-/// `v4l2:/dev/video0`, `v4l2:NAME`, `v4l2:` for the first that opens, each with `?size=1280x720&fps=30&format=mjpeg&input=1`.
+/// Selects a camera and its options, as in `v4l2:/dev/video0?size=1280x720&fps=30&format=mjpeg&input=1`.
+///
+/// `v4l2:/dev/video0` selects a node, `v4l2:NAME` a camera by name, `v4l2:` the first camera that opens.
 public struct CameraSpecification: Hashable, Sendable {
-  /// Which camera.
+  /// The ways to select a camera.
   public enum Device: Hashable, Sendable {
-    /// The first one that opens.
+    /// The first camera that opens, in the order of the nodes.
     case first
-    /// That of a node: `/dev/video0`, or a link to one.
+    /// A node, such as `/dev/video0`, or a link to one.
     case path(String)
-    /// The only one whose card name, by-id name or bus is, begins with, or holds this, whatever the case.
+    /// A case-insensitive name that matches exactly one camera: its card name, by-id name or bus, or a prefix or part of
+    /// one of these.
     case name(String)
   }
 
-  /// Which camera.
+  /// The selected camera.
   public var device: Device
-  /// The wanted width in pixels; nil leaves it to the stream.
+  /// Requested width in pixels; nil for the stream's.
   public var width: Int?
-  /// The wanted height in pixels; nil as ``width``.
+  /// Requested height in pixels; nil for the stream's.
   public var height: Int?
-  /// The wanted pictures a second; nil leaves it to the stream.
+  /// Requested frame rate in frames per second; nil for the stream's.
   public var frameRate: FrameRate?
-  /// `mjpeg`, `h264`, `yuyv`, `nv12` or a FourCC, in lower case; nil for the best.
+  /// `mjpeg`, `h264`, `yuyv`, `nv12` or a FourCC, in lower case; nil for the best format.
   public var format: String?
-  /// The number of the input, of cards that have several; nil leaves it.
+  /// Number of the input of a capture card; nil to leave it unchanged.
   public var input: Int?
 
-  /// A specification.
+  /// Creates a specification.
   public init(
     device: Device = .first, width: Int? = nil, height: Int? = nil, frameRate: FrameRate? = nil,
     format: String? = nil, input: Int? = nil
@@ -41,9 +43,9 @@ public struct CameraSpecification: Hashable, Sendable {
 }
 
 extension CameraSpecification {
-  /// Reads what follows `v4l2:`.
+  /// Parses the part of a specification that follows `v4l2:`.
   ///
-  /// - Throws: ``VidiconError`` with ``VidiconError/Code/invalidSpecification``, which names what there is.
+  /// - Throws: ``VidiconError`` with ``VidiconError/Code/invalidSpecification``, whose next step shows a valid value.
   public init(parsing text: String) throws(VidiconError) {
     let parser = Parser(text)
     let parts = text.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
@@ -65,12 +67,12 @@ extension CameraSpecification {
       case "format": self.format = try parser.format(value)
       case "input": self.input = try parser.input(value)
       default:
-        throw parser.error("\"\(key)\" is nothing that a camera is asked for", "use size, fps, format or input")
+        throw parser.error("a camera has no option \"\(key)\"", "use size, fps, format or input")
       }
     }
   }
 
-  /// Reads the values, and says what is wrong with them.
+  /// Parses option values and creates errors for invalid ones.
   private struct Parser {
     private let source: String
 
@@ -83,7 +85,9 @@ extension CameraSpecification {
     }
 
     func size(_ text: Substring) throws(VidiconError) -> (Int, Int) {
-      let numbers = text.split(separator: "x", omittingEmptySubsequences: false).map { self.number($0, most: 16_384) }
+      let numbers = text.split(separator: "x", omittingEmptySubsequences: false).map {
+        self.number($0, maximum: 16_384)
+      }
       guard numbers.count == 2, let width = numbers[0], let height = numbers[1], width > 0, height > 0 else {
         throw self.error("\"\(text)\" is no size", "write it as size=1280x720, of 1 to 16384 pixels")
       }
@@ -104,15 +108,15 @@ extension CameraSpecification {
     }
 
     func input(_ text: Substring) throws(VidiconError) -> Int {
-      guard let input = self.number(text, most: 63) else {
-        throw self.error("\"\(text)\" is no number of an input", "write it as input=0, up to 63")
+      guard let input = self.number(text, maximum: 63) else {
+        throw self.error("\"\(text)\" is no input number", "write it as input=0, up to 63")
       }
       return input
     }
 
-    private func number(_ text: Substring, most: Int) -> Int? {
+    private func number(_ text: Substring, maximum: Int) -> Int? {
       guard (1...7).contains(text.utf8.count), text.utf8.allSatisfy({ (0x30...0x39).contains($0) }),
-        let number = Int(text), number <= most
+        let number = Int(text), number <= maximum
       else { return nil }
       return number
     }
@@ -120,7 +124,7 @@ extension CameraSpecification {
 }
 
 extension CameraSpecification {
-  /// Whether a form of pictures is the one that is asked for.
+  /// Whether a camera's pixel format is the requested one.
   func accepts(_ fourCC: FourCC) -> Bool {
     switch self.format {
     case nil: true
@@ -130,7 +134,7 @@ extension CameraSpecification {
     }
   }
 
-  /// The source, for messages.
+  /// The specification without options, for messages.
   var text: String {
     switch self.device {
     case .first: "v4l2: (the first camera)"

@@ -2,20 +2,20 @@ internal import Capture
 internal import Media
 internal import Synchronization
 
-/// What a camera's threads and its users both look at.
+/// State shared between the thread of a camera and the users of its capturer.
 final class CameraState: Sendable {
   struct Values {
-    /// What the frames look like.
+    /// Format of the delivered frames.
     var format: VideoFormat
-    /// Where it looks.
+    /// Direction the camera faces.
     var position = CameraPosition.unspecified
-    /// How its pictures are to be turned.
+    /// Rotation that upright display needs.
     var orientation = Orientation.up
-    /// Whether a keyframe was asked for.
-    var isKeyframeWanted = false
-    /// The device, while it is open.
+    /// Whether a keyframe was requested.
+    var isKeyframeRequested = false
+    /// The open device; nil while the camera is stopped or lost.
     var device: V4L2Device?
-    /// The controls that the user has set, in their order, to be set again when the camera comes back.
+    /// Controls set by the user, in order, to be restored when the camera comes back.
     var settings: [(name: String, value: Int)] = []
   }
 
@@ -29,11 +29,11 @@ final class CameraState: Sendable {
     self.values.withLock { values in body(&values) }
   }
 
-  /// Whether a keyframe was asked for since this was last called.
+  /// Returns whether a keyframe was requested since the last call.
   func takeKeyframeRequest() -> Bool {
     self.withLock { state in
-      defer { state.isKeyframeWanted = false }
-      return state.isKeyframeWanted
+      defer { state.isKeyframeRequested = false }
+      return state.isKeyframeRequested
     }
   }
 }

@@ -1,38 +1,54 @@
 internal import Media
 
-/// Turns a device's times into those of the streams' clock, which the device's own should be already.
+/// Converts a device's capture times to times on the ``StreamClock``, on which V4L2 drivers should report them.
 ///
-/// A time is believed when it is not in the future, not older than ``longestDelay``, and after the one before. In place
-/// of others stands the time of arrival less the delay that believed ones had, so that a camera whose clock jumps for a
-/// moment shows no jump.
+/// A device's time is accepted when it is not in the future, at most ``maximumLatency`` old, and later than the one before.
+/// Others are replaced by the time of arrival less the mean latency of accepted ones, so that a clock that jumps for a
+/// moment causes no jump.
 struct CameraTimestamps {
-  /// The longest that a picture takes from the sensor to here.
-  static let longestDelay = MediaDuration.seconds(1)
-  /// How far ahead of the clock a time may be, since devices round.
+  /// Maximum time from the sensor to the arrival of a frame.
+  static let maximumLatency = MediaDuration.seconds(1)
+  /// Maximum time by which a device's time may be ahead of the clock, for rounding.
   private static let tolerance = MediaDuration.milliseconds(2)
-  /// The least distance of two pictures.
-  private static let step = MediaDuration.milliseconds(1)
+  /// Minimum distance between two frames.
+  private static let minimumInterval = MediaDuration.milliseconds(1)
 
-  /// What pictures took lately, as a moving mean.
-  private var delay = MediaDuration.zero
+  /// Moving mean of the latency of accepted times, with a weight of 1/8 for the newest.
+  private var latency = MediaDuration.zero
   private var last: MediaTime?
 
-  /// The time of the next picture, later than the one before.
+  /// The time of the next frame, later than that of the frame before.
   ///
   /// - Parameters:
-  ///   - nanoseconds: What the device says; nil when it does not say, or by another clock.
-  ///   - now: When the picture arrived.
+  ///   - nanoseconds: Capture time reported by the device; nil without one, or on another clock.
+  ///   - now: Time of arrival.
   mutating func time(of nanoseconds: Int64?, at now: MediaTime) -> MediaTime {
-    var time = now - self.delay
-    if let told = nanoseconds.map(MediaTime.init(nanoseconds:)), told <= now + Self.tolerance,
-      told >= now - Self.longestDelay, self.last.map({ told > $0 }) ?? true
+    var time = now - self.latency
+    if let reported = nanoseconds.map(MediaTime.init(nanoseconds:)), reported <= now + Self.tolerance,
+      reported >= now - Self.maximumLatency, self.last.map({ reported > $0 }) ?? true
     {
       let isFirst = self.last == nil
-      self.delay = isFirst ? now - told : self.delay + (now - told - self.delay) / 8
-      time = told
+      self.latency = isFirst ? now - reported : self.latency + (now - reported - self.latency) / 8
+      time = reported
     }
-    if let last, time <= last { time = last + Self.step }
+    if let last, time <= last { time = last + Self.minimumInterval }
     self.last = time
     return time
+  }
+}
+
+/// Counts the frames that a camera lost, from the sequence numbers of its buffers.
+struct CameraSequence {
+  /// Maximum number of lost frames in a row; a larger step is a driver that restarted its count or does not count.
+  static let maximumMissing: UInt32 = 120
+
+  private var last: UInt32?
+
+  /// Number of frames missing between the previous one and this one.
+  mutating func missing(before number: UInt32) -> Int {
+    defer { self.last = number }
+    guard let last else { return 0 }
+    let missing = number &- last &- 1
+    return missing <= Self.maximumMissing ? Int(missing) : 0
   }
 }

@@ -4,25 +4,25 @@ internal import Media
 internal import Threading
 
 extension V4L2Device {
-  /// A control as the device numbers it.
+  /// A control with the identifier (`V4L2_CID_…`) by which its driver knows it.
   struct NumberedControl {
     var id: UInt32
     var control: DeviceControl
   }
 
-  /// The most controls, and choices of a menu, that are listed: a device that never comes to an end is left there.
-  private static let most = 256
+  /// Maximum number of controls, and of items of a menu, that are listed: some drivers enumerate without end.
+  private static let maximumCount = 256
 
-  /// What can be set.
+  /// The controls with their current values, in the order of their identifiers.
   var controls: [NumberedControl] {
     var controls: [NumberedControl] = []
     var names: Set<String> = []
     var id: UInt32 = 0
     var control = vidicon_v4l2_control()
-    for _ in 0..<Self.most {
+    for _ in 0..<Self.maximumCount {
       guard vidicon_v4l2_get_control_after(self.descriptor, id, &control) == 0, control.id > id else { break }
       id = control.id
-      guard let read = self.read(control, apartFrom: names) else { continue }
+      guard let read = self.read(control, existingNames: names) else { continue }
       names.insert(read.name)
       controls.append(NumberedControl(id: id, control: read))
     }
@@ -30,6 +30,8 @@ extension V4L2Device {
   }
 
   /// Sets a control by name.
+  ///
+  /// - Throws: ``VidiconError``; see ``ControllableCapturer/setControl(_:to:)``.
   func setControl(_ name: String, to value: Int, source: String) throws(VidiconError) {
     let controls = self.controls
     guard let found = controls.first(where: { $0.control.name == name }) else {
@@ -42,21 +44,21 @@ extension V4L2Device {
     do throws(V4L2Failure) {
       try self.check(vidicon_v4l2_set_control(self.descriptor, found.id, Int64(value)), .control)
     } catch {
-      if error.isGone { throw error.captureError(source: source, path: self.path) }
+      if error.isGone { throw error.vidiconError(source: source, path: self.path) }
       throw VidiconError(
         .failed, subject: source, cause: "\(name) cannot be set to \(value) (\(systemErrorMessage(error.number)))",
         nextStep: found.control.isInactive
-          ? "turn the automatic control off that has it now" : "try another value")
+          ? "turn off the automatic control that governs it" : "try another value")
     }
   }
 
-  /// The value of a control that is not listed under a name of its own; nil when there is none.
+  /// The value of a control by identifier; nil when the device does not have it.
   func value(of id: UInt32) -> Int64? {
     var value: Int64 = 0
     return vidicon_v4l2_get_control(self.descriptor, id, &value) == 0 ? value : nil
   }
 
-  /// Where the camera looks.
+  /// Direction the camera faces, from `V4L2_CID_CAMERA_ORIENTATION`.
   var position: CameraPosition {
     switch self.value(of: vidicon_v4l2_camera_orientation) {
     case 0: .front
@@ -66,9 +68,9 @@ extension V4L2Device {
     }
   }
 
-  /// How its pictures are to be turned.
+  /// Rotation that upright display needs, from `V4L2_CID_CAMERA_SENSOR_ROTATION`.
   var orientation: Orientation {
-    // The driver counts anticlockwise.
+    // The driver counts counterclockwise.
     switch self.value(of: vidicon_v4l2_sensor_rotation) {
     case 90: .left
     case 180: .down
@@ -77,7 +79,7 @@ extension V4L2Device {
     }
   }
 
-  private func read(_ control: vidicon_v4l2_control, apartFrom names: Set<String>) -> DeviceControl? {
+  private func read(_ control: vidicon_v4l2_control, existingNames names: Set<String>) -> DeviceControl? {
     guard !control.is_disabled, control.minimum <= control.maximum,
       let kind = DeviceControl.Kind(control.kind)
     else { return nil }
@@ -85,7 +87,7 @@ extension V4L2Device {
     var name = DeviceControl.name(from: label)
     if name.isEmpty { name = "control-" + String(control.id, radix: 16) }
     if names.contains(name) { name += "-" + String(control.id, radix: 16) }
-    // Its range is none that a user could choose from.
+    // A button's range has no meaning.
     let range = kind == .button ? 0...0 : Int(control.minimum)...Int(control.maximum)
     var value = Int(control.default_value)
     if kind != .button, !control.is_write_only, let now = self.value(of: control.id) { value = Int(now) }
@@ -97,10 +99,10 @@ extension V4L2Device {
   }
 
   private func menu(of control: vidicon_v4l2_control) -> [DeviceControl.MenuItem] {
-    let least = max(0, control.minimum)
-    let most = min(control.maximum, least + Int64(Self.most), Int64(UInt32.max))
-    guard least <= most else { return [] }
-    return (least...most).compactMap { index in
+    let minimum = max(0, control.minimum)
+    let maximum = min(control.maximum, minimum + Int64(Self.maximumCount), Int64(UInt32.max))
+    guard minimum <= maximum else { return [] }
+    return (minimum...maximum).compactMap { index in
       var name = vidicon_v4l2_control().name
       var number: Int64 = 0
       let status = withUnsafeMutableBytes(of: &name) { bytes in
@@ -110,6 +112,39 @@ extension V4L2Device {
       guard status == 0 else { return nil }
       let label = control.kind == VIDICON_V4L2_INTEGER_MENU ? "\(number)" : text(name)
       return DeviceControl.MenuItem(value: Int(index), label: label)
+    }
+  }
+}
+
+extension DeviceControl {
+  /// Converts a driver's name to lower case, with one hyphen for each run of other characters than letters and digits:
+  /// "Exposure Time, Absolute" becomes "exposure-time-absolute".
+  static func name(from label: String) -> String {
+    var name = ""
+    for byte in label.utf8 {
+      switch byte {
+      case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "z"):
+        name.unicodeScalars.append(Unicode.Scalar(byte))
+      case UInt8(ascii: "A")...UInt8(ascii: "Z"):
+        name.unicodeScalars.append(Unicode.Scalar(byte | 0x20))
+      default:
+        if !name.isEmpty, name.last != "-" { name.append("-") }
+      }
+    }
+    if name.last == "-" { name.removeLast() }
+    return name
+  }
+}
+
+extension DeviceControl.Kind {
+  /// Nil for controls whose value is not a number, such as strings and compound types.
+  init?(_ kind: vidicon_v4l2_control_kind) {
+    switch kind {
+    case VIDICON_V4L2_INTEGER: self = .integer
+    case VIDICON_V4L2_BOOLEAN: self = .boolean
+    case VIDICON_V4L2_MENU, VIDICON_V4L2_INTEGER_MENU: self = .menu
+    case VIDICON_V4L2_BUTTON: self = .button
+    default: return nil
     }
   }
 }

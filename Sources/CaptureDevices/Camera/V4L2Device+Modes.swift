@@ -3,15 +3,14 @@ internal import Capture
 internal import Media
 
 extension V4L2Device {
-  /// The most calls to list what a camera offers: some drivers never come to an end.
-  private static let mostCalls = 4096
+  /// Maximum number of calls to enumerate modes: some drivers enumerate without end.
+  private static let maximumCalls = 4096
 
-  /// What the camera offers.
+  /// The pixel formats, sizes and frame rates that the camera offers.
   ///
-  /// - Parameter wanted: Where it offers ranges of sizes, those of interest are listed: the usual ones, this one, and the
-  ///   largest.
+  /// - Parameter wanted: Where sizes are a range, the common ones, this one and the maximum are listed.
   func modes(near wanted: (width: Int, height: Int) = (1280, 720)) -> [CameraMode] {
-    var calls = Self.mostCalls
+    var calls = Self.maximumCalls
     var fourCCs: [FourCC] = []
     var number: UInt32 = 0
     while fourCCs.count < 64,
@@ -47,10 +46,10 @@ extension V4L2Device {
       for size in range.candidates(near: wanted) where seen.insert([size.width, size.height]).inserted {
         sizes.append(size)
       }
-      // A range stands for all there is.
+      // A range is the only entry.
       if offered.is_range { break }
     }
-    // A driver that does not list sizes is asked for the wanted one.
+    // A driver that does not enumerate sizes is tried with the requested one.
     return index == 0 ? [wanted] : sizes
   }
 
@@ -66,39 +65,39 @@ extension V4L2Device {
     {
       calls -= 1
       index += 1
-      let fastest = FrameRate(
-        interval: offered.shortest_numerator, over: offered.shortest_denominator)
-      let slowest = FrameRate(interval: offered.longest_numerator, over: offered.longest_denominator)
+      let maximum = FrameRate(
+        interval: offered.min_numerator, over: offered.min_denominator)
+      let minimum = FrameRate(interval: offered.max_numerator, over: offered.max_denominator)
       if offered.is_range {
-        guard let fastest else { break }
-        return .range(min(slowest ?? fastest, fastest)...fastest)
+        guard let maximum else { break }
+        return .range(min(minimum ?? maximum, maximum)...maximum)
       }
-      if let fastest, !rates.contains(fastest) { rates.append(fastest) }
+      if let maximum, !rates.contains(maximum) { rates.append(maximum) }
     }
     return .discrete(rates.sorted(by: >))
   }
 }
 
 extension CameraSizeRange {
-  /// What a driver offers; nil when no picture can have such a size.
+  /// Nil when no size of the range is within 1 to ``CameraMode/maximumSide``.
   init?(_ sizes: vidicon_v4l2_sizes) {
-    func range(_ least: UInt32, _ most: UInt32) -> ClosedRange<Int>? {
-      let (least, most) = (max(1, Int(least)), min(Int(most), CameraMode.largestSide))
-      return least <= most ? least...most : nil
+    func range(_ minimum: UInt32, _ maximum: UInt32) -> ClosedRange<Int>? {
+      let (minimum, maximum) = (max(1, Int(minimum)), min(Int(maximum), CameraMode.maximumSide))
+      return minimum <= maximum ? minimum...maximum : nil
     }
-    guard let widths = range(sizes.least_width, sizes.most_width),
-      let heights = range(sizes.least_height, sizes.most_height)
+    guard let widths = range(sizes.min_width, sizes.max_width),
+      let heights = range(sizes.min_height, sizes.max_height)
     else { return nil }
     self.init(widths: widths, widthStep: Int(sizes.width_step), heights: heights, heightStep: Int(sizes.height_step))
   }
 }
 
 extension FrameRate {
-  /// The rate of pictures that are an interval of seconds apart; nil when the fraction makes no sense.
+  /// The reciprocal of a frame interval in seconds; nil for a zero term, or more than 1000 frames per second.
   init?(interval numerator: UInt32, over denominator: UInt32) {
-    guard numerator > 0, denominator > 0, let pictures = Int32(exactly: denominator),
-      let seconds = Int32(exactly: numerator), Int64(pictures) <= 1000 * Int64(seconds)
+    guard numerator > 0, denominator > 0, let frames = Int32(exactly: denominator),
+      let seconds = Int32(exactly: numerator), Int64(frames) <= 1000 * Int64(seconds)
     else { return nil }
-    self.init(pictures, over: seconds)
+    self.init(frames, over: seconds)
   }
 }

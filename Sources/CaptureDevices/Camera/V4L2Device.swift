@@ -7,24 +7,24 @@ internal import Darwin
 internal import Glibc
 #endif
 
-/// An open video device. Its calls never wait, and may come from several threads; it is closed with the last reference.
+/// An open video device; closed with the last reference. Its calls never block and may come from several threads.
 final class V4L2Device: Sendable {
-  /// What it says of itself.
+  /// The device's answer to `VIDIOC_QUERYCAP`.
   struct Identity: Hashable, Sendable {
     var driver: String
-    /// The name of the camera, for people.
+    /// Human-readable name of the camera.
     var card: String
-    /// Where it is plugged in.
+    /// Port to which the camera is connected.
     var bus: String
     var isMultiPlanar: Bool
 
-    /// Whether its pictures come over USB.
+    /// Whether the camera is connected over USB.
     var isUSB: Bool {
       self.bus.hasPrefix("usb")
     }
   }
 
-  /// The node.
+  /// The device node.
   let path: String
   let descriptor: Int32
   let identity: Identity
@@ -32,18 +32,20 @@ final class V4L2Device: Sendable {
   /// Opens a camera.
   ///
   /// - Parameters:
-  ///   - path: The node.
-  ///   - source: The camera, as its user names it.
-  /// - Throws: ``VidiconError`` when it cannot be opened, or is no camera.
+  ///   - path: The device node.
+  ///   - source: The camera as the user specified it, for messages.
+  /// - Throws: ``VidiconError`` when the device cannot be opened or is not a camera.
   convenience init(path: String, source: String) throws(VidiconError) {
     do throws(V4L2Failure) {
       try self.init(path: path)
     } catch {
-      throw error.captureError(source: source, path: path)
+      throw error.vidiconError(source: source, path: path)
     }
   }
 
   /// Opens a camera.
+  ///
+  /// - Throws: ``V4L2Failure`` when the device cannot be opened or is not a camera.
   init(path: String) throws(V4L2Failure) {
     var descriptor: Int32 = -1
     let status = vidicon_v4l2_open(path, &descriptor)
@@ -66,28 +68,90 @@ final class V4L2Device: Sendable {
     close(self.descriptor)
   }
 
-  /// Whether it still answers.
-  var isThere: Bool {
+  /// Whether the device still responds.
+  var isPresent: Bool {
     var capability = vidicon_v4l2_capability()
     let status = vidicon_v4l2_query_capability(self.descriptor, &capability)
     return status == 0 || !V4L2Failure(call: .query, number: status).isGone
   }
 
-  /// What a device is that gives no pictures.
+  /// Kind of a device that is not a camera, for messages.
   private static func kind(of capability: vidicon_v4l2_capability) -> String {
     if capability.is_memory_to_memory { return "a codec or scaler" }
-    if capability.captures { return "a device that only read() takes pictures from" }
-    if capability.is_metadata { return "the part of one that describes its pictures" }
-    return capability.is_output ? "a device that shows pictures" : "another kind of video device"
+    if capability.captures { return "a device without streaming, which only read() captures from" }
+    if capability.is_metadata { return "the metadata node of one" }
+    return capability.is_output ? "a video output" : "another kind of video device"
   }
 
-  /// Makes a failure of what a call returned.
+  /// Throws a failure unless a call returned 0.
   func check(_ status: Int32, _ call: V4L2Failure.Call) throws(V4L2Failure) {
     guard status == 0 else { throw V4L2Failure(call: call, number: status) }
   }
 }
 
-/// The text in an array of C, up to its zero.
+/// Decodes a zero-terminated C character array as UTF-8.
 func text<Characters>(_ characters: Characters) -> String {
   withUnsafeBytes(of: characters) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+}
+
+extension V4L2Device {
+  /// Selects an input; does nothing for nil.
+  ///
+  /// - Throws: ``VidiconError`` whose next step lists the inputs when there is none of this number.
+  func setInput(_ input: Int?, source: String) throws(VidiconError) {
+    guard let input else { return }
+    do throws(V4L2Failure) {
+      try self.check(vidicon_v4l2_set_input(self.descriptor, Int32(clamping: input)), .input)
+    } catch {
+      guard error.number == EINVAL || error.number == ENOTTY else {
+        throw error.vidiconError(source: source, path: self.path)
+      }
+      let inputs = self.inputs.enumerated().map { "\($0.offset) (\($0.element))" }
+      throw VidiconError(
+        .invalidSpecification, subject: source, cause: "it has no input \(input)",
+        nextStep: inputs.isEmpty ? "leave input= out" : "use \(inputs.joined(separator: ", "))")
+    }
+  }
+
+  private var inputs: [String] {
+    var names: [String] = []
+    var name = vidicon_v4l2_control().name
+    while names.count < 64 {
+      let status = withUnsafeMutableBytes(of: &name) {
+        vidicon_v4l2_get_input_name(
+          self.descriptor, UInt32(names.count), $0.assumingMemoryBound(to: CChar.self).baseAddress)
+      }
+      guard status == 0 else { break }
+      names.append(text(name))
+    }
+    return names
+  }
+
+  /// Sets the frame rate.
+  ///
+  /// - Returns: The frame rate that the driver has set; the requested one when the driver reports none.
+  func setFrameRate(_ wanted: FrameRate) -> FrameRate {
+    var (numerator, denominator) = (UInt32(wanted.denominator), UInt32(wanted.numerator))
+    let status = vidicon_v4l2_set_interval(self.descriptor, self.identity.isMultiPlanar, &numerator, &denominator)
+    return status == 0 ? FrameRate(interval: numerator, over: denominator) ?? wanted : wanted
+  }
+}
+
+extension vidicon_v4l2_format {
+  /// Distance between rows of each memory, in bytes.
+  var bytesPerLine: [Int] {
+    withUnsafeBytes(of: self.bytes_per_line) {
+      $0.bindMemory(to: UInt32.self).prefix(Int(self.plane_count)).map(Int.init)
+    }
+  }
+
+  /// Matrix of Y'CbCr formats: BT.709 for V4L2_YCBCR_ENC_709 and V4L2_COLORSPACE_REC709, else BT.601.
+  var colorMatrix: ColorMatrix {
+    self.matrix == 2 || (self.matrix == 0 && self.colorspace == 3) ? .bt709 : .bt601
+  }
+
+  /// Whether samples are in full range: V4L2_QUANTIZATION_FULL_RANGE, or the default of V4L2_COLORSPACE_JPEG.
+  var isFullRange: Bool {
+    self.quantization == 1 || (self.quantization == 0 && self.colorspace == 7)
+  }
 }

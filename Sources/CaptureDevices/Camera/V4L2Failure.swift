@@ -7,48 +7,48 @@ internal import Darwin
 internal import Glibc
 #endif
 
-/// A call to a device that failed.
+/// A failed system call on a video device.
 struct V4L2Failure: Error, Hashable {
-  /// What the call was for.
+  /// The purpose of the call; the raw value is part of the message to the user.
   enum Call: String, Hashable {
     case open = "it cannot be opened"
-    case query = "it does not tell what it is"
-    case input = "the input cannot be chosen"
+    case query = "it does not report its capabilities"
+    case input = "the input cannot be selected"
     case format = "the format cannot be set"
-    case buffers = "it gives no memory for pictures"
-    case map = "its memory cannot be mapped"
-    case start = "it cannot be started"
-    case capture = "it gives no more pictures"
+    case buffers = "it provides no frame buffers"
+    case map = "its frame buffers cannot be mapped"
+    case start = "streaming cannot be started"
+    case capture = "it delivers no more frames"
     case control = "the control cannot be set"
   }
 
-  /// What the call was for.
+  /// The purpose of the call.
   let call: Call
-  /// What the system said.
+  /// The error number (`errno`).
   let number: Int32
-  /// What it is, when it is no camera.
+  /// Kind of the device when it is not a camera, such as "a codec or scaler".
   var kind: String? = nil
 
-  /// Whether another program has it.
+  /// Whether another program uses the device.
   var isBusy: Bool {
     self.number == EBUSY
   }
 
-  /// Whether it was pulled out.
+  /// Whether the device was disconnected.
   var isGone: Bool {
     self.number == ENODEV || self.number == ENXIO || self.number == ENOENT || self.number == EBADF
   }
 
-  /// What to tell the user.
+  /// Converts the failure to an error for the user.
   ///
   /// - Parameters:
-  ///   - source: The camera, as its user names it.
-  ///   - path: The node, to look for who holds it.
-  func captureError(source: String, path: String) -> VidiconError {
+  ///   - source: The camera as the user specified it.
+  ///   - path: The device node; the processes that hold it are named.
+  func vidiconError(source: String, path: String) -> VidiconError {
     if let kind = self.kind {
       return VidiconError(
-        .notFound, subject: source, cause: "\(path) is no camera, but \(kind)",
-        nextStep: "see what there is with: vidicon devices")
+        .notFound, subject: source, cause: "\(path) is not a camera but \(kind)",
+        nextStep: "list the cameras with: vidicon devices")
     }
     switch self.number {
     case EBUSY:
@@ -65,18 +65,18 @@ struct V4L2Failure: Error, Hashable {
       ENOTDIR where self.call == .open:
       return VidiconError(
         .notFound, subject: source, cause: "there is no camera at \(path)",
-        nextStep: "plug it in, or see what there is with: vidicon devices")
+        nextStep: "plug it in, or list the cameras with: vidicon devices")
     case ENODEV, ENXIO, EBADF:
       return VidiconError(
         .failed, subject: source, cause: "the camera was unplugged", nextStep: "plug it in again")
     case ENOTTY where self.call == .query, EINVAL where self.call == .query, EISDIR where self.call == .open:
       return VidiconError(
-        .notFound, subject: source, cause: "\(path) is no camera",
-        nextStep: "see what there is with: vidicon devices")
+        .notFound, subject: source, cause: "\(path) is not a camera",
+        nextStep: "list the cameras with: vidicon devices")
     case ENOSPC:
       return VidiconError(
-        .failed, subject: source, cause: "its connection cannot carry such pictures beside those of other devices",
-        nextStep: "choose a smaller size or another format with ?size= and ?format=, or plug it in elsewhere")
+        .failed, subject: source, cause: "the bandwidth of its connection, shared with other devices, is too low",
+        nextStep: "choose a smaller size or another format with ?size= and ?format=, or use another port")
     default:
       return VidiconError(
         .failed, subject: source, cause: "\(self.call.rawValue) (\(systemErrorMessage(self.number)))",

@@ -2,9 +2,11 @@ public import Capture
 
 /// The cameras, screens and microphones of this machine.
 public enum CaptureDevices {
-  /// What there is now, cameras first; devices that cannot be used are among them, with the reason.
+  /// Lists the connected devices, cameras first, then screens and windows, then microphones. Devices that cannot be used
+  /// are included with their ``CaptureDevice/problem``.
   ///
-  /// Each is opened for a moment, which may take its time: not to be called where nothing may wait.
+  /// Opens each device for a moment and blocks for up to 2 s per device that does not respond: call it off the main thread
+  /// and off event loops.
   public static func list() -> [CaptureDevice] {
     CameraDevices.devices() + ScreenDevices.devices() + MicrophoneDevices.devices()
   }

@@ -4,38 +4,38 @@ internal import Darwin
 internal import Glibc
 #endif
 
-/// The program that has a device open, where /proc tells.
+/// A process that has a device open, from /proc.
 struct DeviceHolder: Hashable, CustomStringConvertible {
-  /// The number of the process.
+  /// Process ID.
   let process: Int32
-  /// Its name.
+  /// Name of the program, at most 15 bytes.
   let name: String
 
-  /// Whether it is this one.
+  /// Whether it is the current process.
   var isThisProcess: Bool {
     self.process == getpid()
   }
 
-  /// Such as "obs (process 1234)".
+  /// For messages, such as "obs (process 1234)".
   var description: String {
     self.isThisProcess ? "another stream of this program" : "\(self.name) (process \(self.process))"
   }
 
-  /// The first process, other ones before this one, that holds a node open; nil when none can be seen.
+  /// The first process that has a device node open, other processes before the current one; nil when none is visible.
   static func find(path: String) -> DeviceHolder? {
     let target = realpath(path) ?? path
-    return self.find(atMost: 1) { $0 == target }.first
+    return self.find(maximumCount: 1) { $0 == target }.first
   }
 
-  /// The processes, other ones before this one, that hold one of some nodes open, as far as they can be seen.
-  static func find(atMost count: Int = .max, where isMeant: (_ path: String) -> Bool) -> [DeviceHolder] {
+  /// The visible processes that have a matching device node open, other processes before the current one.
+  static func find(maximumCount count: Int = .max, where matches: (_ path: String) -> Bool) -> [DeviceHolder] {
     let processes = names(in: "/proc").compactMap(Int32.init).sorted {
       ($0 == getpid() ? 1 : 0) < ($1 == getpid() ? 1 : 0)
     }
     var holders: [DeviceHolder] = []
     for process in processes where holders.count < count {
       let folder = "/proc/\(process)/fd"
-      guard names(in: folder).contains(where: { link("\(folder)/\($0)").map(isMeant) ?? false }) else { continue }
+      guard names(in: folder).contains(where: { link("\(folder)/\($0)").map(matches) ?? false }) else { continue }
       holders.append(DeviceHolder(process: process, name: self.name(of: process) ?? "a program"))
     }
     return holders
@@ -51,13 +51,13 @@ struct DeviceHolder: Hashable, CustomStringConvertible {
   }
 }
 
-/// The names in a folder, but for those of itself and its parent; empty when it cannot be read.
+/// The names in a directory except `.` and `..`; empty when it cannot be read.
 func names(in folder: String) -> [String] {
   guard let directory = opendir(folder) else { return [] }
   defer { closedir(directory) }
   var names: [String] = []
   while let entry = readdir(directory) {
-    // The structure is as long as the name, not as its declaration says: read where it lies, up to the zero.
+    // The structure ends with the name, before its declared size; so the name is read in place, up to the zero.
     let start = UnsafeRawPointer(entry) + (MemoryLayout<dirent>.offset(of: \.d_name) ?? 0)
     let name = String(cString: start.assumingMemoryBound(to: CChar.self))
     if name != ".", name != ".." { names.append(name) }
@@ -65,14 +65,14 @@ func names(in folder: String) -> [String] {
   return names
 }
 
-/// Where a symbolic link points to, as it is written; nil when it is none.
+/// The target of a symbolic link, unresolved; nil when the path is not a link.
 private func link(_ path: String) -> String? {
   var bytes = [CChar](repeating: 0, count: 4096)
   let count = readlink(path, &bytes, bytes.count)
   return count > 0 ? String(decoding: bytes[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self) : nil
 }
 
-/// The path of what a path leads to, through all links; nil when it leads nowhere.
+/// The path with all symbolic links resolved; nil when it does not exist.
 func realpath(_ path: String) -> String? {
   guard let resolved = realpath(path, nil) else { return nil }
   defer { free(resolved) }

@@ -2,34 +2,33 @@ internal import CLibav
 internal import Codecs
 internal import Media
 
-/// Makes even sound out of a device's: samples that follow each other without a gap in the streams' time, whatever the
-/// device's own clock does, in the format that was promised.
+/// Converts a device's audio to continuous audio on the ``StreamClock`` in the output format.
 ///
-/// The timestamps of its blocks are counted in samples, and the sound is resampled such that the count stays true. Used
-/// by one thread.
+/// Timestamps of the output are counted in samples, and the audio is resampled so that this count matches the capture
+/// times, whatever the drift of the device's clock. Used by one thread.
 final class DriftCorrector {
-  /// The format that comes out.
+  /// Format of the output.
   let output: AudioFormat
   private let input: AudioFormat
   private let followsClock: Bool
   private var resampler: OpaquePointer?
   private var estimator = DriftEstimator()
-  private var control = RateControl()
-  /// When the first sample of this stretch was taken; nil before that and after a gap.
+  private var controller = ResamplingRateController()
+  /// Capture time of the first sample since the start or the last gap; nil before that sample.
   private var anchor: MediaTime?
   private var samplesIn: Int64 = 0
   private var samplesOut: Int64 = 0
 
-  /// How far the sound may stray from its time before it is set right with a jump: the distance at which ear and eye
-  /// part. Only a device that is wrong by more than ``RateControl/limit`` comes there.
-  static let patience = MediaDuration.milliseconds(40)
+  /// Maximum offset between timestamp and capture time before it is corrected by a step: the threshold of noticeable lip-sync
+  /// error. Only a device whose drift exceeds ``ResamplingRateController/maximumDeviation`` reaches it.
+  static let maximumOffset = MediaDuration.milliseconds(40)
 
   /// - Parameters:
   ///   - input: The device's format, one or two channels.
-  ///   - output: What comes out.
-  ///   - followsClock: Whether the device has a clock that may be wrong; else its samples are counted, and in the same
-  ///     format they come out as they are.
-  /// - Throws: ``VidiconError`` where libswresample cannot convert between the formats.
+  ///   - output: Format of the output.
+  ///   - followsClock: Whether the device has a clock that may drift; else its samples are counted, and with equal formats
+  ///     passed through.
+  /// - Throws: ``VidiconError`` when libswresample cannot convert between the formats.
   init(from input: AudioFormat, to output: AudioFormat, followsClock: Bool = true) throws(VidiconError) {
     self.input = input
     self.output = output
@@ -41,17 +40,17 @@ final class DriftCorrector {
     swr_free(&self.resampler)
   }
 
-  /// The part by which more samples are made than the nominal rates ask for.
+  /// Deviation of the resampling rate from nominal, per sample.
   var deviation: Double {
-    self.control.deviation
+    self.controller.deviation
   }
 
-  /// Takes in samples of the device.
+  /// Converts samples of the device.
   ///
   /// - Parameters:
-  ///   - samples: The channels of one instant next to each other.
-  ///   - time: When the first one was taken, as far as the device knows.
-  /// - Returns: What can be told of it by now, which is all but a third of a millisecond; nil when that is nothing.
+  ///   - samples: Interleaved samples.
+  ///   - time: Capture time of the first one as reported by the device.
+  /// - Returns: The converted samples, except a third of a millisecond that the resampler holds; nil when there are none.
   func correct(_ samples: [Float], at time: MediaTime) throws(VidiconError) -> AudioBlock? {
     let count = samples.count / self.input.channelCount
     guard count > 0 else { return nil }
@@ -62,16 +61,16 @@ final class DriftCorrector {
       if self.followsClock { _ = self.estimator.add(position: 0, time: 0) }
     }
     self.samplesIn += Int64(count)
-    let made = self.resampler == nil ? samples : self.resample(samples, count: count)
-    guard !made.isEmpty else { return nil }
+    let output = self.resampler == nil ? samples : self.resample(samples, count: count)
+    guard !output.isEmpty else { return nil }
     let block = AudioBlock(
       format: self.output,
-      timestamp: anchor + .ticks(self.samplesOut, timescale: Int32(clamping: self.output.sampleRate)), samples: made)
+      timestamp: anchor + .ticks(self.samplesOut, timescale: Int32(clamping: self.output.sampleRate)), samples: output)
     self.samplesOut += Int64(block.sampleCount)
     return block
   }
 
-  /// Told that samples of the device are missing here: what comes next has a time of its own.
+  /// Records that samples of the device were lost: the next one restarts the timestamps.
   func restart() throws(VidiconError) {
     self.anchor = nil
     (self.samplesIn, self.samplesOut) = (0, 0)
@@ -79,28 +78,28 @@ final class DriftCorrector {
     try self.openResampler()
   }
 
-  /// Compares a block's time with that of the samples made so far, and sets the rate.
+  /// Compares a block's capture time with the count of output samples, and updates the resampling rate.
   private func follow(_ time: MediaTime, count: Int) throws(VidiconError) {
     guard let anchor = self.anchor else { return }
     let rate = Double(self.input.sampleRate)
     let position = Double(self.samplesIn) / rate
     let hasStepped = self.estimator.add(position: position, time: (time - anchor).seconds)
-    // What the resampler holds was taken before this block.
+    // The resampler holds samples captured before this block.
     let held = Double(swr_get_delay(self.resampler, 1_000_000_000)) / 1e9
     let error = self.estimator.time(at: position - held) - Double(self.samplesOut) / Double(self.output.sampleRate)
-    if hasStepped || abs(error) > Self.patience.seconds {
+    if hasStepped || abs(error) > Self.maximumOffset.seconds {
       try self.restart()
       self.anchor = time
       _ = self.estimator.add(position: 0, time: 0)
       return
     }
-    self.control.update(
+    self.controller.update(
       drift: self.estimator.drift * self.estimator.confidence, error: error, elapsed: Double(count) / rate)
     swr_set_compensation(
       self.resampler, Int32((self.deviation * Double(Self.distance)).rounded()), Self.distance)
   }
 
-  /// The samples for which a rate is set, which is longer than until it is set anew.
+  /// Number of samples for which a rate is set; it is set again long before these have passed.
   private static let distance: Int32 = 10_000_000
 
   private func openResampler() throws(VidiconError) {
@@ -114,11 +113,11 @@ final class DriftCorrector {
       AV_SAMPLE_FMT_FLT, Int32(clamping: self.input.sampleRate), 0, nil)
     if status >= 0, let resampler = self.resampler {
       let options = UnsafeMutableRawPointer(resampler)
-      // So that the rate can be changed later without a new filter, and in steps that nobody hears.
+      // Allows changes of the rate without a new filter, in inaudible steps.
       for (name, value) in [("flags", Int64(SWR_FLAG_RESAMPLE)), ("exact_rational", 0), ("linear_interp", 1)] {
         av_opt_set_int(options, name, value, 0)
       }
-      // One channel goes to both sides as loud as it is, and two to one without becoming louder than either.
+      // Mono goes to both channels at full level, and stereo is averaged to mono.
       let matrix = [Double](
         repeating: 1 / Double(self.input.channelCount), count: self.input.channelCount * self.output.channelCount)
       if self.input.channelCount != self.output.channelCount {
@@ -130,7 +129,7 @@ final class DriftCorrector {
       swr_free(&self.resampler)
       throw VidiconError(
         .failed, subject: "microphone",
-        cause: "its sound cannot be resampled from \(self.input.sampleRate) to \(self.output.sampleRate) Hz "
+        cause: "its audio cannot be resampled from \(self.input.sampleRate) to \(self.output.sampleRate) Hz "
           + "(\(libavMessage(status)))", nextStep: "choose another sample rate")
     }
   }
@@ -139,12 +138,12 @@ final class DriftCorrector {
     let capacity = max(0, swr_get_out_samples(self.resampler, Int32(clamping: count)))
     let channels = self.output.channelCount
     return [Float](unsafeUninitializedCapacity: Int(capacity) * channels) { buffer, used in
-      let made = samples.withUnsafeBytes { source in
+      let converted = samples.withUnsafeBytes { source in
         var outputs = [UnsafeMutableRawPointer(buffer.baseAddress)?.assumingMemoryBound(to: UInt8.self)]
         var inputs = [source.baseAddress?.assumingMemoryBound(to: UInt8.self)]
         return swr_convert(self.resampler, &outputs, capacity, &inputs, Int32(clamping: count))
       }
-      used = max(0, Int(made)) * channels
+      used = max(0, Int(converted)) * channels
     }
   }
 }

@@ -1,50 +1,50 @@
-/// How fast a sound device's clock runs against the streams', out of timestamps that jitter.
+/// Estimates the rate of an audio device's clock relative to the ``StreamClock`` from timestamps with jitter.
 ///
-/// A device counts samples; each block's timestamp says, with some error, when its first sample was taken. A line is
-/// laid through these points by least squares that grow with the time until ``memory`` and forget from then on: the
-/// expanding-memory polynomial filter of the first degree (Morrison, Introduction to Sequential Smoothing and
-/// Prediction, 1969, §9). Before that the median of each ``window`` is taken, so that stamps that are far off do not
-/// count, as long as they are the smaller part.
+/// The device counts samples; each block's timestamp gives, with some error, the capture time of its first sample. A line is
+/// fitted through these points by least squares, with a memory that expands up to ``memory`` and fades from then on: the
+/// expanding-memory polynomial filter of first degree (Morrison, Introduction to Sequential Smoothing and Prediction, 1969,
+/// §9). It is fed with the median of each ``window``, which suppresses outliers as long as they are the minority.
 ///
-/// All times are in seconds: the position is what the device counts, at its nominal rate, the time what the clock says.
+/// All times are in seconds: a position is the device's sample count divided by its nominal rate, a time is the clock's.
 struct DriftEstimator {
-  /// The device's seconds that a median is taken over.
+  /// Duration of the device's time over which a median is formed.
   static let window = 0.1
-  /// The windows that the line remembers: a minute. With stamps that stray by 5 ms it is then sure to some 10⁻⁶.
+  /// Number of windows that the line remembers: a minute. With a jitter of 5 ms its slope is then accurate to about 10⁻⁶.
   static let memory = 600
-  /// How far a window may be off the line before it is not believed.
+  /// Maximum distance of a window from the line; windows further off are outliers.
   static let tolerance = 0.025
-  /// The steepest line: no crystal is as wrong as 2%.
+  /// Limits of the slope: no crystal is off by 2%.
   static let driftRange = -0.02...0.02
 
-  /// The clock's seconds beyond the device's own, for each of these: 0.001 for a device that is 0.1% slow.
+  /// Seconds of the clock beyond the device's own, per second: 0.001 for a device that is 0.1% slow.
   private(set) var drift = 0.0
-  /// The windows that the line goes through, up to ``memory``.
+  /// Number of windows in the line, up to ``memory``.
   private(set) var windows = 0
 
-  /// How sure the steepness is, 0 to 1: nothing is known from less than two seconds, all from ten.
+  /// Reliability of the slope, 0 to 1: 0 below two seconds of data, 1 from ten seconds on.
   var confidence: Double {
     min(max(Double(self.windows + self.settled) * Self.window - 2, 0) / 8, 1)
   }
 
-  /// The clock's time beyond the position, at ``position``.
+  /// The clock's time less the position, at ``position``.
   private var offset = 0.0
   private var position = 0.0
+  /// Points of the current window.
   private var open: [(position: Double, residual: Double)] = []
-  /// Where windows that are off the line are instead, and how many in a row agree on that.
+  /// Residual of recent outliers that agree, and their number in a row.
   private var stray: (residual: Double, count: Int)?
-  /// The windows that ``drift`` was learnt from before the last gap or step.
+  /// Number of windows from which ``drift`` was learnt before the last gap or step.
   private var settled = 0
 
-  /// The clock's time at a position, as the line has it.
+  /// The clock's time at a position, on the line.
   func time(at position: Double) -> Double {
     position + self.offset + (position - self.position) * self.drift
   }
 
-  /// Takes in the timestamp of a block.
+  /// Adds the timestamp of a block.
   ///
-  /// - Returns: Whether the device's time has stepped: stamps that agree among each other have left the line for good.
-  ///   The line then goes on from there, as steep as it was.
+  /// - Returns: Whether the device's time has stepped: consistent timestamps have left the line. A new line with the same
+  ///   slope then starts there.
   mutating func add(position: Double, time: Double) -> Bool {
     if self.windows == 0, self.open.isEmpty { (self.position, self.offset) = (position, time - position) }
     self.open.append((position, time - self.time(at: position)))
@@ -55,11 +55,11 @@ struct DriftEstimator {
     return self.add(residual: residuals[residuals.count / 2], at: middle)
   }
 
-  /// Begins a new line after a gap, as steep as the old one.
+  /// Starts a new line with the same slope after a gap.
   mutating func restart() {
     self.open.removeAll(keepingCapacity: true)
     (self.position, self.offset, self.stray) = (0, 0, nil)
-    // The steepness is known from before, so that the first points of the new line shall not turn it.
+    // Keeps the weight of the known slope, so that the first points of the new line do not tilt it.
     self.settled = max(self.settled, self.windows)
     self.windows = 0
   }
@@ -68,7 +68,7 @@ struct DriftEstimator {
     if abs(residual) > Self.tolerance, self.windows > 0 {
       let (first, count) = self.stray.flatMap { abs($0.residual - residual) < 0.01 ? $0 : nil } ?? (residual, 0)
       self.stray = (first, count + 1)
-      // At the start the line itself may be what is wrong; later a second of agreement is asked for.
+      // At the start the line itself may be wrong; later the outliers must agree for a second.
       guard count + 1 >= min(max(self.windows, 2), 10) else { return false }
       let time = self.time(at: middle) + residual
       self.restart()
@@ -87,5 +87,44 @@ struct DriftEstimator {
     }
     self.position = middle
     return false
+  }
+}
+
+/// Controls the deviation of the resampling rate from nominal, so that audio stays in sync with the ``StreamClock``
+/// inaudibly.
+///
+/// The known drift of the device is compensated at once; the remaining offset is corrected over about ten seconds. A change
+/// of pitch by 0.5% is a twelfth of a semitone, the threshold of trained ears; in normal operation it is a tenth of that,
+/// and it changes slowly.
+struct ResamplingRateController {
+  /// Maximum deviation.
+  static let maximumDeviation = 0.005
+  /// Maximum part of the deviation that corrects an offset.
+  static let maximumCorrection = 0.0005
+  /// Maximum change of the deviation per second.
+  static let maximumSlew = 0.0002
+  /// Part of the offset that is corrected per second.
+  static let gain = 0.1
+
+  /// Samples to produce beyond the nominal number, per sample: 0.001 for a device that is 0.1% slow.
+  private(set) var deviation = 0.0
+
+  /// Updates the deviation for the next block.
+  ///
+  /// - Parameters:
+  ///   - drift: ``DriftEstimator/drift``, scaled by its reliability.
+  ///   - error: Seconds by which the next sample's capture time is later than its timestamp.
+  ///   - elapsed: Seconds since the last call.
+  mutating func update(drift: Double, error: Double, elapsed: Double) {
+    let correction = (error * Self.gain).clamped(to: Self.maximumCorrection)
+    let target = (drift + correction).clamped(to: Self.maximumDeviation)
+    self.deviation += (target - self.deviation).clamped(to: Self.maximumSlew * max(elapsed, 0))
+  }
+}
+
+extension Double {
+  /// The number clamped to -`limit`...`limit`.
+  fileprivate func clamped(to limit: Double) -> Double {
+    min(max(self, -limit), limit)
   }
 }

@@ -3,26 +3,26 @@ public import Media
 internal import Synchronization
 internal import Threading
 
-/// A microphone, or any other source of sound that ALSA knows, also those of PipeWire and PulseAudio.
+/// Captures a microphone or any other audio input through ALSA, including those of PipeWire and PulseAudio.
 ///
-/// Its blocks are even: the drift of the device's clock against the streams' is taken out by resampling, so that a day
-/// later sound and picture still belong together. A device that is lost is reported once with
-/// ``AudioConsumer/captureEnded(_:)`` and looked for several times a second; when it is back, its sound simply goes on.
+/// The blocks are continuous: resampling removes the drift of the device's clock against the ``StreamClock``, so that audio
+/// and video stay in sync for days. A lost device is reported once by ``AudioConsumer/captureEnded(_:)`` and searched for
+/// several times per second; when it is back, blocks follow.
 public final class MicrophoneCapturer: AudioCapturer {
-  /// Which microphone.
+  /// The selected microphone and format.
   public let specification: MicrophoneSpecification
-  private let settled: Mutex<AudioFormat>
+  private let negotiatedFormat: Mutex<AudioFormat>
   private let thread = WorkerThread(name: "microphone")
 
-  /// How long the first opening may take: a sound server that hangs answers never.
-  static let patience = MediaDuration.seconds(5)
-  /// How long stopping waits for a device that hangs.
-  static let stopPatience = MediaDuration.milliseconds(800)
+  /// Maximum time to open the device, since a sound server may hang.
+  static let openTimeout = MediaDuration.seconds(5)
+  /// Maximum time that ``stop()`` waits for a device that hangs.
+  static let stopTimeout = MediaDuration.milliseconds(800)
 
-  /// A microphone, which is opened when it is started.
+  /// Creates a capturer; the device is opened by ``start(consumer:)``.
   public init(_ specification: MicrophoneSpecification = MicrophoneSpecification()) {
     self.specification = specification
-    self.settled = Mutex(
+    self.negotiatedFormat = Mutex(
       AudioFormat(
         sampleRate: specification.sampleRate ?? 48_000, channelCount: specification.channelCount ?? 2))
   }
@@ -31,41 +31,41 @@ public final class MicrophoneCapturer: AudioCapturer {
     self.stop()
   }
 
-  /// What was asked for, and what the device has where nothing was.
+  /// The requested format; where none was requested, that of the device after the start.
   public var format: AudioFormat {
-    self.settled.withLock { $0 }
+    self.negotiatedFormat.withLock { $0 }
   }
 
-  /// Whether it delivers, or looks for its device.
+  /// Whether the microphone captures, or is searched for after it was lost.
   public var isStarted: Bool {
     self.thread.isStarted
   }
 
-  /// Opens the device and begins to deliver.
+  /// Opens the device and starts capturing; blocks for up to 5 s.
   ///
-  /// - Throws: ``VidiconError``: ``VidiconError/Code/notFound`` when there is no such device, with those that there are,
-  ///   ``VidiconError/Code/notPermitted`` when the user may not open it or another program holds it,
-  ///   ``VidiconError/Code/failed`` when it does not work or not answer.
+  /// - Throws: ``VidiconError``: ``VidiconError/Code/notFound`` when there is no such device, with the existing ones,
+  ///   ``VidiconError/Code/notPermitted`` when the user may not open it or another program uses it,
+  ///   ``VidiconError/Code/failed`` when it does not work or does not respond.
   public func start(consumer: any AudioConsumer) throws(VidiconError) {
     guard !self.thread.isStarted else { return }
     #if canImport(CALSA)
     let opening = Monitor<Result<AudioFormat, VidiconError>?>(nil)
     let search = MicrophoneSearch(specification: self.specification)
     try self.thread.start { signal in
-      MicrophoneRun(search: search, consumer: consumer, signal: signal).run { result in
+      MicrophonePlayback(search: search, consumer: consumer, signal: signal).run { result in
         opening.withLock { $0 = result }
       }
     }
-    let result = opening.wait(until: StreamClock.system.now() + Self.patience) { $0 }
+    let result = opening.wait(until: StreamClock.system.now() + Self.openTimeout) { $0 }
     switch result {
-    case .success(let format): self.settled.withLock { $0 = format }
+    case .success(let format): self.negotiatedFormat.withLock { $0 = format }
     case .failure(let error):
       self.stop()
       throw error
     case nil:
       self.stop()
       throw VidiconError(
-        .failed, subject: self.specification.description, cause: "the device or the sound server does not answer",
+        .failed, subject: self.specification.description, cause: "the device or the sound server does not respond",
         nextStep: "restart the sound server, or choose a device that is listed by: vidicon devices")
     }
     #else
@@ -75,8 +75,8 @@ public final class MicrophoneCapturer: AudioCapturer {
     #endif
   }
 
-  /// Ends delivery and closes the device.
+  /// Stops capturing and closes the device; returns within a second even when the device hangs.
   public func stop() {
-    self.thread.stop(within: Self.stopPatience)
+    self.thread.stop(within: Self.stopTimeout)
   }
 }

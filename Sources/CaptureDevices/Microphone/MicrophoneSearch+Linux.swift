@@ -3,27 +3,26 @@ internal import CALSA
 internal import Glibc
 internal import Media
 
-/// Finds the PCM that a ``MicrophoneSpecification`` means and opens it.
+/// Resolves a ``MicrophoneSpecification`` to a PCM and opens it.
 struct MicrophoneSearch: Sendable {
-  /// What is looked for.
+  /// The specification to resolve.
   let specification: MicrophoneSpecification
 
-  /// Opens it.
+  /// Opens the microphone.
   ///
-  /// - Parameters:
-  ///   - stableName: What it was opened as before, to find the same device again; nil for the first time.
-  /// - Throws: ``VidiconError``, with the names that there are when there is no such one.
+  /// - Parameter stableName: ``PCM/stableName`` of the lost device, to find the same one again; nil for the first time.
+  /// - Throws: ``VidiconError``, with the existing names when there is no such microphone.
   func open(stableName: String? = nil) throws(VidiconError) -> PCM {
     if let name = stableName ?? self.specification.name {
       do throws(PCMFailure) {
         return try self.open(name)
       } catch {
-        guard error.isMissing, stableName == nil else { throw self.error(error) }
+        guard error.isMissing, stableName == nil else { throw self.vidiconError(error) }
         return try self.open(self.card(named: name, error))
       }
     }
     var failure: PCMFailure?
-    // What the system is set up for; where that is nothing, what there is.
+    // The system's default; without one, the sound servers and then each card.
     let names = ["default", "pulse", "pipewire"]
     for candidate in names + SoundCard.all().flatMap({ card in card.devices.map(card.pcm) }) {
       do throws(PCMFailure) {
@@ -32,8 +31,8 @@ struct MicrophoneSearch: Sendable {
         if failure == nil || failure?.isMissing == true { failure = error }
       }
     }
-    guard let failure, !failure.isMissing, failure.number != ECONNREFUSED else { throw self.nothing }
-    throw self.error(failure)
+    guard let failure, !failure.isMissing, failure.number != ECONNREFUSED else { throw self.noMicrophone }
+    throw self.vidiconError(failure)
   }
 
   private func open(_ name: String) throws(PCMFailure) -> PCM {
@@ -47,39 +46,40 @@ struct MicrophoneSearch: Sendable {
     do throws(PCMFailure) {
       return try self.open(card.0.pcm(card.1))
     } catch {
-      throw self.error(error)
+      throw self.vidiconError(error)
     }
   }
 
-  /// The one card whose name holds a text; its first device that captures.
+  /// The only card whose name contains a text, and its first capture device.
   private func card(named text: String, _ failure: PCMFailure) throws(VidiconError) -> (SoundCard, SoundCard.Device) {
     let cards = SoundCard.all()
     let names = cards.map { "\($0.name) (\($0.id))" }
     let found = CardNames.indices(of: text, in: names)
     if found.count == 1, let device = cards[found[0]].devices.first { return (cards[found[0]], device) }
-    if SoundCard.areForbidden { throw .soundNotPermitted(source: self.source) }
-    // A name of a PCM that is known has failed for a reason of its own.
-    if failure.number == EINVAL, found.isEmpty { throw self.error(failure) }
+    if SoundCard.isAccessDenied { throw .audioNotPermitted(source: self.source) }
+    // The name is that of a PCM that exists and failed for another reason.
+    if failure.number == EINVAL, found.isEmpty { throw self.vidiconError(failure) }
     throw VidiconError(
       found.isEmpty ? .notFound : .invalidSpecification, subject: self.source,
       cause: found.isEmpty
         ? "there is no such microphone"
-        : "more than one card has that in its name: \(found.map { names[$0] }.joined(separator: ", "))",
+        : "several sound cards match: \(found.map { names[$0] }.joined(separator: ", "))",
       nextStep: cards.isEmpty
-        ? "plug it in; this machine has no sound card that captures now"
+        ? "plug it in; no sound card with an input is connected"
         : "use mic: or one of \(cards.map { "mic:\($0.id)" }.joined(separator: ", "))")
   }
 
-  /// There is nothing that could be opened.
-  private var nothing: VidiconError {
-    if SoundCard.areForbidden { return .soundNotPermitted(source: self.source) }
+  /// No PCM can be opened.
+  private var noMicrophone: VidiconError {
+    if SoundCard.isAccessDenied { return .audioNotPermitted(source: self.source) }
     return VidiconError(
-      .notFound, subject: self.source, cause: "there is no microphone: no sound card captures, no sound server answers",
+      .notFound, subject: self.source,
+      cause: "there is no microphone: no sound card has an input, and no sound server responds",
       nextStep: "plug one in, or start PipeWire or PulseAudio")
   }
 
-  /// An error for the user.
-  func error(_ failure: PCMFailure) -> VidiconError {
+  /// Converts a failure to an error for the user.
+  func vidiconError(_ failure: PCMFailure) -> VidiconError {
     VidiconError(failure, source: self.source)
   }
 

@@ -1,62 +1,62 @@
 public import Media
 
-/// Which microphone, and in what form: `mic:NAME?rate=44100&channels=1`.
+/// Selects a microphone and its format, as in `mic:NAME?rate=44100&channels=1`.
 ///
-/// Everything but `mic:` may be left out. The name is taken as it is up to the last question mark that options follow:
-/// names of ALSA hold colons, commas and equals signs.
+/// Everything but `mic:` is optional. The name ends at the last question mark, since ALSA's names contain colons, commas
+/// and equals signs.
 ///
-/// | name                           | what                                                             |
+/// | name                           | microphone                                                       |
 /// |--------------------------------|------------------------------------------------------------------|
-/// | none                           | the default of the system, else the first microphone that opens  |
-/// | `hw:1,0`, `plughw:CARD=C920`   | a PCM of ALSA                                                    |
+/// | none                           | the system's default, else the first microphone that opens       |
+/// | `hw:1,0`, `plughw:CARD=C920`   | an ALSA PCM                                                      |
 /// | `pulse`, `pipewire`            | the sound server's default source                                |
-/// | `C920`                         | a sound card, by any part of its name, in upper or lower case    |
+/// | `C920`                         | the sound card with this text in its name, ignoring case         |
 public struct MicrophoneSpecification: Hashable, Sendable {
-  /// The name of a PCM of ALSA, or a part of the name of a sound card; nil for the default.
+  /// Name of an ALSA PCM, or part of the name of a sound card; nil for the default.
   public var name: String?
-  /// Samples a second to deliver; nil for what the device gives, 48 000 where it leaves the choice.
+  /// Requested sample rate in Hz; nil for the device's own, 48 000 where the device supports several.
   public var sampleRate: Int?
-  /// Channels to deliver, 1 or 2; nil for what the device gives.
+  /// Requested number of channels, 1 or 2; nil for the device's own.
   public var channelCount: Int?
 
-  /// The rates that can be asked for: what AAC and the resampler take.
+  /// Valid sample rates in Hz, limited by AAC and the resampler.
   public static let sampleRates = 8_000...192_000
 
-  /// A microphone.
+  /// Creates a specification.
   ///
   /// - Parameters:
-  ///   - name: The name of a PCM of ALSA, or a part of the name of a sound card; nil for the default.
-  ///   - sampleRate: Samples a second, in ``sampleRates``; nil for what the device gives.
-  ///   - channelCount: 1 or 2; nil for what the device gives.
+  ///   - name: Name of an ALSA PCM, or part of the name of a sound card; nil for the default.
+  ///   - sampleRate: Sample rate in ``sampleRates``, in Hz; nil for the device's own.
+  ///   - channelCount: 1 or 2; nil for the device's own.
   public init(name: String? = nil, sampleRate: Int? = nil, channelCount: Int? = nil) {
     self.name = name
     self.sampleRate = sampleRate
     self.channelCount = channelCount
   }
 
-  /// Reads `mic:NAME?rate=RATE&channels=COUNT`.
+  /// Parses `mic:NAME?rate=RATE&channels=COUNT`.
   ///
-  /// A name that would make ALSA write a file or run a program, which its plug-in `file` does for anyone who names it,
-  /// is refused: the text may come from the network.
+  /// Rejects names with which ALSA would write a file or run a program, as its plug-in `file` does: the text may come from
+  /// the network.
   ///
-  /// - Throws: ``VidiconError`` with ``VidiconError/Code/invalidSpecification``, which names what there is.
+  /// - Throws: ``VidiconError`` with ``VidiconError/Code/invalidSpecification``, whose next step shows a valid value.
   public init(parsing text: String) throws(VidiconError) {
-    func refusal(_ cause: String, _ nextStep: String) -> VidiconError {
+    func error(_ cause: String, _ nextStep: String) -> VidiconError {
       VidiconError(.invalidSpecification, subject: text, cause: cause, nextStep: nextStep)
     }
     guard text.hasPrefix(Self.scheme) else {
-      throw refusal("it is not a microphone", "write mic:NAME, or mic: for the default one")
+      throw error("it is not a microphone", "write mic:NAME, or mic: for the default one")
     }
     let rest = text.dropFirst(Self.scheme.count)
     let mark = rest.lastIndex(of: "?")
     let name = mark.map { rest[..<$0] } ?? rest
     self.init(name: name.isEmpty ? nil : String(name))
     guard name.utf8.count <= 256, name.unicodeScalars.allSatisfy({ $0.properties.generalCategory != .control }) else {
-      throw refusal("its name cannot be that of a microphone", "choose one that is listed by: vidicon devices")
+      throw error("its name cannot be that of a microphone", "choose one that is listed by: vidicon devices")
     }
     guard !Self.isProgram(name) else {
-      throw refusal(
-        "its name would make ALSA write a file or run a program", "define a PCM in ~/.asoundrc and give its name here")
+      throw error(
+        "its name would make ALSA write a file or run a program", "define a PCM in ~/.asoundrc and use its name here")
     }
 
     var seen: Set<Substring> = []
@@ -65,34 +65,34 @@ public struct MicrophoneSpecification: Hashable, Sendable {
       let parts = option.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
       let value = parts.count == 2 ? Self.number(parts[1]) : nil
       guard seen.insert(parts[0]).inserted else {
-        throw refusal("the option \(parts[0]) is given twice", "give it once")
+        throw error("the option \(parts[0]) is given twice", "give it once")
       }
       switch parts[0] {
       case "rate":
         guard let value, Self.sampleRates.contains(value) else {
-          throw refusal("it has no such sample rate", "write rate=8000 to rate=192000")
+          throw error("its sample rate is invalid", "write rate=8000 to rate=192000")
         }
         self.sampleRate = value
       case "channels":
         guard let value, 1...2 ~= value else {
-          throw refusal("it has no such number of channels", "write channels=1 or channels=2")
+          throw error("its number of channels is invalid", "write channels=1 or channels=2")
         }
         self.channelCount = value
       default:
-        throw refusal("there is no option \"\(parts[0])\" of a microphone", "use rate= and channels=")
+        throw error("a microphone has no option \"\(parts[0])\"", "use rate= and channels=")
       }
     }
   }
 
   private static let scheme = "mic:"
 
-  /// Decimal digits and nothing else, not more than an Int holds.
+  /// Parses decimal digits; nil for other characters and on overflow.
   private static func number(_ text: Substring) -> Int? {
     text.utf8.allSatisfy { UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 } ? Int(text) : nil
   }
 
-  /// Whether a name of a PCM carries a configuration of its own, or names the plug-ins `file` and `tee`, which take the
-  /// path of a file or a command.
+  /// Whether the name of a PCM contains a configuration, or the plug-ins `file` and `tee`, which accept the path of a file or
+  /// a command.
   private static func isProgram(_ name: Substring) -> Bool {
     if name.contains(where: { "{}[]|;<>'\"\\`$".contains($0) }) { return true }
     return name.lowercased().split(whereSeparator: { ",= ".contains($0) }).contains { word in
@@ -102,7 +102,7 @@ public struct MicrophoneSpecification: Hashable, Sendable {
 }
 
 extension MicrophoneSpecification: CustomStringConvertible {
-  /// What a user writes for it.
+  /// The specification in the syntax of ``init(parsing:)``.
   public var description: String {
     let options = [
       self.sampleRate.map { "rate=\($0)" }, self.channelCount.map { "channels=\($0)" },

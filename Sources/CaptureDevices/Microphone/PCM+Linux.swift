@@ -5,27 +5,27 @@ internal import CALSA
 internal import Glibc
 internal import Media
 
-/// A sound device of ALSA, open for capture. Used by one thread.
+/// An ALSA PCM open for capture. Used by one thread.
 final class PCM {
-  /// Samples and when they were taken.
+  /// Outcome of ``read()``.
   enum Reading {
-    /// The sound, of the first two channels at most, and when its first sample was taken.
-    case sound([Float], MediaTime)
-    /// There is none yet.
+    /// Interleaved samples of at most two channels, and the capture time of the first one.
+    case samples([Float], MediaTime)
+    /// No sample is ready.
     case nothing
-    /// Some was lost, since nobody fetched it in time or the machine slept; the device runs again.
+    /// Samples were lost by an overrun or while the machine slept; the device runs again.
     case gap
   }
 
-  /// What it was opened as.
+  /// The name with which the PCM was opened.
   let name: String
-  /// Its rate, and how many of its channels are kept: 1 or 2.
+  /// Sample rate, and the number of channels kept: 1 or 2.
   let format: AudioFormat
-  /// How its samples lie in memory.
+  /// Encoding of the device's samples.
   let encoding: PCMEncoding
-  /// Samples of each channel that its buffer holds.
+  /// Size of the device's buffer in samples per channel.
   let bufferSize: Int
-  /// A name for the same device that holds when cards are numbered anew; nil where it has no card, or none that tells.
+  /// Name that remains valid when cards are renumbered; nil when the PCM was not opened by card number.
   let stableName: String?
 
   private let pcm: OpaquePointer
@@ -34,16 +34,16 @@ final class PCM {
   private let memory: UnsafeMutableRawBufferPointer
   private let blockSize: Int
 
-  /// Blocks of 10 ms: the sooner it comes, the less an encoder waits for it.
+  /// Interval of wake-ups in microseconds: 10 ms, for low latency.
   private static let period: UInt32 = 10_000
-  /// Room for half a second, in microseconds: a thread that is held up for less than that loses nothing.
+  /// Length of the device's buffer in microseconds: a thread blocked for less than half a second loses nothing.
   private static let buffer: UInt32 = 500_000
 
-  /// Opens a device and settles its format, the nearest one to what is wanted. It does not run yet.
+  /// Opens a PCM with the nearest format that it supports; it does not run yet.
   ///
-  /// May take seconds when the device is that of a sound server which does not answer.
+  /// May block for seconds when a sound server does not respond.
   init(
-    opening name: String, near wish: AudioFormat = AudioFormat(sampleRate: 48_000, channelCount: 2)
+    opening name: String, near preferred: AudioFormat = AudioFormat(sampleRate: 48_000, channelCount: 2)
   ) throws(PCMFailure) {
     vidicon_alsa_silence()
     var handle: OpaquePointer?
@@ -55,9 +55,10 @@ final class PCM {
       if let handle { snd_pcm_close(handle) }
       throw PCMFailure(number: ENOMEM, action: "opened", name: name)
     }
-    let settled: PCMSettings
+    let settings: PCMSettings
     do throws(PCMFailure) {
-      settled = try PCMSettings(negotiating: pcm, name: name, near: wish, period: Self.period, buffer: Self.buffer)
+      settings = try PCMSettings(
+        negotiating: pcm, name: name, near: preferred, period: Self.period, buffer: Self.buffer)
     } catch {
       snd_pcm_status_free(status)
       snd_pcm_close(pcm)
@@ -66,15 +67,15 @@ final class PCM {
     self.pcm = pcm
     self.status = status
     self.name = name
-    self.encoding = settled.encoding
-    self.channelCount = settled.channelCount
-    self.bufferSize = settled.bufferSize
+    self.encoding = settings.encoding
+    self.channelCount = settings.channelCount
+    self.bufferSize = settings.bufferSize
     self.stableName = SoundCard.stableName(of: pcm, opened: name)
-    self.format = AudioFormat(sampleRate: settled.sampleRate, channelCount: min(settled.channelCount, 2))
-    self.blockSize = max(settled.sampleRate / 50, 1)
+    self.format = AudioFormat(sampleRate: settings.sampleRate, channelCount: min(settings.channelCount, 2))
+    self.blockSize = max(settings.sampleRate / 50, 1)
     self.memory = .allocate(
-      byteCount: self.blockSize * settled.channelCount * settled.encoding.byteCount, alignment: 16)
-    // ALSA's device `null` leaves it as it is.
+      byteCount: self.blockSize * settings.channelCount * settings.encoding.byteCount, alignment: 16)
+    // ALSA's device `null` does not write to it.
     self.memory.initializeMemory(as: UInt8.self, repeating: 0)
   }
 
@@ -84,9 +85,9 @@ final class PCM {
     self.memory.deallocate()
   }
 
-  /// Lets it run.
+  /// Starts the device.
   ///
-  /// - Returns: The samples that it has at once: none, unless it has no clock.
+  /// - Returns: Number of samples ready at once: 0, unless the device has no clock.
   func start() throws(PCMFailure) -> Int {
     if snd_pcm_state(self.pcm) != SND_PCM_STATE_PREPARED {
       try PCMFailure.check(snd_pcm_prepare(self.pcm), "started", of: self.name)
@@ -97,23 +98,22 @@ final class PCM {
     return max(0, Int(snd_pcm_avail_update(self.pcm)))
   }
 
-  /// Waits for sound, a tenth of a second at most.
+  /// Blocks until samples are ready, at most 100 ms; errors of the device are reported by ``read()``.
   ///
-  /// ALSA's own `snd_pcm_wait` begins its time anew whenever a plug-in wakes it for nothing, some of which do so for
-  /// ever. What happened to the device shows when it is read.
+  /// Replaces `snd_pcm_wait`, which restarts its timeout whenever a plug-in wakes it spuriously, as some do without end.
   func wait() throws(PCMFailure) {
     let count = try PCMFailure.check(snd_pcm_poll_descriptors_count(self.pcm), "read", of: self.name)
     withUnsafeTemporaryAllocation(of: pollfd.self, capacity: Int(count)) { descriptors in
       descriptors.initialize(repeating: pollfd())
       let used = snd_pcm_poll_descriptors(self.pcm, descriptors.baseAddress, UInt32(count))
       poll(descriptors.baseAddress, nfds_t(max(0, used)), 100)
-      // Plug-ins take the signal back here.
+      // Plug-ins clear their wake-up signal here.
       var events: UInt16 = 0
       snd_pcm_poll_descriptors_revents(self.pcm, descriptors.baseAddress, UInt32(max(0, used)), &events)
     }
   }
 
-  /// Fetches the sound that is there, 20 ms at most, without waiting.
+  /// Reads the samples that are ready, at most 20 ms, without blocking.
   func read() throws(PCMFailure) -> Reading {
     let time = try self.position()
     let count = snd_pcm_readi(self.pcm, self.memory.baseAddress, snd_pcm_uframes_t(self.blockSize))
@@ -127,15 +127,15 @@ final class PCM {
       let bytes = self.memory.prefix(count * self.channelCount * self.encoding.byteCount)
       let samples = self.encoding.samples(
         in: UnsafeRawBufferPointer(rebasing: bytes), channels: self.channelCount, keeping: self.format.channelCount)
-      return .sound(samples, time)
+      return .samples(samples, time)
     }
   }
 
-  /// When the first sample that was not read yet was taken.
+  /// Capture time of the next sample to be read.
   ///
-  /// The device tells when it last looked (`htstamp`) and how old that sample then was (`delay`, which counts the
-  /// device's own buffers too). Plug-ins leave the former out, and some tell nonsense; then it is now, and the age that
-  /// of what waits.
+  /// The device reports when it last updated its position (`htstamp`) and the sample's age at that time (`delay`, including
+  /// buffers inside the device). Plug-ins may omit the former or report nonsense; then the time of the query and the age of
+  /// the queued samples are used.
   private func position() throws(PCMFailure) -> MediaTime {
     let result = snd_pcm_status(self.pcm, self.status)
     let now = StreamClock.system.now()
@@ -156,7 +156,7 @@ final class PCM {
       delay: Int(snd_pcm_status_get_delay(self.status)), sampleRate: self.format.sampleRate, now: now)
   }
 
-  /// Lets the device run again after it was overrun, or after the machine has slept.
+  /// Restarts the device after an overrun or after the machine slept.
   private func recover() throws(PCMFailure) {
     if snd_pcm_state(self.pcm) == SND_PCM_STATE_SUSPENDED, snd_pcm_resume(self.pcm) >= 0 { return }
     try PCMFailure.check(snd_pcm_prepare(self.pcm), "started", of: self.name)

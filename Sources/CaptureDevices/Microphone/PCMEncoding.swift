@@ -1,21 +1,21 @@
-/// How a sample lies in the memory of a sound device.
+/// Encoding of a sample in the memory of an audio device, named as by ALSA.
 enum PCMEncoding: String, Hashable, Sendable, CaseIterable {
   /// 32-bit floating point, -1 to 1.
   case float32 = "FLOAT_LE"
   /// 32-bit integer.
   case int32 = "S32_LE"
-  /// 24-bit integer in three bytes.
+  /// 24-bit integer in 3 bytes.
   case int24 = "S24_3LE"
-  /// 24-bit integer in the lower part of four bytes, whose upper one has no meaning.
+  /// 24-bit integer in the lower 3 of 4 bytes; the upper one is undefined.
   case int24In32 = "S24_LE"
   /// 16-bit integer.
   case int16 = "S16_LE"
-  /// 16-bit integer, most significant byte first.
+  /// 16-bit integer, big-endian.
   case int16BigEndian = "S16_BE"
   /// 8-bit integer, 128 for silence.
   case uint8 = "U8"
 
-  /// Bytes of one sample.
+  /// Size of a sample in bytes.
   var byteCount: Int {
     switch self {
     case .float32, .int32, .int24In32: 4
@@ -28,10 +28,10 @@ enum PCMEncoding: String, Hashable, Sendable, CaseIterable {
   /// Converts samples to floating point.
   ///
   /// - Parameters:
-  ///   - bytes: Whole instants; what is left over at the end is not read.
-  ///   - channels: The device's channels, at least 1.
-  ///   - kept: How many of these to keep, from the first one on; at most `channels`.
-  /// - Returns: The kept channels of one instant next to each other.
+  ///   - bytes: Interleaved samples of all channels; an incomplete set at the end is ignored.
+  ///   - channels: Number of the device's channels, at least 1.
+  ///   - kept: Number of channels to keep, from the first one on; at most `channels`.
+  /// - Returns: Interleaved samples of the kept channels, -1 to 1.
   func samples(in bytes: UnsafeRawBufferPointer, channels: Int, keeping kept: Int) -> [Float] {
     let stride = self.byteCount * channels
     let count = bytes.count / stride

@@ -5,13 +5,13 @@ internal import Threading
 internal import CALSA
 internal import Glibc
 
-/// What a call of ALSA's library failed with.
+/// A failed call of the ALSA library.
 struct PCMFailure: Error, Hashable {
-  /// A positive number of the system's, such as `ENODEV`.
+  /// Positive error number, such as `ENODEV`.
   var number: Int32
-  /// What was being done: "opened", "read".
+  /// The failed action as a participle for messages: "opened", "read".
   var action: String
-  /// The PCM.
+  /// Name of the PCM.
   var name: String
 
   /// - Throws: The failure when a status is negative.
@@ -24,19 +24,19 @@ struct PCMFailure: Error, Hashable {
     throw PCMFailure(number: Int32(clamping: -Int64(clamping: status)), action: action, name: name)
   }
 
-  /// Whether there is no such PCM, or its device is not there.
+  /// Whether there is no such PCM, or its device is not connected.
   var isMissing: Bool {
     [ENOENT, ENODEV, ENXIO, EINVAL].contains(self.number)
   }
 
-  /// What ALSA says to it.
+  /// ALSA's description of the error.
   var message: String {
     snd_strerror(-self.number).map { String(cString: $0) } ?? systemErrorMessage(self.number)
   }
 }
 
 extension VidiconError {
-  /// What a failure means for the user of a microphone.
+  /// Converts a failure to an error for the user of a microphone.
   init(_ failure: PCMFailure, source: String) {
     let name = failure.name
     switch failure.number {
@@ -45,22 +45,23 @@ extension VidiconError {
       let cause = holders.isEmpty ? "it is in use by another program" : "it is in use by \(holders)"
       self.init(
         .notPermitted, subject: source, cause: cause,
-        nextStep: "end that program, or share the device through PipeWire or PulseAudio with mic:pulse")
-    case EACCES, EPERM: self = .soundNotPermitted(source: source)
+        nextStep: "close that program, or share the device through PipeWire or PulseAudio with mic:pulse")
+    case EACCES, EPERM: self = .audioNotPermitted(source: source)
     case ECONNREFUSED, EHOSTDOWN:
       self.init(
-        .notFound, subject: source, cause: "the sound server does not answer",
+        .notFound, subject: source, cause: "the sound server does not respond",
         nextStep: "start PipeWire or PulseAudio, or choose a device that is listed by: vidicon devices")
     case ENODEV where failure.action != "opened", ENXIO where failure.action != "opened":
       self.init(
-        .failed, subject: source, cause: "the device is gone", nextStep: "plug it in again; it is being looked for")
+        .failed, subject: source, cause: "the device was disconnected", nextStep: "plug it in again")
     case ETIMEDOUT:
       self.init(
-        .failed, subject: source, cause: "it gives no sound", nextStep: "check that it is plugged in and switched on")
+        .failed, subject: source, cause: "it delivers no audio", nextStep: "check that it is plugged in and switched on"
+      )
     case EIO, EPIPE, EBADFD, ECONNRESET:
       self.init(
-        .failed, subject: source, cause: "the device or the sound server has gone away",
-        nextStep: "plug it in or start it again; it is being looked for")
+        .failed, subject: source, cause: "the device or the sound server was disconnected",
+        nextStep: "plug it in or start it again")
     default:
       self.init(
         .failed, subject: source, cause: "it cannot be \(failure.action) (\(failure.message))",
@@ -68,10 +69,10 @@ extension VidiconError {
     }
   }
 
-  /// The user may not use sound devices.
-  static func soundNotPermitted(source: String) -> VidiconError {
+  /// The user has no permission to use audio devices.
+  static func audioNotPermitted(source: String) -> VidiconError {
     VidiconError(
-      .notPermitted, subject: source, cause: "you may not use this machine's sound devices",
+      .notPermitted, subject: source, cause: "you may not use this machine's audio devices",
       nextStep: "run: sudo usermod -aG audio $USER, then log in again")
   }
 }

@@ -1,28 +1,28 @@
-/// The name of a PCM of ALSA that is a device of a sound card: `hw:1,0`, `plughw:CARD=C920,DEV=0`.
+/// The name of an ALSA PCM that is a device of a sound card, such as `hw:1,0` or `plughw:CARD=C920,DEV=0`.
 struct PCMName: Hashable {
-  /// Which card.
+  /// Selection of a sound card.
   enum Card: Hashable {
-    /// By the number that it got when it was found.
+    /// ALSA's index, which changes when cards are connected in another order.
     case index(Int)
-    /// By the name that its driver gave it.
+    /// The driver's identifier, which does not change.
     case id(String)
   }
 
-  /// What is put around the device: `hw` for nothing, `plughw` for conversions.
+  /// The plug-in around the device: `hw` for none, `plughw` for format conversion.
   var kind: String
-  /// Its card.
+  /// The card.
   var card: Card
-  /// The number of the device on its card.
+  /// Number of the device on the card.
   var device: Int
 
-  /// A device.
+  /// Creates a name from its parts.
   init(kind: String, card: Card, device: Int) {
     self.kind = kind
     self.card = card
     self.device = device
   }
 
-  /// Reads a name; nil when it is not that of a device of a card.
+  /// Parses a name; nil when it does not select a device of a card.
   init?(_ name: String) {
     guard let colon = name.firstIndex(of: ":") else { return nil }
     self.kind = String(name[..<colon])
@@ -43,11 +43,23 @@ struct PCMName: Hashable {
     self.device = number
   }
 
-  /// What ALSA calls it.
+  /// The name in ALSA's syntax.
   var text: String {
     switch self.card {
     case .index(let index): "\(self.kind):\(index),\(self.device)"
     case .id(let id): "\(self.kind):CARD=\(id),DEV=\(self.device)"
     }
+  }
+}
+
+/// Search for sound cards by name.
+enum CardNames {
+  /// The indices of the names that contain a text, ignoring case; of equal ones alone if there are any.
+  static func indices(of text: String, in names: [String]) -> [Int] {
+    let text = text.lowercased()
+    guard !text.isEmpty else { return [] }
+    let names = names.map { $0.lowercased() }
+    let equal = names.indices.filter { names[$0] == text }
+    return equal.isEmpty ? names.indices.filter { names[$0].contains(text) } : equal
   }
 }

@@ -5,20 +5,20 @@ internal import CALSA
 internal import Glibc
 internal import Media
 
-/// What a PCM offers, or why it cannot be opened.
+/// The formats that a PCM offers, or why it cannot be opened.
 struct PCMProbe: Sendable {
   var formats: [CaptureDeviceFormat] = []
   var failure: PCMFailure?
-  /// What stands behind it, where it is not a card: the same for two names of one sound server.
+  /// Name of the plug-in's device where the PCM is not a card: equal for two PCMs of one sound server.
   var driver: String?
 
-  private static let survey = DeviceSurvey<PCMProbe>(named: "microphones", within: .seconds(1))
-  /// The rates that are asked for.
+  private static let enumerator = DeviceEnumerator<PCMProbe>(threadName: "microphones", timeout: .seconds(1))
+  /// Sample rates that are listed when supported.
   static let sampleRates = [48_000, 44_100, 96_000, 32_000, 16_000, 8_000]
 
-  /// Opens PCMs for a moment, one after the other; nil for each that does not answer.
+  /// Opens PCMs one after the other for a moment; nil for each that does not respond. Blocks.
   static func results(of names: [String]) -> [PCMProbe?] {
-    self.survey.answers(of: names) { PCMProbe($0) }
+    self.enumerator.results(for: names) { PCMProbe($0) }
   }
 
   private init(_ name: String) {

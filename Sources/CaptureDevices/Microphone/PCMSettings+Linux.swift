@@ -3,41 +3,42 @@ internal import CALSA
 internal import Glibc
 internal import Media
 
-/// What an open PCM has agreed to.
+/// The hardware and software parameters of an open PCM.
 struct PCMSettings {
   let encoding: PCMEncoding
   let sampleRate: Int
-  /// All channels of the device, also those that are not kept.
+  /// Number of channels of the device, including those that are discarded.
   let channelCount: Int
-  /// Samples of each channel.
+  /// Size of the device's buffer in samples per channel.
   let bufferSize: Int
 
-  /// Asks a PCM for the nearest it has to a format, and sets it up for that.
+  /// Configures a PCM with the nearest format that it supports.
   ///
   /// - Parameters:
-  ///   - period: The wanted distance of wake-ups in microseconds.
-  ///   - buffer: The wanted length of its buffer in microseconds.
+  ///   - preferred: The preferred sample rate and channel count.
+  ///   - period: Preferred interval of wake-ups in microseconds.
+  ///   - buffer: Preferred length of the device's buffer in microseconds.
   init(
-    negotiating pcm: OpaquePointer, name: String, near wish: AudioFormat, period: UInt32, buffer: UInt32
+    negotiating pcm: OpaquePointer, name: String, near preferred: AudioFormat, period: UInt32, buffer: UInt32
   ) throws(PCMFailure) {
     var allocated: OpaquePointer?
     snd_pcm_hw_params_malloc(&allocated)
     defer { snd_pcm_hw_params_free(allocated) }
-    func check(_ status: Int32, _ what: String) throws(PCMFailure) {
-      try PCMFailure.check(status, "set up with \(what)", of: name)
+    func check(_ status: Int32, _ parameter: String) throws(PCMFailure) {
+      try PCMFailure.check(status, "set up with \(parameter)", of: name)
     }
     try check(snd_pcm_hw_params_any(pcm, allocated), "any format")
-    // ALSA would convert rates by drawing straight lines between samples; libswresample does better.
+    // ALSA resamples by linear interpolation; libswresample has better quality.
     snd_pcm_hw_params_set_rate_resample(pcm, allocated, 0)
     try check(snd_pcm_hw_params_set_access(pcm, allocated, SND_PCM_ACCESS_RW_INTERLEAVED), "interleaved channels")
     guard let encoding = PCMEncoding.allCases.first(where: { $0.isOffered(by: pcm, allocated) }) else {
-      throw PCMFailure(number: EINVAL, action: "set up with a known format of samples", name: name)
+      throw PCMFailure(number: EINVAL, action: "set up with a supported sample format", name: name)
     }
     try check(snd_pcm_hw_params_set_format(pcm, allocated, encoding.format), encoding.rawValue)
-    var channels = UInt32(clamping: wish.channelCount)
-    try check(snd_pcm_hw_params_set_channels_near(pcm, allocated, &channels), "\(wish.channelCount) channels")
-    var rate = UInt32(clamping: wish.sampleRate)
-    try check(snd_pcm_hw_params_set_rate_near(pcm, allocated, &rate, nil), "\(wish.sampleRate) Hz")
+    var channels = UInt32(clamping: preferred.channelCount)
+    try check(snd_pcm_hw_params_set_channels_near(pcm, allocated, &channels), "\(preferred.channelCount) channels")
+    var rate = UInt32(clamping: preferred.sampleRate)
+    try check(snd_pcm_hw_params_set_rate_near(pcm, allocated, &rate, nil), "\(preferred.sampleRate) Hz")
     var (bufferTime, periodTime) = (buffer, period)
     try check(snd_pcm_hw_params_set_buffer_time_near(pcm, allocated, &bufferTime, nil), "a buffer")
     try check(snd_pcm_hw_params_set_period_time_near(pcm, allocated, &periodTime, nil), "periods")
@@ -59,7 +60,7 @@ struct PCMSettings {
     defer { snd_pcm_sw_params_free(software) }
     try check(snd_pcm_sw_params_current(pcm, software), "its settings")
     snd_pcm_sw_params_set_avail_min(pcm, software, min(max(periodSize, 1), bufferSize))
-    // Some plug-ins have no timestamps; without, the time of asking serves.
+    // Fails on plug-ins without timestamps; the time of the query is used instead.
     snd_pcm_sw_params_set_tstamp_mode(pcm, software, SND_PCM_TSTAMP_ENABLE)
     snd_pcm_sw_params_set_tstamp_type(pcm, software, SND_PCM_TSTAMP_TYPE_MONOTONIC)
     try check(snd_pcm_sw_params(pcm, software), "its settings")
@@ -67,7 +68,7 @@ struct PCMSettings {
 }
 
 extension PCMEncoding {
-  /// The number that ALSA has for it.
+  /// ALSA's constant.
   var format: snd_pcm_format_t {
     switch self {
     case .float32: SND_PCM_FORMAT_FLOAT_LE
@@ -80,7 +81,7 @@ extension PCMEncoding {
     }
   }
 
-  /// Whether a PCM can be set to it.
+  /// Whether a PCM supports the encoding.
   func isOffered(by pcm: OpaquePointer, _ parameters: OpaquePointer?) -> Bool {
     snd_pcm_hw_params_test_format(pcm, parameters, self.format) == 0
   }

@@ -2,24 +2,24 @@
 internal import CALSA
 internal import Glibc
 
-/// A sound card of this machine that captures.
+/// A sound card with capture devices.
 struct SoundCard: Hashable {
-  /// A device of it that captures.
+  /// A capture device of a card.
   struct Device: Hashable {
     var number: Int
     var name: String
   }
 
-  /// The number that it got when it was found.
+  /// ALSA's index, which changes when cards are connected in another order.
   var index: Int
-  /// The name that its driver gave it, which stays.
+  /// The driver's identifier, which does not change.
   var id: String
-  /// Its name for people.
+  /// Human-readable name.
   var name: String
-  /// Its devices that capture; at least one.
+  /// Capture devices; at least one.
   var devices: [Device]
 
-  /// The cards that capture, as ALSA finds them.
+  /// Lists the cards with capture devices, in ALSA's order.
   static func all() -> [SoundCard] {
     vidicon_alsa_silence()
     var cards: [SoundCard] = []
@@ -30,7 +30,7 @@ struct SoundCard: Hashable {
     return cards
   }
 
-  /// Looks at a card; nil when that cannot be done.
+  /// Queries a card; nil when its control device cannot be opened.
   private init?(index: Int32) {
     var handle: OpaquePointer?
     guard snd_ctl_open(&handle, "hw:\(index)", Int32(SND_CTL_NONBLOCK)) == 0, let control = handle else { return nil }
@@ -57,12 +57,12 @@ struct SoundCard: Hashable {
     }
   }
 
-  /// What ALSA calls a device of it, with conversions where they are needed.
+  /// Name of a device's PCM with format conversion (`plughw`).
   func pcm(_ device: Device) -> String {
     PCMName(kind: "plughw", card: .id(self.id), device: device.number).text
   }
 
-  /// A name of an open device that holds when cards are numbered anew; nil where it was not opened by a number.
+  /// Name of an open PCM that remains valid when cards are renumbered; nil when it was not opened by card number.
   static func stableName(of pcm: OpaquePointer, opened name: String) -> String? {
     guard var parsed = PCMName(name), case .index(let index) = parsed.card, index <= 1_024 else { return nil }
     guard let card = SoundCard(index: Int32(index)) else { return nil }
@@ -70,24 +70,24 @@ struct SoundCard: Hashable {
     return parsed.text
   }
 
-  /// Whether this machine has devices that capture, none of which this user may open.
-  static var areForbidden: Bool {
+  /// Whether capture devices exist and the user has no permission for any of them.
+  static var isAccessDenied: Bool {
     let devices = names(in: "/dev/snd").filter { $0.hasPrefix("pcm") && $0.hasSuffix("c") }
     return !devices.isEmpty && devices.allSatisfy { access("/dev/snd/\($0)", R_OK | W_OK) != 0 && errno == EACCES }
   }
 
-  /// The programs that capture from a device now, as far as the system tells: "obs (process 4711)".
+  /// The visible processes that capture from a PCM, such as "obs (process 4711)"; empty when there are none.
   static func holders(of name: String) -> String {
-    var isMeant: (String) -> Bool = { $0.hasPrefix("/dev/snd/pcmC") && $0.hasSuffix("c") }
+    var matches: (String) -> Bool = { $0.hasPrefix("/dev/snd/pcmC") && $0.hasSuffix("c") }
     if let parsed = PCMName(name) {
       let index =
         switch parsed.card {
         case .index(let index): index
         case .id(let id): Int(snd_card_get_index(id))
         }
-      isMeant = { $0 == "/dev/snd/pcmC\(index)D\(parsed.device)c" }
+      matches = { $0 == "/dev/snd/pcmC\(index)D\(parsed.device)c" }
     }
-    return DeviceHolder.find(where: isMeant).map(\.description).joined(separator: ", ")
+    return DeviceHolder.find(where: matches).map(\.description).joined(separator: ", ")
   }
 }
 #endif

@@ -1,24 +1,24 @@
-/// Rows of a picture, as a few ranges in ascending order that neither overlap nor touch.
+/// A set of rows of a frame, as a few ranges in ascending order that neither overlap nor touch.
 ///
-/// Rows that lie between two ranges close to each other are taken in: one larger request is quicker than two small ones.
+/// Rows between two close ranges are included: one larger request is faster than two small ones.
 struct RowRanges: Hashable, Sendable {
-  /// Ranges that are at most this many rows apart become one.
-  static let nearness = 16
-  /// The most ranges; beyond that those with the fewest rows between them become one.
-  static let limit = 8
+  /// Maximum number of rows between two ranges that are merged.
+  static let maximumGap = 16
+  /// Maximum number of ranges; beyond it the two with the smallest gap are merged.
+  static let maximumCount = 8
 
   /// The ranges.
   private(set) var ranges: [Range<Int>] = []
 
-  /// No rows.
+  /// An empty set.
   init() {}
 
-  /// The rows of one range.
+  /// A set of one range.
   init(_ range: Range<Int>) {
     self.insert(range)
   }
 
-  /// Whether there are none.
+  /// Whether the set has no rows.
   var isEmpty: Bool { self.ranges.isEmpty }
 
   /// The number of rows.
@@ -28,13 +28,13 @@ struct RowRanges: Hashable, Sendable {
   mutating func insert(_ range: Range<Int>) {
     guard !range.isEmpty else { return }
     let isNear = { (other: Range<Int>) in
-      other.lowerBound - range.upperBound <= Self.nearness && range.lowerBound - other.upperBound <= Self.nearness
+      other.lowerBound - range.upperBound <= Self.maximumGap && range.lowerBound - other.upperBound <= Self.maximumGap
     }
     let near = self.ranges.filter(isNear)
     let merged = near.reduce(range) { min($0.lowerBound, $1.lowerBound)..<max($0.upperBound, $1.upperBound) }
     self.ranges.removeAll(where: isNear)
     self.ranges.insert(merged, at: self.ranges.firstIndex { $0.lowerBound > merged.lowerBound } ?? self.ranges.endIndex)
-    guard self.ranges.count > Self.limit else { return }
+    guard self.ranges.count > Self.maximumCount else { return }
     let gaps = zip(self.ranges.dropFirst(), self.ranges).map { $0.lowerBound - $1.upperBound }
     if let index = gaps.indices.min(by: { gaps[$0] < gaps[$1] }) {
       self.ranges[index] = self.ranges[index].lowerBound..<self.ranges[index + 1].upperBound

@@ -2,27 +2,26 @@ package import Capture
 package import Media
 internal import Threading
 
-/// The screens and windows that can be captured.
+/// The screens and windows of the X server that `DISPLAY` selects.
 package enum ScreenDevices {
-  /// What the X server of the environment shows: its screen, or each of several monitors, then its windows with their
-  /// titles.
+  /// Lists the screen, each of several monitors, then the windows with their titles.
   ///
-  /// Nothing without an X server; when `DISPLAY` is set and cannot be used, one entry says why.
+  /// The list is empty when `DISPLAY` is not set; when its X server cannot be used, one entry has the problem.
   ///
-  /// - Parameter limit: The longest time it takes; windows that were not looked at by then are left out.
-  package static func devices(within limit: MediaDuration = .seconds(1)) -> [CaptureDevice] {
+  /// - Parameter timeout: Maximum time the call blocks; windows not queried by then are left out.
+  package static func devices(timeout: MediaDuration = .seconds(1)) -> [CaptureDevice] {
     #if os(Linux)
-    return X11Display.variable("DISPLAY").map { self.devices(of: $0, within: limit) } ?? []
+    return X11Display.variable("DISPLAY").map { self.devices(of: $0, timeout: timeout) } ?? []
     #else
     return []
     #endif
   }
 
   #if os(Linux)
-  /// Those of one X server.
-  static func devices(of name: String, within limit: MediaDuration = .seconds(1)) -> [CaptureDevice] {
+  /// Lists the screens and windows of one X server.
+  static func devices(of name: String, timeout: MediaDuration = .seconds(1)) -> [CaptureDevice] {
     do throws(VidiconError) {
-      return try ScreenList(display: name, until: StreamClock.system.now() + limit).devices
+      return try ScreenList(display: name, until: StreamClock.system.now() + timeout).devices
     } catch {
       let problem = "\(error.cause); \(error.nextStep)"
       return [
@@ -34,11 +33,11 @@ package enum ScreenDevices {
   }
   #endif
 
-  /// A title as it can be shown on one line: without control characters, and not too long.
+  /// A title on one line: without control characters, at most 200 characters.
   static func title(_ text: String) -> String {
     let shown = text.unicodeScalars.prefix(200).map { scalar -> Character in
-      let isHarmless = scalar.properties.generalCategory != .control && scalar.properties.generalCategory != .format
-      return isHarmless ? Character(scalar) : " "
+      let isPrintable = scalar.properties.generalCategory != .control && scalar.properties.generalCategory != .format
+      return isPrintable ? Character(scalar) : " "
     }
     return String(shown).split(separator: " ").joined(separator: " ")
   }

@@ -1,29 +1,29 @@
 public import Media
 
-/// Which screen or window to capture, and how: what stands after `screen:`.
+/// Selects a screen or window and the part of it to capture.
 ///
 ///     screen:[DISPLAY][?OPTION=VALUE[&OPTION=VALUE]…]
 ///
-/// | part     | example            | what                                                                           |
+/// | part     | example            | meaning                                                                        |
 /// |----------|--------------------|--------------------------------------------------------------------------------|
-/// | DISPLAY  | `:0`, `host:0.1`   | the X display, as in the variable `DISPLAY`, which is taken when there is none |
-/// | `region` | `100,50,640,360`   | only a part: left, top, width, height in pixels                                |
-/// | `window` | `0x1c00007`, `123` | only a window, by the number that `xwininfo` shows                             |
-/// | `cursor` | `0`                | without the mouse pointer; 1 shows it, which is the default                    |
-/// | `fps`    | `15`, `29.97`      | the most pictures a second                                                     |
+/// | DISPLAY  | `:0`, `host:0.1`   | the X display; by default that of the environment variable `DISPLAY`           |
+/// | `region` | `100,50,640,360`   | the rectangle to capture: left, top, width, height in pixels                   |
+/// | `window` | `0x1c00007`, `123` | the window to capture, by the number that `xwininfo` shows                     |
+/// | `cursor` | `0`                | 0 hides the mouse pointer, 1 shows it (default)                                |
+/// | `fps`    | `15`, `29.97`      | the maximum frame rate, in frames per second                                   |
 public struct ScreenSpecification: Hashable, Sendable {
-  /// A rectangle of pixels.
+  /// A rectangle in pixels.
   public struct Region: Hashable, Sendable {
-    /// The first column, 0 to 65535.
+    /// First column, 0 to 65535.
     public var x: Int
-    /// The first row, 0 to 65535.
+    /// First row, 0 to 65535.
     public var y: Int
-    /// The number of columns, 1 to 65535.
+    /// Number of columns, 1 to 65535.
     public var width: Int
-    /// The number of rows, 1 to 65535.
+    /// Number of rows, 1 to 65535.
     public var height: Int
 
-    /// A rectangle.
+    /// Creates a rectangle.
     public init(x: Int, y: Int, width: Int, height: Int) {
       self.x = x
       self.y = y
@@ -34,16 +34,16 @@ public struct ScreenSpecification: Hashable, Sendable {
 
   /// The X display, such as ":0" or "host:0.1"; nil for that of the environment.
   public var display: String?
-  /// The part to capture, of the screen or the window; what lies outside of that is left out. Nil for all of it.
+  /// The part to capture, clipped to the screen or window; nil for all of it.
   public var region: Region?
   /// The window to capture, 1 to 0xFFFFFFFF; nil for the screen.
   public var window: UInt32?
-  /// Whether the mouse pointer is part of the picture.
+  /// Whether frames include the mouse pointer.
   public var showsCursor: Bool
-  /// The most pictures a second; nil for what the stream wants.
+  /// Maximum frame rate in frames per second; nil for the stream's.
   public var frameRate: FrameRate?
 
-  /// A specification.
+  /// Creates a specification.
   public init(
     display: String? = nil, region: Region? = nil, window: UInt32? = nil, showsCursor: Bool = true,
     frameRate: FrameRate? = nil
@@ -55,19 +55,19 @@ public struct ScreenSpecification: Hashable, Sendable {
     self.frameRate = frameRate
   }
 
-  /// Reads what the user wrote, `screen:` included.
+  /// Parses a specification, including `screen:`.
   ///
-  /// - Throws: ``VidiconError`` with ``VidiconError/Code/invalidSpecification``, which names what there is.
+  /// - Throws: ``VidiconError`` with ``VidiconError/Code/invalidSpecification``, whose next step shows a valid value.
   public init(parsing text: String) throws(VidiconError) {
     guard text.hasPrefix("screen:") else {
-      throw Self.failure(text, "it does not begin with screen:", "write screen:, screen::0 or screen:HOST:0.1")
+      throw Self.error(text, "it does not begin with screen:", "write screen:, screen::0 or screen:HOST:0.1")
     }
     self.init()
     let parts = text.dropFirst("screen:".count).split(
       separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
     if let display = parts.first, !display.isEmpty {
       guard Self.isDisplay(display) else {
-        throw Self.failure(
+        throw Self.error(
           text, "\"\(display.prefix(40))\" is not an X display", "write screen:, screen::0 or screen:HOST:0.1")
       }
       self.display = String(display)
@@ -77,55 +77,55 @@ public struct ScreenSpecification: Hashable, Sendable {
     for option in parts[1].split(separator: "&", omittingEmptySubsequences: false) {
       let pair = option.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
       guard pair.count == 2, names.insert(pair[0]).inserted else {
-        throw Self.failure(
+        throw Self.error(
           text, pair.count == 2 ? "\(pair[0].prefix(20)) is given twice" : "\"\(option.prefix(40))\" is not an option",
           "give each of region=X,Y,W,H, window=ID, cursor=0|1 and fps=RATE at most once, with & between them")
       }
-      try self.take(pair[0], pair[1], of: text)
+      try self.setOption(pair[0], pair[1], of: text)
     }
   }
 
-  private mutating func take(_ name: Substring, _ value: Substring, of text: String) throws(VidiconError) {
-    let given = "\(name)=\(value.prefix(40))"
+  private mutating func setOption(_ name: Substring, _ value: Substring, of text: String) throws(VidiconError) {
+    let option = "\(name)=\(value.prefix(40))"
     switch name {
     case "region":
       guard let region = Region(parsing: value) else {
-        throw Self.failure(
-          text, "\(given) is not a rectangle", "write region=X,Y,W,H: left, top, width and height in pixels")
+        throw Self.error(
+          text, "\(option) is not a rectangle", "write region=X,Y,W,H: left, top, width and height in pixels")
       }
       self.region = region
     case "window":
       guard let window = Self.window(value) else {
-        throw Self.failure(
-          text, "\(given) is not the number of a window", "write window=123 or window=0x7b, as xwininfo shows it")
+        throw Self.error(
+          text, "\(option) is not a window number", "write window=123 or window=0x7b, as xwininfo shows it")
       }
       self.window = window
     case "cursor":
       guard value == "0" || value == "1" else {
-        throw Self.failure(text, "\(given) is neither on nor off", "write cursor=0 or cursor=1")
+        throw Self.error(text, "\(option) is neither on nor off", "write cursor=0 or cursor=1")
       }
       self.showsCursor = value == "1"
     case "fps":
       guard let rate = FrameRate(parsing: value, in: 1...240) else {
-        throw Self.failure(text, "\(given) is not a frame rate", "write fps=1 to fps=240, fps=29.97 or fps=30000/1001")
+        throw Self.error(text, "\(option) is not a frame rate", "write fps=1 to fps=240, fps=29.97 or fps=30000/1001")
       }
       self.frameRate = rate
     default:
-      throw Self.failure(
+      throw Self.error(
         text, "there is no option \"\(name.prefix(40))\"", "use region=X,Y,W,H, window=ID, cursor=0|1 and fps=RATE")
     }
   }
 
-  private static func failure(_ text: String, _ cause: String, _ nextStep: String) -> VidiconError {
+  private static func error(_ text: String, _ cause: String, _ nextStep: String) -> VidiconError {
     VidiconError(.invalidSpecification, subject: String(text.prefix(200)), cause: cause, nextStep: nextStep)
   }
 
-  /// Whether a text is HOST:NUMBER or HOST:NUMBER.SCREEN; the host may be left out.
+  /// Whether a text is HOST:NUMBER or HOST:NUMBER.SCREEN; the host may be empty.
   private static func isDisplay(_ text: Substring) -> Bool {
     guard text.utf8.count <= 255, let colon = text.lastIndex(of: ":") else { return false }
     let numbers = text[text.index(after: colon)...].split(separator: ".", omittingEmptySubsequences: false)
     let hostBytes: Set<UInt8> = Set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._/:%[]".utf8)
-    return (1...2).contains(numbers.count) && numbers.allSatisfy { self.number($0, upTo: 59_535) != nil }
+    return (1...2).contains(numbers.count) && numbers.allSatisfy { self.number($0, maximum: 59_535) != nil }
       && text[..<colon].utf8.allSatisfy(hostBytes.contains)
   }
 
@@ -135,24 +135,25 @@ public struct ScreenSpecification: Hashable, Sendable {
         text.dropFirst(2).utf8.allSatisfy { $0 != UInt8(ascii: "+") && $0 != UInt8(ascii: "-") }
           ? UInt32(text.dropFirst(2), radix: 16) : nil
       } else {
-        self.number(text, upTo: Int(UInt32.max)).map { UInt32($0) }
+        self.number(text, maximum: Int(UInt32.max)).map { UInt32($0) }
       }
     return window == 0 ? nil : window
   }
 
-  /// The value of digits, and digits only.
-  fileprivate static func number(_ text: Substring, upTo limit: Int) -> Int? {
-    guard text.utf8.allSatisfy((UInt8(ascii: "0")...UInt8(ascii: "9")).contains), let value = Int(text), value <= limit
+  /// Parses decimal digits; nil for other characters, and above the maximum.
+  fileprivate static func number(_ text: Substring, maximum: Int) -> Int? {
+    guard text.utf8.allSatisfy((UInt8(ascii: "0")...UInt8(ascii: "9")).contains), let value = Int(text),
+      value <= maximum
     else { return nil }
     return value
   }
 }
 
 extension ScreenSpecification.Region {
-  /// Reads `X,Y,W,H`; nil when it is not four numbers, or has no area.
+  /// Parses `X,Y,W,H`; nil unless these are four numbers with a non-empty area.
   fileprivate init?(parsing text: Substring) {
     let numbers = text.split(separator: ",", omittingEmptySubsequences: false).map {
-      ScreenSpecification.number($0, upTo: 65_535)
+      ScreenSpecification.number($0, maximum: 65_535)
     }
     guard numbers.count == 4, let x = numbers[0], let y = numbers[1], let width = numbers[2], let height = numbers[3],
       width > 0, height > 0
@@ -160,7 +161,7 @@ extension ScreenSpecification.Region {
     self.init(x: x, y: y, width: width, height: height)
   }
 
-  /// The part of this that lies in another one; nil when there is none.
+  /// The common part of two rectangles; nil when they do not overlap.
   func intersection(_ other: Self) -> Self? {
     let (left, top) = (max(self.x, other.x), max(self.y, other.y))
     let right = min(self.x + self.width, other.x + other.width)
@@ -171,7 +172,7 @@ extension ScreenSpecification.Region {
 }
 
 extension ScreenSpecification: CustomStringConvertible {
-  /// How the user names it.
+  /// The specification in the syntax of ``init(parsing:)``.
   public var description: String {
     var options: [String] = []
     if let region { options.append("region=\(region.x),\(region.y),\(region.width),\(region.height)") }

@@ -3,8 +3,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The capturer in a program of its own, with cameras that a preloaded library plays.
-@Suite("Cameras", .serialized)
+/// Runs the capturer in a program of its own, with cameras simulated by a preloaded library.
+@Suite("Camera capturer", .serialized)
 struct CameraCapturerTests {
   private func frames(_ probe: CameraProbe, _ count: Int) throws -> [ProbedFrame] {
     try probe.lines("frame", count).map(ProbedFrame.init)
@@ -17,24 +17,26 @@ struct CameraCapturerTests {
     ("YU12", "i420", ";stride=64"), ("NM12", "nv12", ";planes=1;stride=32"), ("UYVY", "i420", ";stride=64"),
     ("YUYV", "yuyv", ";count=2"), ("NM12", "nv12", ";planes=1;stride=32;count=2"),
     ("YV12", "i420", ";stride=64;count=2"),
-  ]) func `pictures of every kind`(fourCC: String, pixelFormat: String, options: String) throws {
+  ]) func `frames of every pixel format have the right colours, numbers and times`(
+    fourCC: String, pixelFormat: String, options: String
+  ) throws {
     try CameraProbe.play(cameras: ["formats=\(fourCC) 320x240 30\(options)"]) { probe in
       let started = try probe.send("start")
       #expect(started.first?.words.prefix(3) == [pixelFormat, "320x240", "30"])
       let frames = try self.frames(probe, 6)
       let colours = ["rgb24", "bgra"].contains(pixelFormat) ? ProbedFrame.rgb : ProbedFrame.colours
-      // What is converted from RGB is rounded.
+      // Conversion from RGB rounds.
       for frame in frames { #expect(frame.distance(from: colours) <= (fourCC == "BGR3" ? 2 : 0), "\(frame)") }
       #expect(zip(frames, frames.dropFirst()).allSatisfy { $0.number < $1.number && $0.microseconds < $1.microseconds })
-      #expect(frames.allSatisfy { $0.pixelFormat == pixelFormat && $0.delay >= 0 && $0.delay < 1_000_000 })
+      #expect(frames.allSatisfy { $0.pixelFormat == pixelFormat && $0.latency >= 0 && $0.latency < 1_000_000 })
     }
   }
 
-  @Test func `a consumer that keeps frames does not starve the camera`() throws {
+  @Test func `a consumer that holds frames does not starve the camera`() throws {
     try CameraProbe.play(cameras: [""]) { probe in
       try probe.send("keep 100")
       try probe.send("start")
-      // Those in the camera's memory, then copies until the pool is used up; from then on pictures are skipped.
+      // Frames in the camera's memory, then copies until the pool is exhausted; later frames are skipped.
       let frames = try self.frames(probe, 10)
       #expect(Set(frames.map(\.number)).count == 10)
       #expect(frames.allSatisfy { $0.distance() == 0 })
@@ -57,8 +59,10 @@ struct CameraCapturerTests {
     }
   }
 
-  @Test(arguments: [false, true]) func `JPEG pictures`(withoutTables: Bool) throws {
-    // ffmpeg's files are of full range, as all JPEG files are.
+  @Test(arguments: [false, true]) func `JPEG images are decoded, also without Huffman tables`(withoutTables: Bool)
+    throws
+  {
+    // ffmpeg writes full range, as in all JPEG files.
     var path = try TestMedia.path(
       "bars.mjpeg",
       [
@@ -75,21 +79,21 @@ struct CameraCapturerTests {
     }
   }
 
-  @Test func `JPEG pictures that are damaged, and of another size than announced`() throws {
+  @Test func `damaged JPEG images are skipped, and another size than announced is adopted`() throws {
     let path = try TestMedia.path(
       "large.mjpeg",
       ["-f", "lavfi", "-i", "smptebars=s=640x480:r=30", "-frames:v", "4", "-f", "image2pipe", "-c:v", "mjpeg"])
     try CameraProbe.play(cameras: ["formats=MJPG 320x240 30;file=\(path);short=5"]) { probe in
       try probe.send("start")
       let frames = try self.frames(probe, 12)
-      // Scaled until it is sure that this is the size.
+      // The first images of another size are scaled.
       #expect(frames.map(\.size) == Array(repeating: "320x240", count: 2) + Array(repeating: "640x480", count: 10))
       #expect(probe.all.count { $0.name == "format" } == 1)
       #expect(probe.all.count { $0.name == "skipped" } >= 2)
     }
   }
 
-  /// The same pictures without their DHT segments (ITU-T T.81 §B.2.4.2), as many cameras give them.
+  /// The same images without their DHT segments (ITU-T T.81 §B.2.4.2), as many cameras deliver them.
   private static func withoutHuffmanTables(_ path: String) throws -> String {
     let bytes = [UInt8](try Data(contentsOf: URL(fileURLWithPath: path)))
     var stripped: [UInt8] = []
@@ -106,7 +110,7 @@ struct CameraCapturerTests {
     return try TestMedia.path("stripped.mjpeg", bytes: Data(stripped))
   }
 
-  /// What ffmpeg makes of the first picture: the samples that the probe prints.
+  /// The samples that the probe prints, from ffmpeg's decoding of the first image.
   private static func decodedBars(_ path: String) throws -> [[Int]] {
     let raw = try TestMedia.path(
       "\(URL(fileURLWithPath: path).lastPathComponent).yuv",
@@ -121,7 +125,7 @@ struct CameraCapturerTests {
     }
   }
 
-  @Test func `H.264 pictures as they are, from the first keyframe on`() throws {
+  @Test func `H.264 access units are passed on from the first keyframe on`() throws {
     let path = try TestMedia.path(
       "camera.h264",
       [
@@ -135,7 +139,7 @@ struct CameraCapturerTests {
       #expect(samples.allSatisfy { $0.words[3] == "320x240" })
       let times = samples.compactMap { Int($0.words[0]) }
       #expect(times.count == 40 && zip(times, times.dropFirst()).allSatisfy { $0 < $1 })
-      // Every 25th picture is damaged: what follows up to the next keyframe is left out too.
+      // Every 25th access unit is damaged; those up to the next keyframe are skipped too.
       let lines = probe.all.filter { ["sample", "skipped"].contains($0.name) }
       let loss = try #require(lines.firstIndex { $0.name == "skipped" })
       let next = try #require(lines[loss...].first { $0.name == "sample" })
@@ -143,7 +147,7 @@ struct CameraCapturerTests {
     }
   }
 
-  @Test func `a keyframe that is asked for comes at once`() throws {
+  @Test func `a requested keyframe comes at once`() throws {
     let path = try TestMedia.path(
       "long-group.h264",
       [
@@ -163,7 +167,7 @@ struct CameraCapturerTests {
 
   @Test(arguments: [
     ("short=4", 1), ("error=4", 1), ("empty=4", 1), ("lost=4", 2), ("planes=1;formats=NM12 320x240 30;short=4", 1),
-  ]) func `damaged and lost pictures are told of, and the camera goes on`(options: String, skips: Int) throws {
+  ]) func `damaged and lost frames are reported, and the capture continues`(options: String, skips: Int) throws {
     try CameraProbe.play(cameras: [options]) { probe in
       try probe.send("start")
       let frames = try self.frames(probe, 12)
@@ -173,7 +177,9 @@ struct CameraCapturerTests {
     }
   }
 
-  @Test(arguments: ["jump=4", "clock=copy", ""]) func `timestamps run evenly, whatever the camera says`(options: String)
+  @Test(arguments: ["jump=4", "clock=copy", ""]) func `timestamps increase steadily whatever the camera reports`(
+    options: String
+  )
     throws
   {
     try CameraProbe.play(cameras: [options]) { probe in
@@ -181,11 +187,11 @@ struct CameraCapturerTests {
       let frames = try self.frames(probe, 20)
       let steps = zip(frames.dropFirst(), frames).map { $0.microseconds - $1.microseconds }
       #expect(steps.allSatisfy { $0 > 0 && $0 < 1_000_000 }, "\(steps)")
-      #expect(frames.allSatisfy { $0.delay >= -2000 && $0.delay < 1_000_000 })
+      #expect(frames.allSatisfy { $0.latency >= -2000 && $0.latency < 1_000_000 })
     }
   }
 
-  @Test func `a camera that is unplugged and comes back`() throws {
+  @Test func `a camera that is unplugged is reported once, and captured again when it is back`() throws {
     try CameraProbe.play(cameras: ["unplug=0.5;replug=1"]) { probe in
       try probe.send("start")
       let ended = try probe.lines("ended", 1)[0]
@@ -199,13 +205,12 @@ struct CameraCapturerTests {
     }
   }
 
-  @Test func `a camera that fails without being unplugged comes back, though its pictures are still looked at`() throws
-  {
+  @Test func `a camera that fails while connected is reopened, even while its frames are held`() throws {
     try CameraProbe.play(cameras: ["fail=10;fails=1"]) { probe in
       try probe.send("keep 3")
       try probe.send("start")
       let ended = try probe.lines("ended", 1)[0]
-      #expect(ended.description.contains("it gives no more pictures"))
+      #expect(ended.description.contains("it delivers no more frames"))
       let again = try self.frames(probe, 12)
       #expect(again.allSatisfy { $0.distance() == 0 })
       let released = try #require(try probe.send("keep 0").first { $0.name == "released" })
@@ -213,7 +218,7 @@ struct CameraCapturerTests {
     }
   }
 
-  @Test func `a camera whose pictures are still looked at can be started again`() throws {
+  @Test func `a camera can be restarted while its frames are held`() throws {
     try CameraProbe.play(cameras: [""]) { probe in
       try probe.send("keep 3")
       for _ in 0..<3 {
@@ -225,29 +230,29 @@ struct CameraCapturerTests {
     }
   }
 
-  @Test func `a camera that always fails is told of, and shown, twice`() throws {
+  @Test func `a camera that always fails is shown and reported twice`() throws {
     try CameraProbe.play(cameras: ["fail=4"]) { probe in
       try probe.send("start")
       _ = try probe.lines("ended", 2)
-      // It is opened again meanwhile: after 0.8 s, 1.6 s, 3.2 s.
-      let isSilent = probe.saysNothing("ended", for: 5)
+      // Meanwhile the camera is reopened after 0.8 s, 1.6 s and 3.2 s.
+      let isSilent = probe.isSilent("ended", for: 5)
       #expect(isSilent)
       #expect(probe.all.count { $0.name == "frame" } == 8)
     }
   }
 
-  @Test func `a camera that is there and cannot be opened any more is told of once`() throws {
+  @Test func `a connected camera that can no longer be opened is reported once`() throws {
     try CameraProbe.play(cameras: ["fail=4;again=16"]) { probe in
       try probe.send("start")
       let ended = try probe.lines("ended", 2)
-      #expect(ended[0].description.contains("it gives no more pictures"))
+      #expect(ended[0].description.contains("it delivers no more frames"))
       #expect(ended[1].description.contains("it is in use"))
-      let isSilent = probe.saysNothing("ended", for: 4)
+      let isSilent = probe.isSilent("ended", for: 4)
       #expect(isSilent)
     }
   }
 
-  @Test(arguments: ["/dev/video0", "fake", ""]) func `a camera that comes back at another node`(name: String) throws {
+  @Test(arguments: ["/dev/video0", "fake", ""]) func `a camera is found again at another node`(name: String) throws {
     try CameraProbe.play(name, cameras: ["unplug=0.5;replug=0.7;elsewhere=/dev/video9"]) { probe in
       try probe.send("start")
       _ = try probe.lines("ended", 1)
@@ -258,27 +263,27 @@ struct CameraCapturerTests {
     }
   }
 
-  @Test func `another camera is not taken for the lost one`() throws {
+  @Test func `another camera is not mistaken for the lost one`() throws {
     try CameraProbe.play(cameras: ["unplug=0.5", "card=Other;path=/dev/video1"]) { probe in
       try probe.send("start")
       _ = try probe.lines("ended", 1)
-      let isSilent = probe.saysNothing("frame", for: 2)
+      let isSilent = probe.isSilent("frame", for: 2)
       #expect(isSilent)
     }
   }
 
-  @Test func `stopping does not wait for a device that hangs`() throws {
+  @Test func `stop does not wait for a device that hangs`() throws {
     try CameraProbe.play(cameras: ["hang=3"]) { probe in
       try probe.send("start")
       _ = try self.frames(probe, 9)
       let stopped = try #require(try probe.send("stop").first { $0.name == "stopped" })
       #expect(try #require(Int(stopped.words[0])) < 1000)
-      let isSilent = probe.saysNothing("frame", for: 4)
+      let isSilent = probe.isSilent("frame", for: 4)
       #expect(isSilent)
     }
   }
 
-  @Test(arguments: ["after=5", "unplug=0.3"]) func `stopping without pictures`(options: String) throws {
+  @Test(arguments: ["after=5", "unplug=0.3"]) func `stop does not wait for frames`(options: String) throws {
     try CameraProbe.play(cameras: [options]) { probe in
       try probe.send("start")
       _ = try self.frames(probe, 5)
@@ -294,22 +299,22 @@ struct CameraCapturerTests {
     ("/dev/video0", "buffers=16", "notPermitted", "it is in use by another program"),
     ("/dev/video0", "start=16", "notPermitted", "it is in use by another program"),
     ("/dev/video0", "start=28", "failed", "a smaller size"),
-    ("/dev/video0", "kind=metadata", "notFound", "the part of one that describes its pictures"),
-    ("/dev/video0", "kind=output", "notFound", "a device that shows pictures"),
+    ("/dev/video0", "kind=metadata", "notFound", "the metadata node of one"),
+    ("/dev/video0", "kind=output", "notFound", "a video output"),
     ("/dev/video0", "kind=m2m", "notFound", "a codec or scaler"),
-    ("/dev/video0", "kind=read", "notFound", "only read() takes pictures from"),
-    ("/dev/video0", "kind=none", "notFound", "/dev/video0 is no camera"),
-    ("/dev/video0", "lie=1", "invalidData", "its memory holds less than one"),
-    ("/dev/video0", "formats=pBAA 320x240 30", "invalidData", "kinds that are not understood (pBAA)"),
+    ("/dev/video0", "kind=read", "notFound", "only read() captures from"),
+    ("/dev/video0", "kind=none", "notFound", "/dev/video0 is not a camera"),
+    ("/dev/video0", "lie=1", "invalidData", "its buffers are too small"),
+    ("/dev/video0", "formats=pBAA 320x240 30", "invalidData", "none of its pixel formats is supported (pBAA)"),
     ("/dev/video5", "", "notFound", "there is no camera at /dev/video5"),
-    ("/dev/null", "", "notFound", "/dev/null is no camera"),
-    ("/dev", "", "notFound", "/dev is no camera"),
+    ("/dev/null", "", "notFound", "/dev/null is not a camera"),
+    ("/dev", "", "notFound", "/dev is not a camera"),
     ("/dev/video0?format=h264", "", "invalidSpecification", "it offers YUYV"),
     ("/dev/video0?input=2", "", "invalidSpecification", "use 0 (Camera), 1 (HDMI)"),
-    ("other", "", "notFound", "there are: /dev/video0 (Fake Camera, usb-0000:00:14.0-1)"),
+    ("other", "", "notFound", "choose one of: /dev/video0 (Fake Camera, usb-0000:00:14.0-1)"),
     ("", "kind=m2m", "notFound", "there is no camera"),
     ("?size=0x0", "", "invalidSpecification", "is no size"),
-  ]) func `what cannot work is said in one line`(
+  ]) func `each failure has its code and one line`(
     specification: String, options: String, code: String, text: String
   ) throws {
     let probe = try CameraProbe(["play", specification, "320", "240", "30"], cameras: [options])
@@ -322,7 +327,7 @@ struct CameraCapturerTests {
     #expect(refusal.description.contains(text), "\(refusal)")
   }
 
-  @Test func `the first camera that opens, and names that several have`() throws {
+  @Test func `the first camera that opens is used, and ambiguous names are refused`() throws {
     let cameras = ["card=Busy;start=16", "card=Webcam A", "card=Webcam B"]
     try CameraProbe.play("", cameras: cameras) { probe in
       let started = try probe.send("start")
@@ -334,11 +339,11 @@ struct CameraCapturerTests {
     }
     try CameraProbe.play("webcam", cameras: cameras) { probe in
       let refused = try #require(try probe.send("start").first { $0.name == "refused" })
-      #expect(refused.description.contains("2 cameras are called so: /dev/video1 (Webcam A"))
+      #expect(refused.description.contains("2 cameras have this name: /dev/video1 (Webcam A"))
     }
   }
 
-  @Test func `enumerations that never end, and ranges`() throws {
+  @Test func `endless enumerations are cut off, and ranges of sizes and rates are used`() throws {
     try CameraProbe.play(cameras: ["endless=1;controls=1"]) { probe in
       let started = try probe.send("start")
       #expect(started.contains { $0.name == "started" })
@@ -353,7 +358,7 @@ struct CameraCapturerTests {
     }
   }
 
-  @Test func `controls are listed, set and kept`() throws {
+  @Test func `controls are listed, set, and restored after a reconnection`() throws {
     try CameraProbe.play(cameras: ["controls=1;unplug=1.5;replug=0.5;rotation=90;facing=1"]) { probe in
       try probe.send("start")
       #expect(
@@ -386,7 +391,7 @@ struct CameraCapturerTests {
     }
   }
 
-  @Test func `where a camera looks`() throws {
+  @Test func `the position is the one that the driver reports`() throws {
     for (facing, position) in ["front", "back", "external"].enumerated() {
       try CameraProbe.play(cameras: ["controls=1;facing=\(facing)"]) { probe in
         let started = try probe.send("start")

@@ -1,8 +1,8 @@
 import Testing
 
-@Suite("Cameras of this machine")
+@Suite("List of cameras")
 struct CameraDevicesTests {
-  @Test func `are listed with formats, controls and problems`() throws {
+  @Test func `cameras are listed with formats, controls and problems`() throws {
     let lines = try CameraProbe.devices(cameras: [
       "card=Webcam;controls=1;formats=YUYV 640x480,320x240 30,15|MJPG 1280x720 30", "path=/dev/video1;kind=metadata",
       "path=/dev/video2;open=13", "path=/dev/video63;card=Stepwise;formats=NV12 320-1280/16x240-720/8 1-60;planes=1",
@@ -19,7 +19,7 @@ struct CameraDevicesTests {
     #expect(lines.count { $0.hasPrefix("control ") } == 6)
   }
 
-  @Test(arguments: [1, 2, 3, 5, 8, 13, 21, 34]) func `are listed while one of them vanishes`(calls: Int) throws {
+  @Test(arguments: [1, 2, 3, 5, 8, 13, 21, 34]) func `other cameras are listed while one vanishes`(calls: Int) throws {
     let lines = try CameraProbe.devices(cameras: [
       "vanish=\(calls);controls=1;formats=YUYV 640x480,320x240 30,15|MJPG 1280x720 30",
       "path=/dev/video1;card=Other;formats=YUYV 320x240 30;controls=1",
@@ -31,22 +31,22 @@ struct CameraDevicesTests {
     #expect(lines[..<other].count { $0.name == "device" } <= 1)
   }
 
-  @Test func `are listed when one does not answer, which is told`() throws {
+  @Test func `other cameras are listed when one does not respond, which is its problem`() throws {
     let lines = try CameraProbe.devices(cameras: [
       "deaf=3600;formats=YUYV 640x480 30", "path=/dev/video1;card=Other;formats=YUYV 320x240 30",
     ])
     #expect(
       lines.map(\.description) == [
-        #"device v4l2:/dev/video0 unspecified "\/dev\/video0" "\/dev\/video0" "it does not answer; unplug it and plug it in again""#,
+        #"device v4l2:/dev/video0 unspecified "\/dev\/video0" "\/dev\/video0" "it does not respond; unplug it and plug it in again""#,
         #"device v4l2:/dev/video1 unspecified "Other" "Other (usb-0000:00:14.0-2)" """#, "offers YUYV 320x240 30",
       ])
   }
 
-  @Test func `are none where there are none`() throws {
+  @Test func `devices that are not cameras are not listed`() throws {
     #expect(try CameraProbe.devices(cameras: ["kind=m2m", "kind=none"]) == [])
   }
 
-  @Test func `are listed when one never comes to an end`() throws {
+  @Test func `a camera with endless enumerations is listed`() throws {
     #expect(try CameraProbe.devices(cameras: ["endless=1;controls=1"]).contains { $0.name == "device" })
   }
 }

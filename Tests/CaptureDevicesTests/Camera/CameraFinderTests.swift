@@ -5,7 +5,7 @@ import Testing
 
 @testable import CaptureDevices
 
-@Suite("Which camera is meant")
+@Suite("Camera finder")
 struct CameraFinderTests {
   private static func camera(_ path: String, _ card: String, bus: String, byID: String? = nil) -> CameraFinder.Found {
     CameraFinder.Found(
@@ -24,15 +24,15 @@ struct CameraFinderTests {
   }
 
   @Test(arguments: [
-    ("HD Webcam", "/dev/video0"),  // The same goes before what begins so.
+    ("HD Webcam", "/dev/video0"),  // An equal name takes precedence over a prefix.
     ("hd webcam p", "/dev/video2"), ("capture", "/dev/video4"), ("CARD", "/dev/video4"), ("pro", "/dev/video2"),
     ("usb-0000:00:14.0-2", "/dev/video2"), ("usb-acme_hd_webcam_1234-video-index0", "/dev/video0"),
     ("PCI:", "/dev/video4"), ("HD Webcam Pro (usb-0000:00:14.0-2)", "/dev/video2"), ("1234", "/dev/video0"),
-  ]) func `a name that is meant for one`(name: String, path: String) throws {
+  ]) func `a name selects the camera that it matches best`(name: String, path: String) throws {
     #expect(try self.match(name) == path)
   }
 
-  @Test func `a name of several is an error that lists them`() {
+  @Test func `an ambiguous name is an error that lists the matches`() {
     let error = #expect(throws: VidiconError.self) { try self.match("webcam") }
     #expect(error?.code == .invalidSpecification)
     #expect(error?.cause.contains("/dev/video0 (HD Webcam, usb-ACME_HD_Webcam_1234-video-index0)") == true)
@@ -40,27 +40,27 @@ struct CameraFinderTests {
     #expect(error?.cause.contains("Capture Card") == false)
   }
 
-  @Test func `a name of none is an error that lists what there is`() {
+  @Test func `an unknown name is an error that lists the cameras`() {
     let error = #expect(throws: VidiconError.self) { try self.match("Kamera") }
     #expect(error?.code == .notFound)
     #expect(error?.nextStep.contains("/dev/video4 (Capture Card, PCI:0000:03:00.0)") == true)
     let none = #expect(throws: VidiconError.self) { try self.match("Kamera", among: []) }
-    #expect(none?.nextStep == "plug one in; there is none")
+    #expect(none?.nextStep == "plug in a camera; none is connected")
   }
 
-  @Test func `a camera that was lost is the same one, not any other`() {
+  @Test func `a lost camera is recognized by node, port and model`() {
     let lost = Self.cameras[0]
     func places(_ cameras: [CameraFinder.Found], byPath: Bool = true) -> [String] {
       CameraFinder.places(of: lost.identity, at: lost.path, among: cameras, isChosenByPath: byPath)
     }
     #expect(places(Self.cameras) == ["/dev/video0"])
     #expect(places([Self.cameras[1], Self.cameras[2]]) == [])
-    // At another node, plugged in where it was; or at its own node, plugged in elsewhere.
+    // At another node on the same port, or at its node on another port.
     let moved = Self.camera("/dev/video7", "HD Webcam", bus: lost.identity.bus)
     #expect(places([moved, Self.cameras[1]]) == ["/dev/video7"])
     let elsewhere = Self.camera("/dev/video0", "HD Webcam", bus: "usb-0000:00:14.0-9")
     #expect(places([moved, elsewhere]) == ["/dev/video0", "/dev/video7"])
-    // At another node and elsewhere: only when no path was asked for, and there is one such camera.
+    // At another node and port: only without a requested path, and as the only camera of its model.
     let both = Self.camera("/dev/video8", "HD Webcam", bus: "usb-0000:00:14.0-9")
     #expect(places([both]) == [])
     #expect(places([both], byPath: false) == ["/dev/video8"])
@@ -68,7 +68,7 @@ struct CameraFinderTests {
     #expect(places([both, twin], byPath: false) == [])
   }
 
-  @Test func `whoever holds a file is found`() throws {
+  @Test func `the process that has a file open is found`() throws {
     let path = try TestMedia.path("held", bytes: Data([1]))
     #expect(DeviceHolder.find(path: path) == nil)
     let holder = Process()
@@ -82,13 +82,13 @@ struct CameraFinderTests {
     #expect(try output.fileHandleForReading.read(upToCount: 1)?.count == 1)
     let found = try #require(DeviceHolder.find(path: path))
     #expect(found.process == holder.processIdentifier && found.name == "sh" && !found.isThisProcess)
-    let busy = V4L2Failure(call: .format, number: EBUSY).captureError(source: "v4l2:\(path)", path: path)
+    let busy = V4L2Failure(call: .format, number: EBUSY).vidiconError(source: "v4l2:\(path)", path: path)
     #expect(busy.cause == "it is in use by sh (process \(holder.processIdentifier))")
 
     let link = path + ".link"
     try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: path)
     #expect(DeviceHolder.find(path: link) == found)
-    // This program comes last, as often as it holds the file.
+    // This process comes last and once, however often it has the file open.
     let files = try (0..<2).map { _ in try #require(FileHandle(forReadingAtPath: path)) }
     defer { for file in files { try? file.close() } }
     let all = DeviceHolder.find { $0 == path }

@@ -4,13 +4,13 @@ import Testing
 
 @testable import CaptureDevices
 
-@Suite("Which of a camera's formats is taken")
+@Suite("Choice of a camera format")
 struct CameraFormatChooserTests {
   private static func mode(_ fourCC: FourCC, _ width: Int, _ height: Int, _ rates: FrameRate...) -> CameraMode {
     CameraMode(fourCC: fourCC, width: width, height: height, frameRates: .discrete(rates))
   }
 
-  /// What a camera for USB 2 offers: less of uncompressed pictures the larger they are.
+  /// Modes of a USB 2 camera: lower frame rates for larger uncompressed frames.
   private static let webcam = [
     mode(.yuyv, 640, 480, 30, 15), mode(.yuyv, 1280, 720, 10, 5), mode(.yuyv, 1920, 1080, 5),
     mode(.mjpeg, 640, 480, 30, 15), mode(.mjpeg, 1280, 720, 60, 30), mode(.mjpeg, 1920, 1080, 30),
@@ -30,18 +30,20 @@ struct CameraFormatChooserTests {
 
   @Test(
     arguments: [
-      (640, 480, 30, "YUYV 640x480 30"),  // An equal rate counts, and uncompressed is better.
-      (640, 480, 20, "YUYV 640x480 15"),  // Never above the wanted rate.
-      (1280, 720, 30, "MJPG 1280x720 30"),  // Only JPEG is as fast.
+      (640, 480, 30, "YUYV 640x480 30"),  // An equal rate is allowed, and uncompressed is preferred.
+      (640, 480, 20, "YUYV 640x480 15"),  // Never above the requested rate.
+      (1280, 720, 30, "MJPG 1280x720 30"),  // Only JPEG has the frame rate.
       (1280, 720, 10, "YUYV 1280x720 10"),
       (1280, 720, 100, "MJPG 1280x720 60"),
-      (800, 600, 30, "MJPG 1280x720 30"),  // The nearest size that is not below.
+      (800, 600, 30, "MJPG 1280x720 30"),  // The smallest size that is at least the requested one.
       (320, 240, 30, "YUYV 640x480 30"),
-      (3840, 2160, 30, "MJPG 1920x1080 30"),  // The largest, when all are below.
+      (3840, 2160, 30, "MJPG 1920x1080 30"),  // The largest when all are smaller.
       (1920, 1080, 5, "YUYV 1920x1080 5"),
-      (1920, 1080, 3, "YUYV 1920x1080 5"),  // All are above: the lowest.
+      (1920, 1080, 3, "YUYV 1920x1080 5"),  // The lowest when all are above.
       (720, 1280, 30, "MJPG 1920x1080 30"),
-    ] as [(Int, Int, FrameRate, String)]) func `of a webcam`(width: Int, height: Int, rate: FrameRate, choice: String)
+    ] as [(Int, Int, FrameRate, String)]) func `a webcam is set to the best size, then rate, then format`(
+      width: Int, height: Int, rate: FrameRate, choice: String
+    )
   {
     #expect(self.choose(width, height, rate) == choice)
   }
@@ -49,11 +51,11 @@ struct CameraFormatChooserTests {
   @Test(arguments: [
     ("h264", "H264 1280x720 30"), ("mjpeg", "MJPG 1280x720 30"), ("yuyv", "YUYV 1280x720 10"), ("nv12", nil),
     ("yu12", nil),
-  ]) func `a format that is asked for`(format: String, choice: String?) {
+  ]) func `a requested format is chosen, or none`(format: String, choice: String?) {
     #expect(self.choose(1280, 720, 30, format: format) == choice)
   }
 
-  @Test func `uncompressed pictures that USB does not carry give way to JPEG, and only to that`() {
+  @Test func `uncompressed frames that exceed the bandwidth of USB are replaced by JPEG alone`() {
     // 1280 × 720 × 2 bytes × 30 are 55 MB/s.
     let modes = [Self.mode(.yuyv, 1280, 720, 30, 15), Self.mode(.mjpeg, 1280, 720, 30)]
     #expect(self.choose(1280, 720, 30, from: modes) == "MJPG 1280x720 30")
@@ -62,26 +64,26 @@ struct CameraFormatChooserTests {
     #expect(self.choose(1280, 720, 30, from: [modes[0]]) == "YUYV 1280x720 30")
   }
 
-  @Test func `H.264 is taken when nothing else is large enough`() {
+  @Test func `H.264 is chosen when nothing else is large enough`() {
     let modes = [Self.mode(.yuyv, 640, 480, 30), Self.mode(.h264, 1920, 1080, 30)]
     #expect(self.choose(1280, 720, 30, from: modes) == "H264 1920x1080 30")
     #expect(self.choose(640, 480, 30, from: modes) == "YUYV 640x480 30")
     #expect(self.choose(4000, 3000, 30, from: modes) == "YUYV 640x480 30")
   }
 
-  @Test func `those that are used as they are go before those that are converted, and fewer bytes before more`() {
+  @Test func `formats without conversion are preferred, and fewer bytes`() {
     let modes = ["UYVY", "BGR3", "RGB3", "YUYV", "NV12"].map { Self.mode(FourCC($0), 640, 480, 30) }
     #expect(self.choose(640, 480, 30, from: modes) == "NV12 640x480 30")
     #expect(self.choose(640, 480, 30, from: Array(modes.dropLast())) == "YUYV 640x480 30")
     #expect(self.choose(640, 480, 30, from: Array(modes.prefix(2))) == "UYVY 640x480 30")
   }
 
-  @Test func `what is not understood is not chosen`() {
+  @Test func `unknown formats are not chosen`() {
     #expect(self.choose(640, 480, 30, from: [Self.mode(FourCC("pBAA"), 640, 480, 30)]) == nil)
     #expect(self.choose(640, 480, 30, from: []) == nil)
   }
 
-  @Test func `rates that are a range, or not told`() {
+  @Test func `rates may be a range or unreported`() {
     let range = CameraMode(fourCC: .yuyv, width: 640, height: 480, frameRates: .range(5...60))
     #expect(self.choose(640, 480, 25, from: [range]) == "YUYV 640x480 25")
     #expect(self.choose(640, 480, 100, from: [range]) == "YUYV 640x480 60")
@@ -92,12 +94,12 @@ struct CameraFormatChooserTests {
   @Test(arguments: [
     ((640, 480), (640, 480)), ((641, 481), (656, 488)), ((1, 1), (32, 32)), ((99_999, 99_999), (1920, 1080)),
     ((1919, 1079), (1920, 1080)),
-  ]) func `a range of sizes is moved up to its steps`(wanted: (Int, Int), size: (Int, Int)) {
+  ]) func `a size is rounded up to a step of the range`(wanted: (Int, Int), size: (Int, Int)) {
     let range = CameraSizeRange(widths: 32...1920, widthStep: 16, heights: 32...1080, heightStep: 8)
     #expect(range.size(notBelow: wanted) == size)
   }
 
-  @Test func `a range of sizes stands for the usual ones, the wanted one and the largest`() {
+  @Test func `a range lists the requested size, the common ones and the maximum`() {
     let range = CameraSizeRange(widths: 320...1930, widthStep: 0, heights: 240...1090, heightStep: 0)
     let sizes = range.candidates(near: (800, 600)).map { "\($0)x\($1)" }
     #expect(sizes == ["800x600", "320x240", "640x480", "1280x720", "1920x1080", "1930x1090"])
@@ -108,7 +110,7 @@ struct CameraFormatChooserTests {
       (1, 30, FrameRate(30)), (1001, 30_000, FrameRate(30_000, over: 1001)), (0, 30, nil), (1, 0, nil), (1, 1001, nil),
       (333_333, 10_000_000, FrameRate(10_000_000, over: 333_333)), (.max, .max, nil), (2, 1, FrameRate(1, over: 2)),
     ] as [(UInt32, UInt32, FrameRate?)])
-  func `an interval is a rate, unless it makes no sense`(numerator: UInt32, denominator: UInt32, rate: FrameRate?) {
+  func `a plausible interval is converted to a rate`(numerator: UInt32, denominator: UInt32, rate: FrameRate?) {
     #expect(FrameRate(interval: numerator, over: denominator) == rate)
   }
 }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import CaptureDevices
 
-@Suite("Where a camera's planes lie")
+@Suite("Camera buffer layout")
 struct CameraLayoutTests {
   private func planes(_ fourCC: FourCC, _ width: Int, _ height: Int, _ bytesPerLine: Int...) throws -> [[Int]] {
     let pixels = try #require(CameraPixels(fourCC: fourCC))
@@ -11,7 +11,7 @@ struct CameraLayoutTests {
       .map { [$0.memory, $0.offset, $0.bytesPerRow, $0.rowCount] }
   }
 
-  @Test func `planes follow each other, with rows as long as the driver says`() throws {
+  @Test func `planes follow each other, with the row length of the driver`() throws {
     #expect(try self.planes(.yuyv, 640, 480, 1280) == [[0, 0, 1280, 480]])
     #expect(try self.planes(.yuyv, 640, 480, 1344) == [[0, 0, 1344, 480]])
     #expect(try self.planes(.nv12, 640, 480, 704) == [[0, 0, 704, 480], [0, 337_920, 704, 240]])
@@ -24,7 +24,7 @@ struct CameraLayoutTests {
     #expect(try self.planes(.mjpeg, 640, 480, 0) == [])
   }
 
-  @Test func `rows that are too short for the width are not believed`() throws {
+  @Test func `row lengths below the minimum are replaced`() throws {
     #expect(try self.planes(.yuyv, 640, 480, 0) == [[0, 0, 1280, 480]])
     #expect(try self.planes(.yuyv, 640, 480, 640) == [[0, 0, 1280, 480]])
     #expect(try self.planes(.yuyv, 640, 480) == [[0, 0, 1280, 480]])
@@ -32,7 +32,7 @@ struct CameraLayoutTests {
     #expect(try self.planes(.nv12InTwo, 640, 480, 640) == [[0, 0, 640, 480], [1, 0, 640, 240]])
   }
 
-  @Test func `a memory must hold every pixel to be read, and every row to be handed on`() throws {
+  @Test func `a memory must hold every pixel to be copied, and every row to be referenced`() throws {
     let pixels = try #require(CameraPixels(fourCC: .yuyv))
     let layout = CameraLayout(pixels, width: 64, height: 48, bytesPerLine: [160])
     #expect(layout.fits(in: [160 * 47 + 128]) && !layout.fits(in: [160 * 47 + 127]) && !layout.fits(in: []))
@@ -41,7 +41,7 @@ struct CameraLayoutTests {
     #expect(!hostile.fits(in: [Int(UInt32.max)]))
   }
 
-  @Test func `every form says as many bits as its planes have`() {
+  @Test func `the bits per pixel are those of the planes`() {
     let bits: [(FourCC, Int?)] = [
       (.yuyv, 16), (.nv12, 12), (.nv12InTwo, 12), (FourCC("YU12"), 12), (FourCC("RGB3"), 24), (FourCC("XR24"), 32),
       (FourCC("NV16"), 16), (FourCC("422P"), 16), (FourCC("GREY"), 8), (.mjpeg, nil), (.h264, nil),
@@ -55,7 +55,7 @@ struct CameraLayoutTests {
     #expect(FourCC(rawValue: number) == FourCC(text))
   }
 
-  @Test func `a FourCC that cannot be written is shown as a number`() {
+  @Test func `a FourCC that is not printable is shown as a number`() {
     #expect(FourCC("Y16").description == "Y16")
     #expect(FourCC(rawValue: 0xFF00_0001).description == "0xff000001")
   }

@@ -6,13 +6,13 @@ import TestSupport
 import Testing
 import Threading
 
-/// The program CameraProbe with cameras that are not there, and what it says.
+/// Runs the program CameraProbe with simulated cameras, and collects its output.
 final class CameraProbe: Sendable {
   struct Failure: Error, CustomStringConvertible {
     var description: String
   }
 
-  /// One line: its first word, and those that follow.
+  /// A line of output: its first word, and the others.
   struct Line: Hashable, CustomStringConvertible {
     var name: String
     var words: [String]
@@ -27,7 +27,7 @@ final class CameraProbe: Sendable {
 
   private struct State {
     var lines: [Line] = []
-    /// How many of them somebody has waited for.
+    /// Number of lines consumed by a wait.
     var read = 0
     var hasEnded = false
   }
@@ -36,7 +36,7 @@ final class CameraProbe: Sendable {
   private let input = Pipe()
   private let state = Monitor(State())
 
-  /// Starts it.
+  /// Starts the program.
   init(_ arguments: [String], cameras: [String]) throws {
     self.process.executableURL = try BuiltProgram("CameraProbe").url
     self.process.arguments = arguments
@@ -59,7 +59,7 @@ final class CameraProbe: Sendable {
     }
   }
 
-  /// Plays a camera until the body returns, and sees to it that the program then ends well.
+  /// Runs the program until the body returns, and checks that it then exits with status 0.
   static func play<Result>(
     _ specification: String = "/dev/video0", width: Int = 320, height: Int = 240, rate: Int = 30, cameras: [String],
     _ body: (CameraProbe) throws -> Result
@@ -74,60 +74,60 @@ final class CameraProbe: Sendable {
     return result
   }
 
-  /// Ends it on the spot.
+  /// Terminates the program.
   func end() {
     if self.process.isRunning { self.process.terminate() }
   }
 
-  /// What `devices` prints.
+  /// The output of the subcommand `devices`.
   static func devices(cameras: [String]) throws -> [Line] {
     let probe = try CameraProbe(["devices"], cameras: cameras)
     defer { probe.end() }
     _ = try probe.next(within: 20) { _ in false }
     probe.process.waitUntilExit()
     #expect(probe.process.terminationStatus == 0)
-    return probe.state.withLock { $0.lines }
+    return probe.state.read { $0.lines }
   }
 
-  /// Gives it a command.
+  /// Sends a command.
   ///
-  /// - Returns: What it said until the command was done.
+  /// - Returns: The output until the command was done.
   @discardableResult
   func send(_ command: String) throws -> [Line] {
-    let first = self.state.withLock { $0.lines.count }
+    let first = self.state.read { $0.lines.count }
     try self.input.fileHandleForWriting.write(contentsOf: Data((command + "\n").utf8))
     let name = command.split(separator: " ").first.map(String.init) ?? ""
     guard try self.next(from: first, within: 20, where: { $0 == Line("done \(name)") }) != nil else {
-      throw Failure(description: "it ended while it did \(command); it said: \(self.text)")
+      throw Failure(description: "the program ended during \(command); output: \(self.text)")
     }
-    return self.state.withLock { Array($0.lines[first..<$0.read]) }
+    return self.state.read { Array($0.lines[first..<$0.read]) }
   }
 
-  /// The next lines of a name.
+  /// Waits for the next lines with a first word.
   func lines(_ name: String, _ count: Int, within seconds: Int64 = 20) throws -> [Line] {
     try (0..<count).map { _ in
       guard let line = try self.next(within: seconds, where: { $0.name == name }) else {
-        throw Failure(description: "it ended before it said \(name); it said: \(self.text)")
+        throw Failure(description: "the program ended before it printed \(name); output: \(self.text)")
       }
       return line
     }
   }
 
-  /// Whether no line of a name comes for a while.
-  func saysNothing(_ name: String, for seconds: Int64) -> Bool {
+  /// Whether no line with a first word comes for some seconds.
+  func isSilent(_ name: String, for seconds: Int64) -> Bool {
     (try? self.lines(name, 1, within: seconds)) == nil
   }
 
-  /// Every line so far.
+  /// All lines so far.
   var all: [Line] {
-    self.state.withLock { $0.lines }
+    self.state.read { $0.lines }
   }
 
   private var text: String {
     self.all.suffix(20).map(\.description).joined(separator: "\n")
   }
 
-  /// The next line for which a condition holds, of those that nobody has waited for; nil when it ended before.
+  /// Waits for the next unconsumed line that meets a condition; nil when the program ended before.
   private func next(from first: Int? = nil, within seconds: Int64, where condition: (Line) -> Bool) throws -> Line? {
     if let first { self.state.withLock { $0.read = max($0.read, first) } }
     let found = self.state.take(until: StreamClock.system.now() + .seconds(seconds)) { state -> Line?? in
@@ -137,26 +137,27 @@ final class CameraProbe: Sendable {
       }
       return state.hasEnded ? .some(nil) : nil
     }
-    guard let found else { throw Failure(description: "nothing came for \(seconds) s; it said: \(self.text)") }
+    guard let found else { throw Failure(description: "no such line within \(seconds) s; output: \(self.text)") }
     return found
   }
 }
 
-/// A frame as the probe prints it.
+/// A frame as printed by the probe.
 struct ProbedFrame: Hashable {
   var microseconds: Int
-  var delay: Int
+  /// Capture-to-arrival latency in microseconds.
+  var latency: Int
   var number: Int
   var pixelFormat: String
   var size: String
   var orientation: Int
-  /// Of each of the eight bars, three samples.
+  /// Three samples of each of the eight bars.
   var bars: [[Int]]
 
   init(_ line: CameraProbe.Line) throws {
     try #require(line.words.count == 7, "\(line)")
     self.microseconds = try #require(Int(line.words[0]))
-    self.delay = try #require(Int(line.words[1]))
+    self.latency = try #require(Int(line.words[1]))
     self.number = try #require(Int(line.words[2]))
     self.pixelFormat = line.words[3]
     self.size = line.words[4]
@@ -164,7 +165,7 @@ struct ProbedFrame: Hashable {
     self.bars = line.words[6].split(separator: "/").map { $0.split(separator: ",").compactMap { Int($0) } }
   }
 
-  /// What the fake camera paints, in Y'CbCr.
+  /// The colours of the simulated camera in Y'CbCr.
   static let colours = [
     [235, 128, 128], [210, 16, 146], [170, 166, 16], [145, 54, 34], [106, 202, 222], [81, 90, 240], [41, 240, 110],
     [16, 128, 128],
@@ -174,7 +175,7 @@ struct ProbedFrame: Hashable {
     [255, 255, 255], [255, 255, 0], [0, 255, 255], [0, 255, 0], [255, 0, 255], [255, 0, 0], [0, 0, 255], [0, 0, 0],
   ]
 
-  /// The largest distance of a sample from what it should be.
+  /// Maximum difference of a sample from the expected one.
   func distance(from colours: [[Int]] = colours) -> Int {
     zip(self.bars.joined(), colours.joined()).map { abs($0 - $1) }.max() ?? .max
   }

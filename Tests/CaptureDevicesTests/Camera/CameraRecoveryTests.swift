@@ -3,17 +3,17 @@ import Testing
 
 @testable import CaptureDevices
 
-@Suite("A camera that was lost")
+@Suite("Camera recovery")
 struct CameraRecoveryTests {
-  /// What came from a camera that gave pictures for so long.
+  /// The run of a camera that delivered frames for a duration.
   private static func run(_ duration: MediaDuration, trial: MediaDuration = .zero) -> CameraOutput.Run {
     var run = CameraOutput.Run(trial: trial)
-    _ = run.admits(.zero, isStart: true)
-    _ = run.admits(.zero + duration, isStart: true)
+    _ = run.admit(.zero, isSyncFrame: true)
+    _ = run.admit(.zero + duration, isSyncFrame: true)
     return run
   }
 
-  @Test func `is opened less and less often when it fails time and again`() {
+  @Test func `a camera that fails repeatedly is reopened with exponential back-off`() {
     var recovery = CameraRecovery()
     var intervals: [MediaDuration] = []
     for _ in 0..<8 {
@@ -25,45 +25,45 @@ struct CameraRecoveryTests {
     #expect(recovery.interval == .milliseconds(400) && recovery.trial == .zero)
   }
 
-  @Test func `is told of when it was shown, and the first time`() {
+  @Test func `a failure is reported when the camera was shown, and the first time`() {
     var recovery = CameraRecovery()
     let runs = [(0, false), (0, false), (4, true), (5, true), (1, true)]
-    var told: [Bool] = []
+    var reported: [Bool] = []
     var trials: [MediaDuration] = []
-    for (seconds, hasPictures) in runs {
-      let run = hasPictures ? Self.run(.seconds(Int64(seconds)), trial: recovery.trial) : CameraOutput.Run()
-      told.append(recovery.handleFailure(after: run))
+    for (seconds, hasFrames) in runs {
+      let run = hasFrames ? Self.run(.seconds(Int64(seconds)), trial: recovery.trial) : CameraOutput.Run()
+      reported.append(recovery.handleFailure(after: run))
       trials.append(recovery.trial)
     }
-    #expect(told == [true, false, false, true, true])
+    #expect(reported == [true, false, false, true, true])
     #expect(trials == [.zero, .seconds(5), .seconds(5), .zero, .seconds(5)])
   }
 
-  @Test func `on trial it is shown from the first picture on that can be decoded alone`() {
+  @Test func `after the trial frames are forwarded from the first decodable one on`() {
     var run = CameraOutput.Run(trial: .seconds(5))
     let times: [(Int64, Bool)] = [(10, true), (12, false), (15, false), (16, true), (17, false)]
-    let shown = times.map { run.admits(.zero + .seconds($0.0), isStart: $0.1) }
-    #expect(shown == [false, false, false, true, true])
-    #expect(run.isShown && run.duration == .seconds(7))
+    let forwarded = times.map { run.admit(.zero + .seconds($0.0), isSyncFrame: $0.1) }
+    #expect(forwarded == [false, false, false, true, true])
+    #expect(run.isForwarding && run.duration == .seconds(7))
   }
 
-  @Test func `that refuses to open is told of once it stays so`() {
+  @Test func `a connected camera that cannot be opened is reported once, after a delay`() {
     var recovery = CameraRecovery()
     _ = recovery.handleFailure(after: Self.run(.seconds(1)))
-    var told: [Int64] = []
+    var reported: [Int64] = []
     for time: Int64 in [0, 1000, 2999] where recovery.handleRefusal(at: .zero + .milliseconds(time)) {
-      told.append(time)
+      reported.append(time)
     }
-    // It was pulled out meanwhile.
+    // Disconnected meanwhile.
     recovery.handleAbsence()
     for time: Int64 in [3500, 6499, 6500, 9000, 20_000]
     where recovery.handleRefusal(at: .zero + .milliseconds(time)) {
-      told.append(time)
+      reported.append(time)
     }
     _ = recovery.handleFailure(after: Self.run(.seconds(60)))
     for time: Int64 in [30_000, 33_000] where recovery.handleRefusal(at: .zero + .milliseconds(time)) {
-      told.append(time)
+      reported.append(time)
     }
-    #expect(told == [6500, 33_000])
+    #expect(reported == [6500, 33_000])
   }
 }

@@ -1,11 +1,11 @@
 import CaptureDevices
 import Testing
 
-@Suite("One camera under several names", .timeLimit(.minutes(1)))
+@Suite("Relation of camera specifications", .timeLimit(.minutes(1)))
 struct CameraRelationTests {
   private static let cameras = ["card=Desk", "path=/dev/video1;card=Door"]
 
-  /// What a camera that runs says of others.
+  /// The relations of a camera to others.
   private static func relations(of camera: String, to others: [String], isRunning: Bool = true) throws -> [String] {
     try CameraProbe.play(camera, cameras: self.cameras) { probe in
       if isRunning { try probe.send("start") }
@@ -15,7 +15,9 @@ struct CameraRelationTests {
     }
   }
 
-  @Test func `its names mean the same, other options the same with these, other cameras another`() throws {
+  @Test func `all names of a camera are the same device, with or without other options, and other cameras are not`()
+    throws
+  {
     let names = ["/dev/video0", "Desk", "desk", "Des", "?", "/dev/video0?size=640x480", "Desk?fps=15", "?format=mjpeg"]
     let others = ["/dev/video1", "Door", "/dev/video9", "Attic", "/dev/video1?size=640x480"]
     for isRunning in [true, false] {
@@ -28,7 +30,7 @@ struct CameraRelationTests {
       try Self.relations(of: "Door?fps=15", to: ["/dev/video1?fps=15", "/dev/video1"]) == [
         "same", "sameWithOtherOptions",
       ])
-    // The first that opens is the one that it has.
+    // Without a device, the camera that opened counts.
     #expect(try Self.relations(of: "?", to: ["/dev/video0", "/dev/video1"]) == ["same", "otherDevice"])
   }
 }

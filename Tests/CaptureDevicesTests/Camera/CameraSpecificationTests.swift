@@ -22,7 +22,7 @@ struct CameraSpecificationTests {
     ("?fps=30000/1001", CameraSpecification(frameRate: FrameRate(30_000, over: 1001))),
     ("?format=YU12", CameraSpecification(format: "yu12")),
     ("Kamera mit Ü?input=63", CameraSpecification(device: .name("Kamera mit Ü"), input: 63)),
-  ]) func `what follows v4l2:`(text: String, specification: CameraSpecification) throws {
+  ]) func `a valid specification is parsed`(text: String, specification: CameraSpecification) throws {
     #expect(try CameraSpecification(parsing: text) == specification)
     #expect(try SourceSpecification(video: "v4l2:\(text)").video == .camera(specification))
   }
@@ -33,18 +33,18 @@ struct CameraSpecificationTests {
     "?fps=nan", "?fps=99999999999999999999", "?format=", "?format=abcdef", "?format=a b", "?input=64", "?input=-1",
     "?input=", "?colour=1", "?Size=1x1", "?=", "?=1", "?fps=1&fps=2", "a\0b", "?size=1x1?fps=1",
     String(repeating: "a", count: 256),
-  ]) func `what is nothing that a camera is asked for`(text: String) {
+  ]) func `an invalid specification is an error of one short line`(text: String) {
     let error = #expect(throws: VidiconError.self) { try CameraSpecification(parsing: text) }
     #expect(error?.code == .invalidSpecification)
     #expect((error?.description.utf8.count ?? 0) < 600)
   }
 
-  @Test func `unknown keys are told which there are`() {
+  @Test func `the error for an unknown option lists the options`() {
     let error = #expect(throws: VidiconError.self) { try CameraSpecification(parsing: "?colour=1") }
     #expect(error?.nextStep == "use size, fps, format or input")
   }
 
-  @Test func `a format is asked for by name or by its four characters`() {
+  @Test func `a format is selected by name or FourCC`() {
     #expect(CameraSpecification(format: "mjpeg").accepts(.jpeg))
     #expect(CameraSpecification(format: "nv12").accepts(.nv12InTwo))
     #expect(CameraSpecification(format: "y16").accepts(FourCC("Y16 ")))

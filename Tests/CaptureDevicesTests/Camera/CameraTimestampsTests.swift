@@ -3,26 +3,26 @@ import Testing
 
 @testable import CaptureDevices
 
-@Suite("A camera's times on the streams' clock")
+@Suite("Camera timestamps")
 struct CameraTimestampsTests {
   private static let start: Int64 = 1_000_000_000_000
   private static let millisecond: Int64 = 1_000_000
 
-  /// The times that come out for pictures that arrive every 33 ms, in milliseconds after the first arrival.
-  private func times(_ told: [Int64?]) -> [Int64] {
+  /// The timestamps of frames that arrive every 33 ms, in milliseconds after the first arrival.
+  private func times(_ reported: [Int64?]) -> [Int64] {
     var timestamps = CameraTimestamps()
-    return told.enumerated().map { index, told in
+    return reported.enumerated().map { index, reported in
       let now = MediaTime(nanoseconds: Self.start + Int64(index) * 33 * Self.millisecond)
-      let time = timestamps.time(of: told.map { Self.start + $0 * Self.millisecond }, at: now)
+      let time = timestamps.time(of: reported.map { Self.start + $0 * Self.millisecond }, at: now)
       return (time.nanoseconds - Self.start) / Self.millisecond
     }
   }
 
-  @Test func `the device's times are taken as they are`() {
+  @Test func `the device's times are used`() {
     #expect(self.times([-10, 23, 56, 89]) == [-10, 23, 56, 89])
   }
 
-  @Test func `without times it is that of arrival`() {
+  @Test func `without a time of the device the time of arrival is used`() {
     #expect(self.times([nil, nil, nil]) == [0, 33, 66])
   }
 
@@ -34,20 +34,20 @@ struct CameraTimestampsTests {
     #expect(self.times([-10, 23, 23, 89]) == [-10, 23, 56, 89])
   }
 
-  @Test func `times only go forwards, whatever comes`() {
+  @Test func `timestamps increase whatever the device reports`() {
     var timestamps = CameraTimestamps()
     var last: MediaTime?
-    let told: [Int64?] = [0, .max, .min, nil, 1, Self.start, Self.start + 1, nil, nil, Self.start - 1]
-    for (index, told) in (told + told + told).enumerated() {
-      // Pairs of pictures arrive at once.
+    let reported: [Int64?] = [0, .max, .min, nil, 1, Self.start, Self.start + 1, nil, nil, Self.start - 1]
+    for (index, reported) in (reported + reported + reported).enumerated() {
+      // Frames arrive in pairs.
       let now = MediaTime(nanoseconds: Self.start + Int64(index / 2) * 33 * Self.millisecond)
-      let time = timestamps.time(of: told, at: now)
+      let time = timestamps.time(of: reported, at: now)
       if let last { #expect(time > last) }
       last = time
     }
   }
 
-  @Test func `the picture's numbers tell what is missing`() {
+  @Test func `gaps in sequence numbers count missing frames, and large steps do not`() {
     var sequence = CameraSequence()
     let numbers: [UInt32] = [7, 8, 10, 11, 15, 0, 0, 1, .max, 0, 1, 122, 244]
     #expect(numbers.map { sequence.missing(before: $0) } == [0, 0, 1, 0, 3, 0, 0, 0, 0, 0, 0, 120, 0])

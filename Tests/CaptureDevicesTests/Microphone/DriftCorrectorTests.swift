@@ -4,9 +4,9 @@ import Testing
 
 @testable import CaptureDevices
 
-@Suite("Even sound from a device whose clock is wrong")
+@Suite("Drift corrector")
 struct DriftCorrectorTests {
-  /// Plays a device's sound through a corrector, without time passing.
+  /// Feeds a device's audio to a corrector in virtual time.
   struct Player {
     let corrector: DriftCorrector
     let input: AudioFormat
@@ -22,16 +22,16 @@ struct DriftCorrectorTests {
       self.drift = drift
     }
 
-    /// Sends blocks of a sound that repeats itself, and checks that what comes out follows without a gap.
+    /// Feeds blocks of a repeated waveform, and checks that the output has no gap.
     mutating func play(
-      _ sound: [Float], blocks: Int, of size: Int, body: (UnsafeBufferPointer<Float>) -> Void = { _ in }
+      _ waveform: [Float], blocks: Int, of size: Int, body: (UnsafeBufferPointer<Float>) -> Void = { _ in }
     ) throws {
       let channels = self.input.channelCount
       for _ in 0..<blocks {
-        let start = self.sent * channels % sound.count
+        let start = self.sent * channels % waveform.count
         let seconds = Double(self.sent) / Double(self.input.sampleRate) * (1 + self.drift)
         let stamp = self.time + MediaDuration(nanoseconds: Int64(seconds * 1e9))
-        let block = try self.corrector.correct(Array(sound[start..<start + size * channels]), at: stamp)
+        let block = try self.corrector.correct(Array(waveform[start..<start + size * channels]), at: stamp)
         self.sent += size
         guard let block else { continue }
         let begin = self.begin ?? block.timestamp
@@ -51,42 +51,42 @@ struct DriftCorrectorTests {
   }
 
   @Test(arguments: [0.001, -0.001])
-  func `an hour of a sine keeps its phase, and its length to a millisecond`(drift: Double) throws {
+  func `an hour of a sine is continuous, and as long as the clock says to a millisecond`(drift: Double) throws {
     let format = AudioFormat(sampleRate: 8_000, channelCount: 1)
     var player = try Player(from: format, to: format, drift: drift)
     let sine = Self.sine(frequency: 200, rate: 8_000)
     var last: Float = 0
-    var steepest: Float = 0
+    var maximumStep: Float = 0
     var samples = 0
-    try player.play(sine, blocks: 36_000, of: 800) { made in
-      for index in made.indices {
-        if samples > 100 { steepest = max(steepest, abs(made[index] - last)) }
-        last = made[index]
+    try player.play(sine, blocks: 36_000, of: 800) { output in
+      for index in output.indices {
+        if samples > 100 { maximumStep = max(maximumStep, abs(output[index] - last)) }
+        last = output[index]
         samples += 1
       }
     }
-    // The steepest place of the sine itself, and a hundredth of it.
+    // The steepest slope of the sine, and a hundredth more.
     let slope = Float(0.5 * 2 * 3.141_592_65 * 200 / 8_000)
-    #expect(steepest < slope * 1.01)
-    #expect(steepest > slope * 0.95)
+    #expect(maximumStep < slope * 1.01)
+    #expect(maximumStep > slope * 0.95)
     let expected = 3_600 * (1 + drift) * 8_000
-    #expect(abs(Double(player.received) - expected) < 8 + 16, "±1 ms, and what the filter holds")
+    #expect(abs(Double(player.received) - expected) < 8 + 16, "±1 ms, and the samples held by the filter")
     #expect(abs(player.corrector.deviation - drift) < 3e-6)
   }
 
-  @Test func `rate and channels become those that were promised`() throws {
+  @Test func `the output has the requested rate and channels`() throws {
     var player = try Player(
       from: AudioFormat(sampleRate: 44_100, channelCount: 2), to: AudioFormat(sampleRate: 48_000, channelCount: 1),
       drift: 0.000_2)
     var peak: Float = 0
-    try player.play(Self.sine(frequency: 441, rate: 44_100, channels: 2), blocks: 6_000, of: 441) { made in
-      peak = max(peak, made.max() ?? 0)
+    try player.play(Self.sine(frequency: 441, rate: 44_100, channels: 2), blocks: 6_000, of: 441) { output in
+      peak = max(peak, output.max() ?? 0)
     }
     #expect(abs(peak - 0.5) < 0.02)
     #expect(abs(Double(player.received) - 60 * 1.000_2 * 48_000) < 48 * 10)
   }
 
-  @Test func `after a gap the time jumps by what is missing, and the rate stays`() throws {
+  @Test func `after a gap the timestamps step by its duration, and the resampling rate stays`() throws {
     let format = AudioFormat(sampleRate: 48_000, channelCount: 1)
     let corrector = try DriftCorrector(from: format, to: format)
     let silence = [Float](repeating: 0, count: 480)
@@ -103,7 +103,7 @@ struct DriftCorrectorTests {
     #expect(corrector.deviation == deviation)
   }
 
-  @Test func `without a clock sound comes out as it went in`() throws {
+  @Test func `without a clock samples are passed through and counted`() throws {
     let format = AudioFormat(sampleRate: 48_000, channelCount: 2)
     let corrector = try DriftCorrector(from: format, to: format, followsClock: false)
     let first = try corrector.correct([0.1, 0.2, 0.3, 0.4], at: MediaTime(nanoseconds: 7))

@@ -9,7 +9,7 @@ import Testing
 
 @Suite("List of microphones")
 struct MicrophoneDevicesTests {
-  @Test func `the default and the user's own PCM are listed once, what gives silence or converts is not`() throws {
+  @Test func `the default and configured devices are listed once, silence and converters are not`() throws {
     vidicon_alsa_test_device()
     let devices = MicrophoneDevices.devices()
     #expect(devices.allSatisfy { $0.kind == .microphone && $0.controls.isEmpty })

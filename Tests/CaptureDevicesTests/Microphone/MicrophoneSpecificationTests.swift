@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Microphone specification")
 struct MicrophoneSpecificationTests {
-  static let good: [(String, MicrophoneSpecification)] = [
+  static let valid: [(String, MicrophoneSpecification)] = [
     ("mic:", .init()), ("mic:hw:1,0", .init(name: "hw:1,0")),
     ("mic:plughw:CARD=C920,DEV=0", .init(name: "plughw:CARD=C920,DEV=0")),
     ("mic:pulse", .init(name: "pulse")), ("mic:HD Pro Webcam C920", .init(name: "HD Pro Webcam C920")),
@@ -17,23 +17,23 @@ struct MicrophoneSpecificationTests {
     ("mic:profile", .init(name: "profile")),
   ]
 
-  @Test func `each text is a microphone, and is written again`() throws {
-    for (text, specification) in Self.good {
+  @Test func `a valid specification is parsed and serialized`() throws {
+    for (text, specification) in Self.valid {
       #expect(try MicrophoneSpecification(parsing: text) == specification)
       #expect(try MicrophoneSpecification(parsing: specification.description) == specification)
       #expect(try SourceSpecification.Audio(parsing: text) == .microphone(specification))
     }
   }
 
-  static let bad = [
+  static let invalid = [
     "", "mic", "Mic:", "mic:?", "mic:?rate", "mic:?rate=", "mic:?rate=0", "mic:?rate=7999", "mic:?rate=192001",
     "mic:?rate=-48000", "mic:?rate=+48000", "mic:?rate=48000.0", "mic:?rate=99999999999999999999999", "mic:?rate=٤٨٠٠٠",
     "mic:?channels=0", "mic:?channels=3", "mic:?channels=1&", "mic:?channels=1&channels=1", "mic:?rate=48000&gain=2",
     "mic:a?b", "mic:a\u{0}b", "mic:a\nb", "mic:" + String(repeating: "a", count: 257),
   ]
 
-  @Test(arguments: bad)
-  func `other texts are errors that say what there is`(text: String) {
+  @Test(arguments: invalid)
+  func `an invalid specification is an error with a next step`(text: String) {
     let error = #expect(throws: VidiconError.self) { try MicrophoneSpecification(parsing: text) }
     #expect(error?.code == .invalidSpecification)
     #expect(error?.nextStep.isEmpty == false)
@@ -49,7 +49,7 @@ struct MicrophoneSpecificationTests {
     #expect(error?.code == .invalidSpecification)
   }
 
-  @Test func `names of devices on cards are read and hold when cards are numbered anew`() {
+  @Test func `PCM names of card devices are parsed and serialized`() {
     let cases: [(String, PCMName?, String?)] = [
       ("hw:1,0", PCMName(kind: "hw", card: .index(1), device: 0), "hw:1,0"),
       ("hw:2", PCMName(kind: "hw", card: .index(2), device: 0), "hw:2,0"),
@@ -64,13 +64,13 @@ struct MicrophoneSpecificationTests {
           kind: "hw", card: .id("99999999999999999999"), device: 0), "hw:CARD=99999999999999999999,DEV=0"
       ),
     ]
-    for (text, name, again) in cases {
+    for (text, name, serialized) in cases {
       #expect(PCMName(text) == name, "\(text)")
-      #expect(PCMName(text)?.text == again)
+      #expect(PCMName(text)?.text == serialized)
     }
   }
 
-  @Test func `cards are found by a part of their names`() {
+  @Test func `sound cards are found by part of their names`() {
     let names = ["HDA Intel PCH (PCH)", "HD Pro Webcam C920 (C920)", "HD Pro Webcam C920 (C920_1)", "c920"]
     #expect(CardNames.indices(of: "intel", in: names) == [0])
     #expect(CardNames.indices(of: "WEBCAM", in: names) == [1, 2])

@@ -1,7 +1,7 @@
 import ALSATestDevice
 import Foundation
 
-/// A sound device of tests, see Tests/ALSATestDevice: what it is opened as, and the folder whose files make it fail.
+/// A simulated audio device, see Tests/ALSATestDevice: its PCM name, and the folder whose files make it fail.
 struct TestedDevice: ~Copyable {
   let folder: URL
 
@@ -12,25 +12,25 @@ struct TestedDevice: ~Copyable {
   }
 
   deinit {
-    try? FileManager.default.removeItem(at: self.folder)  // What is left over in the temporary folder harms nobody.
+    try? FileManager.default.removeItem(at: self.folder)  // Left to the cleanup of temporary files.
   }
 
-  /// - Parameter options: `,PPM=1000` and the like.
+  /// - Parameter options: Arguments of the PCM, such as `,PPM=1000`.
   func name(_ options: String = "") -> String {
     "tested:DIR=\(self.folder.path)\(options)"
   }
 
-  /// Lets the device fail in a way.
+  /// Makes the device fail: "gone", "busy", "forbidden", "stalled", "hung" or "overrun".
   func set(_ failure: String) throws {
     try Data().write(to: self.folder.appendingPathComponent(failure))
   }
 
-  /// Takes a failure away.
+  /// Ends a failure.
   func clear(_ failure: String) throws {
     try FileManager.default.removeItem(at: self.folder.appendingPathComponent(failure))
   }
 
-  /// Whether a failure is still to come.
+  /// Whether a failure is set and, for "overrun", has not happened yet.
   func isSet(_ failure: String) -> Bool {
     FileManager.default.fileExists(atPath: self.folder.appendingPathComponent(failure).path)
   }

@@ -2,9 +2,9 @@ import Testing
 
 @testable import CaptureDevices
 
-@Suite("Rows that have changed")
+@Suite("Row ranges")
 struct RowRangesTests {
-  @Test func `what is near becomes one, what is not stays apart`() {
+  @Test func `close ranges are merged, others stay apart`() {
     var rows = RowRanges()
     #expect(rows.isEmpty && rows.count == 0)
     rows.insert(100..<110)
@@ -22,20 +22,20 @@ struct RowRangesTests {
     #expect(rows.count == 253)
   }
 
-  @Test func `there are never more than a few, and each row put in stays in`() {
+  @Test func `the number of ranges is limited, and every inserted row is contained`() {
     var random = SystemRandomNumberGenerator()
     for _ in 0..<200 {
       var rows = RowRanges()
-      var wanted: Set<Int> = []
+      var inserted: Set<Int> = []
       for _ in 0..<30 {
         let start = Int.random(in: 0..<1_080, using: &random)
         let range = start..<min(1_080, start + Int.random(in: 1..<40, using: &random))
         rows.insert(range)
-        wanted.formUnion(range)
-        #expect(rows.ranges.count <= RowRanges.limit)
+        inserted.formUnion(range)
+        #expect(rows.ranges.count <= RowRanges.maximumCount)
       }
       let held = Set(rows.ranges.joined())
-      #expect(wanted.isSubset(of: held))
+      #expect(inserted.isSubset(of: held))
       #expect(rows.count == held.count)
       for (before, after) in zip(rows.ranges, rows.ranges.dropFirst()) { #expect(before.upperBound < after.lowerBound) }
       var union = RowRanges(0..<10)

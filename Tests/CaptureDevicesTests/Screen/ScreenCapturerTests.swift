@@ -7,7 +7,7 @@ import Foundation
 import Media
 import Testing
 
-/// A colour that differs from place to place in each channel.
+/// A colour that varies with the position in each channel.
 private func pattern(_ x: Int, _ y: Int) -> UInt32 {
   UInt32(x & 0xFF) | UInt32(y & 0xFF) << 8 | UInt32((x * 7 + y * 13) & 0xFF) << 16
 }
@@ -15,7 +15,7 @@ private func pattern(_ x: Int, _ y: Int) -> UInt32 {
 extension Screens {
   @Suite("Screen capturer", .serialized, .timeLimit(.minutes(3)))
   struct ScreenCapturerTests {
-    /// Captures while a test looks on.
+    /// Captures while a body runs.
     private static func capturing(
       _ specification: ScreenSpecification, frameRate: FrameRate = FrameRate(30),
       _ body: (ScreenCapturer, ScreenViewer) throws -> Void
@@ -28,7 +28,7 @@ extension Screens {
     }
 
     @Test(arguments: ["640x480x24", "641x479x24", "1920x1080x24"])
-    func `a known pattern comes pixel by pixel, corners included`(screen: String) throws {
+    func `every pixel of a pattern is captured`(screen: String) throws {
       let display = try TestDisplay(screen)
       let painter = try TestPainter(display.name)
       let size = screen.split(separator: "x").compactMap { Int($0) }
@@ -37,28 +37,28 @@ extension Screens {
       try Self.capturing(ScreenSpecification(display: display.name, showsCursor: false)) { capturer, viewer in
         #expect(capturer.format == VideoFormat(width: size[0], height: size[1], pixelFormat: .bgra))
         let before = StreamClock.system.now()
-        let picture = try #require(viewer.picture())
-        #expect(picture.frame.format == capturer.format)
-        #expect(picture.differences(from: pattern) == 0)
-        #expect(before - picture.frame.timestamp < .seconds(5))
+        let screenshot = try #require(viewer.screenshot())
+        #expect(screenshot.frame.format == capturer.format)
+        #expect(screenshot.differences(from: pattern) == 0)
+        #expect(before - screenshot.frame.timestamp < .seconds(5))
       }
     }
 
-    @Test func `what changes is seen, and all else stays`() throws {
+    @Test func `changes are captured, and unchanged rows stay`() throws {
       let display = try TestDisplay()
       let painter = try TestPainter(display.name)
       let window = painter.window(x: 0, y: 0, width: 640, height: 480)
       painter.draw(window, width: 640, height: 480, pattern)
       try Self.capturing(ScreenSpecification(display: display.name, showsCursor: false)) { _, viewer in
-        _ = try #require(viewer.picture())
+        _ = try #require(viewer.screenshot())
         var boxes: [(x: Int, y: Int, color: UInt32)] = []
-        // More changes than there are memories, each of which has missed others than the next.
+        // More changes than slots, each of which misses other changes.
         for index in 0..<24 {
           let box = (x: index * 25 % 600, y: index * 173 % 440, color: UInt32(0xFF0000 + index * 11))
           boxes.append(box)
           painter.fill(window, x: box.x, y: box.y, width: 20, height: 20, color: box.color)
-          let picture = try #require(viewer.picture { $0.color(box.x, box.y) == box.color })
-          let differences = picture.differences { x, y in
+          let screenshot = try #require(viewer.screenshot { $0.color(box.x, box.y) == box.color })
+          let differences = screenshot.differences { x, y in
             boxes.last { (0..<20).contains(x - $0.x) && (0..<20).contains(y - $0.y) }?.color ?? pattern(x, y)
           }
           #expect(differences == 0, "after change \(index)")
@@ -66,21 +66,21 @@ extension Screens {
       }
     }
 
-    @Test func `a still screen is shown again twice a second, by reference`() throws {
+    @Test func `the last frame of a still screen is repeated twice per second, by reference`() throws {
       let display = try TestDisplay()
       let painter = try TestPainter(display.name)
       let window = painter.window(x: 0, y: 0, width: 640, height: 480)
       painter.fill(window, x: 0, y: 0, width: 640, height: 480, color: 0x123456)
       try Self.capturing(ScreenSpecification(display: display.name)) { _, viewer in
-        _ = try #require(viewer.picture { $0.color(639, 0) == 0x123456 })
+        _ = try #require(viewer.screenshot { $0.color(639, 0) == 0x123456 })
         let first = viewer.count
         #expect(viewer.further(4))
-        let (times, buffers) = viewer.state.withLock { ($0.times[(first - 1)...], $0.buffers[(first - 1)...]) }
+        let (times, buffers) = viewer.state.read { ($0.times[(first - 1)...], $0.buffers[(first - 1)...]) }
         for (before, after) in zip(times, times.dropFirst()) {
           #expect(after - before >= .milliseconds(500) && after - before < .milliseconds(1_500))
         }
         #expect(Set(buffers).count == 1)
-        #expect(viewer.state.withLock { $0.ends.isEmpty && $0.skips == 0 })
+        #expect(viewer.state.read { $0.ends.isEmpty && $0.skips == 0 })
       }
     }
 
@@ -97,13 +97,13 @@ extension Screens {
           index += 1
           painter.fill(window, x: 0, y: 0, width: 64, height: 64, color: UInt32(index))
         }
-        let times = viewer.state.withLock { $0.times }
+        let times = viewer.state.read { $0.times }
         #expect(times.count <= 42 && times.count > 10, "\(times.count) frames")
         #expect(zip(times, times.dropFirst()).allSatisfy { $0 < $1 })
       }
     }
 
-    @Test func `a consumer that keeps all frames is told of those it has no memory for, and they are not written to`()
+    @Test func `a consumer that holds all frames gets reports of skipped ones, and held frames are not overwritten`()
       throws
     {
       let display = try TestDisplay()
@@ -117,21 +117,23 @@ extension Screens {
       for color in 1...40 as ClosedRange<UInt32> {
         painter.fill(window, x: 0, y: 0, width: 640, height: 480, color: color)
         kept = collector.frames(kept + 1, within: 1).count
-        if collector.state.withLock({ !$0.skips.isEmpty }) { break }
+        if collector.state.read({ !$0.skips.isEmpty }) { break }
       }
-      #expect(collector.state.withLock { !$0.skips.isEmpty })
+      #expect(collector.state.read { !$0.skips.isEmpty })
       capturer.stop()
-      let frames = collector.state.withLock { $0.frames }
+      let frames = collector.state.read { $0.frames }
       let distinct = Dictionary(frames.map { (ObjectIdentifier($0.buffer), $0) }) { first, _ in first }
       #expect(distinct.count == 5)
-      // Nobody draws over a picture that somebody looks at: each is of one colour, and no two of the same.
-      let colors = distinct.values.map { ScreenViewer.Picture(frame: $0) }.map { ($0.color(0, 0), $0.color(639, 479)) }
+      // Held frames are not overwritten: each has one colour, and no two the same.
+      let colors = distinct.values.map { ScreenViewer.Screenshot(frame: $0) }.map {
+        ($0.color(0, 0), $0.color(639, 479))
+      }
       #expect(colors.allSatisfy { $0.0 == $0.1 })
       #expect(Set(colors.map { $0.0 }).count == 5)
     }
 
     @Test(arguments: [(16, 0xF8FCF8 as UInt32), (30, 0xFFFFFF)])
-    func `other depths are converted`(depth: Int, mask: UInt32) throws {
+    func `other colour depths are converted`(depth: Int, mask: UInt32) throws {
       let display = try TestDisplay("320x200x\(depth)")
       let painter = try TestPainter(display.name)
       let colors: [UInt32] = [0xF80000, 0x00FC00, 0x0000F8, 0x888888]
@@ -145,13 +147,14 @@ extension Screens {
       }
       try Self.capturing(ScreenSpecification(display: display.name, showsCursor: false)) { capturer, viewer in
         #expect(capturer.format.pixelFormat == .bgra)
-        let wanted = { (x: Int, _: Int) in colors[x / 80] & mask }
-        let picture = try #require(viewer.picture { picture in picture.color(300, 100) & mask == wanted(300, 100) })
-        #expect((0..<320).allSatisfy { picture.color($0, 199) & mask == wanted($0, 199) })
+        let expected = { (x: Int, _: Int) in colors[x / 80] & mask }
+        let screenshot = try #require(
+          viewer.screenshot { screenshot in screenshot.color(300, 100) & mask == expected(300, 100) })
+        #expect((0..<320).allSatisfy { screenshot.color($0, 199) & mask == expected($0, 199) })
       }
     }
 
-    @Test func `a depth without colours is an error`() throws {
+    @Test func `an unsupported colour depth is an error`() throws {
       let display = try TestDisplay("320x200x8")
       let capturer = ScreenCapturer(ScreenSpecification(display: display.name))
       let error = #expect(throws: VidiconError.self) { try capturer.start(consumer: ScreenViewer()) }
@@ -160,21 +163,21 @@ extension Screens {
       #expect(!capturer.isStarted)
     }
 
-    @Test func `without shared memory pictures are the same`() throws {
+    @Test func `frames are the same without shared memory`() throws {
       let display = try TestDisplay(arguments: ["-extension", "MIT-SHM"])
       let painter = try TestPainter(display.name)
       let window = painter.window(x: 0, y: 0, width: 640, height: 480)
       painter.draw(window, width: 640, height: 480, pattern)
       try Self.capturing(ScreenSpecification(display: display.name, showsCursor: false)) { _, viewer in
-        let picture = try #require(viewer.picture())
-        #expect(picture.differences(from: pattern) == 0)
+        let screenshot = try #require(viewer.screenshot())
+        #expect(screenshot.differences(from: pattern) == 0)
         painter.fill(window, x: 600, y: 400, width: 40, height: 80, color: 0xABCDEF)
-        let next = try #require(viewer.picture { $0.color(639, 479) == 0xABCDEF })
+        let next = try #require(viewer.screenshot { $0.color(639, 479) == 0xABCDEF })
         #expect(next.differences(width: 600, from: pattern) == 0)
       }
     }
 
-    @Test func `a region is captured alone, and cut where the screen ends`() throws {
+    @Test func `a region is captured alone, clipped to the screen`() throws {
       let display = try TestDisplay()
       let painter = try TestPainter(display.name)
       let window = painter.window(x: 0, y: 0, width: 640, height: 480)
@@ -187,8 +190,8 @@ extension Screens {
         let specification = ScreenSpecification(display: display.name, region: region, showsCursor: false)
         try Self.capturing(specification) { capturer, viewer in
           #expect((capturer.format.width, capturer.format.height) == (width, height))
-          let picture = try #require(viewer.picture())
-          #expect(picture.differences { pattern($0 + region.x, $1 + region.y) } == 0)
+          let screenshot = try #require(viewer.screenshot())
+          #expect(screenshot.differences { pattern($0 + region.x, $1 + region.y) } == 0)
         }
       }
       let outside = ScreenSpecification(display: display.name, region: .init(x: 640, y: 0, width: 10, height: 10))
@@ -196,7 +199,7 @@ extension Screens {
       #expect(error?.cause.contains("640×480") == true)
     }
 
-    @Test func `the cursor is drawn where it points, follows, and leaves nothing behind`() throws {
+    @Test func `the pointer is drawn at its position, and leaves no trace when it moves`() throws {
       let display = try TestDisplay()
       let painter = try TestPainter(display.name)
       let window = painter.window(x: 0, y: 0, width: 640, height: 480)
@@ -212,39 +215,39 @@ extension Screens {
       try Self.capturing(ScreenSpecification(display: display.name)) { _, viewer in
         for pointer in [(100, 50), (108, 62), (0, 0), (639, 479), (639, 0), (320, 240)] as [(x: Int, y: Int)] {
           painter.point(x: pointer.x, y: pointer.y)
-          let picture = try #require(viewer.picture { $0.color(pointer.x, pointer.y) == 0xFF8000 })
-          #expect(picture.differences(from: shown(pointer)) == 0, "\(pointer)")
+          let screenshot = try #require(viewer.screenshot { $0.color(pointer.x, pointer.y) == 0xFF8000 })
+          #expect(screenshot.differences(from: shown(pointer)) == 0, "\(pointer)")
         }
-        // Another look of the cursor is seen without a move.
+        // A changed pointer image is captured without a movement.
         painter.cursor(size: 16, hotSpot: 5, color: (0, 0xFFFF, 0xFFFF))
-        #expect(viewer.picture { $0.color(320, 240) == 0x00FFFF } != nil)
+        #expect(viewer.screenshot { $0.color(320, 240) == 0x00FFFF } != nil)
       }
       try Self.capturing(ScreenSpecification(display: display.name, showsCursor: false)) { _, viewer in
-        let picture = try #require(viewer.picture())
-        #expect(picture.differences(from: pattern) == 0)
+        let screenshot = try #require(viewer.screenshot())
+        #expect(screenshot.differences(from: pattern) == 0)
       }
       let region = ScreenSpecification.Region(x: 300, y: 230, width: 40, height: 20)
       try Self.capturing(ScreenSpecification(display: display.name, region: region)) { _, viewer in
-        let picture = try #require(viewer.picture())
-        #expect(picture.color(20, 10) == 0x00FFFF)
-        #expect(picture.color(0, 0) == pattern(300, 230))
+        let screenshot = try #require(viewer.screenshot())
+        #expect(screenshot.color(20, 10) == 0x00FFFF)
+        #expect(screenshot.color(0, 0) == pattern(300, 230))
       }
     }
 
-    @Test func `a screen that changes its size changes the format`() throws {
+    @Test func `a resized screen changes the format`() throws {
       let display = try TestDisplay("800x600x24")
       let painter = try TestPainter(display.name)
       try Self.capturing(ScreenSpecification(display: display.name, showsCursor: false)) { capturer, viewer in
-        _ = try #require(viewer.picture())
+        _ = try #require(viewer.screenshot())
         #expect(try Self.resizeScreen(painter, width: 640, height: 480))
-        let picture = try #require(viewer.picture { $0.frame.format.width == 640 })
-        #expect(picture.frame.format.height == 480)
-        #expect(capturer.format == picture.frame.format)
-        #expect(viewer.state.withLock { $0.formats } == [picture.frame.format])
+        let screenshot = try #require(viewer.screenshot { $0.frame.format.width == 640 })
+        #expect(screenshot.frame.format.height == 480)
+        #expect(capturer.format == screenshot.frame.format)
+        #expect(viewer.state.read { $0.formats } == [screenshot.frame.format])
       }
     }
 
-    /// Lets RandR switch the only output off and make the screen smaller.
+    /// Turns off the only output and resizes the screen, through RandR.
     private static func resizeScreen(_ painter: TestPainter, width: Int, height: Int) throws -> Bool {
       let (connection, root) = (painter.connection, painter.root)
       free(xcb_randr_query_version_reply(connection, xcb_randr_query_version(connection, 1, 5), nil))

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Screen specification")
 struct ScreenSpecificationTests {
-  @Test func `displays and options are read`() throws {
+  @Test func `valid specifications are parsed and serialized`() throws {
     let cases: [(String, ScreenSpecification)] = [
       ("screen:", .init()), ("screen::0", .init(display: ":0")), ("screen::0.1", .init(display: ":0.1")),
       ("screen:host-1.example:0.1", .init(display: "host-1.example:0.1")),
@@ -27,7 +27,7 @@ struct ScreenSpecificationTests {
     for (text, specification) in cases {
       #expect(try ScreenSpecification(parsing: text) == specification, "\(text)")
       #expect(try SourceSpecification(video: text).video == .screen(specification))
-      // What errors call it can be written again.
+      // The description in error messages is valid too.
       #expect(try ScreenSpecification(parsing: specification.description) == specification)
     }
   }
@@ -44,22 +44,22 @@ struct ScreenSpecificationTests {
     ("screen:?region=1,2,3,4,5", "not a rectangle"), ("screen:?region=-1,2,3,4", "not a rectangle"),
     ("screen:?region=1,2,3,65536", "not a rectangle"), ("screen:?region=,,,", "not a rectangle"),
     ("screen:?region=99999999999999999999,0,1,1", "not a rectangle"), ("screen:?region=+1,2,3,4", "not a rectangle"),
-    ("screen:?window=0", "not the number"), ("screen:?window=0x", "not the number"),
-    ("screen:?window=0x100000000", "not the number"), ("screen:?window=-5", "not the number"),
-    ("screen:?window=0x-5", "not the number"), ("screen:?window=0x+5", "not the number"),
-    ("screen:?window=editor", "not the number"), ("screen:?fps=0", "not a frame rate"),
+    ("screen:?window=0", "not a window number"), ("screen:?window=0x", "not a window number"),
+    ("screen:?window=0x100000000", "not a window number"), ("screen:?window=-5", "not a window number"),
+    ("screen:?window=0x-5", "not a window number"), ("screen:?window=0x+5", "not a window number"),
+    ("screen:?window=editor", "not a window number"), ("screen:?fps=0", "not a frame rate"),
     ("screen:?fps=241", "not a frame rate"), ("screen:?fps=1/2", "not a frame rate"),
     ("screen:?fps=30/", "not a frame rate"), ("screen:?fps=30/0", "not a frame rate"),
     ("screen:?fps=9223372036854775807/1", "not a frame rate"), ("screen:?fps=60/2/1", "not a frame rate"),
   ])
-  func `what is wrong is named, with what there is`(text: String, cause: String) {
+  func `the error names the invalid part and the next step`(text: String, cause: String) {
     let error = #expect(throws: VidiconError.self) { try ScreenSpecification(parsing: text) }
     #expect(error?.code == .invalidSpecification)
     #expect(error?.cause.contains(cause) == true, "\(error?.cause ?? "")")
     #expect(error?.nextStep.isEmpty == false)
   }
 
-  @Test func `a text of any length is read in time, and told in short`() {
+  @Test func `a text of any length is parsed quickly, and shortened in the error`() {
     for text in [
       "screen:" + String(repeating: "a", count: 1_000_000), "screen:?" + String(repeating: "&", count: 1_000_000),
       "screen:?region=" + String(repeating: ",", count: 1_000_000),

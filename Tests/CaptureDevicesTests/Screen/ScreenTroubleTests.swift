@@ -6,42 +6,42 @@ import Media
 import Testing
 
 extension Screens {
-  @Suite("Screen capturer in trouble", .serialized, .timeLimit(.minutes(3)))
+  @Suite("Screen capturer failures", .serialized, .timeLimit(.minutes(3)))
   struct ScreenTroubleTests {
     private static func startError(_ specification: ScreenSpecification) -> VidiconError? {
       #expect(throws: VidiconError.self) { try ScreenCapturer(specification).start(consumer: ScreenViewer()) }
     }
 
-    @Test func `an X server that goes away is told once, looked for, and found again`() throws {
+    @Test func `a lost X server is reported once, and captured again when it is back`() throws {
       let display = try TestDisplay()
       let capturer = ScreenCapturer(ScreenSpecification(display: display.name))
       let viewer = ScreenViewer()
       try capturer.start(consumer: viewer)
       defer { capturer.stop() }
-      _ = try #require(viewer.picture())
+      _ = try #require(viewer.screenshot())
       display.kill()
       let error = try #require(viewer.ends(1).first ?? nil)
       #expect(error.code == .failed)
-      #expect(error.cause == "the X server has gone away")
+      #expect(error.cause == "the connection to the X server was lost")
       let before = viewer.count
       let next = try TestDisplay("800x600x24", name: display.name)
       let painter = try TestPainter(next.name)
       _ = painter.window(x: 0, y: 0, width: 800, height: 600, color: 0x336699)
-      let picture = try #require(viewer.picture { $0.frame.format.width == 800 && $0.color(0, 0) == 0x336699 })
-      #expect(picture.frame.format.height == 600)
+      let screenshot = try #require(viewer.screenshot { $0.frame.format.width == 800 && $0.color(0, 0) == 0x336699 })
+      #expect(screenshot.frame.format.height == 600)
       #expect(viewer.count > before)
-      #expect(viewer.state.withLock { $0.formats.map(\.width) } == [800])
+      #expect(viewer.state.read { $0.formats.map(\.width) } == [800])
       #expect(capturer.format.width == 800)
       #expect(viewer.ends(1).count == 1)
     }
 
-    @Test func `stop does not wait for an X server that is gone or hangs`() throws {
+    @Test func `stop does not wait for an X server that was lost or hangs`() throws {
       for isHung in [false, true] {
         let display = try TestDisplay()
         let capturer = ScreenCapturer(ScreenSpecification(display: display.name))
         let viewer = ScreenViewer()
         try capturer.start(consumer: viewer)
-        _ = try #require(viewer.picture())
+        _ = try #require(viewer.screenshot())
         if isHung {
           kill(display.processIdentifier, SIGSTOP)
         } else {
@@ -55,7 +55,7 @@ extension Screens {
       }
     }
 
-    @Test func `no display is said in one line`() throws {
+    @Test func `a missing display is an error of one line`() throws {
       func problem(_ environment: [String: String], _ name: String? = nil) -> VidiconError? {
         #expect(throws: VidiconError.self) {
           try X11Display(name, source: "screen:") { environment[$0] }
@@ -77,14 +77,14 @@ extension Screens {
       for error in [wayland, none, remote] { #expect(!error.description.contains("\n")) }
     }
 
-    @Test func `a screen that the server does not have is an error`() throws {
+    @Test func `a screen number that the server does not have is an error`() throws {
       let display = try TestDisplay()
       let error = try #require(Self.startError(ScreenSpecification(display: display.name + ".7")))
       #expect(error.code == .notFound)
-      #expect(error.cause.contains("no screen of that number"))
+      #expect(error.cause.contains("no screen with this number"))
     }
 
-    @Test func `a server that refuses is an error that names XAUTHORITY`() throws {
+    @Test func `a server that rejects the credentials is an error that names XAUTHORITY`() throws {
       let file = FileManager.default.temporaryDirectory.appendingPathComponent("vidicon-x-\(UUID().uuidString)")
       defer { try? FileManager.default.removeItem(at: file) }
       // Xauth(5): family 0xFFFF for any machine, then address, number, name and data, each after its length.
@@ -93,11 +93,11 @@ extension Screens {
       let display = try TestDisplay(arguments: ["-auth", file.path])
       let error = try #require(Self.startError(ScreenSpecification(display: display.name)))
       #expect(error.code == .notPermitted)
-      #expect(error.cause.contains("refuses the connection (Authorization required"), "\(error.cause)")
+      #expect(error.cause.contains("rejects the connection (Authorization required"), "\(error.cause)")
       #expect(error.nextStep.contains("XAUTHORITY"))
     }
 
-    @Test func `a still screen of 1080p at 30 pictures a second takes less than 2% of a core`() throws {
+    @Test func `a still 1080p screen at 30 frames per second takes less than 2% of a core`() throws {
       let display = try TestDisplay("1920x1080x24")
       let painter = try TestPainter(display.name)
       painter.cursor(size: 16, hotSpot: 0, color: (0, 0, 0))
@@ -105,7 +105,7 @@ extension Screens {
       let viewer = ScreenViewer()
       try capturer.start(consumer: viewer)
       defer { capturer.stop() }
-      _ = try #require(viewer.picture())
+      _ = try #require(viewer.screenshot())
       let (before, start) = (try Self.threadTime("screen"), StreamClock.system.now())
       #expect(viewer.further(10, within: 20))
       let (after, end) = (try Self.threadTime("screen"), StreamClock.system.now())
@@ -113,7 +113,7 @@ extension Screens {
       #expect(share < 0.02, "\(share * 100)% of a core")
     }
 
-    /// The nanoseconds that this process' thread of a name has run, user and system.
+    /// CPU time of a thread of this process in nanoseconds, user and system.
     private static func threadTime(_ name: String) throws -> Int64 {
       for task in try FileManager.default.contentsOfDirectory(atPath: "/proc/self/task") {
         let folder = "/proc/self/task/\(task)"
@@ -124,11 +124,11 @@ extension Screens {
       throw TestDisplay.Failure(description: "there is no thread \(name)")
     }
 
-    @Test func `50 starts and stops leave no descriptor, thread or memory behind`() throws {
+    @Test func `50 starts and stops leak no descriptor, thread or memory`() throws {
       let display = try TestDisplay()
       let painter = try TestPainter(display.name)
       painter.finish()
-      func holdings() throws -> (descriptors: Int, threads: Int, segments: Int) {
+      func resources() throws -> (descriptors: Int, threads: Int, segments: Int) {
         let maps = try String(contentsOfFile: "/proc/self/maps", encoding: .utf8)
         return (
           try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count,
@@ -140,17 +140,17 @@ extension Screens {
         )
       }
       let capturer = ScreenCapturer(ScreenSpecification(display: display.name))
-      func round() throws {
+      func startAndStop() throws {
         let viewer = ScreenViewer()
         try capturer.start(consumer: viewer)
-        _ = try #require(viewer.picture())
+        _ = try #require(viewer.screenshot())
         capturer.stop()
       }
-      try round()
-      let before = try holdings()
-      for _ in 0..<50 { try round() }
-      let after = try holdings()
-      // Other tests run at the same time; each start opens three.
+      try startAndStop()
+      let before = try resources()
+      for _ in 0..<50 { try startAndStop() }
+      let after = try resources()
+      // Other tests open descriptors too; each start here opens three.
       #expect(after.descriptors < before.descriptors + 50, "\(before) \(after)")
       #expect(after.threads == 0)
       #expect(after.segments == 0)

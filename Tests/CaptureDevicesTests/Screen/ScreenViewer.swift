@@ -3,13 +3,13 @@ import Threading
 import Capture
 import Media
 
-/// Keeps the last frame of a screen, and lets a test wait for one that shows what it should.
+/// Keeps the last frame of a screen, and lets a test wait for one with the expected content.
 final class ScreenViewer: VideoConsumer {
-  /// A frame's pixels.
-  struct Picture: Sendable {
+  /// A frame with access to its pixels.
+  struct Screenshot: Sendable {
     let frame: VideoFrame
 
-    /// 0xRRGGBB of a pixel.
+    /// The colour of a pixel as 0xRRGGBB.
     func color(_ x: Int, _ y: Int) -> UInt32 {
       self.frame.withPlane(0) { bytes in
         let pixel = bytes.loadUnaligned(
@@ -18,7 +18,7 @@ final class ScreenViewer: VideoConsumer {
       }
     }
 
-    /// The pixels of a part that are not of the colours they should be.
+    /// Number of pixels in a rectangle that differ from the expected colours.
     func differences(
       x: Int = 0, y: Int = 0, width: Int? = nil, height: Int? = nil, from expected: (Int, Int) -> UInt32
     ) -> Int {
@@ -62,31 +62,31 @@ final class ScreenViewer: VideoConsumer {
     self.state.withLock { $0.ends.append(error) }
   }
 
-  /// The first frame from now on, or the last one before, that meets a condition; nil when none does in time.
-  func picture(within seconds: Int64 = 10, where condition: (Picture) -> Bool = { _ in true }) -> Picture? {
+  /// Waits for a frame that meets a condition, beginning with the last one; nil on timeout.
+  func screenshot(within seconds: Int64 = 10, where condition: (Screenshot) -> Bool = { _ in true }) -> Screenshot? {
     var seen: MediaTime?
-    return self.state.wait(until: StreamClock.system.now() + .seconds(seconds)) { state -> Picture? in
+    return self.state.wait(until: StreamClock.system.now() + .seconds(seconds)) { state -> Screenshot? in
       guard let frame = state.last, frame.timestamp != seen else { return nil }
       seen = frame.timestamp
-      let picture = Picture(frame: frame)
-      return condition(picture) ? picture : nil
+      let screenshot = Screenshot(frame: frame)
+      return condition(screenshot) ? screenshot : nil
     }
   }
 
-  /// The errors that were told, once there are as many as given.
+  /// Waits for a number of reported ends; fewer on timeout.
   func ends(_ count: Int, within seconds: Int64 = 10) -> [VidiconError?] {
     _ = self.state.wait(until: StreamClock.system.now() + .seconds(seconds)) { $0.ends.count >= count ? true : nil }
-    return self.state.withLock { $0.ends }
+    return self.state.read { $0.ends }
   }
 
-  /// How many frames have come.
-  var count: Int { self.state.withLock { $0.times.count } }
+  /// Number of frames so far.
+  var count: Int { self.state.read { $0.times.count } }
 
   /// Waits for a number of further frames.
   func further(_ count: Int, within seconds: Int64 = 10) -> Bool {
-    let wanted = self.count + count
+    let expected = self.count + count
     return self.state.wait(until: StreamClock.system.now() + .seconds(seconds)) {
-      $0.times.count >= wanted ? true : nil
+      $0.times.count >= expected ? true : nil
     } ?? false
   }
 }

@@ -12,7 +12,7 @@ private func pattern(_ x: Int, _ y: Int) -> UInt32 {
   UInt32(x & 0xFF) | UInt32(y & 0xFF) << 8 | UInt32((x * 5 + y * 3) & 0xFF) << 16
 }
 
-/// A window of 200 × 100 pixels on a screen of its own, and a capturer of it.
+/// A window of 200 × 100 pixels on an X server of its own, and its capturer.
 private struct CapturedWindow {
   let display: TestDisplay
   let painter: TestPainter
@@ -28,61 +28,61 @@ private struct CapturedWindow {
       ScreenSpecification(display: self.display.name, window: self.window.identifier, showsCursor: showsCursor))
   }
 
-  /// Begins to capture, and waits for the first picture.
+  /// Starts the capturer and waits for the first frame.
   @discardableResult
-  func start() throws -> ScreenViewer.Picture {
+  func start() throws -> ScreenViewer.Screenshot {
     try self.capturer.start(consumer: self.viewer)
-    return try #require(self.viewer.picture())
+    return try #require(self.viewer.screenshot())
   }
 }
 
 extension Screens {
   @Suite("Screen capturer of a window", .serialized, .timeLimit(.minutes(2)))
   struct ScreenWindowTests {
-    @Test func `a window is captured without its border, wherever it is and whatever covers it`() throws {
-      let stage = try CapturedWindow(x: 40, y: 30, border: 3)
-      let (painter, window, capturer, viewer) = (stage.painter, stage.window, stage.capturer, stage.viewer)
+    @Test func `a window is captured without its border, also when moved or covered`() throws {
+      let fixture = try CapturedWindow(x: 40, y: 30, border: 3)
+      let (painter, window, capturer, viewer) = (fixture.painter, fixture.window, fixture.capturer, fixture.viewer)
       painter.draw(window, width: 200, height: 100, pattern)
       defer { capturer.stop() }
-      #expect(try stage.start().differences(from: pattern) == 0)
+      #expect(try fixture.start().differences(from: pattern) == 0)
       #expect(capturer.format == VideoFormat(width: 200, height: 100, pixelFormat: .bgra))
 
-      // Moved, partly out of the screen as well, where it cannot be seen.
+      // Moved, and partly off the screen.
       painter.configure(window, XCB_CONFIG_WINDOW_X, 550, 420)
       painter.fill(window, x: 150, y: 80, width: 50, height: 20, color: 0x00FFAA)
-      let moved = try #require(viewer.picture { $0.color(199, 99) == 0x00FFAA })
+      let moved = try #require(viewer.screenshot { $0.color(199, 99) == 0x00FFAA })
       #expect(moved.differences(height: 80, from: pattern) == 0)
 
-      // Covered by another one, which must not be seen; drawn on meanwhile.
+      // Covered by another window, which must not be captured, and drawn on meanwhile.
       _ = painter.window(x: 500, y: 380, width: 140, height: 100, color: 0xFF0000)
       painter.fill(window, x: 0, y: 0, width: 10, height: 10, color: 0x0000FF)
-      let covered = try #require(viewer.picture { $0.color(0, 0) == 0x0000FF })
+      let covered = try #require(viewer.screenshot { $0.color(0, 0) == 0x0000FF })
       #expect(covered.differences(x: 10, width: 190, height: 80, from: pattern) == 0)
-      #expect(viewer.state.withLock { $0.formats.isEmpty && $0.ends.isEmpty })
+      #expect(viewer.state.read { $0.formats.isEmpty && $0.ends.isEmpty })
     }
 
-    @Test func `a window that is resized changes the format, with its new content`() throws {
-      let stage = try CapturedWindow(x: 40, y: 30)
-      let (painter, window, capturer, viewer) = (stage.painter, stage.window, stage.capturer, stage.viewer)
+    @Test func `a resized window changes the format`() throws {
+      let fixture = try CapturedWindow(x: 40, y: 30)
+      let (painter, window, capturer, viewer) = (fixture.painter, fixture.window, fixture.capturer, fixture.viewer)
       defer { capturer.stop() }
-      try stage.start()
+      try fixture.start()
       for (width, height) in [(321, 155), (64, 48), (700, 500)] {
         painter.configure(window, XCB_CONFIG_WINDOW_WIDTH, UInt32(width), UInt32(height))
         painter.draw(window, width: width, height: height, pattern)
-        let picture = try #require(
-          viewer.picture {
+        let screenshot = try #require(
+          viewer.screenshot {
             $0.frame.format.width == width
               && $0.color(width - 1, height - 1) == pattern(width - 1, height - 1)
           })
-        #expect(picture.differences(from: pattern) == 0)
-        #expect(capturer.format == picture.frame.format)
+        #expect(screenshot.differences(from: pattern) == 0)
+        #expect(capturer.format == screenshot.frame.format)
       }
-      let formats = viewer.state.withLock { $0.formats }
+      let formats = viewer.state.read { $0.formats }
       #expect(formats.map(\.width) == [321, 64, 700])
       #expect(formats.map(\.height) == [155, 48, 500])
     }
 
-    @Test func `a part of a window, with the cursor over it`() throws {
+    @Test func `a region of a window is captured with the pointer over it`() throws {
       let display = try TestDisplay()
       let painter = try TestPainter(display.name)
       let window = painter.window(x: 100, y: 100, width: 200, height: 100)
@@ -95,23 +95,23 @@ extension Screens {
       try capturer.start(consumer: viewer)
       defer { capturer.stop() }
       painter.point(x: 170, y: 130)
-      let picture = try #require(viewer.picture { $0.color(21, 11) == 0xFFFFFF })
-      #expect(picture.differences(width: 20, from: { pattern($0 + 50, $1 + 20) }) == 0)
-      #expect(picture.color(28, 10) == pattern(78, 30))
+      let screenshot = try #require(viewer.screenshot { $0.color(21, 11) == 0xFFFFFF })
+      #expect(screenshot.differences(width: 20, from: { pattern($0 + 50, $1 + 20) }) == 0)
+      #expect(screenshot.color(28, 10) == pattern(78, 30))
     }
 
-    @Test func `a hidden window is told once, and is back when it is shown`() throws {
-      let stage = try CapturedWindow()
-      let (painter, window, capturer, viewer) = (stage.painter, stage.window, stage.capturer, stage.viewer)
+    @Test func `a hidden window is reported once, and captured again when it is shown`() throws {
+      let fixture = try CapturedWindow()
+      let (painter, window, capturer, viewer) = (fixture.painter, fixture.window, fixture.capturer, fixture.viewer)
       defer { capturer.stop() }
-      try stage.start()
+      try fixture.start()
       painter.unmap(window)
       let error = try #require(viewer.ends(1).first ?? nil)
       #expect(error.cause.contains("not on the screen"))
       painter.map(window)
       painter.draw(window, width: 200, height: 100, pattern)
-      let picture = try #require(viewer.picture { $0.color(199, 99) == pattern(199, 99) })
-      #expect(picture.differences(from: pattern) == 0)
+      let screenshot = try #require(viewer.screenshot { $0.color(199, 99) == pattern(199, 99) })
+      #expect(screenshot.differences(from: pattern) == 0)
       #expect(viewer.ends(1).count == 1)
       capturer.stop()
       painter.unmap(window)
@@ -119,11 +119,11 @@ extension Screens {
       #expect(hidden?.cause.contains("not on the screen") == true)
     }
 
-    @Test func `a window that is closed is the end, told once`() throws {
-      let stage = try CapturedWindow(showsCursor: true)
-      let (painter, window, capturer, viewer) = (stage.painter, stage.window, stage.capturer, stage.viewer)
+    @Test func `a closed window ends the capture, reported once`() throws {
+      let fixture = try CapturedWindow(showsCursor: true)
+      let (painter, window, capturer, viewer) = (fixture.painter, fixture.window, fixture.capturer, fixture.viewer)
       defer { capturer.stop() }
-      try stage.start()
+      try fixture.start()
       painter.destroy(window)
       let error = try #require(viewer.ends(1).first ?? nil)
       #expect(error.cause == "the window was closed")
@@ -135,7 +135,7 @@ extension Screens {
       #expect(gone?.cause.contains("no such window") == true)
     }
 
-    @Test func `the screen's own window is not one to choose`() throws {
+    @Test func `the root window is refused`() throws {
       let display = try TestDisplay()
       let painter = try TestPainter(display.name)
       let capturer = ScreenCapturer(ScreenSpecification(display: display.name, window: painter.root))
@@ -143,7 +143,7 @@ extension Screens {
       #expect(error?.cause.contains("whole screen") == true)
     }
 
-    @Test func `without Composite windows are refused`() throws {
+    @Test func `without the Composite extension windows are refused`() throws {
       let display = try TestDisplay(arguments: ["-extension", "Composite"])
       let painter = try TestPainter(display.name)
       let window = painter.window(x: 0, y: 0, width: 200, height: 100)

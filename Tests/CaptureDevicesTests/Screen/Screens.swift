@@ -1,5 +1,5 @@
 import Testing
 
-/// What captures from an X server, one test at a time.
+/// Tests that capture from an X server, one at a time.
 @Suite("Screens", .serialized)
 enum Screens {}

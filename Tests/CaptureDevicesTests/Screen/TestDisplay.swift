@@ -2,22 +2,22 @@
 import CaptureDevices
 import Foundation
 
-/// An X server without a screen, of the test's own, on a number that is free.
+/// An X server of the test (Xvfb) on a free display number.
 final class TestDisplay: Sendable {
   struct Failure: Error, CustomStringConvertible {
     var description: String
   }
 
-  /// Such as ":7".
+  /// Display name, such as ":7".
   let name: String
   private let process: Process
 
-  /// Starts it and waits until it can be connected to.
+  /// Starts the server and waits until it accepts connections.
   ///
   /// - Parameters:
   ///   - screen: Width, height and depth.
-  ///   - name: The number to take; nil for any.
-  ///   - arguments: Further ones of Xvfb.
+  ///   - name: Display name; nil for a free one.
+  ///   - arguments: Further arguments of Xvfb.
   init(_ screen: String = "640x480x24", name: String? = nil, arguments: [String] = []) throws {
     let ready = Pipe()
     let process = Process()
@@ -47,16 +47,16 @@ final class TestDisplay: Sendable {
     self.kill()
   }
 
-  /// The number of the process.
+  /// Process ID of the server.
   var processIdentifier: Int32 { self.process.processIdentifier }
 
-  /// Ends it as a crash would, and waits until it is gone.
+  /// Kills the server as in a crash, and waits for its end.
   func kill() {
     guard self.process.isRunning else { return }
     _ = Foundation.kill(self.process.processIdentifier, SIGKILL)
     self.process.waitUntilExit()
     let number = self.name.dropFirst()
-    // What it would have removed itself.
+    // Files that a regular exit removes.
     for file in ["/tmp/.X\(number)-lock", "/tmp/.X11-unix/X\(number)"] {
       try? FileManager.default.removeItem(atPath: file)
     }

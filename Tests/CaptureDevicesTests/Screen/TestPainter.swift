@@ -2,9 +2,9 @@
 import CXCB
 import Foundation
 
-/// A program that draws on an X display.
+/// An X client that draws on a display.
 final class TestPainter {
-  /// A window and what it shows.
+  /// A window and its graphics context.
   struct Window: Hashable {
     let identifier: UInt32
     let context: UInt32
@@ -14,7 +14,7 @@ final class TestPainter {
   let root: UInt32
   private let visual: UInt32
   private let depth: UInt8
-  private var largestPut: Int { 200_000 }
+  private var maximumRequestSize: Int { 200_000 }
 
   init(_ display: String) throws {
     let connection = xcb_connect(display, nil)
@@ -32,7 +32,7 @@ final class TestPainter {
     xcb_disconnect(self.connection)
   }
 
-  /// Waits until the server has done all of it.
+  /// Waits until the server has executed all requests.
   func finish() {
     free(xcb_get_input_focus_reply(self.connection, xcb_get_input_focus(self.connection), nil))
   }
@@ -60,9 +60,9 @@ final class TestPainter {
     self.finish()
   }
 
-  /// Draws pixels, each 0xRRGGBB, into a window of 32 bits a pixel.
+  /// Draws 0xRRGGBB pixels into a window with 32 bits per pixel.
   func draw(_ window: Window, width: Int, height: Int, _ color: (Int, Int) -> UInt32) {
-    let rows = max(1, self.largestPut / (width * 4))
+    let rows = max(1, self.maximumRequestSize / (width * 4))
     for first in stride(from: 0, to: height, by: rows) {
       let count = min(rows, height - first)
       let pixels = (0..<(width * count)).map { color($0 % width, first + $0 / width) }
@@ -106,13 +106,13 @@ final class TestPainter {
     self.finish()
   }
 
-  /// Puts the mouse pointer at a place of the screen.
+  /// Moves the pointer to a position of the screen.
   func point(x: Int, y: Int) {
     xcb_warp_pointer(self.connection, 0, self.root, 0, 0, 0, 0, Int16(x), Int16(y))
     self.finish()
   }
 
-  /// Gives the screen a cursor: a square of a colour with a hole of one pixel in its upper left corner.
+  /// Sets the pointer image to a coloured square with one transparent pixel in its upper left corner.
   func cursor(size: Int, hotSpot: Int, color: (red: UInt16, green: UInt16, blue: UInt16)) {
     let rowBytes = (size + 31) / 32 * 4
     func bitmap(_ isSet: (Int, Int) -> Bool) -> UInt32 {

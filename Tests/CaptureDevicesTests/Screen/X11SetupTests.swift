@@ -4,7 +4,7 @@ import Testing
 
 @Suite("X11 connection setup, X Window System Protocol §8")
 struct X11SetupTests {
-  @Test func `the request carries the cookie, filled up`() {
+  @Test func `the request contains the padded cookie`() {
     #expect(X11Setup.request(name: [], data: []) == [0x6C, 0, 11, 0, 0, 0, 0, 0, 0, 0, 0, 0])
     let request = X11Setup.request(name: Array("MIT-MAGIC-COOKIE-1".utf8), data: Array(1...16))
     #expect(
@@ -12,9 +12,9 @@ struct X11SetupTests {
         + Array(1...16))
   }
 
-  @Test func `answers are read, whatever is missing`() {
+  @Test func `replies are parsed, also when truncated`() {
     let reason = Array("No protocol specified\n".utf8)
-    // What Xvfb answers to a stranger.
+    // Xvfb's reply to a client without a cookie.
     let refusal: [UInt8] = [0, UInt8(reason.count), 11, 0, 0, 0, 6, 0] + reason + [0, 0]
     #expect(X11Setup.answer(refusal) == .refused(reason: "No protocol specified"))
     #expect(X11Setup.reasonLength(head: Array(refusal.prefix(8))) == 24)

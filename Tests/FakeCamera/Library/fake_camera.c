@@ -1,31 +1,31 @@
-// Cameras for machines without any: a library for LD_PRELOAD that answers the calls of video4linux for some nodes.
+// Simulated cameras: a library for LD_PRELOAD that implements the Video4Linux calls for some device nodes.
 //
 //   FAKE_CAMERA_0 … FAKE_CAMERA_3   one camera each, as KEY=VALUE;KEY=VALUE…
 //
 //   path=/dev/video0   card=Fake Camera   bus=usb-0000:00:14.0-1
-//   kind=capture       or metadata, output, m2m, none (no video4linux), read (no streaming)
+//   kind=capture       or metadata, output, m2m, none (not a Video4Linux device), read (no streaming)
 //   open=13            the errno of each open; format=, buffers=, start=: of S_FMT, REQBUFS, STREAMON
 //   formats=YUYV 640x480,320x240 30,15|MJPG 32-640/16x32-480/8 5-30
-//                      FourCC, sizes or a range of them by steps, rates or a range of them; raw ones are painted
-//   planes=1           the multi-planar calls
-//   file=PATH          JPEG pictures, or H.264 with access unit delimiters, one after another: the compressed formats;
-//                      H.264 begins anew, with a keyframe, when one is asked for
-//   count=4            the most buffers          stride=64   bytes behind each row       colorspace=7
-//   lie=1              the memory is half as long as the format says
-//   short=5, error=5, empty=5, lost=5, jump=5   what is wrong with every fifth picture
-//   clock=copy         timestamps of no clock    after=10    no picture after so many
-//   unplug=1.5         seconds after the first STREAMON, once; replug=0.5 seconds later; elsewhere=/dev/video7 there
-//   vanish=20          it is gone after so many calls
-//   hang=3             seconds that the tenth DQBUF takes      deaf=3    seconds that each QUERYCAP takes
-//   fail=5             every DQBUF fails after so many pictures of an open; fails=1 for the first of these opens only
-//   again=16           the errno of each REQBUFS after such a failure
-//   endless=1          enumerations that never end          controls=1   controls, see below       rotation=90 facing=0
+//                      FourCC, sizes or a range with steps, rates or a range; uncompressed frames are drawn
+//   planes=1           the multi-planar API
+//   file=PATH          content of compressed formats: JPEG images, or H.264 with access unit delimiters, in sequence;
+//                      H.264 restarts with a keyframe when one is requested
+//   count=4            maximum number of buffers stride=64   padding of each row in bytes colorspace=7
+//   lie=1              buffers have half the size of a frame
+//   short=5, error=5, empty=5, lost=5, jump=5   failure of every fifth frame
+//   clock=copy         timestamps without a clock after=10   number of frames after which none follow
+//   unplug=1.5         seconds after the first STREAMON, once; replug=0.5 seconds later; elsewhere=/dev/video7 at this node
+//   vanish=20          number of calls after which the camera is disconnected
+//   hang=3             duration of the tenth DQBUF in seconds  deaf=3    duration of each QUERYCAP in seconds
+//   fail=5             number of frames of an open after which DQBUF fails; fails=1 for the first of these opens only
+//   again=16           errno of each REQBUFS after such a failure
+//   endless=1          endless enumerations                 controls=1   controls, see below       rotation=90 facing=0
 //
-// As in the kernel, who has asked for buffers owns the camera until he asks for none, or has closed it and unmapped what
-// he has mapped: a mapping keeps the file open. Meanwhile others get EBUSY.
+// As in the kernel, the file that requested buffers owns the camera until it requests none, or is closed and has no mapping
+// left: a mapping keeps the file open. Meanwhile other files get EBUSY.
 //
-// Painted pictures: eight colour bars, and above them the number of the picture in 16 black and white squares, the
-// highest bit first.
+// Drawn frames: eight colour bars, and above them the frame number in 16 black and white squares, most significant bit
+// first.
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -51,7 +51,7 @@ enum { CAMERAS = 4, BUFFERS = 32, FORMATS = 8, SIZES = 16, RATES = 16, OPENS = 3
 struct format {
   uint32_t fourcc;
   bool is_range;
-  unsigned sizes[SIZES][2], size_count; // Of a range: least, most, step.
+  unsigned sizes[SIZES][2], size_count; // Of a range: minimum, maximum, step.
   unsigned rates[RATES], rate_count;
   bool is_rate_range;
 };
@@ -66,11 +66,11 @@ struct camera {
   unsigned piece_count;
   double streaming_since;
   int values[CONTROLS];
-  unsigned owner; // The file that has buffers, or 0.
+  unsigned owner; // The file that owns the buffers, or 0.
   unsigned failed_count, last_failed, call_count;
 };
 
-// One open of a camera.
+// An open file of a camera.
 struct opened {
   struct camera *camera;
   int descriptor, memory;
@@ -80,10 +80,10 @@ struct opened {
   bool is_queued[BUFFERS];
   struct format *format;
   unsigned width, height, rate, sequence, taken;
-  unsigned first; // The picture with the beginning of the file.
+  unsigned first; // Number of the frame with the start of the file.
 };
 
-// A part of a camera's memory that is mapped.
+// A mapping of a camera's memory.
 struct mapping {
   struct camera *camera;
   unsigned file;
@@ -109,7 +109,7 @@ static int fail(int number) {
   return -1;
 }
 
-// The text of an option; false when it is not given.
+// Gets the text of an option; false when it is not set.
 static bool option(const struct camera *camera, const char *key, char *text, size_t size) {
   size_t length = strlen(key);
   for (const char *at = camera->options; at; at = strchr(at, ';') ? strchr(at, ';') + 1 : NULL) {
@@ -156,7 +156,7 @@ static void parse_format(struct format *format, char *text) {
     format->rates[format->rate_count++] = (unsigned)atoi(rate);
 }
 
-// Finds where the pictures of a file begin: at the mark of a JPEG file, or an access unit delimiter.
+// Finds the offsets of the images (JPEG start markers) or access units (delimiters) of a file.
 static void read_file(struct camera *camera, const char *path) {
   FILE *file = fopen(path, "rb");
   if (!file) return;
@@ -201,7 +201,7 @@ static struct opened *find(int descriptor) {
   return NULL;
 }
 
-// Seconds since the camera was pulled out; negative before that, and without that.
+// Seconds since the camera was disconnected; negative while it is connected.
 static double gone_for(const struct camera *camera) {
   double unplug = number(camera, "unplug");
   return unplug && camera->streaming_since ? now() - camera->streaming_since - unplug : -1;
@@ -217,12 +217,12 @@ static const char *path_of(const struct camera *camera) {
   return gone_for(camera) >= 0 && camera->elsewhere[0] ? camera->elsewhere : camera->path;
 }
 
-// An open of a camera that was pulled out since stays without it.
+// A file opened before the camera was disconnected stays disconnected.
 static bool is_lost(struct opened *opened) {
   return opened->was_gone;
 }
 
-// What comes back later is another device, whoever still looks at pictures of this one.
+// A reconnected camera is another device, even while mappings of this one exist.
 static void notice(struct opened *opened) {
   if (!is_gone(opened->camera)) return;
   opened->was_gone = true;
@@ -233,7 +233,7 @@ static bool is_owned_by_other(const struct opened *opened) {
   return opened->camera->owner && opened->camera->owner != opened->file;
 }
 
-// Lets the camera go when its owner is closed and nothing of it is mapped any more.
+// Releases the ownership when the owner is closed and no mapping is left.
 static void let_go(struct camera *camera, unsigned file) {
   if (camera->owner != file) return;
   for (int i = 0; i < OPENS; i++)
@@ -251,7 +251,7 @@ static struct camera *camera_at(const char *path) {
 
 static int open_camera(struct camera *camera, int flags) {
   if (is_gone(camera)) return fail(ENOENT);
-  // Whoever still has it open from before keeps it from coming back.
+  // Files open from before the disconnection delay the reconnection.
   for (int i = 0; i < OPENS; i++)
     if (opens[i].camera == camera && opens[i].was_gone) return fail(ENOENT);
   int error = (int)number(camera, "open");
@@ -278,10 +278,10 @@ static bool is_compressed(const struct format *format) {
   return format->fourcc == V4L2_PIX_FMT_MJPEG || format->fourcc == V4L2_PIX_FMT_H264;
 }
 
-// The planes of a painted picture: bytes of a row for so many pixels, and rows of pixels for one of its own.
+// The planes of a drawn frame: bytes per group of pixels in a row, and rows of pixels per row of the plane.
 struct plane {
   unsigned bytes, across, down;
-  char samples[5]; // What the bytes are.
+  char samples[5]; // The component of each byte.
 };
 
 static int planes_of(uint32_t fourcc, struct plane planes[3]) {
@@ -318,7 +318,7 @@ static unsigned memory_count(const struct opened *opened) {
   return opened->format->fourcc == V4L2_PIX_FMT_NV12M ? 2 : 1;
 }
 
-// The bytes of one of a buffer's memories.
+// Size of one of a buffer's memories in bytes.
 static unsigned length_of(const struct opened *opened, unsigned memory) {
   struct plane planes[3];
   int count = planes_of(opened->format->fourcc, planes);
@@ -359,7 +359,7 @@ static uint8_t sample(const struct opened *opened, char kind, unsigned x, unsign
   }
 }
 
-// Fills one of a buffer's memories; returns the bytes.
+// Fills one of a buffer's memories; returns the number of bytes.
 static unsigned paint(const struct opened *opened, uint8_t *bytes, unsigned memory) {
   unsigned length = length_of(opened, memory);
   if (is_compressed(opened->format)) {
@@ -381,7 +381,7 @@ static unsigned paint(const struct opened *opened, uint8_t *bytes, unsigned memo
     uint8_t *last = NULL;
     for (unsigned y = 0; y < rows; y++, start += stride) {
       if (start + stride > bytes + length) return length;
-      // Below the squares all rows are alike.
+      // Below the squares all rows are equal.
       if (last && y * plane->down > opened->width / 16) {
         memcpy(start, last, stride);
         continue;
@@ -399,7 +399,7 @@ static unsigned paint(const struct opened *opened, uint8_t *bytes, unsigned memo
   return length;
 }
 
-// What a buffer's structure says; `used` are the bytes of each memory.
+// Fills a buffer's structure; `used` is the number of bytes in each memory.
 static void describe(struct opened *opened, struct v4l2_buffer *buffer, unsigned index, const unsigned used[2]) {
   char clock[16] = "";
   option(opened->camera, "clock", clock, sizeof clock);
@@ -441,7 +441,7 @@ static int dequeue(struct opened *opened, struct v4l2_buffer *buffer) {
   if (opened->head == opened->tail) return fail(EAGAIN);
   if (read(opened->descriptor, &ticks, sizeof ticks) < 0) return fail(errno);
   opened->taken++;
-  // Pictures that nobody fetched in time are lost, and those that are to be.
+  // Frames that were not dequeued in time are lost, and those selected by an option.
   opened->sequence += (unsigned)ticks - 1;
   if (is_every(opened, "lost")) opened->sequence += 2;
   unsigned index = opened->queue[opened->tail++ % (BUFFERS * 2)], used[2] = {0, 0};
@@ -522,7 +522,7 @@ static int enumerate(struct opened *opened, unsigned long request, void *argumen
     if (V4L2_TYPE_IS_MULTIPLANAR(description->type) != (number(camera, "planes") > 0)) return fail(EINVAL);
     if (!is_endless && description->index >= camera->format_count) return fail(EINVAL);
     description->pixelformat = camera->formats[description->index % camera->format_count].fourcc;
-    // An endless list has other formats.
+    // An endless enumeration has further formats.
     if (description->index >= camera->format_count) description->pixelformat = 0x20202041 + description->index;
     return 0;
   }
@@ -601,7 +601,7 @@ static int control(struct opened *opened, unsigned long request, void *argument)
   id &= ~V4L2_CTRL_FLAG_NEXT_CTRL;
   int index = 0;
   while (index < CONTROLS && (is_next ? controls[index].id <= id : controls[index].id != id)) index++;
-  // An endless list has the first control over and over.
+  // An endless enumeration repeats the first control.
   if (index == CONTROLS && is_next && number(camera, "endless")) index = 0;
   if (index == CONTROLS) return fail(EINVAL);
   bool is_fixed = index >= 4, is_inactive = index == 2 && value_of(opened, 3);
@@ -663,7 +663,7 @@ static int answer(struct opened *opened, unsigned long request, void *argument) 
     if (!strcmp(camera->kind, "m2m")) flags = V4L2_CAP_VIDEO_M2M_MPLANE;
     if (strcmp(camera->kind, "read")) flags |= V4L2_CAP_STREAMING;
     capability->device_caps = flags;
-    // All nodes of a camera tell what any of them can do.
+    // Each node of a camera reports the capabilities of all its nodes.
     capability->capabilities = flags | V4L2_CAP_VIDEO_CAPTURE | V4L2_CAP_DEVICE_CAPS;
     return 0;
   }
@@ -811,7 +811,7 @@ int munmap(void *start, size_t length) {
   return REAL(munmap)(start, length);
 }
 
-// A camera that was pulled out hangs up; one that gives no more pictures says nothing.
+// A disconnected camera reports POLLHUP; one that delivers no more frames reports nothing.
 int poll(struct pollfd *descriptors, nfds_t count, int timeout) {
   int rest = timeout;
   struct pollfd hidden[16];

@@ -3,24 +3,25 @@ internal import CXCB
 internal import CYUV
 internal import Media
 
-/// How the mouse pointer looks.
+/// The image of the mouse pointer.
 struct ScreenCursor {
-  /// Pixels across and down.
+  /// Width in pixels.
   let width: Int
+  /// Height in pixels.
   let height: Int
-  /// The column and row that point.
+  /// Column and row of the pixel that is at the pointer's position.
   let hotSpot: (x: Int, y: Int)
-  /// BGRA, colours multiplied by alpha.
+  /// BGRA with premultiplied alpha.
   private let pixels: [UInt32]
 
-  /// The one that is shown now; nil when there is none.
+  /// Fetches the current pointer image; nil when it is hidden.
   init?(of connection: X11Connection) throws(X11Failure) {
     let reply: X11Reply<xcb_xfixes_get_cursor_image_reply_t>
     do throws(X11Failure) {
       reply = try connection.reply(
         xcb_xfixes_get_cursor_image(connection.pointer).sequence, xcb_xfixes_get_cursor_image_reply_t.self)
     } catch {
-      // A server that no program has given a cursor to has none to tell.
+      // A server whose cursor was never set reports an error.
       guard case .refused = error else { throw error }
       return nil
     }
@@ -33,14 +34,14 @@ struct ScreenCursor {
       UnsafeBufferPointer(start: xcb_xfixes_get_cursor_image_cursor_image(reply.pointer), count: count))
   }
 
-  /// The part of a picture that it covers when it points at a pixel; nil when that is none.
+  /// The part of a frame that the pointer covers at a position; nil when it is outside.
   func area(at position: (x: Int, y: Int), in format: VideoFormat) -> ScreenSpecification.Region? {
     ScreenSpecification.Region(
       x: position.x - self.hotSpot.x, y: position.y - self.hotSpot.y, width: self.width, height: self.height
     ).intersection(.init(x: 0, y: 0, width: format.width, height: format.height))
   }
 
-  /// Draws it over a BGRA picture.
+  /// Blends the pointer over a BGRA frame.
   func draw(at position: (x: Int, y: Int), into buffer: PixelBuffer) {
     guard let area = self.area(at: position, in: buffer.format), let start = buffer.unsafePlane(0).baseAddress else {
       return

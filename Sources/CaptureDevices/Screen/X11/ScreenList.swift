@@ -4,35 +4,36 @@ internal import Threading
 internal import CXCB
 internal import Media
 
-/// The screens and windows of an X server, as devices.
+/// The list of an X server's screens and windows as devices.
 struct ScreenList {
-  /// The most windows that are listed.
+  /// Maximum number of windows listed.
   private static let windowLimit = 64
-  /// Windows that are less than this across or down are no programs' main ones.
-  private static let smallest = 32
-  /// The longest title that is read, in units of four bytes.
+  /// Minimum width and height in pixels; smaller windows are not the main window of a program.
+  private static let minimumSide = 32
+  /// Maximum length of a title, in units of four bytes.
   private static let titleLimit: UInt32 = 256
 
-  /// The screens, then the windows.
+  /// Screens, then windows.
   private(set) var devices: [CaptureDevice] = []
   private let connection: X11Connection
   private let display: String
 
-  /// Asks the server.
+  /// Connects to the server and lists its devices.
   ///
-  /// - Throws: ``VidiconError`` when there is none, or it does not answer in time.
+  /// - Throws: ``VidiconError`` when there is no server, or it does not respond before the deadline.
   init(display: String, until deadline: MediaTime) throws(VidiconError) {
     let source = "screen:\(display)"
     let wake = try WakePipe(source: source)
-    let opening = try X11Opening(X11Display(display, source: source), wake: wake, source: source)
-    guard let result = opening.result(until: deadline) else {
+    let attempt = try X11ConnectionAttempt(X11Display(display, source: source), wake: wake, source: source)
+    guard let result = attempt.result(until: deadline) else {
       throw VidiconError(
-        .failed, subject: source, cause: "the X server at \(display) does not answer", nextStep: "see whether it hangs")
+        .failed, subject: source, cause: "the X server at \(display) does not respond",
+        nextStep: "check whether it hangs")
     }
     self.display = display
     self.connection = try result.get()
     self.connection.deadline = deadline
-    // What fails or takes too long is left out.
+    // Devices whose queries fail or exceed the deadline are left out.
     try? self.addScreens()
     if self.devices.isEmpty {
       let screen = self.connection.screen
@@ -53,7 +54,7 @@ struct ScreenList {
         ]))
   }
 
-  /// Adds the monitors where there are several, else the screen.
+  /// Adds the whole screen, and each monitor when there are several.
   private mutating func addScreens() throws(X11Failure) {
     let pointer = self.connection.pointer
     let root = self.connection.screen.root
@@ -91,31 +92,31 @@ extension ScreenList {
     let pointer = self.connection.pointer
     let titles = [try self.atom("_NET_WM_NAME"), XCB_ATOM_WM_NAME.rawValue]
     for window in try self.windows().prefix(Self.windowLimit) {
-      // Asked for together: one wait for each window.
+      // Requests are sent together, to wait once per window.
       let attributes = xcb_get_window_attributes(pointer, window).sequence
       let geometry = xcb_get_geometry(pointer, window).sequence
       let names = titles.map { xcb_get_property(pointer, 0, window, $0, 0, 0, Self.titleLimit).sequence }
-      let isShown = try self.unlessGone { () throws(X11Failure) in
+      let isVisible = try self.nilIfGone { () throws(X11Failure) in
         let reply = try self.connection.reply(attributes, xcb_get_window_attributes_reply_t.self)
         return reply.content.map_state == UInt8(XCB_MAP_STATE_VIEWABLE.rawValue)
           && reply.content._class == UInt16(XCB_WINDOW_CLASS_INPUT_OUTPUT.rawValue)
       }
-      let size = try self.unlessGone { () throws(X11Failure) in
+      let size = try self.nilIfGone { () throws(X11Failure) in
         let reply = try self.connection.reply(geometry, xcb_get_geometry_reply_t.self)
         return (width: Int(reply.content.width), height: Int(reply.content.height))
       }
       var title: String?
       for name in names {
-        let text = try self.unlessGone { () throws(X11Failure) in try self.text(ofProperty: name) }
+        let text = try self.nilIfGone { () throws(X11Failure) in try self.text(ofProperty: name) }
         if title == nil, let text, !text.isEmpty { title = text }
       }
-      guard isShown == true, let size, min(size.width, size.height) >= Self.smallest else { continue }
+      guard isVisible == true, let size, min(size.width, size.height) >= Self.minimumSide else { continue }
       let number = "0x" + String(window, radix: 16)
       self.add(.window, "?window=\(number)", name: title ?? "Window \(number)", width: size.width, height: size.height)
     }
   }
 
-  /// The windows of programs as the window manager tells; without one, all that lie on the screen.
+  /// The windows of programs as listed by the window manager; without one, all children of the root window.
   private func windows() throws(X11Failure) -> [UInt32] {
     let (pointer, root) = (self.connection.pointer, self.connection.screen.root)
     let list = try self.atom("_NET_CLIENT_LIST")
@@ -132,11 +133,11 @@ extension ScreenList {
     let tree = try self.connection.reply(xcb_query_tree(pointer, root).sequence, xcb_query_tree_reply_t.self)
     let children = UnsafeBufferPointer(
       start: xcb_query_tree_children(tree.pointer), count: Int(xcb_query_tree_children_length(tree.pointer)))
-    // Those in front first.
+    // Topmost first.
     return children.reversed()
   }
 
-  /// The number of a name; 0 when the server does not know it.
+  /// The atom of a name; 0 when the server has none.
   private func atom(_ name: String) throws(X11Failure) -> UInt32 {
     let sequence = name.withCString {
       xcb_intern_atom(self.connection.pointer, 1, UInt16(name.utf8.count), $0).sequence
@@ -144,7 +145,7 @@ extension ScreenList {
     return try self.connection.reply(sequence, xcb_intern_atom_reply_t.self).content.atom
   }
 
-  /// The text of a property: UTF-8 where its type says so or it is that, else Latin-1.
+  /// The text of a property: UTF-8 if valid, else Latin-1.
   private func text(ofProperty sequence: UInt32) throws(X11Failure) -> String {
     let reply = try self.connection.reply(sequence, xcb_get_property_reply_t.self)
     guard reply.content.format == 8 else { return "" }
@@ -154,8 +155,8 @@ extension ScreenList {
     return ScreenDevices.title(text ?? String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) })))
   }
 
-  /// What is asked of a window, or nil when that has gone in the meantime.
-  private func unlessGone<Answer>(_ body: () throws(X11Failure) -> Answer) throws(X11Failure) -> Answer? {
+  /// Returns the result of a query, or nil when its window was closed meanwhile.
+  private func nilIfGone<Output>(_ body: () throws(X11Failure) -> Output) throws(X11Failure) -> Output? {
     do throws(X11Failure) {
       return try body()
     } catch {

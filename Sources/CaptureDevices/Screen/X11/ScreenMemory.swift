@@ -3,21 +3,21 @@ internal import CCapture
 internal import CXCB
 internal import Glibc
 
-// Safe because it only holds the memory: who writes there and when is its user's affair.
-/// Memory for a picture, which the X server on the same machine can write to.
+// Safe because it only owns the mapping; its user synchronizes access to the bytes.
+/// Memory for a frame that an X server on the same machine can write to.
 final class ScreenMemory: @unchecked Sendable {
   /// The first byte.
   let start: UnsafeMutableRawPointer
-  /// The server's number for it; nil when the server cannot reach it.
+  /// The server's identifier of the shared memory segment; nil when it is not shared.
   let segment: UInt32?
   private let size: Int
 
-  /// What SIMD code may read beyond the end.
+  /// Number of bytes that SIMD code may access beyond the end.
   private static let margin = 64
 
-  /// Makes memory and, where the server can, shares it.
+  /// Allocates memory and shares it where the server supports that.
   ///
-  /// - Returns: Nil when there is no memory left.
+  /// - Returns: Nil when memory is exhausted.
   init?(size: Int, sharedWith connection: X11Connection) throws(X11Failure) {
     self.size = size + Self.margin
     let isShared = connection.extensions.hasSharedMemory
@@ -34,7 +34,7 @@ final class ScreenMemory: @unchecked Sendable {
     }
     let segment = connection.makeIdentifier()
     do throws(X11Failure) {
-      // libxcb closes the descriptor once it is sent.
+      // libxcb closes the descriptor after sending it.
       try connection.check(xcb_shm_attach_fd_checked(connection.pointer, segment, file, 0))
       self.segment = segment
     } catch {
@@ -42,7 +42,7 @@ final class ScreenMemory: @unchecked Sendable {
         munmap(start, self.size)
         throw error
       }
-      // Something between us and the server does not pass descriptors on.
+      // A proxy between the server and us does not forward descriptors.
       self.segment = nil
     }
   }

@@ -3,47 +3,48 @@ internal import Capture
 internal import Threading
 internal import Media
 
-/// Captures a screen for as long as it is asked to, through as many connections to the X server as that takes.
+/// The capture loop of a screen: delivers frames until it is stopped, and reconnects to the X server when it is lost.
 final class ScreenPlayback: Sendable {
-  /// The first pause before the X server is looked for again, which doubles up to the longest.
-  private static let pauses = (first: MediaDuration.milliseconds(100), longest: MediaDuration.seconds(1))
+  /// Delays before reconnecting.
+  private static let backoff = RetryBackoff(first: .milliseconds(100), maximum: .seconds(1))
 
   private let specification: ScreenSpecification
   private let frameRate: FrameRate
-  private let control: ScreenControl
+  private let cancellation: ScreenCancellation
   private let consumer: any VideoConsumer
   private let formatChanged: @Sendable (VideoFormat) -> Void
 
-  /// - Parameter formatChanged: Called before the consumer is told of another format.
+  /// - Parameter formatChanged: Called with a new format before the consumer is.
   init(
-    _ specification: ScreenSpecification, frameRate: FrameRate, control: ScreenControl, consumer: any VideoConsumer,
+    _ specification: ScreenSpecification, frameRate: FrameRate, cancellation: ScreenCancellation,
+    consumer: any VideoConsumer,
     formatChanged: @escaping @Sendable (VideoFormat) -> Void
   ) {
     self.specification = specification
     self.frameRate = frameRate
-    self.control = control
+    self.cancellation = cancellation
     self.consumer = consumer
     self.formatChanged = formatChanged
   }
 
-  /// Connects and looks up what is to be captured.
+  /// Connects and resolves the specification.
   ///
-  /// - Parameter limit: After what time to give up; nil to wait until ``ScreenControl/stop()``.
-  func open(within limit: MediaDuration?) throws(VidiconError) -> ScreenSession {
+  /// - Parameter timeout: Maximum time; nil to wait until ``ScreenCancellation/stop()``.
+  func open(timeout: MediaDuration?) throws(VidiconError) -> ScreenSession {
     let source = self.specification.description
-    let opening = try X11Opening(
-      X11Display(self.specification.display, source: source), wake: self.control.wake, source: source)
-    self.control.onStop { opening.abandon() }
-    defer { self.control.onStop(nil) }
-    guard let result = opening.result(until: limit.map { StreamClock.system.now() + $0 }) else {
+    let attempt = try X11ConnectionAttempt(
+      X11Display(self.specification.display, source: source), wake: self.cancellation.wake, source: source)
+    self.cancellation.onStop { attempt.abandon() }
+    defer { self.cancellation.onStop(nil) }
+    guard let result = attempt.result(until: timeout.map { StreamClock.system.now() + $0 }) else {
       throw VidiconError(
-        .failed, subject: source, cause: "the X server does not answer",
-        nextStep: "see whether it hangs, and whether a firewall keeps its connections away")
+        .failed, subject: source, cause: "the X server does not respond",
+        nextStep: "check whether it hangs, and whether a firewall blocks its connections")
     }
     return try ScreenSession(self.specification, frameRate: self.frameRate, connection: result.get())
   }
 
-  /// Delivers pictures until the control is stopped, or there will be no more.
+  /// Delivers frames until stopped, or until no more frames can follow.
   func play(_ first: ScreenSession) {
     var session = first
     while true {
@@ -52,8 +53,8 @@ final class ScreenPlayback: Sendable {
       case .closed(let error): return self.consumer.captureEnded(error)
       case .lost(let error):
         self.consumer.captureEnded(error)
-        // Another server gives the numbers of windows out anew.
-        guard self.specification.window == nil, let next = self.findAgain() else { return }
+        // Another server assigns other window numbers.
+        guard self.specification.window == nil, let next = self.reconnect() else { return }
         if next.format != session.format {
           self.formatChanged(next.format)
           self.consumer.captureFormatChanged(to: next.format)
@@ -63,13 +64,12 @@ final class ScreenPlayback: Sendable {
     }
   }
 
-  /// Tries until the X server is there again; nil when it is to stop.
-  private func findAgain() -> ScreenSession? {
-    var pause = Self.pauses.first
-    while self.control.wake.wait(until: StreamClock.system.now() + pause) == .timedOut {
-      // Why it is not there yet was told when it went away.
-      if let session = try? self.open(within: nil) { return session }
-      pause = min(pause * 2, Self.pauses.longest)
+  /// Retries until the X server is back; nil when stopped.
+  private func reconnect() -> ScreenSession? {
+    var backoff = Self.backoff
+    while self.cancellation.wake.wait(until: StreamClock.system.now() + backoff.next()) == .timedOut {
+      // The loss was reported already.
+      if let session = try? self.open(timeout: nil) { return session }
     }
     return nil
   }

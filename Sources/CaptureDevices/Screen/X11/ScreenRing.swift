@@ -3,34 +3,34 @@ internal import CXCB
 internal import Glibc
 internal import Media
 
-/// The memories that the pictures of a screen go round in. Each remembers which rows of the screen have changed since it
-/// was last brought up to date, and only those are fetched again.
+/// The frame buffers of a screen capture. Each records which rows of the screen have changed since it was last updated, and
+/// only those are fetched.
 final class ScreenRing {
-  /// One memory.
+  /// One frame buffer.
   struct Slot {
-    /// Hands the picture out; free when nobody else refers to it.
+    /// Pixel memory of the frames; free when uniquely referenced.
     var buffer: PixelBuffer
-    /// What the server writes to, where the picture needs no conversion.
+    /// Memory that the server writes to; nil when frames are converted from ``raw``.
     let memory: ScreenMemory?
-    /// The rows that are not what the screen shows.
+    /// Rows that differ from the screen.
     var stale: RowRanges
   }
 
-  /// The most memories: the picture shown, one in the inputQueue, one being encoded, one being drawn, one spare.
+  /// Maximum number of slots: one frame displayed, one in the input queue, one being encoded, one being captured, one spare.
   private static let capacity = 5
 
-  /// What the pictures look like.
+  /// Format of the frames.
   let format: VideoFormat
-  /// Where the server has it; the drawable may change.
+  /// Position of the pixels in the server; the drawable may change.
   var area: ScreenTarget.Area
   private let connection: X11Connection
   private var slots: [Slot] = []
-  /// The screen as it is in the server, where it has to be converted.
+  /// Pixels in the server's format, where these have to be converted.
   private var raw: (memory: ScreenMemory, stale: RowRanges)?
-  /// The pictures that are larger than this are fetched in parts where the server cannot write to our memory.
+  /// Maximum size of a reply in bytes; larger images are fetched in parts where the server cannot write to our memory.
   private static let replyLimit = 4 << 20
 
-  /// A ring without memory.
+  /// Creates a ring without slots.
   init(_ area: ScreenTarget.Area, format: VideoFormat, connection: X11Connection) {
     self.area = area
     self.format = format
@@ -43,13 +43,13 @@ final class ScreenRing {
     }
   }
 
-  /// Rows have changed.
+  /// Marks rows as changed in all slots.
   func markStale(_ rows: RowRanges) {
     for index in self.slots.indices { self.slots[index].stale.formUnion(rows) }
     self.raw?.stale.formUnion(rows)
   }
 
-  /// A memory that nobody looks at, of those the one with the fewest rows to fetch; nil when all are in use.
+  /// The unreferenced slot with the fewest rows to fetch; nil when all are in use.
   func freeSlot() throws(X11Failure) -> Int? {
     var best: Int?
     for index in self.slots.indices where isKnownUniquelyReferenced(&self.slots[index].buffer) {
@@ -62,8 +62,8 @@ final class ScreenRing {
     return self.slots.endIndex - 1
   }
 
-  /// The picture of the screen as it is now, with a cursor on it.
-  func picture(in index: Int, cursor: ScreenCursor?, at position: (x: Int, y: Int)) throws(X11Failure) -> PixelBuffer {
+  /// Captures the current content of the screen, with the pointer drawn over it.
+  func capture(in index: Int, cursor: ScreenCursor?, at position: (x: Int, y: Int)) throws(X11Failure) -> PixelBuffer {
     let buffer = self.slots[index].buffer
     if let memory = self.slots[index].memory {
       try self.fetch(self.slots[index].stale, into: memory)
@@ -97,13 +97,13 @@ final class ScreenRing {
     return Slot(buffer: PixelBuffer(format: self.format), memory: nil, stale: rows)
   }
 
-  /// Fetches rows from the server to their places in memory.
+  /// Fetches rows from the server to their positions in memory.
   private func fetch(_ rows: RowRanges, into memory: ScreenMemory) throws(X11Failure) {
     if let segment = memory.segment {
-      let pending = rows.ranges.map { self.askShared(for: $0, segment) }
+      let pending = rows.ranges.map { self.requestShared($0, segment) }
       var failure: X11Failure?
       for sequence in pending {
-        // Each reply is fetched, also when an earlier one was an error.
+        // Each reply is fetched, also after one was an error.
         do throws(X11Failure) {
           _ = try self.connection.reply(sequence, xcb_shm_get_image_reply_t.self)
         } catch {
@@ -115,18 +115,18 @@ final class ScreenRing {
       return
     }
     let bytesPerRow = self.area.pixels.bytesPerRow(width: self.format.width)
-    let most = max(1, Self.replyLimit / bytesPerRow)
+    let maximumRows = max(1, Self.replyLimit / bytesPerRow)
     for range in rows.ranges {
-      for first in stride(from: range.lowerBound, to: range.upperBound, by: most) {
-        let part = first..<min(first + most, range.upperBound)
-        let reply = try self.connection.reply(self.ask(for: part), xcb_get_image_reply_t.self)
+      for first in stride(from: range.lowerBound, to: range.upperBound, by: maximumRows) {
+        let part = first..<min(first + maximumRows, range.upperBound)
+        let reply = try self.connection.reply(self.request(part), xcb_get_image_reply_t.self)
         let size = min(Int(xcb_get_image_data_length(reply.pointer)), part.count * bytesPerRow)
         if let data = xcb_get_image_data(reply.pointer) { memcpy(memory.start + first * bytesPerRow, data, size) }
       }
     }
   }
 
-  private func askShared(for rows: Range<Int>, _ segment: UInt32) -> UInt32 {
+  private func requestShared(_ rows: Range<Int>, _ segment: UInt32) -> UInt32 {
     xcb_shm_get_image(
       self.connection.pointer, self.area.drawable, Int16(clamping: self.area.x),
       Int16(clamping: self.area.y + rows.lowerBound), UInt16(clamping: self.format.width),
@@ -135,7 +135,7 @@ final class ScreenRing {
     ).sequence
   }
 
-  private func ask(for rows: Range<Int>) -> UInt32 {
+  private func request(_ rows: Range<Int>) -> UInt32 {
     xcb_get_image(
       self.connection.pointer, UInt8(XCB_IMAGE_FORMAT_Z_PIXMAP.rawValue), self.area.drawable,
       Int16(clamping: self.area.x), Int16(clamping: self.area.y + rows.lowerBound), UInt16(clamping: self.format.width),

@@ -4,23 +4,23 @@ internal import Threading
 internal import CXCB
 internal import Media
 
-// Safe because one thread at a time uses it: the one that opens it, then the capture thread.
-/// The capture of a screen or window over one connection to the X server.
+// Safe because one thread at a time uses it: the one that creates it, then the capture thread.
+/// Captures a screen or window over one connection to the X server.
 final class ScreenSession: @unchecked Sendable {
-  /// How it ended.
+  /// Why ``run(_:formatChanged:)`` returned.
   enum End {
-    /// The thread is to end.
+    /// The capturer was stopped.
     case stopped
-    /// There will be no more pictures.
+    /// No more frames can follow.
     case closed(VidiconError)
-    /// The X server is to be looked for again.
+    /// The connection was lost; the X server is to be searched for.
     case lost(VidiconError)
   }
 
-  /// After how long the last picture is handed over again.
+  /// Time after which the last frame is delivered again.
   private static let keepAlive = MediaDuration.milliseconds(500)
-  /// How often in a row the server may refuse a picture: between the resizing of a window and the event that tells it
-  /// that happens.
+  /// Maximum number of consecutive requests for an image that the server may reject, as it does between the resizing of a
+  /// window and the event that reports it.
   private static let refusalLimit = 3
 
   private let specification: ScreenSpecification
@@ -28,34 +28,34 @@ final class ScreenSession: @unchecked Sendable {
   private let connection: X11Connection
   private var target: ScreenTarget
   private var ring: ScreenRing
-  /// The server's record of what has changed, and room for a copy of it; nil when it keeps none.
+  /// The server's damage object, and a region object for copies of its content; nil without the Damage extension.
   private var damage: (record: UInt32, parts: UInt32)?
   private var cursor: ScreenCursor?
 
-  /// Whether something on the screen has changed since the last picture.
+  /// Whether the screen has changed since the last frame.
   private var isDamaged = true
-  /// Whether the cursor looks different since it was asked for.
+  /// Whether the pointer's image has changed since it was fetched.
   private var isCursorChanged = true
-  /// Whether the target may be another one.
+  /// Whether the target must be resolved again.
   private var isTargetChanged = false
-  /// Whether a picture is to be taken in any case.
+  /// Whether a frame is captured even without change.
   private var isForced = true
-  /// Whether there is nothing to capture for now.
+  /// Whether the target cannot be captured for now.
   private var isHidden = false
   private var isDestroyed = false
   private var refusals = 0
-  /// The part of the last picture that the cursor covers.
+  /// The part of the last frame that the pointer covers.
   private var cursorArea: ScreenSpecification.Region?
   private var lastFrame: VideoFrame?
-  /// The last instant of the frame rate's grid at which the screen was looked at.
+  /// Index of the last instant on the frame rate's grid at which the screen was checked.
   private var lastIndex: Int64
 
   private let grid: FrameGrid
   private let clock = StreamClock.system
 
-  /// Looks up what is to be captured.
+  /// Resolves the specification and subscribes to changes.
   ///
-  /// - Throws: ``VidiconError`` when it is not there, cannot be read or is not shown.
+  /// - Throws: ``VidiconError`` when the target does not exist, is not visible, or has an unsupported pixel format.
   init(_ specification: ScreenSpecification, frameRate: FrameRate, connection: X11Connection) throws(VidiconError) {
     let source = specification.description
     self.specification = specification
@@ -65,7 +65,7 @@ final class ScreenSession: @unchecked Sendable {
       if let window = specification.window {
         try ScreenTarget.redirect(window, connection, source: source)
       }
-      // From now on each change is told, so that none is missed between the question and the first picture.
+      // Subscribes to events first, so that no change between this query and the first frame is missed.
       let mask = XCB_EVENT_MASK_STRUCTURE_NOTIFY.rawValue | XCB_EVENT_MASK_VISIBILITY_CHANGE.rawValue
       withUnsafePointer(to: mask) {
         _ = xcb_change_window_attributes(
@@ -95,14 +95,14 @@ final class ScreenSession: @unchecked Sendable {
     connection.deadline = nil
   }
 
-  /// What the pictures look like now.
+  /// Current format of the frames.
   var format: VideoFormat {
     self.target.format
   }
 
-  /// Delivers pictures until it is over.
+  /// Delivers frames until the session ends.
   ///
-  /// - Parameter formatChanged: Called before the consumer is told.
+  /// - Parameter formatChanged: Called with a new format before the consumer is.
   func run(_ consumer: any VideoConsumer, formatChanged: (VideoFormat) -> Void) -> End {
     do throws(ScreenTarget.Problem) {
       while true { try self.step(consumer, formatChanged) }
@@ -119,46 +119,46 @@ final class ScreenSession: @unchecked Sendable {
     switch failure {
     case .refused(let code):
       VidiconError(
-        .failed, subject: source, cause: "the X server refuses to give its picture (error \(code))",
+        .failed, subject: source, cause: "the X server does not provide its image (error \(code))",
         nextStep: "choose another screen, window or region")
     case .timedOut:
       VidiconError(
-        .failed, subject: source, cause: "the X server does not answer", nextStep: "see whether it hangs")
+        .failed, subject: source, cause: "the X server does not respond", nextStep: "check whether it hangs")
     case .interrupted, .lost:
       VidiconError(
-        .failed, subject: source, cause: "the X server has gone away",
-        nextStep: "it is looked for again; see whether its session has ended")
+        .failed, subject: source, cause: "the connection to the X server was lost",
+        nextStep: "check whether its session has ended")
     }
   }
 }
 
-// MARK: One round
+// MARK: Event loop
 
 extension ScreenSession {
-  /// Reads events, waits until something is due, and does it.
+  /// Handles events, then waits for the next deadline or performs what is due.
   private func step(
     _ consumer: any VideoConsumer, _ formatChanged: (VideoFormat) -> Void
   ) throws(ScreenTarget.Problem) {
-    try self.asking { () throws(X11Failure) in
-      while let event = try self.connection.nextEvent() { self.take(event.pointer) }
+    try self.mappingErrors { () throws(X11Failure) in
+      while let event = try self.connection.nextEvent() { self.handle(event.pointer) }
     }
     if self.isDestroyed {
       throw .gone(
         VidiconError(
           .notFound, subject: self.specification.description, cause: "the window was closed",
-          nextStep: "choose another one; vidicon devices lists those that are open"))
+          nextStep: "choose another one; list the open windows with: vidicon devices"))
     }
     let due = [self.nextTick, self.nextRepetition].compactMap { $0 }.min()
     let now = self.clock.now()
     guard let due, due <= now else {
-      let outcome = try self.asking { () throws(X11Failure) in try self.connection.wait(until: due) }
+      let outcome = try self.mappingErrors { () throws(X11Failure) in try self.connection.wait(until: due) }
       if outcome == .stopped { throw .server(.interrupted) }
       return
     }
     if let tick = self.nextTick, tick <= now {
       self.lastIndex = self.grid.index(at: now)
-      if self.isTargetChanged { try self.findTarget(consumer, formatChanged) }
-      if !self.isHidden { try self.look(consumer) }
+      if self.isTargetChanged { try self.updateTarget(consumer, formatChanged) }
+      if !self.isHidden { try self.captureIfChanged(consumer) }
     }
     if let repetition = self.nextRepetition, repetition <= now, var frame = self.lastFrame {
       frame.timestamp = now
@@ -167,13 +167,13 @@ extension ScreenSession {
     }
   }
 
-  /// When the screen is to be looked at; nil when that is of no use before an event.
+  /// Time of the next check of the screen; nil while only an event can cause one.
   private var nextTick: MediaTime? {
     let isDue = self.isTargetChanged || !self.isHidden && (self.isDamaged || self.isForced || self.showsCursor)
     return isDue ? self.grid.time(of: self.lastIndex + 1) : nil
   }
 
-  /// When the last picture is to be handed over again.
+  /// Time at which the last frame is delivered again.
   private var nextRepetition: MediaTime? {
     self.isHidden ? nil : self.lastFrame.map { $0.timestamp + Self.keepAlive }
   }
@@ -182,9 +182,9 @@ extension ScreenSession {
     self.specification.showsCursor && self.connection.extensions.fixesEvent != nil
   }
 
-  private func asking<Answer>(
-    _ body: () throws(X11Failure) -> Answer
-  ) throws(ScreenTarget.Problem) -> Answer {
+  private func mappingErrors<Output>(
+    _ body: () throws(X11Failure) -> Output
+  ) throws(ScreenTarget.Problem) -> Output {
     do throws(X11Failure) {
       return try body()
     } catch {
@@ -192,7 +192,7 @@ extension ScreenSession {
     }
   }
 
-  private func take(_ event: UnsafeMutablePointer<xcb_generic_event_t>) {
+  private func handle(_ event: UnsafeMutablePointer<xcb_generic_event_t>) {
     let extensions = self.connection.extensions
     let type = event.pointee.response_type & 0x7F
     if type == extensions.damageEvent {
@@ -205,7 +205,7 @@ extension ScreenSession {
         if outline != self.target.outline || self.isHidden { self.isTargetChanged = true }
       }
     } else if [XCB_UNMAP_NOTIFY, XCB_MAP_NOTIFY, XCB_VISIBILITY_NOTIFY].contains(Int32(type)) {
-      // A window that comes back, alone or with the one around it, has a picture of its own again.
+      // A window that is mapped again, by itself or with its parent, has a new pixmap.
       if self.specification.window != nil { self.isTargetChanged = true }
     } else if type == UInt8(XCB_DESTROY_NOTIFY) {
       self.isDestroyed = true
@@ -213,11 +213,11 @@ extension ScreenSession {
   }
 }
 
-// MARK: What is captured
+// MARK: Target
 
 extension ScreenSession {
-  /// Looks up anew what is to be captured, and whether there is anything.
-  private func findTarget(
+  /// Resolves the target again after it changed.
+  private func updateTarget(
     _ consumer: any VideoConsumer, _ formatChanged: (VideoFormat) -> Void
   ) throws(ScreenTarget.Problem) {
     let target: ScreenTarget
@@ -249,27 +249,27 @@ extension ScreenSession {
   }
 }
 
-// MARK: Pictures
+// MARK: Frames
 
 extension ScreenSession {
-  /// Takes a picture if there is something new to see.
-  private func look(_ consumer: any VideoConsumer) throws(ScreenTarget.Problem) {
+  /// Captures a frame if the screen or the pointer has changed.
+  private func captureIfChanged(_ consumer: any VideoConsumer) throws(ScreenTarget.Problem) {
     do throws(X11Failure) {
       let pointer = try self.pointer()
       let area = pointer.flatMap { self.cursor?.area(at: $0, in: self.target.format) }
       if self.isDamaged || self.isForced || area != self.cursorArea {
-        try self.takePicture(consumer, pointer: pointer, cursorArea: area)
+        try self.captureFrame(consumer, pointer: pointer, cursorArea: area)
       }
       self.refusals = 0
     } catch {
       self.refusals += 1
       guard case .refused = error, self.refusals < Self.refusalLimit else { throw .server(error) }
-      // Most likely the window was resized or closed just now.
+      // Usually the window was just resized or closed.
       self.isTargetChanged = true
     }
   }
 
-  /// Where the cursor points in the picture, and how it looks; nil when it is not to be seen.
+  /// Position of the pointer in the frame; nil when it is hidden or on another screen. Updates its image.
   private func pointer() throws(X11Failure) -> (x: Int, y: Int)? {
     guard self.showsCursor else { return nil }
     let reply = try self.connection.reply(
@@ -283,7 +283,7 @@ extension ScreenSession {
     return (Int(reply.content.win_x) - self.target.region.x, Int(reply.content.win_y) - self.target.region.y)
   }
 
-  private func takePicture(
+  private func captureFrame(
     _ consumer: any VideoConsumer, pointer: (x: Int, y: Int)?, cursorArea: ScreenSpecification.Region?
   ) throws(X11Failure) {
     guard let slot = try self.ring.freeSlot() else {
@@ -296,7 +296,7 @@ extension ScreenSession {
       guard !rows.isEmpty || self.isForced || cursorArea != self.cursorArea else { return }
     }
     let time = self.clock.now()
-    let buffer = try self.ring.picture(
+    let buffer = try self.ring.capture(
       in: slot, cursor: pointer == nil ? nil : self.cursor, at: pointer ?? (0, 0))
     self.isForced = false
     self.cursorArea = cursorArea
@@ -305,7 +305,7 @@ extension ScreenSession {
     consumer.consume(frame)
   }
 
-  /// The rows of the picture that have changed since this was last asked for.
+  /// The rows of the frame that have changed since the last call.
   private func takeDamage() throws(X11Failure) -> RowRanges {
     let region = self.target.region
     guard let damage = self.damage else { return RowRanges(0..<region.height) }

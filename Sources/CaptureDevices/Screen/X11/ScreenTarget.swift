@@ -2,49 +2,50 @@
 internal import CXCB
 internal import Media
 
-/// What a specification means on an X server at the moment.
+/// The drawable, region and pixel layout that a specification resolves to on an X server.
 struct ScreenTarget {
-  /// Where the pixels are.
+  /// Position of the captured pixels.
   struct Area: Hashable {
-    /// The screen's root window, or a window's picture.
+    /// The screen's root window, or the pixmap of a redirected window.
     var drawable: UInt32
-    /// The first column and row there.
+    /// First column in the drawable.
     var x: Int
+    /// First row in the drawable.
     var y: Int
-    /// How they lie in memory.
+    /// Layout of the pixels.
     var pixels: ScreenPixels
   }
 
-  /// Why there is nothing to capture.
+  /// Why a specification cannot be resolved.
   enum Problem: Error {
-    /// The X server does not answer as it should.
+    /// The X server failed.
     case server(X11Failure)
-    /// There is nothing for now.
+    /// The target cannot be captured for now.
     case hidden(VidiconError)
-    /// There is nothing, and never will be.
+    /// The target does not exist and cannot come back.
     case gone(VidiconError)
   }
 
   /// The root window, or the window that is captured.
   let window: UInt32
-  /// The size of the window, border included, by which a change is seen.
+  /// Size and border width of the window, to detect resizing.
   let outline: (width: Int, height: Int, border: Int)
-  /// The part of the window that is captured.
+  /// The captured part of the window.
   let region: ScreenSpecification.Region
-  /// Where its pixels are.
+  /// Position of its pixels.
   let area: Area
-  /// What the pictures look like.
+  /// Format of the frames.
   let format: VideoFormat
 
-  /// Asks the server.
+  /// Resolves a specification.
   ///
-  /// A window must have been redirected; its picture, ``Area/drawable``, is to be freed by the caller.
+  /// A window must have been redirected by ``redirect(_:_:source:)``; the caller frees its pixmap, ``Area/drawable``.
   init(_ specification: ScreenSpecification, frameRate: FrameRate, connection: X11Connection) throws(Problem) {
     let source = specification.description
     let window = specification.window ?? connection.screen.root
-    let (attributes, geometry) = try Self.ask(window, connection, source)
+    let (attributes, geometry) = try Self.query(window, connection, source)
     guard attributes._class == UInt16(XCB_WINDOW_CLASS_INPUT_OUTPUT.rawValue) else {
-      throw .gone(Self.error(.invalidData, source, "that window only takes input and shows nothing"))
+      throw .gone(Self.error(.invalidData, source, "the window accepts input and shows nothing"))
     }
     guard attributes.map_state == UInt8(XCB_MAP_STATE_VIEWABLE.rawValue) else {
       throw .hidden(Self.hidden(source))
@@ -54,7 +55,8 @@ struct ScreenTarget {
     guard let region = (specification.region ?? whole).intersection(whole) else {
       throw .hidden(
         VidiconError(
-          .notFound, subject: source, cause: "the region lies outside of the \(width)×\(height) pixels that there are",
+          .notFound, subject: source,
+          cause: "the region lies outside of the screen's or window's \(width)×\(height) pixels",
           nextStep: "choose one with region=X,Y,W,H inside"))
     }
     let pixels: ScreenPixels
@@ -70,23 +72,23 @@ struct ScreenTarget {
     self.format = VideoFormat(
       width: region.width, height: region.height, pixelFormat: .bgra, frameRate: frameRate)
     self.area = Area(
-      drawable: specification.window == nil ? window : try Self.picture(of: window, connection, source),
+      drawable: specification.window == nil ? window : try Self.pixmap(of: window, connection, source),
       x: region.x + border, y: region.y + border, pixels: pixels)
   }
 
-  /// Lets the server keep a picture of a window that is whole whatever lies before it.
+  /// Makes the server render a window to an off-screen pixmap, which is complete whatever covers the window.
   static func redirect(_ window: UInt32, _ connection: X11Connection, source: String) throws(Problem) {
     guard connection.extensions.hasComposite else {
       throw .gone(
         VidiconError(
           .failed, subject: source,
-          cause: "the X server lacks the extension Composite, which windows are captured with",
+          cause: "the X server lacks the Composite extension, which capturing a window needs",
           nextStep: "capture the part of the screen where the window is, with region=X,Y,W,H"))
     }
     guard window != connection.screen.root else {
       throw .gone(
         VidiconError(
-          .invalidData, subject: source, cause: "that window is the whole screen", nextStep: "leave out window="))
+          .invalidData, subject: source, cause: "the window is the whole screen", nextStep: "leave out window="))
     }
     do throws(X11Failure) {
       try connection.check(
@@ -94,11 +96,11 @@ struct ScreenTarget {
           connection.pointer, window, UInt8(XCB_COMPOSITE_REDIRECT_AUTOMATIC.rawValue)))
     } catch {
       guard case .refused = error else { throw .server(error) }
-      throw .gone(Self.error(.notFound, source, "there is no such window, or it shows nothing"))
+      throw .gone(Self.error(.notFound, source, "there is no such window, or it is not visible"))
     }
   }
 
-  private static func ask(
+  private static func query(
     _ window: UInt32, _ connection: X11Connection, _ source: String
   ) throws(Problem) -> (xcb_get_window_attributes_reply_t, xcb_get_geometry_reply_t) {
     do throws(X11Failure) {
@@ -113,8 +115,8 @@ struct ScreenTarget {
     }
   }
 
-  /// The picture that the server keeps of a redirected window, under a number of its own.
-  private static func picture(
+  /// Names the pixmap of a redirected window.
+  private static func pixmap(
     of window: UInt32, _ connection: X11Connection, _ source: String
   ) throws(Problem) -> UInt32 {
     let pixmap = connection.makeIdentifier()
@@ -129,8 +131,8 @@ struct ScreenTarget {
 
   private static func hidden(_ source: String) -> VidiconError {
     VidiconError(
-      .notFound, subject: source, cause: "the window is not on the screen (minimised, or on another desktop)",
-      nextStep: "bring it back there")
+      .notFound, subject: source, cause: "the window is not on the screen (minimized, or on another desktop)",
+      nextStep: "restore it, or switch to its desktop")
   }
 
   private static func error(_ code: VidiconError.Code, _ source: String, _ cause: String) -> VidiconError {

@@ -3,18 +3,18 @@ internal import CXCB
 internal import Glibc
 internal import Synchronization
 
-/// What an X server is shown so that it lets a program in: the cookie of the file that `XAUTHORITY` names.
+/// Credentials for an X server: the cookie in the file that `XAUTHORITY` names.
 struct X11Authority: Hashable, Sendable {
-  /// `MIT-MAGIC-COOKIE-1`, or nothing.
+  /// `MIT-MAGIC-COOKIE-1`, or empty.
   let name: [UInt8]
-  /// The cookie.
+  /// The cookie, or empty.
   let data: [UInt8]
 
   private static let kind = Array("MIT-MAGIC-COOKIE-1".utf8)
-  /// Held while libXau reads, which remembers the file's name in a variable.
+  /// Serializes calls of libXau, which keeps the file name in a static variable.
   private static let reading = Mutex(())
 
-  /// That of a display, reached through a connected socket; empty when the file has none.
+  /// The credentials for a display that a connected socket reaches; empty when the file has none.
   init(of display: X11Display, socket: Int32) {
     let (family, address) = Self.address(socket)
     let number = Array("\(display.number)".utf8)
@@ -46,7 +46,7 @@ struct X11Authority: Hashable, Sendable {
     return (bytes(entry.pointee.name, entry.pointee.name_length), bytes(entry.pointee.data, entry.pointee.data_length))
   }
 
-  /// How the file calls the machine at the other end: the own one by its name, also when it is reached as `localhost`.
+  /// Family and address of the peer as in the file: the host name for this machine, also when reached as `localhost`.
   private static func address(_ socket: Int32) -> (family: Int32, address: [UInt8]) {
     var peer = sockaddr_storage()
     var length = socklen_t(MemoryLayout<sockaddr_storage>.size)

@@ -4,52 +4,52 @@ internal import CXCB
 internal import Glibc
 internal import Media
 
-/// Why the X server has not done what it was asked for.
+/// A failed request to an X server.
 enum X11Failure: Error, Hashable {
-  /// The thread is to end.
+  /// The wait was interrupted by ``WakePipe/stop()``.
   case interrupted
   /// The deadline has passed.
   case timedOut
   /// The connection is broken.
   case lost
-  /// The server answered with this error code.
+  /// The server reported an error with this code.
   case refused(UInt8)
 }
 
-// Safe because one thread at a time uses it: the one that makes it, then the one that it is handed to.
-/// A connection to an X server on which every wait ends when the thread is woken.
+// Safe because one thread at a time uses it: the one that creates it, then the one that receives it.
+/// A connection to an X server whose waits can be interrupted by a ``WakePipe``.
 final class X11Connection: @unchecked Sendable {
-  /// libxcb's connection.
+  /// The connection of libxcb.
   let pointer: OpaquePointer
-  /// The screen that the display's name means.
+  /// The screen that the display name selects.
   let screen: xcb_screen_t
-  /// The extensions that the server has.
+  /// The server's extensions.
   private(set) var extensions = X11Extensions()
-  /// When to give up waiting for replies; nil for never.
+  /// Time limit of ``reply(_:_:)``; nil for none.
   var deadline: MediaTime?
-  /// The file descriptor, for waiting.
+  /// The socket, for polling.
   private let descriptor: Int32
   private let wake: WakePipe
 
-  /// Connects, and asks for the extensions.
+  /// Connects and queries the extensions.
   ///
-  /// - Throws: ``VidiconError`` as ``X11Doorbell``, and ``VidiconError/Code/notFound`` when there is no such screen.
+  /// - Throws: ``VidiconError`` as ``X11AccessProbe``, and ``VidiconError/Code/notFound`` when there is no such screen.
   init(_ display: X11Display, wake: WakePipe, source: String) throws(VidiconError) {
-    let doorbell = try X11Doorbell(display, source: source)
-    defer { withExtendedLifetime(doorbell) {} }
+    let probe = try X11AccessProbe(display, source: source)
+    defer { withExtendedLifetime(probe) {} }
     var number: Int32 = 0
-    let pointer = Self.connect(display, doorbell.authority, screen: &number)
+    let pointer = Self.connect(display, probe.authority, screen: &number)
     let status = xcb_connection_has_error(pointer)
     guard status == 0, let pointer, let screen = Self.screen(number, of: pointer) else {
       xcb_disconnect(pointer)
       if status == 0 || status == XCB_CONN_CLOSED_INVALID_SCREEN {
         throw VidiconError(
-          .notFound, subject: source, cause: "the X server at \(display.name) has no screen of that number",
-          nextStep: "leave out what stands after the point of the display's name")
+          .notFound, subject: source, cause: "the X server at \(display.name) has no screen with this number",
+          nextStep: "leave out the number after the dot of the display name")
       }
       throw VidiconError(
-        .failed, subject: source, cause: "the X server at \(display.name) broke off the connection",
-        nextStep: "see whether it still runs")
+        .failed, subject: source, cause: "the X server at \(display.name) closed the connection",
+        nextStep: "check whether it still runs")
     }
     self.pointer = pointer
     self.screen = screen
@@ -60,8 +60,8 @@ final class X11Connection: @unchecked Sendable {
       self.extensions = try X11Extensions(self)
     } catch {
       throw VidiconError(
-        .failed, subject: source, cause: "the X server at \(display.name) does not answer",
-        nextStep: "see whether it hangs")
+        .failed, subject: source, cause: "the X server at \(display.name) does not respond",
+        nextStep: "check whether it hangs")
     }
   }
 
@@ -69,7 +69,7 @@ final class X11Connection: @unchecked Sendable {
     xcb_disconnect(self.pointer)
   }
 
-  /// Whether the server runs on this machine and can be given file descriptors.
+  /// Whether the connection is a local socket, which can pass file descriptors.
   var isLocal: Bool {
     var address = sockaddr_storage()
     var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
@@ -79,14 +79,14 @@ final class X11Connection: @unchecked Sendable {
     return status == 0 && Int32(address.ss_family) == AF_UNIX
   }
 
-  /// A new number for something in the server.
+  /// Allocates an identifier for an object in the server.
   func makeIdentifier() -> UInt32 {
     xcb_generate_id(self.pointer)
   }
 
-  /// Sends what was asked and waits for the reply.
+  /// Sends enqueued requests and waits for a reply.
   ///
-  /// - Parameter sequence: The sequence number of the cookie of a request that has one.
+  /// - Parameter sequence: Sequence number from the request's cookie.
   func reply<Reply>(_ sequence: UInt32, _: Reply.Type) throws(X11Failure) -> X11Reply<Reply> {
     while true {
       var reply: UnsafeMutableRawPointer?
@@ -105,18 +105,18 @@ final class X11Connection: @unchecked Sendable {
     }
   }
 
-  /// Sends what was asked and waits until the server has done a request that has no reply.
+  /// Sends enqueued requests and waits until the server has executed one without reply.
   ///
-  /// - Parameter cookie: Of a `…_checked` call.
+  /// - Parameter cookie: Cookie of a `…_checked` request.
   func check(_ cookie: xcb_void_cookie_t) throws(X11Failure) {
     _ = try self.reply(xcb_get_input_focus(self.pointer).sequence, xcb_get_input_focus_reply_t.self)
-    // The server is beyond it: this does not wait.
+    // Does not wait: the server has executed a later request.
     guard let error = xcb_request_check(self.pointer, cookie) else { return }
     defer { free(error) }
     throw .refused(error.pointee.error_code)
   }
 
-  /// The next event that has come, if any; errors of requests that nobody waits for are left out.
+  /// The next event received, if any; errors of unchecked requests are discarded.
   func nextEvent() throws(X11Failure) -> X11Reply<xcb_generic_event_t>? {
     while let event = xcb_poll_for_event(self.pointer) {
       let event = X11Reply<xcb_generic_event_t>(UnsafeMutableRawPointer(event))
@@ -126,13 +126,13 @@ final class X11Connection: @unchecked Sendable {
     return nil
   }
 
-  /// Sends what was asked, and waits for something to read.
+  /// Sends enqueued requests and waits for data from the server.
   func wait(until deadline: MediaTime?) throws(X11Failure) -> WakePipe.Outcome {
     guard xcb_flush(self.pointer) > 0, xcb_connection_has_error(self.pointer) == 0 else { throw .lost }
     return self.wake.wait(for: self.descriptor, until: deadline)
   }
 
-  /// Sends what was asked.
+  /// Sends enqueued requests.
   func flush() {
     xcb_flush(self.pointer)
   }
@@ -161,5 +161,23 @@ final class X11Connection: @unchecked Sendable {
     }
     return left == 0 && screens.rem > 0 ? screens.data.pointee : nil
   }
+}
+
+/// A reply or event of the X server, freed with this value.
+struct X11Reply<Content>: ~Copyable {
+  /// The fixed part; variable parts follow in memory.
+  let pointer: UnsafeMutablePointer<Content>
+
+  /// Takes ownership of memory allocated by libxcb.
+  init(_ memory: UnsafeMutableRawPointer) {
+    self.pointer = memory.assumingMemoryBound(to: Content.self)
+  }
+
+  deinit {
+    free(self.pointer)
+  }
+
+  /// A copy of the fixed part.
+  var content: Content { self.pointer.pointee }
 }
 #endif

@@ -3,20 +3,21 @@ internal import Media
 internal import CXCB
 internal import Glibc
 
-/// Which X display to connect to, from a name like `:0` or `host:0.1`, or from the environment.
+/// An X display, from a name such as `:0` or `host:0.1` or from the environment.
 struct X11Display: Hashable, Sendable {
-  /// The name.
+  /// The name as it was given.
   let name: String
-  /// The machine; nil for this one, through a socket of its own.
+  /// Host name; nil for the local socket.
   let host: String?
-  /// The number of the server.
+  /// Number of the server.
   let number: Int32
 
-  /// Takes a name, or without one what the environment tells.
+  /// Parses a display name.
   ///
   /// - Parameters:
-  ///   - source: What errors call the source.
-  ///   - variable: The environment.
+  ///   - name: The name; nil for the environment variable `DISPLAY`.
+  ///   - source: The source in error messages.
+  ///   - variable: Returns the value of an environment variable.
   init(
     _ name: String?, source: String, variable: (String) -> String? = Self.variable
   ) throws(VidiconError) {
@@ -25,11 +26,11 @@ struct X11Display: Hashable, Sendable {
       throw VidiconError(
         .notFound, subject: source,
         cause: isWayland
-          ? "this is a Wayland session without X11 (DISPLAY is not set), and only screens of X11 can be captured"
+          ? "this is a Wayland session without X11 (DISPLAY is not set), and only X11 screens can be captured"
           : "there is no X display: DISPLAY is not set",
         nextStep: isWayland
-          ? "log in to a session of X11 (Xorg); through XWayland only windows of X11 programs can be captured"
-          : "run it within the desktop's session, set DISPLAY, or name the display: screen::0")
+          ? "log in to an X11 (Xorg) session; through XWayland only windows of X11 programs can be captured"
+          : "run it in the desktop session, set DISPLAY, or name the display: screen::0")
     }
     var host: UnsafeMutablePointer<CChar>?
     var number: Int32 = 0
@@ -39,7 +40,7 @@ struct X11Display: Hashable, Sendable {
         nextStep: "set DISPLAY to one, such as :0, or name it: screen::0")
     }
     defer { free(host) }
-    // A protocol may stand before the host: tcp/host.
+    // A protocol may precede the host: tcp/host.
     let parts = host.map { String(cString: $0) }?.split(separator: "/", omittingEmptySubsequences: false) ?? []
     let isLocal = parts.first == "unix" || (parts.last ?? "").isEmpty
     self.name = name
@@ -47,7 +48,7 @@ struct X11Display: Hashable, Sendable {
     self.number = number
   }
 
-  /// The value of a variable of the environment that is not empty.
+  /// The value of an environment variable; nil when unset or empty.
   static func variable(_ name: String) -> String? {
     guard let value = getenv(name), value.pointee != 0 else { return nil }
     return String(cString: value)

@@ -1,23 +1,23 @@
 #if os(Linux)
 internal import CXCB
 
-/// The extensions of an X server that capture uses, as far as it has them in a version that will do.
+/// The extensions of an X server that capture uses, where present in a sufficient version.
 struct X11Extensions {
-  /// Damage tells what has changed: the number of its event. Nil without it.
+  /// Event code of Damage, which reports changes; nil without it.
   private(set) var damageEvent: UInt8?
-  /// XFixes tells how the cursor looks, and what damage consists of: the number of its first event. Nil without it.
+  /// First event code of XFixes, which reports the pointer's image and the content of damage; nil without it.
   private(set) var fixesEvent: UInt8?
-  /// Whether MIT-SHM takes memory by file descriptor (version 1.2).
+  /// Whether MIT-SHM accepts memory by file descriptor (version 1.2).
   private(set) var hasSharedMemory = false
-  /// Whether Composite gives the picture of a window that others cover (version 0.2).
+  /// Whether Composite provides the pixmaps of covered windows (version 0.2).
   private(set) var hasComposite = false
-  /// Whether RandR tells the monitors (version 1.5).
+  /// Whether RandR lists monitors (version 1.5).
   private(set) var hasMonitors = false
 
-  /// None.
+  /// No extension.
   init() {}
 
-  /// Asks the server, which has to know of each what version we speak.
+  /// Queries the server, which requires that a client states its version of each extension.
   init(_ connection: X11Connection) throws(X11Failure) {
     let pointer = connection.pointer
     func present(_ reply: UnsafePointer<xcb_query_extension_reply_t>?) -> UInt8? {

@@ -6,31 +6,30 @@ internal import CALSA
 internal import Glibc
 internal import Media
 
-/// What a started microphone does on its thread: it opens the device, hands over its sound, and looks for it again when
-/// it is lost.
-struct MicrophoneRun: Sendable {
+/// The capture loop of a microphone: opens the device, delivers its blocks, and searches for it after it was lost.
+struct MicrophonePlayback: Sendable {
   let search: MicrophoneSearch
   let consumer: any AudioConsumer
   let signal: StopSignal
 
-  /// How often a lost device is looked for.
+  /// Interval between two searches for a lost device.
   static let retryInterval = MediaDuration.milliseconds(300)
-  /// How long a device may give nothing before it is taken for lost.
-  static let patience = MediaDuration.seconds(2)
+  /// Time without samples after which a device counts as lost.
+  static let readTimeout = MediaDuration.seconds(2)
 
   /// Runs until the signal.
   ///
-  /// - Parameter opened: Told once of the format, or of why it cannot be opened, which ends it.
+  /// - Parameter opened: Called once with the format, or with the error of the first opening, which ends the loop.
   func run(opened: (Result<AudioFormat, VidiconError>) -> Void) {
     var device: PCM?
     let format: AudioFormat
     let stableName: String?
     do throws(VidiconError) {
       let first = try self.search.open()
-      let wish = self.search.specification
+      let specification = self.search.specification
       format = AudioFormat(
-        sampleRate: wish.sampleRate ?? first.format.sampleRate,
-        channelCount: wish.channelCount ?? first.format.channelCount)
+        sampleRate: specification.sampleRate ?? first.format.sampleRate,
+        channelCount: specification.channelCount ?? first.format.channelCount)
       stableName = first.stableName
       device = first
     } catch {
@@ -48,24 +47,24 @@ struct MicrophoneRun: Sendable {
     }
   }
 
-  /// Looks for the device until it is there; nil when the thread shall end.
+  /// Searches for the lost device until it can be opened; nil when the thread must end.
   private func searchAgain(_ stableName: String?) -> PCM? {
     while self.signal.wait(until: StreamClock.system.now() + Self.retryInterval) {
-      // What there is depends on which sound server runs; ALSA looks at that when it reads its configuration.
+      // ALSA checks which sound server runs while it reads its configuration.
       snd_config_update_free_global()
       do throws(VidiconError) {
         return try self.search.open(stableName: stableName)
       } catch {
-        // It was told when the device was lost; now it is a matter of patience.
+        // The loss was reported already.
       }
     }
     return nil
   }
 
-  /// Hands over sound until the signal or a failure.
+  /// Delivers blocks until the signal or a failure, then closes the device.
   ///
   /// - Parameter delivered: Called for each block.
-  /// - Returns: Why the device is lost; nil when the thread shall end.
+  /// - Returns: Why the device was lost; nil when the thread must end.
   private func playAndClose(_ device: inout PCM?, as format: AudioFormat, delivered: () -> Void) -> VidiconError? {
     guard let pcm = device.take() else { return nil }
     do throws(PCMFailure) {
@@ -73,7 +72,7 @@ struct MicrophoneRun: Sendable {
       var pace = DevicePace(
         rate: pcm.format.sampleRate, capacity: pcm.bufferSize, available: available, at: StreamClock.system.now())
       var corrector = try self.corrector(pcm, format, pace)
-      var lastSound = StreamClock.system.now()
+      var lastArrival = StreamClock.system.now()
       while !self.signal.isStopped {
         if pace.isUnpaced {
           guard self.signal.wait(until: pace.time + Self.blockDuration) else { return nil }
@@ -83,10 +82,10 @@ struct MicrophoneRun: Sendable {
         let reading = try pcm.read()
         let now = StreamClock.system.now()
         switch reading {
-        case .sound(let samples, let time):
-          lastSound = now
+        case .samples(let samples, let time):
+          lastArrival = now
           let wasUnpaced = pace.isUnpaced
-          let block = try self.failing(pcm) { () throws(VidiconError) in
+          let block = try self.convertingErrors(of: pcm) { () throws(VidiconError) in
             try corrector.correct(samples, at: wasUnpaced ? pace.time : time)
           }
           if self.signal.isStopped { return nil }
@@ -96,34 +95,34 @@ struct MicrophoneRun: Sendable {
             corrector = try self.corrector(pcm, format, pace)
           }
         case .gap:
-          try self.failing(pcm) { () throws(VidiconError) in try corrector.restart() }
+          try self.convertingErrors(of: pcm) { () throws(VidiconError) in try corrector.restart() }
         case .nothing:
-          guard now - lastSound < Self.patience else {
+          guard now - lastArrival < Self.readTimeout else {
             throw PCMFailure(number: ETIMEDOUT, action: "read", name: pcm.name)
           }
-          // Some devices report sound that is not there; that is not to keep a core busy.
+          // Some devices wake without samples; the pause keeps the thread from spinning.
           _ = self.signal.wait(until: now + .milliseconds(2))
         }
       }
       return nil
     } catch {
-      return self.search.error(error)
+      return self.search.vidiconError(error)
     }
   }
 
-  /// What a device without a clock is read in.
+  /// Interval at which a device without a clock is read.
   private static let blockDuration = MediaDuration.milliseconds(20)
 
   private func corrector(
     _ pcm: PCM, _ format: AudioFormat, _ pace: DevicePace
   ) throws(PCMFailure) -> DriftCorrector {
-    try self.failing(pcm) { () throws(VidiconError) in
+    try self.convertingErrors(of: pcm) { () throws(VidiconError) in
       try DriftCorrector(from: pcm.format, to: format, followsClock: !pace.isUnpaced)
     }
   }
 
-  private func failing<Result>(
-    _ pcm: PCM, _ body: () throws(VidiconError) -> Result
+  private func convertingErrors<Result>(
+    of pcm: PCM, _ body: () throws(VidiconError) -> Result
   ) throws(PCMFailure) -> Result {
     do throws(VidiconError) {
       return try body()

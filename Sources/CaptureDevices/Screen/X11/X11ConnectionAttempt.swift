@@ -2,8 +2,8 @@
 internal import Threading
 internal import Media
 
-/// A connection to an X server that is being made on a thread of its own, since nothing can interrupt that.
-final class X11Opening: Sendable {
+/// An attempt to connect to an X server on a thread of its own, since connecting cannot be interrupted.
+final class X11ConnectionAttempt: Sendable {
   private enum State {
     case waiting
     case done(Result<X11Connection, VidiconError>)
@@ -12,11 +12,11 @@ final class X11Opening: Sendable {
 
   private let state = Monitor(State.waiting)
 
-  /// Begins to connect.
+  /// Starts connecting.
   ///
-  /// - Throws: ``VidiconError`` when the system has no thread left.
+  /// - Throws: ``VidiconError`` when the system can start no thread.
   init(_ display: X11Display, wake: WakePipe, source: String) throws(VidiconError) {
-    let thread = WorkerThread(name: "screen opening")
+    let thread = WorkerThread(name: "screen connect")
     try thread.start { [state] _ in
       let result: Result<X11Connection, VidiconError>
       do throws(VidiconError) {
@@ -27,17 +27,17 @@ final class X11Opening: Sendable {
       state.withLock { state in
         if case .waiting = state { state = .done(result) }
       }
-      // It has nobody who would wait for it.
+      // Detaches the thread, since none waits for it.
       thread.stop()
     }
   }
 
-  /// Gives up waiting; a connection that is made later is closed.
+  /// Stops waiting; a connection established later is closed.
   func abandon() {
     self.state.withLock { $0 = .abandoned }
   }
 
-  /// Waits for the outcome; nil when the time has passed or it was given up.
+  /// Waits for the outcome; nil when the deadline has passed or the attempt was abandoned.
   func result(until deadline: MediaTime?) -> Result<X11Connection, VidiconError>? {
     let result = self.state.take(until: deadline) { state -> Result<X11Connection, VidiconError>?? in
       switch state {

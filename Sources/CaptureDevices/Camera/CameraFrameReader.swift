@@ -4,10 +4,10 @@ internal import Codecs
 internal import Media
 internal import NIOCore
 
-/// Makes frames of the buffers that a camera fills. Used by the camera's thread only.
-final class CameraPictures {
-  /// The fewest buffers that stay with the device when one is handed on: one that it fills, and one that it fills next.
-  private static let fewestQueued = 2
+/// Turns the buffers that a camera fills into frames or samples. Used by the camera's thread only.
+final class CameraFrameReader {
+  /// Minimum number of buffers that stay with the driver when a frame references one: one being filled, and the next.
+  private static let minimumQueuedCount = 2
 
   private let session: CameraSession
   private let output: CameraOutput
@@ -35,31 +35,31 @@ final class CameraPictures {
     self.jpeg = jpeg
   }
 
-  /// Ends the decoder, when there is one.
+  /// Ends the JPEG decoder's thread, if there is one.
   func stop() {
     self.jpeg?.stop()
   }
 
-  /// Something was lost before the next picture.
+  /// Reports that frames were lost before the next buffer; compressed video resumes at a keyframe.
   func handleLoss() {
     if self.h264?.handleLoss() == true { self.requestKeyframe() }
   }
 
-  /// Has a camera that compresses make its next picture a keyframe; those that cannot do so come to one by themselves.
+  /// Requests a keyframe from a camera with an encoder; drivers without this control send one at their own interval.
   func requestKeyframe() {
     guard self.h264 != nil else { return }
     _ = vidicon_v4l2_set_control(self.session.device.descriptor, vidicon_v4l2_force_keyframe, 1)
   }
 
-  /// Uses a filled buffer, and sees to it that it comes back to the device.
+  /// Delivers the content of a filled buffer, and returns the buffer to the driver at once or when its frame is released.
   func handle(_ buffer: vidicon_v4l2_buffer, at time: MediaTime) throws(V4L2Failure) {
     let memories = self.session.buffers.memories[Int(buffer.index)]
     let data = memories.indices.map { index in
       index < Int(buffer.plane_count) ? buffer.data(index, length: memories[index].length) : 0..<0
     }
-    let isWhole =
+    let isComplete =
       self.session.layout.fits(in: data.map(\.count)) && data.allSatisfy { !$0.isEmpty } && !buffer.is_error
-    guard isWhole else {
+    guard isComplete else {
       self.output.skip(at: time)
       self.handleLoss()
       return try self.session.queue(buffer.index)
@@ -74,7 +74,7 @@ final class CameraPictures {
       self.deliver(self.convert(starts, from: format.libav, at: time), at: time)
     case .direct(_, let order):
       let lengths = zip(memories, data).map { $0.length - $1.lowerBound }
-      if self.session.queuedCount >= Self.fewestQueued, self.session.layout.fitsWhole(in: lengths) {
+      if self.session.queuedCount >= Self.minimumQueuedCount, self.session.layout.fitsWhole(in: lengths) {
         return self.output.consume(self.borrow(buffer.index, starts: starts, order: order, at: time))
       }
       self.deliver(self.copy(starts, order: order, at: time), at: time)
@@ -88,23 +88,23 @@ final class CameraPictures {
     self.output.consume(frame)
   }
 
-  /// A frame in the device's own memory, which goes back when the last reference does.
+  /// A frame in the device's memory; the buffer is released with the frame's last reference.
   private func borrow(_ index: UInt32, starts: [UnsafeMutableRawPointer], order: [Int], at time: MediaTime)
     -> VideoFrame
   {
     let planes = order.map { self.session.layout.planes[$0] }.map { starts[$0.memory] + $0.offset }
     let buffers = self.session.buffers
-    let pixels = PixelBuffer(borrowing: planes, format: self.session.format) { buffers.giveBack(index) }
+    let pixels = PixelBuffer(borrowing: planes, format: self.session.format) { buffers.release(index) }
     return VideoFrame(buffer: pixels, timestamp: time, orientation: self.session.orientation)
   }
 
-  /// A frame in memory of its own; nil when all of that is in use.
+  /// A frame in pooled memory; nil when all of that is in use.
   private func copy(_ starts: [UnsafeMutableRawPointer], order: [Int], at time: MediaTime) -> VideoFrame? {
     self.pool.frame(at: time) { pixels in
       for (index, place) in order.enumerated() {
         let plane = self.session.layout.planes[place]
         let (from, to) = (starts[plane.memory] + plane.offset, pixels.unsafePlane(index))
-        // The last row may end with its pixels.
+        // The last row may lack its padding.
         to.baseAddress?.copyMemory(from: from, byteCount: plane.end - plane.offset)
       }
     }

@@ -4,40 +4,40 @@ internal import Media
 internal import Threading
 internal import Glibc
 
-/// A first connection to an X server, which asks whether it lets us in.
+/// A first connection to an X server, which probes whether the server accepts our credentials.
 ///
-/// libxcb would only say that connecting failed, and print what the server says to standard error. It stays open until
-/// the real connection is made: a server without connections may start anew.
-final class X11Doorbell {
-  /// What to show to the server.
+/// libxcb only reports that connecting failed, and prints the server's reason to standard error. The probe stays connected
+/// until the actual connection exists, since a server without connections may reset.
+final class X11AccessProbe {
+  /// The accepted credentials.
   let authority: X11Authority
   private let socket: Int32
-  /// The longest wait for an answer, in seconds.
-  private static let patience = 5
+  /// Maximum time for one send or receive, in seconds.
+  private static let timeoutSeconds = 5
 
-  /// Connects and asks; blocks for the time that the system's name service takes, and ten seconds at most.
+  /// Connects and authenticates; blocks for the time of name resolution and at most ten seconds more.
   ///
   /// - Throws: ``VidiconError``: ``VidiconError/Code/notFound`` when there is no server,
-  ///   ``VidiconError/Code/notPermitted`` when it refuses.
+  ///   ``VidiconError/Code/notPermitted`` when it rejects the credentials.
   init(_ display: X11Display, source: String) throws(VidiconError) {
     switch Self.connect(display) {
     case .success(let socket): self.socket = socket
-    case .failure(let problem):
+    case .failure(let failure):
       throw VidiconError(
-        .notFound, subject: source, cause: "there is no X server at \(display.name) (\(problem.message))",
+        .notFound, subject: source, cause: "there is no X server at \(display.name) (\(failure.message))",
         nextStep: "check DISPLAY, and that the X server runs and listens there")
     }
     self.authority = X11Authority(of: display, socket: self.socket)
-    guard let answer = self.ask() else {
+    guard let answer = self.authenticate() else {
       throw VidiconError(
-        .failed, subject: source, cause: "the X server at \(display.name) does not answer",
-        nextStep: "see whether it hangs or has too many connections")
+        .failed, subject: source, cause: "the X server at \(display.name) does not respond",
+        nextStep: "check whether it hangs or has too many connections")
     }
     guard case .refused(let reason) = answer else { return }
     let file = X11Display.variable("XAUTHORITY").map { "XAUTHORITY is \($0)" } ?? "XAUTHORITY is not set"
     throw VidiconError(
       .notPermitted, subject: source,
-      cause: "the X server at \(display.name) refuses the connection" + (reason.isEmpty ? "" : " (\(reason))"),
+      cause: "the X server at \(display.name) rejects the connection" + (reason.isEmpty ? "" : " (\(reason))"),
       nextStep: "run it as the user whose screen it is, or set XAUTHORITY to that user's file (\(file))")
   }
 
@@ -45,11 +45,11 @@ final class X11Doorbell {
     close(self.socket)
   }
 
-  private struct Problem: Error {
+  private struct ConnectionFailure: Error {
     var message: String
   }
 
-  private func ask() -> X11Setup.Answer? {
+  private func authenticate() -> X11Setup.Answer? {
     let request = X11Setup.request(name: self.authority.name, data: self.authority.data)
     guard send(self.socket, request, request.count, Int32(MSG_NOSIGNAL)) == request.count else { return nil }
     let head = self.read(X11Setup.headLength)
@@ -57,7 +57,7 @@ final class X11Doorbell {
     return X11Setup.answer(head + self.read(length))
   }
 
-  /// Reads bytes; fewer when the server ends the connection or is too slow.
+  /// Reads bytes; fewer when the server closes the connection or times out.
   private func read(_ count: Int) -> [UInt8] {
     var bytes = [UInt8](repeating: 0, count: count)
     var filled = 0
@@ -70,16 +70,16 @@ final class X11Doorbell {
     return Array(bytes.prefix(filled))
   }
 
-  private static func connect(_ display: X11Display) -> Result<Int32, Problem> {
+  private static func connect(_ display: X11Display) -> Result<Int32, ConnectionFailure> {
     if let host = display.host { return self.connect(host, port: 6_000 + display.number) }
     let path = "/tmp/.X11-unix/X\(display.number)"
-    // Linux' namespace of sockets that are no files comes first, as in libxcb.
+    // Linux' abstract socket namespace comes first, as in libxcb.
     let isConnected = self.connect(path: [0] + Array(path.utf8))
     if case .success = isConnected { return isConnected }
     return self.connect(path: Array(path.utf8) + [0])
   }
 
-  private static func connect(path: [UInt8]) -> Result<Int32, Problem> {
+  private static func connect(path: [UInt8]) -> Result<Int32, ConnectionFailure> {
     var address = sockaddr_un()
     address.sun_family = sa_family_t(AF_UNIX)
     withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path) }
@@ -91,15 +91,15 @@ final class X11Doorbell {
     }
   }
 
-  private static func connect(_ host: String, port: Int32) -> Result<Int32, Problem> {
+  private static func connect(_ host: String, port: Int32) -> Result<Int32, ConnectionFailure> {
     var hints = addrinfo()
     hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
     var list: UnsafeMutablePointer<addrinfo>?
     let name = host.hasPrefix("[") && host.hasSuffix("]") ? String(host.dropFirst().dropLast()) : host
     let status = getaddrinfo(name, "\(port)", &hints, &list)
-    guard status == 0 else { return .failure(Problem(message: String(cString: gai_strerror(status)))) }
+    guard status == 0 else { return .failure(ConnectionFailure(message: String(cString: gai_strerror(status)))) }
     defer { freeaddrinfo(list) }
-    var outcome = Result<Int32, Problem>.failure(Problem(message: "it has no address"))
+    var outcome = Result<Int32, ConnectionFailure>.failure(ConnectionFailure(message: "it has no address"))
     var next = list
     while let entry = next?.pointee {
       if let address = entry.ai_addr {
@@ -113,17 +113,17 @@ final class X11Doorbell {
 
   private static func connect(
     family: Int32, address: UnsafePointer<sockaddr>, length: socklen_t
-  ) -> Result<Int32, Problem> {
+  ) -> Result<Int32, ConnectionFailure> {
     let descriptor = Glibc.socket(family, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-    guard descriptor >= 0 else { return .failure(Problem(message: systemErrorMessage(errno))) }
-    var patience = timeval(tv_sec: self.patience, tv_usec: 0)
+    guard descriptor >= 0 else { return .failure(ConnectionFailure(message: systemErrorMessage(errno))) }
+    var timeout = timeval(tv_sec: self.timeoutSeconds, tv_usec: 0)
     for option in [SO_SNDTIMEO, SO_RCVTIMEO] {
-      setsockopt(descriptor, SOL_SOCKET, option, &patience, socklen_t(MemoryLayout<timeval>.size))
+      setsockopt(descriptor, SOL_SOCKET, option, &timeout, socklen_t(MemoryLayout<timeval>.size))
     }
     guard Glibc.connect(descriptor, address, length) == 0 else {
       let number = errno == EINPROGRESS ? ETIMEDOUT : errno
       close(descriptor)
-      return .failure(Problem(message: systemErrorMessage(number)))
+      return .failure(ConnectionFailure(message: systemErrorMessage(number)))
     }
     return .success(descriptor)
   }
