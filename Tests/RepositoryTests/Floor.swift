@@ -39,4 +39,12 @@ enum Floor: Comparable {
 
   /// Modules that reach the network or the user.
   static let modulesForEdges: Set<String> = ["ArgumentParser", "NIO", "NIOPosix", "NIOSSL", "Yams"]
+
+  /// C modules that only some targets import, so that others do not link X11, ALSA or libav.
+  static let roomsOfModules: [String: Set<String>] = [
+    "CALSA": ["CaptureDevices"],
+    "CV4L2": ["CaptureDevices"],
+    "CXCB": ["CaptureDevices"],
+    "CLibav": ["CaptureDevices", "Codecs", "Effects", "MediaInput"],
+  ]
 }

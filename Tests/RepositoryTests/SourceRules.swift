@@ -29,6 +29,9 @@ enum SourceRules {
       if floor < .edge, Floor.modulesForEdges.contains(module) {
         return violation("\(room) is no edge and imports \(module)")
       }
+      if let rooms = Floor.roomsOfModules[module], !rooms.contains(room) {
+        return violation("\(room) imports \(module), which is for \(rooms.sorted().joined(separator: ", "))")
+      }
       return nil
     }
   }
