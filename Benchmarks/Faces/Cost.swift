@@ -51,7 +51,7 @@ struct Cost: Codable {
       }
       copying += Self.processorTime(CLOCK_THREAD_CPUTIME_ID) - before
       var frame = EffectFrame(
-        picture: work, timestamp: input.time(of: index),
+        buffer: work, timestamp: input.time(of: index),
         budget: MediaDuration(nanoseconds: Int64(interval / .nanoseconds(1))))
       _ = chain.process(&frame) { MediaTime(nanoseconds: Int64(Self.processorTime(CLOCK_THREAD_CPUTIME_ID) * 1e9)) }
       if frame.budget == .zero { cost.late += 1 }

@@ -32,15 +32,15 @@ struct Faces {
   private static func effects(_ name: String) throws -> [any VideoEffect] {
     switch name {
     case "track": return [try FaceTracker()]
-    case "track-every": return [try FaceTracker(settings: .init(detection: .everyPicture))]
-    case "track-every-down": return [try FaceTracker(settings: .init(detection: .everyPicture, orientation: .down))]
+    case "track-every": return [try FaceTracker(settings: .init(detection: .everyFrame))]
+    case "track-every-down": return [try FaceTracker(settings: .init(detection: .everyFrame, orientation: .down))]
     case "privacy": return [PrivacyMask()]
     case "oval": return [FaceMask(style: .oval())]
     case "blur": return [FaceMask(style: .blur)]
     case "pixelate": return [FaceMask(style: .pixelate)]
     case "solid": return [FaceMask(style: .solid())]
     case "boxes": return [FaceBoxes()]
-    case "smooth": return [Smooth(strength: 1)]
+    case "smooth": return [SkinSmoothing(strength: 1)]
     case "none": return []
     default:
       // An image, and the part that it covers: eyes=glasses.png
@@ -63,10 +63,10 @@ struct Faces {
       if index == 0 { begin = .now }
       let early = begin + .seconds(input.time(of: index).seconds) - .now
       if isPaced, early > .zero { usleep(UInt32(early / .microseconds(1))) }
-      var frame = EffectFrame(picture: picture, timestamp: input.time(of: index), budget: .seconds(10))
+      var frame = EffectFrame(buffer: picture, timestamp: input.time(of: index), budget: .seconds(10))
       let outcome = chain.process(&frame, now: { .zero })
       if let report = outcome.reports.first { FileHandle.standardError.write(Data("\(report)\n".utf8)) }
-      input.put(frame.picture)
+      input.put(frame.buffer)
       try metadata.write(contentsOf: Told(frame, index: index).line)
       index += 1
     }

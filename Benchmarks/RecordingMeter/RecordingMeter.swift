@@ -66,7 +66,7 @@ struct RecordingMeter {
     let begin = ContinuousClock.now
     let files = await recorder.stop(at: Self.start + .seconds(Int64(seconds)))
     let length = (ContinuousClock.now - begin) / .seconds(1)
-    guard let file = files.first, recorder.status.picturesDropped == 0 else { exit(1) }
+    guard let file = files.first, recorder.status.videoSamplesDropped == 0 else { exit(1) }
     print("{\"bytes\": \(file.byteCount), \"duration\": \(file.duration.seconds), \"seconds\": \(length)}")
   }
 

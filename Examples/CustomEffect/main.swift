@@ -8,7 +8,7 @@ import Vidicon
 /// Draws a bright bar along the upper edge: a tenth of the width per face.
 final class FaceMeter: VideoEffect {
   func process(_ frame: inout EffectFrame) -> EffectVerdict {
-    let format = frame.picture.format
+    let format = frame.buffer.format
     let length = min(format.width, frame.metadata.faces.count * format.width / 10)
     frame.withPlane(0) { luma in
       for row in 0..<min(8, format.height) {

@@ -52,7 +52,7 @@ static inline void sample(uint8_t *target, const vidicon_layer *layer, uint32_t 
   const __m256i down = _mm256_and_si256(_mm256_srli_epi32(vs, 1), _mm256_set1_epi32(32767));
 
   const uint8_t *upper = layer->pixels, *lower = upper + 4 * layer->width;
-  // What the next rows of the picture need, which other work has mostly driven out of the nearest caches.
+  // What the next rows of the frame need, which other work has mostly driven out of the nearest caches.
   _mm_prefetch((const char *)(lower + 4 * (size_t)_mm_cvtsi128_si32(_mm256_castsi256_si128(places)) + 8 * layer->width),
                _MM_HINT_T0);
   const __m256i first = mix(upper, lower, _mm256_castsi256_si128(places), _mm256_castsi256_si128(across),

@@ -34,14 +34,14 @@ final class FileDescriptor: Sendable {
     close(self.number)
   }
 
-  /// Takes the lock that says that somebody works on this file; it goes with the last reference, or the process.
+  /// Acquires the exclusive lock (`flock`) of a file in use without waiting; released with the last reference, or the process.
   ///
-  /// - Returns: Whether nobody else has it. File systems without locks say so, too.
+  /// - Returns: Whether the lock was free; true on file systems without locks.
   func lock() -> Bool {
     flock(self.number, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK
   }
 
-  /// Takes the lock as soon as nobody else has it; at once on file systems without locks.
+  /// Waits for the exclusive lock; returns at once on file systems without locks.
   func waitForLock() {
     while flock(self.number, LOCK_EX) != 0, errno == EINTR {}
   }

@@ -1,6 +1,6 @@
 public import Media
 
-/// A plain MP4 file that a recording, or a repair, has left.
+/// A progressive MP4 file that a recording, or a repair, has left.
 public struct FinishedRecording: Hashable, Sendable {
   /// The file.
   public var path: String

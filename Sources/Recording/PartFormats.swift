@@ -3,8 +3,8 @@ internal import Media
 /// The formats of a recording's tracks, and the places at which a part of other formats begins.
 ///
 /// A file's tracks have one format each. Where the stream goes on in another one, the part ends with the keyframe before
-/// which all samples are of the old format: with the first picture of the new kind, or, where the sound has changed, with
-/// the next keyframe. Sound of the new kind before that has no place in either part.
+/// which all samples are of the old format: with the first video frame of the new kind, or, where the audio has changed, with
+/// the next keyframe. Audio of the new kind before that has no place in either part.
 struct PartFormats {
   /// A part that is to begin.
   struct Next {
@@ -18,9 +18,9 @@ struct PartFormats {
   private var latest: [CodecDescription]
   /// Parts that have a place, the first one first.
   private(set) var next: [Next] = []
-  /// From when on the sound that has come is of the latest format; nil when it is all of the part's.
-  private var soundChange: MediaTime?
-  private var isSoundExpected = false
+  /// From when on the audio that has come is of the latest format; nil when it is all of the part's.
+  private var audioChange: MediaTime?
+  private var isAudioExpected = false
 
   init(_ descriptions: [CodecDescription]) {
     self.current = descriptions
@@ -30,37 +30,37 @@ struct PartFormats {
   /// Whether samples come that no part is planned for.
   var isPending: Bool { self.latest != self.planned }
 
-  /// Whether the pictures that come can be decoded in no part but one that is not planned yet.
+  /// Whether the video frames that come can be decoded in no part but one that is not planned yet.
   var isVideoPending: Bool { self.latest[.video] != self.planned[.video] }
 
-  /// What the sound of the part is.
+  /// What the audio of the part is.
   var audio: AACDescription? {
     if case .aac(let description) = self.current[.audio] { description } else { nil }
   }
 
-  /// From when on the sound that has come is of the latest format.
-  var latestSoundStart: MediaTime {
-    self.isSoundExpected ? MediaTime(nanoseconds: .max) : self.soundChange ?? MediaTime(nanoseconds: .min)
+  /// From when on the audio that has come is of the latest format.
+  var latestAudioStart: MediaTime {
+    self.isAudioExpected ? MediaTime(nanoseconds: .max) : self.audioChange ?? MediaTime(nanoseconds: .min)
   }
 
   private var planned: [CodecDescription] { self.next.last?.descriptions ?? self.current }
 
-  /// Told that the samples of a track that follow are of another format.
+  /// Notes that the samples of a track that follow are of another format.
   ///
   /// - Returns: Whether they are; not of a track that the recording has not.
   mutating func change(to description: CodecDescription) -> Bool {
     guard let index = self.latest.firstIndex(where: { $0.kind == description.kind }), self.latest[index] != description
     else { return false }
     self.latest[index] = description
-    if description.kind == .audio { self.isSoundExpected = true }
+    if description.kind == .audio { self.isAudioExpected = true }
     return true
   }
 
-  /// Told that a frame of sound has come.
-  mutating func noteSound(at time: MediaTime) {
-    guard self.isSoundExpected else { return }
-    self.isSoundExpected = false
-    if self.current[.audio] != self.latest[.audio] { self.soundChange = self.soundChange ?? time }
+  /// Notes that a audio frame has come.
+  mutating func noteAudio(at time: MediaTime) {
+    guard self.isAudioExpected else { return }
+    self.isAudioExpected = false
+    if self.current[.audio] != self.latest[.audio] { self.audioChange = self.audioChange ?? time }
   }
 
   /// Plans a part of the latest formats.
@@ -79,14 +79,14 @@ struct PartFormats {
     self.next = []
   }
 
-  /// Whether a frame of sound is of the part's format.
-  func isCurrent(soundAt time: MediaTime) -> Bool {
-    self.soundChange.map { time < $0 } ?? true
+  /// Whether a audio frame is of the part's format.
+  func isCurrent(audioAt time: MediaTime) -> Bool {
+    self.audioChange.map { time < $0 } ?? true
   }
 
   private mutating func begin(_ descriptions: [CodecDescription]) {
     self.current = descriptions
-    if self.current[.audio] == self.latest[.audio] { self.soundChange = nil }
+    if self.current[.audio] == self.latest[.audio] { self.audioChange = nil }
   }
 }
 

@@ -14,7 +14,7 @@ struct PartNames {
   /// The last name without its number, and the number.
   private var last: (path: String, number: Int)?
 
-  /// The most files of one name.
+  /// Maximum number of files of one name.
   private static let maximumNumber = 99_999
 
   /// - Parameter time: When the recording starts, in nanoseconds since 1970.

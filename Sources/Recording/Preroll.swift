@@ -3,7 +3,7 @@ internal import NIOCore
 internal import Streaming
 internal import Synchronization
 
-/// Holds the samples of a stream that starts until its recording does, so that the first picture is in it.
+/// Holds the samples of a stream that starts until its recording does, so that the first video frame is in it.
 final class Preroll: StreamOutput {
   private enum Held {
     case sample(EncodedSample)
@@ -21,12 +21,12 @@ final class Preroll: StreamOutput {
   private let limit: Int
   private let state = Mutex(State())
 
-  /// - Parameter limit: The most bytes to hold; with more, the recording starts too late for the first picture.
+  /// - Parameter limit: Maximum number of bytes to hold; with more, the recording starts too late for the first video frame.
   init(limit: Int) {
     self.limit = limit
   }
 
-  /// Hands over what is held, then what comes.
+  /// Forwards the retained samples, then each new one.
   ///
   /// - Returns: Whether it does; not once it is closed.
   func forward(to target: any StreamOutput) -> Bool {

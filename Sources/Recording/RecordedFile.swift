@@ -16,7 +16,7 @@ public struct RecordedFile: Hashable, Sendable {
   public var byteCount: Int
   /// When it was last written, in nanoseconds since 1970-01-01 00:00 UTC.
   public var modificationTime: Int64
-  /// Whether it is a plain file; if not, it is being recorded, being finished, or was left by a crash.
+  /// Whether it is a finished file; if not, it is being recorded, being finished, or was left by a crash.
   public var isFinished: Bool
 
   /// The files of a pattern, oldest first.
@@ -24,7 +24,7 @@ public struct RecordedFile: Hashable, Sendable {
     var files: [RecordedFile] = []
     pattern.forEach { path in
       guard let file = try? FileDescriptor(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW), let status = try? file.status(),
-        status.st_mode & S_IFMT == S_IFREG, let mark = RecordingMark(of: file)
+        status.st_mode & S_IFMT == S_IFREG, let mark = RecordingMarker(of: file)
       else { return }
       files.append(
         RecordedFile(

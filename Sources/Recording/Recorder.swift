@@ -14,7 +14,7 @@ internal import Threading
 /// ```
 ///
 /// While it is recorded, a file is a fragmented MP4 that plays up to its last second at any time, also after a crash of
-/// the process or the machine; after the stop it is a plain MP4 with its index first. A pause leaves no gap. When the disk
+/// the process or the machine; after the stop it is a progressive MP4 with its index first. A pause leaves no gap. When the disk
 /// fails or fills, the recording stops and the stream goes on.
 ///
 /// A recorder can be started again when it has stopped. Stop it before it is let go: without it, its last file stays
@@ -30,7 +30,7 @@ public final class Recorder: Sendable {
   public let settings: RecordingSettings
   private let source: RecordingSource
   private let clock: @Sendable () -> Int64
-  private let board = RecordingStatusStore()
+  private let statusStore = RecordingStatusStore()
   private let phase = Mutex(Phase.idle)
   private let isPaused = Mutex(false)
   private let startTime: Mutex<MediaTime?>
@@ -40,7 +40,7 @@ public final class Recorder: Sendable {
     self.init(RecordingSource(stream), settings: settings)
   }
 
-  /// A recorder of a stream that has not been started yet, and whose first recording begins with its first picture.
+  /// A recorder of a stream that has not been started yet, and whose first recording begins with its first video frame.
   ///
   /// The recording is to be started as soon as the stream runs: until then its samples are held in memory, up to half of
   /// ``RecordingSettings/queueByteCount``; with more it begins as any other.
@@ -64,21 +64,21 @@ public final class Recorder: Sendable {
   }
 
   /// What happens to the recordings, for one consumer.
-  public var events: AsyncStream<RecordingEvent> { self.board.events }
+  public var events: AsyncStream<RecordingEvent> { self.statusStore.events }
 
   /// How the recording is doing, or how the last one went.
   public var status: RecordingStatus {
-    var status = self.board.status
+    var status = self.statusStore.status
     if let counts = self.session?.counts {
-      status.picturesDropped = counts.picturesDropped
-      status.soundsDropped = counts.soundsDropped
+      status.videoSamplesDropped = counts.videoSamplesDropped
+      status.audioSamplesDropped = counts.audioSamplesDropped
       status.queuedByteCount = counts.byteCount
     }
     return status
   }
 
-  /// Whether it was told to pause, and not to go on since; ``status`` follows when the samples before that are written.
-  package var isToldToPause: Bool { self.isPaused.withLock { $0 } }
+  /// Whether a pause was requested, and no resumption since; ``status`` follows when the samples before that are written.
+  package var isPauseRequested: Bool { self.isPaused.withLock { $0 } }
 
   /// The files that are there of this recorder's pattern, oldest first. Reads the disk.
   public func files() -> [RecordedFile] {
@@ -119,7 +119,7 @@ public final class Recorder: Sendable {
 
   /// Stops the recording with what is captured up to now, and waits until its files are finished.
   ///
-  /// - Returns: The files that are plain now; none when no recording runs. Those that could not be finished are told by
+  /// - Returns: The finished files; none when no recording runs. Files that could not be finished are reported by
   ///   ``RecordingEvent/partNotFinished(_:)``.
   @discardableResult
   public func stop() async -> [FinishedRecording] {
@@ -151,8 +151,9 @@ extension Recorder {
         throw self.wrongState("the stream does not run", "start it first")
       }
       let session = RecordingSession(
-        self.settings, source: self.source, descriptions: descriptions, board: self.board, clock: self.clock)
-      self.board.update {
+        self.settings, source: self.source, descriptions: descriptions, statusStore: self.statusStore, clock: self.clock
+      )
+      self.statusStore.update {
         $0 = RecordingStatus()
         $0.state = .waiting
       }
@@ -162,7 +163,7 @@ extension Recorder {
       return path
     } catch {
       self.phase.withLock { $0 = .idle }
-      self.board.update {
+      self.statusStore.update {
         $0.state = .failed
         $0.error = error
       }

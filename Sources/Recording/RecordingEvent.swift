@@ -1,6 +1,6 @@
 public import Media
 
-/// Something that happens to a recording and that its owner may want to tell or act on.
+/// An event of a recording, in order of occurrence.
 public enum RecordingEvent: Hashable, Sendable {
   /// A part begins, in this file.
   case partStarted(path: String)
@@ -10,7 +10,7 @@ public enum RecordingEvent: Hashable, Sendable {
   case resumed
   /// The disk was too slow: the recording goes on at the next keyframe, as after a pause.
   case fellBehind
-  /// A part is a plain file now.
+  /// A part is a finished file now.
   case partFinished(FinishedRecording)
   /// A part stays a fragmented file, which plays and can be repaired.
   case partNotFinished(VidiconError)

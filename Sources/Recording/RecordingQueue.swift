@@ -2,9 +2,9 @@ internal import Media
 internal import NIOCore
 internal import Threading
 
-/// What waits for the thread that writes, bounded in bytes.
+/// Bounded queue of samples between the stream and the writer thread; the limit is in bytes.
 ///
-/// When it is full, the disk is too slow: everything is dropped until half of it is free again, then pictures up to the
+/// When it is full, the disk is too slow: everything is dropped until half of it is free again, then video frames up to the
 /// next keyframe, at which the recording goes on as after a pause. The stream never waits.
 final class RecordingQueue: Sendable {
   enum Item: Sendable {
@@ -22,8 +22,8 @@ final class RecordingQueue: Sendable {
 
   struct Counts: Sendable {
     var byteCount = 0
-    var picturesDropped = 0
-    var soundsDropped = 0
+    var videoSamplesDropped = 0
+    var audioSamplesDropped = 0
   }
 
   private struct State {
@@ -48,7 +48,7 @@ final class RecordingQueue: Sendable {
     self.hasVideo = hasVideo
   }
 
-  var counts: Counts { self.state.withLock { $0.counts } }
+  var counts: Counts { self.state.read { $0.counts } }
 
   /// Adds a sample, or drops it.
   func append(_ sample: EncodedSample) {
@@ -68,8 +68,8 @@ final class RecordingQueue: Sendable {
       case (true, _):
         state.counts.byteCount += size
         state.items.append(.sample(sample))
-      case (false, .video): state.counts.picturesDropped += 1
-      case (false, .audio): state.counts.soundsDropped += 1
+      case (false, .video): state.counts.videoSamplesDropped += 1
+      case (false, .audio): state.counts.audioSamplesDropped += 1
       }
     }
   }
@@ -88,7 +88,7 @@ final class RecordingQueue: Sendable {
     } ?? []
   }
 
-  /// Told that samples that were taken are written, or will not be.
+  /// Notes that samples that were taken are written, or will not be.
   func release(_ items: [Item]) {
     self.state.withLock { state in
       guard !state.isClosed else { return }

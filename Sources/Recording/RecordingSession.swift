@@ -12,7 +12,7 @@ final class RecordingSession: StreamOutput {
 
   private let settings: RecordingSettings
   private let source: RecordingSource
-  private let board: RecordingStatusStore
+  private let statusStore: RecordingStatusStore
   private let clock: @Sendable () -> Int64
   private let queue: RecordingQueue
   private let descriptions: [CodecDescription]
@@ -23,12 +23,12 @@ final class RecordingSession: StreamOutput {
   ///   - clock: The time of day in nanoseconds since 1970.
   init(
     _ settings: RecordingSettings, source: RecordingSource, descriptions: [CodecDescription],
-    board: RecordingStatusStore,
+    statusStore: RecordingStatusStore,
     clock: @escaping @Sendable () -> Int64
   ) {
     self.settings = settings
     self.source = source
-    self.board = board
+    self.statusStore = statusStore
     self.clock = clock
     self.descriptions = descriptions
     self.queue = RecordingQueue(
@@ -51,7 +51,7 @@ final class RecordingSession: StreamOutput {
     let path = try result.get()
     self.queue.append(.resume(time))
     self.source.add(self)
-    // A track may have changed before this was told of it.
+    // A track may have changed before this was reported it.
     for description in self.source.descriptions() { self.descriptionChanged(to: description) }
     return path
   }
@@ -98,43 +98,43 @@ final class RecordingSession: StreamOutput {
 extension RecordingSession {
   private func run(started: (Result<String, VidiconError>) -> Void) {
     ThreadSignals.blockFileSize()
-    let housekeeper = Housekeeper(self.settings, board: self.board, clock: self.clock)
+    let maintenance = RecordingMaintenance(self.settings, statusStore: self.statusStore, clock: self.clock)
     let writer: RecordingWriter
     do throws(VidiconError) {
       writer = try RecordingWriter(
-        self.settings, descriptions: self.descriptions, board: self.board,
-        housekeeper: housekeeper, requestKeyframe: self.source.requestKeyframe, clock: self.clock)
+        self.settings, descriptions: self.descriptions, statusStore: self.statusStore,
+        maintenance: maintenance, requestKeyframe: self.source.requestKeyframe, clock: self.clock)
     } catch {
       self.end(with: [])
       return started(.failure(error))
     }
     let thread = WorkerThread(name: "recordings")
-    let hasThread = (try? thread.start { _ in housekeeper.run() }) != nil
-    housekeeper.repair()
-    housekeeper.tidy()
-    started(.success(self.board.status.path ?? ""))
+    let hasThread = (try? thread.start { _ in maintenance.run() }) != nil
+    maintenance.repair()
+    maintenance.tidy()
+    started(.success(self.statusStore.status.path ?? ""))
 
     var failure: VidiconError?
     do throws(VidiconError) {
       try self.write(with: writer)
     } catch {
       failure = error
-      self.board.report(.failed(error))
+      self.statusStore.report(.failed(error))
     }
     self.source.remove(self)
     self.queue.close()
-    self.board.update {
+    self.statusStore.update {
       $0.state = .finishing
       $0.error = failure
     }
     writer.close()
-    housekeeper.tidy()
-    housekeeper.end()
+    maintenance.tidy()
+    maintenance.end()
     // Without a thread of its own all of it is done at the end.
-    if hasThread { thread.join() } else { housekeeper.run() }
-    self.board.update { $0.state = failure == nil ? .idle : .failed }
-    self.board.report(.ended)
-    self.end(with: housekeeper.finished)
+    if hasThread { thread.join() } else { maintenance.run() }
+    self.statusStore.update { $0.state = failure == nil ? .idle : .failed }
+    self.statusStore.report(.ended)
+    self.end(with: maintenance.finished)
   }
 
   private func write(with writer: RecordingWriter) throws(VidiconError) {

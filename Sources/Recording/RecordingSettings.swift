@@ -32,7 +32,7 @@ public struct RecordingSettings: Hashable, Sendable {
   public var existingFiles: ExistingFiles
   /// The length of a part; the first keyframe from there on begins the next one. Nil for one part.
   public var partDuration: MediaDuration?
-  /// The most bytes of a part. It ends at a keyframe some seconds before; a smaller size than those seconds take is
+  /// Maximum number of bytes of a part. It ends at a keyframe some seconds before; a smaller size than those seconds take is
   /// exceeded. Nil for one part.
   public var partByteCount: Int?
   /// The length of all parts together, pauses not counted, after which the recording stops; nil for no end.
@@ -41,9 +41,9 @@ public struct RecordingSettings: Hashable, Sendable {
   public var retention: Retention
   /// A title for people; nil for none.
   public var title: String?
-  /// How players turn the picture; up for streams that turn it themselves.
+  /// How players turn the video frame; up for streams that turn it themselves.
   public var orientation: Orientation
-  /// The most bytes of samples that wait for the disk; beyond it they are dropped up to the next keyframe.
+  /// Maximum number of bytes of samples that wait for the disk; beyond it they are dropped up to the next keyframe.
   public var queueByteCount: Int
 
   /// Settings; by default one part, and 32 MiB that wait for the disk: two minutes at 2.3 Mb/s.

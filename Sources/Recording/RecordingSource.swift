@@ -1,11 +1,11 @@
 package import Media
 package import Streaming
 
-/// What a recording asks of the stream that it records.
+/// The stream of a recording: its codec descriptions, keyframe requests and subscription.
 package struct RecordingSource: Sendable {
   /// What decoders must know of each track; empty before the stream has started.
   package var descriptions: @Sendable () -> [CodecDescription]
-  /// The next picture is to be a keyframe.
+  /// The next video sample is to be a keyframe.
   package var requestKeyframe: @Sendable () -> Void
   /// The output is to get samples.
   package var add: @Sendable (any StreamOutput) -> Void

@@ -10,9 +10,9 @@ public struct RecordingStatus: Hashable, Sendable {
     case waiting
     /// It takes what the stream gives.
     case recording
-    /// It takes nothing until it is told to.
+    /// Paused: drops samples until it is resumed.
     case paused
-    /// It makes plain files of what it has recorded.
+    /// It makes finished files of what it has recorded.
     case finishing
     /// It has stopped by itself; see ``RecordingStatus/error``.
     case failed
@@ -30,10 +30,10 @@ public struct RecordingStatus: Hashable, Sendable {
   public var byteCount = 0
   /// Bits a second, over the last seconds.
   public var bitrate = 0
-  /// Pictures that the disk was too slow for.
-  public var picturesDropped = 0
-  /// Frames of sound that the disk was too slow for.
-  public var soundsDropped = 0
+  /// Video frames that the disk was too slow for.
+  public var videoSamplesDropped = 0
+  /// Audio frames that the disk was too slow for.
+  public var audioSamplesDropped = 0
   /// Bytes that wait for the disk.
   public var queuedByteCount = 0
   /// Why it has stopped by itself.

@@ -1,7 +1,7 @@
 internal import Media
 internal import Synchronization
 
-/// What the threads of a recording tell its owner.
+/// Status and events of a recording, written by its threads and read by its owner.
 final class RecordingStatusStore: Sendable {
   let events: AsyncStream<RecordingEvent>
   private let continuation: AsyncStream<RecordingEvent>.Continuation

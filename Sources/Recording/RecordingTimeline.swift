@@ -6,7 +6,7 @@ internal import NIOCore
 /// cut. It has no clock and no file: time comes with the samples and the calls.
 ///
 /// A recording is made of runs, from a start or resumption to a pause or the end. A run begins at a keyframe, and the
-/// next one follows where it ended, so that a pause leaves neither a gap nor a picture that stands still:
+/// next one follows where it ended, so that a pause leaves neither a gap nor a frozen frame:
 ///
 /// ```
 /// stream     K p p p p K p p | p p K p p | K p p p
@@ -14,18 +14,18 @@ internal import NIOCore
 ///                            pause         resumption
 /// ```
 ///
-/// Frames of sound follow one another to the sample, and are 20 ms long or so: where a run begins, the sound goes on with
-/// the first frame that starts less than half a frame before its place. Sound and picture are so never further apart
-/// than half a frame, after any number of pauses, since each place is counted from the picture anew.
+/// Audio frames follow one another to the sample, and are 20 ms long or so: where a run begins, the audio goes on with
+/// the first frame that starts less than half a frame before its place. Audio and video are so never further apart
+/// than half a frame, after any number of pauses, since each place is counted from the video frame again.
 ///
-/// Samples are kept until both tracks have reached the end of a fragment, which is then handed out as a whole; at the
-/// end of a run, pictures for which there is no sound any more are left out, so that the tracks are of one length.
+/// Samples are kept until both tracks have reached the end of a fragment, which is then emitted as a whole; at the
+/// end of a run, video frames for which there is no audio any more are left out, so that the tracks are of one length.
 struct RecordingTimeline {
   /// What is to be done, in this order.
   enum Action {
-    /// The next picture shall be a keyframe.
+    /// The next video sample shall be a keyframe.
     case requestKeyframe
-    /// A fragment of samples, their times counted from the part's start. The time is that of the picture after the last
+    /// A fragment of samples, their times counted from the part's start. The time is that of the video frame after the last
     /// one, where it is known.
     case fragment([EncodedSample], nextVideoTime: MediaTime?)
     /// What comes next belongs to another file, of tracks of these formats.
@@ -52,16 +52,16 @@ struct RecordingTimeline {
   /// The time that a fragment takes; a quarter less where a keyframe comes then.
   static let fragmentDuration = MediaDuration.seconds(1)
   /// How long one track may lag behind the other before it is waited for no longer.
-  static let patience = MediaDuration.seconds(1)
-  /// Sound that is kept while a keyframe is waited for.
-  private static let keptSound = MediaDuration.seconds(5)
-  /// The most samples of a part: what the tables of a finished file hold, with room for a keyframe that does not come.
+  static let trackTimeout = MediaDuration.seconds(1)
+  /// Audio that is kept while a keyframe is waited for.
+  private static let retainedAudio = MediaDuration.seconds(5)
+  /// Maximum number of samples of a part: what the tables of a finished file hold, with room for a keyframe that does not come.
   private static let maximumSampleCount = ProgressiveMP4.maximumSampleCount / 2
 
   private let limits: Limits
   private let hasVideo: Bool
   private var formats: PartFormats
-  private var sound: SoundPlacement?
+  private var audioPlacement: AudioPlacement?
 
   private var phase = Phase.paused
   private var video: [EncodedSample] = []
@@ -83,7 +83,7 @@ struct RecordingTimeline {
   private var isKeyframeRequested = false
   /// The length of the parts before this one.
   private var pastDuration = MediaDuration.zero
-  /// Whether ``Limits/total`` is reached, and everything handed out.
+  /// Whether ``Limits/total`` is reached, and everything emitted.
   var isOver: Bool { self.isTotalReached && self.isPaused }
   private var isTotalReached = false
   private var actions: [Action] = []
@@ -93,11 +93,11 @@ struct RecordingTimeline {
     self.limits = limits
     self.hasVideo = descriptions.contains { $0.kind == .video }
     self.formats = PartFormats(descriptions)
-    self.sound = self.formats.audio.map { SoundPlacement($0) }
+    self.audioPlacement = self.formats.audio.map { AudioPlacement($0) }
   }
 
-  private var hasAudio: Bool { self.sound != nil }
-  private var half: MediaDuration { self.sound?.halfFrame ?? .zero }
+  private var hasAudio: Bool { self.audioPlacement != nil }
+  private var half: MediaDuration { self.audioPlacement?.halfFrame ?? .zero }
 
   /// The length of the part so far.
   var duration: MediaDuration {
@@ -116,13 +116,13 @@ struct RecordingTimeline {
     }
   }
 
-  /// Whether it is paused, and every sample handed out.
+  /// Whether it is paused, and every sample emitted.
   var isPaused: Bool {
     if case .paused = self.phase { true } else { false }
   }
 
-  /// Samples that are not handed out yet.
-  var keptSampleCount: Int { self.video.count + self.audio.count }
+  /// Samples that are not emitted yet.
+  var pendingSampleCount: Int { self.video.count + self.audio.count }
 
   /// When ``handleDeadline(at:)`` is to be called.
   var deadline: MediaTime? {
@@ -155,7 +155,7 @@ extension RecordingTimeline {
       self.clear()
       self.phase = .paused
     case .running:
-      self.phase = .ending(at: time, deadline: now + Self.patience)
+      self.phase = .ending(at: time, deadline: now + Self.trackTimeout)
       self.endRunIfReached()
     }
   }
@@ -175,7 +175,7 @@ extension RecordingTimeline {
     }
   }
 
-  /// Told that the samples of a track that follow are of another format: the next keyframe begins another part.
+  /// Notes that the samples of a track that follow are of another format: the next keyframe begins another part.
   mutating func change(to description: CodecDescription) {
     guard self.formats.change(to: description), description.kind == .audio, self.hasVideo, self.isRunning else {
       return
@@ -183,7 +183,7 @@ extension RecordingTimeline {
     self.actions.append(.requestKeyframe)
   }
 
-  /// Told that the deadline has passed.
+  /// Notes that the deadline has passed.
   mutating func handleDeadline(at now: MediaTime) {
     if let deadline, now >= deadline { self.endRun() }
   }
@@ -201,7 +201,7 @@ extension RecordingTimeline {
       self.startRun(at: sample.presentationTime)
     default: break
     }
-    if sample.kind == .audio { self.formats.noteSound(at: sample.presentationTime) }
+    if sample.kind == .audio { self.formats.noteAudio(at: sample.presentationTime) }
     if self.formats.isPending, self.isRunning, (sample.kind == .video) == self.hasVideo {
       if sample.isKeyframe {
         self.formats.planPart(at: sample.decodeTime)
@@ -211,7 +211,7 @@ extension RecordingTimeline {
     }
     switch sample.kind {
     case .video:
-      // A picture that comes before the last one is none that a timeline can hold.
+      // A video frame that comes before the last one is none that a timeline can hold.
       guard self.video.last.map({ $0.decodeTime < sample.decodeTime }) ?? true else { return }
       self.video.append(sample)
       self.videoReach = max(self.videoReach, sample.decodeTime + sample.duration)
@@ -222,7 +222,7 @@ extension RecordingTimeline {
     switch self.phase {
     case .waiting:
       let reach = self.audioReach
-      self.audio.removeFirst { reach - $0.presentationTime > Self.keptSound }
+      self.audio.removeFirst { reach - $0.presentationTime > Self.retainedAudio }
     case .running:
       self.partByteCount += Self.byteCount(sample)
       self.partSampleCount += 1
@@ -256,8 +256,8 @@ extension RecordingTimeline {
     guard case .ending(let end, _) = self.phase else { return }
     // Times are rounded, each to its clock.
     guard !self.hasVideo || self.videoReach >= end - .milliseconds(1) else { return }
-    let soundEnd = self.hasVideo ? self.videoEnd(before: end) : end
-    if !self.hasAudio || self.audioReach >= soundEnd - self.half { self.endRun() }
+    let audioEnd = self.hasVideo ? self.videoEnd(before: end) : end
+    if !self.hasAudio || self.audioReach >= audioEnd - self.half { self.endRun() }
   }
 
   private mutating func endRun() {
@@ -266,7 +266,7 @@ extension RecordingTimeline {
     if self.hasVideo {
       end = self.videoEnd(before: limit)
       self.video.removeAll { $0.decodeTime >= limit }
-      if self.hasAudio, self.audioReach < end - self.half, end - self.audioReach <= Self.patience {
+      if self.hasAudio, self.audioReach < end - self.half, end - self.audioReach <= Self.trackTimeout {
         let first = self.video.first?.decodeTime
         self.video.removeAll { $0.decodeTime >= self.audioReach && $0.decodeTime != first }
         end = self.videoEnd(before: limit)
@@ -275,17 +275,17 @@ extension RecordingTimeline {
       end = self.audioReach
     }
     while let change = self.formats.next.first, change.start < end {
-      self.handOut(upTo: change.start, next: change.start)
+      self.emitFragment(upTo: change.start, next: change.start)
       self.fragmentStart = change.start
       self.startPart(at: change.start)
     }
-    self.handOut(upTo: end, next: nil)
-    self.runPlace = max(self.runPlace, self.hasVideo ? self.place(of: end) : self.sound?.end ?? self.runPlace)
+    self.emitFragment(upTo: end, next: nil)
+    self.runPlace = max(self.runPlace, self.hasVideo ? self.place(of: end) : self.audioPlacement?.end ?? self.runPlace)
     self.clear()
     self.phase = .paused
   }
 
-  /// Where the last picture before a time ends.
+  /// Where the last video frame before a time ends.
   private func videoEnd(before time: MediaTime) -> MediaTime {
     guard let last = self.video.last(where: { $0.decodeTime < time }) else { return self.fragmentStart }
     let next = self.video.first { $0.decodeTime >= time }
@@ -307,7 +307,7 @@ extension RecordingTimeline {
 extension RecordingTimeline {
   private mutating func cutFragments() {
     while let (time, isKeyframe) = self.nextCut() {
-      self.handOut(upTo: time, next: isKeyframe == nil ? nil : time)
+      self.emitFragment(upTo: time, next: isKeyframe == nil ? nil : time)
       self.fragmentStart = time
       let isPlanned = self.formats.next.first?.start == time
       if isPlanned || self.isPartFull(at: time) && (isKeyframe ?? !self.hasVideo) { self.startPart(at: time) }
@@ -315,7 +315,7 @@ extension RecordingTimeline {
   }
 
   /// Where the fragment ends that both tracks have reached the end of, and whether a keyframe follows: nil when it is no
-  /// picture.
+  /// video frame.
   private func nextCut() -> (time: MediaTime, isKeyframe: Bool?)? {
     let planned = self.formats.next.first?.start
     // One that begins a part may have none before it.
@@ -328,22 +328,22 @@ extension RecordingTimeline {
     if let nextPicture {
       let time = nextPicture.decodeTime
       let isReached = !self.hasAudio || self.audioReach >= time - self.half
-      if isReached || self.videoReach - max(self.audioReach, self.fragmentStart) > Self.patience {
+      if isReached || self.videoReach - max(self.audioReach, self.fragmentStart) > Self.trackTimeout {
         return (time, nextPicture.isKeyframe)
       }
     }
     if !self.hasVideo, let planned { return (planned, nil) }
-    // Sound alone, or pictures that do not come.
-    let longest = self.hasVideo ? Self.fragmentDuration + Self.patience * 2 : Self.fragmentDuration
+    // Audio alone, or video frames that do not come.
+    let longest = self.hasVideo ? Self.fragmentDuration + Self.trackTimeout * 2 : Self.fragmentDuration
     guard self.hasAudio, nextPicture == nil, self.audioReach - self.fragmentStart >= longest else { return nil }
-    return (self.hasVideo ? max(self.videoReach, self.audioReach - Self.patience) : self.audioReach, nil)
+    return (self.hasVideo ? max(self.videoReach, self.audioReach - Self.trackTimeout) : self.audioReach, nil)
   }
 
-  /// Hands out the samples before a time as a fragment.
-  private mutating func handOut(upTo time: MediaTime, next: MediaTime?) {
+  /// Emits the samples before a time as a fragment.
+  private mutating func emitFragment(upTo time: MediaTime, next: MediaTime?) {
     let pictures = self.video.removeFirst { $0.decodeTime < time }
-    let soundEnd = time - self.half
-    let sounds = self.audio.removeFirst { $0.presentationTime < soundEnd }
+    let audioEnd = time - self.half
+    let sounds = self.audio.removeFirst { $0.presentationTime < audioEnd }
     var samples: [EncodedSample] = []
     samples.reserveCapacity(pictures.count + sounds.count)
     for var picture in pictures {
@@ -351,9 +351,9 @@ extension RecordingTimeline {
       picture.decodeTime = self.place(of: picture.decodeTime)
       samples.append(picture)
     }
-    for var sound in sounds where self.formats.isCurrent(soundAt: sound.presentationTime) {
+    for var sound in sounds where self.formats.isCurrent(audioAt: sound.presentationTime) {
       let wanted = self.place(of: sound.presentationTime)
-      guard let place = self.sound?.place(wanted) else { continue }
+      guard let place = self.audioPlacement?.place(wanted) else { continue }
       sound.presentationTime = place
       sound.decodeTime = place
       samples.append(sound)
@@ -385,14 +385,14 @@ extension RecordingTimeline {
   private mutating func endAtTotal(now: MediaTime) {
     guard let total = self.limits.total, self.totalDuration >= total else { return }
     self.isTotalReached = true
-    // Times are rounded; a picture that is due at the end is not part of it.
+    // Times are rounded; a video frame that is due at the end is not part of it.
     let end = self.runStart + (total - self.pastDuration - (self.runPlace - .zero)) - .milliseconds(1)
     self.pause(at: end, now: now)
   }
 
   /// Begins the part that is planned for a time, or else another one of the same formats.
   private mutating func startPart(at time: MediaTime) {
-    if self.formats.next.first?.start == time { self.beginPlannedPart() } else { self.sound?.restart() }
+    if self.formats.next.first?.start == time { self.beginPlannedPart() } else { self.audioPlacement?.restart() }
     self.actions.append(.nextPart(self.formats.current))
     self.pastDuration = self.pastDuration + (self.place(of: time) - .zero)
     self.isKeyframeRequested = false
@@ -406,11 +406,11 @@ extension RecordingTimeline {
 
 extension RecordingTimeline {
   private mutating func beginPlannedPart() {
-    let (audio, start) = (self.formats.audio, self.formats.latestSoundStart)
+    let (audio, start) = (self.formats.audio, self.formats.latestAudioStart)
     self.formats.beginPlannedPart()
-    // Sound of the old kind is none that the new part can have.
+    // Audio of the old kind is none that the new part can have.
     if self.formats.audio != audio { self.audio.removeAll { $0.presentationTime < start } }
-    self.sound = self.formats.audio.map { SoundPlacement($0) }
+    self.audioPlacement = self.formats.audio.map { AudioPlacement($0) }
   }
 }
 

@@ -3,25 +3,25 @@ internal import Containers
 internal import Media
 internal import NIOCore
 
-/// The way of the samples from the queue into files. It lives on one thread.
+/// Muxes queued samples into fragmented MP4 files. Used by one thread.
 final class RecordingWriter {
   private let settings: RecordingSettings
-  private let board: RecordingStatusStore
-  private let housekeeper: Housekeeper
+  private let statusStore: RecordingStatusStore
+  private let maintenance: RecordingMaintenance
   private let requestKeyframe: () -> Void
   private let clock: () -> Int64
 
   private var timeline: RecordingTimeline
   private var muxer: FragmentedMP4Muxer
   private var names: PartNames
-  private var part: PartFile
+  private var part: RecordingPart
   private var isStopping = false
   private var hasPaused = false
   /// The last fragments, for the bitrate.
   private var recent: [(byteCount: Int, end: MediaDuration)] = []
   private var lastTidying: Int64
 
-  /// Times are rounded down to nanoseconds, then to ticks: with less than a tenth of a tick more, pictures of an even rate
+  /// Times are rounded down to nanoseconds, then to ticks: with less than a tenth of a tick more, video frames of an even rate
   /// are as far apart in the file, and the table of their durations is one line.
   private static let tickMargin = MediaDuration.microseconds(1)
   /// Over how long the bitrate is counted.
@@ -35,13 +35,13 @@ final class RecordingWriter {
   ///   - descriptions: At least one.
   ///   - clock: The time of day in nanoseconds since 1970.
   init(
-    _ settings: RecordingSettings, descriptions: [CodecDescription], board: RecordingStatusStore,
-    housekeeper: Housekeeper,
+    _ settings: RecordingSettings, descriptions: [CodecDescription], statusStore: RecordingStatusStore,
+    maintenance: RecordingMaintenance,
     requestKeyframe: @escaping () -> Void, clock: @escaping () -> Int64
   ) throws(VidiconError) {
     self.settings = settings
-    self.board = board
-    self.housekeeper = housekeeper
+    self.statusStore = statusStore
+    self.maintenance = maintenance
     self.requestKeyframe = requestKeyframe
     self.clock = clock
     self.timeline = RecordingTimeline(descriptions, limits: RecordingTimeline.Limits(settings))
@@ -73,9 +73,9 @@ final class RecordingWriter {
     self.updateStatus()
   }
 
-  /// Hands the last part over to be finished.
+  /// Enqueues the last part for finalization.
   func close() {
-    self.housekeeper.finish(self.part)
+    self.maintenance.finish(self.part)
   }
 
   private func handle(_ item: RecordingQueue.Item, now: MediaTime) throws(VidiconError) {
@@ -84,17 +84,17 @@ final class RecordingWriter {
     case .pause(let time):
       self.timeline.pause(at: time, now: now)
       self.hasPaused = true
-      self.board.report(.paused)
+      self.statusStore.report(.paused)
     case .resume(let time):
       self.timeline.resume(at: time)
       // The first one is the start.
-      if self.hasPaused { self.board.report(.resumed) }
+      if self.hasPaused { self.statusStore.report(.resumed) }
     case .gap:
       guard !self.timeline.isPaused else { return }
       let isEnding = self.timeline.deadline != nil
       self.timeline.interrupt()
       if !isEnding { self.timeline.resume(at: MediaTime(nanoseconds: .min)) }
-      self.board.report(.fellBehind)
+      self.statusStore.report(.fellBehind)
     case .change(let description): self.timeline.change(to: description)
     case .stop(let time):
       self.isStopping = true
@@ -123,7 +123,7 @@ final class RecordingWriter {
     }
   }
 
-  /// A sample, if it is a picture, just behind its time.
+  /// A sample, if it is a video frame, just behind its time.
   private static func kept(_ sample: EncodedSample) -> EncodedSample {
     guard sample.kind == .video else { return sample }
     var sample = sample
@@ -134,30 +134,30 @@ final class RecordingWriter {
 
   private func startPart() throws(VidiconError) {
     let next = try Self.makePart(&self.names, self.muxer, self.settings, self.clock())
-    self.housekeeper.finish(self.part)
+    self.maintenance.finish(self.part)
     self.part = next
     self.reportPart()
-    self.housekeeper.tidy()
+    self.maintenance.tidy()
   }
 
   private static func makePart(
     _ names: inout PartNames, _ muxer: FragmentedMP4Muxer, _ settings: RecordingSettings, _ now: Int64
-  ) throws(VidiconError) -> PartFile {
+  ) throws(VidiconError) -> RecordingPart {
     let metadata = MovieMetadata(
       creationTime: MovieMetadata.creationTime(atUnixTime: now), title: settings.title, encoder: "Vidicon",
       orientation: settings.orientation)
     var head = muxer.initializationSegment(metadata: metadata)
-    head.writeImmutableBuffer(RecordingMark.open.box)
+    head.writeImmutableBuffer(RecordingMarker.open.box)
     let (file, folder, name) = try names.makeFile(at: now)
-    return try PartFile(file, folder: folder, name: name, head: head)
+    return try RecordingPart(file, folder: folder, name: name, head: head)
   }
 
   private func reportPart() {
-    self.board.update {
+    self.statusStore.update {
       $0.path = self.part.path
       $0.partCount += 1
     }
-    self.board.report(.partStarted(path: self.part.path))
+    self.statusStore.report(.partStarted(path: self.part.path))
   }
 
   private func count(_ byteCount: Int) {
@@ -166,7 +166,7 @@ final class RecordingWriter {
     self.recent.removeAll { end - $0.end > Self.bitrateSpan }
     let span = end - self.recent[0].end
     let counted = self.recent.dropFirst().reduce(0) { $0 + $1.byteCount }
-    self.board.update {
+    self.statusStore.update {
       $0.byteCount += byteCount
       if span > .zero { $0.bitrate = Int(Double(counted * 8) / span.seconds) }
     }
@@ -176,7 +176,7 @@ final class RecordingWriter {
     let duration = self.timeline.totalDuration
     let state: RecordingStatus.State =
       self.timeline.isPaused ? .paused : self.timeline.isRunning ? .recording : .waiting
-    self.board.update {
+    self.statusStore.update {
       $0.duration = duration
       $0.state = state
     }
@@ -186,7 +186,7 @@ final class RecordingWriter {
     let now = self.clock()
     guard now - self.lastTidying >= Self.tidyingInterval else { return }
     self.lastTidying = now
-    self.housekeeper.tidy()
+    self.maintenance.tidy()
   }
 }
 

@@ -10,11 +10,11 @@ internal import Glibc
 
 /// The files that recordings have left: lists them, and finishes those that a crash has left open.
 public enum Recordings {
-  /// What became of a file.
+  /// Outcome of a file.
   public enum Repair: Hashable, Sendable {
-    /// It was open, and is a plain MP4 file now.
+    /// It was open, and is a progressive MP4 file now.
     case finished(FinishedRecording)
-    /// It was a plain MP4 file, and still is.
+    /// It was a progressive MP4 file, and still is.
     case wasFinished(path: String)
     /// It was open, nothing had been recorded in it yet, and it is removed.
     case removedEmpty(path: String)
@@ -22,7 +22,7 @@ public enum Recordings {
     case failed(VidiconError)
   }
 
-  /// Finishes a file that was left open by a crash, a power loss or a full disk: it becomes a plain MP4 file with all
+  /// Finishes a file that was left open by a crash, a power loss or a full disk: it becomes a progressive MP4 file with all
   /// that was recorded up to its last whole fragment.
   ///
   /// The blocking work is done on a thread of its own. Fragmented files of others are taken, too, as far as they have one
@@ -34,7 +34,7 @@ public enum Recordings {
     let result = await WorkerThread.run(named: "repair") { () -> Result<Repair, VidiconError> in
       ThreadSignals.blockFileSize()
       do throws(VidiconError) {
-        return .success(try LeftoverFile(path).repair())
+        return .success(try UnfinishedRecording(path).repair())
       } catch {
         return .failure(error)
       }
@@ -46,11 +46,11 @@ public enum Recordings {
   /// Finishes what this program has left in a folder, and removes what an interrupted repair has left there. Files of
   /// others, and those that are being recorded, are not touched.
   ///
-  /// - Returns: What became of each file that was left open.
+  /// - Returns: Outcome of each file that was left open.
   public static func repairAll(in folder: String) async -> [Repair] {
     await WorkerThread.run(named: "repair") {
       ThreadSignals.blockFileSize()
-      return Leftovers.repair(in: folder, names: Folder.names(in: folder))
+      return UnfinishedRecordings.repair(in: folder, names: Folder.names(in: folder))
     } ?? [.failed(.noThread(folder))]
   }
 
@@ -58,7 +58,7 @@ public enum Recordings {
   public static func repairAll(matching pattern: FilePattern) async -> [Repair] {
     await WorkerThread.run(named: "repair") {
       ThreadSignals.blockFileSize()
-      return Leftovers.repair(matching: pattern)
+      return UnfinishedRecordings.repair(matching: pattern)
     } ?? [.failed(.noThread(pattern.description))]
   }
 

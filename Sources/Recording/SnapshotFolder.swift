@@ -10,7 +10,7 @@ internal import Darwin
 internal import Glibc
 #endif
 
-/// A folder in which pictures of streams are kept, as their viewers see them: JPEG files, each named by stream and time,
+/// A folder in which video frames of streams are kept, as their viewers see them: JPEG files, each named by stream and time,
 /// such as `live_2026-11-21_14-03-59.jpg`.
 ///
 /// A file is there as a whole or not at all, and none is ever overwritten.
@@ -23,14 +23,14 @@ public struct SnapshotFolder: Hashable, Sendable {
     self.path = path
   }
 
-  /// The least time between two pictures that are kept for smiles: when several people laugh, one shows them all.
+  /// The least time between two video frames that are kept for smiles: when several people laugh, one shows them all.
   private static let interval = MediaDuration.seconds(1)
 
-  /// Keeps a picture whenever somebody begins to smile, which a `FaceTracker` among the stream's effects finds out; until the
+  /// Keeps a video frame whenever somebody begins to smile, which a `FaceTracker` among the stream's effects finds out; until the
   /// stream ends or the task is cancelled.
   ///
   /// - Parameter report: Told of each file, or why it could not be written.
-  public func keepSmiles(
+  public func saveSmiles(
     of stream: LiveStream, report: @Sendable (Result<String, VidiconError>) -> Void
   ) async {
     var last: MediaTime?
@@ -38,17 +38,17 @@ public struct SnapshotFolder: Hashable, Sendable {
       if let last, event.time - last < Self.interval { continue }
       last = event.time
       do throws(VidiconError) {
-        report(.success(try await self.keepPicture(of: stream)))
+        report(.success(try await self.saveSnapshot(of: stream)))
       } catch {
         report(.failure(error))
       }
     }
   }
 
-  /// Keeps the picture that viewers see now.
+  /// Keeps the video frame that viewers see now.
   ///
   /// - Returns: The file's path.
-  public func keepPicture(of stream: LiveStream) async throws(VidiconError) -> String {
+  public func saveSnapshot(of stream: LiveStream) async throws(VidiconError) -> String {
     let picture = try await stream.pictures.snapshot()
     let time = StreamClock.system.unixTime(at: StreamClock.system.now())
     let name = stream.name
@@ -76,16 +76,16 @@ public struct SnapshotFolder: Hashable, Sendable {
     defer { unlinkat(folder.number, temporary, 0) }
     try file.write(picture, at: 0)
     try file.synchronizeData()
-    for number in 1...Self.mostOfOneName {
+    for number in 1...Self.maximumNumber {
       let candidate = number == 1 ? name : FilePattern.numbered(name, number)
       // Fails where there is such a file.
       if linkat(folder.number, temporary, folder.number, candidate, 0) == 0 { return "\(self.path)/\(candidate)" }
       guard errno == EEXIST else { throw VidiconError(errno: errno, path: "\(self.path)/\(candidate)") }
     }
     throw VidiconError(
-      .alreadyExists, path: "\(self.path)/\(name)", cause: "there are \(Self.mostOfOneName) files of this name",
+      .alreadyExists, path: "\(self.path)/\(name)", cause: "there are \(Self.maximumNumber) files of this name",
       nextStep: "give another folder")
   }
 
-  private static let mostOfOneName = 999
+  private static let maximumNumber = 999
 }

@@ -15,10 +15,10 @@ extension HTTPServerRecorder {
     } status: {
       let status = recorder.status
       return Status(
-        state: State(status.state, isToldToPause: recorder.isToldToPause),
+        state: State(status.state, isPauseRequested: recorder.isPauseRequested),
         file: status.path.map { recorder.settings.pattern.name(ofFile: $0) },
         duration: status.duration, byteCount: status.byteCount, bitrate: status.bitrate,
-        drops: status.picturesDropped + status.soundsDropped, error: status.error?.reason)
+        drops: status.videoSamplesDropped + status.audioSamplesDropped, error: status.error?.reason)
     } files: {
       recorder.files().map { file in
         File(
@@ -53,13 +53,13 @@ extension VidiconError {
 
 extension HTTPServerRecorder.State {
   /// What it is doing, or does next: who has told it to pause sees that in the answer.
-  fileprivate init(_ state: RecordingStatus.State, isToldToPause: Bool) {
+  fileprivate init(_ state: RecordingStatus.State, isPauseRequested: Bool) {
     self =
       switch state {
       case .idle: .idle
-      case .waiting: isToldToPause ? .paused : .waiting
-      case .recording: isToldToPause ? .paused : .recording
-      case .paused: isToldToPause ? .paused : .waiting
+      case .waiting: isPauseRequested ? .paused : .waiting
+      case .recording: isPauseRequested ? .paused : .recording
+      case .paused: isPauseRequested ? .paused : .waiting
       case .finishing: .finishing
       case .failed: .failed
       }

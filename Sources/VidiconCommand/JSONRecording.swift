@@ -20,7 +20,7 @@ enum JSONRecording {
       self.seconds = status.duration.seconds
       self.bytes = status.byteCount
       self.bitrate = status.bitrate
-      self.dropped = status.picturesDropped
+      self.dropped = status.videoSamplesDropped
     }
   }
 

@@ -48,7 +48,7 @@ struct RecordCommand: AsyncParsableCommand {
     let teller = Task { for await event in recorder.events { display.show(event) } }
     let pauser = Task { await pauses.togglePauses(of: [recorder]) }
     let keeper = options.effects.snapshotFolder.map { folder in
-      Task { await SnapshotFolder(folder).keepSmiles(of: stream) { display.showSnapshot($0) } }
+      Task { await SnapshotFolder(folder).saveSmiles(of: stream) { display.showSnapshot($0) } }
     }
     defer { keeper?.cancel() }
     let failure = await Self.record(

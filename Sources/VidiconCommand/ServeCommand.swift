@@ -59,7 +59,7 @@ struct ServeCommand: AsyncParsableCommand {
     let pauser = Task { await pauses.togglePauses(of: recorders.map(\.1)) }
     let keepers = zip(streams, configuration.streams).compactMap { stream, options in
       options.effects.snapshotFolder.map { folder in
-        Task { await SnapshotFolder(folder).keepSmiles(of: stream) { display.showSnapshot($0, of: stream.name) } }
+        Task { await SnapshotFolder(folder).saveSmiles(of: stream) { display.showSnapshot($0, of: stream.name) } }
       }
     }
     defer { for keeper in keepers { keeper.cancel() } }

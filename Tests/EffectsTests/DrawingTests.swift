@@ -3,9 +3,9 @@ import Testing
 
 @testable import Effects
 
-@Suite("Drawing on pictures")
+@Suite("Drawing on frames")
 struct DrawingTests {
-  /// A grey picture with gaps between its rows, which hold a value that must stay.
+  /// A grey frame with gaps between its rows, which hold a value that must stay.
   static func picture(_ width: Int, _ height: Int) -> PixelBuffer {
     let buffer = PixelBuffer(
       format: VideoFormat(
@@ -79,7 +79,7 @@ struct DrawingTests {
 
   @Test(arguments: [ColorMatrix.bt601, .bt709]) func `colours are those of the stream's matrix`(matrix: ColorMatrix) {
     // Pure red: ITU-R BT.601 has 81, 90, 240, BT.709 has 63, 102, 240.
-    let color = PictureColor(red: 255, green: 0, blue: 0, matrix: matrix)
+    let color = FrameColor(red: 255, green: 0, blue: 0, matrix: matrix)
     let expected = matrix == .bt601 ? (81, 90, 240) : (63, 102, 240)
     #expect((Int(color.luma), Int(color.cb), Int(color.cr)) == expected)
     let image = OverlayImage(width: 2, height: 2, pixels: (0..<4).flatMap { _ in [255, 0, 0, 255] as [UInt8] })
@@ -104,7 +104,7 @@ struct DrawingTests {
   }
 
   @Test(arguments: [(1, 1), (2, 1), (1, 3), (7, 5), (32, 32), (33, 31), (64, 2)])
-  func `nothing is written beside pictures of any size, wherever it is drawn`(width: Int, height: Int) {
+  func `nothing is written beside frames of any size, wherever it is drawn`(width: Int, height: Int) {
     var random = SystemRandomNumberGenerator()
     let image = Self.image(13, 9, [200, 30, 30, 200])
     var painter = ShapePainter()
@@ -115,7 +115,7 @@ struct DrawingTests {
       let place = SIMD2(any(-20...80), any(-20...60))
       let other = place + SIMD2(any(-40...40), any(-40...40))
       canvas.draw(image, ImagePlacement(SIMD2(0, 4), SIMD2(13, 4), upon: place, other))
-      let styles: [ShapePainter.Style] = [.solid(PictureColor(luma: 40)), .blur, .pixelate, .smooth(0.7)]
+      let styles: [ShapePainter.Style] = [.solid(FrameColor(luma: 40)), .blur, .pixelate, .smooth(0.7)]
       for style in styles {
         let shape = ShapePainter.Shape(
           kind: Bool.random() ? .oval : .box, center: place, right: SIMD2(any(-30...30), any(-30...30)),
@@ -143,8 +143,8 @@ struct DrawingTests {
     #expect((0..<32).allSatisfy { y in (0..<32).allSatisfy { Self.sample(buffer, 0, $0, y) == 100 } })
   }
 
-  @Test func `a shape far larger than the picture fills it`() {
-    for style in [ShapePainter.Style.solid(PictureColor(luma: 40)), .blur, .pixelate, .smooth(1)] {
+  @Test func `a shape far larger than the frame fills it`() {
+    for style in [ShapePainter.Style.solid(FrameColor(luma: 40)), .blur, .pixelate, .smooth(1)] {
       for size: Float in [1e6, 1e15, 1e30] {
         let buffer = Self.picture(33, 31)
         var painter = ShapePainter()
@@ -159,7 +159,7 @@ struct DrawingTests {
     }
   }
 
-  @Test func `a large picture can be drawn on to its last pixel`() {
+  @Test func `a large frame can be drawn on to its last pixel`() {
     let buffer = Self.picture(4096, 2160)
     Canvas(buffer).draw(Self.image(2, 2), ImagePlacement(x: 4094, y: 2158, width: 2, height: 2, of: (2, 2)))
     #expect(Self.sample(buffer, 0, 4095, 2159) == 235 && Self.sample(buffer, 0, 4093, 2159) == 100)
@@ -171,7 +171,7 @@ struct DrawingTests {
     var painter = ShapePainter()
     painter.paint(
       .init(kind: .oval, center: SIMD2(32, 32), right: SIMD2(20, 0), down: SIMD2(0, 10), feather: 2),
-      .solid(PictureColor(luma: 40)), on: Canvas(buffer))
+      .solid(FrameColor(luma: 40)), on: Canvas(buffer))
     #expect(Self.sample(buffer, 0, 32, 32) == 40)
     #expect(Self.sample(buffer, 0, 48, 32) == 40 && Self.sample(buffer, 0, 55, 32) == 100)
     #expect(Self.sample(buffer, 0, 32, 44) == 100)
@@ -199,7 +199,7 @@ struct DrawingTests {
       let row = (30..<100).map { Self.sample(buffer, 0, $0, 64) }
       return (abs(row[1] - row[0]), abs(row[37] - row[30]))
     }
-    #expect(paint(.solid(PictureColor(luma: 40))) == (0, 0))
+    #expect(paint(.solid(FrameColor(luma: 40))) == (0, 0))
     let (blurred, squares, smooth) = (paint(.blur), paint(.pixelate), paint(.smooth(1)))
     #expect(blurred.noise <= 1 && blurred.edge < 100)
     #expect(squares.noise <= 1)

@@ -37,12 +37,12 @@ struct EffectChainTests {
   private static func frame(width: Int = 32, height: Int = 32, budget: Int64 = 20) -> EffectFrame {
     let buffer = PixelBuffer(format: VideoFormat(width: width, height: height))
     for plane in 0..<3 { buffer.unsafePlane(plane).initializeMemory(as: UInt8.self, repeating: 99) }
-    return EffectFrame(picture: buffer, timestamp: .zero, budget: .milliseconds(budget))
+    return EffectFrame(buffer: buffer, timestamp: .zero, budget: .milliseconds(budget))
   }
 
   /// The luma of all pixels, or nil where they differ.
   private static func luma(_ frame: EffectFrame) -> Int? {
-    let values = Set(frame.picture.unsafePlane(0))
+    let values = Set(frame.buffer.unsafePlane(0))
     return values.count == 1 ? values.first.map(Int.init) : nil
   }
 
@@ -82,7 +82,7 @@ struct EffectChainTests {
     #expect(chain.process(&frame, now: { .zero }) == EffectChain.Outcome())
   }
 
-  @Test func `effects that change while a picture is on its way are for the next one`() {
+  @Test func `effects that change while a frame is on its way are for the next one`() {
     let chain = EffectChain()
     let last = Self.add(7)
     chain.effects = [
@@ -99,7 +99,7 @@ struct EffectChainTests {
     #expect(Self.luma(frame) == 99)
   }
 
-  @Test func `a dropped picture goes to no other effect`() {
+  @Test func `a dropped frame goes to no other effect`() {
     let last = Self.add(1)
     let chain = EffectChain([Step { _ in .drop }, last])
     var frame = Self.frame()
@@ -129,7 +129,7 @@ struct EffectChainTests {
     #expect(budgets.withLock { $0 } == [.milliseconds(20), .milliseconds(15), .zero])
     #expect(
       outcome.reports.map(\.description) == [
-        "effect 30 ms took 30 ms where 15 ms were left; use fewer effects, a smaller picture or a lower frame rate"
+        "effect 30 ms took 30 ms where 15 ms were left; use fewer effects, a smaller frame or a lower frame rate"
       ])
     frame = Self.frame()
     #expect(chain.process(&frame, now: { clock.now }).reports == [])
@@ -137,7 +137,7 @@ struct EffectChainTests {
     #expect(chain.statistics[1].time == .milliseconds(330) && chain.statistics[1].longestTime == .milliseconds(30))
   }
 
-  @Test func `an effect that fails is told once, and the picture goes on`() {
+  @Test func `an effect that fails is reported once, and the frame goes on`() {
     let chain = EffectChain([Step("paint") { _ in throw Broken() }, Self.add(1)])
     var frame = Self.frame()
     #expect(
@@ -147,7 +147,7 @@ struct EffectChainTests {
     #expect(chain.statistics.map(\.failures) == [2, 0])
   }
 
-  @Test func `a replaced picture goes on, one of another shape does not`() {
+  @Test func `a replaced frame goes on, one of another shape does not`() {
     let other = PixelBuffer(format: VideoFormat(width: 32, height: 32))
     other.cover()
     let wrong = [
@@ -161,7 +161,7 @@ struct EffectChainTests {
       }
     ])
     #expect(chain.process(&frame, now: { .zero }).reports == [])
-    #expect(frame.picture === other)
+    #expect(frame.buffer === other)
     for picture in wrong {
       frame = Self.frame()
       chain.effects = [
@@ -171,19 +171,19 @@ struct EffectChainTests {
         }
       ]
       let reports = chain.process(&frame, now: { .zero }).reports
-      #expect(reports.map(\.kind) == [.failed(cause: "it left a picture of another size or kind")])
+      #expect(reports.map(\.kind) == [.failed(cause: "it returned a frame of another size or pixel format")])
       #expect(Self.luma(frame) == 99)
     }
   }
 
-  @Test func `where privacy fails or asks for it, the whole picture is covered, and not where it is late`() {
+  @Test func `where privacy fails or asks for it, the whole frame is covered, and not where it is late`() {
     let clock = Clock()
     for step in [Step(isPrivacy: true) { _ in throw Broken() }, Step { _ in .cover }] {
       let chain = EffectChain([step])
       var frame = Self.frame()
       #expect(!chain.process(&frame, now: { clock.now }).isDropped)
       #expect(Self.luma(frame) == 40)
-      for plane in 1..<3 { #expect(frame.picture.unsafePlane(plane).allSatisfy { $0 == 128 }) }
+      for plane in 1..<3 { #expect(frame.buffer.unsafePlane(plane).allSatisfy { $0 == 128 }) }
       #expect(chain.statistics.map(\.covers) == [1])
     }
     let late = EffectChain([

@@ -93,7 +93,7 @@ struct EffectFactoryTests {
       try self.names {
         ($0.faces, $0.mask, $0.smooth, $0.overlay, $0.clock) = (.privacy, .image, 1, .init(), true)
         $0.color.contrast = 0.1
-      } == ["FaceTracker", "Smooth", "PrivacyMask", "FaceMask", "ColorAdjust", "ImageOverlay", "TextClock"])
+      } == ["FaceTracker", "SkinSmoothing", "PrivacyMask", "FaceMask", "ColorAdjust", "ImageOverlay", "TextClock"])
     #expect(try self.names { $0.faces = .boxes } == ["FaceTracker", "FaceBoxes"])
   }
 
@@ -102,16 +102,16 @@ struct EffectFactoryTests {
     settings.faces = .privacy
     let studio = EffectFactory()
     let first = try studio.effects(for: settings)
-    #expect((first[0] as? FaceTracker)?.detection == .everyPicture)
+    #expect((first[0] as? FaceTracker)?.detection == .everyFrame)
     settings.smooth = 0.5
     let second = try studio.effects(for: settings, keeping: first)
     #expect(second[0] === first[0] && second[2] === first[1])
     settings.faces = .track
     let third = try studio.effects(for: settings, keeping: second)
-    #expect(third[0] === first[0] && (first[0] as? FaceTracker)?.detection == .apart)
+    #expect(third[0] === first[0] && (first[0] as? FaceTracker)?.detection == .background)
   }
 
-  @Test func `a missing image, and missing nets, are told`() throws {
+  @Test func `a missing image, and missing models, are told`() throws {
     var settings = EffectSettings()
     (settings.mask, settings.overlay) = (.image, .init())
     func missingImage() -> VidiconError? {

@@ -46,13 +46,13 @@ struct FaceCandidateTests {
     #expect(abs(face.moved(by: SIMD2(7, 9), scaledBy: SIMD2(2, 2)).roll - .pi / 4) < 1e-6)
   }
 
-  @Test(arguments: [(FaceNet.shortRangeDetector, 896), (.fullRangeDetector, 2304), (.sparseFullRangeDetector, 2304)])
-  func `each place of a detector's input is one box`(net: FaceNet, count: Int) throws {
-    let output = FaceDetectorOutput(net)
+  @Test(arguments: [(FaceModel.shortRangeDetector, 896), (.fullRangeDetector, 2304), (.sparseFullRangeDetector, 2304)])
+  func `each place of a detector's input is one box`(model: FaceModel, count: Int) throws {
+    let output = FaceDetectorOutput(model)
     #expect(output.anchors.count == count)
     #expect(output.anchors.allSatisfy { $0.min() > 0 && $0.max() < 1 })
     // The last place, half a cell from the corner.
-    let cells: Float = net == .shortRangeDetector ? 8 : 48
+    let cells: Float = model == .shortRangeDetector ? 8 : 48
     let last = SIMD2<Float>(repeating: (cells - 0.5) / cells)
     #expect(output.anchors.last == last)
     var values = [Float](repeating: 0, count: 16 * count)
@@ -61,7 +61,7 @@ struct FaceCandidateTests {
     scores[count - 1] = 10
     // Without a size it is no face.
     #expect(Self.candidates(output, values, scores) == [])
-    let side = Float(net.inputSide)
+    let side = Float(model.inputSide)
     let own: [Float] = [side / 4, -side / 4, side / 2, side] + (0..<12).map { Float($0) }
     values.replaceSubrange((16 * count - 16)..., with: own)
     let found = try #require(Self.candidates(output, values, scores).first)
@@ -104,7 +104,7 @@ struct FaceCandidateTests {
     let starts = tiles.map { width > height ? $0.x : $0.y }
     #expect(tiles.allSatisfy { $0.side == side && $0.x % 2 == 0 && $0.y % 2 == 0 })
     #expect(starts.first == 0)
-    // Places are even, so that the last column of an odd picture may be left out.
+    // Places are even, so that the last column of an odd frame may be left out.
     #expect(length - side - (starts.last ?? 0) <= 1)
     for (start, next) in zip(starts, starts.dropFirst()) { #expect(next - start <= side - side / 5 + 2) }
     #expect(FaceTile.covering(width: 0, height: 10) == [])

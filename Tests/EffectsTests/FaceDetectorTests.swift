@@ -2,10 +2,10 @@ import Effects
 import Media
 import Testing
 
-@Suite("Faces in real pictures")
+@Suite("Faces in real frames")
 struct FaceDetectorTests {
-  private static func faces(_ net: FaceNet, _ frame: VideoFrame) throws -> [FaceCandidate] {
-    var detector = try FaceDetector(net, models: FaceModels())
+  private static func faces(_ model: FaceModel, _ frame: VideoFrame) throws -> [FaceCandidate] {
+    var detector = try FaceDetector(model, models: FaceModels())
     var found: [FaceCandidate] = []
     for tile in FaceTile.covering(width: frame.format.width, height: frame.format.height) {
       found += detector.detect(in: frame, tile: tile)
@@ -13,9 +13,9 @@ struct FaceDetectorTests {
     return FaceCandidate.suppress(found)
   }
 
-  @Test(arguments: [FaceNet.fullRangeDetector, .sparseFullRangeDetector])
-  func `the five faces of a group are found, each once`(net: FaceNet) throws {
-    let faces = try Self.faces(net, RealPicture.frame("multi_face.jpg", width: 1000, height: 666))
+  @Test(arguments: [FaceModel.fullRangeDetector, .sparseFullRangeDetector])
+  func `the five faces of a group are found, each once`(model: FaceModel) throws {
+    let faces = try Self.faces(model, RealPicture.frame("multi_face.jpg", width: 1000, height: 666))
     #expect(faces.count == 5)
     for face in faces {
       let points = face.keyPoints
@@ -24,15 +24,15 @@ struct FaceDetectorTests {
     }
   }
 
-  @Test(arguments: [FaceNet.shortRangeDetector, .fullRangeDetector, .sparseFullRangeDetector])
-  func `one face in a film is found, and none where there is none`(net: FaceNet) throws {
+  @Test(arguments: [FaceModel.shortRangeDetector, .fullRangeDetector, .sparseFullRangeDetector])
+  func `one face in a film is found, and none where there is none`(model: FaceModel) throws {
     let face = try RealPicture.frame("single_face.mp4", width: 640, height: 360, at: 1)
-    #expect(try Self.faces(net, face).count == 1)
+    #expect(try Self.faces(model, face).count == 1)
     // The detector for near faces is wrong now and then; its candidates need a mesh to confirm them.
-    guard net != .shortRangeDetector else { return }
+    guard model != .shortRangeDetector else { return }
     for second in [0.0, 1, 2, 3] {
       let empty = try RealPicture.frame("no_face.mp4", width: 960, height: 540, at: second)
-      #expect(try Self.faces(net, empty) == [])
+      #expect(try Self.faces(model, empty) == [])
     }
   }
 }

@@ -14,23 +14,23 @@ struct FaceMaskTests {
       keyPoints: mesh.keyPoints, mesh: hasMesh ? mesh.points : [])
   }
 
-  /// The luma of a picture of 160 × 120 after an effect.
+  /// The luma of a frame of 160 × 120 after an effect.
   private static func apply(
     _ effects: [any VideoEffect], _ faces: [Face], possible: [Face] = [], state: FaceTrackingState? = .current,
     at milliseconds: Int64 = 0
   ) -> (Int, Int) -> Int {
     var frame = EffectFrame(
-      picture: DrawingTests.picture(160, 120), timestamp: MediaTime(ticks: milliseconds, timescale: 1000),
+      buffer: DrawingTests.picture(160, 120), timestamp: MediaTime(ticks: milliseconds, timescale: 1000),
       budget: .seconds(1))
     frame.metadata.faces = faces
     frame.metadata.possibleFaces = possible
     frame.metadata.faceTracking = state
     for effect in effects {
-      effect.prepare(for: frame.picture.format)
+      effect.prepare(for: frame.buffer.format)
       #expect((try? effect.process(&frame)) != nil)
     }
-    #expect(DrawingTests.areGapsUntouched(frame.picture))
-    return { DrawingTests.sample(frame.picture, 0, $0, $1) }
+    #expect(DrawingTests.areGapsUntouched(frame.buffer))
+    return { DrawingTests.sample(frame.buffer, 0, $0, $1) }
   }
 
   @Test(arguments: [true, false]) func `a mask covers its part of the face`(hasMesh: Bool) {
@@ -59,11 +59,12 @@ struct FaceMaskTests {
     #expect(small(80, 48) == 235 && small(64, 48) == 100)
   }
 
-  @Test func `without faces no mask is drawn, and faces beyond the picture do no harm`() {
+  @Test func `without faces no mask is drawn, and faces beyond the frame do no harm`() {
     for style in [FaceMask.Style.oval(), .solid(), .blur, .pixelate] {
       #expect(Self.apply([FaceMask(style: style)], [])(80, 60) == 100)
       for place in [SIMD2<Float>(-500, -500), SIMD2(0, 0), SIMD2(160, 120), SIMD2(1e9, 1e9), SIMD2(.nan, 0)] {
-        _ = Self.apply([FaceMask(style: style), Smooth(strength: 1), FaceBoxes()], [Self.face(place.x, place.y)])
+        _ = Self.apply(
+          [FaceMask(style: style), SkinSmoothing(strength: 1), FaceBoxes()], [Self.face(place.x, place.y)])
       }
     }
   }
@@ -76,11 +77,11 @@ struct FaceMaskTests {
     #expect(both(50, 60) == 40 && both(120, 60) == 40 && both(85, 60) == 100)
     func later(_ milliseconds: Int64) -> Int {
       var frame = EffectFrame(
-        picture: DrawingTests.picture(160, 120), timestamp: MediaTime(ticks: milliseconds, timescale: 1000),
+        buffer: DrawingTests.picture(160, 120), timestamp: MediaTime(ticks: milliseconds, timescale: 1000),
         budget: .seconds(1))
       frame.metadata.faceTracking = .current
       #expect(mask.process(&frame) == .keep)
-      return DrawingTests.sample(frame.picture, 0, 50, 60)
+      return DrawingTests.sample(frame.buffer, 0, 50, 60)
     }
     #expect(later(1400) == 40)
     #expect(later(1600) == 100)
@@ -88,7 +89,7 @@ struct FaceMaskTests {
 
   @Test(arguments: [FaceTrackingState.behind, .failed, nil])
   func `privacy asks for a cover while faces are not known`(state: FaceTrackingState?) {
-    var frame = EffectFrame(picture: DrawingTests.picture(64, 48), timestamp: .zero, budget: .seconds(1))
+    var frame = EffectFrame(buffer: DrawingTests.picture(64, 48), timestamp: .zero, budget: .seconds(1))
     frame.metadata.faceTracking = state
     #expect(PrivacyMask().process(&frame) == .cover)
   }

@@ -39,7 +39,7 @@ struct FaceMeshTests {
     #expect(Self.mesh([:]).smile == 0)
   }
 
-  @Test func `a net's numbers are points, its odds a presence`() {
+  @Test func `a model's numbers are points, its odds a presence`() {
     let values = (0..<468 * 3).map(Float.init)
     var mesh = FaceMesh(pointCount: 468)
     values.withUnsafeBufferPointer { mesh.fill($0, logit: 0) }

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Surfaces of real faces")
 struct FaceMesherTests {
-  /// The mesh of the likeliest face of a picture, looked for a second time where the first mesh was.
+  /// The mesh of the likeliest face of a frame, looked for a second time where the first mesh was.
   private static func mesh(_ name: String, _ width: Int, _ height: Int, at second: Double) throws -> FaceMesh {
     let frame = try RealPicture.frame(name, width: width, height: height, at: second)
     var detector = try FaceDetector(.fullRangeDetector, models: FaceModels())
@@ -17,7 +17,7 @@ struct FaceMesherTests {
     let first = coarse.mesh(in: frame, region: FaceRegion(face))
     let second = fine.mesh(in: frame, region: FaceRegion(first))
     #expect(first.presence > 0.9 && second.presence > 0.9)
-    // The detector and both nets agree on where the nose is, to a tenth of the face's width.
+    // The detector and both models agree on where the nose is, to a tenth of the face's width.
     let nose = face.keyPoints.nose
     for mesh in [first, second] {
       let apart = nose - SIMD2(mesh.points[4].x, mesh.points[4].y)
@@ -40,7 +40,7 @@ struct FaceMesherTests {
     #expect(smiling.smile > neutral.smile + 0.1)
   }
 
-  @Test func `there is no face where none is, nor beyond the picture`() throws {
+  @Test func `there is no face where none is, nor beyond the frame`() throws {
     let frame = try RealPicture.frame("no_face.mp4", width: 960, height: 540, at: 1)
     var mesher = try FaceMesher(.mesh, models: FaceModels())
     let regions = [

@@ -4,7 +4,7 @@ import Inference
 import Media
 import Testing
 
-@Suite("The nets' files")
+@Suite("The models' files")
 struct FaceModelsTests {
   /// A folder that goes with the test.
   private static func withFolder(_ body: (URL) throws -> Void) throws {
@@ -14,14 +14,14 @@ struct FaceModelsTests {
     try body(folder)
   }
 
-  @Test func `each net is where the setup puts it, and is the one that it should be`() throws {
-    for net in FaceNet.allCases {
-      let plan = try FaceModels().plan(for: net)
-      #expect(plan.inputs.map(\.shape) == [[1, net.inputSide, net.inputSide, 3]])
+  @Test func `each model is where the setup puts it, and is the one that it should be`() throws {
+    for model in FaceModel.allCases {
+      let plan = try FaceModels().plan(for: model)
+      #expect(plan.inputs.map(\.shape) == [[1, model.inputSide, model.inputSide, 3]])
     }
   }
 
-  @Test func `a net that is missing, broken or another one ends with one line that says what to do`() throws {
+  @Test func `a model that is missing, broken or another one ends with one line that says what to do`() throws {
     try Self.withFolder { folder in
       let models = FaceModels(folder: folder.path)
       let file = folder.appending(path: "face_landmark.tflite")
@@ -40,7 +40,7 @@ struct FaceModelsTests {
       #expect(error()?.code == .invalidData)
       try Data(repeating: 0, count: 16 << 20).write(to: file)
       #expect(error()?.code == .failed)
-      let other = URL(filePath: FaceModels.defaultFolder).appending(path: FaceNet.fullRangeDetector.fileName)
+      let other = URL(filePath: FaceModels.defaultFolder).appending(path: FaceModel.fullRangeDetector.fileName)
       try Data(contentsOf: other).write(to: file)
       #expect(error()?.cause == "not the model that its name says")
       try FileManager.default.removeItem(at: file)

@@ -7,7 +7,7 @@ import Testing
 /// Short parts of what `Benchmarks/run faces privacy` measures on whole films.
 @Suite("How well faces are followed and hidden", .serialized)
 struct FaceQualityTests {
-  /// A face's middle in a picture, as somebody has read it off.
+  /// A face's middle in a frame, as somebody has read it off.
   private struct Label {
     var picture: Int
     var center: SIMD2<Float>
@@ -45,9 +45,9 @@ struct FaceQualityTests {
     }
   }
 
-  /// Pictures put together of a woman's face and rooms, 110 to 206 pixels wide.
+  /// Frames put together of a woman's face and rooms, 110 to 206 pixels wide.
   private static func film(_ faces: String, pictures: Int, _ body: (Int, EffectFrame) throws -> Void) throws {
-    let tracker = try FaceTracker(settings: .init(detection: .everyPicture))
+    let tracker = try FaceTracker(settings: .init(detection: .everyFrame))
     let chain = EffectChain([tracker, PrivacyMask()])
     let woman =
       "movie=\(RealPicture.path("WolfgangLanger_Pexels.mp4")):seek_point=8.5,crop=320:360:270:0,setpts=N/30/TB"
@@ -57,7 +57,7 @@ struct FaceQualityTests {
     ) { index, picture in
       guard index < pictures else { return false }
       let time = MediaTime(ticks: Int64(index), timescale: 30)
-      var frame = EffectFrame(picture: picture, timestamp: time, budget: .seconds(10))
+      var frame = EffectFrame(buffer: picture, timestamp: time, budget: .seconds(10))
       #expect(chain.process(&frame, now: { .zero }).reports == [])
       try body(index, frame)
       return true
@@ -65,7 +65,7 @@ struct FaceQualityTests {
   }
 
   @Test
-  func `a small face that enters at the edge is hidden from its first whole picture on`()
+  func `a small face that enters at the edge is hidden from its first whole frame on`()
     throws
   {
     var entered: Int?
@@ -73,7 +73,7 @@ struct FaceQualityTests {
       if frame.metadata.faceEvents.contains(where: { $0.kind == .entered }) { entered = entered ?? index }
       let place = SIMD2(-172 + index * 24 + 86, 300 + 96)
       guard (100..<1180).contains(place.x) else { return }
-      #expect(DrawingTests.sample(frame.picture, 0, place.x, place.y) == 40)
+      #expect(DrawingTests.sample(frame.buffer, 0, place.x, place.y) == 40)
     }
     #expect((3...16).contains(entered ?? -1))
   }
@@ -86,7 +86,7 @@ struct FaceQualityTests {
     try Self.film(two, pictures: 26) { index, frame in
       ids.formUnion(frame.metadata.faces.map(\.id))
       for place in [SIMD2(100 + index * 28 + 160, 310), SIMD2(860 - index * 28 + 160, 390)] {
-        #expect(DrawingTests.sample(frame.picture, 0, place.x, place.y) == 40)
+        #expect(DrawingTests.sample(frame.buffer, 0, place.x, place.y) == 40)
       }
     }
     // Who was behind the other one may be new afterwards.
@@ -94,10 +94,10 @@ struct FaceQualityTests {
   }
 
   @Test func `nothing but faces is told where the privacy mask looks more closely`() throws {
-    let tracker = try FaceTracker(settings: .init(detection: .everyPicture))
+    let tracker = try FaceTracker(settings: .init(detection: .everyFrame))
     try RealPicture.forEach("bigbuckbunny.mp4", width: 1280, height: 720) { index, picture in
       var frame = EffectFrame(
-        picture: picture, timestamp: MediaTime(ticks: Int64(index), timescale: 25), budget: .seconds(10))
+        buffer: picture, timestamp: MediaTime(ticks: Int64(index), timescale: 25), budget: .seconds(10))
       #expect(tracker.process(&frame) == .keep)
       #expect(frame.metadata.faces.isEmpty)
       return index < 12

@@ -6,20 +6,20 @@ import Testing
 
 @Suite("Faces followed in real films")
 struct FaceTrackerTests {
-  /// What a tracker says of some pictures of a film, each of which waits for the detector.
+  /// What a tracker says of some frames of a film, each of which waits for the detector.
   static func track(
     _ name: String, width: Int, height: Int, pictures: Range<Int>, isUpsideDown: Bool = false,
     _ body: (Int, EffectFrame) throws -> Void
   ) throws {
     let tracker = try FaceTracker(
-      settings: .init(detection: .everyPicture, orientation: isUpsideDown ? .down : .up))
+      settings: .init(detection: .everyFrame, orientation: isUpsideDown ? .down : .up))
     let chain = EffectChain([tracker])
     try RealPicture.forEach(
       name, width: width, height: height, from: pictures.lowerBound, filter: isUpsideDown ? "vflip,hflip" : nil
     ) { index, buffer in
       guard index < pictures.upperBound else { return false }
       let time = MediaTime(ticks: Int64(index) * 1001, timescale: 24_000)
-      var frame = EffectFrame(picture: buffer, timestamp: time, budget: .seconds(10))
+      var frame = EffectFrame(buffer: buffer, timestamp: time, budget: .seconds(10))
       let outcome = chain.process(&frame, now: { .zero })
       #expect(!outcome.isDropped && outcome.reports == [])
       #expect(frame.metadata.faceTracking == .current)
@@ -36,7 +36,7 @@ struct FaceTrackerTests {
     }
   }
 
-  @Test func `a blink of one picture and the smile after it are told`() throws {
+  @Test func `a blink of one frame and the smile after it are told`() throws {
     var events: [FaceEvent.Kind: [Int]] = [:]
     var closed: Set<Int> = []
     try Self.track("WolfgangLanger_Pexels.mp4", width: 640, height: 360, pictures: 270..<304) { index, frame in
@@ -50,7 +50,7 @@ struct FaceTrackerTests {
     #expect(events[.smile]?.contains { (289...300).contains($0) } == true)
   }
 
-  @Test func `a smile is told within five pictures`() throws {
+  @Test func `a smile is told within five frames`() throws {
     var smiles: [Int] = []
     try Self.track("single_face.mp4", width: 640, height: 360, pictures: 5..<26) { index, frame in
       smiles += frame.metadata.faceEvents.filter { $0.kind == .smile }.map { _ in index }
@@ -72,11 +72,11 @@ struct FaceTrackerTests {
     }
   }
 
-  @Test func `all five faces of a group are hidden in the first picture`() throws {
-    let tracker = try FaceTracker(settings: .init(detection: .everyPicture))
+  @Test func `all five faces of a group are hidden in the first frame`() throws {
+    let tracker = try FaceTracker(settings: .init(detection: .everyFrame))
     let chain = EffectChain([tracker, PrivacyMask()])
     let picture = try RealPicture.frame("multi_face.jpg", width: 1000, height: 666)
-    var frame = EffectFrame(picture: picture.buffer, timestamp: .zero, budget: .seconds(10))
+    var frame = EffectFrame(buffer: picture.buffer, timestamp: .zero, budget: .seconds(10))
     _ = chain.process(&frame, now: { .zero })
     #expect(frame.metadata.faces.count + frame.metadata.possibleFaces.count == 5)
     #expect(chain.statistics.map(\.covers) == [0, 0])
@@ -97,11 +97,11 @@ struct FaceTrackerTests {
       var states: [FaceTrackingState] = []
       for index in 0..<50 {
         var frame = EffectFrame(
-          picture: DrawingTests.picture(64, 48), timestamp: MediaTime(ticks: Int64(index), timescale: 30),
+          buffer: DrawingTests.picture(64, 48), timestamp: MediaTime(ticks: Int64(index), timescale: 30),
           budget: .seconds(10))
         _ = chain.process(&frame, now: { .zero })
         states.append(frame.metadata.faceTracking ?? .current)
-        #expect(DrawingTests.sample(frame.picture, 0, 9, 9) == 40)
+        #expect(DrawingTests.sample(frame.buffer, 0, 9, 9) == 40)
       }
       #expect(!states.contains(.current))
       gate.signal()
@@ -110,30 +110,30 @@ struct FaceTrackerTests {
 
   @Test func `without a tracker privacy covers all`() {
     let chain = EffectChain([PrivacyMask()])
-    var frame = EffectFrame(picture: DrawingTests.picture(64, 48), timestamp: .zero, budget: .seconds(1))
+    var frame = EffectFrame(buffer: DrawingTests.picture(64, 48), timestamp: .zero, budget: .seconds(1))
     _ = chain.process(&frame, now: { .zero })
-    #expect(DrawingTests.sample(frame.picture, 0, 9, 9) == 40)
+    #expect(DrawingTests.sample(frame.buffer, 0, 9, 9) == 40)
     #expect(chain.statistics.map(\.covers) == [1])
   }
 
   @Test(arguments: [(32, 32), (33, 31), (4096, 100), (1, 1)])
-  func `pictures of any size, and a size that changes, are looked at`(width: Int, height: Int) throws {
-    let tracker = try FaceTracker(settings: .init(detection: .everyPicture))
-    let chain = EffectChain([tracker, FaceMask(style: .blur), PrivacyMask(), Smooth(strength: 1), FaceBoxes()])
+  func `frames of any size, and a size that changes, are looked at`(width: Int, height: Int) throws {
+    let tracker = try FaceTracker(settings: .init(detection: .everyFrame))
+    let chain = EffectChain([tracker, FaceMask(style: .blur), PrivacyMask(), SkinSmoothing(strength: 1), FaceBoxes()])
     for (index, size) in [(width, height), (64, 48)].enumerated() {
       var frame = EffectFrame(
-        picture: DrawingTests.picture(size.0, size.1), timestamp: MediaTime(ticks: Int64(index), timescale: 30),
+        buffer: DrawingTests.picture(size.0, size.1), timestamp: MediaTime(ticks: Int64(index), timescale: 30),
         budget: .seconds(10))
       #expect(chain.process(&frame, now: { .zero }).reports == [])
       #expect(frame.metadata.faces == [])
     }
   }
 
-  @Test func `after a jump back in time all parts of the picture are looked at again`() throws {
+  @Test func `after a jump back in time all parts of the frame are looked at again`() throws {
     let tracker = try FaceTracker(models: FaceModels(), settings: .init()) { _, _ in true }
     func state(_ milliseconds: Int64) -> FaceTrackingState? {
       var frame = EffectFrame(
-        picture: DrawingTests.picture(64, 64), timestamp: MediaTime(ticks: milliseconds, timescale: 1000),
+        buffer: DrawingTests.picture(64, 64), timestamp: MediaTime(ticks: milliseconds, timescale: 1000),
         budget: .seconds(10))
       #expect(tracker.process(&frame) == .keep)
       return frame.metadata.faceTracking

@@ -43,7 +43,7 @@ struct FaceTracksTests {
     return FaceMesh(points: points, presence: presence)
   }
 
-  /// Pictures of 30 a second, with faces at places that depend on the picture.
+  /// Frames of 30 a second, with faces at places that depend on the frame.
   struct Scene {
     var tracks = FaceTracks()
     var index: Int64 = 0
@@ -51,7 +51,7 @@ struct FaceTracksTests {
 
     var time: MediaTime { MediaTime(ticks: self.index, timescale: 30) }
 
-    /// One picture: the mesh finds the nearest of the faces that are there, within a face's size.
+    /// One frame: the mesh finds the nearest of the faces that are there, within a face's size.
     mutating func show(
       _ faces: [SIMD2<Float>], isDetected: Bool = false, units: Int = 4, eyes: Float = 0.3, smile: Float = 0.5
     ) -> [Face] {
@@ -204,7 +204,7 @@ struct FaceTracksTests {
     #expect(!eyes.isLeftClosed && !eyes.isRightClosed)
   }
 
-  @Test func `a smile is told once, and not for one picture alone`() {
+  @Test func `a smile is reported once, and not for one frame alone`() {
     var smile = SmileState()
     for value: Float in [0.55, 0.9, 0.55] {
       smile.update(value)
@@ -223,7 +223,7 @@ struct FaceTracksTests {
     let trembling = still.map { $0 + SIMD3(0.3, 0, 0) }
     func next(_ old: [SIMD3<Float>], _ new: [SIMD3<Float>], speed: Float, elapsed: Float) -> [SIMD3<Float>] {
       var result = still
-      FaceSmoothing.next(old, new, size: 100, speed: speed, elapsed: elapsed, into: &result)
+      OneEuroFilter.next(old, new, size: 100, speed: speed, elapsed: elapsed, into: &result)
       return result
     }
     let held = next(still, trembling, speed: 0.05, elapsed: 1 / 30)

@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Drawing an image, with each kind of processor's instructions")
 struct LayerDrawerTests {
-  /// A picture of odd size with some content, as three planes without gaps.
+  /// A frame of odd size with some content, as three planes without gaps.
   private struct Picture: Equatable {
     static let (width, height) = (131, 67)
     static let (chromaWidth, chromaHeight) = (66, 34)

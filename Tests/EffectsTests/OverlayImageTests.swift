@@ -51,13 +51,13 @@ struct OverlayImageTests {
     for length in stride(from: 0, to: bytes.count, by: 7) { #expect(Self.error(Array(bytes.prefix(length))) != nil) }
   }
 
-  @Test func `of a moving PNG the first picture is taken`() throws {
+  @Test func `of a moving PNG the first frame is taken`() throws {
     let bytes = try Self.file("-f lavfi -i testsrc=s=32x24:d=0.2:r=25 -c:v apng -f apng -")
     let image = try OverlayImage(parsing: bytes, name: "moving.png")
     #expect((image.width, image.height) == (32, 24))
   }
 
-  @Test func `every beginning of a file, and every broken byte, is refused in words or is a picture`() throws {
+  @Test func `every beginning of a file, and every broken byte, is refused in words or is a frame`() throws {
     let bytes = try Self.png("9x9")
     for length in 0..<bytes.count { #expect(Self.error(Array(bytes.prefix(length))) != nil) }
     for place in bytes.indices {
@@ -75,7 +75,7 @@ struct OverlayImageTests {
   }
 
   @Test(arguments: [(20_000, 20_000), (8193, 1), (1, 8193), (8192, 8192), (0x7FFF_FFFF, 0x7FFF_FFFF)])
-  func `a picture that is too large is refused before it is decoded`(width: Int, height: Int) throws {
+  func `a frame that is too large is refused before it is decoded`(width: Int, height: Int) throws {
     var bytes = try Self.png("1x1")
     for (place, value) in [(16, width), (20, height)] {
       for byte in 0..<4 { bytes[place + byte] = UInt8(value >> (24 - 8 * byte) & 0xFF) }
@@ -87,7 +87,7 @@ struct OverlayImageTests {
         + "make it smaller; images of the stream's size are large enough")
   }
 
-  @Test func `the smallest picture is one pixel`() throws {
+  @Test func `the smallest frame is one pixel`() throws {
     #expect(try OverlayImage(parsing: Self.png("1x1"), name: "dot.png").pixels.count == 4)
   }
 

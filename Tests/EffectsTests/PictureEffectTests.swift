@@ -3,9 +3,9 @@ import Testing
 
 @testable import Effects
 
-@Suite("Effects on whole pictures")
+@Suite("Effects on whole frames")
 struct PictureEffectTests {
-  /// A picture whose luma says where a pixel is: a quarter of its column plus a row of its own.
+  /// A frame whose luma says where a pixel is: a quarter of its column plus a row of its own.
   private static func picture(_ width: Int, _ height: Int) -> PixelBuffer {
     let buffer = DrawingTests.picture(width, height)
     let luma = buffer.unsafePlane(0).bindMemory(to: UInt8.self)
@@ -16,11 +16,11 @@ struct PictureEffectTests {
   }
 
   private static func apply(_ effect: any VideoEffect, _ buffer: PixelBuffer) -> (Int, Int) -> Int {
-    var frame = EffectFrame(picture: buffer, timestamp: .zero, budget: .seconds(1))
+    var frame = EffectFrame(buffer: buffer, timestamp: .zero, budget: .seconds(1))
     let chain = EffectChain([effect])
     #expect(chain.process(&frame, now: { .zero }) == EffectChain.Outcome())
     #expect(DrawingTests.areGapsUntouched(buffer))
-    return { DrawingTests.sample(frame.picture, 0, $0, $1) }
+    return { DrawingTests.sample(frame.buffer, 0, $0, $1) }
   }
 
   @Test(arguments: [(32, 20), (33, 21), (1, 1), (2, 3)])
@@ -31,7 +31,7 @@ struct PictureEffectTests {
     #expect((0..<width).map { after($0, height - 1) } == expected.reversed())
   }
 
-  @Test func `half a turn turns the picture upside down, a quarter makes it fit`() {
+  @Test func `half a turn turns the frame upside down, a quarter makes it fit`() {
     let before = Self.picture(64, 32)
     let (first, last) = (DrawingTests.sample(before, 0, 0, 0), DrawingTests.sample(before, 0, 63, 31))
     let after = Self.apply(Rotate(.down), before)
@@ -44,7 +44,7 @@ struct PictureEffectTests {
   }
 
   @Test(arguments: [Orientation.right, .left, .down], [(1, 1), (33, 31), (2, 50)])
-  func `pictures of any size can be turned`(orientation: Orientation, size: (Int, Int)) {
+  func `frames of any size can be turned`(orientation: Orientation, size: (Int, Int)) {
     _ = Self.apply(Rotate(orientation), Self.picture(size.0, size.1))
   }
 
@@ -89,7 +89,7 @@ struct PictureEffectTests {
     #expect(top == (name.hasPrefix("top") ? 0 : name.hasPrefix("bottom") ? 28 : 14))
   }
 
-  @Test func `an image is as large as a part of the picture, and never larger than it`() {
+  @Test func `an image is as large as a part of the frame, and never larger than it`() {
     func width(_ image: (Int, Int), part: Float?) -> Int {
       let image = OverlayImage(
         width: image.0, height: image.1, pixels: Array(repeating: 255, count: 4 * image.0 * image.1))
@@ -103,7 +103,7 @@ struct PictureEffectTests {
     #expect(width((800, 400), part: 0.25) == 16)
   }
 
-  @Test func `a clock writes what the time is, in pictures that have room for it`() {
+  @Test func `a clock writes what the time is, in frames that have room for it`() {
     let clock = TextClock(position: .topLeft) { "12:34:56" }
     let after = Self.apply(clock, DrawingTests.picture(320, 240))
     let white = (0..<240).reduce(0) { sum, y in sum + (0..<320).count { after($0, y) == 235 } }

@@ -1,7 +1,7 @@
 import Foundation
 import Media
 
-/// Pictures of the test media, as ffmpeg decodes them.
+/// Frames of the test media, as ffmpeg decodes them.
 enum RealPicture {
   /// Where a file of the test media lies.
   static func path(_ name: String) -> String {
@@ -10,7 +10,7 @@ enum RealPicture {
     return top.appending(path: ".build-media/\(name)").path
   }
 
-  /// A picture of a file as I420.
+  /// A frame of a file as I420.
   static func frame(_ name: String, width: Int, height: Int, at second: Double? = nil) throws -> VideoFrame {
     let ffmpeg = Process()
     let output = Pipe()
@@ -18,7 +18,7 @@ enum RealPicture {
     ffmpeg.arguments = [
       "ffmpeg", "-v", "error", "-nostdin",
     ]
-    // A still picture knows no time.
+    // A still frame knows no time.
     if let second { ffmpeg.arguments? += ["-ss", "\(second)"] }
     ffmpeg.arguments? += [
       "-i", Self.path(name),
@@ -44,7 +44,7 @@ enum RealPicture {
     return VideoFrame(buffer: buffer, timestamp: .zero)
   }
 
-  /// Gives each picture of a film from one on, with its number, while the body wants more.
+  /// Gives each frame of a film from one on, with its number, while the body wants more.
   static func forEach(
     _ name: String, width: Int, height: Int, from start: Int = 0, filter: String? = nil,
     _ body: (Int, PixelBuffer) throws -> Bool

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Crashes and full disks, with a process that records", .serialized)
 struct CrashTests {
-  /// The pictures that the stream had, by the times in their strips.
+  /// The video frames that the stream had, by the times in their strips.
   private func pictures(_ lines: [String]) -> [Int] {
     lines.compactMap { $0.hasPrefix("picture ") ? Int($0.dropFirst(8)) : nil }
   }
@@ -16,7 +16,7 @@ struct CrashTests {
     lines.filter { $0.hasPrefix("event ") }.map { String($0.dropFirst(6)) }
   }
 
-  /// The strips of a file's pictures, each decoded without complaint.
+  /// The strips of a file's video frames, each decoded without complaint.
   private func strips(_ path: String) throws -> [Int] {
     let decoded = try Tools.run(
       "ffmpeg",
@@ -68,7 +68,7 @@ struct CrashTests {
     // Times are cut to microseconds on both sides.
     #expect(zip(recorded, expected).allSatisfy { abs($0 - $1) <= 2 }, "none is missing")
     let lost = expected.count - recorded.count
-    // A fragment of 30, the one that ends it, 3 whose sound is 70 ms behind, and 8 for a disk and a machine that others
+    // A fragment of 30, the one that ends it, 3 whose audio is 70 ms behind, and 8 for a disk and a machine that others
     // use too; measured are 4 to 31.
     #expect(lost <= 30 + 1 + 3 + 8, "a fragment, and what was on its way: \(lost) of \(expected.count)")
     #expect(try Tools.warnings(path) == "")
@@ -78,7 +78,7 @@ struct CrashTests {
   @Test func `a file that may not grow further is kept, and the stream goes on`() async throws {
     try await withTemporaryFolder { folder in
       let path = "\(folder)/out.mp4"
-      // In units of 1024 bytes; sound and pictures come to 58 kB a second.
+      // In units of 1024 bytes; audio and video frames come to 58 kB a second.
       let process = try Probe([
         "bash", "-c", "ulimit -f 150; exec \"$0\" \"$1\" 240", BuiltProgram("RecordingProbe").url.path, path,
       ])

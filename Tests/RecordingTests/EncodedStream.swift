@@ -6,7 +6,7 @@ import Synchronization
 
 @testable import Recording
 
-/// A real stream, encoded once for all tests: pictures that tell their number in a timecode strip, and that flash while
+/// A real stream, encoded once for all tests: video frames that tell their number in a timecode strip, and that flash while
 /// there is a beep, at each whole second.
 struct EncodedStream {
   static let shared = Result { try EncodedStream() }
@@ -61,7 +61,7 @@ struct EncodedStream {
     self.samples = samples.sorted { Self.arrival($0) < Self.arrival($1) }
   }
 
-  /// When a sample comes: sound some frames after the pictures of its time.
+  /// When a sample comes: audio some frames after the video frames of its time.
   static func arrival(_ sample: EncodedSample) -> MediaTime {
     sample.presentationTime + (sample.kind == .audio ? .milliseconds(70) : .zero)
   }

@@ -21,7 +21,8 @@ struct FormatChangeTests {
   }
 
   @Test(arguments: [60, 500])
-  func `pictures of another format begin a part with their keyframe, and nothing is lost`(soundDelay: Int64) throws {
+  func `video frames of another format begin a part with their keyframe, and nothing is lost`(soundDelay: Int64) throws
+  {
     let run = self.run(
       StreamScript(soundDelay: .milliseconds(soundDelay)), changeAt: 4, StreamScript.otherVideo, to: 9)
     #expect(run.formats == [[StreamScript.otherVideo, StreamScript.audio]])
@@ -33,18 +34,18 @@ struct FormatChangeTests {
     #expect(run.numbers(.audio) == Array(0..<Int64(run.numbers(.audio).count)))
     #expect(pictures[1].first?.place == MediaTime.zero && sounds[1].first?.place == MediaTime.zero)
     let end = try #require(sounds[0].last).place + self.halfFrame * 2
-    // The first frame of sound is 7 ms before the first picture.
+    // The first audio frame is 7 ms before the first video frame.
     #expect(abs((end - MediaTime.zero - .seconds(4)).nanoseconds) <= self.halfFrame.nanoseconds * 2)
     #expect(abs((run.timeline.totalDuration - .seconds(9)).nanoseconds) < 600_000_000)
   }
 
-  @Test func `pictures of the new kind before their keyframe are left out`() {
+  @Test func `video frames of the new kind before their keyframe are left out`() {
     let run = self.run(changeAt: 4.5, StreamScript.otherVideo, to: 8)
     #expect(run.parts(.video)[0].map(\.number) == Array(0..<135))
     #expect(run.parts(.video)[1].first?.number == 180)
   }
 
-  @Test func `two changes within the delay of the sound make three parts`() {
+  @Test func `two changes within the delay of the audio make three parts`() {
     var run = TimelineRun(StreamScript(keyframeDistance: 15, soundDelay: .milliseconds(900)))
     run.resume(at: 0)
     run.run(to: 3)
@@ -91,13 +92,13 @@ struct FormatChangeTests {
     #expect(run.formats.count == 1, "what follows is of the part's format")
   }
 
-  @Test func `sound of another format waits for a keyframe that is asked for; no picture is lost`() throws {
+  @Test func `audio of another format waits for a keyframe that is asked for; no video frame is lost`() throws {
     let run = self.run(changeAt: 4.5, StreamScript.otherAudio, to: 9)
     #expect(run.outputs.count { $0 == .keyframeRequest } == 2)
     #expect(run.formats == [[StreamScript.video, StreamScript.otherAudio]])
     #expect(run.parts(.video)[0].map(\.number) == Array(0..<180))
     #expect(run.numbers(.video) == Array(0..<Int64(run.numbers(.video).count)))
-    // The sound that comes from 4.5 s on, which is 60 ms old, has no place before the keyframe at 6 s.
+    // The audio that comes from 4.5 s on, which is 60 ms old, has no place before the keyframe at 6 s.
     let changed = try #require(
       (0...).first { run.script.sound($0).presentationTime + .milliseconds(60) >= TimelineRun.time(4.5) })
     #expect(run.parts(.audio)[0].map(\.number) == Array(0..<changed))
@@ -106,7 +107,7 @@ struct FormatChangeTests {
     #expect(abs(distance.nanoseconds) <= self.halfFrame.nanoseconds)
   }
 
-  @Test func `sound alone goes on in another part at once`() {
+  @Test func `audio alone goes on in another part at once`() {
     let run = self.run(StreamScript(hasVideo: false), changeAt: 4.5, StreamScript.otherAudio, to: 9)
     #expect(run.parts(.audio).count == 2)
     #expect(run.numbers(.audio) == Array(1...Int64(run.numbers(.audio).count)))

@@ -43,9 +43,9 @@ struct LongRecordingTests {
       let begin = ContinuousClock.now
       let files = await test.recorder.stop(at: StreamScript.start + .seconds(3600))
       let duration = ContinuousClock.now - begin
-      // 3600 s × 30 pictures and × 43.07 frames of sound.
+      // 3600 s × 30 video frames and × 43.07 audio frames.
       #expect(files.map { $0.duration.seconds.rounded() } == [3600])
-      #expect(test.recorder.status.picturesDropped == 0)
+      #expect(test.recorder.status.videoSamplesDropped == 0)
       let tables = try self.residentMemory() - afterMinute
       #expect(tables < 48 << 20, "4 bytes a sample, and what the allocator keeps: \(tables >> 10) KiB")
 

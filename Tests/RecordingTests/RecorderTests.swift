@@ -13,7 +13,7 @@ struct RecorderTests {
 
   init() throws { self.stream = try EncodedStream.shared.get() }
 
-  /// What comes between two times: sound after the pictures of its time.
+  /// What comes between two times: audio after the video frames of its time.
   private func arriving(_ from: Double, _ to: Double) -> [EncodedSample] {
     let (from, to) = (EncodedStream.time(from), EncodedStream.time(to))
     return self.stream.samples.filter {
@@ -28,7 +28,7 @@ struct RecorderTests {
     return self.stream.samples.filter { EncodedStream.arrival($0) >= from && $0.presentationTime < to }
   }
 
-  @Test func `a stopped recording is a plain file without surprises`() async throws {
+  @Test func `a stopped recording is a finished file without surprises`() async throws {
     try await withTemporaryFolder { folder in
       let path = "\(folder)/out.mp4"
       let test = TestRecorder(
@@ -81,7 +81,7 @@ struct RecorderTests {
     }
   }
 
-  @Test func `over ten pauses no picture is missing or doubled, and flash and beep stay together`() async throws {
+  @Test func `over ten pauses no video frame is missing or doubled, and flash and beep stay together`() async throws {
     try await withTemporaryFolder { folder in
       let path = "\(folder)/out.mp4"
       let test = TestRecorder(RecordingSettings(try FilePattern(path)), descriptions: self.stream.descriptions)
@@ -91,7 +91,7 @@ struct RecorderTests {
       for index in 0..<11 {
         let end = time + 2.31
         test.feed(index == 10 ? self.samples(time, end) : self.arriving(time, end))
-        // Keyframes are each 15 pictures.
+        // Keyframes are each 15 video frames.
         let first = Int((time * 30 / 15).rounded(.up)) * 15
         expected += Array(first..<Int((end * 30).rounded(.up)))
         if index == 10 { break }
@@ -120,7 +120,7 @@ struct RecorderTests {
     }
   }
 
-  @Test func `parts follow one another without a picture or a frame of sound lost`() async throws {
+  @Test func `parts follow one another without a video frame or a audio frame lost`() async throws {
     try await withTemporaryFolder { folder in
       let test = TestRecorder(
         RecordingSettings(try FilePattern("\(folder)/%Y/out.mp4"), partDuration: .seconds(3)),
@@ -145,7 +145,7 @@ struct RecorderTests {
     }
   }
 
-  @Test func `pictures alone, sound alone, and sound that starts late`() async throws {
+  @Test func `video frames alone, audio alone, and audio that starts late`() async throws {
     try await withTemporaryFolder { folder in
       for (name, kind) in [("video", MediaKind.video), ("audio", .audio)] {
         let test = TestRecorder(
@@ -173,7 +173,7 @@ struct RecorderTests {
     }
   }
 
-  @Test func `a format that changes goes on in another file, without a picture or a frame of sound lost`() async throws
+  @Test func `a format that changes goes on in another file, without a video frame or a audio frame lost`() async throws
   {
     try await withTemporaryFolder { folder in
       let test = TestRecorder(
@@ -181,7 +181,7 @@ struct RecorderTests {
       _ = try await test.recorder.start(at: EncodedStream.start)
       test.feed(self.arriving(0, 3))
       guard case .h264(var description) = self.stream.descriptions[0] else { return }
-      // Of what decodes these pictures, another rate is all that can be another.
+      // Of what decodes these video frames, another rate is all that can be another.
       description.frameRate = 25
       test.change(to: .h264(description))
       test.feed(self.samples(3, 5))

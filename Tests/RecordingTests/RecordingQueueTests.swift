@@ -23,15 +23,15 @@ struct RecordingQueueTests {
     for index in 0..<35 { queue.append(self.script.picture(Int64(index))) }
     // Each takes 1000 and 256 bytes.
     #expect(queue.counts.byteCount == 20 * 1256)
-    #expect(queue.counts.picturesDropped == 15)
+    #expect(queue.counts.videoSamplesDropped == 15)
     let items = queue.take(until: .zero)
     #expect(self.numbers(items) == (0..<20).map { $0 } + [nil])
     queue.append(self.script.picture(40))
-    #expect(queue.counts.picturesDropped == 16, "what was taken is not written yet")
+    #expect(queue.counts.videoSamplesDropped == 16, "what was taken is not written yet")
     queue.release(items)
     for index in 41..<55 { queue.append(self.script.picture(Int64(index))) }
     #expect(self.numbers(queue.take(until: .zero)) == (50..<55).map { $0 })
-    #expect(queue.counts.picturesDropped == 25)
+    #expect(queue.counts.videoSamplesDropped == 25)
   }
 
   @Test func `commands are never dropped, and a closed queue takes nothing`() {

@@ -33,7 +33,7 @@ struct RecordingTimelineTests {
     #expect(starts == [0, 30, 55, 85, 110, 140, 165])
   }
 
-  @Test func `a fragment holds the sound of its pictures`() {
+  @Test func `a fragment holds the audio of its video frames`() {
     var run = TimelineRun(StreamScript())
     run.resume(at: 0)
     run.run(to: 10)
@@ -46,7 +46,7 @@ struct RecordingTimelineTests {
     #expect(run.fragments.count == 9)
   }
 
-  @Test func `ten pauses leave no gap, lose and double nothing within a run, and keep sound and picture in step`()
+  @Test func `ten pauses leave no gap, lose and double nothing within a run, and keep audio and video frame in step`()
     throws
   {
     var run = TimelineRun(StreamScript(keyframeDistance: 7))
@@ -58,7 +58,7 @@ struct RecordingTimelineTests {
       run.pause()
       run.run(to: start + 3.71)
       #expect(run.timeline.isPaused)
-      // From the first keyframe not before the resumption to the last picture before the pause.
+      // From the first keyframe not before the resumption to the last video frame before the pause.
       let first = Int64((start * 30 / 7).rounded(.up)) * 7
       expected += Array(first...Int64(((start + 2.03) * 30).rounded(.up)) - 1)
       run.resume()
@@ -74,7 +74,7 @@ struct RecordingTimelineTests {
     for (index, sound) in sounds.enumerated() {
       #expect(sound.place == MediaTime(ticks: Int64(index) * 1024, timescale: 44_100), "sound follows sound")
     }
-    // Each frame of sound against a picture of the same run.
+    // Each audio frame against a video frame of the same run.
     var checked = 0
     for sound in sounds {
       let time = run.script.sound(sound.number).presentationTime
@@ -88,8 +88,8 @@ struct RecordingTimelineTests {
     }
     #expect(checked > 700)
     let end = try #require(pictures.last).place + self.interval
-    let soundEnd = try #require(sounds.last).place + self.halfFrame * 2
-    #expect(abs((end - soundEnd).nanoseconds) <= self.halfFrame.nanoseconds + 1000)
+    let audioEnd = try #require(sounds.last).place + self.halfFrame * 2
+    #expect(abs((end - audioEnd).nanoseconds) <= self.halfFrame.nanoseconds + 1000)
   }
 
   @Test func `parts end at a keyframe that is asked for, and lose nothing`() throws {
@@ -141,7 +141,7 @@ struct RecordingTimelineTests {
     #expect(abs((run.timeline.totalDuration - .milliseconds(7500)).nanoseconds) < 1000)
   }
 
-  @Test func `pictures for which no sound comes any more are left out at the end, up to a second`() throws {
+  @Test func `video frames for which no audio comes any more are left out at the end, up to a second`() throws {
     for (lag, lost) in [(MediaDuration.milliseconds(400), 12), (.seconds(3), 0)] {
       var run = TimelineRun(StreamScript(soundDelay: lag))
       run.resume(at: 0)
@@ -152,7 +152,7 @@ struct RecordingTimelineTests {
     }
   }
 
-  @Test func `a pause waits for sound that is on its way, but not for ever`() {
+  @Test func `a pause waits for audio that is on its way, but not for ever`() {
     var run = TimelineRun(StreamScript(soundDelay: .milliseconds(300)))
     run.resume(at: 0)
     run.run(to: 2.5)
@@ -173,7 +173,7 @@ struct RecordingTimelineTests {
     #expect(silent.numbers(.video) == Array(0..<75))
   }
 
-  @Test func `sound that starts late stands where it belongs`() throws {
+  @Test func `audio that starts late stands where it belongs`() throws {
     let late = StreamScript.start + .milliseconds(3300)
     var run = TimelineRun(StreamScript(isMissing: { $0.kind == .audio && $0.presentationTime < late }))
     run.resume(at: 0)
@@ -184,7 +184,7 @@ struct RecordingTimelineTests {
     #expect(run.fragments.count >= 6, "pictures did not wait for it")
   }
 
-  @Test func `sound alone is recorded from sample to sample`() {
+  @Test func `audio alone is recorded from sample to sample`() {
     var run = TimelineRun(StreamScript(hasVideo: false), limits: .init(duration: .seconds(5)))
     run.resume(at: 0)
     run.run(to: 12)
@@ -202,7 +202,7 @@ struct RecordingTimelineTests {
     #expect(!run.outputs.contains(.keyframeRequest))
   }
 
-  @Test func `pictures alone are recorded`() {
+  @Test func `video frames alone are recorded`() {
     var run = TimelineRun(StreamScript(hasAudio: false))
     run.resume(at: 0)
     run.run(to: 4)
@@ -212,7 +212,7 @@ struct RecordingTimelineTests {
     #expect(abs((run.timeline.duration - .seconds(4)).nanoseconds) < 10)
   }
 
-  @Test func `sound goes on while no pictures come`() throws {
+  @Test func `audio goes on while no video frames come`() throws {
     let gap = StreamScript.start + .seconds(2)..<StreamScript.start + .seconds(14)
     var run = TimelineRun(StreamScript(isMissing: { $0.kind == .video && gap.contains($0.presentationTime) }))
     run.resume(at: 0)
@@ -225,7 +225,7 @@ struct RecordingTimelineTests {
     #expect(abs((pictures[60].place - pictures[59].place - .seconds(12) - self.interval).nanoseconds) < 10)
   }
 
-  @Test func `a resumption during a pause that still waits for sound ends it at once`() {
+  @Test func `a resumption during a pause that still waits for audio ends it at once`() {
     var run = TimelineRun(StreamScript(keyframeDistance: 5, soundDelay: .milliseconds(300)))
     run.resume(at: 0)
     run.run(to: 2)
@@ -246,12 +246,12 @@ struct RecordingTimelineTests {
     var most = 0
     for second in 1...60 {
       run.run(to: Double(second))
-      most = max(most, run.timeline.keptSampleCount)
+      most = max(most, run.timeline.pendingSampleCount)
     }
     #expect(most < 100, "\(most) samples are kept")
   }
 
-  /// How far sound is from where it belongs beside a picture.
+  /// How far audio is from where it belongs beside a video frame.
   private func distance(
     _ run: TimelineRun, picture: (number: Int64, place: MediaTime), sound: (number: Int64, place: MediaTime)
   ) -> MediaDuration {

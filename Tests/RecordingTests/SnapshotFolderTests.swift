@@ -9,9 +9,9 @@ import Testing
 
 @testable import Recording
 
-@Suite("Pictures that are kept", .timeLimit(.minutes(2)))
+@Suite("Video frames that are kept", .timeLimit(.minutes(2)))
 struct SnapshotFolderTests {
-  /// Runs a stream, in whose pictures somebody begins to smile whenever a test wants it.
+  /// Runs a stream, in whose video frames somebody begins to smile whenever a test wants it.
   private func run(
     _ body: (LiveStream, String, _ smile: @Sendable () -> Void) async throws -> Void
   ) async throws {
@@ -41,7 +41,7 @@ struct SnapshotFolderTests {
   @Test func `each has the stream's name and the time, is whole, and none is overwritten`() async throws {
     try await self.run { stream, folder, _ in
       var paths: [String] = []
-      for _ in 0..<5 { paths.append(try await SnapshotFolder(folder).keepPicture(of: stream)) }
+      for _ in 0..<5 { paths.append(try await SnapshotFolder(folder).saveSnapshot(of: stream)) }
       #expect(Set(paths).count == 5)
       let names = try FileManager.default.contentsOfDirectory(atPath: folder)
       #expect(Set(names.map { "\(folder)/\($0)" }) == Set(paths))
@@ -57,7 +57,7 @@ struct SnapshotFolderTests {
     try await self.run { stream, folder, smile in
       let results = Mutex<[Result<String, VidiconError>]>([])
       let keeper = Task {
-        await SnapshotFolder(folder).keepSmiles(of: stream) { result in results.withLock { $0.append(result) } }
+        await SnapshotFolder(folder).saveSmiles(of: stream) { result in results.withLock { $0.append(result) } }
       }
       // Nobody says when it has begun to listen.
       var laughs = 0
@@ -78,7 +78,7 @@ struct SnapshotFolderTests {
   @Test func `a folder that is not there is told`() async throws {
     try await self.run { stream, folder, _ in
       await #expect {
-        _ = try await SnapshotFolder("\(folder)/none").keepPicture(of: stream)
+        _ = try await SnapshotFolder("\(folder)/none").saveSnapshot(of: stream)
       } throws: { error in
         (error as? VidiconError)?.code == .notFound
       }

@@ -9,9 +9,9 @@ struct StreamScript {
   static let rate = FrameRate(30)
   static let soundRate: Int32 = 44_100
 
-  /// Pictures from one keyframe to the next.
+  /// Video frames from one keyframe to the next.
   var keyframeDistance: Int64 = 60
-  /// How much later than pictures sound comes out of its encoder.
+  /// How much later than video frames audio comes out of its encoder.
   var soundDelay = MediaDuration.milliseconds(60)
   var hasVideo = true
   var hasAudio = true
@@ -50,7 +50,7 @@ struct StreamScript {
       duration: Self.rate.frameInterval, isKeyframe: index % self.keyframeDistance == 0)
   }
 
-  /// Frame `index` of sound, the first of which is 7 ms before the first picture.
+  /// Frame `index` of audio, the first of which is 7 ms before the first video frame.
   func sound(_ index: Int64) -> EncodedSample {
     EncodedSample(
       kind: .audio, payload: ByteBuffer(integer: index),
@@ -70,7 +70,7 @@ struct StreamScript {
     }
     if self.hasAudio {
       for index in 0... {
-        let sample = self.sound(Int64(index))
+        let sample = self.audioPlacement(Int64(index))
         let time = sample.presentationTime + self.soundDelay
         if time >= to { break }
         if time >= from { samples.append((time, sample)) }

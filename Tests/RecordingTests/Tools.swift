@@ -32,7 +32,7 @@ enum Tools {
 
   /// A file as ffmpeg decodes it; complaints of any kind are failures.
   struct Playback {
-    /// The numbers in the strips of the pictures, and when they are shown, in seconds.
+    /// The numbers in the strips of the video frames, and when they are shown, in seconds.
     var pictures: [(number: Int, time: Double)]
     /// When flashes begin, in seconds.
     var flashes: [Double]

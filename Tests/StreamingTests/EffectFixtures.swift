@@ -67,7 +67,7 @@ final class Paint: VideoEffect {
   }
 
   func process(_ frame: inout EffectFrame) -> EffectVerdict {
-    let buffer = ObjectIdentifier(frame.picture)
+    let buffer = ObjectIdentifier(frame.buffer)
     frame.withPlane(0) { plane in
       self.seen.withLock {
         $0.buffers.insert(buffer)

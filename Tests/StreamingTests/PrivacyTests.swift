@@ -16,7 +16,7 @@ struct PrivacyTests {
   /// What a covered picture looks like.
   private static let isCovered = LiveStreamEffectsTests.near(40)
 
-  @Test(arguments: [FaceTracker.Detection.apart, .everyPicture])
+  @Test(arguments: [FaceTracker.Detection.background, .everyFrame])
   func `a detector that dies leaves the picture covered, and the stream goes on`(
     detection: FaceTracker.Detection
   ) async throws {
@@ -37,7 +37,7 @@ struct PrivacyTests {
 
   @Test func `a detector that stalls leaves the picture covered`() async throws {
     let gate = DispatchSemaphore(value: 0)
-    let tracker = try FaceTracker(models: FaceModels(), settings: .init(detection: .apart)) { _, _ in
+    let tracker = try FaceTracker(models: FaceModels(), settings: .init(detection: .background)) { _, _ in
       gate.wait()
       return true
     }
@@ -51,7 +51,7 @@ struct PrivacyTests {
   @Test func `no picture of another source, or after the slate, is seen before it was looked at`() async throws {
     // Faces are wherever it is bright, and nobody has said so yet when a picture comes.
     let looks = Mutex(0)
-    let tracker = try FaceTracker(models: FaceModels(), settings: .init(detection: .everyPicture)) { _, _ in
+    let tracker = try FaceTracker(models: FaceModels(), settings: .init(detection: .everyFrame)) { _, _ in
       looks.withLock { $0 += 1 }
       return false
     }

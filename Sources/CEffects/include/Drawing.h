@@ -1,25 +1,25 @@
 #ifndef VIDICON_DRAWING_H
 #define VIDICON_DRAWING_H
 
-// Drawing on I420 pictures: loops over every pixel, in C for the sake of debug builds.
+// Drawing on I420 frames: loops over every pixel, in C for the sake of debug builds.
 
 #include "Sampling.h"
 
-/// An I420 picture to draw on; none of its sizes is 0.
+/// An I420 frame to draw on; none of its sizes is 0.
 typedef struct {
   uint8_t *luma, *cb, *cr;
   ptrdiff_t luma_stride, chroma_stride;
   ptrdiff_t width, height;
 } vidicon_canvas;
 
-/// A picture with transparency: Y, Cb, Cr, each already multiplied with alpha, and alpha, without gaps between rows. Its
+/// An image with alpha: Y, Cb, Cr, each already multiplied with alpha, and alpha, without gaps between rows. Its
 /// sizes are 1 to 32768.
 typedef struct {
   const uint8_t *pixels;
   ptrdiff_t width, height;
 } vidicon_layer;
 
-/// A rectangle of pixels that lies in its picture, from even coordinates on.
+/// A rectangle of pixels that lies in its frame, from even coordinates on.
 typedef struct {
   ptrdiff_t x, y, width, height;
 } vidicon_area;

@@ -5,14 +5,14 @@
 // debug builds. What is computed is planned in Swift; nothing here allocates, and every place and size has been checked
 // there.
 //
-// Pictures are rows of pixels of channels (NHWC with N = 1) of 32-bit floats, without gaps.
+// Images are rows of pixels of channels (NHWC with N = 1) of 32-bit floats, without gaps.
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/// The most rows that the window of a convolution may have.
-enum { vidicon_most_kernel_rows = 16 };
+/// Maximum number of rows that the window of a convolution may have.
+enum { vidicon_maximum_kernel_rows = 16 };
 
 /// What is done to each value last.
 typedef enum {
@@ -52,7 +52,7 @@ typedef struct {
   /// One for each output channel: what a convolution begins with; the slopes of `prelu`; and, where `second` has fewer
   /// channels than the result, words with all bits set for those that it has, and zeros.
   size_t bias, slopes, mask;
-  /// Height, width and channels of `input` and of the result. What is no picture has all in its channels.
+  /// Height, width and channels of `input` and of the result. What is not an image has all in its channels.
   size_t input_height, input_width, input_channels;
   size_t output_height, output_width, output_channels;
   /// Of a window: its size, its step, and how far the first one begins before the first pixel.

@@ -18,7 +18,7 @@ public final class ClosureEffect: VideoEffect {
   ///
   /// - Parameters:
   ///   - name: What statistics and messages call it.
-  ///   - body: Called for each picture, by one thread at a time.
+  ///   - body: Called for each frame, by one thread at a time.
   public init(_ name: String = "closure", _ body: @escaping @Sendable (inout EffectFrame) throws -> EffectVerdict) {
     self.name = name
     self.body = body

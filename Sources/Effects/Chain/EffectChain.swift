@@ -1,15 +1,15 @@
 public import Media
 internal import Synchronization
 
-/// Effects in the order in which a stream's pictures go through them.
+/// Effects in the order in which a stream's frames go through them.
 ///
-/// The effects can be replaced at any time, by any thread: each picture goes through those that were there when its turn
+/// The effects can be replaced at any time, by any thread: each frame goes through those that were there when its turn
 /// began. An effect that stays keeps its state and statistics.
 ///
-/// Each effect is called for each picture, also when those before it have used up the time: a logo that comes and goes is
-/// worse than a late picture. What is too slow is counted, and reported once it is more than a rare exception. Where an effect
-/// whose ``VideoEffect/isPrivacy`` is set throws, the picture is covered; to be late is no reason, since what it has drawn
-/// belongs to this very picture.
+/// Each effect is called for each frame, also when those before it have used up the time: a logo that comes and goes is
+/// worse than a late frame. What is too slow is counted, and reported once it is more than a rare exception. Where an effect
+/// whose ``VideoEffect/isPrivacy`` is set throws, the frame is covered; to be late is no reason, since what it has drawn
+/// belongs to this very frame.
 public final class EffectChain: Sendable {
   private let entries: Mutex<[Entry]>
 
@@ -35,7 +35,7 @@ public final class EffectChain: Sendable {
   /// Whether there is none.
   public var isEmpty: Bool { self.entries.withLock { $0.isEmpty } }
 
-  /// Pictures come that have nothing in common with those before: each effect is prepared anew.
+  /// Frames come that have nothing in common with those before: each effect is prepared again.
   public func restart() {
     for entry in self.entries.withLock({ $0 }) { entry.progress.withLock { $0.format = nil } }
   }
@@ -45,18 +45,18 @@ public final class EffectChain: Sendable {
     self.entries.withLock { $0 }.map { $0.progress.withLock(\.statistics) }
   }
 
-  /// What has become of a picture.
+  /// Result of processing a frame.
   public struct Outcome: Hashable, Sendable {
-    /// Whether nobody may see it.
+    /// Whether the frame is withheld from all outputs.
     public var isDropped = false
-    /// What is to be told now: each effect's first failure, and once that it is slow.
+    /// Reports for the log: each effect's first failure, and once that it is slow.
     public var reports: [EffectReport] = []
   }
 
-  /// Sends a picture through all effects. One thread at a time.
+  /// Sends a frame through all effects. One thread at a time.
   ///
   /// - Parameters:
-  ///   - frame: The picture, with the time for all effects as its budget.
+  ///   - frame: The frame, with the time for all effects as its budget.
   ///   - now: A clock that does not go back.
   public func process(_ frame: inout EffectFrame, now: () -> MediaTime) -> Outcome {
     let entries = self.entries.withLock { $0 }
@@ -66,12 +66,12 @@ public final class EffectChain: Sendable {
     var before = start
     for entry in entries {
       frame.budget = max(.zero, budget - (before - start))
-      let picture = frame.picture
+      let original = frame.buffer
       let isLeft: Bool
       (isLeft, before) = entry.process(&frame, from: before, now: now, reports: &outcome.reports)
-      // A dropped picture is seen by nobody, the next effects included.
+      // The following effects do not receive a dropped frame.
       guard isLeft else {
-        frame.picture = picture
+        frame.buffer = original
         outcome.isDropped = true
         break
       }
@@ -80,7 +80,7 @@ public final class EffectChain: Sendable {
     return outcome
   }
 
-  /// An effect in the chain, and how it gets on.
+  /// An effect of the chain with its statistics.
   private final class Entry: Sendable {
     struct Progress {
       var statistics: EffectStatistics
@@ -89,7 +89,7 @@ public final class EffectChain: Sendable {
       var hasReportedOverrun = false
     }
 
-    /// The first pictures of a net take longer, and a busy machine holds up a picture now and then.
+    /// The first frames of a model take longer, and a busy machine holds up a frame now and then.
     private static let toleratedOverruns = 10
 
     let effect: any VideoEffect
@@ -100,25 +100,25 @@ public final class EffectChain: Sendable {
       self.progress = Mutex(Progress(statistics: EffectStatistics(name: effect.name)))
     }
 
-    /// Whether the picture is still there afterwards, and when that is.
+    /// Whether the frame is still there afterwards, and when that is.
     func process(
       _ frame: inout EffectFrame, from start: MediaTime, now: () -> MediaTime, reports: inout [EffectReport]
     ) -> (Bool, MediaTime) {
       // Kept apart, since an effect may put another frame in place of the whole.
-      let (picture, budget) = (frame.picture, frame.budget)
-      self.prepare(for: picture.format)
+      let (original, budget) = (frame.buffer, frame.budget)
+      self.prepare(for: original.format)
       var (verdict, cause) = (EffectVerdict.keep, String?.none)
       do {
         verdict = try self.effect.process(&frame)
-        if !frame.picture.format.canReplace(picture.format) {
-          frame.picture = picture
-          cause = "it left a picture of another size or kind"
+        if !frame.buffer.format.canReplace(original.format) {
+          frame.buffer = original
+          cause = "it returned a frame of another size or pixel format"
         }
       } catch { cause = "\(error)" }
       let end = now()
       let took = end - start
       if self.effect.isPrivacy, cause != nil, verdict != .drop { verdict = .cover }
-      if verdict == .cover { frame.picture.cover() }
+      if verdict == .cover { frame.buffer.cover() }
       self.note(verdict, took: took, budget: budget, failure: cause, reports: &reports)
       return (verdict != .drop, end)
     }
@@ -163,14 +163,14 @@ public final class EffectChain: Sendable {
 }
 
 extension VideoFormat {
-  /// Whether a picture of this format can go on instead of one of another.
+  /// Whether a frame of this format can go on instead of one of another.
   fileprivate func canReplace(_ other: VideoFormat) -> Bool {
     self.width == other.width && self.height == other.height && self.pixelFormat == .i420
   }
 }
 
 extension PixelBuffer {
-  /// Makes an I420 picture a plain, dark one.
+  /// Makes an I420 frame a plain, dark one.
   func cover() {
     for plane in 0..<3 {
       self.unsafePlane(plane).initializeMemory(as: UInt8.self, repeating: plane == 0 ? 40 : 128)

@@ -1,29 +1,29 @@
 public import Media
 
-/// A picture in the hands of a ``VideoEffect``, with what is known of it.
+/// A frame in the hands of a ``VideoEffect``, with what is known of it.
 public struct EffectFrame {
-  /// The picture: I420, upright, to be drawn on. To replace it, another one of the same size is put here.
-  public var picture: PixelBuffer
+  /// The frame: I420, upright, to be drawn on. To replace it, another one of the same size is put here.
+  public var buffer: PixelBuffer
   /// When it was captured.
   public let timestamp: MediaTime
-  /// What travels with the picture to the outputs.
+  /// What travels with the frame to the outputs.
   public var metadata: FrameMetadata
-  /// How the source said that the picture had to be turned; it has been turned already.
+  /// How the source said that the frame had to be turned; it has been turned already.
   public let sourceOrientation: Orientation
   /// The time that is left for this effect.
   public internal(set) var budget: MediaDuration
 
-  /// A picture for a chain.
+  /// A frame for a chain.
   ///
   /// - Parameters:
-  ///   - picture: I420, and nobody else's.
+  ///   - buffer: I420, and not shared.
   ///   - budget: The time that all effects may take together.
   public init(
-    picture: PixelBuffer, timestamp: MediaTime, budget: MediaDuration, metadata: FrameMetadata = FrameMetadata(),
+    buffer: PixelBuffer, timestamp: MediaTime, budget: MediaDuration, metadata: FrameMetadata = FrameMetadata(),
     sourceOrientation: Orientation = .up
   ) {
-    precondition(picture.format.pixelFormat == .i420, "effects see I420 pictures")
-    self.picture = picture
+    precondition(buffer.format.pixelFormat == .i420, "effects process I420 frames")
+    self.buffer = buffer
     self.timestamp = timestamp
     self.budget = budget
     self.metadata = metadata
@@ -38,11 +38,11 @@ public struct EffectFrame {
   public mutating func withPlane<Result>(
     _ index: Int, _ body: (UnsafeMutableBufferPointer<UInt8>) throws -> Result
   ) rethrows -> Result {
-    try withExtendedLifetime(self.picture) {
-      try body(self.picture.unsafePlane(index).bindMemory(to: UInt8.self))
+    try withExtendedLifetime(self.buffer) {
+      try body(self.buffer.unsafePlane(index).bindMemory(to: UInt8.self))
     }
   }
 
-  /// The same picture for those who only look.
-  var viewed: VideoFrame { VideoFrame(buffer: self.picture, timestamp: self.timestamp) }
+  /// The same frame for those who only look.
+  var viewed: VideoFrame { VideoFrame(buffer: self.buffer, timestamp: self.timestamp) }
 }

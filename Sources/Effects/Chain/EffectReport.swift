@@ -1,12 +1,12 @@
 public import Media
 
-/// What is to be told of an effect, once.
+/// What is to be reported an effect, once.
 public struct EffectReport: Hashable, Sendable, CustomStringConvertible {
   /// What has happened.
   public enum Kind: Hashable, Sendable {
     /// It took longer than what was left of the time for all effects.
     case slow(took: MediaDuration, budget: MediaDuration)
-    /// It threw an error, or left something else than a picture; the cause is for a user to read.
+    /// It threw an error, or left something else than a frame; the cause is for a user to read.
     case failed(cause: String)
   }
 
@@ -26,7 +26,7 @@ public struct EffectReport: Hashable, Sendable, CustomStringConvertible {
     switch self.kind {
     case .slow(let took, let budget):
       "effect \(self.name) took \(took.nanoseconds / 1_000_000) ms where \(budget.nanoseconds / 1_000_000) ms were left;"
-        + " use fewer effects, a smaller picture or a lower frame rate"
+        + " use fewer effects, a smaller frame or a lower frame rate"
     case .failed(let cause): "effect \(self.name) failed: \(cause)"
     }
   }

@@ -4,19 +4,19 @@ public import Media
 public struct EffectStatistics: Hashable, Sendable {
   /// The effect's name.
   public let name: String
-  /// The pictures that it was given.
+  /// The frames that it was given.
   public var frames = 0
   /// The time for all of them.
   public var time = MediaDuration.zero
   /// The time for the one that took longest.
   public var longestTime = MediaDuration.zero
-  /// The pictures that took longer than was left.
+  /// The frames that took longer than was left.
   public var overruns = 0
-  /// The pictures at which it threw, or left something else than a picture.
+  /// The frames at which it threw, or left something else than a frame.
   public var failures = 0
-  /// The pictures that it took out.
+  /// The frames that it took out.
   public var drops = 0
-  /// The pictures that were covered on its behalf.
+  /// The frames that were covered on its behalf.
   public var covers = 0
 
   /// Nothing was done yet.

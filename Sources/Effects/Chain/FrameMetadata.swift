@@ -1,13 +1,13 @@
-/// What effects have found out about a picture; it travels with it.
+/// Results of effects that accompany a frame to the outputs.
 public struct FrameMetadata: Hashable, Sendable {
-  /// The faces in the picture, in its pixels.
+  /// The faces in the frame, in its pixels.
   public var faces: [Face] = []
   /// What may be a face, but is not sure to be one: found just now, out of sight for a moment, or behind another one. Of
   /// interest where no face must be missed.
   public var possibleFaces: [Face] = []
-  /// What has happened to faces since the picture before.
+  /// What has happened to faces since the frame before.
   public var faceEvents: [FaceEvent] = []
-  /// Whether ``faces`` can be relied upon; nil where nobody has looked for faces.
+  /// Whether ``faces`` can be relied upon; nil without a face tracker.
   public var faceTracking: FaceTrackingState?
 
   /// Nothing is known.

@@ -1,8 +1,8 @@
 internal import CYUV
 
 extension Canvas {
-  /// Shows a part of another picture as large as there is room for, between black bars.
-  func place(_ source: Canvas, _ part: PictureArea) {
+  /// Shows a part of another frame as large as there is room for, between black bars.
+  func place(_ source: Canvas, _ part: FrameRegion) {
     var size = SIMD2(self.width, self.height)
     if part.width * self.height > self.width * part.height {
       size.y = max(1, self.width * part.height / part.width)
@@ -11,7 +11,7 @@ extension Canvas {
     }
     let (x, y) = ((self.width - size.x) / 2 & ~1, (self.height - size.y) / 2 & ~1)
     if size.x < self.width || size.y < self.height {
-      self.fill(PictureArea(width: self.width, height: self.height), PictureColor(luma: 16))
+      self.fill(FrameRegion(width: self.width, height: self.height), FrameColor(luma: 16))
     }
     let (from, to) = (source.pointers(x: part.x, y: part.y), self.pointers(x: x, y: y))
     _ = I420Scale(

@@ -2,15 +2,15 @@ internal import CEffects
 internal import CYUV
 internal import Media
 
-/// An I420 picture that is drawn on, and what can be drawn. What lies outside of the picture is left out.
+/// An I420 frame that is drawn on, and what can be drawn. What lies outside of the frame is left out.
 struct Canvas {
   let buffer: PixelBuffer
   private let planes: vidicon_canvas
 
-  /// A canvas on a picture that nobody else has.
+  /// A canvas on a frame buffer that nothing else reads or writes.
   init(_ buffer: PixelBuffer) {
     let format = buffer.format
-    precondition(format.pixelFormat == .i420, "I420 is what goes through a stream")
+    precondition(format.pixelFormat == .i420, "a stream's frames are I420")
     func plane(_ index: Int) -> UnsafeMutablePointer<UInt8>? {
       buffer.unsafePlane(index).baseAddress?.assumingMemoryBound(to: UInt8.self)
     }
@@ -23,9 +23,9 @@ struct Canvas {
   var width: Int { self.planes.width }
   var height: Int { self.planes.height }
 
-  /// The part of a box that lies in the picture, grown to even coordinates where there are any; nil where there is none.
-  func area(from low: SIMD2<Float>, to high: SIMD2<Float>) -> PictureArea? {
-    PictureArea(from: low, to: high, width: self.width, height: self.height)
+  /// The part of a box that lies in the frame, grown to even coordinates where there are any; nil where there is none.
+  func area(from low: SIMD2<Float>, to high: SIMD2<Float>) -> FrameRegion? {
+    FrameRegion(from: low, to: high, width: self.width, height: self.height)
   }
 
   /// Draws an image.
@@ -55,8 +55,8 @@ struct Canvas {
     withExtendedLifetime(self.buffer) {}
   }
 
-  /// Fills a part of the picture.
-  func fill(_ area: PictureArea, _ color: PictureColor) {
+  /// Fills a part of the frame.
+  func fill(_ area: FrameRegion, _ color: FrameColor) {
     _ = I420Rect(
       self.planes.luma, Int32(self.planes.luma_stride), self.planes.cb, Int32(self.planes.chroma_stride),
       self.planes.cr, Int32(self.planes.chroma_stride), Int32(area.x), Int32(area.y), Int32(area.width),
@@ -73,9 +73,9 @@ struct Canvas {
     withExtendedLifetime(self.buffer) {}
   }
 
-  /// The picture's planes from a place on, for libyuv.
-  func pointers(x: Int = 0, y: Int = 0) -> PicturePointers {
-    PicturePointers(
+  /// The frame's planes from a place on, for libyuv.
+  func pointers(x: Int = 0, y: Int = 0) -> FramePointers {
+    FramePointers(
       luma: self.planes.luma + y * self.planes.luma_stride + x,
       cb: self.planes.cb + y / 2 * self.planes.chroma_stride + x / 2,
       cr: self.planes.cr + y / 2 * self.planes.chroma_stride + x / 2,
@@ -85,8 +85,8 @@ struct Canvas {
   private static func length(_ vector: SIMD2<Float>) -> Float { (vector * vector).sum().squareRoot() }
 }
 
-/// Where the planes of an I420 picture lie; to be used while its memory is there.
-struct PicturePointers {
+/// Where the planes of an I420 frame lie; to be used while its memory is there.
+struct FramePointers {
   var luma: UnsafeMutablePointer<UInt8>
   var cb: UnsafeMutablePointer<UInt8>
   var cr: UnsafeMutablePointer<UInt8>

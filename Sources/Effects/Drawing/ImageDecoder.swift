@@ -1,8 +1,8 @@
 internal import CLibav
 
-/// Decodes still pictures with libavcodec.
+/// Decodes PNG and JPEG images with libavcodec.
 enum ImageDecoder {
-  /// Red, green, blue, alpha of each pixel; nil where the bytes are no picture of the size that the header says.
+  /// Red, green, blue, alpha of each pixel; nil where the bytes are no image of the size that the header says.
   static func decode(_ bytes: [UInt8], _ header: ImageHeader) -> [UInt8]? {
     // libav writes to standard error otherwise; what matters is in our errors.
     av_log_set_level(AV_LOG_QUIET)
@@ -15,7 +15,7 @@ enum ImageDecoder {
       av_packet_free(&packet)
       avcodec_free_context(&context)
     }
-    guard let decoder = context, let data = packet, let picture = frame else { return nil }
+    guard let decoder = context, let data = packet, let decoded = frame else { return nil }
     decoder.pointee.thread_count = 1
     // Both times the same: no more than what was said, whatever comes later in the file.
     decoder.pointee.max_pixels = Int64(OverlayImage.maximumPixelCount)
@@ -27,10 +27,10 @@ enum ImageDecoder {
       UnsafeMutableRawPointer(data.pointee.data).copyMemory(from: $0.baseAddress!, byteCount: $0.count)
     }
     guard avcodec_send_packet(decoder, data) == 0, avcodec_send_packet(decoder, nil) == 0,
-      avcodec_receive_frame(decoder, picture) == 0, picture.pointee.decode_error_flags == 0,
-      Int(picture.pointee.width) == header.width, Int(picture.pointee.height) == header.height
+      avcodec_receive_frame(decoder, decoded) == 0, decoded.pointee.decode_error_flags == 0,
+      Int(decoded.pointee.width) == header.width, Int(decoded.pointee.height) == header.height
     else { return nil }
-    return Self.pixels(of: picture)
+    return Self.pixels(of: decoded)
   }
 
   private static func pixels(of frame: UnsafeMutablePointer<AVFrame>) -> [UInt8]? {

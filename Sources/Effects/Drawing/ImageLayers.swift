@@ -39,7 +39,7 @@ final class ImageLayers: Sendable {
 
   /// Gives the layer to draw with, and how many times it is smaller than the image.
   ///
-  /// - Parameter reduction: How many pixels of the image fall on one of the picture.
+  /// - Parameter reduction: How many pixels of the image fall on one of the frame.
   func withLayer(for reduction: Float, _ body: (vidicon_layer, _ scale: Float) -> Void) {
     var (index, scale) = (0, Float(1))
     // Up to here four neighbours are about all that lie beneath a pixel.

@@ -1,4 +1,4 @@
-/// Where in a picture an image comes to lie: its pixel (x, y), counted from its left top corner, goes to
+/// Where in a frame an image comes to lie: its pixel (x, y), counted from its left top corner, goes to
 /// `origin + x * right + y * down`.
 struct ImagePlacement: Hashable {
   var origin: SIMD2<Float>
@@ -12,7 +12,7 @@ struct ImagePlacement: Hashable {
     self.down = SIMD2(0, height / Float(image.height))
   }
 
-  /// Turned, scaled and moved such that two points of the image come to lie upon two points of the picture.
+  /// Turned, scaled and moved such that two points of the image come to lie upon two points of the frame.
   ///
   /// - Parameter stretch: How much higher the image becomes than it would be with its own proportions.
   init(
@@ -34,7 +34,7 @@ struct ImagePlacement: Hashable {
     self.origin + self.right * point.x + self.down * point.y
   }
 
-  /// The way back: the image's point that lies on one of the picture.
+  /// The way back: the image's point that lies on one of the frame.
   ///
   /// Nil where the image would be a line, or is nowhere.
   var inverse: ImagePlacement? {

@@ -2,7 +2,7 @@ internal import CEffects
 internal import CYUV
 internal import Media
 
-/// Paints soft ovals and boxes in which a picture is hidden or smoothed. Its memory stays from picture to picture.
+/// Paints soft ovals and boxes in which a frame is hidden or smoothed. Its memory stays from frame to frame.
 struct ShapePainter {
   /// An oval or a box that may be turned.
   struct Shape {
@@ -22,19 +22,19 @@ struct ShapePainter {
   }
 
   enum Style {
-    case solid(PictureColor)
+    case solid(FrameColor)
     case blur
     case pixelate
     /// 0 to 1.
     case smooth(Float)
   }
 
-  private var stamp = Scratch()
-  private var small = Scratch()
-  private var alpha = Scratch()
+  private var stamp = ScratchFrame()
+  private var small = ScratchFrame()
+  private var alpha = ScratchFrame()
   private var numbers: [Int32] = []
 
-  /// Paints a shape; what lies outside of the picture is left out.
+  /// Paints a shape; what lies outside of the frame is left out.
   mutating func paint(_ shape: Shape, _ style: Style, on canvas: Canvas) {
     let (across, down) = (Self.length(shape.right), Self.length(shape.down))
     guard across > 0.5, down > 0.5, across.isFinite, down.isFinite else { return }
@@ -69,9 +69,9 @@ struct ShapePainter {
   /// Puts what an area becomes into the stamp's left top corner.
   ///
   /// - Parameter size: Of the shape, in pixels.
-  private mutating func fill(_ stamp: Canvas, _ style: Style, with area: PictureArea, of canvas: Canvas, size: Float) {
+  private mutating func fill(_ stamp: Canvas, _ style: Style, with area: FrameRegion, of canvas: Canvas, size: Float) {
     switch style {
-    case .solid(let color): stamp.fill(PictureArea(width: area.width, height: area.height), color)
+    case .solid(let color): stamp.fill(FrameRegion(width: area.width, height: area.height), color)
     case .blur: self.reduce(stamp, area, of: canvas, cell: size / 16, isSmooth: true)
     case .pixelate: self.reduce(stamp, area, of: canvas, cell: size / 9, isSmooth: false)
     case .smooth: self.smooth(stamp, area, of: canvas, radius: size / 36)
@@ -82,7 +82,7 @@ struct ShapePainter {
   ///
   /// - Parameter cell: How many pixels become one.
   private mutating func reduce(
-    _ stamp: Canvas, _ area: PictureArea, of canvas: Canvas, cell: Float, isSmooth: Bool
+    _ stamp: Canvas, _ area: FrameRegion, of canvas: Canvas, cell: Float, isSmooth: Bool
   ) {
     let cell = max(2, cell)
     let width = max(1, Int(Float(area.width) / cell)), height = max(1, Int(Float(area.height) / cell))
@@ -112,7 +112,7 @@ struct ShapePainter {
     vidicon_smooth(plane, stride, plane, stride, width, height, 1, 1e12, &self.numbers)
   }
 
-  private mutating func smooth(_ stamp: Canvas, _ area: PictureArea, of canvas: Canvas, radius: Float) {
+  private mutating func smooth(_ stamp: Canvas, _ area: FrameRegion, of canvas: Canvas, radius: Float) {
     let (source, target) = (canvas.pointers(x: area.x, y: area.y), stamp.pointers())
     self.makeRoom(area.width, area.height)
     // Skin differs by some 10 of 255; what differs by much more are eyes, mouth and outline.

@@ -1,4 +1,4 @@
-/// A face in a picture. Places and sizes are in the picture's pixels; left and right are the face's owner's.
+/// A face in a frame. Places and sizes are in the frame's pixels; left and right are the face's owner's.
 public struct Face: Hashable, Sendable, Identifiable {
   /// An upright box.
   public struct Box: Hashable, Sendable {
@@ -52,11 +52,11 @@ public struct Face: Hashable, Sendable, Identifiable {
     }
   }
 
-  /// The same number for the same face, as long as it is not out of the picture for more than a moment; never used again.
+  /// The same number for the same face, as long as it is not out of the frame for more than a moment; never used again.
   public let id: Int
   /// The smallest box around the face, from chin to forehead.
   public var box: Box
-  /// How far it is turned to the right in the picture's plane, in radians.
+  /// How far it is turned to the right in the frame's plane, in radians.
   public var roll: Float
   /// Eyes, nose, mouth, ears.
   public var keyPoints: KeyPoints

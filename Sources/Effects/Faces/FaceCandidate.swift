@@ -1,4 +1,12 @@
-/// What a detector says of one place: there may be a face, with a box and six points. Places and sizes are in units of the
+internal import Media
+
+#if canImport(Darwin)
+internal import Darwin
+#else
+internal import Glibc
+#endif
+
+/// A possible face found by a detector: a box, six key points and a score. Places and sizes are in units of the
 /// area that it looked at, or of whatever ``moved(by:scaledBy:)`` has made of them.
 public struct FaceCandidate: Hashable, Sendable {
   /// The box's centre.
@@ -18,7 +26,7 @@ public struct FaceCandidate: Hashable, Sendable {
     self.score = score
   }
 
-  /// How far the face is turned to the right in the picture's plane, in radians: the angle of the line of the eyes.
+  /// How far the face is turned to the right in the frame's plane, in radians: the angle of the line of the eyes.
   public var roll: Float {
     Self.angle(self.keyPoints.leftEye - self.keyPoints.rightEye)
   }
@@ -67,5 +75,32 @@ public struct FaceCandidate: Hashable, Sendable {
       count = place
     }
     candidates.removeLast(candidates.count - count)
+  }
+}
+
+extension FaceCandidate {
+  /// The angle of a direction, 0 to the right, positive downwards.
+  static func angle(_ direction: SIMD2<Float>) -> Float {
+    atan2f(direction.y, direction.x)
+  }
+}
+
+extension FaceCandidate {
+  /// Where a candidate of a square that was turned lies in the square as it was; in units of it, 0 to 1.
+  func turnedBack(_ orientation: Orientation) -> FaceCandidate {
+    func back(_ point: SIMD2<Float>) -> SIMD2<Float> {
+      switch orientation {
+      case .up: point
+      // Clockwise, (x, y) has become (1 - y, x).
+      case .right: SIMD2(point.y, 1 - point.x)
+      case .down: 1 - point
+      case .left: SIMD2(1 - point.y, point.x)
+      }
+    }
+    var turned = self
+    turned.center = back(self.center)
+    turned.keyPoints = self.keyPoints.mapped(back)
+    if orientation.swapsWidthAndHeight { turned.size = SIMD2(self.size.y, self.size.x) }
+    return turned
   }
 }

@@ -3,7 +3,7 @@ internal import CYUV
 internal import Inference
 public import Media
 
-/// Finds faces in a part of a picture with one of the detector nets. Used by one thread at a time; looking allocates
+/// Finds faces in a part of a frame with one of the detector models. Used by one thread at a time; looking allocates
 /// nothing but the result.
 ///
 /// ```swift
@@ -16,32 +16,32 @@ public struct FaceDetector: ~Copyable, Sendable {
   private var executor: InferenceExecutor
   private let output: FaceDetectorOutput
   private let side: Int
-  /// The tile in the size of the net's input: as I420, then as red, green, blue.
+  /// The tile in the size of the model's input: as I420, then as red, green, blue.
   private let scaled: PixelBuffer
   private let packed: PixelBuffer
 
   /// A detector.
   ///
-  /// - Parameter net: One of the three detectors.
+  /// - Parameter model: One of the three detectors.
   /// - Throws: A ``VidiconError`` where the model file is missing or broken.
-  public init(_ net: FaceNet, models: FaceModels) throws(VidiconError) {
-    try self.init(net, models: models, threshold: nil)
+  public init(_ model: FaceModel, models: FaceModels) throws(VidiconError) {
+    try self.init(model, models: models, threshold: nil)
   }
 
   /// A detector that tells of what has at least a score.
-  init(_ net: FaceNet, models: FaceModels, threshold: Float?) throws(VidiconError) {
-    precondition(net != .mesh && net != .fineMesh, "a mesh finds no faces")
-    self.executor = InferenceExecutor(try models.plan(for: net))
-    self.output = FaceDetectorOutput(net, threshold: threshold)
-    self.side = net.inputSide
-    self.scaled = PixelBuffer(format: VideoFormat(width: net.inputSide, height: net.inputSide, pixelFormat: .i420))
-    self.packed = PixelBuffer(format: VideoFormat(width: net.inputSide, height: net.inputSide, pixelFormat: .rgb24))
+  init(_ model: FaceModel, models: FaceModels, threshold: Float?) throws(VidiconError) {
+    precondition(model != .mesh && model != .fineMesh, "a mesh finds no faces")
+    self.executor = InferenceExecutor(try models.plan(for: model))
+    self.output = FaceDetectorOutput(model, threshold: threshold)
+    self.side = model.inputSide
+    self.scaled = PixelBuffer(format: VideoFormat(width: model.inputSide, height: model.inputSide, pixelFormat: .i420))
+    self.packed = PixelBuffer(format: VideoFormat(width: model.inputSide, height: model.inputSide, pixelFormat: .rgb24))
   }
 
-  /// The likely faces in a tile of an I420 picture, in pixels of the picture; each face several times, for
+  /// The likely faces in a tile of an I420 frame, in pixels of the frame; each face several times, for
   /// ``FaceCandidate/suppress(_:limit:)`` to choose from all tiles.
   ///
-  /// - Parameter tile: A square within the picture.
+  /// - Parameter tile: A square within the frame.
   public mutating func detect(in frame: VideoFrame, tile: FaceTile) -> [FaceCandidate] {
     Self.shrink(frame, tile, into: self.scaled)
     let side = Float(tile.side)
@@ -50,7 +50,7 @@ public struct FaceDetector: ~Copyable, Sendable {
     return found.map { $0.moved(by: SIMD2(Float(tile.x), Float(tile.y)), scaledBy: SIMD2(side, side)) }
   }
 
-  /// Adds the likely faces in a picture that already has the size of the net's input, in units of it: 0 to 1.
+  /// Adds the likely faces in a frame that already has the size of the model's input, in units of it: 0 to 1.
   mutating func detect(in shrunk: PixelBuffer, into found: inout [FaceCandidate]) {
     self.fillInput(shrunk)
     self.executor.run()
@@ -59,13 +59,13 @@ public struct FaceDetector: ~Copyable, Sendable {
     }
   }
 
-  /// Brings a tile of an I420 picture into the size of a net's input.
+  /// Brings a tile of an I420 frame into the size of a model's input.
   static func shrink(_ frame: VideoFrame, _ tile: FaceTile, into target: PixelBuffer) {
     let format = frame.format
-    precondition(format.pixelFormat == .i420, "I420 is what goes through a stream")
+    precondition(format.pixelFormat == .i420, "a stream's frames are I420")
     precondition(
       tile.x >= 0 && tile.y >= 0 && tile.side > 0 && tile.x % 2 == 0 && tile.y % 2 == 0
-        && tile.side <= format.width - tile.x && tile.side <= format.height - tile.y, "a tile lies in the picture")
+        && tile.side <= format.width - tile.x && tile.side <= format.height - tile.y, "a tile lies in the frame")
     let (from, to) = (Canvas(frame.buffer).pointers(x: tile.x, y: tile.y), Canvas(target).pointers())
     let (side, small) = (Int32(tile.side), Int32(target.format.width))
     _ = I420Scale(

@@ -4,7 +4,7 @@ internal import Darwin
 internal import Glibc
 #endif
 
-/// What a detector's numbers mean.
+/// Decodes the output tensors of a detector model.
 ///
 /// For each of its places, row by row, it says 16 numbers and a score: the box's centre, width and height, then six points,
 /// all in pixels of its input and relative to the place.
@@ -15,15 +15,15 @@ struct FaceDetectorOutput {
   /// The centres of the places, in units of the input.
   let anchors: [SIMD2<Float>]
   let inputSide: Float
-  /// The least score of a face.
+  /// Minimum score of a face.
   let threshold: Float
 
   /// - Parameters:
-  ///   - net: A detector.
-  ///   - threshold: The least score; without it, the one that goes with the net.
-  init(_ net: FaceNet, threshold: Float? = nil) {
-    self.inputSide = Float(net.inputSide)
-    switch net {
+  ///   - model: A detector.
+  ///   - threshold: Minimum score; without it, the one that goes with the model.
+  init(_ model: FaceModel, threshold: Float? = nil) {
+    self.inputSide = Float(model.inputSide)
+    switch model {
     case .shortRangeDetector:
       // Two for each 8 × 8 pixels, and six for each 16 × 16.
       self.anchors = Self.grid(16, each: 2) + Self.grid(8, each: 6)

@@ -1,12 +1,12 @@
 public import Media
 
-/// Something that happened to a face.
+/// A change of a tracked face: entered, left, smile or blink.
 public struct FaceEvent: Hashable, Sendable {
   /// What happened.
   public enum Kind: String, Hashable, Sendable, CaseIterable {
-    /// It came into the picture.
+    /// It came into the frame.
     case entered
-    /// It went out of the picture.
+    /// It went out of the frame.
     case left
     /// It began to smile.
     case smile
@@ -18,7 +18,7 @@ public struct FaceEvent: Hashable, Sendable {
   public var kind: Kind
   /// The ``Face/id``.
   public var face: Int
-  /// The time of the picture that shows it.
+  /// The time of the frame that shows it.
   public var time: MediaTime
   /// Where the face was.
   public var box: Face.Box
@@ -27,4 +27,14 @@ public struct FaceEvent: Hashable, Sendable {
   public init(_ kind: Kind, face: Int, time: MediaTime, box: Face.Box) {
     (self.kind, self.face, self.time, self.box) = (kind, face, time, box)
   }
+}
+
+/// Reliability of the faces in a frame's metadata.
+public enum FaceTrackingState: String, Hashable, Sendable, CaseIterable {
+  /// Every tile was searched within the last 0.7 s.
+  case current
+  /// Detection is slower than the frames: faces may be missing.
+  case behind
+  /// The detector does not run.
+  case failed
 }

@@ -1,3 +1,9 @@
+#if canImport(Darwin)
+internal import Darwin
+#else
+internal import Glibc
+#endif
+
 /// The surface of a face as 468 or 478 points, and what can be measured on it. Left and right are the face's owner's.
 public struct FaceMesh: Hashable, Sendable {
   /// The points: column, row, and depth (smaller is nearer), all in the same unit.
@@ -7,7 +13,7 @@ public struct FaceMesh: Hashable, Sendable {
 
   /// A mesh.
   ///
-  /// - Parameter points: At least the 468 of the smaller net.
+  /// - Parameter points: At least the 468 of the smaller model.
   public init(points: [SIMD3<Float>], presence: Float) {
     precondition(points.count >= Self.minimumPointCount, "a mesh has 468 or 478 points")
     self.points = points
@@ -16,15 +22,15 @@ public struct FaceMesh: Hashable, Sendable {
 
   static let minimumPointCount = 468
 
-  /// A mesh of as many points as a net has, all at 0.
+  /// A mesh of as many points as a model has, all at 0.
   init(pointCount: Int) {
     self.init(points: Array(repeating: SIMD3(0, 0, 0), count: pointCount), presence: 0)
   }
 
-  /// Takes over a net's outputs.
+  /// Takes over a model's outputs.
   ///
   /// - Parameters:
-  ///   - values: Column, row and depth of each point, in pixels of the net's input.
+  ///   - values: Column, row and depth of each point, in pixels of the model's input.
   ///   - logit: The logarithm of the odds that there is a face.
   mutating func fill(_ values: UnsafeBufferPointer<Float>, logit: Float) {
     for index in self.points.indices {
@@ -51,7 +57,7 @@ public struct FaceMesh: Hashable, Sendable {
   /// How far the left eye is open.
   public var leftEyeOpening: Float { self.opening(Self.leftEye) }
 
-  /// How far the face is turned to the right in the picture's plane, in radians.
+  /// How far the face is turned to the right in the frame's plane, in radians.
   public var roll: Float {
     FaceCandidate.angle(self.flat(Self.leftEye.outer) - self.flat(Self.rightEye.outer))
   }
@@ -89,4 +95,9 @@ public struct FaceMesh: Hashable, Sendable {
   private func flat(_ index: Int) -> SIMD2<Float> { SIMD2(self.points[index].x, self.points[index].y) }
 
   private static func length(_ vector: SIMD2<Float>) -> Float { (vector * vector).sum().squareRoot() }
+}
+
+extension FaceMesh {
+  /// The share, 0 to 1, that belongs to the logarithm of odds.
+  static func share(_ logit: Float) -> Float { 1 / (1 + expf(-logit)) }
 }

@@ -2,12 +2,12 @@ internal import CEffects
 internal import Inference
 public import Media
 
-/// Finds the surface of a face in a part of a picture with one of the mesh nets. Used by one thread at a time.
+/// Finds the surface of a face in a part of a frame with one of the mesh models. Used by one thread at a time.
 ///
 /// ```swift
 /// var mesher = try FaceMesher(.mesh, models: FaceModels())
 /// var mesh = mesher.mesh(in: frame, region: FaceRegion(candidate))
-/// // In the next picture the face is near the same place, while the presence is high.
+/// // In the next frame the face is near the same place, while the presence is high.
 /// mesh = mesher.mesh(in: next, region: FaceRegion(mesh))
 /// ```
 public struct FaceMesher: ~Copyable, Sendable {
@@ -16,16 +16,16 @@ public struct FaceMesher: ~Copyable, Sendable {
 
   /// A finder of meshes.
   ///
-  /// - Parameter net: `mesh` or `fineMesh`.
+  /// - Parameter model: `mesh` or `fineMesh`.
   /// - Throws: A ``VidiconError`` where the model file is missing or broken.
-  public init(_ net: FaceNet, models: FaceModels) throws(VidiconError) {
-    precondition(net == .mesh || net == .fineMesh, "a detector has no mesh")
-    self.executor = InferenceExecutor(try models.plan(for: net))
-    self.side = net.inputSide
+  public init(_ model: FaceModel, models: FaceModels) throws(VidiconError) {
+    precondition(model == .mesh || model == .fineMesh, "a detector has no mesh")
+    self.executor = InferenceExecutor(try models.plan(for: model))
+    self.side = model.inputSide
   }
 
-  /// The mesh of the face in a region of an I420 picture, in pixels of the picture; its presence tells whether there is a
-  /// face at all. The region may reach beyond the picture.
+  /// The mesh of the face in a region of an I420 frame, in pixels of the frame; its presence tells whether there is a
+  /// face at all. The region may reach beyond the frame.
   public mutating func mesh(in frame: VideoFrame, region: FaceRegion) -> FaceMesh {
     var mesh = FaceMesh(pointCount: self.pointCount)
     self.find(&mesh, in: frame, region: region)
@@ -37,11 +37,11 @@ public struct FaceMesher: ~Copyable, Sendable {
 
   /// The same into a mesh that is there already, of ``pointCount`` points.
   mutating func find(_ mesh: inout FaceMesh, in frame: VideoFrame, region: FaceRegion) {
-    precondition(frame.format.pixelFormat == .i420, "I420 is what goes through a stream")
+    precondition(frame.format.pixelFormat == .i420, "a stream's frames are I420")
     let pixel = region.side / Float(self.side)
     let (right, down) = (region.right * pixel, region.down * pixel)
     let half = Float(self.side) / 2
-    // Where the region's corner lies, counted as the net does: its first pixel reaches from 0 to 1.
+    // Where the region's corner lies, counted as the model does: its first pixel reaches from 0 to 1.
     let corner = region.center - (right + down) * half
     self.fillInput(frame, from: corner, right: right, down: down)
     self.executor.run()
@@ -58,23 +58,23 @@ public struct FaceMesher: ~Copyable, Sendable {
     _ frame: VideoFrame, from corner: SIMD2<Float>, right: SIMD2<Float>, down: SIMD2<Float>
   ) {
     let (side, format) = (self.side, frame.format)
-    // From the corner of the first pixel to its centre, and from there to where the picture's pixels have theirs.
+    // From the corner of the first pixel to its centre, and from there to where the frame's pixels have theirs.
     let origin = corner + (right + down) / 2 - 0.5
     self.executor.withInput(0) { input in
       frame.withPlane(0) { luma in
         frame.withPlane(1) { cb in
           frame.withPlane(2) { cr in
-            var picture = vidicon_i420()
-            picture.luma = luma.baseAddress?.assumingMemoryBound(to: UInt8.self)
-            picture.cb = cb.baseAddress?.assumingMemoryBound(to: UInt8.self)
-            picture.cr = cr.baseAddress?.assumingMemoryBound(to: UInt8.self)
-            picture.luma_stride = format.bytesPerRow[0]
-            picture.chroma_stride = format.bytesPerRow[1]
-            (picture.width, picture.height) = (format.width, format.height)
+            var planes = vidicon_i420()
+            planes.luma = luma.baseAddress?.assumingMemoryBound(to: UInt8.self)
+            planes.cb = cb.baseAddress?.assumingMemoryBound(to: UInt8.self)
+            planes.cr = cr.baseAddress?.assumingMemoryBound(to: UInt8.self)
+            planes.luma_stride = format.bytesPerRow[0]
+            planes.chroma_stride = format.bytesPerRow[1]
+            (planes.width, planes.height) = (format.width, format.height)
             var placement = vidicon_placement(
               origin_x: origin.x, origin_y: origin.y, right_x: right.x, right_y: right.y, down_x: down.x, down_y: down.y
             )
-            vidicon_sample(input.baseAddress, side, &picture, &placement)
+            vidicon_sample(input.baseAddress, side, &planes, &placement)
           }
         }
       }

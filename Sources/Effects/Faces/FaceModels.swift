@@ -7,12 +7,12 @@ internal import Darwin
 internal import Glibc
 #endif
 
-/// Where the nets that find faces lie, and reading them.
+/// Where the models that find faces lie, and reading them.
 public struct FaceModels: Hashable, Sendable {
   /// The folder of the files.
   public var folder: String
 
-  /// The nets in a folder.
+  /// The models in a folder.
   public init(folder: String = Self.defaultFolder) {
     self.folder = folder
   }
@@ -25,11 +25,11 @@ public struct FaceModels: Hashable, Sendable {
     return "\(data)/vidicon/models"
   }
 
-  /// The plan of a net, made out of its file.
+  /// The plan of a model, made out of its file.
   ///
   /// - Throws: A ``VidiconError`` where the file is missing, cannot be read, or holds something else.
-  public func plan(for net: FaceNet) throws(VidiconError) -> InferencePlan {
-    let path = "\(self.folder)/\(net.fileName)"
+  public func plan(for model: FaceModel) throws(VidiconError) -> InferencePlan {
+    let path = "\(self.folder)/\(model.fileName)"
     let bytes = try Self.read(path)
     let plan: InferencePlan
     do throws(ParsingError) {
@@ -37,8 +37,8 @@ public struct FaceModels: Hashable, Sendable {
     } catch {
       throw Self.error(.invalidData, path, "not a model that this program can run (\(error))")
     }
-    guard plan.inputs.map(\.shape) == [[1, net.inputSide, net.inputSide, 3]],
-      Array(plan.outputs.map(\.count).prefix(2)) == net.outputCounts
+    guard plan.inputs.map(\.shape) == [[1, model.inputSide, model.inputSide, 3]],
+      Array(plan.outputs.map(\.count).prefix(2)) == model.outputCounts
     else { throw Self.error(.invalidData, path, "not the model that its name says") }
     return plan
   }
@@ -49,7 +49,7 @@ public struct FaceModels: Hashable, Sendable {
     return text.isEmpty ? nil : text
   }
 
-  /// The largest file that is read: several times the largest net.
+  /// The largest file that is read: several times the largest model.
   private static let maximumSize = 16 << 20
 
   private static func read(_ path: String) throws(VidiconError) -> [UInt8] {
@@ -76,7 +76,7 @@ public struct FaceModels: Hashable, Sendable {
   }
 }
 
-extension FaceNet {
+extension FaceModel {
   /// How many numbers its first two outputs have.
   fileprivate var outputCounts: [Int] {
     switch self {

@@ -4,7 +4,7 @@ internal import Darwin
 internal import Glibc
 #endif
 
-/// A square of a picture that shows a face upright, in pixels: what a mesh net looks at.
+/// A square of a frame that shows a face upright, in pixels: what a mesh model looks at.
 public struct FaceRegion: Hashable, Sendable {
   /// The square's centre.
   public var center: SIMD2<Float>
@@ -20,7 +20,7 @@ public struct FaceRegion: Hashable, Sendable {
     self.roll = roll
   }
 
-  /// How much larger than a face's box the region is: nets were trained with this much around it.
+  /// How much larger than a face's box the region is: models were trained with this much around it.
   private static let margin: Float = 1.5
 
   /// The region of a face that a detector has found.
@@ -28,7 +28,7 @@ public struct FaceRegion: Hashable, Sendable {
     self.init(center: candidate.center, side: candidate.size.max() * Self.margin, roll: candidate.roll)
   }
 
-  /// The region of a face whose mesh, in pixels of the picture, was found in the picture before.
+  /// The region of a face whose mesh, in pixels of the frame, was found in the frame before.
   public init(_ mesh: FaceMesh) {
     let roll = mesh.roll
     let upright = FaceRegion(center: SIMD2(0, 0), side: 1, roll: roll)
@@ -45,7 +45,7 @@ public struct FaceRegion: Hashable, Sendable {
       center: upright.right * middle.x + upright.down * middle.y, side: (high - low).max() * Self.margin, roll: roll)
   }
 
-  /// The direction in the picture of the region's rows, and of its columns; of length 1.
+  /// The direction in the frame of the region's rows, and of its columns; of length 1.
   var right: SIMD2<Float> { SIMD2(cosf(self.roll), sinf(self.roll)) }
   var down: SIMD2<Float> { SIMD2(-sinf(self.roll), cosf(self.roll)) }
 }

@@ -6,7 +6,7 @@ internal import Darwin
 internal import Glibc
 #endif
 
-/// A thread that looks for faces in one small picture at a time, while the stream's pictures go on.
+/// A thread that looks for faces in one small frame at a time, while the stream's frames go on.
 // Safe because everything that changes is read and written under the lock.
 final class FaceSearch: @unchecked Sendable {
   /// A tile in the size of the detector's input.
@@ -16,7 +16,7 @@ final class FaceSearch: @unchecked Sendable {
     var time: MediaTime
   }
 
-  /// Adds what it finds in a small, square picture, in units of it, 0 to 1; false if it never will again.
+  /// Adds what it finds in a small, square frame, in units of it, 0 to 1; false if it never will again.
   typealias Detect = @Sendable (PixelBuffer, inout [FaceCandidate]) -> Bool
 
   private let lock = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
@@ -27,8 +27,8 @@ final class FaceSearch: @unchecked Sendable {
   private var found: [FaceCandidate] = []
   private var isEnding = false
   private var hasEnded = false
-  /// The picture of the job: written by the stream's thread while there is no job, read by this one while there is one.
-  let picture: PixelBuffer
+  /// The frame of the job: written by the stream's thread while there is no job, read by this one while there is one.
+  let input: PixelBuffer
 
   /// Starts the thread.
   ///
@@ -36,7 +36,7 @@ final class FaceSearch: @unchecked Sendable {
   ///   - side: Of the detector's input.
   ///   - detect: Finds faces, nil if it never will again. Called on the thread only.
   init(side: Int, detect: @escaping Detect) {
-    self.picture = PixelBuffer(format: VideoFormat(width: side, height: side))
+    self.input = PixelBuffer(format: VideoFormat(width: side, height: side))
     self.lock.initialize(to: pthread_mutex_t())
     self.wake.initialize(to: pthread_cond_t())
     pthread_mutex_init(self.lock, nil)
@@ -93,10 +93,10 @@ final class FaceSearch: @unchecked Sendable {
   /// Whether nothing will be found any more.
   var isDead: Bool { self.withLock { self.hasEnded } }
 
-  /// Whether a job would be taken now: then ``picture`` may be written.
+  /// Whether a job would be taken now: then ``input`` may be written.
   var isIdle: Bool { self.withLock { self.job == nil && self.doneJob == nil && !self.hasEnded } }
 
-  /// Has faces looked for in ``picture``; only while ``isIdle``.
+  /// Has faces looked for in ``input``; only while ``isIdle``.
   func start(_ job: Job) {
     self.withLock {
       self.job = job
@@ -128,7 +128,7 @@ final class FaceSearch: @unchecked Sendable {
     var found: [FaceCandidate] = []
     while let job = self.nextJob() {
       found.removeAll(keepingCapacity: true)
-      let goesOn = detect(self.picture, &found)
+      let goesOn = detect(self.input, &found)
       self.withLock {
         if goesOn {
           swap(&self.found, &found)

@@ -1,4 +1,4 @@
-/// A square part of a picture that a detector looks at, in pixels.
+/// A square part of a frame that a detector looks at, in pixels.
 public struct FaceTile: Hashable, Sendable {
   /// The left column, even.
   public var x: Int
@@ -14,8 +14,8 @@ public struct FaceTile: Hashable, Sendable {
     self.side = side
   }
 
-  /// Squares that cover a picture: as large as its shorter side, each overlapping the next by at least a fifth, so that
-  /// a face between two is mostly in one. Two for a picture of 1280 × 720.
+  /// Squares that cover a frame: as large as its shorter side, each overlapping the next by at least a fifth, so that
+  /// a face between two is mostly in one. Two for a frame of 1280 × 720.
   public static func covering(width: Int, height: Int) -> [FaceTile] {
     let (side, length) = (min(width, height), max(width, height))
     guard side > 0 else { return [] }

@@ -1,6 +1,6 @@
 internal import Media
 
-/// What is known of one face from picture to picture.
+/// State of one face from frame to frame.
 struct FaceTrack {
   let id: Int
   /// The score with which a detector is rather sure of a face.
@@ -54,7 +54,7 @@ struct FaceTrack {
 
   /// Where the face's centre is, or was, or is expected.
   func center(at time: MediaTime) -> SIMD2<Float> {
-    // Nobody moves straight on for long.
+    // Faces move in a straight line for at most half a second.
     let elapsed = max(-0.3, min(0.5, Float((time - self.centerTime).seconds)))
     return self.center + self.velocity * elapsed
   }
@@ -101,7 +101,7 @@ struct FaceTrack {
       self.velocity = 0.4 * self.velocity + 0.6 * moved / elapsed
       speed = ((moved * moved).sum().squareRoot() + abs(newSize - self.size)) / newSize / elapsed
     }
-    FaceSmoothing.next(
+    OneEuroFilter.next(
       self.points, mesh.points, size: newSize, speed: speed, elapsed: self.isConfirmed ? elapsed : .infinity,
       into: &self.pointsBefore)
     swap(&self.points, &self.pointsBefore)
@@ -142,7 +142,7 @@ struct FaceTrack {
     self.isHidden = true
   }
 
-  /// The face for others; moved to where it is expected if the mesh saw it in an earlier picture.
+  /// The face for others; moved to where it is expected if the mesh saw it in an earlier frame.
   mutating func face(at time: MediaTime) -> Face {
     let shift = self.center(at: time) - self.center
     guard self.points.count >= FaceMesh.minimumPointCount else {
@@ -170,7 +170,7 @@ struct FaceTrack {
 }
 
 extension FaceRegion {
-  /// The region of a mesh, or nil where it is none that a picture can have.
+  /// The region of a mesh, or nil where it is none that a frame can have.
   init?(plausible mesh: FaceMesh) {
     self.init(mesh)
     guard self.side.isFinite, self.side > 4, self.side < 1e5, self.roll.isFinite, abs(self.center.x) < 1e5,

@@ -2,30 +2,30 @@ internal import CYUV
 public import Media
 internal import Synchronization
 
-/// Finds faces and follows them, and writes what it knows into ``EffectFrame/metadata``; the picture stays as it is.
+/// Finds faces and follows them, and writes what it knows into ``EffectFrame/metadata``; the frame stays as it is.
 ///
-/// A detector looks at one square tile of the picture at a time, on a thread of its own; all tiles have had their turn after
-/// a fifth of a second, or after as many pictures as there are tiles, if that is more. In between each face is followed in
-/// every picture by its mesh; with more than four faces they take turns.
+/// A detector looks at one square tile of the frame at a time, on a thread of its own; all tiles have had their turn after
+/// a fifth of a second, or after as many frames as there are tiles, if that is more. In between each face is followed in
+/// every frame by its mesh; with more than four faces they take turns.
 public final class FaceTracker: VideoEffect {
   /// When the detector looks.
   public enum Detection: Hashable, Sendable {
-    /// All the time, on a thread of its own: pictures do not wait, and a face that comes into the picture is known after up
+    /// All the time, on a thread of its own: frames do not wait, and a face that comes into the frame is known after up
     /// to 0.3 s.
-    case apart
-    /// In each picture, which waits for it (about 5 ms for each tile, two tiles at 1280 × 720): for privacy.
-    case everyPicture
+    case background
+    /// In each frame, which waits for it (about 5 ms for each tile, two tiles at 1280 × 720): for privacy.
+    case everyFrame
   }
 
   /// Settings of a tracker.
   public struct Settings: Hashable, Sendable {
     /// When the detector looks.
     public var detection: Detection
-    /// How the picture must be turned for faces to stand upright: for cameras that hang upside down and do not say so.
+    /// How the frame must be turned for faces to stand upright: for cameras that hang upside down and do not say so.
     public var orientation: Orientation
 
     /// Settings.
-    public init(detection: Detection = .apart, orientation: Orientation = .up) {
+    public init(detection: Detection = .background, orientation: Orientation = .up) {
       self.detection = detection
       self.orientation = orientation
     }
@@ -42,13 +42,13 @@ public final class FaceTracker: VideoEffect {
     var shrunk: PixelBuffer
     var upright: PixelBuffer
     var tiles: [FaceTile] = []
-    /// When the picture was taken in which each tile was last looked at.
+    /// When the frame was taken in which each tile was last looked at.
     var lookTimes: [MediaTime?] = []
     var nextTile = 0
     var lastStart: MediaTime?
     var size = SIMD2(0, 0)
     var lastTime: MediaTime?
-    /// Memory for what nets find.
+    /// Memory for what models find.
     var found: [FaceCandidate] = []
     var mesh: FaceMesh
     var fineMesh: FaceMesh
@@ -56,9 +56,9 @@ public final class FaceTracker: VideoEffect {
     var unitCost = Duration.microseconds(1500)
   }
 
-  /// The least score where no face must be missed: half of one, at the picture's edge and behind a hand, has 0.35. So has
-  /// some place in every fifth picture without a face, so that it is told as one that is possible only.
-  private static let leastPrivateScore: Float = 0.33
+  /// Minimum score where no face must be missed: half of one, at the frame's edge and behind a hand, has 0.35. So has
+  /// some place in every fifth frame without a face, which is reported as a possible face only.
+  private static let minimumPrivateScore: Float = 0.33
   /// What was found longer ago does not count any more.
   private static let staleness = MediaDuration.milliseconds(700)
   /// In this time all tiles have their turn.
@@ -73,20 +73,20 @@ public final class FaceTracker: VideoEffect {
   /// - Throws: A ``VidiconError`` where a model is missing or broken.
   public convenience init(models: FaceModels = FaceModels(), settings: Settings = Settings()) throws(VidiconError) {
     let detector = FaceDetectorBox(
-      try FaceDetector(.fullRangeDetector, models: models, threshold: Self.leastPrivateScore))
-    try self.init(models: models, settings: settings) { picture, found in
-      detector.detect(in: picture, into: &found)
+      try FaceDetector(.fullRangeDetector, models: models, threshold: Self.minimumPrivateScore))
+    try self.init(models: models, settings: settings) { input, found in
+      detector.detect(in: input, into: &found)
       return true
     }
   }
 
   /// A tracker with a detector of one's own.
   ///
-  /// - Parameter detect: Finds faces in a small, square picture.
+  /// - Parameter detect: Finds faces in a small, square frame.
   init(
     models: FaceModels, settings: Settings, detect: @escaping FaceSearch.Detect
   ) throws(VidiconError) {
-    let side = FaceNet.fullRangeDetector.inputSide
+    let side = FaceModel.fullRangeDetector.inputSide
     let format = VideoFormat(width: side, height: side)
     let coarse = try FaceMesher(.mesh, models: models), fine = try FaceMesher(.fineMesh, models: models)
     let mesh = FaceMesh(pointCount: coarse.pointCount), fineMesh = FaceMesh(pointCount: fine.pointCount)
@@ -106,23 +106,23 @@ public final class FaceTracker: VideoEffect {
     set { self.state.withLock { $0.detection = newValue } }
   }
 
-  /// Forgets the faces: whoever is in the pictures that follow is new.
+  /// Forgets the faces: a face in the frames that follow is new.
   public func prepare(for format: VideoFormat) {
     self.state.withLock { $0.size = .zero }
   }
 
-  /// Finds the faces of a picture.
+  /// Finds the faces of a frame.
   public func process(_ frame: inout EffectFrame) -> EffectVerdict {
     let (time, budget) = (frame.timestamp, frame.budget)
-    let picture = frame.viewed
+    let videoFrame = frame.viewed
     self.state.withLock { state in
-      self.adapt(&state, to: picture)
+      self.adapt(&state, to: videoFrame)
       let isLooking =
         switch state.detection {
-        case .everyPicture: self.lookNow(&state, picture)
-        case .apart: self.collect(&state, picture)
+        case .everyFrame: self.lookNow(&state, videoFrame)
+        case .background: self.collect(&state, videoFrame)
         }
-      self.follow(&state, picture, budget)
+      self.follow(&state, videoFrame, budget)
       let (faces, possible, events) = state.tracks.finish(at: time)
       (frame.metadata.faces, frame.metadata.possibleFaces) = (faces, possible)
       frame.metadata.faceEvents += events
@@ -132,11 +132,11 @@ public final class FaceTracker: VideoEffect {
     return .keep
   }
 
-  /// Begins anew where pictures have another size, or come from before.
-  private func adapt(_ state: inout State, to picture: VideoFrame) {
-    let size = SIMD2(picture.format.width, picture.format.height)
-    let goesBack = state.lastTime.map { picture.timestamp < $0 } ?? false
-    state.lastTime = picture.timestamp
+  /// Begins again where frames have another size, or come from before.
+  private func adapt(_ state: inout State, to videoFrame: VideoFrame) {
+    let size = SIMD2(videoFrame.format.width, videoFrame.format.height)
+    let goesBack = state.lastTime.map { videoFrame.timestamp < $0 } ?? false
+    state.lastTime = videoFrame.timestamp
     guard size != state.size || goesBack else { return }
     state.size = size
     state.tiles = FaceTile.covering(width: size.x, height: size.y)
@@ -146,27 +146,27 @@ public final class FaceTracker: VideoEffect {
   }
 
   /// Looks at all tiles; whether that worked.
-  private func lookNow(_ state: inout State, _ picture: VideoFrame) -> Bool {
+  private func lookNow(_ state: inout State, _ videoFrame: VideoFrame) -> Bool {
     state.found.removeAll(keepingCapacity: true)
     for index in state.tiles.indices {
       let tile = state.tiles[index]
-      self.shrink(picture, tile, via: state.shrunk, into: state.upright)
+      self.shrink(videoFrame, tile, via: state.shrunk, into: state.upright)
       let first = state.found.count
       guard self.detect(state.upright, &state.found) else { return false }
       for place in first..<state.found.count { state.found[place] = self.place(state.found[place], tile) }
-      state.lookTimes[index] = picture.timestamp
+      state.lookTimes[index] = videoFrame.timestamp
     }
     FaceCandidate.suppress(in: &state.found)
-    state.tracks.see(state.found, at: picture.timestamp)
+    state.tracks.see(state.found, at: videoFrame.timestamp)
     return true
   }
 
   /// Takes what the thread has found, and gives it the next tile when it is time; whether it is alive.
-  private func collect(_ state: inout State, _ picture: VideoFrame) -> Bool {
-    let search = state.search ?? FaceSearch(side: FaceNet.fullRangeDetector.inputSide, detect: self.detect)
+  private func collect(_ state: inout State, _ videoFrame: VideoFrame) -> Bool {
+    let search = state.search ?? FaceSearch(side: FaceModel.fullRangeDetector.inputSide, detect: self.detect)
     state.search = search
     if let job = search.takeResult(&state.found), state.tiles.indices.contains(job.index),
-      state.tiles[job.index] == job.tile, job.time <= picture.timestamp
+      state.tiles[job.index] == job.tile, job.time <= videoFrame.timestamp
     {
       state.found.removeAll { $0.score < FaceTrack.likelyScore }
       FaceCandidate.suppress(in: &state.found)
@@ -175,52 +175,52 @@ public final class FaceTracker: VideoEffect {
       state.lookTimes[job.index] = job.time
     }
     let interval = Self.round / Int64(max(1, state.tiles.count))
-    let isDue = state.lastStart.map { picture.timestamp - $0 >= interval } ?? true
+    let isDue = state.lastStart.map { videoFrame.timestamp - $0 >= interval } ?? true
     if isDue, !state.tiles.isEmpty, search.isIdle {
       let index = state.nextTile % state.tiles.count
-      self.shrink(picture, state.tiles[index], via: state.shrunk, into: search.picture)
-      search.start(FaceSearch.Job(index: index, tile: state.tiles[index], time: picture.timestamp))
+      self.shrink(videoFrame, state.tiles[index], via: state.shrunk, into: search.input)
+      search.start(FaceSearch.Job(index: index, tile: state.tiles[index], time: videoFrame.timestamp))
       state.nextTile = (index + 1) % state.tiles.count
-      state.lastStart = picture.timestamp
+      state.lastStart = videoFrame.timestamp
     }
     return !search.isDead
   }
 
   /// Looks for the faces that are known already.
-  private func follow(_ state: inout State, _ picture: VideoFrame, _ budget: MediaDuration) {
-    let time = picture.timestamp
+  private func follow(_ state: inout State, _ videoFrame: VideoFrame, _ budget: MediaDuration) {
+    let time = videoFrame.timestamp
     let affordable = budget.seconds / 2 / max(1e-4, state.unitCost / .seconds(1))
     for (index, isFine) in state.tracks.plan(units: Int(max(1, min(4, affordable))), at: time) {
       let start = ContinuousClock.now
-      state.coarse.find(&state.mesh, in: picture, region: state.tracks.region(of: index, at: time))
+      state.coarse.find(&state.mesh, in: videoFrame, region: state.tracks.region(of: index, at: time))
       // A mean of the last ones.
       state.unitCost = state.unitCost * 0.9 + (ContinuousClock.now - start) * 0.1
       state.tracks.update(index, state.mesh, at: time)
       let track = state.tracks.tracks[index]
       if track.isVisible, track.missCount == 0, isFine || track.wantsFineMesh && affordable >= 4 {
-        state.fine.find(&state.fineMesh, in: picture, region: track.region)
+        state.fine.find(&state.fineMesh, in: videoFrame, region: track.region)
         state.tracks.updateEyes(index, state.fineMesh, at: time)
       }
     }
   }
 
   /// A tile as the detector sees it: small, and upright.
-  private func shrink(_ picture: VideoFrame, _ tile: FaceTile, via memory: PixelBuffer, into target: PixelBuffer) {
+  private func shrink(_ videoFrame: VideoFrame, _ tile: FaceTile, via memory: PixelBuffer, into target: PixelBuffer) {
     let mode: RotationModeEnum
     switch self.settings.orientation {
-    case .up: return FaceDetector.shrink(picture, tile, into: target)
+    case .up: return FaceDetector.shrink(videoFrame, tile, into: target)
     case .right: mode = kRotate90
     case .down: mode = kRotate180
     case .left: mode = kRotate270
     }
-    FaceDetector.shrink(picture, tile, into: memory)
+    FaceDetector.shrink(videoFrame, tile, into: memory)
     let (from, to, side) = (Canvas(memory).pointers(), Canvas(target).pointers(), Int32(target.format.width))
     _ = I420Rotate(
       from.luma, from.lumaStride, from.cb, from.chromaStride, from.cr, from.chromaStride, to.luma, to.lumaStride,
       to.cb, to.chromaStride, to.cr, to.chromaStride, side, side, mode)
   }
 
-  /// A candidate of a tile in the picture's pixels.
+  /// A candidate of a tile in the frame's pixels.
   private func place(_ candidate: FaceCandidate, _ tile: FaceTile) -> FaceCandidate {
     let side = Float(tile.side)
     return candidate.turnedBack(self.settings.orientation).moved(

@@ -1,21 +1,21 @@
 internal import Media
 
-/// The faces of a stream: which of those found in one picture is which of those in the pictures before. Pure: time comes in
-/// as an argument, and nets are run by others.
+/// The faces of a stream: which of those found in one frame is which of those in the frames before. Pure: time comes in
+/// as an argument, and models are run by others.
 struct FaceTracks {
   /// How long a face is still shown after it was last seen.
   static let showing = MediaDuration.milliseconds(300)
   /// How long it is remembered.
   static let remembering = MediaDuration.milliseconds(1500)
-  /// The most faces at a time; those found later are left out.
+  /// Maximum number of faces at a time; those found later are left out.
   static let limit = 32
 
   private(set) var tracks: [FaceTrack] = []
   private var nextID = 1
-  /// What was last told of each face.
-  private var told: [Int: Told] = [:]
+  /// What was last reported each face.
+  private var reported: [Int: Reported] = [:]
 
-  private struct Told {
+  private struct Reported {
     var isSmiling = false
     var closedSince: MediaTime?
     var box: Face.Box
@@ -24,7 +24,7 @@ struct FaceTracks {
   /// A face to look for: its place in ``tracks``, and whether to look at its eyes as well.
   typealias Turn = (index: Int, isFine: Bool)
 
-  // Memory that stays from picture to picture.
+  // Memory that stays from frame to frame.
   private var pairs: [(distance: Float, track: Int, candidate: Int)] = []
   private var knownTracks: [Bool] = []
   private var knownCandidates: [Bool] = []
@@ -33,7 +33,7 @@ struct FaceTracks {
   private var faces: [Face] = []
   private var possible: [Face] = []
 
-  /// A detector has looked at a part of the picture that was taken at `time`.
+  /// A detector has looked at a part of the frame that was taken at `time`.
   mutating func see(_ candidates: [FaceCandidate], at time: MediaTime) {
     self.pairs.removeAll(keepingCapacity: true)
     Self.reset(&self.knownTracks, self.tracks.count)
@@ -77,7 +77,7 @@ struct FaceTracks {
     for _ in 0..<count { values.append(false) }
   }
 
-  /// Which faces to look for in this picture, and of which to look at the eyes as well.
+  /// Which faces to look for in this frame, and of which to look at the eyes as well.
   ///
   /// One mesh of few points costs 1, one of many costs 3 more. With many faces each has its turn less often; those that no
   /// mesh has confirmed yet come first.
@@ -120,7 +120,7 @@ struct FaceTracks {
 
   private func fineAge(_ index: Int) -> Int64 { self.tracks[index].fineTime?.nanoseconds ?? .min }
 
-  /// Eyes are looked at in every third picture of 30 a second, with several faces in turn.
+  /// Eyes are looked at in every third frame of 30 a second, with several faces in turn.
   private func isFineDue(_ index: Int, of count: Int, at time: MediaTime) -> Bool {
     guard let last = self.tracks[index].fineTime else { return true }
     return time - last >= .milliseconds(Int64(max(1, count)) * 90)
@@ -130,7 +130,7 @@ struct FaceTracks {
   func region(of index: Int, at time: MediaTime) -> FaceRegion {
     let track = self.tracks[index]
     var region = track.region
-    // A face that was not looked for in the last pictures has gone on.
+    // A face that was not looked for in the last frames has gone on.
     region.center += track.center(at: time) - track.center(at: track.triedTime ?? time)
     return region
   }
@@ -161,10 +161,10 @@ struct FaceTracks {
     self.tracks[index].updateEyes(mesh, at: time)
   }
 
-  /// Pictures of another size come: whoever is in them is new.
+  /// Frames of another size come: a face in them is new.
   mutating func forget() { self.tracks = [] }
 
-  /// The faces of a picture, after all that was planned is done; and what has happened to them.
+  /// The faces of a frame, after all that was planned is done; and what has happened to them.
   mutating func finish(at time: MediaTime) -> (faces: [Face], possible: [Face], events: [FaceEvent]) {
     self.tracks.removeAll { track in
       // What no mesh confirms was no face.
@@ -172,7 +172,7 @@ struct FaceTracks {
       return time - track.seenTime > Self.remembering
     }
     var events: [FaceEvent] = []
-    // Who keeps the faces of the picture before has their memory, and these get other.
+    // Who keeps the faces of the frame before has their memory, and these get other.
     self.faces.removeAll(keepingCapacity: true)
     self.possible.removeAll(keepingCapacity: true)
     for index in self.tracks.indices {
@@ -182,29 +182,29 @@ struct FaceTracks {
         continue
       }
       self.faces.append(face)
-      self.tell(face, self.tracks[index].eyes.areBothClosed, at: time, &events)
+      self.report(face, self.tracks[index].eyes.areBothClosed, at: time, &events)
     }
-    for (id, told) in self.told where !self.tracks.contains(where: { $0.id == id }) {
-      events.append(FaceEvent(.left, face: id, time: time, box: told.box))
-      self.told[id] = nil
+    for (id, reported) in self.reported where !self.tracks.contains(where: { $0.id == id }) {
+      events.append(FaceEvent(.left, face: id, time: time, box: reported.box))
+      self.reported[id] = nil
     }
     return (self.faces, self.possible, events)
   }
 
-  private mutating func tell(_ face: Face, _ areEyesClosed: Bool, at time: MediaTime, _ events: inout [FaceEvent]) {
-    func tell(_ kind: FaceEvent.Kind) { events.append(FaceEvent(kind, face: face.id, time: time, box: face.box)) }
-    if self.told[face.id] == nil { tell(.entered) }
-    var told = self.told[face.id] ?? Told(box: face.box)
-    told.box = face.box
-    if face.isSmiling, !told.isSmiling { tell(.smile) }
-    told.isSmiling = face.isSmiling
+  private mutating func report(_ face: Face, _ areEyesClosed: Bool, at time: MediaTime, _ events: inout [FaceEvent]) {
+    func report(_ kind: FaceEvent.Kind) { events.append(FaceEvent(kind, face: face.id, time: time, box: face.box)) }
+    if self.reported[face.id] == nil { report(.entered) }
+    var reported = self.reported[face.id] ?? Reported(box: face.box)
+    reported.box = face.box
+    if face.isSmiling, !reported.isSmiling { report(.smile) }
+    reported.isSmiling = face.isSmiling
     if areEyesClosed {
-      told.closedSince = told.closedSince ?? time
-    } else if !face.leftEyeClosed, !face.rightEyeClosed, let since = told.closedSince {
+      reported.closedSince = reported.closedSince ?? time
+    } else if !face.leftEyeClosed, !face.rightEyeClosed, let since = reported.closedSince {
       // Longer is no blink: the eyes were closed.
-      if time - since <= .milliseconds(500) { tell(.blink) }
-      told.closedSince = nil
+      if time - since <= .milliseconds(500) { report(.blink) }
+      reported.closedSince = nil
     }
-    self.told[face.id] = told
+    self.reported[face.id] = reported
   }
 }

@@ -2,16 +2,16 @@ internal import Media
 
 /// Draws a box around each face that a ``FaceTracker`` before it in the chain has found; a thick one around who smiles.
 public final class FaceBoxes: VideoEffect {
-  private let color: PictureColor
+  private let color: FrameColor
 
   /// An effect.
-  public init(color: PictureColor = PictureColor(red: 80, green: 220, blue: 80)) {
+  public init(color: FrameColor = FrameColor(red: 80, green: 220, blue: 80)) {
     self.color = color
   }
 
   /// Draws the boxes.
   public func process(_ frame: inout EffectFrame) -> EffectVerdict {
-    let canvas = Canvas(frame.picture)
+    let canvas = Canvas(frame.buffer)
     for face in frame.metadata.faces {
       let line: Float = face.isSmiling ? 4 : 2
       let low = SIMD2(face.box.x, face.box.y), high = low + SIMD2(face.box.width, face.box.height)

@@ -8,12 +8,12 @@ public final class FaceMask: VideoEffect {
     /// An image, turned and scaled with the face; without anchors, those that fit most images.
     case image(OverlayImage, anchors: MaskAnchors? = nil)
     /// An oval of one colour.
-    case oval(PictureColor = PictureColor(luma: 40))
+    case oval(FrameColor = FrameColor(luma: 40))
     /// A box of one colour.
-    case solid(PictureColor = PictureColor(luma: 40))
-    /// The face, blurred. Whoever knows the face may know it still.
+    case solid(FrameColor = FrameColor(luma: 40))
+    /// The face, blurred. Anyone who knows the face may know it still.
     case blur
-    /// The face as a few squares. Whoever knows the face may know it still.
+    /// The face as a few squares. Anyone who knows the face may know it still.
     case pixelate
   }
 
@@ -41,13 +41,13 @@ public final class FaceMask: VideoEffect {
   /// A mask.
   public init(style: Style, part: Part = .face) {
     (self.style, self.part) = (style, part)
-    // Here rather than before the first picture, which would have to wait.
+    // Here rather than before the first frame, which would have to wait.
     var layers: (ColorMatrix, ImageLayers)?
     if case .image(let image, _) = style { layers = (.bt601, ImageLayers(image, matrix: .bt601)) }
     self.state = Mutex(State(layers: layers))
   }
 
-  /// Brings the image into the pictures' colours, where they are not BT.601's.
+  /// Brings the image into the frames' colours, where they are not BT.601's.
   public func prepare(for format: VideoFormat) {
     guard case .image(let image, _) = self.style else { return }
     self.state.withLock { state in
@@ -59,7 +59,7 @@ public final class FaceMask: VideoEffect {
 
   /// Draws the mask over each face; the nearest face, which is the largest, last.
   public func process(_ frame: inout EffectFrame) -> EffectVerdict {
-    let (canvas, faces) = (Canvas(frame.picture), frame.metadata.faces)
+    let (canvas, faces) = (Canvas(frame.buffer), frame.metadata.faces)
     self.state.withLock { state in
       state.order.removeAll(keepingCapacity: true)
       for index in faces.indices {

@@ -1,7 +1,7 @@
 /// Which points of a mask's image come to lie upon the eyes, or upon the mouth's corners: in shares of the image's width and
 /// height, from its left top corner. As JSON: `{"left": [0.3, 0.5], "right": [0.7, 0.5]}`.
 public struct MaskAnchors: Hashable, Sendable, Codable {
-  /// Upon the eye, or the corner of the mouth, that is left in a picture of an upright face.
+  /// Upon the eye, or the corner of the mouth, that is left in a frame of an upright face.
   public var left: SIMD2<Float>
   /// Upon the other one.
   public var right: SIMD2<Float>

@@ -1,8 +1,8 @@
 public import Media
 
-/// Makes the effects that settings ask for, and keeps what those need: the images, and where the nets lie.
+/// Makes the effects that settings ask for, and keeps what those need: the images, and where the models lie.
 public struct EffectFactory: Sendable {
-  /// The nets that find faces.
+  /// The models that find faces.
   public var models: FaceModels
   /// The images by what they are for.
   public var images: [EffectImageUse: OverlayImage]
@@ -12,7 +12,7 @@ public struct EffectFactory: Sendable {
     (self.models, self.images) = (models, images)
   }
 
-  /// The effects for settings, in the order in which they belong. Takes its time: nets are read, images are scaled.
+  /// The effects for settings, in the order in which they belong. Takes its time: models are read, images are scaled.
   ///
   /// - Parameter earlier: Those for the settings before; of them the tracker and the privacy mask go on, with what they know
   ///   of the faces.
@@ -21,7 +21,7 @@ public struct EffectFactory: Sendable {
   ) throws(VidiconError) -> [any VideoEffect] {
     var effects: [any VideoEffect] = []
     if settings.needsFaces { effects.append(try self.tracker(for: settings, keeping: earlier)) }
-    if settings.smooth > 0 { effects.append(Smooth(strength: Float(settings.smooth))) }
+    if settings.smooth > 0 { effects.append(SkinSmoothing(strength: Float(settings.smooth))) }
     // Before what is drawn on top of it.
     if settings.faces == .privacy { effects.append(Self.kept(of: earlier) ?? PrivacyMask()) }
     if let style = try self.style(for: settings) {
@@ -37,7 +37,7 @@ public struct EffectFactory: Sendable {
     }
     if let overlay = settings.overlay {
       guard let image = self.images[.overlay] else { throw Self.noImage(.overlay) }
-      // A logo takes a quarter of the picture at most.
+      // A logo takes a quarter of the frame at most.
       effects.append(
         ImageOverlay(image: image, position: overlay.position, opacity: Float(overlay.opacity), part: 0.25))
     }
@@ -48,7 +48,7 @@ public struct EffectFactory: Sendable {
   private func tracker(
     for settings: EffectSettings, keeping earlier: [any VideoEffect]
   ) throws(VidiconError) -> FaceTracker {
-    let detection: FaceTracker.Detection = settings.faces == .privacy ? .everyPicture : .apart
+    let detection: FaceTracker.Detection = settings.faces == .privacy ? .everyFrame : .background
     if let tracker: FaceTracker = Self.kept(of: earlier) {
       tracker.detection = detection
       return tracker
@@ -77,4 +77,12 @@ public struct EffectFactory: Sendable {
       return .image(image, anchors: settings.maskAnchors)
     }
   }
+}
+
+/// What an image that settings of effects refer to is for.
+public enum EffectImageUse: String, Hashable, Sendable, CaseIterable {
+  /// It is drawn over faces: ``EffectSettings/Mask/image``.
+  case mask
+  /// It is drawn at one place: ``EffectSettings/overlay``.
+  case overlay
 }

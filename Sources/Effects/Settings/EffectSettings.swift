@@ -1,4 +1,4 @@
-/// What is done to a stream's pictures, as programs, the network and configuration files say it.
+/// What is done to a stream's frames, as programs, the network and configuration files say it.
 ///
 /// As JSON each key may be left out:
 ///
@@ -13,11 +13,11 @@ public struct EffectSettings: Hashable, Sendable {
   public enum Faces: String, Hashable, Sendable, CaseIterable {
     /// Nothing, unless a mask or smoothing asks for it.
     case off
-    /// They are found and told of.
+    /// They are found and reported.
     case track
-    /// They are found, told of, and framed in the picture.
+    /// They are found, reported, and framed in the frame.
     case boxes
-    /// They are covered, and the whole picture is where it is not known where they are.
+    /// They are covered, and the whole frame is where it is not known where they are.
     case privacy
   }
 
@@ -35,7 +35,7 @@ public struct EffectSettings: Hashable, Sendable {
     case image
   }
 
-  /// An image, such as a logo, at one place of the picture.
+  /// An image, such as a logo, at one place of the frame.
   public struct Overlay: Hashable, Sendable {
     /// Where it is.
     public var position: OverlayPosition
@@ -73,9 +73,9 @@ public struct EffectSettings: Hashable, Sendable {
   public var maskAnchors: MaskAnchors?
   /// How much faces are smoothed, 0 (not at all) to 1.
   public var smooth = 0.0
-  /// The image drawn at one place of the picture; nil for none.
+  /// The image drawn at one place of the frame; nil for none.
   public var overlay: Overlay?
-  /// Whether the time of day is written into the picture.
+  /// Whether the time of day is written into the frame.
   public var clock = false
   /// Changes of the colours.
   public var color = Color()

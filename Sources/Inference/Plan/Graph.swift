@@ -1,4 +1,4 @@
-/// A model as it is performed: its operators checked, shapes told, reshapes gone, and operators fused that follow one
+/// A model as it is performed: its operators checked, shapes inferred, reshapes gone, and operators fused that follow one
 /// another.
 struct Graph {
   /// The number of elements of each value. A value is what is computed: tensors that are reshapes of one another are one.
@@ -16,8 +16,8 @@ struct Graph {
     var shape: [Int]
   }
 
-  /// Height, width and channels of a picture.
-  struct Picture: Hashable {
+  /// Height, width and channels of a image.
+  struct ImageShape: Hashable {
     var height: Int
     var width: Int
     var channels: Int
@@ -35,8 +35,8 @@ struct Graph {
     /// The channels of `second`, where they are fewer than the output's.
     var secondChannels = 0
     var output: Int
-    var inputPicture: Picture
-    var outputPicture: Picture
+    var inputShape: ImageShape
+    var outputShape: ImageShape
     var activation = Activation.none
 
     var values: [Int] { [self.input, self.output] + (self.second.map { [$0] } ?? []) }

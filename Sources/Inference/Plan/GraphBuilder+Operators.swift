@@ -5,57 +5,57 @@ extension GraphBuilder {
     _ check: OperatorCheck, _ window: TFLiteOperator.Window, _ activation: TFLiteActivation, isDepthwise: Bool,
     input: Int, output: Int
   ) throws(ParsingError) {
-    var (input, pictures) = (input, try check.pictures())
+    var (input, shapes) = (input, try check.imageShapes())
     let weights = try check.floats(1)
     guard weights.shape.count == 4 else { throw check.error("weights") }
-    let channels = pictures.output.channels
+    let channels = shapes.output.channels
     let expected =
       isDepthwise
-      ? weights.shape[0] == 1 && weights.shape[3] == channels && pictures.input.channels == channels
-      : weights.shape[0] == channels && weights.shape[3] == pictures.input.channels
+      ? weights.shape[0] == 1 && weights.shape[3] == channels && shapes.input.channels == channels
+      : weights.shape[0] == channels && weights.shape[3] == shapes.input.channels
     guard expected else { throw check.error("weights") }
     var bias = [Float](repeating: 0, count: channels)
     if check.step.inputs.count > 2, check.step.inputs[2] != nil { bias = try check.floats(2).values }
     guard bias.count == channels else { throw check.error("bias") }
 
-    // Zeros around the picture need not be stored: the window may begin before it.
+    // Zeros around the image need not be stored: the window may begin before it.
     var padding: Padding?
     if window.padding == .valid, let around = self.paddings[input], around.isSpatial {
       padding = around
       input = around.source
     }
     let placed = try check.place(
-      window, height: weights.shape[1], width: weights.shape[2], over: pictures.input, giving: pictures.output,
+      window, height: weights.shape[1], width: weights.shape[2], over: shapes.input, giving: shapes.output,
       padding: padding)
-    if let padding { pictures.input = padding.sourcePicture }
+    if let padding { shapes.input = padding.sourceShape }
     let operation =
       isDepthwise
       ? Graph.Operation.depthwiseConvolution(placed, weights: weights.values, bias: bias)
       : .convolution(placed, weights: weights.values, bias: bias)
-    self.append(operation, input, output, pictures, Graph.Activation(activation))
+    self.append(operation, input, output, shapes, Graph.Activation(activation))
   }
 
   mutating func addPadding(_ check: OperatorCheck, input: Int, output: Int) throws(ParsingError) {
-    let pictures = try check.pictures()
-    let (from, to) = (pictures.input, pictures.output)
+    let shapes = try check.imageShapes()
+    let (from, to) = (shapes.input, shapes.output)
     let counts = try check.integers(1)
     guard counts.values.count == 8, counts.shape == [4, 2], counts.values.allSatisfy({ (0...65_536).contains($0) }),
       counts.values[0] == 0, counts.values[1] == 0
     else { throw check.error("paddings") }
     let c = counts.values.map { Int($0) }
     let padding = Padding(
-      source: input, sourcePicture: from, top: c[2], left: c[4], bottom: c[3], right: c[5], channelsBefore: c[6],
+      source: input, sourceShape: from, top: c[2], left: c[4], bottom: c[3], right: c[5], channelsBefore: c[6],
       channelsBehind: c[7])
     guard to.height == from.height + c[2] + c[3], to.width == from.width + c[4] + c[5],
       to.channels == from.channels + c[6] + c[7]
     else { throw check.error("shape") }
     self.paddings[output] = padding
-    self.append(.clear, input, output, pictures, .none)
+    self.append(.clear, input, output, shapes, .none)
     let copy = Graph.Copy(
       outputOffset: (padding.top * to.width + padding.left) * to.channels + padding.channelsBefore,
       groupCount: from.height, inputGroupStride: from.width * from.channels, outputGroupStride: to.width * to.channels,
       runCount: from.width, runLength: from.channels, inputRunStride: from.channels, outputRunStride: to.channels)
-    self.append(.copy(copy), input, output, pictures, .none)
+    self.append(.copy(copy), input, output, shapes, .none)
   }
 
   mutating func addConcatenation(_ check: OperatorCheck, axis: Int, output: Int) throws(ParsingError) {

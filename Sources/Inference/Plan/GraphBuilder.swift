@@ -1,6 +1,6 @@
 internal import Media
 
-/// Turns a model's operators into a graph, and checks each against the shapes that the model tells.
+/// Turns a model's operators into a graph, and checks each against the shapes that the model declares.
 struct GraphBuilder {
   let model: TFLiteModel
   var graph = Graph()
@@ -12,7 +12,7 @@ struct GraphBuilder {
   /// What a value has around another.
   struct Padding {
     var source: Int
-    var sourcePicture: Graph.Picture
+    var sourceShape: Graph.ImageShape
     var top: Int
     var left: Int
     var bottom: Int
@@ -81,42 +81,42 @@ struct GraphBuilder {
     case .depthwiseConvolution(let window, let activation):
       try self.addConvolution(check, window, activation, isDepthwise: true, input: input, output: result)
     case .maxPool(let window, let height, let width, let activation):
-      let pictures = try check.pictures()
-      guard pictures.input.channels == pictures.output.channels else { throw check.error("channels") }
+      let shapes = try check.imageShapes()
+      guard shapes.input.channels == shapes.output.channels else { throw check.error("channels") }
       let placed = try check.place(
-        window, height: height, width: width, over: pictures.input, giving: pictures.output, padding: nil)
-      self.append(.maxPool(placed), input, result, pictures, Graph.Activation(activation))
+        window, height: height, width: width, over: shapes.input, giving: shapes.output, padding: nil)
+      self.append(.maxPool(placed), input, result, shapes, Graph.Activation(activation))
     case .add(let activation):
       let second = try self.value(check.input(1), check)
-      let pictures = try check.samePictures(check.step.inputs.count)
-      self.append(.add, input, result, pictures, Graph.Activation(activation), second: second)
+      let shapes = try check.equalShapes(check.step.inputs.count)
+      self.append(.add, input, result, shapes, Graph.Activation(activation), second: second)
     case .activation(let activation):
-      self.append(.activate, input, result, try check.samePictures(1), Graph.Activation(activation))
+      self.append(.activate, input, result, try check.equalShapes(1), Graph.Activation(activation))
     case .prelu:
-      let pictures = try check.samePictures(1)
+      let shapes = try check.equalShapes(1)
       let slopes = try check.floats(1)
-      guard slopes.values.count == pictures.output.channels, slopes.shape.last == slopes.values.count else {
+      guard slopes.values.count == shapes.output.channels, slopes.shape.last == slopes.values.count else {
         throw check.error("slopes")
       }
-      self.append(.activate, input, result, pictures, .prelu(slopes.values))
-    case .logistic: self.append(.logistic, input, result, try check.samePictures(1), .none)
+      self.append(.activate, input, result, shapes, .prelu(slopes.values))
+    case .logistic: self.append(.logistic, input, result, try check.equalShapes(1), .none)
     case .pad: try self.addPadding(check, input: input, output: result)
     case .concatenation(let axis, let activation):
       guard activation == .none else { throw check.error(.unsupported, "fused_activation_function") }
       try self.addConcatenation(check, axis: axis, output: result)
     case .resizeBilinear(let alignsCorners, let hasHalfPixelCenters):
-      let pictures = try check.pictures()
-      guard pictures.input.channels == pictures.output.channels else { throw check.error("channels") }
+      let shapes = try check.imageShapes()
+      guard shapes.input.channels == shapes.output.channels else { throw check.error("channels") }
       let operation = Graph.Operation.resizeBilinear(
         alignsCorners: alignsCorners, hasHalfPixelCenters: hasHalfPixelCenters)
-      self.append(operation, input, result, pictures, .none)
+      self.append(operation, input, result, shapes, .none)
     case .depthToSpace(let size):
-      let pictures = try check.pictures()
-      let (from, to) = (pictures.input, pictures.output)
+      let shapes = try check.imageShapes()
+      let (from, to) = (shapes.input, shapes.output)
       guard (1...4096).contains(size), to.height == from.height * size, to.width == from.width * size,
         to.channels * size * size == from.channels
       else { throw check.error("block_size") }
-      self.append(.depthToSpace(blockSize: size), input, result, pictures, .none)
+      self.append(.depthToSpace(blockSize: size), input, result, shapes, .none)
     }
     self.values[output.tensor] = result
   }
@@ -131,13 +131,13 @@ struct GraphBuilder {
   }
 
   mutating func append(
-    _ operation: Graph.Operation, _ input: Int, _ output: Int, _ pictures: OperatorCheck.Pictures,
+    _ operation: Graph.Operation, _ input: Int, _ output: Int, _ shapes: OperatorCheck.ImageShapes,
     _ activation: Graph.Activation, second: Int? = nil
   ) {
     self.graph.nodes.append(
       Graph.Node(
         operation: operation, input: input, second: second,
-        secondChannels: second == nil ? 0 : pictures.output.channels, output: output, inputPicture: pictures.input,
-        outputPicture: pictures.output, activation: activation))
+        secondChannels: second == nil ? 0 : shapes.output.channels, output: output, inputShape: shapes.input,
+        outputShape: shapes.output, activation: activation))
   }
 }

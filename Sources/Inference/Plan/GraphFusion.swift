@@ -6,7 +6,7 @@
 /// MAX_POOL ─▶ PAD (channels)       the second operand has fewer channels
 /// ```
 ///
-/// What nobody reads any more goes.
+/// Nodes without readers are removed.
 struct GraphFusion {
   private var nodes: [Graph.Node?]
   private var readCounts: [Int]
@@ -53,7 +53,7 @@ struct GraphFusion {
     if let node = self.nodes[index] { self.producers[node.output] = index }
   }
 
-  /// The node that computes a value, if nobody else reads that value and it has no activation yet.
+  /// The node that computes a value, if that value has no other reader and it has no activation yet.
   private func producer(of value: Int) -> Int? {
     guard self.readCounts[value] == 1, let index = self.producers[value],
       self.nodes[index]?.activation == Graph.Activation.none
@@ -72,12 +72,12 @@ struct GraphFusion {
     }
     guard let chosen = candidates.max(by: { $0.node < $1.node }), var node = self.nodes[chosen.node] else { return }
     var other = chosen.value == second ? sum.input : second
-    node.secondChannels = node.outputPicture.channels
+    node.secondChannels = node.outputShape.channels
     if let padding = self.paddings[other], padding.isOfLastChannels {
       self.readCounts[other] -= 1
       other = padding.source
       self.readCounts[other] += 1
-      node.secondChannels = padding.sourcePicture.channels
+      node.secondChannels = padding.sourceShape.channels
     }
     node.second = other
     node.output = sum.output

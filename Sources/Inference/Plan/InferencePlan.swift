@@ -1,8 +1,8 @@
 internal import CInference
 public import Media
 
-/// How a model is performed: its operators checked and fused, the weights laid out for the processor, and a place told for
-/// each value. Made once for a model, in a few milliseconds, and shared by any number of executors.
+/// An executable model: its operators checked and fused, the weights laid out for the processor, and each value
+/// assigned to an arena offset. Made once for a model, in a few milliseconds, and shared by any number of executors.
 ///
 /// ```swift
 /// let plan = try InferencePlan(TFLiteModel(parsing: bytes))
@@ -10,14 +10,14 @@ public import Media
 /// var executor = InferenceExecutor(plan)
 /// ```
 public struct InferencePlan: Sendable {
-  /// The most floats of an executor's memory, and of all weights together: 256 MB.
+  /// Maximum number of floats of an executor's memory, and of all weights together: 256 MB.
   static let maximumFloatCount = 1 << 26
 
   /// A value that the caller fills or gets.
   public struct Port: Hashable, Sendable {
     /// The name that the model's author has given it.
     public var name: String
-    /// The number of elements in each dimension, the last of which lie side by side: for a picture 1, rows, columns,
+    /// The number of elements in each dimension, the last of which lie side by side: for a image 1, rows, columns,
     /// channels.
     public var shape: [Int]
     /// Where it lies in the arena.

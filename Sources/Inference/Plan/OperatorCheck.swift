@@ -7,7 +7,7 @@ struct OperatorCheck {
   let index: Int
   let model: TFLiteModel
 
-  typealias Pictures = (input: Graph.Picture, output: Graph.Picture)
+  typealias ImageShapes = (input: Graph.ImageShape, output: Graph.ImageShape)
 
   init(_ step: TFLiteOperator, index: Int, model: TFLiteModel) {
     self.step = step
@@ -58,21 +58,21 @@ struct OperatorCheck {
     return (tensor.shape, values)
   }
 
-  /// The first input and the output as pictures.
-  func pictures() throws(ParsingError) -> Pictures {
+  /// The first input and the output as images.
+  func imageShapes() throws(ParsingError) -> ImageShapes {
     (
-      try self.picture(self.model.tensors[try self.input(0)].shape), try self.picture(try self.output().shape)
+      try self.imageShape(self.model.tensors[try self.input(0)].shape), try self.imageShape(try self.output().shape)
     )
   }
 
-  private func picture(_ shape: [Int]) throws(ParsingError) -> Graph.Picture {
+  private func imageShape(_ shape: [Int]) throws(ParsingError) -> Graph.ImageShape {
     guard shape.count == 4 else { throw self.error(.unsupported, "with \(shape.count) dimensions") }
-    guard shape[0] == 1 else { throw self.error(.unsupported, "of \(shape[0]) pictures") }
-    return Graph.Picture(height: shape[1], width: shape[2], channels: shape[3])
+    guard shape[0] == 1 else { throw self.error(.unsupported, "of \(shape[0]) images") }
+    return Graph.ImageShape(height: shape[1], width: shape[2], channels: shape[3])
   }
 
   /// The inputs and the output, which have one shape of any number of dimensions: all but the last are rows.
-  func samePictures(_ inputCount: Int) throws(ParsingError) -> Pictures {
+  func equalShapes(_ inputCount: Int) throws(ParsingError) -> ImageShapes {
     let shape = try self.output().shape
     guard self.step.inputs.count >= inputCount, inputCount <= 2 else { throw self.error("inputs") }
     for index in 0..<inputCount {
@@ -81,27 +81,27 @@ struct OperatorCheck {
       }
     }
     let channels = shape.last ?? 1
-    let picture = Graph.Picture(height: 1, width: shape.reduce(1, *) / channels, channels: channels)
-    return (picture, picture)
+    let rows = Graph.ImageShape(height: 1, width: shape.reduce(1, *) / channels, channels: channels)
+    return (rows, rows)
   }
 
-  func flat(_ input: Int, _ output: Int) -> Pictures {
+  func flat(_ input: Int, _ output: Int) -> ImageShapes {
     (
-      Graph.Picture(height: 1, width: 1, channels: input), Graph.Picture(height: 1, width: 1, channels: output)
+      Graph.ImageShape(height: 1, width: 1, channels: input), Graph.ImageShape(height: 1, width: 1, channels: output)
     )
   }
 
-  /// Where the windows of a convolution or a pool lie. `picture` is what the model sees, with the zeros of `padding`.
+  /// Where the windows of a convolution or a pool lie. `input` is what the model sees, with the zeros of `padding`.
   func place(
-    _ window: TFLiteOperator.Window, height: Int, width: Int, over picture: Graph.Picture,
-    giving output: Graph.Picture, padding: GraphBuilder.Padding?
+    _ window: TFLiteOperator.Window, height: Int, width: Int, over input: Graph.ImageShape,
+    giving output: Graph.ImageShape, padding: GraphBuilder.Padding?
   ) throws(ParsingError) -> Graph.Window {
-    guard (1...Int(vidicon_most_kernel_rows)).contains(height), (1...4096).contains(width) else {
+    guard (1...Int(vidicon_maximum_kernel_rows)).contains(height), (1...4096).contains(width) else {
       throw self.error(.unsupported, "window of \(width) × \(height)")
     }
     guard (1...4096).contains(window.strideY), (1...4096).contains(window.strideX) else { throw self.error("stride") }
-    let rows = Self.positions(picture.height, height, window.strideY, window.padding)
-    let columns = Self.positions(picture.width, width, window.strideX, window.padding)
+    let rows = Self.positions(input.height, height, window.strideY, window.padding)
+    let columns = Self.positions(input.width, width, window.strideX, window.padding)
     guard rows.count == output.height, columns.count == output.width else { throw self.error("shape") }
     return Graph.Window(
       height: height, width: width, strideY: window.strideY, strideX: window.strideX, top: padding?.top ?? rows.before,

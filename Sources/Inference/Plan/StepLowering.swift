@@ -38,15 +38,15 @@ struct StepLowering {
     step.input = self.layout.places[node.input] ?? 0
     step.output = self.layout.places[node.output] ?? 0
     step.second = node.second.flatMap { self.layout.places[$0] } ?? 0
-    (step.input_height, step.input_width, step.input_channels) = Self.sizes(node.inputPicture)
-    (step.output_height, step.output_width, step.output_channels) = Self.sizes(node.outputPicture)
+    (step.input_height, step.input_width, step.input_channels) = Self.sizes(node.inputShape)
+    (step.output_height, step.output_width, step.output_channels) = Self.sizes(node.outputShape)
     try self.setActivation(node.activation, of: &step)
     switch node.operation {
     case .convolution(let window, let weights, let bias):
       step.kind = vidicon_step_convolution
       self.setWindow(window, of: &step)
-      let depth = window.height * window.width * node.inputPicture.channels
-      let channels = node.outputPicture.channels
+      let depth = window.height * window.width * node.inputShape.channels
+      let channels = node.outputShape.channels
       step.weights = try self.reserve(self.kernels.packed_size(channels, depth))
       self.constants.withUnsafeMutableBufferPointer { packed in
         weights.withUnsafeBufferPointer { weights in
@@ -61,13 +61,13 @@ struct StepLowering {
         step.mask = try self.append(mask)
       }
       self.patchCount = max(self.patchCount, depth)
-      self.multiplicationCount += node.outputPicture.count * depth
+      self.multiplicationCount += node.outputShape.count * depth
     case .depthwiseConvolution(let window, let weights, let bias):
       step.kind = vidicon_step_depthwise_convolution
       self.setWindow(window, of: &step)
       step.weights = try self.append(weights)
       step.bias = try self.append(bias)
-      self.multiplicationCount += node.outputPicture.count * window.height * window.width
+      self.multiplicationCount += node.outputShape.count * window.height * window.width
     case .maxPool(let window):
       step.kind = vidicon_step_max_pool
       self.setWindow(window, of: &step)
@@ -96,8 +96,8 @@ struct StepLowering {
     self.steps.append(step)
   }
 
-  private static func sizes(_ picture: Graph.Picture) -> (Int, Int, Int) {
-    (picture.height, picture.width, picture.channels)
+  private static func sizes(_ shape: Graph.ImageShape) -> (Int, Int, Int) {
+    (shape.height, shape.width, shape.channels)
   }
 
   private mutating func setActivation(

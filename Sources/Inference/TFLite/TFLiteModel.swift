@@ -8,12 +8,12 @@
 /// let plan = try InferencePlan(model)
 /// ```
 public struct TFLiteModel: Sendable {
-  /// The most tensors, operators, and dimensions of a tensor, and the most inputs of an operator.
+  /// Maximum numbers of tensors, operators, dimensions of a tensor, and inputs of an operator.
   static let maximumTensorCount = 8192
   static let maximumOperatorCount = 2048
   static let maximumRank = 6
   static let maximumOperandCount = 64
-  /// The most elements of a tensor, and of all constants together: 64 MB of floats.
+  /// Maximum number of elements of a tensor, and of all constants together: 64 MB of floats.
   static let maximumElementCount = 1 << 24
 
   /// The tensors; operators refer to them by index.

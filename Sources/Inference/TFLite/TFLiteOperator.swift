@@ -16,11 +16,11 @@ public struct TFLiteOperator: Hashable, Sendable {
 
   /// What an operator does. The tensors it reads are named in their order.
   public enum Kind: Hashable, Sendable {
-    /// `CONV_2D`: picture, weights (outputs, rows, columns, inputs), and one bias for each output, which may be absent.
+    /// `CONV_2D`: image, weights (outputs, rows, columns, inputs), and one bias for each output, which may be absent.
     case convolution(Window, TFLiteActivation)
-    /// `DEPTHWISE_CONV_2D`: picture, weights (1, rows, columns, channels), bias.
+    /// `DEPTHWISE_CONV_2D`: image, weights (1, rows, columns, channels), bias.
     case depthwiseConvolution(Window, TFLiteActivation)
-    /// `MAX_POOL_2D`: picture. The size is that of the window.
+    /// `MAX_POOL_2D`: image. The size is that of the window.
     case maxPool(Window, height: Int, width: Int, TFLiteActivation)
     /// `ADD`: two tensors of the same shape.
     case add(TFLiteActivation)
@@ -36,9 +36,9 @@ public struct TFLiteOperator: Hashable, Sendable {
     case reshape
     /// `CONCATENATION`: tensors, one behind the other in a dimension; a negative one counts from the last.
     case concatenation(axis: Int, TFLiteActivation)
-    /// `RESIZE_BILINEAR`: picture; the new size is that of the output.
+    /// `RESIZE_BILINEAR`: image; the new size is that of the output.
     case resizeBilinear(alignsCorners: Bool, hasHalfPixelCenters: Bool)
-    /// `DEPTH_TO_SPACE`: picture, each pixel of which becomes a square with this side.
+    /// `DEPTH_TO_SPACE`: image, each pixel of which becomes a square with this side.
     case depthToSpace(blockSize: Int)
 
     /// The name in TensorFlow Lite's schema.
@@ -61,17 +61,17 @@ public struct TFLiteOperator: Hashable, Sendable {
     }
   }
 
-  /// How a window moves over a picture.
+  /// How a window moves over a image.
   public struct Window: Hashable, Sendable {
-    /// What is seen beyond the picture's sides.
+    /// What is seen beyond the image's sides.
     public enum Padding: Hashable, Sendable {
       /// Zeros on all sides, so that each stride's pixel is the window's centre.
       case same
-      /// Nothing: the window stays within the picture.
+      /// Nothing: the window stays within the image.
       case valid
     }
 
-    /// What is seen beyond the picture's sides.
+    /// What is seen beyond the image's sides.
     public var padding: Padding
     /// Rows from one window to the next; at least 1.
     public var strideY: Int

@@ -2,7 +2,7 @@ internal import Media
 
 extension TensorReader {
   /// Weights that are stored without their zeros, `SparsityParameters`: all dimensions but the last are dense; for each
-  /// row of the last one it is told which elements are there.
+  /// row of the last one the indices of the stored elements follow.
   static func densify(
     _ values: [Float], shape: [Int], count: Int, _ table: FlatBuffer.Table
   ) throws(ParsingError) -> [Float] {

@@ -55,7 +55,7 @@ final class EffectStage {
     self.view = view
 
     var frame = EffectFrame(
-      picture: drawn.buffer, timestamp: drawn.timestamp, budget: self.budget, sourceOrientation: source.orientation)
+      buffer: drawn.buffer, timestamp: drawn.timestamp, budget: self.budget, sourceOrientation: source.orientation)
     let start = self.clock.now()
     let outcome = self.shared.effects.process(&frame, now: self.clock.now)
     let time = self.clock.now() - start
@@ -68,7 +68,7 @@ final class EffectStage {
     self.note(frame.metadata, at: drawn.timestamp)
     guard !outcome.isDropped else { return nil }
     self.tell(frame.metadata, of: drawn)
-    return VideoFrame(buffer: frame.picture, timestamp: drawn.timestamp, captureDelay: drawn.captureDelay)
+    return VideoFrame(buffer: frame.buffer, timestamp: drawn.timestamp, captureDelay: drawn.captureDelay)
   }
 
   /// A picture goes on without effects: what was told before does not stand any more.

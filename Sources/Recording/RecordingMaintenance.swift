@@ -3,12 +3,12 @@ internal import Media
 internal import Streaming
 internal import Threading
 
-/// Finishes parts, mends what crashes have left, and removes old files: one after the other on a thread of its own, since
-/// each may take as long as the disk does, while the next part is being written.
-final class Housekeeper: Sendable {
+/// Finalizes parts, repairs unfinished recordings and removes old files, one job after the other on its own thread, while
+/// the next part is being written.
+final class RecordingMaintenance: Sendable {
   private enum Job {
     case repair
-    case finish(PartFile)
+    case finish(RecordingPart)
     case tidy
   }
 
@@ -19,22 +19,22 @@ final class Housekeeper: Sendable {
   }
 
   private let settings: RecordingSettings
-  private let board: RecordingStatusStore
+  private let statusStore: RecordingStatusStore
   private let state = Monitor(State())
   private let clock: @Sendable () -> Int64
 
   /// - Parameter clock: The time of day in nanoseconds since 1970.
-  init(_ settings: RecordingSettings, board: RecordingStatusStore, clock: @escaping @Sendable () -> Int64) {
+  init(_ settings: RecordingSettings, statusStore: RecordingStatusStore, clock: @escaping @Sendable () -> Int64) {
     self.settings = settings
-    self.board = board
+    self.statusStore = statusStore
     self.clock = clock
   }
 
   /// Looks for what earlier crashes have left.
   func repair() { self.add(.repair) }
 
-  /// Makes a plain file of a part.
-  func finish(_ part: PartFile) { self.add(.finish(part)) }
+  /// Makes a finished file of a part.
+  func finish(_ part: RecordingPart) { self.add(.finish(part)) }
 
   /// Removes old files.
   func tidy() { self.add(.tidy) }
@@ -54,8 +54,8 @@ final class Housekeeper: Sendable {
     self.state.withLock { $0.isEnding = true }
   }
 
-  /// The parts that are plain files now.
-  var finished: [FinishedRecording] { self.state.withLock { $0.finished } }
+  /// The parts that are finished files now.
+  var finished: [FinishedRecording] { self.state.read { $0.finished } }
 
   private func nextJob() -> Job? {
     self.state.take { state -> Job?? in
@@ -67,31 +67,33 @@ final class Housekeeper: Sendable {
   private func perform(_ job: Job) {
     switch job {
     case .repair:
-      for result in Leftovers.repair(matching: self.settings.pattern) { self.board.report(.leftover(result)) }
+      for result in UnfinishedRecordings.repair(matching: self.settings.pattern) {
+        self.statusStore.report(.leftover(result))
+      }
     case .finish(let part): self.perform(finishing: part)
     case .tidy:
       for path in RecordedFile.remove(self.settings.pattern, rule: self.settings.retention, now: self.clock()) {
-        self.board.report(.removedOld(path: path))
+        self.statusStore.report(.removedOld(path: path))
       }
     }
   }
 
-  private func perform(finishing part: PartFile) {
+  private func perform(finishing part: RecordingPart) {
     guard !part.isEmpty else { return part.remove() }
-    let rewrite = PlainRewrite(file: part.file, folder: part.folder, name: part.name)
+    let finalizer = RecordingFinalizer(file: part.file, folder: part.folder, name: part.name)
     do throws(VidiconError) {
       let scan: MovieScan
       do throws(ParsingError) {
-        scan = try rewrite.scan()
+        scan = try finalizer.scan()
       } catch {
         throw VidiconError(
           .failed, path: part.path, cause: "the recording cannot be read back (\(error))", nextStep: "check the disk")
       }
-      let finished = try rewrite.run(scan)
+      let finished = try finalizer.run(scan)
       self.state.withLock { $0.finished.append(finished) }
-      self.board.report(.partFinished(finished))
+      self.statusStore.report(.partFinished(finished))
     } catch {
-      self.board.report(.partNotFinished(error))
+      self.statusStore.report(.partNotFinished(error))
     }
   }
 }

@@ -1,4 +1,4 @@
-/// Whether eyes are closed, with hysteresis.
+/// Detects closed eyes from the eye openings (height / width), with hysteresis.
 struct EyeState: Hashable {
   /// Below this an eye is closed; open ones have 0.24 to 0.35, closed ones 0.01 to 0.07.
   static let closing: Float = 0.15
@@ -36,5 +36,24 @@ struct EyeState: Hashable {
     self.isSuspicious = opening < 0.85 * usual || self.areBothClosed && self.closedTime < 0.5
     // What is usual changes within half a second.
     self.usual = usual + (opening - usual) * max(0, min(1, 2 * elapsed))
+  }
+}
+
+/// Detects smiles from ``FaceMesh/smile``, with hysteresis. The measure of a neutral one is 0.45 to 0.7, of a smiling one 0.8 to 1.
+///
+/// So is that of one that cries. But who cries has mostly closed the eyes, while a smile that closes them has begun before.
+struct SmileState: Hashable {
+  static let beginning: Float = 0.76
+  static let ending: Float = 0.68
+
+  private(set) var isSmiling = false
+  private var value: Float?
+
+  /// A mesh was found, whose ``FaceMesh/smile`` this is.
+  mutating func update(_ measure: Float, areEyesClosed: Bool = false) {
+    // Two frames weigh about the same: one alone is no smile.
+    let value = self.value.map { ($0 + measure) / 2 } ?? measure
+    self.value = value
+    self.isSmiling = self.isSmiling ? value > Self.ending : value > Self.beginning && !areEyesClosed
   }
 }

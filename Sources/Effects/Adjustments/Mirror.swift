@@ -4,15 +4,15 @@ internal import Synchronization
 
 /// Exchanges left and right, as a mirror does.
 public final class Mirror: VideoEffect {
-  private let scratch = Mutex(Scratch())
+  private let scratch = Mutex(ScratchFrame())
 
   /// A mirror.
   public init() {}
 
   /// Exchanges left and right.
   public func process(_ frame: inout EffectFrame) -> EffectVerdict {
-    let copy = self.scratch.withLock { $0.copy(of: frame.picture) }
-    let (from, to, format) = (Canvas(copy).pointers(), Canvas(frame.picture).pointers(), frame.picture.format)
+    let copy = self.scratch.withLock { $0.copy(of: frame.buffer) }
+    let (from, to, format) = (Canvas(copy).pointers(), Canvas(frame.buffer).pointers(), frame.buffer.format)
     _ = I420Mirror(
       from.luma, from.lumaStride, from.cb, from.chromaStride, from.cr, from.chromaStride, to.luma, to.lumaStride,
       to.cb, to.chromaStride, to.cr, to.chromaStride, Int32(format.width), Int32(format.height))

@@ -3,7 +3,7 @@ internal import Synchronization
 
 /// Smooths the skin of each face that a ``FaceTracker`` before it in the chain has found; eyes, mouth and outline keep their
 /// edges.
-public final class Smooth: VideoEffect {
+public final class SkinSmoothing: VideoEffect {
   private let strength: Float
   private let painter = Mutex(ShapePainter())
 
@@ -17,7 +17,7 @@ public final class Smooth: VideoEffect {
   /// Smooths the faces.
   public func process(_ frame: inout EffectFrame) -> EffectVerdict {
     guard self.strength > 0 else { return .keep }
-    let canvas = Canvas(frame.picture)
+    let canvas = Canvas(frame.buffer)
     self.painter.withLock { painter in
       for face in frame.metadata.faces {
         painter.paint(FaceOutline(face, .face).shape(.oval, isSoft: true), .smooth(self.strength), on: canvas)

@@ -10,7 +10,7 @@ internal import Glibc
 /// A file that is being recorded: whole fragments only, each on the disk before the next is written.
 ///
 /// It has its final name from the start, since it plays at any time. Its lock tells others that it is not a leftover.
-struct PartFile: Sendable {
+struct RecordingPart: Sendable {
   let file: FileDescriptor
   let folder: FileDescriptor
   let name: String

@@ -6,7 +6,7 @@ internal import Darwin
 internal import Glibc
 #endif
 
-/// Writes the time of day into each picture, as in `2026-11-21 14:03:59`.
+/// Writes the time of day into each frame, as in `2026-11-21 14:03:59`.
 public final class TextClock: VideoEffect {
   private let position: OverlayPosition
   private let text: @Sendable () -> String
@@ -18,30 +18,30 @@ public final class TextClock: VideoEffect {
     self.init(position: position) { Self.now(showsDate: showsDate) }
   }
 
-  /// A line of text that is asked for at each picture.
+  /// A line of text that is asked for at each frame.
   init(position: OverlayPosition, text: @escaping @Sendable () -> String) {
     (self.position, self.text) = (position, text)
   }
 
   /// Writes the time on a dark ground.
   public func process(_ frame: inout EffectFrame) -> EffectVerdict {
-    let (text, canvas) = (self.text(), Canvas(frame.picture))
-    // About a thirtieth of the picture's height, or what there is room for.
+    let (text, canvas) = (self.text(), Canvas(frame.buffer))
+    // About a thirtieth of the frame's height, or what there is room for.
     let wanted = max(1, canvas.height / 30 / BitmapFont.glyphHeight)
     let scale = min(wanted, BitmapFont.scale(of: text, fitting: canvas.width, by: canvas.height))
     guard scale > 0 else { return .keep }
     let (width, height) = BitmapFont.size(of: text, scale: scale)
     let margin = 3 * scale
-    let picture = SIMD2(Float(canvas.width), Float(canvas.height))
+    let frameSize = SIMD2(Float(canvas.width), Float(canvas.height))
     let size = SIMD2(Float(width), Float(height))
-    let corner = self.position.corner(size: size, in: picture, margin: Float(3 * margin))
-    let place = pointwiseMax(pointwiseMin(corner, picture - size), SIMD2(0, 0)).rounded(.towardZero)
+    let corner = self.position.corner(size: size, in: frameSize, margin: Float(3 * margin))
+    let place = pointwiseMax(pointwiseMin(corner, frameSize - size), SIMD2(0, 0)).rounded(.towardZero)
     if let ground = canvas.area(from: place - Float(margin), to: place + size + Float(margin)) {
-      canvas.fill(ground, PictureColor(luma: 24))
+      canvas.fill(ground, FrameColor(luma: 24))
     }
-    let format = frame.picture.format
+    let format = frame.buffer.format
     let plane = PicturePlane(
-      frame.picture.unsafePlane(0), width: format.width, height: format.height, bytesPerRow: format.bytesPerRow[0])
+      frame.buffer.unsafePlane(0), width: format.width, height: format.height, bytesPerRow: format.bytesPerRow[0])
     BitmapFont.draw(text, x: Int(place.x), y: Int(place.y), scale: scale, into: plane)
     return .keep
   }

@@ -1,4 +1,4 @@
-/// Where in a picture something is drawn.
+/// Where in a frame something is drawn.
 public enum OverlayPosition: String, Hashable, Sendable, CaseIterable {
   /// In the left top corner.
   case topLeft = "top-left"
@@ -23,9 +23,9 @@ public enum OverlayPosition: String, Hashable, Sendable, CaseIterable {
   ///
   /// - Parameters:
   ///   - size: Its width and height.
-  ///   - margin: How far it stays away from the picture's edges.
-  func corner(size: SIMD2<Float>, in picture: SIMD2<Float>, margin: Float) -> SIMD2<Float> {
-    let free = picture - size
+  ///   - margin: How far it stays away from the frame's edges.
+  func corner(size: SIMD2<Float>, in frameSize: SIMD2<Float>, margin: Float) -> SIMD2<Float> {
+    let free = frameSize - size
     let (x, y): (Float, Float) =
       switch self {
       case .topLeft: (0, 0)

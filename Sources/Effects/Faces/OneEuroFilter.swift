@@ -6,9 +6,9 @@ internal import Glibc
 
 /// Keeps the points of a face that does not move from trembling, and lets those of one that does go where they are: a low
 /// pass whose limit rises with the speed (Casiez, Roussel, Vogel: 1€ Filter, 2012).
-enum FaceSmoothing {
+enum OneEuroFilter {
   /// Hertz, at rest.
-  private static let lowestCutoff: Float = 2.5
+  private static let minimumCutoff: Float = 2.5
   /// How much the limit rises with each size of the face a second.
   private static let slope: Float = 25
 
@@ -26,7 +26,7 @@ enum FaceSmoothing {
     result.removeAll(keepingCapacity: true)
     result.append(contentsOf: new)
     guard old.count == new.count, elapsed < 0.5, elapsed > 0 else { return }
-    let common = 1 - expf(-2 * .pi * (self.lowestCutoff + self.slope * speed) * elapsed)
+    let common = 1 - expf(-2 * .pi * (self.minimumCutoff + self.slope * speed) * elapsed)
     let unit = 30 / size
     for index in result.indices {
       let change = result[index] - old[index]

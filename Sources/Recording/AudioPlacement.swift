@@ -1,10 +1,10 @@
 internal import Media
 
-/// Where frames of sound go in a part: one after the other to the sample, as players play them, as long as that agrees
+/// Where audio frames go in a part: one after the other to the sample, as players play them, as long as that agrees
 /// with the clock within half a frame.
 ///
-/// A frame whose time has been taken is left out. Where sound is missing, the next frame goes where the clock has it.
-struct SoundPlacement {
+/// A frame whose time has been taken is left out. Where audio is missing, the next frame goes where the clock has it.
+struct AudioPlacement {
   private let sampleRate: Int32
   private let samplesPerFrame: Int64
   /// Where the next frame goes, in samples.
@@ -25,7 +25,7 @@ struct SoundPlacement {
     MediaTime(ticks: self.position, timescale: self.sampleRate)
   }
 
-  /// Begins a part, at whose start sound is expected.
+  /// Begins a part, at whose start audio is expected.
   mutating func restart() {
     self.position = 0
   }

@@ -1,5 +1,5 @@
-/// The nets that find faces, as `docs/models.md` lists them.
-public enum FaceNet: String, CaseIterable, Sendable {
+/// The models that find faces, as `docs/models.md` lists them.
+public enum FaceModel: String, CaseIterable, Sendable {
   /// Finds near faces.
   case shortRangeDetector = "face_detection_short_range"
   /// Finds faces of any size.
@@ -14,7 +14,7 @@ public enum FaceNet: String, CaseIterable, Sendable {
   /// The name of its file.
   public var fileName: String { "\(self.rawValue).tflite" }
 
-  /// The width and height of the picture that it sees.
+  /// The width and height of the frame that it sees.
   public var inputSide: Int {
     switch self {
     case .shortRangeDetector: 128

@@ -8,8 +8,8 @@ internal import Darwin
 internal import Glibc
 #endif
 
-/// A file that may have been left open, locked.
-struct LeftoverFile {
+/// A recording that a crash may have left unfinished, opened and locked.
+struct UnfinishedRecording {
   private let path: String
   private let file: FileDescriptor
   private let folder: FileDescriptor
@@ -39,7 +39,7 @@ struct LeftoverFile {
   }
 
   /// Whether this program made it.
-  var mark: RecordingMark? { RecordingMark(of: self.file) }
+  var mark: RecordingMarker? { RecordingMarker(of: self.file) }
 
   /// Finishes it.
   func repair() throws(VidiconError) -> Recordings.Repair {
@@ -47,23 +47,23 @@ struct LeftoverFile {
     guard try self.file.status().st_size > 0 else {
       throw self.error("it is empty; nothing was recorded in it", "remove it")
     }
-    let rewrite = PlainRewrite(file: self.file, folder: self.folder, name: self.name)
+    let finalizer = RecordingFinalizer(file: self.file, folder: self.folder, name: self.name)
     let scan: MovieScan
     do throws(ParsingError) {
-      scan = try rewrite.scan()
+      scan = try finalizer.scan()
     } catch {
       return try self.explain(error)
     }
     guard scan.movie.sampleCount > 0 else {
       throw self.error("it holds no whole fragment; nothing can be saved", "remove it")
     }
-    return .finished(try rewrite.run(scan))
+    return .finished(try finalizer.run(scan))
   }
 
   /// Removes it, when nothing was recorded in it.
   func removeIfEmpty() -> Bool {
-    let rewrite = PlainRewrite(file: self.file, folder: self.folder, name: self.name)
-    guard self.mark == .open, let scan = try? rewrite.scan(), scan.movie.sampleCount == 0 else { return false }
+    let finalizer = RecordingFinalizer(file: self.file, folder: self.folder, name: self.name)
+    guard self.mark == .open, let scan = try? finalizer.scan(), scan.movie.sampleCount == 0 else { return false }
     return unlinkat(self.folder.number, self.name, 0) == 0
   }
 
@@ -96,8 +96,8 @@ struct LeftoverFile {
   }
 }
 
-/// What crashes have left in folders.
-enum Leftovers {
+/// Finds and repairs unfinished recordings in folders.
+enum UnfinishedRecordings {
   /// Finishes the files of a pattern.
   static func repair(matching pattern: FilePattern) -> [Recordings.Repair] {
     var results: [Recordings.Repair] = []
@@ -119,23 +119,23 @@ enum Leftovers {
   /// Finishes a file if this program has left it open; nil when it has not.
   private static func repair(_ path: String) -> Recordings.Repair? {
     do throws(VidiconError) {
-      // Looked at before it is locked, so that nobody finds a lock on a file that is none of ours.
+      // Checked before locking, so that files of other programs are never locked.
       guard let peek = try? FileDescriptor(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW),
-        try peek.status().st_mode & S_IFMT == S_IFREG, RecordingMark(of: peek) == .open
+        try peek.status().st_mode & S_IFMT == S_IFREG, RecordingMarker(of: peek) == .open
       else { return nil }
-      let file = try LeftoverFile(path)
+      let file = try UnfinishedRecording(path)
       return file.removeIfEmpty() ? .removedEmpty(path: path) : try file.repair()
     } catch {
       return error.code == .busy ? nil : .failed(error)
     }
   }
 
-  /// Removes files in the making that nobody makes any more.
+  /// Removes temporary files of interrupted finalizations.
   private static func removeTemporaries(in folder: String) {
-    let names = Folder.names(in: folder).filter(PlainRewrite.isTemporary)
+    let names = Folder.names(in: folder).filter(RecordingFinalizer.isTemporary)
     guard !names.isEmpty, let folder = try? FileDescriptor(folder, O_RDONLY | O_DIRECTORY) else { return }
     for name in names {
-      // By the time it is locked, the name may be that of a file that somebody is writing.
+      // By the time it is locked, the name may belong to a file that another process is writing.
       if let file = try? FileDescriptor(name, O_RDONLY | O_NONBLOCK | O_NOFOLLOW, in: folder), file.lock(),
         file.hasName(name, in: folder)
       {

@@ -7,12 +7,12 @@ internal import Darwin
 internal import Glibc
 #endif
 
-/// What tells the files of this program from others, and finished ones from open ones: a `free` box behind `moov`, which
+/// Marks files of this program as finished or unfinished: a `free` box behind `moov`, which
 /// players pass over.
-enum RecordingMark: String, CaseIterable {
+enum RecordingMarker: String, CaseIterable {
   /// A file that is being recorded, or was left by a crash.
   case open = "vidicon: this recording is not finished; \"vidicon repair FILE\" does it"
-  /// A plain file.
+  /// A finished file.
   case finished = "vidicon: recorded"
 
   /// The box.

@@ -1,18 +1,18 @@
 internal import CEffects
 
-/// A part of a picture, which begins at even coordinates, and ends at such or at the picture's end.
-struct PictureArea: Hashable {
+/// A part of a frame, which begins at even coordinates, and ends at such or at the frame's end.
+struct FrameRegion: Hashable {
   let x: Int
   let y: Int
   let width: Int
   let height: Int
 
-  /// The whole of a picture.
+  /// The whole of a frame.
   init(width: Int, height: Int) {
     (self.x, self.y, self.width, self.height) = (0, 0, width, height)
   }
 
-  /// The part of a box that lies in a picture, grown to even coordinates; nil where there is none.
+  /// The part of a box that lies in a frame, grown to even coordinates; nil where there is none.
   init?(from low: SIMD2<Float>, to high: SIMD2<Float>, width: Int, height: Int) {
     func bounded(_ value: Float, _ limit: Int) -> Float { max(0, min(value, Float(limit))) }
     // What is not a number is in no order with any other.

@@ -28,7 +28,7 @@ public final class ColorAdjust: VideoEffect {
 
   /// Changes the colours.
   public func process(_ frame: inout EffectFrame) -> EffectVerdict {
-    Canvas(frame.picture).lookUp(luma: self.luma, cb: self.cb, cr: self.cr)
+    Canvas(frame.buffer).lookUp(luma: self.luma, cb: self.cb, cr: self.cr)
     return .keep
   }
 }

@@ -1,7 +1,7 @@
 public import Media
 
-/// A colour as it is in a picture.
-public struct PictureColor: Hashable, Sendable {
+/// A colour as it is in a frame.
+public struct FrameColor: Hashable, Sendable {
   /// 16 (black) to 235 (white).
   public var luma: UInt8
   /// How blue it is, 128 for grey.

@@ -2,17 +2,17 @@ internal import CYUV
 public import Media
 internal import Synchronization
 
-/// Turns pictures. The stream's size stays: what is turned by a quarter is made to fit, between black bars.
+/// Turns frames. The stream's size stays: what is turned by a quarter is made to fit, between black bars.
 public final class Rotate: VideoEffect {
   private let orientation: Orientation
-  private let scratch = Mutex((copy: Scratch(), turned: PixelBuffer?.none))
+  private let scratch = Mutex((copy: ScratchFrame(), turned: PixelBuffer?.none))
 
-  /// An effect that turns pictures clockwise.
+  /// An effect that turns frames clockwise.
   public init(_ orientation: Orientation) {
     self.orientation = orientation
   }
 
-  /// Turns the picture.
+  /// Turns the frame.
   public func process(_ frame: inout EffectFrame) -> EffectVerdict {
     let mode: RotationModeEnum
     switch self.orientation {
@@ -21,10 +21,10 @@ public final class Rotate: VideoEffect {
     case .down: mode = kRotate180
     case .left: mode = kRotate270
     }
-    let (canvas, format) = (Canvas(frame.picture), frame.picture.format)
+    let (canvas, format) = (Canvas(frame.buffer), frame.buffer.format)
     self.scratch.withLock { scratch in
       if self.orientation == .down {
-        Self.turn(Canvas(scratch.copy.copy(of: frame.picture)), into: canvas, mode)
+        Self.turn(Canvas(scratch.copy.copy(of: frame.buffer)), into: canvas, mode)
         return
       }
       let turned =
@@ -35,7 +35,7 @@ public final class Rotate: VideoEffect {
         }
       scratch.turned = turned
       Self.turn(canvas, into: Canvas(turned), mode)
-      canvas.place(Canvas(turned), PictureArea(width: format.height, height: format.width))
+      canvas.place(Canvas(turned), FrameRegion(width: format.height, height: format.width))
     }
     return .keep
   }

@@ -8,11 +8,11 @@ internal import Darwin
 internal import Glibc
 #endif
 
-/// Makes a plain MP4 file of a fragmented one, in its place.
+/// Converts a fragmented MP4 file to a progressive one, in its place.
 ///
 /// The new file is written beside the old one under a name that no recording has, brought to the disk, and then takes the
 /// old one's name in one step. Until then the old file is as it was; what a crash leaves is removed by the next repair.
-struct PlainRewrite {
+struct RecordingFinalizer {
   /// The fragmented file, locked.
   let file: FileDescriptor
   let folder: FileDescriptor
@@ -20,7 +20,7 @@ struct PlainRewrite {
 
   /// The names of files in the making.
   private static let temporaryName = (prefix: ".vidicon-", suffix: ".tmp")
-  /// How often a file in the making is made anew.
+  /// How often a file in the making is made again.
   private static let maximumAttempts = 100
   /// What is copied in one call.
   private static let maximumCopy = 64 << 20
@@ -38,12 +38,12 @@ struct PlainRewrite {
     return try MovieScan(length: UInt64(clamping: length)) { [file] in file.read(at: $0, count: $1) }
   }
 
-  /// Writes the plain file and puts it in the place of the fragmented one.
+  /// Writes the finished file and puts it in the place of the fragmented one.
   ///
   /// - Throws: ``VidiconError``; then the fragmented file is as it was.
   func run(_ scan: MovieScan) throws(VidiconError) -> FinishedRecording {
     let status = try self.file.status()
-    let start = scan.movie.serializeStart(note: RecordingMark.finished.box)
+    let start = scan.movie.serializeStart(note: RecordingMarker.finished.box)
     let length = UInt64(start.readableBytes) + scan.movie.dataLength
     try self.checkRoom(for: length)
 
