@@ -1,51 +1,51 @@
 public import Media
 public import NIOCore
 
-/// What becomes of a request.
+/// Response to a request for one of a stream's files.
 public enum HLSAnswer: Hashable, Sendable {
-  /// 200, with this.
+  /// 200 with a file.
   case content(HLSContent)
-  /// Not yet: ask again with the same request whenever ``HLSEffects/wakesRequests`` says so, and at this time.
+  /// The file does not exist yet: repeat the request at this time, or when ``HLSEffects/wakesRequests`` is set.
   case wait(until: MediaTime)
-  /// 404: there is no such file, no longer, or not yet.
+  /// 404: the file never existed, has expired, or does not exist yet.
   case notFound
-  /// 400, with the reason in one line.
+  /// 400 with the reason in one line.
   case badRequest(String)
-  /// 503: what was waited for has not come in time.
+  /// 503: the wait for the file timed out.
   case unavailable
 }
 
-/// A file: shared bytes, and what HTTP tells of them.
+/// A file with its HTTP headers; the bytes are shared.
 public struct HLSContent: Hashable, Sendable {
-  /// How long caches may keep a file.
+  /// Cache lifetime of a file.
   public enum Caching: Hashable, Sendable {
-    /// For ever: another file never has this name.
+    /// Unlimited: no other file ever has this name.
     case immutable
-    /// For a short time: a playlist as it is now. Half a target duration is the draft's advice.
+    /// A playlist: half a target duration, as draft-pantos-hls-rfc8216bis recommends.
     case short(MediaDuration)
-    /// For a while: the answer to a playlist request with `_HLS_msn`, whose address already says how new it is at
-    /// least. Six target durations are the draft's advice.
+    /// A playlist requested with `_HLS_msn`, whose URL determines its minimum age: six target durations, as the draft
+    /// recommends.
     case blocking(MediaDuration)
   }
 
-  /// The bytes, built once and shared by all who ask.
+  /// Bytes, built once and shared by all responses.
   public var body: ByteBuffer
-  /// The value of `Content-Type`.
+  /// Value of `Content-Type`.
   public var mediaType: String
-  /// How long caches may keep it.
+  /// Cache lifetime.
   public var caching: Caching
-  /// The value of `ETag`, quotes included; another one for other bytes.
+  /// Value of `ETag` with quotes; different for different bytes.
   public var etag: String
 
-  /// `application/vnd.apple.mpegurl`, RFC 8216 §4: playlists, which are text and worth compressing.
+  /// `application/vnd.apple.mpegurl`, RFC 8216 §4: playlists.
   public static let playlistType = "application/vnd.apple.mpegurl"
   /// `video/mp2t`, RFC 3555 §4.2.9: MPEG-TS segments.
   public static let transportStreamType = "video/mp2t"
   /// `video/mp4`, RFC 4337: fMP4 segments, parts and initialization segments.
   public static let mp4Type = "video/mp4"
-  /// `audio/mp4`, RFC 4337: the same without pictures.
+  /// `audio/mp4`, RFC 4337: the same without video.
   public static let audioMP4Type = "audio/mp4"
 
-  /// Whether it is a playlist.
+  /// Whether the file is a playlist: text that is worth compressing.
   public var isPlaylist: Bool { self.mediaType == Self.playlistType }
 }

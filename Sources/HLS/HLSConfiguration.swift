@@ -1,32 +1,32 @@
 public import Media
 
-/// What an ``HLSStream`` is told by its owner.
+/// Configuration of an ``HLSStream``.
 public struct HLSConfiguration: Hashable, Sendable {
-  /// What makes the names of segments unique: another one at each start of the server, of letters and digits only.
+  /// Prefix of segment names, ASCII letters and digits; different at each start of the server, so that names are unique.
   public var token: String
-  /// Unix time at the zero of the streams' clock: what is added to a sample's time to give `EXT-X-PROGRAM-DATE-TIME`.
+  /// Unix time at the zero of the streams' clock; a sample's time plus this is its `EXT-X-PROGRAM-DATE-TIME`.
   public var unixTimeAtZero: MediaDuration
-  /// Bits a second that the encoders are set to, both kinds together: for `BANDWIDTH` until it is measured.
+  /// Configured bitrate of audio and video in bits per second, for `BANDWIDTH` until segments are measured.
   public var bitrate: Int
-  /// The time without a request after which the stream rests.
+  /// Time without a request after which the stream becomes inactive.
   public var idleTime: MediaDuration
-  /// The whole segments that a playlist has before it is first given out, half as long as the others since somebody waits
-  /// for them.
+  /// Minimum number of complete segments in the first playlist; they are half as long as later segments to reduce startup
+  /// latency.
   public var startSegments: Int
-  /// The most bytes that segments take. When they take more, those that left the window go first, then the window
-  /// shrinks down to three target durations.
+  /// Maximum bytes of all segments. Above it, segments outside the window are dropped first, then the window shrinks down to
+  /// three target durations.
   public var maximumBytes: Int
 
-  /// A configuration.
+  /// Creates a configuration.
   ///
   /// - Parameters:
-  ///   - token: Characters other than ASCII letters and digits are left out.
-  ///   - unixTimeAtZero: Unix time now, less the clock's time now.
-  ///   - bitrate: Bits a second.
+  ///   - token: Characters other than ASCII letters and digits are removed.
+  ///   - unixTimeAtZero: Current Unix time - current time of the streams' clock.
+  ///   - bitrate: Bits per second.
   ///   - idleTime: 10 s by default.
-  ///   - startSegments: 3 by default: Chromium's own player takes a shorter playlist for damaged as soon as it has played
-  ///     it. At least 1.
-  ///   - maximumBytes: 256 MiB by default: 25 s at 40 Mb/s, twice, since there are two faces.
+  ///   - startSegments: 3 by default, at least 1: Chromium's player treats a shorter playlist as damaged once it has played
+  ///     it.
+  ///   - maximumBytes: 256 MiB by default: 25 s at 40 Mb/s × 2 formats.
   public init(
     token: String, unixTimeAtZero: MediaDuration, bitrate: Int, idleTime: MediaDuration = .seconds(10),
     startSegments: Int = 3, maximumBytes: Int = 256 << 20

@@ -1,16 +1,16 @@
-/// What the owner of an ``HLSStream`` does after it was called.
+/// Actions that the owner of an ``HLSStream`` performs after a call.
 public struct HLSEffects: Hashable, Sendable {
-  /// Whether the encoder is to be asked for a keyframe.
+  /// Whether to request a keyframe from the encoder.
   public var requestsKeyframe: Bool
-  /// Whether requests that were told to wait are to be asked again.
+  /// Whether to repeat all waiting requests.
   public var wakesRequests: Bool
 
-  /// What is to be done; nothing by default.
+  /// Creates a set of actions; none by default.
   public init(requestsKeyframe: Bool = false, wakesRequests: Bool = false) {
     self.requestsKeyframe = requestsKeyframe
     self.wakesRequests = wakesRequests
   }
 
-  /// Nothing to do.
+  /// No action.
   public static let none = HLSEffects(requestsKeyframe: false)
 }

@@ -1,14 +1,14 @@
 internal import Bitstreams
 internal import Media
 
-/// Writes playlists, RFC 8216 §4 and draft-pantos-hls-rfc8216bis §4.
+/// Writes media playlists, RFC 8216 §4 and draft-pantos-hls-rfc8216bis §4.
 struct HLSPlaylist {
   let token: String
   let timing: HLSTiming
   let window: HLSWindow
   let isEnded: Bool
 
-  /// The TS playlist: whole segments.
+  /// The MPEG-TS playlist: complete segments.
   func transportStream() -> String {
     let segments = self.window.transportStreamSegments
     var text = self.head(version: 3)
@@ -22,7 +22,7 @@ struct HLSPlaylist {
     return text
   }
 
-  /// The low-latency playlist, or nil for a delta update that would skip nothing.
+  /// The low-latency playlist; nil for a delta update that would skip nothing.
   func lowLatency(isDelta: Bool) -> String? {
     let segments = self.window.segments
     let growing = self.window.growing
@@ -30,7 +30,7 @@ struct HLSPlaylist {
     let skipped = isDelta ? distances.prefix { $0 > self.timing.skipBoundary }.count : 0
     if isDelta, skipped == 0 { return nil }
 
-    // Version 6 for EXT-X-MAP, 9 for EXT-X-SKIP, §8; the same for both, so that it does not change under a player.
+    // §8: version 6 for EXT-X-MAP, 9 for EXT-X-SKIP; always 9, since the version must not change between reloads.
     var text = self.head(version: 9)
     text += "#EXT-X-SERVER-CONTROL:CAN-BLOCK-RELOAD=YES,CAN-SKIP-UNTIL=\(Self.seconds(self.timing.skipBoundary))"
     text += ",HOLD-BACK=\(Self.seconds(self.timing.holdBack))"
@@ -42,7 +42,7 @@ struct HLSPlaylist {
     for (segment, distance) in zip(segments, distances).dropFirst(skipped) {
       Self.writeTags(of: segment, to: &text)
       self.writeMap(of: segment, after: &initialization, to: &text)
-      // Parts are told near the live edge alone, §6.2.2.
+      // Parts are listed near the live edge only, §6.2.2.
       if distance < self.timing.target * 3 { self.writeParts(of: segment, to: &text) }
       Self.writeLength(of: segment, to: &text)
       text += "\(self.token)-\(segment.number).m4s\n"
@@ -96,7 +96,7 @@ struct HLSPlaylist {
     text += "#EXTINF:\(Self.seconds(segment.duration)),\n"
   }
 
-  /// How far the end of each whole segment is from the end of the playlist; gaps at discontinuities do not count.
+  /// Distance of the end of each complete segment from the end of the playlist, without gaps at discontinuities.
   private func distancesFromEnd() -> [MediaDuration] {
     var distance = self.window.growing?.duration ?? .zero
     var distances: [MediaDuration] = []
@@ -107,7 +107,7 @@ struct HLSPlaylist {
     return distances.reversed()
   }
 
-  /// A span in seconds with its microseconds and no zeros behind them, but for one: "1.0", "0.2", "0.033333".
+  /// Seconds with one to six decimals, without trailing zeros: "1.0", "0.2", "0.033333".
   static func seconds(_ duration: MediaDuration) -> String {
     let microseconds = max(0, duration.nanoseconds / 1000)
     let (whole, rest) = microseconds.quotientAndRemainder(dividingBy: 1_000_000)

@@ -1,15 +1,15 @@
 public import Media
 
-/// A request for one of a stream's files.
+/// A parsed request for one of a stream's files.
 public struct HLSRequest: Hashable, Sendable {
-  /// What is asked for.
+  /// The requested file.
   enum Resource: Hashable, Sendable {
     /// `index.m3u8`.
     case multivariantPlaylist
     /// `playlist.m3u8`, `live.m3u8`.
-    case mediaPlaylist(HLSFace)
+    case mediaPlaylist(HLSFormat)
     /// `TOKEN-17.ts`, `TOKEN-17.m4s`.
-    case segment(HLSFace, token: String, number: Int)
+    case segment(HLSFormat, token: String, number: Int)
     /// `TOKEN-17.3.m4s`.
     case part(token: String, number: Int, index: Int)
     /// `TOKEN-init1.mp4`.
@@ -18,16 +18,16 @@ public struct HLSRequest: Hashable, Sendable {
 
   let resource: Resource
   let directives: HLSDirectives
-  /// When it came: waiting is counted from here.
+  /// Arrival time on the streams' clock, from which timeouts count.
   public let arrival: MediaTime
 
-  /// A request for what follows `/NAME/`.
+  /// Parses the part of a URL after `/NAME/`.
   ///
   /// - Parameters:
-  ///   - file: The last component of the path, percent-decoded.
-  ///   - query: What follows the question mark, if anything.
-  ///   - arrival: Now.
-  /// - Returns: nil when no stream has a file with such a name: that is for others to answer.
+  ///   - file: Last path component, percent-decoded.
+  ///   - query: Text after the question mark; empty without one.
+  ///   - arrival: Current time of the streams' clock.
+  /// - Returns: nil when the name is not that of an HLS file.
   public init?(file: String, query: String = "", arrival: MediaTime) {
     guard let resource = Resource(file: file) else { return nil }
     self.resource = resource
@@ -35,12 +35,12 @@ public struct HLSRequest: Hashable, Sendable {
     self.arrival = arrival
   }
 
-  /// Whether it is for a playlist that tells of segments.
+  /// Whether the request is for a media playlist.
   public var isMediaPlaylist: Bool {
     if case .mediaPlaylist = self.resource { true } else { false }
   }
 
-  /// Whether it is for a playlist, which starts a stream that rests.
+  /// Whether the request is for a playlist, which activates an inactive stream.
   public var isPlaylist: Bool {
     switch self.resource {
     case .multivariantPlaylist, .mediaPlaylist: true
@@ -49,11 +49,11 @@ public struct HLSRequest: Hashable, Sendable {
   }
 }
 
-/// The two ways in which the same segments are offered.
-enum HLSFace: Hashable, Sendable {
-  /// MPEG-TS, whole segments.
+/// The two formats of the same segments.
+enum HLSFormat: Hashable, Sendable {
+  /// MPEG-TS, complete segments only.
   case transportStream
-  /// fMP4, with parts.
+  /// Fragmented MP4 with parts.
   case lowLatency
 }
 
@@ -94,7 +94,7 @@ extension HLSRequest.Resource {
 }
 
 extension Int {
-  /// A number in the one way in which it is written: decimal digits, no sign, no zero before others, at most 2⁵³.
+  /// Parses a canonical decimal number: no sign, no leading zero, at most 2⁵³.
   init?(decimal text: some StringProtocol) {
     let digits = text.utf8
     guard
@@ -106,19 +106,19 @@ extension Int {
   }
 }
 
-/// The delivery directives in the query of a playlist's address, draft-pantos-hls-rfc8216bis §6.2.5.
+/// Delivery directives in the query of a playlist URL, draft-pantos-hls-rfc8216bis §6.2.5.
 struct HLSDirectives: Hashable, Sendable {
-  /// `_HLS_msn`: the playlist is to hold the segment of this number.
+  /// `_HLS_msn`: media sequence number that the playlist must contain.
   var sequenceNumber: Int?
-  /// `_HLS_part`: the playlist is to hold this part of that segment.
+  /// `_HLS_part`: index of the part of that segment that the playlist must contain.
   var part: Int?
-  /// `_HLS_skip`: a delta update is welcome. Its other value, `v2`, also skips date ranges, of which there are none.
+  /// `_HLS_skip`: the client accepts a delta update; `v2` also skips date ranges, which are never present.
   var allowsSkip = false
-  /// What is wrong, in one line.
+  /// Description of an invalid directive in one line; nil if all are valid.
   var problem: String?
 
-  /// Reads a query. Other parameters are left alone, since caches and pages add theirs; directives that appear twice
-  /// with two values are wrong.
+  /// Parses a query. Other parameters, which caches and pages add, are ignored; a directive with two different values is
+  /// invalid.
   init(parsing query: String) {
     var skip: Substring?
     for pair in query.split(separator: "&") where pair.utf8.starts(with: "_HLS_".utf8) {
@@ -146,7 +146,7 @@ struct HLSDirectives: Hashable, Sendable {
 }
 
 extension Int {
-  /// Decimal digits, zeros before others allowed; at most 2⁵³.
+  /// Parses decimal digits with leading zeros, at most 2⁵³.
   fileprivate init?(digits: Substring) {
     guard !digits.isEmpty else { return nil }
     let significant = digits.drop { $0 == "0" }

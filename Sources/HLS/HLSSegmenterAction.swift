@@ -1,26 +1,26 @@
 internal import Media
 
-/// What ``HLSSegmenter`` decides.
+/// Decision of ``HLSSegmenter``.
 enum HLSSegmenterAction: Sendable {
-  /// A segment starts at a time; a gap or other parameters may lie before it.
+  /// Starts a segment at a time; it is discontinuous after a gap or a change of parameters.
   case start(MediaTime, isDiscontinuous: Bool)
-  /// The next part of the segment.
+  /// Appends a part to the segment.
   case part(HLSPartSamples)
-  /// The segment ends with the parts it has.
+  /// Ends the segment.
   case end
 }
 
 /// The samples of one part.
 struct HLSPartSamples: Sendable {
-  /// Sound and picture in order of time, each kind in its own order.
+  /// Audio and video interleaved by decoding time.
   var samples: [EncodedSample]
-  /// What is told of moments of the part, in order of time.
+  /// Timed metadata of the part, in order of time.
   var metadata: [TimedMetadata] = []
-  /// Where the part starts, a whole number of microseconds.
+  /// Start of the part, in whole microseconds.
   var start: MediaTime
-  /// Where the next one starts, a whole number of microseconds.
+  /// Start of the next part, in whole microseconds.
   var end: MediaTime
 
-  /// Whether decoding can start in it.
+  /// Whether decoding can start in the part.
   var isIndependent: Bool
 }

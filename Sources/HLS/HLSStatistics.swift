@@ -1,21 +1,21 @@
-/// What a stream has done and holds, for metrics.
+/// Counters and gauges of a stream, for metrics.
 public struct HLSStatistics: Hashable, Sendable {
-  /// Whether somebody watches, so that samples are muxed.
+  /// Whether the stream has viewers, so that samples are muxed.
   public var isActive = false
-  /// Whole segments in the window of the low-latency playlist.
+  /// Number of complete segments in the low-latency playlist.
   public var windowSegments = 0
-  /// Bytes of all that can be fetched, those that have left the window included.
+  /// Bytes of all segments that can be fetched, including those that left the playlist.
   public var windowBytes = 0
-  /// Whole segments made since the start.
+  /// Number of segments completed since the start.
   public var segments = 0
-  /// Parts made since the start.
+  /// Number of parts since the start.
   public var parts = 0
-  /// How often the stream went from rest to work.
+  /// Number of activations by a request.
   public var activations = 0
-  /// Samples that could not be used: those that wait for a keyframe, those out of order, and those that one of the two
-  /// muxers leaves out, such as sound too late for its clock; counted for each of them.
+  /// Number of dropped samples: before a keyframe, out of order, or skipped by a muxer, such as late audio; a sample that
+  /// both muxers skip counts twice.
   public var droppedSamples = 0
 
-  /// Nothing done yet.
+  /// Creates counters at zero.
   public init() {}
 }

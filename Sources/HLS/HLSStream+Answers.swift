@@ -2,15 +2,15 @@ public import Media
 internal import NIOCore
 
 extension HLSStream {
-  /// Answers a request, also one that was told to wait before.
+  /// Answers a new or repeated request.
   ///
-  /// A playlist waits until it has ``HLSConfiguration/startSegments`` whole segments, since players give up on less; with
-  /// `_HLS_msn` until it holds what it is asked for (the draft's §6.2.5.2), and with `_HLS_part` for no more than that: a
-  /// player that knows parts can begin with the first one, and asks for `_HLS_msn=0&_HLS_part=0`. The part of the preload
-  /// hint waits until it is there. All wait for three target durations, and longer while no
-  /// keyframe comes.
+  /// A playlist request waits until there are ``HLSConfiguration/startSegments`` complete segments, since players give up on
+  /// fewer; with `_HLS_msn` until the playlist contains that segment (draft-pantos-hls-rfc8216bis §6.2.5.2); with
+  /// `_HLS_part` only for that part, since a low-latency player can start with `_HLS_msn=0&_HLS_part=0`. A request for the
+  /// part of the preload hint waits until the part exists. The timeout is three target durations, and 45 s while a
+  /// requested keyframe is missing.
   ///
-  /// - Returns: The answer; and the effects, since a first request sets a stream to work.
+  /// - Returns: The answer, and actions for the owner: the first request activates the stream.
   public mutating func answer(_ request: HLSRequest, at now: MediaTime) -> (answer: HLSAnswer, effects: HLSEffects) {
     if request.isPlaylist, let problem = request.directives.problem { return (.badRequest(problem), .none) }
     let effects = self.noteRequest(request, at: now)
@@ -22,11 +22,11 @@ extension HLSStream {
     case .multivariantPlaylist:
       guard let content = self.playlist(.multivariant, caching: self.shortCaching) else { return .notFound }
       return .content(content)
-    case .mediaPlaylist(let face):
-      return self.answerPlaylist(request, face, at: now)
-    case .segment(let face, let token, let number):
+    case .mediaPlaylist(let format):
+      return self.answerPlaylist(request, format, at: now)
+    case .segment(let format, let token, let number):
       guard token == self.configuration.token, let segment = self.window.segment(number) else { return .notFound }
-      return face == .transportStream
+      return format == .transportStream
         ? .content(self.file(segment.transportStream, HLSContent.transportStreamType, "\(number).ts"))
         : .content(self.file(segment.fragments, self.mp4Type, "\(number).m4s"))
     case .part(let token, let number, let index):
@@ -39,54 +39,54 @@ extension HLSStream {
     }
   }
 
-  private mutating func answerPlaylist(_ request: HLSRequest, _ face: HLSFace, at now: MediaTime) -> HLSAnswer {
-    if let problem = self.problem(of: request.directives, face) { return .badRequest(problem) }
-    let isThere = self.isLongEnough(for: request.directives) && self.holds(request.directives, face)
-    guard isThere || self.isEnded else { return self.wait(request, at: now) }
+  private mutating func answerPlaylist(_ request: HLSRequest, _ format: HLSFormat, at now: MediaTime) -> HLSAnswer {
+    if let problem = self.problem(of: request.directives, format) { return .badRequest(problem) }
+    let isAvailable = self.isLongEnough(for: request.directives) && self.holds(request.directives, format)
+    guard isAvailable || self.isEnded else { return self.wait(request, at: now) }
     guard self.window.hasParts else { return .notFound }
-    // What asks for something old is answered with the present, which does not stay what it is.
+    // A request for an old segment gets the current playlist, which will change.
     let isBlocking = request.directives.sequenceNumber.map { $0 > 0 && $0 >= self.lastNumber } ?? false && !self.isEnded
     let caching = isBlocking ? HLSContent.Caching.blocking(self.timing.target * 6) : self.shortCaching
-    if face == .lowLatency, request.directives.allowsSkip, let content = self.playlist(.delta, caching: caching) {
+    if format == .lowLatency, request.directives.allowsSkip, let content = self.playlist(.delta, caching: caching) {
       return .content(content)
     }
-    guard let content = self.playlist(face == .lowLatency ? .lowLatency : .transportStream, caching: caching) else {
+    guard let content = self.playlist(format == .lowLatency ? .lowLatency : .transportStream, caching: caching) else {
       return .notFound
     }
     return .content(content)
   }
 
-  /// Whether there is enough for a playlist: for players that name a part, one part; else what all players want.
+  /// Whether there is enough media for a playlist: one part for requests with `_HLS_part`, else the start segments.
   private func isLongEnough(for directives: HLSDirectives) -> Bool {
     guard directives.part == nil else { return self.window.hasParts }
     let segments = self.window.segments
     if segments.count >= self.configuration.startSegments { return true }
-    // Long ones, of a source that gives keyframes when it likes.
+    // Two long segments of a source with rare keyframes are enough too.
     return segments.count >= 2 && segments.reduce(.zero) { $0 + $1.duration } >= .seconds(8)
   }
 
-  /// What is wrong with directives, since they ask for what is too far away.
-  private func problem(of directives: HLSDirectives, _ face: HLSFace) -> String? {
+  /// Describes directives that request a segment or part too far in the future; nil if they do not.
+  private func problem(of directives: HLSDirectives, _ format: HLSFormat) -> String? {
     guard let number = directives.sequenceNumber, !self.isEnded else { return nil }
     guard number <= self.lastNumber + 2 else { return "_HLS_msn is more than two segments ahead" }
-    guard face == .lowLatency, let part = directives.part else { return nil }
+    guard format == .lowLatency, let part = directives.part else { return nil }
     let count = self.window.segmentWithParts(number)?.parts.count ?? 0
     return part < count + self.timing.advancePartLimit ? nil : "_HLS_part is too far ahead"
   }
 
-  /// The number of the last whole segment; -1 before the first.
+  /// Number of the last complete segment; -1 before the first.
   private var lastNumber: Int {
     (self.window.growing?.number ?? self.window.nextNumber) - 1
   }
 
-  /// Whether a playlist holds what directives ask for.
-  private func holds(_ directives: HLSDirectives, _ face: HLSFace) -> Bool {
+  /// Whether a playlist contains the segment or part of the directives.
+  private func holds(_ directives: HLSDirectives, _ format: HLSFormat) -> Bool {
     guard let number = directives.sequenceNumber else { return true }
-    guard face == .lowLatency, let part = directives.part else { return number <= self.lastNumber }
+    guard format == .lowLatency, let part = directives.part else { return number <= self.lastNumber }
     if number > self.lastNumber {
       return self.window.growing.map { $0.number == number && part < $0.parts.count } ?? false
     }
-    // A part behind the last one of its segment is the first one of the next.
+    // A part after the last one of its segment is the first part of the next segment.
     guard number == self.lastNumber, let segment = self.window.segment(number), part >= segment.parts.count else {
       return true
     }
@@ -102,11 +102,11 @@ extension HLSStream {
   }
 
   private func wait(_ request: HLSRequest, at now: MediaTime) -> HLSAnswer {
-    let deadline = request.arrival + self.timing.longestWait
+    let deadline = request.arrival + self.timing.requestTimeout
     if now < deadline { return .wait(until: deadline) }
-    let latest = request.arrival + HLSTiming.longestWaitForKeyframes
+    let latest = request.arrival + HLSTiming.keyframeRequestTimeout
     guard self.isShortOfKeyframes, now < latest else { return .unavailable }
-    return .wait(until: min(latest, now + self.timing.longestWait))
+    return .wait(until: min(latest, now + self.timing.requestTimeout))
   }
 
   private func file(_ body: ByteBuffer, _ mediaType: String, _ name: String) -> HLSContent {

@@ -2,28 +2,27 @@ internal import Containers
 public import Media
 internal import NIOCore
 
-/// One live stream as HLS: takes encoded samples, cuts and muxes them, keeps the bounded window, answers requests.
+/// One live stream as HLS: segments and muxes encoded samples, keeps a bounded window of segments, answers requests.
 ///
-/// | file | what |
+/// | file | content |
 /// |------|------|
-/// | `index.m3u8`    | multivariant playlist, of the next one alone |
+/// | `index.m3u8`    | multivariant playlist with one variant, `live.m3u8` |
 /// | `live.m3u8`     | low-latency playlist of fMP4 segments and parts, draft-pantos-hls-rfc8216bis |
-/// | `playlist.m3u8` | MPEG-TS segments, which every player knows |
-/// | `TOKEN-17.ts`, `TOKEN-17.m4s` | the segment of this media sequence number, in both |
-/// | `TOKEN-17.3.m4s` | a part of it, counted from 0 |
-/// | `TOKEN-init1.mp4` | what decoders must know first |
+/// | `playlist.m3u8` | playlist of MPEG-TS segments, for every player |
+/// | `TOKEN-17.ts`, `TOKEN-17.m4s` | segment with this media sequence number, in both formats |
+/// | `TOKEN-17.3.m4s` | part of a segment, counted from 0 |
+/// | `TOKEN-init1.mp4` | initialization segment |
 ///
-/// It is a value without clock, thread or socket; its owner guards it with a lock. The owner hands over every sample,
-/// asks for answers, calls ``advance(to:)`` at ``deadline``, and does what the returned ``HLSEffects`` say. All times are
-/// those of the streams' clock.
+/// A value without clock, thread or socket; its owner protects it with a lock, passes every sample and request in, calls
+/// ``advance(to:)`` at ``deadline``, and performs the returned ``HLSEffects``. All times are on the streams' clock.
 ///
-/// Nobody asks for a playlist: it rests, and a sample costs nothing. The first request sets it to work and asks for a
-/// keyframe; ``HLSConfiguration/idleTime`` after the last request it rests again and forgets everything but the
-/// numbers, which go on for as long as the value lives.
+/// The stream is inactive without playlist requests, and samples cost nothing. The first request activates it and requests a
+/// keyframe; ``HLSConfiguration/idleTime`` after the last request it becomes inactive and drops all segments. Media sequence
+/// numbers continue for the lifetime of the value.
 public struct HLSStream: Sendable {
-  /// What it was told.
+  /// Configuration, constant for the lifetime of the stream.
   public let configuration: HLSConfiguration
-  /// What decoders must know of each track.
+  /// Codec configuration of each track.
   public private(set) var descriptions: [CodecDescription]
 
   private(set) var timing: HLSTiming {
@@ -38,22 +37,22 @@ public struct HLSStream: Sendable {
   private var segmenter: HLSSegmenter?
   private var transportStream: TransportStreamMuxer
   private var fragments: FragmentedMP4Muxer
-  /// The number of the initialization segment; a new one with each change.
+  /// Number of the initialization segment, incremented with each change.
   private var initialization = 1
   private var initializationBytes: ByteBuffer
-  /// Whether there were segments that are forgotten.
+  /// Whether segments existed before the last inactivity.
   private var hasHistory = false
   private var lastRequest: MediaTime?
   private var counts = HLSStatistics()
   private var bitrates = HLSBitrates()
-  /// Playlists since the last change.
+  /// Playlists written since the last change of the window.
   private var playlists: [HLSPlaylistKind: HLSContent] = [:]
-  /// What changes with the playlists.
+  /// Incremented with each change of the playlists, for `ETag`.
   private var revision = 0
 
-  /// A stream that rests.
+  /// Creates an inactive stream.
   ///
-  /// - Parameter descriptions: At least one track; of each kind the first counts.
+  /// - Parameter descriptions: At least one track; the first of each kind is used.
   public init(_ descriptions: [CodecDescription], configuration: HLSConfiguration) {
     self.configuration = configuration
     self.descriptions = descriptions
@@ -65,7 +64,7 @@ public struct HLSStream: Sendable {
     self.initializationBytes = self.fragments.initializationSegment(hasEvents: true)
   }
 
-  /// What it has done and holds.
+  /// Counters and gauges, for metrics.
   public var statistics: HLSStatistics {
     var statistics = self.counts
     statistics.isActive = self.isActive
@@ -77,53 +76,52 @@ public struct HLSStream: Sendable {
     return statistics
   }
 
-  /// Whether somebody watches, so that samples are muxed.
+  /// Whether the stream has viewers, so that samples are muxed.
   public var isActive: Bool { self.segmenter != nil }
 
-  /// When ``advance(to:)`` is to be called if nothing else is before; nil while there is nothing to do. It changes with
-  /// each call.
+  /// Time of the next ``advance(to:)`` call; nil while inactive. Changes with each call of a method.
   public var deadline: MediaTime? {
     guard let segmenter else { return nil }
     let idle = self.lastRequest.map { $0 + self.configuration.idleTime }
     return [segmenter.requestDue, idle].compactMap { $0 }.min()
   }
 
-  /// Takes a sample, in order of decoding for each kind; the kinds may be some hundred milliseconds out of step.
+  /// Consumes a sample, in decoding order per kind; audio and video may be some hundred milliseconds apart.
   public mutating func consume(_ sample: EncodedSample, at now: MediaTime) -> HLSEffects {
     guard self.segmenter != nil else { return .none }
     var effects = self.advance(to: now)
-    if let cuts = self.segmenter?.append(sample), self.perform(cuts) { effects.wakesRequests = true }
+    if let actions = self.segmenter?.append(sample), self.perform(actions) { effects.wakesRequests = true }
     if self.segmenter?.requestsKeyframe(at: now) == true { effects.requestsKeyframe = true }
     return effects
   }
 
-  /// Takes what is told of a moment, in order of time and before the picture of that moment. MPEG-TS has it from the
-  /// segment on that starts after the first one.
+  /// Consumes metadata, in order of time and before the frame of its time. MPEG-TS carries metadata from the first segment
+  /// that starts after this call.
   public mutating func consume(_ metadata: TimedMetadata) {
     self.transportStream.carriesMetadata = true
     self.segmenter?.append(metadata)
   }
 
-  /// Does what is due without a sample: asks for a keyframe when no picture comes, rests when nobody asks.
+  /// Runs timers: requests a keyframe when no frame arrived, becomes inactive when there are no requests.
   public mutating func advance(to now: MediaTime) -> HLSEffects {
     guard self.segmenter != nil else { return .none }
     if let lastRequest, now - lastRequest >= self.configuration.idleTime {
-      self.rest()
+      self.deactivate()
       return HLSEffects(wakesRequests: true)
     }
     return HLSEffects(requestsKeyframe: self.segmenter?.requestsKeyframe(at: now) ?? false)
   }
 
-  /// Goes on with other codecs or parameters: what is there becomes a segment, the next one starts with a discontinuity
-  /// and a keyframe. The samples that follow have the new parameters; equal descriptions change nothing.
+  /// Continues with other codecs or parameters: ends the current segment; the next one starts with a discontinuity and a
+  /// keyframe. Later samples have the new parameters; equal descriptions change nothing.
   ///
-  /// Target durations stay what they are while somebody watches, since they may not change (RFC 8216 §6.2.1). There is one
-  /// exception: where keyframes come when the source likes, a segment may turn out longer, and the target duration is
-  /// raised to it. Players read it with each playlist, and a segment that is longer than told is worse for them.
+  /// Target durations are constant while the stream is active (RFC 8216 §6.2.1), with one exception that deviates from the
+  /// rule: if the source does not honour keyframe requests and a segment becomes longer, the target duration is raised.
+  /// Players read it with each playlist, and handle a changed target duration better than a segment that exceeds it.
   public mutating func change(to descriptions: [CodecDescription]) -> HLSEffects {
     guard descriptions != self.descriptions, !self.isEnded else { return .none }
     let isActive = self.isActive
-    if let cuts = self.segmenter?.interrupt() { _ = self.perform(cuts) }
+    if let actions = self.segmenter?.interrupt() { _ = self.perform(actions) }
     if !isActive { self.timing = HLSTiming(descriptions) }
     self.descriptions = descriptions
     self.variant = HLSVariant(descriptions)
@@ -138,10 +136,10 @@ public struct HLSStream: Sendable {
     return HLSEffects(requestsKeyframe: true, wakesRequests: true)
   }
 
-  /// The stream has ended: what is there becomes the last segment, and the playlists say that nothing follows.
+  /// Ends the stream: the pending samples become the last segment, and playlists get `EXT-X-ENDLIST`.
   public mutating func end() -> HLSEffects {
     guard !self.isEnded else { return .none }
-    if let cuts = self.segmenter?.interrupt() { _ = self.perform(cuts) }
+    if let actions = self.segmenter?.interrupt() { _ = self.perform(actions) }
     self.isEnded = true
     self.stopSegmenter()
     self.invalidate()
@@ -150,7 +148,7 @@ public struct HLSStream: Sendable {
 }
 
 extension HLSStream {
-  /// Notes that somebody watches; sets a stream that rests to work.
+  /// Records a request; a playlist request activates an inactive stream.
   mutating func noteRequest(_ request: HLSRequest, at now: MediaTime) -> HLSEffects {
     self.lastRequest = self.lastRequest.map { max($0, now) } ?? now
     guard request.isPlaylist, self.segmenter == nil, !self.isEnded else { return .none }
@@ -164,7 +162,7 @@ extension HLSStream {
     return HLSEffects(requestsKeyframe: requestsKeyframe)
   }
 
-  /// A playlist, written at most once for each state of the window; nil for a delta update that would skip nothing.
+  /// A playlist, written once per state of the window; nil for a delta update that would skip nothing.
   mutating func playlist(_ kind: HLSPlaylistKind, caching: HLSContent.Caching) -> HLSContent? {
     if var content = self.playlists[kind] {
       content.caching = caching
@@ -191,11 +189,11 @@ extension HLSStream {
     return content
   }
 
-  /// Whether requests may be held for longer.
+  /// Whether requests have the longer timeout because a keyframe is missing.
   var isShortOfKeyframes: Bool { self.segmenter?.isShortOfKeyframes ?? false }
 
-  /// Nobody watches.
-  private mutating func rest() {
+  /// Becomes inactive.
+  private mutating func deactivate() {
     if self.window.nextNumber > 0 { self.hasHistory = true }
     self.stopSegmenter()
     self.window.removeAll()
@@ -207,8 +205,7 @@ extension HLSStream {
     self.segmenter = nil
   }
 
-  /// A part of a span in which nothing was captured: a box of free space, ISO/IEC 14496-12 §8.1.2, since a file without
-  /// bytes reads as a failure.
+  /// Part without samples: a `free` box, ISO/IEC 14496-12 §8.1.2, since players treat an empty file as a failure.
   private static let emptyPart = ByteBuffer(bytes: [0, 0, 0, 8, 0x66, 0x72, 0x65, 0x65])
 
   private mutating func invalidate() {
@@ -216,11 +213,11 @@ extension HLSStream {
     self.playlists.removeAll(keepingCapacity: true)
   }
 
-  /// - Returns: Whether there is something new to fetch.
-  private mutating func perform(_ cuts: [HLSSegmenterAction]) -> Bool {
+  /// - Returns: Whether a part or segment was completed.
+  private mutating func perform(_ actions: [HLSSegmenterAction]) -> Bool {
     var isNew = false
-    for cut in cuts {
-      switch cut {
+    for action in actions {
+      switch action {
       case .start(let time, let isDiscontinuous):
         var head = ByteBuffer()
         self.transportStream.startSegment(into: &head)
@@ -244,8 +241,8 @@ extension HLSStream {
           self.counts.segments += 1
           self.bitrates.add(bytes: last.fragments.readableBytes, duration: last.duration)
           var raised = self.timing
-          // One that was ended without a keyframe says nothing of those that follow.
-          if last.duration < self.timing.longestWithoutKeyframe, raised.raise(to: last.duration) {
+          // A segment that ended without a keyframe does not predict later ones.
+          if last.duration < self.timing.maximumWithoutKeyframe, raised.raise(to: last.duration) {
             self.timing = raised
           }
         }
@@ -257,13 +254,13 @@ extension HLSStream {
 }
 
 extension MediaDuration {
-  /// This span and the clock's at a time, clamped.
+  /// Sum of this duration and a time of the clock, clamped.
   fileprivate func adding(_ time: MediaTime) -> MediaDuration {
     (time + self) - .zero
   }
 }
 
-/// The playlists that are kept once written.
+/// Kinds of cached playlists; raw values are part of the `ETag`.
 enum HLSPlaylistKind: String, Hashable, Sendable {
   case multivariant = "m"
   case transportStream = "t"

@@ -1,9 +1,9 @@
 internal import Bitstreams
 internal import Media
 
-/// What the multivariant playlist tells of the stream, RFC 8216 §4.3.4.2.
+/// Attributes of the stream in the multivariant playlist, RFC 8216 §4.3.4.2.
 struct HLSVariant: Hashable, Sendable {
-  /// RFC 6381 names, "avc1.64001f,mp4a.40.2".
+  /// Value of `CODECS`, RFC 6381: "avc1.64001f,mp4a.40.2".
   var codecs: String
   var resolution: String?
   var frameRate: String?
@@ -16,7 +16,7 @@ struct HLSVariant: Hashable, Sendable {
     }
   }
 
-  /// The multivariant playlist.
+  /// Writes the multivariant playlist; bitrates in bits per second.
   func playlist(peakBitrate: Int, averageBitrate: Int) -> String {
     var attributes = "BANDWIDTH=\(peakBitrate),AVERAGE-BANDWIDTH=\(averageBitrate),CODECS=\"\(self.codecs)\""
     if let resolution { attributes += ",RESOLUTION=\(resolution)" }
@@ -31,7 +31,7 @@ struct HLSVariant: Hashable, Sendable {
       """
   }
 
-  /// Three decimal places.
+  /// Frame rate with three decimals.
   private static func rounded(_ frameRate: FrameRate) -> String {
     let thousandths = (Int64(frameRate.numerator) * 2000 / Int64(frameRate.denominator) + 1) / 2
     let rest = String(thousandths % 1000)
@@ -39,20 +39,20 @@ struct HLSVariant: Hashable, Sendable {
   }
 }
 
-/// The bitrates of segments, for the multivariant playlist.
+/// Measured bitrates of segments, for the multivariant playlist.
 struct HLSBitrates: Hashable, Sendable {
-  /// That of the fullest segment, bits a second.
+  /// Maximum bitrate of a segment, in bits per second.
   private(set) var peak = 0
   private var bits: Double = 0
   private var seconds: Double = 0
 
-  /// That of all segments together; nil before the first.
+  /// Average bitrate of all segments, in bits per second; nil before the first.
   var average: Int? {
     self.seconds > 0 ? Int(self.bits / self.seconds) : nil
   }
 
   mutating func add(bytes: Int, duration: MediaDuration) {
-    // A short first segment holds a keyframe and little else, which says nothing of a bitrate.
+    // A short first segment is mostly a keyframe, which is not representative of the bitrate.
     let seconds = max(duration.seconds, 0.5)
     self.peak = max(self.peak, Int(Double(bytes) * 8 / seconds))
     self.bits += Double(bytes) * 8

@@ -1,29 +1,29 @@
 internal import Media
 internal import NIOCore
 
-/// The segments that can be fetched: those in the playlists, the one that grows, and those that have left.
+/// The segments that can be fetched: those in the playlists, the growing one, and retired ones.
 ///
-/// A segment that leaves stays fetchable as long as it lasts itself plus the longest playlist that held it (RFC 8216
-/// §6.2.2), since a player may have read its name just before.
+/// A segment removed from the playlist remains available for its own duration plus that of the longest playlist that
+/// contained it (RFC 8216 §6.2.2), since a player may have just read its name.
 struct HLSWindow: Sendable {
-  /// Segments in the TS playlist.
+  /// Maximum number of segments in the MPEG-TS playlist.
   static let transportStreamCount = 6
 
   /// May be raised.
   var timing: HLSTiming
   private let maximumBytes: Int
 
-  /// Whole segments in the low-latency playlist, the last of them in the TS one too.
+  /// Complete segments in the low-latency playlist; the last ones are also in the MPEG-TS playlist.
   private(set) var segments: [HLSSegment] = []
-  /// Those that have left it, the oldest first.
+  /// Segments removed from the playlist, oldest first.
   private(set) var retired: [HLSSegment] = []
-  /// The segment that grows.
+  /// The growing segment.
   private(set) var growing: HLSSegment?
-  /// What decoders must know first, by number.
+  /// Initialization segments by number.
   private(set) var initializations: [Int: ByteBuffer] = [:]
-  /// The number of the next segment to start.
+  /// Media sequence number of the next segment.
   private(set) var nextNumber = 0
-  /// The discontinuities of all segments up to now.
+  /// Number of discontinuities of all segments so far.
   private var discontinuities = 0
   private(set) var byteCount = 0
 
@@ -32,7 +32,7 @@ struct HLSWindow: Sendable {
     self.maximumBytes = maximumBytes
   }
 
-  /// The span of the low-latency playlist: as long again as what delta updates leave.
+  /// Duration of the low-latency playlist: twice the skip boundary of delta updates.
   private var length: MediaDuration { self.timing.skipBoundary * 2 }
 
   mutating func start(
@@ -48,7 +48,7 @@ struct HLSWindow: Sendable {
     self.byteCount += transportStream.readableBytes
   }
 
-  /// Adds a part to the segment that grows.
+  /// Appends a part to the growing segment.
   ///
   /// - Parameter mux: Writes the part's samples to the segment's MPEG-TS.
   mutating func append(_ part: HLSPart, until end: MediaTime, mux: (inout ByteBuffer) -> Void) {
@@ -60,14 +60,14 @@ struct HLSWindow: Sendable {
   }
 
   private mutating func edit(_ mux: (inout ByteBuffer) -> Void) {
-    // Taken out, so that the buffer is not copied for having two owners.
+    // Moved out, so that the buffer has a single owner and is not copied.
     guard var buffer = self.growing?.transportStream else { return }
     self.growing?.transportStream = ByteBuffer()
     mux(&buffer)
     self.growing?.transportStream = buffer
   }
 
-  /// Ends the segment that grows; one without parts is taken back.
+  /// Ends the growing segment; a segment without parts is discarded and its number reused.
   mutating func end(flush: (inout ByteBuffer) -> Void) {
     guard self.growing != nil else { return }
     let before = self.growing?.transportStream.readableBytes ?? 0
@@ -85,7 +85,7 @@ struct HLSWindow: Sendable {
     self.shrink()
   }
 
-  /// Forgets everything but the numbers.
+  /// Removes all segments; media sequence and discontinuity numbers continue.
   mutating func removeAll() {
     self.segments.removeAll()
     self.retired.removeAll()
@@ -94,22 +94,22 @@ struct HLSWindow: Sendable {
     self.byteCount = 0
   }
 
-  /// Whether there is anything to play.
+  /// Whether there is at least one part to play.
   var hasParts: Bool { !self.segments.isEmpty || self.growing.map { !$0.parts.isEmpty } ?? false }
 
-  /// A segment that can be fetched.
+  /// A complete segment by number; nil when it is not available.
   func segment(_ number: Int) -> HLSSegment? {
     if let segment = self.segments.element(number) { return segment }
     return self.retired.element(number)
   }
 
-  /// The segment, also the one that grows.
+  /// A complete or growing segment by number.
   func segmentWithParts(_ number: Int) -> HLSSegment? {
     if let growing, growing.number == number { return growing }
     return self.segment(number)
   }
 
-  /// The last whole segments, as the TS playlist tells them: six, or as many as last three target durations (§6.2.2).
+  /// Segments of the MPEG-TS playlist: the last six, or as many as last three target durations (RFC 8216 §6.2.2).
   var transportStreamSegments: ArraySlice<HLSSegment> {
     var first = max(0, self.segments.count - Self.transportStreamCount)
     while first > 0, Self.duration(self.segments[first...]) < self.timing.target * 3 { first -= 1 }
@@ -129,15 +129,15 @@ struct HLSWindow: Sendable {
     var retiredDuration = Self.duration(self.retired[...])
     while let first = self.retired.first, retiredDuration - first.duration > self.length + self.timing.target * 2 {
       retiredDuration = retiredDuration - first.duration
-      self.forgetFirst()
+      self.dropFirstRetired()
     }
-    while self.byteCount > self.maximumBytes, !self.retired.isEmpty { self.forgetFirst() }
+    while self.byteCount > self.maximumBytes, !self.retired.isEmpty { self.dropFirstRetired() }
     while self.byteCount > self.maximumBytes, let first = self.segments.first,
       duration - first.duration >= self.timing.target * 3
     {
       duration = duration - first.duration
       self.retireFirst()
-      self.forgetFirst()
+      self.dropFirstRetired()
     }
     let used = Set((self.retired + self.segments).map(\.initialization))
     if self.initializations.count > 1 { self.initializations = self.initializations.filter { used.contains($0.key) } }
@@ -147,13 +147,13 @@ struct HLSWindow: Sendable {
     self.retired.append(self.segments.removeFirst())
   }
 
-  private mutating func forgetFirst() {
+  private mutating func dropFirstRetired() {
     self.byteCount -= self.retired.removeFirst().byteCount
   }
 }
 
 extension [HLSSegment] {
-  /// The segment of a number; numbers are consecutive.
+  /// Segment by number; numbers are consecutive.
   fileprivate func element(_ number: Int) -> HLSSegment? {
     guard let first = self.first, number >= first.number, number - first.number < self.count else { return nil }
     return self[number - first.number]

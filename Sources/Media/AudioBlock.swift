@@ -1,66 +1,68 @@
 public import NIOCore
 
-/// A stretch of uncompressed sound.
+/// Consecutive samples of uncompressed audio.
 public struct AudioBlock: Sendable {
-  /// Sample rate and channels.
+  /// Sample rate and channel count.
   public let format: AudioFormat
-  /// When the first sample was captured, on the streams' clock.
+  /// Capture time of the first sample, on the streams' clock.
   public var timestamp: MediaTime
-  /// The samples, -1 to 1, the channels of one instant next to each other; a multiple of the channel count.
+  /// Samples from -1 to 1, channels interleaved; the count is a multiple of the channel count.
   public var samples: [Float] {
     didSet { self.packet = nil }
   }
-  /// What the samples were decoded from, where that is one packet that holds exactly them; forgotten when they are changed.
+  /// The AAC packet that decodes to exactly these samples, for passing it through; nil once the samples are modified.
   public var packet: AudioPacket?
 
-  /// A block of sound.
+  /// Creates a block.
+  ///
+  /// - Parameter samples: Traps unless the count is a multiple of the channel count.
   public init(format: AudioFormat, timestamp: MediaTime, samples: [Float], packet: AudioPacket? = nil) {
-    precondition(samples.count.isMultiple(of: format.channelCount), "every instant has a sample of each channel")
+    precondition(samples.count.isMultiple(of: format.channelCount), "each instant has a sample of each channel")
     self.format = format
     self.timestamp = timestamp
     self.samples = samples
     self.packet = packet
   }
 
-  /// Samples of each channel.
+  /// Number of samples of each channel.
   public var sampleCount: Int {
     self.samples.count / self.format.channelCount
   }
 
-  /// The time that the block takes.
+  /// Playing time at the format's sample rate, rounded down to a nanosecond.
   public var duration: MediaDuration {
     self.format.duration(ofSamples: self.sampleCount)
   }
 }
 
-/// The shape of sound: sample rate and number of channels. Samples are 32-bit floating point throughout.
+/// Sample rate and channel count of uncompressed audio. Samples are 32-bit floating point throughout.
 public struct AudioFormat: Hashable, Sendable {
-  /// Samples a second of one channel, such as 44 100 or 48 000; at least 1.
+  /// Samples per second of one channel, such as 44,100 or 48,000; at least 1.
   public let sampleRate: Int
-  /// 1 for mono, 2 for stereo (left first); at least 1.
+  /// Number of channels: 1 is mono, 2 is stereo (left first); at least 1.
   public let channelCount: Int
 
-  /// A format; both values at least 1.
+  /// Creates a format; traps unless both values are at least 1.
   public init(sampleRate: Int, channelCount: Int) {
-    precondition(sampleRate > 0 && channelCount > 0, "sound has at least one sample a second and one channel")
+    precondition(sampleRate > 0 && channelCount > 0, "audio has at least one sample per second and one channel")
     self.sampleRate = sampleRate
     self.channelCount = channelCount
   }
 
-  /// The time that a number of samples of each channel takes.
+  /// Playing time of `count` samples of each channel, rounded down to a nanosecond.
   public func duration(ofSamples count: Int) -> MediaDuration {
     .ticks(Int64(count), timescale: Int32(self.sampleRate))
   }
 }
 
-/// The packet of AAC that a block of sound was decoded from, for a stream that can send it as it came.
+/// The AAC packet that an ``AudioBlock`` was decoded from, for streams that pass it through.
 public struct AudioPacket: Sendable {
   /// One `raw_data_block` (ISO/IEC 14496-3), without ADTS header.
   public var payload: ByteBuffer
-  /// What a decoder of it must know.
+  /// Decoder configuration of the packet.
   public var description: AACDescription
 
-  /// A packet.
+  /// Creates a packet from its payload and decoder configuration.
   public init(payload: ByteBuffer, description: AACDescription) {
     self.payload = payload
     self.description = description

@@ -1,11 +1,11 @@
-/// What a decoder must know before the first sample of a track.
+/// Codec configuration of a track: what a decoder needs before the first sample.
 public enum CodecDescription: Hashable, Sendable {
   /// H.264 video.
   case h264(H264Description)
-  /// AAC sound.
+  /// AAC audio.
   case aac(AACDescription)
 
-  /// What the track carries.
+  /// Whether the track carries video or audio.
   public var kind: MediaKind {
     switch self {
     case .h264: .video
@@ -14,20 +14,20 @@ public enum CodecDescription: Hashable, Sendable {
   }
 }
 
-/// What an H.264 decoder must know: the parameter sets, and what they say of the picture.
+/// H.264 decoder configuration: one pair of parameter sets, with the frame size and rate that they describe.
 public struct H264Description: Hashable, Sendable {
-  /// The sequence parameter set as a NAL unit, header byte included, no start code (ITU-T H.264 §7.3.2.1).
+  /// Sequence parameter set as a NAL unit with header byte, without start code (ITU-T H.264 §7.3.2.1).
   public var sequenceParameterSet: [UInt8]
-  /// The picture parameter set as a NAL unit, header byte included, no start code (ITU-T H.264 §7.3.2.2).
+  /// Picture parameter set as a NAL unit with header byte, without start code (ITU-T H.264 §7.3.2.2).
   public var pictureParameterSet: [UInt8]
-  /// Pixels across, after cropping.
+  /// Width of a frame in pixels, after cropping.
   public var width: Int
-  /// Pixels down, after cropping.
+  /// Height of a frame in pixels, after cropping.
   public var height: Int
-  /// The intended frame rate.
+  /// Nominal frame rate.
   public var frameRate: FrameRate
 
-  /// A description from a pair of parameter sets and what is known of the picture.
+  /// Creates a configuration; the parameter sets are not parsed or checked.
   public init(
     sequenceParameterSet: [UInt8], pictureParameterSet: [UInt8], width: Int, height: Int, frameRate: FrameRate
   ) {
@@ -39,16 +39,16 @@ public struct H264Description: Hashable, Sendable {
   }
 }
 
-/// What an AAC decoder must know.
+/// AAC decoder configuration.
 public struct AACDescription: Hashable, Sendable {
-  /// The `AudioSpecificConfig`, ISO/IEC 14496-3 §1.6.2.1.
+  /// Bytes of the `AudioSpecificConfig`, ISO/IEC 14496-3 §1.6.2.1.
   public var audioSpecificConfig: [UInt8]
-  /// Sample rate and channels of the decoded sound.
+  /// Sample rate and channel count of the decoded audio.
   public var format: AudioFormat
-  /// Samples of each channel in one sample: 1024 for AAC-LC.
+  /// Audio samples per channel in one AAC frame: 1024, or 960.
   public var samplesPerFrame: Int
 
-  /// A description.
+  /// Creates a configuration; the bytes are not parsed or checked.
   public init(audioSpecificConfig: [UInt8], format: AudioFormat, samplesPerFrame: Int = 1024) {
     self.audioSpecificConfig = audioSpecificConfig
     self.format = format
@@ -56,10 +56,10 @@ public struct AACDescription: Hashable, Sendable {
   }
 }
 
-/// What a track carries.
+/// Kind of media in a track.
 public enum MediaKind: String, Hashable, Sendable, CaseIterable {
-  /// Pictures.
+  /// H.264 video.
   case video
-  /// Sound.
+  /// AAC audio.
   case audio
 }

@@ -1,25 +1,29 @@
 public import NIOCore
 
-/// One compressed picture (access unit) or stretch of sound, shared by every output.
+/// One compressed video frame (access unit) or audio frame, shared by every output.
+///
+/// Copying a sample copies no media data.
 public struct EncodedSample: Sendable {
-  /// Whether this is picture or sound.
+  /// Whether this is video or audio.
   public var kind: MediaKind
-  /// The compressed bytes.
+  /// Compressed bytes.
   ///
-  /// H.264: the access unit's NAL units, each behind its length in 4 bytes, big-endian (ISO/IEC 14496-15 §5.3.4.2.1),
-  /// without parameter sets and access unit delimiters; the former stand in the ``CodecDescription``. AAC: one
-  /// `raw_data_block` (ISO/IEC 14496-3), without ADTS header.
+  /// H.264: the NAL units of the access unit, each preceded by its length in 4 bytes, big-endian (ISO/IEC 14496-15
+  /// §5.3.4.2.1), without access unit delimiters and parameter sets; the latter are in the ``CodecDescription``. AAC:
+  /// one `raw_data_block` (ISO/IEC 14496-3 §4.4.2.1), without ADTS header.
   public var payload: ByteBuffer
-  /// When it is to be shown or heard: the time of its capture.
+  /// Presentation time: the capture time, on the streams' clock.
   public var presentationTime: MediaTime
-  /// When it is to be decoded; the same as ``presentationTime``, unless pictures are reordered.
+  /// Decoding time; equal to ``presentationTime`` unless frames are reordered.
   public var decodeTime: MediaTime
-  /// How long it lasts.
+  /// Time until the next sample of the track; nominal where the next one is not known.
   public var duration: MediaDuration
-  /// Whether decoding can start here: an IDR picture; true for sound.
+  /// Whether decoding can start here: true for IDR access units and for audio.
   public var isKeyframe: Bool
 
-  /// A sample; without `decodeTime` it is decoded in the order of presentation.
+  /// Creates a sample.
+  ///
+  /// - Parameter decodeTime: The presentation time by default, for streams without frame reordering.
   public init(
     kind: MediaKind,
     payload: ByteBuffer,

@@ -1,47 +1,49 @@
-/// A span of time on the streams' clock, in nanoseconds: what lies between two ``MediaTime`` points.
+/// A span of time in nanoseconds: the difference of two ``MediaTime`` values.
 ///
-/// The standard library's `Duration` counts attoseconds in 128 bits; a stream needs neither, and does this arithmetic
-/// for every frame and sample.
+/// `Duration` of the standard library counts attoseconds in 128 bits, which is more precision and cost than arithmetic
+/// for every frame and sample needs. Arithmetic of two durations traps on overflow, at 292 years.
 public struct MediaDuration: Hashable, Comparable, Sendable {
-  /// The length; negative when it reaches back.
+  /// Length in nanoseconds; may be negative.
   public var nanoseconds: Int64
 
-  /// No time at all.
+  /// A duration of 0 ns.
   public static let zero = MediaDuration(nanoseconds: 0)
 
-  /// A span of nanoseconds.
+  /// Creates a duration of whole nanoseconds.
   public init(nanoseconds: Int64) {
     self.nanoseconds = nanoseconds
   }
 
-  /// A span of whole microseconds.
+  /// Creates a duration of whole microseconds.
   public static func microseconds(_ count: Int64) -> MediaDuration {
     MediaDuration(nanoseconds: count * 1_000)
   }
 
-  /// A span of whole milliseconds.
+  /// Creates a duration of whole milliseconds.
   public static func milliseconds(_ count: Int64) -> MediaDuration {
     MediaDuration(nanoseconds: count * 1_000_000)
   }
 
-  /// A span of whole seconds.
+  /// Creates a duration of whole seconds.
   public static func seconds(_ count: Int64) -> MediaDuration {
     MediaDuration(nanoseconds: count * 1_000_000_000)
   }
 
-  /// The time that `count` samples of sound or ticks take, rounded down to a nanosecond.
+  /// Duration of `count` ticks or audio samples, rounded down to a nanosecond.
   ///
-  /// - Parameter timescale: Ticks a second, at least 1.
+  /// - Parameter timescale: Ticks per second, at least 1.
   public static func ticks(_ count: Int64, timescale: Int32) -> MediaDuration {
     MediaDuration(nanoseconds: MediaTime.scale(count, by: 1_000_000_000, over: Int64(timescale)))
   }
 
-  /// The number of whole ticks of a timescale in this span, rounded down.
+  /// Number of whole ticks in this duration, rounded down.
+  ///
+  /// - Parameter timescale: Ticks per second, at least 1.
   public func ticks(timescale: Int32) -> Int64 {
     MediaTime.scale(self.nanoseconds, by: Int64(timescale), over: 1_000_000_000)
   }
 
-  /// The length in seconds, for display and statistics.
+  /// Length in seconds, for display and statistics.
   public var seconds: Double {
     Double(self.nanoseconds) / 1e9
   }
@@ -51,22 +53,22 @@ public struct MediaDuration: Hashable, Comparable, Sendable {
     lhs.nanoseconds < rhs.nanoseconds
   }
 
-  /// Both spans together.
+  /// Sum of two durations.
   public static func + (lhs: MediaDuration, rhs: MediaDuration) -> MediaDuration {
     MediaDuration(nanoseconds: lhs.nanoseconds + rhs.nanoseconds)
   }
 
-  /// What is left of `lhs` without `rhs`.
+  /// Difference of two durations; may be negative.
   public static func - (lhs: MediaDuration, rhs: MediaDuration) -> MediaDuration {
     MediaDuration(nanoseconds: lhs.nanoseconds - rhs.nanoseconds)
   }
 
-  /// The span `rhs` times over.
+  /// Duration multiplied by a whole number.
   public static func * (lhs: MediaDuration, rhs: Int64) -> MediaDuration {
     MediaDuration(nanoseconds: lhs.nanoseconds * rhs)
   }
 
-  /// An equal part of the span.
+  /// Duration divided by a whole number, rounded toward zero.
   public static func / (lhs: MediaDuration, rhs: Int64) -> MediaDuration {
     MediaDuration(nanoseconds: lhs.nanoseconds / rhs)
   }

@@ -1,24 +1,24 @@
 // Safe because the pointers are written only between creation (or reuse, when the pool holds the only reference) and
-// the hand-over of the frame; from then on every thread only reads.
-/// The memory of one picture, shared by reference and never written after it was handed over.
+// the delivery of the frame; from then on every thread only reads.
+/// Memory of one uncompressed frame, shared by reference and read-only once the frame is delivered.
 ///
-/// It is either owned (made by a ``VideoFramePool``, freed with the last reference) or borrowed from somewhere else,
-/// such as a decoder's picture, which is given back when the last reference goes.
+/// The memory is either owned and freed with the last reference, or borrowed, such as from a decoder, and released when
+/// the last reference goes.
 public final class PixelBuffer: @unchecked Sendable {
-  /// The layout of the pixels.
+  /// Size and layout of the pixels.
   public let format: VideoFormat
   private let planes: (UnsafeMutableRawPointer, UnsafeMutableRawPointer?, UnsafeMutableRawPointer?)
   private let release: @Sendable () -> Void
 
-  /// Rows and planes start at multiples of this many bytes: what AVX-512 loads like.
+  /// Alignment of each plane in bytes: that of AVX-512 loads.
   static let alignment = 64
 
-  /// A picture of undefined content, in memory of its own.
+  /// Allocates memory for a frame; its content is undefined.
   public init(format: VideoFormat) {
     let sizes = (0..<format.pixelFormat.planeCount).map {
       (format.byteCount(plane: $0) + Self.alignment - 1) / Self.alignment * Self.alignment
     }
-    // The SIMD kernels of libyuv may read (never write) a little past a row's end.
+    // SIMD kernels of libyuv may read, but not write, past the end of a row.
     let base = UnsafeMutableRawPointer.allocate(
       byteCount: sizes.reduce(0, +) + Self.alignment, alignment: Self.alignment)
     self.format = format
@@ -31,12 +31,12 @@ public final class PixelBuffer: @unchecked Sendable {
     self.release = { owned.deallocate() }
   }
 
-  /// A picture in memory that belongs to somebody else.
+  /// Wraps memory that is owned elsewhere.
   ///
   /// - Parameters:
-  ///   - format: The layout; its row lengths must be those of the memory.
-  ///   - planes: The first byte of each plane, ``PixelFormat/planeCount`` of them, valid until `release` is called.
-  ///   - release: Called once, on any thread, when nobody uses the memory any more.
+  ///   - format: Layout of the memory, row lengths included.
+  ///   - planes: First byte of each plane, ``PixelFormat/planeCount`` pointers, valid until `release` is called.
+  ///   - release: Called once, on any thread, when the last reference goes.
   public init(
     borrowing planes: [UnsafeMutableRawPointer],
     format: VideoFormat,
@@ -52,9 +52,9 @@ public final class PixelBuffer: @unchecked Sendable {
     self.release()
   }
 
-  /// The bytes of a plane; valid while this object is referenced.
+  /// Bytes of a plane, valid while this object is referenced; empty for an index that the format does not have.
   ///
-  /// Only the maker of a frame may write, and only before it hands the frame over.
+  /// Writing is allowed only to the producer of the frame, and only before delivering the frame.
   public func unsafePlane(_ index: Int) -> UnsafeMutableRawBufferPointer {
     let start =
       switch index {

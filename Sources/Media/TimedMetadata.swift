@@ -1,15 +1,15 @@
-/// Something that is told of a moment of a stream, beside its pictures and sound: a name and a text.
+/// A named text that belongs to one time of a stream.
 ///
-/// HLS carries it as an ID3 tag at its time.
+/// HLS carries it as an ID3 tag.
 public struct TimedMetadata: Hashable, Sendable {
-  /// The moment, on the streams' clock: that of the picture which shows it.
+  /// Presentation time of the frame that it describes, on the streams' clock.
   public var time: MediaTime
-  /// What it is about, such as `face`.
+  /// Kind of metadata, such as `face`; ID3 descriptions cannot contain U+0000.
   public var name: String
-  /// What is told; as a rule JSON.
+  /// Content, usually JSON; about 60,000 bytes of UTF-8 together with the name fit an ID3 tag.
   public var text: String
 
-  /// Something to tell.
+  /// Creates metadata for one time.
   public init(time: MediaTime, name: String, text: String) {
     self.time = time
     self.name = name

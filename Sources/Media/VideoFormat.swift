@@ -1,22 +1,23 @@
-/// The shape of a source's pictures: size, pixel layout and frame rate.
+/// Size, pixel layout and frame rate of uncompressed video.
 public struct VideoFormat: Hashable, Sendable {
-  /// Pixels across, at least 1.
+  /// Width in pixels, at least 1.
   public let width: Int
-  /// Pixels down, at least 1.
+  /// Height in pixels, at least 1.
   public let height: Int
-  /// How the pixels lie in memory.
+  /// Memory layout of the pixels.
   public let pixelFormat: PixelFormat
-  /// Bytes from one row to the next, for each plane; at least ``PixelFormat/minimumBytesPerRow(plane:width:)``.
+  /// Bytes from one row to the next, per plane; at least ``PixelFormat/minimumBytesPerRow(plane:width:)``.
   public let bytesPerRow: [Int]
-  /// Pictures a second that the source intends to deliver.
+  /// Nominal frame rate of the source.
   public var frameRate: FrameRate
-  /// For Y'CbCr formats, the matrix behind them; of no meaning for RGB ones.
+  /// Conversion matrix of Y'CbCr formats; ignored for RGB formats.
   public var colorMatrix: ColorMatrix
 
-  /// A format; without `bytesPerRow` the rows lie without gaps.
+  /// Creates a format.
   ///
-  /// A size below 1 or a row too short for its width is a programmer's error and traps: check what a device or file
-  /// says before it becomes a format.
+  /// Traps for a size below 1 and for rows shorter than the width: values from a device or file have to be checked first.
+  ///
+  /// - Parameter bytesPerRow: Rows without padding by default.
   public init(
     width: Int,
     height: Int,
@@ -25,7 +26,7 @@ public struct VideoFormat: Hashable, Sendable {
     frameRate: FrameRate = FrameRate(30),
     colorMatrix: ColorMatrix = .bt601
   ) {
-    precondition(width > 0 && height > 0, "a picture has at least one pixel")
+    precondition(width > 0 && height > 0, "a frame has at least one pixel")
     let tight = (0..<pixelFormat.planeCount).map { pixelFormat.minimumBytesPerRow(plane: $0, width: width) }
     self.width = width
     self.height = height
@@ -38,12 +39,12 @@ public struct VideoFormat: Hashable, Sendable {
       "each plane has a row length that holds its width")
   }
 
-  /// The bytes of one plane, gaps at the ends of rows included.
+  /// Number of bytes of one plane, padding at the ends of rows included.
   public func byteCount(plane: Int) -> Int {
     self.bytesPerRow[plane] * self.pixelFormat.rowCount(plane: plane, height: self.height)
   }
 
-  /// Whether pictures of the two formats look the same in memory; the frame rate does not matter.
+  /// Whether frames of both formats have the same size and memory layout; frame rate and color matrix are ignored.
   public func hasSameLayout(as other: VideoFormat) -> Bool {
     self.width == other.width && self.height == other.height && self.pixelFormat == other.pixelFormat
       && self.bytesPerRow == other.bytesPerRow

@@ -1,19 +1,19 @@
-/// One picture on its way from a capturer to the encoder: pixels by reference, and what belongs to them.
+/// One uncompressed frame between a capturer and the encoder: pixels by reference, with capture time and orientation.
 ///
 /// Copying a frame copies no pixels.
 public struct VideoFrame: Sendable {
-  /// The pixels, in planes.
+  /// Pixels, by plane.
   public let buffer: PixelBuffer
-  /// When the picture was captured, on the streams' clock.
+  /// Capture time, on the streams' clock.
   public var timestamp: MediaTime
-  /// How the picture must be turned to stand upright.
+  /// Rotation that makes the frame upright.
   public var orientation: Orientation
-  /// Whether left and right are to be exchanged, after turning: set for front cameras.
+  /// Whether to flip horizontally after the rotation, as for front cameras.
   public var isMirrored: Bool
-  /// The time that passed in the device before ``timestamp`` was taken, where the capturer knows it.
+  /// Latency of the device before ``timestamp``; zero where the capturer does not know it.
   public var captureDelay: MediaDuration
 
-  /// A frame around pixels that are complete.
+  /// Creates a frame; the pixels in `buffer` are final.
   public init(
     buffer: PixelBuffer,
     timestamp: MediaTime,
@@ -28,33 +28,33 @@ public struct VideoFrame: Sendable {
     self.captureDelay = captureDelay
   }
 
-  /// The layout of the pixels.
+  /// Size and layout of the pixels.
   public var format: VideoFormat {
     self.buffer.format
   }
 
-  /// Reads the bytes of a plane.
+  /// Calls a closure with the bytes of a plane.
   ///
   /// - Parameters:
-  ///   - index: 0 up to ``PixelFormat/planeCount`` - 1.
-  ///   - body: Gets the plane's bytes, ``VideoFormat/bytesPerRow`` from row to row; they are not to be kept.
+  ///   - index: 0 to ``PixelFormat/planeCount`` - 1.
+  ///   - body: Reads the bytes, ``VideoFormat/bytesPerRow`` from row to row; the pointer is valid only during the call.
   public func withPlane<Result>(_ index: Int, _ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
     try withExtendedLifetime(self.buffer) { try body(UnsafeRawBufferPointer(self.buffer.unsafePlane(index))) }
   }
 }
 
-/// How a picture must be turned to stand upright: the clockwise rotation that a viewer applies.
+/// Clockwise rotation in degrees that makes a frame upright.
 public enum Orientation: Int, Hashable, Sendable, CaseIterable {
-  /// Upright as it is.
+  /// No rotation.
   case up = 0
-  /// To be turned a quarter clockwise.
+  /// Rotation by 90° clockwise.
   case right = 90
-  /// To be turned upside down.
+  /// Rotation by 180°.
   case down = 180
-  /// To be turned a quarter anticlockwise.
+  /// Rotation by 270° clockwise.
   case left = 270
 
-  /// Whether width and height change places when the picture is turned upright.
+  /// Whether the rotation swaps width and height.
   public var swapsWidthAndHeight: Bool {
     self == .left || self == .right
   }

@@ -1,39 +1,39 @@
 import Synchronization
 
-/// A bounded set of picture memories of one format that go round: a frame's memory is free again as soon as nobody
-/// refers to it, and no memory is allocated once as many are in use as ever will be.
+/// Bounded pool of frame buffers of one format. A buffer is reused once no frame references it, so a steady state
+/// allocates nothing.
 public final class VideoFramePool: Sendable {
-  /// The format of every frame that comes from here.
+  /// Format of every frame of the pool.
   public let format: VideoFormat
-  /// The most frames that can be in use at once.
+  /// Maximum number of frames in use at once.
   public let capacity: Int
   private let buffers = Mutex<[PixelBuffer]>([])
 
-  /// A pool.
+  /// Creates an empty pool; buffers are allocated on demand.
   ///
   /// - Parameters:
-  ///   - format: The layout of its pictures.
-  ///   - capacity: The most frames in use at once. The default covers the one being drawn, four in the inputQueue, the one
-  ///     being encoded, the one shown while encoding pauses, and a spare one.
+  ///   - format: Format of the frames.
+  ///   - capacity: Maximum number of frames in use. The default is 1 being drawn + 4 in the input queue + 1 being encoded +
+  ///     1 repeated while encoding is paused + 1 spare.
   public init(format: VideoFormat, capacity: Int = 8) {
     self.format = format
     self.capacity = capacity
   }
 
-  /// A frame drawn by a closure, or nil when all of the pool's frames are in use: then whoever takes the frames is too
-  /// slow, and this one is to be counted as dropped.
+  /// Returns a frame drawn by a closure, or nil when all frames are in use because the consumer is too slow. The caller
+  /// counts nil as a dropped frame.
   ///
   /// - Parameters:
-  ///   - timestamp: When the picture was captured.
-  ///   - draw: Fills the picture, whose content is undefined before, through ``PixelBuffer/unsafePlane(_:)``.
+  ///   - timestamp: Capture time, on the streams' clock.
+  ///   - draw: Fills every plane through ``PixelBuffer/unsafePlane(_:)``; the content is undefined before.
   public func frame(at timestamp: MediaTime, draw: (PixelBuffer) throws -> Void) rethrows -> VideoFrame? {
-    guard let buffer = self.takeBuffer() else { return nil }
+    guard let buffer = self.dequeueBuffer() else { return nil }
     try draw(buffer)
     return VideoFrame(buffer: buffer, timestamp: timestamp)
   }
 
-  /// A memory to which the pool holds the only reference, or a new one.
-  private func takeBuffer() -> PixelBuffer? {
+  /// A buffer that only the pool references, or a new one below the capacity.
+  private func dequeueBuffer() -> PixelBuffer? {
     self.buffers.withLock { buffers in
       for index in buffers.indices where isKnownUniquelyReferenced(&buffers[index]) {
         return buffers[index]

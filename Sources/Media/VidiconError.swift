@@ -1,20 +1,20 @@
 /// An error for the user of the program or library: what failed, why, and what to do about it.
 ///
-/// Sources, codecs and streams all throw it, so that no layer has to translate the error of the one below.
+/// Thrown by sources, codecs, streams and servers alike, so that no layer translates the errors of the one below.
 public struct VidiconError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// The kind of failure, for code that reacts to it.
+  /// Kind of failure, for code that reacts to it.
   public enum Code: String, Hashable, Sendable, CaseIterable {
-    /// A text that names a source, address, option or setting cannot be parsed, or is out of range.
+    /// Text for a source, address, option or setting cannot be parsed, or is out of range.
     case invalidSpecification
     /// The file, device, encoder, address or control does not exist.
     case notFound
-    /// It exists, but this user may not use it.
+    /// The subject exists, but this user may not use it.
     case notPermitted
-    /// It was opened, but its content cannot be used.
+    /// The subject was opened, but its content cannot be used.
     case invalidData
-    /// It has no video, or no audio, where that was asked for.
+    /// The source has no video, or no audio, although it was requested.
     case missingTrack
-    /// It exists, but does not accept the requested settings.
+    /// The subject exists, but does not accept the requested settings.
     case unsupported
     /// A file, stream or service of that name exists already.
     case alreadyExists
@@ -26,24 +26,24 @@ public struct VidiconError: Error, Hashable, Sendable, CustomStringConvertible {
     case busy
     /// The operation is not possible in the current state: started twice, ended, not running.
     case wrongState
-    /// The task that asked was cancelled before its turn.
+    /// The calling task was cancelled before the operation started.
     case cancelled
-    /// It did not answer in time.
+    /// No response within the timeout.
     case timedOut
-    /// Anything else: the device, file, codec or system call failed.
+    /// Any other failure of a device, file, codec or system call.
     case failed
   }
 
-  /// The kind of failure.
+  /// Kind of failure.
   public var code: Code
-  /// What the error is about, as its user names it: a source, a file, an encoder.
+  /// Source, file, device or encoder that failed, as the user names it.
   public var subject: String
-  /// What happened: no capital at the start, no full stop at the end.
+  /// What happened: lowercase, without a full stop.
   public var cause: String
-  /// What the user can do about it.
+  /// What the user can do about it: an imperative, lowercase, without a full stop.
   public var nextStep: String
 
-  /// An error with its parts.
+  /// Creates an error.
   public init(_ code: Code, subject: String, cause: String, nextStep: String) {
     self.code = code
     self.subject = subject
@@ -58,7 +58,7 @@ public struct VidiconError: Error, Hashable, Sendable, CustomStringConvertible {
 }
 
 extension VidiconError {
-  /// The system can start no thread, or a thread for `subject`.
+  /// The error of a thread for `subject` that the system refused to start.
   package static func noThread(_ subject: String) -> VidiconError {
     VidiconError(
       .failed, subject: subject, cause: "no thread can be started",

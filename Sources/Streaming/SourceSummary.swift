@@ -37,7 +37,7 @@ struct SampleSummary {
     guard self.isKeyframe, case .h264(let description) = self.description,
       let parameters = try? H264SequenceParameterSet(parsing: description.sequenceParameterSet)
     else { return false }
-    return parameters.usability?.reorderFrames ?? 0 > 0
+    return parameters.vui?.reorderFrames ?? 0 > 0
   }
 }
 

@@ -47,7 +47,7 @@ struct H264ParameterSetTests {
     #expect(set.height == 720)
     #expect(set.frameRate == FrameRate(30))
     #expect(set.isProgressive)
-    #expect(set.usability?.reorderFrames == 0)
+    #expect(set.vui?.reorderFrames == 0)
   }
 
   @Test func `a High set with cropping tells 1080 rows, 29.97 and BT 709`() throws {
@@ -57,17 +57,17 @@ struct H264ParameterSetTests {
     #expect(set.height == 1080)
     #expect(set.frameRate == FrameRate(30_000, over: 1001))
     #expect(
-      set.usability?.colour == .init(primaries: 1, transferCharacteristics: 1, matrixCoefficients: 1))
-    #expect(set.usability?.reorderFrames == 2)
-    #expect(set.usability?.timing == .init(unitsInTick: 1001, timeScale: 60_000, isFixed: false))
+      set.vui?.colour == .init(primaries: 1, transferCharacteristics: 1, matrixCoefficients: 1))
+    #expect(set.vui?.reorderFrames == 2)
+    #expect(set.vui?.timing == .init(unitsInTick: 1001, timeScale: 60_000, isFixed: false))
   }
 
   @Test func `pixels that are not square and colours are told, one ratio by number and one in full`() throws {
-    let tall = try #require(try H264SequenceParameterSet(parsing: Self.high576With16To11).usability)
+    let tall = try #require(try H264SequenceParameterSet(parsing: Self.high576With16To11).vui)
     #expect(tall.sampleAspectRatio == .init(width: 16, height: 11))
     #expect(tall.colour == .init(primaries: 5, transferCharacteristics: 5, matrixCoefficients: 5))
     #expect(!tall.isFullRange)
-    let other = try #require(try H264SequenceParameterSet(parsing: Self.high360FullRangeWith91To74).usability)
+    let other = try #require(try H264SequenceParameterSet(parsing: Self.high360FullRangeWith91To74).vui)
     #expect(other.sampleAspectRatio == .init(width: 91, height: 74))
     #expect(other.colour == .init(primaries: 1, transferCharacteristics: 1, matrixCoefficients: 1))
     #expect(other.isFullRange)
@@ -129,8 +129,8 @@ struct H264ParameterSetTests {
     let set = try H264SequenceParameterSet(parsing: Self.high720p30WithBufferModel)
     #expect(set.height == 720)
     #expect(set.frameRate == FrameRate(30))
-    #expect(set.usability?.reorderFrames == 2)
-    #expect(set.usability?.maximumDecoderFrameBuffering == 4)
+    #expect(set.vui?.reorderFrames == 2)
+    #expect(set.vui?.maximumDecoderFrameBuffering == 4)
   }
 
   @Test func `scaling lists are passed over, also one that ends early`() throws {
@@ -146,7 +146,7 @@ struct H264ParameterSetTests {
     let set = try H264SequenceParameterSet(parsing: [0x67] + writer.bytes)
     #expect(set.width == 1280)
     #expect(set.height == 720)
-    #expect(set.usability == nil)
+    #expect(set.vui == nil)
   }
 
   @Test(arguments: [

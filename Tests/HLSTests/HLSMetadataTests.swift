@@ -117,6 +117,6 @@ struct HLSMetadataTests {
     }
     var told: [String] = []
     for case .part(let part) in cuts { told += part.metadata.map(\.text) }
-    #expect(told == (1000 - HLSSegmenter.mostMetadata..<1000).map { "\($0)" })
+    #expect(told == (1000 - HLSSegmenter.maximumMetadataCount..<1000).map { "\($0)" })
   }
 }

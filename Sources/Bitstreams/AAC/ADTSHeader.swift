@@ -1,43 +1,43 @@
 public import Media
 public import NIOCore
 
-/// The header of an AAC frame in a stream that describes itself, ISO/IEC 13818-7 §6.2 and 14496-3 §1.A.2.2.
+/// ADTS header that precedes each AAC frame of a self-describing stream, ISO/IEC 13818-7 §6.2 and 14496-3 §1.A.2.2.
 ///
 /// | bits | field |
 /// |------|-------|
 /// | 12   | syncword, all ones |
 /// | 1, 2 | ID (1 is MPEG-2), layer (0) |
-/// | 1    | protection_absent (0: a CRC of 16 bits follows the header) |
-/// | 2    | profile: the audio object type less 1 |
+/// | 1    | protection_absent (0: a 16-bit CRC follows the header) |
+/// | 2    | profile: audio object type - 1 |
 /// | 4    | sampling_frequency_index |
 /// | 1    | private_bit |
 /// | 3    | channel_configuration |
 /// | 4    | original_copy, home, copyright bits |
-/// | 13   | frame_length, header included |
+/// | 13   | frame_length in bytes, header included |
 /// | 11   | adts_buffer_fullness (0x7FF: variable bit rate) |
-/// | 2    | number_of_raw_data_blocks_in_frame, less 1 |
+/// | 2    | number_of_raw_data_blocks_in_frame - 1 |
 public struct ADTSHeader: Hashable, Sendable {
-  /// Whether the frame is of MPEG-2 instead of MPEG-4.
+  /// Whether the frame is MPEG-2 AAC (ID 1) instead of MPEG-4 AAC.
   public var isMPEG2 = false
-  /// 1 Main, 2 LC, 3 SSR, 4 LTP.
+  /// Audio object type: 1 Main, 2 LC, 3 SSR, 4 LTP.
   public var audioObjectType: UInt8
-  /// Samples a second, one of the thirteen that have an index.
+  /// Samples per second, one of the 13 rates that have an index, 7,350 to 96,000.
   public var samplingFrequency: Int
-  /// 1 to 6 are that many channels, 7 is eight, 0 means that the first raw data block tells them.
+  /// `channel_configuration`: 1 to 6 channels, 7 for eight channels, 0 when the first raw data block describes them.
   public var channelConfiguration: UInt8
-  /// Bytes of frames behind the header (and the CRC): 0 to 8184, or 8182 with a CRC.
+  /// Bytes after the header and CRC: 0 to 8184, or 8182 with a CRC.
   public var payloadLength: Int
-  /// `adts_buffer_fullness`, 0 to 0x7FF.
+  /// `adts_buffer_fullness`, 0 to 0x7FF; 0x7FF is a variable bitrate.
   public var bufferFullness: UInt16 = 0x7FF
-  /// Raw data blocks in the frame, 1 to 4.
+  /// Number of raw data blocks in the frame, 1 to 4.
   public var rawDataBlockCount = 1
-  /// The CRC where there is one; it is passed on, neither checked nor made.
+  /// CRC, if present; neither verified nor computed.
   public var crc: UInt16?
 
-  /// The header of a frame of AAC-LC and its like.
+  /// Creates the header of an MPEG-4 AAC frame without CRC.
   ///
-  /// - Returns: nil when the configuration cannot be told in an ADTS header: the sampling frequency has no index, or the
-  ///   frame has 960 samples or is too long.
+  /// - Returns: nil when an ADTS header cannot express the configuration: the sampling frequency has no index, frames have
+  ///   960 samples, or the payload is longer than 8184 bytes.
   public init?(_ config: AudioSpecificConfig, payloadLength: Int) {
     guard
       AACSamplingFrequency.index(of: config.samplingFrequency) != nil, config.samplesPerFrame == 1024,
@@ -49,14 +49,14 @@ public struct ADTSHeader: Hashable, Sendable {
     self.payloadLength = payloadLength
   }
 
-  /// Bytes of the header: 7, or 9 with a CRC.
+  /// Length of the header in bytes: 7, or 9 with a CRC.
   public var length: Int {
     self.crc == nil ? Self.minimumLength : Self.minimumLength + 2
   }
 
   /// Parses and consumes a header; on failure nothing is consumed.
   ///
-  /// - Throws: ``ParsingError``: `.truncated` when more bytes are needed, `.invalid` when no header starts here.
+  /// - Throws: `.truncated` when more bytes are needed, `.invalid` when no header starts here.
   public init(parsing buffer: inout ByteBuffer) throws(ParsingError) {
     var rest = buffer
     guard let bytes = rest.readBytes(length: Self.minimumLength) else {
@@ -92,10 +92,9 @@ public struct ADTSHeader: Hashable, Sendable {
     buffer = rest
   }
 
-  /// Appends the header to a buffer.
+  /// Appends the header, and the CRC if present.
   public func serialize(into buffer: inout ByteBuffer) {
-    // No trap: the index is there in both initialisers, and a frequency set later without one becomes 15, which
-    // readers refuse.
+    // Both initialisers check for an index; a frequency without one that is set later becomes 15, which parsers reject.
     let index = AACSamplingFrequency.index(of: self.samplingFrequency) ?? AACSamplingFrequency.explicitIndex
     var writer = BitWriter()
     writer.write(0xFFF, bits: 12)

@@ -1,30 +1,29 @@
 public import Media
 
-/// How AAC sound is coded, ISO/IEC 14496-3 §1.6.2.1, for the object types AAC Main, LC, SSR and LTP.
+/// AAC decoder configuration, ISO/IEC 14496-3 §1.6.2.1, for the object types AAC Main, LC, SSR and LTP.
 ///
 /// | bits     | field |
 /// |----------|-------|
 /// | 5        | audioObjectType (2 is AAC-LC) |
-/// | 4 (+ 24) | samplingFrequencyIndex (15: the frequency follows) |
+/// | 4 (+ 24) | samplingFrequencyIndex (15: samplingFrequency follows) |
 /// | 4        | channelConfiguration |
 /// | 1        | frameLengthFlag: 960 instead of 1024 samples |
 /// | 1 (+ 14) | dependsOnCoreCoder, coreCoderDelay |
 /// | 1        | extensionFlag |
 ///
-/// Spectral band replication ("HE-AAC") may be told before the object type of the core or after everything; either way
-/// the fields here are those of the core, whose sound every decoder can make.
+/// Spectral band replication ("HE-AAC") is signalled before the object type of the core or after all other fields; the
+/// fields here are those of the core, which every decoder plays.
 public struct AudioSpecificConfig: Hashable, Sendable {
-  /// Spectral band replication on top of the core.
+  /// Spectral band replication (SBR) on top of the core.
   public struct SpectralBandReplication: Hashable, Sendable {
-    /// Samples a second of the extended sound, 1 to 2²⁴ - 1: as a rule twice those of the core.
+    /// Samples per second of the output, 1 to 2²⁴ - 1; usually twice the rate of the core.
     public var samplingFrequency: Int
-    /// Whether two channels are made of one: "HE-AAC v2".
+    /// Whether parametric stereo makes two channels of one: "HE-AAC v2".
     public var hasParametricStereo: Bool
-    /// Whether it is told behind the core's fields (`syncExtensionType`), where older decoders do not see it, instead of
-    /// before them.
+    /// Whether SBR is signalled after the fields of the core (`syncExtensionType`), which older decoders ignore.
     public var isBackwardCompatible: Bool
 
-    /// An extension.
+    /// Creates an extension.
     public init(samplingFrequency: Int, hasParametricStereo: Bool, isBackwardCompatible: Bool) {
       self.samplingFrequency = samplingFrequency
       self.hasParametricStereo = hasParametricStereo
@@ -32,21 +31,20 @@ public struct AudioSpecificConfig: Hashable, Sendable {
     }
   }
 
-  /// The object type of the core: 1 Main, 2 LC, 3 SSR, 4 LTP.
+  /// Audio object type of the core: 1 Main, 2 LC, 3 SSR, 4 LTP.
   public var audioObjectType: UInt8
-  /// Samples a second of the core, 1 to 2²⁴ - 1.
+  /// Samples per second of the core, 1 to 2²⁴ - 1.
   public var samplingFrequency: Int
-  /// 1 to 6 are that many channels, 7 is eight.
+  /// `channelConfiguration`: 1 to 6 channels, 7 for eight channels.
   public var channelConfiguration: UInt8
-  /// Samples of each channel in a frame of the core: 1024 or 960.
+  /// Samples per channel in a frame of the core: 1024 or 960.
   public var samplesPerFrame: Int
-  /// Spectral band replication, where it is told.
+  /// Spectral band replication, if signalled.
   public var spectralBandReplication: SpectralBandReplication?
 
-  /// The configuration of AAC-LC with 1024 samples a frame.
+  /// Creates a configuration of AAC-LC with 1024 samples per frame.
   ///
-  /// - Returns: nil when no channel configuration has that number of channels (1 to 6 and 8 exist), or the sample rate
-  ///   does not fit 24 bits.
+  /// - Returns: nil when the channel count is neither 1 to 6 nor 8, or the sample rate does not fit 24 bits.
   public init?(format: AudioFormat) {
     switch format.channelCount {
     case 1...6: self.channelConfiguration = UInt8(format.channelCount)
@@ -59,17 +57,17 @@ public struct AudioSpecificConfig: Hashable, Sendable {
     self.samplesPerFrame = 1024
   }
 
-  /// Sample rate and channels of the core's sound.
+  /// Sample rate and channel count of the decoded core.
   public var format: AudioFormat {
     AudioFormat(
       sampleRate: self.samplingFrequency,
       channelCount: self.channelConfiguration == 7 ? 8 : Int(self.channelConfiguration))
   }
 
-  /// Parses a configuration; bytes behind it that are no known extension are ignored.
+  /// Parses a configuration; trailing bytes that are no known extension are ignored.
   ///
-  /// - Throws: ``ParsingError``: `.unsupported` for object types other than the four, scalable streams, and channels
-  ///   that are laid out by a program config element (`channelConfiguration` 0).
+  /// - Throws: `.truncated`; `.invalid` for a reserved sampling frequency; `.unsupported` for other object types, scalable
+  ///   streams, and channels described by a program config element (`channelConfiguration` 0).
   public init(parsing bytes: [UInt8]) throws(ParsingError) {
     var reader = BitReader(bytes)
     var objectType = try Self.readObjectType(&reader)
@@ -99,7 +97,7 @@ public struct AudioSpecificConfig: Hashable, Sendable {
     }
   }
 
-  /// The configuration as bytes, the last one filled up with zeros.
+  /// Serializes the configuration, padded with zero bits to whole bytes.
   public func serialize() -> [UInt8] {
     var writer = BitWriter()
     if let extended = self.spectralBandReplication, !extended.isBackwardCompatible {
@@ -132,7 +130,7 @@ public struct AudioSpecificConfig: Hashable, Sendable {
   private static let replicationSync: UInt32 = 0x2B7
   private static let parametricStereoSync: UInt32 = 0x548
 
-  /// Five bits, or six more behind the number 31.
+  /// `GetAudioObjectType()`: 5 bits, or 6 more after the escape value 31.
   private static func readObjectType(_ reader: inout BitReader) throws(ParsingError) -> UInt32 {
     let type = try reader.bits(5, "audioObjectType")
     return type == 31 ? 32 + (try reader.bits(6, "audioObjectTypeExt")) : type
@@ -156,26 +154,26 @@ public struct AudioSpecificConfig: Hashable, Sendable {
   }
 }
 
-/// The sampling frequencies that AAC gives a number, ISO/IEC 14496-3 table 1.18.
+/// Sampling frequencies with an index in AAC, ISO/IEC 14496-3 table 1.18.
 enum AACSamplingFrequency {
-  /// The index that says that the frequency follows in 24 bits.
+  /// Escape index: the frequency follows in 24 bits.
   static let explicitIndex: UInt32 = 15
 
   private static let table = [
     96_000, 88_200, 64_000, 48_000, 44_100, 32_000, 24_000, 22_050, 16_000, 12_000, 11_025, 8_000, 7_350,
   ]
 
-  /// The frequency of an index; nil for 13 to 15.
+  /// Frequency of an index; nil for 13 to 15.
   static func frequency(index: UInt32) -> Int? {
     index < Self.table.count ? Self.table[Int(index)] : nil
   }
 
-  /// The index of a frequency; nil when it has none.
+  /// Index of a frequency; nil when the table does not contain it.
   static func index(of frequency: Int) -> UInt32? {
     Self.table.firstIndex(of: frequency).map { UInt32($0) }
   }
 
-  /// An index, and the frequency behind it where it is explicit.
+  /// Reads an index, and the explicit frequency after the escape index.
   static func read(_ reader: inout BitReader, _ field: String) throws(ParsingError) -> Int {
     let offset = reader.offset
     let index = try reader.bits(4, field)
@@ -184,7 +182,7 @@ enum AACSamplingFrequency {
     return frequency
   }
 
-  /// The reverse of ``read(_:_:)``; a frequency is at most 2²⁴ - 1.
+  /// Writes the index of a frequency, or the escape index and the frequency, which is at most 2²⁴ - 1.
   static func write(_ frequency: Int, to writer: inout BitWriter) {
     if let index = Self.index(of: frequency) {
       writer.write(index, bits: 4)

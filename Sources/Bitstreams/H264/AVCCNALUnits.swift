@@ -1,19 +1,18 @@
 public import Media
 public import NIOCore
 
-/// The NAL units of a sample in MP4's form ("AVCC"): each behind its length, big-endian, ISO/IEC 14496-15 §5.3.4.2.1. With
-/// lengths of 4 bytes it is the form of ``/Media/EncodedSample/payload``.
+/// NAL units of a sample in length-prefixed ("AVCC") format, ISO/IEC 14496-15 §5.3.4.2.1: each is preceded by its
+/// big-endian length. Lengths of 4 bytes are the format of ``/Media/EncodedSample/payload``.
 ///
-/// The elements are slices of the sample's memory, without the length. Empty NAL units are skipped.
+/// The elements are slices of the sample, without the length. Empty NAL units are skipped.
 public struct AVCCNALUnits: Sequence, Sendable {
   private let sample: ByteBuffer
   private let lengthSize: Int
 
-  /// The NAL units of the readable bytes.
+  /// Checks all lengths of the readable bytes, so that iteration cannot fail.
   ///
-  /// - Parameter lengthSize: The bytes of a length, 1 to 4; another one is taken for the nearest of these.
-  /// - Throws: ``ParsingError`` `.truncated` when a length reaches past the end; it is checked here, so that
-  ///   iteration cannot fail.
+  /// - Parameter lengthSize: Bytes of a length field, clamped to 1 to 4.
+  /// - Throws: `.truncated` when a length reaches past the end.
   public init(parsing sample: ByteBuffer, lengthSize: Int = 4) throws(ParsingError) {
     let lengthSize = Swift.min(Swift.max(lengthSize, 1), 4)
     var rest = sample
@@ -28,17 +27,17 @@ public struct AVCCNALUnits: Sequence, Sendable {
     self.lengthSize = lengthSize
   }
 
-  /// An iterator from the sample's start.
+  /// Returns an iterator over the NAL units, in order.
   public func makeIterator() -> Iterator {
     Iterator(rest: self.sample, lengthSize: self.lengthSize)
   }
 
-  /// Walks from length to length.
+  /// Iterates over the NAL units of a sample.
   public struct Iterator: IteratorProtocol {
     fileprivate var rest: ByteBuffer
     fileprivate let lengthSize: Int
 
-    /// The next NAL unit.
+    /// Returns the next NAL unit that is not empty.
     public mutating func next() -> ByteBuffer? {
       while let length = self.rest.readLength(of: self.lengthSize) {
         if length > 0 { return self.rest.readSlice(length: length) }
@@ -49,7 +48,7 @@ public struct AVCCNALUnits: Sequence, Sendable {
 }
 
 extension ByteBuffer {
-  /// An unsigned number of 1 to 4 bytes.
+  /// Reads an unsigned big-endian number of 1 to 4 bytes.
   fileprivate mutating func readLength(of byteCount: Int) -> Int? {
     guard byteCount < 4 else { return self.readInteger(as: UInt32.self).map(Int.init) }
     return self.readBytes(length: byteCount)?.reduce(0) { $0 << 8 | Int($1) }

@@ -1,27 +1,26 @@
 public import NIOCore
 
-/// The NAL units of a byte stream, ITU-T H.264 Annex B: each behind a start code `00 00 01`, any number of zero bytes
-/// between them.
+/// NAL units of a byte stream, ITU-T H.264 Annex B: each follows a start code `00 00 01`; zero bytes may separate them.
 ///
-/// Bytes before the first start code are skipped, and so are empty NAL units. The elements are slices of the stream's
-/// memory, without start code and trailing zeros.
+/// Bytes before the first start code and empty NAL units are skipped. The elements are slices of the stream, without
+/// start code and trailing zeros.
 public struct AnnexBNALUnits: Sequence, Sendable {
   private let stream: ByteBuffer
 
-  /// The NAL units of the readable bytes.
+  /// Creates a sequence over the readable bytes; any bytes are accepted.
   public init(_ stream: ByteBuffer) {
     self.stream = stream
   }
 
-  /// An iterator from the stream's start.
+  /// Returns an iterator over the NAL units, in order.
   public func makeIterator() -> Iterator {
     Iterator(self.stream)
   }
 
-  /// Walks from start code to start code; each byte is looked at once.
+  /// Iterates over the NAL units of a stream; scans each byte once.
   public struct Iterator: IteratorProtocol {
     private let stream: ByteBuffer
-    /// The first byte of the next NAL unit, counted from the reader index; nil at the end.
+    /// Offset of the next NAL unit from the reader index; nil at the end.
     private var start: Int?
 
     init(_ stream: ByteBuffer) {
@@ -29,7 +28,7 @@ public struct AnnexBNALUnits: Sequence, Sendable {
       self.start = stream.withUnsafeReadableBytes { AnnexBNALUnits.startCode(in: $0, from: 0).map { $0 + 3 } }
     }
 
-    /// The next NAL unit.
+    /// Returns the next NAL unit that is not empty.
     public mutating func next() -> ByteBuffer? {
       while let start = self.start {
         let (end, next) = self.stream.withUnsafeReadableBytes { AnnexBNALUnits.nalUnit(in: $0, from: start) }
@@ -50,14 +49,14 @@ public struct AnnexBNALUnits: Sequence, Sendable {
     return (end, code.map { $0 + 3 })
   }
 
-  /// The place of the next `00 00 01` at or after `from`.
+  /// Offset of the next `00 00 01` at or after `from`.
   ///
-  /// It looks at eight bytes at a time and closer only where one of them is zero, since a start code cannot begin
-  /// elsewhere. In coded pictures that is one step in 32.
+  /// Scans eight bytes at a time, and single bytes only where one of the eight is zero: about one word in 32 of
+  /// compressed data.
   static func startCode(in bytes: UnsafeRawBufferPointer, from: Int) -> Int? {
     let ones: UInt64 = 0x0101_0101_0101_0101
     let highBits: UInt64 = 0x8080_8080_8080_8080
-    // The last place where a start code can begin.
+    // Last offset at which a start code can begin.
     let last = bytes.count - 3
     var index = from
     while index <= last {

@@ -1,19 +1,19 @@
 public import Media
 public import NIOCore
 
-/// One coded picture, taken apart for ``/Media/EncodedSample``: what belongs to the sample, and the parameter sets that
-/// belong to the track's description.
+/// NAL units of one access unit, separated into the payload of an ``/Media/EncodedSample`` and the parameter sets of the
+/// track's ``/Media/H264Description``.
 public struct H264AccessUnit: Hashable, Sendable {
-  /// The NAL units of slices and supplemental information, each behind its length in 4 bytes, in their order.
+  /// Slices and supplemental enhancement information in stream order, each NAL unit preceded by its length in 4 bytes.
   public var payload: ByteBuffer
-  /// The sequence parameter sets, without start code or length; slices of the memory they came in.
+  /// Sequence parameter sets, without start code or length; slices of the input.
   public var sequenceParameterSets: [ByteBuffer]
-  /// The picture parameter sets, without start code or length; slices of the memory they came in.
+  /// Picture parameter sets, without start code or length; slices of the input.
   public var pictureParameterSets: [ByteBuffer]
-  /// Whether a slice of an IDR picture is among the NAL units.
+  /// Whether the access unit contains an IDR slice.
   public var isKeyframe: Bool
 
-  /// An access unit without NAL units.
+  /// Creates an access unit without NAL units.
   public init() {
     self.payload = ByteBuffer()
     self.sequenceParameterSets = []
@@ -21,16 +21,16 @@ public struct H264AccessUnit: Hashable, Sendable {
     self.isKeyframe = false
   }
 
-  /// Takes apart an access unit as encoders write it, with start codes (ITU-T H.264 Annex B).
+  /// Parses an access unit with start codes (ITU-T H.264 Annex B), as encoders write it; any bytes are accepted.
   ///
-  /// Delimiters, filler and NAL units of unspecified types are left out. The bytes of the payload are copied once, into
-  /// memory of the exact size.
+  /// Delimiters, filler and NAL units of unspecified types are left out. The payload is copied once, into memory of the
+  /// exact size.
   public init(parsingAnnexB stream: ByteBuffer) {
     self.init()
     self.append(AnnexBNALUnits(stream))
   }
 
-  /// Takes apart an access unit with start codes (ITU-T H.264 Annex B) in memory of an encoder.
+  /// Parses an access unit with start codes (ITU-T H.264 Annex B) in memory of an encoder.
   ///
   /// Equals ``init(parsingAnnexB:)-(ByteBuffer)`` without the copy into a `ByteBuffer` first: each byte of the payload is
   /// copied once, into memory of the exact size. Parameter sets are copied.
@@ -54,11 +54,10 @@ public struct H264AccessUnit: Hashable, Sendable {
     }
   }
 
-  /// Takes apart an access unit whose NAL units stand behind lengths, such as a sample of an MP4 file with parameter sets
-  /// in it.
+  /// Parses an access unit with length prefixes, such as an MP4 sample with in-band parameter sets.
   ///
-  /// - Parameter lengthSize: The bytes of a length, 1 to 4.
-  /// - Throws: ``ParsingError`` `.truncated` when a length reaches past the end.
+  /// - Parameter lengthSize: Bytes of a length field, 1 to 4.
+  /// - Throws: `.truncated` when a length reaches past the end.
   public init(parsingAVCC sample: ByteBuffer, lengthSize: Int = 4) throws(ParsingError) {
     self.init()
     self.append(try AVCCNALUnits(parsing: sample, lengthSize: lengthSize))
@@ -74,9 +73,9 @@ public struct H264AccessUnit: Hashable, Sendable {
     }
   }
 
-  /// Notes what a NAL unit means for the access unit, and keeps it when it is a parameter set.
+  /// Stores a parameter set, detects a keyframe.
   ///
-  /// - Returns: Whether the NAL unit belongs to the payload; writing it there is left to the caller.
+  /// - Returns: Whether the caller appends the NAL unit to the payload.
   private mutating func handleHeader(of nalUnit: ByteBuffer) -> Bool {
     guard let header = nalUnit.getInteger(at: nalUnit.readerIndex, as: UInt8.self) else { return false }
     let type = H264NALUnitType(rawValue: header)

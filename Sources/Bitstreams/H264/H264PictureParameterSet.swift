@@ -1,16 +1,15 @@
 public import Media
 
-/// The identifiers of a picture parameter set, ITU-T H.264 §7.3.2.2; the rest is for decoders.
+/// Identifiers of a picture parameter set, ITU-T H.264 §7.3.2.2; other fields are not parsed.
 public struct H264PictureParameterSet: Hashable, Sendable {
   /// `pic_parameter_set_id`, 0 to 255.
   public var id: UInt8
-  /// `seq_parameter_set_id`, 0 to 31: the sequence parameter set that it builds upon.
+  /// `seq_parameter_set_id` of the referenced sequence parameter set, 0 to 31.
   public var sequenceParameterSetID: UInt8
 
-  /// Parses a NAL unit, header byte included, no start code.
+  /// Parses a NAL unit with header byte, without start code.
   ///
-  /// - Throws: ``ParsingError`` when it is no picture parameter set, ends too early, or has an identifier out of
-  ///   range.
+  /// - Throws: `.invalid` for another NAL unit type or an identifier out of range, `.truncated`.
   public init(parsing nalUnit: [UInt8]) throws(ParsingError) {
     guard let header = nalUnit.first else { throw ParsingError(.truncated, field: "nal_unit_type", offset: 0) }
     guard H264NALUnitType(rawValue: header) == .pictureParameterSet else {
@@ -23,13 +22,13 @@ public struct H264PictureParameterSet: Hashable, Sendable {
 }
 
 extension H264Description {
-  /// The description that a pair of parameter sets gives.
+  /// Derives frame size and rate from a pair of parameter sets.
   ///
   /// - Parameters:
-  ///   - sequenceParameterSet: A NAL unit, header byte included, no start code.
-  ///   - pictureParameterSet: A NAL unit, header byte included, no start code.
-  ///   - frameRate: The rate to note when the parameter set does not tell one.
-  /// - Throws: ``ParsingError`` when one of them cannot be parsed, or they do not belong together.
+  ///   - sequenceParameterSet: NAL unit with header byte, without start code.
+  ///   - pictureParameterSet: NAL unit with header byte, without start code.
+  ///   - frameRate: Fallback when the sequence parameter set has no timing.
+  /// - Throws: Errors of the parsers; `.invalid` when the picture parameter set references another sequence parameter set.
   public init(
     parsing sequenceParameterSet: [UInt8], pictureParameterSet: [UInt8], frameRate: FrameRate
   ) throws(ParsingError) {

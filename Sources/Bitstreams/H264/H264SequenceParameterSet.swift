@@ -1,42 +1,41 @@
 public import Media
 
-/// What a sequence parameter set says of the pictures, ITU-T H.264 §7.3.2.1.1.
+/// Sequence parameter set, ITU-T H.264 §7.3.2.1.1: profile, level and frame format.
 public struct H264SequenceParameterSet: Hashable, Sendable {
   /// `profile_idc`: 66 Baseline, 77 Main, 100 High, and others of annex A.
   public var profileIDC: UInt8
-  /// The byte after it: `constraint_set0_flag` is its highest bit, the lowest two are reserved.
+  /// Byte of constraint flags: `constraint_set0_flag` is the highest bit, the lowest two bits are reserved.
   public var constraintFlags: UInt8
-  /// `level_idc`: ten times the level, 31 for 3.1.
+  /// `level_idc`: level × 10, 31 for 3.1.
   public var levelIDC: UInt8
   /// `seq_parameter_set_id`, 0 to 31.
   public var id: UInt8
   /// `chroma_format_idc`: 0 grey, 1 4:2:0, 2 4:2:2, 3 4:4:4.
   public var chromaFormatIDC: UInt8
-  /// Bits of a luma sample, 8 to 14.
+  /// Bits per luma sample, 8 to 14.
   public var bitDepthLuma: UInt8
-  /// Bits of a chroma sample, 8 to 14.
+  /// Bits per chroma sample, 8 to 14.
   public var bitDepthChroma: UInt8
   /// `max_num_ref_frames`, 0 to 16.
   public var maximumReferenceFrames: UInt8
-  /// Whether each picture is a frame, never a field: `frame_mbs_only_flag`.
+  /// `frame_mbs_only_flag`: no picture is a field.
   public var isProgressive: Bool
-  /// Pixels across, after cropping.
+  /// Width in pixels after cropping, 1 to 16,880.
   public var width: Int
-  /// Pixels down, after cropping.
+  /// Height in pixels after cropping, 1 to 33,760.
   public var height: Int
-  /// The video usability information, where it is there.
-  public var usability: VUIParameters?
+  /// Video usability information, if present.
+  public var vui: VUIParameters?
 
-  /// The longest side that any level allows, in macroblocks: √(8 × 139 264), level 6.2, annex A.3.1.
+  /// Maximum width or height in macroblocks at level 6.2, annex A.3.1: √(8 × 139,264).
   static let maximumMacroblocks: UInt32 = 1055
 
-  /// The intended frame rate, where the usability information has it.
+  /// Nominal frame rate, if the video usability information has timing.
   public var frameRate: FrameRate? {
-    self.usability?.frameRate
+    self.vui?.frameRate
   }
 
-  /// `profile-level-id` of RFC 6184 §8.1: profile, constraint flags and level in six hexadecimal digits, such as
-  /// "42C01F".
+  /// `profile-level-id` of RFC 6184 §8.1: profile, constraint flags and level as six hexadecimal digits, "42C01F".
   public var profileLevelID: String {
     [self.profileIDC, self.constraintFlags, self.levelIDC].map {
       let digits = String($0, radix: 16, uppercase: true)
@@ -44,10 +43,9 @@ public struct H264SequenceParameterSet: Hashable, Sendable {
     }.joined()
   }
 
-  /// Parses a NAL unit, header byte included, no start code.
+  /// Parses a NAL unit with header byte, without start code.
   ///
-  /// - Throws: ``ParsingError`` when it is no sequence parameter set, ends too early, or has a value outside the
-  ///   range of its semantics (§7.4.2.1.1).
+  /// - Throws: `.invalid` for another NAL unit type or a value outside the range of §7.4.2.1.1, `.truncated`.
   public init(parsing nalUnit: [UInt8]) throws(ParsingError) {
     guard let header = nalUnit.first else { throw ParsingError(.truncated, field: "nal_unit_type", offset: 0) }
     guard H264NALUnitType(rawValue: header) == .sequenceParameterSet else {
@@ -98,16 +96,16 @@ public struct H264SequenceParameterSet: Hashable, Sendable {
       try Self.crop(&self.height, unit: unitY, "frame_crop_bottom_offset", &reader)
     }
     if try reader.flag("vui_parameters_present_flag") {
-      self.usability = try VUIParameters(&reader)
+      self.vui = try VUIParameters(&reader)
     }
   }
 
-  /// The profiles whose parameter sets tell the chroma format, §7.3.2.1.1.
+  /// Profiles whose parameter sets contain the chroma format, §7.3.2.1.1.
   private static func isHighProfile(_ profileIDC: UInt8) -> Bool {
     [100, 110, 122, 244, 44, 83, 86, 118, 128, 138, 139, 134, 135].contains(profileIDC)
   }
 
-  /// Takes the offsets of two opposite sides off a length.
+  /// Reads the crop offsets of two opposite sides and subtracts them from a length.
   private static func crop(
     _ length: inout Int, unit: Int, _ field: String, _ reader: inout BitReader
   ) throws(ParsingError) {
@@ -118,7 +116,7 @@ public struct H264SequenceParameterSet: Hashable, Sendable {
     length -= (first + second) * unit
   }
 
-  /// Six 4×4 lists, then 8×8 ones, §7.3.2.1.1.1.
+  /// Skips six 4×4 lists, then 8×8 lists, §7.3.2.1.1.1.
   private static func skipScalingLists(count: Int, _ reader: inout BitReader) throws(ParsingError) {
     for list in 0..<count where try reader.flag("seq_scaling_list_present_flag") {
       var lastScale: Int32 = 8
@@ -129,7 +127,7 @@ public struct H264SequenceParameterSet: Hashable, Sendable {
           throw ParsingError(.invalid, field: "delta_scale", offset: offset)
         }
         lastScale = (lastScale + delta + 256) % 256
-        // From here on the list repeats its last value.
+        // The rest of the list repeats the last value.
         if lastScale == 0 { break }
       }
     }

@@ -1,9 +1,8 @@
 public import Media
 
-/// The video usability information of a sequence parameter set, ITU-T H.264 §E.1.1: how the pictures are meant to be
-/// shown.
+/// Video usability information (VUI) of a sequence parameter set, ITU-T H.264 §E.1.1: colour, pixel shape and timing.
 public struct VUIParameters: Hashable, Sendable {
-  /// The code points of a picture's colours, ITU-T H.273.
+  /// Colour code points, ITU-T H.273.
   public struct ColourDescription: Hashable, Sendable {
     /// `colour_primaries`: 1 is BT.709.
     public var primaries: UInt8
@@ -12,7 +11,7 @@ public struct VUIParameters: Hashable, Sendable {
     /// `matrix_coefficients`: 1 is BT.709, 6 BT.601.
     public var matrixCoefficients: UInt8
 
-    /// The colours of three code points.
+    /// Creates a description from three code points of ITU-T H.273.
     public init(primaries: UInt8, transferCharacteristics: UInt8, matrixCoefficients: UInt8) {
       self.primaries = primaries
       self.transferCharacteristics = transferCharacteristics
@@ -20,16 +19,16 @@ public struct VUIParameters: Hashable, Sendable {
     }
   }
 
-  /// The clock that pictures are counted by.
+  /// Field timing, `timing_info`.
   public struct Timing: Hashable, Sendable {
     /// `num_units_in_tick`, at least 1 in a valid stream.
     public var unitsInTick: UInt32
-    /// `time_scale`: units a second, at least 1 in a valid stream. A picture of two fields takes two ticks.
+    /// `time_scale`: units per second, at least 1 in a valid stream. A frame lasts two ticks.
     public var timeScale: UInt32
-    /// Whether pictures come at an even rate: `fixed_frame_rate_flag`.
+    /// `fixed_frame_rate_flag`: frames have a constant rate.
     public var isFixed: Bool
 
-    /// A clock.
+    /// Creates a timing.
     public init(unitsInTick: UInt32, timeScale: UInt32, isFixed: Bool) {
       self.unitsInTick = unitsInTick
       self.timeScale = timeScale
@@ -37,34 +36,34 @@ public struct VUIParameters: Hashable, Sendable {
     }
   }
 
-  /// The shape of a pixel, table E-1.
+  /// Ratio of width to height of a pixel, table E-1.
   public struct SampleAspectRatio: Hashable, Sendable {
     /// Its width in some unit, at least 1.
     public var width: UInt16
     /// Its height in the same unit, at least 1.
     public var height: UInt16
 
-    /// A ratio.
+    /// Creates a ratio; both values at least 1.
     public init(width: UInt16, height: UInt16) {
       self.width = width
       self.height = height
     }
   }
 
-  /// The shape of a pixel, where it is told and valid.
+  /// Sample aspect ratio, if present and valid.
   public var sampleAspectRatio: SampleAspectRatio?
-  /// Whether luma runs from 0 to 255 instead of 16 to 235: `video_full_range_flag`.
+  /// `video_full_range_flag`: luma is 0 to 255 instead of 16 to 235.
   public var isFullRange = false
-  /// The colours, where they are told.
+  /// Colour description, if present.
   public var colour: ColourDescription?
-  /// The clock, where it is told.
+  /// Timing, if present.
   public var timing: Timing?
-  /// `max_num_reorder_frames`, where it is told: 0 when pictures are shown in decoding order.
+  /// `max_num_reorder_frames`, if present, 0 to 16: 0 means output in decoding order.
   public var reorderFrames: UInt8?
-  /// `max_dec_frame_buffering`, where it is told.
+  /// `max_dec_frame_buffering`, if present, 0 to 16.
   public var maximumDecoderFrameBuffering: UInt8?
 
-  /// `time_scale / (2 × num_units_in_tick)` in lowest terms; nil when it is not told, zero, or no ``/Media/FrameRate``.
+  /// `time_scale / (2 × num_units_in_tick)` in lowest terms; nil when absent, zero, or out of ``/Media/FrameRate``'s range.
   public var frameRate: FrameRate? {
     guard let timing = self.timing, timing.unitsInTick > 0, timing.timeScale > 0 else { return nil }
     let numerator = UInt64(timing.timeScale)
@@ -132,7 +131,7 @@ public struct VUIParameters: Hashable, Sendable {
     (64, 33), (160, 99), (4, 3), (3, 2), (2, 1),
   ]
 
-  /// §E.1.2.
+  /// Skips HRD parameters, §E.1.2.
   private static func skipReferenceDecoderParameters(_ reader: inout BitReader) throws(ParsingError) {
     let buffers = 1 + (try reader.exponentialGolomb("cpb_cnt_minus1", upTo: 31))
     _ = try reader.bits(8, "bit_rate_scale")

@@ -1,29 +1,29 @@
 internal import Media
 internal import NIOCore
 
-/// A message for a moment of the presentation: the `emsg` box, version 1, ISO/IEC 23009-1 §5.10.3.3, with an ID3 tag as
-/// AOM's "Carriage of ID3 Timed Metadata in the Common Media Application Format" wants it.
+/// Event message box `emsg`, version 1, ISO/IEC 23009-1 §5.10.3.3, with an ID3 tag as in AOM's "Carriage of ID3 Timed
+/// Metadata in the Common Media Application Format".
 ///
 /// | bits | field |
 /// |------|-------|
-/// | 32   | timescale, that of the pictures |
-/// | 64   | presentation_time: the moment, from the clock's zero |
+/// | 32   | timescale of the video track |
+/// | 64   | presentation_time since the clock's zero |
 /// | 32   | event_duration: unknown |
-/// | 32   | id, another one for each message |
-/// |      | scheme_id_uri, value (none), each ended by a 0 |
-/// |      | message_data: the tag |
+/// | 32   | id, unique per message |
+/// |      | scheme_id_uri, value (empty), each null-terminated |
+/// |      | message_data: ID3 tag |
 struct EventMessage {
   var metadata: TimedMetadata
   var id: UInt32
 
-  /// What says that the data is ID3.
+  /// `scheme_id_uri` of ID3.
   static let scheme = "https://aomedia.org/emsg/ID3"
-  /// What says in `ftyp` that there may be such messages.
+  /// Compatible brand of files with ID3 messages.
   static let brand: FourCharacterCode = "aid3"
-  /// An event_duration that is not told.
+  /// `event_duration` for an unknown duration.
   private static let unknownDuration = UInt32.max
 
-  /// Appends the box; nothing when no tag can hold it, or for a moment before the clock's zero.
+  /// Appends the box; nothing when the tag would be too long, or for times before the clock's zero.
   func serialize(into buffer: inout ByteBuffer) {
     guard let tag = ID3Tag.bytes(self.metadata), self.metadata.time >= .zero else { return }
     buffer.writeFullBox("emsg", version: 1) {

@@ -1,44 +1,42 @@
 public import Media
 public import NIOCore
 
-/// Writes H.264 and AAC as fragmented MP4, ISO/IEC 14496-12 and -15 in the shape of CMAF (ISO/IEC 23000-19): an
-/// initialization segment, then fragments of one `moof` and one `mdat` that hold both tracks, sound behind pictures.
+/// Muxes H.264 and AAC into fragmented MP4, ISO/IEC 14496-12 and -15, structured as CMAF (ISO/IEC 23000-19): an
+/// initialization segment, then fragments of one `moof` and one `mdat` with both tracks, video before audio.
 ///
 /// | track | timescale   | times |
 /// |-------|-------------|-------|
-/// | video | 90 000      | decoding times of the one clock, rounded down; a picture lasts until the next one |
-/// | audio | sample rate | frames to the sample; the clock's time where the two differ by more than half a frame |
+/// | video | 90 000      | decoding times on the streams' clock, rounded down; a frame lasts until the next one |
+/// | audio | sample rate | contiguous frames; resynchronized where the clock differs by more than half a frame |
 ///
-/// Timed metadata stands before the `moof`, each in an `emsg` box.
-///
-/// Times count from the clock's zero. There are no edit lists: sound before the first picture stands where it belongs.
+/// Timed metadata precedes the `moof` in `emsg` boxes. Times count from the clock's zero; there are no edit lists.
 public struct FragmentedMP4Muxer: Sendable {
-  /// What is muxed: one track of each kind, the first where there are several.
+  /// Codec configurations; the first of each kind is muxed.
   public private(set) var descriptions: [CodecDescription]
-  /// The number of the last fragment: 1 for the first.
+  /// `sequence_number` of the last fragment, starting at 1.
   public private(set) var sequenceNumber: UInt32 = 0
-  /// Samples that were left out: of a kind that is not described, empty, earlier than the clock's zero, or sound that
-  /// overlaps what was written.
+  /// Number of skipped samples: of a kind without description, empty, before the clock's zero, beyond the maximum fragment
+  /// length, or audio that overlaps earlier audio.
   public private(set) var skippedSampleCount = 0
 
   private var tracks: [MP4Track]
-  /// The number of the last message.
+  /// `id` of the last event message.
   private var eventCount: UInt32 = 0
   private var videoTimeline = VideoTimeline()
   private var audioTimeline: AudioTimeline?
 
-  /// The most that a fragment's samples take; data offsets have 31 bits.
+  /// Maximum bytes of a fragment's samples: 1 GiB, since data offsets have 31 bits.
   static let maximumFragmentLength = 1 << 30
 
-  /// A muxer at the start of a stream.
+  /// Creates a muxer at the start of a stream.
   public init(_ descriptions: [CodecDescription]) {
     self.descriptions = descriptions
     self.tracks = MP4Track.tracks(of: descriptions)
     self.audioTimeline = AudioTimeline(self.tracks)
   }
 
-  /// Goes on with other codecs or parameters: the next fragments belong to a new ``initializationSegment()``. Times and
-  /// sequence numbers go on; equal descriptions change nothing.
+  /// Continues with other codecs or parameters: the next fragments need a new
+  /// ``initializationSegment(metadata:hasEvents:)``. Times and sequence numbers continue; equal descriptions change nothing.
   public mutating func change(to descriptions: [CodecDescription]) {
     guard descriptions != self.descriptions else { return }
     self.descriptions = descriptions
@@ -46,31 +44,30 @@ public struct FragmentedMP4Muxer: Sendable {
     self.audioTimeline = AudioTimeline(self.tracks, after: self.audioTimeline)
   }
 
-  /// `ftyp` and `moov`, which a player reads before the first fragment.
+  /// Returns `ftyp` and `moov`, which a player reads before the first fragment.
   ///
   /// - Parameters:
-  ///   - metadata: What is told of the movie; by default nothing, as for a live stream.
-  ///   - hasEvents: Whether fragments may have timed metadata.
+  ///   - metadata: Title, encoder and creation time; none by default, as for a live stream.
+  ///   - hasEvents: Whether fragments may contain timed metadata.
   public func initializationSegment(
     metadata: MovieMetadata = MovieMetadata(), hasEvents: Bool = false
   ) -> ByteBuffer {
     InitializationSegment(tracks: self.tracks, metadata: metadata, hasEvents: hasEvents).serialize()
   }
 
-  /// Whether a player can start with a fragment of these samples: their first picture is a keyframe, or there is only
-  /// sound.
+  /// Whether a player can start with a fragment of these samples: the first video sample is a keyframe, or there is only
+  /// audio.
   public static func isIndependent(_ samples: [EncodedSample]) -> Bool {
     samples.first { $0.kind == .video }?.isKeyframe ?? !samples.isEmpty
   }
 
-  /// A fragment of samples; empty without any.
+  /// Returns a fragment; empty when no sample is usable.
   ///
   /// - Parameters:
-  ///   - samples: Each kind in decoding order, the two in any order among each other.
-  ///   - events: What is told of moments of the fragment.
-  ///   - nextVideoDecodeTime: The decoding time of the picture that the next fragment begins with, where it is known:
-  ///     then the last picture lasts until there. Otherwise it lasts as long as it says, which is right for the last
-  ///     fragment of a stream and for sources with an even rate.
+  ///   - samples: Samples in decoding order per kind; the kinds may be interleaved in any order.
+  ///   - events: Timed metadata of the fragment.
+  ///   - nextVideoDecodeTime: Decoding time of the first video sample of the next fragment, which ends the last video
+  ///     sample. By default the sample's own duration counts, which suits the end of a stream and constant frame rates.
   public mutating func fragment(
     _ samples: [EncodedSample], events: [TimedMetadata] = [], nextVideoDecodeTime: MediaTime? = nil
   ) -> ByteBuffer {

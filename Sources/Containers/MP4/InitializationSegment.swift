@@ -1,7 +1,7 @@
 internal import Media
 internal import NIOCore
 
-/// The start of a fragmented file, ISO/IEC 14496-12 §8: what the tracks hold, and no sample.
+/// Initialization segment of a fragmented file, ISO/IEC 14496-12 §8: track descriptions without samples.
 ///
 /// ```
 /// ftyp
@@ -13,15 +13,15 @@ internal import NIOCore
 ///       │                          ├─ dinf ── dref ── url
 ///       │                          └─ stbl ── stsd, and stts, stsc, stsz, stco without entries
 ///       ├─ mvex ── trex for each track
-///       └─ udta, where something is told of the movie
+///       └─ udta, if there is a title or encoder
 /// ```
 struct InitializationSegment {
   var tracks: [MP4Track]
   var metadata: MovieMetadata
-  /// Whether fragments may have messages.
+  /// Whether fragments may contain event messages.
   var hasEvents = false
 
-  /// Ticks a second of the movie header, whose duration is not known.
+  /// Ticks per second of the movie header; its duration is 0, unknown.
   private static let movieTimescale: UInt32 = 1000
 
   func serialize() -> ByteBuffer {
@@ -38,7 +38,7 @@ struct InitializationSegment {
     return buffer
   }
 
-  /// `iso6` has default-base-is-moof, signed composition offsets and `tfdt`; `cmfc`, CMAF, is for one track a file.
+  /// `iso6` implies default-base-is-moof, signed composition offsets and `tfdt`; `cmfc` (CMAF) allows one track per file.
   private func writeFileType(to buffer: inout ByteBuffer) {
     var others: [FourCharacterCode] = ["iso6", "mp41"]
     if self.tracks.count == 1 { others.append("cmfc") }
@@ -83,7 +83,7 @@ struct InitializationSegment {
           $0.writeBox("dinf") {
             $0.writeFullBox("dref") {
               $0.writeInteger(UInt32(1))
-              $0.writeFullBox("url ", flags: 1) { _ in }  // the media is in this file
+              $0.writeFullBox("url ", flags: 1) { _ in }  // the media data is in this file
             }
           }
           $0.writeBox("stbl") {
@@ -101,7 +101,7 @@ struct InitializationSegment {
     }
   }
 
-  /// §8.3.2. Enabled and in the movie; the size is that of the picture as shown, in 16.16.
+  /// §8.3.2. Flags: enabled, in movie; display size as 16.16 fixed point.
   private func writeTrackHeader(_ track: MP4Track, to buffer: inout ByteBuffer) {
     buffer.writeFullBox("tkhd", flags: 0x3) {
       self.writeTimes(to: &$0)

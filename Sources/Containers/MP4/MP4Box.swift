@@ -1,21 +1,20 @@
 public import Media
 public import NIOCore
 
-/// A box that is in memory as a whole, ISO/IEC 14496-12 §4.2.
+/// A complete box in memory, ISO/IEC 14496-12 §4.2.
 ///
-/// Boxes are looked into one level at a time, so that depth costs nothing.
+/// Children are parsed on demand, one level at a time, so that nesting depth needs no recursion.
 public struct MP4Box: Hashable, Sendable {
-  /// The type.
+  /// Box type.
   public var type: FourCharacterCode
-  /// A slice of the bytes behind the header.
+  /// Slice of the bytes after the header.
   public var content: ByteBuffer
-  /// Where the box starts, header included, counted from the start of what was parsed.
+  /// Offset of the box header in bytes from the start of the parsed buffer.
   public var offset: Int
 
-  /// Parses boxes one behind the other, up to the end.
+  /// Parses consecutive boxes up to the end of the buffer.
   ///
-  /// - Throws: ``ParsingError``: `.truncated` when the last one is not complete, `.invalid` for a size that is
-  ///   less than the header's.
+  /// - Throws: `.truncated` when the last box is incomplete, `.invalid` for a size smaller than the header.
   public static func boxes(in buffer: ByteBuffer) throws(ParsingError) -> [MP4Box] {
     var boxes: [MP4Box] = []
     var rest = buffer
@@ -35,10 +34,10 @@ public struct MP4Box: Hashable, Sendable {
     return boxes
   }
 
-  /// The boxes inside this one.
+  /// Parses the boxes inside this box.
   ///
-  /// - Parameter skipped: Bytes of fields before the first: 8 for `stsd` and `dref`, 78 for `avc1`, 28 for `mp4a`.
-  /// - Throws: ``ParsingError`` as ``boxes(in:)``, with offsets from the start of the content.
+  /// - Parameter skipped: Bytes of fields before the first child: 8 for `stsd` and `dref`, 78 for `avc1`, 28 for `mp4a`.
+  /// - Throws: As ``boxes(in:)``, with offsets from the start of the content.
   public func children(skipping skipped: Int = 0) throws(ParsingError) -> [MP4Box] {
     var content = self.content
     guard content.readSlice(length: skipped) != nil else {
@@ -47,9 +46,9 @@ public struct MP4Box: Hashable, Sendable {
     return try Self.boxes(in: content)
   }
 
-  /// The first box of a type inside this one.
+  /// Returns the first child of a type.
   ///
-  /// - Throws: ``ParsingError`` `.missing` without one, or as ``boxes(in:)``.
+  /// - Throws: `.missing` without one, or as ``boxes(in:)``.
   public func child(_ type: FourCharacterCode) throws(ParsingError) -> MP4Box {
     guard let box = try self.children().first(where: { $0.type == type }) else {
       throw ParsingError(.missing, field: type.description, offset: self.offset)
@@ -57,9 +56,9 @@ public struct MP4Box: Hashable, Sendable {
     return box
   }
 
-  /// The version and flags of a full box, and what is behind them.
+  /// Parses version and flags of a full box; `content` is the rest.
   ///
-  /// - Throws: ``ParsingError`` `.truncated`.
+  /// - Throws: `.truncated` for less than 4 bytes.
   public func full() throws(ParsingError) -> (version: UInt8, flags: UInt32, content: ByteBuffer) {
     var content = self.content
     guard let word = content.readInteger(as: UInt32.self) else {
@@ -69,26 +68,26 @@ public struct MP4Box: Hashable, Sendable {
   }
 }
 
-/// The head of a box, ISO/IEC 14496-12 §4.2: size and type.
+/// Header of a box, ISO/IEC 14496-12 §4.2: size and type.
 ///
 /// | bits  | field |
 /// |-------|-------|
-/// | 32    | size, header included; 1: it follows in 64 bits; 0: the box reaches to the file's end |
+/// | 32    | size, header included; 1: largesize follows; 0: the box extends to the end of the file |
 /// | 32    | type |
 /// | (64)  | largesize |
-/// | (128) | usertype, of boxes "uuid" |
+/// | (128) | usertype, if type is "uuid" |
 public struct MP4BoxHeader: Hashable, Sendable {
-  /// The type.
+  /// Box type.
   public var type: FourCharacterCode
-  /// Bytes of the header: 8, 16 with a size in 64 bits, 16 more with a user type.
+  /// Length of the header in bytes: 8, + 8 with largesize, + 16 with usertype.
   public var length: Int
-  /// Bytes behind the header; nil when the box reaches to the file's end.
+  /// Bytes after the header; nil when the box extends to the end of the file.
   public var contentLength: UInt64?
 
   /// Parses and consumes a header.
   ///
   /// - Returns: nil when more bytes are needed; then nothing is consumed.
-  /// - Throws: ``ParsingError`` `.invalid` when the size is less than the header's.
+  /// - Throws: `.invalid` when the size is smaller than the header.
   public init?(parsing buffer: inout ByteBuffer) throws(ParsingError) {
     var rest = buffer
     guard let size = rest.readInteger(as: UInt32.self), let type = rest.readInteger(as: UInt32.self) else { return nil }
@@ -110,25 +109,25 @@ public struct MP4BoxHeader: Hashable, Sendable {
   }
 }
 
-/// Four bytes that name a box, a brand or a handler, ISO/IEC 14496-12 §4.2: as a rule ASCII letters.
+/// Four-character code of a box, brand or handler, ISO/IEC 14496-12 §4.2; usually ASCII letters.
 public struct FourCharacterCode: RawRepresentable, Hashable, Sendable, ExpressibleByStringLiteral,
   CustomStringConvertible
 {
-  /// The bytes as a number, the first one highest.
+  /// The four bytes as a big-endian number.
   public let rawValue: UInt32
 
-  /// A code from four bytes.
+  /// Creates a code from a big-endian number.
   public init(rawValue: UInt32) {
     self.rawValue = rawValue
   }
 
-  /// A code from a literal of four ASCII characters; any other literal is a programmer's error and traps.
+  /// Creates a code from a literal; traps unless it has four bytes.
   public init(stringLiteral value: StaticString) {
     precondition(value.utf8CodeUnitCount == 4, "a code has four characters")
     self.rawValue = value.withUTF8Buffer { $0.reduce(0) { $0 << 8 | UInt32($1) } }
   }
 
-  /// The four characters; those outside of printable ASCII as "?".
+  /// The four characters, with "?" for bytes other than printable ASCII.
   public var description: String {
     let bytes = withUnsafeBytes(of: self.rawValue.bigEndian, Array.init)
     return String(decoding: bytes.map { (0x20...0x7E).contains($0) ? $0 : UInt8(ascii: "?") }, as: UTF8.self)
@@ -136,17 +135,17 @@ public struct FourCharacterCode: RawRepresentable, Hashable, Sendable, Expressib
 }
 
 extension ByteBuffer {
-  /// Writes a box: its size, which is filled in afterwards, its type, and what a closure writes.
+  /// Writes a box with the content that a closure writes, then patches its size.
   mutating func writeBox(_ type: FourCharacterCode, _ writeContent: (inout ByteBuffer) -> Void) {
     let start = self.writerIndex
     self.writeInteger(UInt32(0))
     self.writeInteger(type.rawValue)
     writeContent(&self)
-    // No trap: a ByteBuffer holds less than 4 GiB.
+    // No trap: a ByteBuffer is smaller than 4 GiB.
     self.setInteger(UInt32(self.writerIndex - start), at: start)
   }
 
-  /// Writes a box with version and flags, a "full box".
+  /// Writes a full box: a box that starts with version and flags.
   mutating func writeFullBox(
     _ type: FourCharacterCode, version: UInt8 = 0, flags: UInt32 = 0, _ writeContent: (inout ByteBuffer) -> Void
   ) {
@@ -156,12 +155,12 @@ extension ByteBuffer {
     }
   }
 
-  /// Writes zeros of reserved fields.
+  /// Writes zero bytes for reserved fields.
   mutating func writeZeros(_ count: Int) {
     self.writeRepeatingByte(0, count: count)
   }
 
-  /// Writes the matrix that changes nothing, as movie and tracks have it: 16.16 numbers, the last column 2.30.
+  /// Writes the unity matrix of movie and track headers: 16.16 numbers, the last column 2.30.
   mutating func writeUnityMatrix() {
     for value: UInt32 in [0x1_0000, 0, 0, 0, 0x1_0000, 0, 0, 0, 0x4000_0000] { self.writeInteger(value) }
   }

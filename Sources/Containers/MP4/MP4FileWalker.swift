@@ -1,17 +1,15 @@
 public import Media
 public import NIOCore
 
-/// Walks over the boxes of a file that is not in memory, one behind the other, without looking into them.
-///
-/// ``read`` is called for the headers only.
+/// Iterates over the top-level boxes of a file that is not in memory; reads the box headers only.
 public struct MP4FileWalker {
-  /// Where a box lies in the file.
+  /// Position of a box in the file.
   public struct Box: Hashable, Sendable {
-    /// The type.
+    /// Box type.
     public var type: FourCharacterCode
-    /// The first byte of the header.
+    /// Offset of the header in bytes.
     public var start: UInt64
-    /// What is behind the header.
+    /// Range of the bytes after the header.
     public var content: Range<UInt64>
   }
 
@@ -21,19 +19,23 @@ public struct MP4FileWalker {
   private let length: UInt64
   private let read: Read
   private var offset: UInt64 = 0
-  /// The longest header: a size of 64 bits and a user type.
+  /// Maximum header length in bytes: 8 + largesize 8 + usertype 16.
   private static let headerLength: UInt64 = 32
 
-  /// A walk from the start of a file of a length.
+  /// Starts at offset 0.
+  ///
+  /// - Parameters:
+  ///   - length: Length of the file in bytes.
+  ///   - read: Reads at most 32 bytes per call.
   public init(length: UInt64, read: @escaping Read) {
     self.length = length
     self.read = read
   }
 
-  /// The next box that is there as a whole; nil at the end of the file.
+  /// Returns the next complete box; nil at the end of the file.
   ///
-  /// - Throws: ``ParsingError``: `.truncated` when the file ends within the box or cannot be read, `.invalid` for a
-  ///   size that is less than the header's.
+  /// - Throws: `.truncated` when the file ends within the box or cannot be read, `.invalid` for a size smaller than the
+  ///   header.
   public mutating func next() throws(ParsingError) -> Box? {
     let left = self.length - self.offset
     guard left > 0 else { return nil }

@@ -2,17 +2,17 @@ internal import Bitstreams
 internal import Media
 internal import NIOCore
 
-/// A track of the muxer: what `moov` says of it, and the defaults of its fragments.
+/// A track of the muxer: its header in `moov` and the defaults of its fragments.
 struct MP4Track: Sendable {
-  /// Video is 1, sound the one after.
+  /// `track_ID`: video is 1, audio is the next number.
   var trackID: UInt32
-  /// What it carries.
+  /// Codec configuration.
   var description: CodecDescription
 
-  /// An AudioSpecificConfig has 24 bits for it.
+  /// Limit of the 24 bits in an AudioSpecificConfig.
   private static let maximumSampleRate = (1 << 24) - 1
 
-  /// Ticks a second.
+  /// Ticks per second.
   var timescale: UInt32 {
     switch self.description {
     case .h264: UInt32(VideoTimeline.timescale)
@@ -20,7 +20,7 @@ struct MP4Track: Sendable {
     }
   }
 
-  /// What the samples of fragments are, unless they say otherwise.
+  /// Sample defaults of fragments.
   var defaults: TrackExtends {
     switch self.description {
     case .h264(let h264):
@@ -34,7 +34,7 @@ struct MP4Track: Sendable {
     }
   }
 
-  /// One track of each kind that descriptions have, pictures first.
+  /// The first track of each kind, video before audio.
   static func tracks(of descriptions: [CodecDescription]) -> [MP4Track] {
     let kinds: [MediaKind] = [.video, .audio]
     let found = kinds.compactMap { kind in descriptions.first { $0.kind == kind } }

@@ -1,17 +1,17 @@
 public import Media
 internal import NIOCore
 
-/// A fragment's table of samples: the `moof` box, ISO/IEC 14496-12 §8.8.4.
+/// Sample tables of a fragment: the `moof` box, ISO/IEC 14496-12 §8.8.4.
 public struct MovieFragment: Hashable, Sendable {
-  /// `sequence_number`, which grows from fragment to fragment.
+  /// `sequence_number`, increasing from fragment to fragment.
   public var sequenceNumber: UInt32
-  /// The samples of each track.
+  /// Sample table of each track.
   public var tracks: [TrackFragment]
 
   /// Parses a `moof` box.
   ///
-  /// - Parameter extends: The defaults of all tracks, from the `mvex` box.
-  /// - Throws: ``ParsingError`` when a part is missing, broken or not supported.
+  /// - Parameter extends: `trex` boxes of all tracks.
+  /// - Throws: `.missing`, `.truncated`, `.unsupported`, `.tooLarge`, for the box itself or a track fragment.
   public init(parsing box: MP4Box, extends: [TrackExtends]) throws(ParsingError) {
     let header = try box.child("mfhd")
     var content = try header.full().content

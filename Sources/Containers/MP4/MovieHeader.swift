@@ -1,11 +1,10 @@
 internal import Media
 internal import NIOCore
 
-/// A header whose only field that depends on the samples is the duration: `mvhd`, `tkhd` or `mdhd`, ISO/IEC 14496-12
-/// §8.2.2, §8.3.2, §8.4.2.
+/// `mvhd`, `tkhd` or `mdhd` box, ISO/IEC 14496-12 §8.2.2, §8.3.2, §8.4.2; only the duration depends on the samples.
 ///
 /// ```
-/// version 0 1, flags; creation_time, modification_time 32 64; two words or one; duration 32 64; the rest
+/// version, flags; creation_time, modification_time (32 or 64 bits); 4 or 8 bytes; duration (32 or 64 bits); the rest
 /// ```
 struct MovieHeader {
   private let type: FourCharacterCode
@@ -16,7 +15,7 @@ struct MovieHeader {
 
   /// `timescale` of `mvhd` and `mdhd`, `track_ID` of `tkhd`.
   var number: UInt32 {
-    // It was read with at least 4 bytes.
+    // Parsed with at least 4 bytes.
     self.identification.getInteger(at: self.identification.readerIndex) ?? 0
   }
 
@@ -39,7 +38,7 @@ struct MovieHeader {
     self.rest = content
   }
 
-  /// Appends the box, with times of 32 bits where they hold them.
+  /// Appends the box, version 0 if all times fit 32 bits.
   func serialize(duration: UInt64, into buffer: inout ByteBuffer) {
     let isShort = max(self.times.0, self.times.1, duration) < UInt64(UInt32.max)
     buffer.writeFullBox(self.type, version: isShort ? 0 : 1, flags: self.flags) {

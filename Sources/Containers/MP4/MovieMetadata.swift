@@ -1,21 +1,21 @@
 public import Media
 internal import NIOCore
 
-/// What a file tells of itself beside its tracks.
+/// Metadata of a file: creation time, title, encoder and orientation.
 public struct MovieMetadata: Hashable, Sendable {
-  /// `creation_time`: seconds since 1904-01-01 00:00 UTC; 0 when it is not told.
+  /// `creation_time`: seconds since 1904-01-01 00:00 UTC; 0 if unknown.
   public var creationTime: UInt32
-  /// A title for people; nil for none.
+  /// Title, at most 1000 bytes of UTF-8; nil for none.
   public var title: String?
-  /// The program that wrote the file; nil when it is not told.
+  /// Name of the program that wrote the file, at most 1000 bytes of UTF-8; nil for none.
   public var encoder: String?
-  /// How players turn the pictures, ISO/IEC 14496-12 §8.3.2.
+  /// Rotation that players apply, from the matrix of the track header, ISO/IEC 14496-12 §8.3.2.
   public var orientation: Orientation
 
-  /// The most bytes of a text; a longer one is cut at a character.
+  /// Maximum bytes of a text; longer texts are truncated at a character.
   private static let maximumTextLength = 1000
 
-  /// Metadata; by default nothing is told.
+  /// Creates metadata; empty and upright by default.
   public init(
     creationTime: UInt32 = 0, title: String? = nil, encoder: String? = nil, orientation: Orientation = .up
   ) {
@@ -25,17 +25,16 @@ public struct MovieMetadata: Hashable, Sendable {
     self.orientation = orientation
   }
 
-  /// The `creation_time` of a time of day in nanoseconds since 1970-01-01 00:00 UTC, clamped to what 32 bits hold: up to
-  /// 2040.
+  /// Converts Unix time in nanoseconds to a `creation_time`, clamped to 32 bits: 1904 to 2040.
   public static func creationTime(atUnixTime nanoseconds: Int64) -> UInt32 {
-    // 66 years, 17 of them leap years.
+    // Seconds from 1904 to 1970: 66 years, 17 of them leap years.
     UInt32(clamping: nanoseconds / 1_000_000_000 + 2_082_844_800)
   }
 
-  /// The matrix of the orientation, a, b, u, c, d, v, x, y, w, the last column 2.30, the others 16.16: the turn, and the
-  /// shift that brings the turned picture back to the corner.
+  /// Writes the matrix a, b, u, c, d, v, x, y, w (16.16; u, v, w are 2.30) that rotates the frame and moves it back to the
+  /// origin.
   ///
-  /// - Parameter size: The picture's as it is stored.
+  /// - Parameter size: Size of the stored frame in pixels.
   func writeMatrix(forSize size: (width: Int, height: Int), to buffer: inout ByteBuffer) {
     let one: Int32 = 0x1_0000
     let (width, height) = (Int32(Int16(clamping: size.width)) << 16, Int32(Int16(clamping: size.height)) << 16)
@@ -49,7 +48,7 @@ public struct MovieMetadata: Hashable, Sendable {
     for value in [a, b, 0, c, d, 0, x, y, 0x4000_0000] { buffer.writeInteger(value) }
   }
 
-  /// The `udta` box as iTunes made it common: `meta` of handler `mdir`, with an `ilst` of texts; nothing without texts.
+  /// Writes the iTunes-style `udta` box: `meta` with handler `mdir` and an `ilst` of texts; nothing without texts.
   func writeUserData(to buffer: inout ByteBuffer) {
     let items: [(FourCharacterCode, String?)] = [
       (FourCharacterCode(rawValue: 0xA96E_616D), self.title),  // ©nam

@@ -1,28 +1,27 @@
 public import Media
 internal import NIOCore
 
-/// What a fragmented file holds, found by walking over it: the samples up to the last fragment that is there as a whole.
-/// What comes behind, a fragment that was being written or bytes that are none, is left out.
+/// Result of scanning a fragmented file: its samples up to the last complete fragment. Anything after it, such as a
+/// partially written fragment, is ignored.
 public struct MovieScan: Sendable {
-  /// The movie that the samples make.
+  /// Progressive movie of all samples.
   public private(set) var movie: ProgressiveMP4
-  /// Where the media data lie in the file, in the order in which the movie's tables count them.
+  /// Byte ranges of the media data in the file, in the order of the movie's tables.
   public private(set) var data: [Range<UInt64>] = []
-  /// Where the last whole fragment ends; where the `moov` box does, when there is none.
+  /// End offset of the last complete fragment, or of the `moov` box without fragments.
   public private(set) var end: UInt64
 
-  /// The longest `moov` or `moof` box that is read: of a fragmented file they are some hundred bytes.
+  /// Maximum bytes of a `moov` or `moof` box, 4 MiB; those of fragmented files have some hundred bytes.
   private static let maximumHeaderLength: UInt64 = 4 << 20
-  /// The most boxes beside fragments.
+  /// Maximum number of boxes other than fragments.
   private static let maximumOtherBoxes = 10_000
 
-  /// Walks over a file.
+  /// Scans a file.
   ///
   /// - Parameters:
-  ///   - length: Of the file.
-  ///   - read: Reads bytes, at most some megabytes; nil when they cannot be read, which ends the walk.
-  /// - Throws: ``ParsingError`` when it is not a fragmented file: `.missing` with field `ftyp`, `moov`, or (a plain file)
-  ///   `mvex`; others when the `moov` box is broken.
+  ///   - length: Length of the file in bytes.
+  ///   - read: Reads at most 4 MiB per call; nil on failure, which ends the scan.
+  /// - Throws: `.missing` with field `ftyp`, `moov`, or (for a progressive file) `mvex`; others for an invalid `moov` box.
   public init(length: UInt64, read: @escaping MP4FileWalker.Read) throws(ParsingError) {
     var walker = MP4FileWalker(length: length, read: read)
     (self.movie, self.end) = try Self.findMovie(&walker, read)
@@ -32,11 +31,11 @@ public struct MovieScan: Sendable {
       while let box = try walker.next() {
         switch box.type {
         case "moof":
-          moof = (try Self.whole(box, read), box.start)
+          moof = (try Self.load(box, read), box.start)
         case "mdat":
           guard let fragment = moof else { continue }
           moof = nil
-          // Data offsets have 31 bits.
+          // Data offsets are signed 32-bit numbers.
           guard let from = Int32(exactly: box.content.lowerBound - fragment.start),
             let to = Int32(exactly: box.content.upperBound - fragment.start)
           else { throw ParsingError(.tooLarge, field: "mdat") }
@@ -49,7 +48,7 @@ public struct MovieScan: Sendable {
         }
       }
     } catch {
-      // What is not a fragment is the end.
+      // The first invalid box ends the scan.
     }
   }
 
@@ -65,13 +64,13 @@ public struct MovieScan: Sendable {
     for _ in 0..<Self.maximumOtherBoxes {
       guard let box = try walker.next() else { break }
       guard box.type == "moov" else { continue }
-      return (try ProgressiveMP4(parsing: Self.whole(box, read)), box.content.upperBound)
+      return (try ProgressiveMP4(parsing: Self.load(box, read)), box.content.upperBound)
     }
     throw ParsingError(.missing, field: "moov")
   }
 
   /// Reads a box into memory.
-  private static func whole(_ box: MP4FileWalker.Box, _ read: MP4FileWalker.Read) throws(ParsingError) -> MP4Box {
+  private static func load(_ box: MP4FileWalker.Box, _ read: MP4FileWalker.Read) throws(ParsingError) -> MP4Box {
     let length = box.content.upperBound - box.content.lowerBound
     guard length <= Self.maximumHeaderLength else { throw ParsingError(.tooLarge, field: box.type.description) }
     guard let content = read(box.content.lowerBound, Int(length)), content.readableBytes == Int(length) else {

@@ -1,7 +1,7 @@
 internal import Media
 internal import NIOCore
 
-/// A track on its way from a fragmented file to a plain one: what its `trak` box says, and the samples found so far.
+/// A track that is converted from fragmented to progressive: its `trak` box, and the samples found so far.
 struct MovieTrack {
   let trackID: UInt32
   let timescale: Int32
@@ -14,7 +14,7 @@ struct MovieTrack {
   private let informationBoxes: [MP4Box]
   private let description: ByteBuffer
 
-  /// Parses a `trak` box; boxes that are not known are kept as they are.
+  /// Parses a `trak` box; unknown boxes are preserved.
   init(parsing box: MP4Box) throws(ParsingError) {
     self.boxes = try box.children()
     let media = try Self.only("mdia", in: self.boxes)
@@ -33,12 +33,12 @@ struct MovieTrack {
     self.description = bytes
   }
 
-  /// When the first sample is shown or heard, on the file's own clock.
+  /// Decoding time of the first sample, on the clock of the file.
   var startTime: MediaTime {
     MediaTime(ticks: Int64(clamping: self.table.start), timescale: self.timescale)
   }
 
-  /// The track's length in ticks of the movie, what comes before its start included.
+  /// Duration in ticks of the movie timescale, including the delay before the track starts.
   func movieDuration(from start: MediaTime, timescale: Int32) -> UInt64 {
     self.delay(from: start, timescale: timescale) + self.mediaDuration(timescale: timescale)
   }
@@ -53,7 +53,7 @@ struct MovieTrack {
         .ticks(timescale: timescale))
   }
 
-  /// Appends the `trak` box of the plain file.
+  /// Appends the `trak` box of the progressive file.
   func serialize(
     into buffer: inout ByteBuffer, movieStart: MediaTime, movieTimescale: Int32, dataStart: UInt64,
     usesLargeOffsets: Bool
@@ -75,11 +75,11 @@ struct MovieTrack {
     }
   }
 
-  /// `elst`, §8.6.6, only where the track starts later than another, or its pictures are reordered: an empty edit before
-  /// it, and the track from its first picture on.
+  /// Writes `elst`, §8.6.6, if the track starts later than another or its frames are reordered: an empty edit for the delay,
+  /// then the track from its first composition time.
   private func writeEdits(to buffer: inout ByteBuffer, movieStart: MediaTime, movieTimescale: Int32) {
     let delay = self.delay(from: movieStart, timescale: movieTimescale)
-    let mediaTime = max(0, self.table.leastOffset)
+    let mediaTime = max(0, self.table.minimumOffset)
     guard delay > 0 || mediaTime > 0 else { return }
     buffer.writeBox("edts") {
       $0.writeFullBox("elst", version: 1) {
@@ -100,8 +100,8 @@ struct MovieTrack {
 }
 
 extension MP4Box {
-  /// Appends the box as it was, with a size of 32 bits; it is in memory, and so less than 4 GiB. Boxes with a user type,
-  /// which is not kept, are left out.
+  /// Appends the box with a 32-bit size: a box in memory is smaller than 4 GiB. `uuid` boxes, whose usertype was not kept,
+  /// are left out.
   func serialize(into buffer: inout ByteBuffer) {
     guard self.type != "uuid" else { return }
     buffer.writeBox(self.type) { $0.writeImmutableBuffer(self.content) }

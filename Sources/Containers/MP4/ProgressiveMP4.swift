@@ -1,20 +1,20 @@
 public import Media
 public import NIOCore
 
-/// The `moov` box of a plain file, made of that of a fragmented one and its fragments: the same samples in the same order,
-/// with tables in place of fragments.
+/// The `moov` box of a progressive file, built from the `moov` box and the fragments of a fragmented file: the same samples
+/// in the same order, in tables instead of fragments.
 ///
-/// What memory it takes is mostly 4 bytes a sample; see ``maximumSampleCount``.
+/// Needs about 4 bytes of memory per sample; see ``maximumSampleCount``.
 public struct ProgressiveMP4: Sendable {
-  /// The most samples of all tracks: three days of 30 pictures and 47 frames of sound a second. Their tables take 80 MB,
-  /// and several times that when each sample has a duration of its own.
+  /// Maximum number of samples of all tracks: three days of 30 video and 47 audio frames per second. Their tables have
+  /// 80 MB, and several times that if every duration differs.
   public static let maximumSampleCount = 20_000_000
-  /// The most tracks.
+  /// Maximum number of tracks.
   static let maximumTrackCount = 16
 
-  /// Bytes of media data so far: what goes into the plain file's `mdat`.
+  /// Bytes of media data so far, the content of `mdat`.
   public private(set) var dataLength: UInt64 = 0
-  /// Samples so far, of all tracks.
+  /// Number of samples so far, of all tracks.
   public private(set) var sampleCount = 0
 
   private let header: MovieHeader
@@ -22,10 +22,9 @@ public struct ProgressiveMP4: Sendable {
   private let defaults: [TrackExtends]
   private var tracks: [MovieTrack] = []
 
-  /// A movie without samples, from the `moov` box of a fragmented file.
+  /// Creates a movie without samples from the `moov` box of a fragmented file.
   ///
-  /// - Throws: ``ParsingError``: `.missing` field `mvex` when the file is not fragmented; others when the box is not what
-  ///   it should be.
+  /// - Throws: `.missing` field `mvex` when the file is not fragmented; others for an invalid box.
   public init(parsing moov: MP4Box) throws(ParsingError) {
     let boxes = try moov.children()
     guard let extends = boxes.first(where: { $0.type == "mvex" }) else {
@@ -54,14 +53,12 @@ public struct ProgressiveMP4: Sendable {
     }
   }
 
-  /// Adds a fragment whose samples are all there.
+  /// Appends a complete fragment.
   ///
   /// - Parameters:
-  ///   - moof: The box.
-  ///   - data: The bytes that the following `mdat` box holds, counted from the start of the `moof`; they are taken over as
-  ///     a whole.
-  /// - Throws: ``ParsingError`` when samples lie outside of these bytes, or the box is not what it should be; then
-  ///   nothing is added.
+  ///   - moof: The `moof` box.
+  ///   - data: Content of the following `mdat` box, in bytes from the start of the `moof`; all of it is kept.
+  /// - Throws: `.invalid` when samples lie outside of `data`; others for an invalid box. The movie is unchanged then.
   public mutating func append(moof: MP4Box, data: Range<Int>) throws(ParsingError) {
     var added: [(track: Int, fragment: TrackFragment, position: UInt64)] = []
     var count = self.sampleCount
@@ -78,7 +75,7 @@ public struct ProgressiveMP4: Sendable {
       }
       count += fragment.samples.count
       guard count <= Self.maximumSampleCount else { throw ParsingError(.tooLarge, field: "trun", offset: box.offset) }
-      // Far from the end of 64 bits for sums of durations, and no gap that a duration of 32 bits does not span.
+      // Below 2⁶², so that sums of durations cannot overflow; gaps must fit a duration of 32 bits.
       let table = self.tracks[track].table
       guard fragment.baseDecodeTime < 1 << 62,
         table.count == 0 || Int64(fragment.baseDecodeTime) - Int64(table.end) < 1 << 31
@@ -97,14 +94,14 @@ public struct ProgressiveMP4: Sendable {
     self.dataLength += UInt64(data.count)
   }
 
-  /// How long the movie plays.
+  /// Duration of the movie.
   public var duration: MediaDuration {
     let timescale = self.timescale
     return .ticks(Int64(clamping: self.movieDuration(timescale: timescale)), timescale: timescale)
   }
 
   private var timescale: Int32 {
-    // It was checked.
+    // Checked by the initializer.
     Int32(clamping: self.header.number)
   }
 
@@ -118,16 +115,16 @@ public struct ProgressiveMP4: Sendable {
     return tracks.map { $0.movieDuration(from: start, timescale: timescale) }.max() ?? 0
   }
 
-  /// The start of the plain file: `ftyp`, `moov`, a box of the caller's, and the header of `mdat`, which the media data
-  /// follow. Tracks without samples are left out.
+  /// Serializes the start of the progressive file: `ftyp`, `moov`, boxes of the caller, and the header of `mdat`; the media
+  /// data follow. Tracks without samples are left out.
   ///
-  /// - Parameter note: Bytes of boxes to be written before `mdat`.
+  /// - Parameter note: Serialized boxes to insert before `mdat`.
   public func serializeStart(note: ByteBuffer) -> ByteBuffer {
-    // The offsets stand in the box on whose length they depend: it is the same with others.
+    // Two passes: chunk offsets depend on the length of the box that contains them, which does not depend on their values.
     let fileType = Self.fileType()
     var dataStart: UInt64 = 0
     var movie = ByteBuffer()
-    // What stands before the data is less than 2 GiB.
+    // The bytes before the media data are less than 2 GiB.
     let usesLargeOffsets = self.dataLength > UInt64(UInt32.max) / 2
     let headerLength: UInt64 = self.dataLength + 8 > UInt64(UInt32.max) ? 16 : 8
     for _ in 0..<2 {

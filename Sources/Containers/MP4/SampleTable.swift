@@ -1,24 +1,24 @@
 internal import NIOCore
 
-/// The samples of one track of a plain file: the `stbl` box, ISO/IEC 14496-12 §8.5 to §8.7, as it grows.
+/// Sample table of one track of a progressive file: the `stbl` box, ISO/IEC 14496-12 §8.5 to §8.7.
 ///
-/// | box           | grows by |
+/// | box           | memory |
 /// |---------------|----------|
-/// | `stsz`        | 4 bytes a sample |
-/// | `stts`        | 8 bytes where the duration changes: nothing at an even rate, each sample at worst |
-/// | `ctts`        | 8 bytes where the composition offset changes; none without reordering |
-/// | `stss`        | 4 bytes a keyframe; none when all are |
-/// | `stco`/`co64` | 8 bytes a chunk, which is a run of one fragment |
-/// | `stsc`        | 12 bytes where the samples of a chunk change in number |
+/// | `stsz`        | 4 bytes per sample |
+/// | `stts`        | 8 bytes per change of the duration: none at a constant rate, per sample at worst |
+/// | `ctts`        | 8 bytes per change of the composition offset; none without reordering |
+/// | `stss`        | 4 bytes per keyframe; omitted if all samples are |
+/// | `stco`/`co64` | 8 bytes per chunk, which is a run of one fragment |
+/// | `stsc`        | 12 bytes per change of the samples per chunk |
 struct SampleTable {
-  /// Samples so far.
+  /// Number of samples.
   private(set) var count: UInt32 = 0
-  /// The decoding time of the first sample, in ticks of the track.
+  /// Decoding time of the first sample, in ticks of the track.
   private(set) var start: UInt64 = 0
-  /// Where the last sample ends.
+  /// End of the last sample, in ticks of the track.
   private(set) var end: UInt64 = 0
-  /// The least composition offset.
-  private(set) var leastOffset = Int32.max
+  /// Minimum composition offset, in ticks of the track.
+  private(set) var minimumOffset = Int32.max
 
   private var sizes = ByteBuffer()
   private var durations = RunLengths()
@@ -28,17 +28,17 @@ struct SampleTable {
   private var samplesOfChunks = ByteBuffer()
   private var lastChunkLength: UInt32 = 0
   private var chunkRunCount: UInt32 = 0
-  /// Of the last sample, which lasts longer when a gap follows.
+  /// Duration of the last sample; extended when a gap follows.
   private var lastDuration: UInt64 = 0
 
-  /// The ticks from the first sample's decoding to the last one's end.
+  /// Ticks from the first decoding time to the end of the last sample.
   var duration: UInt64 { self.end - self.start }
 
-  /// Adds a run that lies in one piece.
+  /// Appends a run of contiguous samples.
   ///
   /// - Parameters:
   ///   - fragment: At least one sample.
-  ///   - position: Of the first byte, counted from the start of the media data.
+  ///   - position: Offset of the first byte from the start of the media data.
   mutating func append(_ fragment: TrackFragment, at position: UInt64) {
     if self.count == 0 {
       self.start = fragment.baseDecodeTime
@@ -54,7 +54,7 @@ struct SampleTable {
       self.end += self.lastDuration
       self.sizes.writeInteger(sample.size)
       self.offsets.append(UInt32(bitPattern: sample.compositionOffset))
-      self.leastOffset = min(self.leastOffset, sample.compositionOffset)
+      self.minimumOffset = min(self.minimumOffset, sample.compositionOffset)
       if sample.flags.isSync { self.keyframes.writeInteger(self.count) }
     }
     self.chunks.append(position)
@@ -69,9 +69,9 @@ struct SampleTable {
   /// Appends the box.
   ///
   /// - Parameters:
-  ///   - description: The `stsd` box, header included.
-  ///   - dataStart: Where the media data start in the file.
-  ///   - usesLargeOffsets: Whether the file is too large for offsets of 32 bits.
+  ///   - description: The `stsd` box with header.
+  ///   - dataStart: Offset of the media data in the file.
+  ///   - usesLargeOffsets: Whether to write 64-bit chunk offsets (`co64`).
   func serialize(
     into buffer: inout ByteBuffer, description: ByteBuffer, dataStart: UInt64, usesLargeOffsets: Bool
   ) {
@@ -94,14 +94,14 @@ struct SampleTable {
         $0.writeImmutableBuffer(self.samplesOfChunks)
       }
       $0.writeFullBox("stsz") {
-        $0.writeInteger(UInt32(0))  // sample_size: they differ
+        $0.writeInteger(UInt32(0))  // sample_size 0: individual sizes follow
         $0.writeInteger(self.count)
         $0.writeImmutableBuffer(self.sizes)
       }
       $0.writeFullBox(usesLargeOffsets ? "co64" : "stco") {
         $0.writeInteger(UInt32(clamping: self.chunks.count))
         for chunk in self.chunks {
-          // No trap: the movie's data are less than 2⁶³ bytes.
+          // No trap: media data are less than 2⁶³ bytes.
           let offset = dataStart + chunk
           if usesLargeOffsets {
             $0.writeInteger(offset)
@@ -114,14 +114,14 @@ struct SampleTable {
   }
 }
 
-/// A sequence of numbers as the tables `stts` and `ctts` have it, ISO/IEC 14496-12 §8.6.1: how often, and what.
+/// Run-length encoded numbers of the `stts` and `ctts` boxes, ISO/IEC 14496-12 §8.6.1: sample_count and value.
 struct RunLengths {
-  /// Runs that have ended, 8 bytes each.
+  /// Completed runs, 8 bytes each.
   private var runs = ByteBuffer()
   private var value: UInt32 = 0
   private var count: UInt32 = 0
 
-  /// Whether there is nothing but zeros.
+  /// Whether every value is zero.
   var isAllZero: Bool { self.runs.readableBytes == 0 && (self.count == 0 || self.value == 0) }
 
   mutating func append(_ value: UInt32) {

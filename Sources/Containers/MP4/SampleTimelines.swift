@@ -1,23 +1,22 @@
 internal import Media
 
-/// Places pictures on the track's timeline: at their own decoding times, each lasting until the next, without drift.
+/// Assigns video samples to the track's timeline at their decoding times, each lasting until the next, without drift.
 ///
-/// Where the next picture is not known, the last one lasts as long as it says, and the fragment after begins there if it
-/// was about right; from the second picture on, that one has its own times again. A picture that comes late leaves a
-/// gap, one that comes early cuts the one before it short.
+/// If the next sample is not known, the last one has its nominal duration, and the next fragment starts at its end if that
+/// is within half a duration. A late sample leaves a gap; an early sample shortens the previous one.
 struct VideoTimeline {
   static let timescale: Int32 = 90_000
 
-  /// Where the last fragment ended.
+  /// End of the last fragment, in ticks.
   private var end: Int64?
-  /// Where its last picture began.
+  /// Start of the last sample, in ticks.
   private var start = Int64.min
 
-  /// Decoding times of a fragment's pictures, at least one, and the duration of each.
+  /// Returns the decoding time of a fragment's first sample and the duration of each sample, in ticks.
   ///
   /// - Parameters:
-  ///   - samples: In decoding order.
-  ///   - next: The decoding time of the picture after them.
+  ///   - samples: At least one, in decoding order.
+  ///   - next: Decoding time of the sample after them, if known.
   mutating func place(
     _ samples: [EncodedSample], next: MediaTime?
   ) -> (baseDecodeTime: UInt64, durations: [UInt32]) {
@@ -37,32 +36,33 @@ struct VideoTimeline {
     let end =
       next?.ticks(timescale: Self.timescale)
       ?? last + Self.ticks(samples[samples.count - 1].duration)
-    // A duration has 32 bits: half a day.
+    // A duration of 32 bits is at most 13 hours.
     times.append(min(max(end, last + 1), last + Int64(UInt32.max)))
     self.start = last
     self.end = times[times.count - 1]
-    // The muxer lets no time below zero through.
+    // The muxer skips samples before the clock's zero.
     return (UInt64(clamping: times[0]), zip(times, times.dropFirst()).map { UInt32(clamping: $1 - $0) })
   }
 
-  /// The nearest number of ticks: 1/30 s is 33 333 333 ns, which would be 2999 rounded down.
+  /// Ticks of a duration, rounded to nearest: 1/30 s is 33,333,333 ns, which rounds down to 2999 instead of 3000.
   static func ticks(_ duration: MediaDuration) -> Int64 {
     let halfTick = MediaDuration(nanoseconds: 1_000_000_000 / Int64(Self.timescale) / 2)
     return (MediaTime.zero + duration + halfTick).ticks(timescale: Self.timescale)
   }
 }
 
-/// Places sound on the track's timeline: frames follow one another to the sample, as decoders play them, as long as that
-/// agrees with the clock within half a frame. Beyond it the timeline follows the clock: over a gap, or by leaving out
-/// a frame whose time has been taken.
+/// Assigns audio frames to the track's timeline: contiguous, as decoders play them, while they are within half a frame of
+/// the clock. Beyond that the timeline follows the clock, with a gap or by skipping an overlapping frame.
 struct AudioTimeline {
   let sampleRate: Int32
   let samplesPerFrame: Int64
 
-  /// Where the last frame ended, in samples.
+  /// End of the last frame, in audio samples.
   private(set) var end: Int64?
 
-  /// The timeline of the first sound track, if there is one, behind that of another codec.
+  /// Creates the timeline of the first audio track; nil without one.
+  ///
+  /// - Parameter earlier: Timeline of the previous codec, to continue at its end.
   init?(_ tracks: [MP4Track], after earlier: AudioTimeline? = nil) {
     guard let track = tracks.first(where: { $0.description.kind == .audio }) else { return nil }
     self.sampleRate = Int32(clamping: track.timescale)
@@ -72,7 +72,7 @@ struct AudioTimeline {
     }
   }
 
-  /// The time of the next frame, or nil when it is to be left out.
+  /// Returns the time of the next frame in audio samples; nil when the frame is to be skipped.
   mutating func place(_ sample: EncodedSample) -> Int64? {
     var time = self.nearestSample(sample.presentationTime)
     if let end = self.end {
@@ -83,7 +83,7 @@ struct AudioTimeline {
     return time
   }
 
-  /// Times in nanoseconds were rounded down.
+  /// Rounds to nearest, since times in nanoseconds are rounded down.
   private func nearestSample(_ time: MediaTime) -> Int64 {
     (time + MediaDuration(nanoseconds: 500_000_000 / Int64(self.sampleRate))).ticks(timescale: self.sampleRate)
   }

@@ -1,19 +1,18 @@
 public import Media
 public import NIOCore
 
-/// What holds for the samples of a track's fragments that do not say otherwise: the `trex` box, ISO/IEC 14496-12
-/// §8.8.3.
+/// Sample defaults of a track's fragments: the `trex` box, ISO/IEC 14496-12 §8.8.3.
 public struct TrackExtends: Hashable, Sendable {
   /// `track_ID`, at least 1.
   public var trackID: UInt32
-  /// In ticks of the track's timescale.
+  /// `default_sample_duration`, in ticks of the track's timescale.
   public var defaultDuration: UInt32
-  /// In bytes.
+  /// `default_sample_size`, in bytes.
   public var defaultSize: UInt32
-  /// Of a sample that has none of its own.
+  /// `default_sample_flags`.
   public var defaultFlags: SampleFlags
 
-  /// Defaults.
+  /// Creates defaults.
   public init(trackID: UInt32, defaultDuration: UInt32, defaultSize: UInt32 = 0, defaultFlags: SampleFlags) {
     self.trackID = trackID
     self.defaultDuration = defaultDuration
@@ -23,7 +22,7 @@ public struct TrackExtends: Hashable, Sendable {
 
   /// Parses a `trex` box.
   ///
-  /// - Throws: ``ParsingError`` `.truncated`.
+  /// - Throws: `.truncated`.
   public init(parsing box: MP4Box) throws(ParsingError) {
     var content = try box.full().content
     guard
@@ -34,7 +33,7 @@ public struct TrackExtends: Hashable, Sendable {
       trackID: trackID, defaultDuration: duration, defaultSize: size, defaultFlags: SampleFlags(rawValue: flags))
   }
 
-  /// Appends the box.
+  /// Appends the box, with default_sample_description_index 1.
   public func serialize(into buffer: inout ByteBuffer) {
     buffer.writeFullBox("trex") {
       $0.writeInteger(self.trackID)
@@ -46,31 +45,31 @@ public struct TrackExtends: Hashable, Sendable {
   }
 }
 
-/// What is told of a sample beside its time and size, ISO/IEC 14496-12 §8.8.3.1.
+/// Dependency flags of a sample, ISO/IEC 14496-12 §8.8.3.1.
 ///
 /// | bits | field |
 /// |------|-------|
 /// | 4, 2 | reserved, is_leading |
-/// | 2    | sample_depends_on: 1 on others, 2 on none |
+/// | 2    | sample_depends_on: 1 depends on others, 2 independent |
 /// | 2, 2 | sample_is_depended_on, sample_has_redundancy: 0, unknown |
 /// | 3    | sample_padding_value |
 /// | 1    | sample_is_non_sync_sample |
 /// | 16   | sample_degradation_priority |
 public struct SampleFlags: RawRepresentable, Hashable, Sendable {
-  /// The bits.
+  /// The 32 bits of the table.
   public let rawValue: UInt32
 
-  /// Flags from their bits.
+  /// Creates flags from the 32 bits of the table.
   public init(rawValue: UInt32) {
     self.rawValue = rawValue
   }
 
-  /// A sample that depends on no other: decoding can start here.
+  /// Sync sample: depends on no other, decoding can start here.
   public static let sync = Self(rawValue: 0x0200_0000)
-  /// A sample that depends on others.
+  /// Non-sync sample: depends on others.
   public static let nonSync = Self(rawValue: 0x0101_0000)
 
-  /// Whether decoding can start here.
+  /// Whether the sample is a sync sample: decoding can start here.
   public var isSync: Bool {
     self.rawValue & 0x0001_0000 == 0
   }

@@ -2,14 +2,14 @@ public import Media
 internal import NIOCore
 
 extension TrackFragment {
-  /// The most samples of a run that needs no bytes for each.
+  /// Maximum number of samples of a run without per-sample fields.
   private static let maximumUniformSamples: UInt32 = 1 << 16
 
   /// Parses a `traf` box with one run.
   ///
-  /// - Parameter extends: The defaults of all tracks.
-  /// - Throws: ``ParsingError``: `.missing` without `tfhd`, `tfdt`, or the track's defaults, `.unsupported` with
-  ///   several runs or offsets that do not count from the `moof`, `.truncated`, `.tooLarge`.
+  /// - Parameter extends: `trex` boxes of all tracks.
+  /// - Throws: `.missing` without `tfhd`, `tfdt`, `trun` or the track's `trex`; `.unsupported` for several runs and for
+  ///   offsets that do not count from the `moof`; `.tooLarge` for over 65,536 samples without fields; `.truncated`.
   public init(parsing box: MP4Box, extends: [TrackExtends]) throws(ParsingError) {
     let children = try box.children()
     let header = try Self.only("tfhd", in: children)

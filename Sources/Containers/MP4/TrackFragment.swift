@@ -1,25 +1,25 @@
 public import NIOCore
 
-/// The samples of one track in a fragment: the `traf` box, ISO/IEC 14496-12 §8.8.6, with one run.
+/// Sample table of one track in a fragment: the `traf` box, ISO/IEC 14496-12 §8.8.6, with one run.
 ///
 /// ```
-/// traf ─┬─ tfhd  track; data offsets count from the start of the moof (default-base-is-moof)
+/// traf ─┬─ tfhd  track_ID; data offsets count from the start of the moof (default-base-is-moof)
 ///       ├─ tfdt  version 1: the decoding time of the first sample
-///       └─ trun  for each sample what differs from the track's defaults
+///       └─ trun  per sample, the fields that differ from the track's defaults
 /// ```
 public struct TrackFragment: Hashable, Sendable {
   /// One sample of a run.
   public struct Sample: Hashable, Sendable {
-    /// To the next sample's decoding time, in ticks of the track's timescale.
+    /// Ticks of the track's timescale until the next decoding time.
     public var duration: UInt32
-    /// In bytes.
+    /// Size in bytes.
     public var size: UInt32
-    /// Whether decoding can start here.
+    /// Dependency flags.
     public var flags: SampleFlags
-    /// Ticks from decoding to presentation.
+    /// Ticks from decoding to presentation; may be negative.
     public var compositionOffset: Int32
 
-    /// A sample.
+    /// Creates a sample.
     public init(duration: UInt32, size: UInt32, flags: SampleFlags, compositionOffset: Int32 = 0) {
       self.duration = duration
       self.size = size
@@ -30,14 +30,14 @@ public struct TrackFragment: Hashable, Sendable {
 
   /// `track_ID`, at least 1.
   public var trackID: UInt32
-  /// `baseMediaDecodeTime`: the decoding time of the first sample, in ticks of the track's timescale.
+  /// `baseMediaDecodeTime`: decoding time of the first sample, in ticks of the track's timescale.
   public var baseDecodeTime: UInt64
-  /// The samples in decoding order.
+  /// Samples in decoding order.
   public var samples: [Sample]
-  /// Where the first sample's bytes are, counted from the start of the `moof`; the others follow it.
+  /// `data_offset`: offset of the first sample's bytes from the start of the `moof`; the others follow without gaps.
   public var dataOffset: Int32
 
-  /// A run of samples.
+  /// Creates a run of samples.
   public init(trackID: UInt32, baseDecodeTime: UInt64, samples: [Sample], dataOffset: Int32 = 0) {
     self.trackID = trackID
     self.baseDecodeTime = baseDecodeTime
@@ -79,7 +79,7 @@ public struct TrackFragment: Hashable, Sendable {
   }
 }
 
-/// Which fields a `trun` box has, ISO/IEC 14496-12 §8.8.8.
+/// Flags of the `trun` box: the fields that are present, ISO/IEC 14496-12 §8.8.8.
 struct TrackRunFlags: OptionSet {
   let rawValue: UInt32
 
@@ -90,14 +90,14 @@ struct TrackRunFlags: OptionSet {
   static let flags = Self(rawValue: 0x000400)
   static let compositionOffset = Self(rawValue: 0x000800)
 
-  /// In `tfhd`: data offsets count from the start of the `moof`, §8.8.7.1.
+  /// Flag of `tfhd`, §8.8.7.1: data offsets count from the start of the `moof`.
   static let defaultBaseIsMoof: UInt32 = 0x020000
 
   init(rawValue: UInt32) {
     self.rawValue = rawValue
   }
 
-  /// The fields that tell samples beside the defaults of their track.
+  /// The fields in which samples differ from the defaults of their track, and the size.
   init(_ samples: [TrackFragment.Sample], defaults: TrackExtends) {
     self = [.dataOffset, .size]
     if samples.contains(where: { $0.duration != defaults.defaultDuration }) { self.insert(.duration) }
@@ -109,7 +109,7 @@ struct TrackRunFlags: OptionSet {
     }
   }
 
-  /// The bytes of each sample.
+  /// Bytes per sample.
   var entryLength: Int {
     [.duration, .size, .flags, .compositionOffset].reduce(0) { $0 + (self.contains($1) ? 4 : 0) }
   }

@@ -2,22 +2,22 @@ internal import Bitstreams
 internal import Media
 internal import NIOCore
 
-/// An access unit as a transport stream carries it, ISO/IEC 13818-1 §2.14.1: a byte stream (ITU-T H.264 Annex B) that
-/// begins with an access unit delimiter; before IDR pictures the parameter sets follow.
+/// An access unit in a transport stream, ISO/IEC 13818-1 §2.14.1: a byte stream (ITU-T H.264 Annex B) of an access unit
+/// delimiter, the parameter sets for a keyframe, and the NAL units of the sample.
 struct H264ByteStreamUnit {
-  /// The bytes of it all.
+  /// Total number of bytes.
   let length: Int
-  /// Delimiter and parameter sets, each behind a start code.
+  /// Delimiter and parameter sets, each with a start code.
   private var head: [UInt8]
   private let nalUnits: [ByteBuffer]
 
-  /// Four bytes, as long as the length that it stands for: parameter sets and the first NAL unit must have the first
-  /// zero, the others may.
+  /// Start code of four bytes, Annex B.1.2: zero_byte is mandatory for parameter sets and the first NAL unit, optional for
+  /// others.
   private static let startCode: [UInt8] = [0x00, 0x00, 0x00, 0x01]
-  /// An access unit delimiter: primary_pic_type 7, any slices.
+  /// Access unit delimiter with primary_pic_type 7: any slice types.
   private static let delimiter: [UInt8] = [0x09, 0xF0]
 
-  /// The unit of a sample; nil when its lengths do not fit it or it holds no picture.
+  /// Creates the unit of a sample; nil when a NAL unit length is invalid or there are no slices.
   init?(_ sample: EncodedSample, description: H264Description) {
     guard let all = try? AVCCNALUnits(parsing: sample.payload) else { return nil }
     self.nalUnits = all.filter {
@@ -34,7 +34,7 @@ struct H264ByteStreamUnit {
     self.length = self.nalUnits.reduce(self.head.count) { $0 + Self.startCode.count + $1.readableBytes }
   }
 
-  /// Copies the unit into packets.
+  /// Copies the unit into transport packets.
   func write(to writer: inout TransportPacketWriter) {
     self.head.withUnsafeBytes { head in
       writer.append(head)

@@ -1,22 +1,22 @@
 public import Media
 public import NIOCore
 
-/// A packet of a packetized elementary stream, ISO/IEC 13818-1 §2.4.3.6: as a rule an access unit, or some frames of
-/// sound. The drawing stands at ``PESHeader``.
+/// A packet of a packetized elementary stream (PES), ISO/IEC 13818-1 §2.4.3.6: usually one access unit or several audio
+/// frames. The syntax table is at ``PESHeader``.
 public struct PESPacket: Hashable, Sendable {
   /// `stream_id`: 0xE0 to 0xEF video, 0xC0 to 0xDF audio, 0xBD private, such as metadata.
   public var streamID: UInt8
-  /// PTS, 33 bits at 90 kHz, where it is told.
+  /// PTS in ticks of 90 kHz, 33 bits, if present.
   public var presentationTimestamp: UInt64?
-  /// DTS, 33 bits at 90 kHz, where it differs from the PTS.
+  /// DTS in ticks of 90 kHz, 33 bits, if it differs from the PTS.
   public var decodeTimestamp: UInt64?
-  /// The bytes of the elementary stream.
+  /// Bytes of the elementary stream.
   public var payload: ByteBuffer
 
-  /// Parses a whole packet. Bytes behind a told length are ignored.
+  /// Parses a complete packet. Bytes after a PES_packet_length other than 0 are ignored.
   ///
-  /// - Throws: ``ParsingError``: `.truncated`, `.invalid` without start code or with broken timestamps,
-  ///   `.unsupported` for streams without the usual header, such as padding.
+  /// - Throws: `.truncated`; `.invalid` for a wrong start code or timestamp marker bits; `.unsupported` for stream_ids
+  ///   without PES header flags, such as padding.
   public init(parsing bytes: ByteBuffer) throws(ParsingError) {
     var rest = bytes
     guard let start = rest.readInteger(as: UInt32.self), let length = rest.readInteger(as: UInt16.self) else {
@@ -56,27 +56,27 @@ public struct PESPacket: Hashable, Sendable {
   }
 }
 
-/// The header of a packetized elementary stream's packet as the muxer writes it, ISO/IEC 13818-1 §2.4.3.6.
+/// Serializes the header of a PES packet, ISO/IEC 13818-1 §2.4.3.6.
 ///
 /// | bits | field |
 /// |------|-------|
 /// | 24   | packet_start_code_prefix, 00 00 01 |
 /// | 8    | stream_id: 0xE0 video, 0xC0 audio, 0xBD private_stream_1: metadata |
-/// | 16   | PES_packet_length: bytes behind it; 0 (any length) for video only |
+/// | 16   | PES_packet_length: bytes after this field; 0 (unbounded) is allowed for video only |
 /// | 8    | `10`, scrambling `00`, priority 0, data_alignment_indicator 1, copyright 0, original 0 |
 /// | 8    | PTS_DTS_flags (`10`: PTS, `11`: both), six flags 0 |
 /// | 8    | PES_header_data_length |
-/// | 40   | PTS, and DTS when it differs: `0010` or `0011` and `0001`, then 3, 15, 15 bits, a 1 behind each |
+/// | 40   | PTS, and DTS when it differs: `0010` or `0011` and `0001`, then 3, 15, 15 bits, each followed by a 1 |
 enum PESHeader {
   static let videoStreamID: UInt8 = 0xE0
   static let audioStreamID: UInt8 = 0xC0
   static let privateStreamID: UInt8 = 0xBD
-  /// Bytes of an audio or metadata packet behind PES_packet_length that are no payload: 3 of flags and length, 5 of PTS.
+  /// Bytes between PES_packet_length and the payload of an audio or metadata packet: 3 of flags and length + 5 of PTS.
   private static let headLength = 8
-  /// The longest payload of such a packet: 65 535 - 8.
+  /// Maximum payload of such a packet in bytes: 65,535 - 8.
   static let maximumPayload = 0xFFFF - headLength
 
-  /// The header of an access unit.
+  /// The header of an access unit; timestamps in ticks of 90 kHz.
   static func video(presentationTimestamp: UInt64, decodeTimestamp: UInt64) -> [UInt8] {
     var header: [UInt8] = [0x00, 0x00, 0x01, Self.videoStreamID, 0x00, 0x00, 0b1000_0100]
     if presentationTimestamp == decodeTimestamp {
@@ -90,9 +90,11 @@ enum PESHeader {
     return header
   }
 
-  /// The header of a number of ADTS frames, or of an ID3 tag.
+  /// The header of ADTS frames or of an ID3 tag.
   ///
-  /// - Parameter payloadLength: At most ``maximumPayload``.
+  /// - Parameters:
+  ///   - presentationTimestamp: Ticks of 90 kHz, 33 bits.
+  ///   - payloadLength: Bytes, at most ``maximumPayload``.
   static func packet(of streamID: UInt8, presentationTimestamp: UInt64, payloadLength: Int) -> [UInt8] {
     var header: [UInt8] = [0x00, 0x00, 0x01, streamID]
     header.appendInteger(UInt16(payloadLength + Self.headLength))

@@ -1,55 +1,56 @@
 public import Media
 public import NIOCore
 
-/// The program map table, ISO/IEC 13818-1 §2.4.4.8: which elementary streams the program has, and where its clock is.
+/// Program map table (PMT), ISO/IEC 13818-1 §2.4.4.8: elementary streams of the program and the PID of its clock.
 ///
 /// | bits  | field |
 /// |-------|-------|
 /// | 8     | table_id, 2 |
 /// | 4     | section_syntax_indicator 1, `0`, reserved `11` |
-/// | 12    | section_length: bytes behind it, CRC included, at most 1021 |
+/// | 12    | section_length: bytes after this field, CRC included, at most 1021 |
 /// | 16    | program_number |
 /// | 2, 5, 1 | reserved `11`, version_number, current_next_indicator |
 /// | 8, 8  | section_number 0, last_section_number 0 |
 /// | 3, 13 | reserved `111`, PCR_PID |
-/// | 4, 12 | reserved `1111`, program_info_length, and as many bytes of descriptors |
+/// | 4, 12 | reserved `1111`, program_info_length, and that many bytes of descriptors |
 /// | 8, 3, 13, 4, 12 | for each stream: stream_type, reserved, elementary_PID, reserved, ES_info_length, descriptors |
 /// | 32    | CRC_32 |
 public struct ProgramMap: Hashable, Sendable {
-  /// An elementary stream.
+  /// Entry of an elementary stream.
   public struct Stream: Hashable, Sendable {
-    /// What it holds.
+    /// Type of the content.
     public var type: ProgramStreamType
-    /// The PID of its packets, 13 bits.
+    /// PID of its packets, 13 bits.
     public var packetIdentifier: UInt16
 
-    /// A stream.
+    /// Creates an entry.
     public init(type: ProgramStreamType, packetIdentifier: UInt16) {
       self.type = type
       self.packetIdentifier = packetIdentifier
     }
   }
 
-  /// `version_number`, 0 to 31: a new one with each change.
+  /// `version_number`, 0 to 31, incremented with each change.
   public var version: UInt8
-  /// The PID of the packets that carry the program's clock, 13 bits.
+  /// `PCR_PID`: PID of the packets that carry the program clock, 13 bits.
   public var clockPacketIdentifier: UInt16
-  /// The elementary streams.
+  /// Entries of the elementary streams.
   public var streams: [Stream]
 
-  /// A program map.
+  /// Creates a program map.
   public init(version: UInt8, clockPacketIdentifier: UInt16, streams: [Stream]) {
     self.version = version
     self.clockPacketIdentifier = clockPacketIdentifier
     self.streams = streams
   }
 
-  /// The number of the one program.
+  /// `program_number` of the only program.
   static let programNumber: UInt16 = 1
 
   /// Parses a section, from table_id to CRC.
   ///
-  /// - Throws: ``ParsingError`` when it is no current program map, a length does not fit, or the CRC is wrong.
+  /// - Throws: `.invalid` for another table_id, a wrong length or CRC; `.unsupported` when current_next_indicator is 0;
+  ///   `.truncated`.
   public init(parsing section: ByteBuffer) throws(ParsingError) {
     var body = try ProgramSection(parsing: section, tableID: ProgramSection.programMapID)
     self.version = body.version
@@ -70,10 +71,10 @@ public struct ProgramMap: Hashable, Sendable {
     }
   }
 
-  /// Whether there is a stream of metadata.
+  /// Whether a stream carries metadata.
   var hasMetadata: Bool { self.streams.contains { $0.type == .metadata } }
 
-  /// The section, from table_id to CRC; there is room for 190 streams, one of them of metadata.
+  /// Serializes the section, from table_id to CRC; traps above 190 streams.
   public func serialize() -> [UInt8] {
     var content: [UInt8] = []
     content.appendInteger(0b111 << 13 | self.clockPacketIdentifier & 0x1FFF)
@@ -93,32 +94,32 @@ public struct ProgramMap: Hashable, Sendable {
   }
 }
 
-/// What an elementary stream holds: `stream_type`, ISO/IEC 13818-1 table 2-34.
+/// Type of an elementary stream: `stream_type`, ISO/IEC 13818-1 table 2-34.
 public struct ProgramStreamType: RawRepresentable, Hashable, Sendable {
-  /// The number of the table.
+  /// `stream_type`.
   public let rawValue: UInt8
 
-  /// A type by its number.
+  /// Creates a type from its number.
   public init(rawValue: UInt8) {
     self.rawValue = rawValue
   }
 
-  /// AAC in ADTS.
+  /// AAC with ADTS headers.
   public static let adtsAAC = Self(rawValue: 0x0F)
-  /// Metadata in PES packets, here ID3.
+  /// Metadata in PES packets, here ID3 tags.
   public static let metadata = Self(rawValue: 0x15)
-  /// H.264 as a byte stream.
+  /// H.264 as a byte stream (Annex B).
   public static let h264 = Self(rawValue: 0x1B)
 }
 
-/// The descriptors that announce ID3 in a transport stream: ISO/IEC 13818-1 §2.6.58 and §2.6.60, with the values of
+/// Descriptors that announce ID3 in a transport stream: ISO/IEC 13818-1 §2.6.58 and §2.6.60, with the values of
 /// Apple's "Timed Metadata for HTTP Live Streaming" §2.3.
 ///
 /// | bits | field |
 /// |------|-------|
 /// | 8, 8 | descriptor_tag, descriptor_length |
-/// | 16, 32 | metadata_application_format 0xFFFF: the identifier that follows, "ID3 " |
-/// | 8, 32 | metadata_format 0xFF: the identifier that follows, "ID3 " |
+/// | 16, 32 | metadata_application_format 0xFFFF, metadata_application_format_identifier "ID3 " |
+/// | 8, 32 | metadata_format 0xFF, metadata_format_identifier "ID3 " |
 /// | 8    | metadata_service_id, the same in both |
 enum MetadataDescriptor {
   private static let pointerTag: UInt8 = 37
@@ -126,34 +127,34 @@ enum MetadataDescriptor {
   private static let identifiers: [UInt8] =
     [0xFF, 0xFF] + Array("ID3 ".utf8) + [0xFF] + Array("ID3 ".utf8) + [0]  // metadata_service_id
 
-  /// `metadata_pointer_descriptor`, which tells of the program that it has metadata: no locator (1 bit), in this
-  /// transport stream (2 bits), reserved ones (5 bits), and the program's number.
+  /// `metadata_pointer_descriptor` of the program: no locator (1 bit), metadata in this transport stream (2 bits), reserved
+  /// ones (5 bits), program_number.
   static let pointer: [UInt8] = {
     var content = Self.identifiers + [0b0001_1111]
     content.appendInteger(ProgramMap.programNumber)
     return [Self.pointerTag, UInt8(content.count)] + content
   }()
 
-  /// `metadata_descriptor`, which tells of the elementary stream what is in it: no configuration (3 bits), no DSM-CC
-  /// (1 bit), reserved ones (4 bits).
+  /// `metadata_descriptor` of the elementary stream: no decoder configuration (3 bits), no DSM-CC (1 bit), reserved ones
+  /// (4 bits).
   static let stream: [UInt8] = {
     let content = Self.identifiers + [0b0000_1111]
     return [Self.metadataTag, UInt8(content.count)] + content
   }()
 }
 
-/// The packet identifiers (PID, 13 bits) that matter here, ISO/IEC 13818-1 table 2-3, and those that the muxer assigns.
+/// Packet identifiers (PID, 13 bits) of ISO/IEC 13818-1 table 2-3, and those that the muxer assigns.
 enum PacketIdentifier {
-  /// The program association table.
+  /// Program association table.
   static let programAssociation: UInt16 = 0x0000
-  /// Assigned to the program map.
+  /// Program map table; assigned by the muxer.
   static let programMap: UInt16 = 0x1000
-  /// Assigned to the pictures.
+  /// Video; assigned by the muxer.
   static let video: UInt16 = 0x0100
-  /// Assigned to the sound.
+  /// Audio; assigned by the muxer.
   static let audio: UInt16 = 0x0101
-  /// Assigned to what is told beside them.
+  /// Timed metadata; assigned by the muxer.
   static let metadata: UInt16 = 0x0102
-  /// Padding; as a program's clock PID it says that there is no clock.
+  /// Null packets; as PCR_PID, a program without clock.
   static let null: UInt16 = 0x1FFF
 }

@@ -1,23 +1,23 @@
 internal import Media
 internal import NIOCore
 
-/// The frame of a program table: what stands before and behind its content, ISO/IEC 13818-1 §2.4.4.
+/// Section of a program table: the fields around its content, ISO/IEC 13818-1 §2.4.4.
 struct ProgramSection {
   /// `version_number`, 0 to 31.
   var version: UInt8
-  /// What stands between last_section_number and the CRC.
+  /// Bytes between last_section_number and the CRC.
   var content: ByteBuffer
 
   static let programAssociationID: UInt8 = 0
   static let programMapID: UInt8 = 2
-  /// section_length may be 1021 at most, §2.4.4.4.
+  /// Maximum section_length, §2.4.4.4.
   static let maximumLength = 1021
-  /// Bytes up to section_length, it included.
+  /// Bytes up to and including section_length.
   static let headLength = 3
-  /// table_id_extension, version, section_number, last_section_number; and the CRC.
+  /// Bytes of table_id_extension, version, section_number and last_section_number + CRC.
   private static let frameLength = 5 + 4
 
-  /// Checks the frame of a section of a given table; bytes behind the section are ignored.
+  /// Parses a section and verifies its CRC; bytes after the section are ignored.
   init(parsing section: ByteBuffer, tableID: UInt8) throws(ParsingError) {
     var rest = section
     guard let id = rest.readInteger(as: UInt8.self), let length = rest.readInteger(as: UInt16.self) else {
@@ -41,9 +41,9 @@ struct ProgramSection {
     self.content = content
   }
 
-  /// A section around content.
+  /// Serializes a section around its content.
   static func serialize(tableID: UInt8, extension: UInt16, version: UInt8, content: [UInt8]) -> [UInt8] {
-    precondition(content.count <= Self.maximumLength - Self.frameLength, "a table of ours fits one section")
+    precondition(content.count <= Self.maximumLength - Self.frameLength, "a table fits one section")
     var section = [tableID]
     section.appendInteger(0b1011 << 12 | UInt16(content.count + Self.frameLength))
     section.appendInteger(`extension`)
@@ -54,7 +54,7 @@ struct ProgramSection {
     return section
   }
 
-  /// The program association table with one program, §2.4.4.3.
+  /// Program association table (PAT) with one program, §2.4.4.3.
   static let programAssociation: [UInt8] = {
     var content: [UInt8] = []
     content.appendInteger(ProgramMap.programNumber)
@@ -64,23 +64,23 @@ struct ProgramSection {
 }
 
 extension [UInt8] {
-  /// Appends a number, highest byte first.
+  /// Appends a big-endian number.
   mutating func appendInteger(_ value: UInt16) {
     Swift.withUnsafeBytes(of: value.bigEndian) { self.append(contentsOf: $0) }
   }
 
-  /// Appends a number, highest byte first.
+  /// Appends a big-endian number.
   mutating func appendInteger(_ value: UInt32) {
     Swift.withUnsafeBytes(of: value.bigEndian) { self.append(contentsOf: $0) }
   }
 }
 
-/// The CRC of program tables, ISO/IEC 13818-1 annex A: polynomial 0x04C11DB7, register preset to ones, bits not
-/// reflected, result not inverted.
+/// CRC-32/MPEG-2 of program tables, ISO/IEC 13818-1 annex A: polynomial 0x04C11DB7, initial value all ones, not reflected,
+/// not inverted.
 enum SectionCRC {
-  /// The checksum of bytes; over a section with its CRC it is 0.
+  /// Checksum of bytes; 0 over a section with its CRC.
   static func checksum(_ bytes: some Sequence<UInt8>) -> UInt32 {
-    // Bit by bit: two sections of some 30 bytes a segment are not worth a table.
+    // Bit by bit: two sections of about 30 bytes per segment do not justify a table.
     bytes.reduce(UInt32.max) { register, byte in
       (0..<8).reduce(register ^ UInt32(byte) << 24) { register, _ in
         register & 1 << 31 != 0 ? register << 1 ^ 0x04C1_1DB7 : register << 1

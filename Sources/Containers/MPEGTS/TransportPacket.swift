@@ -1,32 +1,32 @@
 public import Media
 public import NIOCore
 
-/// A packet of a transport stream as it is read, ISO/IEC 13818-1 §2.4.3.2. The drawing stands at the writer's.
+/// A parsed packet of a transport stream, ISO/IEC 13818-1 §2.4.3.2. The syntax table is at `TransportPacketWriter`.
 public struct TransportPacket: Hashable, Sendable {
-  /// The PID, 13 bits.
+  /// PID, 13 bits.
   public var packetIdentifier: UInt16
-  /// Whether a PES packet or a section starts here: `payload_unit_start_indicator`.
+  /// `payload_unit_start_indicator`: a PES packet or section starts in the payload.
   public var startsUnit: Bool
   /// `continuity_counter`, 0 to 15.
   public var continuityCounter: UInt8
-  /// Whether there is payload, which the counter counts.
+  /// Whether the packet has a payload; only such packets increment the continuity counter.
   public var hasPayload: Bool
-  /// `discontinuity_indicator`: counter and clock may jump here.
+  /// `discontinuity_indicator`: continuity counter and clock may jump.
   public var isDiscontinuous = false
-  /// `random_access_indicator`.
+  /// `random_access_indicator`: decoding can start here.
   public var isRandomAccess = false
-  /// The program clock reference in ticks of 27 MHz, below 2³³ × 300.
+  /// Program clock reference in ticks of 27 MHz, below 2³³ × 300, if present.
   public var programClock: UInt64?
-  /// A slice behind header and adaptation field.
+  /// Slice after header and adaptation field; empty without payload.
   public var payload: ByteBuffer
 
-  /// Bytes of each packet.
+  /// Length of every packet: 188 bytes.
   public static let length = TransportPacketWriter.packetLength
 
-  /// Parses a packet, of which the first 188 bytes are looked at.
+  /// Parses the first 188 bytes.
   ///
-  /// - Throws: ``ParsingError``: `.truncated` for fewer bytes, `.invalid` when the first is not 0x47, the packet is
-  ///   marked as damaged, or the adaptation field is longer than the packet; `.unsupported` when it is scrambled.
+  /// - Throws: `.truncated` for fewer bytes; `.invalid` for a sync_byte other than 0x47, a set transport_error_indicator, or
+  ///   an adaptation field longer than the packet; `.unsupported` for scrambled packets.
   public init(parsing bytes: ByteBuffer) throws(ParsingError) {
     var rest = bytes
     guard var packet = rest.readSlice(length: Self.length), let head = packet.readInteger(as: UInt32.self) else {

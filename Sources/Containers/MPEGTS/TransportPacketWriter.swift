@@ -1,6 +1,6 @@
 internal import NIOCore
 
-/// Cuts a payload into transport packets while it is copied, ISO/IEC 13818-1 §2.4.3.2.
+/// Splits a payload into transport packets while copying it, ISO/IEC 13818-1 §2.4.3.2.
 ///
 /// | bits    | field |
 /// |---------|-------|
@@ -10,32 +10,32 @@ internal import NIOCore
 /// | 2, 2    | transport_scrambling_control, adaptation_field_control |
 /// | 4       | continuity_counter |
 ///
-/// The length of the payload is known before, so that the last packet can be stuffed: the adaptation field grows until
-/// the payload ends with the packet.
+/// The length of the payload is known in advance, so that stuffing in the adaptation field of the last packet makes the
+/// payload end with the packet.
 struct TransportPacketWriter {
   static let packetLength = 188
   static let syncByte: UInt8 = 0x47
-  /// Bytes of a packet behind its header.
+  /// Bytes of a packet after its header.
   static let maximumPayload = 184
 
   private let target: UnsafeMutableRawBufferPointer
   private let packetIdentifier: UInt16
   private var continuityCounter: UInt8
   private let adaptation: AdaptationField
-  /// Where the next byte goes.
+  /// Index of the next byte.
   private var position = 0
-  /// Payload that the open packet still takes.
+  /// Free payload bytes of the current packet.
   private var room = 0
-  /// Payload not yet written.
+  /// Payload bytes not yet written.
   private var remaining: Int
 
   /// Writes a payload of a known length.
   ///
   /// - Parameters:
-  ///   - adaptation: What the first packet tells.
-  ///   - counter: The continuity counter of the first packet; afterwards, of the next one to come.
-  ///   - length: The payload's bytes, at least 1.
-  ///   - write: Appends exactly as many bytes.
+  ///   - adaptation: Adaptation field of the first packet.
+  ///   - counter: Continuity counter of the first packet; on return, of the next packet.
+  ///   - length: Payload length in bytes, at least 1.
+  ///   - write: Appends exactly `length` bytes.
   static func write(
     _ packetIdentifier: UInt16, _ adaptation: AdaptationField, counter: inout UInt8, length: Int,
     into buffer: inout ByteBuffer, _ write: (inout TransportPacketWriter) -> Void
@@ -48,13 +48,13 @@ struct TransportPacketWriter {
         target: target, packetIdentifier: packetIdentifier, continuityCounter: counter, adaptation: adaptation,
         remaining: length)
       write(&writer)
-      assert(writer.position == total && writer.remaining == 0, "what was announced is what was written")
+      assert(writer.position == total && writer.remaining == 0, "the closure writes the announced length")
       counter = writer.continuityCounter
       return writer.position
     }
   }
 
-  /// Writes one packet that has a clock and no payload; it does not count, §2.4.3.3.
+  /// Writes a packet with a clock value and no payload, which does not increment the continuity counter, §2.4.3.3.
   static func writeClock(
     _ clock: Int64, _ packetIdentifier: UInt16, counter: UInt8, into buffer: inout ByteBuffer
   ) {
@@ -80,7 +80,7 @@ struct TransportPacketWriter {
     self.remaining = remaining
   }
 
-  /// Copies bytes of the payload into as many packets as they take.
+  /// Copies payload bytes, starting packets as needed.
   mutating func append(_ bytes: UnsafeRawBufferPointer) {
     var start = 0
     while start < bytes.count {
@@ -122,27 +122,27 @@ struct TransportPacketWriter {
   }
 }
 
-/// What is told of a packet beside its payload, as far as the muxer uses it, ISO/IEC 13818-1 §2.4.3.4.
+/// Adaptation field of a packet, as far as the muxer uses it, ISO/IEC 13818-1 §2.4.3.4.
 struct AdaptationField {
-  /// The program clock in ticks of 27 MHz, not wrapped.
+  /// Program clock in ticks of 27 MHz, before wrapping.
   var programClock: Int64?
-  /// Whether decoding can start here: `random_access_indicator`.
+  /// `random_access_indicator`: decoding can start here.
   var isRandomAccess = false
 
-  /// Bytes, adaptation_field_length included; 0 when there is nothing to tell.
+  /// Length in bytes, adaptation_field_length included; 0 for an empty field, which is omitted.
   var length: Int {
     if self.programClock != nil { return 8 }
     return self.isRandomAccess ? 2 : 0
   }
 
-  /// Fills bytes of at least ``length``, adaptation_field_length first, with stuffing to their end.
+  /// Writes the field and stuffing into at least ``length`` bytes.
   func write(into bytes: UnsafeMutableRawBufferPointer) {
     bytes[0] = UInt8(truncatingIfNeeded: bytes.count - 1)
     guard bytes.count > 1 else { return }
     bytes[1] = (self.isRandomAccess ? 0b0100_0000 : 0) | (self.programClock != nil ? 0b0001_0000 : 0)
     var position = 2
     if let clock = self.programClock {
-      // Rounded down also below zero: 33 bits of 90 kHz, 6 reserved bits of ones, 9 bits of 27 MHz.
+      // Rounded down below zero as well: 33 bits of 90 kHz, 6 reserved ones, 9 bits of 27 MHz.
       let remainder = (clock % 300 + 300) % 300
       let base = UInt64(bitPattern: (clock - remainder) / 300) & ProgramClock.timestampMask
       let field = base << 15 | 0b11_1111 << 9 | UInt64(remainder)

@@ -1,27 +1,27 @@
 internal import Media
 public import NIOCore
 
-/// Takes the first program of a transport stream apart, ISO/IEC 13818-1, for tests and for looking at what was written.
+/// Demultiplexes the first program of a transport stream, ISO/IEC 13818-1, for tests and inspection.
 ///
-/// Bytes may come in any pieces. What is damaged is left out and counted; nothing that comes in can fail it, and what it
-/// keeps is bounded.
+/// Accepts input in pieces of any length. Damaged packets are skipped and counted; no input is an error, and memory is
+/// bounded by ``init(maximumPacketLength:)`` per stream.
 public struct TransportStreamDemuxer: Sendable {
-  /// What was read.
+  /// Result of demultiplexing.
   public enum Event: Hashable, Sendable {
-    /// The program map, at first and with each change.
+    /// Program map, at first and after each change.
     case programMap(ProgramMap)
-    /// The program clock in ticks of 27 MHz, below 2³³ × 300.
+    /// Program clock in ticks of 27 MHz, below 2³³ × 300.
     case clock(UInt64)
-    /// A packet of an elementary stream, whether decoding can start there, and the stream's PID.
+    /// PES packet, whether decoding can start there, and the PID of its stream.
     case packet(PESPacket, isRandomAccess: Bool, packetIdentifier: UInt16)
   }
 
-  /// Bytes that belong to no packet, and packets, sections and PES packets that are not valid.
+  /// Number of skipped pieces: runs of bytes outside packets, invalid packets, sections and PES packets.
   public private(set) var damageCount = 0
-  /// Packets whose continuity counter is not the next one.
+  /// Number of packets with an unexpected continuity counter.
   public private(set) var discontinuityCount = 0
 
-  /// A PES packet or section that is not complete.
+  /// An incomplete PES packet or section.
   private struct Unit {
     var bytes = ByteBuffer()
     var isOpen = false
@@ -35,14 +35,14 @@ public struct TransportStreamDemuxer: Sendable {
   private var counters: [UInt16: UInt8] = [:]
   private var units: [UInt16: Unit] = [:]
 
-  /// A demuxer that has read nothing.
+  /// Creates a demuxer at the start of a stream.
   ///
-  /// - Parameter maximumPacketLength: The longest PES packet, in bytes; longer ones are left out.
+  /// - Parameter maximumPacketLength: Maximum length of a PES packet in bytes, 8 MiB by default; longer ones are skipped.
   public init(maximumPacketLength: Int = 8 << 20) {
     self.maximumPacketLength = maximumPacketLength
   }
 
-  /// Reads the next bytes of the stream.
+  /// Consumes the next bytes of the stream and returns completed events in order.
   public mutating func demux(_ bytes: ByteBuffer) -> [Event] {
     self.rest.writeImmutableBuffer(bytes)
     var events: [Event] = []
@@ -60,14 +60,14 @@ public struct TransportStreamDemuxer: Sendable {
     return events
   }
 
-  /// Ends the stream: what a next packet would have completed is complete.
+  /// Ends the stream and returns the PES packets that the end completes.
   public mutating func finish() -> [Event] {
     var events: [Event] = []
     for identifier in self.units.keys.sorted() { self.complete(identifier, &events) }
     return events
   }
 
-  /// Goes behind a damaged packet, or to the next byte that may begin one.
+  /// Skips a damaged packet, or advances to the next sync byte.
   private mutating func skip(_ error: ParsingError) {
     guard error.field == "sync_byte" else {
       self.rest.moveReaderIndex(forwardBy: TransportPacket.length)
@@ -114,14 +114,14 @@ public struct TransportStreamDemuxer: Sendable {
         unit = Unit()
       }
     }
-    // A told length completes the packet without the next one.
-    let told = unit.bytes.getInteger(at: unit.bytes.readerIndex + 4, as: UInt16.self) ?? 0
-    let isComplete = told > 0 && unit.bytes.readableBytes >= 6 + Int(told)
+    // A PES_packet_length other than 0 completes the packet without the next one.
+    let length = unit.bytes.getInteger(at: unit.bytes.readerIndex + 4, as: UInt16.self) ?? 0
+    let isComplete = length > 0 && unit.bytes.readableBytes >= 6 + Int(length)
     self.units[identifier] = unit
     if isComplete { self.complete(identifier, &events) }
   }
 
-  /// Hands out a stream's open packet.
+  /// Parses and emits the pending PES packet of a stream.
   private mutating func complete(_ identifier: UInt16, _ events: inout [Event]) {
     guard
       let unit = self.units.removeValue(forKey: identifier), unit.isOpen, unit.bytes.readableBytes > 0,
@@ -134,7 +134,7 @@ public struct TransportStreamDemuxer: Sendable {
     events.append(.packet(packet, isRandomAccess: unit.isRandomAccess, packetIdentifier: identifier))
   }
 
-  /// Gathers a section; more than one in a packet is not looked at.
+  /// Collects a section; further sections in the same packet are ignored.
   private mutating func handleTable(_ packet: TransportPacket, _ events: inout [Event]) {
     let identifier = packet.packetIdentifier
     var payload = packet.payload
@@ -166,7 +166,7 @@ public struct TransportStreamDemuxer: Sendable {
     }
   }
 
-  /// The first program that is not the network's, §2.4.4.3.
+  /// Selects the first program other than program_number 0, the network, §2.4.4.3.
   private mutating func handleAssociation(_ section: ByteBuffer) throws(ParsingError) {
     var body = try ProgramSection(parsing: section, tableID: ProgramSection.programAssociationID)
     while let entry = body.content.readInteger(as: UInt32.self) {

@@ -2,46 +2,47 @@ internal import Bitstreams
 public import Media
 public import NIOCore
 
-/// Writes H.264, AAC and timed metadata as an MPEG-2 transport stream of one program, ISO/IEC 13818-1, as HLS wants it (RFC 8216
-/// §3.2): tables at the start of each segment, timestamps of the one clock throughout.
+/// Muxes H.264, AAC and timed metadata into an MPEG-2 transport stream of one program, ISO/IEC 13818-1, for HLS (RFC 8216
+/// §3.2): tables at the start of each segment, one continuous clock.
 ///
-/// | what | how |
-/// |------|-----|
-/// | an access unit | one PES packet: delimiter, before IDR pictures SPS and PPS, the NAL units behind start codes |
-/// | AAC frames     | in ADTS, those of up to 100 ms in one PES packet |
-/// | metadata      | an ID3 tag in a PES packet of its own |
-/// | the clock      | with each access unit; in packets of its own where those are more than 40 ms apart; without video, with the sound |
+/// | input | output |
+/// |-------|--------|
+/// | access unit | one PES packet: delimiter, SPS and PPS for a keyframe, NAL units with start codes |
+/// | AAC frames  | ADTS, up to 100 ms in one PES packet |
+/// | metadata    | one ID3 tag in one PES packet |
+/// | clock       | in each access unit; in separate packets where those are over 40 ms apart; in audio without video |
 ///
-/// Samples come in decoding order. Sound and picture may be up to 300 ms out of step at once, and up to 800 ms for long:
-/// what is later, so that its timestamp would lie before the clock, is left out, pictures up to the next keyframe.
-/// Sound waits in the muxer for up to 100 ms, so a segment is ended with ``flush(into:)``.
+/// Samples are passed in decoding order per track. Audio and video may be 300 ms apart suddenly and 800 ms permanently; a
+/// later sample, whose timestamp the clock has passed, is skipped, video up to the next keyframe. Up to 100 ms of audio is
+/// buffered, so a segment is ended with ``flush(into:)``.
 public struct TransportStreamMuxer: Sendable {
-  /// What is muxed: one track of each kind, the first where there are several.
+  /// Codec configurations; the first of each kind is muxed.
   public private(set) var descriptions: [CodecDescription]
-  /// Samples that were left out: of a kind that is not described, broken or empty, not to be told in ADTS, or too late.
+  /// Number of skipped samples: of a kind without description, malformed, empty, not representable in ADTS, or too late.
   public private(set) var skippedSampleCount = 0
-  /// Whether the program has a stream of metadata: from the next segment on, and for good. Players wait for streams that
-  /// are told of, so it is told of where there is something to tell.
+  /// Whether the program map announces a metadata stream, from the next segment on; resetting it has no effect.
+  ///
+  /// Players wait for announced streams, so a stream without metadata does not announce one.
   public var carriesMetadata = false
 
   private var programMap: ProgramMap
   private var video: H264Description?
   private var audio: AudioSpecificConfig?
   private var clock = ProgramClock()
-  /// Whether a picture was left out on which the next ones depend.
+  /// Whether video is skipped until a keyframe, because a reference frame was skipped.
   private var needsKeyframe = false
-  private var sound = PendingSound()
-  /// The continuity counters of the next packets, which never start anew.
+  private var pendingAudio = PendingAudio()
+  /// Continuity counters of the next packets, never reset.
   private var counters = (association: UInt8(0), map: UInt8(0), video: UInt8(0), audio: UInt8(0), metadata: UInt8(0))
 
-  /// A muxer at the start of a stream.
+  /// Creates a muxer at the start of a stream.
   public init(_ descriptions: [CodecDescription]) {
     self.descriptions = descriptions
     self.programMap = ProgramMap(version: 0, clockPacketIdentifier: PacketIdentifier.null, streams: [])
     self.apply(descriptions)
   }
 
-  /// Writes PAT and PMT, with which each segment starts. Sound that was not flushed comes behind them.
+  /// Writes PAT and PMT, the start of each segment. Audio that is not flushed follows them.
   public mutating func startSegment(into buffer: inout ByteBuffer) {
     if self.carriesMetadata, !self.programMap.hasMetadata {
       self.programMap.streams.append(Self.metadataStream)
@@ -54,7 +55,7 @@ public struct TransportStreamMuxer: Sendable {
       self.programMap.serialize(), PacketIdentifier.programMap, counter: &self.counters.map, into: &buffer)
   }
 
-  /// Writes a sample, or keeps it until more sound is there.
+  /// Writes a sample, or buffers it if it is audio.
   public mutating func mux(_ sample: EncodedSample, into buffer: inout ByteBuffer) {
     let isMuxed =
       switch sample.kind {
@@ -64,7 +65,7 @@ public struct TransportStreamMuxer: Sendable {
     if !isMuxed { self.skippedSampleCount += 1 }
   }
 
-  /// Writes samples, and metadata, in order of time, before the sample of its time.
+  /// Writes samples and metadata, both in order of time; metadata precedes the sample of its time.
   public mutating func mux(_ samples: [EncodedSample], metadata: [TimedMetadata], into buffer: inout ByteBuffer) {
     var rest = metadata[...]
     for sample in samples {
@@ -77,8 +78,8 @@ public struct TransportStreamMuxer: Sendable {
     for next in rest { self.mux(next, into: &buffer) }
   }
 
-  /// Writes metadata, before the picture of its time; nothing where the segment's tables do not tell of it, or no tag can
-  /// hold it.
+  /// Writes metadata, before the frame of its time; nothing when the program map of the segment announces no metadata or
+  /// the tag would be too long.
   public mutating func mux(_ metadata: TimedMetadata, into buffer: inout ByteBuffer) {
     guard self.programMap.hasMetadata, let tag = ID3Tag.bytes(metadata) else { return }
     let header = PESHeader.packet(
@@ -93,38 +94,39 @@ public struct TransportStreamMuxer: Sendable {
     }
   }
 
-  /// Writes the sound that waits: at the end of a segment and of the stream.
+  /// Writes buffered audio, at the end of a segment or stream.
   public mutating func flush(into buffer: inout ByteBuffer) {
-    guard !self.sound.isEmpty else { return }
+    guard !self.pendingAudio.isEmpty else { return }
     var adaptation = AdaptationField()
     if self.programMap.clockPacketIdentifier == PacketIdentifier.audio {
       adaptation = AdaptationField(programClock: self.clock.nextValue(), isRandomAccess: true)
     }
     let header = PESHeader.packet(
-      of: PESHeader.audioStreamID, presentationTimestamp: ProgramClock.timestamp(self.sound.start),
-      payloadLength: self.sound.length)
+      of: PESHeader.audioStreamID, presentationTimestamp: ProgramClock.timestamp(self.pendingAudio.start),
+      payloadLength: self.pendingAudio.length)
     TransportPacketWriter.write(
-      PacketIdentifier.audio, adaptation, counter: &self.counters.audio, length: header.count + self.sound.length,
+      PacketIdentifier.audio, adaptation, counter: &self.counters.audio,
+      length: header.count + self.pendingAudio.length,
       into: &buffer
     ) { writer in
       header.withUnsafeBytes { writer.append($0) }
-      for frame in self.sound.frames {
+      for frame in self.pendingAudio.frames {
         writer.append(frame.header)
         writer.append(frame.payload)
       }
     }
-    self.sound.removeAll()
+    self.pendingAudio.removeAll()
   }
 
-  /// Goes on with other codecs or parameters: the next segment's PMT has the next version number. Continuity counters
-  /// and clock go on; equal descriptions change nothing.
+  /// Continues with other codecs or parameters: the next program map has the next version number. Continuity counters and
+  /// clock continue; equal descriptions change nothing.
   public mutating func change(to descriptions: [CodecDescription]) {
     guard descriptions != self.descriptions else { return }
     self.descriptions = descriptions
     self.raiseVersion()
     self.apply(descriptions)
     self.clock.forgetTracks()
-    if self.audio == nil { self.sound.removeAll() }
+    if self.audio == nil { self.pendingAudio.removeAll() }
   }
 
   private mutating func apply(_ descriptions: [CodecDescription]) {
@@ -159,8 +161,8 @@ public struct TransportStreamMuxer: Sendable {
     self.clock.advance(to: sample)
     self.needsKeyframe = self.clock.hasPassed(sample) || (self.needsKeyframe && !sample.isKeyframe)
     guard !self.needsKeyframe else { return false }
-    // Before the clock moves on, which may be beyond the sound's time.
-    if !self.sound.isEmpty, sample.decodeTime - self.sound.start >= PendingSound.maximumDuration {
+    // Flushed before the clock advances, possibly beyond the time of the audio.
+    if !self.pendingAudio.isEmpty, sample.decodeTime - self.pendingAudio.start >= PendingAudio.maximumDuration {
       self.flush(into: &buffer)
     }
     self.writeOverdueClock(isCarried: true, into: &buffer)
@@ -183,16 +185,16 @@ public struct TransportStreamMuxer: Sendable {
       let config = self.audio, sample.payload.readableBytes > 0,
       let header = ADTSHeader(config, payloadLength: sample.payload.readableBytes)
     else { return false }
-    if !self.sound.canTake(sample, header: header) { self.flush(into: &buffer) }
+    if !self.pendingAudio.canAppend(sample, header: header) { self.flush(into: &buffer) }
     self.clock.advance(to: sample)
     guard !self.clock.hasPassed(sample) else { return false }
     self.writeOverdueClock(isCarried: false, into: &buffer)
-    self.sound.append(sample, header: header)
-    if self.sound.end - self.sound.start >= PendingSound.maximumDuration { self.flush(into: &buffer) }
+    self.pendingAudio.append(sample, header: header)
+    if self.pendingAudio.end - self.pendingAudio.start >= PendingAudio.maximumDuration { self.flush(into: &buffer) }
     return true
   }
 
-  /// Moves the clock on with packets of its own, as far as steps would become too large.
+  /// Writes clock packets while the step to the sample exceeds the maximum.
   private mutating func writeOverdueClock(isCarried: Bool, into buffer: inout ByteBuffer) {
     let isInVideo = self.programMap.clockPacketIdentifier == PacketIdentifier.video
     while let value = self.clock.overdueValue(isCarried: isCarried) {
@@ -202,7 +204,7 @@ public struct TransportStreamMuxer: Sendable {
     }
   }
 
-  /// A section in a packet of its own, behind a pointer field of 0, with ones to the packet's end, §2.4.4.1.
+  /// Writes a section in one packet: pointer_field 0, the section, stuffing bytes 0xFF, §2.4.4.1.
   private static func write(
     _ section: [UInt8], _ packetIdentifier: UInt16, counter: inout UInt8, into buffer: inout ByteBuffer
   ) {

@@ -1,34 +1,34 @@
-/// A small typeface for clocks and notices in pictures: capitals, digits and punctuation, 5 × 7 points each.
+/// Bitmap typeface of 5 × 7 points for text drawn into frames: capitals, digits and punctuation.
 package enum BitmapFont {
-  /// The points of a character across.
+  /// Width of a character in points.
   package static let glyphWidth = 5
-  /// The points of a character down.
+  /// Height of a character in points.
   package static let glyphHeight = 7
-  /// The points from one character to the next.
+  /// Distance from one character to the next in points.
   package static let advance = 6
 
-  /// The pixels that a line of text takes, from the left edge of its first character to the right edge of its last.
+  /// Size of a line of text in pixels, from the left edge of the first character to the right edge of the last.
   ///
-  /// - Parameter scale: The pixels that a point is wide and high.
+  /// - Parameter scale: Pixels per point.
   package static func size(of text: String, scale: Int) -> (width: Int, height: Int) {
     let count = text.utf8.count
     return count == 0 ? (0, 0) : ((count * Self.advance - 1) * scale, Self.glyphHeight * scale)
   }
 
-  /// The largest scale at which a line of text fits a box; 0 when not even one pixel a point does.
+  /// Largest scale, in pixels per point, at which a line of text fits a box; 0 when not even scale 1 fits.
   package static func scale(of text: String, fitting width: Int, by height: Int) -> Int {
     let unit = Self.size(of: text, scale: 1)
     return unit.width == 0 ? 0 : min(width / unit.width, height / unit.height)
   }
 
-  /// Draws a line of text; what lies outside of the plane is left out.
+  /// Draws a line of text, clipped to the plane.
   ///
   /// - Parameters:
-  ///   - text: Small letters are shown as capitals, bytes other than printable ASCII as question marks.
-  ///   - x: The left edge.
-  ///   - y: The upper edge.
-  ///   - scale: The pixels that a point is wide and high; below 1 nothing is drawn.
-  ///   - luma: The value of the points that are set; the others are left alone.
+  ///   - text: Small letters become capitals; bytes other than printable ASCII become question marks.
+  ///   - x: Left edge in pixels.
+  ///   - y: Upper edge in pixels.
+  ///   - scale: Pixels per point; below 1 nothing is drawn.
+  ///   - luma: Value of the set points; other samples are unchanged.
   package static func draw(
     _ text: String, x: Int, y: Int, scale: Int, luma: UInt8 = 235, into plane: PicturePlane
   ) {
@@ -45,11 +45,11 @@ package enum BitmapFont {
     }
   }
 
-  /// Draws a line of text around the middle of a plane.
+  /// Draws a line of text centred in a plane.
   ///
   /// - Parameters:
   ///   - text: As in ``draw(_:x:y:scale:luma:into:)``.
-  ///   - scale: The pixels that a point is wide and high, such as from ``scale(of:fitting:by:)``.
+  ///   - scale: Pixels per point, such as from ``scale(of:fitting:by:)``.
   package static func drawCentred(_ text: String, scale: Int, luma: UInt8 = 235, into plane: PicturePlane) {
     let size = Self.size(of: text, scale: scale)
     Self.draw(

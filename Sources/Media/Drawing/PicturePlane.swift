@@ -1,15 +1,15 @@
-/// A view of one plane of a picture that is being drawn, one byte a sample.
+/// Mutable view of one plane of a frame with one byte per sample, for drawing.
 package struct PicturePlane {
-  /// The first sample of the first row.
+  /// First sample of the first row.
   package let base: UnsafeMutablePointer<UInt8>
-  /// Samples across.
+  /// Samples per row.
   package let width: Int
-  /// Rows.
+  /// Number of rows.
   package let height: Int
   /// Bytes from one row to the next.
   package let bytesPerRow: Int
 
-  /// A view of memory that holds `height` rows; to be used only while that is valid.
+  /// Creates a view, valid as long as the memory; traps unless `bytes` holds `height` rows.
   package init(_ bytes: UnsafeMutableRawBufferPointer, width: Int, height: Int, bytesPerRow: Int) {
     precondition(
       width > 0 && height > 0 && bytesPerRow >= width && bytes.count >= (height - 1) * bytesPerRow + width,
@@ -20,7 +20,7 @@ package struct PicturePlane {
     self.bytesPerRow = bytesPerRow
   }
 
-  /// Sets the samples of a rectangle; what lies outside of the plane is left out.
+  /// Fills a rectangle, clipped to the plane.
   package func fill(x: Int, y: Int, width: Int, height: Int, value: UInt8) {
     let left = max(x, 0)
     let right = min(x + width, self.width)

@@ -2,27 +2,26 @@ internal import Bitstreams
 internal import Media
 internal import NIOCore
 
-/// AAC frames that wait for others, to share one PES packet: alone, a frame of 64 kb/s fills barely half of the two
-/// transport packets that it takes.
-struct PendingSound {
-  /// An ADTS header and its frame.
+/// AAC frames collected for one PES packet: a single frame at 64 kb/s fills barely half of its two transport packets.
+struct PendingAudio {
+  /// ADTS header and payload of each frame.
   private(set) var frames: [(header: ByteBuffer, payload: ByteBuffer)] = []
-  /// The time of the first frame.
+  /// Presentation time of the first frame.
   private(set) var start = MediaTime.zero
-  /// Where the last frame ends.
+  /// End of the last frame.
   private(set) var end = MediaTime.zero
-  /// The bytes of all frames, with headers.
+  /// Bytes of all frames and headers.
   private(set) var length = 0
 
-  /// Sound waits at most this long: a third of ``ProgramClock/delay``.
+  /// Maximum duration of the collected frames: a third of ``ProgramClock/delay``.
   static let maximumDuration = MediaDuration.milliseconds(100)
-  /// Frames further from where the one before ends need a timestamp of their own; ADTS tells none.
+  /// Maximum distance between the end of a frame and the next one within a PES packet, since ADTS has no timestamps.
   static let maximumJitter = MediaDuration.milliseconds(5)
 
   var isEmpty: Bool { self.frames.isEmpty }
 
-  /// Whether a frame may follow in the same PES packet.
-  func canTake(_ sample: EncodedSample, header: ADTSHeader) -> Bool {
+  /// Whether a frame fits the same PES packet in time and length.
+  func canAppend(_ sample: EncodedSample, header: ADTSHeader) -> Bool {
     guard !self.isEmpty else { return true }
     let jitter = sample.presentationTime - self.end
     return jitter <= Self.maximumJitter && jitter >= MediaDuration.zero - Self.maximumJitter
