@@ -65,7 +65,7 @@ struct BitmapFontTests {
     bytes.withUnsafeMutableBytes {
       BitmapFont.draw(
         text, x: x, y: y, scale: scale, luma: UInt8(ascii: "#"),
-        into: PicturePlane($0, width: width, height: height, bytesPerRow: width + 1))
+        into: DrawingPlane($0, width: width, height: height, bytesPerRow: width + 1))
     }
     return String(decoding: bytes.dropLast(), as: UTF8.self)
   }

@@ -155,14 +155,14 @@ struct Bars {
     }
   }
 
-  private func plane(_ index: Int, _ bytes: UnsafeMutableRawBufferPointer) -> PicturePlane {
+  private func plane(_ index: Int, _ bytes: UnsafeMutableRawBufferPointer) -> DrawingPlane {
     Self.plane(index, bytes, format: self.format)
   }
 
   private static func plane(
     _ index: Int, _ bytes: UnsafeMutableRawBufferPointer, format: VideoFormat
-  ) -> PicturePlane {
-    PicturePlane(
+  ) -> DrawingPlane {
+    DrawingPlane(
       bytes,
       width: format.pixelFormat.minimumBytesPerRow(plane: index, width: format.width),
       height: format.pixelFormat.rowCount(plane: index, height: format.height),

@@ -28,7 +28,7 @@ public enum TimecodeStrip {
     microseconds: UInt64, into luma: UnsafeMutableRawBufferPointer, width: Int, height: Int, bytesPerRow: Int
   ) {
     guard let size = Self.cellSize(width: width, height: height) else { return }
-    let plane = PicturePlane(luma, width: width, height: height, bytesPerRow: bytesPerRow)
+    let plane = DrawingPlane(luma, width: width, height: height, bytesPerRow: bytesPerRow)
     let checksum = Self.checksum(of: microseconds)
     for cell in 0..<Self.cellCount {
       let bit = cell < 64 ? microseconds >> UInt64(63 - cell) & 1 : UInt64(checksum >> UInt8(71 - cell) & 1)

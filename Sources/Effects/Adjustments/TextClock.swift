@@ -40,7 +40,7 @@ public final class TextClock: VideoEffect {
       canvas.fill(ground, FrameColor(luma: 24))
     }
     let format = frame.buffer.format
-    let plane = PicturePlane(
+    let plane = DrawingPlane(
       frame.buffer.unsafePlane(0), width: format.width, height: format.height, bytesPerRow: format.bytesPerRow[0])
     BitmapFont.draw(text, x: Int(place.x), y: Int(place.y), scale: scale, into: plane)
     return .keep

@@ -30,7 +30,7 @@ package enum BitmapFont {
   ///   - scale: Pixels per point; below 1 nothing is drawn.
   ///   - luma: Value of the set points; other samples are unchanged.
   package static func draw(
-    _ text: String, x: Int, y: Int, scale: Int, luma: UInt8 = 235, into plane: PicturePlane
+    _ text: String, x: Int, y: Int, scale: Int, luma: UInt8 = 235, into plane: DrawingPlane
   ) {
     guard scale > 0 else { return }
     var left = x
@@ -50,7 +50,7 @@ package enum BitmapFont {
   /// - Parameters:
   ///   - text: As in ``draw(_:x:y:scale:luma:into:)``.
   ///   - scale: Pixels per point, such as from ``scale(of:fitting:by:)``.
-  package static func drawCentred(_ text: String, scale: Int, luma: UInt8 = 235, into plane: PicturePlane) {
+  package static func drawCentred(_ text: String, scale: Int, luma: UInt8 = 235, into plane: DrawingPlane) {
     let size = Self.size(of: text, scale: scale)
     Self.draw(
       text, x: (plane.width - size.width) / 2, y: (plane.height - size.height) / 2, scale: scale, luma: luma,

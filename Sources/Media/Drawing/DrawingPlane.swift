@@ -1,5 +1,5 @@
 /// Mutable view of one plane of a frame with one byte per sample, for drawing.
-package struct PicturePlane {
+package struct DrawingPlane {
   /// First sample of the first row.
   package let base: UnsafeMutablePointer<UInt8>
   /// Samples per row.
