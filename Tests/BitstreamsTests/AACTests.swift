@@ -65,7 +65,7 @@ struct AudioSpecificConfigTests {
     ([0x16, 0x90], ParsingError(.invalid, field: "samplingFrequencyIndex", offset: 0)),  // index 13
     ([0x17, 0x80, 0x00, 0x00, 0x10], ParsingError(.invalid, field: "samplingFrequencyIndex", offset: 0)),
   ])
-  func `what cannot be decoded here is refused`(bytes: [UInt8], error: ParsingError) {
+  func `unsupported and reserved values throw`(bytes: [UInt8], error: ParsingError) {
     #expect(throws: error) { try AudioSpecificConfig(parsing: bytes + [0, 0, 0, 0]) }
   }
 
@@ -127,7 +127,7 @@ struct ADTSHeaderTests {
     ([0xFF, 0xF1, 0x74, 0x80, 0x26, 0xDF, 0xFC], "sampling_frequency_index"),
     ([0xFF, 0xF1, 0x4C, 0x80, 0x00, 0xDF, 0xFC], "frame_length"),
   ])
-  func `what is no header is refused`(bytes: [UInt8], field: String) {
+  func `bytes that are no header throw`(bytes: [UInt8], field: String) {
     var buffer = ByteBuffer(bytes: bytes)
     let error = #expect(throws: ParsingError.self) { try ADTSHeader(parsing: &buffer) }
     #expect(error?.field == field)

@@ -104,7 +104,7 @@ struct H264AccessUnitTests {
     }
   }
 
-  @Test func `a picture that is not IDR is no keyframe`() {
+  @Test func `an access unit without IDR slice is no keyframe`() {
     let unit = H264AccessUnit(parsingAnnexB: ByteBuffer(bytes: [0, 0, 1, 0x41, 0x9A]))
     #expect(!unit.isKeyframe)
     #expect(unit.payload == ByteBuffer(bytes: [0, 0, 0, 2, 0x41, 0x9A]))

@@ -37,7 +37,7 @@ struct H264ParameterSetTests {
   ]
   static let baselinePictureSet: [UInt8] = [0x68, 0xCB, 0x83, 0xCB, 0x20]
 
-  @Test func `a Baseline set tells profile, size and rate`() throws {
+  @Test func `a Baseline set has profile, size and rate`() throws {
     let set = try H264SequenceParameterSet(parsing: Self.baseline720p30)
     #expect(set.profileIDC == 66)
     #expect(set.constraintFlags == 0xC0)
@@ -50,7 +50,7 @@ struct H264ParameterSetTests {
     #expect(set.vui?.reorderFrames == 0)
   }
 
-  @Test func `a High set with cropping tells 1080 rows, 29.97 and BT 709`() throws {
+  @Test func `a High set with cropping has 1080 rows, 29.97 and BT 709`() throws {
     let set = try H264SequenceParameterSet(parsing: Self.high1080p2997BT709)
     #expect(set.profileIDC == 100)
     #expect(set.width == 1920)
@@ -62,7 +62,7 @@ struct H264ParameterSetTests {
     #expect(set.vui?.timing == .init(unitsInTick: 1001, timeScale: 60_000, isFixed: false))
   }
 
-  @Test func `pixels that are not square and colours are told, one ratio by number and one in full`() throws {
+  @Test func `sample aspect ratios by index and in full, and colours, are parsed`() throws {
     let tall = try #require(try H264SequenceParameterSet(parsing: Self.high576With16To11).vui)
     #expect(tall.sampleAspectRatio == .init(width: 16, height: 11))
     #expect(tall.colour == .init(primaries: 5, transferCharacteristics: 5, matrixCoefficients: 5))
@@ -88,7 +88,7 @@ struct H264ParameterSetTests {
     }
   }
 
-  @Test func `a ratio told in full with a zero is unspecified, and one at the limits is told`() throws {
+  @Test func `a full ratio with a zero is unspecified, and one at the limits is parsed`() throws {
     #expect(try Self.aspectRatio([(1, 1), (255, 8), (0, 16), (1, 16)]) == nil)
     #expect(try Self.aspectRatio([(1, 1), (255, 8), (1, 16), (0, 16)]) == nil)
     #expect(
@@ -96,7 +96,7 @@ struct H264ParameterSetTests {
     #expect(try Self.aspectRatio([(0, 1)]) == nil)
   }
 
-  /// What usability information that begins with some fields, and has zeros behind them, tells of the pixels.
+  /// Sample aspect ratio of usability information that starts with some fields, followed by zeros.
   private static func aspectRatio(
     _ fields: [(value: UInt32, bits: Int)]
   ) throws -> VUIParameters.SampleAspectRatio? {
@@ -159,7 +159,7 @@ struct H264ParameterSetTests {
     }
   }
 
-  @Test func `a cropping as large as the picture is refused`() {
+  @Test func `cropping the whole frame is invalid`() {
     for crop: UInt32 in [360, .max - 1] {
       var writer = BitWriter()
       Self.writeHighStart(to: &writer)
@@ -173,7 +173,7 @@ struct H264ParameterSetTests {
     }
   }
 
-  @Test func `a picture of 1056 macroblocks across is refused, one of 1055 is not`() throws {
+  @Test func `a width of 1056 macroblocks is invalid, 1055 is not`() throws {
     for (columns, isValid) in [(1055, true), (1056, false)] {
       var writer = BitWriter()
       Self.writeHighStart(to: &writer)
@@ -183,7 +183,7 @@ struct H264ParameterSetTests {
     }
   }
 
-  @Test func `a picture set tells both identifiers`() throws {
+  @Test func `a picture parameter set has both identifiers`() throws {
     let set = try H264PictureParameterSet(parsing: Self.baselinePictureSet)
     #expect(set.id == 0)
     #expect(set.sequenceParameterSetID == 0)
@@ -195,7 +195,7 @@ struct H264ParameterSetTests {
     }
   }
 
-  @Test func `a description takes the stream's rate before the given one`() throws {
+  @Test func `the rate of the stream precedes the fallback`() throws {
     let description = try H264Description(
       parsing: Self.baseline720p30, pictureParameterSet: Self.baselinePictureSet, frameRate: FrameRate(10))
     #expect(description.width == 1280)

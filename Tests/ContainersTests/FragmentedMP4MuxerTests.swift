@@ -37,9 +37,9 @@ struct FragmentedMP4MuxerTests {
     var muxer = FragmentedMP4Muxer([TestSamples.h264, TestSamples.aac])
     let fragment = muxer.fragment(
       [
-        TestSamples.picture(at: self.start, size: 2, isKeyframe: true),
-        TestSamples.sound(at: self.start, size: 3),
-        TestSamples.picture(at: self.start + .milliseconds(40), size: 1),
+        TestSamples.videoSample(at: self.start, size: 2, isKeyframe: true),
+        TestSamples.audioSample(at: self.start, size: 3),
+        TestSamples.videoSample(at: self.start + .milliseconds(40), size: 1),
       ], nextVideoDecodeTime: self.start + .milliseconds(70))
     let rows: [[UInt8]] = [
       [0, 0, 0, 0xB0], Array("moof".utf8),
@@ -71,27 +71,27 @@ struct FragmentedMP4MuxerTests {
     #expect(Array(fragment.readableBytesView) == rows.flatMap { $0 })
   }
 
-  @Test func `captured pictures and sound come back with times and sizes`() throws {
-    let (h264, pictures) = try TestSamples.capturedVideo()
-    let (aac, sounds) = try TestSamples.capturedSound()
+  @Test func `captured video and audio are parsed with times and sizes`() throws {
+    let (h264, videoSamples) = try TestSamples.capturedVideo()
+    let (aac, audioSamples) = try TestSamples.capturedAudio()
     var muxer = FragmentedMP4Muxer([.aac(aac), .h264(h264)])
-    let (table, payloads) = try self.read(muxer.fragment(sounds + pictures), of: muxer)
+    let (table, payloads) = try self.read(muxer.fragment(audioSamples + videoSamples), of: muxer)
     #expect(table.sequenceNumber == 1)
     #expect(table.tracks.map(\.trackID) == [1, 2])
-    #expect(payloads == [1: pictures.map(\.payload), 2: sounds.map(\.payload)])
+    #expect(payloads == [1: videoSamples.map(\.payload), 2: audioSamples.map(\.payload)])
     #expect(table.tracks[0].samples.map(\.duration) == [3600, 3600, 3600, 3600, 3600])
     #expect(table.tracks[0].samples.map(\.flags.isSync) == [true, false, false, true, false])
     #expect(table.tracks[1].samples.allSatisfy { $0.duration == 1024 && $0.flags.isSync })
   }
 
-  @Test func `uneven pictures keep their times over fragments when the next one is known`() throws {
+  @Test func `irregular frames keep their times across fragments when the next one is known`() throws {
     let times = [0, 31, 69, 100, 134, 165, 201, 233].map { self.start + .milliseconds($0) }
     var muxer = FragmentedMP4Muxer([TestSamples.h264])
     var found: [UInt64] = []
     var end: UInt64?
     for first in stride(from: 0, to: 8, by: 2) {
-      let pictures = times[first..<first + 2].map { TestSamples.picture(at: $0, isKeyframe: true) }
-      let fragment = muxer.fragment(pictures, nextVideoDecodeTime: first + 2 < 8 ? times[first + 2] : nil)
+      let videoSamples = times[first..<first + 2].map { TestSamples.videoSample(at: $0, isKeyframe: true) }
+      let fragment = muxer.fragment(videoSamples, nextVideoDecodeTime: first + 2 < 8 ? times[first + 2] : nil)
       let track = try self.read(fragment, of: muxer).table.tracks[0]
       #expect(track.baseDecodeTime == end ?? track.baseDecodeTime, "no gap, no overlap")
       var time = track.baseDecodeTime
@@ -106,13 +106,13 @@ struct FragmentedMP4MuxerTests {
     #expect(end == last + 3000, "as long as it says")
   }
 
-  @Test func `without knowing the next picture fragments join, and times do not drift`() throws {
+  @Test func `without the next frame fragments are contiguous, and times do not drift`() throws {
     var muxer = FragmentedMP4Muxer([TestSamples.h264])
     var end: UInt64?
     for index in 0..<100 {
       let jitter = MediaDuration.milliseconds([0, 7, -6, 3][index % 4])
       let time = FrameRate(30).time(ofFrame: Int64(index), from: self.start) + jitter
-      let track = try self.read(muxer.fragment([TestSamples.picture(at: time)]), of: muxer).table.tracks[0]
+      let track = try self.read(muxer.fragment([TestSamples.videoSample(at: time)]), of: muxer).table.tracks[0]
       if let end { #expect(track.baseDecodeTime >= end, "no overlap") }
       let error = abs(Int64(track.baseDecodeTime) - time.ticks(timescale: 90_000))
       let limit: Int64 = 20 * 90
@@ -120,16 +120,16 @@ struct FragmentedMP4MuxerTests {
       end = track.baseDecodeTime + UInt64(track.samples[0].duration)
     }
     let late = self.start + .seconds(60)
-    let track = try self.read(muxer.fragment([TestSamples.picture(at: late)]), of: muxer).table.tracks[0]
+    let track = try self.read(muxer.fragment([TestSamples.videoSample(at: late)]), of: muxer).table.tracks[0]
     #expect(track.baseDecodeTime == 160 * 90_000, "a pause is a gap")
   }
 
-  @Test func `sound is even to the sample, and follows the clock beyond half a frame`() throws {
+  @Test func `audio is contiguous, and follows the clock beyond half a frame`() throws {
     var muxer = FragmentedMP4Muxer([TestSamples.aac])
     /// Milliseconds that a frame is off its even place.
     func frames(_ offsets: [Int64], from first: Int64) -> [EncodedSample] {
       offsets.enumerated().map { index, offset in
-        TestSamples.sound(
+        TestSamples.audioSample(
           at: self.start + .ticks((first + Int64(index)) * 1024, timescale: 48_000) + .milliseconds(offset))
       }
     }
@@ -157,33 +157,33 @@ struct FragmentedMP4MuxerTests {
     muxer.change(to: [TestSamples.h264, TestSamples.aac])
     #expect(muxer.initializationSegment() == before, "equal descriptions change nothing")
 
-    // 44.1 kHz counts in its own timescale, and there are no pictures any more.
+    // 44.1 kHz counts in its own timescale, without video.
     let other = CodecDescription.aac(
       AACDescription(audioSpecificConfig: [0x12, 0x08], format: AudioFormat(sampleRate: 44_100, channelCount: 1)))
     muxer.change(to: [other])
     #expect(muxer.descriptions == [other])
     #expect(muxer.initializationSegment() != before)
     let next = [
-      TestSamples.picture(at: self.start + .seconds(1)),
-      TestSamples.sound(at: self.start + .seconds(1), sampleRate: 44_100),
+      TestSamples.videoSample(at: self.start + .seconds(1)),
+      TestSamples.audioSample(at: self.start + .seconds(1), sampleRate: 44_100),
     ]
     let second = try self.read(muxer.fragment(next), of: muxer).table
     #expect(second.sequenceNumber == 2)
     #expect(second.tracks.map(\.trackID) == [1])
     #expect(second.tracks.map(\.baseDecodeTime) == [101 * 44_100])
-    #expect(muxer.skippedSampleCount == 1, "the picture")
+    #expect(muxer.skippedSampleCount == 1, "the video sample")
 
     // Pictures come back where they are in time; their track's timeline went on.
     muxer.change(to: [TestSamples.h264, TestSamples.aac])
-    let third = try self.read(muxer.fragment([TestSamples.picture(at: self.start + .seconds(2))]), of: muxer).table
+    let third = try self.read(muxer.fragment([TestSamples.videoSample(at: self.start + .seconds(2))]), of: muxer).table
     #expect(third.sequenceNumber == 3)
     #expect(third.tracks.map(\.baseDecodeTime) == [102 * 90_000])
   }
 
-  @Test func `sound does not overlap over a change of the codec`() throws {
+  @Test func `audio does not overlap across a change of the codec`() throws {
     var muxer = FragmentedMP4Muxer([TestSamples.aac])
     func frames(_ range: Range<Int64>) -> [EncodedSample] {
-      range.map { TestSamples.sound(at: self.start + .ticks($0 * 1024, timescale: 48_000)) }
+      range.map { TestSamples.audioSample(at: self.start + .ticks($0 * 1024, timescale: 48_000)) }
     }
     _ = muxer.fragment(frames(0..<10))
     let other = CodecDescription.aac(
@@ -198,45 +198,47 @@ struct FragmentedMP4MuxerTests {
     #expect(Int64(table.tracks[0].baseDecodeTime) >= end.ticks(timescale: 44_100))
   }
 
-  @Test func `composition offsets and keyframes inside a fragment are told`() throws {
+  @Test func `composition offsets and keyframes inside a fragment are written`() throws {
     var muxer = FragmentedMP4Muxer([TestSamples.h264])
     let times: [(Int64, Int64)] = [(0, 33), (33, 100), (66, 66), (99, 133)]
-    let pictures = times.map {
-      TestSamples.picture(
+    let videoSamples = times.map {
+      TestSamples.videoSample(
         at: self.start + .milliseconds($0.1), isKeyframe: $0.0 == 66, decodeTime: self.start + .milliseconds($0.0))
     }
-    let samples = try self.read(muxer.fragment(pictures), of: muxer).table.tracks[0].samples
+    let samples = try self.read(muxer.fragment(videoSamples), of: muxer).table.tracks[0].samples
     let offsets: [Int32] = [2970, 6030, 0, 3060]
     #expect(samples.map(\.compositionOffset) == offsets)
     #expect(samples.map(\.flags.isSync) == [false, false, true, false])
   }
 
-  @Test func `what does not belong is left out and counted`() {
+  @Test func `unusable samples are left out and counted`() {
     var muxer = FragmentedMP4Muxer([TestSamples.h264])
-    let early = TestSamples.picture(at: MediaTime(nanoseconds: -1))
-    #expect(muxer.fragment([TestSamples.sound(at: self.start), early]).readableBytes == 0)
+    let early = TestSamples.videoSample(at: MediaTime(nanoseconds: -1))
+    #expect(muxer.fragment([TestSamples.audioSample(at: self.start), early]).readableBytes == 0)
     #expect(muxer.fragment([]).readableBytes == 0)
     #expect(muxer.skippedSampleCount == 2)
     #expect(muxer.sequenceNumber == 0)
     for nanoseconds in [Int64.min, 0, .max] {
       var muxer = FragmentedMP4Muxer([TestSamples.h264, TestSamples.aac])
       let time = MediaTime(nanoseconds: nanoseconds)
-      let samples = [TestSamples.picture(at: time), TestSamples.sound(at: time), TestSamples.picture(at: .zero)]
+      let samples = [
+        TestSamples.videoSample(at: time), TestSamples.audioSample(at: time), TestSamples.videoSample(at: .zero),
+      ]
       _ = muxer.fragment(samples + samples)
     }
   }
 
-  @Test func `a player can start with a fragment whose first picture is a keyframe`() {
-    let key = TestSamples.picture(at: self.start, isKeyframe: true)
-    let other = TestSamples.picture(at: self.start)
-    let sound = TestSamples.sound(at: self.start)
-    #expect(FragmentedMP4Muxer.isIndependent([sound, key, other]))
+  @Test func `a player can start with a fragment whose first frame is a keyframe`() {
+    let key = TestSamples.videoSample(at: self.start, isKeyframe: true)
+    let other = TestSamples.videoSample(at: self.start)
+    let audioSample = TestSamples.audioSample(at: self.start)
+    #expect(FragmentedMP4Muxer.isIndependent([audioSample, key, other]))
     #expect(!FragmentedMP4Muxer.isIndependent([other, key]))
-    #expect(FragmentedMP4Muxer.isIndependent([sound]))
+    #expect(FragmentedMP4Muxer.isIndependent([audioSample]))
     #expect(!FragmentedMP4Muxer.isIndependent([]))
   }
 
-  @Test func `the initialization segment tells both tracks`() throws {
+  @Test func `the initialization segment describes both tracks`() throws {
     let muxer = FragmentedMP4Muxer([TestSamples.h264, TestSamples.aac])
     let boxes = try MP4Box.boxes(in: muxer.initializationSegment())
     #expect(boxes.map(\.type) == ["ftyp", "moov"])
@@ -254,7 +256,7 @@ struct FragmentedMP4MuxerTests {
       [0xFD, 0xF8, 0xF8, 0],  // 4:2:0, 8 bits, 8 bits, no extensions
     ]
     #expect(Array(configuration.content.readableBytesView) == expected.flatMap { $0 })
-    let sound = try #require(try tables[1].children(skipping: 8).first)
+    let audioSample = try #require(try tables[1].children(skipping: 8).first)
     #expect(sound.type == "mp4a")
     let descriptor = try #require(try sound.children(skipping: 28).first { $0.type == "esds" })
     let descriptors: [[UInt8]] = [

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Containers
 
-/// Samples as a transport stream, and what its packets tell.
+/// Samples muxed as a transport stream, and its parsed packets.
 struct MuxedStream {
   let bytes: ByteBuffer
   /// Samples that the muxer left out.

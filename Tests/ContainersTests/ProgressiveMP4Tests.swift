@@ -6,7 +6,7 @@ import Testing
 
 @Suite("A plain movie out of a fragmented one, ISO/IEC 14496-12 §8.5 to §8.8")
 struct ProgressiveMP4Tests {
-  /// One sample as the tables of a plain file tell it.
+  /// One sample of the tables of a progressive file.
   private struct Entry: Equatable {
     var offset: UInt64
     var size: UInt32
@@ -35,7 +35,7 @@ struct ProgressiveMP4Tests {
       presentationTime: time, duration: duration, isKeyframe: isKeyframe)
   }
 
-  /// A fragmented file of some seconds: samples of different sizes, a keyframe every 15 pictures.
+  /// A fragmented file of some seconds: samples of different sizes, a keyframe every 15 frames.
   private func fragmentedFile(seconds: Int64) -> (head: ByteBuffer, fragments: [ByteBuffer]) {
     var muxer = FragmentedMP4Muxer(Self.descriptions)
     let fragments = (0..<seconds).map { second in
@@ -130,7 +130,7 @@ struct ProgressiveMP4Tests {
     }
   }
 
-  @Test func `headers tell the durations, what else they told stays, and fragments are forgotten`() throws {
+  @Test func `headers get the durations, keep other fields, and lose the fragments`() throws {
     let (head, fragments) = self.fragmentedFile(seconds: 5)
     let (_, moov, tracks) = try self.plain(fragments.reduce(into: head) { $0.writeImmutableBuffer($1) })
     #expect(try moov.children().map(\.type) == ["mvhd", "trak", "trak", "udta"])
@@ -234,7 +234,7 @@ struct ProgressiveMP4Tests {
     #expect(try self.scan(file).movie.sampleCount == 77)
   }
 
-  @Test func `a plain file is told from a fragmented one`() throws {
+  @Test func `a progressive file is distinguished from a fragmented one`() throws {
     let (head, fragments) = self.fragmentedFile(seconds: 1)
     let plain = try self.plain(fragments.reduce(into: head) { $0.writeImmutableBuffer($1) }).file
     #expect(throws: ParsingError(.missing, field: "mvex", offset: 0)) { try self.scan(plain) }

@@ -14,7 +14,7 @@ struct ReadingTests {
     return buffer
   }
 
-  @Test func `sizes may be told in 64 bits, or reach to the end`() throws {
+  @Test func `sizes may have 64 bits, or extend to the end`() throws {
     let large = self.box(1, "free", [0, 0, 0, 0, 0, 0, 0, 18, 0xAA, 0xBB])
     let toEnd = self.box(0, "mdat", [1, 2, 3])
     let boxes = try MP4Box.boxes(in: ByteBuffer(bytes: Array(large.readableBytesView) + toEnd.readableBytesView))
@@ -62,7 +62,7 @@ struct ReadingTests {
     }
   }
 
-  @Test func `a transport stream may come byte by byte, and behind other bytes`() {
+  @Test func `a transport stream may arrive byte by byte, after other bytes`() {
     var muxer = TransportStreamMuxer([TestSamples.h264, TestSamples.aac])
     var bytes = ByteBuffer(bytes: [1, 2, 3])
     muxer.startSegment(into: &bytes)
@@ -79,12 +79,14 @@ struct ReadingTests {
     #expect(events.count { if case .packet(_, _, 0x100) = $0 { true } else { false } } == 30)
   }
 
-  @Test func `a lost packet costs the picture it belongs to, and is counted`() {
+  @Test func `a lost packet costs its access unit, and is counted`() {
     var muxer = TransportStreamMuxer([TestSamples.h264])
     var bytes = ByteBuffer()
     muxer.startSegment(into: &bytes)
-    for index: Int64 in 0..<3 { muxer.mux(TestSamples.picture(at: .zero + .milliseconds(index * 40)), into: &bytes) }
-    // Tables, then six packets for each picture: the second one's third is lost.
+    for index: Int64 in 0..<3 {
+      muxer.mux(TestSamples.videoSample(at: .zero + .milliseconds(index * 40)), into: &bytes)
+    }
+    // Tables, then six packets per access unit: the third one of the second is lost.
     var damaged = ByteBuffer(bytes: bytes.readableBytesView.prefix(10 * 188))
     damaged.writeBytes(bytes.readableBytesView.dropFirst(11 * 188))
     var demuxer = TransportStreamDemuxer()

@@ -25,7 +25,7 @@ struct SampleEntryTests {
         frameRate: 25))
   }
 
-  /// The bytes behind the configuration.
+  /// The bytes after the configuration.
   private func extensions(_ description: CodecDescription) throws -> [UInt8] {
     var buffer = ByteBuffer()
     SampleEntry(description).serialize(into: &buffer)
@@ -57,14 +57,14 @@ struct SampleEntryTests {
         == full.flatMap { $0 })
   }
 
-  @Test func `what is not told is not written`() throws {
-    // It tells a ratio of 1:1 and no colours.
+  @Test func `absent fields are not written`() throws {
+    // The set has a ratio of 1:1 and no colours.
     let square: [[UInt8]] = [[0, 0, 0, 0x10], Array("pasp".utf8), [0, 0, 0, 1], [0, 0, 0, 1]]
     #expect(try self.extensions(TestSamples.h264) == square.flatMap { $0 })
     #expect(try self.extensions(self.description([0x67, 0x64, 0, 0x1F], width: 2, height: 2)).isEmpty)
   }
 
-  @Test func `the track is as wide as the picture is shown`() throws {
+  @Test func `the track header has the display width`() throws {
     // 720 × 16 / 11 = 1047, 640 × 91 / 74 = 787, in 16.16; a width of more than 16 bits is cut off.
     let cases: [(CodecDescription, UInt32, UInt32)] = [
       (self.description(Self.high576With16To11, width: 720, height: 576), 1047, 576),

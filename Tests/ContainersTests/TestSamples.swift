@@ -21,8 +21,8 @@ enum TestSamples {
   static let aac = CodecDescription.aac(
     AACDescription(audioSpecificConfig: [0x11, 0x90], format: AudioFormat(sampleRate: 48_000, channelCount: 2)))
 
-  /// A picture of one slice with a given number of bytes.
-  static func picture(
+  /// A video sample of one slice with a given number of bytes.
+  static func videoSample(
     at time: MediaTime, size: Int = 1000, isKeyframe: Bool = false, decodeTime: MediaTime? = nil,
     duration: MediaDuration = FrameRate(30).frameInterval
   ) -> EncodedSample {
@@ -35,32 +35,32 @@ enum TestSamples {
       isKeyframe: isKeyframe)
   }
 
-  /// A frame of sound.
-  static func sound(at time: MediaTime, size: Int = 170, sampleRate: Int32 = 48_000) -> EncodedSample {
+  /// An audio sample.
+  static func audioSample(at time: MediaTime, size: Int = 170, sampleRate: Int32 = 48_000) -> EncodedSample {
     EncodedSample(
       kind: .audio, payload: ByteBuffer(bytes: (0..<size).map { UInt8(truncatingIfNeeded: $0) }),
       presentationTime: time, duration: .ticks(1024, timescale: sampleRate), isKeyframe: true)
   }
 
-  /// Pictures at 30 a second with a keyframe each second, and sound, in the order of their times.
+  /// Video at 30 frames per second with a keyframe each second, and audio, in order of time.
   static func stream(
     seconds: Int, from start: MediaTime = MediaTime(nanoseconds: 10_000_000_000), frameRate: FrameRate = 30
   ) -> [EncodedSample] {
     let rate = Int(frameRate.numerator)
-    let pictures = (0..<seconds * rate).map {
-      Self.picture(
+    let videoSamples = (0..<seconds * rate).map {
+      Self.videoSample(
         at: frameRate.time(ofFrame: Int64($0), from: start), isKeyframe: $0 % rate == 0,
         duration: frameRate.frameInterval)
     }
-    let sounds = (0..<Int64(seconds * 48_000 / 1024)).map {
-      Self.sound(at: start + .ticks($0 * 1024, timescale: 48_000))
+    let audioSamples = (0..<Int64(seconds * 48_000 / 1024)).map {
+      Self.audioSample(at: start + .ticks($0 * 1024, timescale: 48_000))
     }
-    return (pictures + sounds).enumerated().sorted {
+    return (videoSamples + audioSamples).enumerated().sorted {
       ($0.element.decodeTime, $0.offset) < ($1.element.decodeTime, $1.offset)
     }.map(\.element)
   }
 
-  /// The stream in Tests/Captures: pictures of libx264 (96×64, Baseline, two slices a picture) at 25 a second.
+  /// The stream in Tests/Captures: frames of libx264 (96×64, Baseline, two slices per frame) at 25 frames per second.
   static func capturedVideo() throws -> (description: H264Description, samples: [EncodedSample]) {
     var units: [ByteBuffer] = []
     var sets: [UInt8: [UInt8]] = [:]
@@ -68,7 +68,7 @@ enum TestSamples {
       let bytes = Array(nalUnit.readableBytesView)
       let type = H264NALUnitType(rawValue: bytes[0])
       if type == .sequenceParameterSet || type == .pictureParameterSet { sets[type.rawValue] = bytes }
-      // first_mb_in_slice is 0 when the first bit behind the header is 1.
+      // first_mb_in_slice is 0 when the first bit after the header is 1.
       if type.startsWithMacroblockAddress, bytes[1] & 0x80 != 0 || units.isEmpty { units.append(ByteBuffer()) }
       if type.startsWithMacroblockAddress {
         units[units.count - 1].writeInteger(UInt32(bytes.count))
@@ -87,8 +87,8 @@ enum TestSamples {
     )
   }
 
-  /// The sound in Tests/Captures: AAC-LC, 44.1 kHz mono.
-  static func capturedSound() throws -> (description: AACDescription, samples: [EncodedSample]) {
+  /// The audio in Tests/Captures: AAC-LC, 44.1 kHz mono.
+  static func capturedAudio() throws -> (description: AACDescription, samples: [EncodedSample]) {
     var file = try Self.capture("ffmpeg-aac.aac")
     var samples: [EncodedSample] = []
     while file.readableBytes > 0 {

@@ -38,7 +38,7 @@ struct TimedMetadataTests {
   }
 
   @Test(arguments: [("a\0b", 1), ("face", 60_000 - 25), ("face", 1 << 21)])
-  func `what no tag can hold is left out`(name: String, length: Int) {
+  func `metadata that does not fit a tag is left out`(name: String, length: Int) {
     let metadata = TimedMetadata(time: .zero, name: name, text: String(repeating: "x", count: length))
     #expect(Self.bytes(ID3Tag.bytes(metadata)) == nil)
     var events = ByteBuffer()
@@ -59,7 +59,7 @@ struct TimedMetadataTests {
     return muxer
   }
 
-  @Test func `the longest tag fits a packet of the transport stream and comes back`() throws {
+  @Test func `the maximum tag fits a PES packet and is parsed again`() throws {
     var muxer = Self.muxer
     var buffer = ByteBuffer()
     muxer.startSegment(into: &buffer)
@@ -118,26 +118,26 @@ struct TimedMetadataTests {
         0x00, 0x00, 0x01, 0xBD,  // packet_start_code_prefix, private_stream_1
         0x00, 0x2A,  // PES_packet_length 42
         0x84, 0x80, 0x05,  // aligned; PTS; 5 bytes
-        0x21, 0x00, 0x07, 0x92, 0x11,  // 1.3 s, as the picture of 1 s
+        0x21, 0x00, 0x07, 0x92, 0x11,  // 1.3 s, as the frame at 1 s
       ] + Self.tag
     let stuffing = [UInt8](repeating: 0xFF, count: 188 - head.count - payload.count)
     #expect(Self.bytes(buffer) == head + stuffing + payload)
   }
 
-  @Test func `metadata is told of from the next segment on, and stands before its picture`() throws {
+  @Test func `metadata is announced from the next segment on, and precedes its frame`() throws {
     let start = MediaTime.zero + .seconds(10)
-    let pictures = (0..<3).map { TestSamples.picture(at: start + .milliseconds($0 * 40), isKeyframe: $0 == 0) }
+    let videoSamples = (0..<3).map { TestSamples.videoSample(at: start + .milliseconds($0 * 40), isKeyframe: $0 == 0) }
     let metadata = [40, 80].map { Self.metadata(at: start + .milliseconds($0), "\($0)") }
     var muxer = TransportStreamMuxer([TestSamples.h264])
     var first = ByteBuffer()
     muxer.startSegment(into: &first)
     muxer.carriesMetadata = true
-    muxer.mux(pictures, metadata: metadata, into: &first)
+    muxer.mux(videoSamples, metadata: metadata, into: &first)
     #expect(try self.starts(first) == [0x100, 0x100, 0x100])
 
     var second = ByteBuffer()
     muxer.startSegment(into: &second)
-    muxer.mux(pictures, metadata: metadata, into: &second)
+    muxer.mux(videoSamples, metadata: metadata, into: &second)
     #expect(try self.starts(second) == [0x100, 0x102, 0x100, 0x102, 0x100])
 
     muxer.change(to: [TestSamples.aac])
@@ -181,29 +181,29 @@ struct TimedMetadataTests {
 
   @Test func `messages stand before the fragment, which reads as without them`() throws {
     let start = MediaTime.zero + .seconds(10)
-    let pictures = (0..<3).map { TestSamples.picture(at: start + .milliseconds($0 * 40), isKeyframe: $0 == 0) }
+    let videoSamples = (0..<3).map { TestSamples.videoSample(at: start + .milliseconds($0 * 40), isKeyframe: $0 == 0) }
     let events = [start, start + .milliseconds(40)].map { Self.metadata(at: $0) }
     var muxer = FragmentedMP4Muxer([TestSamples.h264])
     var plain = muxer
-    let fragment = muxer.fragment(pictures, events: events)
+    let fragment = muxer.fragment(videoSamples, events: events)
     var expected = ByteBuffer()
     for (index, metadata) in events.enumerated() {
       EventMessage(metadata: metadata, id: UInt32(index) + 1).serialize(into: &expected)
     }
-    expected.writeImmutableBuffer(plain.fragment(pictures))
+    expected.writeImmutableBuffer(plain.fragment(videoSamples))
     #expect(fragment == expected)
     let later = muxer.fragment(
-      pictures.map { picture in
-        var picture = picture
-        picture.presentationTime += .seconds(1)
-        picture.decodeTime += .seconds(1)
-        return picture
+      videoSamples.map { videoSample in
+        var videoSample = videoSample
+        videoSample.presentationTime += .seconds(1)
+        videoSample.decodeTime += .seconds(1)
+        return videoSample
       }, events: [Self.metadata(at: start + .seconds(1))])
     let box = try #require(try MP4Box.boxes(in: later).first)
     #expect(box.content.getInteger(at: box.content.readerIndex + 20, as: UInt32.self) == 3, "ids go on")
   }
 
-  @Test func `without samples there is no fragment, and nothing is told of a moment before the clock's zero`() {
+  @Test func `without samples there is no fragment, and no message before the clock's zero`() {
     var muxer = FragmentedMP4Muxer([TestSamples.h264])
     #expect(muxer.fragment([], events: [Self.metadata(at: .zero)]).readableBytes == 0)
     var buffer = ByteBuffer()
@@ -215,7 +215,7 @@ struct TimedMetadataTests {
     #expect(buffer.readableBytes == 96)
   }
 
-  @Test func `the file type tells of messages where there may be some`() throws {
+  @Test func `the file type has the brand of messages if there may be some`() throws {
     let muxer = FragmentedMP4Muxer([TestSamples.h264])
     for hasEvents in [false, true] {
       let head = muxer.initializationSegment(hasEvents: hasEvents)

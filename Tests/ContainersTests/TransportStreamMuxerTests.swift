@@ -18,7 +18,7 @@ struct TransportStreamMuxerTests {
 
   @Test func `a keyframe is one packet with clock, time, delimiter and parameter sets`() {
     let bytes = Array(
-      MuxedStream.mux([TestSamples.picture(at: .zero + .seconds(1), size: 3, isKeyframe: true)]).readableBytesView
+      MuxedStream.mux([TestSamples.videoSample(at: .zero + .seconds(1), size: 3, isKeyframe: true)]).readableBytesView
         .dropFirst(376))
     var expected: [UInt8] = [
       0x47, 0x41, 0x00, 0x30,  // payload start, PID 0x100, adaptation field and payload, counter 0
@@ -27,7 +27,7 @@ struct TransportStreamMuxerTests {
     let payload: [UInt8] =
       [
         0x00, 0x00, 0x01, 0xE0,  // packet_start_code_prefix, stream_id
-        0x00, 0x00,  // PES_packet_length: not told
+        0x00, 0x00,  // PES_packet_length: unbounded
         0x84, 0x80, 0x05,  // aligned; PTS; 5 bytes
         0x21, 0x00, 0x07, 0x92, 0x11,  // 1.3 s: 117 000 = 3 × 2¹⁵ + 0x4908
         0x00, 0x00, 0x00, 0x01, 0x09, 0xF0,  // access unit delimiter
@@ -43,29 +43,29 @@ struct TransportStreamMuxerTests {
 
   @Test func `every length fills packets exactly and comes back`() throws {
     for size in 1...600 {
-      let picture = TestSamples.picture(at: .zero + .seconds(1), size: size)
-      let events = MuxedStream.demux(MuxedStream.mux([picture]))
+      let videoSample = TestSamples.videoSample(at: .zero + .seconds(1), size: size)
+      let events = MuxedStream.demux(MuxedStream.mux([videoSample]))
       let unit = try #require(self.packets(events, 0x100).first).packet.payload
-      #expect(H264AccessUnit(parsingAnnexB: unit).payload == picture.payload)
+      #expect(H264AccessUnit(parsingAnnexB: unit).payload == videoSample.payload)
     }
   }
 
-  @Test func `captured pictures and sound come back with their times`() throws {
-    let (h264, pictures) = try TestSamples.capturedVideo()
-    let (aac, sounds) = try TestSamples.capturedSound()
-    #expect(pictures.map(\.isKeyframe) == [true, false, false, true, false])
-    let samples = (pictures + sounds).sorted { $0.decodeTime < $1.decodeTime }
+  @Test func `captured video and audio are demultiplexed with their times`() throws {
+    let (h264, videoSamples) = try TestSamples.capturedVideo()
+    let (aac, audioSamples) = try TestSamples.capturedAudio()
+    #expect(videoSamples.map(\.isKeyframe) == [true, false, false, true, false])
+    let samples = (videoSamples + audioSamples).sorted { $0.decodeTime < $1.decodeTime }
     let events = MuxedStream.demux(MuxedStream.mux(samples, [.h264(h264), .aac(aac)]))
 
     let units = self.packets(events, 0x100)
-    #expect(units.map { H264AccessUnit(parsingAnnexB: $0.packet.payload).payload } == pictures.map(\.payload))
-    #expect(units.map(\.isRandomAccess) == pictures.map(\.isKeyframe))
+    #expect(units.map { H264AccessUnit(parsingAnnexB: $0.packet.payload).payload } == videoSamples.map(\.payload))
+    #expect(units.map(\.isRandomAccess) == videoSamples.map(\.isKeyframe))
     #expect(units.map(\.packet.presentationTimestamp) == [27_000, 30_600, 34_200, 37_800, 41_400])
-    for (unit, picture) in zip(units, pictures) {
+    for (unit, videoSample) in zip(units, videoSamples) {
       let sets = H264AccessUnit(parsingAnnexB: unit.packet.payload).sequenceParameterSets.map {
         Array($0.readableBytesView)
       }
-      #expect(sets == (picture.isKeyframe ? [h264.sequenceParameterSet] : []))
+      #expect(sets == (videoSample.isKeyframe ? [h264.sequenceParameterSet] : []))
     }
 
     var frames: [ByteBuffer] = []
@@ -80,38 +80,39 @@ struct TransportStreamMuxerTests {
         frames.append(try #require(frame))
       }
     }
-    #expect(frames == sounds.map(\.payload))
+    #expect(frames == audioSamples.map(\.payload))
   }
 
   @Test func `times wrap at 33 bits together with the clock`() throws {
     // 2³³ ticks of 90 kHz are 95 443.7 s.
     let start = MediaTime(ticks: 1 << 33, timescale: 90_000) - .milliseconds(350)
     let events = MuxedStream.demux(
-      MuxedStream.mux((0..<4).map { TestSamples.picture(at: start + .milliseconds($0 * 40)) }))
+      MuxedStream.mux((0..<4).map { TestSamples.videoSample(at: start + .milliseconds($0 * 40)) }))
     let times = self.packets(events, 0x100).compactMap(\.packet.presentationTimestamp)
     #expect(times == [(1 << 33) - 4501, (1 << 33) - 901, 2699, 6299])
     let late = MediaTime(ticks: 1 << 33, timescale: 90_000) + MediaDuration(nanoseconds: 1)
-    let clocks = MuxedStream([TestSamples.picture(at: late)]).clocks
+    let clocks = MuxedStream([TestSamples.videoSample(at: late)]).clocks
     #expect(clocks == [0])
-    let early = MuxedStream([TestSamples.picture(at: MediaTime(nanoseconds: -1))]).clocks
+    let early = MuxedStream([TestSamples.videoSample(at: MediaTime(nanoseconds: -1))]).clocks
     #expect(early == [(1 << 33) * 300 - 1])
   }
 
-  @Test func `a decoding time is told where it differs`() throws {
+  @Test func `a decoding time is written only if it differs`() throws {
     let time = MediaTime.zero + .seconds(2)
     let events = MuxedStream.demux(
       MuxedStream.mux([
-        TestSamples.picture(at: time + .milliseconds(80), decodeTime: time), TestSamples.picture(at: time),
+        TestSamples.videoSample(at: time + .milliseconds(80), decodeTime: time), TestSamples.videoSample(at: time),
       ]))
     let packets = self.packets(events, 0x100).map(\.packet)
     #expect(packets.map(\.presentationTimestamp) == [214_200, 207_000])
     #expect(packets.map(\.decodeTimestamp) == [207_000, nil])
   }
 
-  @Test func `sound of up to 100 ms shares a packet, and times that do not follow end it`() {
+  @Test func `up to 100 ms of audio share a packet, and a gap in time ends it`() {
     let start = MediaTime.zero + .seconds(5)
     let frames = (0..<20).map { index in
-      TestSamples.sound(at: start + .ticks(Int64(index) * 1024, timescale: 48_000) + .milliseconds(index < 12 ? 0 : 50))
+      TestSamples.audioSample(
+        at: start + .ticks(Int64(index) * 1024, timescale: 48_000) + .milliseconds(index < 12 ? 0 : 50))
     }
     let packets = self.packets(MuxedStream.demux(MuxedStream.mux(frames, [TestSamples.aac])), 0x101)
     #expect(packets.map { $0.packet.payload.readableBytes / 177 } == [5, 5, 2, 5, 3])
@@ -124,9 +125,9 @@ struct TransportStreamMuxerTests {
     #expect(packets.map(\.packet.presentationTimestamp) == times)
   }
 
-  @Test func `long frames of sound do not overflow a packet's length`() {
+  @Test func `long audio frames do not overflow a packet's length`() {
     let frames = (0..<40).map {
-      TestSamples.sound(at: .zero + .milliseconds($0 * 2), size: 8184)
+      TestSamples.audioSample(at: .zero + .milliseconds($0 * 2), size: 8184)
     }
     let packets = self.packets(MuxedStream.demux(MuxedStream.mux(frames, [TestSamples.aac])), 0x101)
     #expect(packets.reduce(0) { $0 + $1.packet.payload.readableBytes } == 40 * 8191)
@@ -161,12 +162,12 @@ struct TransportStreamMuxerTests {
     var muxer = TransportStreamMuxer([TestSamples.h264, TestSamples.aac])
     var buffer = ByteBuffer()
     muxer.startSegment(into: &buffer)
-    muxer.mux(TestSamples.picture(at: .zero + .seconds(1), isKeyframe: true), into: &buffer)
+    muxer.mux(TestSamples.videoSample(at: .zero + .seconds(1), isKeyframe: true), into: &buffer)
     muxer.change(to: [TestSamples.h264, TestSamples.aac])
     muxer.startSegment(into: &buffer)
     muxer.change(to: [TestSamples.aac])
     muxer.startSegment(into: &buffer)
-    muxer.mux(TestSamples.sound(at: .zero + .seconds(1)), into: &buffer)
+    muxer.mux(TestSamples.audioSample(at: .zero + .seconds(1)), into: &buffer)
     muxer.flush(into: &buffer)
     let maps = MuxedStream.demux(buffer).compactMap { if case .programMap(let map) = $0 { map } else { nil } }
     #expect(
@@ -185,7 +186,7 @@ struct TransportStreamMuxerTests {
     #expect(map.version == 41 % 32)
   }
 
-  @Test func `what cannot be muxed is counted and leaves nothing`() {
+  @Test func `samples that cannot be muxed are counted and write nothing`() {
     var muxer = TransportStreamMuxer([TestSamples.h264])
     var buffer = ByteBuffer()
     let time = MediaTime.zero
@@ -193,14 +194,14 @@ struct TransportStreamMuxerTests {
       EncodedSample(
         kind: .video, payload: ByteBuffer(bytes: bytes), presentationTime: time, duration: .zero, isKeyframe: false)
     }
-    muxer.mux(TestSamples.sound(at: time), into: &buffer)  // not described
+    muxer.mux(TestSamples.audioSample(at: time), into: &buffer)  // not described
     muxer.mux(video([]), into: &buffer)
     muxer.mux(video([0, 0, 0, 0]), into: &buffer)  // an empty NAL unit
     muxer.mux(video([0, 0, 0, 2, 0x09, 0xF0]), into: &buffer)  // only a delimiter
     muxer.mux(video([0, 0, 0, 3, 0x41, 0x01]), into: &buffer)  // a length beyond the end
     muxer.change(to: [TestSamples.aac])
-    muxer.mux(TestSamples.sound(at: time, size: 8185), into: &buffer)  // longer than ADTS can tell
-    muxer.mux(TestSamples.sound(at: time, size: 0), into: &buffer)
+    muxer.mux(TestSamples.audioSample(at: time, size: 8185), into: &buffer)  // longer than an ADTS frame
+    muxer.mux(TestSamples.audioSample(at: time, size: 0), into: &buffer)
     muxer.flush(into: &buffer)
     #expect(buffer.readableBytes == 0)
     #expect(muxer.skippedSampleCount == 7)
@@ -209,7 +210,9 @@ struct TransportStreamMuxerTests {
   @Test func `times at the ends of the clock do not trap`() {
     for nanoseconds in [Int64.min, -1, 0, .max] {
       let time = MediaTime(nanoseconds: nanoseconds)
-      _ = MuxedStream([TestSamples.picture(at: time), TestSamples.sound(at: time), TestSamples.picture(at: .zero)])
+      _ = MuxedStream([
+        TestSamples.videoSample(at: time), TestSamples.audioSample(at: time), TestSamples.videoSample(at: .zero),
+      ])
     }
   }
 }

@@ -22,13 +22,13 @@ package enum HLSRule: String, Hashable, Sendable, CaseIterable {
   case shortPart
   /// The parts of a segment last as long together as the segment.
   case partSum
-  /// Parts are told near the end alone: three target durations (§6.2.2), and never without `EXT-X-PART-INF`.
+  /// Parts are listed near the end only: three target durations (§6.2.2), and never without `EXT-X-PART-INF`.
   case partsAtEnd
   /// Hold-backs and skip boundary are as long as they must be (§4.4.3.8).
   case serverControl
   /// A low-latency playlist that goes on has one hint, and the next part is the one that was hinted (§4.4.5.3).
   case preloadHint
-  /// A delta update skips what is beyond the skip boundary alone, and says the same as the full playlist (§6.2.5.1).
+  /// A delta update skips segments beyond the skip boundary only, and is otherwise equal to the full playlist (§6.2.5.1).
   case delta
   /// After `EXT-X-ENDLIST` nothing changes, and nothing is hinted (§4.4.3.4).
   case endList

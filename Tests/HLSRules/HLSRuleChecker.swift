@@ -1,4 +1,4 @@
-/// Reads successive playlists of one address and files of one stream, and reports what breaks a rule.
+/// Checks successive playlists of one URL and the files of one stream, and reports violated rules.
 ///
 /// ```swift
 /// var checker = HLSRuleChecker()
@@ -52,7 +52,7 @@ package struct HLSRuleChecker: Sendable {
     self.checkFreshness(playlist, at: time)
     for (index, segment) in playlist.segments.enumerated() where segment.uri != nil {
       var segment = segment
-      // Parts that are no longer told are remembered.
+      // Parts that are no longer listed are remembered.
       if segment.parts.isEmpty { segment.parts = self.known[playlist.number(index)]?.parts ?? [] }
       self.known[playlist.number(index)] = segment
     }
@@ -97,7 +97,7 @@ extension HLSRuleChecker {
     }
   }
 
-  /// Puts what was skipped back in from what is known.
+  /// Restores skipped segments from earlier playlists.
   private mutating func complete(_ playlist: inout MediaPlaylistText) {
     let skipped = playlist.skippedSegments
     let boundary = playlist.serverControl?["CAN-SKIP-UNTIL"].flatMap { Double($0) } ?? .infinity
@@ -201,7 +201,7 @@ extension HLSRuleChecker {
     if playlist.number(playlist.whole.count - 1) < lastNumber {
       self.report(.mediaSequence, "segment \(lastNumber) is gone")
     }
-    // Beyond what the last playlist held, it is a new start after nobody watched.
+    // Numbers beyond the last playlist are a new activation after inactivity.
     let isOverlapping = playlist.mediaSequence <= lastNumber + 1
     let gone = last.segments.prefix(removed).count { $0.hasDiscontinuity }
     if isOverlapping, playlist.discontinuitySequence != last.discontinuitySequence + gone {

@@ -35,7 +35,7 @@ package struct MediaPlaylistText: Hashable, Sendable {
   package var renditionReports = 0
   /// The last may be unfinished.
   package var segments: [Segment] = []
-  /// Lines that are not understood, and what is missing or twice.
+  /// Unknown lines, and missing or repeated tags.
   package var problems: [String] = []
 
   /// The whole segments.

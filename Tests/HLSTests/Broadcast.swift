@@ -3,26 +3,26 @@ import HLSRules
 import Media
 import NIOCore
 
-/// A camera, an encoder that makes keyframes when asked for (yet at most one each half second), a microphone, and a
+/// A camera, an encoder that honours keyframe requests (at most one each half second), a microphone, and a
 /// viewer who reads both playlists whenever they may have changed; all in virtual time.
 struct Broadcast {
   struct Settings {
     var frameRate: FrameRate? = 30
     var hasAudio = true
-    /// The most that a picture's timestamp is off, both ways.
+    /// Maximum jitter of a frame's timestamp, in both directions.
     var jitter = MediaDuration.zero
     /// How long after its time a sample comes.
     var videoDelay = MediaDuration.milliseconds(40)
     var audioDelay = MediaDuration.milliseconds(60)
-    /// Whether the encoder does what it is asked for.
+    /// Whether the encoder honours keyframe requests.
     var heedsRequests = true
-    /// The encoder's own keyframe interval, in pictures.
+    /// Keyframe interval of the encoder, in frames.
     var keyframeInterval = 60
-    /// The time between two pictures, where it is not that of the frame rate.
-    var pictureInterval: MediaDuration?
-    /// Whether the encoder makes a keyframe of the last picture where the next one is far away.
+    /// Time between two frames, if it differs from the frame rate.
+    var frameInterval: MediaDuration?
+    /// Whether the encoder repeats the last frame as a keyframe if the next one is late.
     var repeatsPictures = false
-    /// When pictures and sound come.
+    /// Arrival times of video and audio.
     var videoTimes: Range<Int64> = 0..<Int64.max
     var audioTimes: Range<Int64> = 0..<Int64.max
   }
@@ -38,25 +38,25 @@ struct Broadcast {
   var checkers: [String: HLSRuleChecker] = [:]
   var keyframeRequests = 0
   var wakeUps = 0
-  /// What the viewer reads; nobody watches when empty.
+  /// Playlists that the viewer reads; empty without a viewer.
   var watched = ["live.m3u8", "playlist.m3u8"]
   var fetchesFiles = false
 
   private var random: UInt64 = 0x9e37_79b9_7f4a_7c15
-  private var picture: Int64 = 0
+  private var frameIndex: Int64 = 0
   private var frame: Int64 = 0
   private var nextVideo: EncodedSample?
   private var nextAudio: EncodedSample?
   private var isKeyframePending = false
   private var lastKeyframe: MediaTime?
   private var lastPicture: MediaTime?
-  private var picturesSinceKeyframe: Int
+  private var framesSinceKeyframe: Int
   private var lastDelivered: MediaTime?
 
   init(_ settings: Settings = Settings(), configuration: HLSConfiguration? = nil) {
     self.settings = settings
-    // The first picture is a keyframe, unless no picture ever is.
-    self.picturesSinceKeyframe = settings.keyframeInterval < 1_000 ? settings.keyframeInterval : 0
+    // The first frame is a keyframe, unless no frame is.
+    self.framesSinceKeyframe = settings.keyframeInterval < 1_000 ? settings.keyframeInterval : 0
     self.stream = HLSStream(
       Self.descriptions(settings), configuration: configuration ?? Self.configuration)
     for file in self.watched { self.checkers[file] = HLSRuleChecker() }
@@ -177,7 +177,7 @@ struct Broadcast {
     }
   }
 
-  /// When the last picture is made once more.
+  /// Time at which the last frame is repeated.
   private var repetition: MediaTime? {
     guard self.settings.repeatsPictures, self.isKeyframePending, let lastDelivered, let lastKeyframe,
       let frameRate = self.settings.frameRate
@@ -198,34 +198,34 @@ struct Broadcast {
     (sample.decodeTime - Self.start).nanoseconds / 1_000_000
   }
 
-  private mutating func deliver(_ picture: EncodedSample) {
-    guard self.settings.videoTimes.contains(self.offset(picture)) else { return }
-    var picture = picture
-    let isLate = self.lastKeyframe.map { picture.decodeTime - $0 >= .milliseconds(500) } ?? true
+  private mutating func deliver(_ sample: EncodedSample) {
+    guard self.settings.videoTimes.contains(self.offset(sample)) else { return }
+    var sample = sample
+    let isLate = self.lastKeyframe.map { sample.decodeTime - $0 >= .milliseconds(500) } ?? true
     let isRequested = self.settings.heedsRequests && self.isKeyframePending && isLate
-    picture.isKeyframe = isRequested || self.picturesSinceKeyframe >= self.settings.keyframeInterval
-    self.picturesSinceKeyframe += 1
-    if picture.isKeyframe {
-      self.picturesSinceKeyframe = 1
+    sample.isKeyframe = isRequested || self.framesSinceKeyframe >= self.settings.keyframeInterval
+    self.framesSinceKeyframe += 1
+    if sample.isKeyframe {
+      self.framesSinceKeyframe = 1
       self.isKeyframePending = false
-      self.lastKeyframe = picture.decodeTime
+      self.lastKeyframe = sample.decodeTime
     }
-    picture.payload = Self.payload(picture.isKeyframe ? 900 : 300, first: picture.isKeyframe ? 0x65 : 0x41)
+    sample.payload = Self.payload(sample.isKeyframe ? 900 : 300, first: sample.isKeyframe ? 0x65 : 0x41)
     self.lastDelivered = self.now
-    self.perform(self.stream.consume(picture, at: self.now))
+    self.perform(self.stream.consume(sample, at: self.now))
   }
 
   private mutating func makePicture() -> EncodedSample? {
     guard let frameRate = self.settings.frameRate else { return nil }
-    let interval = self.settings.pictureInterval ?? frameRate.frameInterval
+    let interval = self.settings.frameInterval ?? frameRate.frameInterval
     var time =
-      self.settings.pictureInterval.map { Self.start + $0 * self.picture }
-      ?? frameRate.time(ofFrame: self.picture, from: Self.start)
+      self.settings.frameInterval.map { Self.start + $0 * self.frameIndex }
+      ?? frameRate.time(ofFrame: self.frameIndex, from: Self.start)
     let jitter = self.settings.jitter.nanoseconds
     if jitter > 0 { time += MediaDuration(nanoseconds: Int64(self.next() % UInt64(2 * jitter)) - jitter) }
     if let lastPicture { time = max(time, lastPicture + .milliseconds(1)) }
     self.lastPicture = time
-    self.picture += 1
+    self.frameIndex += 1
     return EncodedSample(
       kind: .video, payload: ByteBuffer(), presentationTime: time, duration: min(interval, frameRate.frameInterval),
       isKeyframe: false)
@@ -239,7 +239,7 @@ struct Broadcast {
       duration: .ticks(Self.samplesPerFrame, timescale: Self.sampleRate), isKeyframe: true)
   }
 
-  /// One NAL unit, or something that is taken for sound.
+  /// One NAL unit, or bytes that stand for audio.
   static func payload(_ count: Int, first: UInt8) -> ByteBuffer {
     var payload = ByteBuffer()
     payload.writeInteger(UInt32(count))

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("HLS: rest and work")
 struct HLSIdleTests {
-  @Test func `nobody asks: nothing is done`() {
+  @Test func `without requests nothing is done`() {
     var broadcast = Broadcast()
     broadcast.watched = []
     broadcast.run(until: 5_000)
@@ -27,7 +27,7 @@ struct HLSIdleTests {
     let request = HLSRequest(file: file, arrival: broadcast.now)
     #expect(request.map { broadcast.ask($0) } == .wait(until: broadcast.now + .seconds(3)))
     #expect(broadcast.keyframeRequests == 1)
-    // At most half a target duration, one picture, and the way of picture and sound.
+    // At most half a target duration, one frame, and the latency of video and audio.
     broadcast.run(until: 5_010 + 500 + 34 + 60 + 22)
     guard case .content? = request.map({ broadcast.ask($0) }) else {
       Issue.record("no playlist")
@@ -36,7 +36,7 @@ struct HLSIdleTests {
     #expect(broadcast.stream.statistics.activations == 1)
   }
 
-  @Test func `by default a playlist begins with three short segments, and earlier for who names a part`() throws {
+  @Test func `by default a playlist starts with three short segments, and earlier with _HLS_part`() throws {
     var configuration = Broadcast.configuration
     configuration.startSegments = 3
     var broadcast = Broadcast(configuration: configuration)
@@ -66,7 +66,7 @@ struct HLSIdleTests {
     #expect(later.dropFirst(3).allSatisfy { $0.duration > 0.9 })
   }
 
-  @Test func `the present playlist, asked for as if it were old, is kept for a short time only`() throws {
+  @Test func `a request for an old segment number has a short cache lifetime`() throws {
     var broadcast = Broadcast()
     broadcast.run(until: 20_000)
     guard case .content(let content) = broadcast.ask("live.m3u8", "_HLS_msn=0&_HLS_part=0") else {

@@ -8,11 +8,11 @@ import Testing
 
 @Suite("HLS: timed metadata")
 struct HLSMetadataTests {
-  /// Tells of each of so many pictures, a picture before it, while somebody watches.
-  private func broadcast(pictures: Int) -> Broadcast {
+  /// Adds metadata for each of a number of frames, one frame ahead, with a viewer.
+  private func broadcast(frames: Int) -> Broadcast {
     var broadcast = Broadcast()
     broadcast.run(until: 0)
-    for index in 0..<pictures {
+    for index in 0..<frames {
       let time = FrameRate(30).time(ofFrame: Int64(index), from: Broadcast.start)
       broadcast.stream.consume(TimedMetadata(time: time, name: "face", text: "\(index)"))
       broadcast.run(until: Int64(index + 1) * 1000 / 30)
@@ -35,8 +35,8 @@ struct HLSMetadataTests {
     var file: String
   }
 
-  @Test func `each part has what is told of its pictures, before the fragment`() throws {
-    var broadcast = self.broadcast(pictures: 90)
+  @Test func `each part has the metadata of its frames, before the fragment`() throws {
+    var broadcast = self.broadcast(frames: 90)
     let files = try self.files(&broadcast, "live.m3u8")
     #expect(files.count >= 12)
     var told = 0
@@ -53,8 +53,8 @@ struct HLSMetadataTests {
     }
   }
 
-  @Test func `MPEG-TS has it at the time of the picture, and tells of it in its tables`() throws {
-    var broadcast = self.broadcast(pictures: 120)
+  @Test func `MPEG-TS has metadata at the time of the frame, and announces it in its tables`() throws {
+    var broadcast = self.broadcast(frames: 120)
     let files = try self.files(&broadcast, "playlist.m3u8")
     #expect(files.count >= 2)
     for (_, bytes) in files.dropFirst() {
@@ -70,13 +70,12 @@ struct HLSMetadataTests {
       }
       #expect(demuxer.damageCount == 0)
       #expect(times[0x100]?.isEmpty == false)
-      #expect(times[0x102] == times[0x100], "one for each picture, at its time")
+      #expect(times[0x102] == times[0x100], "one for each frame, at its time")
     }
     #expect(broadcast.violations.isEmpty)
   }
 
-  @Test func `while nobody watches nothing is kept, and what is told then is told of from the first segment on`() throws
-  {
+  @Test func `without viewers nothing is kept, and metadata is announced from the first segment on`() throws {
     var broadcast = Broadcast()
     broadcast.watched = []
     broadcast.run(until: 1_000)
@@ -94,7 +93,7 @@ struct HLSMetadataTests {
     for (_, bytes) in files { #expect(!String(buffer: bytes).contains("nobody")) }
   }
 
-  @Test func `what is told out of order is left out, and what no part takes is bounded`() {
+  @Test func `metadata out of order is dropped, and queued metadata is bounded`() {
     let time = MediaTime.zero + .seconds(100)
     var segmenter = HLSSegmenter(
       Broadcast.descriptions(.init()), timing: HLSTiming(Broadcast.descriptions(.init())), startSegments: 1,

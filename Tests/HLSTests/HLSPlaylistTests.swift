@@ -9,7 +9,7 @@ struct HLSPlaylistTests {
   @Test func `the low-latency playlist after 1.8 seconds`() {
     var broadcast = Broadcast()
     broadcast.run(until: 1_800)
-    // The first segment is half as long as the others. Six pictures of 1/30 s make a part of 0.2 s; a part target of
+    // The first segment is half as long as the others. Six frames of 1/30 s make a part of 0.2 s; a part target of
     // 0.22 s leaves room for jitter: 0.2 / 0.22 is 91%.
     #expect(
       broadcast.text("live.m3u8") == """
@@ -76,7 +76,7 @@ struct HLSPlaylistTests {
         """)
   }
 
-  @Test func `a delta update skips what is more than six target durations from the end`() {
+  @Test func `a delta update skips segments more than six target durations from the end`() {
     var broadcast = Broadcast()
     // The last part ends at 8.7 s; segment 2 ends at 2.5 s, segment 3 less than 6 s before the end.
     broadcast.run(until: 8_800)
@@ -119,7 +119,7 @@ struct HLSPlaylistTests {
     #expect(broadcast.keyframeRequests == 1)
   }
 
-  @Test func `sound alone has no resolution and no frame rate`() {
+  @Test func `audio alone has no resolution and no frame rate`() {
     var settings = Broadcast.Settings()
     settings.frameRate = nil
     var broadcast = Broadcast(settings)

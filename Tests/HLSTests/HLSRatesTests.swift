@@ -14,7 +14,7 @@ struct HLSRatesTests {
   ]
 
   @Test(arguments: Self.rates)
-  func `with sound, at any frame rate and jitter`(frameRate: FrameRate, jitter: Int64) {
+  func `with audio, at any frame rate and jitter`(frameRate: FrameRate, jitter: Int64) {
     var settings = Broadcast.Settings()
     settings.frameRate = frameRate
     settings.jitter = .milliseconds(jitter)
@@ -30,7 +30,7 @@ struct HLSRatesTests {
   ]
 
   @Test(arguments: Self.ratesWithoutSound)
-  func `without sound`(frameRate: FrameRate, jitter: Int64) {
+  func `without audio`(frameRate: FrameRate, jitter: Int64) {
     var settings = Broadcast.Settings()
     settings.frameRate = frameRate
     settings.hasAudio = false
@@ -41,7 +41,7 @@ struct HLSRatesTests {
     #expect(broadcast.stream.statistics.segments >= 7)
   }
 
-  @Test func `what the muxers leave out is counted for each of them`() {
+  @Test func `samples that muxers skip are counted per muxer`() {
     var settings = Broadcast.Settings()
     settings.frameRate = nil
     var broadcast = Broadcast(settings)
@@ -55,7 +55,7 @@ struct HLSRatesTests {
     #expect(broadcast.stream.statistics.droppedSamples == 2)
   }
 
-  @Test func `without pictures`() {
+  @Test func `without video`() {
     var settings = Broadcast.Settings()
     settings.frameRate = nil
     var broadcast = Broadcast(settings)
@@ -81,10 +81,10 @@ struct HLSRatesTests {
   }
 
   @Test(arguments: [true, false])
-  func `a source that makes a picture each 2 seconds, as its rate does not say`(hasAudio: Bool) {
+  func `a source with a frame each 2 seconds, despite its nominal rate`(hasAudio: Bool) {
     var settings = Broadcast.Settings()
     settings.hasAudio = hasAudio
-    settings.pictureInterval = .seconds(2)
+    settings.frameInterval = .seconds(2)
     settings.repeatsPictures = true
     var broadcast = Broadcast(settings)
     broadcast.run(until: 30_000)
@@ -92,7 +92,7 @@ struct HLSRatesTests {
     #expect(broadcast.stream.statistics.segments >= 14)
   }
 
-  @Test func `pictures that stop for a while leave segments of sound`() {
+  @Test func `a pause of the video leaves segments of audio`() {
     var settings = Broadcast.Settings()
     settings.videoTimes = 0..<10_000
     var broadcast = Broadcast(settings)
@@ -101,7 +101,7 @@ struct HLSRatesTests {
     #expect(broadcast.stream.statistics.segments >= 22)
   }
 
-  @Test func `sound that stops leaves segments of pictures`() {
+  @Test func `audio that stops leaves segments of video`() {
     var settings = Broadcast.Settings()
     settings.audioTimes = 0..<10_000
     var broadcast = Broadcast(settings)
@@ -110,7 +110,7 @@ struct HLSRatesTests {
     #expect(broadcast.stream.statistics.segments >= 27)
   }
 
-  @Test func `a camera that never starts leaves the sound alone`() {
+  @Test func `a camera that never starts leaves audio alone`() {
     var settings = Broadcast.Settings()
     settings.videoTimes = 20_000..<Int64.max
     var broadcast = Broadcast(settings)
@@ -129,7 +129,7 @@ struct HLSRatesTests {
     #expect(broadcast.stream.statistics.segments == 9)
   }
 
-  @Test func `without any keyframe memory is bounded and sound goes on`() {
+  @Test func `without any keyframe memory is bounded and audio continues`() {
     var settings = Broadcast.Settings()
     settings.heedsRequests = false
     settings.keyframeInterval = 1_000_000

@@ -41,7 +41,7 @@ struct HLSRequestTests {
     "_HLS_msn=4", "_HLS_msn=0", "_HLS_msn=0004", "_HLS_msn=4&_HLS_msn=4", "a=b&_HLS_msn=4&c", "_HLS_msn=4&_HLS_part=2",
     "_HLS_msn=4&_HLS_part=5", "&&_HLS_msn=4&", "_HLS_push=1&_HLS_msn=3", "_HLS_report=x", "x_HLS_msn=9",
     "_HLS_skip=maybe",
-  ]) func `what is there is answered at once, and what is not known is left alone`(query: String) {
+  ]) func `existing files are answered at once, and unknown parameters are ignored`(query: String) {
     var broadcast = Broadcast()
     // Segment 4 lasts from 3.5 to 4.5 s; a sixth part of it would be the first of segment 5.
     broadcast.run(until: 5_000)
@@ -52,7 +52,7 @@ struct HLSRequestTests {
     var broadcast = Broadcast()
     broadcast.run(until: 5_000)
     let arrival = broadcast.now
-    // The parts of segment 5 start at 4.5, 4.7, 4.9: the third one is there when picture and sound have reached 5.1.
+    // The parts of segment 5 start at 4.5, 4.7, 4.9: the third one exists when video and audio have reached 5.1.
     let request = HLSRequest(file: "live.m3u8", query: "_HLS_msn=5&_HLS_part=2", arrival: arrival)
     #expect(request.map { broadcast.ask($0) } == .wait(until: arrival + .seconds(3)))
     let wakeUps = broadcast.wakeUps
@@ -82,7 +82,7 @@ struct HLSRequestTests {
     }
   }
 
-  @Test func `what does not come in three target durations is unavailable`() {
+  @Test func `a file that does not exist after three target durations is unavailable`() {
     var broadcast = Broadcast()
     broadcast.run(until: 5_000)
     let request = HLSRequest(file: "live.m3u8", query: "_HLS_msn=6", arrival: broadcast.now)

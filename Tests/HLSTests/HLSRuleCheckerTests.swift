@@ -1,7 +1,7 @@
 import HLSRules
 import Testing
 
-/// Two playlists without fault, and a fault for each rule: what is looked for is replaced in the second, or in both.
+/// Two valid playlists, and a violation of each rule by replacing text in the second, or in both.
 @Suite("The checker of HLS rules finds what breaks one")
 struct HLSRuleCheckerTests {
   private static func segment(_ number: Int, parts: Bool, tags: String = "") -> String {
@@ -121,7 +121,7 @@ struct HLSRuleCheckerTests {
     #expect(Self.rules([Self.first, Self.first, Self.first], tolerance: 0.6) == [])
   }
 
-  @Test func `files that are not what was told are found`() {
+  @Test func `files that contradict the playlist are found`() {
     var checker = HLSRuleChecker()
     checker.check(Self.first, at: 0)
     for part in 0..<5 { checker.checkFile("a-4.\(part).m4s", [UInt8(part)]) }

@@ -27,7 +27,7 @@ struct BitmapFontTests {
         + Array(repeating: "..............####......", count: 4))
   }
 
-  @Test func `small letters are capitals, and what it does not know is a question mark`() {
+  @Test func `small letters become capitals, unknown characters question marks`() {
     #expect(drawing("no signal") == drawing("NO SIGNAL"))
     #expect(drawing("z") == drawing("Z"))
     for text in ["{", "\u{7F}", "\u{1}"] { #expect(drawing(text) == drawing("?")) }
@@ -56,7 +56,7 @@ struct BitmapFontTests {
     #expect(BitmapFont.scale(of: "", fitting: 10, by: 20) == 0)
   }
 
-  /// A picture of dots, with hashes where the text is.
+  /// A plane as dots, with hashes for set points.
   private func drawing(
     _ text: String, width: Int = 59, height: Int = 10, x: Int = 0, y: Int = 0, scale: Int = 1
   ) -> String {

@@ -26,11 +26,11 @@ struct FrameRateTests {
     "99999999999999999999",
     "9999999.999", "9223372036854775807/1", "1/9223372036854775807", String(repeating: "9", count: 100_000), "30\0",
   ])
-  func `anything else, and what is out of range, is none`(text: String) {
+  func `other text and rates out of range are refused`(text: String) {
     #expect(FrameRate(parsing: text, in: 0.1...240) == nil)
   }
 
-  @Test func `every thousandth is a rate, and close to what was written`() throws {
+  @Test func `every thousandth is a rate close to the text`() throws {
     for thousandths in 1...30_000 {
       let digits = String(thousandths % 1000 + 1000).dropFirst()
       let rate = try #require(FrameRate(parsing: "\(thousandths / 1000).\(digits)", in: 0.001...30))

@@ -1,0 +1,58 @@
+import Media
+import Testing
+
+@Suite("Durations")
+struct MediaDurationTests {
+  @Test func `units are nanoseconds times a thousand`() {
+    #expect(MediaDuration.microseconds(3) == MediaDuration(nanoseconds: 3_000))
+    #expect(MediaDuration.milliseconds(3) == .microseconds(3_000))
+    #expect(MediaDuration.seconds(3) == .milliseconds(3_000))
+    #expect(MediaDuration.milliseconds(1_500).seconds == 1.5)
+  }
+
+  @Test(arguments: [
+    (Int64(1), Int32(30), Int64(33_333_333)), (-1, 30, -33_333_334), (90_000, 90_000, 1_000_000_000),
+    (1024, 44_100, 23_219_954), (0, 1, 0),
+  ])
+  func `ticks become nanoseconds rounded down, below zero too`(ticks: Int64, timescale: Int32, nanoseconds: Int64) {
+    #expect(MediaDuration.ticks(ticks, timescale: timescale).nanoseconds == nanoseconds)
+  }
+
+  @Test(arguments: [
+    (Int64(33_333_333), Int32(90_000), Int64(2_999)), (33_333_334, 90_000, 3_000), (-1, 90_000, -1),
+    (1_000_000_000, 44_100, 44_100),
+  ])
+  func `nanoseconds become whole ticks rounded down`(nanoseconds: Int64, timescale: Int32, ticks: Int64) {
+    #expect(MediaDuration(nanoseconds: nanoseconds).ticks(timescale: timescale) == ticks)
+  }
+
+  @Test func `ticks beyond 292 years are clamped`() {
+    #expect(MediaDuration.ticks(.max, timescale: 1).nanoseconds == .max)
+    #expect(MediaDuration.ticks(.min, timescale: 1).nanoseconds == .min)
+    #expect(MediaDuration(nanoseconds: .max).ticks(timescale: .max) == .max)
+  }
+
+  @Test func `durations are added, scaled and compared`() {
+    let third = MediaDuration.seconds(1) / 3
+    #expect(third.nanoseconds == 333_333_333)
+    #expect(third * 3 < .seconds(1))
+    #expect(third + third - third == third)
+    #expect(MediaDuration.zero - third < .zero)
+    #expect([MediaDuration.seconds(2), .zero, third].sorted() == [.zero, third, .seconds(2)])
+  }
+}
+
+@Suite("Errors for users")
+struct VidiconErrorTests {
+  @Test func `the description is one line with subject, cause and next step`() {
+    let error = VidiconError(
+      .busy, subject: "camera /dev/video0", cause: "in use by obs (pid 4711)", nextStep: "close it or choose another")
+    #expect(error.description == "camera /dev/video0: in use by obs (pid 4711); close it or choose another")
+  }
+
+  @Test func `the code survives as text`() {
+    for code in VidiconError.Code.allCases {
+      #expect(VidiconError.Code(rawValue: code.rawValue) == code)
+    }
+  }
+}
