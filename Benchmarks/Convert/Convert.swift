@@ -1,10 +1,10 @@
-import Effects
 import CYUV
+import Effects
 import Foundation
 import Media
 import Streaming
 
-/// Brings pictures of YUYV at 720p into the form that the encoder takes, for a tool that counts instructions:
+/// Brings frames of YUYV at 720p into the form that the encoder takes, for a tool that counts instructions:
 ///
 ///     convert canvas [mirror] ROUNDS    as the pipeline does
 ///     convert libyuv [mirror] ROUNDS    with the bare calls that do the work

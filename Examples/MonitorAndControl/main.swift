@@ -37,7 +37,7 @@ for second in 1...30 {
   let counters = stream.statistics
   print(
     "\(second) s: \(counters.framesEncoded) of \(counters.framesIn) frames encoded,",
-    "\(counters.framesDroppedInAll) dropped, \(counters.videoBytes / 1000) kB, \(server.viewers(of: stream)) viewers")
+    "\(counters.totalFramesDropped) dropped, \(counters.videoBytes / 1000) kB, \(server.viewers(of: stream)) viewers")
 }
 
 await server.stop()

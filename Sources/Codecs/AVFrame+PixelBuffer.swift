@@ -2,7 +2,7 @@ internal import CLibav
 internal import Media
 
 extension UnsafeMutablePointer<AVFrame> {
-  /// Points this empty frame at an I420 picture, which it keeps alive until libavcodec lets go of it.
+  /// Makes this empty frame refer to an I420 buffer, which is retained until libavcodec releases it.
   func fill(borrowing buffer: PixelBuffer) {
     self.pointee.format = AV_PIX_FMT_YUV420P.rawValue
     self.pointee.width = Int32(buffer.format.width)

@@ -1,13 +1,13 @@
 internal import CLibav
 public import Media
 
-/// Turns sound of one sample rate and number of channels into another, through libswresample.
+/// Converts audio between sample rates and channel counts, through libswresample.
 ///
-/// Used by one thread at a time. The resampler holds a few milliseconds back; the timestamps account for it.
+/// Used by one thread at a time. The resampler holds back a few milliseconds; timestamps account for it.
 public final class AudioResampler {
-  /// The format that goes in.
+  /// Input format.
   public let input: AudioFormat
-  /// The format that comes out.
+  /// Output format.
   public let output: AudioFormat
   private var context: OpaquePointer?
 
@@ -36,7 +36,7 @@ public final class AudioResampler {
     swr_free(&self.context)
   }
 
-  /// The sound in the other format; its timestamp is that of its first sample.
+  /// The block in the output format; its timestamp is that of its first sample.
   public func resample(_ block: AudioBlock) -> AudioBlock {
     let inputRate = Int32(self.input.sampleRate)
     let held = MediaDuration.ticks(swr_get_delay(self.context, Int64(inputRate)), timescale: inputRate)

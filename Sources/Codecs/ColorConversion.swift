@@ -7,7 +7,7 @@ extension vidicon_color_conversion {
   package init(from source: ColorMatrix, to target: ColorMatrix, isFullRange: Bool) {
     let (red, blue) = source.lumaWeights
     let (targetRed, targetBlue) = target.lumaWeights
-    /// What one of the differences adds to luma, Cb and Cr.
+    /// Contribution of a color difference to luma, Cb and Cr.
     func differences(blue b: Double, red r: Double) -> (luma: Double, cb: Double, cr: Double) {
       let green = -(red * r + blue * b) / (1 - red - blue)
       let luma = targetRed * r + (1 - targetRed - targetBlue) * green + targetBlue * b
@@ -29,7 +29,7 @@ extension vidicon_color_conversion {
 }
 
 extension ColorMatrix {
-  /// What red and blue add to luma; green adds the rest to 1.
+  /// Weights of red and blue in luma; green is the rest to 1.
   fileprivate var lumaWeights: (red: Double, blue: Double) {
     switch self {
     case .bt601: (0.299, 0.114)

@@ -4,24 +4,23 @@ internal import CYUV
 public import Media
 public import NIOCore
 
-/// Pictures as JPEG (ITU-T T.81) in a JFIF frame (ITU-T T.871), through libavcodec's `mjpeg`.
+/// Encodes frames as JPEG (ITU-T T.81) in JFIF files (ITU-T T.871), through libavcodec's `mjpeg`.
 ///
-/// The pictures of a stream are in limited range and either matrix; a JFIF file is BT.601 in full range (T.871 §7), into
-/// which each picture is brought once it has the size that is asked for. Used by one thread at a time; the codec and its
-/// memory, two pictures of that size, serve all pictures.
+/// Frames of a stream are in limited range and either color matrix; JFIF is BT.601 in full range (T.871 §7), to which
+/// each frame is converted after scaling. Used by one thread at a time; the codec and its two buffers are reused.
 public final class JPEGEncoder {
-  /// The widths that can be asked for.
+  /// Widths that can be requested, in pixels.
   public static let widths = 16...4096
 
-  /// Pixels across, even.
+  /// Width in pixels, even.
   public let width: Int
-  /// Pixels down, even.
+  /// Height in pixels, even.
   public let height: Int
 
   private let source: VideoFormat
   private let encoder: LibavEncoder
   private let quality: Int32
-  /// The picture at the size asked for; nil where that is the source's.
+  /// The scaled frame; nil where no scaling is needed.
   private let scaled: PixelBuffer?
   private let conversion: vidicon_color_conversion
   private let fullRange: PixelBuffer
@@ -30,9 +29,9 @@ public final class JPEGEncoder {
   /// Opens the codec.
   ///
   /// - Parameters:
-  ///   - format: What the pictures look like: I420, of even size.
-  ///   - width: The width to scale to, see ``size(of:width:)``.
-  ///   - quality: 1 to 100 on the scale that JPEG encoders use by custom, where 100 is best; clamped.
+  ///   - format: Format of the frames: I420, of even size.
+  ///   - width: Width to scale to, see ``size(of:width:)``.
+  ///   - quality: 1 to 100 on the customary scale of JPEG encoders, 100 is best; clamped.
   /// - Throws: A ``VidiconError`` `notFound` or `unsupported`.
   public init(format: VideoFormat, width: Int? = nil, quality: Int = 80) throws(VidiconError) {
     guard let codec = avcodec_find_encoder(AV_CODEC_ID_MJPEG) else {
@@ -54,12 +53,12 @@ public final class JPEGEncoder {
     context.pointee.time_base = AVRational(num: 1, den: 1000)
     context.pointee.pix_fmt = AV_PIX_FMT_YUV420P
     context.pointee.color_range = AVCOL_RANGE_JPEG
-    // With the shape of a pixel known it writes the JFIF marker, which says what the colours mean.
+    // A known pixel aspect ratio makes it write the JFIF marker, which defines the color space.
     context.pointee.sample_aspect_ratio = AVRational(num: 1, den: 1)
     context.pointee.thread_count = 1
     context.pointee.flags |= AV_CODEC_FLAG_QSCALE | AV_CODEC_FLAG_BITEXACT
     context.pointee.global_quality = self.quality
-    // The tables of T.81 annex K: those made for each picture save a few per cent and cost a second pass.
+    // The tables of T.81 annex K: optimized ones save a few per cent and cost a second pass.
     av_opt_set(context, "huffman", "default", AV_OPT_SEARCH_CHILDREN)
     let result = avcodec_open2(context, codec, nil)
     guard result >= 0 else {
@@ -68,10 +67,9 @@ public final class JPEGEncoder {
     }
   }
 
-  /// The size of the pictures for a width that is asked for: within ``widths``, never above the source's, even, in its
-  /// shape.
+  /// Size of the image for a requested width: within ``widths``, at most the source's, even, of its aspect ratio.
   ///
-  /// - Parameter width: Any number; nil for the source's own width.
+  /// - Parameter width: Any number; nil for the source's width.
   public static func size(of format: VideoFormat, width: Int?) -> (width: Int, height: Int) {
     let limit = min(max(Self.widths.lowerBound, format.width & ~1), Self.widths.upperBound)
     let width = min(max(width ?? limit, Self.widths.lowerBound), limit) & ~1
@@ -80,16 +78,16 @@ public final class JPEGEncoder {
     return (width, max(2, Int(height)))
   }
 
-  /// Encodes one picture.
+  /// Encodes one frame.
   ///
-  /// - Parameter picture: I420, limited range, upright, of the format that the encoder was opened for.
-  /// - Returns: A whole JPEG file.
+  /// - Parameter image: I420, limited range, upright, of the format that the encoder was opened for.
+  /// - Returns: A complete JPEG file.
   /// - Throws: A ``VidiconError`` `failed`.
-  public func encode(_ picture: VideoFrame) throws(VidiconError) -> ByteBuffer {
+  public func encode(_ image: VideoFrame) throws(VidiconError) -> ByteBuffer {
     precondition(
-      picture.format.pixelFormat == .i420 && picture.format.width == self.source.width
-        && picture.format.height == self.source.height, "the picture has the encoder's format")
-    self.convert(picture.buffer)
+      image.format.pixelFormat == .i420 && image.format.width == self.source.width
+        && image.format.height == self.source.height, "the picture has the encoder's format")
+    self.convert(image.buffer)
     let frame = self.encoder.frame
     frame.fill(borrowing: self.fullRange)
     defer { av_frame_unref(frame) }
@@ -107,15 +105,15 @@ public final class JPEGEncoder {
     return file
   }
 
-  /// Scales, then brings into full range and BT.601.
-  private func convert(_ picture: PixelBuffer) {
+  /// Scales, then converts to full range and BT.601.
+  private func convert(_ image: PixelBuffer) {
     let (width, height) = (Int32(self.width), Int32(self.height))
-    var limited = Planes(picture)
+    var limited = Planes(image)
     if let scaled = self.scaled {
       let target = Planes(scaled)
       I420Scale(
         limited.y, limited.strideY, limited.u, limited.strideU, limited.v, limited.strideV,
-        Int32(picture.format.width), Int32(picture.format.height), target.y, target.strideY, target.u, target.strideU,
+        Int32(image.format.width), Int32(image.format.height), target.y, target.strideY, target.u, target.strideU,
         target.v, target.strideV, width, height, kFilterBox)
       limited = target
     }
@@ -127,8 +125,8 @@ public final class JPEGEncoder {
         full.v + row * Int(full.strideV), limited.y + 2 * row * Int(limited.strideY), Int(limited.strideY),
         limited.u + row * Int(limited.strideU), limited.v + row * Int(limited.strideV), &conversion, self.width / 2)
     }
-    // Its memory is used until here.
-    withExtendedLifetime(picture) {}
+    // Keeps its buffer alive until here.
+    withExtendedLifetime(image) {}
   }
 
   /// libavcodec's quantizer scale, 1 to 31, for a quality: its table is about 2.5 times finer than T.81 annex K's, which
@@ -140,7 +138,7 @@ public final class JPEGEncoder {
   }
 }
 
-/// The three planes of an I420 picture as C takes them; its memory must outlive this value.
+/// Planes of an I420 buffer as C functions expect them; the buffer must outlive this value.
 private struct Planes {
   let y: UnsafeMutablePointer<UInt8>
   let u: UnsafeMutablePointer<UInt8>
@@ -150,7 +148,7 @@ private struct Planes {
   let strideV: Int32
 
   init(_ buffer: PixelBuffer) {
-    // No trap: an I420 picture has three planes.
+    // No trap: I420 has three planes.
     let plane = { (index: Int) in buffer.unsafePlane(index).baseAddress!.assumingMemoryBound(to: UInt8.self) }
     (self.y, self.u, self.v) = (plane(0), plane(1), plane(2))
     (self.strideY, self.strideU, self.strideV) = (

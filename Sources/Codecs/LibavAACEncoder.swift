@@ -6,7 +6,7 @@ internal import NIOCore
 ///
 /// Used by one thread at a time. Samples go in at any block size; timestamps come from counting them.
 public final class LibavAACEncoder {
-  /// What a decoder must know; known at once.
+  /// Codec configuration; known at once.
   public let description: AACDescription
 
   private let encoder: LibavEncoder
@@ -17,7 +17,7 @@ public final class LibavAACEncoder {
   private var position: Int64 = 0
   /// The time of sample 0, from the first block.
   private var anchor: MediaTime?
-  /// What comes out for earlier positions belongs to sound before the last ``restart(at:)``, and is left out.
+  /// Positions below this belong to audio before the last ``restart(at:)`` and are not output.
   private var firstPosition = Int64.min
 
   /// Opens the encoder.
@@ -52,25 +52,25 @@ public final class LibavAACEncoder {
       samplesPerFrame: Int(context.pointee.frame_size))
   }
 
-  /// The time of the next sample to be given to ``encode(_:emit:)``; nil before the first.
+  /// Time of the next sample passed to ``encode(_:emit:)``; nil before the first.
   public var nextTime: MediaTime? {
     self.anchor.map { $0 + self.duration(self.position + Int64(self.pending.count / self.format.channelCount)) }
   }
 
-  /// Moves the time of all that comes from now on, over a gap that is not to be filled with samples.
+  /// Advances the time of the samples that follow, over a gap that is not filled.
   public func advance(by gap: MediaDuration) {
     self.anchor = self.anchor.map { $0 + gap }
   }
 
-  /// Begins anew at a time, after sound that others have encoded: samples that wait are forgotten, and the first sample that
-  /// comes out is the one of this time.
+  /// Restarts at a time, after audio that was not encoded here: pending samples are dropped, and the first output
+  /// begins at this time.
   public func restart(at time: MediaTime) {
     self.pending.removeAll(keepingCapacity: true)
     self.anchor = time - self.duration(self.position)
     self.firstPosition = self.position
   }
 
-  /// Encodes sound that follows the earlier one without a gap.
+  /// Encodes audio that is contiguous with the previous block.
   ///
   /// - Parameters:
   ///   - block: In the encoder's format; its timestamp counts for the first block only.
@@ -114,7 +114,7 @@ public final class LibavAACEncoder {
     }
   }
 
-  /// The packet's time already counts the encoder's own delay: it is 1024 samples before that of the sound put in.
+  /// The packet's time already counts the encoder's own delay: it is 1024 samples before that of the audio put in.
   private func emitPacket(_ emit: (EncodedSample) -> Void) {
     guard self.encoder.packet.pointee.pts >= self.firstPosition else { return }
     emit(

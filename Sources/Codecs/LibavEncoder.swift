@@ -1,6 +1,6 @@
 internal import CLibav
 
-/// libavcodec's encoder with a frame to put in and a packet to take out, freed with the last reference.
+/// Encoder context of libavcodec with a reusable frame and packet, freed with the last reference.
 final class LibavEncoder {
   let context: UnsafeMutablePointer<AVCodecContext>
   let frame: UnsafeMutablePointer<AVFrame>
@@ -31,10 +31,10 @@ final class LibavEncoder {
     UnsafeRawBufferPointer(start: self.packet.pointee.data, count: Int(self.packet.pointee.size))
   }
 
-  /// Hands a frame to the encoder and takes out every packet that it completes.
+  /// Sends a frame to the encoder and receives all packets that are complete.
   ///
-  /// - Parameter handle: Called for each; ``packet`` holds it meanwhile.
-  /// - Returns: 0, or libavutil's error code.
+  /// - Parameter handle: Called for each packet, which is in ``packet`` meanwhile.
+  /// - Returns: 0, or the error code of libavutil.
   func encode(_ frame: UnsafeMutablePointer<AVFrame>, _ handle: () -> Void) -> Int32 {
     var result = avcodec_send_frame(self.context, frame)
     while result >= 0 {

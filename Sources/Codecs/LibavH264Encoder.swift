@@ -3,16 +3,16 @@ internal import CLibav
 public import Media
 internal import NIOCore
 
-/// H.264 through libavcodec: libx264 tuned for no delay, or any other of its H.264 encoders by name.
+/// H.264 encoder of libavcodec: libx264 tuned for zero latency, or any other by name.
 ///
-/// No pictures are reordered and none are held back, and parameter sets are kept apart from the samples.
+/// Frames are neither reordered nor held back, and parameter sets are kept apart from the samples.
 public final class LibavH264Encoder: VideoEncoder {
   /// The parameter sets; known at once with libx264.
   public private(set) var description: H264Description?
 
   private let settings: VideoEncoderSettings
   private let encoder: LibavEncoder
-  /// Set where the encoder takes no planar 4:2:0 picture.
+  /// Set where the encoder does not accept planar 4:2:0.
   private let input: NV12Input?
 
   /// Opens the encoder.
@@ -33,8 +33,8 @@ public final class LibavH264Encoder: VideoEncoder {
       H264AccessUnit(parsingAnnexB: self.encoder.extradata), settings: settings)
   }
 
-  /// The names of the H.264 encoders that libavcodec has on this machine; whether their devices exist shows only when
-  /// they are opened.
+  /// Names of the H.264 encoders of libavcodec on this machine; whether their devices exist shows only when they are
+  /// opened.
   public static var available: [String] {
     var names: [String] = []
     var position: UnsafeMutableRawPointer?
@@ -42,25 +42,25 @@ public final class LibavH264Encoder: VideoEncoder {
       guard codec.pointee.id == AV_CODEC_ID_H264, av_codec_is_encoder(codec) != 0 else { continue }
       names.append(String(cString: codec.pointee.name))
     }
-    // It takes RGB only, and makes of it what few players show.
+    // libx264rgb accepts RGB only, and few players decode its output.
     return names.filter { $0 != "libx264rgb" }
   }
 
-  /// Changes the bitrate and, with it, the one-second buffer; libx264 takes both up at the next picture.
+  /// Changes the bitrate and the one-second buffer; libx264 applies both to the next frame.
   public func setBitrate(_ bitrate: Int) {
     Self.setBitrate(bitrate, of: self.encoder.context)
   }
 
-  /// Encodes one picture; its memory is held by reference until the encoder has read it.
+  /// Encodes one frame; its buffer is retained until the encoder has read it.
   public func encode(
-    _ picture: VideoFrame, forcesKeyframe: Bool, emit: (EncodedSample) -> Void
+    _ input: VideoFrame, forcesKeyframe: Bool, emit: (EncodedSample) -> Void
   ) throws(VidiconError) {
     precondition(
-      picture.format.pixelFormat == .i420 && picture.format.width == self.settings.width
-        && picture.format.height == self.settings.height, "the canvas has the encoder's format")
+      input.format.pixelFormat == .i420 && input.format.width == self.settings.width
+        && input.format.height == self.settings.height, "the canvas has the encoder's format")
     let frame = self.encoder.frame
-    frame.fill(borrowing: picture.buffer)
-    frame.pointee.pts = picture.timestamp.nanoseconds
+    frame.fill(borrowing: input.buffer)
+    frame.pointee.pts = input.timestamp.nanoseconds
     frame.pointee.pict_type = forcesKeyframe ? AV_PICTURE_TYPE_I : AV_PICTURE_TYPE_NONE
     defer { av_frame_unref(frame) }
     let converted = try self.input?.convert(frame)
@@ -73,7 +73,8 @@ public final class LibavH264Encoder: VideoEncoder {
     }
   }
 
-  /// Turns the packet into a sample: parameter sets go to the description, lengths replace start codes.
+  /// Converts the packet to a sample: parameter sets go to the description, lengths replace start codes. The payload is
+  /// copied once, from libavcodec's packet.
   private func emitPacket(_ emit: (EncodedSample) -> Void) {
     let unit = H264AccessUnit(parsingAnnexB: self.encoder.packetBytes)
     if let description = Self.describe(unit, settings: self.settings) { self.description = description }
@@ -89,7 +90,7 @@ public final class LibavH264Encoder: VideoEncoder {
 }
 
 extension LibavH264Encoder {
-  /// Sets the options, and says how pictures must be prepared.
+  /// Sets the options, and returns the conversion that frames need.
   private static func configure(
     _ context: UnsafeMutablePointer<AVCodecContext>,
     codec: UnsafePointer<AVCodec>,
@@ -125,9 +126,8 @@ extension LibavH264Encoder {
     return try NV12Input(ifNeededFor: codec, context: context, encoder: settings.encoder)
   }
 
-  /// Threads that share a picture, a slice each. Two halve the time that a keyframe takes, by which it comes later than
-  /// other pictures, and cost next to nothing from 720p on; small pictures are not worth cutting. Beyond 1080p as many as
-  /// the encoder likes, which is 0.
+  /// Number of threads, a slice each. Two halve the encoding time of keyframes, at almost no cost from 720p on; smaller
+  /// frames are not split. Above 1080p the encoder decides, which is 0.
   private static func threadCount(width: Int, height: Int) -> Int32 {
     switch width * height {
     case ..<(960 * 540): 1
@@ -136,7 +136,7 @@ extension LibavH264Encoder {
     }
   }
 
-  /// No delay, and a forced keyframe is an IDR picture; by the names that each encoder has for it. One that lacks an
+  /// Zero latency, and forced keyframes are IDR pictures; by the option names of each encoder. An encoder that lacks an
   /// option does not need it.
   private static func privateOptions(of encoder: String) -> KeyValuePairs<String, String> {
     switch encoder {
@@ -151,7 +151,7 @@ extension LibavH264Encoder {
     context.pointee.rc_buffer_size = Int32(clamping: bitrate)
   }
 
-  /// The description from the parameter sets in an access unit or in front of all; nil without any.
+  /// Codec configuration from the parameter sets in an access unit or extradata; nil without any.
   private static func describe(_ unit: H264AccessUnit, settings: VideoEncoderSettings) -> H264Description? {
     guard let sequence = unit.sequenceParameterSets.last, let picture = unit.pictureParameterSets.last else {
       return nil

@@ -2,11 +2,11 @@ internal import CLibav
 internal import CYUV
 internal import Media
 
-/// Prepares pictures for encoders that take no planar 4:2:0 from main memory: converted to NV12, and copied into the
+/// Prepares frames for encoders that take no planar 4:2:0 from main memory: converted to NV12, and copied into the
 /// device's memory for those (h264_vaapi) that read from nowhere else.
 final class NV12Input {
   private let encoder: String
-  /// The device's pool of pictures; nil for encoders that read NV12 from main memory (h264_qsv).
+  /// The device's pool of frames; nil for encoders that read NV12 from main memory (h264_qsv).
   private var devicePool: UnsafeMutablePointer<AVBufferRef>?
 
   /// Chooses the encoder's input format; nil where planar 4:2:0 will do.
@@ -27,20 +27,20 @@ final class NV12Input {
     av_buffer_unref(&self.devicePool)
   }
 
-  /// The picture as the encoder takes it, to be freed by the caller.
-  func convert(_ picture: UnsafeMutablePointer<AVFrame>) throws(VidiconError) -> UnsafeMutablePointer<AVFrame> {
+  /// The frame as the encoder takes it, to be freed by the caller.
+  func convert(_ input: UnsafeMutablePointer<AVFrame>) throws(VidiconError) -> UnsafeMutablePointer<AVFrame> {
     let converted = try self.makeFrame { frame in
       frame.pointee.format = AV_PIX_FMT_NV12.rawValue
-      frame.pointee.width = picture.pointee.width
-      frame.pointee.height = picture.pointee.height
+      frame.pointee.width = input.pointee.width
+      frame.pointee.height = input.pointee.height
       let result = av_frame_get_buffer(frame, 0)
       guard result >= 0 else { return result }
       return I420ToNV12(
-        picture.pointee.data.0, picture.pointee.linesize.0, picture.pointee.data.1, picture.pointee.linesize.1,
-        picture.pointee.data.2, picture.pointee.linesize.2, frame.pointee.data.0, frame.pointee.linesize.0,
-        frame.pointee.data.1, frame.pointee.linesize.1, picture.pointee.width, picture.pointee.height)
+        input.pointee.data.0, input.pointee.linesize.0, input.pointee.data.1, input.pointee.linesize.1,
+        input.pointee.data.2, input.pointee.linesize.2, frame.pointee.data.0, frame.pointee.linesize.0,
+        frame.pointee.data.1, frame.pointee.linesize.1, input.pointee.width, input.pointee.height)
     }
-    av_frame_copy_props(converted, picture)
+    av_frame_copy_props(converted, input)
     guard let devicePool else { return converted }
     defer { Self.free(converted) }
     return try self.makeFrame { frame in
@@ -50,7 +50,7 @@ final class NV12Input {
     }
   }
 
-  /// Frees a picture that ``convert(_:)`` made.
+  /// Frees a frame that ``convert(_:)`` made.
   static func free(_ frame: UnsafeMutablePointer<AVFrame>) {
     var frame: UnsafeMutablePointer<AVFrame>? = frame
     av_frame_free(&frame)

@@ -1,39 +1,39 @@
 public import Media
 
-/// Turns pictures into H.264: what one over libavcodec, and one over VideoToolbox, has to meet.
+/// An H.264 encoder, such as one over libavcodec or VideoToolbox.
 ///
-/// An encoder is used by one thread at a time.
+/// Used by one thread at a time.
 public protocol VideoEncoder: AnyObject {
-  /// The parameter sets; nil until the first keyframe for encoders that say them only there.
+  /// Parameter sets; nil until the first keyframe for encoders that output them only there.
   var description: H264Description? { get }
 
-  /// Encodes one picture.
+  /// Encodes one frame.
   ///
   /// - Parameters:
-  ///   - frame: I420 at the size the encoder was opened with, upright; its timestamp is above that of the one before.
-  ///   - forcesKeyframe: Whether decoding must be able to start at this picture.
-  ///   - emit: Called for each access unit that is complete, in order; with a zero-latency encoder, once.
+  ///   - frame: I420 of the size the encoder was opened with, upright; its timestamp is above the previous one's.
+  ///   - forcesKeyframe: Whether decoding must be able to start at this frame.
+  ///   - emit: Called for each complete access unit, in order; with a zero-latency encoder, once.
   func encode(_ frame: VideoFrame, forcesKeyframe: Bool, emit: (EncodedSample) -> Void) throws(VidiconError)
 
-  /// Changes the target bitrate from the next picture on.
+  /// Changes the target bitrate from the next frame on.
   ///
-  /// - Parameter bitrate: Bits a second, above 0.
+  /// - Parameter bitrate: In bits per second, above 0.
   func setBitrate(_ bitrate: Int)
 }
 
-/// What an H.264 encoder is asked for.
+/// Settings of an H.264 encoder.
 public struct VideoEncoderSettings: Hashable, Sendable {
-  /// Pixels across, even.
+  /// Width in pixels, even.
   public var width: Int
-  /// Pixels down, even.
+  /// Height in pixels, even.
   public var height: Int
-  /// The pictures a second that the bitrate is divided among.
+  /// Frame rate that the bitrate is based on.
   public var frameRate: FrameRate
-  /// The matrix that the pictures are made with, said in the stream's VUI.
+  /// Color matrix of the frames, signalled in the VUI.
   public var colorMatrix: ColorMatrix
-  /// Bits a second; the buffer that evens it out (VBV) is one second of it.
+  /// Bitrate in bits per second; the rate control buffer (VBV) holds one second of it.
   public var bitrate: Int
-  /// The longest time between two keyframes.
+  /// Maximum time between two keyframes.
   public var keyframeInterval: MediaDuration
   /// The encoder's name in libavcodec.
   public var encoder: String

@@ -49,7 +49,7 @@ public struct SnapshotFolder: Hashable, Sendable {
   ///
   /// - Returns: The file's path.
   public func saveSnapshot(of stream: LiveStream) async throws(VidiconError) -> String {
-    let picture = try await stream.pictures.snapshot()
+    let picture = try await stream.snapshots.snapshot()
     let time = StreamClock.system.unixTime(at: StreamClock.system.now())
     let name = stream.name
     let result = await WorkerThread.run(named: "snapshot") { () -> Result<String, VidiconError> in

@@ -1,12 +1,12 @@
 internal import Media
 
-/// How a block of sound is fitted to what came before it: the encoder counts samples, the source stamps blocks.
+/// Fits a block of audio to the previous one: the encoder counts samples, the source timestamps blocks.
 struct AudioAlignment: Hashable {
   /// Samples of silence to put in front of the block.
   var silence = 0
   /// Samples to cut off its start.
   var excess = 0
-  /// Whether the block follows on what came before it.
+  /// Whether the block is contiguous with the previous one.
   var isNone: Bool { self.silence == 0 && self.excess == 0 }
 
   /// How far the source's timestamps may be off what the sample count says before it is a gap or an overlap: below the

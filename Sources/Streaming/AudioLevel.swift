@@ -1,4 +1,4 @@
-/// How loud sound is, in decibels below full scale: 0 is the most that fits, -120 stands for silence.
+/// Level of audio in decibels below full scale: 0 is full scale, -120 stands for silence.
 public struct AudioLevel: Hashable, Sendable {
   /// The highest sample of any channel.
   public var peak: Double
@@ -11,9 +11,9 @@ public struct AudioLevel: Hashable, Sendable {
     self.rms = rms
   }
 
-  /// No sound at all.
+  /// Silence.
   public static let silence = AudioLevel(peak: Self.floor, rms: Self.floor)
 
-  /// The least that is told.
+  /// Lowest level reported, in decibels.
   static let floor = -120.0
 }

@@ -6,23 +6,23 @@ internal import Darwin
 internal import Glibc
 #endif
 
-/// Measures the level of the sound that passes, over its last 100 ms.
+/// Measures the level of audio over its last 100 ms.
 struct AudioLevelMeter {
-  /// What a stretch of sound adds up to.
+  /// Sums over a section of audio.
   private struct Sum {
     var count = 0
     var squares = 0.0
     var peak: Float = 0
   }
 
-  /// The stretches that are looked at: those that are full, oldest first, and the one being filled.
+  /// Sections of the measured time: complete ones, oldest first, and the one being filled.
   private var sums: [Sum] = [Sum()]
   private var sampleRate = 0
 
   /// The stretches of 100 ms.
   private static let stretches = 10
 
-  /// Adds sound, and tells the level with it.
+  /// Adds a block and returns the level including it.
   mutating func measure(_ block: AudioBlock) -> AudioLevel {
     if block.format.sampleRate != self.sampleRate {
       self.sampleRate = block.format.sampleRate

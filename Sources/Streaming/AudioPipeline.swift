@@ -4,12 +4,11 @@ internal import NIOCore
 internal import Synchronization
 internal import Threading
 
-/// The way of the sound from its inputQueue through the resampler into the encoder. It lives on one thread.
+/// Takes audio from its input queue through the resampler into the encoder, on one thread.
 ///
-/// The encoder counts samples, so that its timestamps are even; where the source leaves a gap, silence fills it, and
-/// where it overlaps, the excess is cut. Packets of a source that compresses itself go past it where they can, see
-/// ``AACPassthrough``. A track that was announced never falls silent on the wire: players such as OBS
-/// show nothing before every track flows.
+/// The encoder counts samples, so that its timestamps are contiguous; silence fills gaps of the source, and overlaps
+/// are cut. Packets of a source that compresses its audio bypass the encoder where ``AACPassthrough`` allows it. An
+/// announced track never stops: players such as OBS show nothing before every track delivers.
 final class AudioPipeline {
   private let inputQueue: AudioInputQueue
   private let shared: StreamState
@@ -18,25 +17,25 @@ final class AudioPipeline {
   private let emit: (EncodedSample) -> Void
   private let clock = StreamClock.system
   private let startTime: MediaTime
-  /// Where the last block came from.
+  /// The source of the last block.
   private var feed: AudioFeed
-  /// Whether the source has ended and given nothing since.
+  /// Whether the source has ended and delivered nothing since.
   private var hasSourceEnded = false
-  /// When sound came last.
+  /// Arrival of the last block.
   private var lastArrival: MediaTime
-  /// Of the present source.
+  /// Resampler of the present source; nil where its format is the encoder's.
   private var resampler: AudioResampler?
   private var meter = AudioLevelMeter()
-  private var passage: AACPassthrough
-  /// How long the source may be late before silence takes its place.
-  private var patience: MediaDuration
-  /// How long one may be late that was not later yet.
-  private let leastPatience: MediaDuration
+  private var passthrough: AACPassthrough
+  /// Time by which the source may be late before silence replaces it.
+  private var timeout: MediaDuration
+  /// Initial value of ``timeout``.
+  private let minimumTimeout: MediaDuration
 
-  /// How long one may be late that always is: all of the sound then comes that much later.
-  private static let mostPatience = MediaDuration.seconds(2)
-  /// How long a source may give nothing that counts as being there.
-  private static let longestSilence = MediaDuration.seconds(1)
+  /// Maximum of ``timeout``; a source that is always late delays all audio by this much.
+  private static let maximumTimeout = MediaDuration.seconds(2)
+  /// Time without a block after which the audio counts as missing.
+  private static let maximumSilence = MediaDuration.seconds(1)
 
   /// Opens the encoder for a started source.
   init(
@@ -51,10 +50,10 @@ final class AudioPipeline {
     self.feed = feed
     self.shared = shared
     self.format = settings.format(for: source)
-    self.leastPatience = settings.patience
-    self.patience = settings.patience
+    self.minimumTimeout = settings.timeout
+    self.timeout = settings.timeout
     self.encoder = try LibavAACEncoder(format: self.format, bitrate: settings.bitrate)
-    self.passage = AACPassthrough(
+    self.passthrough = AACPassthrough(
       self.encoder.description, isWanted: settings.bitrate == AudioSettings.defaultBitrate)
     self.emit = emit
     self.startTime = self.clock.now()
@@ -67,12 +66,12 @@ final class AudioPipeline {
     self.shared.statistics.withLock { $0.audioEncoders -= 1 }
   }
 
-  /// The time of the sound that comes next, by the count of samples; nil before the first.
+  /// Expected time of the next block by the count of samples; nil before the first.
   private var nextTime: MediaTime? {
-    self.passage.nextTime ?? self.encoder.nextTime
+    self.passthrough.nextTime ?? self.encoder.nextTime
   }
 
-  /// What a decoder must know.
+  /// The encoder's configuration.
   var description: AACDescription {
     self.encoder.description
   }
@@ -81,36 +80,36 @@ final class AudioPipeline {
   func run() throws(VidiconError) {
     while true {
       let expected = self.nextTime ?? self.startTime
-      switch self.inputQueue.next(until: expected + self.patience) {
+      switch self.inputQueue.next(until: expected + self.timeout) {
       case .closed: return
       case .ended(let error):
         self.hasSourceEnded = true
-        self.shared.statistics.withLock { $0.isSoundMissing = true }
+        self.shared.statistics.withLock { $0.isAudioMissing = true }
         self.shared.report(.sourceEnded(.audio, error))
-      case .sound(let sound): try self.handle(sound)
+      case .audio(let audio): try self.handle(audio)
       case nil:
         let now = self.clock.now()
-        if now - self.lastArrival > Self.longestSilence {
-          self.shared.statistics.withLock { $0.isSoundMissing = true }
+        if now - self.lastArrival > Self.maximumSilence {
+          self.shared.statistics.withLock { $0.isAudioMissing = true }
         }
-        // As far behind the present as the source is.
-        let missing = now - (self.patience - self.leastPatience / 2) - expected
+        // Keeps the latency of the source.
+        let missing = now - (self.timeout - self.minimumTimeout / 2) - expected
         try self.fill(count: Int(missing.ticks(timescale: Int32(self.format.sampleRate))), at: expected)
       }
     }
   }
 
-  private func handle(_ sound: SourceSound) throws(VidiconError) {
+  private func handle(_ audio: SourceAudio) throws(VidiconError) {
     let now = self.clock.now()
     self.lastArrival = now
-    let isCut = sound.feed !== self.feed
-    if isCut { self.change(to: sound.feed) }
-    self.shared.statistics.withLock { $0.isSoundMissing = false }
+    let isCut = audio.feed !== self.feed
+    if isCut { self.change(to: audio.feed) }
+    self.shared.statistics.withLock { $0.isAudioMissing = false }
     if self.hasSourceEnded {
       self.hasSourceEnded = false
       self.shared.report(.sourceBack(.audio))
     }
-    var block = sound.block
+    var block = audio.block
     block.timestamp = block.timestamp.checked(at: now)
     self.shared.audioLevel = self.meter.measure(block)
     if block.format != self.format {
@@ -123,7 +122,7 @@ final class AudioPipeline {
     let alignment = AudioAlignment(
       start: block.timestamp, expected: expected, sampleRate: self.format.sampleRate,
       tolerance: isCut ? .zero : AudioAlignment.tolerance)
-    let passed = self.passage.samples(
+    let passed = self.passthrough.samples(
       for: block, at: expected, follows: !isCut && alignment.isNone, isMuted: isMuted)
     guard passed.isEmpty else { return self.pass(passed) }
     try self.fill(count: alignment.silence, at: expected)
@@ -133,25 +132,25 @@ final class AudioPipeline {
     try self.encode(block)
   }
 
-  /// Another source has taken over: nothing of the earlier one is to be heard in it.
+  /// Switches to another source and drops the resampler's rest of the previous one.
   private func change(to feed: AudioFeed) {
     self.feed = feed
     self.resampler = nil
-    self.patience = self.leastPatience
+    self.timeout = self.minimumTimeout
     self.shared.report(.sourceSwitched(.audio))
   }
 
-  /// A block came so late that something else stands in its place: from now on such a delay is waited for, so that a
-  /// source with a long way is not replaced by silence for ever.
+  /// Raises the timeout to the latency of a block that silence has replaced, so that a source of high latency is not
+  /// replaced forever.
   private func wait(for block: AudioBlock, at now: MediaTime) {
-    let delay = min(now - block.timestamp + self.leastPatience / 2, Self.mostPatience)
-    self.patience = max(self.patience, delay)
+    let delay = min(now - block.timestamp + self.minimumTimeout / 2, Self.maximumTimeout)
+    self.timeout = max(self.timeout, delay)
   }
 
-  /// Puts in silence; after a gap of more than a second, as when the machine slept, the time moves on instead.
+  /// Encodes silence; after a gap of more than a second, such as a suspended machine, advances the time instead.
   private func fill(count: Int, at time: MediaTime) throws(VidiconError) {
     guard count > 0 else { return }
-    self.passage.unsettle()
+    self.passthrough.reset()
     self.prepareEncoder()
     guard count <= self.format.sampleRate || self.encoder.nextTime == nil else {
       return self.encoder.advance(by: self.format.duration(ofSamples: count))
@@ -165,7 +164,7 @@ final class AudioPipeline {
     try self.encode(silence)
   }
 
-  /// Lets packets out as they came.
+  /// Outputs packets unchanged.
   private func pass(_ samples: [EncodedSample]) {
     self.shared.statistics.withLock {
       $0.audioFramesPassedThrough += samples.count
@@ -174,9 +173,9 @@ final class AudioPipeline {
     for sample in samples { self.emit(sample) }
   }
 
-  /// The encoder goes on where packets were passed through.
+  /// Continues the encoder after packets that were passed through.
   private func prepareEncoder() {
-    if let time = self.passage.encoderTakesOver() { self.encoder.restart(at: time) }
+    if let time = self.passthrough.switchToEncoder() { self.encoder.restart(at: time) }
   }
 
   private func encode(_ block: AudioBlock) throws(VidiconError) {
@@ -188,7 +187,7 @@ final class AudioPipeline {
         $0.audioBytes += sample.payload.readableBytes
         $0.audioEncodeTime = $0.audioEncodeTime + (end - start)
       }
-      self.passage.encoded(sample)
+      self.passthrough.encoded(sample)
       self.emit(sample)
       start = self.clock.now()
     }

@@ -5,19 +5,19 @@ internal import NIOCore
 internal import Synchronization
 internal import Threading
 
-/// The last part of the pictures' way: the canvas, the effects, the encoder with its bitrate and keyframes, the counters. It is used by
-/// the pipeline, on its thread. While a source that compresses itself is passed through there is no encoder.
+/// Last stage of the video pipeline: converter, effects, encoder with its bitrate, counters. Used on the pipeline's
+/// thread. There is no encoder while a source is passed through.
 final class EncoderStage {
-  /// What viewers get.
+  /// Format of the output.
   let format: VideoFormat
-  /// For those who look at single pictures.
-  private(set) var pictures: PictureFeed
+  /// Frames for snapshots.
+  private(set) var snapshots: SnapshotFeed
 
-  /// What a decoder must know of what went out last; nil before anything did.
+  /// Codec configuration of the last sample; nil before the first.
   private(set) var description: CodecDescription?
 
   private let settings: VideoSettings
-  private let canvas: FrameConverter
+  private let converter: FrameConverter
   private let effects: EffectStage
   private var encoder: (any VideoEncoder)?
   private let shared: StreamState
@@ -27,23 +27,23 @@ final class EncoderStage {
   private var bitrate: Int
 
   /// - Parameters:
-  ///   - opensEncoder: Whether the encoder is opened at once, so that one that cannot be is told at the start.
-  ///   - announce: Told before a sample that needs another description than the one before it.
-  ///   - tell: Told before the sample of a picture what effects have found out about it.
+  ///   - opensEncoder: Whether to open the encoder now, so that an error is reported at the start.
+  ///   - announce: Called before a sample whose codec configuration differs from the previous one's.
+  ///   - report: Called with the effects' metadata of a frame, before its sample.
   init(
     format: VideoFormat, settings: VideoSettings, shared: StreamState, opensEncoder: Bool = true,
-    announce: @escaping (CodecDescription) -> Void, tell: @escaping (PictureMetadata) -> Void,
+    announce: @escaping (CodecDescription) -> Void, report: @escaping (TimedFrameMetadata) -> Void,
     emit: @escaping (EncodedSample) -> Void
   ) throws(VidiconError) {
     self.format = format
     self.settings = settings
-    self.effects = EffectStage(frameInterval: format.frameRate.frameInterval, shared: shared, tell: tell)
-    self.canvas = FrameConverter(format: format, scaling: settings.scaling)
+    self.effects = EffectStage(frameInterval: format.frameRate.frameInterval, shared: shared, report: report)
+    self.converter = FrameConverter(format: format, scaling: settings.scaling)
     self.shared = shared
     self.announce = announce
     self.emit = emit
     self.bitrate = shared.videoBitrate
-    self.pictures = PictureFeed(frameInterval: format.frameRate.frameInterval)
+    self.snapshots = SnapshotFeed(frameInterval: format.frameRate.frameInterval)
     if opensEncoder { _ = try self.openEncoder() }
   }
 
@@ -84,16 +84,16 @@ final class EncoderStage {
       $0.videoBytes += sample.payload.readableBytes
       $0.videoDelay = now - sample.presentationTime
     }
-    self.letOut(sample, of: picture.description)
+    self.output(sample, of: picture.description)
   }
 
-  /// Shows a picture that is passed through to those who look at single ones.
+  /// Provides a decoded frame of a passed-through source for snapshots.
   func showDecoded(_ frame: VideoFrame, now: MediaTime) {
-    guard let drawn = self.canvas.draw(frame, matrix: frame.format.colorMatrix) else { return }
-    self.handOver(self.pictures.show(drawn, at: now, isWanted: self.shared.pictures.isPictureWanted))
+    guard let drawn = self.converter.draw(frame, matrix: frame.format.colorMatrix) else { return }
+    self.deliver(self.snapshots.show(drawn, at: now, isWanted: self.shared.snapshots.isFrameWanted))
   }
 
-  private func letOut(_ sample: EncodedSample, of description: CodecDescription) {
+  private func output(_ sample: EncodedSample, of description: CodecDescription) {
     if description != self.description {
       self.description = description
       self.announce(description)
@@ -105,12 +105,12 @@ final class EncoderStage {
   ///
   /// - Returns: `dropped` where an effect drops the frame, or all memory of the converter is in use.
   func encode(
-    _ picture: SourcePicture, forcesKeyframe: Bool, now: MediaTime
+    _ picture: SourceFrame, forcesKeyframe: Bool, now: MediaTime
   ) throws(VidiconError) -> VideoSchedule.EncodingResult {
     let frame = picture.feed.adjustment.applied(to: picture.frame)
-    // Looked up once: no effect draws on what is not private.
+    // Read once: effects must not draw on a frame that is not private.
     let hasEffects = self.shared.hasEffects
-    guard var drawn = self.canvas.draw(frame, matrix: picture.colorMatrix, isPrivate: hasEffects) else {
+    guard var drawn = self.converter.draw(frame, matrix: picture.colorMatrix, isPrivate: hasEffects) else {
       picture.feed.drop(frame.timestamp, reason: .late)
       return .dropped
     }
@@ -140,7 +140,7 @@ final class EncoderStage {
       self.bitrate = bitrate
       encoder.setBitrate(bitrate)
     }
-    self.handOver(self.pictures.show(frame, at: now, isWanted: self.shared.pictures.isPictureWanted))
+    self.deliver(self.snapshots.show(frame, at: now, isWanted: self.shared.snapshots.isFrameWanted))
     var result = VideoSchedule.EncodingResult.frame
     let start = self.clock.now()
     try encoder.encode(frame, forcesKeyframe: forcesKeyframe) { sample in
@@ -154,31 +154,31 @@ final class EncoderStage {
         $0.videoDelay = end - sample.presentationTime
       }
       // It is known with the first sample.
-      if let description = encoder.description { self.letOut(sample, of: .h264(description)) }
+      if let description = encoder.description { self.output(sample, of: .h264(description)) }
     }
     return result
   }
 }
 
-// MARK: Single pictures
+// MARK: Single frames
 
 extension EncoderStage {
-  /// Hands the shown picture, or the next one, to those who look at single ones.
-  func requestPicture(after number: Int, now: MediaTime) {
-    self.handOver(self.pictures.request(after: number, at: now, isStill: self.shared.isPaused))
+  /// Delivers the last frame, or the next one, for a snapshot.
+  func requestSnapshot(after number: Int, now: MediaTime) {
+    self.deliver(self.snapshots.request(after: number, at: now, isStill: self.shared.isPaused))
   }
 
-  /// Hands over a picture that was asked for when the next one is overdue.
-  func handlePictureDeadline(now: MediaTime) {
-    self.handOver(self.pictures.handleDeadline(at: now))
+  /// Delivers a requested frame when the next one is overdue.
+  func handleSnapshotDeadline(now: MediaTime) {
+    self.deliver(self.snapshots.handleDeadline(at: now))
   }
 
-  /// Gives the source the memory of the shown picture back, where that is the picture's own.
-  func giveMemoryBack() {
-    self.pictures.copyShown()
+  /// Copies the frame kept for snapshots, so that the source can reuse its buffer.
+  func releaseSourceMemory() {
+    self.snapshots.copyLast()
   }
 
-  private func handOver(_ picture: ShownPicture?) {
-    if let picture { self.shared.pictures.offer(picture) }
+  private func deliver(_ picture: OutputFrame?) {
+    if let picture { self.shared.snapshots.offer(picture) }
   }
 }

@@ -2,25 +2,25 @@ internal import Codecs
 internal import Media
 internal import NIOCore
 
-/// The compressed pictures of a source from its last keyframe on, and their decoder while one is needed: to begin to decode
-/// in the middle of a group of pictures one needs all of it.
+/// Access units of a source since its last keyframe, and their decoder while one is needed: decoding in the middle of a
+/// group of pictures needs all of it.
 ///
-/// Bounded in pictures and bytes: when a group is longer, decoding cannot begin before the next keyframe.
+/// Bounded in samples and bytes: in a longer group, decoding cannot begin before the next keyframe.
 final class GOPCache {
   static let maximumCount = 600
   static let maximumByteCount = 32 << 20
 
-  /// All since the keyframe; empty when they were too many.
+  /// Samples since the keyframe; empty when the bounds were exceeded.
   private var group: [EncodedSample] = []
   private var byteCount = 0
   private var description: H264Description?
   private var decoder: H264Decoder?
-  /// What the decoder has not had yet.
+  /// Samples not decoded yet.
   private var pending: [EncodedSample] = []
-  /// Whether a keyframe has come, and nothing was missing since.
+  /// Whether a keyframe has arrived and no sample since is missing.
   private var isWhole = false
 
-  /// Takes the next picture.
+  /// Appends the next sample.
   func append(_ sample: EncodedSample, of description: CodecDescription) {
     guard case .h264(let description) = description else { return }
     if description != self.description { self.rest() }
@@ -41,9 +41,9 @@ final class GOPCache {
     }
   }
 
-  /// Decodes what has come since the last call.
+  /// Decodes the samples since the last call; the whole group where decoding begins here.
   ///
-  /// - Returns: The pictures that are complete with it; of those before the newest sample none, when decoding begins here.
+  /// - Returns: The frames completed by the newest sample.
   func decode() -> [VideoFrame] {
     var samples = self.pending
     self.pending = []
@@ -51,7 +51,7 @@ final class GOPCache {
     if self.decoder == nil {
       samples = self.group
       guard !samples.isEmpty else { return [] }
-      // Without a decoder there is no picture, and the slate says so.
+      // Without a decoder the slate is shown.
       self.decoder = try? H264Decoder(description)
     }
     guard let decoder else { return [] }
@@ -60,13 +60,13 @@ final class GOPCache {
     return frames
   }
 
-  /// Lets the decoder go: pictures are not needed for now.
+  /// Closes the decoder; the group is kept.
   func rest() {
     self.decoder = nil
     self.pending = []
   }
 
-  /// Forgets all: another source follows, or pictures are missing.
+  /// Removes everything: another source follows, or samples are missing.
   func reset() {
     self.rest()
     (self.group, self.byteCount, self.isWhole) = ([], 0, false)

@@ -1,48 +1,48 @@
 internal import Media
 
-/// Decides at which picture a keyframe is forced: as soon as one is asked for, yet at most one each half second; and when
-/// the last one is too long ago, which an encoder that counts pictures does not see with a slow source.
+/// Decides which frame is forced to be a keyframe: the next one after a request, at most every half second; and when
+/// the last keyframe is too old, which encoders that count frames do not notice with a slow source.
 struct KeyframeRequests {
-  /// The least time between a keyframe and a forced one.
+  /// Minimum time between a keyframe and a forced one.
   static let interval = MediaDuration.milliseconds(500)
 
-  /// Whether one was asked for and has not come yet.
+  /// Whether a request has not been met yet.
   private(set) var isPending = false
   private var lastKeyframe: MediaTime?
-  /// The longest time between two keyframes.
-  private let longestInterval: MediaDuration
+  /// Maximum time between two keyframes.
+  private let maximumInterval: MediaDuration
 
-  init(longestInterval: MediaDuration) {
-    self.longestInterval = longestInterval
+  init(maximumInterval: MediaDuration) {
+    self.maximumInterval = maximumInterval
   }
 
-  /// Asks for a keyframe.
+  /// Requests a keyframe.
   mutating func request() {
     self.isPending = true
   }
 
-  /// The time from which the pending request is met; nil without one.
+  /// The time at which the pending request may be met; nil without one.
   var dueTime: MediaTime? {
     self.isPending ? self.earliest : nil
   }
 
-  /// The time from which a keyframe may be forced.
+  /// The earliest time of a forced keyframe.
   private var earliest: MediaTime {
     self.lastKeyframe.map { $0 + Self.interval } ?? .zero
   }
 
-  /// Whether the picture of this time is to be a keyframe.
+  /// Whether a frame at this time must be a keyframe.
   func forcesKeyframe(at time: MediaTime) -> Bool {
-    if let lastKeyframe, time - lastKeyframe >= self.longestInterval { return true }
+    if let lastKeyframe, time - lastKeyframe >= self.maximumInterval { return true }
     return self.dueTime.map { time >= $0 } ?? false
   }
 
-  /// Whether a picture of this time may be made a keyframe without a request.
+  /// Whether a frame at this time may be a keyframe without a request.
   func allowsKeyframe(at time: MediaTime) -> Bool {
     time >= self.earliest
   }
 
-  /// Told of each keyframe that the encoder made, asked for or not.
+  /// Notes a keyframe, requested or not.
   mutating func keyframeEncoded(at time: MediaTime) {
     self.isPending = false
     self.lastKeyframe = time

@@ -1,14 +1,14 @@
 extension LiveStream {
-  /// What a name must not begin with, up to its first slash: these are addresses of the server itself.
+  /// First path components that a name must not have: the server's own addresses.
   public static let reservedNames: Set<String> = ["_page", "api", "health", "metrics", "recordings"]
 
-  /// The most bytes of a name.
+  /// Maximum length of a name in UTF-8 bytes.
   public static let maximumNameLength = 200
 
   /// The path of the stream in addresses: ``path(ofName:)``.
   public var path: String { Self.path(ofName: self.name) }
 
-  /// A slash and a name, with everything encoded that is not unreserved or a slash, RFC 3986 §2.3.
+  /// A slash and the percent-encoded name, RFC 3986 §2.3; slashes are kept.
   public static func path(ofName name: String) -> String {
     let digits = Array("0123456789ABCDEF".utf8)
     var bytes = [UInt8(ascii: "/")]
@@ -25,10 +25,10 @@ extension LiveStream {
     return String(decoding: bytes, as: UTF8.self)
   }
 
-  /// Why a name cannot stand in a stream's addresses, for a user to read; nil when it can.
+  /// Why a name cannot be part of an address, for a user to read; nil when it can.
   ///
-  /// A name is one component or several between single slashes, none of them `.` or `..`, without control characters
-  /// and what ends a path (`?`, `#`) or is taken for a slash (`\`).
+  /// A name is one component or several between single slashes, none of them `.` or `..`, without control characters,
+  /// `?`, `#` and `\`.
   public static func problem(withName name: String) -> String? {
     let components = name.split(separator: "/", omittingEmptySubsequences: false)
     if name.isEmpty { return "it is empty" }

@@ -5,7 +5,7 @@ internal import Synchronization
 internal import Threading
 
 extension LiveStream {
-  /// Sets the source of the pictures; before the stream is started. Later there is ``switchVideo(to:)``.
+  /// Sets the video source before the stream is started. Later use ``switchVideo(to:)``.
   public func attachVideo(_ capturer: any VideoCapturer) {
     self.state.withLock { state in
       precondition(state.phase == .idle, "sources are attached before the stream is started")
@@ -13,7 +13,7 @@ extension LiveStream {
     }
   }
 
-  /// Sets the source of the sound; before the stream is started. Later there is ``switchAudio(to:)``.
+  /// Sets the audio source before the stream is started. Later use ``switchAudio(to:)``.
   public func attachAudio(_ capturer: any AudioCapturer) {
     self.state.withLock { state in
       precondition(state.phase == .idle, "sources are attached before the stream is started")
@@ -21,33 +21,32 @@ extension LiveStream {
     }
   }
 
-  /// The source of the pictures; nil without one and when the stream has stopped.
+  /// The video source; nil without one and after the stream has stopped.
   public var videoSource: (any VideoCapturer)? {
     self.state.withLock { $0.video }
   }
 
-  /// The source of the sound; nil without one and when the stream has stopped.
+  /// The audio source; nil without one and after the stream has stopped.
   public var audioSource: (any AudioCapturer)? {
     self.state.withLock { $0.audio }
   }
 
-  /// Takes the pictures from another source, and returns when it has taken over and the earlier one is stopped.
+  /// Switches the video to another source, and returns when it is the present one and the earlier one is stopped.
   ///
-  /// The earlier source goes on until the first picture of the new one is there, so that viewers see a cut and no gap. The
-  /// canvas, the encoder and its parameter sets stay; the new source may have another size, frame rate, pixel format and
-  /// colour matrix. It shows as a ``StreamEvent/sourceSwitched(_:)``.
+  /// The earlier source continues until the first frame of the new one has arrived, so that viewers see a cut and no
+  /// gap. Output size, encoder and parameter sets stay; the new source may have another size, frame rate, pixel format
+  /// and color matrix. Reported as ``StreamEvent/sourceSwitched(_:)``.
   ///
-  /// Switches happen one after the other, in the order in which they are asked for. Before the stream is started this
-  /// does what ``attachVideo(_:)`` does; while it starts it waits for that. Switching to the source that the stream has
-  /// already does nothing.
+  /// Switches are performed one after the other, in the order of their calls. Before the stream is started this does
+  /// what ``attachVideo(_:)`` does; while it starts, it waits for that. Switching to the present source does nothing.
   ///
   /// - Throws: A ``VidiconError``, and the earlier source stays: the new source's own error, or
-  ///   ``VidiconError/Code/failed``, when it cannot be opened within 10 s, or fails, ends or delivers nothing within 5 s
-  ///   after that; ``VidiconError/Code/wrongState`` when the stream was started without video or has ended;
+  ///   ``VidiconError/Code/failed``, when it cannot be opened within 10 s, or fails, ends or delivers nothing within 5
+  ///   s after that; ``VidiconError/Code/wrongState`` when the stream was started without video or has ended;
   ///   ``VidiconError/Code/cancelled`` when the task is cancelled before the switch begins.
   public func switchVideo(to capturer: any VideoCapturer) async throws(VidiconError) {
-    guard await self.videoTurns.lock() else { throw .streamRequestCancelled }
-    defer { self.videoTurns.unlock() }
+    guard await self.videoLock.lock() else { throw .streamRequestCancelled }
+    defer { self.videoLock.unlock() }
     guard let (inputQueue, earlierFeed, adjustment) = try self.prepareVideoSwitch(to: capturer) else { return }
     let feed = VideoFeed(capturer: capturer, inputQueue: inputQueue, adjustment: adjustment)
     let change = SourceSwitch(
@@ -66,14 +65,13 @@ extension LiveStream {
     }.get()
   }
 
-  /// Takes the sound from another source, and returns when it has taken over and the earlier one is stopped.
+  /// Switches the audio to another source, and returns when it is the present one and the earlier one is stopped.
   ///
-  /// All that is said of ``switchVideo(to:)`` holds here too. The sound is brought into the stream's sample rate and
-  /// number of channels, and its timestamps stay even: a gap is filled with silence, an overlap cut. For silence there is
-  /// ``isMuted``.
+  /// Behaves as ``switchVideo(to:)``. Audio is converted to the stream's sample rate and number of channels, and its
+  /// timestamps stay contiguous: a gap is filled with silence, an overlap cut. For silence there is ``isMuted``.
   public func switchAudio(to capturer: any AudioCapturer) async throws(VidiconError) {
-    guard await self.audioTurns.lock() else { throw .streamRequestCancelled }
-    defer { self.audioTurns.unlock() }
+    guard await self.audioLock.lock() else { throw .streamRequestCancelled }
+    defer { self.audioLock.unlock() }
     guard let inputQueue = try self.prepareAudioSwitch(to: capturer) else { return }
     let feed = AudioFeed(capturer: capturer, inputQueue: inputQueue)
     let change = SourceSwitch(
@@ -92,37 +90,34 @@ extension LiveStream {
 // MARK: What is done to the sources
 
 extension LiveStream {
-  /// Whether left and right of the present source's pictures are exchanged for all viewers, after ``rotation`` and on top
-  /// of what the frames say about themselves.
-  ///
-  /// It belongs to the source: another one starts without, and one that comes back has what it had.
+  /// Whether the present source is mirrored for all viewers, after ``rotation`` and in addition to the mirroring of its
+  /// frames. Belongs to the source: another one starts unmirrored, and one that returns keeps its setting.
   public var isMirrored: Bool {
     get { self.adjustment.isMirrored }
     set { self.adjust { $0.isMirrored = newValue } }
   }
 
-  /// How the present source's pictures are turned for all viewers, on top of what the frames say about themselves; the
-  /// canvas keeps its shape. It belongs to the source, as ``isMirrored`` does.
+  /// Rotation of the present source for all viewers, in addition to the orientation of its frames; the output keeps its
+  /// size. Belongs to the source, as ``isMirrored`` does.
   public var rotation: Orientation {
     get { self.adjustment.rotation }
     set { self.adjust { $0.rotation = newValue } }
   }
 
-  /// Whether those who see themselves in the picture are to see it mirrored, which whoever shows a preview does; the
-  /// stream's own pictures are not touched. True for a front camera unless it was set otherwise; it belongs to the source,
-  /// as ``isMirrored`` does.
+  /// Whether previews of the user's own camera are to be mirrored; the stream itself is unchanged. True for a front
+  /// camera unless set otherwise; belongs to the source, as ``isMirrored`` does.
   public var isPreviewMirrored: Bool {
     get { self.adjustment.isPreviewMirrored ?? (self.videoSource?.position == .front) }
     set { self.adjust { $0.isPreviewMirrored = newValue } }
   }
 
-  /// Whether silence is encoded in place of the sound; the track goes on.
+  /// Whether silence is encoded in place of the audio; the track continues.
   public var isMuted: Bool {
     get { self.shared.isMuted }
     set { self.shared.isMuted = newValue }
   }
 
-  /// How loud the source's sound was in the last 100 ms, whether it is muted or not.
+  /// Level of the source's audio in the last 100 ms, muted or not.
   public var audioLevel: AudioLevel {
     self.shared.audioLevel
   }
@@ -143,7 +138,7 @@ extension LiveStream {
 // MARK: Switching
 
 extension LiveStream {
-  /// The inputQueue to fill, what fills it now, and how the source was adjusted before; nil when nothing more is to be done.
+  /// The input queue, its present source, and the adjustment of the new one; nil when nothing is left to do.
   private func prepareVideoSwitch(
     to capturer: any VideoCapturer
   ) throws(VidiconError) -> (VideoInputQueue, VideoFeed, SourceAdjustment)? {
@@ -189,8 +184,8 @@ extension LiveStream {
 
   /// Runs a switch on a thread of its own.
   ///
-  /// - Parameter exchange: Makes the new source the stream's, and tells how the earlier one is stopped; nil when the stream
-  ///   has stopped meanwhile.
+  /// - Parameter exchange: Records the new source, and returns how the earlier one is stopped; nil when the stream has
+  ///   stopped meanwhile.
   private func run<Mailbox>(
     _ change: SourceSwitch<Mailbox>, exchange: @escaping @Sendable (inout State) -> (@Sendable () -> Void)?
   ) async -> Result<Void, VidiconError> {
@@ -214,7 +209,7 @@ extension LiveStream {
 }
 
 extension LiveStream.State {
-  /// The way of the present source's pictures, while the stream runs.
+  /// Connection of the present video source, while the stream runs.
   fileprivate var presentFeed: VideoFeed? {
     self.videoQueue?.withSlot { $0.present }
   }
@@ -227,7 +222,7 @@ extension LiveStream.State {
     self.video = capturer
   }
 
-  /// A source is started by one at a time.
+  /// Notes that a source is being opened; only one thread may open it at a time.
   fileprivate mutating func open(_ capturer: any AnyObject & Sendable) throws(VidiconError) {
     guard !self.opening.contains(where: { $0 === capturer }) else {
       throw VidiconError(

@@ -5,7 +5,7 @@ public import Media
 internal import Synchronization
 internal import Threading
 
-/// One camera on the network: a picture and sound, encoded once, for any number of outputs.
+/// A network camera: video and audio, encoded once for any number of outputs.
 ///
 /// ```swift
 /// let stream = LiveStream("hello", video: .init(width: 1280, height: 720, frameRate: 30))
@@ -14,16 +14,14 @@ internal import Threading
 /// try await server.publish(stream)
 /// ```
 ///
-/// A stream runs once: it is started (by the server that publishes it), runs until it is stopped or its encoder fails,
-/// and is then let go. The loss of a source does not end it, and another source can take its place at any time, see
-/// ``switchVideo(to:)``.
+/// A stream runs once: it is started by the server that publishes it, and runs until it is stopped or its encoder
+/// fails. Losing a source does not end it, and the source can be replaced at any time, see ``switchVideo(to:)``.
 public final class LiveStream: Sendable {
-  /// The name in the stream's addresses, such as `rtsp://HOST:8554/NAME`; may hold slashes, see
-  /// ``problem(withName:)``.
+  /// Name in the stream's addresses, such as `rtsp://HOST:8554/NAME`; may contain slashes, see ``problem(withName:)``.
   public let name: String
-  /// What the picture is to be.
+  /// Video settings.
   public let videoSettings: VideoSettings
-  /// What the sound is to be.
+  /// Audio settings.
   public let audioSettings: AudioSettings
 
   enum Phase {
@@ -36,13 +34,13 @@ public final class LiveStream: Sendable {
     var audio: (any AudioCapturer)?
     var videoQueue: VideoInputQueue?
     var audioQueue: AudioInputQueue?
-    /// Of the source of the pictures, until the stream is started.
+    /// Adjustment of the video source until the stream is started.
     var adjustment = SourceAdjustment()
     var pastAdjustments = PastAdjustments()
-    /// Sources that switches are starting, or have given up while they did.
+    /// Sources that are being opened, or were given up while they were.
     var opening: [any AnyObject & Sendable] = []
     var threads: [WorkerThread] = []
-    /// What went out last, by kind.
+    /// Last codec configuration by kind.
     var latest: [MediaKind: CodecDescription] = [:]
 
     /// Video first; empty before the stream has started.
@@ -53,23 +51,23 @@ public final class LiveStream: Sendable {
   }
 
   let state = Mutex(State())
-  /// Held while outputs are told of a description, so that none is told of an old one after a new one.
+  /// Held while a codec configuration is announced to outputs, so that an old one never follows a new one.
   private let announcements = Mutex(())
-  /// Nil once they have been told of the end.
+  /// Nil once the outputs have been ended.
   private let outputs = Mutex<[any StreamOutput]?>([])
   let shared: StreamState
-  /// Switches of one kind take turns, with the start before them.
-  let videoTurns = AsyncMutex()
-  let audioTurns = AsyncMutex()
-  /// The switches that are under way.
+  /// Serializes switches of one kind, and the start.
+  let videoLock = AsyncMutex()
+  let audioLock = AsyncMutex()
+  /// Number of switches in progress.
   let switches = Monitor(0)
 
   /// A stream without sources.
   ///
   /// - Parameters:
-  ///   - name: The name in its addresses.
-  ///   - video: What the picture is to be; by default what the source gives.
-  ///   - audio: What the sound is to be; by default what the source gives.
+  ///   - name: Name in its addresses.
+  ///   - video: Video settings; by default those of the source.
+  ///   - audio: Audio settings; by default those of the source.
   public init(_ name: String, video: VideoSettings = VideoSettings(), audio: AudioSettings = AudioSettings()) {
     self.name = name
     self.videoSettings = video
@@ -77,36 +75,36 @@ public final class LiveStream: Sendable {
     self.shared = StreamState(videoBitrate: video.bitrate)
   }
 
-  /// What decoders must know of each track, video first; empty until the stream has started. It changes when a source that
-  /// compresses itself is passed through, or no longer.
+  /// Codec configuration of each track, video first; empty until the stream has started. Changes when passing through a
+  /// source begins or ends.
   public var descriptions: [CodecDescription] {
     self.state.withLock { $0.descriptions }
   }
 
-  /// The stream's pictures one by one, as its viewers see them; costs nothing while nobody looks.
-  public var pictures: StreamPictures {
-    self.shared.pictures
+  /// Snapshots and motion JPEG of the stream; without cost while unused.
+  public var snapshots: StreamSnapshots {
+    self.shared.snapshots
   }
 
-  /// What happens to the stream; for one consumer. Ends when the stream is stopped.
+  /// Events of the stream; for one consumer. Ends when the stream is stopped.
   public var events: AsyncStream<StreamEvent> {
     self.shared.events
   }
 
-  /// Whether pictures are captured but not encoded: the viewers' picture stands still and the encoder rests, but for a
-  /// keyframe of the last picture when a new viewer comes. Sound goes on.
+  /// Whether frames are captured but not encoded: viewers see a still frame and the encoder rests, except for a
+  /// keyframe for each new viewer. Audio continues.
   public var isEncodingPaused: Bool {
     get { self.shared.isPaused }
     set { self.shared.isPaused = newValue }
   }
 
-  /// The picture's target bitrate in bits a second; a change holds from the next picture on.
+  /// Target bitrate of the video in bits per second; a change applies to the next frame.
   public var videoBitrate: Int {
     get { self.shared.videoBitrate }
     set { self.shared.videoBitrate = max(1, newValue) }
   }
 
-  /// What the stream has done since it started.
+  /// Counters since the start.
   public var statistics: StreamStatistics {
     let (video, audio) = self.state.withLock { ($0.videoQueue, $0.audioQueue) }
     var statistics = self.shared.statistics.withLock { $0 }
@@ -125,16 +123,14 @@ public final class LiveStream: Sendable {
     return statistics
   }
 
-  /// Asks for a picture at which decoding can start: for a new viewer, a lost picture, a new segment. It comes with the
-  /// next picture, yet at most one each half second.
+  /// Requests a keyframe: for a new viewer, a lost frame, a new segment. Met by the next frame, at most every half
+  /// second.
   public func requestKeyframe() {
     self.shared.statistics.withLock { $0.keyframeRequests += 1 }
     self.state.withLock { $0.videoQueue }?.requestKeyframe()
   }
 
-  /// Adds an output; it gets every sample from now on.
-  ///
-  /// One that is added when the stream has ended is told so at once.
+  /// Adds an output; it gets every sample from now on. One added after the end of the stream is ended at once.
   public func add(_ output: any StreamOutput) {
     let isAdded = self.outputs.withLock { outputs in
       guard outputs != nil else { return false }
@@ -142,37 +138,38 @@ public final class LiveStream: Sendable {
       return true
     }
     guard isAdded else { return output.streamEnded() }
-    // It may have been made when they were others.
+    // Codec configurations may have changed since the output was created.
     self.announcements.withLock { _ in
       for description in self.descriptions { output.descriptionChanged(to: description) }
     }
   }
 
-  /// Whether it has been started, and has not ended.
+  /// Whether the stream has started and not ended.
   public var isRunning: Bool {
     self.state.withLock { $0.phase == .running } && self.outputs.withLock { $0 != nil }
   }
 
-  /// Whether it has ended, and will not run again.
+  /// Whether the stream has ended.
   package var hasEnded: Bool {
     self.outputs.withLock { $0 == nil }
   }
 
-  /// Removes an output; it may get samples that are on their way.
+  /// Removes an output; it may still get samples that are being delivered.
   public func remove(_ output: any StreamOutput) {
     self.outputs.withLock { $0?.removeAll { $0 === output } }
   }
 
-  /// Starts sources and encoders, and returns when the first picture is encoded.
+  /// Starts sources and encoders, and returns when the first frame is encoded.
   ///
   /// - Throws: The ``VidiconError`` of the source or encoder that cannot be opened; everything is then stopped again.
-  ///   ``VidiconError/Code/missingTrack`` without a source, ``VidiconError/Code/wrongState`` when the stream was started
-  ///   before or is stopped meanwhile, ``VidiconError/Code/cancelled`` when the task was cancelled before the start began.
+  ///   ``VidiconError/Code/missingTrack`` without a source, ``VidiconError/Code/wrongState`` when the stream was
+  ///   started before or is stopped meanwhile, ``VidiconError/Code/cancelled`` when the task was cancelled before the
+  ///   start began.
   public func start() async throws(VidiconError) {
-    guard await self.videoTurns.lock() else { throw .streamRequestCancelled }
-    defer { self.videoTurns.unlock() }
-    guard await self.audioTurns.lock() else { throw .streamRequestCancelled }
-    defer { self.audioTurns.unlock() }
+    guard await self.videoLock.lock() else { throw .streamRequestCancelled }
+    defer { self.videoLock.unlock() }
+    guard await self.audioLock.lock() else { throw .streamRequestCancelled }
+    defer { self.audioLock.unlock() }
     try self.prepare()
     do throws(VidiconError) {
       try await self.startCapturers().get()
@@ -225,10 +222,10 @@ extension LiveStream {
       stopped.video?.stop()
       stopped.audio?.stop()
       for thread in stopped.threads { thread.join() }
-      // Switches see the end at once; what may last is that the source they have started stops.
+      // Switches end at once; stopping a source that they have started may take time.
       _ = self.switches.wait(until: StreamClock.system.now() + .seconds(2)) { $0 == 0 ? true : nil }
     }
-    // Without a thread for it the task itself has to wait.
+    // Without a thread, blocks the task itself.
     if await WorkerThread.run(named: "stop", stop) == nil { stop() }
     self.endOutputs()
     self.shared.finishEvents()
@@ -242,13 +239,13 @@ extension LiveStream {
       if let video = state.video {
         let inputQueue = VideoInputQueue()
         let feed = VideoFeed(capturer: video, inputQueue: inputQueue, adjustment: state.adjustment)
-        inputQueue.withSlot { $0.seat(feed) }
+        inputQueue.withSlot { $0.connect(feed) }
         state.videoQueue = inputQueue
       }
       if let audio = state.audio {
         let inputQueue = AudioInputQueue()
         let feed = AudioFeed(capturer: audio, inputQueue: inputQueue)
-        inputQueue.withSlot { $0.seat(feed) }
+        inputQueue.withSlot { $0.connect(feed) }
         state.audioQueue = inputQueue
       }
       return nil
@@ -256,7 +253,7 @@ extension LiveStream {
     if let error { throw error }
   }
 
-  /// Starts the capturers one after the other on a thread of their own, since opening a device may block.
+  /// Starts the capturers on a thread of their own, since opening a device may block.
   private func startCapturers() async -> Result<Void, VidiconError> {
     let result = await WorkerThread.run(named: "start") { () -> Result<Void, VidiconError> in
       let (video, audio, videoQueue, audioQueue) = self.state.withLock {
@@ -280,12 +277,12 @@ extension LiveStream {
     guard case (let capturer?, let inputQueue?) = self.state.withLock({ ($0.video, $0.videoQueue) }),
       let feed = inputQueue.withSlot({ $0.present })
     else { return nil }
-    // The thread lives longer than the capturer may.
+    // The thread may outlive the capturer.
     let source = capturer.format
     return await self.startPipeline(named: "video") { (started) throws(VidiconError) in
       let pipeline = try VideoPipeline(
         source: source, feed: feed, inputQueue: inputQueue, settings: self.videoSettings, shared: self.shared,
-        announce: self.describe, tell: self.broadcast, emit: self.broadcast)
+        announce: self.describe, report: self.broadcast, emit: self.broadcast)
       try pipeline.run(started: started)
     }
   }
@@ -335,7 +332,7 @@ extension LiveStream {
     }
   }
 
-  /// Tells what the samples that follow need.
+  /// Announces the codec configuration of the samples that follow.
   private func describe(_ description: CodecDescription) {
     self.announcements.withLock { _ in
       self.state.withLock { $0.latest[description.kind] = description }
@@ -349,20 +346,20 @@ extension LiveStream {
     }
   }
 
-  private func broadcast(_ metadata: PictureMetadata) {
+  private func broadcast(_ metadata: TimedFrameMetadata) {
     for output in self.outputs.withLock({ $0 }) ?? [] {
       output.consume(metadata)
     }
   }
 
-  /// An encoder has failed while the stream ran: the viewers are told at once, the rest is up to the owner.
+  /// Ends the outputs after an encoder has failed; the owner stops the stream.
   private func fail(_ error: VidiconError) {
     self.endOutputs()
     self.shared.report(.failed(error))
   }
 
   private func endOutputs() {
-    self.shared.pictures.streamEnded()
+    self.shared.snapshots.streamEnded()
     let outputs = self.outputs.withLock { $0.take() }
     for output in outputs ?? [] { output.streamEnded() }
   }

@@ -1,12 +1,12 @@
 internal import Media
 
-/// The picture that viewers see while a source gives none.
+/// The frame that viewers see while a source delivers none.
 enum Slate {
-  /// A dark picture with the words NO SIGNAL in its middle.
-  static func picture(format: VideoFormat) -> VideoFrame {
+  /// A dark frame with the words NO SIGNAL in its middle.
+  static func frame(format: VideoFormat) -> VideoFrame {
     let buffer = PixelBuffer(format: format)
-    let picture = I420Picture(buffer)
-    picture.fill(I420Picture.Area(x: 0, y: 0, width: picture.width, height: picture.height), luma: 40)
+    let planes = I420Planes(buffer)
+    planes.fill(I420Planes.Area(x: 0, y: 0, width: planes.width, height: planes.height), luma: 40)
     let text = "NO SIGNAL"
     let plane = DrawingPlane(
       buffer.unsafePlane(0), width: format.width, height: format.height, bytesPerRow: format.bytesPerRow[0])

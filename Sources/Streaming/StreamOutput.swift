@@ -1,32 +1,32 @@
 public import Media
 
-/// Where a stream's samples go: a protocol's packetizer, a segmenter, a file.
+/// Consumer of a stream's samples: a packetizer, a segmenter, a file.
 public protocol StreamOutput: AnyObject, Sendable {
-  /// Takes one sample; called on the stream's own threads, one for each kind, in order of time for each. It must return
-  /// at once: what waits for a viewer or a disk has a bounded queue of its own.
+  /// Consumes one sample; called on the stream's own threads, one per kind, in decode order of each. Must return at
+  /// once: samples that wait for a viewer or a disk belong in a bounded queue.
   func consume(_ sample: EncodedSample)
 
-  /// Told what effects have found out about a picture; called on the thread that hands over the pictures, before the sample
-  /// of that picture. Only while the stream has effects, and once more when it has none any longer.
+  /// Consumes the metadata that effects have attached to a frame; called on the video thread before the sample of that
+  /// frame. Only while the stream has effects, and once more after the last one is removed.
   ///
-  /// It must return at once.
-  func consume(_ metadata: PictureMetadata)
+  /// Must return at once.
+  func consume(_ metadata: TimedFrameMetadata)
 
-  /// Told that the samples of a kind that follow need another description, from a keyframe on: a source that compresses
-  /// itself is passed through from now on, or not any more. ``LiveStream/descriptions`` holds it already.
+  /// Announces a new codec configuration for the samples that follow, from a keyframe on: passing through a source has
+  /// begun or ended. ``LiveStream/descriptions`` holds it already.
   ///
-  /// Called on the thread that hands over the samples of that kind, before the first of them; and when the output is
-  /// added, with what holds then. It must return at once, and equal descriptions are to change nothing.
+  /// Called on the thread of that kind's samples, before the first of them; and with the present configurations when
+  /// the output is added. Must return at once; an equal description must have no effect.
   func descriptionChanged(to description: CodecDescription)
 
-  /// Told once that no more samples will come.
+  /// Called once after the last sample.
   func streamEnded()
 }
 
 extension StreamOutput {
   /// Does nothing.
-  public func consume(_ metadata: PictureMetadata) {}
+  public func consume(_ metadata: TimedFrameMetadata) {}
 
-  /// Does nothing: for outputs whose receivers find parameters within the samples, or look at them themselves.
+  /// Does nothing: for outputs whose receivers find parameter sets within the samples.
   public func descriptionChanged(to description: CodecDescription) {}
 }

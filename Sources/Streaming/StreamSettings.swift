@@ -1,35 +1,35 @@
 public import Media
 
-/// What a stream's picture is to be.
+/// Video settings of a stream.
 public struct VideoSettings: Hashable, Sendable {
-  /// How a source's picture fills a canvas of another shape.
+  /// Placement of a source whose aspect ratio differs from the output.
   public enum Scaling: String, Hashable, Sendable, CaseIterable {
-    /// The whole picture, with black bars beside it.
+    /// The whole frame, with black bars.
     case fit
-    /// The whole canvas; what stands out is cropped evenly at both sides.
+    /// The whole output; excess is cropped evenly at both sides.
     case fill
   }
 
-  /// Pixels across, even, 16 to 8192; nil for the source's own.
+  /// Width in pixels, even, 16 to 8192; nil for the source's.
   public var width: Int?
-  /// Pixels down, even, 16 to 8192; nil for the source's own.
+  /// Height in pixels, even, 16 to 8192; nil for the source's.
   public var height: Int?
-  /// The most pictures a second; a slower source is not filled up. Nil for the source's own rate.
+  /// Maximum frame rate; a slower source is not filled up. Nil for the source's.
   public var frameRate: FrameRate?
-  /// Bits a second. A source that compresses itself is passed through, at its own bitrate, where this is
-  /// ``defaultBitrate``; and encoded anew where it is not.
+  /// Bitrate in bits per second. A source that compresses its video is passed through at its own bitrate where this is
+  /// ``defaultBitrate``, and transcoded otherwise.
   public var bitrate: Int
-  /// The longest time between two keyframes; a source that is passed through has its own.
+  /// Maximum time between two keyframes; a source that is passed through has its own.
   public var keyframeInterval: MediaDuration
-  /// The encoder's name in libavcodec, such as libx264, h264_vaapi, h264_v4l2m2m, h264_nvenc.
+  /// Name of the encoder in libavcodec, such as libx264, h264_vaapi, h264_v4l2m2m, h264_nvenc.
   public var encoder: String
-  /// How a source of another shape fills the canvas.
+  /// Placement of a source of another aspect ratio.
   public var scaling: Scaling
-  /// The time without a frame after which viewers see the slate.
+  /// Time without a frame after which the slate is shown.
   public var sourceTimeout: MediaDuration
-  /// The time between two pictures while encoding is paused, which show that the stream lives.
+  /// Time between two frames while encoding is paused, which keep connections alive.
   package var pausedInterval = MediaDuration.seconds(2)
-  /// How long a switch waits for the new source, of pictures or of sound.
+  /// Timeouts of switching to another source, video or audio.
   var switchTimeouts = SwitchTimeouts()
 
   /// 2.3 Mb/s.
@@ -57,17 +57,17 @@ public struct VideoSettings: Hashable, Sendable {
   }
 }
 
-/// What a stream's sound is to be.
+/// Audio settings of a stream.
 public struct AudioSettings: Hashable, Sendable {
-  /// Samples a second of one channel; nil for the source's own where AAC has it, else 48 000.
+  /// Sample rate in Hz; nil for the source's where AAC supports it, otherwise 48 000.
   public var sampleRate: Int?
-  /// 1 or 2; nil for the source's own, at most 2.
+  /// Number of channels, 1 or 2; nil for the source's, at most 2.
   public var channelCount: Int?
-  /// Bits a second. AAC of a network source is passed through, at its own bitrate, where this is ``defaultBitrate``; and
-  /// encoded anew where it is not.
+  /// Bitrate in bits per second. AAC of a network source is passed through at its own bitrate where this is
+  /// ``defaultBitrate``, and transcoded otherwise.
   public var bitrate: Int
-  /// How long the sound may be late before silence takes its place.
-  package var patience = MediaDuration.milliseconds(300)
+  /// Time by which audio may be late before silence replaces it.
+  package var timeout = MediaDuration.milliseconds(300)
 
   /// 64 kb/s.
   public static let defaultBitrate = 64_000
@@ -93,7 +93,7 @@ public struct AudioSettings: Hashable, Sendable {
 }
 
 extension VideoSettings {
-  /// A phone held upright, as video messages have it: 720 by 1280 pixels at 2.3 Mb/s. Goes with ``AudioSettings/portrait``.
+  /// Portrait video of a phone: 720 by 1280 pixels at 2.3 Mb/s. Goes with ``AudioSettings/portrait``.
   public static let portrait = VideoSettings(width: 720, height: 1280, bitrate: 2_300_000)
 }
 

@@ -2,7 +2,7 @@ internal import Effects
 internal import Media
 internal import Synchronization
 
-/// What a stream's threads and its owner share.
+/// State shared by a stream's threads and its owner.
 final class StreamState: Sendable {
   private struct Controls {
     var isPaused = false
@@ -12,9 +12,9 @@ final class StreamState: Sendable {
   }
 
   let statistics = Mutex(StreamStatistics())
-  let pictures = StreamPictures()
+  let snapshots = StreamSnapshots()
   let effects = EffectChain()
-  let metadata = Subscriptions<PictureMetadata>()
+  let metadata = Subscriptions<TimedFrameMetadata>()
   let faceEvents = Subscriptions<FaceEvent>()
   let events: AsyncStream<StreamEvent>
   private let eventContinuation: AsyncStream<StreamEvent>.Continuation
@@ -25,28 +25,28 @@ final class StreamState: Sendable {
     self.controls = Mutex(Controls(videoBitrate: videoBitrate))
   }
 
-  /// Whether anything is done to pictures before they are encoded.
+  /// Whether the stream has effects.
   var hasEffects: Bool { !self.effects.isEmpty }
 
-  /// Whether pictures are taken but not encoded.
+  /// Whether frames are captured but not encoded.
   var isPaused: Bool {
     get { self.controls.withLock { $0.isPaused } }
     set { self.controls.withLock { $0.isPaused = newValue } }
   }
 
-  /// The target bitrate of the picture, bits a second.
+  /// Target bitrate of the video, in bits per second.
   var videoBitrate: Int {
     get { self.controls.withLock { $0.videoBitrate } }
     set { self.controls.withLock { $0.videoBitrate = newValue } }
   }
 
-  /// Whether silence is encoded in place of the sound.
+  /// Whether silence is encoded in place of the audio.
   var isMuted: Bool {
     get { self.controls.withLock { $0.isMuted } }
     set { self.controls.withLock { $0.isMuted = newValue } }
   }
 
-  /// How loud the source's sound is.
+  /// Level of the source's audio.
   var audioLevel: AudioLevel {
     get { self.controls.withLock { $0.audioLevel } }
     set { self.controls.withLock { $0.audioLevel = newValue } }

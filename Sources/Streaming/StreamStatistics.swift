@@ -2,74 +2,73 @@ public import Capture
 public import Effects
 public import Media
 
-/// What a stream has done since it started.
+/// Counters of a stream since its start.
 public struct StreamStatistics: Hashable, Sendable {
-  /// Pictures that the source handed over.
+  /// Frames delivered by the source.
   public var framesIn = 0
-  /// Of these, pictures left out since the source is faster than the stream is to be: wanted, and no drops.
+  /// Frames skipped because the source is faster than the stream's frame rate; not counted as dropped.
   public var framesThinned = 0
-  /// Pictures that were to be shown and are not, by reason.
+  /// Dropped frames by reason.
   public var framesDropped: [FrameDrop.Reason: Int] = [:]
-  /// Encoders of pictures that are open: one while the stream runs, however many watch, and none while a source that
-  /// compresses itself is passed through.
+  /// Open video encoders: 1 while the stream runs, whatever the number of viewers; 0 while a source is passed through.
   public var videoEncoders = 0
-  /// Encoders of sound that are open, likewise; one that rests while packets are passed through stays open.
+  /// Open audio encoders; one that rests while packets are passed through stays open.
   public var audioEncoders = 0
-  /// Pictures encoded, slates included.
+  /// Frames encoded, slates included.
   public var framesEncoded = 0
-  /// Compressed pictures of the source that were passed through.
+  /// Access units of the source that were passed through.
   public var framesPassedThrough = 0
-  /// Packets of the source's sound that were passed through.
+  /// Audio packets of the source that were passed through.
   public var audioFramesPassedThrough = 0
-  /// Keyframes among the pictures of both.
+  /// Keyframes, encoded and passed through.
   public var keyframes = 0
-  /// How often a viewer, a segment or a lost picture asked for a keyframe.
+  /// Keyframe requests of viewers, segmenters and packet loss.
   public var keyframeRequests = 0
-  /// Bytes of compressed pictures.
+  /// Bytes of compressed video.
   public var videoBytes = 0
-  /// Bytes of compressed sound.
+  /// Bytes of compressed audio.
   public var audioBytes = 0
-  /// Blocks of sound that were handed over and not used.
+  /// Audio blocks dropped.
   public var audioBlocksDropped = 0
-  /// Samples of silence put in where the source had none.
+  /// Samples of silence inserted for missing audio.
   public var silentSamples = 0
-  /// The time that the encoding of pictures took, what is done with the result left out.
+  /// Time spent encoding video, outputs excluded.
   public var videoEncodeTime = MediaDuration.zero
-  /// The time that the encoding of sound took, likewise.
+  /// Time spent encoding audio, outputs excluded.
   public var audioEncodeTime = MediaDuration.zero
-  /// From the capture of the picture that was encoded last to the end of its encoding.
+  /// Latency of the last encoded frame, from capture to the end of its encoding.
   public var videoDelay = MediaDuration.zero
-  /// Pictures that wait for the pipeline: 0 or 1, and compressed ones up to two seconds.
+  /// Queued frames: normally 0 or 1; of compressed ones up to two seconds.
   public var videoFramesQueued = 0
-  /// Blocks of sound that wait for the pipeline.
+  /// Queued audio blocks.
   public var audioBlocksQueued = 0
-  /// How much sound that is; at most a second and a block.
+  /// Duration of the queued audio; at most one second and a block.
   public var audioQueued = MediaDuration.zero
-  /// What each of ``LiveStream/effects`` has done since it came to them.
+  /// Counters of each of ``LiveStream/effects`` since it was added.
   public var effects: [EffectStatistics] = []
-  /// Pictures that have gone through effects.
+  /// Frames processed by effects.
   public var framesWithEffects = 0
-  /// The time that all effects took for these.
+  /// Time spent in effects.
   public var effectTime = MediaDuration.zero
-  /// Pictures that effects took out, as they were told to: no drops.
+  /// Frames that effects dropped as requested; not counted in ``framesDropped``.
   public var framesDroppedByEffects = 0
-  /// The faces in the picture, where effects look for them.
+  /// Faces in the last frame, where an effect detects them.
   public var faces = 0
-  /// Whether viewers see the slate, since the source gives nothing.
+  /// Whether the slate is shown because the source delivers nothing.
   public var isSlateShown = false
-  /// Whether viewers hear silence, since the source of the sound has ended or gave nothing for a second.
-  public var isSoundMissing = false
+  /// Whether silence is sent because the audio source has ended or delivered nothing for a second.
+  public var isAudioMissing = false
 
-  /// The time that effects took for a picture on average, in milliseconds; nil while there were none.
+  /// Average time of effects per frame, in milliseconds; nil without any frame.
   public var effectMilliseconds: Double? {
     self.framesWithEffects == 0 ? nil : self.effectTime.seconds * 1000 / Double(self.framesWithEffects)
   }
 
-  /// Pictures that viewers got.
+  /// Frames output.
   public var framesOut: Int { self.framesEncoded + self.framesPassedThrough }
 
-  /// Pictures dropped for any reason.
-  public var framesDroppedInAll: Int {
+  /// Dropped frames, all reasons.
+  public var totalFramesDropped: Int {
     self.framesDropped.values.reduce(0, +)
   }
 }

@@ -19,13 +19,13 @@ final class VideoPipeline {
   private var schedule: VideoSchedule
   /// The samples of the present source, where it compresses its video.
   private let gopCache = GOPCache()
-  private lazy var slate = Slate.picture(format: self.stage.format)
+  private lazy var slate = Slate.frame(format: self.stage.format)
 
   /// The present source.
   private var feed: VideoFeed
   /// The last frame of the source; while encoding is paused, the one that is shown. It is in the memory of its source
   /// only while that delivers frames that are shown: a device whose memory is retained cannot be opened again.
-  private var lastFrame: SourcePicture?
+  private var lastFrame: SourceFrame?
   private var isLastFrameCopied = false
 
   /// Opens the encoder for a started source, once the first frame has shown its orientation.
@@ -36,14 +36,14 @@ final class VideoPipeline {
     settings: VideoSettings,
     shared: StreamState,
     announce: @escaping (CodecDescription) -> Void,
-    tell: @escaping (PictureMetadata) -> Void,
+    report: @escaping (TimedFrameMetadata) -> Void,
     emit: @escaping (EncodedSample) -> Void
   ) throws(VidiconError) {
     let frameRate = min(settings.frameRate ?? source.frameRate, source.frameRate)
     let first = inputQueue.first(until: StreamClock.system.now() + settings.sourceTimeout)
     var orientation = feed.adjustment.rotation
     switch first {
-    case .picture(let turned): orientation = turned
+    case .frame(let rotated): orientation = rotated
     case .sample(let sample): orientation = sample.orientation.turned(by: feed.adjustment.rotation)
     case nil: break
     }
@@ -64,7 +64,8 @@ final class VideoPipeline {
       opensEncoder = summary.isReordered || shared.isPaused || !rule.allows(summary, in: format)
     }
     self.stage = try EncoderStage(
-      format: format, settings: settings, shared: shared, opensEncoder: opensEncoder, announce: announce, tell: tell,
+      format: format, settings: settings, shared: shared, opensEncoder: opensEncoder, announce: announce,
+      report: report,
       emit: emit)
     self.schedule = VideoSchedule(
       VideoSchedule.Configuration(
@@ -72,9 +73,9 @@ final class VideoPipeline {
         maximumKeyframeInterval: settings.keyframeInterval),
       source: feed.id, isSourceSilent: first == nil, at: self.clock.now())
     inputQueue.limit(to: frameRate)
-    shared.pictures.connect(
+    shared.snapshots.connect(
       format: format, frameInterval: frameRate.frameInterval,
-      ask: { [weak inputQueue] in inputQueue?.requestPicture(after: $0) })
+      ask: { [weak inputQueue] in inputQueue?.requestSnapshot(after: $0) })
   }
 
   /// Runs until the input queue is closed.
@@ -98,7 +99,7 @@ final class VideoPipeline {
 
   private var deadline: MediaTime {
     let deadline = self.schedule.nextDeadline
-    return self.stage.pictures.deadline.map { min($0, deadline) } ?? deadline
+    return self.stage.snapshots.deadline.map { min($0, deadline) } ?? deadline
   }
 
   private func handle(_ event: VideoInputQueue.Event?, now: MediaTime) throws(VidiconError) {
@@ -106,10 +107,10 @@ final class VideoPipeline {
     case .closed: break
     case .keyframeRequested: self.handle(.keyframeRequested, now: now)
     case .redrawRequested: self.handle(.redrawRequested, now: now)
-    case .pictureRequested(let number):
+    case .snapshotRequested(let number):
       if self.schedule.handle(.snapshotRequested, at: now) == .decodeSnapshot { self.decodeSnapshot(now: now) }
-      self.stage.requestPicture(after: number, now: now)
-    case .picture(let frame): try self.handle(frame, now: now)
+      self.stage.requestSnapshot(after: number, now: now)
+    case .frame(let frame): try self.handle(frame, now: now)
     case .sample(let sample, let waiting): try self.handle(sample, backlog: waiting, now: now)
     case .ended(let error):
       guard self.schedule.handle(.sourceEnded, at: now) != .fail else {
@@ -121,7 +122,7 @@ final class VideoPipeline {
       self.shared.report(.sourceEnded(.video, error))
       self.performNotices()
     case nil:
-      self.stage.handlePictureDeadline(now: now)
+      self.stage.handleSnapshotDeadline(now: now)
       try self.performTimeout(now: now)
     }
   }
@@ -132,7 +133,7 @@ final class VideoPipeline {
     self.performNotices()
   }
 
-  private func handle(_ frame: SourcePicture, now: MediaTime) throws(VidiconError) {
+  private func handle(_ frame: SourceFrame, now: MediaTime) throws(VidiconError) {
     var frame = frame
     frame.frame.timestamp = frame.frame.timestamp.checked(at: now)
     let action = self.schedule.handle(
@@ -178,7 +179,7 @@ final class VideoPipeline {
           continue
         }
         try self.handle(
-          SourcePicture(frame: frame, colorMatrix: frame.format.colorMatrix, feed: sample.feed), now: self.clock.now())
+          SourceFrame(frame: frame, colorMatrix: frame.format.colorMatrix, feed: sample.feed), now: self.clock.now())
       }
     default: break
     }
@@ -228,7 +229,7 @@ final class VideoPipeline {
     guard !self.isLastFrameCopied, let lastFrame else { return }
     self.lastFrame = lastFrame.copy
     self.isLastFrameCopied = true
-    self.stage.giveMemoryBack()
+    self.stage.releaseSourceMemory()
   }
 
   /// Decodes passed-through samples for a snapshot.
@@ -243,6 +244,6 @@ extension SourceSample {
       decodeTime: self.sample.decodeTime, presentationTime: self.sample.presentationTime,
       isKeyframe: self.sample.isKeyframe, description: self.description, source: self.feed.id,
       orientation: self.orientation, adjustment: self.feed.adjustment, hasEffects: shared.hasEffects,
-      bitrate: shared.videoBitrate, backlog: backlog, isSnapshotWanted: shared.pictures.isPictureWanted)
+      bitrate: shared.videoBitrate, backlog: backlog, isSnapshotWanted: shared.snapshots.isFrameWanted)
   }
 }

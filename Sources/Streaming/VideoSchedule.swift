@@ -148,7 +148,7 @@ struct VideoSchedule: ~Copyable {
   ///   - isSourceSilent: Whether ``Configuration/slateDelay`` has already passed without a frame.
   init(_ configuration: Configuration, source: SourceID, isSourceSilent: Bool = false, at now: MediaTime) {
     self.configuration = configuration
-    self.requests = KeyframeRequests(longestInterval: configuration.maximumKeyframeInterval)
+    self.requests = KeyframeRequests(maximumInterval: configuration.maximumKeyframeInterval)
     self.source = source
     self.lastArrival = isSourceSilent ? now - configuration.slateDelay : now
   }

@@ -19,7 +19,7 @@ extension VidiconError {
   /// The stream has no video, has not started, or has ended.
   package static let streamHasNoFrame = Self.stream(
     .wrongState, "it shows no frame", nextStep: "try again while it runs, or choose a stream with video")
-  /// ``StreamPictures/snapshot(width:)`` is computing as many different widths as it can.
+  /// ``StreamSnapshots/snapshot(width:)`` is computing as many different widths as it can.
   package static let tooManySnapshotWidths = Self.stream(
     .busy, "snapshots of too many widths are requested at once",
     nextStep: "try again, or request a width that others use")

@@ -115,7 +115,7 @@ final class JSONStatusDisplay: StatusDisplay {
           Status.Stream(
             name: $0.name,
             framesIn: $0.stream.framesIn,
-            framesDropped: $0.stream.framesDroppedInAll,
+            framesDropped: $0.stream.totalFramesDropped,
             framesEncoded: $0.stream.framesEncoded,
             framesPassedThrough: $0.stream.framesPassedThrough,
             audioFramesPassedThrough: $0.stream.audioFramesPassedThrough,

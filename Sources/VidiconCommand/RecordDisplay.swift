@@ -47,7 +47,7 @@ final class RecordDisplay: Sendable {
   func showProgress() {
     let status = self.recorder.status
     let statistics = self.stream.statistics
-    let (drops, effectTime) = (statistics.framesDroppedInAll, statistics.effectMilliseconds)
+    let (drops, effectTime) = (statistics.totalFramesDropped, statistics.effectMilliseconds)
     if self.isJSON {
       var recording = JSONRecording.Status(status)
       recording.dropped += drops

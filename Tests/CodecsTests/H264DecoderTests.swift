@@ -21,7 +21,7 @@ struct H264DecoderTests {
     return (samples, try #require(encoder.description))
   }
 
-  @Test func `each picture comes out with its own sample`() throws {
+  @Test func `each frame comes out with its own sample`() throws {
     let (samples, description) = try Self.samples()
     let decoder = try H264Decoder(description)
     for (index, sample) in samples.enumerated() {

@@ -38,7 +38,7 @@ struct JPEGEncoderTests {
   }
 
   @Test(arguments: [ColorMatrix.bt601, .bt709], [640, 480, 320])
-  func `colours are those of the picture, whatever its matrix and the size asked for`(
+  func `colours are those of the frame, whatever its matrix and the size asked for`(
     matrix: ColorMatrix, width: Int
   ) throws {
     let picture = self.bars(matrix: matrix)
@@ -64,7 +64,7 @@ struct JPEGEncoderTests {
     #expect(!zip(file, file.dropFirst()).contains { $0 == 0xFF && $1 == 0xFE })
   }
 
-  @Test func `the same picture gives the same file each time, and another one does not`() throws {
+  @Test func `the same frame gives the same file each time, and another one does not`() throws {
     let picture = self.bars(matrix: .bt601)
     let encoder = try JPEGEncoder(format: picture.format)
     let first = try encoder.encode(picture)

@@ -7,7 +7,7 @@ import Testing
 struct LibavH264EncoderTests {
   private let pool = VideoFramePool(format: VideoFormat(width: 320, height: 240))
 
-  /// A picture of noise, which costs bits.
+  /// A frame of noise, which costs bits.
   private func picture(_ index: Int) -> VideoFrame {
     var generator = SystemRandomNumberGenerator()
     let frame = self.pool.frame(at: FrameRate(30).time(ofFrame: Int64(index), from: .zero)) { buffer in
@@ -17,7 +17,7 @@ struct LibavH264EncoderTests {
         }
       }
     }
-    // The pool holds more pictures than an encoder without delay does.
+    // The pool holds more frames than an encoder without delay does.
     return frame!
   }
 
@@ -25,7 +25,7 @@ struct LibavH264EncoderTests {
     VideoEncoderSettings(width: 320, height: 240, frameRate: 30, bitrate: bitrate)
   }
 
-  @Test func `each picture comes out at once, with its own time, as lengths and NAL units`() throws {
+  @Test func `each frame comes out at once, with its own time, as lengths and NAL units`() throws {
     let encoder = try LibavH264Encoder(self.settings())
     for index in 0..<10 {
       var samples: [EncodedSample] = []
@@ -46,14 +46,14 @@ struct LibavH264EncoderTests {
     }
   }
 
-  @Test func `the parameter sets are known before the first picture`() throws {
+  @Test func `the parameter sets are known before the first frame`() throws {
     let description = try #require(try LibavH264Encoder(self.settings()).description)
     #expect(description.sequenceParameterSet.first.map { $0 & 0x1F } == 7)
     #expect(description.pictureParameterSet.first.map { $0 & 0x1F } == 8)
     #expect(description.width == 320 && description.height == 240)
   }
 
-  @Test func `a forced keyframe comes with that very picture, and else only each two seconds`() throws {
+  @Test func `a forced keyframe comes with that very frame, and else only each two seconds`() throws {
     let encoder = try LibavH264Encoder(self.settings())
     var keyframes: [Int] = []
     for index in 0..<130 {
@@ -131,7 +131,7 @@ struct LibavAACEncoderTests {
     #expect(encoder.nextTime == start + .ticks(44_100, timescale: 48_000))
   }
 
-  @Test func `begun anew at a time, it puts out nothing of before, and goes on from there`() throws {
+  @Test func `begun again at a time, it puts out nothing of before, and goes on from there`() throws {
     let encoder = try LibavAACEncoder(format: self.format, bitrate: 64_000)
     var samples: [EncodedSample] = []
     func encode(_ count: Int, at time: MediaTime) throws {

@@ -19,11 +19,11 @@ struct FaceMessagesTests {
 
   static func picture(
     at time: MediaTime, _ faces: [Face], _ events: [FaceEvent] = []
-  ) -> PictureMetadata {
+  ) -> TimedFrameMetadata {
     var metadata = FrameMetadata()
     metadata.faceTracking = .current
     (metadata.faces, metadata.faceEvents) = (faces, events)
-    return PictureMetadata(timestamp: time, width: 640, height: 360, metadata: metadata)
+    return TimedFrameMetadata(timestamp: time, width: 640, height: 360, metadata: metadata)
   }
 
   private static let start = MediaTime.zero + .seconds(100)

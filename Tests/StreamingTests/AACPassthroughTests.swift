@@ -4,7 +4,7 @@ import Testing
 
 @testable import Streaming
 
-@Suite("Whether packets of sound are passed through")
+@Suite("Whether packets of audio are passed through")
 struct AACPassthroughTests {
   static let stereo = AudioFormat(sampleRate: 48_000, channelCount: 2)
   /// As libavcodec's encoder tells it: object type 2, 48 kHz, two channels, and that there is no band replication.
@@ -35,16 +35,16 @@ struct AACPassthroughTests {
 
   static func number(_ sample: EncodedSample) -> Int? { sample.payload.readableBytesView.first.map(Int.init) }
 
-  /// An encoder that is two frames behind, beside the passage; it is told of each block that is not passed through.
+  /// An encoder that is two frames behind, beside the passthrough; it is reported of each block that is not passed through.
   final class Rig {
-    var passage: AACPassthrough
+    var passthrough: AACPassthrough
     private let sampleRate: Int32
     /// How far the encoder's frames begin before those of the source, in samples.
     private let phase: Int
     private(set) var out: [EncodedSample] = []
 
     init(_ description: AACDescription = announced, isWanted: Bool = true, phase: Int = 0) {
-      self.passage = AACPassthrough(description, isWanted: isWanted)
+      self.passthrough = AACPassthrough(description, isWanted: isWanted)
       self.sampleRate = Int32(description.format.sampleRate)
       self.phase = phase
     }
@@ -58,19 +58,19 @@ struct AACPassthroughTests {
       for frame in frames {
         var block = block(frame)
         block.timestamp += late
-        let time = self.passage.nextTime ?? AACPassthroughTests.time(frame, sampleRate: self.sampleRate)
-        let samples = self.passage.samples(for: block, at: time, follows: follows, isMuted: isMuted)
+        let time = self.passthrough.nextTime ?? AACPassthroughTests.time(frame, sampleRate: self.sampleRate)
+        let samples = self.passthrough.samples(for: block, at: time, follows: follows, isMuted: isMuted)
         passed += samples
         self.out += samples
         guard samples.isEmpty else { continue }
-        _ = self.passage.encoderTakesOver()
+        _ = self.passthrough.switchToEncoder()
         let encoded = EncodedSample(
           kind: .audio, payload: ByteBuffer(),
           presentationTime: AACPassthroughTests.time(frame - 2, sampleRate: self.sampleRate)
             - .ticks(Int64(self.phase), timescale: self.sampleRate),
           duration: .ticks(1024, timescale: self.sampleRate), isKeyframe: true)
         if let last = self.out.last, encoded.presentationTime <= last.presentationTime { continue }
-        self.passage.encoded(encoded)
+        self.passthrough.encoded(encoded)
         self.out.append(encoded)
       }
       return passed
@@ -90,7 +90,7 @@ struct AACPassthroughTests {
       #expect(abs((sample.presentationTime - Self.time(48 + index)).nanoseconds) <= 2)
       #expect(sample.duration == .ticks(1024, timescale: 48_000) && sample.isKeyframe && sample.kind == .audio)
     }
-    #expect(rig.passage.nextTime.map { abs(($0 - Self.time(200)).nanoseconds) <= 2 } == true)
+    #expect(rig.passthrough.nextTime.map { abs(($0 - Self.time(200)).nanoseconds) <= 2 } == true)
     // The encoder's last one and the first passed are as far apart as all.
     let times = rig.out.map(\.presentationTime)
     #expect(zip(times, times.dropFirst()).allSatisfy { abs(($1 - $0).nanoseconds - 21_333_333) <= 2 })
@@ -99,10 +99,10 @@ struct AACPassthroughTests {
   @Test func `at a gap or an overlap the encoder goes on where the packets end, and is left a second later`() throws {
     let rig = Rig()
     _ = rig.take(0..<60)
-    let next = try #require(rig.passage.nextTime)
-    let passed = rig.passage.samples(for: Self.block(60), at: next, follows: false, isMuted: false)
-    let (from, again) = (rig.passage.encoderTakesOver(), rig.passage.encoderTakesOver())
-    #expect(passed.isEmpty && from == next && again == nil && rig.passage.nextTime == nil)
+    let next = try #require(rig.passthrough.nextTime)
+    let passed = rig.passthrough.samples(for: Self.block(60), at: next, follows: false, isMuted: false)
+    let (from, again) = (rig.passthrough.switchToEncoder(), rig.passthrough.switchToEncoder())
+    #expect(passed.isEmpty && from == next && again == nil && rig.passthrough.nextTime == nil)
     #expect(rig.take(61..<108).isEmpty)
     #expect(rig.take(108..<109).map(Self.number) == [106, 107, 108])
   }
@@ -118,12 +118,12 @@ struct AACPassthroughTests {
   @Test func `silence between two blocks is no second in which they follow on each other`() {
     let rig = Rig()
     #expect(rig.take(0..<40).isEmpty)
-    rig.passage.unsettle()
+    rig.passthrough.reset()
     #expect(rig.take(40..<87).isEmpty)
     #expect(rig.take(87..<88).map(Self.number) == [85, 86, 87])
   }
 
-  @Test func `muted sound is not passed through, nor what was heard while it was muted`() throws {
+  @Test func `muted audio is not passed through, nor what was heard while it was muted`() throws {
     let rig = Rig()
     #expect(!rig.take(0..<60).isEmpty)
     #expect(rig.take(60..<160, isMuted: true).isEmpty)
@@ -140,7 +140,7 @@ struct AACPassthroughTests {
     #expect(rig.take(128..<140).map(Self.number) == Array(126..<140))
     #expect(rig.take(140..<141, follows: false) { Self.block($0, description: nil) }.isEmpty)
     #expect(rig.take(141..<255) { Self.block($0, description: nil) }.isEmpty)
-    #expect(rig.passage.nextTime == nil)
+    #expect(rig.passthrough.nextTime == nil)
     let times = rig.out.map(\.presentationTime)
     #expect(zip(times, times.dropFirst()).allSatisfy { $0 < $1 && $1 - $0 < .milliseconds(62) })
   }
@@ -153,7 +153,7 @@ struct AACPassthroughTests {
       ("band replication", [0x11, 0x90, 0x56, 0xE5, 0x80], stereo), ("a layout of its own", [0x11, 0x80], stereo),
       ("damaged", [0x11], stereo), ("nothing", [], stereo),
     ] as [(String, [UInt8], AudioFormat)])
-  func `what decoders have not been told of is encoded`(name: String, config: [UInt8], format: AudioFormat) {
+  func `what decoders have not been reported of is encoded`(name: String, config: [UInt8], format: AudioFormat) {
     let rig = Rig()
     let description = AACDescription(audioSpecificConfig: config, format: format)
     #expect(rig.take(0..<200) { Self.block($0, description: description) }.isEmpty)
@@ -184,7 +184,7 @@ struct AACPassthroughTests {
       // 2 µs a frame are about 100 in a million.
       for frame in 60..<20_060 {
         let late = MediaDuration(nanoseconds: Int64(frame - 60) * drift)
-        let time = try #require(rig.passage.nextTime)
+        let time = try #require(rig.passthrough.nextTime)
         farthest = max(farthest, abs((Self.time(frame) + late - time).nanoseconds))
         #expect(rig.take(frame..<frame + 1, late: late).count == 1)
       }

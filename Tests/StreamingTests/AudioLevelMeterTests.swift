@@ -41,7 +41,7 @@ struct AudioLevelMeterTests {
     #expect(meter.measure(self.block(milliseconds: 500) { $0 < 48 * 390 ? 1 : 0 }) == .silence)
   }
 
-  @Test func `another sample rate starts anew`() {
+  @Test func `another sample rate starts again`() {
     var meter = AudioLevelMeter()
     _ = meter.measure(self.block(milliseconds: 50) { _ in 1 })
     let other = AudioFormat(sampleRate: 8000, channelCount: 1)

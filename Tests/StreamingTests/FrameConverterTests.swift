@@ -28,18 +28,18 @@ struct FrameConverterTests {
     frame.withPlane(0) { $0[y * frame.format.bytesPerRow[0] + x] }
   }
 
-  private func canvas(_ width: Int, _ height: Int, _ scaling: VideoSettings.Scaling = .fit) -> FrameConverter {
+  private func converter(_ width: Int, _ height: Int, _ scaling: VideoSettings.Scaling = .fit) -> FrameConverter {
     FrameConverter(format: VideoFormat(width: width, height: height), scaling: scaling)
   }
 
-  @Test func `a picture that fits passes through without a copy`() throws {
+  @Test func `a frame that fits passes through without a copy`() throws {
     let frame = self.frame(width: 64, height: 48)
-    let drawn = try #require(self.canvas(64, 48).draw(frame, matrix: .bt601))
+    let drawn = try #require(self.converter(64, 48).draw(frame, matrix: .bt601))
     #expect(drawn.buffer === frame.buffer)
   }
 
-  @Test func `a wide picture on a tall canvas has black bars above and below, and its own pixels between`() throws {
-    let drawn = try #require(self.canvas(64, 128).draw(self.frame(width: 128, height: 64), matrix: .bt601))
+  @Test func `a wide frame on a tall canvas has black bars above and below, and its own pixels between`() throws {
+    let drawn = try #require(self.converter(64, 128).draw(self.frame(width: 128, height: 64), matrix: .bt601))
     #expect(self.luma(drawn, x: 32, y: 0) == 16)
     #expect(self.luma(drawn, x: 32, y: 47) == 16)
     #expect(self.luma(drawn, x: 4, y: 52) == 100)
@@ -48,8 +48,8 @@ struct FrameConverterTests {
     #expect(self.luma(drawn, x: 32, y: 127) == 16)
   }
 
-  @Test func `a tall picture on a wide canvas has black bars at both sides`() throws {
-    let drawn = try #require(self.canvas(128, 64).draw(self.frame(width: 64, height: 128), matrix: .bt601))
+  @Test func `a tall frame on a wide canvas has black bars at both sides`() throws {
+    let drawn = try #require(self.converter(128, 64).draw(self.frame(width: 64, height: 128), matrix: .bt601))
     #expect(self.luma(drawn, x: 0, y: 32) == 16)
     #expect(self.luma(drawn, x: 46, y: 32) == 16)
     #expect(self.luma(drawn, x: 50, y: 4) == 100)
@@ -57,7 +57,7 @@ struct FrameConverterTests {
   }
 
   @Test func `filling crops evenly and leaves no bar`() throws {
-    let drawn = try #require(self.canvas(64, 64, .fill).draw(self.frame(width: 128, height: 64), matrix: .bt601))
+    let drawn = try #require(self.converter(64, 64, .fill).draw(self.frame(width: 128, height: 64), matrix: .bt601))
     #expect(self.luma(drawn, x: 0, y: 0) == 100)
     #expect(self.luma(drawn, x: 30, y: 0) == 100)
     #expect(self.luma(drawn, x: 34, y: 0) == 200)
@@ -78,14 +78,14 @@ struct FrameConverterTests {
     orientation: Orientation, isMirrored: Bool, corners: [UInt8]
   ) throws {
     let frame = self.frame(width: 64, height: 64, orientation: orientation, isMirrored: isMirrored)
-    let drawn = try #require(self.canvas(64, 64).draw(frame, matrix: .bt601))
+    let drawn = try #require(self.converter(64, 64).draw(frame, matrix: .bt601))
     let found = [(8, 8), (56, 8), (56, 56), (8, 56)].map { self.luma(drawn, x: $0.0, y: $0.1) }
     #expect(found == corners)
   }
 
-  @Test func `turning by a quarter exchanges width and height before the picture is placed`() throws {
+  @Test func `turning by a quarter exchanges width and height before the frame is placed`() throws {
     let frame = self.frame(width: 128, height: 64, orientation: .right)
-    let drawn = try #require(self.canvas(64, 128).draw(frame, matrix: .bt601))
+    let drawn = try #require(self.converter(64, 128).draw(frame, matrix: .bt601))
     #expect(self.luma(drawn, x: 0, y: 0) == 40)
     #expect(self.luma(drawn, x: 63, y: 127) == 200)
   }
@@ -104,7 +104,8 @@ struct FrameConverterTests {
       let buffer = PixelBuffer(format: VideoFormat(width: 32, height: 32, pixelFormat: pixelFormat))
       let bytes = buffer.unsafePlane(0)
       for index in bytes.indices { bytes[index] = pixel[index % pixel.count] }
-      let drawn = try #require(self.canvas(32, 32).draw(VideoFrame(buffer: buffer, timestamp: .zero), matrix: .bt601))
+      let drawn = try #require(
+        self.converter(32, 32).draw(VideoFrame(buffer: buffer, timestamp: .zero), matrix: .bt601))
       let found = (0..<3).map { plane in drawn.withPlane(plane) { Int($0[100]) } }
       for (value, wanted) in zip(found, expected) {
         #expect(abs(value - Int(wanted)) <= 1, "\(pixelFormat): \(found)")
@@ -121,7 +122,7 @@ struct FrameConverterTests {
         bytes[index] = plane == 0 && (pixelFormat == .nv12 || index.isMultiple(of: 2)) ? 90 : 128
       }
     }
-    let drawn = try #require(self.canvas(32, 32).draw(VideoFrame(buffer: buffer, timestamp: .zero), matrix: .bt601))
+    let drawn = try #require(self.converter(32, 32).draw(VideoFrame(buffer: buffer, timestamp: .zero), matrix: .bt601))
     #expect(self.luma(drawn, x: 31, y: 31) == 90)
     #expect(drawn.withPlane(1) { $0.allSatisfy { $0 == 128 } })
     #expect(drawn.withPlane(2) { $0.allSatisfy { $0 == 128 } })
@@ -131,13 +132,13 @@ struct FrameConverterTests {
     for (width, height) in [(17, 33), (33, 17), (641, 363), (1, 1), (3, 1000)] {
       for scaling in VideoSettings.Scaling.allCases {
         let drawn = try #require(
-          self.canvas(320, 240, scaling).draw(self.frame(width: width, height: height), matrix: .bt601))
+          self.converter(320, 240, scaling).draw(self.frame(width: width, height: height), matrix: .bt601))
         #expect(drawn.format.width == 320)
       }
     }
   }
 
-  /// A landscape picture, 32 by 16, of 4 by 2 cells whose values differ in all planes.
+  /// A landscape frame, 32 by 16, of 4 by 2 cells whose values differ in all planes.
   private func cells(orientation: Orientation, isMirrored: Bool) -> VideoFrame {
     let buffer = PixelBuffer(format: VideoFormat(width: 32, height: 16))
     for plane in 0..<3 {
@@ -156,7 +157,7 @@ struct FrameConverterTests {
     UInt8(30 + 20 * cell + plane)
   }
 
-  /// The cells of the upright picture, row by row, by hand.
+  /// The cells of the upright frame, row by row, by hand.
   private static let upright: [Orientation: [[Int]]] = [
     .up: [[0, 1, 2, 3], [4, 5, 6, 7]],
     .right: [[4, 0], [5, 1], [6, 2], [7, 3]],
@@ -164,15 +165,15 @@ struct FrameConverterTests {
     .left: [[3, 7], [2, 6], [1, 5], [0, 4]],
   ]
 
-  /// A portrait canvas, 8 by 16: a picture that stands upright fills it at half its size; one that lies is made a quarter
+  /// A portrait canvas, 8 by 16: a frame that stands upright fills it at half its size; one that lies is made a quarter
   /// as large and has bars (fit), or keeps its size and is cropped (fill). So no pixel is mixed of two cells.
   @Test(arguments: Orientation.allCases, VideoSettings.Scaling.allCases)
-  func `a portrait canvas shows each pixel of a landscape picture where it belongs`(
+  func `a portrait canvas shows each pixel of a landscape frame where it belongs`(
     orientation: Orientation, scaling: VideoSettings.Scaling
   ) throws {
     for isMirrored in [false, true] {
       let frame = self.cells(orientation: orientation, isMirrored: isMirrored)
-      let drawn = try #require(self.canvas(8, 16, scaling).draw(frame, matrix: .bt601))
+      let drawn = try #require(self.converter(8, 16, scaling).draw(frame, matrix: .bt601))
       let rows = try #require(Self.upright[orientation]).map { isMirrored ? $0.reversed() : $0 }
       for plane in 0..<3 {
         // In luma pixels, of which a pixel of the other planes is two.
@@ -218,7 +219,7 @@ struct FrameConverterTests {
   }
 
   @Test(arguments: [PixelFormat.i420, .nv12, .yuyv], [(64, 48), (33, 17), (48, 64)])
-  func `a picture of another matrix is brought into the canvas'`(pixelFormat: PixelFormat, size: (Int, Int)) throws {
+  func `a frame of another matrix is brought into the canvas'`(pixelFormat: PixelFormat, size: (Int, Int)) throws {
     for colour in Self.colours {
       for (from, matrix, to, canvasMatrix) in [
         (colour.bt601, ColorMatrix.bt601, colour.bt709, ColorMatrix.bt709),
@@ -233,7 +234,7 @@ struct FrameConverterTests {
           let found = drawn.withPlane(plane) { $0[middle] }
           #expect(abs(Int(found) - Int(to[plane])) <= (from == to ? 0 : 1), "\(from): plane \(plane) is \(found)")
         }
-        // The picture itself is not touched, since others may look at it, and bars stay black.
+        // The frame itself is not touched, since others may look at it, and bars stay black.
         #expect(frame.withPlane(0) { $0[0] } == from[0])
         if size.0 * 48 != size.1 * 64 {
           #expect([self.luma(drawn, x: 0, y: 0), self.luma(drawn, x: 63, y: 47)] == [16, 16])

@@ -3,19 +3,19 @@ import Testing
 
 @testable import Streaming
 
-@Suite("Queue of pictures")
+@Suite("Queue of frames")
 struct FrameQueueTests {
   private let feed = VideoFeed(capturer: ScriptedVideoCapturer(), inputQueue: VideoInputQueue())
   private let buffer = PixelBuffer(format: VideoFormat(width: 16, height: 16))
   private var queue = FrameQueue()
 
-  /// Adds the picture of a number, and gives the numbers of those that are dropped.
+  /// Adds the frame of a number, and gives the numbers of those that are dropped.
   private mutating func append(_ number: Int64) -> [Int64] {
     let frame = VideoFrame(buffer: self.buffer, timestamp: MediaTime(nanoseconds: number))
-    return self.queue.append(SourcePicture(frame: frame, colorMatrix: .bt601, feed: self.feed)).map(\.number)
+    return self.queue.append(SourceFrame(frame: frame, colorMatrix: .bt601, feed: self.feed)).map(\.number)
   }
 
-  @Test mutating func `pictures of a moment's rest wait, and come in order`() {
+  @Test mutating func `frames of a moment's rest wait, and come in order`() {
     for number in 0..<4 as Range<Int64> { #expect(self.append(number) == []) }
     #expect((0..<5).map { _ in self.queue.popFirst()?.number } == [0, 1, 2, 3, nil])
   }
@@ -23,7 +23,7 @@ struct FrameQueueTests {
   @Test mutating func `when too many wait the newest alone is kept`() {
     for number in 0..<4 as Range<Int64> { #expect(self.append(number) == []) }
     #expect(self.append(4) == [0, 1, 2, 3])
-    #expect(self.queue.pictures.map(\.number) == [4])
+    #expect(self.queue.frames.map(\.number) == [4])
   }
 
   @Test mutating func `after a loss one waits at most, until there was none for a while`() {
@@ -35,7 +35,7 @@ struct FrameQueueTests {
       #expect(self.append(100 + number) == [])
     }
     #expect(self.append(200) == [])
-    #expect(self.queue.pictures.count == 2)
+    #expect(self.queue.frames.count == 2)
   }
 
   @Test mutating func `all can be taken out`() {
@@ -45,6 +45,6 @@ struct FrameQueueTests {
   }
 }
 
-extension SourcePicture {
+extension SourceFrame {
   fileprivate var number: Int64 { self.frame.timestamp.nanoseconds }
 }

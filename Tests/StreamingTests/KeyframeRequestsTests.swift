@@ -9,15 +9,15 @@ struct KeyframeRequestsTests {
     .zero + .milliseconds(count)
   }
 
-  @Test func `the first request is met by the next picture`() {
-    var requests = KeyframeRequests(longestInterval: .seconds(10))
+  @Test func `the first request is met by the next frame`() {
+    var requests = KeyframeRequests(maximumInterval: .seconds(10))
     #expect(!requests.forcesKeyframe(at: .zero))
     requests.request()
     #expect(requests.forcesKeyframe(at: .zero))
   }
 
   @Test func `a request soon after a keyframe waits for half a second, and is not lost`() {
-    var requests = KeyframeRequests(longestInterval: .seconds(10))
+    var requests = KeyframeRequests(maximumInterval: .seconds(10))
     requests.keyframeEncoded(at: .zero)
     requests.request()
     #expect(!requests.forcesKeyframe(at: Self.milliseconds(499)))
@@ -26,7 +26,7 @@ struct KeyframeRequestsTests {
   }
 
   @Test func `a hundred requests cost one keyframe`() {
-    var requests = KeyframeRequests(longestInterval: .seconds(10))
+    var requests = KeyframeRequests(maximumInterval: .seconds(10))
     for _ in 0..<100 { requests.request() }
     #expect(requests.forcesKeyframe(at: .zero))
     requests.keyframeEncoded(at: .zero)
@@ -35,22 +35,22 @@ struct KeyframeRequestsTests {
   }
 
   @Test func `a keyframe is forced when the last one is too long ago`() {
-    var requests = KeyframeRequests(longestInterval: .seconds(2))
+    var requests = KeyframeRequests(maximumInterval: .seconds(2))
     requests.keyframeEncoded(at: .zero)
     #expect(!requests.forcesKeyframe(at: Self.milliseconds(1999)))
     #expect(requests.forcesKeyframe(at: Self.milliseconds(2000)))
   }
 
   @Test func `a keyframe that comes by itself meets a waiting request`() {
-    var requests = KeyframeRequests(longestInterval: .seconds(10))
+    var requests = KeyframeRequests(maximumInterval: .seconds(10))
     requests.keyframeEncoded(at: .zero)
     requests.request()
     requests.keyframeEncoded(at: Self.milliseconds(100))
     #expect(requests.dueTime == nil)
   }
 
-  @Test func `one that nobody asked for is allowed half a second after the last one`() {
-    var requests = KeyframeRequests(longestInterval: .seconds(10))
+  @Test func `one that no one asked for is allowed half a second after the last one`() {
+    var requests = KeyframeRequests(maximumInterval: .seconds(10))
     #expect(requests.allowsKeyframe(at: .zero))
     requests.keyframeEncoded(at: .zero)
     #expect(!requests.allowsKeyframe(at: Self.milliseconds(499)))

@@ -18,7 +18,7 @@ struct LentMemoryTests {
 
   private let output = CollectingOutput()
 
-  /// A stream with a first picture, which the source has lent.
+  /// A stream with a first frame, which the source has lent.
   private func startedStream(
     _ source: ScriptedVideoCapturer, sourceTimeout: MediaDuration = .seconds(1000)
   ) async throws -> LiveStream {
@@ -36,16 +36,16 @@ struct LentMemoryTests {
   @Test(arguments: Self.formats) func `is given back when the source has ended`(format: VideoFormat) async throws {
     let source = ScriptedVideoCapturer(format: format)
     let stream = try await self.startedStream(source)
-    #expect(source.lentPictures == 1)
+    #expect(source.lentFrames == 1)
     source.end(VidiconError(.failed, subject: "x", cause: "gone", nextStep: "plug it in"))
-    try await stream.eventually { source.lentPictures == 0 }
+    try await stream.eventually { source.lentFrames == 0 }
     await stream.stop()
   }
 
   @Test(arguments: Self.formats) func `is given back when the slate is shown`(format: VideoFormat) async throws {
     let source = ScriptedVideoCapturer(format: format)
     let stream = try await self.startedStream(source, sourceTimeout: .milliseconds(50))
-    try await stream.eventually { source.lentPictures == 0 }
+    try await stream.eventually { source.lentFrames == 0 }
     #expect(stream.statistics.isSlateShown)
     await stream.stop()
   }
@@ -59,33 +59,33 @@ struct LentMemoryTests {
       stream.isEncodingPaused = isPaused
       async let change: Void = stream.switchVideo(to: other)
       try await stream.eventually { other.isStarted }
-      #expect(source.lentPictures == 1)
+      #expect(source.lentFrames == 1)
       other.deliver(at: StreamClock.system.now())
       try await change
-      try await stream.eventually { source.lentPictures == 0 }
+      try await stream.eventually { source.lentFrames == 0 }
       await stream.stop()
     }
   }
 
-  @Test(arguments: Self.formats) func `is given back while encoding is paused, and the picture stays`(
+  @Test(arguments: Self.formats) func `is given back while encoding is paused, and the frame stays`(
     format: VideoFormat
   ) async throws {
     let source = ScriptedVideoCapturer(format: format)
     let stream = try await self.startedStream(source)
-    let shown = try await stream.pictures.snapshot()
+    let shown = try await stream.snapshots.snapshot()
     stream.isEncodingPaused = true
     source.lend(at: StreamClock.system.now(), luma: 200)
-    try await stream.eventually { source.lentPictures == 0 }
-    #expect(try await stream.pictures.snapshot() == shown)
+    try await stream.eventually { source.lentFrames == 0 }
+    #expect(try await stream.snapshots.snapshot() == shown)
     let count = self.output.samples.count
     stream.requestKeyframe()
     #expect(self.output.samples(atLeast: count + 1).count > count)
-    #expect(try await stream.pictures.snapshot() == shown)
-    #expect(source.lentPictures == 0)
+    #expect(try await stream.snapshots.snapshot() == shown)
+    #expect(source.lentFrames == 0)
     await stream.stop()
   }
 
-  @Test(arguments: Self.formats) func `is one picture at most while the source is shown`(format: VideoFormat)
+  @Test(arguments: Self.formats) func `is one frame at most while the source is shown`(format: VideoFormat)
     async throws
   {
     let source = ScriptedVideoCapturer(format: format)
@@ -94,13 +94,13 @@ struct LentMemoryTests {
       let count = self.output.samples.count
       source.lend(at: StreamClock.system.now() + .milliseconds(2))
       #expect(self.output.samples(atLeast: count + 1).count > count)
-      try await stream.eventually { source.lentPictures == 1 }
+      try await stream.eventually { source.lentFrames == 1 }
     }
     await stream.stop()
-    try await stream.eventually { source.lentPictures == 0 }
+    try await stream.eventually { source.lentFrames == 0 }
   }
 
-  @Test(arguments: Self.formats) func `a copy is the same picture`(format: VideoFormat) throws {
+  @Test(arguments: Self.formats) func `a copy is the same frame`(format: VideoFormat) throws {
     let buffer = PixelBuffer(format: format)
     for plane in 0..<format.pixelFormat.planeCount {
       for (index, address) in buffer.unsafePlane(plane).indices.enumerated() {

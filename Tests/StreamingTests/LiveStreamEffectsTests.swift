@@ -15,7 +15,7 @@ struct LiveStreamEffectsTests {
   let source = ScriptedVideoCapturer()
   let output = ViewingOutput()
 
-  /// A stream whose first picture, of brightness 220, viewers have got.
+  /// A stream whose first frame, of brightness 220, viewers have got.
   func startedStream(
     _ effects: [any VideoEffect], _ settings: VideoSettings = VideoSettings(sourceTimeout: .seconds(1000))
   ) async throws -> LiveStream {
@@ -30,14 +30,14 @@ struct LiveStreamEffectsTests {
     return stream
   }
 
-  /// Delivers a picture, and waits until viewers have it.
+  /// Delivers a frame, and waits until viewers have it.
   func show(luma: UInt8 = 220, format: VideoFormat? = nil, by source: ScriptedVideoCapturer? = nil) {
     let count = self.output.lumas.count
     (source ?? self.source).deliver(at: StreamClock.system.now(), format: format, luma: luma)
     _ = self.output.lumas(atLeast: count + 1)
   }
 
-  /// The file of a grey picture.
+  /// The file of a grey frame.
   private func file(luma: UInt8) throws -> ByteBuffer {
     let buffer = PixelBuffer(format: self.source.format)
     for plane in 0..<3 {
@@ -50,7 +50,7 @@ struct LiveStreamEffectsTests {
     { abs(Int($0) - Int(luma)) < 8 }
   }
 
-  @Test func `change without a dropped picture, and each picture goes through those of its time`() async throws {
+  @Test func `change without a dropped frame, and each frame goes through those of its time`() async throws {
     let stream = try await self.startedStream([])
     for luma: UInt8 in [40, 90, 140, 190] {
       stream.effects = [Paint(30), Paint(luma)]
@@ -61,7 +61,7 @@ struct LiveStreamEffectsTests {
       #expect(self.output.lumas.suffix(1).allSatisfy(Self.near(220)), "\(self.output.lumas)")
     }
     let statistics = stream.statistics
-    #expect(statistics.framesDroppedInAll == 0 && self.source.drops == [])
+    #expect(statistics.totalFramesDropped == 0 && self.source.drops == [])
     #expect(statistics.framesIn == 25 && statistics.framesWithEffects >= 20)
     #expect(statistics.effectTime > .zero)
     await stream.stop()
@@ -88,19 +88,19 @@ struct LiveStreamEffectsTests {
     await stream.stop()
   }
 
-  @Test func `snapshots, motion pictures and the picture of a pause have gone through them`() async throws {
+  @Test func `snapshots, motion frames and the frame of a pause have gone through them`() async throws {
     let stream = try await self.startedStream(
       [Paint(40)], VideoSettings(keyframeInterval: .seconds(100), sourceTimeout: .seconds(1000)))
     let covered = try self.file(luma: 40)
-    #expect(try await stream.pictures.snapshot() == covered)
-    var motion = stream.pictures.motionJPEG(frameRate: 30).makeAsyncIterator()
+    #expect(try await stream.snapshots.snapshot() == covered)
+    var motion = stream.snapshots.motionJPEG(frameRate: 30).makeAsyncIterator()
     #expect(await motion.next() == covered)
     stream.isEncodingPaused = true
     self.source.deliver(at: StreamClock.system.now(), luma: 220)
     let count = self.output.lumas.count
     stream.requestKeyframe()
     #expect(self.output.lumas(atLeast: count + 1).allSatisfy(Self.near(40)))
-    #expect(try await stream.pictures.snapshot() == covered)
+    #expect(try await stream.snapshots.snapshot() == covered)
     await stream.stop()
   }
 
@@ -112,11 +112,11 @@ struct LiveStreamEffectsTests {
     let began = ContinuousClock.now
     #expect(Self.near(40)(try #require(self.output.lumas(atLeast: 2).last)))
     #expect(ContinuousClock.now - began < .milliseconds(1900), "a pause's pictures come each two seconds")
-    #expect(try await stream.pictures.snapshot() == self.file(luma: 40))
+    #expect(try await stream.snapshots.snapshot() == self.file(luma: 40))
     await stream.stop()
   }
 
-  @Test func `an effect that drops takes pictures from viewers only, and without any the slate is seen`() async throws {
+  @Test func `an effect that drops takes frames from viewers only, and without any the slate is seen`() async throws {
     let isDropping = Mutex(false)
     let stream = try await self.startedStream(
       [ClosureEffect("gate") { _ in isDropping.withLock { $0 } ? .drop : .keep }],
@@ -135,14 +135,14 @@ struct LiveStreamEffectsTests {
     await stream.stop()
   }
 
-  @Test func `a stream whose effects drop all pictures starts with the slate`() async throws {
+  @Test func `a stream whose effects drop all frames starts with the slate`() async throws {
     let stream = try await self.startedStream(
       [ClosureEffect { _ in .drop }], VideoSettings(sourceTimeout: .milliseconds(100)))
     #expect(stream.statistics.isSlateShown)
     await stream.stop()
   }
 
-  @Test func `an effect that throws is told once, and the pictures go on`() async throws {
+  @Test func `an effect that throws is reported once, and the frames go on`() async throws {
     struct Broken: Error, CustomStringConvertible { let description = "out of paint" }
     let stream = try await self.startedStream([ClosureEffect("paint") { _ in throw Broken() }])
     for _ in 0..<3 { self.show() }
@@ -154,7 +154,7 @@ struct LiveStreamEffectsTests {
     #expect(told == [.effect(EffectReport(name: "paint", kind: .failed(cause: "out of paint")))])
   }
 
-  @Test func `they are prepared anew when another source takes over, or the picture is turned`() async throws {
+  @Test func `they are prepared again when another source takes over, or the frame is turned`() async throws {
     let paint = Paint(40)
     let stream = try await self.startedStream([paint])
     self.show()
@@ -173,7 +173,7 @@ struct LiveStreamEffectsTests {
     await stream.stop()
   }
 
-  @Test func `all built-in ones take pictures of any size, and sizes that change`() async throws {
+  @Test func `all built-in ones take frames of any size, and sizes that change`() async throws {
     let image = OverlayImage(width: 1, height: 1, pixels: [255, 0, 0, 128])
     var settings = EffectSettings()
     (settings.faces, settings.mask, settings.smooth) = (.boxes, .image, 0.5)
@@ -192,7 +192,8 @@ struct LiveStreamEffectsTests {
     await stream.stop()
   }
 
-  @Test func `what they find out is told before the picture, and once more when the last one has gone`() async throws {
+  @Test func `what they find out is reported before the frame, and once more when the last one has gone`() async throws
+  {
     let box = Face.Box(x: 1, y: 2, width: 3, height: 4)
     let finder = ClosureEffect("finder") { frame in
       if frame.metadata.faces.isEmpty {
@@ -205,10 +206,10 @@ struct LiveStreamEffectsTests {
     var (events, metadata) = (stream.faceEvents.makeAsyncIterator(), stream.metadata().makeAsyncIterator())
     self.show()
     #expect(self.output.told == [])
-    let untold = self.output.untold
+    let unreported = self.output.unreported
     stream.effects = [finder]
     self.show()
-    #expect(self.output.untold == untold)
+    #expect(self.output.unreported == unreported)
     let told = try #require(self.output.told.first)
     #expect((told.width, told.height) == (64, 48) && told.metadata.faceEvents.map(\.kind) == [.entered])
     #expect(await metadata.next() == told)

@@ -8,7 +8,7 @@ import Threading
 
 @testable import Streaming
 
-@Suite("Switching the pictures of a live stream", .timeLimit(.minutes(5)))
+@Suite("Switching the frames of a live stream", .timeLimit(.minutes(5)))
 struct LiveStreamSwitchTests {
   private let first = ScriptedVideoCapturer()
   private let second = ScriptedVideoCapturer()
@@ -24,7 +24,7 @@ struct LiveStreamSwitchTests {
 
   private static let failure = VidiconError(.failed, subject: "x", cause: "broken", nextStep: "mend it")
 
-  /// A stream that has started with a first picture.
+  /// A stream that has started with a first frame.
   private func startedStream(_ settings: VideoSettings = Self.patient()) async throws -> LiveStream {
     let stream = LiveStream("test", video: settings)
     stream.attachVideo(self.first)
@@ -36,7 +36,7 @@ struct LiveStreamSwitchTests {
     return stream
   }
 
-  /// Switches to a source, which delivers a picture as soon as it is started, of a time or of the present.
+  /// Switches to a source, which delivers a frame as soon as it is started, of a time or of the present.
   private func change(
     _ stream: LiveStream, to capturer: ScriptedVideoCapturer, at time: MediaTime? = nil
   ) async throws {
@@ -56,7 +56,7 @@ struct LiveStreamSwitchTests {
     return zip(times, times.dropFirst()).allSatisfy { $0 < $1 }
   }
 
-  @Test func `the earlier source is seen until the first picture of the new one is there, and stopped then`()
+  @Test func `the earlier source is seen until the first frame of the new one is there, and stopped then`()
     async throws
   {
     let stream = try await self.startedStream()
@@ -69,7 +69,7 @@ struct LiveStreamSwitchTests {
       #expect(self.sample(at: time) != nil)
     }
     #expect(self.first.stops == 0 && stream.videoSource === self.first)
-    // Not within the millisecond after the last picture, in which it would be moved.
+    // Not within the millisecond after the last frame, in which it would be moved.
     let time = StreamClock.system.now() + .milliseconds(2)
     self.second.deliver(at: time)
     try await change
@@ -80,7 +80,7 @@ struct LiveStreamSwitchTests {
     #expect(self.first.stops == 1 && self.second.stops == 1 && stream.videoSource == nil)
   }
 
-  @Test func `pictures of the earlier source that come after the cut are not used, and told so`() async throws {
+  @Test func `frames of the earlier source that come after the cut are not used, and reported so`() async throws {
     let stream = try await self.startedStream()
     try await self.change(stream, to: self.second)
     let late = StreamClock.system.now() + .milliseconds(2)
@@ -93,7 +93,7 @@ struct LiveStreamSwitchTests {
     await stream.stop()
   }
 
-  @Test func `the first picture of a source with a longer way is shown at once, after the last one of the other`()
+  @Test func `the first frame of a source with a longer way is shown at once, after the last one of the other`()
     async throws
   {
     let stream = try await self.startedStream()
@@ -174,7 +174,7 @@ struct LiveStreamSwitchTests {
   }
 
   @Test(arguments: [nil, Self.failure] as [VidiconError?])
-  func `a source that ends before its first picture leaves the earlier one where it is`(error: VidiconError?)
+  func `a source that ends before its first frame leaves the earlier one where it is`(error: VidiconError?)
     async throws
   {
     let stream = try await self.startedStream()
@@ -196,7 +196,7 @@ struct LiveStreamSwitchTests {
     await stream.stop()
   }
 
-  @Test func `a source that gives no picture in time is given up and stopped`() async throws {
+  @Test func `a source that gives no frame in time is given up and stopped`() async throws {
     var settings = Self.patient()
     settings.switchTimeouts.firstItem = .milliseconds(50)
     let stream = try await self.startedStream(settings)
@@ -366,7 +366,7 @@ struct LiveStreamSwitchTests {
     await stream.stop()
   }
 
-  @Test func `a picture that stands still is shown anew when it is turned`() async throws {
+  @Test func `a frame that stands still is shown again when it is turned`() async throws {
     let stream = try await self.startedStream()
     stream.isMirrored = true
     #expect(self.output.samples(atLeast: 2).count == 2)
@@ -383,7 +383,7 @@ struct LiveStreamSwitchTests {
       try await self.change(stream, to: sources[0])
       sources.swapAt(0, 1)
       cuts += 1
-      // Each cut is one picture; its time is another one when it comes within a millisecond of the one before.
+      // Each cut is one frame; its time is another one when it comes within a millisecond of the one before.
       keyframe = self.output.samples(atLeast: 1 + cuts).last.flatMap { $0.isKeyframe ? $0 : nil }
     }
     #expect(keyframe != nil)

@@ -20,7 +20,7 @@ struct LiveStreamTests {
     return settings
   }()
 
-  /// A stream that has started with a first picture.
+  /// A stream that has started with a first frame.
   private func startedStream(_ settings: VideoSettings = VideoSettings(sourceTimeout: .seconds(1000))) async throws -> (
     LiveStream, MediaTime
   ) {
@@ -35,7 +35,7 @@ struct LiveStreamTests {
     return (stream, time)
   }
 
-  @Test func `the first picture starts the stream, as a keyframe at the time of its capture`() async throws {
+  @Test func `the first frame starts the stream, as a keyframe at the time of its capture`() async throws {
     let (stream, time) = try await self.startedStream()
     let sample = try #require(self.output.first { _ in true })
     #expect(sample.isKeyframe && sample.presentationTime == time)
@@ -119,24 +119,24 @@ struct LiveStreamTests {
     #expect(stream.statistics.framesIn == 5 && stream.statistics.framesEncoded == 3)
   }
 
-  @Test func `a keyframe is asked for and comes with the next picture once half a second has passed`() async throws {
+  @Test func `a keyframe is asked for and comes with the next frame once half a second has passed`() async throws {
     let (stream, time) = try await self.startedStream(
       VideoSettings(keyframeInterval: .seconds(100), sourceTimeout: .seconds(1000)))
-    // The frame rate of the source is 30: these pictures are all within the half second after the first keyframe.
+    // The frame rate of the source is 30: these frames are all within the half second after the first keyframe.
     stream.requestKeyframe()
     let keyframe = self.output.first { $0.isKeyframe && $0.presentationTime > time }
-    // No picture comes, so the last one is encoded once more, at the time of now.
+    // No frame comes, so the last one is encoded once more, at the time of now.
     let found = try #require(keyframe)
     #expect(found.presentationTime - time >= .milliseconds(450))
     #expect(stream.statistics.keyframeRequests == 1)
     await stream.stop()
   }
 
-  @Test func `a picture that stands still is encoded at the full rate for a new viewer, and then rests`() async throws {
+  @Test func `a frame that stands still is encoded at the full rate for a new viewer, and then rests`() async throws {
     let (stream, _) = try await self.startedStream(
       VideoSettings(keyframeInterval: .seconds(100), sourceTimeout: .seconds(1000)))
     stream.requestKeyframe()
-    // What ffmpeg waits for: twenty pictures, and one to begin with.
+    // What ffmpeg waits for: twenty frames, and one to begin with.
     try await stream.eventually { stream.statistics.framesEncoded > 21 }
     let requested = self.output.samples.dropFirst().first
     let last = try #require(self.output.samples.last)
@@ -145,7 +145,7 @@ struct LiveStreamTests {
     #expect(stream.statistics.framesEncoded < 60)
   }
 
-  @Test func `while encoding pauses pictures are taken and not encoded, but a new viewer gets one`() async throws {
+  @Test func `while encoding pauses frames are taken and not encoded, but a new viewer gets one`() async throws {
     let (stream, _) = try await self.startedStream(Self.patient)
     stream.isEncodingPaused = true
     let time = StreamClock.system.now()
@@ -186,7 +186,7 @@ struct LiveStreamTests {
     await stream.stop()
   }
 
-  @Test func `when the source falls silent a slate takes over, and gives way to the next picture`() async throws {
+  @Test func `when the source falls silent a slate takes over, and gives way to the next frame`() async throws {
     let (stream, _) = try await self.startedStream(VideoSettings(sourceTimeout: .milliseconds(50)))
     var events = stream.events.makeAsyncIterator()
     #expect(await events.next() == .sourceSilent)
@@ -200,7 +200,7 @@ struct LiveStreamTests {
     await stream.stop()
   }
 
-  @Test func `the end of the source is told, and the slate comes a quarter of a second later`() async throws {
+  @Test func `the end of the source is reported, and the slate comes a quarter of a second later`() async throws {
     let (stream, time) = try await self.startedStream(VideoSettings(sourceTimeout: .seconds(1000)))
     var events = stream.events.makeAsyncIterator()
     self.capturer.end(nil)
@@ -211,7 +211,7 @@ struct LiveStreamTests {
     await stream.stop()
   }
 
-  @Test func `a source that fails before its first picture is an error of the start`() async throws {
+  @Test func `a source that fails before its first frame is an error of the start`() async throws {
     let stream = LiveStream("test")
     stream.attachVideo(self.capturer)
     stream.add(self.output)
@@ -248,7 +248,7 @@ struct LiveStreamTests {
     #expect(self.output.hasEnded && self.capturer.stops > 0 && !stream.isRunning)
   }
 
-  @Test func `an output that is added after the end is told so`() async throws {
+  @Test func `an output that is added after the end is reported so`() async throws {
     let (stream, _) = try await self.startedStream()
     await stream.stop()
     let late = CollectingOutput()
@@ -265,7 +265,7 @@ struct LiveStreamTests {
   }
 }
 
-@Suite("Live stream's sound", .timeLimit(.minutes(5)))
+@Suite("Live stream's audio", .timeLimit(.minutes(5)))
 struct LiveStreamSoundTests {
   private let capturer = ScriptedAudioCapturer()
   private let output = CollectingOutput()
@@ -287,13 +287,13 @@ struct LiveStreamSoundTests {
     }.max() ?? .max
   }
 
-  @Test func `sound alone starts at once`() async throws {
+  @Test func `audio alone starts at once`() async throws {
     let stream = try await self.startedStream()
     #expect(stream.descriptions.map(\.kind) == [.audio])
     await stream.stop()
   }
 
-  @Test func `a source that ends, and gives sound again, is told back once`() async throws {
+  @Test func `a source that ends, and gives audio again, is reported back once`() async throws {
     let stream = try await self.startedStream()
     var events = stream.events.makeAsyncIterator()
     let failure = VidiconError(.failed, subject: "x", cause: "gone", nextStep: "plug it in")

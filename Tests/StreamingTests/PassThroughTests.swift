@@ -11,7 +11,7 @@ import Threading
 struct PassThroughTests {
   static let format = VideoFormat(width: 64, height: 48, frameRate: 25)
 
-  /// Compressed pictures of rising brightness, a keyframe each ten, from a time on.
+  /// Compressed frames of rising brightness, a keyframe each ten, from a time on.
   static func samples(_ count: Int, from start: MediaTime) throws -> ([EncodedSample], CodecDescription) {
     let encoder = try LibavH264Encoder(
       VideoEncoderSettings(width: 64, height: 48, frameRate: 25, bitrate: 300_000, keyframeInterval: .milliseconds(400))
@@ -30,7 +30,7 @@ struct PassThroughTests {
     return (samples, .h264(try #require(encoder.description)))
   }
 
-  /// Runs a stream whose source hands over one picture after another when it is told to.
+  /// Runs a stream whose source hands over one frame after another when it is reported to.
   static func run(
     _ settings: VideoSettings = VideoSettings(), count: Int = 40, source: ScriptedVideoCapturer? = nil,
     _ body: (LiveStream, CollectingOutput, [EncodedSample], CodecDescription, (Range<Int>) -> Void) async throws -> Void
@@ -144,10 +144,10 @@ struct PassThroughTests {
       let out = output.samples
       #expect(out.prefix(5).map(\.payload) == samples[..<5].map(\.payload))
       #expect(out.suffix(5).map(\.payload) == samples[10..<15].map(\.payload))
-      // Those between, and perhaps one that is shown anew since it is not mirrored any more; none is lost in silence.
+      // Those between, and perhaps one that is shown again since it is not mirrored any more; none is lost in silence.
       let counts = stream.statistics
       #expect(counts.framesEncoded == out.count - 10)
-      #expect(counts.framesEncoded + counts.framesDroppedInAll + counts.framesThinned >= 5)
+      #expect(counts.framesEncoded + counts.totalFramesDropped + counts.framesThinned >= 5)
       #expect(stream.statistics.videoEncoders == 0)
       #expect(Self.isRising(out))
       #expect(
@@ -187,11 +187,11 @@ struct PassThroughTests {
     }
   }
 
-  @Test func `pictures are decoded for those who look at single ones`() async throws {
+  @Test func `frames are decoded for those who look at single ones`() async throws {
     try await Self.run { stream, output, _, _, deliver in
       deliver(1..<8)
       _ = output.samples(atLeast: 8)
-      let file = try await stream.pictures.snapshot()
+      let file = try await stream.snapshots.snapshot()
       #expect(file.readableBytesView.prefix(2).elementsEqual([0xFF, 0xD8]))
       #expect(stream.statistics.framesPassedThrough == 8)
       #expect(stream.statistics.videoEncoders == 0)
@@ -213,7 +213,7 @@ struct PassThroughTests {
     #expect(compressed.decode().isEmpty)
   }
 
-  @Test func `compressed pictures wait within bounds, and are dropped up to a keyframe`() throws {
+  @Test func `compressed frames wait within bounds, and are dropped up to a keyframe`() throws {
     let feed = VideoFeed(capturer: ScriptedVideoCapturer(format: Self.format), inputQueue: VideoInputQueue())
     let description = CodecDescription.h264(
       H264Description(sequenceParameterSet: [0x67], pictureParameterSet: [0x68], width: 2, height: 2, frameRate: 25))

@@ -8,16 +8,16 @@ import Threading
 @testable import Effects
 @testable import Streaming
 
-/// Privacy fails closed: where it is not known where faces are, no viewer sees anything of the picture.
+/// Privacy fails closed: where it is not known where faces are, no viewer sees anything of the frame.
 @Suite("Privacy of a live stream", .timeLimit(.minutes(5)))
 struct PrivacyTests {
   private let stage = LiveStreamEffectsTests()
 
-  /// What a covered picture looks like.
+  /// What a covered frame looks like.
   private static let isCovered = LiveStreamEffectsTests.near(40)
 
   @Test(arguments: [FaceTracker.Detection.background, .everyFrame])
-  func `a detector that dies leaves the picture covered, and the stream goes on`(
+  func `a detector that dies leaves the frame covered, and the stream goes on`(
     detection: FaceTracker.Detection
   ) async throws {
     let isAlive = Mutex(true)
@@ -31,11 +31,11 @@ struct PrivacyTests {
     while !Self.isCovered(self.stage.output.lumas.last ?? 0) { self.stage.show() }
     for _ in 0..<10 { self.stage.show() }
     #expect(self.stage.output.lumas.suffix(10).allSatisfy(Self.isCovered))
-    #expect(stream.isRunning && stream.statistics.framesDroppedInAll == 0)
+    #expect(stream.isRunning && stream.statistics.totalFramesDropped == 0)
     await stream.stop()
   }
 
-  @Test func `a detector that stalls leaves the picture covered`() async throws {
+  @Test func `a detector that stalls leaves the frame covered`() async throws {
     let gate = DispatchSemaphore(value: 0)
     let tracker = try FaceTracker(models: FaceModels(), settings: .init(detection: .background)) { _, _ in
       gate.wait()
@@ -48,8 +48,8 @@ struct PrivacyTests {
     await stream.stop()
   }
 
-  @Test func `no picture of another source, or after the slate, is seen before it was looked at`() async throws {
-    // Faces are wherever it is bright, and nobody has said so yet when a picture comes.
+  @Test func `no frame of another source, or after the slate, is seen before it was looked at`() async throws {
+    // Faces are wherever it is bright, and no one has said so yet when a frame comes.
     let looks = Mutex(0)
     let tracker = try FaceTracker(models: FaceModels(), settings: .init(detection: .everyFrame)) { _, _ in
       looks.withLock { $0 += 1 }

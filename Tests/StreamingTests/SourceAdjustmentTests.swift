@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Source adjustment")
 struct SourceAdjustmentTests {
-  /// A picture of 3×2 pixels, all different, row by row.
+  /// A frame of 3×2 pixels, all different, row by row.
   private static let picture = [[1, 2, 3], [4, 5, 6]]
 
   private static func turned(_ rows: [[Int]], by orientation: Orientation) -> [[Int]] {

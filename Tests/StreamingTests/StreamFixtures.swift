@@ -7,7 +7,7 @@ import Threading
 @testable import Streaming
 
 extension LiveStream {
-  /// Waits until something holds; when it never does the stream is stopped, so that nobody goes on waiting for it.
+  /// Waits until something holds; when it never does the stream is stopped, so that no one goes on waiting for it.
   func eventually(_ condition: () -> Bool) async throws {
     do {
       try await TestSupport.eventually { condition() }
@@ -18,7 +18,7 @@ extension LiveStream {
   }
 }
 
-/// A capturer that delivers what a test hands it, and keeps what it is told.
+/// A capturer that delivers what a test hands it, and keeps what it is reported.
 final class ScriptedVideoCapturer: VideoCapturer {
   private struct State {
     var consumer: (any VideoConsumer)?
@@ -28,7 +28,7 @@ final class ScriptedVideoCapturer: VideoCapturer {
     var stops = 0
     var keyframeRequests = 0
     var isHeld: Bool
-    var lentPictures = 0
+    var lentFrames = 0
   }
 
   let format: VideoFormat
@@ -89,7 +89,7 @@ final class ScriptedVideoCapturer: VideoCapturer {
   /// How often it was asked for a keyframe.
   var keyframeRequests: Int { self.state.withLock { $0.keyframeRequests } }
 
-  /// Delivers a grey picture.
+  /// Delivers a grey frame.
   func deliver(
     at time: MediaTime, format: VideoFormat? = nil, orientation: Orientation = .up, luma: UInt8 = 128
   ) {
@@ -100,41 +100,41 @@ final class ScriptedVideoCapturer: VideoCapturer {
       }
     }
     frame?.orientation = orientation
-    // The pool holds more pictures than are ever under way.
+    // The pool holds more frames than are ever under way.
     self.state.withLock { $0.consumer }?.consume(frame!)
   }
 
-  /// Delivers a picture that the test has made.
+  /// Delivers a frame that the test has made.
   func deliver(_ frame: VideoFrame) {
     self.state.withLock { $0.consumer }?.consume(frame)
   }
 
-  /// Delivers a grey picture in memory that is to be given back, as a device does.
+  /// Delivers a grey frame in memory that is to be given back, as a device does.
   func lend(at time: MediaTime, luma: UInt8 = 128) {
     let sizes = (0..<self.format.pixelFormat.planeCount).map { self.format.byteCount(plane: $0) }
-    // Safe because they are freed when nobody uses them any more, and written only here.
+    // Safe because they are freed when no one uses them any more, and written only here.
     nonisolated(unsafe) let planes = sizes.enumerated().map { plane, size in
       let memory = UnsafeMutableRawPointer.allocate(byteCount: size + 64, alignment: 64)
       memory.initializeMemory(as: UInt8.self, repeating: plane == 0 ? luma : 128, count: size + 64)
       return memory
     }
-    self.state.withLock { $0.lentPictures += 1 }
+    self.state.withLock { $0.lentFrames += 1 }
     let buffer = PixelBuffer(borrowing: planes, format: self.format) {
       for plane in planes { plane.deallocate() }
-      self.state.withLock { $0.lentPictures -= 1 }
+      self.state.withLock { $0.lentFrames -= 1 }
     }
     self.state.withLock { $0.consumer }?.consume(VideoFrame(buffer: buffer, timestamp: time))
   }
 
-  /// Pictures that were lent and not given back.
-  var lentPictures: Int { self.state.withLock { $0.lentPictures } }
+  /// Frames that were lent and not given back.
+  var lentFrames: Int { self.state.withLock { $0.lentFrames } }
 
-  /// Delivers a compressed picture.
+  /// Delivers a compressed frame.
   func deliver(_ sample: EncodedSample, of description: CodecDescription) {
     self.state.withLock { $0.consumer }?.consume(sample, of: description)
   }
 
-  /// Reports a picture that it had no memory for.
+  /// Reports a frame that it had no memory for.
   func skip(at time: MediaTime) {
     self.state.withLock { $0.consumer }?.captureSkipped(at: time)
   }
@@ -153,7 +153,7 @@ final class ScriptedVideoCapturer: VideoCapturer {
   var drops: [FrameDrop] { self.state.withLock { $0.drops } }
 }
 
-/// A source of sound that delivers what a test hands it.
+/// A source of audio that delivers what a test hands it.
 final class ScriptedAudioCapturer: AudioCapturer {
   private struct State {
     var consumer: (any AudioConsumer)?
@@ -194,7 +194,7 @@ final class ScriptedAudioCapturer: AudioCapturer {
     self.state.withLock { $0.consumer }?.consume(block)
   }
 
-  /// Delivers sound that the test has made.
+  /// Delivers audio that the test has made.
   func deliver(_ block: AudioBlock) {
     self.state.withLock { $0.consumer }?.consume(block)
   }

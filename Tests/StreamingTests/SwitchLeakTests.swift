@@ -8,7 +8,7 @@ struct SwitchLeakTests {
     let lines = try await BuiltProgram("SwitchProbe").lines(["100"])
     try #require(lines.count == 4, "\(lines)")
     #expect(ResourceUsage(lines[1]).growth(since: ResourceUsage(lines[0])) == [], "\(lines)")
-    // Every third of a hundred, of pictures and of sound.
+    // Every third of a hundred, of frames and of audio.
     #expect(lines[2] == "failures=66 encoders=2 rises=true")
     #expect(lines[3] == "ended with 0 sources")
   }

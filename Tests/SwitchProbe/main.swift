@@ -3,7 +3,7 @@
 //   SwitchProbe SWITCHES [SPECIFICATION…]
 //   SwitchProbe threads
 //
-// Pictures come from the sources that are specified, in turn, as a user would write them; sound, and pictures when none is
+// Frames come from the sources that are specified, in turn, as a user would write them; audio, and frames when none is
 // specified, from ones that cost little, of which every third fails: it cannot be started, or ends before it gives anything.
 // "threads" tells what starts, switches and stops do when the system has no thread left. Before the switches and after
 // them it says what the process holds, `descriptors=9 threads=4 sources=2 mappings=0 resident=30000 allocated=7000`, in KB, and then how often a switch
@@ -75,7 +75,7 @@ final class Watcher: StreamOutput {
   var rises: Bool { self.state.withLock { $0.rises } }
 }
 
-/// The sources that were made, which nobody is to keep alive.
+/// The sources that were made, which no one is to keep alive.
 final class Sources: Sendable {
   private struct Entry: Sendable {
     weak var source: (any AnyObject & Sendable)?

@@ -177,11 +177,11 @@ struct SourceChangeTests {
     #expect(stream.audioSource === voice)
     voice.sound.stop()
     if isTold { voice.consumer.withLock { $0 }?.captureEnded(nil) }
-    while !stream.statistics.isSoundMissing { await Task.yield() }
+    while !stream.statistics.isAudioMissing { await Task.yield() }
     try await sources.replace(audio: "voice")
     #expect(stream.audioSource is SilenceCapturer)
     #expect(sources.audio == "voice")
-    while stream.statistics.isSoundMissing { await Task.yield() }
+    while stream.statistics.isAudioMissing { await Task.yield() }
     await stream.stop()
   }
 

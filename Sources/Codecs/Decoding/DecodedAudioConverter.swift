@@ -1,7 +1,7 @@
 package import CLibav
 package import Media
 
-/// Makes floating point in one or two channels, at one sample rate, of what a decoder of sound puts out.
+/// Makes floating point in one or two channels, at one sample rate, of what a decoder of audio puts out.
 package final class DecodedAudioConverter {
   /// What all samples have.
   package let format: AudioFormat
@@ -46,7 +46,7 @@ package final class DecodedAudioConverter {
     return isConverted ? samples : nil
   }
 
-  /// Sets up the conversion, anew when the decoder's output has changed.
+  /// Sets up the conversion, again when the decoder's output has changed.
   private func prepareResampler(for frame: UnsafeMutablePointer<AVFrame>) -> Bool {
     let channels = frame.pointee.ch_layout.nb_channels
     if self.resampler != nil, self.inputRate == frame.pointee.sample_rate, self.inputFormat == frame.pointee.format,
@@ -80,9 +80,9 @@ package final class DecodedAudioConverter {
 }
 
 extension PacketDecoder {
-  /// What the sound that comes out is to be: the stream's rate, at most two channels.
+  /// What the audio that comes out is to be: the stream's rate, at most two channels.
   ///
-  /// - Throws: ``VidiconError`` when nobody could hear what the stream says it is.
+  /// - Throws: ``VidiconError`` when no one could hear what the stream says it is.
   package func soundFormat(source: String) throws(VidiconError) -> AudioFormat {
     let rate = self.context.pointee.sample_rate
     let channels = self.context.pointee.ch_layout.nb_channels

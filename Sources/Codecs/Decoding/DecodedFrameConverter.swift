@@ -4,7 +4,7 @@ package import Media
 /// Makes frames of what a decoder puts out: where they lie, if that is a format of ours, else converted. All have one
 /// format, also when the size changes within the stream: they are scaled then.
 package final class DecodedFrameConverter {
-  /// What every picture looks like; known from the first one on.
+  /// Format of all frames; known from the first one on.
   package private(set) var format: VideoFormat?
   private let frameRate: FrameRate
   private let pixelFormat: PixelFormat?
@@ -13,8 +13,8 @@ package final class DecodedFrameConverter {
   private var converter: SwscaleConverter?
 
   /// - Parameters:
-  ///   - displayMatrix: How the pictures are turned, see ``orientation(_:)``; nil where that is not told.
-  ///   - pixelFormat: What the pictures are to have; nil for the decoder's, where it is one of ours, else I420.
+  ///   - displayMatrix: Rotation of the frames, see ``orientation(_:)``; nil for none.
+  ///   - pixelFormat: Format of the output; nil for the decoder's where it is supported, otherwise I420.
   package init(
     displayMatrix: UnsafePointer<Int32>?, frameRate: FrameRate, as pixelFormat: PixelFormat? = nil
   ) {
@@ -23,9 +23,7 @@ package final class DecodedFrameConverter {
     (self.orientation, self.isMirrored) = Self.orientation(displayMatrix)
   }
 
-  /// The picture in the announced format; nil when it cannot be had, or all memory is in use.
-  ///
-  /// - Parameter frame: May be moved away.
+  /// The frame in the announced format; nil when it cannot be converted, or all memory is in use.
   package func picture(_ frame: UnsafeMutablePointer<AVFrame>, at time: MediaTime) -> VideoFrame? {
     if let data = av_frame_get_side_data(frame, AV_FRAME_DATA_DISPLAYMATRIX), data.pointee.size >= 36 {
       (self.orientation, self.isMirrored) = data.pointee.data.withMemoryRebound(to: Int32.self, capacity: 9) {
@@ -38,7 +36,7 @@ package final class DecodedFrameConverter {
     return picture
   }
 
-  /// The picture without a copy, where it has the announced format; converted otherwise.
+  /// The frame without a copy, where it has the announced format; converted otherwise.
   private func upright(_ frame: UnsafeMutablePointer<AVFrame>, at time: MediaTime) -> VideoFrame? {
     guard frame.pointee.width > 0, frame.pointee.height > 0 else { return nil }
     let direct = self.directFormat(frame)
@@ -66,7 +64,7 @@ package final class DecodedFrameConverter {
       at: time)
   }
 
-  /// The format as which a decoder's picture can be used where it lies.
+  /// The format in which a decoder's frame can be used in place.
   private func directFormat(_ frame: UnsafeMutablePointer<AVFrame>) -> VideoFormat? {
     guard let pixelFormat = PixelFormat(libav: AVPixelFormat(frame.pointee.format)),
       pixelFormat == self.pixelFormat ?? pixelFormat,
@@ -84,7 +82,7 @@ package final class DecodedFrameConverter {
       frameRate: self.frameRate, colorMatrix: Self.colorMatrix(frame.pointee.colorspace, height: frame.pointee.height))
   }
 
-  /// Moves a decoder's picture into a buffer that gives it back with the last reference.
+  /// Moves a decoder's frame into a buffer that releases it with the last reference.
   private static func borrow(_ frame: UnsafeMutablePointer<AVFrame>, format: VideoFormat) -> PixelBuffer? {
     let data = frame.pointee.data
     let planes = [data.0, data.1, data.2].prefix(format.pixelFormat.planeCount).compactMap { $0 }
@@ -106,7 +104,7 @@ package final class DecodedFrameConverter {
     }
   }
 
-  /// How a display matrix (libavutil/display.h) asks the picture to be turned, and exchanged left with right after that.
+  /// How a display matrix (libavutil/display.h) asks the frame to be turned, and exchanged left with right after that.
   package static func orientation(_ matrix: UnsafePointer<Int32>?) -> (Orientation, isMirrored: Bool) {
     guard let matrix else { return (.up, false) }
     var values = (0..<9).map { matrix[$0] }

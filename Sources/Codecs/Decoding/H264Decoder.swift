@@ -51,10 +51,10 @@ package final class H264Decoder {
     av_packet_free(&packet)
   }
 
-  /// Packets and pictures that could not be decoded.
+  /// Packets and frames that could not be decoded.
   package var corruptCount: Int { self.decoder.corruptCount }
 
-  /// The pictures that are complete with a sample, in the order in which they are shown, in I420.
+  /// The frames that are complete with a sample, in the order in which they are shown, in I420.
   package func decode(_ sample: EncodedSample) -> [VideoFrame] {
     let count = sample.payload.readableBytes
     guard count > 0, count < 1 << 30, av_new_packet(self.packet, Int32(count)) == 0 else { return [] }

@@ -7,7 +7,7 @@ package import Media
 /// the end, and sometimes give another size than they have announced: single pictures are scaled, and when several in
 /// turn have the other size, it is the new one.
 package struct JPEGDecoder: ~Copyable {
-  /// What became of a picture.
+  /// Result of decoding an image.
   package enum Outcome {
     case frame(VideoFrame)
     /// The first frame of another size.
@@ -16,7 +16,7 @@ package struct JPEGDecoder: ~Copyable {
 
   /// Largest width and height that is decoded, in pixels.
   private static let maximumSide = 16_384
-  /// How many pictures in turn must have another size.
+  /// Number of successive images of another size that change the format.
   private static let patience = 3
 
   private let context: UnsafeMutablePointer<AVCodecContext>
@@ -63,7 +63,7 @@ package struct JPEGDecoder: ~Copyable {
     av_packet_free(&packet)
   }
 
-  /// Decodes a picture.
+  /// Decodes a frame.
   ///
   /// - Parameters:
   ///   - bytes: The file, and what libavcodec may read past its end.

@@ -1,9 +1,9 @@
 package import CLibav
 package import Media
 
-/// Brings pictures that our formats do not have into one that they do, through libswscale.
+/// Converts frames of unsupported pixel formats through libswscale.
 package final class SwscaleConverter {
-  /// A picture in somebody's memory.
+  /// A frame in memory of another library.
   package struct Source {
     var planes: (UnsafePointer<UInt8>?, UnsafePointer<UInt8>?, UnsafePointer<UInt8>?, UnsafePointer<UInt8>?)
     var bytesPerRow: (Int32, Int32, Int32, Int32)
@@ -26,7 +26,7 @@ package final class SwscaleConverter {
     }
   }
 
-  /// What the scaler was made for.
+  /// Input format of the present scaler.
   private struct Input: Hashable {
     var width: Int32
     var height: Int32
@@ -96,7 +96,7 @@ package final class SwscaleConverter {
     return scaler
   }
 
-  /// The format behind one of those old names that also say full range.
+  /// The pixel format without the range that deprecated names imply.
   private static func withoutRange(_ format: AVPixelFormat) -> (AVPixelFormat, isFullRange: Bool) {
     switch format {
     case AV_PIX_FMT_YUVJ420P: (AV_PIX_FMT_YUV420P, true)

@@ -37,7 +37,7 @@ extension HTTPResponder {
     do throws(HTTPParameterError) { width = try target.number("width", in: 1...16_384) } catch { return error.answer }
     let snapshot = Task { () -> Result<ByteBuffer, VidiconError> in
       do throws(VidiconError) {
-        return .success(try await stream.stream.pictures.snapshot(width: width))
+        return .success(try await stream.stream.snapshots.snapshot(width: width))
       } catch {
         return .failure(error)
       }
@@ -64,7 +64,7 @@ extension HTTPResponder {
     } catch {
       return error.answer
     }
-    let images = stream.stream.pictures.motionJPEG(width: width, frameRate: frameRate ?? Self.motionJPEGFrameRate)
+    let images = stream.stream.snapshots.motionJPEG(width: width, frameRate: frameRate ?? Self.motionJPEGFrameRate)
     return HTTPAnswer(
       .ok, [.contentType: "multipart/x-mixed-replace; boundary=\(MotionJPEGPart.boundary)"],
       body: .motionJPEG(images, of: stream))

@@ -12,7 +12,7 @@ extension HTTPResponder {
     var hls: HLSStatistics
     /// Waiting HLS requests.
     var waiting: Int
-    var jpeg: PictureStatistics
+    var jpeg: SnapshotStatistics
     var kinds: [MediaKind]
     /// Viewers by protocol.
     var viewers: [(String, Int)]
@@ -28,7 +28,7 @@ extension HTTPResponder {
       self.statistics = published.stream.statistics
       self.hls = published.hls.statistics
       self.waiting = published.hls.waitingCount
-      self.jpeg = published.stream.pictures.statistics
+      self.jpeg = published.stream.snapshots.statistics
       self.kinds = published.stream.descriptions.map(\.kind)
       let others = extras.statistics(published.stream)
       self.viewers = [PublishedStream.Content.hls, .mjpeg].map { ($0.rawValue, published.viewers(of: $0, at: now)) }
@@ -121,7 +121,7 @@ extension HTTPResponder {
       each { $0.statistics.isSlateShown ? 1 : 0 })
     text.append(
       "jpeg_encoded_total", .counter, "JPEG images encoded for snapshots and motion JPEG.",
-      each { Double($0.jpeg.picturesEncoded) })
+      each { Double($0.jpeg.imagesEncoded) })
     text.append(
       "jpeg_encode_seconds_total", .counter, "Time spent encoding JPEG images, in seconds.",
       each { $0.jpeg.encodeTime.seconds })

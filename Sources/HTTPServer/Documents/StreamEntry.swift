@@ -130,7 +130,7 @@ struct StreamEntry: Encodable, Sendable {
     self.framesEncoded = statistics.framesEncoded
     self.framesPassedThrough = statistics.framesPassedThrough
     self.audioFramesPassedThrough = statistics.audioFramesPassedThrough
-    self.framesDropped = statistics.framesDroppedInAll
+    self.framesDropped = statistics.totalFramesDropped
     self.slate = statistics.isSlateShown
     self.startedAt = CalendarTime(unixTime: published.publishedAt).rfc3339
     self.effects = extras.effects?.effects(of: stream)

@@ -53,7 +53,7 @@ final class FaceFeed: StreamOutput {
 
   func consume(_ sample: EncodedSample) {}
 
-  func consume(_ metadata: PictureMetadata) {
+  func consume(_ metadata: TimedFrameMetadata) {
     let messages = self.state.withLock { state in
       let messages = state.messages.messages(of: metadata)
       if let faces = messages.last(where: { $0.name == FaceMessages.faces }) {

@@ -74,7 +74,7 @@ struct FaceMessages {
   private var due: MediaTime?
 
   /// What is to be told of a picture, in this order.
-  mutating func messages(of picture: PictureMetadata) -> [TimedMetadata] {
+  mutating func messages(of picture: TimedFrameMetadata) -> [TimedMetadata] {
     let events = picture.metadata.faceEvents.map { event in
       // An event may be known some pictures later only, and what is told comes in order.
       Self.message(
@@ -86,7 +86,7 @@ struct FaceMessages {
     return events + (self.faces(in: picture).map { [$0] } ?? [])
   }
 
-  private mutating func faces(in picture: PictureMetadata) -> TimedMetadata? {
+  private mutating func faces(in picture: TimedFrameMetadata) -> TimedMetadata? {
     let faces = picture.metadata.faces.map(Entry.init)
     let time = picture.timestamp
     let due = self.due ?? time

@@ -3,9 +3,9 @@ internal import Media
 internal import Synchronization
 internal import Threading
 
-/// Where pictures go through the stream's effects, and what those find out is told. It lives on the pipeline's thread.
+/// Applies the stream's effects to frames and reports their metadata, on the pipeline's thread.
 final class EffectStage {
-  /// What the pictures that follow each other have in common.
+  /// View of the source: effects are restarted when it changes.
   private struct View {
     var feed: VideoFeed
     var orientation: Orientation
@@ -19,34 +19,34 @@ final class EffectStage {
   }
 
   private let shared: StreamState
-  /// What all effects may take for a picture: as long as there is until the next one.
+  /// Time budget of all effects per frame: the frame interval.
   private let budget: MediaDuration
-  private let tell: (PictureMetadata) -> Void
+  private let send: (TimedFrameMetadata) -> Void
   private let clock = StreamClock.system
   private var view: View?
-  /// The faces that are in the picture, for those who listen.
+  /// Present faces, for face events.
   private var faces: [Int: Face.Box] = [:]
-  /// What has happened since something was told.
+  /// Face events not reported yet.
   private var events: [FaceEvent] = []
-  /// Whether the last thing that was told still stands.
-  private var hasTold = false
+  /// Whether the last reported metadata is still valid.
+  private var hasReported = false
 
-  /// The most events that are kept while effects drop all pictures.
-  private static let mostEvents = 256
+  /// Maximum number of events kept while effects drop all frames.
+  private static let maximumEvents = 256
 
-  /// - Parameter tell: Told of each picture that has gone through effects, before it is encoded.
-  init(frameInterval: MediaDuration, shared: StreamState, tell: @escaping (PictureMetadata) -> Void) {
+  /// - Parameter report: Called for each frame that effects have processed, before it is encoded.
+  init(frameInterval: MediaDuration, shared: StreamState, report: @escaping (TimedFrameMetadata) -> Void) {
     self.budget = frameInterval
     self.shared = shared
-    self.tell = tell
+    self.send = report
   }
 
-  /// Sends a picture through the effects.
+  /// Applies the effects to a frame.
   ///
   /// - Parameters:
-  ///   - drawn: The picture on the canvas, which nobody else has.
-  ///   - source: What it was drawn from.
-  /// - Returns: The picture for the encoder; nil where nobody is to see it.
+  ///   - drawn: The converted frame, not referenced elsewhere.
+  ///   - source: The source's frame.
+  /// - Returns: The frame to encode; nil where an effect drops it.
   func process(_ drawn: VideoFrame, from source: VideoFrame, of feed: VideoFeed) -> VideoFrame? {
     let view = View(
       feed: feed, orientation: source.orientation, isMirrored: source.isMirrored,
@@ -67,26 +67,26 @@ final class EffectStage {
     for report in outcome.reports { self.shared.report(.effect(report)) }
     self.note(frame.metadata, at: drawn.timestamp)
     guard !outcome.isDropped else { return nil }
-    self.tell(frame.metadata, of: drawn)
+    self.report(frame.metadata, of: drawn)
     return VideoFrame(buffer: frame.buffer, timestamp: drawn.timestamp, captureDelay: drawn.captureDelay)
   }
 
-  /// A picture goes on without effects: what was told before does not stand any more.
+  /// Passes a frame without effects: metadata reported before is no longer valid.
   func pass(_ picture: VideoFrame) {
     self.view = nil
-    guard self.hasTold else { return }
+    guard self.hasReported else { return }
     self.note(FrameMetadata(), at: picture.timestamp)
-    self.tell(FrameMetadata(), of: picture)
-    self.hasTold = false
+    self.report(FrameMetadata(), of: picture)
+    self.hasReported = false
   }
 
-  /// Something else is shown: the next picture has nothing in common with the last one.
+  /// Notes that another source is shown: the next frame is unrelated to the last one.
   func interrupt() {
     guard let feed = self.view?.feed else { return }
     self.view = View(feed: feed, orientation: .up, isMirrored: false, size: .zero)
   }
 
-  /// Keeps what has happened to faces. Where nobody looks for faces any more, they have left.
+  /// Collects face events. Without face tracking, all faces have left.
   private func note(_ metadata: FrameMetadata, at time: MediaTime) {
     self.events += metadata.faceEvents
     for event in metadata.faceEvents { self.faces[event.face] = event.kind == .left ? nil : event.box }
@@ -96,19 +96,19 @@ final class EffectStage {
       }
       self.faces = [:]
     }
-    if self.events.count > Self.mostEvents { self.events.removeFirst(self.events.count - Self.mostEvents) }
+    if self.events.count > Self.maximumEvents { self.events.removeFirst(self.events.count - Self.maximumEvents) }
   }
 
-  private func tell(_ metadata: FrameMetadata, of picture: VideoFrame) {
+  private func report(_ metadata: FrameMetadata, of picture: VideoFrame) {
     var metadata = metadata
     metadata.faceEvents = self.events
     self.events = []
-    self.hasTold = true
+    self.hasReported = true
     self.shared.statistics.withLock { $0.faces = metadata.faces.count }
-    let told = PictureMetadata(
+    let timed = TimedFrameMetadata(
       timestamp: picture.timestamp, width: picture.format.width, height: picture.format.height, metadata: metadata)
-    self.tell(told)
-    self.shared.metadata.yield(told)
+    self.send(timed)
+    self.shared.metadata.yield(timed)
     for event in metadata.faceEvents { self.shared.faceEvents.yield(event) }
   }
 }

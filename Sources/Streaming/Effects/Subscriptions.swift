@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// Those who want to be told of something as it happens. Who is slow misses the oldest.
+/// Broadcasts elements to any number of async sequences; a slow subscriber misses the oldest.
 package final class Subscriptions<Element: Sendable>: Sendable {
   private struct State {
     var continuations: [Int: AsyncStream<Element>.Continuation] = [:]
@@ -10,12 +10,12 @@ package final class Subscriptions<Element: Sendable>: Sendable {
 
   private let state = Mutex(State())
 
-  /// Nobody yet.
+  /// No subscribers.
   package init() {}
 
-  /// A new one, which begins now, and ends with ``finish()`` or when nobody reads it any more.
+  /// Subscribes from now on; the sequence ends with ``finish()`` or when its reader is gone.
   ///
-  /// - Parameter limit: How much is kept for who does not read.
+  /// - Parameter limit: Maximum number of unread elements; older ones are dropped.
   package func subscribe(keeping limit: Int) -> AsyncStream<Element> {
     let (stream, continuation) = AsyncStream<Element>.makeStream(bufferingPolicy: .bufferingNewest(limit))
     let number = self.state.withLock { state -> Int? in
@@ -34,16 +34,16 @@ package final class Subscriptions<Element: Sendable>: Sendable {
     return stream
   }
 
-  /// How many there are.
+  /// Number of subscribers.
   package var count: Int { self.state.withLock { $0.continuations.count } }
 
-  /// Tells all.
+  /// Sends an element to all subscribers.
   package func yield(_ element: Element) {
-    // Not under the lock: the one that ends just now takes it.
+    // Not under the lock: a termination handler acquires it.
     for continuation in self.state.withLock({ $0.continuations }).values { continuation.yield(element) }
   }
 
-  /// Ends all, and those that are still to come.
+  /// Ends all sequences, present and future.
   package func finish() {
     let continuations = self.state.withLock { state in
       state.hasEnded = true

@@ -2,18 +2,18 @@ internal import Capture
 internal import Media
 internal import Synchronization
 
-/// A block of sound, and where it came from.
-struct SourceSound: Sendable {
+/// A block of audio and its source.
+struct SourceAudio: Sendable {
   var block: AudioBlock
   let feed: AudioFeed
 }
 
-/// The way of one source's sound to the inputQueue.
+/// Connects one audio source to the input queue.
 final class AudioFeed: AudioConsumer, SourceFeed {
-  typealias Item = SourceSound
+  typealias Item = SourceAudio
 
   private struct State {
-    /// Not kept alive: a capturer may keep its consumer.
+    /// Weak: a capturer may retain its consumer.
     weak var capturer: (any AudioCapturer)?
   }
 
@@ -26,7 +26,7 @@ final class AudioFeed: AudioConsumer, SourceFeed {
   }
 
   func consume(_ block: AudioBlock) {
-    guard let reason = self.inputQueue.consume(SourceSound(block: block, feed: self)) else { return }
+    guard let reason = self.inputQueue.consume(SourceAudio(block: block, feed: self)) else { return }
     self.state.withLock { $0.capturer }?.didDrop(FrameDrop(timestamp: block.timestamp, reason: reason))
   }
 

@@ -2,45 +2,47 @@ internal import Capture
 internal import Media
 internal import Threading
 
-/// The bounded queue between the source of the sound and the pipeline.
+/// Bounded queue between the audio source and the pipeline.
 ///
-/// Drop rule: when a second of sound waits, what comes next is dropped, counted and reported; the pipeline fills the
-/// gap with silence, so that the sound stays in step.
+/// Drop policy: while one second of audio waits, further blocks are dropped, counted and reported; the pipeline fills
+/// the gap with silence, so that audio stays in sync.
 final class AudioInputQueue: SourceInputQueue {
-  /// What the pipeline wakes up for.
+  /// Events delivered to the pipeline thread.
   enum Event {
-    case sound(SourceSound)
+    case audio(SourceAudio)
     case ended(VidiconError?)
     case closed
   }
 
   private struct State {
-    var seat = SourceSlot<AudioFeed>()
-    var queue: [SourceSound] = []
+    var slot = SourceSlot<AudioFeed>()
+    var queue: [SourceAudio] = []
     var queued = MediaDuration.zero
     var ending: VidiconError??
     var dropped = 0
 
-    mutating func append(_ sound: SourceSound) {
-      self.queued = self.queued + sound.block.duration
-      self.queue.append(sound)
+    mutating func append(_ audio: SourceAudio) {
+      self.queued = self.queued + audio.block.duration
+      self.queue.append(audio)
     }
   }
 
   private static let capacity = MediaDuration.seconds(1)
   private let state = Monitor(State())
 
-  /// Takes a block over, or says why not.
-  func consume(_ sound: SourceSound) -> FrameDrop.Reason? {
+  /// Enqueues a block.
+  ///
+  /// - Returns: The reason when the block is dropped.
+  func consume(_ audio: SourceAudio) -> FrameDrop.Reason? {
     self.state.withLock { state in
-      switch state.seat.role(of: sound.feed) {
+      switch state.slot.role(of: audio.feed) {
       case .present:
         guard state.queued < Self.capacity else { break }
-        state.append(sound)
+        state.append(audio)
         return nil
       case .waiting:
-        guard Self.duration(of: state.seat.waitingItems) < Self.capacity else { break }
-        state.seat.waitingItems.append(sound)
+        guard Self.duration(of: state.slot.waitingItems) < Self.capacity else { break }
+        state.slot.waitingItems.append(audio)
         return nil
       case .dismissed:
         state.dropped += 1
@@ -51,12 +53,12 @@ final class AudioInputQueue: SourceInputQueue {
     }
   }
 
-  /// Told that a source has ended.
+  /// Notes the end of a source.
   func end(_ feed: AudioFeed, _ error: VidiconError?) {
     self.state.withLock { state in
-      switch state.seat.role(of: feed) {
+      switch state.slot.role(of: feed) {
       case .present: state.ending = .some(error)
-      case .waiting: state.seat.waitingEnding = .some(error)
+      case .waiting: state.slot.waitingEnding = .some(error)
       case .dismissed: break
       }
     }
@@ -64,33 +66,33 @@ final class AudioInputQueue: SourceInputQueue {
 
   func close() {
     self.state.withLock { state in
-      state.seat.close()
+      state.slot.close()
       state.queue = []
       state.queued = .zero
     }
   }
 
-  /// The next event, or nil when none came before the deadline.
+  /// Dequeues the next event; nil when none arrives before the deadline.
   func next(until deadline: MediaTime) -> Event? {
     self.state.take(until: deadline) { state in
-      if state.seat.isClosed { return .closed }
+      if state.slot.isClosed { return .closed }
       if !state.queue.isEmpty {
-        let sound = state.queue.removeFirst()
-        state.queued = state.queued - sound.block.duration
-        return .sound(sound)
+        let audio = state.queue.removeFirst()
+        state.queued = state.queued - audio.block.duration
+        return .audio(audio)
       }
       if let ending = state.ending.take() { return .ended(ending) }
       return nil
     }
   }
 
-  /// Blocks handed over and not used, and those that wait, with their length.
+  /// Number of dropped blocks, and number and duration of queued ones.
   var counts: (dropped: Int, blocks: Int, queued: MediaDuration) {
     self.state.withLock { ($0.dropped, $0.queue.count, $0.queued) }
   }
 
-  private static func duration(of sounds: [SourceSound]) -> MediaDuration {
-    sounds.reduce(.zero) { $0 + $1.block.duration }
+  private static func duration(of blocks: [SourceAudio]) -> MediaDuration {
+    blocks.reduce(.zero) { $0 + $1.block.duration }
   }
 }
 
@@ -98,18 +100,18 @@ final class AudioInputQueue: SourceInputQueue {
 
 extension AudioInputQueue {
   func withSlot<Result>(_ body: (inout SourceSlot<AudioFeed>) -> Result) -> Result {
-    self.state.withLock { body(&$0.seat) }
+    self.state.withLock { body(&$0.slot) }
   }
 
   func waitForSlot<Result>(until deadline: MediaTime, _ body: (inout SourceSlot<AudioFeed>) -> Result?) -> Result? {
-    self.state.take(until: deadline) { body(&$0.seat) }
+    self.state.take(until: deadline) { body(&$0.slot) }
   }
 
-  /// What the present source has handed over until now is still used; where the two overlap, the earlier one is.
+  /// Blocks of the present source that are queued already are still used; where the two overlap, the earlier one is.
   func cut(to feed: AudioFeed) -> Bool {
     self.state.withLock { state in
-      guard let (sounds, ending) = state.seat.promote(feed) else { return false }
-      for sound in sounds { state.append(sound) }
+      guard let (blocks, ending) = state.slot.promote(feed) else { return false }
+      for audio in blocks { state.append(audio) }
       state.ending = ending
       return true
     }

@@ -1,46 +1,45 @@
 internal import Media
 
-/// Pictures that wait for the pipeline: more than one only for a moment in which the machine has other things to do.
+/// Frames that wait for the pipeline: more than one only while the machine is briefly busy.
 ///
-/// Drop rule: when four wait, the pipeline is not just held up but too slow, and all but the newest are dropped. From then
-/// on the newest alone waits, so that no viewer is further behind than must be, until for a second's worth of pictures
-/// none had to be dropped.
+/// Drop policy: when four wait, the pipeline is too slow and all but the newest are dropped. From then on only the
+/// newest waits, which keeps the latency minimal, until a second's worth of frames was enqueued without a drop.
 struct FrameQueue: Sendable {
-  /// As many pictures wait while the pipeline keeps up: at 30 a second it may rest for 130 ms without a loss.
+  /// Maximum number of waiting frames while the pipeline keeps up: at 30 fps it may pause for 130 ms without a drop.
   static let capacity = 4
-  /// As many pictures must find the queue empty after a loss before more than one waits again.
+  /// Number of frames that must find the queue empty after a drop before more than one waits again.
   static let countToRecover = 30
 
-  private(set) var pictures: [SourcePicture] = []
+  private(set) var frames: [SourceFrame] = []
   private var onTimeCount = Self.countToRecover
 
-  /// Adds a picture.
+  /// Enqueues a frame.
   ///
-  /// - Returns: Those that are dropped for it.
-  mutating func append(_ picture: SourcePicture) -> [SourcePicture] {
+  /// - Returns: The frames dropped for it.
+  mutating func append(_ frame: SourceFrame) -> [SourceFrame] {
     let isKeepingUp = self.onTimeCount >= Self.countToRecover
-    guard !self.pictures.isEmpty else {
+    guard !self.frames.isEmpty else {
       self.onTimeCount = min(self.onTimeCount + 1, Self.countToRecover)
-      self.pictures.append(picture)
+      self.frames.append(frame)
       return []
     }
-    guard self.pictures.count >= (isKeepingUp ? Self.capacity : 1) else {
-      self.pictures.append(picture)
+    guard self.frames.count >= (isKeepingUp ? Self.capacity : 1) else {
+      self.frames.append(frame)
       return []
     }
     self.onTimeCount = 0
-    defer { self.pictures = [picture] }
-    return self.pictures
+    defer { self.frames = [frame] }
+    return self.frames
   }
 
-  /// Takes the oldest one out.
-  mutating func popFirst() -> SourcePicture? {
-    self.pictures.isEmpty ? nil : self.pictures.removeFirst()
+  /// Dequeues the oldest frame.
+  mutating func popFirst() -> SourceFrame? {
+    self.frames.isEmpty ? nil : self.frames.removeFirst()
   }
 
-  /// Takes all of them out.
-  mutating func removeAll() -> [SourcePicture] {
-    defer { self.pictures.removeAll(keepingCapacity: true) }
-    return self.pictures
+  /// Removes all frames.
+  mutating func removeAll() -> [SourceFrame] {
+    defer { self.frames.removeAll(keepingCapacity: true) }
+    return self.frames
   }
 }

@@ -1,6 +1,6 @@
 internal import Media
 
-/// Thins out a source that is faster than the stream.
+/// Skips frames of a source that is faster than the stream.
 struct FrameRateLimiter {
   private let interval: MediaDuration
   private var due: MediaTime?
@@ -9,13 +9,13 @@ struct FrameRateLimiter {
     self.interval = rate.frameInterval
   }
 
-  /// Whether the frame of this time is wanted; up to a quarter of an interval before its time it is.
+  /// Whether to use the frame of this time; up to a quarter of an interval early counts as on time.
   mutating func accepts(_ time: MediaTime) -> Bool {
     guard let due else {
       self.due = time + self.interval
       return true
     }
-    // A source that starts anew, or whose clock jumps, is not waited for.
+    // The source was restarted, or its clock has jumped.
     if time - due > .seconds(1) || due - time > .seconds(1) {
       self.due = time + self.interval
       return true

@@ -2,12 +2,12 @@ internal import Capture
 internal import Media
 internal import NIOCore
 
-/// Compressed pictures that wait.
+/// Access units that wait for the pipeline.
 ///
-/// Drop rule: when two seconds, 300 pictures or 16 MiB wait, all of them are dropped, and what follows up to the next
-/// keyframe: what depends on a picture that is missing is of no use.
+/// Drop policy: when two seconds, 300 samples or 16 MiB wait, all of them are dropped, and what follows up to the next
+/// keyframe: samples that refer to a missing one cannot be decoded.
 struct SampleQueue: Sendable {
-  static let longestSpan = MediaDuration.seconds(2)
+  static let maximumSpan = MediaDuration.seconds(2)
   static let maximumCount = 300
   static let maximumByteCount = 16 << 20
 
@@ -15,15 +15,15 @@ struct SampleQueue: Sendable {
   private var byteCount = 0
   private var needsKeyframe = false
 
-  /// Adds a picture.
+  /// Enqueues a sample.
   ///
-  /// - Returns: Those that are dropped, it itself perhaps among them.
+  /// - Returns: The dropped samples; may include the new one.
   mutating func append(_ sample: SourceSample) -> [FrameDrop] {
     if self.needsKeyframe, !sample.sample.isKeyframe { return [Self.drop(sample)] }
     self.needsKeyframe = false
     let span = self.samples.first.map { sample.sample.decodeTime - $0.sample.decodeTime } ?? .zero
     var dropped: [FrameDrop] = []
-    if span > Self.longestSpan || self.samples.count >= Self.maximumCount
+    if span > Self.maximumSpan || self.samples.count >= Self.maximumCount
       || self.byteCount + sample.sample.payload.readableBytes > Self.maximumByteCount, !self.samples.isEmpty
     {
       dropped = self.removeAll()
@@ -37,7 +37,7 @@ struct SampleQueue: Sendable {
     return dropped
   }
 
-  /// Takes the oldest one out.
+  /// Dequeues the oldest sample.
   mutating func popFirst() -> SourceSample? {
     guard !self.samples.isEmpty else { return nil }
     let first = self.samples.removeFirst()
@@ -45,7 +45,7 @@ struct SampleQueue: Sendable {
     return first
   }
 
-  /// Drops all.
+  /// Drops all samples.
   mutating func removeAll() -> [FrameDrop] {
     defer { (self.samples, self.byteCount) = ([], 0) }
     return self.samples.map(Self.drop)

@@ -1,18 +1,18 @@
 internal import Media
 
-/// What the owner of a stream does to the pictures of one source.
+/// Rotation and mirroring of one source, set by the owner of the stream.
 struct SourceAdjustment: Hashable, Sendable {
-  /// Clockwise, on top of what each frame says about itself.
+  /// Clockwise, added to the orientation of each frame.
   var rotation = Orientation.up
-  /// Whether left and right are exchanged, after the rotation.
+  /// Whether frames are mirrored, after the rotation.
   var isMirrored = false
-  /// Whether previews are mirrored; nil for what the camera's position asks for.
+  /// Whether previews are mirrored; nil for the default of the camera position.
   var isPreviewMirrored: Bool?
 
-  /// The frame with this done to it too.
+  /// The frame with this adjustment added to its own orientation and mirroring.
   func applied(to frame: VideoFrame) -> VideoFrame {
     var frame = frame
-    // Frames are turned first and then mirrored. To turn what is mirrored already is to turn it the other way before.
+    // Frames are rotated first and then mirrored: rotating a mirrored frame means rotating the other way before.
     let turn = frame.isMirrored ? self.rotation.reversed : self.rotation
     frame.orientation = frame.orientation.turned(by: turn)
     frame.isMirrored = frame.isMirrored != self.isMirrored
@@ -20,7 +20,7 @@ struct SourceAdjustment: Hashable, Sendable {
   }
 }
 
-/// The adjustments of sources that were replaced, for when they come back; kept as long as the capturers live.
+/// Adjustments of replaced sources, restored when they return; kept while the capturers live.
 struct PastAdjustments: Sendable {
   private struct Entry: Sendable {
     weak var capturer: (any AnyObject & Sendable)?
@@ -29,7 +29,7 @@ struct PastAdjustments: Sendable {
 
   private var entries: [Entry] = []
 
-  /// The capturers that are remembered.
+  /// Number of remembered capturers.
   var count: Int {
     self.entries.count { $0.capturer != nil }
   }
@@ -45,13 +45,13 @@ struct PastAdjustments: Sendable {
 }
 
 extension Orientation {
-  /// This rotation and then another one, as one.
+  /// This rotation followed by another one.
   func turned(by other: Orientation) -> Orientation {
     // Both are multiples of a quarter, and so is the sum.
     Orientation(rawValue: (self.rawValue + other.rawValue) % 360)!
   }
 
-  /// The rotation that undoes this one.
+  /// The inverse rotation.
   var reversed: Orientation {
     switch self {
     case .up, .down: self

@@ -1,12 +1,12 @@
 internal import Media
 
-/// Who may fill a inputQueue: the present source, and one that waits to take its place.
+/// Slot of an input queue: the present source, and one that waits to replace it.
 struct SourceSlot<Feed: SourceFeed> {
-  /// What a source is to the inputQueue.
+  /// Role of a source.
   enum Role {
     case present
     case waiting
-    /// It was replaced, given up, or the stream has ended.
+    /// Replaced, given up, or the stream has ended.
     case dismissed
   }
 
@@ -14,11 +14,11 @@ struct SourceSlot<Feed: SourceFeed> {
     let feed: Feed
     var start: Result<Void, VidiconError>?
     var items: [Feed.Item] = []
-    /// Set when the source has ended; nil in it without an error.
+    /// Set when the source has ended; its value is nil without an error.
     var ending: VidiconError??
   }
 
-  /// The source that viewers see or hear; nil at the end of the stream.
+  /// The source of the output; nil at the end of the stream.
   private(set) var present: Feed?
   /// Whether the stream has ended.
   private(set) var isClosed = false
@@ -33,46 +33,47 @@ struct SourceSlot<Feed: SourceFeed> {
     return feed === self.waiting?.feed ? .waiting : .dismissed
   }
 
-  /// Takes the stream's first source.
-  mutating func seat(_ feed: Feed) {
+  /// Connects the stream's first source.
+  mutating func connect(_ feed: Feed) {
     self.present = feed
   }
 
-  /// Lets a source wait; false when the stream has ended.
+  /// Lets a source wait; returns false when the stream has ended.
   mutating func admit(_ feed: Feed) -> Bool {
     guard !self.isClosed else { return false }
     self.waiting = Waiting(feed: feed)
     return true
   }
 
-  /// Told that the waiting source was started, or could not be; false when it is not waited for any more, so that whoever
-  /// started it must stop it.
+  /// Notes that the start of the waiting source has succeeded or failed; returns false when the source is no longer
+  /// waited for, so that the caller must stop it.
   mutating func started(_ feed: Feed, _ result: Result<Void, VidiconError>) -> Bool {
     guard self.role(of: feed) == .waiting else { return false }
     self.waiting?.start = result
     return true
   }
 
-  /// What came of the waiting source's start, once that is known.
+  /// Result of the start of the waiting source; nil while unknown.
   func startResult(of feed: Feed) -> Result<Void, VidiconError>? {
     self.waiting.flatMap { $0.feed === feed ? $0.start : nil }
   }
 
-  /// What the waiting source has handed over; the inputQueue says which of it is of use.
+  /// Items of the waiting source; the input queue decides which of them are of use.
   var waitingItems: [Feed.Item] {
     get { self.waiting?.items ?? [] }
     set { self.waiting?.items = newValue }
   }
 
-  /// How the waiting source has ended; nil when it has not.
+  /// End of the waiting source; nil while it has not ended.
   var waitingEnding: VidiconError?? {
     get { self.waiting?.ending }
     set { self.waiting?.ending = newValue }
   }
 
-  /// Sends a source away that waits.
+  /// Removes the waiting source.
   ///
-  /// - Returns: Whether it had been started, so that the caller must stop it; otherwise whoever starts it does.
+  /// - Returns: Whether its start had succeeded, so that the caller must stop it; otherwise the thread that starts it
+  ///   does.
   mutating func withdraw(_ feed: Feed) -> Bool {
     guard let waiting = self.waiting, waiting.feed === feed else { return false }
     self.waiting = nil
@@ -80,9 +81,9 @@ struct SourceSlot<Feed: SourceFeed> {
     return false
   }
 
-  /// Lets the waiting source take the place of the present one.
+  /// Makes the waiting source the present one.
   ///
-  /// - Returns: What it has handed over, and its end, if that has come too; nil when it does not wait.
+  /// - Returns: Its items, and its end if it has ended; nil when it does not wait.
   mutating func promote(_ feed: Feed) -> (items: [Feed.Item], ending: VidiconError??)? {
     guard !self.isClosed, let waiting = self.waiting, waiting.feed === feed else { return nil }
     self.present = feed
@@ -90,7 +91,7 @@ struct SourceSlot<Feed: SourceFeed> {
     return (waiting.items, waiting.ending)
   }
 
-  /// Ends it all. A source that waits still does, until the switch has seen that.
+  /// Ends the slot. A waiting source remains until the switch has noticed.
   mutating func close() {
     self.isClosed = true
     self.present = nil

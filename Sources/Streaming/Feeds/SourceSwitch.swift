@@ -1,25 +1,25 @@
 internal import Media
 internal import Threading
 
-/// Puts another source in the place of the present one, without a gap: the present one goes on until the other one's
-/// first item is there. When that does not come, everything stays as it was.
+/// Replaces the present source by another one without a gap: the present one continues until the first item of the
+/// other one has arrived. On failure nothing changes.
 struct SourceSwitch<Mailbox: SourceInputQueue>: Sendable {
   let kind: MediaKind
   let inputQueue: Mailbox
-  /// The way of the new source.
+  /// Connection of the new source.
   let feed: Mailbox.Feed
   let timeouts: SwitchTimeouts
-  /// Opens the new source; may block for any time.
+  /// Opens the new source; may block indefinitely.
   let start: @Sendable () throws(VidiconError) -> Void
-  /// Stops the new source; called once for each start that succeeded, unless it has taken the other one's place.
+  /// Stops the new source; called once for each start that succeeded, unless the source has become the present one.
   let stop: @Sendable () -> Void
-  /// Called when the start has ended and, where it came too late, the source is stopped again.
+  /// Called when the start has returned and, where it was too late, the source is stopped again.
   let settled: @Sendable () -> Void
 
-  /// Blocks until the new source has taken over or failed, in bounded time, whatever the source does.
+  /// Blocks until the new source is present or has failed, in bounded time, whatever the source does.
   ///
-  /// - Returns: A failure when the present source stays; the new one is then stopped, or will be as soon as its start has
-  ///   come to an end.
+  /// - Returns: A failure when the present source stays; the new one is then stopped, or will be once its start has
+  ///   returned.
   func run() -> Result<Void, VidiconError> {
     guard self.inputQueue.withSlot({ $0.admit(self.feed) }) else {
       self.settled()
@@ -51,9 +51,9 @@ struct SourceSwitch<Mailbox: SourceInputQueue>: Sendable {
 
   private func waitForStart() -> VidiconError? {
     let result = self.inputQueue.waitForSlot(until: StreamClock.system.now() + self.timeouts.start) {
-      seat -> Result<Void, VidiconError>? in
-      if seat.isClosed { return .failure(.streamEnded) }
-      return seat.startResult(of: self.feed)
+      slot -> Result<Void, VidiconError>? in
+      if slot.isClosed { return .failure(.streamEnded) }
+      return slot.startResult(of: self.feed)
     }
     switch result {
     case .success: return nil
@@ -67,10 +67,10 @@ struct SourceSwitch<Mailbox: SourceInputQueue>: Sendable {
   private func waitForFirstItem() -> VidiconError? {
     let what = self.kind == .video ? "picture" : "sound"
     let result = self.inputQueue.waitForSlot(until: StreamClock.system.now() + self.timeouts.firstItem) {
-      seat -> Result<Void, VidiconError>? in
-      if seat.isClosed { return .failure(.streamEnded) }
-      if !seat.waitingItems.isEmpty { return .success(()) }
-      return seat.waitingEnding.map { ending in
+      slot -> Result<Void, VidiconError>? in
+      if slot.isClosed { return .failure(.streamEnded) }
+      if !slot.waitingItems.isEmpty { return .success(()) }
+      return slot.waitingEnding.map { ending in
         .failure(ending ?? self.error("it ended before its first \(what)", nextStep: "check that it has \(what)s"))
       }
     }
@@ -89,10 +89,10 @@ struct SourceSwitch<Mailbox: SourceInputQueue>: Sendable {
   }
 }
 
-/// How long a switch waits for the new source.
+/// Timeouts of a switch.
 struct SwitchTimeouts: Hashable, Sendable {
-  /// For its start, which may look for a device or connect to a server.
+  /// Timeout of the start, which may look for a device or connect to a server.
   var start = MediaDuration.seconds(10)
-  /// From there for its first picture or sound.
+  /// Timeout of the first frame or block after that.
   var firstItem = MediaDuration.seconds(5)
 }

@@ -2,44 +2,44 @@ internal import Capture
 internal import Media
 internal import Synchronization
 
-/// A picture of a source, and what is known of that source.
-struct SourcePicture: Sendable {
+/// A frame and its source.
+struct SourceFrame: Sendable {
   var frame: VideoFrame
-  /// The matrix behind Y'CbCr pixels; of no meaning for RGB ones.
+  /// Matrix of Y'CbCr pixels; without meaning for RGB.
   let colorMatrix: ColorMatrix
-  /// Where it came from.
+  /// The source.
   let feed: VideoFeed
 
-  /// The same picture in memory of its own.
-  var copy: SourcePicture {
-    SourcePicture(
+  /// A copy in memory of its own.
+  var copy: SourceFrame {
+    SourceFrame(
       frame: self.frame.copy, colorMatrix: self.frame.format.pixelFormat.isYCbCr ? self.colorMatrix : .bt601,
       feed: self.feed)
   }
 }
 
-/// A compressed picture of a source.
+/// An access unit and its source.
 struct SourceSample: Sendable {
   var sample: EncodedSample
   let description: CodecDescription
-  /// How what is decoded is to be turned.
+  /// Orientation of the decoded frames.
   var orientation = Orientation.up
   /// Where it came from.
   let feed: VideoFeed
 }
 
-/// What a source of pictures hands over.
+/// Item of a video source.
 enum SourceVideo: Sendable {
-  case picture(SourcePicture)
+  case frame(SourceFrame)
   case sample(SourceSample)
 }
 
-/// The way of one source's pictures to the inputQueue: what was not announced is sorted out here, what comes faster than the
-/// stream is thinned out, and here is kept how this source is turned and mirrored.
+/// Connects one video source to the input queue: drops frames of unannounced formats, skips those beyond the frame
+/// rate, and holds the rotation and mirroring of the source.
 final class VideoFeed: VideoConsumer, SourceFeed {
   typealias Item = SourceVideo
 
-  /// What is done with a frame.
+  /// Handling of a frame.
   private enum Verdict {
     case pass(ColorMatrix)
     case thin
@@ -47,12 +47,12 @@ final class VideoFeed: VideoConsumer, SourceFeed {
   }
 
   private struct State {
-    /// Not kept alive: a capturer may keep its consumer.
+    /// Weak: a capturer may retain its consumer.
     weak var capturer: (any VideoCapturer)?
     var adjustment: SourceAdjustment
-    /// What the frames look like; nil until the source has started.
+    /// Announced format; nil until the source has started.
     var format: VideoFormat?
-    /// The stream's, once that is known.
+    /// The stream's frame rate, once known.
     var frameRate: FrameRate?
     var limiter: FrameRateLimiter?
 
@@ -76,7 +76,7 @@ final class VideoFeed: VideoConsumer, SourceFeed {
     self.inputQueue = inputQueue
   }
 
-  /// Tells what frames look like that come from now on; others are dropped.
+  /// Announces the format of the frames that follow; others are dropped.
   func announce(_ format: VideoFormat) {
     self.state.withLock {
       $0.format = format
@@ -84,7 +84,7 @@ final class VideoFeed: VideoConsumer, SourceFeed {
     }
   }
 
-  /// From now on frames that come faster than a rate are left out.
+  /// Limits the frame rate; faster frames are skipped.
   func limit(to frameRate: FrameRate) {
     self.state.withLock {
       $0.frameRate = frameRate
@@ -92,7 +92,7 @@ final class VideoFeed: VideoConsumer, SourceFeed {
     }
   }
 
-  /// How the source's pictures are turned and mirrored.
+  /// Rotation and mirroring of the source.
   var adjustment: SourceAdjustment {
     self.state.withLock { $0.adjustment }
   }
@@ -104,7 +104,7 @@ final class VideoFeed: VideoConsumer, SourceFeed {
   func consume(_ frame: VideoFrame) {
     switch self.judge(frame) {
     case .pass(let matrix):
-      for (feed, drop) in self.inputQueue.consume(SourcePicture(frame: frame, colorMatrix: matrix, feed: self)) {
+      for (feed, drop) in self.inputQueue.consume(SourceFrame(frame: frame, colorMatrix: matrix, feed: self)) {
         feed.report(drop)
       }
     case .thin: self.inputQueue.countThinned()
@@ -121,7 +121,7 @@ final class VideoFeed: VideoConsumer, SourceFeed {
     for drop in dropped { self.report(drop) }
   }
 
-  /// Whether a picture that was decoded here is wanted, and does not come faster than the stream is to be.
+  /// Whether a frame decoded here is within the frame rate.
   func accepts(_ timestamp: MediaTime) -> Bool {
     self.state.withLock { $0.limiter?.accepts(timestamp) ?? true }
   }
@@ -138,18 +138,18 @@ final class VideoFeed: VideoConsumer, SourceFeed {
     self.inputQueue.end(self, error)
   }
 
-  /// Asks a source that compresses itself for a keyframe.
+  /// Requests a keyframe from a source that compresses its video.
   func requestKeyframe() {
     self.state.withLock { $0.capturer }?.requestKeyframe()
   }
 
-  /// Counts and reports a frame that was not used.
+  /// Counts and reports a dropped frame.
   func drop(_ timestamp: MediaTime, reason: FrameDrop.Reason) {
     self.inputQueue.countDrop(reason)
     self.report(FrameDrop(timestamp: timestamp, reason: reason))
   }
 
-  /// Tells the capturer of a frame that the inputQueue has counted.
+  /// Reports to the capturer a dropped frame that the input queue has counted.
   func report(_ drop: FrameDrop) {
     self.state.withLock { $0.capturer }?.didDrop(drop)
   }
@@ -164,7 +164,7 @@ final class VideoFeed: VideoConsumer, SourceFeed {
 }
 
 extension VideoFormat {
-  /// Whether a frame of this format is what was announced; rows may be of another length.
+  /// Whether size and pixel format are equal; row lengths may differ.
   fileprivate func hasSamePixels(as other: VideoFormat) -> Bool {
     self.width == other.width && self.height == other.height && self.pixelFormat == other.pixelFormat
   }

@@ -2,47 +2,47 @@ internal import Capture
 internal import Media
 internal import Threading
 
-/// The one place between the source and the pipeline: frames wait here in a ``FrameQueue``, compressed pictures in a
-/// ``SampleQueue``. Those that were not fetched in time are dropped, counted and reported.
+/// Bounded queue between the video source and the pipeline thread: frames wait in a ``FrameQueue``, access units in a
+/// ``SampleQueue``. Each drop is counted and reported to the source.
 final class VideoInputQueue: SourceInputQueue {
-  /// What the pipeline wakes up for.
+  /// Events delivered to the pipeline thread.
   enum Event {
-    case picture(SourcePicture)
-    /// A compressed picture, and how many more wait.
+    case frame(SourceFrame)
+    /// An access unit, and the number of those queued behind it.
     case sample(SourceSample, waiting: Int)
     case ended(VidiconError?)
     case keyframeRequested
-    /// Somebody looks for a picture after the one of this number.
-    case pictureRequested(after: Int)
-    /// The last picture is to be shown anew, since the source was turned or mirrored.
+    /// A snapshot of a frame after the one of this number is requested.
+    case snapshotRequested(after: Int)
+    /// The last frame is to be encoded again, since effects, rotation or mirroring have changed.
     case redrawRequested
     case closed
   }
 
   private struct State {
-    var seat = SourceSlot<VideoFeed>()
-    var pictures = FrameQueue()
+    var slot = SourceSlot<VideoFeed>()
+    var frameQueue = FrameQueue()
     var samples = SampleQueue()
-    /// Of the source that waits to take the place of the present one.
+    /// Samples of the source that waits to replace the present one.
     var waitingSamples = SampleQueue()
     var ending: VidiconError??
     var isKeyframeRequested = false
     var isRedrawRequested = false
-    var requestedPicture: Int?
+    var requestedSnapshot: Int?
     var frameRate: FrameRate?
     var framesIn = 0
     var framesThinned = 0
     var drops: [FrameDrop.Reason: Int] = [:]
 
-    /// Counts pictures that are not used.
-    mutating func drop(_ pictures: [SourcePicture], reason: FrameDrop.Reason) -> [SourceDrop] {
-      pictures.map { picture in
+    /// Counts dropped frames.
+    mutating func drop(_ frames: [SourceFrame], reason: FrameDrop.Reason) -> [SourceDrop] {
+      frames.map { frame in
         self.drops[reason, default: 0] += 1
-        return (picture.feed, FrameDrop(timestamp: picture.frame.timestamp, reason: reason))
+        return (frame.feed, FrameDrop(timestamp: frame.frame.timestamp, reason: reason))
       }
     }
 
-    /// Counts compressed pictures of a source that are not used.
+    /// Counts dropped samples.
     mutating func drop(_ drops: [FrameDrop], of feed: VideoFeed?) -> [SourceDrop] {
       drops.compactMap { drop in
         self.drops[drop.reason, default: 0] += 1
@@ -51,12 +51,12 @@ final class VideoInputQueue: SourceInputQueue {
     }
   }
 
-  /// What its source is to be told of.
+  /// A dropped frame and the source to report it to.
   typealias SourceDrop = (feed: VideoFeed, drop: FrameDrop)
 
   private let state = Monitor(State())
 
-  /// The stream's frame rate, which faster sources are thinned out to; nil until the pipeline has opened.
+  /// The stream's frame rate, which limits faster sources; nil until the pipeline has opened.
   var frameRate: FrameRate? {
     self.state.withLock { $0.frameRate }
   }
@@ -65,62 +65,62 @@ final class VideoInputQueue: SourceInputQueue {
   func limit(to frameRate: FrameRate) {
     let present = self.state.withLock { state in
       state.frameRate = frameRate
-      return state.seat.present
+      return state.slot.present
     }
     present?.limit(to: frameRate)
   }
 
-  /// What a source begins with.
+  /// First item of a source.
   enum First {
-    /// A picture, turned so.
-    case picture(Orientation)
-    /// A compressed one.
+    /// A frame of this orientation.
+    case frame(Orientation)
+    /// An access unit.
     case sample(SourceSample)
   }
 
-  /// Waits for the first picture, which stays here; nil when none came before the deadline.
+  /// Waits for the first item, which stays queued; nil when none arrives before the deadline.
   func first(until deadline: MediaTime) -> First? {
     self.state.wait(until: deadline) { state -> First?? in
       if let sample = state.samples.samples.first { return .some(.sample(sample)) }
-      if let picture = state.pictures.pictures.first {
-        return .some(.picture(picture.feed.adjustment.applied(to: picture.frame).orientation))
+      if let frame = state.frameQueue.frames.first {
+        return .some(.frame(frame.feed.adjustment.applied(to: frame.frame).orientation))
       }
-      return state.seat.isClosed || state.ending != nil ? .some(nil) : nil
+      return state.slot.isClosed || state.ending != nil ? .some(nil) : nil
     } ?? nil
   }
 
-  /// Takes a picture over.
+  /// Enqueues a frame.
   ///
-  /// - Returns: The pictures that are dropped for it, or it itself.
-  func consume(_ picture: SourcePicture) -> [SourceDrop] {
+  /// - Returns: The frames dropped for it; may include the new one.
+  func consume(_ frame: SourceFrame) -> [SourceDrop] {
     self.state.withLock { state in
       state.framesIn += 1
-      var dropped: [SourcePicture] = []
-      switch state.seat.role(of: picture.feed) {
-      case .present: dropped = state.pictures.append(picture)
+      var dropped: [SourceFrame] = []
+      switch state.slot.role(of: frame.feed) {
+      case .present: dropped = state.frameQueue.append(frame)
       case .waiting:
-        if case .picture(let last) = state.seat.waitingItems.last { dropped = [last] }
-        state.seat.waitingItems = [.picture(picture)]
+        if case .frame(let last) = state.slot.waitingItems.last { dropped = [last] }
+        state.slot.waitingItems = [.frame(frame)]
       case .dismissed:
-        return state.drop([picture], reason: .stopped)
+        return state.drop([frame], reason: .stopped)
       }
       return state.drop(dropped, reason: .late)
     }
   }
 
-  /// Takes a compressed picture over.
+  /// Enqueues an access unit.
   ///
-  /// - Returns: Those of the same source that are dropped.
+  /// - Returns: Dropped samples of the same source.
   func consume(_ sample: SourceSample) -> [FrameDrop] {
     self.state.withLock { state in
       state.framesIn += 1
       var dropped: [FrameDrop]
-      switch state.seat.role(of: sample.feed) {
+      switch state.slot.role(of: sample.feed) {
       case .present: dropped = state.samples.append(sample)
       case .waiting:
-        if state.seat.waitingItems.isEmpty { state.waitingSamples = SampleQueue() }
+        if state.slot.waitingItems.isEmpty { state.waitingSamples = SampleQueue() }
         dropped = state.waitingSamples.append(sample)
-        state.seat.waitingItems = state.waitingSamples.samples.map(SourceVideo.sample)
+        state.slot.waitingItems = state.waitingSamples.samples.map(SourceVideo.sample)
       case .dismissed:
         dropped = [FrameDrop(timestamp: sample.sample.presentationTime, reason: .stopped)]
       }
@@ -129,7 +129,7 @@ final class VideoInputQueue: SourceInputQueue {
     }
   }
 
-  /// Counts a frame that is left out for the frame rate.
+  /// Counts a frame skipped for the frame rate.
   func countThinned() {
     self.state.withLock {
       $0.framesIn += 1
@@ -137,7 +137,7 @@ final class VideoInputQueue: SourceInputQueue {
     }
   }
 
-  /// Counts a frame that does not get as far as here.
+  /// Counts a frame that is dropped before it is enqueued.
   func countFrame() {
     self.state.withLock { $0.framesIn += 1 }
   }
@@ -146,12 +146,12 @@ final class VideoInputQueue: SourceInputQueue {
     self.state.withLock { $0.drops[reason, default: 0] += 1 }
   }
 
-  /// Told that a source has ended.
+  /// Notes the end of a source.
   func end(_ feed: VideoFeed, _ error: VidiconError?) {
     self.state.withLock { state in
-      switch state.seat.role(of: feed) {
+      switch state.slot.role(of: feed) {
       case .present: state.ending = .some(error)
-      case .waiting: state.seat.waitingEnding = .some(error)
+      case .waiting: state.slot.waitingEnding = .some(error)
       case .dismissed: break
       }
     }
@@ -165,43 +165,43 @@ final class VideoInputQueue: SourceInputQueue {
     self.state.withLock { $0.isRedrawRequested = true }
   }
 
-  /// Asks for a picture after the one of a number, as ``PictureFeed`` counts them.
-  func requestPicture(after number: Int) {
-    self.state.withLock { $0.requestedPicture = min($0.requestedPicture ?? number, number) }
+  /// Requests a frame after the one of a number, as ``SnapshotFeed`` counts them.
+  func requestSnapshot(after number: Int) {
+    self.state.withLock { $0.requestedSnapshot = min($0.requestedSnapshot ?? number, number) }
   }
 
   func close() {
     self.state.withLock { state in
-      state.seat.close()
-      _ = state.pictures.removeAll()
+      state.slot.close()
+      _ = state.frameQueue.removeAll()
       _ = state.samples.removeAll()
     }
   }
 
-  /// The next event, or nil when none came before the deadline.
+  /// Dequeues the next event; nil when none arrives before the deadline.
   func next(until deadline: MediaTime) -> Event? {
     self.state.take(until: deadline) { state in
-      if state.seat.isClosed { return .closed }
+      if state.slot.isClosed { return .closed }
       if state.isKeyframeRequested {
         state.isKeyframeRequested = false
         return .keyframeRequested
       }
-      if let number = state.requestedPicture.take() { return .pictureRequested(after: number) }
+      if let number = state.requestedSnapshot.take() { return .snapshotRequested(after: number) }
       if state.isRedrawRequested {
         state.isRedrawRequested = false
         return .redrawRequested
       }
       if let sample = state.samples.popFirst() { return .sample(sample, waiting: state.samples.samples.count) }
-      if let picture = state.pictures.popFirst() { return .picture(picture) }
+      if let frame = state.frameQueue.popFirst() { return .frame(frame) }
       if let ending = state.ending.take() { return .ended(ending) }
       return nil
     }
   }
 
-  /// Frames handed over, those left out for the frame rate, those dropped by reason, and those that wait.
+  /// Frames delivered, skipped for the frame rate, dropped by reason, and queued.
   var counts: (framesIn: Int, thinned: Int, drops: [FrameDrop.Reason: Int], queued: Int) {
     self.state.withLock {
-      ($0.framesIn, $0.framesThinned, $0.drops, $0.pictures.pictures.count + $0.samples.samples.count)
+      ($0.framesIn, $0.framesThinned, $0.drops, $0.frameQueue.frames.count + $0.samples.samples.count)
     }
   }
 }
@@ -210,26 +210,26 @@ final class VideoInputQueue: SourceInputQueue {
 
 extension VideoInputQueue {
   func withSlot<Result>(_ body: (inout SourceSlot<VideoFeed>) -> Result) -> Result {
-    self.state.withLock { body(&$0.seat) }
+    self.state.withLock { body(&$0.slot) }
   }
 
   func waitForSlot<Result>(until deadline: MediaTime, _ body: (inout SourceSlot<VideoFeed>) -> Result?) -> Result? {
-    self.state.take(until: deadline) { body(&$0.seat) }
+    self.state.take(until: deadline) { body(&$0.slot) }
   }
 
   func cut(to feed: VideoFeed) -> Bool {
     let dropped = self.state.withLock { state -> [SourceDrop]? in
-      let earlier = state.seat.present
-      guard let (items, ending) = state.seat.promote(feed) else { return nil }
+      let earlier = state.slot.present
+      guard let (items, ending) = state.slot.promote(feed) else { return nil }
       state.ending = ending
       var dropped = state.drop(state.samples.removeAll(), of: earlier)
       state.samples = SampleQueue()
       for item in items {
         switch item {
-        case .picture(let picture): dropped += state.drop(state.pictures.append(picture), reason: .late)
+        case .frame(let frame): dropped += state.drop(state.frameQueue.append(frame), reason: .late)
         case .sample(let sample):
-          // They do not wait for the earlier source's pictures.
-          dropped += state.drop(state.pictures.removeAll(), reason: .late)
+          // Samples do not wait for frames of the earlier source.
+          dropped += state.drop(state.frameQueue.removeAll(), reason: .late)
           dropped += state.drop(state.samples.append(sample), of: feed)
         }
       }

@@ -152,7 +152,7 @@ extension StreamSources {
   private var hasPicture: Bool { !self.stream.statistics.isSlateShown }
 
   /// Likewise of the sound.
-  private var hasSound: Bool { !self.stream.statistics.isSoundMissing }
+  private var hasSound: Bool { !self.stream.statistics.isAudioMissing }
 
   /// What is wanted and not there already. What fits the picture is another sound with another picture.
   private func withoutPresent(_ wanted: HTTPServerControl.Sources) -> HTTPServerControl.Sources {

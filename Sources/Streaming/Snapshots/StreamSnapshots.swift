@@ -4,30 +4,30 @@ public import NIOCore
 internal import Synchronization
 internal import Threading
 
-/// The pictures of a live stream one by one, as its viewers see them, in JPEG: snapshots, and motion JPEG.
+/// Snapshots and motion JPEG of a live stream, as its viewers see it.
 ///
-/// Each file is made once for all who want the same, on a thread of its own that runs only while somebody looks, and at
-/// most half of the time.
-public final class StreamPictures: Sendable {
-  /// The widths that can be asked for; a picture is never wider than the stream's.
+/// Each image is encoded once for all requests of its width, on a thread that runs only while there are requests, and
+/// at most half of the time.
+public final class StreamSnapshots: Sendable {
+  /// Widths that can be requested, in pixels; an image is never wider than the stream.
   public static let widths = JPEGEncoder.widths
-  /// The motion pictures a second that can be asked for.
+  /// Frame rates that can be requested of motion JPEG.
   public static let frameRates = 1...30
 
-  private let requests = Monitor(PictureRequests())
+  private let requests = Monitor(SnapshotRequests())
   private let isWanted = Atomic(false)
 
   init() {}
 
-  /// The picture that viewers see, as a JPEG file: at most one frame interval old, or the last one where the source is
-  /// slower than it says, or encoding is paused.
+  /// The current frame as a JPEG file: at most one frame interval old, or the last one where the source is slower than
+  /// announced or encoding is paused.
   ///
-  /// - Parameter width: The width in pixels, brought into ``widths``, to an even number and to at most the stream's width;
-  ///   nil for the stream's. The height follows the picture's shape.
+  /// - Parameter width: Width in pixels, clamped to ``widths`` and the stream's width, and made even; nil for the
+  ///   stream's. The height follows the aspect ratio.
   /// - Throws: A ``VidiconError``; ``VidiconError/Code/busy`` when snapshots of eight other widths are being computed,
   ///   ``VidiconError/Code/wrongState`` when the stream shows no frame.
   public func snapshot(width: Int? = nil) async throws(VidiconError) -> ByteBuffer {
-    let answer = await withCheckedContinuation { (continuation: CheckedContinuation<PictureRequests.Answer, Never>) in
+    let answer = await withCheckedContinuation { (continuation: CheckedContinuation<SnapshotRequests.Answer, Never>) in
       let now = StreamClock.system.now()
       let answer = self.requests.withLock {
         $0.addSnapshot(width: width, at: now) { continuation.resume(returning: $0) }
@@ -41,16 +41,16 @@ public final class StreamPictures: Sendable {
     return try answer.get()
   }
 
-  /// The pictures that viewers see from now on, each a JPEG file; ends with the stream, at once when it does not run.
+  /// The frames from now on, each as a JPEG file; ends with the stream, at once when it does not run.
   ///
-  /// A viewer that is slow gets the newest picture when it comes back, and never a queue. There are at most eight pairs of
-  /// width and frame rate at a time; who asks for a ninth gets the one that comes nearest.
+  /// A slow viewer skips to the newest image; none are queued. At most eight pairs of width and frame rate are served
+  /// at a time; a ninth request gets the most similar one.
   ///
   /// - Parameters:
   ///   - width: As for ``snapshot(width:)``.
-  ///   - frameRate: The most pictures a second, brought into ``frameRates``; there are fewer where the stream has fewer.
+  ///   - frameRate: Maximum frame rate, clamped to ``frameRates``; lower where the stream is slower.
   public func motionJPEG(width: Int? = nil, frameRate: Int = 10) -> AsyncStream<ByteBuffer> {
-    let (pictures, viewer) = AsyncStream<ByteBuffer>.makeStream(bufferingPolicy: .bufferingNewest(1))
+    let (images, viewer) = AsyncStream<ByteBuffer>.makeStream(bufferingPolicy: .bufferingNewest(1))
     let now = StreamClock.system.now()
     let number = self.requests.withLock { $0.addViewer(width: width, frameRate: frameRate, at: now, viewer) }
     if let number {
@@ -59,39 +59,39 @@ public final class StreamPictures: Sendable {
     } else {
       viewer.finish()
     }
-    return pictures
+    return images
   }
 
-  /// What was made until now.
-  public var statistics: PictureStatistics {
+  /// Counters since the start.
+  public var statistics: SnapshotStatistics {
     self.requests.withLock { $0.statistics }
   }
 }
 
 // MARK: The stream's side
 
-extension StreamPictures {
-  /// Told when the pipeline has opened.
+extension StreamSnapshots {
+  /// Connects the opened pipeline.
   ///
-  /// - Parameter ask: Tells the pipeline that a picture after the one of a number is wanted; returns at once.
+  /// - Parameter ask: Requests a frame after the one of a number from the pipeline; returns at once.
   func connect(format: VideoFormat, frameInterval: MediaDuration, ask: @escaping @Sendable (_ number: Int) -> Void) {
     self.requests.withLock {
-      $0.connect(PictureRequests.Source(format: format, frameInterval: frameInterval, ask: ask))
+      $0.connect(SnapshotRequests.Source(format: format, frameInterval: frameInterval, ask: ask))
     }
   }
 
-  /// Whether the next picture is to be handed over.
-  var isPictureWanted: Bool {
+  /// Whether the next frame is to be delivered.
+  var isFrameWanted: Bool {
     self.isWanted.load(ordering: .relaxed)
   }
 
-  /// Takes over a picture that is wanted; called on the pipeline's thread, and returns at once.
-  func offer(_ picture: ShownPicture) {
+  /// Accepts a requested frame; called on the pipeline thread, returns at once.
+  func offer(_ output: OutputFrame) {
     self.isWanted.store(false, ordering: .relaxed)
-    self.requests.withLock { $0.offer(picture) }
+    self.requests.withLock { $0.offer(output) }
   }
 
-  /// Told when the stream is over.
+  /// Ends all requests with the stream.
   func streamEnded() {
     let (snapshots, viewers) = self.requests.withLock { $0.end() }
     for snapshot in snapshots { snapshot(.failure(VidiconError.streamHasNoFrame)) }
@@ -101,10 +101,10 @@ extension StreamPictures {
 
 // MARK: The thread
 
-extension StreamPictures {
+extension StreamSnapshots {
   private func startThread() {
     guard self.requests.withLock({ $0.needsThread() }) else { return }
-    guard !WorkerThread.startDetached(named: "pictures", { self.run() }) else { return }
+    guard !WorkerThread.startDetached(named: "snapshots", { self.run() }) else { return }
     let (snapshots, viewers) = self.requests.withLock { $0.threadFailed() }
     for snapshot in snapshots { snapshot(.failure(.noThread("snapshots"))) }
     for viewer in viewers { viewer.finish() }
@@ -119,20 +119,20 @@ extension StreamPictures {
       case .ask(let number):
         self.isWanted.store(true, ordering: .relaxed)
         self.requests.withLock { $0.source }?.ask(number)
-      case .encode(let picture, let jobs):
+      case .encode(let output, let jobs):
         let start = StreamClock.system.now()
-        for job in jobs { self.perform(job, of: picture, with: &encoders) }
+        for job in jobs { self.perform(job, of: output, with: &encoders) }
         let end = StreamClock.system.now()
         self.requests.withLock { $0.rest(from: start, to: end) }
       }
     }
   }
 
-  /// Waits until there is something to do.
-  private func nextStep() -> PictureRequests.Step {
+  /// Blocks until there is work.
+  private func nextStep() -> SnapshotRequests.Step {
     var deadline: MediaTime?
     while true {
-      let step = self.requests.take(until: deadline) { requests -> PictureRequests.Step? in
+      let step = self.requests.take(until: deadline) { requests -> SnapshotRequests.Step? in
         let step = requests.nextStep(at: StreamClock.system.now())
         if case .wait(let until) = step, until == deadline { return nil }
         return step
@@ -144,19 +144,19 @@ extension StreamPictures {
     }
   }
 
-  private func perform(_ job: PictureRequests.Job, of picture: ShownPicture, with encoders: inout [JPEGEncoder]) {
-    var answer: PictureRequests.Answer
+  private func perform(_ job: SnapshotRequests.Job, of output: OutputFrame, with encoders: inout [JPEGEncoder]) {
+    var answer: SnapshotRequests.Answer
     if let file = job.file {
       answer = .success(file)
     } else {
       do throws(VidiconError) {
         answer = .success(
-          try Self.encoder(width: job.width, for: picture.frame.format, of: &encoders).encode(picture.frame))
+          try Self.encoder(width: job.width, for: output.frame.format, of: &encoders).encode(output.frame))
       } catch {
         answer = .failure(error)
       }
     }
-    let viewers = self.requests.withLock { $0.finish(job, of: picture, answer) }
+    let viewers = self.requests.withLock { $0.finish(job, of: output, answer) }
     for snapshot in job.snapshots { snapshot(answer) }
     for viewer in viewers {
       switch answer {
@@ -166,7 +166,7 @@ extension StreamPictures {
     }
   }
 
-  /// The encoder of a width; the one that was not used for the longest time gives way to a new one.
+  /// The encoder of a width; the least recently used one is replaced.
   private static func encoder(
     width: Int, for format: VideoFormat, of encoders: inout [JPEGEncoder]
   ) throws(VidiconError) -> JPEGEncoder {
@@ -174,10 +174,20 @@ extension StreamPictures {
     if let index = encoders.firstIndex(where: { $0.width == width }) {
       encoder = encoders.remove(at: index)
     } else {
-      if encoders.count >= PictureRequests.maximumKept { encoders.removeFirst() }
+      if encoders.count >= SnapshotRequests.maximumKept { encoders.removeFirst() }
       encoder = try JPEGEncoder(format: format, width: width)
     }
     encoders.append(encoder)
     return encoder
   }
+}
+
+/// Counters of a stream's snapshots since its start.
+public struct SnapshotStatistics: Hashable, Sendable {
+  /// Present viewers of motion JPEG.
+  public var viewers = 0
+  /// JPEG images encoded; each may have been sent to many viewers.
+  public var imagesEncoded = 0
+  /// Time spent encoding them.
+  public var encodeTime = MediaDuration.zero
 }

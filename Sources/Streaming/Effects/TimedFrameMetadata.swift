@@ -1,18 +1,18 @@
 public import Effects
 public import Media
 
-/// What effects have found out about a picture that viewers get.
-public struct PictureMetadata: Hashable, Sendable {
-  /// When the picture was captured: the presentation time of its sample.
+/// Metadata that effects have attached to a frame.
+public struct TimedFrameMetadata: Hashable, Sendable {
+  /// Capture time of the frame: the presentation time of its sample.
   public let timestamp: MediaTime
-  /// Pixels across of the picture, in which places and sizes are told.
+  /// Width of the frame in pixels, in which positions and sizes are given.
   public let width: Int
-  /// Pixels down.
+  /// Height in pixels.
   public let height: Int
-  /// What was found out.
+  /// The metadata.
   public let metadata: FrameMetadata
 
-  /// What was found out about a picture.
+  /// Metadata of a frame.
   public init(timestamp: MediaTime, width: Int, height: Int, metadata: FrameMetadata) {
     (self.timestamp, self.width, self.height, self.metadata) = (timestamp, width, height, metadata)
   }

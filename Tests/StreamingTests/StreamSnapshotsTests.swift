@@ -7,8 +7,8 @@ import Threading
 
 @testable import Streaming
 
-@Suite("Pictures of a live stream", .timeLimit(.minutes(5)))
-struct StreamPicturesTests {
+@Suite("Snapshots of a live stream", .timeLimit(.minutes(5)))
+struct StreamSnapshotsTests {
   private let capturer = ScriptedVideoCapturer()
   private let output = CollectingOutput()
 
@@ -25,14 +25,14 @@ struct StreamPicturesTests {
     return stream
   }
 
-  /// Delivers a picture and waits until it is encoded.
+  /// Delivers a frame and waits until it is encoded.
   private func show(luma: UInt8) {
     let time = StreamClock.system.now()
     self.capturer.deliver(at: time, luma: luma)
     _ = self.output.first { $0.presentationTime == time }
   }
 
-  /// The file of a grey picture of the capturer's format.
+  /// The file of a grey frame of the capturer's format.
   private func file(luma: UInt8, width: Int? = nil) throws -> ByteBuffer {
     let buffer = PixelBuffer(format: self.capturer.format)
     for plane in 0..<3 {
@@ -41,21 +41,20 @@ struct StreamPicturesTests {
     return try JPEGEncoder(format: buffer.format, width: width).encode(VideoFrame(buffer: buffer, timestamp: .zero))
   }
 
-  @Test func `a snapshot is the last picture that viewers got, in the width that is asked for`() async throws {
+  @Test func `a snapshot is the last frame that viewers got, in the width that is asked for`() async throws {
     let stream = try await self.startedStream()
-    #expect(try await stream.pictures.snapshot() == self.file(luma: 60))
+    #expect(try await stream.snapshots.snapshot() == self.file(luma: 60))
     self.show(luma: 200)
     // The one before may be handed out for a frame interval.
-    var snapshot = try await stream.pictures.snapshot(width: 32)
+    var snapshot = try await stream.snapshots.snapshot(width: 32)
     #expect(try snapshot == self.file(luma: 200, width: 32))
     self.show(luma: 120)
-    while try snapshot == self.file(luma: 200, width: 32) { snapshot = try await stream.pictures.snapshot(width: 32) }
+    while try snapshot == self.file(luma: 200, width: 32) { snapshot = try await stream.snapshots.snapshot(width: 32) }
     #expect(try snapshot == self.file(luma: 120, width: 32))
     await stream.stop()
   }
 
-  @Test func `while encoding pauses the picture stands still, also where one is encoded for a new viewer`() async throws
-  {
+  @Test func `while encoding pauses the frame stands still, also where one is encoded for a new viewer`() async throws {
     let stream = try await self.startedStream(
       VideoSettings(keyframeInterval: .seconds(100), sourceTimeout: .seconds(1000)))
     let first = try #require(self.output.first { _ in true })
@@ -63,24 +62,24 @@ struct StreamPicturesTests {
     self.capturer.deliver(at: StreamClock.system.now(), luma: 200)
     stream.requestKeyframe()
     _ = self.output.first { $0.presentationTime > first.presentationTime }
-    #expect(try await stream.pictures.snapshot() == self.file(luma: 60))
+    #expect(try await stream.snapshots.snapshot() == self.file(luma: 60))
     stream.isEncodingPaused = false
     self.show(luma: 120)
-    var snapshot = try await stream.pictures.snapshot()
-    while try snapshot == self.file(luma: 60) { snapshot = try await stream.pictures.snapshot() }
+    var snapshot = try await stream.snapshots.snapshot()
+    while try snapshot == self.file(luma: 60) { snapshot = try await stream.snapshots.snapshot() }
     #expect(try snapshot == self.file(luma: 120))
     await stream.stop()
   }
 
-  @Test func `a hundred simultaneous snapshots of a still picture are one file`() async throws {
+  @Test func `a hundred simultaneous snapshots of a still frame are one file`() async throws {
     let stream = try await self.startedStream()
     let files = try await withThrowingTaskGroup(of: ByteBuffer.self) { group in
-      for _ in 0..<100 { group.addTask { try await stream.pictures.snapshot() } }
+      for _ in 0..<100 { group.addTask { try await stream.snapshots.snapshot() } }
       return try await group.reduce(into: []) { $0.append($1) }
     }
     let expected = try self.file(luma: 60)
     #expect(files.count == 100 && files.allSatisfy { $0 == expected })
-    #expect(stream.pictures.statistics.picturesEncoded == 1)
+    #expect(stream.snapshots.statistics.imagesEncoded == 1)
     await stream.stop()
   }
 
@@ -88,8 +87,8 @@ struct StreamPicturesTests {
     let stream = try await self.startedStream()
     stream.isEncodingPaused = true
     self.capturer.deliver(at: StreamClock.system.now(), luma: 200)
-    let snapshot = try await stream.pictures.snapshot()
-    // Viewers get the source's picture every two seconds, which on a busy machine may have passed.
+    let snapshot = try await stream.snapshots.snapshot()
+    // Viewers get the source's frame every two seconds, which on a busy machine may have passed.
     #expect(try snapshot == self.file(luma: 60) || self.output.samples.count > 1)
     await stream.stop()
   }
@@ -99,52 +98,52 @@ struct StreamPicturesTests {
     try await stream.eventually { stream.statistics.isSlateShown }
     let encoded = self.output.samples.count
     _ = self.output.samples(atLeast: encoded + 2)
-    let slate = try JPEGEncoder(format: self.capturer.format).encode(Slate.picture(format: self.capturer.format))
-    #expect(try await stream.pictures.snapshot() == slate)
+    let slate = try JPEGEncoder(format: self.capturer.format).encode(Slate.frame(format: self.capturer.format))
+    #expect(try await stream.snapshots.snapshot() == slate)
     await stream.stop()
   }
 
-  @Test func `motion pictures are each new picture, and end with the stream`() async throws {
+  @Test func `motion frames are each new frame, and end with the stream`() async throws {
     let stream = try await self.startedStream()
-    var pictures = stream.pictures.motionJPEG(frameRate: 30).makeAsyncIterator()
+    var pictures = stream.snapshots.motionJPEG(frameRate: 30).makeAsyncIterator()
     #expect(await pictures.next() == (try self.file(luma: 60)))
     self.show(luma: 200)
     #expect(await pictures.next() == (try self.file(luma: 200)))
-    #expect(stream.pictures.statistics.viewers == 1)
+    #expect(stream.snapshots.statistics.viewers == 1)
     await stream.stop()
     #expect(await pictures.next() == nil)
-    #expect(stream.pictures.statistics.viewers == 0)
+    #expect(stream.snapshots.statistics.viewers == 0)
   }
 
   @Test func `a viewer that goes is counted out, and another one stays`() async throws {
     let stream = try await self.startedStream()
-    var stays = stream.pictures.motionJPEG().makeAsyncIterator()
+    var stays = stream.snapshots.motionJPEG().makeAsyncIterator()
     let goes = Task {
-      for await _ in stream.pictures.motionJPEG() {}
+      for await _ in stream.snapshots.motionJPEG() {}
     }
-    try await stream.eventually { stream.pictures.statistics.viewers >= 2 }
+    try await stream.eventually { stream.snapshots.statistics.viewers >= 2 }
     goes.cancel()
-    try await stream.eventually { stream.pictures.statistics.viewers <= 1 }
+    try await stream.eventually { stream.snapshots.statistics.viewers <= 1 }
     #expect(await stays.next() == (try self.file(luma: 60)))
     await stream.stop()
   }
 
-  @Test func `a stream that does not run, or has no picture, shows none`() async throws {
+  @Test func `a stream that does not run, or has no frame, shows none`() async throws {
     let idle = LiveStream("test")
-    await #expect(throws: VidiconError.streamHasNoFrame) { try await idle.pictures.snapshot() }
-    var none = idle.pictures.motionJPEG().makeAsyncIterator()
+    await #expect(throws: VidiconError.streamHasNoFrame) { try await idle.snapshots.snapshot() }
+    var none = idle.snapshots.motionJPEG().makeAsyncIterator()
     #expect(await none.next() == nil)
     let stream = try await self.startedStream()
     await stream.stop()
-    await #expect(throws: VidiconError.streamHasNoFrame) { try await stream.pictures.snapshot() }
+    await #expect(throws: VidiconError.streamHasNoFrame) { try await stream.snapshots.snapshot() }
     let sound = LiveStream("test")
     sound.attachAudio(ScriptedAudioCapturer())
     try await sound.start()
-    await #expect(throws: VidiconError.streamHasNoFrame) { try await sound.pictures.snapshot() }
+    await #expect(throws: VidiconError.streamHasNoFrame) { try await sound.snapshots.snapshot() }
     await sound.stop()
   }
 
-  @Test func `the time of encoding, and how long the picture was on its way, are measured`() async throws {
+  @Test func `the time of encoding, and how long the frame was on its way, are measured`() async throws {
     let stream = try await self.startedStream()
     self.show(luma: 200)
     let statistics = stream.statistics

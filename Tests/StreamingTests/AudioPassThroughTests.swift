@@ -7,8 +7,8 @@ import Threading
 
 @testable import Streaming
 
-@Suite("Passing sound through", .serialized, .timeLimit(.minutes(5)))
-struct SoundPassThroughTests {
+@Suite("Passing audio through", .serialized, .timeLimit(.minutes(5)))
+struct AudioPassThroughTests {
   static let format = AudioFormat(sampleRate: 44_100, channelCount: 2)
   private static let frame = format.duration(ofSamples: 1024)
 
@@ -46,23 +46,23 @@ struct SoundPassThroughTests {
       _ count: Int, settings: AudioSettings = AudioSettings(), source: ScriptedAudioCapturer? = nil,
       late: MediaDuration = .zero
     ) async throws {
-      self.blocks = try SoundPassThroughTests.blocks(count)
+      self.blocks = try AudioPassThroughTests.blocks(count)
       var settings = settings
-      settings.patience = .seconds(1000)
+      settings.timeout = .seconds(1000)
       var video = VideoSettings()
       video.switchTimeouts.start = .seconds(1000)
       video.switchTimeouts.firstItem = .seconds(1000)
-      self.source = source ?? ScriptedAudioCapturer(format: SoundPassThroughTests.format)
+      self.source = source ?? ScriptedAudioCapturer(format: AudioPassThroughTests.format)
       self.stream = LiveStream("test", video: video, audio: settings)
       self.stream.attachAudio(self.source)
       self.stream.add(self.output)
       try await self.stream.start()
       // The last block is of the present: what is older than ten seconds is taken for the time of another clock.
-      self.start = StreamClock.system.now() - SoundPassThroughTests.format.duration(ofSamples: count * 1024) - late
+      self.start = StreamClock.system.now() - AudioPassThroughTests.format.duration(ofSamples: count * 1024) - late
     }
 
     func time(_ index: Int) -> MediaTime {
-      self.start + SoundPassThroughTests.format.duration(ofSamples: index * 1024)
+      self.start + AudioPassThroughTests.format.duration(ofSamples: index * 1024)
     }
 
     func payload(_ index: Int) -> ByteBuffer? { self.blocks[index].packet?.payload }
@@ -96,7 +96,7 @@ struct SoundPassThroughTests {
     zip(samples, samples.dropFirst()).map { ($1.presentationTime - $0.presentationTime - Self.frame).nanoseconds }
   }
 
-  @Test func `AAC of a source goes out as it came once it was steady for a second, at the times of its sound`()
+  @Test func `AAC of a source goes out as it came once it was steady for a second, at the times of its audio`()
     async throws
   {
     let run = try await Run(100)
@@ -131,7 +131,7 @@ struct SoundPassThroughTests {
     #expect(samples.count == 191)
     #expect(Self.deviations(samples).allSatisfy { abs($0) <= 2 })
     #expect(samples[43..<61].map(\.payload) == run.payloads(42..<60))
-    // What the codec keeps of the sound before is gone after two frames.
+    // What the codec keeps of the audio before is gone after two frames.
     #expect(samples[63..<89].allSatisfy { $0.payload.readableBytes < 20 })
     #expect(samples[94..<132].allSatisfy { $0.payload.readableBytes > 50 })
     #expect(samples[133...].map(\.payload) == run.payloads(132..<190))

@@ -3,8 +3,8 @@ internal import CYUV
 internal import Codecs
 internal import Media
 
-/// A planar 4:2:0 picture in somebody's memory, or a part of one, and what libyuv can do with it.
-struct I420Picture {
+/// Planes of a 4:2:0 frame or of a part of it, and the libyuv operations on them. Does not retain the memory.
+struct I420Planes {
   /// A rectangle at even coordinates.
   struct Area: Hashable {
     var x: Int
@@ -22,7 +22,7 @@ struct I420Picture {
   private let strideU: Int32
   private let strideV: Int32
 
-  /// The picture in a buffer, which must outlive this value. For formats other than I420 only the size is of use.
+  /// The planes of a buffer, which must outlive this value. For formats other than I420 only the size is of use.
   init(_ buffer: PixelBuffer) {
     func plane(_ index: Int) -> UnsafeMutablePointer<UInt8> {
       let available = min(index, buffer.format.pixelFormat.planeCount - 1)
@@ -37,7 +37,7 @@ struct I420Picture {
     (self.strideY, self.strideU, self.strideV) = (stride(0), stride(1), stride(2))
   }
 
-  private init(_ whole: I420Picture, area: Area) {
+  private init(_ whole: I420Planes, area: Area) {
     self.width = area.width
     self.height = area.height
     self.y = whole.y + area.y * Int(whole.strideY) + area.x
@@ -46,19 +46,19 @@ struct I420Picture {
     (self.strideY, self.strideU, self.strideV) = (whole.strideY, whole.strideU, whole.strideV)
   }
 
-  /// A rectangle of this picture, in the same memory.
-  func part(_ area: Area) -> I420Picture {
-    I420Picture(self, area: area)
+  /// A rectangle of this frame, in the same memory.
+  func part(_ area: Area) -> I420Planes {
+    I420Planes(self, area: area)
   }
 
-  /// Fills this picture with one of another format and the same size.
+  /// Converts a frame of another format and the same size into this one.
   func convert(_ source: PixelBuffer) {
     let plane = { (index: Int) in source.unsafePlane(index).baseAddress!.assumingMemoryBound(to: UInt8.self) }
     let stride = { (index: Int) in Int32(source.format.bytesPerRow[index]) }
     let (width, height) = (Int32(self.width), Int32(self.height))
     switch source.format.pixelFormat {
     case .i420:
-      self.scale(I420Picture(source))
+      self.scale(I420Planes(source))
     case .nv12:
       NV12ToI420(
         plane(0), stride(0), plane(1), stride(1), self.y, self.strideY, self.u, self.strideU, self.v, self.strideV,
@@ -79,8 +79,8 @@ struct I420Picture {
     }
   }
 
-  /// Fills this picture with another one turned upright.
-  func rotate(_ source: I420Picture, by orientation: Orientation) {
+  /// Rotates another frame upright into this one.
+  func rotate(_ source: I420Planes, by orientation: Orientation) {
     let mode =
       switch orientation {
       case .up: kRotate0
@@ -93,15 +93,15 @@ struct I420Picture {
       self.strideU, self.v, self.strideV, Int32(source.width), Int32(source.height), mode)
   }
 
-  /// Fills this picture with another one of the same size, left and right exchanged.
-  func mirror(_ source: I420Picture) {
+  /// Mirrors another frame of the same size into this one.
+  func mirror(_ source: I420Planes) {
     I420Mirror(
       source.y, source.strideY, source.u, source.strideU, source.v, source.strideV, self.y, self.strideY, self.u,
       self.strideU, self.v, self.strideV, Int32(self.width), Int32(self.height))
   }
 
-  /// Fills this picture with one of another matrix and the same, even size, which may be this picture itself.
-  func recolor(_ source: I420Picture, from sourceMatrix: ColorMatrix, to matrix: ColorMatrix) {
+  /// Converts a frame of another color matrix and the same, even size, which may be this frame itself.
+  func recolor(_ source: I420Planes, from sourceMatrix: ColorMatrix, to matrix: ColorMatrix) {
     var conversion = vidicon_color_conversion(from: sourceMatrix, to: matrix, isFullRange: false)
     for row in 0..<self.height / 2 {
       vidicon_convert_color_rows(
@@ -111,8 +111,8 @@ struct I420Picture {
     }
   }
 
-  /// Fills this picture with another one of any size; the same size is a plain copy.
-  func scale(_ source: I420Picture) {
+  /// Scales another frame into this one; the same size is a plain copy.
+  func scale(_ source: I420Planes) {
     I420Scale(
       source.y, source.strideY, source.u, source.strideU, source.v, source.strideV, Int32(source.width),
       Int32(source.height), self.y, self.strideY, self.u, self.strideU, self.v, self.strideV, Int32(self.width),

@@ -2,51 +2,51 @@ internal import Codecs
 internal import Media
 internal import NIOCore
 
-/// Who wants pictures of a stream, of which width, and when; decides what the thread that makes them does next.
+/// Decides what the snapshot thread does next: which images are requested, in which width, and when. Pure: no clock or
+/// thread.
 ///
-/// A value without clock and thread. Everything in it is bounded: widths that are asked for at once, groups of viewers,
-/// files kept.
-struct PictureRequests {
+/// Bounded in concurrently requested widths, groups of viewers and kept images.
+struct SnapshotRequests {
   typealias Answer = Result<ByteBuffer, VidiconError>
   typealias SnapshotWaiter = @Sendable (Answer) -> Void
 
-  /// What the thread is to do.
+  /// Next step of the thread.
   enum Step {
-    /// Nothing more; it is to end.
+    /// Ends the thread.
     case end
-    /// Ask the pipeline for a picture after the one of this number.
+    /// Requests a frame after the one of this number from the pipeline.
     case ask(after: Int)
-    /// Make files of a picture.
-    case encode(ShownPicture, [Job])
-    /// Wait for a change, at most until a time.
+    /// Encodes images of a frame.
+    case encode(OutputFrame, [Job])
+    /// Waits for a change, at most until a time.
     case wait(until: MediaTime?)
   }
 
-  /// One file to make, and who waits for it.
+  /// One image to encode, and its waiters.
   struct Job {
     var width: Int
     var snapshots: [SnapshotWaiter] = []
-    /// Whether viewers of motion pictures wait for it.
+    /// Whether motion JPEG viewers wait for it.
     var isForViewers = false
-    /// Set when the picture was made before in this width.
+    /// Set when the frame was encoded in this width before.
     var file: ByteBuffer?
   }
 
-  /// Viewers of motion pictures with the same parameters.
+  /// Motion JPEG viewers with the same parameters.
   struct Group {
     let width: Int
     let frameRate: Int
     var viewers: [Int: AsyncStream<ByteBuffer>.Continuation] = [:]
-    /// When the next picture is to be shown.
+    /// Due time of the next image.
     var due: MediaTime
-    /// The last picture shown.
+    /// Number of the last frame shown.
     var number = 0
     var file: ByteBuffer?
-    /// Whether its picture is being made.
+    /// Whether its image is being encoded.
     var isPending = false
   }
 
-  /// A file that was made, for others who ask for the same.
+  /// An encoded image, kept for requests with the same width.
   private struct File {
     let width: Int
     let number: Int
@@ -58,7 +58,7 @@ struct PictureRequests {
   struct Source {
     let format: VideoFormat
     let frameInterval: MediaDuration
-    /// Tells the pipeline that a picture after the one of a number is wanted.
+    /// Requests a frame after the one of a number from the pipeline.
     let ask: @Sendable (_ number: Int) -> Void
   }
 
@@ -66,17 +66,17 @@ struct PictureRequests {
   static let maximumWidths = 8
   /// The most files, and encoders, that are kept.
   static let maximumKept = 4
-  /// How long the thread waits for somebody to look before it ends.
+  /// Time without requests after which the thread ends.
   static let idleTime = MediaDuration.seconds(10)
 
   /// Nil before the pipeline has opened, and after its end.
   private(set) var source: Source?
-  private(set) var statistics = PictureStatistics()
+  private(set) var statistics = SnapshotStatistics()
   private var hasEnded = false
   private var isThreadRunning = false
   /// The number given with the question that is open; nil when none is.
   private var asked: Int?
-  private var picture: ShownPicture?
+  private var output: OutputFrame?
   private var snapshots: [Int: [SnapshotWaiter]] = [:]
   private var groups: [Group] = []
   private var files: [File] = []
@@ -89,15 +89,15 @@ struct PictureRequests {
     if !self.hasEnded { self.source = source }
   }
 
-  /// The stream is over: returns who is to be told.
+  /// Ends all requests; returns the waiters to answer.
   mutating func end() -> (snapshots: [SnapshotWaiter], viewers: [AsyncStream<ByteBuffer>.Continuation]) {
     self.hasEnded = true
     self.source = nil
-    (self.picture, self.asked, self.files) = (nil, nil, [])
+    (self.output, self.asked, self.files) = (nil, nil, [])
     return self.takeAll()
   }
 
-  /// No thread can be started: returns who is to be told.
+  /// Ends all requests, since no thread can be started; returns the waiters to answer.
   mutating func threadFailed() -> (snapshots: [SnapshotWaiter], viewers: [AsyncStream<ByteBuffer>.Continuation]) {
     self.isThreadRunning = false
     return self.takeAll()
@@ -111,8 +111,8 @@ struct PictureRequests {
 
 // MARK: Those who look
 
-extension PictureRequests {
-  /// Someone wants a picture that is at most a frame interval old.
+extension SnapshotRequests {
+  /// Requests an image at most a frame interval old.
   ///
   /// - Parameter waiter: Kept until there is one, when nil is returned.
   mutating func addSnapshot(width: Int?, at now: MediaTime, _ waiter: @escaping SnapshotWaiter) -> Answer? {
@@ -128,7 +128,7 @@ extension PictureRequests {
     return nil
   }
 
-  /// Someone wants motion pictures; gets at once what the others see, if there are any with the same parameters.
+  /// Adds a motion JPEG viewer, which gets the current image of its group at once.
   ///
   /// - Returns: A number by which to remove the viewer; nil when the stream shows none.
   mutating func addViewer(
@@ -145,7 +145,7 @@ extension PictureRequests {
     return self.lastViewer
   }
 
-  /// The group with these parameters, a new one, or when there are as many as can be, that which is most like it.
+  /// The group with these parameters; a new one; or, at the maximum, the most similar one.
   private mutating func group(width: Int, frameRate: Int, at now: MediaTime) -> Int {
     func distance(_ group: Group) -> (Int, Int) {
       (abs(group.width - width), abs(group.frameRate - frameRate))
@@ -158,7 +158,7 @@ extension PictureRequests {
     return self.groups.endIndex - 1
   }
 
-  /// A viewer of motion pictures has gone; without effect when that is known.
+  /// Removes a motion JPEG viewer; without effect when it was removed before.
   mutating func removeViewer(_ number: Int) {
     for index in self.groups.indices where self.groups[index].viewers.removeValue(forKey: number) != nil {
       self.statistics.viewers -= 1
@@ -167,7 +167,7 @@ extension PictureRequests {
     }
   }
 
-  /// Whether a thread is to be started now, since there is something to do and none runs.
+  /// Whether to start a thread now: there is work and none runs.
   mutating func needsThread() -> Bool {
     guard !self.isThreadRunning, !self.snapshots.isEmpty || !self.groups.isEmpty else { return false }
     self.isThreadRunning = true
@@ -177,20 +177,20 @@ extension PictureRequests {
 
 // MARK: The pipeline and the thread
 
-extension PictureRequests {
-  /// The pipeline hands over a picture; taken if it was asked for.
-  mutating func offer(_ picture: ShownPicture) {
+extension SnapshotRequests {
+  /// Accepts a frame from the pipeline, if one was requested.
+  mutating func offer(_ output: OutputFrame) {
     guard self.asked != nil else { return }
     self.asked = nil
-    self.picture = picture
+    self.output = output
   }
 
-  /// What the thread is to do at a time.
+  /// Next step of the thread.
   mutating func nextStep(at now: MediaTime) -> Step {
     guard !self.hasEnded else { return self.endThread() }
-    if let picture = self.picture.take() {
-      let jobs = self.takeJobs(picture, at: now)
-      if !jobs.isEmpty { return .encode(picture, jobs) }
+    if let output = self.output.take() {
+      let jobs = self.takeJobs(output, at: now)
+      if !jobs.isEmpty { return .encode(output, jobs) }
     }
     guard !self.snapshots.isEmpty || !self.groups.isEmpty else {
       let end = self.lastDemand + Self.idleTime
@@ -207,15 +207,15 @@ extension PictureRequests {
     return .ask(after: number)
   }
 
-  /// A file is made, or cannot be; returns the viewers that get it.
+  /// Notes an encoded image or a failure; returns the viewers that get it.
   mutating func finish(
-    _ job: Job, of picture: ShownPicture, _ answer: Answer
+    _ job: Job, of output: OutputFrame, _ answer: Answer
   ) -> [AsyncStream<ByteBuffer>.Continuation] {
     if case .success(let bytes) = answer, job.file == nil, !self.hasEnded {
-      self.statistics.picturesEncoded += 1
+      self.statistics.imagesEncoded += 1
       self.files.removeAll { $0.width == job.width }
       if self.files.count >= Self.maximumKept { self.files.removeFirst() }
-      self.files.append(File(width: job.width, number: picture.number, time: picture.time, bytes: bytes))
+      self.files.append(File(width: job.width, number: output.number, time: output.time, bytes: bytes))
     }
     var viewers: [AsyncStream<ByteBuffer>.Continuation] = []
     for index in self.groups.indices where self.groups[index].width == job.width && self.groups[index].isPending {
@@ -226,23 +226,22 @@ extension PictureRequests {
     return viewers
   }
 
-  /// All files of a picture are made: the thread rests for as long as that took, so that it never takes more than half of
-  /// a core from the encoder.
+  /// Ends the work on a frame: the thread rests for as long as it took, so that it never uses more than half a core.
   mutating func rest(from start: MediaTime, to end: MediaTime) {
     self.statistics.encodeTime = self.statistics.encodeTime + (end - start)
     self.restEnd = end + (end - start)
     self.lastDemand = end
   }
 
-  /// Takes out what is to be made of a picture, each width once.
-  private mutating func takeJobs(_ picture: ShownPicture, at now: MediaTime) -> [Job] {
+  /// Removes and returns the due images of a frame, each width once.
+  private mutating func takeJobs(_ output: OutputFrame, at now: MediaTime) -> [Job] {
     var jobs = self.snapshots.mapValues { $0 }.map { Job(width: $0.key, snapshots: $0.value) }
     self.snapshots = [:]
-    for index in self.groups.indices where self.groups[index].due <= now && self.groups[index].number < picture.number {
+    for index in self.groups.indices where self.groups[index].due <= now && self.groups[index].number < output.number {
       let group = self.groups[index]
       let interval = MediaDuration.ticks(1, timescale: Int32(group.frameRate))
       self.groups[index].due = max(group.due + interval, now + interval / 2)
-      self.groups[index].number = picture.number
+      self.groups[index].number = output.number
       self.groups[index].isPending = true
       if let job = jobs.firstIndex(where: { $0.width == group.width }) {
         jobs[job].isForViewers = true
@@ -251,14 +250,14 @@ extension PictureRequests {
       }
     }
     for index in jobs.indices {
-      jobs[index].file = self.files.first { $0.width == jobs[index].width && $0.number == picture.number }?.bytes
+      jobs[index].file = self.files.first { $0.width == jobs[index].width && $0.number == output.number }?.bytes
     }
     return jobs
   }
 
   private mutating func endThread() -> Step {
     self.isThreadRunning = false
-    (self.picture, self.asked, self.files) = (nil, nil, [])
+    (self.output, self.asked, self.files) = (nil, nil, [])
     return .end
   }
 }

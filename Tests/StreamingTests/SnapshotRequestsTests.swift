@@ -5,16 +5,16 @@ import Testing
 
 @testable import Streaming
 
-@Suite("Requests for pictures")
-struct PictureRequestsTests {
-  private var requests = PictureRequests()
+@Suite("Requests for frames")
+struct SnapshotRequestsTests {
+  private var requests = SnapshotRequests()
   private let answers = Answers()
   /// What the thread has asked for and not got.
   private var asked: Int?
 
-  /// What those who wait were told.
+  /// What those who wait were reported.
   private final class Answers: Sendable {
-    let values = Mutex<[PictureRequests.Answer]>([])
+    let values = Mutex<[SnapshotRequests.Answer]>([])
   }
 
   init() {
@@ -27,19 +27,19 @@ struct PictureRequestsTests {
     .zero + .seconds(100) + .milliseconds(milliseconds)
   }
 
-  private func picture(_ number: Int, at time: MediaTime) -> ShownPicture {
+  private func picture(_ number: Int, at time: MediaTime) -> OutputFrame {
     let buffer = PixelBuffer(format: VideoFormat(width: 16, height: 16))
-    return ShownPicture(number: number, frame: VideoFrame(buffer: buffer, timestamp: time), time: time)
+    return OutputFrame(number: number, frame: VideoFrame(buffer: buffer, timestamp: time), time: time)
   }
 
-  private mutating func snapshot(width: Int?, at milliseconds: Int64) -> PictureRequests.Answer? {
+  private mutating func snapshot(width: Int?, at milliseconds: Int64) -> SnapshotRequests.Answer? {
     let answers = self.answers
     return self.requests.addSnapshot(width: width, at: self.time(milliseconds)) { answer in
       answers.values.withLock { $0.append(answer) }
     }
   }
 
-  /// Lets the thread go on until it waits; gives it the picture that it asks for, and makes its files.
+  /// Lets the thread go on until it waits; gives it the frame that it asks for, and makes its files.
   ///
   /// - Returns: The widths that were made, those of which the file was there in brackets of its own.
   private mutating func work(number: Int, at milliseconds: Int64) -> (made: [Int], reused: [Int]) {
@@ -57,7 +57,7 @@ struct PictureRequestsTests {
       case .encode(let picture, let jobs):
         for job in jobs {
           if job.file == nil { made.append(job.width) } else { reused.append(job.width) }
-          let answer = PictureRequests.Answer.success(job.file ?? ByteBuffer(integer: picture.number))
+          let answer = SnapshotRequests.Answer.success(job.file ?? ByteBuffer(integer: picture.number))
           for viewer in self.requests.finish(job, of: picture, answer) { viewer.yield(ByteBuffer(integer: 0)) }
           for snapshot in job.snapshots { snapshot(answer) }
         }
@@ -79,7 +79,7 @@ struct PictureRequestsTests {
     #expect(self.snapshot(width: 320, at: 41) == nil)
   }
 
-  @Test mutating func `a picture that has not changed is not made again`() {
+  @Test mutating func `a frame that has not changed is not made again`() {
     _ = self.snapshot(width: 320, at: 0)
     _ = self.work(number: 1, at: 0)
     _ = self.snapshot(width: 320, at: 5000)
@@ -95,19 +95,19 @@ struct PictureRequestsTests {
     #expect(self.snapshot(width: 300, at: 0) == nil)
   }
 
-  @Test mutating func `viewers with the same parameters cost one file a picture, at their rate`() {
+  @Test mutating func `viewers with the same parameters cost one file a frame, at their rate`() {
     for _ in 0..<5 {
       let (_, viewer) = AsyncStream<ByteBuffer>.makeStream()
       #expect(self.requests.addViewer(width: 320, frameRate: 10, at: self.time(0), viewer) != nil)
     }
     #expect(self.requests.statistics.viewers == 5)
-    // Three seconds at 25 pictures a second, and the thread looks each millisecond.
+    // Three seconds at 25 frames a second, and the thread looks each millisecond.
     let made = (0..<3000).reduce(0) { $0 + self.work(number: Int($1 / 40) + 1, at: Int64($1)).made.count }
     #expect((29...31).contains(made))
-    #expect(self.requests.statistics.picturesEncoded == made)
+    #expect(self.requests.statistics.imagesEncoded == made)
   }
 
-  @Test mutating func `a viewer that is faster than the source gets each picture once`() {
+  @Test mutating func `a viewer that is faster than the source gets each frame once`() {
     let (_, viewer) = AsyncStream<ByteBuffer>.makeStream()
     _ = self.requests.addViewer(width: 320, frameRate: 30, at: self.time(0), viewer)
     let made = (0..<2000).reduce(0) { $0 + self.work(number: Int($1 / 200) + 1, at: Int64($1)).made.count }
@@ -158,7 +158,7 @@ struct PictureRequestsTests {
     #expect(!idle && neededAgain)
   }
 
-  @Test mutating func `after the files of a picture the thread rests for as long as they took`() {
+  @Test mutating func `after the files of a frame the thread rests for as long as they took`() {
     _ = self.snapshot(width: 320, at: 0)
     _ = self.work(number: 1, at: 0)
     self.requests.rest(from: self.time(0), to: self.time(30))
@@ -168,7 +168,7 @@ struct PictureRequestsTests {
     #expect(self.requests.statistics.encodeTime == .milliseconds(30))
   }
 
-  @Test mutating func `at the end all who wait are told, and nobody is taken on`() {
+  @Test mutating func `at the end all who wait are reported, and no one is taken on`() {
     _ = self.snapshot(width: 320, at: 0)
     let (_, viewer) = AsyncStream<ByteBuffer>.makeStream()
     _ = self.requests.addViewer(width: 320, frameRate: 10, at: self.time(0), viewer)

@@ -8,15 +8,15 @@ import Threading
 
 @testable import Streaming
 
-@Suite("Switching the sound of a live stream", .timeLimit(.minutes(5)))
-struct SoundSwitchTests {
+@Suite("Switching the audio of a live stream", .timeLimit(.minutes(5)))
+struct AudioSwitchTests {
   private let first = ScriptedAudioCapturer()
   private let output = CollectingOutput()
 
   private func startedStream(_ settings: AudioSettings? = nil) async throws -> LiveStream {
     // Silence comes only where the sources leave gaps, however slow the machine is.
     var patient = settings ?? AudioSettings()
-    patient.patience = .seconds(1000)
+    patient.timeout = .seconds(1000)
     var video = VideoSettings()
     video.switchTimeouts.start = .seconds(1000)
     video.switchTimeouts.firstItem = .seconds(1000)
@@ -27,7 +27,7 @@ struct SoundSwitchTests {
     return stream
   }
 
-  /// Switches to a source, which delivers a stretch of sound as soon as it is started.
+  /// Switches to a source, which delivers a stretch of audio as soon as it is started.
   private func change(
     _ stream: LiveStream, to capturer: ScriptedAudioCapturer, at time: MediaTime, samples: Int, amplitude: Float = 0.5
   ) async throws {
@@ -46,18 +46,18 @@ struct SoundSwitchTests {
     }.max() ?? .max
   }
 
-  /// Long enough ago that sound of a second or two from then on is not in the future.
+  /// Long enough ago that audio of a second or two from then on is not in the future.
   private static func past() -> MediaTime {
     StreamClock.system.now() - .seconds(3)
   }
 
-  /// Waits for a number of samples: those of a stretch of sound are one less than fit, since the encoder keeps one back.
+  /// Waits for a number of samples: those of a stretch of audio are one less than fit, since the encoder keeps one back.
   private func samples(_ count: Int) -> [EncodedSample] {
     self.output.samples(atLeast: count)
   }
 
   @Test(arguments: [("a gap", 15, 720), ("a long gap", 200, 9600), ("in step", 0, 0), ("an overlap", -30, 0)])
-  func `the new source's sound is at its own time: gaps are filled, overlaps cut, timestamps stay even`(
+  func `the new source's audio is at its own time: gaps are filled, overlaps cut, timestamps stay even`(
     name: String, milliseconds: Int64, silence: Int
   ) async throws {
     let stream = try await self.startedStream()
@@ -94,7 +94,7 @@ struct SoundSwitchTests {
     await stream.stop()
   }
 
-  @Test func `sound of the earlier source that comes after the cut is not used, and told so`() async throws {
+  @Test func `audio of the earlier source that comes after the cut is not used, and reported so`() async throws {
     let stream = try await self.startedStream()
     let time = StreamClock.system.now()
     self.first.deliver(at: time, samples: 480)
@@ -123,7 +123,7 @@ struct SoundSwitchTests {
     await stream.stop()
   }
 
-  @Test func `muted sound is encoded as silence at the same times, and the meter still shows the source`()
+  @Test func `muted audio is encoded as silence at the same times, and the meter still shows the source`()
     async throws
   {
     let stream = try await self.startedStream(AudioSettings(bitrate: 128_000))
@@ -137,16 +137,16 @@ struct SoundSwitchTests {
     let samples = self.samples(39)
     #expect(samples.count == 39 && self.unevenness(samples) <= 1)
     #expect(abs(stream.audioLevel.peak + 12.04) < 0.01)
-    // What the codec keeps of the sound before is gone after two frames.
+    // What the codec keeps of the audio before is gone after two frames.
     #expect(samples[5..<15].allSatisfy { $0.payload.readableBytes > 100 })
     #expect(samples[25...].allSatisfy { $0.payload.readableBytes < 20 })
     await stream.stop()
     #expect(stream.audioLevel == .silence)
   }
 
-  @Test func `a source whose sound always comes late is waited for, and not silent for ever`() async throws {
+  @Test func `a source whose audio always comes late is waited for, and not silent for ever`() async throws {
     var settings = AudioSettings()
-    settings.patience = .milliseconds(40)
+    settings.timeout = .milliseconds(40)
     let stream = LiveStream("test", audio: settings)
     stream.attachAudio(self.first)
     stream.add(self.output)

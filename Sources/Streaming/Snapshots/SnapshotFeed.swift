@@ -1,0 +1,65 @@
+internal import Media
+
+/// Pipeline side of snapshots: keeps the last output frame, and delivers it when it is requested.
+///
+/// The frame is delivered by reference: its buffer is reused once unreferenced, and every pool has one buffer to spare
+/// while a JPEG is encoded. Without requests a frame costs one atomic load.
+struct SnapshotFeed {
+  /// Time at which the last frame is delivered even without a newer one; nil without a request.
+  private(set) var deadline: MediaTime?
+
+  private let frameInterval: MediaDuration
+  private var shown: OutputFrame?
+
+  init(frameInterval: MediaDuration) {
+    self.frameInterval = frameInterval
+  }
+
+  /// Notes each frame before it is encoded; returns it when it is to be delivered.
+  mutating func show(_ frame: VideoFrame, at now: MediaTime, isWanted: Bool) -> OutputFrame? {
+    let output = OutputFrame(number: (self.shown?.number ?? 0) + 1, frame: frame, time: now)
+    self.shown = output
+    guard isWanted else { return nil }
+    self.deadline = nil
+    return output
+  }
+
+  /// Handles a request: returns the last frame if it is at most a frame interval old, or if the next one is not
+  /// expected soon either. Otherwise the next one is waited for, until it is overdue by an interval.
+  ///
+  /// - Parameters:
+  ///   - number: Only frames after this one are of use.
+  ///   - isStill: Whether no frame will be output for a while.
+  mutating func request(after number: Int, at now: MediaTime, isStill: Bool) -> OutputFrame? {
+    guard let shown, shown.number > number else { return nil }
+    let age = now - shown.time
+    if isStill || age <= self.frameInterval || age > self.frameInterval * 2 {
+      self.deadline = nil
+      return shown
+    }
+    self.deadline = shown.time + self.frameInterval * 2
+    return nil
+  }
+
+  /// Copies the last frame into memory of its own.
+  mutating func copyLast() {
+    self.shown = self.shown.map { OutputFrame(number: $0.number, frame: $0.frame.copy, time: $0.time) }
+  }
+
+  /// Returns the last frame when the next one is overdue.
+  mutating func handleDeadline(at now: MediaTime) -> OutputFrame? {
+    guard let deadline, now >= deadline else { return nil }
+    self.deadline = nil
+    return self.shown
+  }
+}
+
+/// A frame of the output, as viewers see it.
+struct OutputFrame: Sendable {
+  /// Counts output frames from 1.
+  let number: Int
+  /// In the stream's format.
+  let frame: VideoFrame
+  /// When the frame was passed to the encoder.
+  let time: MediaTime
+}
