@@ -122,8 +122,8 @@ let package = Package(
     .target(
       name: "HTTPServer",
       dependencies: [
-        "Media", "Authentication", "Bitstreams", "Threading", "Capture", "Effects", "HLS", "Streaming", "COpenAPI",
-        "CZlib", nioCore, nioPosix,
+        "Media", "Authentication", "Bitstreams", "Threading", "Capture", "Effects", "HLS", "Streaming", "Recording",
+        "StreamControl", "COpenAPI", "CZlib", nioCore, nioPosix,
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "HTTPTypes", package: "swift-http-types"),
         .product(name: "HummingbirdCore", package: "hummingbird"),
@@ -224,7 +224,10 @@ let package = Package(
       swiftSettings: settings),
     .testTarget(
       name: "StreamControlTests",
-      dependencies: ["StreamControl", "Capture", "CaptureDevices", "Media", "MediaInput", "TestSupport"],
+      dependencies: [
+        "StreamControl", "Capture", "CaptureDevices", "Effects", "Media", "MediaInput", "Recording", "Streaming",
+        "TestSupport", "Threading",
+      ],
       swiftSettings: settings),
     // An audio device that fails on demand, for CaptureDevicesTests.
     .target(
@@ -284,7 +287,8 @@ let package = Package(
     .testTarget(
       name: "HTTPServerTests",
       dependencies: [
-        "HTTPServer", "TestSupport", "Authentication", "Capture", "Effects", "HLS", "Media", "Streaming", "Threading",
+        "HTTPServer", "TestSupport", "Authentication", "Capture", "Effects", "HLS", "Media", "Recording",
+        "StreamControl", "Streaming", "Threading",
         nioCore,
         nioPosix,
         .product(name: "HTTPTypes", package: "swift-http-types"),
@@ -294,6 +298,12 @@ let package = Package(
       ], swiftSettings: settings),
     .testTarget(
       name: "WebPageTests", dependencies: ["WebPage", nioCore], exclude: ["JavaScript"], swiftSettings: settings),
+    .testTarget(
+      name: "VidiconTests",
+      dependencies: [
+        "Vidicon", "Capture", "HTTPServer", "Media", "RTSPServer", "StreamControl", "Streaming", "TestSupport",
+      ],
+      swiftSettings: settings),
     .testTarget(
       name: "VidiconCommandTests",
       dependencies: [
@@ -308,8 +318,7 @@ let package = Package(
       name: "FuzzBodies",
       dependencies: [
         "Authentication", "Bitstreams", "Containers", "Effects", "HLS", "HLSRules", "HTTPServer", "Inference", "Media",
-        "RTP", "RTSP",
-        nioCore,
+        "RTP", "RTSP", "StreamControl", nioCore,
       ],
       path: "Tests/FuzzBodies", swiftSettings: settings),
     .testTarget(name: "FuzzBodiesTests", dependencies: ["FuzzBodies", nioCore], swiftSettings: settings),

@@ -45,7 +45,6 @@ struct RecordingMeter {
       FileHandle.standardError.write(Data("usage: RecordingMeter read|encode|record|finish PICTURES [FILE]\n".utf8))
       exit(64)
     }
-    LibavLog.silence()
     let second = try Self.encode(pictures, discards: mode == "read")
     if ["read", "encode"].contains(mode) { return }
     let seconds = mode == "record" ? Self.rounds : 3600

@@ -23,6 +23,7 @@ let monitoring = Task {
     case .sourceSilent: print("no frames; viewers see the slate")
     case .sourceBack(let kind): print("the \(kind) is back")
     case .sourceSwitched(let kind): print("the \(kind) was switched to another source")
+    case .switchFailed(let kind, let error): print("the \(kind) source stays:", error)
     case .effect(let report): print(report)
     case .failed(let error): print("the stream has failed:", error)
     }

@@ -7,6 +7,7 @@ final class LibavEncoder {
   let packet: UnsafeMutablePointer<AVPacket>
 
   init(_ codec: UnsafePointer<AVCodec>) {
+    LibavLog.silence()
     guard let context = avcodec_alloc_context3(codec), let frame = av_frame_alloc(), let packet = av_packet_alloc()
     else { fatalError("out of memory") }  // Safe because a machine without a few hundred bytes cannot go on.
     self.context = context

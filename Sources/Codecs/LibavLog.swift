@@ -1,10 +1,13 @@
 internal import CLibav
 
-/// Messages of FFmpeg's libraries on standard error.
-public enum LibavLog {
-  /// Disables them for the whole process: failures are reported by errors and counters.
-  public static func silence() {
-    av_log_set_level(AV_LOG_QUIET)
+/// The log messages that FFmpeg's libraries write to standard error.
+package enum LibavLog {
+  private static let silenced: Void = av_log_set_level(AV_LOG_QUIET)
+
+  /// Turns the messages off for the whole process, once; failures are reported as errors and counters. Called wherever an
+  /// encoder, decoder or input is opened.
+  package static func silence() {
+    _ = self.silenced
   }
 }
 

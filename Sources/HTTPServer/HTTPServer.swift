@@ -2,10 +2,10 @@ internal import Authentication
 internal import HTTPTypes
 internal import HummingbirdCore
 internal import HummingbirdHTTP2
-public import Media
+package import Media
 internal import NIOCore
 package import NIOPosix
-public import Streaming
+package import Streaming
 internal import Synchronization
 internal import Threading
 
@@ -19,13 +19,13 @@ internal import Glibc
 ///
 /// HTTP/1.1 on the plain port; HTTP/2 and HTTP/1.1 on the TLS port. Playlists, segments and images are built once and
 /// shared by all responses.
-public final class HTTPServer: Sendable {
+package final class HTTPServer: Sendable {
   /// The TCP ports in use.
-  public struct Ports: Hashable, Sendable {
+  package struct Ports: Hashable, Sendable {
     /// Port of HTTP.
-    public var http: Int
+    package var http: Int
     /// Port of HTTP over TLS; nil without TLS.
-    public var https: Int?
+    package var https: Int?
   }
 
   private struct State {
@@ -46,14 +46,14 @@ public final class HTTPServer: Sendable {
   private static let eventLoopCount = min(System.coreCount, 4)
 
   /// Creates a server; ``start()`` opens its ports.
-  public convenience init(settings: HTTPServerSettings, extras: HTTPServerExtras = HTTPServerExtras()) {
-    self.init(settings: settings, extras: extras, group: nil)
+  package convenience init(settings: HTTPServerSettings, providers: HTTPServerProviders = HTTPServerProviders()) {
+    self.init(settings: settings, providers: providers, group: nil)
   }
 
   /// Creates a server; ``start()`` opens its ports.
   ///
   /// - Parameter group: Event loops shared with other servers, and shut down by their owner; nil for a group of its own.
-  package init(settings: HTTPServerSettings, extras: HTTPServerExtras, group: MultiThreadedEventLoopGroup?) {
+  package init(settings: HTTPServerSettings, providers: HTTPServerProviders, group: MultiThreadedEventLoopGroup?) {
     self.settings = settings
     self.ownsGroup = group == nil
     self.group = group ?? MultiThreadedEventLoopGroup(numberOfThreads: Self.eventLoopCount)
@@ -61,7 +61,7 @@ public final class HTTPServer: Sendable {
       eventLoops: Array(self.group.makeIterator()), limits: settings.limits,
       maximumConnections: min(settings.limits.connections, Self.maximumOpenFiles))
     self.responder = HTTPResponder(
-      streams: self.streams, extras: extras,
+      streams: self.streams, providers: providers,
       authenticator: Authenticator(
         credentials: settings.credentials, secret: (0..<32).map { _ in UInt8.random(in: 0...UInt8.max) }),
       control: settings.control, trustsThisMachine: settings.trustsThisMachine, connections: self.loops,
@@ -69,18 +69,18 @@ public final class HTTPServer: Sendable {
   }
 
   /// The ports in use; nil before ``start()``.
-  public var ports: Ports? {
+  package var ports: Ports? {
     self.state.withLock { $0.ports }
   }
 
   /// SHA-256 fingerprint of the certificate, as browsers display it: pairs of hexadecimal digits separated by colons; nil
   /// without TLS and before ``start()``.
-  public var certificateFingerprint: String? {
+  package var certificateFingerprint: String? {
     self.state.withLock { $0.fingerprint }
   }
 
   /// Viewers and bytes sent of a stream over HTTP; zero when it is not published.
-  public func statistics(of stream: LiveStream) -> HTTPStreamStatistics {
+  package func statistics(of stream: LiveStream) -> HTTPStreamStatistics {
     guard let published = self.streams[stream] else { return HTTPStreamStatistics() }
     let now = StreamClock.system.now()
     return HTTPStreamStatistics(
@@ -89,7 +89,7 @@ public final class HTTPServer: Sendable {
   }
 
   /// Serves a started stream under its name; the files of the first stream are also served without a name.
-  public func publish(_ stream: LiveStream) {
+  package func publish(_ stream: LiveStream) {
     let clock = StreamClock.system
     let published = PublishedStream(
       stream, publishedAt: MediaDuration(nanoseconds: clock.unixTime(at: clock.now())), eventLoop: self.group.next())
@@ -102,7 +102,7 @@ public final class HTTPServer: Sendable {
   ///
   /// Its playlists, now with `EXT-X-ENDLIST`, and its segments are served for 10 more seconds, so that HLS players can
   /// play to the end.
-  public func unpublish(_ stream: LiveStream) {
+  package func unpublish(_ stream: LiveStream) {
     guard let published = self.streams.end(stream) else { return }
     stream.remove(published.hls)
     stream.remove(published.faces)
@@ -117,7 +117,7 @@ public final class HTTPServer: Sendable {
   ///
   /// - Throws: `VidiconError`: `portInUse`, `notPermitted` or `notFound` for a port or address, `invalidSpecification` for
   ///   a malformed address or unusable credentials, and errors of the certificate files.
-  public func start() async throws(VidiconError) {
+  package func start() async throws(VidiconError) {
     guard self.ports == nil else { return }
     let address = self.settings.address ?? Self.anyAddress
     guard (try? SocketAddress(ipAddress: address, port: 0)) != nil else {
@@ -155,7 +155,7 @@ public final class HTTPServer: Sendable {
   /// Ends all streams, then closes the ports and every connection.
   ///
   /// Waits until HLS players have reloaded the playlist, at most 1.3 seconds, so that they see the end of the stream.
-  public func stop() async {
+  package func stop() async {
     let listeners = self.state.withLock { state in
       defer { state = State() }
       return state.listeners

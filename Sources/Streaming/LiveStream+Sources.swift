@@ -5,19 +5,44 @@ internal import Synchronization
 internal import Threading
 
 extension LiveStream {
-  /// Sets the video source before the stream is started. Later use ``switchVideo(to:)``.
+  /// Sets the video source.
+  ///
+  /// While the stream runs, the source is switched in the background as ``switchVideo(to:)`` does, after those attached
+  /// before it; a failure is reported as ``StreamEvent/switchFailed(_:_:)``, and the earlier source stays.
   public func attachVideo(_ capturer: any VideoCapturer) {
-    self.state.withLock { state in
-      precondition(state.phase == .idle, "sources are attached before the stream is started")
+    let isAttached = self.state.withLock { state in
+      guard state.phase == .idle else { return false }
       state.attach(capturer)
+      return true
+    }
+    if !isAttached {
+      self.switchLater(.video) { () throws(VidiconError) in try await self.switchVideo(to: capturer) }
     }
   }
 
-  /// Sets the audio source before the stream is started. Later use ``switchAudio(to:)``.
+  /// Sets the audio source; while the stream runs, as ``attachVideo(_:)`` does.
   public func attachAudio(_ capturer: any AudioCapturer) {
-    self.state.withLock { state in
-      precondition(state.phase == .idle, "sources are attached before the stream is started")
+    let isAttached = self.state.withLock { state in
+      guard state.phase == .idle else { return false }
       state.audio = capturer
+      return true
+    }
+    if !isAttached {
+      self.switchLater(.audio) { () throws(VidiconError) in try await self.switchAudio(to: capturer) }
+    }
+  }
+
+  /// Switches a source after the earlier calls. The task ends at the latest with the stream, which ends every switch.
+  private func switchLater(_ kind: MediaKind, _ change: @escaping @Sendable () async throws(VidiconError) -> Void) {
+    self.state.withLock { state in
+      state.attachment = Task { [earlier = state.attachment] in
+        await earlier?.value
+        do throws(VidiconError) {
+          try await change()
+        } catch {
+          self.shared.report(.switchFailed(kind, error))
+        }
+      }
     }
   }
 
@@ -45,9 +70,23 @@ extension LiveStream {
   ///   s after that; ``VidiconError/Code/wrongState`` when the stream was started without video or has ended;
   ///   ``VidiconError/Code/cancelled`` when the task is cancelled before the switch begins.
   public func switchVideo(to capturer: any VideoCapturer) async throws(VidiconError) {
+    try await self.switchVideo(to: capturer, named: nil, replacing: nil)
+  }
+
+  /// Switches video as ``switchVideo(to:)``, and remembers rotation and mirroring by name too.
+  ///
+  /// - Parameters:
+  ///   - name: Name of the new source; a source that was replaced under this name gives its rotation and mirroring to it.
+  ///   - earlierName: Name of the current source.
+  package func switchVideo(
+    to capturer: any VideoCapturer, named name: String?, replacing earlierName: String?
+  ) async throws(VidiconError) {
     guard await self.videoLock.lock() else { throw .streamRequestCancelled }
     defer { self.videoLock.unlock() }
-    guard let (inputQueue, earlierFeed, adjustment) = try self.prepareVideoSwitch(to: capturer) else { return }
+    guard
+      let (inputQueue, earlierFeed, adjustment) = try self.prepareVideoSwitch(
+        to: capturer, named: name, replacing: earlierName)
+    else { return }
     let feed = VideoFeed(capturer: capturer, inputQueue: inputQueue, adjustment: adjustment)
     let change = SourceSwitch(
       kind: .video, inputQueue: inputQueue, feed: feed, timeouts: self.videoSettings.switchTimeouts,
@@ -59,7 +98,7 @@ extension LiveStream {
       settled: { self.finishOpening(capturer) })
     try await self.run(change) { state in
       guard let earlier = state.video else { return nil }
-      state.pastAdjustments.keep(earlierFeed.adjustment, of: earlier)
+      state.pastAdjustments.keep(earlierFeed.adjustment, of: earlier, named: earlierName)
       state.video = capturer
       return { earlier.stop() }
     }.get()
@@ -140,18 +179,23 @@ extension LiveStream {
 extension LiveStream {
   /// The input queue, its present source, and the adjustment of the new one; nil when nothing is left to do.
   private func prepareVideoSwitch(
-    to capturer: any VideoCapturer
+    to capturer: any VideoCapturer, named name: String?, replacing earlierName: String?
   ) throws(VidiconError) -> (VideoInputQueue, VideoFeed, SourceAdjustment)? {
     try self.prepareSwitch { (state) throws(VidiconError) in
       if state.video === capturer { return nil }
       if state.phase == .idle {
-        state.attach(capturer)
+        state.attach(capturer, named: name, replacing: earlierName)
         return nil
       }
       guard let inputQueue = state.videoQueue else { throw .streamHasNoTrack(.video) }
       guard let feed = state.presentFeed else { throw .streamEnded }
       try state.open(capturer)
-      return (inputQueue, feed, state.pastAdjustments.adjustment(of: capturer))
+      // The same source, opened again, keeps what it has.
+      let isSame = name != nil && name == earlierName
+      return (
+        inputQueue, feed,
+        isSame ? feed.adjustment : state.pastAdjustments.adjustment(of: capturer, named: name)
+      )
     }
   }
 
@@ -214,10 +258,12 @@ extension LiveStream.State {
     self.videoQueue?.withSlot { $0.present }
   }
 
-  fileprivate mutating func attach(_ capturer: any VideoCapturer) {
+  fileprivate mutating func attach(
+    _ capturer: any VideoCapturer, named name: String? = nil, replacing earlierName: String? = nil
+  ) {
     if let video = self.video {
-      self.pastAdjustments.keep(self.adjustment, of: video)
-      self.adjustment = self.pastAdjustments.adjustment(of: capturer)
+      self.pastAdjustments.keep(self.adjustment, of: video, named: earlierName)
+      self.adjustment = self.pastAdjustments.adjustment(of: capturer, named: name)
     }
     self.video = capturer
   }

@@ -40,6 +40,8 @@ public final class LiveStream: Sendable {
     /// Sources that are being opened, or were given up while they were.
     var opening: [any AnyObject & Sendable] = []
     var threads: [WorkerThread] = []
+    /// The last switch by ``attachVideo(_:)`` or ``attachAudio(_:)`` of a running stream.
+    var attachment: Task<Void, Never>?
     /// Last codec configuration by kind.
     var latest: [MediaKind: CodecDescription] = [:]
 
@@ -213,7 +215,7 @@ extension LiveStream {
     let stopped = self.state.withLock { state in
       let stopped = state
       state.phase = .ended
-      (state.video, state.audio, state.threads) = (nil, nil, [])
+      (state.video, state.audio, state.threads, state.attachment) = (nil, nil, [], nil)
       return stopped
     }
     let stop = { @Sendable in

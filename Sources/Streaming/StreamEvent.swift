@@ -12,6 +12,8 @@ public enum StreamEvent: Hashable, Sendable {
   /// Another source has replaced the present one, see ``LiveStream/switchVideo(to:)`` and
   /// ``LiveStream/switchAudio(to:)``.
   case sourceSwitched(MediaKind)
+  /// A source attached while the stream runs could not take over; the earlier one stays.
+  case switchFailed(MediaKind, VidiconError)
   /// An effect has failed or is too slow, reported once per effect; the stream continues.
   case effect(EffectReport)
   /// The stream has failed; its viewers have been disconnected.

@@ -1,4 +1,3 @@
-internal import CaptureDevices
 public import Discovery
 public import HTTPServer
 public import Media
@@ -6,13 +5,14 @@ internal import NIOCore
 internal import NIOPosix
 public import RTSPServer
 public import Recording
+public import StreamControl
 public import Streaming
 internal import Synchronization
-internal import WebPage
+internal import Threading
 
-/// Publishes streams on the network: over RTSP, and over HTTP as HLS, as pictures and with a web page.
+/// Publishes streams on the network: over RTSP, and over HTTP as HLS, motion JPEG, snapshots and a web page.
 ///
-/// A server runs once: after ``stop()`` it is let go.
+/// A server runs once: after ``stop(finishingRecordingsWithin:)`` it cannot start again.
 ///
 /// ```swift
 /// let server = CameraServer(rtspPort: 8554, httpPort: 8080)
@@ -20,10 +20,10 @@ internal import WebPage
 /// try await server.run()  // until cancelled
 /// ```
 public final class CameraServer: Sendable {
-  /// The address that stands for all of a machine's, where none is given.
+  /// The address that stands for all addresses of the machine.
   private static let anyAddress = "::"
 
-  /// An event loop for each core, at most four: beyond that the streams' encoders need the cores more.
+  /// One event loop per core, at most four: further cores serve the encoders.
   private static let eventLoopCount = min(System.coreCount, 4)
 
   private let settings: CameraServerSettings
@@ -33,16 +33,14 @@ public final class CameraServer: Sendable {
   private let http: HTTPServer?
   private let announcer: ServiceAnnouncer?
   private let listening = Listening()
-  private let streams = Mutex<[LiveStream]>([])
-  private let recorders = AttachedRecorders()
-  private let sources: AttachedSources
-  private let effects = AttachedEffects()
+  private let publications = Publications()
+  private let catalog: SourceCatalog
 
   /// A server that does not listen yet.
   ///
   /// - Parameters:
-  ///   - rtspPort: The TCP port for RTSP; 0 for any free one.
-  ///   - httpPort: The TCP port for HTTP; 0 for any free one.
+  ///   - rtspPort: TCP port for RTSP; 0 for any free one.
+  ///   - httpPort: TCP port for HTTP; 0 for any free one.
   public convenience init(rtspPort: Int = 8554, httpPort: Int = 8080) {
     self.init(
       settings: CameraServerSettings(
@@ -52,29 +50,26 @@ public final class CameraServer: Sendable {
   /// A server that does not listen yet, with every setting of its protocols.
   ///
   /// - Parameters:
-  ///   - offer: Which sources the streams can be switched to over HTTP, on the page and in code, unless they have one of
-  ///     their own: see ``attach(_:to:)``.
-  ///   - discovery: Told under which name each stream is announced, and when that is not possible, on a thread of the
-  ///     announcer's.
+  ///   - catalog: The sources that streams can be switched to over HTTP, on the page and in code; a stream with
+  ///     ``StreamSources`` of its own, see ``attach(_:to:)``, has that catalog.
+  ///   - discovery: Receives the name under which each stream is announced, and failures to announce, on a thread of the
+  ///     announcer.
   public init(
-    settings: CameraServerSettings, offer: SourceCatalog = .all,
+    settings: CameraServerSettings, catalog: SourceCatalog = .all,
     discovery: @escaping @Sendable (DiscoveryEvent) -> Void = { _ in }
   ) {
     let group = MultiThreadedEventLoopGroup(numberOfThreads: Self.eventLoopCount)
     let rtsp = RTSPServer(settings: settings.rtsp, group: group)
-    let (listening, recorders, effects) = (self.listening, self.recorders, self.effects)
-    let sources = AttachedSources(offer: offer)
-    self.sources = sources
     self.settings = settings
+    self.catalog = catalog
     self.group = group
     self.rtsp = rtsp
-    self.http = settings.http.map { http in
+    self.http = settings.http.map { [listening, publications] http in
       HTTPServer(
         settings: http,
-        extras: .camera(
-          rtsp: rtsp, addresses: { listening.addresses(of: $0) },
-          recorder: { recorders.recorder(of: $0).map(HTTPServerRecorder.init) }, sources: sources,
-          effects: effects), group: group)
+        providers: HTTPServerProviders(
+          rtsp: rtsp, addresses: { listening.addresses(of: $0) }, controls: { publications.controls(of: $0) },
+          catalog: catalog), group: group)
     }
     self.announcer =
       settings.isAnnounced
@@ -86,154 +81,42 @@ public final class CameraServer: Sendable {
     self.listening.ports
   }
 
-  /// Where a stream is found, for people; empty before ``start()``.
+  /// The addresses of a stream, for users; empty before ``start()``.
   public func addresses(of stream: LiveStream) -> StreamAddresses {
     self.listening.addresses(of: stream)
   }
 
-  /// Makes a recorder of a stream known, in place of the one before: ``recorder(of:)`` finds it, and when the stream is
-  /// taken away or the server stops, its recording is finished. Starting it is up to its owner.
-  public func attach(_ recorder: Recorder, to stream: LiveStream) {
-    self.recorders.attach(recorder, to: stream)
-  }
-
-  /// The recorder of a stream; nil when none was attached.
-  public func recorder(of stream: LiveStream) -> Recorder? {
-    self.recorders.recorder(of: stream)
-  }
-
-  /// Sets what names a stream's sources and which others it can have, in place of what was set before; by default a
-  /// published stream has sources without names, and the offer of the server.
-  public func attach(_ sources: StreamSources, to stream: LiveStream) {
-    self.sources.attach(sources, to: stream)
-  }
-
-  /// The sources of a stream, to be switched while it runs; nil when it is not published.
-  public func sources(of stream: LiveStream) -> StreamSources? {
-    self.sources.sources(of: stream)
-  }
-
-  /// Sets how a stream's effects are changed, in place of what was set before; by default a published stream has effects
-  /// without images.
-  public func attach(_ effects: StreamEffects, to stream: LiveStream) {
-    self.effects.attach(effects, to: stream)
-  }
-
-  /// The effects of a stream, to be changed while it runs; nil when it is not published.
-  public func effects(of stream: LiveStream) -> StreamEffects? {
-    self.effects.effects(of: stream)
-  }
-
-  /// The SHA-256 fingerprint of the certificate of HTTP over TLS, for people to compare; nil without it.
+  /// The SHA-256 fingerprint of the certificate of HTTP over TLS, for users to compare; nil without TLS.
   public var certificateFingerprint: String? {
     self.http?.certificateFingerprint
   }
 
   /// Opens the ports; without effect when they are open.
   ///
-  /// - Throws: ``CameraServerError`` when a port is taken or may not be used, or the TLS files cannot be read.
-  public func start() async throws(CameraServerError) {
+  /// - Throws: ``VidiconError`` when a port is in use or not permitted, or the TLS files cannot be read;
+  ///   `invalidSpecification` when the address to listen on is not an IP address.
+  public func start() async throws(VidiconError) {
     guard self.ports == nil else { return }
-    do throws(VidiconError) {
-      try await self.rtsp.start()
-    } catch {
-      throw .rtsp(error)
-    }
+    try await self.rtsp.start()
     do throws(VidiconError) {
       try await self.http?.start()
     } catch {
       await self.rtsp.stop()
-      throw .http(error)
+      throw error
     }
     guard let rtsp = self.rtsp.ports else { return }
     let http = self.http?.ports
     self.listening.open(
       CameraServerPorts(rtsp: rtsp.rtsp, rtsps: rtsp.rtsps, http: http?.http, https: http?.https),
       hosts: NetworkAddresses.hosts(listeningOn: self.settings.rtsp.address ?? Self.anyAddress))
-    // Those that were published before had no port to tell.
-    for stream in self.streams.withLock({ $0 }) where stream.isRunning { self.announce(stream) }
+    // Streams that were published earlier had no port to announce.
+    for stream in self.publications.published where stream.isRunning { self.announce(stream) }
   }
 
-  /// Starts a stream, unless it runs already, and makes it available; the first one published is also found without a
-  /// name over RTSP.
+  /// Opens the ports, if they are not open, and serves until the task is cancelled; then ends in order.
   ///
-  /// - Throws: ``VidiconError`` when its name cannot stand in an address or is taken by another stream that has not ended,
-  ///   when it is published already, or a source or an encoder cannot be opened.
-  public func publish(_ stream: LiveStream) async throws(VidiconError) {
-    if let cause = LiveStream.problem(withName: stream.name) {
-      throw .streamNameUnusable(stream.name, cause: cause)
-    }
-    let isAdded = self.streams.withLock { streams in
-      streams.removeAll { $0.name == stream.name && $0.hasEnded }
-      guard !streams.contains(where: { $0.name == stream.name }) else { return false }
-      streams.append(stream)
-      return true
-    }
-    guard isAdded else { throw .streamNameTaken(stream.name) }
-    if !stream.isRunning {
-      do throws(VidiconError) {
-        try await stream.start()
-      } catch {
-        self.streams.withLock { $0.removeAll { $0 === stream } }
-        throw error
-      }
-    }
-    // It may have been taken away, or the server stopped, while it started.
-    guard self.streams.withLock({ $0.contains { $0 === stream } }) else {
-      await stream.stop()
-      throw .streamStopped
-    }
-    self.sources.attachDefault(to: stream)
-    self.effects.attachDefault(to: stream)
-    self.rtsp.publish(stream)
-    self.http?.publish(stream)
-    self.announce(stream)
-  }
-
-  /// Takes a stream from the network: its viewers are told goodbye, it is stopped, and its recording is finished.
-  public func unpublish(_ stream: LiveStream) async {
-    let recorder = self.recorders.detach(from: stream)
-    async let recorded = recorder?.stop()
-    await self.end(stream)
-    _ = await recorded
-  }
-
-  /// Takes a stream from the network and stops it; a recording of it ends by that.
-  private func end(_ stream: LiveStream) async {
-    self.streams.withLock { $0.removeAll { $0 === stream } }
-    for service in self.services(of: stream) { self.announcer?.withdraw(service) }
-    self.rtsp.unpublish(stream)
-    await stream.stop()
-    self.http?.unpublish(stream)
-    self.sources.detach(from: stream)
-    self.effects.detach(from: stream)
-  }
-
-  /// Those who watch a stream now, over whichever protocol.
-  public func viewers(of stream: LiveStream) -> Int {
-    let http = self.httpStatistics(of: stream)
-    return self.rtspStatistics(of: stream).viewers + http.hlsViewers + http.motionJPEGViewers
-  }
-
-  /// What the viewers of a stream got over RTSP.
-  public func rtspStatistics(of stream: LiveStream) -> RTSPStreamStatistics {
-    self.rtsp.statistics(of: stream)
-  }
-
-  /// What the viewers of a stream got over HTTP; all zero without it.
-  public func httpStatistics(of stream: LiveStream) -> HTTPStreamStatistics {
-    self.http?.statistics(of: stream) ?? HTTPStreamStatistics()
-  }
-
-  /// Messages from viewers that were not RTSP, since the server started.
-  public var malformedRequests: Int {
-    self.rtsp.malformedRequests
-  }
-
-  /// Opens the ports, if that has not happened, and serves until the task is cancelled; then ends in order.
-  ///
-  /// - Throws: ``CameraServerError`` when a port cannot be opened.
-  public func run() async throws(CameraServerError) {
+  /// - Throws: ``VidiconError``, as ``start()``.
+  public func run() async throws(VidiconError) {
     try await self.start()
     let (ending, continuation) = AsyncStream<Never>.makeStream()
     await withTaskCancellationHandler {
@@ -244,37 +127,105 @@ public final class CameraServer: Sendable {
     await self.stop()
   }
 
-  /// Withdraws the announcements, stops every stream, tells every viewer goodbye, closes the ports and finishes the
+  /// Withdraws the announcements, stops every stream, disconnects every viewer, closes the ports and finishes the
   /// recordings.
   ///
-  /// - Parameter limit: How long to wait at most for the recordings, which are copied once; nil for as long as it takes.
-  ///   What is not finished by then is a fragmented file, which plays, and is finished in the background, or when the
-  ///   process ends before that, by the next recording of its pattern or ``Recordings/repair(_:)``.
-  /// - Returns: Whether all recordings are over.
+  /// - Parameter limit: Maximum time to wait for the recordings, each of which is copied once; nil for no limit. A recording
+  ///   that is not finished by then is a fragmented file, which plays, and is finished in the background, or when the
+  ///   process ends earlier, by the next recording of its pattern or ``Recordings/repair(_:)``.
+  /// - Returns: Whether all recordings are finished.
   @discardableResult
   public func stop(finishingRecordingsWithin limit: Duration? = nil) async -> Bool {
-    async let recorded = self.recorders.stop(within: limit)
+    async let recorded = Self.stop(self.publications.recorders, within: limit)
     async let withdrawn: Void? = self.announcer?.stop()
-    for stream in self.streams.withLock({ $0 }) { await self.end(stream) }
+    for stream in self.publications.published { await self.end(stream) }
     await self.http?.stop()
     await self.rtsp.stop()
     await withdrawn
-    // It fails only when called twice, or from one of its own event loops.
+    // Fails only when called twice, or from one of its own event loops.
     try? await self.group.shutdownGracefully()
     return await recorded
   }
 
-  /// Announces a stream, unless it was taken away meanwhile.
+  /// Stops recorders, and waits until they have finished or a time has passed.
+  ///
+  /// - Returns: Whether they have finished.
+  private static func stop(_ recorders: [Recorder], within limit: Duration?) async -> Bool {
+    // Finishing a file cannot be cancelled, so it runs in a task of its own.
+    let stopping = Task {
+      await withDiscardingTaskGroup { group in
+        for recorder in recorders { group.addTask { await recorder.stop() } }
+      }
+    }
+    guard let limit else {
+      await stopping.value
+      return true
+    }
+    return await stopping.result(within: limit) != nil
+  }
+}
+
+// MARK: Streams
+
+extension CameraServer {
+  /// Starts a stream, unless it runs already, and publishes it. The first published stream also plays without a name over
+  /// RTSP.
+  ///
+  /// - Throws: ``VidiconError`` when its name cannot be part of an address or is taken by another stream that has not ended,
+  ///   when it is published already, or a source or an encoder cannot be opened.
+  public func publish(_ stream: LiveStream) async throws(VidiconError) {
+    if let cause = LiveStream.problem(withName: stream.name) {
+      throw .streamNameUnusable(stream.name, cause: cause)
+    }
+    try self.publications.reserve(stream)
+    if !stream.isRunning {
+      do throws(VidiconError) {
+        try await stream.start()
+      } catch {
+        self.publications.cancelReservation(of: stream)
+        throw error
+      }
+    }
+    // The stream may have been withdrawn, or the server stopped, while it started.
+    guard self.publications[stream]?.phase == .published else {
+      await stream.stop()
+      throw .streamStopped
+    }
+    self.publications.updatePublished(stream) { publication in
+      if publication.sources == nil { publication.sources = StreamSources(stream, catalog: self.catalog) }
+      if publication.effects == nil { publication.effects = StreamEffects(stream) }
+    }
+    self.rtsp.publish(stream)
+    self.http?.publish(stream)
+    self.announce(stream)
+  }
+
+  /// Withdraws a stream: disconnects its viewers, stops it, and finishes its recording.
+  public func unpublish(_ stream: LiveStream) async {
+    async let recorded = self.publications[stream]?.recorder?.stop()
+    await self.end(stream)
+    _ = await recorded
+  }
+
+  /// Withdraws and stops a stream, which ends its recording too.
+  private func end(_ stream: LiveStream) async {
+    for service in self.publications.end(stream) { self.announcer?.withdraw(service) }
+    self.rtsp.unpublish(stream)
+    await stream.stop()
+    self.http?.unpublish(stream)
+    self.publications.remove(stream)
+  }
+
+  /// Announces a stream, unless it was withdrawn meanwhile.
   private func announce(_ stream: LiveStream) {
     let services = self.services(of: stream)
-    // The lock keeps it before the withdrawal, which comes when the stream is no longer here.
-    self.streams.withLock { streams in
-      guard streams.contains(where: { $0 === stream }) else { return }
+    self.publications.updatePublished(stream) { publication in
+      publication.services = services
       for service in services { self.announcer?.announce(service) }
     }
   }
 
-  /// What is announced of a stream; nothing before the ports are open, and where its name is too long for that.
+  /// The services of a stream; none before the ports are open, or where its name is too long for DNS-SD.
   private func services(of stream: LiveStream) -> [Service] {
     guard let ports else { return [] }
     return [(Service.Kind.http, ports.http), (.rtsp, ports.rtsp)].compactMap { kind, port in
@@ -284,7 +235,68 @@ public final class CameraServer: Sendable {
   }
 }
 
-/// Where a server listens, once it does.
+// MARK: Attachments
+
+extension CameraServer {
+  /// Attaches a recorder to a stream, in place of the one before. When the stream is withdrawn or the server stops, the
+  /// recording is finished; starting it is up to the recorder's owner.
+  public func attach(_ recorder: Recorder, to stream: LiveStream) {
+    self.publications.update(stream) { $0.recorder = recorder }
+  }
+
+  /// The recorder of a stream; nil when none was attached.
+  public func recorder(of stream: LiveStream) -> Recorder? {
+    self.publications[stream]?.recorder
+  }
+
+  /// Attaches the names of a stream's sources and the catalog that it can be switched to, in place of those before. A stream
+  /// published without has sources without names and the server's catalog.
+  public func attach(_ sources: StreamSources, to stream: LiveStream) {
+    self.publications.update(stream) { $0.sources = sources }
+  }
+
+  /// The sources of a stream, to switch while it runs; nil when it is not published.
+  public func sources(of stream: LiveStream) -> StreamSources? {
+    self.publications[stream]?.sources
+  }
+
+  /// Attaches the effects of a stream, in place of those before. A stream published without has effects without images.
+  public func attach(_ effects: StreamEffects, to stream: LiveStream) {
+    self.publications.update(stream) { $0.effects = effects }
+  }
+
+  /// The effects of a stream, to change while it runs; nil when it is not published.
+  public func effects(of stream: LiveStream) -> StreamEffects? {
+    self.publications[stream]?.effects
+  }
+}
+
+// MARK: Counters
+
+extension CameraServer {
+  /// Current number of viewers of a stream over all protocols.
+  public func viewers(of stream: LiveStream) -> Int {
+    let http = self.httpStatistics(of: stream)
+    return self.rtspStatistics(of: stream).viewers + http.hlsViewers + http.motionJPEGViewers
+  }
+
+  /// Counters of a stream over RTSP.
+  public func rtspStatistics(of stream: LiveStream) -> RTSPStreamStatistics {
+    self.rtsp.statistics(of: stream)
+  }
+
+  /// Counters of a stream over HTTP; all zero when HTTP is off.
+  public func httpStatistics(of stream: LiveStream) -> HTTPStreamStatistics {
+    self.http?.statistics(of: stream) ?? HTTPStreamStatistics()
+  }
+
+  /// Messages that were not RTSP, received on the RTSP ports since the start.
+  public var malformedRequests: Int {
+    self.rtsp.malformedRequests
+  }
+}
+
+/// The ports and host names of a server, once it listens.
 private final class Listening: Sendable {
   private let state = Mutex<(ports: CameraServerPorts, hosts: [String])?>(nil)
 
@@ -299,55 +311,5 @@ private final class Listening: Sendable {
   func addresses(of stream: LiveStream) -> StreamAddresses {
     let (hosts, ports) = self.state.withLock { ($0?.hosts ?? [], $0?.ports ?? CameraServerPorts(rtsp: 0)) }
     return StreamAddresses(path: stream.path, hosts: hosts, ports: ports)
-  }
-}
-
-extension HTTPServerExtras {
-  /// What a camera server adds to HTTP: the web page, addresses, QR codes, the numbers of RTSP, the recorders, the sources
-  /// and the effects.
-  fileprivate static func camera(
-    rtsp: RTSPServer, addresses: @escaping @Sendable (LiveStream) -> StreamAddresses,
-    recorder: @escaping @Sendable (LiveStream) -> HTTPServerRecorder?, sources: AttachedSources,
-    effects: AttachedEffects
-  ) -> HTTPServerExtras {
-    var extras = HTTPServerExtras()
-    extras.file = { page in
-      let file =
-        switch page {
-        case .list: WebPage.list
-        case .player: WebPage.player
-        case .recordings: WebPage.recordings
-        case .file(let path): WebPage.file(path)
-        }
-      return file.map { file in
-        File(
-          body: file.bytes, mediaType: file.mediaType, etag: file.entityTag, cacheControl: WebPage.cacheControl,
-          contentSecurityPolicy: WebPage.contentSecurityPolicy)
-      }
-    }
-    extras.qrCode = { text in
-      do throws(VidiconError) {
-        return try QRCode(text).svg
-      } catch {
-        return nil  // Too long to be read from a screen, which the answer says.
-      }
-    }
-    extras.addresses = { stream in
-      let addresses = addresses(stream)
-      return Addresses(rtsp: addresses.rtsp, http: addresses.page)
-    }
-    extras.recorder = recorder
-    extras.control = { sources.sources(of: $0).map(HTTPServerControl.init) }
-    extras.effects = effects
-    extras.devices = HTTPServerDevices { sources.list(isTrusted: $0) }
-    extras.statistics = { stream in
-      let statistics = rtsp.statistics(of: stream)
-      return [
-        ProtocolStatistics(
-          name: "rtsp", viewers: statistics.viewers, bytesSent: statistics.bytesSent,
-          picturesSkipped: statistics.picturesSkipped)
-      ]
-    }
-    return extras
   }
 }

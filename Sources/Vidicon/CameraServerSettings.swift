@@ -1,16 +1,16 @@
 public import HTTPServer
 public import RTSPServer
 
-/// How a ``CameraServer`` listens, whom it lets in, and whether it is announced.
+/// Ports, addresses, credentials and announcement of a ``CameraServer``.
 public struct CameraServerSettings: Hashable, Sendable {
   /// RTSP.
   public var rtsp: RTSPServerSettings
-  /// HTTP: web page, HLS, pictures, API; nil for none.
+  /// HTTP: web page, HLS, motion JPEG, snapshots, API; nil turns it off.
   public var http: HTTPServerSettings?
   /// Whether streams are announced by multicast DNS (DNS-SD, "Bonjour") as `_http._tcp` and `_rtsp._tcp`.
   public var isAnnounced: Bool
 
-  /// Settings with everything at its default but what is given.
+  /// Settings; every parameter has a default.
   public init(
     rtsp: RTSPServerSettings = RTSPServerSettings(), http: HTTPServerSettings? = HTTPServerSettings(),
     isAnnounced: Bool = true

@@ -1,14 +1,31 @@
-/// The addresses of a stream to show to people.
+/// The TCP ports that a ``CameraServer`` listens on; nil for a protocol that is off.
+public struct CameraServerPorts: Hashable, Sendable {
+  /// RTSP.
+  public var rtsp: Int
+  /// RTSP over TLS.
+  public var rtsps: Int?
+  /// HTTP.
+  public var http: Int?
+  /// HTTP over TLS.
+  public var https: Int?
+
+  package init(rtsp: Int, rtsps: Int? = nil, http: Int? = nil, https: Int? = nil) {
+    self.rtsp = rtsp
+    self.rtsps = rtsps
+    self.http = http
+    self.https = https
+  }
+}
+
+/// The addresses of a stream to show to users.
 public struct StreamAddresses: Hashable, Sendable {
-  /// For players: `rtsp://HOST:PORT/NAME`, then those over TLS.
+  /// For players: `rtsp://HOST:PORT/NAME` for each host, then `rtsps:`.
   public var rtsp: [String]
-  /// For browsers: `http://HOST:PORT/NAME`, then those over TLS.
+  /// For browsers: `http://HOST:PORT/NAME` for each host, then `https:`.
   public var page: [String]
 
-  /// The addresses of a stream on hosts and ports.
-  ///
   /// - Parameter path: Percent-encoded, with the first slash.
-  init(path: String, hosts: [String], ports: CameraServerPorts) {
+  package init(path: String, hosts: [String], ports: CameraServerPorts) {
     func urls(_ scheme: String, _ port: Int?) -> [String] {
       guard let port else { return [] }
       return hosts.map { "\(scheme)://\($0):\(port)\(path)" }

@@ -1,15 +1,22 @@
-// The public face: `import Vidicon` is all that a user of the libraries needs.
-@_exported public import Authentication
+// `import Vidicon` is all that a program needs: modules whose public names are for programs as a whole, and single types
+// of the others.
 @_exported public import Capture
 @_exported public import CaptureDevices
-@_exported public import Codecs
-@_exported public import Discovery
 @_exported public import Effects
-@_exported public import HTTPServer
 @_exported public import Media
 @_exported public import MediaInput
-@_exported public import RTSPServer
 @_exported public import Recording
 @_exported public import StreamControl
 @_exported public import Streaming
-@_exported public import Threading
+
+@_exported public import struct Authentication.Credentials
+@_exported public import enum Discovery.DiscoveryEvent
+@_exported public import enum Discovery.NetworkAddresses
+@_exported public import struct Discovery.QRCode
+@_exported public import struct Discovery.Service
+@_exported public import struct HTTPServer.HTTPServerLimits
+@_exported public import struct HTTPServer.HTTPServerSettings
+@_exported public import struct HTTPServer.HTTPStreamStatistics
+@_exported public import struct RTSPServer.RTSPServerSettings
+@_exported public import struct RTSPServer.RTSPStreamStatistics
+@_exported public import struct Threading.StreamClock

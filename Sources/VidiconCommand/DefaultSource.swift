@@ -5,43 +5,42 @@ import Streaming
 internal import Threading
 import Vidicon
 
-/// What is served when no source is asked for: the first camera that gives a picture, with a microphone, else the plasma
-/// and the tone.
+/// The source when none is requested: the first camera that delivers frames, with a microphone, else plasma and tone.
 struct DefaultSource {
-  /// A stream that runs.
+  /// A running stream and its options.
   struct Choice {
     var stream: LiveStream
-    /// With the source and the sound that it has.
+    /// The options with the chosen video and audio source.
     var options: StreamOptions
-    /// For people.
+    /// The choice in words, for the status display.
     var description: String
   }
 
-  /// How long a camera may take until its first picture is encoded.
-  private static let limit = Duration.seconds(8)
+  /// Maximum time from opening a camera to its first encoded frame.
+  private static let timeout = Duration.seconds(8)
 
   let options: StreamOptions
   let loop: Bool
-  /// The devices that there are, cameras in the order in which they are tried.
+  /// The connected devices; cameras are tried in this order.
   let devices: [CaptureDevice]
 
-  /// Tries one camera after the other, and says of each that is left out why.
+  /// Tries one camera after the other, and warns about each one that is skipped.
   func choose() async throws -> Choice {
     for camera in self.devices where camera.kind == .camera {
       if let problem = camera.problem {
         Terminal.warn("\(camera.specification): \(problem); trying the next source")
         continue
       }
-      for audio in self.sounds(with: camera) {
+      for audio in self.audioSources(with: camera) {
         var options = self.options
         (options.source, options.audio) = (camera.specification, audio)
         do {
           let stream = try await self.start(options)
           return Choice(
-            stream: stream, options: options, description: "\(camera.name) (\(camera.specification)), sound \(audio)")
+            stream: stream, options: options, description: "\(camera.name) (\(camera.specification)), audio \(audio)")
         } catch {
           Terminal.warn("\(error.message); trying the next source")
-          if !error.isAboutSound { break }
+          if !error.isAboutAudio { break }
         }
       }
     }
@@ -49,21 +48,21 @@ struct DefaultSource {
     options.source = "plasma"
     let hasCamera = self.devices.contains { $0.kind == .camera }
     return Choice(
-      stream: try await options.openStream(loop: self.loop, hasSoundTrack: true), options: options,
+      stream: try await options.openStream(loop: self.loop, hasAudioTrack: true), options: options,
       description: (hasCamera ? "no camera opens" : "there is no camera")
-        + ": plasma, sound \(options.audio == "auto" ? "tone" : options.audio)")
+        + ": plasma, audio \(options.audio == "auto" ? "tone" : options.audio)")
   }
 
-  /// The sounds to try with a camera: what was asked for, else its own microphone, else another one, else silence, which
-  /// leaves a track for a microphone that comes later.
-  private func sounds(with camera: CaptureDevice) -> [String] {
+  /// The audio sources to try with a camera: the requested one, else the camera's own microphone, another microphone, and
+  /// silence, which keeps a track for a microphone that is chosen later.
+  private func audioSources(with camera: CaptureDevice) -> [String] {
     if self.options.audio != "auto" { return [self.options.audio] }
     let microphones = self.devices.filter { $0.kind == .microphone && $0.problem == nil }
     let own = microphones.first { Self.isSameDevice($0, camera) }
     return [own?.specification, microphones.isEmpty ? nil : "mic:", "silence"].compactMap { $0 }
   }
 
-  /// Whether both are parts of one device: its name is part of both.
+  /// Whether a microphone belongs to a camera: the camera's name is part of the microphone's.
   private static func isSameDevice(_ microphone: CaptureDevice, _ camera: CaptureDevice) -> Bool {
     let names = [camera.name.lowercased(), camera.name.split(separator: ":").first.map { $0.lowercased() } ?? ""]
     return names.contains { name in
@@ -74,18 +73,18 @@ struct DefaultSource {
 
   private struct Refusal: Error {
     var message: String
-    var isAboutSound: Bool
+    var isAboutAudio: Bool
   }
 
   private func start(_ options: StreamOptions) async throws(Refusal) -> LiveStream {
     let source = options.source ?? ""
     let stream: LiveStream
     do {
-      stream = try await options.openStream(loop: self.loop, hasSoundTrack: true)
+      stream = try await options.openStream(loop: self.loop, hasAudioTrack: true)
     } catch let error as Failure {
-      throw Refusal(message: error.message, isAboutSound: error.message.contains("mic:"))
+      throw Refusal(message: error.message, isAboutAudio: error.message.contains("mic:"))
     } catch {
-      throw Refusal(message: "\(error)", isAboutSound: false)
+      throw Refusal(message: "\(error)", isAboutAudio: false)
     }
     let starting = Task { () async -> Result<Void, VidiconError> in
       do throws(VidiconError) {
@@ -94,17 +93,17 @@ struct DefaultSource {
         return .failure(error)
       }
     }
-    switch await starting.result(within: Self.limit)?.get() {
+    switch await starting.result(within: Self.timeout)?.get() {
     case .success where !stream.statistics.isSlateShown: return stream
     case .success:
       await stream.stop()
-      throw Refusal(message: "\(source): it gives no picture", isAboutSound: false)
+      throw Refusal(message: "\(source): it delivers no frames", isAboutAudio: false)
     case .failure(let error):
-      throw Refusal(message: error.description, isAboutSound: error.subject.hasPrefix("mic"))
+      throw Refusal(message: error.description, isAboutAudio: error.subject.hasPrefix("mic"))
     case nil:
-      // It may hang for ever; what it holds is let go when it does not.
+      // The driver may never return; if it does, the stream is stopped.
       Task { await stream.stop() }
-      throw Refusal(message: "\(source): it does not answer", isAboutSound: false)
+      throw Refusal(message: "\(source): it does not answer", isAboutAudio: false)
     }
   }
 }

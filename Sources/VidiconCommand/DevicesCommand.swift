@@ -1,8 +1,8 @@
 import ArgumentParser
 import HTTPServer
-import Vidicon
+import StreamControl
 
-/// `vidicon devices`: lists cameras, screens and microphones with what they can.
+/// `vidicon devices`: lists cameras, screens and microphones with their formats and controls.
 struct DevicesCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "devices", abstract: "List cameras, screens and microphones, with their formats and controls.")
@@ -11,12 +11,12 @@ struct DevicesCommand: AsyncParsableCommand {
   var json = false
 
   func run() async throws {
-    let offer = SourceCatalog.all
-    guard let devices = await offer.listDevices() else {
+    let catalog = SourceCatalog.all
+    guard let devices = await catalog.listDevices() else {
       throw Failure("a device does not answer; unplug it, or end the program that uses it")
     }
     if self.json {
-      Terminal.print(json: DeviceList(.init(devices: devices, generators: offer.generators)))
+      Terminal.print(json: DeviceList(devices, generators: catalog.generators))
     } else {
       for line in DeviceTable(devices).lines { Terminal.print(line) }
     }

@@ -1,29 +1,30 @@
 internal import CaptureDevices
 import Effects
 import Foundation
-internal import Media
+import Media
+import StreamControl
 import Streaming
 internal import Threading
 import Vidicon
 
-/// What is done to a stream's pictures, as its user asks for it.
+/// The effects that the user requests for a stream.
 struct EffectOptions: Equatable {
-  /// All but what is in files.
+  /// The settings without the content of files.
   var settings = EffectSettings()
   var maskFile: String?
   var anchorsFile: String?
   var overlayFile: String?
-  /// Where a picture is kept at each smile; nil for nowhere.
+  /// Folder for a snapshot at each smile; nil for none.
   var snapshotFolder: String?
 
   mutating func set(faces text: String) throws(Failure) {
-    self.settings.faces = try Self.name(text, "what to do about faces")
+    self.settings.faces = try Self.name(text, "setting for faces")
   }
 
-  /// A name of a shape, or a file.
+  /// Parses the name of a shape, or the path of an image.
   mutating func set(mask text: String) throws(Failure) {
     let shape = EffectSettings.Mask(rawValue: text)
-    guard text != "image" else { throw .usage("\"image\" is no mask; give the file, such as ./glasses.png") }
+    guard text != "image" else { throw .usage("\"image\" is not a mask; give the file, such as ./glasses.png") }
     self.settings.mask = shape ?? .image
     self.maskFile = shape == nil ? text : nil
   }
@@ -34,12 +35,12 @@ struct EffectOptions: Equatable {
 
   mutating func set(smooth text: String) throws(Failure) {
     guard let strength = Double(text), (0...1).contains(strength) else {
-      throw .usage("\"\(text)\" is not how much to smooth; give 0 to 1, such as 0.5")
+      throw .usage("\"\(text)\" is not a strength; give 0 to 1, such as 0.5")
     }
     self.settings.smooth = strength
   }
 
-  /// `FILE` or `FILE@POSITION`; what follows another `@` is part of the file's name.
+  /// Parses `FILE` or `FILE@POSITION`; any other text after an `@` is part of the file's name.
   mutating func set(overlay text: String) throws(Failure) {
     var (file, position) = (text[...], OverlayPosition.topRight)
     if let sign = text.lastIndex(of: "@"),
@@ -56,7 +57,7 @@ struct EffectOptions: Equatable {
 
   mutating func set(snapshotOn text: String) throws(Failure) {
     guard text.hasPrefix("smile:"), text != "smile:" else {
-      throw .usage("\"\(text)\" is not when to keep a picture, and where; give smile:FOLDER")
+      throw .usage("\"\(text)\" is not an event and a folder; give smile:FOLDER")
     }
     self.snapshotFolder = String(text.dropFirst("smile:".count))
   }
@@ -65,54 +66,54 @@ struct EffectOptions: Equatable {
     _ text: String, _ what: String
   ) throws(Failure) -> Name {
     guard let name = Name(rawValue: text) else {
-      throw .usage("\"\(text)\" is no \(what); give \(Name.allCases.map(\.rawValue).joined(separator: ", "))")
+      throw .usage("\"\(text)\" is not a \(what); give \(Name.allCases.map(\.rawValue).joined(separator: ", "))")
     }
     return name
   }
 
-  /// Makes sure that what is said of something has it.
+  /// Checks that options of a mask come with a mask.
   func validate() throws(Failure) {
     if self.settings.mask == nil, self.settings.maskPart != .face {
       throw .usage("a mask's part is given but no mask; add --mask, such as --mask blur")
     }
     if self.anchorsFile != nil, self.settings.mask != .image {
-      throw .usage("anchors are given but no image that they belong to; add --mask FILE.png")
+      throw .usage("anchors are given but no mask image; add --mask FILE.png")
     }
   }
 }
 
 extension EffectOptions {
-  /// Reads the files, and gives the stream its effects.
+  /// Reads the files, and sets the stream's effects.
   func apply(to stream: LiveStream) async throws -> StreamEffects {
     let loaded = await WorkerThread.run(named: "images") { Result { try self.load() } }
     guard let loaded else { throw Failure("\(VidiconError.noThread("images"))") }
-    let (settings, studio) = try loaded.get()
-    let effects = StreamEffects(stream, studio: studio)
+    let (settings, factory) = try loaded.get()
+    let effects = StreamEffects(stream, factory: factory)
     if settings != EffectSettings() {
-      do throws(EffectChangeError) {
+      do throws(VidiconError) {
         try await effects.apply(settings)
       } catch {
-        throw Failure("\(stream.name): \(error.cause)")
+        throw Failure("\(stream.name): \(error.withoutFrameCovered)")
       }
     }
     return effects
   }
 
   private func load() throws(Failure) -> (EffectSettings, EffectFactory) {
-    var (settings, studio) = (self.settings, EffectFactory())
-    // Who smiles has to be looked for.
+    var (settings, factory) = (self.settings, EffectFactory())
+    // Smiles are found in tracked faces.
     if self.snapshotFolder != nil, settings.faces == .off { settings.faces = .track }
     let positions = OverlayPosition.allCases.map(\.rawValue).joined(separator: ", ")
     if let file = self.maskFile {
-      studio.images[.mask] = try Self.image(
+      factory.images[.mask] = try Self.image(
         file, hint: "--mask takes a PNG or JPEG file, oval, blur, pixelate or solid")
     }
     if let file = self.overlayFile {
-      studio.images[.overlay] = try Self.image(file, hint: "--overlay takes FILE@POSITION; positions are \(positions)")
+      factory.images[.overlay] = try Self.image(file, hint: "--overlay takes FILE@POSITION; positions are \(positions)")
     }
     if let file = self.anchorsFile { settings.maskAnchors = try Self.anchors(file) }
     try self.checkSnapshotFolder()
-    return (settings, studio)
+    return (settings, factory)
   }
 
   private static func image(_ path: String, hint: String) throws(Failure) -> OverlayImage {
@@ -123,15 +124,15 @@ extension EffectOptions {
     }
   }
 
-  /// The most bytes of a file with two points.
-  private static let mostAnchorBytes = 64 << 10
+  /// Maximum size of a file of anchors, in bytes.
+  private static let maximumAnchorBytes = 64 << 10
 
   private static func anchors(_ path: String) throws(Failure) -> MaskAnchors {
     let bytes: Data?
     do {
       let file = try FileHandle(forReadingFrom: URL(filePath: path))
       defer { try? file.close() }  // It was only read.
-      bytes = try file.read(upToCount: Self.mostAnchorBytes)
+      bytes = try file.read(upToCount: Self.maximumAnchorBytes)
     } catch {
       throw Failure("\(path): it cannot be read; check the path of --mask-anchors")
     }
@@ -146,7 +147,7 @@ extension EffectOptions {
     guard let folder = self.snapshotFolder else { return }
     var isFolder: ObjCBool = false
     guard FileManager.default.fileExists(atPath: folder, isDirectory: &isFolder), isFolder.boolValue else {
-      throw Failure("--snapshot-on smile:\(folder): there is no such folder; make it (mkdir -p), or give another one")
+      throw Failure("--snapshot-on smile:\(folder): there is no such folder; create it (mkdir -p), or give another one")
     }
   }
 }

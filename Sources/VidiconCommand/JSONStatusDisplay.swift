@@ -6,14 +6,14 @@ import Streaming
 import Synchronization
 import Vidicon
 
-/// Status for programs: a JSON object a line.
+/// Status for programs: one JSON object per line.
 final class JSONStatusDisplay: StatusDisplay {
   private struct Started: Encodable {
     struct Stream: Encodable {
       var name: String
       var urls: [String]
       var pages: [String]
-      /// What names the sources, without passwords.
+      /// Names of the sources, without passwords.
       var source: String?
       var audio: String?
     }
@@ -25,7 +25,7 @@ final class JSONStatusDisplay: StatusDisplay {
     var httpsPort: Int?
     var certificateFingerprint: String?
     var streams: [Stream]
-    /// What was chosen when no source was asked for.
+    /// The chosen source, when none was requested.
     var choice: String?
   }
 
@@ -56,7 +56,7 @@ final class JSONStatusDisplay: StatusDisplay {
       var viewersClosedAsSlow: Int
       var malformedRequests: Int
       var isSlateShown: Bool
-      /// Of these three, none where there are no effects.
+      // Present only with effects.
       var faces: Int?
       var effectMilliseconds: Double?
       var framesDroppedByEffects: Int?
@@ -88,7 +88,7 @@ final class JSONStatusDisplay: StatusDisplay {
         httpsPort: server.ports?.https, certificateFingerprint: server.certificateFingerprint,
         streams: streams.map { stream in
           let addresses = server.addresses(of: stream)
-          let sources = server.sources(of: stream)?.shown
+          let sources = server.sources(of: stream)?.shown(isOperator: true)
           return Started.Stream(
             name: stream.name, urls: addresses.rtsp, pages: addresses.page, source: sources?.video,
             audio: sources?.audio)

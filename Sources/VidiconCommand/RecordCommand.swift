@@ -5,31 +5,31 @@ import Recording
 import Streaming
 internal import Threading
 
-/// `vidicon record`: records a stream into files, with no server.
+/// `vidicon record`: records a stream into files without a server.
 struct RecordCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "record",
     abstract: "Record a source into an MP4 file until Ctrl-C.",
     discussion: """
       Without --duration the recording ends with its source, too: a file is played once. SIGUSR1 pauses and resumes. \
-      While it is recorded the file plays up to its last second, whatever happens to the program.
+      The file plays up to its last second while it is being recorded, and after a crash.
       """)
 
   @Argument(
-    help: "The file, such as clip.mp4; with fields of time, such as %F_%H-%M-%S.mp4, each file gets its own.")
+    help: "The file, such as clip.mp4; with time fields, such as %F_%H-%M-%S.mp4, each file gets its own name.")
   var output: String
 
   @OptionGroup var stream: StreamArguments
 
-  @Option(help: "Stop when this much is recorded, pauses not counted, such as 60s; files are played over and over.")
+  @Option(help: "Stop after this recorded time, without pauses, such as 60s; source files are looped.")
   var duration: String?
 
   @OptionGroup var parts: PartArguments
 
-  @Flag(help: "End with the source also with --duration.")
+  @Flag(help: "End with the source, also with --duration.")
   var exitOnEOF = false
 
-  @Flag(help: "Progress as JSON, an object a line, on standard output.")
+  @Flag(help: "Progress as JSON, one object per line, on standard output.")
   var json = false
 
   func run() async throws {
@@ -37,33 +37,32 @@ struct RecordCommand: AsyncParsableCommand {
     guard var settings = try options.recordingSettings(existing: .refuse) else { return }
     settings.duration = try self.duration.map(Quantity.duration)
     let loops = self.duration != nil && !self.exitOnEOF
-    LibavLog.silence()
     let pauses = PauseSignal()
     let interruption = Task { await TerminationSignals.shared.wait() }
     let startup = Task { [settings] in try await Self.start(options, settings, loop: loops) }
-    // Until something is recorded, an interruption leaves nothing to be ended in order.
+    // Before the recording starts, an interruption leaves nothing to finish.
     guard let (stream, recorder) = try await startup.result(unless: interruption)?.get() else { return }
 
     let display = RecordDisplay(recorder, of: stream, isJSON: self.json)
-    let teller = Task { for await event in recorder.events { display.show(event) } }
-    let pauser = Task { await pauses.togglePauses(of: [recorder]) }
-    let keeper = options.effects.snapshotFolder.map { folder in
+    let reporter = Task { for await event in recorder.events { display.show(event) } }
+    let pausing = Task { await pauses.togglePauses(of: [recorder]) }
+    let snapshots = options.effects.snapshotFolder.map { folder in
       Task { await SnapshotFolder(folder).saveSmiles(of: stream) { display.showSnapshot($0) } }
     }
-    defer { keeper?.cancel() }
+    defer { snapshots?.cancel() }
     let failure = await Self.record(
       stream, with: recorder, display: display, interruption: interruption, endsWithSource: !loops)
-    pauser.cancel()
+    pausing.cancel()
     await stream.stop()
-    // It tells what is left to be told.
-    teller.cancel()
-    await teller.value
+    // Reports the remaining events first.
+    reporter.cancel()
+    await reporter.value
     if let error = recorder.status.error { throw Failure("the recording has stopped: \(error)") }
     if let failure { throw failure }
   }
 
-  /// Records until a signal comes, the recording is over, the source ends, or an encoder fails; then finishes the files,
-  /// however long that takes.
+  /// Records until a signal arrives, the recording ends, the source ends, or an encoder fails; then finishes the files,
+  /// without a time limit.
   private static func record(
     _ stream: LiveStream, with recorder: Recorder, display: RecordDisplay, interruption: Task<Void, Never>,
     endsWithSource: Bool
@@ -96,21 +95,22 @@ struct RecordCommand: AsyncParsableCommand {
     }
   }
 
-  /// Tells what happens to the stream; returns when that is to end the recording.
+  /// Reports the stream's events; returns at an event that ends the recording.
   private static func watch(_ stream: LiveStream, endsWithSource: Bool) async -> Result<Void, Failure>? {
     for await event in stream.events {
       switch event {
       case .sourceEnded(let kind, let error?):
         if endsWithSource, kind == .video { return .failure(Failure("the \(kind.rawValue) source failed: \(error)")) }
-        Terminal.warn("\(kind.rawValue): \(error); the recording goes on without it")
+        Terminal.warn("\(kind.rawValue): \(error); the recording continues without it")
       case .sourceEnded(.video, nil):
         if endsWithSource { return .success(()) }
-        Terminal.warn("the video source has ended; the recording goes on")
+        Terminal.warn("the video source has ended; the recording continues")
       case .sourceEnded(.audio, nil):
-        if !endsWithSource { Terminal.warn("the audio source has ended; the recording goes on") }
-      case .sourceSilent: Terminal.warn("the video source gives no picture; the slate is recorded until it does")
+        if !endsWithSource { Terminal.warn("the audio source has ended; the recording continues") }
+      case .sourceSilent: Terminal.warn("the video source delivers no frames; the slate is recorded until it does")
       case .sourceBack(let kind): Terminal.warn("the \(kind.rawValue) source is back")
       case .sourceSwitched(let kind): Terminal.warn("the \(kind.rawValue) source was switched")
+      case .switchFailed(let kind, let error): Terminal.warn("the \(kind.rawValue) source stays: \(error)")
       case .effect(let report): Terminal.warn("\(report)")
       case .failed(let error): return .failure(Failure("\(error)"))
       }

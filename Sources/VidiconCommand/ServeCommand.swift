@@ -9,7 +9,7 @@ import Streaming
 internal import Threading
 import Vidicon
 
-/// `vidicon serve`: opens the sources, publishes the streams, tells their addresses and keeps a status line up to date.
+/// `vidicon serve`: opens the sources, publishes the streams, shows their addresses and updates a status line.
 struct ServeCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "serve", abstract: "Serve sources as live network cameras until Ctrl-C.")
@@ -19,23 +19,22 @@ struct ServeCommand: AsyncParsableCommand {
   func run() async throws {
     let configuration = try ServeConfiguration(self.options)
     ProcessLimits.raiseOpenFiles()
-    LibavLog.silence()
     let pauses = PauseSignal()
     let display: any StatusDisplay =
       self.options.json ? JSONStatusDisplay() : TextStatusDisplay(showsQRCode: !self.options.noQR)
-    // Told after the addresses, whenever they come.
+    // Shown after the addresses.
     let (announcements, announced) = AsyncStream.makeStream(of: DiscoveryEvent.self)
-    let server = CameraServer(settings: CameraServerSettings(configuration), offer: Self.offer) {
+    let server = CameraServer(settings: CameraServerSettings(configuration), catalog: Self.catalog) {
       announced.yield($0)
     }
     let interruption = Task { await TerminationSignals.shared.wait() }
     let startup = Task { [loop = !self.options.exitOnEOF] in try await Self.start(server, configuration, loop: loop) }
-    // Until viewers can come, an interruption leaves nothing to be ended in order.
+    // Before the streams are published, an interruption leaves nothing to end in order.
     guard let (streams, choice) = try await startup.result(unless: interruption)?.get() else { return }
     display.showStart(server: server, streams: streams, choice: choice)
     let keys = Self.keys(for: configuration)
     if keys != nil { display.showKeys(TerminalKey.hint) }
-    let teller = Task {
+    let announcing = Task {
       for await event in announcements {
         switch event {
         case .announced(let service, let name): display.showAnnouncement(of: service, name: name)
@@ -43,44 +42,44 @@ struct ServeCommand: AsyncParsableCommand {
         }
       }
     }
-    defer { teller.cancel() }
+    defer { announcing.cancel() }
     let recorders = streams.compactMap { stream in server.recorder(of: stream).map { (stream.name, $0) } }
-    let tellers = recorders.map { name, recorder in
+    let reporters = recorders.map { name, recorder in
       Task { for await event in recorder.events { display.showRecording(event, of: name) } }
     }
     for (name, recorder) in recorders where recorder.status.state == .idle {
-      // One that runs does it itself.
+      // A running recorder repairs leftovers itself.
       Task {
         for repair in await Recordings.repairAll(matching: recorder.settings.pattern) {
           display.showRecording(.leftover(repair), of: name)
         }
       }
     }
-    let pauser = Task { await pauses.togglePauses(of: recorders.map(\.1)) }
-    let keepers = zip(streams, configuration.streams).compactMap { stream, options in
+    let pausing = Task { await pauses.togglePauses(of: recorders.map(\.1)) }
+    let snapshots = zip(streams, configuration.streams).compactMap { stream, options in
       options.effects.snapshotFolder.map { folder in
         Task { await SnapshotFolder(folder).saveSmiles(of: stream) { display.showSnapshot($0, of: stream.name) } }
       }
     }
-    defer { for keeper in keepers { keeper.cancel() } }
+    defer { for task in snapshots { task.cancel() } }
     let ending = await self.serve(
       streams, on: server, display: display, interruption: interruption, keys: keys)
     TerminalKeys.end()
-    pauser.cancel()
-    if await !server.stop(finishingRecordingsWithin: Self.recordingsLimit) {
+    pausing.cancel()
+    if await !server.stop(finishingRecordingsWithin: Self.recordingsTimeout) {
       Terminal.warn("a recording is not finished; it plays, and the next start or \"vidicon repair\" finishes it")
     }
-    for teller in tellers {
-      // It tells what is left to be told.
-      teller.cancel()
-      await teller.value
+    for reporter in reporters {
+      // Reports the remaining events first.
+      reporter.cancel()
+      await reporter.value
     }
     display.showEnd()
     if case .failed(let failure) = ending { throw failure }
   }
 
-  /// How long recordings may take to be finished at the end, for the program to end within two seconds.
-  private static let recordingsLimit = Duration.milliseconds(1500)
+  /// Maximum time to finish recordings at the end, so that the program ends within two seconds.
+  private static let recordingsTimeout = Duration.milliseconds(1500)
 
   /// Why serving ended.
   private enum Ending: Sendable {
@@ -89,7 +88,7 @@ struct ServeCommand: AsyncParsableCommand {
     case failed(Failure)
   }
 
-  /// Serves until a signal comes, a source ends with `--exit-on-eof`, or an encoder fails.
+  /// Serves until a signal arrives, a source ends with `--exit-on-eof`, or an encoder fails.
   private func serve(
     _ streams: [LiveStream], on server: CameraServer, display: any StatusDisplay, interruption: Task<Void, Never>,
     keys: TerminalKeys?
@@ -124,7 +123,7 @@ struct ServeCommand: AsyncParsableCommand {
     }
   }
 
-  /// Tells what happens to a stream; returns when that is to end the program.
+  /// Reports a stream's events; returns at an event that ends the program.
   private static func watch(
     _ stream: LiveStream, _ sources: StreamSources?, display: any StatusDisplay, exitsAtEnd: Bool
   ) async -> Ending? {
@@ -137,7 +136,7 @@ struct ServeCommand: AsyncParsableCommand {
         if exitsAtEnd, kind == .video { return .endOfSource }
         Terminal.warn("\(stream.name): the \(kind.rawValue) source has ended; viewers stay connected")
       case .sourceSilent:
-        Terminal.warn("\(stream.name): the video source gives no picture; viewers see the slate until it does")
+        Terminal.warn("\(stream.name): the video source delivers no frames; viewers see the slate until it does")
       case .sourceBack(let kind):
         Terminal.warn("\(stream.name): the \(kind.rawValue) source is back")
       case .sourceSwitched(let kind):
@@ -145,6 +144,8 @@ struct ServeCommand: AsyncParsableCommand {
         if let source = kind == .video ? shown?.video : shown?.audio {
           display.showSource(source, kind: kind, of: stream.name)
         }
+      case .switchFailed(let kind, let error):
+        Terminal.warn("\(stream.name): the \(kind.rawValue) source stays: \(error)")
       case .effect(let report):
         Terminal.warn("\(stream.name): \(report)")
       case .failed(let error):
@@ -154,28 +155,28 @@ struct ServeCommand: AsyncParsableCommand {
     return nil
   }
 
-  /// The keys of the terminal, unless something else reads it.
+  /// The keys of the terminal, unless a source reads standard input.
   private static func keys(for configuration: ServeConfiguration) -> TerminalKeys? {
     configuration.streams.contains { $0.source == "pipe:" } ? nil : TerminalKeys()
   }
 
-  /// What streams can be switched to: a terminal is no source of pictures.
-  private static let offer =
+  /// The sources that streams can be switched to; not standard input when it is a terminal.
+  private static let catalog =
     Terminal.isInputInteractive ? SourceCatalog.all.limited(to: { $0 != "pipe:" }) : SourceCatalog.all
 
   /// Opens sources and ports, and publishes the streams.
   ///
-  /// - Returns: The streams, and what was chosen when no source was asked for.
+  /// - Returns: The streams, and the chosen source when none was requested.
   private static func start(
     _ server: CameraServer, _ configuration: ServeConfiguration, loop: Bool
   ) async throws -> ([LiveStream], choice: String?) {
-    let patience = Task {
+    let hint = Task {
       try await Task.sleep(for: .seconds(1))
       if configuration.streams.contains(where: { $0.source == "pipe:" }) {
         Terminal.warn("waiting for YUV4MPEG2 on standard input")
       }
     }
-    defer { patience.cancel() }
+    defer { hint.cancel() }
     for options in configuration.streams { try options.recording.checkFolder() }
     var streams: [LiveStream] = []
     var choice: String?
@@ -188,17 +189,17 @@ struct ServeCommand: AsyncParsableCommand {
       streams.append(chosen.stream)
     } else {
       for options in configuration.streams {
-        streams.append(try await options.openStream(loop: loop, hasSoundTrack: true))
+        streams.append(try await options.openStream(loop: loop, hasAudioTrack: true))
       }
     }
-    do throws(CameraServerError) {
+    do throws(VidiconError) {
       try await server.start()
     } catch {
-      throw error.isMalformedAddress ? Failure.usage("\(error)") : Failure("\(error)")
+      throw error.code == .invalidSpecification ? Failure.usage("\(error)") : Failure("\(error)")
     }
     for (stream, options) in zip(streams, configuration.streams) {
-      let source = options.source ?? StreamOptions.drawnSource
-      server.attach(StreamSources(stream, video: source, audio: options.audio, offer: Self.offer), to: stream)
+      let source = options.source ?? StreamOptions.generatedSource
+      server.attach(StreamSources(stream, video: source, audio: options.audio, catalog: Self.catalog), to: stream)
       server.attach(try await options.effects.apply(to: stream), to: stream)
       do throws(VidiconError) {
         try await server.publish(stream)
@@ -215,7 +216,7 @@ struct ServeCommand: AsyncParsableCommand {
     return (streams, choice)
   }
 
-  /// Lets a stream be recorded, and starts that if it is wanted; the stream goes on when it is not possible.
+  /// Attaches a recorder, and starts it if requested; a failure is reported and the stream continues.
   private static func record(
     _ stream: LiveStream, on server: CameraServer, _ settings: RecordingSettings, startsAtOnce: Bool
   ) async {
@@ -231,7 +232,7 @@ struct ServeCommand: AsyncParsableCommand {
 }
 
 extension CameraServerSettings {
-  /// The server's settings as the user gave them.
+  /// The server's settings from the command line and configuration file.
   init(_ configuration: ServeConfiguration) {
     var rtsp = RTSPServerSettings(port: configuration.rtspPort)
     rtsp.address = configuration.bind

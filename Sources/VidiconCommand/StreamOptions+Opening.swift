@@ -5,28 +5,28 @@ internal import StreamControl
 import Streaming
 
 extension StreamOptions {
-  /// Makes the stream with its sources attached, on a thread of its own, since opening a source may block for as long as
-  /// another program takes.
+  /// Creates the stream with its sources attached. Opening a source may block for as long as another program does, so it runs
+  /// on its own thread.
   ///
   /// - Parameters:
-  ///   - loop: Whether files go on at their start when they end.
-  ///   - hasSoundTrack: Whether there is silence where `auto` finds no sound, since no track can be added later.
-  func openStream(loop: Bool, hasSoundTrack: Bool = false) async throws -> LiveStream {
+  ///   - loop: Whether files are looped.
+  ///   - hasAudioTrack: Whether silence is attached where `auto` finds no audio source; no track can be added later.
+  func openStream(loop: Bool, hasAudioTrack: Bool = false) async throws -> LiveStream {
     try await withCheckedThrowingContinuation { continuation in
       Thread.detachNewThread {
-        continuation.resume(with: Result { try self.makeStream(loop: loop, hasSoundTrack: hasSoundTrack) })
+        continuation.resume(with: Result { try self.makeStream(loop: loop, hasAudioTrack: hasAudioTrack) })
       }
     }
   }
 
-  private func makeStream(loop: Bool, hasSoundTrack: Bool) throws(Failure) -> LiveStream {
-    let stream = LiveStream(self.name, video: self.video, audio: self.sound)
+  private func makeStream(loop: Bool, hasAudioTrack: Bool) throws(Failure) -> LiveStream {
+    let stream = LiveStream(self.name, video: self.video, audio: self.audioSettings)
     do throws(VidiconError) {
       let sources = try self.openSources(loop: loop)
       stream.attachVideo(sources.video)
       if let audio = sources.audio {
         stream.attachAudio(audio)
-      } else if self.audio == "auto", hasSoundTrack {
+      } else if self.audio == "auto", hasAudioTrack {
         stream.attachAudio(SilenceCapturer(format: AudioFormat(sampleRate: 48_000, channelCount: 2)))
       }
     } catch {

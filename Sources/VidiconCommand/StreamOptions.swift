@@ -5,10 +5,10 @@ import Recording
 import StreamControl
 import Streaming
 
-/// One stream as its user asks for it: on the command line, in `--stream`, or in the configuration file.
+/// The options of one stream, from the command line, `--stream`, or the configuration file.
 struct StreamOptions: Equatable {
   var name = "live"
-  /// Nil when none is asked for: then `serve` takes a camera where it can.
+  /// Name of the video source; nil when none is requested: then `serve` uses a camera if there is one.
   var source: String?
   var audio = "auto"
   var size: Size?
@@ -17,30 +17,30 @@ struct StreamOptions: Equatable {
   var scaling = VideoSettings.Scaling.fit
   var encoder = "libx264"
   var audioBitrate = AudioSettings.defaultBitrate
-  /// Samples a second; nil for the source's.
+  /// Audio sample rate in Hz; nil for the source's.
   var sampleRate: Int?
-  /// Channels of sound; nil for the source's.
+  /// Number of audio channels; nil for the source's.
   var channelCount: Int?
   var effects = EffectOptions()
   var recording = RecordingOptions()
 
-  /// What is shown when no source is asked for and there is no camera.
-  static let drawnSource = "plasma"
+  /// The video source when none is requested and there is no camera.
+  static let generatedSource = "plasma"
 
-  /// Pixels across and down.
+  /// Width and height in pixels.
   struct Size: Equatable {
     var width: Int
     var height: Int
   }
 
-  /// What can be set, by the names that `--stream` and the configuration file use.
+  /// The keys of `--stream` and the configuration file.
   enum Key: String, CaseIterable {
     case preset, name, source, audio, size, fps, bitrate, scaling, encoder, audioBitrate
     case faces, mask, maskPart, maskAnchors, smooth, overlay, clock, snapshotOn
     case record, recordings, splitDuration, splitSize, keepAge, keepSize, overwrite, title
   }
 
-  /// Sets one value from its text.
+  /// Parses and sets one value.
   mutating func set(_ key: Key, to text: String) throws(Failure) {
     switch key {
     case .preset: try self.apply(preset: text)
@@ -72,43 +72,43 @@ struct StreamOptions: Equatable {
     }
   }
 
-  /// Sets values from their texts; a preset, of which the others change parts, comes first.
+  /// Parses and sets values; a preset comes first, since other values override parts of it.
   mutating func set(_ values: [(Key, String)]) throws(Failure) {
     for (key, text) in values where key == .preset { try self.set(key, to: text) }
     for (key, text) in values where key != .preset { try self.set(key, to: text) }
   }
 
-  /// What the picture is to be.
+  /// Settings of the video track.
   var video: VideoSettings {
     VideoSettings(
       width: self.size?.width, height: self.size?.height, frameRate: self.frameRate, bitrate: self.bitrate,
       encoder: self.encoder, scaling: self.scaling)
   }
 
-  /// Opens the sources; what is drawn has the stream's size and rate.
+  /// Opens the sources; generated video has the stream's size and frame rate.
   ///
-  /// - Parameter loop: Whether files go on at their start when they end.
+  /// - Parameter loop: Whether files are looped.
   func openSources(loop: Bool) throws(VidiconError) -> Sources {
     try Sources(
-      SourceSpecification(video: self.source ?? Self.drawnSource, audio: self.audio),
+      SourceSpecification(video: self.source ?? Self.generatedSource, audio: self.audio),
       width: self.size?.width ?? 1280,
       height: self.size?.height ?? 720,
       frameRate: self.frameRate ?? 30, loop: loop)
   }
 
-  /// What the sound is to be.
-  var sound: AudioSettings {
+  /// Settings of the audio track.
+  var audioSettings: AudioSettings {
     AudioSettings(sampleRate: self.sampleRate, channelCount: self.channelCount, bitrate: self.audioBitrate)
   }
 
-  /// How it is recorded; nil when it is not.
+  /// Settings of the recording; nil without one.
   func recordingSettings(existing: RecordingSettings.ExistingFiles) throws(Failure) -> RecordingSettings? {
     try self.recording.settings(stream: self.name, existing: existing)
   }
 }
 
 extension StreamOptions {
-  /// Options from `name=…,source=…`: pairs between commas. A comma within a value, as in a file's name, is written twice.
+  /// Parses `name=…,source=…`: pairs separated by commas. A comma within a value is written twice.
   init(parsing text: String, defaults: StreamOptions) throws(Failure) {
     self = defaults
     var pairs: [String] = []
@@ -126,7 +126,7 @@ extension StreamOptions {
       values.append((key, String(pair[pair.index(after: separator)...])))
     }
     try self.set(values)
-    guard seen.contains(.name) else { throw .usage("--stream \(text): it has no name; begin with name=NAME") }
+    guard seen.contains(.name) else { throw .usage("--stream \(text): it has no name; start with name=NAME") }
   }
 
   private static func name(_ text: String) throws(Failure) -> String {
@@ -181,7 +181,7 @@ extension StreamOptions {
   }
 
   private mutating func apply(preset text: String) throws(Failure) {
-    guard text == "portrait" else { throw .usage("\"\(text)\" is no preset; give portrait") }
+    guard text == "portrait" else { throw .usage("\"\(text)\" is not a preset; give portrait") }
     let (video, audio) = (VideoSettings.portrait, AudioSettings.portrait)
     if let width = video.width, let height = video.height { self.size = Size(width: width, height: height) }
     (self.bitrate, self.audioBitrate) = (video.bitrate, audio.bitrate)
@@ -198,7 +198,7 @@ extension StreamOptions {
 
   private static func scaling(_ text: String) throws(Failure) -> VideoSettings.Scaling {
     guard let scaling = VideoSettings.Scaling(rawValue: text) else {
-      throw .usage("\"\(text)\" is no scaling; give fit (with bars) or fill (with crop)")
+      throw .usage("\"\(text)\" is not a scaling mode; give fit (with bars) or fill (with crop)")
     }
     return scaling
   }

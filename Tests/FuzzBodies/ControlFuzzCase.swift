@@ -1,5 +1,6 @@
 internal import HTTPServer
 internal import NIOCore
+internal import StreamControl
 
 /// The body of a request that changes a stream.
 struct ControlFuzzCase {
@@ -12,7 +13,7 @@ struct ControlFuzzCase {
   func run() {
     guard let json = JSONValue(parsing: self.body) else { return }
     do throws(HTTPBodyError) {
-      let sources = try HTTPServerControl.Sources(json)
+      let sources = try SourceNames(json)
       let texts = [sources.video, sources.audio].compactMap(\.self)
       precondition(!texts.isEmpty, "a change of sources names one")
       for text in texts { self.checkLine(text) }
@@ -20,9 +21,9 @@ struct ControlFuzzCase {
       self.checkLine(error.reason)
     }
     do throws(HTTPBodyError) {
-      let change = try HTTPServerControl.Change(json, startBitrate: 1)
+      let change = try StreamChange(json, startBitrate: 1)
       if let bitrate = change.bitrate {
-        precondition(bitrate == 1 || HTTPServerControl.Change.bitrates.contains(bitrate), "a bitrate is in its range")
+        precondition(bitrate == 1 || StreamChange.bitrates.contains(bitrate), "a bitrate is in its range")
       }
       precondition(!change.resetsControls || change.controls.isEmpty, "controls are set or reset")
     } catch {

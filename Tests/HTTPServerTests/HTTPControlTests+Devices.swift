@@ -1,5 +1,6 @@
 import Capture
 import Media
+import StreamControl
 import Streaming
 import Testing
 
@@ -12,16 +13,14 @@ extension HTTPControlTests {
       formats: [
         .init(name: "YUYV", width: 640, height: 480, frameRates: .discrete([30, FrameRate(15, over: 2)])),
         .init(name: "MJPG", width: nil, height: nil, frameRates: .range(FrameRate(1)...60)),
-      ], controls: [FakeControl.zoom], position: .front)
+      ], controls: [Camera.zoom], position: .front)
     let microphone = CaptureDevice(
       kind: .microphone, specification: "mic:hw", name: "Mic", stableName: "hw",
       formats: [.init(name: "S16_LE", sampleRate: 48_000, channels: 2)], problem: "it is busy; end the other program")
-    let devices = HTTPServerDevices { isTrusted in
-      .init(
-        devices: isTrusted ? [camera, microphone] : [], generators: [.init(.video, "plasma", name: "Plasma")],
-        isRestricted: !isTrusted)
-    }
-    try await self.withControl(devices: devices) { _, port in
+    let catalog = SourceCatalog(
+      devices: { [camera, microphone] }, generators: [.init(.video, "plasma", name: "Plasma")]
+    ) { _ in .init() }
+    try await self.withControl(catalog: catalog) { _, port in
       let answer = try await Self.send("GET", "", to: "/api/devices", port: port)
       #expect(
         answer.body == #"{"devices":[{"controls":[{"defaultValue":1,"inactive":false,"kind":"integer","label":"Zoom","#

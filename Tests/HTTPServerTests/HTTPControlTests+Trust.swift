@@ -1,4 +1,6 @@
 import Authentication
+import Capture
+import StreamControl
 import Synchronization
 import Testing
 
@@ -34,14 +36,14 @@ extension HTTPControlTests {
   ) async throws {
     var settings = HTTPServerSettings(port: 0)
     settings.control = control
-    try await self.withControl(settings) { fake, port in
+    try await self.withControl(settings) { fixture, port in
       for (method, path) in [("PUT", Self.source), ("PATCH", Self.stream), ("POST", "\(Self.stream)/recording")] {
         let answer = try await Self.send(
           method, method == "PUT" ? #"{"video":"x"}"# : "{}", to: path, host: host, port: port)
         // There is no recorder.
         #expect(Self.status(answer) == (!isAllowed ? "403" : method == "POST" ? "501" : "200"), "\(method)")
       }
-      #expect(fake.memory.withLock { $0.replaced.count + $0.changes.count } == (isAllowed ? 2 : 0))
+      #expect(fixture.opened.count == (isAllowed ? 1 : 0))
       let entry = try await Self.send("GET", "", to: Self.stream, host: host, port: port)
       #expect(entry.body.contains(#""steerable":\#(isAllowed)"#))
       #expect(Self.status(entry) == "200")
@@ -57,7 +59,7 @@ extension HTTPControlTests {
   }
 
   @Test func `pages of other servers may not change anything, nor see what the machine has`() async throws {
-    try await self.withControl(devices: HTTPServerDevices { _ in .init() }) { _, port in
+    try await self.withControl(catalog: SourceCatalog.none) { _, port in
       for (path, method) in [(Self.source, "PUT"), (Self.stream, "PATCH"), ("/api/devices", "GET")] {
         let preflight = try await RawClient.get(
           path, port: port, method: "OPTIONS", "Origin: http://evil", "Access-Control-Request-Method: \(method)")
@@ -82,8 +84,11 @@ extension HTTPControlTests {
   {
     var settings = HTTPServerSettings(port: 0)
     settings.credentials = [try #require(Credentials(parsing: "us:pw"))]
-    let devices = HTTPServerDevices { isTrusted in .init(isRestricted: !isTrusted) }
-    try await self.withControl(settings, devices: devices) { fake, port in
+    var catalog = SourceCatalog.none
+    catalog.devices = {
+      [CaptureDevice(kind: .screen, specification: "screen:", name: "Screen", stableName: "")]
+    }
+    try await self.withControl(settings, catalog: catalog) { fixture, port in
       for (method, path) in [
         ("PUT", Self.source), ("PATCH", Self.stream), ("GET", Self.source), ("GET", "/api/devices"),
         ("GET", "\(Self.stream)/level"),
@@ -91,11 +96,11 @@ extension HTTPControlTests {
         let answer = try await Self.send(method, #"{"video":"x"}"#, to: path, port: port)
         #expect(Self.status(answer) == "401", "\(method) \(path)")
       }
-      #expect(fake.memory.withLock { $0.replaced.isEmpty })
+      #expect(fixture.opened.isEmpty)
       let login = "Authorization: Basic dXM6cHc="
-      let answer = try await Self.send("PUT", #"{"video":"x"}"#, to: Self.source, host: "a.b", port: port, login)
+      let answer = try await Self.send("PUT", #"{"video":"screen:"}"#, to: Self.source, host: "a.b", port: port, login)
       #expect(Self.status(answer) == "200")
-      #expect(fake.memory.withLock { $0.replaced.map(\.isTrusted) } == [true])
+      #expect(fixture.opened == [SourceNames(video: "screen:")])
       #expect(try await RawClient.get("/api/devices", port: port, login).body.contains(#""restricted":false"#))
     }
   }

@@ -4,6 +4,7 @@ import Foundation
 import HTTPTypes
 import Media
 import NIOCore
+import StreamControl
 import Streaming
 import Synchronization
 import Testing
@@ -12,63 +13,73 @@ import Testing
 
 @Suite("Streams changed over HTTP", .timeLimit(.minutes(2)))
 struct HTTPControlTests {
-  /// A stream's control that remembers what it was told.
-  final class FakeControl: Sendable {
-    struct Memory {
-      var state: HTTPServerControl.State
-      var replaced: [(sources: HTTPServerControl.Sources, isTrusted: Bool)] = []
-      var changes: [HTTPServerControl.Change] = []
-      var failure: HTTPServerControl.Failure?
-    }
-
-    let memory: Mutex<Memory>
-
-    init() {
-      var state = HTTPServerControl.State(
-        sources: .init(video: "v4l2:/dev/video0", audio: "mic:"), startSources: .init(video: "plasma", audio: "auto"),
-        bitrate: 1_000_000)
-      (state.isMirrored, state.rotation, state.isPreviewMirrored, state.hasControls) = (true, .left, true, true)
-      (state.peakLevel, state.rmsLevel) = (-3.04, -.infinity)
-      self.memory = Mutex(Memory(state: state))
-    }
-
+  /// A camera that records the values of its controls.
+  final class Camera: ControllableCapturer {
     static let zoom = DeviceControl(
       name: "zoom-absolute", label: "Zoom", kind: .integer, range: 1...9, step: 2, defaultValue: 1, value: 5)
-    static let shine = DeviceControl(
+    static let powerLine = DeviceControl(
       name: "power-line", label: "Power", kind: .menu, range: 0...2, defaultValue: 1, value: 2,
       menu: [.init(value: 0, label: "Off"), .init(value: 2, label: "60 Hz")], isReadOnly: true, isInactive: true)
 
-    var control: HTTPServerControl {
-      HTTPServerControl { isTrusted in
-        var state = self.memory.withLock { $0.state }
-        if !isTrusted { state.sources.video = "v4l2:hidden" }
-        return state
-      } controls: {
-        [Self.zoom, Self.shine]
-      } replace: { sources, isTrusted throws(HTTPServerControl.Failure) in
-        if let failure = self.memory.withLock({ $0.failure }) { throw failure }
-        self.memory.withLock { memory in
-          memory.replaced.append((sources, isTrusted))
-          if let video = sources.video { memory.state.sources.video = video }
-        }
-      } change: { change throws(HTTPServerControl.Failure) in
-        if let failure = self.memory.withLock({ $0.failure }) { throw failure }
-        self.memory.withLock { $0.changes.append(change) }
-      }
+    let format = VideoFormat(width: 64, height: 36)
+    let isStarted = false
+    let values = Mutex<[String: Int]>([:])
+
+    func start(consumer: any VideoConsumer) {}
+    func stop() {}
+    var controls: [DeviceControl] { [Self.zoom, Self.powerLine] }
+    func setControl(_ name: String, to value: Int) { self.values.withLock { $0[name] = value } }
+  }
+
+  /// The stream `cam/1`, and the requests that reach its catalog.
+  final class Fixture: Sendable {
+    let stream = LiveStream("cam/1", video: VideoSettings(bitrate: 700_000))
+    let sources: StreamSources
+    private let memory: Memory
+
+    private final class Memory: Sendable {
+      let state = Mutex<(opened: [SourceNames], failure: VidiconError?)>(([], nil))
     }
+
+    init() async throws {
+      let memory = Memory()
+      var catalog = SourceCatalog.none
+      catalog.open = { request throws(VidiconError) in
+        let failure = memory.state.withLock { state in
+          state.opened.append(SourceNames(video: request.video, audio: request.audio))
+          return state.failure
+        }
+        if let failure { throw failure }
+        return .init(
+          video: request.video.map { _ in Camera() }, audio: request.audio.map { _ in SilenceCapturer() })
+      }
+      self.memory = memory
+      self.stream.attachAudio(SilenceCapturer())
+      self.sources = StreamSources(self.stream, video: "plasma", audio: "auto", catalog: catalog)
+      try await self.sources.replace(video: "file:/home/me/a.mp4", audio: "mic:")
+      (self.stream.isMirrored, self.stream.rotation, self.stream.isPreviewMirrored) = (true, .left, true)
+      self.stream.videoBitrate = 1_000_000
+      memory.state.withLock { $0.opened = [] }
+    }
+
+    /// The sources that were requested of the catalog.
+    var opened: [SourceNames] { self.memory.state.withLock { $0.opened } }
+
+    /// Lets the catalog fail.
+    func fail(_ error: VidiconError) { self.memory.state.withLock { $0.failure = error } }
   }
 
   func withControl(
-    _ settings: HTTPServerSettings = HTTPServerSettings(port: 0), devices: HTTPServerDevices? = nil,
-    _ body: (FakeControl, _ port: Int) async throws -> Void
+    _ settings: HTTPServerSettings = HTTPServerSettings(port: 0), catalog: SourceCatalog? = nil,
+    _ body: (Fixture, _ port: Int) async throws -> Void
   ) async throws {
-    let fake = FakeControl()
-    var extras = HTTPServerExtras()
-    extras.control = { $0.name == "cam/1" ? fake.control : nil }
-    extras.devices = devices
-    try await withServer(settings, extras: extras) { server, port in
-      for name in ["cam/1", "other"] { server.publish(LiveStream(name, video: VideoSettings(bitrate: 700_000))) }
-      try await body(fake, port)
+    let fixture = try await Fixture()
+    var providers = HTTPServerProviders()
+    providers.controls = { StreamControls(sources: $0 === fixture.stream ? fixture.sources : nil) }
+    providers.catalog = catalog
+    try await withServer(settings, providers: providers) { server, port in
+      for stream in [fixture.stream, LiveStream("other")] { server.publish(stream) }
+      try await body(fixture, port)
     }
   }
 
@@ -89,11 +100,11 @@ struct HTTPControlTests {
     return (String(text[..<end.lowerBound]), String(text[end.upperBound...]))
   }
 
-  /// Checks whether a request under a host's name is told all of the source.
+  /// Checks whether a request under a host name gets the folder of the source.
   static func expectSource(_ expected: String, _ host: String, port: Int, _ fields: String...) async throws {
     let lines = ["GET \(Self.source) HTTP/1.1", "Host: \(host)", "Connection: close"] + fields
     let text = try await RawClient.connect(port: port).exchange([lines.joined(separator: "\r\n") + "\r\n\r\n"])
-    let seen = text.contains(#""video":"v4l2:/dev/video0""#) ? "all" : "hidden"
+    let seen = text.contains(#""video":"file:/home/me/a.mp4""#) ? "all" : "hidden"
     #expect(seen == expected, "\(lines)")
   }
 
@@ -101,15 +112,15 @@ struct HTTPControlTests {
     String(answer.head.prefix(12).suffix(3))
   }
 
-  // What is told.
+  // State.
 
-  @Test func `a stream tells how it stands, and the controls of its camera`() async throws {
+  @Test func `the state of a stream contains the controls of its camera`() async throws {
     try await self.withControl { _, port in
       let answer = try await RawClient.get(Self.stream, port: port)
       for part in [
-        #""source":{"audio":"mic:","started":{"audio":"auto","video":"plasma"},"video":"v4l2:hidden"}"#,
+        #""source":{"audio":"mic:","started":{"audio":"auto","video":"plasma"},"video":"file:a.mp4"}"#,
         #""bitrate":1000000"#, #""mirror":true"#, #""rotation":270"#, #""mute":false"#, #""pause":false"#,
-        #""previewMirrored":true"#, #""level":{"peak":-3,"rms":-120}"#,
+        #""previewMirrored":true"#, #""level":{"peak":-120,"rms":-120}"#,
         #""controls":{"power-line":2,"zoom-absolute":5}"#,
         #"{"defaultValue":1,"inactive":false,"kind":"integer","label":"Zoom","maximum":9,"minimum":1,"#
           + #""name":"zoom-absolute","readOnly":false,"step":2,"value":5}"#,
@@ -121,80 +132,117 @@ struct HTTPControlTests {
       #expect(list.body.contains(#""rotation":270"#))
       #expect(!list.body.contains("zoom"))
       let level = try await RawClient.get("\(Self.stream)/level", port: port)
-      #expect(level.body == #"{"peak":-3,"rms":-120}"#)
+      #expect(level.body == #"{"peak":-120,"rms":-120}"#)
       #expect(try await !RawClient.get("/api/streams/other", port: port).body.contains("mirror"))
     }
   }
 
-  @Test func `sources are replaced, and the stream as it is then is the answer`() async throws {
-    try await self.withControl { fake, port in
+  @Test func `levels are rounded to tenths between -120 and 0 dBFS`() {
+    let level = StreamEntry.Level(AudioLevel(peak: -3.04, rms: -.infinity))
+    #expect((level.peak, level.rms) == (-3, -120))
+    #expect(StreamEntry.Level(AudioLevel(peak: 1, rms: -0.06)).peak == 0)
+  }
+
+  @Test func `sources are replaced, and the response is the new state of the stream`() async throws {
+    try await self.withControl { fixture, port in
       let answer = try await Self.send("PUT", #"{"video": "bars"}"#, to: Self.source, port: port)
       #expect(Self.status(answer) == "200")
       #expect(answer.body.contains(#""video":"bars""#))
-      #expect(answer.body.contains(#""mirror":true"#))
-      _ = try await Self.send("PUT", #"{"audio":"mic:","video":"é"}"#, to: Self.source, host: "a.b", port: port)
-      let replaced = fake.memory.withLock { $0.replaced }
-      #expect(replaced.map(\.sources) == [.init(video: "bars"), .init(video: "é", audio: "mic:")])
-      #expect(replaced.map(\.isTrusted) == [true, false])
+      // Mirroring belongs to the earlier source.
+      #expect(answer.body.contains(#""mirror":false"#))
+      _ = try await Self.send("PUT", #"{"audio":"tone","video":"é"}"#, to: Self.source, host: "a.b", port: port)
+      #expect(fixture.opened == [.init(video: "bars"), .init(video: "é", audio: "tone")])
+      for source in ["file:/home/me/b.mp4", "screen:", "mic:"] {
+        let body = #"{"audio":"\#(source)"}"#
+        let refused = try await Self.send("PUT", body, to: Self.source, host: "a.b", port: port)
+        #expect(Self.status(refused) == "403" && !refused.body.contains("/home"))
+        #expect(Self.status(try await Self.send("PUT", body, to: Self.source, port: port)) == "200")
+      }
     }
   }
 
   @Test(arguments: [
     ("", "the body is no JSON"), ("{", "the body is no JSON"), (#"{"video":"#, "the body is no JSON"),
     ("[]", #"the body is {"video": SPEC, "audio": SPEC}"#), ("null", #"the body is {"video": SPEC, "audio": SPEC}"#),
-    ("{}", #"the body is {"video": SPEC, "audio": SPEC}, of which one may be left out"#),
+    ("{}", #"the body is {"video": SPEC, "audio": SPEC}, at least one of them"#),
     (#"{"video":1}"#, #""video" is a source, as text"#), (#"{"audio":null}"#, #""audio" is a source, as text"#),
     (#"{"audio":["mic:"]}"#, #""audio" is a source, as text"#),
-    (#"{"video":"plasma","sound":"tone"}"#, #""sound" is no key here; the keys are video, audio"#),
-    (#"{"video":"a\nb"}"#, #""video" holds a control character"#),
-    (#"{"video":"a\u0000"}"#, #""video" holds a control character"#),
+    (#"{"video":"plasma","sound":"tone"}"#, #""sound" is not a key; the keys are video, audio"#),
+    (#"{"video":"a\nb"}"#, #""video" contains a control character"#),
+    (#"{"video":"a\u0000"}"#, #""video" contains a control character"#),
     (String(repeating: "[", count: 9000), "the body is no JSON"),
   ])
   func `a body that names no sources is refused with the reason`(body: String, reason: String) async throws {
-    try await self.withControl { fake, port in
+    try await self.withControl { fixture, port in
       let answer = try await Self.send("PUT", body, to: Self.source, port: port)
       #expect(Self.status(answer) == "400")
       #expect(answer.body == reason + "\n")
-      #expect(fake.memory.withLock { $0.replaced.isEmpty })
+      #expect(fixture.opened.isEmpty)
     }
   }
 
   @Test(
     arguments: [
-      (.invalid, "400"), (.notPermitted, "403"), (.wrongState, "409"), (.failed, "502"), (.busy, "503"),
-    ] as [(HTTPServerControl.Failure.Code, String)])
-  func `a change that fails says why`(code: HTTPServerControl.Failure.Code, status: String) async throws {
-    try await self.withControl { fake, port in
-      fake.memory.withLock { $0.failure = .init(code, "it cannot be; do otherwise") }
-      for (method, path, body) in [("PUT", Self.source, #"{"video":"x"}"#), ("PATCH", Self.stream, "{}")] {
-        let answer = try await Self.send(method, body, to: path, port: port)
-        #expect(Self.status(answer) == status)
-        #expect(answer.body == "it cannot be; do otherwise\n")
-        #expect(answer.head.contains("Retry-After: 5") == (code == .busy))
-      }
+      (.invalidSpecification, "400"), (.notFound, "502"), (.notPermitted, "502"), (.busy, "502"), (.failed, "502"),
+    ] as [(VidiconError.Code, String)])
+  func `a source that fails is a bad gateway, an unknown one a bad request`(
+    code: VidiconError.Code, status: String
+  ) async throws {
+    try await self.withControl { fixture, port in
+      fixture.fail(VidiconError(code, subject: "x", cause: "it cannot be", nextStep: "do otherwise"))
+      let answer = try await Self.send("PUT", #"{"video":"x"}"#, to: Self.source, port: port)
+      #expect(Self.status(answer) == status)
+      #expect(answer.body == "x: it cannot be; do otherwise\n")
+      #expect(fixture.sources.video == "file:/home/me/a.mp4")
     }
+  }
+
+  @Test(
+    arguments: [
+      (.notPermitted, 403), (.wrongState, 409), (.timedOut, 502), (.busy, 503),
+    ] as [(VidiconError.Code, Int)])
+  func `a refused change has the status of its code`(code: VidiconError.Code, status: Int) {
+    let error = HTTPBodyError(VidiconError(code, subject: "x", cause: "it cannot be", nextStep: "do otherwise"))
+    let answer = HTTPAnswer.refusal(error)
+    #expect(answer.status.code == status)
+    #expect(error.reason == "x: it cannot be; do otherwise")
+    #expect(answer.fields[.retryAfter] == (code == .busy ? "5" : nil))
   }
 
   // Settings.
 
-  @Test func `all that can be changed is, and what is null goes back to its default`() async throws {
-    try await self.withControl { fake, port in
+  @Test func `every setting is changed, and null restores its default`() async throws {
+    try await self.withControl { fixture, port in
+      let stream = fixture.stream
+      let camera = try #require(stream.videoSource as? Camera)
       for body in [
-        #"{"bitrate":50000,"mirror":false,"rotation":180,"mute":true,"pause":true,"controls":{"a":-3,"b":true,"c":null}}"#,
-        #"{"bitrate":null,"mirror":null,"rotation":null,"mute":null,"pause":null,"controls":null}"#, "{}",
+        #"{"bitrate":50000,"mirror":false,"rotation":180,"mute":true,"pause":true,"controls":{"zoom-absolute":7}}"#,
+        "{}",
       ] {
         let answer = try await Self.send(
           "PATCH", body, to: Self.stream, type: "application/merge-patch+json", port: port)
         #expect(Self.status(answer) == "200")
         #expect(answer.body.contains(#""zoom-absolute":5"#))
+        #expect((stream.videoBitrate, stream.isMirrored, stream.rotation) == (50_000, false, .down))
+        #expect(stream.isMuted && stream.isEncodingPaused)
+        #expect(camera.values.withLock { $0 } == ["zoom-absolute": 7])
       }
-      var (all, null) = (HTTPServerControl.Change(), HTTPServerControl.Change())
-      (all.bitrate, all.isMirrored, all.rotation, all.isMuted, all.isPaused) = (50_000, false, .down, true, true)
-      all.controls = ["a": -3, "b": 1, "c": nil]
-      (null.bitrate, null.isMirrored, null.rotation, null.isMuted, null.isPaused) = (700_000, false, .up, false, false)
-      null.resetsControls = true
-      #expect(fake.memory.withLock { $0.changes } == [all, null, .init()])
+      let null = #"{"bitrate":null,"mirror":null,"rotation":null,"mute":null,"pause":null,"controls":null}"#
+      #expect(Self.status(try await Self.send("PATCH", null, to: Self.stream, port: port)) == "200")
+      #expect((stream.videoBitrate, stream.isMirrored, stream.rotation) == (700_000, false, .up))
+      #expect(!stream.isMuted && !stream.isEncodingPaused)
+      #expect(camera.values.withLock { $0 } == ["zoom-absolute": 1])
+      // All or none.
+      let invalid = #"{"mirror":true,"controls":{"zoom-absolute":10}}"#
+      #expect(Self.status(try await Self.send("PATCH", invalid, to: Self.stream, port: port)) == "400")
+      #expect(!stream.isMirrored)
     }
+  }
+
+  @Test func `values of controls are numbers, booleans, or null for the default`() throws {
+    let json = try #require(
+      JSONValue(parsing: ByteBuffer(string: #"{"controls":{"a":-3,"b":true,"c":null}}"#)))
+    #expect(try StreamChange(json, startBitrate: 1).controls == ["a": -3, "b": 1, "c": nil])
   }
 
   @Test(arguments: [
@@ -203,32 +251,32 @@ struct HTTPControlTests {
     (#"{"rotation":45}"#, #""rotation" is 0, 90, 180 or 270, clockwise"#),
     (#"{"rotation":360}"#, #""rotation" is 0, 90, 180 or 270, clockwise"#),
     (#"{"rotation":"90"}"#, #""rotation" is 0, 90, 180 or 270, clockwise"#),
-    (#"{"bitrate":9999}"#, #""bitrate" is a whole number from 10000 to 200000000, in bits a second"#),
-    (#"{"bitrate":1e300}"#, #""bitrate" is a whole number from 10000 to 200000000, in bits a second"#),
-    (#"{"bitrate":true}"#, #""bitrate" is a whole number from 10000 to 200000000, in bits a second"#),
-    (#"{"bitrate":50000.5}"#, #""bitrate" is a whole number from 10000 to 200000000, in bits a second"#),
+    (#"{"bitrate":9999}"#, #""bitrate" is a whole number from 10000 to 200000000, in bits per second"#),
+    (#"{"bitrate":1e300}"#, #""bitrate" is a whole number from 10000 to 200000000, in bits per second"#),
+    (#"{"bitrate":true}"#, #""bitrate" is a whole number from 10000 to 200000000, in bits per second"#),
+    (#"{"bitrate":50000.5}"#, #""bitrate" is a whole number from 10000 to 200000000, in bits per second"#),
     (#"{"controls":[]}"#, #""controls" is an object of names and values"#),
     (#"{"controls":{"zoom":1.5}}"#, #""controls": "zoom" is a whole number, true or false"#),
     (
       #"{"name":"x","mirror":true}"#,
-      #""name" is no key here; the keys are bitrate, mirror, rotation, mute, pause, controls"#
+      #""name" is not a key; the keys are bitrate, mirror, rotation, mute, pause, controls"#
     ),
-    (#"{"a\nb":1}"#, #""a\nb" is no key here; the keys are bitrate, mirror, rotation, mute, pause, controls"#),
+    (#"{"a\nb":1}"#, #""a\nb" is not a key; the keys are bitrate, mirror, rotation, mute, pause, controls"#),
     ("[]", "the body is an object"), ("3", "the body is an object"),
   ])
   func `a change that is none is refused with its key`(body: String, reason: String) async throws {
-    try await self.withControl { fake, port in
+    try await self.withControl { fixture, port in
       let answer = try await Self.send("PATCH", body, to: Self.stream, port: port)
       #expect(Self.status(answer) == "400")
       #expect(answer.body == reason + "\n")
-      #expect(fake.memory.withLock { $0.changes.isEmpty })
+      #expect(fixture.stream.isMirrored && fixture.stream.videoBitrate == 1_000_000)
     }
   }
 
   // Methods, types, sizes, origins, passwords.
 
   @Test func `other types of body, bodies too long, and other methods are refused`() async throws {
-    try await self.withControl { fake, port in
+    try await self.withControl { fixture, port in
       for type in ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", ""] {
         let put = try await Self.send("PUT", #"{"video":"x"}"#, to: Self.source, type: type, port: port)
         #expect(Self.status(put) == "415")
@@ -264,7 +312,7 @@ struct HTTPControlTests {
         let answer = try await Self.send(method, "{}", to: path, port: port)
         #expect(Self.status(answer) == status, "\(method) \(path)")
       }
-      #expect(fake.memory.withLock { $0.replaced.isEmpty && $0.changes.isEmpty })
+      #expect(fixture.opened.isEmpty && fixture.stream.isMirrored)
     }
   }
 

@@ -1,8 +1,10 @@
 import Authentication
 import Effects
+import Foundation
 import Media
 import NIOCore
 import NIOPosix
+import StreamControl
 import Streaming
 import Synchronization
 import TestSupport
@@ -13,53 +15,18 @@ import Threading
 
 @Suite("Effects and events over HTTP", .timeLimit(.minutes(2)))
 struct HTTPEffectsTests {
-  /// Effects that remember what they were told.
-  private final class FakeEffects: HTTPServerEffects {
-    struct Memory {
-      var settings = EffectSettings()
-      var images: [EffectImageUse: Int] = [:]
-      var failure: HTTPServerControl.Failure?
-    }
-
-    let memory = Mutex(Memory())
-
-    func effects(of stream: LiveStream) -> EffectSettings? {
-      stream.name == "cam/1" ? self.memory.withLock { $0.settings } : nil
-    }
-
-    func setEffects(
-      _ settings: EffectSettings, of stream: LiveStream, mayEndPrivacy: Bool
-    ) async throws(HTTPServerControl.Failure) {
-      try self.fail()
-      guard mayEndPrivacy || self.memory.withLock({ $0.settings.faces }) != .privacy || settings.faces == .privacy
-      else {
-        throw HTTPServerControl.Failure(.notPermitted, "they stay covered")
-      }
-      self.memory.withLock { $0.settings = settings }
-    }
-
-    func setImage(
-      _ image: [UInt8], for use: EffectImageUse, of stream: LiveStream
-    ) async throws(HTTPServerControl.Failure) {
-      try self.fail()
-      self.memory.withLock { $0.images[use] = image.count }
-    }
-
-    private func fail() throws(HTTPServerControl.Failure) {
-      if let failure = self.memory.withLock({ $0.failure }) { throw failure }
-    }
-  }
-
+  /// Runs a server with the streams `cam/1`, whose effects can be changed but have no face models, and `other`.
   private func withEffects(
     _ settings: HTTPServerSettings = HTTPServerSettings(port: 0),
-    _ body: (FakeEffects, HTTPServer, _ port: Int) async throws -> Void
+    _ body: (StreamEffects, HTTPServer, _ port: Int) async throws -> Void
   ) async throws {
-    let fake = FakeEffects()
-    var extras = HTTPServerExtras()
-    extras.effects = fake
-    try await withServer(settings, extras: extras) { server, port in
-      for name in ["cam/1", "other"] { server.publish(LiveStream(name, video: VideoSettings())) }
-      try await body(fake, server, port)
+    let stream = LiveStream("cam/1")
+    let effects = StreamEffects(stream, factory: EffectFactory(models: FaceModels(folder: "/nowhere")))
+    var providers = HTTPServerProviders()
+    providers.controls = { StreamControls(effects: $0 === stream ? effects : nil) }
+    try await withServer(settings, providers: providers) { server, port in
+      for stream in [stream, LiveStream("other")] { server.publish(stream) }
+      try await body(effects, server, port)
     }
   }
 
@@ -85,16 +52,17 @@ struct HTTPEffectsTests {
     var body: String
   }
 
-  @Test func `effects are told, replaced as a whole, and told with the stream`() async throws {
-    try await self.withEffects { fake, _, port in
-      let answer = try await Self.put(#"{"faces":"track","smooth":0.5}"#, port: port)
-      #expect(answer.status == "200" && answer.body.contains(#""faces":"track""#))
-      #expect(fake.memory.withLock { $0.settings.smooth } == 0.5)
-      #expect(try await Self.put(#"{"mask":"blur"}"#, port: port).body.contains(#""faces":"off""#))
-      let told = try await RawClient.get(Self.effects, port: port)
-      #expect(told.body.contains(#""mask":"blur""#) && told.body.contains(#""smooth":0"#))
-      #expect(told.head.lowercased().contains("cross-origin-resource-policy: same-origin"))
-      #expect(try await RawClient.get("/api/streams/cam/1", port: port).body.contains(#""effects":{"clock":false"#))
+  @Test func `effects are replaced as a whole, and are part of the stream's state`() async throws {
+    try await self.withEffects { effects, _, port in
+      let answer = try await Self.put(#"{"clock":true,"smooth":0.5}"#, port: port)
+      #expect(answer.status == "200" && answer.body.contains(#""smooth":0.5"#))
+      #expect(effects.settings.smooth == 0.5 && effects.settings.clock)
+      #expect(try await Self.put(#"{"clock":true}"#, port: port).body.contains(#""smooth":0"#))
+      let shown = try await RawClient.get(Self.effects, port: port)
+      #expect(shown.body.contains(#""clock":true"#) && shown.body.contains(#""faces":"off""#))
+      #expect(shown.head.lowercased().contains("cross-origin-resource-policy: same-origin"))
+      #expect(try await RawClient.get("/api/streams/cam/1", port: port).body.contains(#""effects":{"clock":true"#))
+      #expect(effects.stream.effects.map(\.name) == ["TextClock"])
     }
   }
 
@@ -103,61 +71,66 @@ struct HTTPEffectsTests {
     ("{", "JSON"), ("[]", "object"),
   ])
   func `what cannot be is refused with the key that is wrong`(body: String, named: String) async throws {
-    try await self.withEffects { fake, _, port in
+    try await self.withEffects { effects, _, port in
       let answer = try await Self.put(body, port: port)
       #expect(answer.status == "400")
       #expect(answer.body.contains(named), "\(answer.body)")
-      #expect(fake.memory.withLock { $0.settings } == EffectSettings())
+      #expect(effects.settings == EffectSettings())
     }
   }
 
-  @Test(arguments: [
-    (HTTPServerControl.Failure.Code.invalid, "400"), (.notPermitted, "403"), (.wrongState, "409"), (.failed, "502"),
-    (.busy, "503"),
-  ])
-  func `a failure is told with its status`(code: HTTPServerControl.Failure.Code, status: String) async throws {
-    try await self.withEffects { fake, _, port in
-      fake.memory.withLock { $0.failure = .init(code, "for a reason") }
-      for (path, type) in [(Self.effects, "application/json"), (Self.effects + "/mask", "image/png")] {
-        let answer = try await Self.put("{}", to: path, type: type, port: port)
-        #expect(answer.status == status && answer.body == "for a reason\n")
+  @Test func `missing images are bad requests, missing models bad gateways`() async throws {
+    try await self.withEffects { effects, _, port in
+      for (body, status) in [
+        (#"{"overlay":{}}"#, "400"), (#"{"mask":"image"}"#, "502"), (#"{"faces":"track"}"#, "502"),
+      ] {
+        #expect(try await Self.put(body, port: port).status == status, "\(body)")
       }
+      for image in ["", "no image"] {
+        #expect(try await Self.put(image, to: Self.effects + "/mask", type: "image/png", port: port).status == "400")
+      }
+      #expect(effects.settings == EffectSettings())
     }
   }
 
-  @Test func `privacy is ended on the machine itself or with a password`() async throws {
-    try await self.withEffects { fake, _, port in
-      fake.memory.withLock { $0.settings.faces = .privacy }
-      // Under a name, it may be a page of another server that asks.
-      let refused = try await Self.put("{}", host: "camera.local", port: port)
-      #expect(refused.status == "403")
+  @Test func `privacy is ended on the server's machine or with a password`() async throws {
+    try await self.withEffects { effects, _, port in
+      // Without models, privacy covers the whole frame.
+      let covered = try await Self.put(#"{"faces":"privacy"}"#, port: port)
+      #expect(covered.status == "502" && covered.body.hasSuffix("the whole frame is covered\n"))
+      // Under a host name, the request may come from a page of another origin.
+      #expect(try await Self.put("{}", host: "camera.local", port: port).status == "403")
       #expect(try await Self.put(#"{"faces":"boxes"}"#, host: "camera.local", port: port).status == "403")
-      #expect(fake.memory.withLock { $0.settings.faces } == .privacy)
-      #expect(
-        try await Self.put(#"{"faces":"privacy","clock":true}"#, host: "camera.local", port: port).status == "200")
+      #expect(effects.settings.faces == .privacy)
+      let kept = try await Self.put(#"{"faces":"privacy","clock":true}"#, host: "camera.local", port: port)
+      #expect(kept.status == "502" && effects.settings.faces == .privacy)
       #expect(try await Self.put("{}", port: port).status == "200")
-      #expect(fake.memory.withLock { $0.settings.faces } == .off)
+      #expect(effects.settings.faces == .off)
     }
   }
 
   @Test(arguments: ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", ""])
   func `what a form of another page can send is not taken`(type: String) async throws {
-    try await self.withEffects { fake, _, port in
+    try await self.withEffects { effects, _, port in
       for path in [Self.effects, Self.effects + "/mask", Self.effects + "/overlay"] {
         let refused = try await Self.put("{}", to: path, type: type, port: port)
         #expect(refused.status == "415")
       }
-      #expect(fake.memory.withLock { $0.images.isEmpty })
+      #expect(effects.settings == EffectSettings())
     }
   }
 
-  @Test func `images are long, up to a limit, and anything else is not`() async throws {
-    try await self.withEffects { fake, _, port in
+  /// A PNG file of one pixel.
+  private static let pixel =
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+
+  @Test func `images have a limit of their own, larger than that of settings`() async throws {
+    try await self.withEffects { effects, _, port in
+      try await effects.setImage([UInt8](#require(Data(base64Encoded: Self.pixel))), for: .overlay)
+      #expect(try await Self.put(#"{"overlay":{}}"#, port: port).status == "200")
+      // 1 MiB is read whole, and is no image.
       let image = String(repeating: "x", count: 1 << 20)
-      #expect(try await Self.put(image, to: Self.effects + "/mask", type: "image/png", port: port).status == "200")
-      let other = try await Self.put("x", to: Self.effects + "/overlay", type: "image/jpeg", port: port)
-      #expect(other.status == "200" && other.body.contains(#""faces":"off""#))
-      #expect(fake.memory.withLock { $0.images } == [.mask: 1 << 20, .overlay: 1])
+      #expect(try await Self.put(image, to: Self.effects + "/mask", type: "image/png", port: port).status == "400")
       #expect(try await Self.put(image, port: port).status == "413")
       for (path, length, status) in [("/mask", 8 << 20, "100"), ("/mask", 8 << 20 + 1, "413"), ("", 1 << 20, "413")] {
         let request =
@@ -169,7 +142,7 @@ struct HTTPEffectsTests {
     }
   }
 
-  @Test func `only so many images come at a time`() async throws {
+  @Test func `at most four images are uploaded at a time`() async throws {
     try await self.withEffects { _, server, port in
       let request =
         "PUT \(Self.effects)/mask HTTP/1.1\r\nHost: h\r\nContent-Type: image/png\r\nContent-Length: 9\r\n\r\n"
@@ -179,7 +152,7 @@ struct HTTPEffectsTests {
       #expect(busy.hasPrefix("HTTP/1.1 503"))
       for _ in 0..<4 { uploads.release() }
       let done = try await RawClient.connect(port: port).exchange([request + "123456789"])
-      #expect(done.hasPrefix("HTTP/1.1 200"))
+      #expect(done.hasPrefix("HTTP/1.1 400"))
     }
   }
 
@@ -202,14 +175,14 @@ struct HTTPEffectsTests {
   @Test func `without a password there is nothing`() async throws {
     var settings = HTTPServerSettings(port: 0)
     settings.credentials = [try #require(Credentials(parsing: "eve:secret"))]
-    try await self.withEffects(settings) { fake, _, port in
+    try await self.withEffects(settings) { effects, _, port in
       for path in [Self.effects, Self.events] {
         let refused = try await RawClient.get(path, port: port)
         #expect(refused.head.hasPrefix("HTTP/1.1 401"))
       }
       #expect(try await Self.put(#"{"clock":true}"#, port: port).status == "401")
       #expect(try await Self.put("x", to: Self.effects + "/mask", type: "image/png", port: port).status == "401")
-      #expect(fake.memory.withLock { $0.images.isEmpty && !$0.settings.clock })
+      #expect(effects.settings == EffectSettings())
     }
   }
 

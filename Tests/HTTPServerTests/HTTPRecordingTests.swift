@@ -3,19 +3,21 @@ import Foundation
 import HTTPTypes
 import Media
 import NIOCore
+import StreamControl
 import Streaming
 import Synchronization
 import Testing
 
 @testable import HTTPServer
+@testable import Recording
 
 @Suite("Recordings over HTTP", .timeLimit(.minutes(2)))
 struct HTTPRecordingTests {
   /// A recorder that keeps the rules of the real one, and files in a folder of its own.
   private final class FakeRecorder: Sendable {
     let folder = FileManager.default.temporaryDirectory.appending(path: "vidicon-http-\(UUID().uuidString)")
-    private let status = Mutex(HTTPServerRecorder.Status())
-    private let files = Mutex<[HTTPServerRecorder.File]>([])
+    private let status = Mutex(RecordingControl.Status())
+    private let files = Mutex<[RecordedFile]>([])
 
     init() throws {
       try FileManager.default.createDirectory(at: self.folder, withIntermediateDirectories: true)
@@ -23,7 +25,7 @@ struct HTTPRecordingTests {
 
     deinit { try? FileManager.default.removeItem(at: self.folder) }
 
-    func set(_ status: HTTPServerRecorder.Status) { self.status.withLock { $0 = status } }
+    func set(_ status: RecordingControl.Status) { self.status.withLock { $0 = status } }
 
     /// Adds a file to the list, and to the disk where it has content.
     @discardableResult
@@ -38,21 +40,21 @@ struct HTTPRecordingTests {
       }
       self.files.withLock { files in
         files.append(
-          HTTPServerRecorder.File(
-            name: name, path: url.path, byteCount: content?.utf8.count ?? 0,
+          RecordedFile(
+            path: url.path, name: name, byteCount: content?.utf8.count ?? 0,
             modificationTime: Int64(1_000_000_000 * files.count), isFinished: isFinished))
       }
       return url.path
     }
 
-    var recorder: HTTPServerRecorder {
-      HTTPServerRecorder { action throws(HTTPServerRecorder.Failure) in
+    var recorder: RecordingControl {
+      RecordingControl { action throws(VidiconError) in
         let isRunning = [.recording, .paused].contains(self.status.withLock { $0.state })
         if action == .start, self.files.withLock({ $0.isEmpty }) {
-          throw HTTPServerRecorder.Failure(isWrongState: false, reason: "the disk is full")
+          throw VidiconError(.noSpace, subject: "/secret/a.mp4", cause: "the disk is full", nextStep: "make room")
         }
         guard isRunning == (action != .start) else {
-          throw HTTPServerRecorder.Failure(isWrongState: true, reason: "not now")
+          throw VidiconError(.wrongState, subject: "/secret/a.mp4", cause: "not now", nextStep: "try later")
         }
         self.status.withLock {
           $0.state = action == .stop ? .idle : action == .pause ? .paused : .recording
@@ -71,12 +73,12 @@ struct HTTPRecordingTests {
     _ body: (FakeRecorder, _ port: Int) async throws -> Void
   ) async throws {
     let fake = try FakeRecorder()
-    var extras = HTTPServerExtras()
-    extras.recorder = { $0.name == "cam/1" ? fake.recorder : nil }
-    extras.file = { page in
+    var providers = HTTPServerProviders()
+    providers.controls = { StreamControls(recording: $0.name == "cam/1" ? fake.recorder : nil) }
+    providers.file = { page in
       page == .recordings ? .init(body: ByteBuffer(string: "<page>"), mediaType: "text/html", etag: "\"p\"") : nil
     }
-    try await withServer(settings, extras: extras) { server, port in
+    try await withServer(settings, providers: providers) { server, port in
       for name in ["cam/1", "other"] { server.publish(LiveStream(name, audio: AudioSettings())) }
       try await body(fake, port)
     }
@@ -143,6 +145,7 @@ struct HTTPRecordingTests {
     try await self.withRecorder { _, port in
       let answer = try await Self.post(body, type: type, port: port)
       #expect(answer.head.prefix(12).suffix(3) == status)
+      #expect(!answer.body.contains("secret"))
     }
   }
 

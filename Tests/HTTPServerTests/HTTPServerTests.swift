@@ -146,10 +146,10 @@ struct HTTPServerTests {
     }
   }
 
-  @Test func `a text becomes a QR code, unless it is too long or there are none`() async throws {
-    var extras = HTTPServerExtras()
-    extras.qrCode = { $0.utf8.count > 3 ? nil : "<svg>\($0)</svg>" }
-    try await withServer(extras: extras) { _, port in
+  @Test func `a text is a QR code, too long for one, or there are none`() async throws {
+    var providers = HTTPServerProviders()
+    providers.qrCode = { $0.utf8.count > 3 ? nil : "<svg>\($0)</svg>" }
+    try await withServer(providers: providers) { _, port in
       let code = try await RawClient.get("/api/qr.svg?text=%C3%A4b", port: port)
       #expect(code.body == "<svg>äb</svg>")
       for query in ["", "?text=", "?text=abcd", "?text=%FF"] {
@@ -254,10 +254,10 @@ struct HTTPServerTests {
 
 /// Runs a server during `body`.
 func withServer(
-  _ settings: HTTPServerSettings = HTTPServerSettings(port: 0), extras: HTTPServerExtras = HTTPServerExtras(),
+  _ settings: HTTPServerSettings = HTTPServerSettings(port: 0), providers: HTTPServerProviders = HTTPServerProviders(),
   _ body: (HTTPServer, _ port: Int) async throws -> Void
 ) async throws {
-  let server = HTTPServer(settings: settings, extras: extras)
+  let server = HTTPServer(settings: settings, providers: providers)
   do {
     try await server.start()
     try await body(server, try #require(server.ports?.http))

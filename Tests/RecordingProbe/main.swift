@@ -6,7 +6,6 @@
 // the recording tells. Ends in order after so many pictures.
 
 import Capture
-import Codecs
 import Foundation
 import Media
 import Recording
@@ -43,7 +42,6 @@ func say(_ line: String) {
   FileHandle.standardOutput.write(Data((line + "\n").utf8))
 }
 
-LibavLog.silence()
 let arguments = CommandLine.arguments
 guard arguments.count == 3, let count = Int(arguments[2]) else {
   say("usage: RecordingProbe PATH PICTURES")

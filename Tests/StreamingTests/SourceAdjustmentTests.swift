@@ -44,4 +44,25 @@ struct SourceAdjustmentTests {
     #expect(past.adjustment(of: ScriptedVideoCapturer()) == SourceAdjustment())
     #expect(past.count == 1)
   }
+
+  @Test func `an adjustment comes back by name when another capturer opens the source`() {
+    var past = PastAdjustments()
+    let first = ScriptedVideoCapturer()
+    past.keep(SourceAdjustment(rotation: .left), of: first, named: "cam")
+    #expect(past.adjustment(of: ScriptedVideoCapturer(), named: "cam") == SourceAdjustment(rotation: .left))
+    #expect(past.adjustment(of: ScriptedVideoCapturer(), named: "other") == SourceAdjustment())
+    past.keep(SourceAdjustment(isMirrored: true), of: ScriptedVideoCapturer(), named: "cam")
+    #expect(past.adjustment(of: ScriptedVideoCapturer(), named: "cam") == SourceAdjustment(isMirrored: true))
+    #expect(past.count == 1)
+  }
+
+  @Test func `the oldest of 64 names is forgotten first`() {
+    var past = PastAdjustments()
+    for number in 0...PastAdjustments.maximumCount {
+      past.keep(SourceAdjustment(rotation: .left), of: ScriptedVideoCapturer(), named: "cam\(number)")
+    }
+    #expect(past.count == PastAdjustments.maximumCount)
+    #expect(past.adjustment(of: ScriptedVideoCapturer(), named: "cam0") == SourceAdjustment())
+    #expect(past.adjustment(of: ScriptedVideoCapturer(), named: "cam1") == SourceAdjustment(rotation: .left))
+  }
 }

@@ -29,7 +29,7 @@ struct StreamOptionsTests {
   }
 
   @Test(arguments: [("2300k", 2_300_000), ("2.3M", 2_300_000), ("10000", 10_000), ("200M", 200_000_000)])
-  func `bitrates take k and M`(text: String, bitrate: Int) throws {
+  func `bitrates accept k and M`(text: String, bitrate: Int) throws {
     #expect(try self.option(.bitrate, text).bitrate == bitrate)
   }
 
@@ -48,17 +48,17 @@ struct StreamOptionsTests {
   }
 
   @Test(arguments: ["1280", "1280x", "x720", "1281x720", "14x16", "8194x720", "-2x2", "1280x720x3", "1280X720"])
-  func `sizes that cannot be are refused`(text: String) {
+  func `invalid sizes are refused`(text: String) {
     #expect(throws: Failure.self) { try self.option(.size, text) }
   }
 
   @Test(arguments: ["live", "a/b", "~x.y_z-1"])
-  func `names of letters, digits and a few signs are taken`(name: String) throws {
+  func `names of letters, digits and a few signs are accepted`(name: String) throws {
     #expect(try self.option(.name, name).name == name)
   }
 
   @Test(arguments: ["", "/a", "a/", "a//b", "a b", "ä", "..", "a/../b", "a?b", "a\r\nb", "api", "Metrics/x"])
-  func `names that cannot stand in an address are refused`(name: String) {
+  func `names that cannot be part of an address are refused`(name: String) {
     #expect(throws: Failure.self) { try self.option(.name, name) }
   }
 
@@ -75,14 +75,14 @@ struct StreamOptionsTests {
     #expect(throws: Failure.self) { try StreamOptions(parsing: text, defaults: StreamOptions()) }
   }
 
-  @Test func `a preset is a start for what is said beside it, in any order`() throws {
+  @Test func `options override parts of a preset, in any order`() throws {
     let options = try StreamOptions(parsing: "name=a,bitrate=1M,preset=portrait", defaults: StreamOptions())
     #expect(options.size == StreamOptions.Size(width: 720, height: 1280) && options.bitrate == 1_000_000)
-    #expect(options.sound == AudioSettings.portrait)
+    #expect(options.audioSettings == AudioSettings.portrait)
     #expect(throws: Failure.self) { try self.option(.preset, "landscape") }
   }
 
-  @Test func `a recording has a stream's name and what is said of its parts`() throws {
+  @Test func `a recording has the stream's name and the options of its parts`() throws {
     let options = try StreamOptions(
       parsing: "name=a/b,record=x/{name}.mp4,splitDuration=1h30m,keepSize=1.5G,overwrite=true,title=Yard",
       defaults: StreamOptions())
@@ -93,7 +93,7 @@ struct StreamOptionsTests {
     #expect(try StreamOptions().recordingSettings(existing: .number) == nil)
   }
 
-  @Test func `a folder is for recordings that begin later, and a pattern for those that begin at once`() throws {
+  @Test func `a folder is for recordings that start later, a pattern for recordings that start at once`() throws {
     let later = try StreamOptions(parsing: "name=a/b,recordings=/my 100%", defaults: StreamOptions())
     #expect(
       try later.recordingSettings(existing: .number)?.pattern.description == "/my 100%%/a-b_%F_%H-%M-%S.mp4")
@@ -127,12 +127,12 @@ struct StreamOptionsTests {
   }
 
   @Test(arguments: [("screen:", "auto", true), ("screen:", "none", false), ("plasma", "auto", true)])
-  func `what is served has a sound track unless none is asked for`(
-    source: String, audio: String, hasSound: Bool
+  func `a served stream has an audio track unless none is requested`(
+    source: String, audio: String, hasAudio: Bool
   ) async throws {
     var options = StreamOptions()
     (options.source, options.audio) = (source, audio)
-    #expect(try await (options.openStream(loop: true, hasSoundTrack: true).audioSource != nil) == hasSound)
+    #expect(try await (options.openStream(loop: true, hasAudioTrack: true).audioSource != nil) == hasAudio)
     let recorded = try await options.openStream(loop: true)
     #expect((recorded.audioSource is SilenceCapturer) == false)
   }

@@ -30,6 +30,7 @@ package struct JPEGDecoder: ~Copyable {
 
   /// - Parameter format: What the frames are to be, 4:2:0.
   package init?(format: VideoFormat, orientation: Orientation) {
+    LibavLog.silence()
     guard let codec = avcodec_find_decoder(AV_CODEC_ID_MJPEG), let context = avcodec_alloc_context3(codec),
       let picture = av_frame_alloc(), let packet = av_packet_alloc()
     else { return nil }

@@ -33,6 +33,7 @@ package final class PacketDecoder {
         .invalidData, subject: source, cause: "there is no decoder for \(name)",
         nextStep: "convert it with: ffmpeg -i \(source) out.mp4")
     }
+    LibavLog.silence()
     var allocated = avcodec_alloc_context3(codec)
     guard let context = allocated, let frame = av_frame_alloc() else {
       avcodec_free_context(&allocated)

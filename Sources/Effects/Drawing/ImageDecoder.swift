@@ -6,6 +6,7 @@ enum ImageDecoder {
   static func decode(_ bytes: [UInt8], _ header: ImageHeader) -> [UInt8]? {
     // libav writes to standard error otherwise; what matters is in our errors.
     av_log_set_level(AV_LOG_QUIET)
+    av_log_set_level(AV_LOG_QUIET)  // Failures are reported as errors.
     var context = avcodec_alloc_context3(
       avcodec_find_decoder(header.format == .png ? AV_CODEC_ID_PNG : AV_CODEC_ID_MJPEG))
     var packet = av_packet_alloc()

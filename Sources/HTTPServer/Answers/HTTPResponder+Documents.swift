@@ -12,8 +12,8 @@ internal import Foundation
 
 extension HTTPResponder {
   /// Responds with a file of the web page.
-  func page(_ page: HTTPServerExtras.Page) -> HTTPAnswer {
-    guard let file = self.extras.file(page) else { return .notFound() }
+  func page(_ page: HTTPServerProviders.Page) -> HTTPAnswer {
+    guard let file = self.providers.file(page) else { return .notFound() }
     var answer = HTTPAnswer(
       .ok, [.contentType: file.mediaType], body: .bytes(file.body), caching: .other(file.cacheControl))
     if !file.contentSecurityPolicy.isEmpty {
@@ -25,18 +25,18 @@ extension HTTPResponder {
   }
 
   /// `/api/streams`.
-  func streamList(isTrusted: Bool) -> HTTPAnswer {
+  func streamList(isOperator: Bool) -> HTTPAnswer {
     let now = self.clock.now()
     return Self.json(
       StreamList(
         time: CalendarTime(unixTime: MediaDuration(nanoseconds: self.clock.unixTime(at: now))).rfc3339,
-        streams: self.streams.all.map { self.entry(of: $0, at: now, isTrusted: isTrusted) }))
+        streams: self.streams.all.map { self.entry(of: $0, at: now, isOperator: isOperator) }))
   }
 
   /// The JSON object of one stream.
-  func entry(of stream: PublishedStream, at now: MediaTime, isTrusted: Bool) -> StreamEntry {
-    var entry = StreamEntry(stream, extras: self.extras, at: now, isTrusted: isTrusted)
-    entry.steerable = self.maySteer(isTrusted: isTrusted)
+  func entry(of stream: PublishedStream, at now: MediaTime, isOperator: Bool) -> StreamEntry {
+    var entry = StreamEntry(stream, providers: self.providers, at: now, isOperator: isOperator)
+    entry.steerable = self.maySteer(isOperator: isOperator)
     return entry
   }
 
@@ -52,7 +52,7 @@ extension HTTPResponder {
 
   /// `/api/qr.svg?text=…`.
   func qrCode(_ target: HTTPTarget) -> HTTPAnswer {
-    guard let encode = self.extras.qrCode else { return .text(.notImplemented, "this server has no QR codes") }
+    guard let encode = self.providers.qrCode else { return .text(.notImplemented, "this server has no QR codes") }
     guard let text = target.parameter("text"), !text.isEmpty else {
       return .text(.badRequest, "the parameter text is missing, empty or not UTF-8")
     }

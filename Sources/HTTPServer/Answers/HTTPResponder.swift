@@ -8,7 +8,7 @@ internal import Threading
 /// Routes requests, checks roles, and finishes responses with the fields that HTTP requires.
 struct HTTPResponder: Sendable {
   let streams: PublishedStreams
-  let extras: HTTPServerExtras
+  let providers: HTTPServerProviders
   let authenticator: Authenticator
   /// Clients with the operator role.
   let control: HTTPServerSettings.Control
@@ -22,10 +22,6 @@ struct HTTPResponder: Sendable {
   let files: OpenFiles
   /// Limits concurrent uploads of images, each up to 8 MiB.
   let imageUploads = ConcurrencyLimiter(limit: 4)
-  /// Device lists for untrusted (0) and trusted (1) clients.
-  let deviceFlights = [false, true].map { _ in
-    SingleFlight<HTTPServerDevices.List>(threadName: "devices", timeout: .seconds(10))
-  }
 
   /// Reads the body of a request; nil when it is longer than `maximumBytes` or incomplete.
   typealias BodyReader = (_ maximumBytes: Int) async -> ByteBuffer?
@@ -78,20 +74,20 @@ struct HTTPResponder: Sendable {
     }
     // `/health` needs no password: supervisors request it.
     if route != .health, let refusal = self.refusal(of: request) { return refusal }
-    let isTrusted = self.isTrusted(client, request)
-    if request.method != .get, request.method != .head, !self.maySteer(isTrusted: isTrusted) {
+    let isOperator = self.isOperator(client, request)
+    if request.method != .get, request.method != .head, !self.maySteer(isOperator: isOperator) {
       return self.steeringRefusal
     }
     switch (request.method, route) {
     case (.post, .recording(let name)): return await self.record(name, request, body: body)
     case (.put, .source(let name)):
-      return await self.replaceSources(of: name, request, isTrusted: isTrusted, body: body)
+      return await self.replaceSources(of: name, request, isOperator: isOperator, body: body)
     case (.put, .effects(let name)):
-      return await self.setEffects(of: name, request, isTrusted: isTrusted, body: body)
+      return await self.setEffects(of: name, request, isOperator: isOperator, body: body)
     case (.put, .effectImage(let use, let name)):
       return await self.setImage(for: use, of: name, request, body: body)
     case (.patch, .stream(let name)):
-      return await self.changeStream(name, request, isTrusted: isTrusted, body: body)
+      return await self.changeStream(name, request, isOperator: isOperator, body: body)
     default: break
     }
     if target.hasTrailingSlash, route != .recordings { return Self.redirect(target) }
@@ -104,13 +100,13 @@ struct HTTPResponder: Sendable {
     switch route {
     case .health: return .text(.ok, "ok")
     case .metrics: return self.metrics()
-    case .streams: return self.streamList(isTrusted: self.isTrusted(client, request))
-    case .stream(let name): return await self.streamEntry(name, isTrusted: self.isTrusted(client, request))
-    case .source(let name): return self.sources(of: name, isTrusted: self.isTrusted(client, request))
+    case .streams: return self.streamList(isOperator: self.isOperator(client, request))
+    case .stream(let name): return await self.streamEntry(name, isOperator: self.isOperator(client, request))
+    case .source(let name): return self.sources(of: name, isOperator: self.isOperator(client, request))
     case .level(let name): return self.level(of: name)
     case .effects(let name): return self.effects(of: name)
     case .events(let name): return self.faceEvents(of: name)
-    case .devices: return await self.deviceList(isTrusted: self.isTrusted(client, request))
+    case .devices: return await self.deviceList(isOperator: self.isOperator(client, request))
     case .openAPI: return self.openAPI()
     case .qrCode: return self.qrCode(target)
     case .recording(let name): return self.recordingState(of: name)

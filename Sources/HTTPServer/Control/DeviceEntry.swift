@@ -1,10 +1,11 @@
-internal import Capture
+package import Capture
 internal import Media
+package import StreamControl
 
-/// What `/api/devices` and `vidicon devices --json` say.
+/// The JSON of `/api/devices` and `vidicon devices --json`.
 package struct DeviceList: Encodable, Sendable {
   struct Generator: Encodable, Sendable {
-    var kind: HTTPServerDevices.Generator.Kind
+    var kind: String
     var specification: String
     var name: String
   }
@@ -13,17 +14,17 @@ package struct DeviceList: Encodable, Sendable {
   var generators: [Generator]
   var restricted: Bool
 
-  /// A list as it is told.
-  package init(_ list: HTTPServerDevices.List) {
-    self.devices = list.devices.map(DeviceEntry.init)
-    self.generators = list.generators.map {
-      Generator(kind: $0.kind, specification: $0.specification, name: $0.name)
+  /// - Parameter isRestricted: Whether devices are missing that an operator may choose.
+  package init(_ devices: [CaptureDevice], generators: [SourceCatalog.Generator], isRestricted: Bool = false) {
+    self.devices = devices.map(DeviceEntry.init)
+    self.generators = generators.map {
+      Generator(kind: $0.kind.rawValue, specification: $0.specification, name: $0.name)
     }
-    self.restricted = list.isRestricted
+    self.restricted = isRestricted
   }
 }
 
-/// What is told of one device.
+/// The JSON of one device.
 struct DeviceEntry: Encodable, Sendable {
   struct Format: Encodable, Sendable {
     struct Range: Encodable, Sendable {
@@ -73,7 +74,7 @@ struct DeviceEntry: Encodable, Sendable {
   }
 }
 
-/// What is told of a device's control.
+/// The JSON of one control of a device.
 struct ControlEntry: Encodable, Sendable {
   struct Choice: Encodable, Sendable {
     var value: Int

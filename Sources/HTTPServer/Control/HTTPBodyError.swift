@@ -1,12 +1,13 @@
 internal import HTTPTypes
+internal import Media
 
-/// A body that is not what it must be.
+/// A request body that is refused, with the status of the response.
 package struct HTTPBodyError: Error, Hashable {
   var status: HTTPResponse.Status
-  /// What is wrong, naming the key.
+  /// What is wrong with which key, and what to do about it.
   package var reason: String
 
-  /// 400.
+  /// A malformed body: 400.
   init(_ reason: String) {
     self.init(.badRequest, reason)
   }
@@ -14,5 +15,27 @@ package struct HTTPBodyError: Error, Hashable {
   init(_ status: HTTPResponse.Status, _ reason: String) {
     self.status = status
     self.reason = reason
+  }
+
+  /// A change that the stream's controls refused.
+  ///
+  /// - Parameter badRequests: Codes for which the client is at fault.
+  init(_ error: VidiconError, badRequests: Set<VidiconError.Code> = [.invalidSpecification]) {
+    let status: HTTPResponse.Status =
+      switch error.code {
+      case let code where badRequests.contains(code): .badRequest
+      case .notPermitted: .forbidden
+      case .wrongState: .conflict
+      case .busy: .serviceUnavailable
+      default: .badGateway
+      }
+    self.init(status, error.description)
+  }
+}
+
+extension HTTPAnswer {
+  /// The response to a request that changed nothing.
+  static func refusal(_ error: HTTPBodyError) -> HTTPAnswer {
+    .text(error.status, error.reason, error.status == .serviceUnavailable ? [.retryAfter: "5"] : [:])
   }
 }

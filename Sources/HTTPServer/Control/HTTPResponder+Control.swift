@@ -1,28 +1,32 @@
 internal import Authentication
+internal import Capture
 internal import HTTPTypes
+internal import Media
 internal import NIOCore
+internal import StreamControl
 internal import Streaming
 internal import Threading
 
 extension HTTPResponder {
-  /// Bytes of a change: two addresses, or a value for each control of a camera, with room to spare.
-  private static let mostChangeBytes = 16 * 1024
+  /// Maximum length of a change, in bytes: two addresses, or a value for each control of a camera.
+  private static let maximumChangeLength = 16 * 1024
 
-  /// Whether who asks may choose any source, and is told folders: a program of this machine, or somebody with a password.
-  func isTrusted(_ client: HTTPClient, _ request: HTTPRequest) -> Bool {
+  /// Whether the client has the operator role: it may choose any source, and sees folders. Programs on this machine have it
+  /// unless ``HTTPServerSettings/trustsThisMachine`` is off; with passwords, every authenticated client.
+  func isOperator(_ client: HTTPClient, _ request: HTTPRequest) -> Bool {
     !self.authenticator.credentials.isEmpty || (self.trustsThisMachine && client.isOnThisMachine(request))
   }
 
-  /// Whether who asks may change streams.
-  func maySteer(isTrusted: Bool) -> Bool {
+  /// Whether the client may change streams.
+  func maySteer(isOperator: Bool) -> Bool {
     switch self.control {
     case .all: true
-    case .local: isTrusted
+    case .local: isOperator
     case .none: false
     }
   }
 
-  /// What those are told who may not.
+  /// The response to a client that may not change streams.
   var steeringRefusal: HTTPAnswer {
     .text(
       .forbidden,
@@ -32,34 +36,38 @@ extension HTTPResponder {
   }
 
   /// `GET /api/devices`.
-  func deviceList(isTrusted: Bool) async -> HTTPAnswer {
-    guard let devices = self.extras.devices else { return .text(.notImplemented, "there are no devices here") }
-    guard let list = await self.deviceFlights[isTrusted ? 1 : 0].run({ devices.list(isTrusted) }) else {
+  func deviceList(isOperator: Bool) async -> HTTPAnswer {
+    guard let catalog = self.providers.catalog else { return .text(.notImplemented, "there are no devices here") }
+    guard let devices = await catalog.listDevices() else {
       return .text(.serviceUnavailable, "a device does not answer; ask again", [.retryAfter: "10"])
     }
-    return Self.json(DeviceList(list))
+    if isOperator { return Self.json(DeviceList(devices, generators: catalog.generators)) }
+    let start = self.streams.all.compactMap { self.providers.controls($0.stream).sources?.start }
+    let allowed = SourceAccessPolicy(start: start).allowed(of: devices)
+    return Self.json(
+      DeviceList(allowed, generators: catalog.generators, isRestricted: allowed.count < devices.count))
   }
 
   /// `GET /api/streams/NAME/level`.
   func level(of name: String) -> HTTPAnswer {
-    guard let stream = self.streams[name] else { return .notFound() }
-    guard let control = self.extras.control(stream.stream) else { return Self.noControl }
-    return Self.json(StreamEntry.Level(control.state(false)))
+    guard let stream = self.streams[name]?.stream else { return .notFound() }
+    guard self.providers.controls(stream).sources != nil else { return Self.noControl }
+    return Self.json(StreamEntry.Level(stream.audioLevel))
   }
 
   /// `GET /api/streams/NAME/source`.
-  func sources(of name: String, isTrusted: Bool) -> HTTPAnswer {
-    guard let stream = self.streams[name] else { return .notFound() }
-    guard let control = self.extras.control(stream.stream) else { return Self.noControl }
-    return Self.json(StreamEntry.Source(control.state(isTrusted)))
+  func sources(of name: String, isOperator: Bool) -> HTTPAnswer {
+    guard let stream = self.streams[name]?.stream else { return .notFound() }
+    guard let sources = self.providers.controls(stream).sources else { return Self.noControl }
+    return Self.json(StreamEntry.Source(sources, isOperator: isOperator))
   }
 
   /// `GET /api/streams/NAME`.
-  func streamEntry(_ name: String, isTrusted: Bool) async -> HTTPAnswer {
+  func streamEntry(_ name: String, isOperator: Bool) async -> HTTPAnswer {
     guard let stream = self.streams[name] else { return .notFound() }
-    var entry = self.entry(of: stream, at: self.clock.now(), isTrusted: isTrusted)
-    if let control = self.extras.control(stream.stream), control.state(isTrusted).hasControls,
-      let controls = await stream.controls.run(control.controls)
+    var entry = self.entry(of: stream, at: self.clock.now(), isOperator: isOperator)
+    if let sources = self.providers.controls(stream.stream).sources, sources.hasControls,
+      let controls = await stream.controls.run({ sources.controls })
     {
       entry.setControls(controls)
     }
@@ -67,12 +75,12 @@ extension HTTPResponder {
   }
 
   /// `PUT /api/streams/NAME/source`.
-  func replaceSources(of name: String, _ request: HTTPRequest, isTrusted: Bool, body: BodyReader) async -> HTTPAnswer {
-    await self.change(name, request, mediaTypes: ["application/json"], isTrusted: isTrusted, body: body) {
-      (json, control, _) throws(HTTPBodyError) in
-      let sources = try HTTPServerControl.Sources(json)
-      do throws(HTTPServerControl.Failure) {
-        try await control.replace(sources, isTrusted)
+  func replaceSources(of name: String, _ request: HTTPRequest, isOperator: Bool, body: BodyReader) async -> HTTPAnswer {
+    await self.change(name, request, mediaTypes: ["application/json"], isOperator: isOperator, body: body) {
+      (json, sources) throws(HTTPBodyError) in
+      let names = try SourceNames(json)
+      do throws(VidiconError) {
+        try await sources.replace(names, isOperator: isOperator)
       } catch {
         throw HTTPBodyError(error)
       }
@@ -80,31 +88,32 @@ extension HTTPResponder {
   }
 
   /// `PATCH /api/streams/NAME`.
-  func changeStream(_ name: String, _ request: HTTPRequest, isTrusted: Bool, body: BodyReader) async -> HTTPAnswer {
+  func changeStream(_ name: String, _ request: HTTPRequest, isOperator: Bool, body: BodyReader) async -> HTTPAnswer {
     let mediaTypes = ["application/merge-patch+json", "application/json"]
-    return await self.change(name, request, mediaTypes: mediaTypes, isTrusted: isTrusted, body: body) {
-      (json, control, stream) throws(HTTPBodyError) in
-      let change = try HTTPServerControl.Change(json, startBitrate: stream.videoSettings.bitrate)
-      do throws(HTTPServerControl.Failure) {
-        try await control.change(change)
+    return await self.change(name, request, mediaTypes: mediaTypes, isOperator: isOperator, body: body) {
+      (json, sources) throws(HTTPBodyError) in
+      let change = try StreamChange(json, startBitrate: sources.stream.videoSettings.bitrate)
+      do throws(VidiconError) {
+        try await sources.change(change)
       } catch {
         throw HTTPBodyError(error)
       }
     }
   }
 
-  /// Reads an order and carries it out; answers with the stream as it is then.
+  /// Parses and performs a change, and answers with the stream's new state.
   ///
-  /// Only JSON is taken: pages of other servers can send a form without being asked, and nothing else (Fetch §2.2.2).
+  /// Only JSON is accepted: pages of other origins can send a form without a preflight request, but not JSON
+  /// (Fetch §2.2.2).
   private func change(
-    _ name: String, _ request: HTTPRequest, mediaTypes: [String], isTrusted: Bool, body: BodyReader,
-    _ perform: (JSONValue, HTTPServerControl, LiveStream) async throws(HTTPBodyError) -> Void
+    _ name: String, _ request: HTTPRequest, mediaTypes: [String], isOperator: Bool, body: BodyReader,
+    _ perform: (JSONValue, StreamSources) async throws(HTTPBodyError) -> Void
   ) async -> HTTPAnswer {
-    guard let stream = self.streams[name] else { return .notFound() }
-    guard let control = self.extras.control(stream.stream) else { return Self.noControl }
+    guard let stream = self.streams[name]?.stream else { return .notFound() }
+    guard let sources = self.providers.controls(stream).sources else { return Self.noControl }
     let bytes: ByteBuffer
     do throws(HTTPRefusal) {
-      bytes = try await self.order(in: request, of: mediaTypes, most: Self.mostChangeBytes, body: body)
+      bytes = try await self.order(in: request, of: mediaTypes, maximumLength: Self.maximumChangeLength, body: body)
     } catch {
       return error.answer
     }
@@ -112,18 +121,18 @@ extension HTTPResponder {
       return .text(.badRequest, "the body is no JSON")
     }
     do throws(HTTPBodyError) {
-      try await perform(json, control, stream.stream)
+      try await perform(json, sources)
     } catch {
       return .refusal(error)
     }
-    return await self.streamEntry(name, isTrusted: isTrusted)
+    return await self.streamEntry(name, isOperator: isOperator)
   }
 
-  /// The body of an order.
+  /// Reads the body of a change.
   ///
-  /// - Throws: ``HTTPRefusal`` of one that is of another type, or too long.
+  /// - Throws: ``HTTPRefusal`` for another media type (415) or a body that is too long (413).
   func order(
-    in request: HTTPRequest, of mediaTypes: [String], most: Int, body: BodyReader
+    in request: HTTPRequest, of mediaTypes: [String], maximumLength: Int, body: BodyReader
   ) async throws(HTTPRefusal) -> ByteBuffer {
     let mediaType = request.headerFields[.contentType]?.prefix { $0 != ";" }.trimmingSpace() ?? ""
     guard mediaTypes.contains(where: { mediaType.equalsIgnoringCase($0) }) else {
@@ -132,35 +141,13 @@ extension HTTPResponder {
       throw HTTPRefusal(
         .text(.unsupportedMediaType, "the body is \(mediaTypes.joined(separator: " or "))", [field: known]))
     }
-    guard let bytes = await body(most) else {
-      throw HTTPRefusal(.text(.contentTooLarge, "a body of more than \(most) bytes"))
+    guard let bytes = await body(maximumLength) else {
+      throw HTTPRefusal(.text(.contentTooLarge, "a body of more than \(maximumLength) bytes"))
     }
     return bytes
   }
 
   private static let noControl = HTTPAnswer.text(.notImplemented, "this stream cannot be changed here")
-}
-
-extension HTTPBodyError {
-  /// What a failure is over HTTP.
-  init(_ failure: HTTPServerControl.Failure) {
-    let status: HTTPResponse.Status =
-      switch failure.code {
-      case .invalid: .badRequest
-      case .notPermitted: .forbidden
-      case .wrongState: .conflict
-      case .failed: .badGateway
-      case .busy: .serviceUnavailable
-      }
-    self.init(status, failure.reason)
-  }
-}
-
-extension HTTPAnswer {
-  /// Nothing was changed.
-  static func refusal(_ error: HTTPBodyError) -> HTTPAnswer {
-    .text(error.status, error.reason, error.status == .serviceUnavailable ? [.retryAfter: "5"] : [:])
-  }
 }
 
 extension HTTPField.Name {

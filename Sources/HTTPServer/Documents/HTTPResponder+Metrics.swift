@@ -1,6 +1,8 @@
 internal import Capture
 internal import HLS
 internal import Media
+internal import Recording
+internal import StreamControl
 internal import Streaming
 internal import Threading
 
@@ -21,21 +23,21 @@ extension HTTPResponder {
     /// Frames skipped by protocol.
     var skipped: [(String, Int)]
     /// nil without a recorder.
-    var recording: HTTPServerRecorder.Status?
+    var recording: RecordingControl.Status?
 
-    init(_ published: PublishedStream, extras: HTTPServerExtras, at now: MediaTime) {
+    init(_ published: PublishedStream, providers: HTTPServerProviders, at now: MediaTime) {
       self.name = published.name
       self.statistics = published.stream.statistics
       self.hls = published.hls.statistics
       self.waiting = published.hls.waitingCount
       self.jpeg = published.stream.snapshots.statistics
       self.kinds = published.stream.descriptions.map(\.kind)
-      let others = extras.statistics(published.stream)
+      let others = providers.statistics(published.stream)
       self.viewers = [PublishedStream.Content.hls, .mjpeg].map { ($0.rawValue, published.viewers(of: $0, at: now)) }
       self.viewers += others.map { ($0.name, $0.viewers) }
       self.bytes = PublishedStream.Content.allCases.map { ($0.rawValue, published.bytesSent(of: $0)) }
       self.bytes += others.map { ($0.name, $0.bytesSent) }
-      self.recording = extras.recorder(published.stream)?.status()
+      self.recording = providers.controls(published.stream).recording?.status()
       self.skipped = others.map { ($0.name, $0.picturesSkipped) }
     }
   }
@@ -43,7 +45,7 @@ extension HTTPResponder {
   /// The text of `/metrics`.
   func metricsText() -> String {
     let now = self.clock.now()
-    let streams = self.streams.all.map { StreamMetrics($0, extras: self.extras, at: now) }
+    let streams = self.streams.all.map { StreamMetrics($0, providers: self.providers, at: now) }
     var text = MetricsText()
     text.append("streams", .gauge, "Published streams.", streams.count)
     Self.appendPipelines(of: streams, to: &text)
@@ -162,14 +164,14 @@ extension HTTPResponder {
   private static func appendRecordings(of streams: [StreamMetrics], to text: inout MetricsText) {
     let recordings = streams.compactMap { stream in stream.recording.map { (stream.name, $0) } }
     func each(
-      _ value: (HTTPServerRecorder.Status) -> Double
+      _ value: (RecordingControl.Status) -> Double
     ) -> [(labels: KeyValuePairs<String, String>, value: Double)] {
       recordings.map { (["stream": $0.0], value($0.1)) }
     }
     text.append(
       "recording_state", .gauge, "1 for the current state of the recorder, 0 for the others.",
       recordings.flatMap { name, status in
-        HTTPServerRecorder.State.allCases.map {
+        RecordingStatus.State.allCases.map {
           (["stream": name, "state": $0.rawValue], status.state == $0 ? 1 : 0)
         }
       })

@@ -2,6 +2,7 @@ internal import Bitstreams
 internal import Capture
 internal import Effects
 internal import Media
+internal import StreamControl
 internal import Streaming
 
 /// Response of `/api/streams`.
@@ -40,9 +41,10 @@ struct StreamEntry: Encodable, Sendable {
     /// Sources at the start of the stream.
     var started: Names
 
-    init(_ state: HTTPServerControl.State) {
-      (self.video, self.audio) = (state.sources.video, state.sources.audio)
-      self.started = Names(video: state.startSources.video, audio: state.startSources.audio)
+    init(_ sources: StreamSources, isOperator: Bool) {
+      let (present, start) = (sources.shown(isOperator: isOperator), sources.start.shown(isOperator: isOperator))
+      (self.video, self.audio) = (present.video, present.audio)
+      self.started = Names(video: start.video, audio: start.audio)
     }
   }
 
@@ -51,9 +53,9 @@ struct StreamEntry: Encodable, Sendable {
     var peak: Double
     var rms: Double
 
-    init(_ state: HTTPServerControl.State) {
+    init(_ level: AudioLevel) {
       func tenths(_ level: Double) -> Double { (max(-120, min(0, level)) * 10).rounded() / 10 }
-      (self.peak, self.rms) = (tenths(state.peakLevel), tenths(state.rmsLevel))
+      (self.peak, self.rms) = (tenths(level.peak), tenths(level.rms))
     }
   }
 
@@ -96,10 +98,11 @@ struct StreamEntry: Encodable, Sendable {
   /// Descriptions of these controls.
   var controlList: [ControlEntry]?
 
-  init(_ published: PublishedStream, extras: HTTPServerExtras, at now: MediaTime, isTrusted: Bool) {
+  init(_ published: PublishedStream, providers: HTTPServerProviders, at now: MediaTime, isOperator: Bool) {
     let stream = published.stream
     let path = stream.path
-    let addresses = extras.addresses(stream)
+    let addresses = providers.addresses(stream)
+    let controls = providers.controls(stream)
     let statistics = stream.statistics
     self.name = stream.name
     self.page = path
@@ -107,7 +110,7 @@ struct StreamEntry: Encodable, Sendable {
     self.mjpeg = "\(path)/mjpeg"
     self.hls = "\(path)/index.m3u8"
     self.ts = "\(path)/playlist.m3u8"
-    self.recording = extras.recorder(stream).map { _ in "/api/streams\(path)/recording" }
+    self.recording = controls.recording.map { _ in "/api/streams\(path)/recording" }
     self.rtsp = addresses.rtsp
     self.http = addresses.http
     for description in stream.descriptions {
@@ -125,7 +128,7 @@ struct StreamEntry: Encodable, Sendable {
     self.viewers = [
       "rtsp": 0, "hls": published.viewers(of: .hls, at: now), "mjpeg": published.viewers(of: .mjpeg, at: now),
     ]
-    for other in extras.statistics(stream) { self.viewers[other.name] = other.viewers }
+    for other in providers.statistics(stream) { self.viewers[other.name] = other.viewers }
     self.framesIn = statistics.framesIn
     self.framesEncoded = statistics.framesEncoded
     self.framesPassedThrough = statistics.framesPassedThrough
@@ -133,16 +136,16 @@ struct StreamEntry: Encodable, Sendable {
     self.framesDropped = statistics.totalFramesDropped
     self.slate = statistics.isSlateShown
     self.startedAt = CalendarTime(unixTime: published.publishedAt).rfc3339
-    self.effects = extras.effects?.effects(of: stream)
-    guard let state = extras.control(stream)?.state(isTrusted) else { return }
-    self.source = Source(state)
-    self.bitrate = state.bitrate
-    self.mirror = state.isMirrored
-    self.rotation = state.rotation.rawValue
-    self.mute = state.isMuted
-    self.pause = state.isPaused
-    self.previewMirrored = state.isPreviewMirrored
-    self.level = Level(state)
+    self.effects = controls.effects?.settings
+    guard let sources = controls.sources else { return }
+    self.source = Source(sources, isOperator: isOperator)
+    self.bitrate = stream.videoBitrate
+    self.mirror = stream.isMirrored
+    self.rotation = stream.rotation.rawValue
+    self.mute = stream.isMuted
+    self.pause = stream.isEncodingPaused
+    self.previewMirrored = stream.isPreviewMirrored
+    self.level = Level(stream.audioLevel)
   }
 
   /// Adds the controls of the video device.

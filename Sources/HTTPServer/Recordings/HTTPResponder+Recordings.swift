@@ -1,7 +1,10 @@
 internal import Authentication
 internal import HTTPTypes
+internal import Media
 internal import NIOCore
 internal import NIOPosix
+internal import Recording
+internal import StreamControl
 internal import Streaming
 
 #if canImport(FoundationEssentials)
@@ -11,66 +14,68 @@ internal import Foundation
 #endif
 
 extension HTTPResponder {
-  /// Bytes of an order: `{"action": "start"}` with room to spare.
-  private static let mostOrderBytes = 1024
+  /// Maximum length of an order, in bytes.
+  private static let maximumOrderLength = 1024
 
   /// `GET /api/streams/NAME/recording`.
   func recordingState(of name: String) -> HTTPAnswer {
     guard let stream = self.streams[name] else { return .notFound() }
-    guard let recorder = self.extras.recorder(stream.stream) else { return Self.noRecorder }
+    guard let recorder = self.providers.controls(stream.stream).recording else { return Self.noRecorder }
     return Self.json(RecordingEntry(recorder.status(), stream: name))
   }
 
   /// `POST /api/streams/NAME/recording`.
   ///
-  /// Only JSON is taken: pages of other servers can send a form without being asked, and nothing else (Fetch §2.2.2).
+  /// Only JSON is accepted: pages of other origins can send a form without a preflight request, but not JSON
+  /// (Fetch §2.2.2).
   func record(_ name: String, _ request: HTTPRequest, body: BodyReader) async -> HTTPAnswer {
     guard let stream = self.streams[name] else { return .notFound() }
-    guard let recorder = self.extras.recorder(stream.stream) else { return Self.noRecorder }
+    guard let recorder = self.providers.controls(stream.stream).recording else { return Self.noRecorder }
     let bytes: ByteBuffer
     do throws(HTTPRefusal) {
-      bytes = try await self.order(in: request, of: ["application/json"], most: Self.mostOrderBytes, body: body)
+      bytes = try await self.order(
+        in: request, of: ["application/json"], maximumLength: Self.maximumOrderLength, body: body)
     } catch {
       return error.answer
     }
     guard let order = try? JSONDecoder().decode(RecordingOrder.self, from: Data(bytes.readableBytesView)) else {
-      let actions = HTTPServerRecorder.Action.allCases.map { "\"\($0.rawValue)\"" }.joined(separator: ", ")
+      let actions = RecordingControl.Action.allCases.map { "\"\($0.rawValue)\"" }.joined(separator: ", ")
       return .text(.badRequest, "the body is {\"action\": …} with one of \(actions)")
     }
-    do throws(HTTPServerRecorder.Failure) {
+    do throws(VidiconError) {
       try await recorder.perform(order.action)
     } catch {
-      return .text(error.isWrongState ? .conflict : .internalServerError, error.reason)
+      return .text(error.code == .wrongState ? .conflict : .internalServerError, error.reason)
     }
     return Self.json(RecordingEntry(recorder.status(), stream: name))
   }
 
-  /// The most files that one answer lists.
-  private static let mostListed = 1000
+  /// Maximum number of files in one list.
+  private static let maximumListed = 1000
 
   /// `/api/recordings`.
   func recordingList(_ target: HTTPTarget) async -> HTTPAnswer {
     let (limit, offset): (Int?, Int?)
     do throws(HTTPParameterError) {
-      limit = try target.number("limit", in: 1...Self.mostListed)
+      limit = try target.number("limit", in: 1...Self.maximumListed)
       offset = try target.number("offset", in: 0...1_000_000_000)
     } catch {
       return error.answer
     }
-    var files: [(file: HTTPServerRecorder.File, stream: String)] = []
+    var files: [(file: RecordedFile, stream: String)] = []
     for (name, recorder) in self.recorders {
       files += await Self.files(of: recorder).map { ($0, name) }
     }
     files.sort { ($0.file.modificationTime, $0.file.name) > ($1.file.modificationTime, $1.file.name) }
-    let listed = files.dropFirst(offset ?? 0).prefix(limit ?? Self.mostListed)
+    let listed = files.dropFirst(offset ?? 0).prefix(limit ?? Self.maximumListed)
     return Self.json(
       RecordingList(
         recordings: listed.map { RecordedFileEntry($0.file, stream: $0.stream) }, total: files.count,
         bytes: files.reduce(0) { $0 + $1.file.byteCount }))
   }
 
-  /// `/recordings/STREAM/FILE`: a file as far as it is written. What the path says is looked for among the names that the
-  /// recorders give, and never looked for on the disk.
+  /// `/recordings/STREAM/FILE`: a file as far as it is written. The path is compared with the names of the recorders' files,
+  /// and never resolved on the disk.
   func recordedFile(_ components: [String]) async -> HTTPAnswer {
     let path = components.joined(separator: "/")
     for (stream, recorder) in self.recorders where path.hasPrefix(stream + "/") {
@@ -81,7 +86,7 @@ extension HTTPResponder {
     return .notFound("there is no such recording, or no longer")
   }
 
-  private func download(_ file: HTTPServerRecorder.File) async -> HTTPAnswer {
+  private func download(_ file: RecordedFile) async -> HTTPAnswer {
     let content: OpenFile
     do throws(OpenFile.Failure) {
       content = try await self.files.open(file.path)
@@ -102,7 +107,7 @@ extension HTTPResponder {
     return answer
   }
 
-  /// The value of `Content-Disposition`, RFC 6266: the name in ASCII for old clients, and as it is.
+  /// The value of `Content-Disposition`, RFC 6266 §4.3: the name in ASCII for old clients, and in UTF-8.
   static func disposition(ofFile name: some StringProtocol) -> String {
     let plain = name.unicodeScalars.map { scalar in
       scalar.isASCII && scalar.value >= 0x20 && scalar.value != 0x7F && !"\"\\%".unicodeScalars.contains(scalar)
@@ -113,15 +118,15 @@ extension HTTPResponder {
   }
 
   /// The recorders of the published streams, with the streams' names.
-  private var recorders: [(stream: String, recorder: HTTPServerRecorder)] {
+  private var recorders: [(stream: String, recorder: RecordingControl)] {
     self.streams.all.compactMap { published in
-      self.extras.recorder(published.stream).map { (published.name, $0) }
+      self.providers.controls(published.stream).recording.map { (published.name, $0) }
     }
   }
 
   /// Lists files, off the event loop.
-  private static func files(of recorder: HTTPServerRecorder) async -> [HTTPServerRecorder.File] {
-    // It throws when the task is cancelled: then nobody waits for the answer.
+  private static func files(of recorder: RecordingControl) async -> [RecordedFile] {
+    // Throws when the task is cancelled; then the response is not sent.
     (try? await NIOThreadPool.singleton.runIfActive { recorder.files() }) ?? []
   }
 

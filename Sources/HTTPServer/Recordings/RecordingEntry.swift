@@ -1,9 +1,11 @@
 internal import Media
+internal import Recording
+internal import StreamControl
 internal import Streaming
 
-/// What `/api/streams/NAME/recording` says.
+/// The JSON of `/api/streams/NAME/recording`.
 struct RecordingEntry: Encodable, Sendable {
-  var state: HTTPServerRecorder.State
+  var state: String
   /// The address of the file being written, or the last one.
   var file: String?
   /// In seconds.
@@ -13,8 +15,8 @@ struct RecordingEntry: Encodable, Sendable {
   var drops: Int
   var error: String?
 
-  init(_ status: HTTPServerRecorder.Status, stream: String) {
-    self.state = status.state
+  init(_ status: RecordingControl.Status, stream: String) {
+    self.state = status.state.rawValue
     self.file = status.file.map { RecordedFileEntry.path(ofFile: $0, stream: stream) }
     self.duration = status.duration.seconds
     self.bytes = status.byteCount
@@ -24,21 +26,21 @@ struct RecordingEntry: Encodable, Sendable {
   }
 }
 
-/// What the body of a request to `/api/streams/NAME/recording` says.
+/// The body of `POST /api/streams/NAME/recording`.
 struct RecordingOrder: Decodable, Sendable {
-  var action: HTTPServerRecorder.Action
+  var action: RecordingControl.Action
 }
 
-/// What `/api/recordings` says.
+/// The JSON of `/api/recordings`.
 struct RecordingList: Encodable, Sendable {
-  /// The last one first.
+  /// Newest first.
   var recordings: [RecordedFileEntry]
-  /// How many there are, listed or not, and the bytes of all.
+  /// Number and bytes of all files, listed or not.
   var total: Int
   var bytes: Int
 }
 
-/// What the API says of one recorded file.
+/// The JSON of one recorded file.
 struct RecordedFileEntry: Encodable, Sendable {
   var stream: String
   var name: String
@@ -48,7 +50,7 @@ struct RecordedFileEntry: Encodable, Sendable {
   var modifiedAt: String
   var finished: Bool
 
-  init(_ file: HTTPServerRecorder.File, stream: String) {
+  init(_ file: RecordedFile, stream: String) {
     self.stream = stream
     self.name = file.name
     self.file = Self.path(ofFile: file.name, stream: stream)

@@ -162,6 +162,7 @@ final class MediaFile {
     guard let allocated = opened else { throw VidiconError(libav: -ENOMEM, source: path) }
     allocated.pointee.interrupt_callback = interrupt.callback
     interrupt.callBegins()
+    LibavLog.silence()
     var status = avformat_open_input(&opened, url, nil, nil)
     // On failure the context has been freed.
     guard status >= 0, let context = opened else { throw VidiconError(libav: status, source: path) }

@@ -104,6 +104,7 @@ final class NetworkConnection: @unchecked Sendable {
     var options = Self.options(of: specification)
     defer { av_dict_free(&options) }
     interrupt.callBegins()
+    LibavLog.silence()
     var status = avformat_open_input(&opened, specification.url, nil, &options)
     // On failure the context has been freed.
     guard status >= 0, let context = opened else { throw VidiconError(network: status, of: specification) }

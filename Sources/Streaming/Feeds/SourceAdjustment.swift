@@ -20,27 +20,37 @@ struct SourceAdjustment: Hashable, Sendable {
   }
 }
 
-/// Adjustments of replaced sources, restored when they return; kept while the capturers live.
+/// The adjustments of sources that were replaced, for when they come back: by capturer as long as it lives, and by name.
 struct PastAdjustments: Sendable {
   private struct Entry: Sendable {
     weak var capturer: (any AnyObject & Sendable)?
+    let name: String?
     var adjustment: SourceAdjustment
   }
 
+  /// Maximum number of entries; the oldest is removed first.
+  static let maximumCount = 64
+
   private var entries: [Entry] = []
 
-  /// Number of remembered capturers.
+  /// Number of capturers and names that have an adjustment.
   var count: Int {
-    self.entries.count { $0.capturer != nil }
+    self.entries.count { $0.capturer != nil || $0.name != nil }
   }
 
-  mutating func keep(_ adjustment: SourceAdjustment, of capturer: any AnyObject & Sendable) {
-    self.entries.removeAll { $0.capturer == nil || $0.capturer === capturer }
-    self.entries.append(Entry(capturer: capturer, adjustment: adjustment))
+  mutating func keep(_ adjustment: SourceAdjustment, of capturer: any AnyObject & Sendable, named name: String? = nil) {
+    self.entries.removeAll { entry in
+      entry.capturer === capturer || (entry.name == name && name != nil) || (entry.capturer == nil && entry.name == nil)
+    }
+    if self.entries.count >= Self.maximumCount { self.entries.removeFirst() }
+    self.entries.append(Entry(capturer: capturer, name: name, adjustment: adjustment))
   }
 
-  func adjustment(of capturer: any AnyObject & Sendable) -> SourceAdjustment {
-    self.entries.first { $0.capturer === capturer }?.adjustment ?? SourceAdjustment()
+  /// The adjustment of a capturer, else the one of its name, else none.
+  func adjustment(of capturer: any AnyObject & Sendable, named name: String? = nil) -> SourceAdjustment {
+    let entry =
+      self.entries.first { $0.capturer === capturer } ?? name.flatMap { name in self.entries.first { $0.name == name } }
+    return entry?.adjustment ?? SourceAdjustment()
   }
 }
 

@@ -1,19 +1,18 @@
 import Capture
 import CaptureDevices
-import HTTPServer
 import Media
 import Streaming
 import Synchronization
 import Testing
 import Threading
 
-@testable import Vidicon
+@testable import StreamControl
 
-@Suite("Changes of sources that fail, wait, or mean the same device", .timeLimit(.minutes(2)))
+@Suite("Source changes that fail, wait, or name the same device", .timeLimit(.minutes(2)))
 struct SourceChangeTests {
-  /// A device that one capturer at a time can have, and what is wanted of it.
+  /// A device with one owner at a time, opened with options.
   private final class Camera: ExclusiveCapturer {
-    /// Who has the device.
+    /// The device and its owner.
     final class Device: Sendable {
       let owner = Mutex<ObjectIdentifier?>(nil)
       let starts = Mutex<[String]>([])
@@ -48,7 +47,7 @@ struct SourceChangeTests {
       self.device.owner.withLock { if $0 == ObjectIdentifier(self) { $0 = nil } }
     }
 
-    /// The device is lost.
+    /// Simulates the loss of the device.
     func end() {
       self.pictures.stop()
       self.consumer.withLock { $0 }?.captureEnded(nil)
@@ -62,7 +61,7 @@ struct SourceChangeTests {
     func another() -> any VideoCapturer { Camera(self.device, options: self.options) }
   }
 
-  /// Sound that does not start.
+  /// Audio that fails to start.
   private final class Mute: AudioCapturer {
     let format = AudioFormat(sampleRate: 48_000, channelCount: 1)
     let isStarted = false
@@ -72,7 +71,7 @@ struct SourceChangeTests {
     func stop() {}
   }
 
-  /// Sound that ends when it is told to.
+  /// Audio that ends on demand.
   private final class Voice: AudioCapturer {
     let sound = ToneCapturer()
     let consumer = Mutex<(any AudioConsumer)?>(nil)
@@ -85,10 +84,10 @@ struct SourceChangeTests {
     func stop() { self.sound.stop() }
   }
 
-  /// Of cameras `cam:OPTIONS`, which all are one, `mute`, and what is drawn.
-  private static func offer(_ device: Camera.Device) -> SourceCatalog {
-    var offer = SourceCatalog.none
-    offer.open = { request throws(VidiconError) in
+  /// Cameras `cam:OPTIONS`, all of one device, `mute`, and generated sources.
+  private static func catalog(_ device: Camera.Device) -> SourceCatalog {
+    var catalog = SourceCatalog.none
+    catalog.open = { request throws(VidiconError) in
       let video: (any VideoCapturer)? = request.video.map { text -> any VideoCapturer in
         guard text.hasPrefix("cam:") else { return PlasmaCapturer(width: 64, height: 36) }
         return Camera(device, options: String(text.dropFirst(4)))
@@ -98,7 +97,7 @@ struct SourceChangeTests {
       }
       return .init(video: video, audio: audio)
     }
-    return offer
+    return catalog
   }
 
   private static func withCamera(
@@ -110,7 +109,7 @@ struct SourceChangeTests {
     stream.attachAudio(ToneCapturer())
     try await stream.start()
     do {
-      try await body(StreamSources(stream, video: "cam:", audio: "tone", offer: Self.offer(device)), stream, device)
+      try await body(StreamSources(stream, video: "cam:", audio: "tone", catalog: Self.catalog(device)), stream, device)
     } catch {
       await stream.stop()
       throw error
@@ -118,10 +117,10 @@ struct SourceChangeTests {
     await stream.stop()
   }
 
-  @Test func `a device under another name is there already, and with other options it is opened anew`() async throws {
+  @Test func `a device under another name stays open, and with other options it is opened again`() async throws {
     try await Self.withCamera { sources, stream, device in
       let first = stream.videoSource
-      let same = StreamSources(stream, video: "alias", audio: "tone", offer: Self.offer(device))
+      let same = StreamSources(stream, video: "alias", audio: "tone", catalog: Self.catalog(device))
       try await same.replace(video: "cam:")
       #expect(stream.videoSource === first)
       #expect(same.video == "alias")
@@ -132,9 +131,9 @@ struct SourceChangeTests {
     }
   }
 
-  @Test func `when other options of a device fail it has its earlier ones again`() async throws {
+  @Test func `when other options of a device fail, it is opened with the earlier ones again`() async throws {
     try await Self.withCamera { sources, stream, device in
-      await #expect(throws: SourceChangeError.self) { try await sources.replace(video: "cam:bad") }
+      await #expect(throws: VidiconError.self) { try await sources.replace(video: "cam:bad") }
       #expect((stream.videoSource as? Camera)?.options == "")
       #expect(stream.videoSource?.isStarted == true)
       #expect(sources.video == "cam:")
@@ -142,10 +141,10 @@ struct SourceChangeTests {
     }
   }
 
-  @Test func `when the sound of both fails the picture and its name are as before`() async throws {
+  @Test func `when the audio of both fails, the video source and its name are restored`() async throws {
     try await Self.withCamera { sources, stream, _ in
       for video in ["plasma", "cam:large"] {
-        await #expect(throws: SourceChangeError.self) { try await sources.replace(video: video, audio: "mute") }
+        await #expect(throws: VidiconError.self) { try await sources.replace(video: video, audio: "mute") }
         #expect((stream.videoSource as? Camera)?.options == "")
         #expect((sources.video, sources.audio) == ("cam:", "tone"))
       }
@@ -155,7 +154,7 @@ struct SourceChangeTests {
     }
   }
 
-  @Test func `a source that has ended is opened again by its name`() async throws {
+  @Test func `a video source that has ended is opened again by its name`() async throws {
     try await Self.withCamera { sources, stream, device in
       let first = try #require(stream.videoSource as? Camera)
       first.end()
@@ -167,12 +166,12 @@ struct SourceChangeTests {
   }
 
   @Test(arguments: [true, false])
-  func `sound that has ended, or only stopped to come, is opened again by its name`(isTold: Bool) async throws {
+  func `an audio source that has ended or fallen silent is opened again by its name`(isTold: Bool) async throws {
     let voice = Voice()
     let stream = LiveStream("live")
     stream.attachAudio(voice)
     try await stream.start()
-    let sources = StreamSources(stream, audio: "voice", offer: Self.offer(Camera.Device()))
+    let sources = StreamSources(stream, audio: "voice", catalog: Self.catalog(Camera.Device()))
     try await sources.replace(audio: "voice")
     #expect(stream.audioSource === voice)
     voice.sound.stop()
@@ -185,67 +184,101 @@ struct SourceChangeTests {
     await stream.stop()
   }
 
-  @Test func `the next source is never the same device again`() async throws {
+  @Test func `the next source is never the same device`() async throws {
     try await Self.withCamera { sources, stream, device in
-      var offer = Self.offer(device)
-      offer.devices = { [CaptureDevice(kind: .camera, specification: "cam:large", name: "", stableName: "")] }
-      let sources = StreamSources(stream, video: "cam:", audio: "tone", offer: offer)
+      var catalog = Self.catalog(device)
+      catalog.devices = { [CaptureDevice(kind: .camera, specification: "cam:large", name: "", stableName: "")] }
+      let sources = StreamSources(stream, video: "cam:", audio: "tone", catalog: catalog)
       #expect(await sources.switchToNext { _, reason in Issue.record(reason) } == "plasma")
       #expect(await sources.switchToNext { _, reason in Issue.record(reason) } == "cam:")
     }
   }
 
-  // What waits, and what does not.
+  // Concurrency.
 
-  @Test func `strangers who ask for devices at once make them be listed once at a time`() async throws {
+  @Test func `concurrent viewers list the devices once at a time, and at most 17 of them wait`() async throws {
     let count = Mutex(0)
-    let most = Mutex(0)
+    let maximum = Mutex(0)
     let gate = Gate()
     try await Self.withCamera { _, stream, device in
-      var offer = Self.offer(device)
-      offer.devices = {
+      var catalog = Self.catalog(device)
+      catalog.devices = {
         let now = count.withLock { count in
           count += 1
           return count
         }
-        most.withLock { $0 = max($0, now) }
+        maximum.withLock { $0 = max($0, now) }
         gate.wait()
         count.withLock { $0 -= 1 }
         return []
       }
-      let sources = StreamSources(stream, video: "v4l2:/dev/video0", audio: "tone", offer: offer)
-      let control = HTTPServerControl(sources)
-      await withTaskGroup(of: HTTPServerControl.Failure.Code?.self) { group in
+      let sources = StreamSources(stream, video: "v4l2:/dev/video0", audio: "tone", catalog: catalog)
+      await withTaskGroup(of: VidiconError.Code?.self) { group in
         for number in 0..<40 {
           group.addTask {
-            do throws(HTTPServerControl.Failure) {
-              try await control.replace(.init(video: "v4l2:/dev/video\(number)x"), false)
+            do throws(VidiconError) {
+              try await sources.replace(SourceNames(video: "v4l2:/dev/video\(number)x"), isOperator: false)
               return nil
             } catch {
               return error.code
             }
           }
         }
-        // Those for whom there is no room are sent away while the others wait.
+        // The 23 beyond the limit are refused while the others wait.
         for _ in 0..<23 { #expect(await group.next() == .busy) }
         gate.open()
         for await code in group { #expect(code == .notPermitted) }
       }
     }
-    #expect(most.withLock { $0 } == 1)
+    #expect(maximum.withLock { $0 } == 1)
+  }
+
+  @Test func `errors of a source keep their text, and never look like a refusal of the control`() async throws {
+    try await Self.withCamera { _, stream, device in
+      var catalog = Self.catalog(device)
+      for code in [VidiconError.Code.notPermitted, .busy, .wrongState] {
+        let failure = VidiconError(code, subject: "file:/secret/a.mp4", cause: "it is locked", nextStep: "unlock it")
+        catalog.open = { _ throws(VidiconError) in throw failure }
+        let sources = StreamSources(stream, video: "cam:", audio: "tone", catalog: catalog)
+        await #expect(
+          throws: VidiconError(.failed, subject: "file:/secret/a.mp4", cause: "it is locked", nextStep: "unlock it")
+        ) { try await sources.replace(SourceNames(video: "file:/secret/a.mp4"), isOperator: true) }
+      }
+    }
+  }
+
+  @Test func `a viewer names the start source as shown, and messages hide its folder`() async throws {
+    try await Self.withCamera { _, stream, device in
+      var catalog = Self.catalog(device)
+      catalog.open = { request throws(VidiconError) in
+        if request.video == "plasma" { return .init(video: PlasmaCapturer(width: 64, height: 36)) }
+        throw VidiconError(.notFound, subject: request.video ?? "", cause: "no such file", nextStep: "check the path")
+      }
+      let sources = StreamSources(stream, video: "file:/secret/a.mp4", catalog: catalog)
+      #expect(sources.shown(isOperator: false) == SourceNames(video: "file:a.mp4"))
+      try await sources.replace(SourceNames(video: "plasma"), isOperator: false)
+      for (isOperator, subject) in [(false, "file:a.mp4"), (true, "file:/secret/a.mp4")] {
+        await #expect(
+          throws: VidiconError(.notFound, subject: subject, cause: "no such file", nextStep: "check the path")
+        ) { try await sources.replace(SourceNames(video: "file:a.mp4"), isOperator: isOperator) }
+      }
+      await #expect(throws: VidiconError.self) {
+        try await sources.replace(SourceNames(video: "file:/secret/b.mp4"), isOperator: false)
+      }
+    }
   }
 
   @Test func `a stream is muted while a source is being opened`() async throws {
     let gate = Gate()
     try await Self.withCamera { _, stream, device in
-      var offer = Self.offer(device)
-      offer.open = { [open = offer.open] request throws(VidiconError) in
+      var catalog = Self.catalog(device)
+      catalog.open = { [open = catalog.open] request throws(VidiconError) in
         gate.wait()
         return try open(request)
       }
-      let sources = StreamSources(stream, video: "cam:", audio: "tone", offer: offer)
+      let sources = StreamSources(stream, video: "cam:", audio: "tone", catalog: catalog)
       async let replaced: Void = sources.replace(video: "plasma")
-      var change = HTTPServerControl.Change()
+      var change = StreamChange()
       (change.isMuted, change.isMirrored) = (true, true)
       try await sources.change(change)
       #expect(stream.isMuted && stream.isMirrored)
@@ -255,7 +288,7 @@ struct SourceChangeTests {
   }
 }
 
-/// Holds threads up until it is opened.
+/// Blocks threads until it is opened.
 private final class Gate: Sendable {
   private let isOpen = Monitor(false)
 

@@ -1,34 +1,32 @@
 internal import Media
+package import StreamControl
 
-extension HTTPServerControl.Sources {
-  /// What the body of `PUT /api/streams/NAME/source` says: `{"video": SPEC, "audio": SPEC}`, of which one may be left out.
+extension SourceNames {
+  /// Parses the body of `PUT /api/streams/NAME/source`: `{"video": SPEC, "audio": SPEC}`, at least one of them.
   package init(_ json: JSONValue) throws(HTTPBodyError) {
     self.init()
     for (key, value) in try json.members(of: #"{"video": SPEC, "audio": SPEC}"#) {
       guard key == "video" || key == "audio" else { throw .unknownKey(key, known: ["video", "audio"]) }
       guard case .string(let text) = value else { throw HTTPBodyError("\"\(key)\" is a source, as text") }
       guard !text.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else {
-        throw HTTPBodyError("\"\(key)\" holds a control character")
+        throw HTTPBodyError("\"\(key)\" contains a control character")
       }
       if key == "video" { self.video = text } else { self.audio = text }
     }
     if self.video == nil, self.audio == nil {
-      throw HTTPBodyError(#"the body is {"video": SPEC, "audio": SPEC}, of which one may be left out"#)
+      throw HTTPBodyError(#"the body is {"video": SPEC, "audio": SPEC}, at least one of them"#)
     }
   }
 }
 
-extension HTTPServerControl.Change {
-  /// Bits a second that a picture may have, as for the program.
-  package static let bitrates = 10_000...200_000_000
-
+extension StreamChange {
   private enum Key: String, CaseIterable {
     case bitrate, mirror, rotation, mute, pause, controls
   }
 
-  /// What the body of `PATCH /api/streams/NAME` says, a merge patch (RFC 7396): what is null goes back to its default.
+  /// Parses the body of `PATCH /api/streams/NAME`, a merge patch (RFC 7396): null restores the default.
   ///
-  /// - Parameter startBitrate: The default of the bitrate.
+  /// - Parameter startBitrate: The default bitrate, in bits per second.
   package init(_ json: JSONValue, startBitrate: Int) throws(HTTPBodyError) {
     self.init()
     for (name, value) in try json.members(of: "an object") {
@@ -58,7 +56,7 @@ extension HTTPServerControl.Change {
     if value == .null { return nil }
     guard case .integer(let value) = value, Self.bitrates.contains(value) else {
       throw HTTPBodyError(
-        "\"bitrate\" is a whole number from \(Self.bitrates.lowerBound) to \(Self.bitrates.upperBound), in bits a second"
+        "\"bitrate\" is a whole number from \(Self.bitrates.lowerBound) to \(Self.bitrates.upperBound), in bits per second"
       )
     }
     return value
@@ -92,7 +90,7 @@ extension HTTPServerControl.Change {
 }
 
 extension JSONValue {
-  /// The members of an object, in the order of their names, so that of several mistakes always the same one is told.
+  /// The members of an object sorted by key, so that the same one of several mistakes is always reported.
   fileprivate func members(of form: String) throws(HTTPBodyError) -> [(key: String, value: JSONValue)] {
     guard case .object(let members) = self else { throw HTTPBodyError("the body is \(form)") }
     return members.sorted { $0.key < $1.key }
@@ -101,10 +99,10 @@ extension JSONValue {
 
 extension HTTPBodyError {
   fileprivate static func unknownKey(_ key: String, known: [String]) -> HTTPBodyError {
-    HTTPBodyError("\(Self.quoted(key)) is no key here; the keys are \(known.joined(separator: ", "))")
+    HTTPBodyError("\(Self.quoted(key)) is not a key; the keys are \(known.joined(separator: ", "))")
   }
 
-  /// A key as the client wrote it, its start if it is long, fit for a line of text.
+  /// A key as the client wrote it, at most 40 characters, escaped for a line of text.
   fileprivate static func quoted(_ key: String) -> String {
     let start = key.count > 40 ? key.prefix(40) + "…" : key[...]
     return String(start).debugDescription

@@ -1,36 +1,51 @@
 public import Capture
 internal import CaptureDevices
-public import HTTPServer
 public import Media
-internal import StreamControl
 internal import Streaming
 internal import Threading
 
-/// Which sources streams can be switched to while they run, over HTTP, on the page and by keys of the program.
+/// The sources that streams can be switched to while they run: over HTTP, on the web page, with the program's keys and in code.
 ///
-/// ``all`` is what the program offers. A program of its own offers others, or fewer:
+/// ``all`` holds every source that the program knows. A program of its own can narrow it, or replace it:
 ///
 /// ```swift
-/// let drawn = SourceCatalog.all.limited(to: { !$0.contains(":") })  // no devices, files and addresses
+/// let generated = SourceCatalog.all.limited(to: { !$0.contains(":") })  // no devices, files and addresses
 /// var own = SourceCatalog.none
 /// own.generators = [.init(.video, "sweep", name: "Sweep"), .init(.video, "clock", name: "Clock")]
 /// own.open = { request in .init(video: request.video.map { $0 == "sweep" ? sweep : clock }) }
-/// let server = CameraServer(settings: CameraServerSettings(), offer: own)
+/// let server = CameraServer(settings: CameraServerSettings(), catalog: own)
 /// ```
 public struct SourceCatalog: Sendable {
-  /// Sources that are asked for.
+  /// A source that is generated rather than captured.
+  public struct Generator: Hashable, Sendable {
+    /// Whether it produces video or audio.
+    public var kind: MediaKind
+    /// The text that names it, such as `plasma`.
+    public var specification: String
+    /// The name to show to users.
+    public var name: String
+
+    /// A generator and its name.
+    public init(_ kind: MediaKind, _ specification: String, name: String) {
+      self.kind = kind
+      self.specification = specification
+      self.name = name
+    }
+  }
+
+  /// The sources to open, and the format of generated frames.
   public struct Request: Hashable, Sendable {
-    /// Of the picture; nil where it is to stay.
+    /// Name of the video source; nil keeps the current one.
     public var video: String?
-    /// Of the sound; nil where it is to stay.
+    /// Name of the audio source; nil keeps the current one.
     public var audio: String?
-    /// The source of the picture now, which sound may have to fit; nil where it has no name.
+    /// Name of the current video source, which `auto` audio depends on; nil where it has no name.
     public var presentVideo: String?
-    /// Pixels across of pictures that are drawn.
+    /// Width of generated frames, in pixels.
     public var width: Int
-    /// Pixels down of pictures that are drawn.
+    /// Height of generated frames, in pixels.
     public var height: Int
-    /// Pictures a second of those that are drawn.
+    /// Rate of generated frames.
     public var frameRate: FrameRate
 
     /// A request.
@@ -47,34 +62,34 @@ public struct SourceCatalog: Sendable {
     }
   }
 
-  /// Sources that have been opened, and not started yet.
+  /// Capturers that are open but not started.
   public struct Opened: Sendable {
-    /// Of the picture; nil where it is to stay.
+    /// The video capturer; nil keeps the current one.
     public var video: (any VideoCapturer)?
-    /// Of the sound; nil where it is to stay, or where what was asked for is no sound.
+    /// The audio capturer; nil keeps the current one, or stands for a source without audio.
     public var audio: (any AudioCapturer)?
 
-    /// Sources.
+    /// Capturers.
     public init(video: (any VideoCapturer)? = nil, audio: (any AudioCapturer)? = nil) {
       self.video = video
       self.audio = audio
     }
   }
 
-  /// Lists the devices that can be chosen; may take its time.
+  /// Lists the devices that can be chosen. May block for seconds; called on its own thread, once for concurrent callers.
   public var devices: @Sendable () -> [CaptureDevice] {
     didSet { self.deviceFlight = Self.newDeviceFlight() }
   }
-  /// What can be chosen besides.
-  public var generators: [HTTPServerDevices.Generator]
-  /// Opens sources; may take its time, on a thread of its own.
+  /// The generated sources that can be chosen.
+  public var generators: [Generator]
+  /// Opens capturers without starting them. May block for seconds; called on its own thread.
   public var open: @Sendable (Request) throws(VidiconError) -> Opened
-  /// Asks for the devices once for all streams and all who change them.
+  /// Coalesces the device queries of all streams and clients.
   private var deviceFlight = Self.newDeviceFlight()
 
-  /// An offer.
+  /// A catalog.
   public init(
-    devices: @escaping @Sendable () -> [CaptureDevice], generators: [HTTPServerDevices.Generator],
+    devices: @escaping @Sendable () -> [CaptureDevice], generators: [Generator],
     open: @escaping @Sendable (Request) throws(VidiconError) -> Opened
   ) {
     self.devices = devices
@@ -82,16 +97,17 @@ public struct SourceCatalog: Sendable {
     self.open = open
   }
 
-  /// Nothing can be chosen.
+  /// An empty catalog: sources cannot be switched by name.
   public static let none = SourceCatalog(devices: { [] }, generators: []) { request throws(VidiconError) in
     throw VidiconError(
-      .invalidSpecification, subject: request.video ?? request.audio ?? "", cause: "sources cannot be chosen here",
+      .invalidSpecification, subject: request.video ?? request.audio ?? "source",
+      cause: "sources cannot be chosen here",
       nextStep: "start the server with the source that is wanted")
   }
 
-  /// The part of this offer that passes a test.
+  /// The part of this catalog whose names pass a test.
   ///
-  /// - Parameter isOffered: Told the text that names a source, such as `v4l2:/dev/video0`.
+  /// - Parameter isOffered: Receives the text that names a source, such as `v4l2:/dev/video0`.
   public func limited(to isOffered: @escaping @Sendable (String) -> Bool) -> SourceCatalog {
     SourceCatalog(
       devices: { [devices] in devices().filter { isOffered($0.specification) } },
@@ -109,7 +125,7 @@ public struct SourceCatalog: Sendable {
 }
 
 extension SourceCatalog {
-  /// Lists the devices on a thread of its own, once for all who ask meanwhile; nil when that takes too long.
+  /// Lists the devices on another thread, shared by concurrent callers; nil after 15 s without a result.
   package func listDevices() async -> [CaptureDevice]? {
     await self.deviceFlight.run(self.devices)
   }
@@ -118,7 +134,7 @@ extension SourceCatalog {
     SingleFlight(threadName: "devices", timeout: .seconds(15))
   }
 
-  /// Everything that a ``SourceSpecification`` can name.
+  /// Every source that a ``SourceSpecification`` can name.
   public static let all = SourceCatalog(
     devices: { CaptureDevices.list() },
     generators: [
@@ -129,24 +145,24 @@ extension SourceCatalog {
   ) { request throws(VidiconError) in
     let video = try request.video.map { text throws(VidiconError) in try SourceSpecification.Video(parsing: text) }
     var audio = try request.audio.map { text throws(VidiconError) in try SourceSpecification.Audio(parsing: text) }
-    if audio == .auto, video == nil { audio = try Self.soundThatFits(request.presentVideo) }
-    // What is drawn costs nothing while it is not started.
+    if audio == .auto, video == nil { audio = try Self.audio(matching: request.presentVideo) }
+    // A plasma that is not started costs nothing.
     let sources = try Sources(
       SourceSpecification(video: video ?? .plasma, audio: audio ?? .none), width: request.width,
       height: request.height, frameRate: request.frameRate)
     return Opened(video: video == nil ? nil : sources.video, audio: sources.audio)
   }
 
-  /// What `auto` is beside pictures that stay: these are not opened a second time.
-  private static func soundThatFits(_ presentVideo: String?) throws(VidiconError) -> SourceSpecification.Audio {
+  /// The meaning of `auto` beside a video source that stays open, and cannot be opened a second time.
+  private static func audio(matching presentVideo: String?) throws(VidiconError) -> SourceSpecification.Audio {
     guard let video = presentVideo.map(SourceText.init), let scheme = video.scheme else { return .tone }
     switch scheme {
     case "file": return try SourceSpecification.Audio(parsing: video.text)
     case "v4l2": return try SourceSpecification.Audio(parsing: "mic:")
     default:
       throw VidiconError(
-        .invalidSpecification, subject: "auto", cause: "it is the sound of pictures that are chosen with it",
-        nextStep: "name the sound, such as mic:, tone or silence, or the picture too")
+        .invalidSpecification, subject: "auto", cause: "it is the audio of a video source that is chosen with it",
+        nextStep: "name the audio source, such as mic:, tone or silence, or choose the video source too")
     }
   }
 }

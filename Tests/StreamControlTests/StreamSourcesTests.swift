@@ -1,16 +1,15 @@
 import Capture
 import CaptureDevices
-import HTTPServer
 import Media
 import Streaming
 import Synchronization
 import Testing
 
-@testable import Vidicon
+@testable import StreamControl
 
 @Suite("Sources of a stream", .timeLimit(.minutes(2)))
 struct StreamSourcesTests {
-  // What names them.
+  // Names.
 
   @Test(arguments: [
     ("plasma", "plasma", "plasma"),
@@ -21,42 +20,41 @@ struct StreamSourcesTests {
     ("http://a:b@c@host/x", "http://host/x", "http://host"), ("http://a:b/c@host/x", "http://host/x", "http://host"),
     ("file:http://me:secret@host/a", "file:http://host/a", "file:http://host"), ("https://", "https://", "https://"),
   ])
-  func `passwords are never shown, folders and paths to the trusted only`(text: String, trusted: String, other: String)
-  {
-    #expect(SourceText(text).shown(isTrusted: true) == trusted)
-    #expect(SourceText(text).shown(isTrusted: false) == other)
+  func `passwords are never shown, folders and paths to operators only`(text: String, full: String, other: String) {
+    #expect(SourceText(text).shown(isOperator: true) == full)
+    #expect(SourceText(text).shown(isOperator: false) == other)
     let message = "\(text): it does not open; try again"
-    #expect(SourceText(text).redacted(message, isTrusted: true) == "\(trusted): it does not open; try again")
+    #expect(SourceText(text).redacted(message, isOperator: true) == "\(full): it does not open; try again")
     // The sources themselves quote an address without its password.
-    for quoted in [text, trusted] {
+    for quoted in [text, full] {
       let message = "\(quoted): it does not open; try again"
-      #expect(SourceText(text).redacted(message, isTrusted: false) == "\(other): it does not open; try again")
+      #expect(SourceText(text).redacted(message, isOperator: false) == "\(other): it does not open; try again")
     }
   }
 
-  @Test func `others may choose what is drawn, what it began with, and devices of a kind that it began with`() {
-    let openness = SourceAccessPolicy(start: [
+  @Test func `viewers may choose generated sources, start sources, and devices of the kind of a start source`() {
+    let policy = SourceAccessPolicy(start: [
       .init(video: "v4l2:/dev/video0", audio: "tone"), .init(video: "file:/a.mp4"),
     ])
-    func may(_ text: String, isAudio: Bool = false) -> Bool { openness.mayBeOpen(SourceText(text), isAudio: isAudio) }
+    func may(_ text: String, isAudio: Bool = false) -> Bool { policy.allows(SourceText(text), isAudio: isAudio) }
     for text in ["plasma", "v4l2:/dev/video0", "v4l2:/dev/video1", "file:/a.mp4"] { #expect(may(text), "\(text)") }
     for text in ["screen:", "file:/b.mp4", "pipe:", "rtsp://a", "mic:", "http://a", "other:"] {
       #expect(!may(text), "\(text)")
     }
-    // Who shows a window has not shown the screen.
+    // Permission to share a window does not include the screen.
     for part in ["window=5", "region=0,0,9,9", "cursor=0&window=0x5"] {
-      let openness = SourceAccessPolicy(start: [.init(video: "screen:?\(part)")])
-      #expect(openness.mayBeOpen(SourceText("screen:?\(part)"), isAudio: false))
-      #expect(!openness.mayBeOpen(SourceText("screen:"), isAudio: false))
-      #expect(!openness.mayBeOpen(SourceText("screen:?window=6"), isAudio: false))
+      let policy = SourceAccessPolicy(start: [.init(video: "screen:?\(part)")])
+      #expect(policy.allows(SourceText("screen:?\(part)"), isAudio: false))
+      #expect(!policy.allows(SourceText("screen:"), isAudio: false))
+      #expect(!policy.allows(SourceText("screen:?window=6"), isAudio: false))
     }
     for whole in ["screen:", "screen::0?cursor=0&fps=5"] {
       #expect(
-        SourceAccessPolicy(start: [.init(video: whole)]).mayBeOpen(SourceText("screen:?window=6"), isAudio: false))
+        SourceAccessPolicy(start: [.init(video: whole)]).allows(SourceText("screen:?window=6"), isAudio: false))
     }
-    // Beside a camera it would be a microphone.
+    // `auto` is a microphone when the video source is a camera.
     #expect(!may("auto", isAudio: true))
-    #expect(SourceAccessPolicy(start: [.init(audio: "auto")]).mayBeOpen(SourceText("auto"), isAudio: true))
+    #expect(SourceAccessPolicy(start: [.init(audio: "auto")]).allows(SourceText("auto"), isAudio: true))
   }
 
   // Controls.
@@ -97,7 +95,7 @@ struct StreamSourcesTests {
     }
   }
 
-  @Test func `automatic functions are switched before values are set, and null is the default`() {
+  @Test func `automatic modes are switched before values are set, and nil selects the default`() {
     let camera = Camera()
     #expect(camera.change(["focus": 25, "focus-auto": 0, "power": nil]) == nil)
     #expect(camera.set.withLock { $0 } == ["focus-auto=0", "power=0", "focus=25"])
@@ -111,16 +109,16 @@ struct StreamSourcesTests {
     ("power", 1, "0 (Off), 2 (60 Hz)"), ("zoom", 1, "leave it out"), ("blur", 1, "focus, focus-auto, go, power, zoom"),
     ("focus", Int.min, "0 to 250"), ("focus", Int.max, "0 to 250"),
   ])
-  func `of several values none is set when one cannot be`(name: String, value: Int, hint: String) throws {
+  func `no value is set when one of several is invalid`(name: String, value: Int, hint: String) throws {
     let camera = Camera()
     let error = try #require(camera.change(["go": 1].merging([name: value]) { $1 }))
-    #expect([.notFound, .invalidSpecification].contains(error.code))
+    #expect(error.code == .invalidSpecification)
     #expect((error.subject == "controls" || name == "blur") && error.description.contains(name))
     #expect(error.nextStep.contains(hint), "\(error)")
     #expect(camera.set.withLock { $0.isEmpty })
   }
 
-  @Test func `when the device refuses one, those before it get back what they had`() {
+  @Test func `when the device refuses a value, the controls before it return to their previous values`() {
     let camera = Camera(refusing: "focus")
     #expect(camera.change(["focus": 25, "focus-auto": 0, "power": 2])?.code == .failed)
     #expect(camera.set.withLock { $0 } == ["focus-auto=0", "power=2", "power=0", "focus-auto=1"])
@@ -129,14 +127,14 @@ struct StreamSourcesTests {
   // Switching.
 
   private static func withStream(
-    _ offer: SourceCatalog = .all, _ body: (StreamSources, LiveStream) async throws -> Void
+    _ catalog: SourceCatalog = .all, _ body: (StreamSources, LiveStream) async throws -> Void
   ) async throws {
     let stream = LiveStream("live", video: VideoSettings(width: 64, height: 36, frameRate: 30))
     stream.attachVideo(BarsCapturer(width: 64, height: 36))
     stream.attachAudio(ToneCapturer())
     try await stream.start()
     do {
-      try await body(StreamSources(stream, video: "bars", audio: "tone", offer: offer), stream)
+      try await body(StreamSources(stream, video: "bars", audio: "tone", catalog: catalog), stream)
     } catch {
       await stream.stop()
       throw error
@@ -154,20 +152,20 @@ struct StreamSourcesTests {
       #expect(stream.videoSource is NoiseCapturer)
       #expect(stream.audioSource is SilenceCapturer)
       #expect(stream.rotation == .up)
-      // What was done to it before is remembered by its name.
+      // Rotation and mirroring are remembered by the source's name.
       try await sources.replace(video: "plasma", audio: "auto")
       #expect(stream.rotation == .down)
       #expect(stream.audioSource is ToneCapturer)
     }
   }
 
-  @Test func `what cannot be opened leaves everything as it was, the picture of both too`() async throws {
+  @Test func `a source that cannot be opened leaves both sources as they were`() async throws {
     try await Self.withStream { sources, stream in
       let (video, audio) = (stream.videoSource, stream.audioSource)
       for (newVideo, newAudio) in [
         ("nonsense", nil), ("file:/nowhere", nil), ("plasma", "file:/nowhere"), (nil, "none"), ("plasma", "nonsense"),
       ] as [(String?, String?)] {
-        await #expect(throws: SourceChangeError.self) { try await sources.replace(video: newVideo, audio: newAudio) }
+        await #expect(throws: VidiconError.self) { try await sources.replace(video: newVideo, audio: newAudio) }
         #expect(stream.videoSource === video)
         #expect(stream.audioSource === audio)
         #expect((sources.video, sources.audio) == ("bars", "tone"))
@@ -175,17 +173,17 @@ struct StreamSourcesTests {
     }
   }
 
-  @Test func `the next source is one that opens, and after the last one comes the first`() async throws {
-    var offer = SourceCatalog.all
-    offer.devices = {
+  @Test func `the next source is the next one that opens, and wraps around`() async throws {
+    var catalog = SourceCatalog.all
+    catalog.devices = {
       ["v4l2:/dev/none1", "v4l2:/dev/none2", "screen:none:9"].enumerated().map {
         CaptureDevice(kind: $0.offset < 2 ? .camera : .screen, specification: $0.element, name: "", stableName: "")
       }
     }
-    try await Self.withStream(offer) { sources, stream in
+    try await Self.withStream(catalog) { sources, stream in
       var skipped: [String] = []
       #expect(await sources.switchToNext { source, _ in skipped.append(source) } == "plasma")
-      // Screens are left out where there was none at the beginning.
+      // Screens are skipped unless the stream started with one.
       #expect(skipped == ["v4l2:/dev/none1", "v4l2:/dev/none2"])
       #expect(await sources.switchToNext { source, _ in skipped.append(source) } == "bars")
       #expect(skipped.count == 2)
@@ -193,12 +191,12 @@ struct StreamSourcesTests {
     }
   }
 
-  @Test func `an offer can be smaller, or another one`() async throws {
-    let drawn = SourceCatalog.all.limited(to: { !$0.contains(":") && $0 != "noise" })
-    #expect(drawn.generators.map(\.specification) == ["plasma", "bars", "tone", "silence"])
-    try await Self.withStream(drawn) { sources, _ in
+  @Test func `a catalog can be limited, or replaced`() async throws {
+    let generated = SourceCatalog.all.limited(to: { !$0.contains(":") && $0 != "noise" })
+    #expect(generated.generators.map(\.specification) == ["plasma", "bars", "tone", "silence"])
+    try await Self.withStream(generated) { sources, _ in
       for source in ["noise", "file:/etc/passwd"] {
-        await #expect(throws: SourceChangeError.self) { try await sources.replace(video: source) }
+        await #expect(throws: VidiconError.self) { try await sources.replace(video: source) }
       }
       try await sources.replace(video: "plasma")
     }

@@ -3,10 +3,12 @@ internal import Media
 
 /// Sets several controls of a camera: all or none.
 enum ControlChange {
-  /// Checks every value before the first one is set. What is automatic is switched first, since it decides whether other
-  /// controls take values at all. When the device refuses one, those before it get back what they had.
+  /// Validates every value, then sets them: booleans and menus first, since automatic modes lock integer controls. When the
+  /// device refuses a value, the controls set before it return to their previous values.
   ///
-  /// - Parameter values: By the controls' names; nil for the default.
+  /// - Parameters:
+  ///   - values: Values by control name; nil selects the default.
+  ///   - resettingOthers: Whether writable controls that `values` does not name return to their defaults.
   static func perform(
     _ values: [String: Int?], resettingOthers: Bool, on source: any ControllableCapturer
   ) -> Result<Void, VidiconError> {
@@ -16,7 +18,7 @@ enum ControlChange {
       for (name, value) in values.sorted(by: { $0.key < $1.key }) {
         guard let control = controls.first(where: { $0.name == name }) else {
           throw VidiconError(
-            .notFound, subject: name, cause: "the camera has no such control",
+            .invalidSpecification, subject: name, cause: "the camera has no such control",
             nextStep: "use one of \(controls.map(\.name).sorted().joined(separator: ", "))")
         }
         let value = value ?? control.defaultValue
@@ -43,7 +45,7 @@ enum ControlChange {
         try source.setControl(step.control.name, to: step.value)
       } catch {
         for earlier in steps[..<index].reversed() where earlier.control.kind != .button {
-          // What cannot be taken back stays; the first failure is the one to tell.
+          // The first failure is the one to report; a control that cannot be restored keeps its new value.
           try? source.setControl(earlier.control.name, to: earlier.control.value)
         }
         return .failure(error)

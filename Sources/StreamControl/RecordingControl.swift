@@ -1,0 +1,117 @@
+package import Media
+package import Recording
+
+/// Remote control of one stream's recorder. Statuses and messages name files, never folders.
+package struct RecordingControl: Sendable {
+  /// An order to the recorder.
+  package enum Action: String, Hashable, Sendable, CaseIterable, Decodable {
+    /// Starts a recording.
+    case start
+    /// Ends the recording and finishes its files.
+    case stop
+    /// Leaves out what is captured from now on.
+    case pause
+    /// Continues with the next keyframe.
+    case resume
+  }
+
+  /// Progress of the current recording, or result of the last one.
+  package struct Status: Hashable, Sendable {
+    /// The recorder's state. A pause or resume order shows at once, before its samples are written.
+    package var state: RecordingStatus.State
+    /// Name of the file being written, or of the last one; nil before the first.
+    package var file: String?
+    /// Length of all parts together, without pauses.
+    package var duration: MediaDuration
+    /// Bytes written to all parts.
+    package var byteCount: Int
+    /// Bits per second over the last seconds.
+    package var bitrate: Int
+    /// Video and audio samples dropped because the disk was too slow.
+    package var drops: Int
+    /// Why the recorder stopped by itself, for users; nil while it has not.
+    package var error: String?
+
+    /// A status.
+    package init(
+      state: RecordingStatus.State = .idle, file: String? = nil, duration: MediaDuration = .zero, byteCount: Int = 0,
+      bitrate: Int = 0, drops: Int = 0, error: String? = nil
+    ) {
+      self.state = state
+      self.file = file
+      self.duration = duration
+      self.byteCount = byteCount
+      self.bitrate = bitrate
+      self.drops = drops
+      self.error = error
+    }
+  }
+
+  /// Performs an action; ``Action/stop`` returns when the files are finished.
+  ///
+  /// Throws ``VidiconError``: `wrongState` when the action does not fit the recorder's state, other codes when it failed.
+  package var perform: @Sendable (Action) async throws(VidiconError) -> Void
+  /// The current status. Does not block.
+  package var status: @Sendable () -> Status
+  /// The recorder's files. Reads the disk.
+  package var files: @Sendable () -> [RecordedFile]
+
+  /// A control of closures, for tests.
+  package init(
+    perform: @escaping @Sendable (Action) async throws(VidiconError) -> Void, status: @escaping @Sendable () -> Status,
+    files: @escaping @Sendable () -> [RecordedFile]
+  ) {
+    self.perform = perform
+    self.status = status
+    self.files = files
+  }
+
+  /// The control of a recorder.
+  package init(_ recorder: Recorder) {
+    self.init { action throws(VidiconError) in
+      try await recorder.perform(action)
+    } status: {
+      let status = recorder.status
+      return Status(
+        state: status.state.shown(isPauseRequested: recorder.isToldToPause),
+        file: status.path.map { recorder.settings.pattern.name(ofFile: $0) },
+        duration: status.duration, byteCount: status.byteCount, bitrate: status.bitrate,
+        drops: status.picturesDropped + status.soundsDropped, error: status.error?.reason)
+    } files: {
+      recorder.files()
+    }
+  }
+}
+
+extension Recorder {
+  fileprivate func perform(_ action: RecordingControl.Action) async throws(VidiconError) {
+    switch action {
+    case .start: try await self.start()
+    case .pause: try self.pause()
+    case .resume: try self.resume()
+    case .stop:
+      // A second stop while the files are being finished is no mistake: both wait for them.
+      guard ![.idle, .failed].contains(self.status.state) else {
+        throw VidiconError(
+          .wrongState, subject: self.settings.pattern.description, cause: "no recording runs", nextStep: "start one")
+      }
+      await self.stop()
+    }
+  }
+}
+
+extension VidiconError {
+  /// Cause and next step without the subject, which for a recording is the path of a file.
+  package var reason: String { "\(self.cause); \(self.nextStep)" }
+}
+
+extension RecordingStatus.State {
+  /// The state that a requested pause or resume leads to.
+  fileprivate func shown(isPauseRequested: Bool) -> RecordingStatus.State {
+    switch self {
+    case .waiting, .recording: isPauseRequested ? .paused : self
+    case .paused: isPauseRequested ? .paused : .waiting
+    case .idle, .finishing, .failed: self
+    }
+  }
+}

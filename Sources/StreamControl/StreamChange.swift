@@ -1,0 +1,39 @@
+public import Media
+
+/// The texts that name a stream's sources, such as `v4l2:/dev/video0` and `mic:`.
+public struct SourceNames: Hashable, Sendable {
+  /// The video source; nil where it has no name, or stays as it is.
+  public var video: String?
+  /// The audio source; nil where it has no name, or stays as it is.
+  public var audio: String?
+
+  /// Names of sources.
+  public init(video: String? = nil, audio: String? = nil) {
+    self.video = video
+    self.audio = audio
+  }
+}
+
+/// Settings to change on a running stream; nil keeps the current value.
+public struct StreamChange: Hashable, Sendable {
+  /// Range of ``bitrate``, in bits per second.
+  public static let bitrates = 10_000...200_000_000
+
+  /// Video bitrate, in bits per second.
+  public var bitrate: Int?
+  /// Whether the video is mirrored horizontally.
+  public var isMirrored: Bool?
+  /// Clockwise rotation of the video.
+  public var rotation: Orientation?
+  /// Whether silence replaces the audio.
+  public var isMuted: Bool?
+  /// Whether video encoding is paused.
+  public var isPaused: Bool?
+  /// Values of the camera's controls by name; a nil value selects the default.
+  public var controls: [String: Int?] = [:]
+  /// Whether controls that ``controls`` does not name return to their defaults.
+  public var resetsControls = false
+
+  /// No change.
+  public init() {}
+}

@@ -1,0 +1,135 @@
+public import Effects
+public import Media
+public import Streaming
+internal import Synchronization
+internal import Threading
+
+/// The effects of a stream by their settings, which can change while it runs. Changes run one at a time, in the order of
+/// their requests.
+///
+/// ```swift
+/// var settings = EffectSettings()
+/// settings.mask = .blur
+/// try await server.effects(of: stream)?.apply(settings)
+/// ```
+///
+/// Effects that other code gave the stream stay, after these.
+public final class StreamEffects: Sendable {
+  private struct State {
+    var settings = EffectSettings()
+    var factory: EffectFactory
+    /// The effects that the factory made for ``settings``.
+    var effects: [any VideoEffect] = []
+  }
+
+  /// The stream.
+  public let stream: LiveStream
+  private let mutex = AsyncMutex(maximumWaiters: 16)
+  private let state: Mutex<State>
+
+  /// The effects of a stream that has none yet.
+  ///
+  /// - Parameter factory: The images, and the folder of the face models.
+  public init(_ stream: LiveStream, factory: EffectFactory = EffectFactory()) {
+    self.stream = stream
+    self.state = Mutex(State(factory: factory))
+  }
+
+  /// The current settings.
+  public var settings: EffectSettings { self.state.withLock { $0.settings } }
+
+  /// Makes the effects for new settings, and returns when the stream uses them.
+  ///
+  /// - Parameter mayEndPrivacy: Whether faces that are covered when this change runs may be shown again.
+  /// - Throws: ``VidiconError``; the effects stay. `invalidSpecification` where an image is missing, `notPermitted` where
+  ///   faces stay covered, `busy` while 16 other changes wait. When faces were to be covered and the face models cannot be
+  ///   used, the whole frame is covered from then on.
+  public func apply(_ settings: EffectSettings, mayEndPrivacy: Bool = true) async throws(VidiconError) {
+    try await self.change { state throws(VidiconError) in
+      guard mayEndPrivacy || state.settings.faces != .privacy || settings.faces == .privacy else {
+        throw VidiconError(
+          .notPermitted, subject: self.stream.name, cause: "faces are private here",
+          nextStep: "end that on the server's machine, or with a password")
+      }
+      state.settings = settings
+    }
+  }
+
+  /// Sets an image that settings refer to. An image that is shown is replaced.
+  ///
+  /// - Parameter file: The bytes of a PNG or JPEG file.
+  /// - Throws: ``VidiconError``; the image stays.
+  public func setImage(_ file: [UInt8], for use: EffectImageUse) async throws(VidiconError) {
+    let result = await WorkerThread.run(named: "image") { () -> Result<OverlayImage, VidiconError> in
+      do throws(VidiconError) {
+        return .success(try OverlayImage(parsing: file, name: "the image"))
+      } catch {
+        return .failure(error)
+      }
+    }
+    guard let result else { throw .noThread("image") }
+    let image = try result.get()
+    try await self.change { $0.factory.images[use] = image }
+  }
+
+  private func change(_ body: (inout State) throws(VidiconError) -> Void) async throws(VidiconError) {
+    guard await self.mutex.lock() else {
+      throw VidiconError(
+        .busy, subject: self.stream.name, cause: "16 changes of this stream's effects wait already",
+        nextStep: "try again in some seconds")
+    }
+    defer { self.mutex.unlock() }
+    var state = self.state.withLock { $0 }
+    let earlier = state.effects
+    try body(&state)
+    let result = await WorkerThread.run(named: "effects") { [settings = state.settings, factory = state.factory] in
+      Self.make(settings, with: factory, keeping: earlier)
+    }
+    switch result {
+    case .success(let effects): state.effects = effects
+    case .failure(let error):
+      // A missing image is the caller's mistake; any other failure is one of the face models.
+      guard error.code != .invalidSpecification, state.settings.faces == .privacy else { throw error }
+      // Without known faces, the mask covers the whole frame.
+      state.effects = [PrivacyMask()]
+      self.install(state, inPlaceOf: earlier)
+      throw error.withFrameCovered
+    case nil: throw .noThread("effects")
+    }
+    self.install(state, inPlaceOf: earlier)
+  }
+
+  private static func make(
+    _ settings: EffectSettings, with factory: EffectFactory, keeping earlier: [any VideoEffect]
+  ) -> Result<[any VideoEffect], VidiconError> {
+    do throws(VidiconError) {
+      return .success(try factory.effects(for: settings, keeping: earlier))
+    } catch {
+      return .failure(error)
+    }
+  }
+
+  private func install(_ state: State, inPlaceOf earlier: [any VideoEffect]) {
+    self.state.withLock { $0 = state }
+    let others = self.stream.effects.filter { other in !earlier.contains { $0 === other } }
+    self.stream.effects = state.effects + others
+  }
+}
+
+extension VidiconError {
+  private static let coveredFrame = "; until then the whole frame is covered"
+
+  /// This error of the face models, and that the whole frame is covered while it lasts.
+  fileprivate var withFrameCovered: VidiconError {
+    var error = self
+    error.nextStep += Self.coveredFrame
+    return error
+  }
+
+  /// This error for a caller that does not start a stream with its frame covered.
+  package var withoutFrameCovered: VidiconError {
+    var error = self
+    if error.nextStep.hasSuffix(Self.coveredFrame) { error.nextStep.removeLast(Self.coveredFrame.count) }
+    return error
+  }
+}

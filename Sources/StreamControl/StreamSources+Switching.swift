@@ -1,0 +1,182 @@
+internal import Capture
+public import Media
+internal import Streaming
+internal import Threading
+
+extension StreamSources {
+  /// Switches video to the next usable camera, the source that the stream started with, or the plasma; also to screens
+  /// when the stream started with a screen.
+  ///
+  /// - Parameter skipped: Called for each source that cannot be opened.
+  /// - Returns: Name of the new source; nil when there is no other.
+  public func switchToNext(skipped: (_ source: String, _ reason: VidiconError) -> Void) async -> String? {
+    let devices = await self.catalog.listDevices() ?? []
+    // A key pressed by mistake must not share the screen.
+    let allowsScreens = self.start.video.map(SourceText.init)?.scheme == "screen"
+    let usable = devices.filter { $0.kind == .camera || ($0.kind == .screen && allowsScreens) }.map(\.specification)
+    var sources: [String] = []
+    for source in [self.start.video].compactMap({ $0 }) + usable + ["plasma"] where !sources.contains(source) {
+      sources.append(source)
+    }
+    let present = self.video.flatMap { sources.firstIndex(of: $0) } ?? -1
+    for offset in 1..<max(1, sources.count + (present < 0 ? 1 : 0)) {
+      let source = sources[(present + offset) % sources.count]
+      do throws(VidiconError) {
+        var isChanged = false
+        try await self.exclusively { () throws(VidiconError) in
+          isChanged = try await self.exchange(SourceNames(video: source), onlyOtherDevices: true)
+        }
+        if isChanged { return source }
+      } catch {
+        skipped(source, error)
+      }
+    }
+    return nil
+  }
+
+  /// Replaces sources. The caller holds the lock of ``exclusively(_:)``.
+  ///
+  /// - Parameter onlyOtherDevices: Whether a device that is in use already stays untouched, whatever its options.
+  /// - Returns: Whether a source was replaced.
+  @discardableResult
+  func exchange(_ requested: SourceNames, onlyOtherDevices: Bool = false) async throws(VidiconError) -> Bool {
+    let requested = self.withoutPresent(requested)
+    guard requested != SourceNames() else { return false }
+    var opened = try await self.open(requested)
+    if let video = opened.video {
+      let relation = await Self.relation(of: video, to: self.stream.videoSource)
+      if onlyOtherDevices ? relation != .otherDevice : relation == .same && self.hasVideo {
+        opened.video = nil
+        if requested.audio == "auto", self.audio == "auto", self.hasAudio { opened.audio = nil }
+      }
+    }
+    let (earlier, earlierName) = (self.stream.videoSource, self.video)
+    if let video = opened.video { try await self.replaceVideo(by: video, named: requested.video) }
+    guard let audio = opened.audio else { return opened.video != nil }
+    do throws(VidiconError) {
+      try await self.stream.switchAudio(to: audio)
+    } catch {
+      let error = self.switchFailure(error, hasTrack: self.stream.audioSource != nil)
+      // Both sources change, or none.
+      guard opened.video != nil, let earlier else { throw error }
+      do throws(VidiconError) {
+        try await self.replaceVideo(by: earlier, named: earlierName)
+      } catch let earlierError {
+        throw error.notRestored(earlierError)
+      }
+      throw error
+    }
+    self.setNames { $0.audio = requested.audio }
+    return true
+  }
+
+  /// Whether viewers see the source, not the slate.
+  private var hasVideo: Bool { !self.stream.statistics.isSlateShown }
+
+  /// Whether viewers hear the source, not replacement silence.
+  private var hasAudio: Bool { !self.stream.statistics.isAudioMissing }
+
+  /// The requested sources without the current ones that work. `auto` names another audio source when video changes.
+  private func withoutPresent(_ requested: SourceNames) -> SourceNames {
+    let present = self.names
+    var requested = requested
+    if requested.video == present.video, self.hasVideo { requested.video = nil }
+    if requested.audio == present.audio, self.hasAudio, requested.audio != "auto" || requested.video == nil {
+      requested.audio = nil
+    }
+    return requested
+  }
+
+  /// Whether a capturer uses the device of the current one.
+  private static func relation(
+    of capturer: any VideoCapturer, to present: (any VideoCapturer)?
+  ) async -> DeviceRelation {
+    guard let present = present as? any ExclusiveCapturer, present !== capturer else { return .otherDevice }
+    return await WorkerThread.run(named: "devices", timeout: Self.openingTimeout) { present.relation(of: capturer) }
+      ?? .otherDevice
+  }
+
+  /// Opens the requested sources. A source without audio is opened as silence, since a track cannot end while a stream
+  /// runs.
+  private func open(_ requested: SourceNames) async throws(VidiconError) -> SourceCatalog.Opened {
+    if requested.audio == "none" {
+      guard self.stream.audioSource != nil, requested.video == nil else {
+        return try await self.open(SourceNames(video: requested.video))
+      }
+      throw VidiconError(
+        .wrongState, subject: "none", cause: "the audio track cannot be removed while the stream runs",
+        nextStep: "use silence, or mute it")
+    }
+    // Without an audio track, `auto` has nothing to select.
+    let audio = requested.audio == "auto" && self.stream.audioSource == nil ? nil : requested.audio
+    let settings = self.stream.videoSettings
+    let request = SourceCatalog.Request(
+      video: requested.video, audio: audio, presentVideo: self.video, width: settings.width ?? 1280,
+      height: settings.height ?? 720, frameRate: settings.frameRate ?? 30)
+    let result = await WorkerThread.run(named: "open", timeout: Self.openingTimeout) {
+      [catalog] () -> Result<SourceCatalog.Opened, VidiconError> in
+      do throws(VidiconError) {
+        return .success(try catalog.open(request))
+      } catch {
+        return .failure(error)
+      }
+    }
+    switch result {
+    case .success(var opened):
+      if audio != nil, opened.audio == nil {
+        opened.audio = SilenceCapturer(format: AudioFormat(sampleRate: 48_000, channelCount: 2))
+      }
+      return opened
+    case .failure(let error): throw error.asSourceFailure
+    case nil:
+      throw VidiconError(
+        .timedOut, subject: requested.video ?? requested.audio ?? "source", cause: "it does not open",
+        nextStep: "check the device or the network, then try again")
+    }
+  }
+
+  /// Switches video to another capturer. Of a device that is in use already, the current capturer stops first, since a
+  /// device has one owner, and starts again when the new one fails.
+  private func replaceVideo(by capturer: any VideoCapturer, named name: String?) async throws(VidiconError) {
+    guard let present = self.stream.videoSource as? any ExclusiveCapturer,
+      await Self.relation(of: capturer, to: present) != .otherDevice
+    else { return try await self.switchVideo(to: capturer, named: name) }
+    let earlierName = self.video
+    _ = await WorkerThread.run(named: "stop", timeout: Self.openingTimeout) { present.stop() }
+    do throws(VidiconError) {
+      try await self.switchVideo(to: capturer, named: name)
+    } catch {
+      if error.code == .wrongState { throw error }
+      do throws(VidiconError) {
+        // A switch to the capturer that the stream has would do nothing.
+        try await self.switchVideo(to: present.another(), named: earlierName)
+      } catch let earlierError {
+        throw error.notRestored(earlierError)
+      }
+      throw error
+    }
+  }
+
+  private func switchVideo(to capturer: any VideoCapturer, named name: String?) async throws(VidiconError) {
+    do throws(VidiconError) {
+      try await self.stream.switchVideo(to: capturer, named: name, replacing: self.video)
+    } catch {
+      throw self.switchFailure(error, hasTrack: self.stream.videoSource != nil)
+    }
+    self.setNames { $0.video = name }
+  }
+
+  /// The error of a failed switch: `wrongState` when the stream has ended or lacks the track, else the source's failure.
+  private func switchFailure(_ error: VidiconError, hasTrack: Bool) -> VidiconError {
+    self.stream.hasEnded || !hasTrack || error.subject == "stream" ? error : error.asSourceFailure
+  }
+}
+
+extension VidiconError {
+  /// This error, and that the earlier video source could not be started again.
+  fileprivate func notRestored(_ earlier: VidiconError) -> VidiconError {
+    var error = self
+    error.nextStep += "; the earlier source does not start again either: \(earlier)"
+    return error
+  }
+}

@@ -1,0 +1,161 @@
+public import Capture
+public import Media
+public import Streaming
+internal import Synchronization
+internal import Threading
+
+/// The sources of a running stream by name, and every setting that can change while it runs.
+///
+/// The web page, the HTTP API, the program's keys and Swift callers all change a stream through this type. Changes of
+/// sources run one at a time, in the order of their requests.
+///
+/// ```swift
+/// try await server.sources(of: stream)?.replace(video: "v4l2:/dev/video1", audio: "mic:")
+/// ```
+public final class StreamSources: Sendable {
+  /// The stream.
+  public let stream: LiveStream
+  let catalog: SourceCatalog
+  /// The sources that the stream started with.
+  package let start: SourceNames
+  private let present: Mutex<SourceNames>
+  private let mutex = AsyncMutex(maximumWaiters: 16)
+
+  /// Maximum time to open a source; its start has a limit of its own.
+  static let openingTimeout = Duration.seconds(15)
+  /// Maximum time for a device to report or change its controls.
+  private static let controlTimeout = Duration.seconds(5)
+
+  /// The sources of a stream.
+  ///
+  /// - Parameters:
+  ///   - video: Name of its video source; nil where it has none.
+  ///   - audio: Name of its audio source; nil where it has none.
+  ///   - catalog: The sources that it can be switched to.
+  public init(_ stream: LiveStream, video: String? = nil, audio: String? = nil, catalog: SourceCatalog = .all) {
+    self.stream = stream
+    self.catalog = catalog
+    self.start = SourceNames(video: video, audio: audio)
+    self.present = Mutex(self.start)
+  }
+
+  /// Name of the current video source as it was given, passwords included; nil where it has none.
+  public var video: String? { self.names.video }
+
+  /// Name of the current audio source as it was given, passwords included; nil where it has none.
+  public var audio: String? { self.names.audio }
+
+  /// Names of the current sources, passwords included.
+  var names: SourceNames { self.present.withLock { $0 } }
+
+  /// Names of the current sources without passwords; without folders and paths for clients that are not operators.
+  package func shown(isOperator: Bool) -> SourceNames { self.names.shown(isOperator: isOperator) }
+
+  /// Names of the current sources without passwords, once no change is in progress.
+  package var settled: SourceNames {
+    get async {
+      if await self.mutex.lock() { self.mutex.unlock() }
+      return self.shown(isOperator: true)
+    }
+  }
+
+  /// Replaces the video source, the audio source, or both; returns when the new sources have taken over.
+  ///
+  /// - Parameters:
+  ///   - video: Name of the new source; nil keeps the current one.
+  ///   - audio: Name of the new source; nil keeps the current one.
+  /// - Throws: ``VidiconError``; the earlier sources stay. `invalidSpecification` for a name that the catalog does not
+  ///   have, `wrongState` when the stream has no such track or has ended, `busy` while 16 other changes wait. When both
+  ///   were requested and the audio fails, the earlier video source is opened again; the error says if that failed.
+  public func replace(video: String? = nil, audio: String? = nil) async throws(VidiconError) {
+    try await self.exclusively { () throws(VidiconError) in
+      try await self.exchange(SourceNames(video: video, audio: audio))
+    }
+  }
+
+  /// The controls of the current video source; empty where it has none. May block for seconds while the device answers.
+  public var controls: [DeviceControl] {
+    (self.stream.videoSource as? any ControllableCapturer)?.controls ?? []
+  }
+
+  /// Whether the current video source is of a kind that has controls.
+  package var hasControls: Bool { self.stream.videoSource is any ControllableCapturer }
+
+  /// Changes controls of the current video source: all or none.
+  ///
+  /// - Parameter values: Values by control name; nil selects the default.
+  /// - Throws: ``VidiconError``; the controls keep their values. `invalidSpecification` for an unknown control or a value
+  ///   out of range.
+  public func setControls(_ values: [String: Int?]) async throws(VidiconError) {
+    try await self.exclusively { () throws(VidiconError) in try await self.set(values, resettingOthers: false) }
+  }
+
+  /// Changes settings: all or none. Only controls wait for other changes and for the device.
+  ///
+  /// - Throws: ``VidiconError``, as ``setControls(_:)``.
+  package func change(_ change: StreamChange) async throws(VidiconError) {
+    if !change.controls.isEmpty || change.resetsControls {
+      try await self.exclusively { () throws(VidiconError) in
+        try await self.set(change.controls, resettingOthers: change.resetsControls)
+      }
+    }
+    if let bitrate = change.bitrate { self.stream.videoBitrate = bitrate }
+    if let isMirrored = change.isMirrored { self.stream.isMirrored = isMirrored }
+    if let rotation = change.rotation { self.stream.rotation = rotation }
+    if let isMuted = change.isMuted { self.stream.isMuted = isMuted }
+    if let isPaused = change.isPaused { self.stream.isEncodingPaused = isPaused }
+  }
+
+  private func set(_ values: [String: Int?], resettingOthers: Bool) async throws(VidiconError) {
+    guard let source = self.stream.videoSource as? any ControllableCapturer else {
+      if values.isEmpty { return }
+      throw VidiconError(
+        .invalidSpecification, subject: values.keys.sorted().joined(separator: ", "),
+        cause: "the video source has no controls", nextStep: "choose a camera")
+    }
+    let result = await WorkerThread.run(named: "controls", timeout: Self.controlTimeout) {
+      ControlChange.perform(values, resettingOthers: resettingOthers, on: source)
+    }
+    switch result {
+    case .success: return
+    case .failure(let error): throw error.asSourceFailure
+    case nil:
+      throw VidiconError(
+        .timedOut, subject: "controls", cause: "the camera does not answer", nextStep: "plug it in again")
+    }
+  }
+
+  /// Sets the names of sources that have taken over.
+  func setNames(_ body: (inout SourceNames) -> Void) {
+    self.present.withLock { body(&$0) }
+  }
+
+  /// Runs a change after the changes before it.
+  func exclusively(_ body: () async throws(VidiconError) -> Void) async throws(VidiconError) {
+    guard await self.mutex.lock() else {
+      throw VidiconError(
+        .busy, subject: self.stream.name, cause: "16 changes of this stream wait already",
+        nextStep: "try again in some seconds")
+    }
+    defer { self.mutex.unlock() }
+    try await body()
+  }
+}
+
+extension SourceNames {
+  /// The names without passwords; without folders and paths for clients that are not operators.
+  package func shown(isOperator: Bool) -> SourceNames {
+    func shown(_ text: String?) -> String? { text.map { SourceText($0).shown(isOperator: isOperator) } }
+    return SourceNames(video: shown(self.video), audio: shown(self.audio))
+  }
+}
+
+extension VidiconError {
+  /// The same error of a source or device, with a code that differs from the codes of the control API's own refusals:
+  /// `notPermitted` means a client without the operator role, `busy` too many changes, `wrongState` the stream's state.
+  var asSourceFailure: VidiconError {
+    var error = self
+    if [.notPermitted, .busy, .wrongState].contains(error.code) { error.code = .failed }
+    return error
+  }
+}

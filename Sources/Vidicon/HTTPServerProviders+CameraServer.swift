@@ -1,0 +1,45 @@
+internal import Discovery
+internal import HTTPServer
+internal import RTSPServer
+internal import StreamControl
+internal import Streaming
+internal import WebPage
+
+extension HTTPServerProviders {
+  /// The web page, QR codes, the addresses of all protocols, the counters of RTSP, and the controls of each stream.
+  init(
+    rtsp: RTSPServer, addresses: @escaping @Sendable (LiveStream) -> StreamAddresses,
+    controls: @escaping @Sendable (LiveStream) -> StreamControls, catalog: SourceCatalog
+  ) {
+    self.init()
+    self.file = { page in
+      let file =
+        switch page {
+        case .list: WebPage.list
+        case .player: WebPage.player
+        case .recordings: WebPage.recordings
+        case .file(let path): WebPage.file(path)
+        }
+      return file.map { file in
+        File(
+          body: file.bytes, mediaType: file.mediaType, etag: file.entityTag, cacheControl: WebPage.cacheControl,
+          contentSecurityPolicy: WebPage.contentSecurityPolicy)
+      }
+    }
+    self.qrCode = { try? QRCode($0).svg }  // Fails for a text that is too long, which the response reports.
+    self.addresses = { stream in
+      let addresses = addresses(stream)
+      return Addresses(rtsp: addresses.rtsp, http: addresses.page)
+    }
+    self.statistics = { stream in
+      let statistics = rtsp.statistics(of: stream)
+      return [
+        ProtocolStatistics(
+          name: "rtsp", viewers: statistics.viewers, bytesSent: statistics.bytesSent,
+          picturesSkipped: statistics.picturesSkipped)
+      ]
+    }
+    self.controls = controls
+    self.catalog = catalog
+  }
+}

@@ -1,0 +1,65 @@
+import Capture
+import Media
+import Streaming
+import Testing
+
+@Suite("Sources attached while a stream runs", .timeLimit(.minutes(1)))
+struct AttachWhileRunningTests {
+  /// Video that fails to start.
+  private final class Broken: VideoCapturer {
+    static let error = VidiconError(.failed, subject: "broken", cause: "it does not start", nextStep: "mend it")
+
+    let format = VideoFormat(width: 64, height: 36)
+    let isStarted = false
+    func start(consumer: any VideoConsumer) throws(VidiconError) { throw Self.error }
+    func stop() {}
+  }
+
+  private func withStream(_ body: (LiveStream) async throws -> Void) async throws {
+    let stream = LiveStream("a", video: VideoSettings(width: 64, height: 36, frameRate: 30))
+    stream.attachVideo(BarsCapturer(width: 64, height: 36))
+    stream.attachAudio(ToneCapturer())
+    try await stream.start()
+    do {
+      try await body(stream)
+    } catch {
+      await stream.stop()
+      throw error
+    }
+    await stream.stop()
+  }
+
+  @Test func `sources take over in the order of their calls`() async throws {
+    try await self.withStream { stream in
+      let (video, audio) = (PlasmaCapturer(width: 64, height: 36), SilenceCapturer())
+      let earlier = NoiseCapturer(width: 64, height: 36)
+      stream.attachVideo(earlier)
+      stream.attachVideo(video)
+      stream.attachAudio(audio)
+      while stream.audioSource !== audio { await Task.yield() }
+      #expect(stream.videoSource === video && video.isStarted && !earlier.isStarted)
+    }
+  }
+
+  @Test func `a source that fails is reported, and the earlier one stays`() async throws {
+    try await self.withStream { stream in
+      let earlier = stream.videoSource
+      stream.attachVideo(Broken())
+      for await event in stream.events {
+        guard case .switchFailed(let kind, let error) = event else { continue }
+        #expect(kind == .video && error == Broken.error)
+        break
+      }
+      #expect(stream.videoSource === earlier)
+    }
+  }
+
+  @Test func `a call after the end changes nothing`() async throws {
+    let stream = LiveStream("a")
+    stream.attachAudio(SilenceCapturer())
+    try await stream.start()
+    await stream.stop()
+    stream.attachAudio(ToneCapturer())
+    #expect(stream.audioSource == nil)
+  }
+}

@@ -1,0 +1,118 @@
+import Testing
+import Vidicon
+
+@Suite("Camera server")
+struct CameraServerTests {
+  private func stream(_ name: String) -> LiveStream {
+    let stream = LiveStream(name)
+    stream.attachAudio(SilenceCapturer())
+    return stream
+  }
+
+  private func server(catalog: SourceCatalog = .all) -> CameraServer {
+    var settings = CameraServerSettings(
+      rtsp: RTSPServerSettings(port: 0), http: HTTPServerSettings(port: 0), isAnnounced: false)
+    settings.rtsp.address = "127.0.0.1"
+    settings.http?.address = "127.0.0.1"
+    return CameraServer(settings: settings, catalog: catalog)
+  }
+
+  /// The code of the error that publishing throws; nil when it succeeds.
+  private func publish(_ stream: LiveStream, on server: CameraServer) async -> VidiconError.Code? {
+    do throws(VidiconError) {
+      try await server.publish(stream)
+      return nil
+    } catch {
+      return error.code
+    }
+  }
+
+  @Test func `a name is published once, until its stream has ended`() async throws {
+    let server = CameraServer(rtspPort: 0)
+    let (first, second) = (self.stream("a"), self.stream("a"))
+    #expect(await self.publish(first, on: server) == nil)
+    #expect(await self.publish(first, on: server) == .alreadyExists)
+    #expect(await self.publish(second, on: server) == .alreadyExists)
+    #expect(first.isRunning && !second.isRunning)
+    await first.stop()
+    #expect(await self.publish(second, on: server) == nil)
+    #expect(second.isRunning)
+    await server.stop()
+    #expect(!second.isRunning)
+  }
+
+  @Test(.timeLimit(.minutes(1)), arguments: [true, false])
+  func `a stream is announced, published before the ports are open or after`(isBefore: Bool) async throws {
+    // Without a daemon the failure is reported: either event shows the attempt.
+    let (events, continuation) = AsyncStream.makeStream(of: DiscoveryEvent.self)
+    var settings = CameraServerSettings(rtsp: RTSPServerSettings(port: 0), http: HTTPServerSettings(port: 0))
+    settings.rtsp.address = "127.0.0.1"
+    settings.http?.address = "127.0.0.1"
+    let server = CameraServer(settings: settings) { continuation.yield($0) }
+    let stream = self.stream("a")
+    if isBefore { try await server.publish(stream) }
+    try await server.start()
+    if !isBefore { try await server.publish(stream) }
+    for await _ in events { break }
+    await server.stop()
+  }
+
+  @Test func `a name that cannot be part of an address is refused`() async throws {
+    #expect(await self.publish(self.stream("metrics"), on: CameraServer(rtspPort: 0)) == .invalidSpecification)
+  }
+
+  @Test func `a stream that cannot start frees its name, and keeps what was attached`() async throws {
+    let server = self.server()
+    let broken = LiveStream("a")
+    let sources = StreamSources(broken, video: "plasma")
+    server.attach(sources, to: broken)
+    #expect(await self.publish(broken, on: server) == .missingTrack)
+    #expect(server.sources(of: broken) === sources)
+    #expect(await self.publish(self.stream("a"), on: server) == nil)
+    await server.stop()
+  }
+
+  @Test func `a published stream has sources and effects, its own or default ones, until it is withdrawn`() async throws
+  {
+    let server = self.server(catalog: .none)
+    let (plain, own) = (self.stream("plain"), self.stream("own"))
+    let (sources, effects) = (StreamSources(own, audio: "silence"), StreamEffects(own))
+    server.attach(sources, to: own)
+    server.attach(effects, to: own)
+    #expect(server.sources(of: plain) == nil && server.effects(of: plain) == nil)
+    for stream in [plain, own] { try await server.publish(stream) }
+    #expect(server.sources(of: own) === sources && server.effects(of: own) === effects)
+    #expect(server.sources(of: plain)?.stream === plain && server.effects(of: plain)?.stream === plain)
+    // The server's catalog is empty.
+    await #expect(throws: VidiconError.self) { try await server.sources(of: plain)?.replace(audio: "tone") }
+    await server.unpublish(plain)
+    #expect(server.sources(of: plain) == nil && server.effects(of: plain) == nil && !plain.isRunning)
+    #expect(own.isRunning)
+    await server.stop()
+    #expect(server.sources(of: own) == nil && !own.isRunning)
+  }
+
+  @Test func `addresses name every open port, and none before the start`() async throws {
+    let server = self.server()
+    let stream = self.stream("a b")
+    #expect(server.ports == nil && server.addresses(of: stream).rtsp.isEmpty)
+    try await server.start()
+    let ports = try #require(server.ports)
+    #expect(server.addresses(of: stream).rtsp == ["rtsp://127.0.0.1:\(ports.rtsp)/a%20b"])
+    #expect(server.addresses(of: stream).page == ["http://127.0.0.1:\(ports.http ?? 0)/a%20b"])
+    await server.stop()
+  }
+
+  @Test func `an address that is not an IP address is a mistake of the settings`() async {
+    var settings = CameraServerSettings(rtsp: RTSPServerSettings(port: 0), http: nil, isAnnounced: false)
+    settings.rtsp.address = "camera"
+    let server = CameraServer(settings: settings)
+    do throws(VidiconError) {
+      try await server.start()
+      Issue.record("the server listens on \"camera\"")
+    } catch {
+      #expect(error.code == .invalidSpecification)
+    }
+    await server.stop()
+  }
+}
