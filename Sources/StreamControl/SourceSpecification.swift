@@ -2,9 +2,9 @@ public import CaptureDevices
 public import Media
 public import MediaInput
 
-/// Where a stream's picture and sound come from, as the user of the program writes it.
+/// The video and audio source of a stream, as users of the program write them.
 ///
-/// | picture       | what                                                  |
+/// | video         | source                                                |
 /// |---------------|-------------------------------------------------------|
 /// | `plasma`      | ``PlasmaCapturer``                                    |
 /// | `noise`       | ``NoiseCapturer``                                     |
@@ -15,25 +15,25 @@ public import MediaInput
 /// | `screen:…`    | ``ScreenCapturer``, as ``ScreenSpecification`` says   |
 /// | `rtsp://…`    | ``NetworkSource``, see ``NetworkSpecification``       |
 ///
-/// | sound       | what                                                                       |
+/// | audio       | source                                                                     |
 /// |-------------|----------------------------------------------------------------------------|
-/// | `auto`      | the file's or network source's own, a tone with a picture that is drawn, a microphone with a camera, none with others |
+/// | `auto`      | the file's or network source's own, a tone with generated video, a microphone with a camera, none with others |
 /// | `tone`      | ``ToneCapturer``                                                           |
 /// | `silence`   | ``SilenceCapturer``                                                        |
-/// | `file:PATH` | the sound of a ``FileSource``                                              |
-/// | `rtsp://…`  | the sound of a ``NetworkSource``                                           |
+/// | `file:PATH` | the audio of a ``FileSource``                                              |
+/// | `rtsp://…`  | the audio of a ``NetworkSource``                                           |
 /// | `mic:NAME`  | ``MicrophoneCapturer``, of a ``MicrophoneSpecification``                    |
-/// | `none`      | no sound track                                                             |
+/// | `none`      | no audio track                                                             |
 public struct SourceSpecification: Hashable, Sendable {
-  /// Where the picture comes from.
+  /// A video source.
   public enum Video: Hashable, Sendable {
-    /// Colours that flow.
+    /// Moving colours.
     case plasma
     /// White noise.
     case noise
     /// Colour bars with the time of day.
     case bars
-    /// The pictures of a file.
+    /// The video track of a file.
     case file(path: String)
     /// YUV4MPEG2 on standard input.
     case pipe
@@ -41,31 +41,31 @@ public struct SourceSpecification: Hashable, Sendable {
     case camera(CameraSpecification)
     /// A screen or window of X11.
     case screen(ScreenSpecification)
-    /// A stream of the network.
+    /// A network stream.
     case network(NetworkSpecification)
   }
 
-  /// Where the sound comes from.
+  /// An audio source.
   public enum Audio: Hashable, Sendable {
-    /// What fits the picture.
+    /// The audio source that belongs to the video source.
     case auto
     /// A beep each second.
     case tone
     /// Silence.
     case silence
-    /// The sound of a file.
+    /// The audio track of a file.
     case file(path: String)
-    /// The sound of a stream of the network.
+    /// The audio of a network stream.
     case network(NetworkSpecification)
     /// A microphone.
     case microphone(MicrophoneSpecification)
-    /// No sound track.
+    /// No audio track.
     case none
   }
 
-  /// Where the picture comes from.
+  /// A video source.
   public var video: Video
-  /// Where the sound comes from.
+  /// An audio source.
   public var audio: Audio
 
   /// A specification.
@@ -74,9 +74,9 @@ public struct SourceSpecification: Hashable, Sendable {
     self.audio = audio
   }
 
-  /// Reads what the user wrote.
+  /// Parses both texts.
   ///
-  /// - Throws: ``VidiconError`` with ``VidiconError/Code/invalidSpecification``, which names what there is.
+  /// - Throws: ``VidiconError`` with ``VidiconError/Code/invalidSpecification``, which names the valid forms.
   public init(video: String, audio: String = "auto") throws(VidiconError) {
     self.video = try Video(parsing: video)
     self.audio = try Audio(parsing: audio)
@@ -84,9 +84,9 @@ public struct SourceSpecification: Hashable, Sendable {
 }
 
 extension SourceSpecification.Video {
-  /// Reads `plasma`, `noise`, `bars`, `file:PATH`, `pipe:`, `v4l2:CAMERA`, `screen:…` or an address of the network.
+  /// Parses `plasma`, `noise`, `bars`, `file:PATH`, `pipe:`, `v4l2:CAMERA`, `screen:…` or a network address.
   ///
-  /// - Throws: ``VidiconError`` with ``VidiconError/Code/invalidSpecification``, which names what there is.
+  /// - Throws: ``VidiconError`` with ``VidiconError/Code/invalidSpecification``, which names the valid forms.
   public init(parsing text: String) throws(VidiconError) {
     switch text {
     case "plasma": self = .plasma
@@ -101,7 +101,7 @@ extension SourceSpecification.Video {
     default:
       guard let path = SourceSpecification.path(text) else {
         throw SourceSpecification.unknown(
-          text, "it is not a source of pictures",
+          text, "it is not a video source",
           "use plasma, noise, bars, file:PATH, pipe:, v4l2:, v4l2:CAMERA, screen: or rtsp://…")
       }
       self = .file(path: path)
@@ -110,9 +110,9 @@ extension SourceSpecification.Video {
 }
 
 extension SourceSpecification.Audio {
-  /// Reads `auto`, `tone`, `silence`, `file:PATH`, `mic:NAME`, `none` or an address of the network.
+  /// Parses `auto`, `tone`, `silence`, `file:PATH`, `mic:NAME`, `none` or a network address.
   ///
-  /// - Throws: ``VidiconError`` with ``VidiconError/Code/invalidSpecification``, which names what there is.
+  /// - Throws: ``VidiconError`` with ``VidiconError/Code/invalidSpecification``, which names the valid forms.
   public init(parsing text: String) throws(VidiconError) {
     switch text {
     case "auto": self = .auto
@@ -125,7 +125,7 @@ extension SourceSpecification.Audio {
     default:
       guard let path = SourceSpecification.path(text) else {
         throw SourceSpecification.unknown(
-          text, "it is not a source of sound", "use auto, tone, silence, file:PATH, mic:, mic:NAME, none or rtsp://…")
+          text, "it is not an audio source", "use auto, tone, silence, file:PATH, mic:, mic:NAME, none or rtsp://…")
       }
       self = .file(path: path)
     }

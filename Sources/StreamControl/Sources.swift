@@ -3,24 +3,23 @@ internal import CaptureDevices
 public import Media
 internal import MediaInput
 
-/// The capturers that a ``SourceSpecification`` asks for, opened and not started yet.
+/// The capturers of a ``SourceSpecification``, open but not started.
 public struct Sources: Sendable {
-  /// The pictures.
+  /// The video capturer.
   public let video: any VideoCapturer
-  /// The sound; nil when there is to be no sound track.
+  /// The audio capturer; nil for no audio track.
   public let audio: (any AudioCapturer)?
 
-  /// Opens what is asked for. A file or address whose pictures and sound are both used is opened once.
+  /// Opens the sources. A file or address that provides both video and audio is opened once.
   ///
   /// - Parameters:
-  ///   - width: Pixels across of pictures that are drawn; cameras choose what is next to it, and those of files and pipes
-  ///     have their own size.
-  ///   - height: Pixels down of pictures that are drawn, as the width.
-  ///   - frameRate: Pictures a second of those that are drawn, as the width.
-  ///   - audioFormat: The format of sound that is made; that of files has its own.
-  ///   - loop: Whether files go on at their start when they end.
-  /// - Throws: ``VidiconError`` when a file, pipe or address cannot be opened, or holds no pictures or no sound where those are
-  ///   asked for.
+  ///   - width: Width of generated video, in pixels; cameras choose the nearest, files and pipes have their own.
+  ///   - height: Height of generated video, in pixels; likewise.
+  ///   - frameRate: Frame rate of generated video; likewise.
+  ///   - audioFormat: Format of generated audio; files have their own.
+  ///   - loop: Whether files are looped.
+  /// - Throws: ``VidiconError`` when a file, pipe or address cannot be opened; `missingTrack` when it has no video or no
+  ///   audio where that is requested.
   public init(
     _ specification: SourceSpecification,
     width: Int = 1280,
@@ -55,8 +54,8 @@ public struct Sources: Sendable {
       let source = try FileSource(path: path, loop: loop)
       guard let video = source.video else {
         throw VidiconError(
-          .missingTrack, subject: path, cause: "it holds no moving pictures",
-          nextStep: "use it for sound only, with pictures from another source")
+          .missingTrack, subject: path, cause: "it has no video",
+          nextStep: "use it as audio source, with another video source")
       }
       file = source
       self.video = video
@@ -65,8 +64,8 @@ public struct Sources: Sendable {
       let source = try NetworkSource(address)
       guard let video = source.video else {
         throw VidiconError(
-          .missingTrack, subject: address.description, cause: "it sends no pictures",
-          nextStep: "use it for sound only, with pictures from another source")
+          .missingTrack, subject: address.description, cause: "it sends no video",
+          nextStep: "use it as audio source, with another video source")
       }
       network = source
       self.video = video
@@ -84,7 +83,7 @@ public struct Sources: Sendable {
       let source = if isSame, let file { file } else { try FileSource(path: path, loop: loop) }
       guard let audio = source.audio else {
         throw VidiconError(
-          .missingTrack, subject: path, cause: "it holds no sound",
+          .missingTrack, subject: path, cause: "it has no audio",
           nextStep: "choose another file, or one of auto, tone, silence and none")
       }
       self.audio = audio
@@ -93,7 +92,7 @@ public struct Sources: Sendable {
       let source = if isSame, let network { network } else { try NetworkSource(address) }
       guard let audio = source.audio else {
         throw VidiconError(
-          .missingTrack, subject: address.description, cause: "it sends no sound",
+          .missingTrack, subject: address.description, cause: "it sends no audio",
           nextStep: "choose another source, or one of auto, tone, silence and none")
       }
       self.audio = audio

@@ -3,15 +3,15 @@ import CaptureDevices
 import Foundation
 import Media
 
-/// Devices as people read them: what to write after `--source` or `--audio` at the left, what it is beside it, no line
-/// wider than a terminal.
+/// A table of devices for users: the text for `--source` or `--audio` on the left, the device's description on the right,
+/// wrapped to the width of a terminal.
 struct DeviceTable {
-  /// The lines, without their ends.
+  /// The lines, without line breaks.
   let lines: [String]
 
-  /// A table; of no devices, a line that says so.
+  /// The table; without devices, one line with a hint.
   ///
-  /// - Parameter width: The characters of a line; what cannot be broken may stand out.
+  /// - Parameter width: Maximum characters of a line; a single long word may exceed it.
   init(_ devices: [CaptureDevice], width: Int = 80) {
     let groups: [(title: String, kinds: Set<CaptureDevice.Kind>)] = [
       ("Cameras, for --source", [.camera]), ("Screens, for --source", [.screen, .window]),
@@ -28,7 +28,8 @@ struct DeviceTable {
     }
     self.lines =
       lines.isEmpty
-      ? ["there are no cameras, screens and microphones; pictures without one: vidicon serve --source bars"] : lines
+      ? ["there are no cameras, screens and microphones; serve generated video with: vidicon serve --source bars"]
+      : lines
   }
 
   private static func lines(of device: CaptureDevice, column: Int, width: Int) -> [String] {
@@ -44,7 +45,7 @@ struct DeviceTable {
     let indent = String(repeating: " ", count: column + 2)
     var lines: [String] = []
     for (index, words) in texts.enumerated() {
-      // Lines that go on are set in.
+      // Continuation lines are indented.
       lines += self.wrapped(words, width: width - column - 2, hanging: index == 0 ? "" : "  ")
     }
     lines = lines.map { indent + $0 }
@@ -64,7 +65,7 @@ struct DeviceTable {
     }
   }
 
-  /// A line for each form of pixels, with all of its sizes, or each form of sound.
+  /// One line per pixel format with all of its sizes, or per sample format.
   private static func formats(of device: CaptureDevice) -> [[String]] {
     var names: [String] = []
     var texts: [String: [String]] = [:]
@@ -101,12 +102,12 @@ struct DeviceTable {
     }
   }
 
-  /// With commas between them.
+  /// The texts, each but the last with a comma.
   private static func commas(_ texts: [String]) -> [String] {
     texts.enumerated().map { $0.offset < texts.count - 1 ? $0.element + "," : $0.element }
   }
 
-  /// Lines of words; what a driver wrote into a name does nothing to the terminal.
+  /// Wraps words into lines; control characters in a driver's name are replaced.
   private static func wrapped(_ texts: [String], width: Int, hanging: String) -> [String] {
     var lines: [String] = []
     var line = ""
@@ -123,7 +124,7 @@ struct DeviceTable {
     return lines + [line]
   }
 
-  /// Without control characters.
+  /// The text with control characters replaced by spaces.
   private static func printable(_ text: String) -> String {
     String(String.UnicodeScalarView(text.unicodeScalars.map { $0.properties.generalCategory == .control ? " " : $0 }))
   }

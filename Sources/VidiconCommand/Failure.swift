@@ -1,15 +1,15 @@
-/// What ends the program: one line that says what happened and what to do, and an exit status.
+/// An error that ends the program with an exit status; its message is one line with cause and next step.
 struct Failure: Error {
   var message: String
-  /// 64 for a wrong option or configuration (EX_USAGE in sysexits.h), else 1.
+  /// Exit status: 64 for a wrong option or configuration (EX_USAGE in sysexits.h), else 1.
   var status: Int32 = 1
 
-  /// Something is missing, taken or broken.
+  /// A failure of the system: exit status 1.
   init(_ message: String) {
     self.message = message
   }
 
-  /// A wrong option or configuration.
+  /// A wrong option or configuration: exit status 64.
   static func usage(_ message: String) -> Failure {
     var failure = Failure(message)
     failure.status = 64

@@ -1,9 +1,9 @@
 import Media
 import Recording
 
-/// What programs are told of a recording.
+/// JSON of a recording, for programs.
 enum JSONRecording {
-  /// How it is doing.
+  /// Progress of a recording.
   struct Status: Encodable {
     var state: String
     var path: String?
@@ -24,7 +24,7 @@ enum JSONRecording {
     }
   }
 
-  /// Something that happened to it.
+  /// An event of a recording.
   struct Event: Encodable {
     var event = "recording"
     var stream: String
@@ -56,7 +56,7 @@ enum JSONRecording {
 }
 
 extension Recordings.Repair {
-  /// The file.
+  /// The path of the file.
   var path: String {
     switch self {
     case .finished(let file): file.path
@@ -65,17 +65,18 @@ extension Recordings.Repair {
     }
   }
 
-  /// Why it is as it was; nil when nothing is wrong with it.
+  /// Why the file could not be repaired; nil otherwise.
   var problem: String? {
     if case .failed(let error) = self { error.description } else { nil }
   }
 
-  /// What became of it, for people.
+  /// The result in words.
   var summary: String {
     switch self {
     case .finished(let file):
       "\(file.summary)   finished"
-        + (file.lostByteCount > 0 ? ", without its last \(file.lostByteCount) bytes, which are no whole fragment" : "")
+        + (file.lostByteCount > 0
+          ? ", without its last \(file.lostByteCount) bytes, which are an incomplete fragment" : "")
     case .wasFinished(let path): "\(path)   was finished already"
     case .removedEmpty(let path): "\(path)   removed; nothing had been recorded in it"
     case .failed(let error): "\(error)"

@@ -2,21 +2,21 @@ import Streaming
 import Synchronization
 import Vidicon
 
-/// Does what the keys of the terminal ask for, to the first stream.
+/// Performs the actions of terminal keys on the first stream.
 final class KeyActions: Sendable {
   private let sources: StreamSources
   private let display: any StatusDisplay
   private let isSwitching = Mutex(false)
 
-  /// - Parameter sources: Those of the stream.
+  /// - Parameter sources: The sources of that stream.
   init(_ sources: StreamSources, display: any StatusDisplay) {
     self.sources = sources
     self.display = display
   }
 
-  /// Performs keys as they come.
+  /// Performs keys until the quit key or the end of the input.
   ///
-  /// - Returns: True when the program is to end, false when there will be no more keys.
+  /// - Returns: True for the quit key, false at the end of the input.
   func perform(_ keys: TerminalKeys) async -> Bool {
     let stream = self.sources.stream
     for await key in keys.pressed {
@@ -24,24 +24,25 @@ final class KeyActions: Sendable {
       case .quit: return true
       case .mirror:
         stream.isMirrored.toggle()
-        self.display.showKey(stream.isMirrored ? "the picture is mirrored" : "the picture is not mirrored any more")
+        self.display.showKey(stream.isMirrored ? "video is mirrored" : "video is not mirrored")
       case .pause:
         stream.isEncodingPaused.toggle()
-        self.display.showKey(stream.isEncodingPaused ? "encoding pauses; the picture stands still" : "encoding goes on")
+        self.display.showKey(
+          stream.isEncodingPaused ? "encoding is paused; viewers see the last frame" : "encoding continues")
       case .nextSource: self.switchToNext()
       }
     }
     return false
   }
 
-  /// Switches while other keys are heard: a camera may take seconds to open. Pressed again meanwhile it does nothing.
+  /// Switches in the background, since a camera may take seconds to open; without effect while a switch is in progress.
   private func switchToNext() {
     let isFirst = self.isSwitching.withLock { isSwitching in
       defer { isSwitching = true }
       return !isSwitching
     }
     guard isFirst else { return }
-    // It ends by itself, at the latest when the stream ends.
+    // Ends at the latest with the stream.
     Task {
       let source = await self.sources.switchToNext { _, reason in
         Terminal.warn("\(reason); trying the next source")

@@ -1,26 +1,26 @@
 import ArgumentParser
 
-/// The options that say how the files of a recording are made, as they are written.
+/// The command-line options of a recording's files.
 struct PartArguments: ParsableArguments {
-  @Option(help: "Begin a new file after this time, such as 10m; without loss, at a keyframe.")
+  @Option(help: "Start a new file after this time, such as 10m; without loss, at a keyframe.")
   var splitDuration: String?
 
-  @Option(help: "Begin a new file before one takes more than this, such as 500M.")
+  @Option(help: "Start a new file before one exceeds this size, such as 500M.")
   var splitSize: String?
 
-  @Option(help: "Remove recordings of this name that are older, such as 7d.")
+  @Option(help: "Remove recordings of this name that are older than this, such as 7d.")
   var keepAge: String?
 
-  @Option(help: "Remove the oldest recordings of this name while all take more than this, such as 20G.")
+  @Option(help: "Remove the oldest recordings of this name while all together exceed this size, such as 20G.")
   var keepSize: String?
 
-  @Flag(help: "Write over files that exist.")
+  @Flag(help: "Overwrite existing files.")
   var overwrite = false
 
-  @Option(help: "A title that players show.")
+  @Option(help: "The title that players show.")
   var title: String?
 
-  /// What is set.
+  /// The options that are given.
   var values: [(StreamOptions.Key, String?)] {
     [
       (.splitDuration, self.splitDuration), (.splitSize, self.splitSize), (.keepAge, self.keepAge),

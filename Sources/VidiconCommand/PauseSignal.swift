@@ -8,13 +8,13 @@ import Darwin
 import Glibc
 #endif
 
-/// SIGUSR1, which pauses and resumes what is recorded.
+/// SIGUSR1, which pauses and resumes recordings.
 struct PauseSignal: Sendable {
   private let signals: AsyncStream<Void>
-  // Safe because it is only kept alive.
+  // Safe because the source is only kept alive.
   private nonisolated(unsafe) let source: any DispatchSourceSignal
 
-  /// From now on the signal does not end the program.
+  /// Replaces the signal's default action, which ends the program.
   init() {
     let (signals, continuation) = AsyncStream<Void>.makeStream()
     self.signals = signals
@@ -24,7 +24,7 @@ struct PauseSignal: Sendable {
     self.source.resume()
   }
 
-  /// Pauses recordings that run and resumes those that are paused, at each signal, until the task is cancelled.
+  /// At each signal, pauses running recordings and resumes paused ones, until the task is cancelled.
   func togglePauses(of recorders: [Recorder]) async {
     for await _ in self.signals {
       if recorders.isEmpty { Terminal.warn("SIGUSR1 pauses a recording, and there is none; see --record") }

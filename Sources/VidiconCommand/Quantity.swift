@@ -2,9 +2,9 @@ import CaptureDevices
 import Foundation
 import Media
 
-/// Times and sizes as people write and read them.
+/// Parses and formats times and sizes.
 enum Quantity {
-  /// A time such as `90` or `90s`, `1.5h`, `1h30m`, `7d`: 1 ms to 3650 days.
+  /// Parses a time such as `90` or `90s`, `1.5h`, `1h30m`, `7d`: 1 ms to 3650 days.
   static func duration(_ text: String) throws(Failure) -> MediaDuration {
     let factors: [Substring: Double] = ["": 1, "ms": 0.001, "s": 1, "m": 60, "min": 60, "h": 3600, "d": 86_400]
     var rest = text[...]
@@ -22,7 +22,7 @@ enum Quantity {
     return .milliseconds(Int64((seconds * 1000).rounded()))
   }
 
-  /// A size in bytes such as `500M`: k, M, G and T are powers of 1000; 1 byte to 1000 T.
+  /// Parses a size in bytes such as `500M`: k, M, G and T are powers of 1000; 1 byte to 1000 T.
   static func byteCount(_ text: String) throws(Failure) -> Int {
     let factors: [String: Double] = ["": 1, "k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12]
     let number = text.prefix(while: Self.isPartOfNumber)
@@ -35,13 +35,13 @@ enum Quantity {
     return Int(count)
   }
 
-  /// A time as `01:02:03`.
+  /// Formats a time as `01:02:03`.
   static func text(_ duration: MediaDuration) -> String {
     let seconds = duration.nanoseconds / 1_000_000_000
     return String(format: "%02d:%02d:%02d", Int(seconds / 3600), Int(seconds / 60 % 60), Int(seconds % 60))
   }
 
-  /// A size as `12.3 MB`.
+  /// Formats a size as `12.3 MB`.
   static func text(byteCount: Int) -> String {
     switch byteCount {
     case ..<1_000_000: "\(byteCount / 1000) kB"

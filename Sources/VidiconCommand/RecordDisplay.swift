@@ -4,13 +4,13 @@ import Recording
 import Streaming
 import Synchronization
 
-/// The progress of `vidicon record`: for people a line that stays up to date on a terminal, elsewhere a new one every ten
-/// seconds; for programs a JSON object a line.
+/// The progress of `vidicon record`: on a terminal, a line that is updated each second; elsewhere a line every ten seconds;
+/// for programs, one JSON object per line.
 final class RecordDisplay: Sendable {
   private struct Status: Encodable {
     var event = "status"
     var recording: JSONRecording.Status
-    /// Of both, none where there are no effects; the time is that for each picture.
+    // Present only with effects; the time is per frame.
     var faces: Int?
     var effectMilliseconds: Double?
   }
@@ -25,25 +25,25 @@ final class RecordDisplay: Sendable {
     (self.recorder, self.stream, self.isJSON) = (recorder, stream, isJSON)
   }
 
-  /// Told what happens to the recording.
+  /// Shows an event of the recording.
   func show(_ event: RecordingEvent) {
-    // What ends the recording ends the program, which tells it.
+    // A failure ends the program, which reports it.
     let isEnd = if case .failed = event { true } else { false }
     if self.isJSON { Terminal.print(json: JSONRecording.Event(event, of: self.stream.name)) }
     guard !isEnd else { return }
     if self.isJSON { event.warn(of: self.stream.name) } else { event.show(of: self.stream.name) }
   }
 
-  /// Told of a picture that was kept, or could not be.
+  /// Shows that a snapshot was saved, or why it was not.
   func showSnapshot(_ result: Result<String, VidiconError>) {
     switch result {
     case .success(let path) where self.isJSON: Terminal.print(json: JSONSnapshot(stream: self.stream.name, path: path))
-    case .success(let path): Terminal.print("  Picture    \(path)")
-    case .failure(let error): Terminal.warn("no picture is kept: \(error)")
+    case .success(let path): Terminal.print("  Snapshot   \(path)")
+    case .failure(let error): Terminal.warn("no snapshot was saved: \(error)")
     }
   }
 
-  /// Told each second.
+  /// Shows the progress; called each second.
   func showProgress() {
     let status = self.recorder.status
     let statistics = self.stream.statistics

@@ -4,7 +4,7 @@ import Media
 import Recording
 
 extension RecordingEvent {
-  /// Tells people of it: files on standard output, trouble on standard error.
+  /// Reports the event to users: files on standard output, problems on standard error.
   func show(of stream: String) {
     switch self {
     case .partStarted(let path): Terminal.print("  Recording  \(path)")
@@ -18,12 +18,13 @@ extension RecordingEvent {
     }
   }
 
-  /// Tells of trouble, on standard error.
+  /// Reports a problem on standard error; nothing for other events.
   func warn(of stream: String) {
     switch self {
     case .leftover(.failed(let error)), .partNotFinished(let error): Terminal.warn("\(stream): \(error)")
     case .failed(let error): Terminal.warn("\(stream): the recording has stopped: \(error)")
-    case .fellBehind: Terminal.warn("\(stream): the disk is too slow; the recording goes on when it has caught up")
+    case .fellBehind:
+      Terminal.warn("\(stream): the disk is too slow; the recording continues when the disk has caught up")
     case .partStarted, .paused, .resumed, .partFinished, .leftover, .removedOld, .ended: break
     }
   }
@@ -37,7 +38,7 @@ extension FinishedRecording {
 }
 
 extension RecordingStatus {
-  /// Such as "recording 00:01:00   17.2 MB"; for the end of a stream's status.
+  /// Such as "recording 00:01:00   17.2 MB"; ends a stream's status line.
   var summary: String {
     switch self.state {
     case .idle: "not recording"
@@ -49,7 +50,7 @@ extension RecordingStatus {
 
   /// Such as "00:01:00   17.2 MB   2.30 Mb/s   0 dropped".
   ///
-  /// - Parameter drops: Pictures that the encoder did not get.
+  /// - Parameter drops: Frames dropped before the encoder.
   func progress(drops: Int) -> String {
     var parts = [
       Quantity.text(self.duration), Quantity.text(byteCount: self.byteCount),

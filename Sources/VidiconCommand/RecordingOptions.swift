@@ -2,11 +2,11 @@ import Foundation
 import Media
 import Recording
 
-/// How a stream is recorded, as its user asks for it.
+/// The recording that the user requests for a stream.
 struct RecordingOptions: Equatable {
-  /// The names of the files, with fields of time and `{name}`; nil for no recording at the start.
+  /// Pattern of the file names, with time fields and `{name}`; nil for no recording at the start.
   var pattern: String?
-  /// Where there is no pattern: the folder of recordings that are started later; nil for none.
+  /// Folder of recordings that are started later, when there is no pattern; nil for none.
   var folder: String?
   var splitDuration: MediaDuration?
   var splitSize: Int?
@@ -15,28 +15,28 @@ struct RecordingOptions: Equatable {
   var overwrites = false
   var title: String?
 
-  /// Whether it is recorded from the start.
+  /// Whether the recording starts with the stream.
   var startsAtOnce: Bool { self.pattern != nil }
 
-  /// The names of files in a folder, which sort by stream and time.
+  /// The pattern of files in a folder, sorted by stream and time.
   private static func pattern(inFolder folder: String) -> String {
     "\(folder.replacing("%", with: "%%"))/{name}_%F_%H-%M-%S.mp4"
   }
 
-  /// Makes sure that recordings can be started later, as far as that is known now.
+  /// Checks that the folder of later recordings exists.
   func checkFolder() throws(Failure) {
     guard let folder, self.pattern == nil else { return }
     var isFolder: ObjCBool = false
     guard FileManager.default.fileExists(atPath: folder, isDirectory: &isFolder), isFolder.boolValue else {
-      throw Failure("--recordings \(folder): there is no such folder; make it (mkdir -p), or give another one")
+      throw Failure("--recordings \(folder): there is no such folder; create it (mkdir -p), or give another one")
     }
   }
 
-  /// The recorder's settings; nil where it cannot be recorded.
+  /// The recorder's settings; nil where neither a pattern nor a folder is given.
   ///
   /// - Parameters:
-  ///   - stream: The stream's name, which `{name}` stands for; its slashes become dashes, to be part of a file's name.
-  ///   - existing: What to do where a name is taken and nothing may be overwritten.
+  ///   - stream: The stream's name, for `{name}`; slashes become dashes.
+  ///   - existing: How to handle an existing file, unless overwriting is on.
   func settings(
     stream: String, existing: RecordingSettings.ExistingFiles
   ) throws(Failure) -> RecordingSettings? {

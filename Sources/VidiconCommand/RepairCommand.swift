@@ -2,12 +2,12 @@ import ArgumentParser
 import Media
 import Recording
 
-/// `vidicon repair`: finishes files that a crash, a power loss or a full disk has left open.
+/// `vidicon repair`: finishes recordings that a crash, a power loss or a full disk left unfinished.
 struct RepairCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "repair",
-    abstract: "Finish recordings that a crash has left open.",
-    discussion: "Each file becomes a plain MP4 file, in its place and in one step; a file that is one stays as it is.")
+    abstract: "Finish recordings that a crash left unfinished.",
+    discussion: "Each file is replaced by a plain MP4 file in one step; a plain file stays as it is.")
 
   @Argument(help: "The files.")
   var files: [String]

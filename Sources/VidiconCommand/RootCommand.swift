@@ -6,12 +6,12 @@ import Darwin
 import Glibc
 #endif
 
-/// The program: parses the command line, and turns every failure into one line and an exit status.
+/// The program: parses the command line, and reports every failure as one line and an exit status.
 @main
 struct RootCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "vidicon",
-    abstract: "Turns any camera, screen, file or drawn picture into a live network camera, and records it.",
+    abstract: "Turns any camera, screen, file or generated video into a live network camera, and records it.",
     version: "0.1.0",
     subcommands: [ServeCommand.self, RecordCommand.self, RepairCommand.self, DevicesCommand.self])
 
@@ -28,7 +28,7 @@ struct RootCommand: AsyncParsableCommand {
     } catch let failure as Failure {
       Terminal.fail(failure.message, status: failure.status)
     } catch let code as ExitCode {
-      // Everything has been told.
+      // Everything was reported.
       Self.exit(withError: code)
     } catch {
       // A request for help or the version.

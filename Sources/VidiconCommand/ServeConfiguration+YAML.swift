@@ -18,7 +18,7 @@ extension ServeConfiguration {
     try self.init(yaml: text, path: path)
   }
 
-  /// Takes the settings out of the text of a configuration file; `docs/configuration.md` tells every key.
+  /// Parses the text of a configuration file; `docs/configuration.md` describes every key.
   init(yaml text: String, path: String) throws(Failure) {
     let root: Node?
     do {
@@ -29,7 +29,7 @@ extension ServeConfiguration {
       throw .usage("\(path): not YAML: \(error)")
     }
     self.init()
-    guard let root else { throw .usage("\(path): it is empty; docs/configuration.md shows what it may hold") }
+    guard let root else { throw .usage("\(path): it is empty; docs/configuration.md describes the keys") }
     let reader = YAMLReader(path: path)
     for (key, value) in try reader.mapping(root, keys: Key.self) {
       switch key {
@@ -81,7 +81,7 @@ extension ServeConfiguration {
   private static func stream(_ node: Node, _ reader: YAMLReader) throws(Failure) -> StreamOptions {
     var stream = StreamOptions()
     let pairs = try reader.mapping(node, keys: StreamOptions.Key.self)
-    // The others change parts of a preset.
+    // Other keys override parts of a preset.
     for (key, value) in pairs.filter({ $0.0 == .preset }) + pairs.filter({ $0.0 != .preset }) {
       let text = try reader.text(value)
       do throws(Failure) {
@@ -94,11 +94,11 @@ extension ServeConfiguration {
   }
 }
 
-/// Reads nodes of a YAML file, and names file, line and column of what it refuses.
+/// Reads nodes of a YAML file; errors name file, line and column.
 private struct YAMLReader {
   let path: String
 
-  /// The pairs of a mapping whose keys are known; unknown and repeated ones are errors.
+  /// The pairs of a mapping; unknown and repeated keys are errors.
   func mapping<Key: RawRepresentable<String> & CaseIterable & Hashable>(
     _ node: Node, keys: Key.Type
   ) throws(Failure) -> [(Key, Node)] {

@@ -4,7 +4,7 @@ internal import CaptureDevices
 import HTTPServer
 import Recording
 
-/// The options of `vidicon serve` as they are written.
+/// The command-line options of `vidicon serve`.
 struct ServeOptions: ParsableArguments {
   @OptionGroup var stream: StreamArguments
 
@@ -17,8 +17,8 @@ struct ServeOptions: ParsableArguments {
 
   @Option(
     help: """
-      A folder, which must exist, for recordings that the web page or HTTP start; without it or --record these have \
-      nothing written here.
+      An existing folder for recordings that are started on the web page or over HTTP; without it or --record they \
+      cannot be started.
       """)
   var recordings: String?
 
@@ -36,31 +36,31 @@ struct ServeOptions: ParsableArguments {
   @Option(
     help: """
       The TCP port for HTTP over TLS and HTTP/2; 0 for any free one. With --tls-cert and --tls-key, or with a \
-      certificate that is made at the first use and kept.
+      self-signed certificate that is created once and kept.
       """)
   var httpsPort: Int?
 
-  @Flag(help: "Also send RTP over UDP to viewers that ask for it.")
+  @Flag(help: "Also send RTP over UDP to clients that request it.")
   var rtspUDP = false
 
   @Option(
     name: .customLong("user"),
     help: """
-      NAME:PASSWORD of somebody who may watch, and change streams and choose any source as --control has it; repeat it \
-      for several. Without one all may watch.
+      NAME:PASSWORD of a user who may watch, choose any source, and change streams as --control allows; repeatable. \
+      Without users, everybody may watch.
       """)
   var users: [String] = []
 
   @Option(
     help: """
-      Who may change sources, settings and recordings over HTTP and the page: all who may watch, local (this machine, \
-      and those with a password), or none. (default: all)
+      Who may change sources, settings and recordings over HTTP and the page: all viewers, local (this machine, and users \
+      with a password), or none. (default: all)
       """)
   var control: String?
 
   @Flag(
     help: """
-      Trust nobody only for asking from this machine: for a proxy on it that does not say for whom it asks.
+      Do not trust requests from this machine: for a local proxy that does not name the client it forwards for.
       """)
   var behindProxy = false
 
@@ -79,14 +79,14 @@ struct ServeOptions: ParsableArguments {
   @Flag(name: .customLong("no-qr"), help: "Do not show a QR code of the page's address on the terminal.")
   var noQR = false
 
-  @Flag(help: "Status as JSON, an object a line, on standard output.")
+  @Flag(help: "Status as JSON, one object per line, on standard output.")
   var json = false
 
-  @Flag(help: "Play files once, and end with exit status 0 when a source has come to its end.")
+  @Flag(help: "Play files once, and end with exit status 0 when a source ends.")
   var exitOnEOF = false
 }
 
-/// What `vidicon serve` is to do, from the command line and the configuration file.
+/// The configuration of `vidicon serve`, from the command line and the configuration file.
 struct ServeConfiguration: Equatable {
   var streams: [StreamOptions] = []
   var bind: String?
@@ -102,12 +102,12 @@ struct ServeConfiguration: Equatable {
   var tlsCertificate: String?
   var tlsKey: String?
 
-  /// Every setting at its default, and no stream.
+  /// Default settings, without a stream.
   init() {}
 }
 
 extension ServeConfiguration {
-  /// Reads the configuration file where there is one, and lets the options have the last word.
+  /// Reads the configuration file, if there is one; options override it.
   init(_ options: ServeOptions) throws(Failure) {
     try self.init(fileOf: options.stream)
     if let bind = options.bind { self.bind = bind }
@@ -130,15 +130,15 @@ extension ServeConfiguration {
     try self.validate()
   }
 
-  /// Who may change streams.
+  /// Parses a value of `control`.
   static func control(_ text: String, _ name: String) throws(Failure) -> HTTPServerSettings.Control {
     guard let control = HTTPServerSettings.Control(rawValue: text) else {
-      throw .usage("\(name): \"\(text)\" is none of all, local and none")
+      throw .usage("\(name): \"\(text)\" is not one of all, local and none")
     }
     return control
   }
 
-  /// What the configuration file says, where there is one.
+  /// Reads the configuration file, if there is one.
   private init(fileOf arguments: StreamArguments) throws(Failure) {
     self = try arguments.config.map { path throws(Failure) in try ServeConfiguration(contentsOf: path) } ?? .init()
   }
@@ -150,14 +150,14 @@ extension ServeConfiguration {
     var configuration = try ServeConfiguration(fileOf: arguments)
     try configuration.apply(arguments, recording: parts.values + [(.record, pattern)])
     guard configuration.streams.count == 1 else {
-      throw .usage("one stream is recorded; for several use vidicon serve with --record")
+      throw .usage("vidicon record records one stream; for several use vidicon serve with --record")
     }
     try configuration.streams[0].effects.validate()
     return configuration.streams[0]
   }
 
-  /// The options for one stream hold for all: they are the defaults of each `--stream`, and override the only stream of
-  /// a configuration file. Those of recordings hold for all streams of a file.
+  /// Applies the options of a stream: they are defaults of each `--stream`, and override the only stream of a configuration
+  /// file. Options of recordings apply to every stream of a file.
   private mutating func apply(
     _ arguments: StreamArguments, recording: [(StreamOptions.Key, String?)]
   ) throws(Failure) {
@@ -207,7 +207,7 @@ extension ServeConfiguration {
     }
   }
 
-  /// Two streams do not share files, and what is said of recordings has one that it is about.
+  /// Checks that no two streams share files, and that options of recordings come with a recording.
   private func validateRecordings() throws(Failure) {
     var patterns: Set<String> = []
     for stream in self.streams {
@@ -222,10 +222,10 @@ extension ServeConfiguration {
     }
   }
 
-  /// A port number, 0 for any free one.
+  /// Checks a port number; 0 stands for any free one.
   static func port(_ number: Int, _ name: String) throws(Failure) -> Int {
     guard (0...65_535).contains(number) else {
-      throw .usage("\(name) \(number) is no port; give 1 to 65535, or 0 for any free one")
+      throw .usage("\(name) \(number) is not a port; give 1 to 65535, or 0 for any free one")
     }
     return number
   }

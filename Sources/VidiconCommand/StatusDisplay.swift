@@ -5,54 +5,54 @@ import Recording
 import Streaming
 import Vidicon
 
-/// How the program tells what it does.
+/// Output of the program's status.
 protocol StatusDisplay: Sendable {
-  /// Told once the streams are on the network.
+  /// Called when the streams are published.
   ///
-  /// - Parameter choice: What was chosen when no source was asked for; nil when one was.
+  /// - Parameter choice: The chosen source when none was requested; nil otherwise.
   func showStart(server: CameraServer, streams: [LiveStream], choice: String?)
-  /// Told when the keys of the terminal do something.
+  /// Called when the keys of the terminal are active.
   func showKeys(_ hint: String)
-  /// Told when a stream has another source.
+  /// Called when a stream has another source.
   func showSource(_ source: String, kind: MediaKind, of stream: String)
-  /// Told what a key has done.
+  /// Called with the effect of a key.
   func showKey(_ text: String)
-  /// Told when a service can be found on the network, and by which name.
+  /// Called when a service is announced, with the name it got.
   func showAnnouncement(of service: Service, name: String)
-  /// Told each second.
+  /// Called each second.
   func showStatus(server: CameraServer, streams: [LiveStream])
-  /// Told what happens to the recording of a stream.
+  /// Called with each event of a stream's recording.
   func showRecording(_ event: RecordingEvent, of stream: String)
-  /// Told of a picture that was kept.
+  /// Called when a snapshot was saved.
   func showSnapshot(_ path: String, of stream: String)
-  /// Told when everything has been stopped.
+  /// Called when everything has stopped.
   func showEnd()
 }
 
 extension StatusDisplay {
-  /// Told of a picture that was kept, or could not be.
+  /// Shows that a snapshot was saved, or why it was not.
   func showSnapshot(_ result: Result<String, VidiconError>, of stream: String) {
     switch result {
     case .success(let path): self.showSnapshot(path, of: stream)
-    case .failure(let error): Terminal.warn("\(stream): no picture is kept: \(error)")
+    case .failure(let error): Terminal.warn("\(stream): no snapshot was saved: \(error)")
     }
   }
 }
 
-/// The beat of the status display: once a second, without drift.
+/// A timer of one second without drift, for the status display.
 struct StatusTicker {
   private let clock = ContinuousClock()
-  private var beat: ContinuousClock.Instant
+  private var nextTick: ContinuousClock.Instant
 
   init() {
-    self.beat = ContinuousClock().now
+    self.nextTick = ContinuousClock().now
   }
 
-  /// Waits for the next beat; false when the task is cancelled.
+  /// Waits for the next second; false when the task is cancelled.
   mutating func next() async -> Bool {
-    self.beat = max(self.beat + .seconds(1), self.clock.now)
+    self.nextTick = max(self.nextTick + .seconds(1), self.clock.now)
     do {
-      try await self.clock.sleep(until: self.beat)
+      try await self.clock.sleep(until: self.nextTick)
       return true
     } catch {
       return false

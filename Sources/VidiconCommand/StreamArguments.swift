@@ -1,57 +1,57 @@
 import ArgumentParser
 
-/// The options that say what a stream is, as they are written.
+/// The command-line options of a stream.
 struct StreamArguments: ParsableArguments {
   @Option(
     help: """
-      The picture: v4l2: or v4l2:CAMERA, screen:, plasma, noise, bars, file:PATH, pipe: (YUV4MPEG2 on standard input), \
-      rtsp://…, http://…, rtmp://…. "vidicon devices" lists cameras and screens. By default serve takes the first \
+      The video source: v4l2: or v4l2:CAMERA, screen:, plasma, noise, bars, file:PATH, pipe: (YUV4MPEG2 on standard input), \
+      rtsp://…, http://…, rtmp://…. "vidicon devices" lists cameras and screens. By default serve uses the first \
       camera that opens, else plasma.
       """)
   var source: String?
 
   @Option(
     help: """
-      The sound: auto (the source's own, a microphone with a camera, else a tone), mic: or mic:NAME, tone, silence, \
+      The audio source: auto (the source's own, a microphone with a camera, else a tone), mic: or mic:NAME, tone, silence, \
       file:PATH, rtsp://…, none.
       """)
   var audio: String?
 
-  @Option(help: "The stream's name, the path of its addresses.")
+  @Option(help: "The stream's name, which is the path of its addresses.")
   var name: String?
 
-  @Option(help: "The picture's size, WIDTHxHEIGHT; by default the source's, 1280x720 for drawn ones.")
+  @Option(help: "The video size, WIDTHxHEIGHT; by default the source's, 1280x720 for generated video.")
   var size: String?
 
-  @Option(help: "The most pictures a second; by default the source's rate, 30 for drawn ones.")
+  @Option(help: "The maximum frame rate; by default the source's, 30 for generated video.")
   var fps: String?
 
-  @Option(help: "The picture's bits a second, with k or M.")
+  @Option(help: "The video bitrate in bits per second, with k or M.")
   var bitrate: String?
 
-  @Option(help: "How a source of another shape fills the size: fit (with bars) or fill (with crop).")
+  @Option(help: "How a source of another aspect ratio fills the size: fit (with bars) or fill (with crop).")
   var scaling: String?
 
   @Option(help: "libavcodec's H.264 encoder: libx264, h264_vaapi, h264_v4l2m2m, h264_nvenc, ….")
   var encoder: String?
 
-  @Option(help: "The sound's bits a second, with k.")
+  @Option(help: "The audio bitrate in bits per second, with k.")
   var audioBitrate: String?
 
-  @Option(help: "Size, bitrate and sound at once: portrait (720x1280 at 2300k, AAC mono 44.1 kHz at 64k).")
+  @Option(help: "Size, bitrate and audio settings at once: portrait (720x1280 at 2300k, AAC mono 44.1 kHz at 64k).")
   var preset: String?
 
   @OptionGroup var effects: EffectArguments
 
   @Option(
     name: .customLong("stream"),
-    help: "A stream as KEY=VALUE pairs: name=…,source=…,audio=…,size=…; repeat it for several.")
+    help: "A stream as KEY=VALUE pairs: name=…,source=…,audio=…,size=…; repeatable.")
   var streams: [String] = []
 
-  @Option(help: "A YAML file with these settings; what the command line says comes first.")
+  @Option(help: "A YAML file with these settings; command-line options override it.")
   var config: String?
 
-  /// What is set for one stream, in the order in which it is to be.
+  /// The options of one stream in the order of their application.
   var values: [(StreamOptions.Key, String?)] {
     [
       (.preset, self.preset), (.name, self.name), (.source, self.source), (.audio, self.audio), (.size, self.size),

@@ -5,24 +5,24 @@ import Recording
 import Streaming
 import Vidicon
 
-/// What is told of a stream once a second: its counters, and its rates since the last time.
+/// The counters of a stream, and its rates since the previous report.
 struct StreamReport {
   var name: String
   var stream: StreamStatistics
-  /// Those who watch now, over whichever protocol.
+  /// Current number of viewers over all protocols.
   var viewers: Int
   var rtsp: RTSPStreamStatistics
   var http: HTTPStreamStatistics
-  /// How its recording is doing; nil when it has no recorder.
+  /// Status of its recording; nil without a recorder.
   var recording: RecordingStatus?
-  /// Pictures encoded a second.
+  /// Encoded frames per second.
   var frameRate = 0.0
-  /// Milliseconds that effects took for each picture; nil where there were none.
+  /// Time of effects per frame, in milliseconds; nil without effects.
   var effectTime: Double?
-  /// Encoded bits a second, picture and sound.
+  /// Encoded bits per second, video and audio.
   var bitrate = 0.0
 
-  /// The present counters; the rates are those since `last`, over `interval` seconds.
+  /// The current counters, and rates since `last`, which was made `interval` seconds ago.
   init(_ stream: LiveStream, server: CameraServer, since last: StreamReport?, interval: Double) {
     self.name = stream.name
     self.stream = stream.statistics
@@ -32,9 +32,9 @@ struct StreamReport {
     self.recording = server.recorder(of: stream)?.status
     guard let last, interval > 0 else { return }
     self.frameRate = Double(self.stream.framesOut - last.stream.framesOut) / interval
-    let pictures = self.stream.framesWithEffects - last.stream.framesWithEffects
-    if pictures > 0 {
-      self.effectTime = (self.stream.effectTime - last.stream.effectTime).seconds * 1000 / Double(pictures)
+    let frames = self.stream.framesWithEffects - last.stream.framesWithEffects
+    if frames > 0 {
+      self.effectTime = (self.stream.effectTime - last.stream.effectTime).seconds * 1000 / Double(frames)
     }
     self.bitrate = Double((self.encodedBytes - last.encodedBytes) * 8) / interval
   }
@@ -44,7 +44,7 @@ struct StreamReport {
     self.rtsp.bytesSent + self.http.bytesSent
   }
 
-  /// Such as "2 faces   effects 4.1 ms"; nil where there are no effects.
+  /// Such as "2 faces   effects 4.1 ms"; nil without effects.
   static func text(effectTime: Double?, of stream: StreamStatistics) -> String? {
     guard let effectTime else { return nil }
     let time = String(format: "effects %.1f ms", effectTime)
@@ -56,7 +56,7 @@ struct StreamReport {
   }
 }
 
-/// Makes the reports of all streams, each second.
+/// Creates the reports of all streams each second.
 struct StreamReporter {
   private var last: [StreamReport] = []
   private var lastTime: ContinuousClock.Instant?

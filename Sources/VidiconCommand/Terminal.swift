@@ -7,22 +7,22 @@ import Darwin
 import Glibc
 #endif
 
-/// Standard output and standard error, line by line.
+/// Line-based output to standard output and standard error.
 enum Terminal {
-  /// Whether standard output is read by a person.
+  /// Whether standard output is a terminal.
   static let isInteractive = isatty(STDOUT_FILENO) != 0
 
-  /// Whether standard input is a person's keyboard.
+  /// Whether standard input is a terminal.
   static let isInputInteractive = isatty(STDIN_FILENO) != 0
 
-  /// The size in characters of the terminal that standard output is; nil when it is none.
+  /// Size of the terminal in characters; nil when standard output is not a terminal.
   static var size: (columns: Int, rows: Int)? {
     var size = winsize()
     guard self.isInteractive, ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0 else { return nil }
     return (Int(size.ws_col), Int(size.ws_row))
   }
 
-  /// The rows at the end of standard output that the next status replaces.
+  /// Number of rows at the end of the output that the next status replaces.
   private static let statusRows = Mutex(0)
 
   /// Writes a line to standard output.
@@ -32,8 +32,8 @@ enum Terminal {
     }
   }
 
-  /// Writes rows in place of the last status; to be called on a terminal only. What is wider than the terminal is cut by
-  /// it (DECAWM off), so that a row stays a row.
+  /// Replaces the last status; for terminals only. With autowrap off (DECAWM), the terminal truncates rows that are too wide,
+  /// so that each takes one row.
   static func showStatus(_ lines: [String]) {
     self.statusRows.withLock { rows in
       let text = lines.joined(separator: "\r\n")
@@ -42,7 +42,7 @@ enum Terminal {
     }
   }
 
-  /// Writes a line to standard error, behind the program's name.
+  /// Writes a line to standard error, prefixed by the program's name.
   static func warn(_ message: String) {
     self.statusRows.withLock { rows in
       self.write(self.erase(&rows), to: STDOUT_FILENO)
@@ -50,7 +50,7 @@ enum Terminal {
     }
   }
 
-  /// What takes the cursor to the start of the status and erases it; empty without a status.
+  /// The control sequence that erases the status; empty without a status.
   private static func erase(_ rows: inout Int) -> String {
     defer { rows = 0 }
     guard rows > 0 else { return "" }
@@ -71,8 +71,8 @@ enum Terminal {
     var text = text
     text.withUTF8 { bytes in
       var rest = UnsafeRawBufferPointer(bytes)
-      // A reader that stalls must not hold up the program: it misses what does not fit. Where there is room at all, there
-      // is room for a line.
+      // A stalled reader must not block the program: output is dropped while the pipe is full. A pipe with any room has room
+      // for a line.
       var room = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
       guard poll(&room, 1, 0) != 0 else { return }
       while !rest.isEmpty {
@@ -82,7 +82,7 @@ enum Terminal {
         let count = Glibc.write(descriptor, rest.baseAddress, rest.count)
         #endif
         if count < 0 && errno == EINTR { continue }
-        guard count > 0 else { return }  // Nobody reads any more; what the program does goes on.
+        guard count > 0 else { return }  // The reader has gone; the program continues.
         rest = UnsafeRawBufferPointer(rebasing: rest[count...])
       }
     }

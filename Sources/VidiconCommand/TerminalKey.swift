@@ -1,15 +1,15 @@
-/// What a key of the terminal does while the program serves.
+/// Action of a terminal key while the program serves.
 enum TerminalKey: Hashable, CaseIterable {
-  /// The next source.
+  /// Switches to the next source.
   case nextSource
-  /// Mirrors the picture, and back.
+  /// Toggles mirroring.
   case mirror
-  /// Pauses encoding, and goes on.
+  /// Pauses and resumes encoding.
   case pause
   /// Ends the program, as Ctrl-C does.
   case quit
 
-  /// What a byte from the terminal stands for; nil for keys that do nothing.
+  /// The action of a byte from the terminal; nil for keys without one.
   init?(byte: UInt8) {
     switch byte {
     case UInt8(ascii: "s"), UInt8(ascii: "S"): self = .nextSource
@@ -20,31 +20,31 @@ enum TerminalKey: Hashable, CaseIterable {
     }
   }
 
-  /// What they all do, for people.
+  /// A summary of the keys for users.
   static let hint = "s next source   m mirror   space pause   q quit"
 }
 
-/// Takes the keys out of what a terminal sends: arrows and function keys come as several bytes, which stand for none.
+/// Decodes keys from the bytes of a terminal; the escape sequences of arrow and function keys are skipped.
 struct TerminalKeyDecoder {
-  private enum Place {
+  private enum State {
     case ground, escape, sequence
   }
 
-  private var place = Place.ground
+  private var state = State.ground
 
-  /// What the next byte completes; nil when it completes nothing.
+  /// The key that a byte completes; nil for none.
   mutating func decode(_ byte: UInt8) -> TerminalKey? {
-    switch self.place {
+    switch self.state {
     case .ground:
       if byte != 0x1B { return TerminalKey(byte: byte) }
-      self.place = .escape
+      self.state = .escape
     case .escape:
-      // Control sequence introducer and single shift, ECMA-48 §5.4 and §8.3.143; other keys come with one byte after the
+      // Control sequence introducer and single shift, ECMA-48 §5.4 and §8.3.143; other keys are one byte after the
       // escape.
-      self.place = byte == UInt8(ascii: "[") || byte == UInt8(ascii: "O") ? .sequence : .ground
+      self.state = byte == UInt8(ascii: "[") || byte == UInt8(ascii: "O") ? .sequence : .ground
     case .sequence:
       // Parameters and intermediates, up to a final byte.
-      if (0x40...0x7E).contains(byte) || byte < 0x20 { self.place = .ground }
+      if (0x40...0x7E).contains(byte) || byte < 0x20 { self.state = .ground }
     }
     return nil
   }

@@ -1,14 +1,14 @@
 import CTerminal
 import Foundation
 
-/// The keys that are pressed on the terminal, while the program serves.
+/// The keys pressed on the terminal while the program serves.
 ///
-/// Keys are read only where the standard input is a terminal, which is given back as it was however the program ends.
+/// Keys are read only when standard input is a terminal. Its settings are restored however the program ends.
 struct TerminalKeys {
-  /// The keys as they come; ends with the terminal, or at ``end()``.
+  /// The pressed keys; ends with the terminal, or at ``end()``.
   let pressed: AsyncStream<TerminalKey>
 
-  /// Turns keys on; nil where there is no terminal.
+  /// Starts to read keys; nil without a terminal.
   init?() {
     guard vidicon_keys_begin() else { return nil }
     let (pressed, continuation) = AsyncStream.makeStream(of: TerminalKey.self, bufferingPolicy: .bufferingOldest(16))
@@ -24,7 +24,7 @@ struct TerminalKeys {
     }
   }
 
-  /// Gives the terminal back as it was.
+  /// Stops reading, and restores the terminal's settings.
   static func end() {
     vidicon_keys_end()
   }

@@ -7,13 +7,13 @@ import Darwin
 import Glibc
 #endif
 
-/// Waits for Ctrl-C (SIGINT), or for SIGTERM as service managers send it. A second one ends the program at once.
+/// Waits for Ctrl-C (SIGINT), or for SIGTERM of a service manager. A second signal ends the program at once.
 struct TerminationSignals: Sendable {
-  /// Those of this process; made as early as can be, since a signal before that ends it.
+  /// The signals of this process. Created early: an earlier signal ends the program.
   static let shared = TerminationSignals()
 
   private let stream: AsyncStream<Void>
-  // Safe because they are only kept alive.
+  // Safe because the sources are only kept alive.
   private nonisolated(unsafe) let sources: [any DispatchSourceSignal]
 
   private init() {
@@ -24,7 +24,7 @@ struct TerminationSignals: Sendable {
       let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
       source.setEventHandler {
         continuation.yield()
-        // The next one may come before anything else is done.
+        // Restores the terminal now: a second signal ends the program at once.
         vidicon_keys_end()
         signal(number, SIG_DFL)
       }
@@ -34,7 +34,7 @@ struct TerminationSignals: Sendable {
     signal(SIGPIPE, SIG_IGN)
   }
 
-  /// Returns when one has come, or the task is cancelled; to be called once.
+  /// Waits for a signal or the task's cancellation; for one caller.
   func wait() async {
     for await _ in self.stream { return }
   }

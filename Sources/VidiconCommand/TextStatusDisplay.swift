@@ -7,8 +7,8 @@ import Streaming
 import Synchronization
 import Vidicon
 
-/// Status for people: addresses at the start, then a line that stays up to date on a terminal; elsewhere a new line
-/// when viewers come or go, and every ten seconds.
+/// Status for users: addresses at the start, then a line that is updated each second on a terminal; elsewhere a line when
+/// the number of viewers changes, and every ten seconds.
 final class TextStatusDisplay: StatusDisplay {
   private struct State {
     var reporter = StreamReporter()
@@ -47,7 +47,7 @@ final class TextStatusDisplay: StatusDisplay {
   }
 
   func showSource(_ source: String, kind: MediaKind, of stream: String) {
-    Self.print(["\(stream): \(source)"], as: kind == .video ? "Source" : "Sound")
+    Self.print(["\(stream): \(source)"], as: kind == .video ? "Source" : "Audio")
   }
 
   func showKey(_ text: String) {
@@ -58,7 +58,7 @@ final class TextStatusDisplay: StatusDisplay {
     if service.kind == .http { Self.print([name], as: "Bonjour") }
   }
 
-  /// Addresses below one another, with what they are for before the first.
+  /// Prints addresses in a column, the first with their purpose.
   private static func print(_ addresses: [String], as purpose: String) {
     for (index, address) in addresses.enumerated() {
       let column = (index == 0 ? purpose : "").padding(toLength: 8, withPad: " ", startingAt: 0)
@@ -66,14 +66,14 @@ final class TextStatusDisplay: StatusDisplay {
     }
   }
 
-  /// The lines of a QR code; none where no terminal shows them, or it is too small.
+  /// The lines of a QR code; none without a terminal, or when it is too small.
   private static func qrCode(_ text: String) -> [String] {
     guard let size = Terminal.size else { return [] }
     do throws(VidiconError) {
-      // The addresses and the status remain to be seen too.
+      // Leaves rows for the addresses and the status.
       return try QRCode(text).terminalLines(columns: size.columns - 2, rows: size.rows - 6) ?? []
     } catch {
-      return []  // An address too long for a code is still printed.
+      return []  // An address that is too long for a code is printed anyway.
     }
   }
 
@@ -98,7 +98,7 @@ final class TextStatusDisplay: StatusDisplay {
   }
 
   func showSnapshot(_ path: String, of stream: String) {
-    Terminal.print("  Picture    \(path)")
+    Terminal.print("  Snapshot   \(path)")
   }
 
   func showEnd() {
@@ -123,7 +123,7 @@ extension StreamReport {
 }
 
 extension CodecDescription {
-  /// What a track is, in a few words.
+  /// A summary of a track.
   fileprivate func summary(of stream: LiveStream) -> String {
     switch self {
     case .h264(let video):

@@ -93,8 +93,8 @@ extension EndToEnd {
       try await VidiconProcess.serving(Self.bars) { vidicon in
         let address = vidicon.page("/api/streams/live/source")
         for (json, status, reason) in [
-          (#"{"video":"nonsense"}"#, 400, "nonsense: it is not a source of pictures"),
-          (#"{"audio":"plasma"}"#, 400, "plasma: it is not a source of sound"),
+          (#"{"video":"nonsense"}"#, 400, "nonsense: it is not a video source"),
+          (#"{"audio":"plasma"}"#, 400, "plasma: it is not an audio source"),
           (#"{"video":"file:/nowhere/film.mp4"}"#, 502, "film.mp4"), (#"{"audio":"none"}"#, 409, "silence"),
           (#"{"video":"plasma","audio":"file:/nowhere/film.mp4"}"#, 502, "film.mp4"),
           (#"{"video":"rtsp://me:secret@127.0.0.1:1/cam"}"#, 502, "127.0.0.1:1"),

@@ -20,7 +20,7 @@ struct DeviceTableTests {
       .init(name: "do-it", label: "Do it", kind: .button, range: 0...0, defaultValue: 0, value: 0),
     ], position: .front)
 
-  @Test func `what to write stands at the left, and lines are not wider than a terminal`() {
+  @Test func `specifications are on the left, and lines are at most as wide as a terminal`() {
     let microphone = CaptureDevice(
       kind: .microphone, specification: "mic:hw:CARD=C920", name: "C920 Mono", stableName: "C920",
       formats: [.init(name: "S16_LE", sampleRate: 48_000, channels: 1)])
@@ -40,7 +40,7 @@ struct DeviceTableTests {
       ])
   }
 
-  @Test func `a device that cannot be used says why, and how that is mended`() {
+  @Test func `a device with a problem shows cause and remedy`() {
     let camera = CaptureDevice(
       kind: .camera, specification: "v4l2:/dev/video0", name: "/dev/video0", stableName: "/dev/video0",
       problem: "it may not be opened; run sudo usermod -aG video $USER and log in again")
@@ -49,7 +49,7 @@ struct DeviceTableTests {
     #expect(lines.joined().contains("$USER"))
   }
 
-  @Test func `long names are broken, and what a driver puts into them does nothing to the terminal`() {
+  @Test func `long names are wrapped, and control characters in them are replaced`() {
     let long = CaptureDevice(
       kind: .window, specification: "screen::0?window=" + String(repeating: "9", count: 40),
       name: "A \u{1B}[31m title\nwith words " + String(repeating: "and words ", count: 20), stableName: "w")
@@ -59,7 +59,7 @@ struct DeviceTableTests {
     #expect(lines.contains("  " + long.specification))
   }
 
-  @Test func `of no devices it says so`() {
+  @Test func `without devices there is a hint`() {
     #expect(DeviceTable([]).lines.count == 1)
     #expect(DeviceTable([]).lines[0].hasPrefix("there are no cameras, screens and microphones"))
   }

@@ -15,7 +15,7 @@ struct EffectOptionsTests {
     return options.effects
   }
 
-  /// The one line that ends the program; nil where nothing is wrong.
+  /// The error that ends the program; nil for valid options.
   private func failure(_ values: (StreamOptions.Key, String)..., folder: String = "") async -> Failure? {
     do {
       var options = StreamOptions()
@@ -28,7 +28,7 @@ struct EffectOptionsTests {
     }
   }
 
-  @Test func `each option says its part`() throws {
+  @Test func `each option sets its part`() throws {
     let options = try self.options(
       (.faces, "boxes"), (.mask, "./hat.png"), (.maskPart, "eyes"), (.smooth, "0.5"), (.clock, "true"))
     #expect(options.settings.faces == .boxes && options.settings.mask == .image && options.maskFile == "./hat.png")
@@ -41,7 +41,7 @@ struct EffectOptionsTests {
     ("logo.png", "logo.png", OverlayPosition.topRight), ("logo.png@left", "logo.png", .left),
     ("logo@2x.png", "logo@2x.png", .topRight), ("a@b@bottom", "a@b", .bottom),
   ])
-  func `an overlay is a file, and where it is`(text: String, file: String, position: OverlayPosition) throws {
+  func `an overlay is a file and a position`(text: String, file: String, position: OverlayPosition) throws {
     let options = try self.options((.overlay, text))
     #expect(options.overlayFile == file && options.settings.overlay == EffectSettings.Overlay(position: position))
   }
@@ -54,18 +54,18 @@ struct EffectOptionsTests {
     (.overlay, "@top", "give FILE@POSITION"), (.clock, "yes", "neither true nor false"),
     (.snapshotOn, "blink:x", "give smile:FOLDER"), (.snapshotOn, "smile:", "give smile:FOLDER"),
   ])
-  func `what cannot be is a wrong option`(key: StreamOptions.Key, text: String, message: String) async {
+  func `an invalid value is a usage error`(key: StreamOptions.Key, text: String, message: String) async {
     let failure = await self.failure((key, text))
     #expect(failure?.status == 64 && failure?.message.contains(message) == true, "\(String(describing: failure))")
   }
 
-  @Test func `what is missing or broken is told in one line`() async throws {
+  @Test func `a missing or broken file is reported in one line`() async throws {
     let folder = FileManager.default.temporaryDirectory.appending(path: "vidicon-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(at: folder) }  // What stays there harms nobody.
+    defer { try? FileManager.default.removeItem(at: folder) }  // A leftover folder is harmless.
     func write(_ name: String, _ bytes: [UInt8]) throws { try Data(bytes).write(to: folder.appending(path: name)) }
     let png: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A, 0, 0, 0, 13, 0x49, 0x48, 0x44, 0x52]
-    try write("text.png", Array("no picture".utf8))
+    try write("text.png", Array("no image".utf8))
     try write("cut.png", png + [0, 0])
     // 20 000 × 20 000, and an end.
     try write(
@@ -78,7 +78,7 @@ struct EffectOptionsTests {
       (.mask, "DIR/text.png", "neither a PNG nor a JPEG file; save it again as PNG"),
       (.mask, "DIR/cut.png", "the file is truncated"), (.mask, "DIR/huge.png", "has 20000 × 20000 pixels"),
       (.mask, "DIR", "is not a file"), (.overlay, "DIR/none.png@topright", "positions are top-left"),
-      (.snapshotOn, "smile:DIR/none", "there is no such folder; make it"),
+      (.snapshotOn, "smile:DIR/none", "there is no such folder; create it"),
     ] {
       let failure = await self.failure((key, text), folder: folder.path)
       #expect(failure?.status == 1, "\(text)")
@@ -95,7 +95,7 @@ struct EffectOptionsTests {
     }
   }
 
-  /// Why a file is no anchors, with an image that is there.
+  /// The error of a file of anchors beside a valid image.
   private func anchorsFailure(_ path: String) async throws -> String {
     let image = path + ".png"
     let pixel =

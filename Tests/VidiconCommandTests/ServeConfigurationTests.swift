@@ -55,16 +55,16 @@ struct ServeConfigurationTests {
     ("colour: red", "unknown key \"colour\""),
     ("streams:\n  - {name: a, colour: red}", "unknown key \"colour\""),
     ("rtspPort: abc", "vidicon.yaml:1:11: expected a whole number"),
-    ("rtspPort: 70000", "is no port"),
+    ("rtspPort: 70000", "is not a port"),
     ("rtspUDP: 1", "expected true or false"),
-    ("streams: a", "expected a list"), ("control: some", "control: \"some\" is none of all, local and none"),
+    ("streams: a", "expected a list"), ("control: some", "control: \"some\" is not one of all, local and none"),
     ("streams:\n  - {name: a, size: [1, 2]}", "expected a single value"),
     ("streams:\n  - {name: a, size: 3x3}", "vidicon.yaml:2:21: \"3x3\" is not a size"),
     ("users: [{name: joe}]", "has no password"),
     ("users: [{password: x}]", "needs a name"),
     ("a: [", "not YAML"),
   ])
-  func `what is wrong is told with its place, and ends with 64`(yaml: String, message: String) {
+  func `an error names its place, and has exit status 64`(yaml: String, message: String) {
     #expect {
       _ = try self.configuration(yaml)
     } throws: { error in

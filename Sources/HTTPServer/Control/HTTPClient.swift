@@ -1,28 +1,28 @@
 internal import Authentication
 internal import HTTPTypes
 
-/// Who asks.
+/// The addresses of a request's connection.
 struct HTTPClient: Hashable, Sendable {
-  /// The address that the request came from, without the port.
+  /// Remote address without port.
   var address: String
-  /// The address of this machine that it came to.
+  /// Local address without port.
   var localAddress: String = ""
 
-  /// Whether it is a program of this machine, asking for itself.
+  /// Whether the request comes from a program on this machine, on its own behalf.
   ///
-  /// A proxy on this machine asks for others, and says so. A page of another server whose name suddenly stands for this
-  /// machine (DNS rebinding) asks under that name: so only numeric addresses and `localhost` count.
+  /// A proxy on this machine forwards for others, and says so in a header field. A page whose host name was rebound to this
+  /// machine (DNS rebinding) sends that name in `Host`; so only numeric addresses and `localhost` count.
   func isOnThisMachine(_ request: HTTPRequest) -> Bool {
     guard self.hasAddressOfThisMachine, !Self.forwarding.contains(where: { request.headerFields[$0] != nil }) else {
       return false
     }
     guard let authority = request.authority, !authority.isEmpty else { return true }
-    // A page of another server may look at some of it, as from elsewhere.
+    // A page of another origin has the rights of a remote client.
     if let origin = request.headerFields[.origin], !origin.hasSuffix("://\(authority)") { return false }
     return Self.isNumericOrLocal(host: Self.host(in: authority))
   }
 
-  /// Header fields with which proxies say for whom they ask.
+  /// Header fields in which proxies name the client.
   private static let forwarding: [HTTPField.Name] = [
     .via, HTTPField.Name("Forwarded")!, HTTPField.Name("X-Forwarded-For")!, HTTPField.Name("X-Real-IP")!,
   ]

@@ -4,31 +4,30 @@ internal import NIOCore
 internal import Streaming
 internal import Synchronization
 
-/// Tells what effects find out about the faces of a stream: to those who listen to its events, and to HLS.
+/// Publishes the face metadata of a stream as server-sent events and as timed metadata of HLS.
 final class FaceFeed: StreamOutput {
   private struct State {
     var messages = FaceMessages()
-    /// Where the faces are, as it was told last.
+    /// The last event with the positions of the faces.
     var faces: ByteBuffer?
     var heartbeat: RepeatedTask?
   }
 
-  /// Tells HLS.
-  private let tell: @Sendable (TimedMetadata) -> Void
+  /// Passes metadata to HLS.
+  private let publishToHLS: @Sendable (TimedMetadata) -> Void
   private let listeners = Subscriptions<ByteBuffer>()
   private let state = Mutex(State())
 
-  /// How often those who listen get a sign of life: what stands in between closes connections that are silent, and a
-  /// listener that has gone is found out by it.
+  /// Interval of heartbeats: proxies close silent connections, and a failed write reveals a listener that has gone.
   static let heartbeatInterval = TimeAmount.seconds(10)
-  /// Messages that are kept for a listener who is slow: some seconds. The oldest are lost.
-  private static let mostKept = 64
+  /// Maximum number of messages queued for a listener, some seconds; the oldest are dropped.
+  private static let maximumQueued = 64
 
   /// - Parameters:
-  ///   - tell: Called with each message, on the thread that hands over the pictures, before the picture's sample.
-  ///   - eventLoop: Where the signs of life come from.
-  init(eventLoop: any EventLoop, tell: @escaping @Sendable (TimedMetadata) -> Void) {
-    self.tell = tell
+  ///   - publishToHLS: Receives each message on the thread that delivers the frames, before the frame's sample.
+  ///   - eventLoop: Runs the heartbeat.
+  init(eventLoop: any EventLoop, publishToHLS: @escaping @Sendable (TimedMetadata) -> Void) {
+    self.publishToHLS = publishToHLS
     let heartbeat = eventLoop.scheduleRepeatedTask(
       initialDelay: Self.heartbeatInterval, delay: Self.heartbeatInterval
     ) { [weak self] task in
@@ -38,17 +37,16 @@ final class FaceFeed: StreamOutput {
     self.state.withLock { $0.heartbeat = heartbeat }
   }
 
-  /// All that is told from now on, and first where the faces are now, as a stream of server-sent events; ends with the
-  /// feed.
+  /// The current positions of the faces, then all later events, as server-sent events; ends with the feed.
   func listen() -> (opening: ByteBuffer, events: AsyncStream<ByteBuffer>) {
-    // What is told in between is told twice, not missed.
-    let events = self.listeners.subscribe(keeping: Self.mostKept)
+    // An event between these two steps is sent twice rather than missed.
+    let events = self.listeners.subscribe(keeping: Self.maximumQueued)
     var opening = ServerSentEvent.opening
     if var faces = self.state.withLock({ $0.faces }) { opening.writeBuffer(&faces) }
     return (opening, events)
   }
 
-  /// Those who listen now.
+  /// Current number of listeners.
   var listenerCount: Int { self.listeners.count }
 
   func consume(_ sample: EncodedSample) {}
@@ -63,7 +61,7 @@ final class FaceFeed: StreamOutput {
     }
     for message in messages {
       self.listeners.yield(ServerSentEvent.bytes(message))
-      self.tell(message)
+      self.publishToHLS(message)
     }
   }
 

@@ -9,8 +9,8 @@ internal import FoundationEssentials
 internal import Foundation
 #endif
 
-/// What is told of the faces in a stream's pictures, as messages with a name and JSON: each event, named `face`, and where
-/// the faces are, named `faces`, when that has changed and at most ten times a second.
+/// Converts face metadata to named JSON messages: `face` for each event, and `faces` for the positions, when they have
+/// changed and at most ten times per second.
 struct FaceMessages {
   /// A rectangle in pixels.
   private struct Box: Encodable, Hashable {
@@ -26,7 +26,7 @@ struct FaceMessages {
     }
   }
 
-  /// What is told of a face.
+  /// The JSON of one face.
   private struct Entry: Encodable, Hashable {
     var id: Int
     var box: Box
@@ -40,20 +40,20 @@ struct FaceMessages {
     }
   }
 
-  /// Where the faces are, and in which picture.
+  /// The positions of the faces in one frame.
   private struct Faces: Encodable {
     /// Seconds on the timeline of the stream's fMP4.
     var time: Double
-    /// The time of day of the capture.
+    /// Wall-clock time of the capture, RFC 3339.
     var date: String
-    /// Pixels across of the picture.
+    /// Width of the frame, in pixels.
     var width: Int
-    /// Pixels down.
+    /// Height of the frame, in pixels.
     var height: Int
     var faces: [Entry]
   }
 
-  /// Something that happened to a face.
+  /// The JSON of one event.
   private struct Event: Encodable {
     var time: Double
     var date: String
@@ -62,21 +62,21 @@ struct FaceMessages {
     var box: Box
   }
 
-  /// The name of messages of what happened to a face.
+  /// Name of event messages.
   static let face = "face"
-  /// The name of messages of where the faces are.
+  /// Name of position messages.
   static let faces = "faces"
-  /// The least time between two tellings of where the faces are, on average.
+  /// Minimum average interval of position messages.
   static let interval = MediaDuration.milliseconds(100)
 
-  private var told: [Entry] = []
-  /// From when on it may be told again where the faces are.
+  private var lastFaces: [Entry] = []
+  /// Earliest time of the next position message.
   private var due: MediaTime?
 
-  /// What is to be told of a picture, in this order.
-  mutating func messages(of picture: TimedFrameMetadata) -> [TimedMetadata] {
+  /// The messages of one frame, in order of delivery.
+  mutating func messages(of picture: PictureMetadata) -> [TimedMetadata] {
     let events = picture.metadata.faceEvents.map { event in
-      // An event may be known some pictures later only, and what is told comes in order.
+      // An event may be detected some frames late; messages carry the frame's time, which keeps them in order.
       Self.message(
         Self.face, at: picture.timestamp,
         Event(
@@ -90,10 +90,10 @@ struct FaceMessages {
     let faces = picture.metadata.faces.map(Entry.init)
     let time = picture.timestamp
     let due = self.due ?? time
-    // That there are none any more may be the last that is told.
-    guard faces != self.told, time >= due || faces.isEmpty else { return nil }
-    self.told = faces
-    // Pictures jitter: one that comes a little late does not put off the ones after it.
+    // The disappearance of the last face is always reported.
+    guard faces != self.lastFaces, time >= due || faces.isEmpty else { return nil }
+    self.lastFaces = faces
+    // Frame times jitter: a frame that is slightly late does not delay the next message.
     self.due = (time - due < Self.interval / 2 ? due : time) + Self.interval
     return Self.message(
       Self.faces, at: time,
@@ -109,7 +109,7 @@ struct FaceMessages {
     return TimedMetadata(time: time, name: name, text: text ?? "{}")
   }
 
-  /// To a millisecond.
+  /// Seconds, rounded to a millisecond.
   private static func seconds(_ time: MediaTime) -> Double {
     (time.seconds * 1000).rounded() / 1000
   }

@@ -1,16 +1,16 @@
 internal import Media
 internal import NIOCore
 
-/// What stands in a `text/event-stream`, HTML §9.2.5.
+/// Serializes a `text/event-stream`, HTML §9.2.5.
 enum ServerSentEvent {
   /// The media type.
   static let mediaType = "text/event-stream"
-  /// What comes first: after how many milliseconds without a connection a browser asks again.
+  /// The first field: the reconnection time, in milliseconds.
   static let opening = ByteBuffer(string: "retry: 2000\n\n")
-  /// A comment, which says that the connection lives.
+  /// A comment, which keeps the connection alive.
   static let heartbeat = ByteBuffer(string: ":\n\n")
 
-  /// A message, whose name and text have no line breaks: JSON as it is written here has none.
+  /// An event. Name and text must not contain line breaks; the JSON of this server has none.
   static func bytes(_ message: TimedMetadata) -> ByteBuffer {
     ByteBuffer(string: "event: \(message.name)\ndata: \(message.text)\n\n")
   }

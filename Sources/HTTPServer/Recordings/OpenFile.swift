@@ -8,9 +8,9 @@ internal import Darwin
 internal import Glibc
 #endif
 
-/// The files that are open for answers: no more than a number at a time.
+/// Opens files for responses, up to a maximum number at a time.
 final class OpenFiles: Sendable {
-  /// The room of one file; free again when it is let go.
+  /// The slot of one open file; released on deinitialization.
   fileprivate final class Place: Sendable {
     private let files: OpenFiles
 
@@ -26,7 +26,7 @@ final class OpenFiles: Sendable {
     self.most = most
   }
 
-  /// Opens a file to read, off the event loop.
+  /// Opens a file for reading, off the event loop.
   ///
   /// - Throws: ``OpenFile/Failure``.
   func open(_ path: String) async throws(OpenFile.Failure) -> OpenFile {
@@ -41,31 +41,31 @@ final class OpenFiles: Sendable {
   }
 }
 
-/// A file that answers are read from: open until the last of them is gone.
+/// A file that responses are read from; closed on deinitialization.
 ///
-/// Its length is that at the moment of opening, also when it grows. One that is replaced meanwhile is read to its end as
-/// it was.
+/// Its length is fixed when it is opened, also when the file grows. A file that is replaced later is read to its end
+/// unchanged.
 final class OpenFile: Sendable {
   /// Why a file cannot be read.
   enum Failure: Error, Hashable {
-    /// It is not there, or not any more, or no plain file.
+    /// The file does not exist, or is not a regular file.
     case notFound
-    /// Too many are open.
+    /// The maximum number of files is open.
     case tooMany
-    /// The disk fails, or the file has become shorter.
+    /// The disk failed, or the file was truncated.
     case unreadable
   }
 
-  /// Bytes that there are.
+  /// Length in bytes when it was opened.
   let length: Int
-  /// When it was last written, in nanoseconds since 1970.
+  /// Last modification, in nanoseconds since 1970-01-01 00:00 UTC.
   let modificationTime: Int64
-  /// The value of `ETag`: another one for another file, and for this one when it has been written.
+  /// The value of `ETag`; changes with the file and with each modification.
   let etag: String
   private let descriptor: CInt
   private let place: OpenFiles.Place
 
-  /// Opens a plain file, none by way of a symbolic link.
+  /// Opens a regular file; symbolic links are not followed.
   fileprivate init?(_ path: String, place: OpenFiles.Place) {
     let descriptor = Self.open(path)
     var status = stat()

@@ -117,8 +117,8 @@ try:
     if how in ("quit", "background"):
         session.press(b"m", "is mirrored")
         session.press(b"\x1b[Am", "is not mirrored")  # An arrow does nothing.
-        session.press(b" ", "encoding pauses")
-        session.press(b" ", "encoding goes on")
+        session.press(b" ", "encoding is paused")
+        session.press(b" ", "encoding continues")
         session.press(b"s", "plasma")
         os.write(session.master, b"q")
     elif how == "interrupt":
