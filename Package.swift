@@ -202,6 +202,7 @@ let package = Package(
     .testTarget(
       name: "ContainersTests", dependencies: ["Containers", "Bitstreams", "Media", nioCore], swiftSettings: settings),
     .testTarget(name: "RTPTests", dependencies: ["RTP", "Bitstreams", "Media", nioCore], swiftSettings: settings),
+    .testTarget(name: "AuthenticationTests", dependencies: ["Authentication", "Media"], swiftSettings: settings),
     .testTarget(
       name: "RTSPTests", dependencies: ["RTSP", "Authentication", "Media", nioCore], swiftSettings: settings),
     .testTarget(
@@ -280,8 +281,11 @@ let package = Package(
       name: "RecordingMeter", dependencies: ["Recording", "Codecs", "Streaming", "Media", "Threading", nioCore],
       path: "Benchmarks/RecordingMeter", swiftSettings: settings),
     .testTarget(
-      name: "RTSPServerTests", dependencies: ["RTSPServer", "CDatagrams", "RTP", "Media", "Threading", nioCore],
-      swiftSettings: settings),
+      name: "RTSPServerTests",
+      dependencies: [
+        "RTSPServer", "Authentication", "CDatagrams", "RTP", "RTSP", "Media", "Streaming", nioCore,
+        .product(name: "NIOEmbedded", package: "swift-nio"),
+      ], swiftSettings: settings),
     .testTarget(
       name: "DiscoveryTests", dependencies: ["Discovery", "CDiscovery", "Media", "Threading"], swiftSettings: settings),
     .testTarget(

@@ -1,22 +1,20 @@
 public import Media
 
 extension RTSPServerSession {
-  /// The stream is joined and the first packets are known: the answer to PLAY.
+  /// Handles the first packets after ``RTSPServerAction/startPlaying(_:)``: returns the response to PLAY.
   ///
-  /// - Parameter positions: Of each track whose next packet is known already.
+  /// - Parameter positions: The position of each track whose next packet is known.
   public mutating func playingStarted(at positions: [RTSPTrackPosition], now: MediaTime) -> [RTSPServerAction] {
-    guard case .starting(let tracks, let cSeq, _) = self.state else { return [] }
-    self.state = .playing(tracks)
+    guard let (tracks, cSeq) = self.state.finishStart() else { return [] }
     self.handleActivity(now: now)
     var headers: RTSPHeaders = ["Session": self.sessionHeader(tracks), "Range": "npt=now-"]
     if let information = tracks.rtpInfo(positions) { headers.append("RTP-Info", information) }
     return [self.respond(.ok, cSeq: cSeq, headers)]
   }
 
-  /// The stream cannot be joined, or gives nothing: PLAY gets 503 and may be tried again.
+  /// Handles a stream that cannot be joined or has no samples: the response to PLAY is 503, and PLAY may be repeated.
   public mutating func playingFailed(now: MediaTime) -> [RTSPServerAction] {
-    guard case .starting(let tracks, let cSeq, _) = self.state else { return [] }
-    self.state = .ready(tracks)
+    guard let (tracks, cSeq) = self.state.failStart() else { return [] }
     self.handleActivity(now: now)
     return [.stopPlaying, self.respond(.serviceUnavailable, cSeq: cSeq, ["Session": self.sessionHeader(tracks)])]
   }
@@ -24,29 +22,21 @@ extension RTSPServerSession {
   /// PLAY, RFC 2326 §10.5.
   ///
   /// The stream is live, so every `Range` means now. Some clients play each track by its own URL: the first PLAY starts
-  /// all that is set up, one that comes during play is a sign of life. Its answer has no `RTP-Info`, since no packet is
-  /// the first one of it.
+  /// all tracks that are set up; a PLAY during play is keep-alive, whose response has no `RTP-Info`.
   mutating func play(
     _ request: RTSPRequest, cSeq: String, directory: some RTSPStreamDirectory, now: MediaTime
   ) -> [RTSPServerAction] {
-    switch self.state {
-    case .initial, .starting, .closed:
+    guard let tracks = self.sessionTracks, !self.isStarting else {
       return [.respond(self.notValidInThisState(cSeq: cSeq))]
-    case .ready(let tracks):
-      if let status = self.refusal(of: request.uri, tracks: tracks, directory: directory) {
-        return [self.respond(status, cSeq: cSeq)]
-      }
-      self.state = .starting(tracks, cSeq: cSeq, since: now)
-      return [.startPlaying(tracks.playback)]
-    case .playing(let tracks):
-      if let status = self.refusal(of: request.uri, tracks: tracks, directory: directory) {
-        return [self.respond(status, cSeq: cSeq)]
-      }
-      return [self.respond(.ok, cSeq: cSeq, ["Session": self.sessionHeader(tracks), "Range": "npt=now-"])]
     }
+    if let status = self.refusal(of: request.uri, tracks: tracks, directory: directory) {
+      return [self.respond(status, cSeq: cSeq)]
+    }
+    if let started = self.state.start(cSeq: cSeq, now: now) { return [.startPlaying(started.playback)] }
+    return [self.respond(.ok, cSeq: cSeq, ["Session": self.sessionHeader(tracks), "Range": "npt=now-"])]
   }
 
-  /// PAUSE, RFC 2326 §10.6: of all tracks only, since they share one clock.
+  /// PAUSE, RFC 2326 §10.6: of all tracks together, since they share one clock.
   mutating func pause(
     _ request: RTSPRequest, cSeq: String, directory: some RTSPStreamDirectory
   ) -> [RTSPServerAction] {
@@ -57,10 +47,11 @@ extension RTSPServerSession {
     if self.track(of: request.uri, directory: directory) != nil, tracks.tracks.count > 1 {
       return [self.respond(.onlyAggregateOperationAllowed, cSeq: cSeq)]
     }
-    return self.leaveStream() + [self.respond(.ok, cSeq: cSeq, ["Session": self.sessionHeader(tracks)])]
+    let stop: [RTSPServerAction] = self.state.pause() ? [.stopPlaying] : []
+    return stop + [self.respond(.ok, cSeq: cSeq, ["Session": self.sessionHeader(tracks)])]
   }
 
-  /// TEARDOWN, RFC 2326 §10.7: of the session, or of one track while nothing is sent.
+  /// TEARDOWN, RFC 2326 §10.7: of the session, or of one track while no packets are sent.
   mutating func tearDown(
     _ request: RTSPRequest, cSeq: String, directory: some RTSPStreamDirectory
   ) -> [RTSPServerAction] {
@@ -69,24 +60,15 @@ extension RTSPServerSession {
       return [self.respond(status, cSeq: cSeq)]
     }
     if let index = self.track(of: request.uri, directory: directory), tracks.tracks.count > 1 {
-      guard case .ready = self.state else { return [self.respond(.onlyAggregateOperationAllowed, cSeq: cSeq)] }
       tracks.remove(index: index)
-      self.state = .ready(tracks)
+      guard self.state.setUp(tracks) else { return [self.respond(.onlyAggregateOperationAllowed, cSeq: cSeq)] }
       return [self.respond(.ok, cSeq: cSeq, ["Session": self.sessionHeader(tracks)])]
     }
-    let actions = self.leaveStream() + [self.respond(.ok, cSeq: cSeq)]
-    self.state = .initial
-    return actions
+    let stop: [RTSPServerAction] = self.state.tearDown() ? [.stopPlaying] : []
+    return stop + [self.respond(.ok, cSeq: cSeq)]
   }
 
-  /// To ready, with what that takes.
-  private mutating func leaveStream() -> [RTSPServerAction] {
-    guard case .playing(let tracks) = self.state else { return [] }
-    self.state = .ready(tracks)
-    return [.stopPlaying]
-  }
-
-  /// Why a URL cannot be that of the session; nil when it can.
+  /// The status of the response to a URL outside the session; nil for a URL of its stream or tracks.
   private func refusal(
     of uri: String, tracks: RTSPSessionTracks, directory: some RTSPStreamDirectory
   ) -> RTSPStatus? {
@@ -104,7 +86,7 @@ extension RTSPServerSession {
     }
   }
 
-  /// The track that a URL names, if it names one.
+  /// The index of the track that a URL names; nil for other URLs.
   private func track(of uri: String, directory: some RTSPStreamDirectory) -> Int? {
     guard case .track(_, let index) = try? self.target(of: uri, in: directory) else { return nil }
     return index

@@ -4,27 +4,26 @@ internal import Media
 extension RTSPServerSession {
   /// SETUP, RFC 2326 §10.4.
   ///
-  /// A second SETUP of a track changes its transport as long as nothing is sent, which clients do after a refusal;
-  /// during play it gets 455, as the RFC allows. The URL of a stream stands for its track when there is one only.
+  /// A second SETUP of a track changes its transport before PLAY, as clients do after status 461; during PLAY the response
+  /// is 455, as the RFC allows. The URL of a stream with one track also names that track.
   mutating func setUp(
     _ request: RTSPRequest, cSeq: String, directory: some RTSPStreamDirectory
   ) -> [RTSPServerAction] {
-    switch self.state {
-    case .initial, .ready: break
-    case .starting, .playing, .closed: return [.respond(self.notValidInThisState(cSeq: cSeq))]
+    if self.isStarting || self.state.isPlaying || self.state.isClosed {
+      return [.respond(self.notValidInThisState(cSeq: cSeq))]
     }
     do throws(ParsingError) {
       let stream: RTSPStreamDescription
       let index: Int
       switch try self.target(of: request.uri, in: directory) {
       case nil: return [self.respond(.notFound, cSeq: cSeq)]
-      case .track(let found, let place): (stream, index) = (found, place)
+      case .track(let found, let foundIndex): (stream, index) = (found, foundIndex)
       case .stream(let found):
         guard found.tracks.count == 1 else { return [self.respond(.aggregateOperationNotAllowed, cSeq: cSeq)] }
         (stream, index) = (found, 0)
       }
       var tracks = self.sessionTracks ?? RTSPSessionTracks(id: self.makeSessionID(), stream: stream)
-      // One session is one stream as it was described; its tracks are known by their place in it.
+      // A session has one stream as it was described at its first SETUP: tracks are identified by their index in it.
       guard tracks.stream.name == stream.name, tracks.stream.tracks == stream.tracks else {
         return [.respond(self.notValidInThisState(cSeq: cSeq))]
       }
@@ -34,7 +33,7 @@ extension RTSPServerSession {
         return [self.respond(.unsupportedTransport, cSeq: cSeq)]
       }
       tracks.set(RTSPSessionTracks.Track(index: index, url: Self.withoutUser(request.uri), transport: transport))
-      self.state = .ready(tracks)
+      guard self.state.setUp(tracks) else { return [.respond(self.notValidInThisState(cSeq: cSeq))] }
       return [
         self.respond(
           .ok, cSeq: cSeq,
@@ -45,7 +44,7 @@ extension RTSPServerSession {
     }
   }
 
-  /// The first alternative that can be served, and how the answer puts it.
+  /// The first transport that can be served, and its form in the response.
   private func choose(
     from alternatives: [RTSPTransport], forTrack index: Int, of tracks: RTSPSessionTracks
   ) -> (RTSPTrackTransport, RTSPTransport)? {
@@ -68,13 +67,13 @@ extension RTSPServerSession {
     return nil
   }
 
-  /// 16 hexadecimal digits: RFC 2326 §3.4 asks for eight octets that cannot be guessed.
+  /// 16 hexadecimal digits: RFC 2326 §3.4 requires at least eight octets that cannot be guessed.
   private func makeSessionID() -> String {
     let number = self.makeRandom()
     return hexadecimal((0..<8).map { UInt8(truncatingIfNeeded: number >> (56 - 8 * $0)) })
   }
 
-  /// The URL as the client knows it, but for a password in it.
+  /// The URL as the client wrote it, without user and password.
   private static func withoutUser(_ uri: String) -> String {
     guard let base = try? RTSPURL(parsing: uri).base, uri.utf8.contains(UInt8(ascii: "@")) else { return uri }
     return base

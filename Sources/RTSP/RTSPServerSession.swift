@@ -1,47 +1,26 @@
 internal import Authentication
 public import Media
 
-/// The server's side of one RTSP connection, RFC 2326 appendix A.2.
+/// The state machine of the server's side of one RTSP connection, RFC 2326 appendix A.2. Pure: `now` is an argument.
 ///
-/// ```
-///              SETUP              PLAY                playingStarted
-///   initial ──────────▶ ready ──────────▶ starting ──────────────────▶ playing
-///      ▲                │   ▲                │                         │    │
-///      │   TEARDOWN     │   │ playingFailed  │                         │    │
-///      ├────────────────┘   ├────────────────┘                  PAUSE  │    │
-///      │                    └──────────────────────────────────────────┘    │
-///      └────────────────────────────────────────────────────────────────────┘
-/// ```
+/// A session belongs to its connection and ends with it. Every request gets exactly one response; the response to PLAY is
+/// returned when the first packet is known (``RTSPServerAction/startPlaying(_:)``), so that no packet precedes it.
 ///
-/// A session lives and dies with its connection. Every request gets exactly one answer; the one to PLAY comes when the
-/// first packet is known (``RTSPServerAction/startPlaying(_:)``), so that nothing is sent before it.
-///
-/// Every request, answer and RTCP packet is a sign of life; a connection without one for the configured time is closed,
-/// whatever TCP still takes from us, and so is one whose stream ends: never is a client left with a silent connection.
+/// Every request, response and RTCP packet is activity; a connection without activity for the configured timeout is
+/// closed, even while TCP still accepts our data. A connection whose stream ends is closed too, so that no client waits on
+/// a silent connection.
 public struct RTSPServerSession: ~Copyable {
-  enum State {
-    /// No session.
-    case initial
-    /// Set up, nothing is sent.
-    case ready(RTSPSessionTracks)
-    /// PLAY with this `CSeq` waits for the first packet since this time.
-    case starting(RTSPSessionTracks, cSeq: String, since: MediaTime)
-    /// Media goes out.
-    case playing(RTSPSessionTracks)
-    /// Over; everything is ignored.
-    case closed
-  }
-
   let configuration: RTSPServerConfiguration
   let makeRandom: @Sendable () -> UInt64
-  var state = State.initial
+  var state = RTSPServerState.initial
   private var lastActivity: MediaTime
-  /// The nonce that this connection has entered with. It does not expire: many players cannot renew one in mid-play.
+  /// The Digest nonce that this connection has authenticated with. It does not expire: many players cannot renew a nonce
+  /// during PLAY.
   private var nonce: String?
 
   /// The state of a new connection.
   ///
-  /// - Parameter makeRandom: Gives unpredictable numbers for session identifiers.
+  /// - Parameter makeRandom: Returns unpredictable numbers, for session identifiers.
   public init(configuration: RTSPServerConfiguration, now: MediaTime, makeRandom: @escaping @Sendable () -> UInt64) {
     self.configuration = configuration
     self.makeRandom = makeRandom
@@ -50,11 +29,11 @@ public struct RTSPServerSession: ~Copyable {
 
   /// Handles a request.
   ///
-  /// While PLAY waits (``isStarting``) the connection hands over nothing; a request that comes all the same gets 455.
+  /// The connection must pass no request while PLAY waits (``isStarting``); the response to one is 455.
   public mutating func handle(
     _ request: RTSPRequest, directory: some RTSPStreamDirectory, now: MediaTime
   ) -> [RTSPServerAction] {
-    if case .closed = self.state { return [] }
+    if self.state.isClosed { return [] }
     self.lastActivity = max(self.lastActivity, now)
     guard let cSeq = request.headers["CSeq"], !cSeq.isEmpty, cSeq.utf8.allSatisfy(\.isDigit) else {
       return [self.respond(.badRequest)]
@@ -73,86 +52,76 @@ public struct RTSPServerSession: ~Copyable {
 
   /// Handles a malformed message: responds with its status, and closes the connection when the framing is lost.
   public mutating func handle(_ message: RTSPMalformedMessage, now: MediaTime) -> [RTSPServerAction] {
-    if case .closed = self.state { return [] }
+    if self.state.isClosed { return [] }
     let response = self.respond(RTSPStatus(rejecting: message.error), cSeq: message.cSeq)
     return message.canContinue ? [response] : [response] + self.close()
   }
 
-  /// Notes a sign of life that is no request: an RTCP packet for this session, or an answer.
+  /// Records activity other than a request: an RTCP packet of this session, or a response.
   ///
-  /// Without a session it counts for nothing: a connection must not be held open by bytes alone.
+  /// Ignored without a session: bytes alone must not keep a connection open.
   public mutating func handleActivity(now: MediaTime) {
     if self.sessionTracks != nil { self.lastActivity = max(self.lastActivity, now) }
   }
 
-  /// Does what is due; to be called when ``nextDeadline`` has come, harmless earlier.
+  /// Closes an idle connection, or ends the wait of PLAY. Called at ``nextDeadline``; without effect before it.
   public mutating func handleTimer(now: MediaTime) -> [RTSPServerAction] {
     guard let deadline = self.nextDeadline, deadline <= now else { return [] }
-    if case .starting = self.state { return self.playingFailed(now: now) }
+    if self.state.isStarting { return self.playingFailed(now: now) }
     return self.close()
   }
 
-  /// When ``handleTimer(now:)`` has something to do; nil after the end.
+  /// Time at which ``handleTimer(now:)`` is due; nil when the session is closed.
   public var nextDeadline: MediaTime? {
     switch self.state {
     case .closed: nil
     case .starting(_, _, let since): since + self.configuration.startTimeout
-    case .initial, .ready, .playing: self.lastActivity + self.configuration.timeout
+    default: self.lastActivity + self.configuration.timeout
     }
   }
 
-  /// Whether PLAY waits for media, during which no request may be handled.
-  public var isStarting: Bool {
-    if case .starting = self.state { true } else { false }
-  }
+  /// Whether PLAY waits for the first packet; no request may be passed meanwhile.
+  public var isStarting: Bool { self.state.isStarting }
 
-  /// The name of the stream that is set up; the end of that one is told with ``handleStreamEnded()``.
+  /// The name of the stream that is set up, whose end is passed to ``handleStreamEnded()``; nil without a session.
   public var streamName: String? { self.sessionTracks?.stream.name }
 
-  /// The track that an interleaved packet from the client belongs to, and whether it is RTCP; nil for a channel that is
-  /// not set up, whose packets count for nothing.
+  /// The track of an interleaved channel, and whether the channel carries RTCP; nil for a channel that is not set up, whose
+  /// packets are ignored.
   public func track(forChannel channel: UInt8) -> (index: Int, isRTCP: Bool)? {
     self.sessionTracks?.track(forChannel: channel)
   }
 
-  /// The stream has ended: the client is let go, so that it can connect anew.
+  /// Handles the end of the stream: closes the connection, so that the client can connect again.
   public mutating func handleStreamEnded() -> [RTSPServerAction] {
     if self.sessionTracks == nil { return [] }
     return self.handleShutdown()
   }
 
-  /// The server ends, or the connection must not live longer.
+  /// Handles the end of the server: closes the connection.
   public mutating func handleShutdown() -> [RTSPServerAction] {
-    switch self.state {
-    case .closed: []
-    case .starting(_, let cSeq, _): [self.respond(.serviceUnavailable, cSeq: cSeq)] + self.close()
-    case .initial, .ready, .playing: self.close()
-    }
+    if self.state.isClosed { return [] }
+    let response = self.state.failStart().map { self.respond(.serviceUnavailable, cSeq: $0.cSeq) }
+    guard let response else { return self.close() }
+    _ = self.state.close()
+    return [response, .stopPlaying, .close]
   }
 
-  /// What is set up, in any state that has a session.
-  var sessionTracks: RTSPSessionTracks? {
-    switch self.state {
-    case .ready(let tracks), .starting(let tracks, _, _), .playing(let tracks): tracks
-    case .initial, .closed: nil
-    }
-  }
+  /// The tracks that are set up, in every state with a session.
+  var sessionTracks: RTSPSessionTracks? { self.state.tracks }
 
-  /// An answer with the headers that all have.
+  /// A response with the headers of every response.
   func respond(_ status: RTSPStatus, cSeq: String? = nil, _ headers: RTSPHeaders = [:]) -> RTSPServerAction {
     .respond(self.response(status, cSeq: cSeq, headers))
   }
 
-  /// Leaves the stream if it was joined, and closes.
+  /// Leaves the stream if it was joined, and closes the connection.
   private mutating func close() -> [RTSPServerAction] {
-    defer { self.state = .closed }
-    switch self.state {
-    case .starting, .playing: return [.stopPlaying, .close]
-    case .initial, .ready, .closed: return [.close]
-    }
+    self.state.close() ? [.stopPlaying, .close] : [.close]
   }
 
-  /// What every request must meet before it is looked at closer.
+  /// The response to a request that no method handler sees: wrong state, unknown method or option, no permission, wrong
+  /// session.
   private mutating func refusal(of request: RTSPRequest, cSeq: String, now: MediaTime) -> RTSPResponse? {
     if self.isStarting { return self.notValidInThisState(cSeq: cSeq) }
     guard Self.methods.contains(request.method) else {
@@ -161,7 +130,7 @@ public struct RTSPServerSession: ~Copyable {
     if let required = request.headers.list(of: "Require") ?? request.headers.list(of: "Proxy-Require") {
       return self.response(.optionNotSupported, cSeq: cSeq, ["Unsupported": required])
     }
-    // FFmpeg and GStreamer ask for OPTIONS before they know that a password is needed, and as a sign of life.
+    // FFmpeg and GStreamer send OPTIONS before they know that a password is needed, and as keep-alive.
     if request.method == .options { return nil }
     switch self.configuration.authenticator.judge(request, enteredWith: self.nonce, now: now) {
     case .accepted(let nonce):
@@ -173,7 +142,7 @@ public struct RTSPServerSession: ~Copyable {
       }
       return self.response(.unauthorized, cSeq: cSeq, headers)
     }
-    // A session belongs to its connection, so a client may leave the identifier out; a wrong one is an error.
+    // A session belongs to its connection, so the identifier may be absent; a wrong identifier is an error.
     guard let session = request.headers["Session"] else { return nil }
     let identifier = session.splitOutsideQuotes(UInt8(ascii: ";"))[0]
     return identifier == self.sessionTracks?.id ? nil : self.response(.sessionNotFound, cSeq: cSeq)

@@ -11,10 +11,10 @@ internal import Darwin
 internal import Glibc
 #endif
 
-/// The pair of UDP sockets that all viewers share: RTP on an even port, RTCP on the next. Viewers are told apart by their
-/// addresses, so that no second one can collide with the first.
+/// The pair of UDP sockets shared by all viewers: RTP on an even port, RTCP on the next, RFC 3550 §11. Viewers are
+/// identified by their addresses, so that viewers need no ports of their own.
 final class DatagramSockets: Sendable {
-  /// The server's ports, as SETUP tells them.
+  /// The server's ports, for `server_port` of the response to SETUP.
   let ports: (rtp: Int, rtcp: Int)
   private let rtp: Int32
   private let rtcp: Int32
@@ -25,8 +25,9 @@ final class DatagramSockets: Sendable {
   /// Opens the sockets.
   ///
   /// - Parameters:
-  ///   - address: The numeric address to use; "::" for all, IPv4 and IPv6.
-  ///   - group: The event loops that listen.
+  ///   - address: The numeric address to bind; "::" for all IPv4 and IPv6 addresses.
+  ///   - group: The event loops that read the sockets.
+  /// - Throws: `VidiconError` `.failed` when the sockets cannot be opened.
   static func open(address: String, group: any EventLoopGroup) async throws(VidiconError) -> DatagramSockets {
     var sockets: [Int32] = [-1, -1]
     var ports: [UInt16] = [0, 0]
@@ -65,10 +66,10 @@ final class DatagramSockets: Sendable {
     self.viewers = viewers
   }
 
-  /// Sends the packets to every destination, with as few system calls as there are.
+  /// Sends the packets to every destination, in as few system calls as possible.
   ///
-  /// - Returns: How many messages the system had no room for.
-  func sendRTP(_ datagrams: Delivery.Datagrams, to destinations: [vidicon_destination]) -> Int {
+  /// - Returns: Number of datagrams dropped because the send buffer was full.
+  func sendRTP(_ datagrams: SharedPackets.Datagrams, to destinations: [vidicon_destination]) -> Int {
     withUnsafeTemporaryAllocation(of: vidicon_datagram_run.self, capacity: datagrams.runs.count) { runs in
       for (index, run) in datagrams.runs.enumerated() {
         runs.initializeElement(
@@ -89,14 +90,14 @@ final class DatagramSockets: Sendable {
     }
   }
 
-  /// From now on what comes from these addresses is a sign of life.
+  /// Registers a viewer: `onActivity` is called for each datagram from these addresses, on an event loop.
   func register(
     _ addresses: [SocketAddress], owner: ObjectIdentifier, onActivity: @escaping @Sendable () -> Void
   ) {
     self.viewers.register(addresses, owner: owner, onActivity: onActivity)
   }
 
-  /// Forgets a viewer's addresses, unless another viewer has taken them over.
+  /// Removes a viewer's addresses, except those that another viewer has registered since.
   func unregister(_ addresses: [SocketAddress], owner: ObjectIdentifier) {
     self.viewers.unregister(addresses, owner: owner)
   }
@@ -104,7 +105,7 @@ final class DatagramSockets: Sendable {
   /// Closes both sockets.
   func close() async {
     for channel in self.channels {
-      // A socket that is closed already is what is wanted.
+      // An error means that the socket is closed already.
       try? await channel.close()
     }
   }
@@ -127,7 +128,7 @@ final class DatagramSockets: Sendable {
 }
 
 extension vidicon_destination {
-  /// An address as system calls take it.
+  /// An address in the form of a system call.
   init(_ address: SocketAddress) {
     self.init()
     address.withSockAddr { pointer, length in

@@ -5,34 +5,40 @@ internal import Streaming
 internal import Synchronization
 internal import Threading
 
-/// A stream's RTP side: packs each sample once, and hands the packets to the viewers on every event loop.
+/// The RTP output of a stream: packetizes each sample once and fans the packets out to the viewers of every event loop.
 ///
-/// All viewers get the same packets, with the same SSRC and sequence numbers, as if it were multicast. While nobody
-/// watches, nothing is packed.
+/// All viewers get the same packets, with the same SSRC and sequence numbers, as with multicast. Without viewers no sample
+/// is packetized.
 final class RTPBroadcaster: StreamOutput {
   let stream: LiveStream
   let counters = ViewerCounters()
   private let groups: [ViewerGroup]
-  private let onChange: @Sendable (LiveStream) -> Void
+  private let onDescriptionChange: @Sendable (LiveStream) -> Void
   private let onEnd: @Sendable (LiveStream) -> Void
-  // Held while packets are made and handed on, so that every event loop gets them in the order of their positions.
+  // Locked while packets are built and enqueued, so that every event loop gets them in the order of their positions.
   private let tracks: Mutex<RTPTracks>
 
   init(
-    stream: LiveStream, eventLoops: [any EventLoop], sockets: @escaping @Sendable () -> DatagramSockets?,
-    onChange: @escaping @Sendable (LiveStream) -> Void, onEnd: @escaping @Sendable (LiveStream) -> Void
+    stream: LiveStream, descriptions: [CodecDescription], eventLoops: [any EventLoop],
+    sockets: @escaping @Sendable () -> DatagramSockets?,
+    onDescriptionChange: @escaping @Sendable (LiveStream) -> Void, onEnd: @escaping @Sendable (LiveStream) -> Void
   ) {
     let counters = self.counters
     self.stream = stream
-    self.onChange = onChange
+    self.onDescriptionChange = onDescriptionChange
     self.onEnd = onEnd
-    self.tracks = Mutex(RTPTracks(stream.descriptions))
+    self.tracks = Mutex(RTPTracks(descriptions))
     self.groups = eventLoops.map { ViewerGroup(eventLoop: $0, counters: counters, sockets: sockets) }
   }
 
-  /// The numbering of each track.
-  var sequences: PerTrack<RTPSenderState> {
-    self.tracks.withLock { $0.sequences }
+  /// SSRC, sequence number and clock of each track.
+  var senderStates: PerTrack<RTPSenderState> {
+    self.tracks.withLock { $0.senderStates }
+  }
+
+  /// The codec of each track, video first.
+  var descriptions: [CodecDescription] {
+    self.tracks.withLock { $0.descriptions }
   }
 
   func consume(_ sample: EncodedSample) {
@@ -40,9 +46,9 @@ final class RTPBroadcaster: StreamOutput {
     self.tracks.withLock { tracks in
       let positions = tracks.positions(at: sample.presentationTime)
       for batch in tracks.packetize(sample) {
-        let delivery = Delivery(kind: sample.kind, batch: batch, positions: positions)
+        let packets = SharedPackets(kind: sample.kind, batch: batch, positions: positions)
         for group in self.groups where group.hasViewers {
-          group.eventLoop.execute { group.deliver(delivery) }
+          group.eventLoop.execute { group.fanOut(packets) }
         }
       }
     }
@@ -50,7 +56,7 @@ final class RTPBroadcaster: StreamOutput {
 
   func descriptionChanged(to description: CodecDescription) {
     self.tracks.withLock { $0.change(to: description) }
-    self.onChange(self.stream)
+    self.onDescriptionChange(self.stream)
   }
 
   func streamEnded() {
@@ -61,26 +67,26 @@ final class RTPBroadcaster: StreamOutput {
     self.onEnd(self.stream)
   }
 
-  /// Adds a viewer on its event loop. One that wants video starts at the next keyframe, which is asked for; one that
-  /// wants sound only starts with the next packet.
+  /// Adds a viewer; called on its event loop. A viewer with video starts at the next keyframe, which is requested; a viewer
+  /// with audio only starts at the next packet.
   func join(_ viewer: RTPViewer, on eventLoop: any EventLoop) {
     self.group(on: eventLoop).add(viewer)
     if viewer.transports.video != nil { self.stream.requestKeyframe() }
   }
 
-  /// Removes a viewer on its event loop; without effect when it is not there.
+  /// Removes a viewer; called on its event loop, without effect when it was not added.
   func leave(_ viewer: RTPViewer, on eventLoop: any EventLoop) {
     self.group(on: eventLoop).remove(viewer)
   }
 
-  /// A sender report for each track, of the present.
+  /// A sender report for each track at the current time, RFC 3550 §6.4.1.
   func reports(isLast: Bool = false) -> PerTrack<ByteBuffer> {
     let clock = StreamClock.system
     let now = clock.now()
     return self.tracks.withLock { $0.reports(at: now, unixTime: clock.unixTime(at: now), isLast: isLast) }
   }
 
-  /// Sends every viewer the present sender reports.
+  /// Sends current sender reports to every viewer that plays.
   func sendReports() {
     guard self.groups.contains(where: \.hasViewers) else { return }
     let reports = self.reports()
@@ -90,7 +96,7 @@ final class RTPBroadcaster: StreamOutput {
   }
 
   private func group(on eventLoop: any EventLoop) -> ViewerGroup {
-    // No trap: viewers' connections are on the event loops that the server was made with.
+    // No trap: connections are on the event loops that the server was initialized with.
     self.groups.first { $0.eventLoop === eventLoop }!
   }
 }

@@ -2,18 +2,21 @@ internal import Media
 internal import NIOCore
 internal import RTP
 
-/// A stream's packetizers, and what they say of themselves: where a viewer starts, and the reports of the sender.
+/// The packetizers of a stream, with the start positions and sender reports of its tracks.
 struct RTPTracks {
-  /// The dynamic payload types, RFC 3551 §3: the same in every session description.
+  /// Dynamic payload types, RFC 3551 §3; the same in every session description.
   static let payloadTypes = PerTrack<UInt8>(video: 96, audio: 97)
 
+  /// The codec of each track, video first.
+  private(set) var descriptions: [CodecDescription]
   private var video: H264Packetizer?
   private var audio: AACPacketizer?
-  /// The same name for all tracks tells players that they belong together, RFC 3550 §6.5.1.
+  /// The canonical name (CNAME) of all tracks, by which players synchronize them, RFC 3550 §6.5.1.
   private let canonicalName = "vidicon-\(String(UInt64.random(in: 0...UInt64.max), radix: 16))"
 
-  /// Packetizers for the tracks of a stream; SSRC, first sequence number and timestamp are random (RFC 3550 §5.1).
+  /// Packetizers for the tracks of a stream; SSRC, first sequence number and timestamp are random, RFC 3550 §5.1.
   init(_ descriptions: [CodecDescription]) {
+    self.descriptions = descriptions
     for description in descriptions {
       switch description {
       case .h264(let video):
@@ -35,18 +38,21 @@ struct RTPTracks {
       firstSequenceNumber: .random(in: 0...UInt16.max))
   }
 
-  /// The pictures that follow have other parameter sets, which are sent before each keyframe.
+  /// Replaces the description of a track; new parameter sets are sent before each keyframe that follows.
   mutating func change(to description: CodecDescription) {
-    // Our sound has one description as long as it lasts.
+    if let index = self.descriptions.firstIndex(where: { $0.kind == description.kind }) {
+      self.descriptions[index] = description
+    }
+    // The AAC packetizer needs the sample rate only, which never changes.
     if case .h264(let description) = description { self.video?.description = description }
   }
 
-  /// The numbering of each track.
-  var sequences: PerTrack<RTPSenderState> {
+  /// SSRC, sequence number and clock of each track.
+  var senderStates: PerTrack<RTPSenderState> {
     PerTrack(video: self.video?.sequence, audio: self.audio?.sequence)
   }
 
-  /// The packets of a sample; none for one that cannot be sent.
+  /// The packets of a sample; none when the sample is malformed or too large.
   mutating func packetize(_ sample: EncodedSample) -> [RTPPacketBatch] {
     do throws(ParsingError) {
       switch sample.kind {
@@ -54,25 +60,25 @@ struct RTPTracks {
       case .audio: return try self.audio?.packetize(sample) ?? []
       }
     } catch {
-      // Our own encoders make no such sample; a broken one passed through from elsewhere is one lost picture.
+      // Only a malformed sample that is passed through from a source: one lost frame.
       return []
     }
   }
 
-  /// Where a viewer starts that gets what is packed from now on; the timestamps are those of one instant.
+  /// The next packet of each track; the timestamps are of one instant.
   func positions(at time: MediaTime) -> PerTrack<RTPPosition> {
-    self.sequences.map { RTPPosition(sequenceNumber: $0.nextSequenceNumber, timestamp: $0.timestamp(at: time)) }
+    self.senderStates.map { RTPPosition(sequenceNumber: $0.nextSequenceNumber, timestamp: $0.timestamp(at: time)) }
   }
 
-  /// A sender report for each track, of one instant, with the source's name, RFC 3550 §6.4.1 and §6.5.1; behind it, at
-  /// the end of the stream, a goodbye (§6.6).
+  /// A compound packet for each track: sender report, source description, and at the end of the stream a goodbye,
+  /// RFC 3550 §6.4.1, §6.5.1 and §6.6. All reports are of one instant.
   ///
   /// - Parameters:
-  ///   - time: The instant on the streams' clock.
+  ///   - time: The instant on the stream's clock.
   ///   - unixTime: The same instant in nanoseconds since 1970.
   ///   - isLast: Whether the stream ends here.
   func reports(at time: MediaTime, unixTime: Int64, isLast: Bool = false) -> PerTrack<ByteBuffer> {
-    self.sequences.map { sequence in
+    self.senderStates.map { sequence in
       var packets: [RTCPPacket] = [
         .senderReport(sequence.senderReport(at: time, unixNanoseconds: unixTime)),
         .sourceDescription(RTCPSourceDescription(ssrc: sequence.ssrc, cname: self.canonicalName)),
@@ -85,7 +91,7 @@ struct RTPTracks {
   }
 }
 
-/// The first packet of a track that a viewer gets, for the `RTP-Info` header, RFC 2326 §12.33.
+/// The first packet of a track for a viewer, for the `RTP-Info` header, RFC 2326 §12.33.
 struct RTPPosition: Hashable, Sendable {
   var sequenceNumber: UInt16
   var timestamp: UInt32

@@ -2,20 +2,20 @@ internal import CDatagrams
 internal import Media
 internal import NIOCore
 
-/// One viewer of a stream, on its connection's event loop: which tracks it gets and how, and whether it keeps up.
+/// One viewer of a stream, on its connection's event loop: its tracks and transports, and its drop policy.
 ///
-/// Drop rule: while a viewer's connection is not writable, because more than the high-water mark waits in it, it gets
-/// nothing; when it is writable again, it goes on with the next keyframe.
+/// Drop policy: while the connection is not writable, because more than the high-water mark is buffered, the viewer is sent
+/// nothing. When the connection is writable again, the viewer resumes at the next keyframe.
 final class RTPViewer {
-  /// How a track's packets reach the viewer.
+  /// The transport of a track's packets.
   enum Transport {
-    /// In the RTSP connection, on these channels.
+    /// These channels of the RTSP connection.
     case interleaved(rtp: UInt8, rtcp: UInt8)
-    /// To these ports.
+    /// UDP to these addresses.
     case datagrams(DatagramDestinations)
   }
 
-  /// Where a track's datagrams go; by reference, since the addresses are large and looked at for every delivery.
+  /// UDP destinations of a track; a class, since the addresses are large and read for every access unit.
   final class DatagramDestinations: Sendable {
     let rtp: vidicon_destination
     let rtcp: vidicon_destination
@@ -26,64 +26,64 @@ final class RTPViewer {
     }
   }
 
-  /// What a viewer takes of a delivery.
-  enum Acceptance {
-    /// Nothing: it does not get this track, or has not started.
-    case not
-    /// Nothing, although it should: it is too slow.
-    case skipped
+  /// How packets are sent to a viewer.
+  enum SendAction {
+    /// Not at all: the track is not set up, or the viewer waits for its first keyframe.
+    case none
+    /// Not at all, since the viewer is too slow; counted as a skipped frame.
+    case skip
     case interleaved(channel: UInt8)
     case datagrams(DatagramDestinations)
   }
 
   private enum Phase {
-    case waitingForStart
+    case waitingForKeyframe
     case playing
-    /// Too slow: waits for the first keyframe that finds the connection writable.
+    /// Too slow: waits for a keyframe while the connection is writable.
     case skipping
   }
 
   let transports: PerTrack<Transport>
-  /// The connection, which refers to its viewer until it leaves the stream.
+  /// The connection; it references its viewer until it leaves the stream.
   private let connection: RTSPConnectionHandler
-  private var phase = Phase.waitingForStart
+  private var phase = Phase.waitingForKeyframe
 
   init(transports: PerTrack<Transport>, connection: RTSPConnectionHandler) {
     self.transports = transports
     self.connection = connection
   }
 
-  /// Whether it is behind, and waits for a keyframe.
+  /// Whether the viewer was too slow and waits for a keyframe.
   var isSkipping: Bool {
     self.phase == .skipping
   }
 
-  /// Begins to play: the reply to PLAY goes out with these positions, and a report for each track.
+  /// Starts to play: sends the response to PLAY with these positions, then a sender report for each track.
   func start(at positions: PerTrack<RTPPosition>) {
-    guard self.phase == .waitingForStart else { return }
+    guard self.phase == .waitingForKeyframe else { return }
     self.phase = .playing
     self.connection.viewerStarted(self, at: positions)
   }
 
-  /// Decides what it gets of a delivery.
-  func accept(_ delivery: Delivery) -> Acceptance {
-    guard let transport = self.transports[delivery.kind] else { return .not }
-    if self.phase == .waitingForStart {
-      guard delivery.isStart || self.transports.video == nil else { return .not }
-      self.start(at: delivery.positions)
+  /// Decides how packets are sent, and starts or resumes the viewer at a keyframe.
+  func prepare(_ packets: SharedPackets) -> SendAction {
+    guard let transport = self.transports[packets.kind] else { return .none }
+    if self.phase == .waitingForKeyframe {
+      guard packets.isKeyframe || self.transports.video == nil else { return .none }
+      self.start(at: packets.positions)
     }
     switch transport {
     case .datagrams(let destinations): return .datagrams(destinations)
     case .interleaved(let channel, _):
       guard self.connection.isWritable else {
         self.fallBehind()
-        return delivery.kind == .video ? .skipped : .not
+        return packets.kind == .video ? .skip : .none
       }
       if self.phase == .skipping {
-        if delivery.isStart {
+        if packets.isKeyframe {
           self.phase = .playing
-        } else if delivery.kind == .video {
-          return .skipped
+        } else if packets.kind == .video {
+          return .skip
         }
       }
       return .interleaved(channel: channel)
@@ -92,26 +92,26 @@ final class RTPViewer {
 
   private func fallBehind() {
     guard self.phase == .playing else { return }
-    // Without a picture there is no keyframe to wait for: sound goes on where it can.
+    // Without video there is no keyframe to wait for: audio resumes as soon as the connection is writable.
     if self.transports.video != nil { self.phase = .skipping }
     self.connection.viewerFellBehind()
   }
 
-  /// Writes packets, framed as the connection carries them.
+  /// Writes interleaved packets.
   func write(_ buffer: ByteBuffer) {
     self.connection.write(buffer)
   }
 
-  /// Sends RTCP, once it plays.
+  /// Sends RTCP packets; without effect before the viewer plays.
   func send(_ reports: PerTrack<ByteBuffer>) {
-    guard self.phase != .waitingForStart else { return }
+    guard self.phase != .waitingForKeyframe else { return }
     for kind in MediaKind.allCases {
       guard let transport = self.transports[kind], let report = reports[kind] else { continue }
       self.connection.writeReport(report, over: transport)
     }
   }
 
-  /// The stream has ended: RTCP's goodbye goes out and the connection is closed.
+  /// Sends RTCP goodbyes and closes the connection, at the end of the stream.
   func endStream(_ goodbyes: PerTrack<ByteBuffer>) {
     self.send(goodbyes)
     self.connection.streamEnded()

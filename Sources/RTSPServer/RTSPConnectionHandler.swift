@@ -3,63 +3,72 @@ internal import NIOCore
 internal import RTSP
 internal import Streaming
 internal import Synchronization
-internal import Threading
 
-/// One viewer's connection: performs on its channel what the session's state machine decides.
+/// Channel handler of one RTSP connection: performs the actions of ``RTSPServerSession``.
 ///
-/// What a viewer can make us hold is bounded: nothing more is read while it does not take our answers, or while PLAY
+/// Memory per connection is bounded: the handler reads nothing while the client does not read our responses, or while PLAY
 /// waits for its keyframe.
 final class RTSPConnectionHandler: ChannelDuplexHandler {
   typealias InboundIn = ByteBuffer
   typealias OutboundIn = ByteBuffer
   typealias OutboundOut = ByteBuffer
 
-  /// A viewer for whom more than the high mark waits is skipped until what waits has fallen below the low one. The high
-  /// mark is two seconds of the stream, and at least this.
+  /// Minimum write buffer marks, in bytes. A viewer above the high mark is skipped until it is below the low mark; the high
+  /// mark is two seconds of the stream, if that is more.
   static let waterMark = ChannelOptions.Types.WriteBufferWaterMark(low: 128 * 1024, high: 512 * 1024)
 
-  /// How long the last bytes to a viewer may take when its connection is to be closed.
+  /// Maximum time to send the last bytes before a connection is closed.
   private static let closeTimeout = TimeAmount.seconds(1)
   private static let stallCheckInterval = TimeAmount.seconds(1)
 
-  /// Whether the connection takes more.
+  /// Whether the write buffer is below its mark.
   private(set) var isWritable = true
 
   private let settings: RTSPServerSettings
   private let directory: StreamDirectory
-  private let clock = StreamClock.system
+  private let eventLoop: any EventLoop
   private var parser = RTSPMessageParser()
   private var session: RTSPServerSession
   private var context: ChannelHandlerContext?
-  private var viewing: Viewing?
+  private var playback: Playback?
   private var timer: (deadline: MediaTime, task: Scheduled<Void>)?
   private var stall: Stall?
   private var isReadHeld = false
   private var isClosing = false
 
-  /// The stream that is watched.
-  private struct Viewing {
+  /// The stream that is played.
+  private struct Playback {
     var viewer: RTPViewer
     var broadcaster: RTPBroadcaster
-    /// The tracks' places in the session description.
+    /// Index of each track in the session description.
     var indices: PerTrack<Int>
-    /// Where the viewer's datagrams come from.
+    /// The client's UDP addresses.
     var addresses: [SocketAddress]
   }
 
-  /// How far a viewer has come that does not keep up.
+  /// Progress of a viewer that is too slow.
   private struct Stall {
-    var waitingBytes: Int
+    var bufferedBytes: Int
     var lastProgress: MediaTime
     var check: RepeatedTask
   }
 
-  init(settings: RTSPServerSettings, session: RTSPServerConfiguration, directory: StreamDirectory) {
+  init(
+    settings: RTSPServerSettings, session: RTSPServerConfiguration, directory: StreamDirectory, eventLoop: any EventLoop
+  ) {
     self.settings = settings
     self.directory = directory
+    self.eventLoop = eventLoop
     self.session = RTSPServerSession(
-      configuration: session, now: StreamClock.system.now(), makeRandom: { .random(in: 0...UInt64.max) })
+      configuration: session, now: Self.now(on: eventLoop), makeRandom: { .random(in: 0...UInt64.max) })
   }
+
+  /// The current time of the event loop, which is virtual in tests.
+  private static func now(on eventLoop: any EventLoop) -> MediaTime {
+    MediaTime(nanoseconds: Int64(clamping: eventLoop.now.uptimeNanoseconds))
+  }
+
+  private var now: MediaTime { Self.now(on: self.eventLoop) }
 
   func handlerAdded(context: ChannelHandlerContext) {
     self.context = context
@@ -91,7 +100,7 @@ final class RTSPConnectionHandler: ChannelDuplexHandler {
     if self.isWritable {
       self.stall?.check.cancel()
       self.stall = nil
-      if let viewing, viewing.viewer.isSkipping { viewing.broadcaster.stream.requestKeyframe() }
+      if let playback, playback.viewer.isSkipping { playback.broadcaster.stream.requestKeyframe() }
       self.resumeReading()
     }
     context.fireChannelWritabilityChanged()
@@ -105,7 +114,7 @@ final class RTSPConnectionHandler: ChannelDuplexHandler {
   }
 
   func errorCaught(context: ChannelHandlerContext, error: any Error) {
-    // A reset connection, or a peer that speaks no TLS: either way nothing more can be said to it.
+    // The connection was reset, or the client does not speak TLS.
     context.close(promise: nil)
   }
 }
@@ -121,7 +130,7 @@ extension RTSPConnectionHandler {
   }
 
   private func handle(_ message: RTSPMessage) {
-    let now = self.clock.now()
+    let now = self.now
     switch message {
     case .request(let request):
       self.perform(self.session.handle(request, directory: self.directory, now: now))
@@ -168,7 +177,7 @@ extension RTSPConnectionHandler {
 
 extension RTSPConnectionHandler {
   private func startPlaying(_ playback: RTSPPlayback) {
-    // A stream of the same name may have taken the place of the one that was set up.
+    // Another stream may have been published under the name since SETUP.
     guard let context, let description = self.directory.stream(forPath: playback.streamName),
       playback.tracks.allSatisfy({ $0.index < description.tracks.count && $0.ssrc == description.tracks[$0.index].ssrc }
       ),
@@ -194,14 +203,14 @@ extension RTSPConnectionHandler {
       }
     }
     let viewer = RTPViewer(transports: transports, connection: self)
-    self.viewing = Viewing(viewer: viewer, broadcaster: broadcaster, indices: indices, addresses: addresses)
+    self.playback = Playback(viewer: viewer, broadcaster: broadcaster, indices: indices, addresses: addresses)
     self.listenForDatagrams(from: addresses, context: context)
     broadcaster.join(viewer, on: context.eventLoop)
   }
 
   private func setWaterMark(for stream: LiveStream, context: ChannelHandlerContext) {
     let high = max(Self.waterMark.high, stream.videoBitrate * 2 / 8)
-    // The option is there on every socket channel.
+    // Every socket channel has the option.
     try? context.channel.syncOptions?.setOption(.writeBufferWaterMark, value: .init(low: high / 4, high: high))
   }
 
@@ -211,73 +220,73 @@ extension RTSPConnectionHandler {
     self.directory.sockets?.register(addresses, owner: ObjectIdentifier(self)) {
       handler.eventLoop.execute {
         let handler = handler.value
-        handler.session.handleActivity(now: handler.clock.now())
+        handler.session.handleActivity(now: handler.now)
       }
     }
   }
 
   private func stopPlaying() {
-    guard let viewing, let context else { return }
-    self.viewing = nil
-    viewing.broadcaster.leave(viewing.viewer, on: context.eventLoop)
-    self.directory.sockets?.unregister(viewing.addresses, owner: ObjectIdentifier(self))
+    guard let playback, let context else { return }
+    self.playback = nil
+    playback.broadcaster.leave(playback.viewer, on: context.eventLoop)
+    self.directory.sockets?.unregister(playback.addresses, owner: ObjectIdentifier(self))
   }
 
-  /// The first packets are known: the reply to PLAY goes out, and with it a report for each track.
+  /// Sends the response to PLAY, then a sender report for each track; called before the first packet.
   func viewerStarted(_ viewer: RTPViewer, at positions: PerTrack<RTPPosition>) {
-    guard let viewing, viewing.viewer === viewer else { return }
+    guard let playback, playback.viewer === viewer else { return }
     let entries = MediaKind.allCases.compactMap { kind -> RTSPTrackPosition? in
-      guard let index = viewing.indices[kind], let position = positions[kind] else { return nil }
+      guard let index = playback.indices[kind], let position = positions[kind] else { return nil }
       return RTSPTrackPosition(
         index: index, sequenceNumber: position.sequenceNumber, rtpTimestamp: position.timestamp)
     }
-    self.perform(self.session.playingStarted(at: entries, now: self.clock.now()))
-    viewer.send(viewing.broadcaster.reports())
-    // Requests that waited are handled when the packets that are being delivered have been.
+    self.perform(self.session.playingStarted(at: entries, now: self.now))
+    viewer.send(playback.broadcaster.reports())
+    // Requests that waited are handled after the present packets are written.
     self.context?.eventLoop.assumeIsolated().execute {
       self.processMessages()
       self.resumeReading()
     }
   }
 
-  /// The viewer takes less than it is sent: from now on its progress is watched.
+  /// Starts to check the progress of a viewer that is too slow.
   func viewerFellBehind() {
-    guard self.stall == nil, let context, let waitingBytes = self.waitingBytes else { return }
+    guard self.stall == nil, let context, let bufferedBytes = self.bufferedBytes else { return }
     let handler = NIOLoopBound(self, eventLoop: context.eventLoop)
     let check = context.eventLoop.scheduleRepeatedTask(
       initialDelay: Self.stallCheckInterval, delay: Self.stallCheckInterval
     ) { _ in
-      handler.value.checkStall()
+      handler.value.checkProgress()
     }
-    self.stall = Stall(waitingBytes: waitingBytes, lastProgress: self.clock.now(), check: check)
+    self.stall = Stall(bufferedBytes: bufferedBytes, lastProgress: self.now, check: check)
   }
 
-  private func checkStall() {
-    guard let stall, let waitingBytes = self.waitingBytes else { return }
-    let now = self.clock.now()
-    if waitingBytes < stall.waitingBytes {
+  private func checkProgress() {
+    guard let stall, let bufferedBytes = self.bufferedBytes else { return }
+    let now = self.now
+    if bufferedBytes < stall.bufferedBytes {
       self.stall?.lastProgress = now
     } else if now - stall.lastProgress >= self.settings.stallTimeout {
-      self.viewing?.broadcaster.counters.viewersClosedAsSlow.add(1, ordering: .relaxed)
-      // What waits will not be taken any more.
+      self.playback?.broadcaster.counters.viewersClosedAsSlow.add(1, ordering: .relaxed)
+      // The client will not read the buffered bytes any more.
       self.context?.close(promise: nil)
       return
     }
-    self.stall?.waitingBytes = waitingBytes
+    self.stall?.bufferedBytes = bufferedBytes
   }
 
-  /// Bytes that the system has not taken yet.
-  private var waitingBytes: Int? {
-    // The option is there on every socket channel; a closed one has nothing that waits.
+  /// Number of bytes in the channel's write buffer.
+  private var bufferedBytes: Int? {
+    // Every socket channel has the option; a closed channel has no buffer.
     try? self.context?.channel.syncOptions?.getOption(.bufferedWritableBytes)
   }
 
-  /// Writes packets, framed for the connection.
+  /// Writes interleaved packets.
   func write(_ buffer: ByteBuffer) {
     self.context?.writeAndFlush(self.wrapOutboundOut(buffer), promise: nil)
   }
 
-  /// Writes an RTCP packet; not to a viewer who does not even take pictures.
+  /// Sends an RTCP packet; dropped when it is interleaved and the connection is not writable.
   func writeReport(_ report: ByteBuffer, over transport: RTPViewer.Transport) {
     switch transport {
     case .interleaved(_, let channel):
@@ -288,7 +297,7 @@ extension RTSPConnectionHandler {
     }
   }
 
-  /// The stream is over.
+  /// Closes the connection at the end of its stream.
   func streamEnded() {
     self.perform(self.session.handleStreamEnded())
   }
@@ -297,22 +306,22 @@ extension RTSPConnectionHandler {
 // MARK: Ending
 
 extension RTSPConnectionHandler {
-  /// Keeps the one timer at the session's deadline or before it.
+  /// Schedules the timer at the session's deadline, unless it is due earlier.
   private func scheduleTimer() {
     guard let context, let deadline = self.session.nextDeadline else { return }
     if let timer, timer.deadline <= deadline { return }
     self.timer?.task.cancel()
-    let delay = max(0, (deadline - self.clock.now()).nanoseconds)
+    let delay = max(0, (deadline - self.now).nanoseconds)
     let task = context.eventLoop.assumeIsolated().scheduleTask(in: .nanoseconds(delay)) {
       self.timer = nil
-      self.perform(self.session.handleTimer(now: self.clock.now()))
+      self.perform(self.session.handleTimer(now: self.now))
       self.processMessages()
       self.resumeReading()
     }
     self.timer = (deadline, task)
   }
 
-  /// Closes when what is written has gone out, or shortly after when the viewer does not take it.
+  /// Closes the connection when all data is written, or after ``closeTimeout``.
   private func closeAfterWrites() {
     guard !self.isClosing, let context else { return }
     self.isClosing = true

@@ -15,14 +15,14 @@ internal import Glibc
 
 /// An RTSP server, RFC 2326, for any number of streams and viewers.
 ///
-/// Each viewer is one connection on an event loop. Pictures and sound come packed from the streams' own threads, once for
-/// all viewers, and cost each of them one write.
+/// Each viewer is one connection on an event loop. Samples are packetized once for all viewers on the stream's threads, and
+/// cost one write per viewer.
 public final class RTSPServer: Sendable {
   /// The TCP ports in use.
   public struct Ports: Hashable, Sendable {
-    /// RTSP.
+    /// The port of RTSP.
     public var rtsp: Int
-    /// RTSP over TLS, where it is on.
+    /// The port of RTSP over TLS; nil without TLS.
     public var rtsps: Int?
   }
 
@@ -39,13 +39,11 @@ public final class RTSPServer: Sendable {
   private let state = Mutex(State())
   private let nonceSecret = (0..<32).map { _ in UInt8.random(in: 0...UInt8.max) }
 
-  /// An event loop for each core, at most four: beyond that the streams' encoders need the cores more.
+  /// One event loop per core, at most four: the encoders need the other cores.
   private static let eventLoopCount = min(System.coreCount, 4)
-  /// The time between two sender reports of a track.
-  private static let reportInterval = TimeAmount.seconds(5)
-  /// Connections beyond this many are closed at once: at the system's limit of open files nobody could be refused, and
-  /// the rest of the process needs some.
-  private static let mostConnections: Int = {
+  /// Maximum number of connections; further ones are closed at once. 64 file descriptors below the system's limit remain for
+  /// the rest of the process.
+  private static let maximumConnections: Int = {
     var limit = rlimit()
     #if canImport(Darwin)
     let result = getrlimit(RLIMIT_NOFILE, &limit)
@@ -54,17 +52,17 @@ public final class RTSPServer: Sendable {
     #endif
     return result == 0 ? max(1, Int(clamping: limit.rlim_cur) - 64) : 1024
   }()
-  /// Connections that the system keeps until they are accepted.
+  /// Maximum number of connections that the system queues until they are accepted.
   private static let backlog: Int32 = 1024
 
-  /// A server that does not listen yet.
+  /// A server with event loops of its own, which listens after ``start()``.
   public convenience init(settings: RTSPServerSettings) {
     self.init(settings: settings, group: nil)
   }
 
-  /// A server that does not listen yet.
+  /// A server that listens after ``start()``.
   ///
-  /// - Parameter group: Event loops that are shared with other servers, and shut down by who made them; nil for some of
+  /// - Parameter group: Event loops that are shared with other servers and shut down by the caller; nil for event loops of
   ///   its own.
   package init(settings: RTSPServerSettings, group shared: MultiThreadedEventLoopGroup?) {
     let group = shared ?? MultiThreadedEventLoopGroup(numberOfThreads: Self.eventLoopCount)
@@ -74,27 +72,27 @@ public final class RTSPServer: Sendable {
     self.directory = StreamDirectory(eventLoops: Array(group.makeIterator()))
   }
 
-  /// The ports in use; nil before ``start()``.
+  /// The ports in use; nil while the server does not listen.
   public var ports: Ports? {
     self.state.withLock { $0.ports }
   }
 
-  /// Messages that were not RTSP, since the start.
+  /// Number of malformed messages and of packets on unknown channels.
   public var malformedRequests: Int {
     self.directory.malformedRequests.load(ordering: .relaxed)
   }
 
-  /// Makes a stream that has been started available under its name; the first one also without a name.
+  /// Publishes a running stream under its name; the first published stream is also found by a URL without a path.
   public func publish(_ stream: LiveStream) {
     self.directory.publish(stream)
   }
 
-  /// Takes a stream away; its viewers are told goodbye when it is stopped.
+  /// Removes a stream; its viewers get RTCP goodbyes when it is stopped.
   public func unpublish(_ stream: LiveStream) {
     self.directory.unpublish(stream)
   }
 
-  /// What the viewers of a stream got; all zero when it is not published.
+  /// What a stream has sent to its viewers; all zero when it is not published.
   public func statistics(of stream: LiveStream) -> RTSPStreamStatistics {
     self.directory.broadcaster(of: stream)?.counters.statistics ?? RTSPStreamStatistics()
   }
@@ -122,18 +120,13 @@ public final class RTSPServer: Sendable {
       do throws(VidiconError) {
         listeners.append(try await self.listen(on: tls.port, address: address, context: context))
       } catch {
-        // A listener that does not close goes with the process.
+        // An error means that the listener is closed already.
         try? await listener.close()
         throw error
       }
     }
     let ports = listeners.compactMap { $0.localAddress?.port }
-    let directory = self.directory
-    let reporting = self.group.next().scheduleRepeatedTask(
-      initialDelay: Self.reportInterval, delay: Self.reportInterval
-    ) { _ in
-      directory.sendReports()
-    }
+    let reporting = self.directory.scheduleReports(on: self.group.next())
     self.state.withLock { state in
       state.ports = Ports(rtsp: ports[0], rtsps: ports.count > 1 ? ports[1] : nil)
       state.listeners = listeners
@@ -149,16 +142,16 @@ public final class RTSPServer: Sendable {
     }
     reporting?.cancel()
     for listener in listeners {
-      // One that is closed already is what is wanted.
+      // An error means that the listener is closed already.
       try? await listener.close()
     }
     await self.directory.closeConnections()
     await self.directory.sockets?.close()
-    // It fails only when called twice, or from one of its own event loops.
+    // Shutdown fails only when called twice or on one of its own event loops.
     if self.ownsGroup { try? await self.group.shutdownGracefully() }
   }
 
-  /// All IPv6 and IPv4 addresses, or all IPv4 ones on a machine without IPv6.
+  /// The unspecified address: "::" for IPv6 and IPv4, "0.0.0.0" on a machine without IPv6.
   private static var anyAddress: String {
     let devices = (try? System.enumerateDevices()) ?? []
     return devices.contains { $0.address?.protocol == .inet6 } ? "::" : "0.0.0.0"
@@ -185,12 +178,13 @@ public final class RTSPServer: Sendable {
         )
         .childChannelInitializer { channel in
           channel.eventLoop.makeCompletedFuture {
-            guard directory.connectionCount < Self.mostConnections else { throw ChannelError.eof }
+            guard directory.connectionCount < Self.maximumConnections else { throw ChannelError.eof }
             if let context {
               try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: context))
             }
             try channel.pipeline.syncOperations.addHandler(
-              RTSPConnectionHandler(settings: settings, session: session, directory: directory))
+              RTSPConnectionHandler(
+                settings: settings, session: session, directory: directory, eventLoop: channel.eventLoop))
           }
         }
         .bind(to: socketAddress)
@@ -200,8 +194,7 @@ public final class RTSPServer: Sendable {
     }
   }
 
-  /// What the sessions of a listener are told; media over UDP is not offered to those who came over TLS, since it would
-  /// not be encrypted.
+  /// The configuration of a listener's sessions; UDP is refused on TLS connections, since RTP over UDP is not encrypted.
   private func sessionConfiguration(isSecure: Bool) -> RTSPServerConfiguration {
     let ports = self.directory.sockets.map {
       RTSPTransport.Pair(rtp: UInt16($0.ports.rtp), rtcp: UInt16($0.ports.rtcp))
@@ -231,7 +224,7 @@ public final class RTSPServer: Sendable {
     let key = try read(tls.keyFile, as: "private key") { try NIOSSLPrivateKey(file: tls.keyFile, format: .pem) }
     var configuration = TLSConfiguration.makeServerConfiguration(
       certificateChain: chain.map { .certificate($0) }, privateKey: .privateKey(key))
-    // Viewers that do not answer the goodbye must not hold up the end.
+    // Clients that do not answer close_notify must not delay the end.
     configuration.shutdownTimeout = .milliseconds(300)
     do {
       return try NIOSSLContext(configuration: configuration)

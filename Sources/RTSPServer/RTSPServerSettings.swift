@@ -1,18 +1,18 @@
 public import Authentication
 public import Media
 
-/// How an ``RTSPServer`` listens and whom it lets in.
+/// Ports, TLS, credentials and timeouts of an ``RTSPServer``.
 public struct RTSPServerSettings: Hashable, Sendable {
-  /// RTSP over TLS ("rtsps").
+  /// Settings of RTSP over TLS, the scheme "rtsps".
   public struct TLS: Hashable, Sendable {
-    /// The TCP port; 0 for any free one.
+    /// The TCP port, 0 to 65 535; 0 for any free one.
     public var port: Int
     /// The path of the certificate chain, PEM.
     public var certificateFile: String
     /// The path of the certificate's private key, PEM.
     public var keyFile: String
 
-    /// A port and the files it needs.
+    /// Settings with a port, a certificate chain and its key.
     public init(port: Int, certificateFile: String, keyFile: String) {
       self.port = port
       self.certificateFile = certificateFile
@@ -20,22 +20,22 @@ public struct RTSPServerSettings: Hashable, Sendable {
     }
   }
 
-  /// The TCP port; 0 for any free one.
+  /// The TCP port, 0 to 65 535; 0 for any free one.
   public var port: Int
-  /// The numeric address to listen on; nil for all of the machine's, IPv4 and IPv6.
+  /// The numeric address to listen on; nil for all IPv4 and IPv6 addresses of this machine.
   public var address: String?
-  /// Whether viewers may ask for UDP; else they are told at once to use TCP, which loses nothing on its way.
+  /// Whether clients may set up UDP; otherwise UDP is refused with status 461, and clients use TCP.
   public var offersUDP = false
-  /// Who may watch; everybody when empty.
+  /// Credentials of the viewer role; empty to allow every client.
   public var credentials: [Credentials] = []
-  /// RTSP over TLS, in addition.
+  /// RTSP over TLS in addition to RTSP; nil for none.
   public var tls: TLS?
-  /// How long a viewer may be silent (no request, no RTCP) before it is taken for gone.
+  /// Time without a request or RTCP packet after which a connection is closed; whole seconds.
   public var sessionTimeout = MediaDuration.seconds(60)
-  /// How long a viewer may take nothing of what waits for it before it is closed.
+  /// Time without progress after which a viewer that is too slow is closed.
   public var stallTimeout = MediaDuration.seconds(10)
 
-  /// A configuration with everything at its default but the port.
+  /// Default settings with a port.
   public init(port: Int = 8554) {
     self.port = port
   }

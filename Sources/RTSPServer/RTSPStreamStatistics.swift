@@ -1,13 +1,34 @@
-/// What the viewers of one stream got over RTSP.
+internal import Synchronization
+
+/// What one stream has sent over RTSP.
 public struct RTSPStreamStatistics: Hashable, Sendable {
-  /// Viewers that play now, or are about to.
+  /// Viewers that play, or wait for their first keyframe.
   public var viewers = 0
-  /// Bytes of RTP and RTCP handed to the system for them, with interleaved framing.
+  /// Bytes of RTP passed to the system for all viewers, with interleaved framing.
   public var bytesSent = 0
-  /// Pictures that were not sent to viewers that read too slowly.
-  public var picturesSkipped = 0
-  /// Viewers closed because they took nothing for too long.
+  /// Frames not sent to viewers that read too slowly; one for each frame and viewer.
+  public var framesSkipped = 0
+  /// Viewers closed because they read nothing for ``RTSPServerSettings/stallTimeout``.
   public var viewersClosedAsSlow = 0
-  /// Datagrams that the system had no room for.
+  /// Datagrams dropped because the system's send buffer was full.
   public var datagramsDropped = 0
+}
+
+/// Counters of one stream, incremented on every event loop.
+final class ViewerCounters: Sendable {
+  let viewers = Atomic(0)
+  let bytesSent = Atomic(0)
+  let framesSkipped = Atomic(0)
+  let viewersClosedAsSlow = Atomic(0)
+  let datagramsDropped = Atomic(0)
+
+  /// A snapshot of the counters.
+  var statistics: RTSPStreamStatistics {
+    RTSPStreamStatistics(
+      viewers: self.viewers.load(ordering: .relaxed),
+      bytesSent: self.bytesSent.load(ordering: .relaxed),
+      framesSkipped: self.framesSkipped.load(ordering: .relaxed),
+      viewersClosedAsSlow: self.viewersClosedAsSlow.load(ordering: .relaxed),
+      datagramsDropped: self.datagramsDropped.load(ordering: .relaxed))
+  }
 }

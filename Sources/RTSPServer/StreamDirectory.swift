@@ -5,7 +5,7 @@ internal import RTSP
 internal import Streaming
 internal import Synchronization
 
-/// The published streams, and the connections that look at them; shared by all event loops.
+/// The published streams and the open connections; shared by all event loops.
 final class StreamDirectory: RTSPStreamDirectory, Sendable {
   private struct Entry {
     var broadcaster: RTPBroadcaster
@@ -13,7 +13,7 @@ final class StreamDirectory: RTSPStreamDirectory, Sendable {
   }
 
   private struct State {
-    /// In the order of publication: the first one is also found without a name.
+    /// In the order of publication; the first stream is also found by the empty path.
     var entries: [Entry] = []
     var connections: [ObjectIdentifier: any Channel] = [:]
     var sockets: DatagramSockets?
@@ -27,18 +27,28 @@ final class StreamDirectory: RTSPStreamDirectory, Sendable {
     self.eventLoops = eventLoops
   }
 
-  /// The UDP sockets, where UDP is offered and the server listens.
+  /// Interval between two sender reports of a track; RFC 3550 §6.2 recommends at least 5 s.
+  private static let reportInterval = TimeAmount.seconds(5)
+
+  /// The UDP sockets; nil without UDP, or before the server listens.
   var sockets: DatagramSockets? {
     get { self.state.withLock { $0.sockets } }
     set { self.state.withLock { $0.sockets = newValue } }
   }
 
+  /// Adds a running stream; its tracks are those of its descriptions now.
   func publish(_ stream: LiveStream) {
+    self.publish(stream, descriptions: stream.descriptions)
+  }
+
+  /// Adds a stream with these tracks.
+  func publish(_ stream: LiveStream, descriptions: [CodecDescription]) {
     let broadcaster = RTPBroadcaster(
-      stream: stream, eventLoops: self.eventLoops, sockets: { [weak self] in self?.sockets },
-      onChange: { [weak self] in self?.describe($0) },
+      stream: stream, descriptions: descriptions, eventLoops: self.eventLoops,
+      sockets: { [weak self] in self?.sockets },
+      onDescriptionChange: { [weak self] in self?.describe($0) },
       onEnd: { [weak self] in self?.streamEnded($0, name: $0.name) })
-    let description = RTSPStreamDescription(stream, sequences: broadcaster.sequences)
+    let description = RTSPStreamDescription(of: broadcaster)
     self.state.withLock { state in
       state.entries.append(
         Entry(broadcaster: broadcaster, description: description))
@@ -46,6 +56,7 @@ final class StreamDirectory: RTSPStreamDirectory, Sendable {
     stream.add(broadcaster)
   }
 
+  /// Removes a stream; its viewers stay connected until it ends.
   func unpublish(_ stream: LiveStream) {
     self.state.withLock { $0.entries.removeAll { $0.broadcaster.stream === stream } }
   }
@@ -54,8 +65,8 @@ final class StreamDirectory: RTSPStreamDirectory, Sendable {
     self.state.withLock { state in state.entries.first { $0.broadcaster.stream === stream }?.broadcaster }
   }
 
-  /// The broadcaster of a stream as it was described; nil when that one is not published any more. The parameter sets in
-  /// the description may be others by now.
+  /// The broadcaster of a stream that was described so; nil when it is no longer published. The parameter sets in the
+  /// description may have changed since.
   func broadcaster(of description: RTSPStreamDescription) -> RTPBroadcaster? {
     self.state.withLock { state in
       state.entries.first { $0.description.name == description.name && $0.description.tracks == description.tracks }?
@@ -63,17 +74,17 @@ final class StreamDirectory: RTSPStreamDirectory, Sendable {
     }
   }
 
-  /// Who asks for a stream from now on gets its present parameter sets.
+  /// Updates the session description of a stream whose parameter sets have changed.
   private func describe(_ stream: LiveStream) {
     guard let broadcaster = self.broadcaster(of: stream) else { return }
-    let description = RTSPStreamDescription(stream, sequences: broadcaster.sequences)
+    let description = RTSPStreamDescription(of: broadcaster)
     self.state.withLock { state in
       guard let index = state.entries.firstIndex(where: { $0.broadcaster === broadcaster }) else { return }
       state.entries[index].description = description
     }
   }
 
-  /// A stream has ended: it is not found any more, and every connection that has set it up is told.
+  /// Removes a stream that has ended, and notifies every connection.
   private func streamEnded(_ stream: LiveStream, name: String) {
     self.unpublish(stream)
     for connection in self.state.withLock({ Array($0.connections.values) }) {
@@ -91,7 +102,14 @@ final class StreamDirectory: RTSPStreamDirectory, Sendable {
     }
   }
 
-  /// Sends every viewer of every stream the present sender reports.
+  /// Sends sender reports to the viewers of every stream, every 5 s, until the task is cancelled.
+  func scheduleReports(on eventLoop: any EventLoop) -> RepeatedTask {
+    eventLoop.scheduleRepeatedTask(initialDelay: Self.reportInterval, delay: Self.reportInterval) { _ in
+      self.sendReports()
+    }
+  }
+
+  /// Sends current sender reports to the viewers of every stream.
   func sendReports() {
     for entry in self.state.withLock({ $0.entries }) { entry.broadcaster.sendReports() }
   }
@@ -104,38 +122,40 @@ final class StreamDirectory: RTSPStreamDirectory, Sendable {
     self.state.withLock { $0.connections[ObjectIdentifier(connection)] = nil }
   }
 
-  /// The connections that are open.
+  /// Number of open connections.
   var connectionCount: Int {
     self.state.withLock { $0.connections.count }
   }
 
-  /// Closes every connection, all at once.
+  /// Closes all connections concurrently.
   func closeConnections() async {
     let closings = self.state.withLock { $0.connections.values.map { $0.close() } }
     for closing in closings {
-      // One that is closed already is what is wanted.
+      // An error means that the connection is closed already.
       try? await closing.get()
     }
   }
 }
 
-/// Fired at every connection when a stream is over.
+/// User event fired on every connection when a stream has ended.
 struct StreamEnded {
   var name: String
 }
 
 extension RTSPStreamDescription {
-  /// What RTSP says of a stream that has started.
-  fileprivate init(_ stream: LiveStream, sequences: PerTrack<RTPSenderState>) {
+  /// The description of a stream as its broadcaster sends it.
+  fileprivate init(of broadcaster: RTPBroadcaster) {
+    let stream = broadcaster.stream
+    let states = broadcaster.senderStates
     var media: [MediaDescription] = []
     var tracks: [Track] = []
-    for description in stream.descriptions {
-      guard let sequence = sequences[description.kind] else { continue }
+    for description in broadcaster.descriptions {
+      guard let state = states[description.kind] else { continue }
       let control = "trackID=\(tracks.count)"
       let bitrate = description.kind == .video ? stream.videoBitrate : stream.audioSettings.bitrate
       media.append(
-        MediaDescription(description, payloadType: sequence.payloadType, control: control, bitrate: bitrate))
-      tracks.append(Track(kind: description.kind, control: control, ssrc: sequence.ssrc))
+        MediaDescription(description, payloadType: state.payloadType, control: control, bitrate: bitrate))
+      tracks.append(Track(kind: description.kind, control: control, ssrc: state.ssrc))
     }
     let session = SessionDescription(
       live: stream.name, sessionID: .random(in: 1...UInt64(Int64.max)), address: "0.0.0.0", media: media)

@@ -1,7 +1,7 @@
 internal import NIOCore
 internal import Synchronization
 
-/// Which viewer an address belongs to.
+/// The viewers by their UDP addresses.
 final class ViewerAddresses: Sendable {
   private struct Viewer {
     var owner: ObjectIdentifier
@@ -10,6 +10,7 @@ final class ViewerAddresses: Sendable {
 
   private let viewers = Mutex<[SocketAddress: Viewer]>([:])
 
+  /// Adds a viewer's addresses; an address of another viewer is reassigned.
   func register(
     _ addresses: [SocketAddress], owner: ObjectIdentifier, onActivity: @escaping @Sendable () -> Void
   ) {
@@ -18,18 +19,20 @@ final class ViewerAddresses: Sendable {
     }
   }
 
+  /// Removes a viewer's addresses, except those reassigned to another viewer.
   func unregister(_ addresses: [SocketAddress], owner: ObjectIdentifier) {
     self.viewers.withLock { viewers in
       for address in addresses where viewers[address]?.owner == owner { viewers[address] = nil }
     }
   }
 
+  /// Calls `onActivity` of the viewer with this address.
   func handleActivity(from address: SocketAddress) {
     self.viewers.withLock { $0[address] }?.onActivity()
   }
 }
 
-/// Receives what viewers send over UDP: receiver reports, and packets that open a way through a firewall.
+/// Receives datagrams of viewers: receiver reports, and packets that open a port in a firewall.
 final class DatagramHandler: ChannelInboundHandler {
   typealias InboundIn = AddressedEnvelope<ByteBuffer>
 
@@ -44,6 +47,6 @@ final class DatagramHandler: ChannelInboundHandler {
   }
 
   func errorCaught(context: ChannelHandlerContext, error: any Error) {
-    // A viewer's machine that refuses datagrams; its connection tells when it is gone.
+    // A viewer's machine refuses datagrams (ICMP); the end of the RTSP connection removes the viewer.
   }
 }

@@ -4,15 +4,15 @@ internal import NIOCore
 internal import Synchronization
 
 /// The viewers of one stream on one event loop.
-// Safe because all but the atomic count is touched on the event loop only.
+// Safe because all properties but the atomic count are used on the event loop only.
 final class ViewerGroup: @unchecked Sendable {
   let eventLoop: any EventLoop
   private let counters: ViewerCounters
-  /// The UDP sockets, once the server listens.
+  /// The UDP sockets; nil before the server listens, or without UDP.
   private let sockets: @Sendable () -> DatagramSockets?
   private let viewerCount = Atomic(0)
   private var viewers: [RTPViewer] = []
-  /// Where the datagrams of a delivery go; kept for its memory.
+  /// Destinations of the present datagrams; a property to reuse its memory.
   private var destinations: [vidicon_destination] = []
 
   init(
@@ -23,11 +23,12 @@ final class ViewerGroup: @unchecked Sendable {
     self.sockets = sockets
   }
 
-  /// Whether there is anybody to deliver to; may be asked on any thread.
+  /// Whether the group has a viewer; callable on any thread.
   var hasViewers: Bool {
     self.viewerCount.load(ordering: .acquiring) > 0
   }
 
+  /// Adds a viewer; without effect when it is in the group.
   func add(_ viewer: RTPViewer) {
     self.eventLoop.preconditionInEventLoop()
     guard !self.viewers.contains(where: { $0 === viewer }) else { return }
@@ -36,6 +37,7 @@ final class ViewerGroup: @unchecked Sendable {
     self.counters.viewers.add(1, ordering: .relaxed)
   }
 
+  /// Removes a viewer; without effect when it is not in the group.
   func remove(_ viewer: RTPViewer) {
     self.eventLoop.preconditionInEventLoop()
     guard let index = self.viewers.firstIndex(where: { $0 === viewer }) else { return }
@@ -44,19 +46,19 @@ final class ViewerGroup: @unchecked Sendable {
     self.counters.viewers.subtract(1, ordering: .relaxed)
   }
 
-  /// Hands the packets to every viewer that is to get them: one write each, and one call for all that use UDP.
-  func deliver(_ delivery: Delivery) {
+  /// Sends packets to every viewer that is due for them: one write for each TCP viewer, one call for all UDP viewers.
+  func fanOut(_ packets: SharedPackets) {
     var bytes = 0
     var skipped = 0
     var interleaved: (channel: UInt8, buffer: ByteBuffer)?
     self.destinations.removeAll(keepingCapacity: true)
-    // Viewers may leave while this goes on: the loop is over the list as it was.
+    // A viewer may leave during the loop, which iterates over a copy of the list.
     for viewer in self.viewers {
-      switch viewer.accept(delivery) {
-      case .not: break
-      case .skipped: skipped += 1
+      switch viewer.prepare(packets) {
+      case .none: break
+      case .skip: skipped += 1
       case .interleaved(let channel):
-        if interleaved?.channel != channel { interleaved = (channel, delivery.interleaved(channel: channel)) }
+        if interleaved?.channel != channel { interleaved = (channel, packets.interleaved(channel: channel)) }
         guard let buffer = interleaved?.buffer else { break }
         viewer.write(buffer)
         bytes += buffer.readableBytes
@@ -64,21 +66,21 @@ final class ViewerGroup: @unchecked Sendable {
       }
     }
     if !self.destinations.isEmpty, let sockets = self.sockets() {
-      let datagrams = delivery.datagrams()
+      let datagrams = packets.datagrams()
       let dropped = sockets.sendRTP(datagrams, to: self.destinations)
       bytes += datagrams.buffer.readableBytes * self.destinations.count
       if dropped > 0 { self.counters.datagramsDropped.add(dropped, ordering: .relaxed) }
     }
     if bytes > 0 { self.counters.bytesSent.add(bytes, ordering: .relaxed) }
-    if skipped > 0 { self.counters.picturesSkipped.add(skipped, ordering: .relaxed) }
+    if skipped > 0 { self.counters.framesSkipped.add(skipped, ordering: .relaxed) }
   }
 
-  /// Sends RTCP to every viewer that plays.
+  /// Sends RTCP packets to every viewer that plays.
   func send(_ reports: PerTrack<ByteBuffer>) {
     for viewer in self.viewers { viewer.send(reports) }
   }
 
-  /// Tells every viewer goodbye and closes its connection.
+  /// Sends RTCP goodbyes to every viewer and closes its connection.
   func endStream(_ goodbyes: PerTrack<ByteBuffer>) {
     for viewer in self.viewers { viewer.endStream(goodbyes) }
   }

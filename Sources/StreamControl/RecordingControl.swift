@@ -73,10 +73,10 @@ package struct RecordingControl: Sendable {
     } status: {
       let status = recorder.status
       return Status(
-        state: status.state.shown(isPauseRequested: recorder.isToldToPause),
+        state: status.state.shown(isPauseRequested: recorder.isPauseRequested),
         file: status.path.map { recorder.settings.pattern.name(ofFile: $0) },
         duration: status.duration, byteCount: status.byteCount, bitrate: status.bitrate,
-        drops: status.picturesDropped + status.soundsDropped, error: status.error?.reason)
+        drops: status.videoSamplesDropped + status.audioSamplesDropped, error: status.error?.reason)
     } files: {
       recorder.files()
     }

@@ -36,7 +36,7 @@ extension HTTPServerProviders {
       return [
         ProtocolStatistics(
           name: "rtsp", viewers: statistics.viewers, bytesSent: statistics.bytesSent,
-          picturesSkipped: statistics.picturesSkipped)
+          picturesSkipped: statistics.framesSkipped)
       ]
     }
     self.controls = controls

@@ -127,7 +127,7 @@ final class JSONStatusDisplay: StatusDisplay {
             mjpegViewers: $0.http.motionJPEGViewers,
             keyframeRequests: $0.stream.keyframeRequests,
             bytesSent: $0.bytesSent,
-            picturesSkipped: $0.rtsp.picturesSkipped,
+            picturesSkipped: $0.rtsp.framesSkipped,
             viewersClosedAsSlow: $0.rtsp.viewersClosedAsSlow,
             malformedRequests: server.malformedRequests,
             isSlateShown: $0.stream.isSlateShown,

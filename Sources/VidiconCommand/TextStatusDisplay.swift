@@ -114,7 +114,7 @@ extension StreamReport {
     parts.append(String(format: "%.2f Mb/s", self.bitrate / 1e6))
     parts.append(self.viewers == 1 ? "1 viewer" : "\(self.viewers) viewers")
     parts.append("\(self.stream.totalFramesDropped) dropped")
-    if self.rtsp.picturesSkipped > 0 { parts.append("\(self.rtsp.picturesSkipped) skipped for slow viewers") }
+    if self.rtsp.framesSkipped > 0 { parts.append("\(self.rtsp.framesSkipped) skipped for slow viewers") }
     if let text = StreamReport.text(effectTime: self.effectTime, of: self.stream) { parts.append(text) }
     if self.stream.isSlateShown { parts.append("no signal") }
     if let recording = self.recording { parts.append(recording.summary) }

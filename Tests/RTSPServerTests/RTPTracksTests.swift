@@ -56,7 +56,7 @@ struct RTPTracksTests {
       Issue.record("no goodbye")
       return
     }
-    #expect(goodbye.sources == [try #require(self.tracks.sequences.video).ssrc])
+    #expect(goodbye.sources == [try #require(self.tracks.senderStates.video).ssrc])
   }
 
   @Test func `a sample that cannot be sent is left out`() {

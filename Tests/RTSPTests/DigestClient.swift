@@ -1,5 +1,4 @@
 @testable import Authentication
-@testable import RTSP
 
 /// A client that answers a Digest challenge, as RFC 7616 §3.4 says or without `qop` as RFC 2069 did.
 struct DigestClient {

@@ -74,7 +74,7 @@ struct FaceMessages {
   private var due: MediaTime?
 
   /// The messages of one frame, in order of delivery.
-  mutating func messages(of picture: PictureMetadata) -> [TimedMetadata] {
+  mutating func messages(of picture: TimedFrameMetadata) -> [TimedMetadata] {
     let events = picture.metadata.faceEvents.map { event in
       // An event may be detected some frames late; messages carry the frame's time, which keeps them in order.
       Self.message(

@@ -3,7 +3,7 @@ import Media
 import NIOCore
 
 extension RTSPServerSession {
-  /// The methods that are served.
+  /// The supported methods.
   static let methods: [RTSPMethod] = [
     .options, .describe, .setup, .play, .pause, .teardown, .getParameter, .setParameter,
   ]
@@ -11,7 +11,7 @@ extension RTSPServerSession {
   /// The value of `Public`, RFC 2326 §12.28.
   static let publicMethods = Self.methods.map(\.rawValue).joined(separator: ", ")
 
-  /// An answer with the headers that all have.
+  /// A response with the headers of every response: `CSeq` and `Server`.
   func response(_ status: RTSPStatus, cSeq: String?, _ headers: RTSPHeaders = [:]) -> RTSPResponse {
     var all: RTSPHeaders = [:]
     if let cSeq { all.append("CSeq", cSeq) }
@@ -22,12 +22,12 @@ extension RTSPServerSession {
 
   /// Status 455 with the methods that are valid, RFC 2326 §11.3.6.
   func notValidInThisState(cSeq: String) -> RTSPResponse {
-    let session: String
-    switch self.state {
-    case .initial: session = "SETUP"
-    case .ready: session = "SETUP, PLAY, PAUSE, TEARDOWN"
-    case .starting, .playing, .closed: session = "PLAY, PAUSE, TEARDOWN"
-    }
+    let session =
+      switch self.state {
+      case .initial: "SETUP"
+      case .ready: "SETUP, PLAY, PAUSE, TEARDOWN"
+      default: "PLAY, PAUSE, TEARDOWN"
+      }
     return self.response(
       .methodNotValidInThisState, cSeq: cSeq,
       ["Allow": "OPTIONS, DESCRIBE, \(session), GET_PARAMETER, SET_PARAMETER"])
@@ -38,18 +38,20 @@ extension RTSPServerSession {
     "\(tracks.id);timeout=\(self.configuration.timeout.nanoseconds / 1_000_000_000)"
   }
 
-  /// What a URL means among the streams.
+  /// The stream or track that a URL names.
   enum Target {
-    /// A stream as a whole.
+    /// A stream with all of its tracks.
     case stream(RTSPStreamDescription)
-    /// One of its tracks.
+    /// One track of a stream, by its index in the description.
     case track(RTSPStreamDescription, index: Int)
   }
 
-  /// The stream or track of a request, or the status to refuse it with.
+  /// The stream or track that a request URI names; nil when there is none.
   ///
-  /// A track is its control name behind the stream's URL. Clients that keep the query put it behind that:
-  /// `rtsp://host/live?key=1/trackID=0`.
+  /// The URL of a track is the stream's URL, a slash and the control value. Clients that keep the query append the control
+  /// value to it: `rtsp://host/live?key=1/trackID=0`.
+  ///
+  /// - Throws: `ParsingError` of ``RTSPURL``.
   func target(of uri: String, in directory: some RTSPStreamDirectory) throws(ParsingError) -> Target? {
     let url = try RTSPURL(parsing: uri)
     guard var path = url.pathComponents else { return nil }
@@ -93,7 +95,7 @@ extension RTSPServerSession {
     }
   }
 
-  /// GET_PARAMETER and SET_PARAMETER, RFC 2326 §10.8 and §10.9: signs of life; no parameter is known.
+  /// GET_PARAMETER and SET_PARAMETER, RFC 2326 §10.8 and §10.9: keep-alive; no parameter is supported.
   func handleParameters(_ request: RTSPRequest, cSeq: String) -> [RTSPServerAction] {
     let names = request.body.readableBytesView.contains { $0 != UInt8(ascii: " ") && !$0.isControl }
     var headers: RTSPHeaders = [:]

@@ -1,0 +1,55 @@
+internal import Media
+internal import NIOCore
+internal import RTP
+internal import Synchronization
+
+/// The RTP packets of one access unit or audio frame, shared by all viewers and event loops.
+///
+/// Each wire format (interleaved frames of a channel, datagrams) is built once, when the first viewer needs it.
+final class SharedPackets: Sendable {
+  /// Packets back to back, and the runs of equal length for segmentation offload.
+  struct Datagrams: Sendable {
+    var buffer: ByteBuffer
+    var runs: [RTPPacketBatch.DatagramRun]
+  }
+
+  private struct WireFormats {
+    var interleaved: [(channel: UInt8, buffer: ByteBuffer)] = []
+    var datagrams: Datagrams?
+  }
+
+  let kind: MediaKind
+  /// Whether these are the packets of a video keyframe, at which a viewer can start.
+  let isKeyframe: Bool
+  /// The next packet of each track, for a viewer that starts with these packets.
+  let positions: PerTrack<RTPPosition>
+  private let batch: RTPPacketBatch
+  private let formats = Mutex(WireFormats())
+
+  init(kind: MediaKind, batch: RTPPacketBatch, positions: PerTrack<RTPPosition>) {
+    self.kind = kind
+    self.isKeyframe = kind == .video && batch.isKeyframe
+    self.positions = positions
+    self.batch = batch
+  }
+
+  /// The packets framed for an RTSP connection, RFC 2326 §10.12.
+  func interleaved(channel: UInt8) -> ByteBuffer {
+    self.formats.withLock { formats in
+      for format in formats.interleaved where format.channel == channel { return format.buffer }
+      let buffer = self.batch.interleaved(channel: channel)
+      formats.interleaved.append((channel, buffer))
+      return buffer
+    }
+  }
+
+  /// The packets as UDP datagrams.
+  func datagrams() -> Datagrams {
+    self.formats.withLock { formats in
+      if let datagrams = formats.datagrams { return datagrams }
+      let datagrams = Datagrams(buffer: self.batch.datagrams(), runs: self.batch.datagramRuns())
+      formats.datagrams = datagrams
+      return datagrams
+    }
+  }
+}

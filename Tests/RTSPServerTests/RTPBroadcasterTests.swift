@@ -1,0 +1,111 @@
+import Authentication
+import Media
+import NIOCore
+import NIOEmbedded
+import RTSP
+import Testing
+
+@testable import RTSPServer
+
+@Suite("RTP fan-out to viewers")
+struct RTPBroadcasterTests {
+  private let server: EmbeddedServer
+
+  init() throws { self.server = try EmbeddedServer() }
+
+  @Test func `sender reports of both tracks are sent every five seconds to viewers that play`() throws {
+    let reporting = self.server.directory.scheduleReports(on: self.server.loop)
+    let playing = try self.server.connectAndStart()
+    let waiting = try self.server.connectAndPlay()
+    for _ in 0..<3 {
+      self.server.loop.advanceTime(by: .milliseconds(4_999))
+      #expect(try playing.received() == [])
+      self.server.loop.advanceTime(by: .milliseconds(1))
+      #expect(try playing.received() == ["SR 1", "SR 3"])
+    }
+    #expect(try waiting.received() == ["503"])
+    reporting.cancel()
+    self.server.loop.advanceTime(by: .seconds(10))
+    #expect(try playing.received() == [])
+  }
+
+  @Test func `without viewers no sample is packetized`() throws {
+    let before = self.server.broadcaster.senderStates
+    self.server.sendKeyframe()
+    self.server.sendAudio()
+    #expect(self.server.broadcaster.senderStates.video == before.video)
+    #expect(self.server.broadcaster.senderStates.audio == before.audio)
+    _ = try self.server.connectAndStart()
+    #expect(self.server.broadcaster.senderStates.video != before.video)
+  }
+
+  @Test func `all viewers get the same packets on their own channels`() throws {
+    let first = try self.server.connectAndPlay()
+    let second = try self.server.connect()
+    try second.setUp(track: 0, channels: "8-9")
+    try second.send("PLAY rtsp://h/live RTSP/1.0\r\nCSeq: 2\r\n\r\n")
+    self.server.sendKeyframe()
+    #expect(try Self.packets(of: first, channel: 0) == (try Self.packets(of: second, channel: 8)))
+  }
+
+  private static func packets(of client: EmbeddedClient, channel: UInt8) throws -> [ByteBuffer] {
+    let packets = try client.messages().compactMap { message -> ByteBuffer? in
+      guard case .interleaved(channel, let payload) = message else { return nil }
+      return payload
+    }
+    #expect(packets.count == 2)
+    return packets
+  }
+
+  @Test func `the counters have the viewers and the bytes of their packets`() throws {
+    #expect(self.server.statistics == RTSPStreamStatistics())
+    let clients = [try self.server.connectAndStart(), try self.server.connectAndStart()]
+    for client in clients { _ = try client.received() }
+    let before = self.server.statistics
+    #expect(before.viewers == 2)
+    self.server.sendFrame()
+    self.server.sendAudio()
+    // Framing and RTP header, then the NAL unit; AU-headers-length, one AU-header and the AAC frame.
+    #expect(self.server.statistics.bytesSent - before.bytesSent == 2 * ((4 + 12 + 2) + (4 + 12 + 4 + 3)))
+    for client in clients { try client.channel.close().wait() }
+    self.server.loop.run()
+    #expect(self.server.statistics.viewers == 0)
+  }
+
+  @Test func `a new parameter set is in the next session description and before the next keyframe`() throws {
+    let client = try self.server.connectAndStart()
+    self.server.broadcaster.descriptionChanged(
+      to: .h264(
+        H264Description(
+          sequenceParameterSet: [0x67, 0x64, 0x00, 0x28], pictureParameterSet: [0x68, 0xEE], width: 64, height: 48,
+          frameRate: 30)))
+    try client.send("DESCRIBE rtsp://h/live RTSP/1.0\r\nCSeq: 7\r\n\r\n")
+    guard case .response(let response) = try client.messages().first else {
+      Issue.record("no response to DESCRIBE")
+      return
+    }
+    #expect(String(buffer: response.body).contains("profile-level-id=640028"))
+    self.server.sendKeyframe()
+    guard case .interleaved(0, let packet) = try client.messages().first else {
+      Issue.record("no packet")
+      return
+    }
+    // STAP-A behind the 12 bytes of the RTP header: NAL unit header, length, sequence parameter set.
+    #expect(Array(packet.readableBytesView.dropFirst(15).prefix(4)) == [0x67, 0x64, 0x00, 0x28])
+  }
+
+  @Test func `a viewer is in its group once`() throws {
+    let group = ViewerGroup(eventLoop: self.server.loop, counters: ViewerCounters(), sockets: { nil })
+    let handler = RTSPConnectionHandler(
+      settings: RTSPServerSettings(),
+      session: RTSPServerConfiguration(serverName: "", authenticator: .init(credentials: [], secret: [1])),
+      directory: self.server.directory, eventLoop: self.server.loop)
+    let viewer = RTPViewer(transports: PerTrack(), connection: handler)
+    group.add(viewer)
+    group.add(viewer)
+    group.remove(viewer)
+    #expect(!group.hasViewers)
+    group.remove(viewer)
+    #expect(!group.hasViewers)
+  }
+}

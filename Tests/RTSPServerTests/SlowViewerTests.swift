@@ -1,0 +1,129 @@
+import Media
+import NIOCore
+import NIOEmbedded
+import Streaming
+import Testing
+
+@testable import RTSPServer
+
+@Suite("Drop policy of slow RTSP viewers")
+struct SlowViewerTests {
+  private let server: EmbeddedServer
+
+  init() throws { self.server = try EmbeddedServer() }
+
+  @Test func `a slow viewer is skipped and resumes at a keyframe, other viewers miss nothing`() throws {
+    let (slow, fast) = (try self.server.connectAndStart(), try self.server.connectAndPlay())
+    self.server.sendKeyframe()
+    _ = (try slow.received(), try fast.received())
+    let requests = self.server.stream.statistics.keyframeRequests
+
+    slow.setWritable(false)
+    self.server.sendFrame()
+    self.server.sendAudio()
+    self.server.sendKeyframe()
+    #expect(try slow.received() == [])
+    #expect(self.server.statistics.framesSkipped == 2)
+    #expect(self.server.stream.statistics.keyframeRequests == requests)
+
+    slow.setWritable(true)
+    #expect(self.server.stream.statistics.keyframeRequests == requests + 1)
+    self.server.sendFrame()
+    self.server.sendAudio()
+    #expect(try slow.received() == ["RTP 2"])
+    #expect(self.server.statistics.framesSkipped == 3)
+
+    self.server.sendKeyframe()
+    self.server.sendFrame()
+    #expect(try slow.received() == ["RTP 0", "RTP 0", "RTP 0"])
+    #expect(self.server.statistics.framesSkipped == 3)
+    #expect(try fast.received().filter { $0 == "RTP 0" }.count == 7)
+  }
+
+  @Test func `a viewer that reads nothing for ten seconds is closed and counted`() throws {
+    let client = try self.server.connectAndStart()
+    client.setWritable(false)
+    client.channel.write(ByteBuffer(repeating: 0, count: 100), promise: nil)
+    self.server.sendFrame()
+    self.server.loop.advanceTime(by: .milliseconds(9_999))
+    #expect(client.isOpen)
+    self.server.loop.advanceTime(by: .milliseconds(1))
+    #expect(!client.isOpen)
+    #expect(self.server.statistics.viewersClosedAsSlow == 1)
+    #expect(self.server.statistics.viewers == 0)
+  }
+
+  @Test func `a viewer that reads some of its buffer has ten seconds more`() throws {
+    let client = try self.server.connectAndStart()
+    client.setWritable(false)
+    client.channel.write(ByteBuffer(repeating: 0, count: 100), promise: nil)
+    self.server.sendFrame()
+    self.server.loop.advanceTime(by: .milliseconds(9_500))
+    client.channel.flush()
+    self.server.loop.advanceTime(by: .milliseconds(10_499))
+    #expect(client.isOpen)
+    self.server.loop.advanceTime(by: .milliseconds(1))
+    #expect(!client.isOpen)
+    #expect(self.server.statistics.viewersClosedAsSlow == 1)
+  }
+
+  @Test func `a viewer that is writable again is not closed`() throws {
+    let client = try self.server.connectAndStart()
+    client.setWritable(false)
+    self.server.sendFrame()
+    self.server.loop.advanceTime(by: .seconds(5))
+    client.setWritable(true)
+    self.server.loop.advanceTime(by: .seconds(50))
+    #expect(client.isOpen)
+    #expect(self.server.statistics.viewersClosedAsSlow == 0)
+  }
+
+  @Test func `a slow viewer with audio only resumes at the next packet and skips no frames`() throws {
+    let client = try self.server.connect()
+    try client.setUp(track: 1, channels: "0-1")
+    try client.send("PLAY rtsp://h/live RTSP/1.0\r\nCSeq: 2\r\n\r\n")
+    self.server.sendAudio()
+    #expect(try client.received() == ["200", "200", "SR 1", "RTP 0"])
+    client.setWritable(false)
+    self.server.sendAudio()
+    #expect(try client.received() == [])
+    client.setWritable(true)
+    self.server.sendAudio()
+    #expect(try client.received() == ["RTP 0"])
+    #expect(self.server.statistics.framesSkipped == 0)
+    #expect(self.server.stream.statistics.keyframeRequests == 0)
+  }
+
+  @Test func `no sender report is added to the buffer of a slow viewer`() throws {
+    let reporting = self.server.directory.scheduleReports(on: self.server.loop)
+    defer { reporting.cancel() }
+    let client = try self.server.connectAndStart()
+    client.setWritable(false)
+    self.server.loop.advanceTime(by: .seconds(5))
+    #expect(try client.received() == [])
+  }
+
+  @Test func `no request is read while the client does not read its responses`() throws {
+    let client = try self.server.connectAndStart()
+    let reads = ReadCounter()
+    try client.channel.pipeline.syncOperations.addHandler(reads, position: .first)
+    client.channel.read()
+    #expect(reads.count == 1)
+    client.setWritable(false)
+    client.channel.read()
+    #expect(reads.count == 1)
+    client.setWritable(true)
+    #expect(reads.count == 2)
+  }
+
+  /// Counts the reads that reach the socket.
+  private final class ReadCounter: ChannelOutboundHandler {
+    typealias OutboundIn = ByteBuffer
+    var count = 0
+
+    func read(context: ChannelHandlerContext) {
+      self.count += 1
+      context.read()
+    }
+  }
+}
