@@ -36,21 +36,23 @@ struct BitReaderTests {
     #expect(all == 0xAB)
   }
 
-  @Test(arguments: [
-    // Codes of tables 9-2 and 9-3.
-    ([0b1000_0000] as [UInt8], UInt32(0), Int32(0)), ([0b0100_0000], 1, 1), ([0b0110_0000], 2, -1),
-    ([0b0010_0000], 3, 2), ([0b0010_1000], 4, -2), ([0b0001_0000], 7, 4), ([0b0001_0010], 8, -4),
-    // 31 zeros, a one, and 31 ones: the maximum, 2³² - 2.
-    ([0, 0, 0, 1] + [0xFF, 0xFF, 0xFF, 0xFE], .max - 1, -.max),
-  ])
-  func `Exp-Golomb codes are read`(bytes: [UInt8], unsigned: UInt32, signed: Int32) throws {
-    var first = BitReader(bytes)
-    let value = try first.exponentialGolomb("ue")
-    #expect(value == unsigned)
-    var second = BitReader(bytes)
-    let signedValue = try second.signedExponentialGolomb("se")
-    #expect(signedValue == signed)
-    #expect(second.position == first.position)
+  /// Codes of tables 9-2 and 9-3; the last one is the maximum, 31 zeros and 32 ones: 2³² - 2.
+  private static let codes: [(bytes: [UInt8], unsigned: UInt32, signed: Int32)] = [
+    ([0b1000_0000], 0, 0), ([0b0100_0000], 1, 1), ([0b0110_0000], 2, -1), ([0b0010_0000], 3, 2),
+    ([0b0010_1000], 4, -2), ([0b0001_0000], 7, 4), ([0b0001_0010], 8, -4),
+    ([0, 0, 0, 1, 0xFF, 0xFF, 0xFF, 0xFE], 4_294_967_294, -2_147_483_647),
+  ]
+
+  @Test func `Exp-Golomb codes are read`() throws {
+    for (bytes, unsigned, signed) in Self.codes {
+      var first = BitReader(bytes)
+      let value = try first.exponentialGolomb("ue")
+      #expect(value == unsigned)
+      var second = BitReader(bytes)
+      let signedValue = try second.signedExponentialGolomb("se")
+      #expect(signedValue == signed)
+      #expect(second.position == first.position)
+    }
   }
 
   @Test func `every prefix of an Exp-Golomb code is truncated`() {

@@ -257,8 +257,8 @@ struct FragmentedMP4MuxerTests {
     ]
     #expect(Array(configuration.content.readableBytesView) == expected.flatMap { $0 })
     let audioSample = try #require(try tables[1].children(skipping: 8).first)
-    #expect(sound.type == "mp4a")
-    let descriptor = try #require(try sound.children(skipping: 28).first { $0.type == "esds" })
+    #expect(audioSample.type == "mp4a")
+    let descriptor = try #require(try audioSample.children(skipping: 28).first { $0.type == "esds" })
     let descriptors: [[UInt8]] = [
       [0, 0, 0, 0],  // version and flags
       [3, 0x80, 0x80, 0x80, 0x22, 0, 0, 0],  // ES_Descriptor

@@ -4,16 +4,19 @@ import Testing
 
 @Suite("Audio blocks and formats")
 struct AudioBlockTests {
-  @Test(arguments: [
-    (AudioFormat(sampleRate: 48_000, channelCount: 1), 960, 960, Int64(20_000_000)),
+  private static let cases: [(format: AudioFormat, values: Int, count: Int, nanoseconds: Int64)] = [
+    (AudioFormat(sampleRate: 48_000, channelCount: 1), 960, 960, 20_000_000),
     (AudioFormat(sampleRate: 48_000, channelCount: 2), 960, 480, 10_000_000),
     (AudioFormat(sampleRate: 44_100, channelCount: 1), 1024, 1024, 23_219_954),
     (AudioFormat(sampleRate: 8_000, channelCount: 6), 0, 0, 0),
-  ])
-  func `sample count and duration are per channel`(format: AudioFormat, values: Int, count: Int, nanoseconds: Int64) {
-    let block = AudioBlock(format: format, timestamp: .zero, samples: [Float](repeating: 0, count: values))
-    #expect(block.sampleCount == count)
-    #expect(block.duration == MediaDuration(nanoseconds: nanoseconds))
+  ]
+
+  @Test func `sample count and duration are per channel`() {
+    for (format, values, count, nanoseconds) in Self.cases {
+      let block = AudioBlock(format: format, timestamp: .zero, samples: [Float](repeating: 0, count: values))
+      #expect(block.sampleCount == count)
+      #expect(block.duration == MediaDuration(nanoseconds: nanoseconds))
+    }
   }
 
   @Test func `modified samples lose the packet that they were decoded from`() {

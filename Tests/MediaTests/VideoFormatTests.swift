@@ -4,15 +4,18 @@ import Testing
 
 @Suite("Frame formats and memory layouts")
 struct VideoFormatTests {
-  @Test(arguments: [
-    // Format, plane, minimum bytes per row at width 5, rows at height 3.
-    (PixelFormat.nv12, 0, 5, 3), (.nv12, 1, 6, 2),
+  /// Minimum bytes per row at width 5, and rows at height 3.
+  private static let planes: [(format: PixelFormat, plane: Int, bytes: Int, rows: Int)] = [
+    (.nv12, 0, 5, 3), (.nv12, 1, 6, 2),
     (.i420, 0, 5, 3), (.i420, 1, 3, 2), (.i420, 2, 3, 2),
     (.bgra, 0, 20, 3), (.argb, 0, 20, 3), (.rgb24, 0, 15, 3), (.yuyv, 0, 12, 3),
-  ])
-  func `odd sizes round chroma up`(format: PixelFormat, plane: Int, bytes: Int, rows: Int) {
-    #expect(format.minimumBytesPerRow(plane: plane, width: 5) == bytes)
-    #expect(format.rowCount(plane: plane, height: 3) == rows)
+  ]
+
+  @Test func `odd sizes round chroma up`() {
+    for (format, plane, bytes, rows) in Self.planes {
+      #expect(format.minimumBytesPerRow(plane: plane, width: 5) == bytes)
+      #expect(format.rowCount(plane: plane, height: 3) == rows)
+    }
   }
 
   @Test func `planes and colour space follow from the format`() {

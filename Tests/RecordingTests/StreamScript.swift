@@ -70,7 +70,7 @@ struct StreamScript {
     }
     if self.hasAudio {
       for index in 0... {
-        let sample = self.audioPlacement(Int64(index))
+        let sample = self.sound(Int64(index))
         let time = sample.presentationTime + self.soundDelay
         if time >= to { break }
         if time >= from { samples.append((time, sample)) }
