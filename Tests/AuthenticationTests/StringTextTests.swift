@@ -45,12 +45,12 @@ struct StringTextTests {
 
   @Test func `hexadecimal digits are read in both cases and written in small letters`() {
     #expect(hexadecimal([0x00, 0xAF, 0x10]) == "00af10")
-    #expect("0aFg@".utf8.map(\.hexadecimalValue) == [0, 10, 15, nil, nil])
+    #expect("0aFg@".utf8.map { $0.hexadecimalValue } == [0, 10, 15, nil, nil])
   }
 
   @Test func `a token has no separators, spaces or controls`() {
-    #expect("GET_PARAMETER!#$%&'*+-.^`|~09az".utf8.allSatisfy(\.isToken))
-    #expect(!"()<>@,;:\\\"/[]?={} \t\u{7F}é".utf8.contains(where: \.isToken))
+    #expect("GET_PARAMETER!#$%&'*+-.^`|~09az".utf8.allSatisfy { $0.isToken })
+    #expect(!"()<>@,;:\\\"/[]?={} \t\u{7F}é".utf8.contains { $0.isToken })
   }
 
   @Test(arguments: [("user", "pass", true), ("", "pass", false), ("us:er", "pass", false), ("user", "", false)])

@@ -156,7 +156,7 @@ struct EffectChainTests {
     var frame = Self.frame()
     let chain = EffectChain([
       Step {
-        $0.picture = other
+        $0.buffer = other
         return .keep
       }
     ])
@@ -166,7 +166,7 @@ struct EffectChainTests {
       frame = Self.frame()
       chain.effects = [
         Step {
-          $0.picture = picture
+          $0.buffer = picture
           return .keep
         }
       ]

@@ -46,7 +46,7 @@ struct InferencePlanTests {
       $0.operators[0].kind = .convolution(.init(.same, strideY: 0), .none)
     }
     #expect(error == ParsingError(.invalid, field: "operators[0] CONV_2D stride"))
-    #expect(error?.description == "operators[0] CONV_2D stride: invalid")
+    #expect(error?.description == "operators[0] CONV_2D stride: the value is not allowed")
     let window = Self.error { $0.operators[0].kind = .maxPool(.init(.same), height: 17, width: 2, .none) }
     #expect(window?.field == "operators[0] MAX_POOL_2D channels")
   }
