@@ -54,10 +54,11 @@ struct HTTPEffectsTests {
 
   @Test func `effects are replaced as a whole, and are part of the stream's state`() async throws {
     try await self.withEffects { effects, _, port in
-      let answer = try await Self.put(#"{"clock":true,"smooth":0.5}"#, port: port)
-      #expect(answer.status == "200" && answer.body.contains(#""smooth":0.5"#))
-      #expect(effects.settings.smooth == 0.5 && effects.settings.clock)
-      #expect(try await Self.put(#"{"clock":true}"#, port: port).body.contains(#""smooth":0"#))
+      let answer = try await Self.put(#"{"clock":true,"color":{"brightness":0.5}}"#, port: port)
+      #expect(answer.status == "200" && answer.body.contains(#""brightness":0.5"#))
+      #expect(effects.settings.color.brightness == 0.5 && effects.settings.clock)
+      #expect(try await Self.put(#"{"clock":true}"#, port: port).status == "200")
+      #expect(effects.settings.color.brightness == 0)
       let shown = try await RawClient.get(Self.effects, port: port)
       #expect(shown.body.contains(#""clock":true"#) && shown.body.contains(#""faces":"off""#))
       #expect(shown.head.lowercased().contains("cross-origin-resource-policy: same-origin"))
@@ -84,10 +85,12 @@ struct HTTPEffectsTests {
       for (body, status) in [
         (#"{"overlay":{}}"#, "400"), (#"{"mask":"image"}"#, "502"), (#"{"faces":"track"}"#, "502"),
       ] {
-        #expect(try await Self.put(body, port: port).status == status, "\(body)")
+        let answer = try await Self.put(body, port: port)
+        #expect(answer.status == status, "\(body)")
       }
       for image in ["", "no image"] {
-        #expect(try await Self.put(image, to: Self.effects + "/mask", type: "image/png", port: port).status == "400")
+        let answer = try await Self.put(image, to: Self.effects + "/mask", type: "image/png", port: port)
+        #expect(answer.status == "400")
       }
       #expect(effects.settings == EffectSettings())
     }
