@@ -42,9 +42,7 @@ struct SlowViewerTests {
 
   @Test func `a viewer that reads nothing for ten seconds is closed and counted`() throws {
     let client = try self.server.connectAndStart()
-    client.setWritable(false)
-    client.channel.write(ByteBuffer(repeating: 0, count: 100), promise: nil)
-    self.server.sendFrame()
+    _ = try self.stall(client)
     self.server.loop.advanceTime(by: .milliseconds(9_999))
     #expect(client.isOpen)
     self.server.loop.advanceTime(by: .milliseconds(1))
@@ -55,11 +53,11 @@ struct SlowViewerTests {
 
   @Test func `a viewer that reads some of its buffer has ten seconds more`() throws {
     let client = try self.server.connectAndStart()
-    client.setWritable(false)
-    client.channel.write(ByteBuffer(repeating: 0, count: 100), promise: nil)
-    self.server.sendFrame()
+    let socket = try self.stall(client)
     self.server.loop.advanceTime(by: .milliseconds(9_500))
+    socket.isStalled = false
     client.channel.flush()
+    socket.isStalled = true
     self.server.loop.advanceTime(by: .milliseconds(10_499))
     #expect(client.isOpen)
     self.server.loop.advanceTime(by: .milliseconds(1))
@@ -114,6 +112,26 @@ struct SlowViewerTests {
     #expect(reads.count == 1)
     client.setWritable(true)
     #expect(reads.count == 2)
+  }
+
+  /// Makes a client read nothing more while 100 bytes are buffered, and a frame find it so.
+  private func stall(_ client: EmbeddedClient) throws -> StalledSocket {
+    let socket = StalledSocket()
+    try client.channel.pipeline.syncOperations.addHandler(socket, position: .first)
+    client.channel.write(ByteBuffer(repeating: 0, count: 100), promise: nil)
+    client.setWritable(false)
+    self.server.sendFrame()
+    return socket
+  }
+
+  /// Leaves written bytes in the channel's buffer while it is stalled.
+  private final class StalledSocket: ChannelOutboundHandler {
+    typealias OutboundIn = ByteBuffer
+    var isStalled = true
+
+    func flush(context: ChannelHandlerContext) {
+      if !self.isStalled { context.flush() }
+    }
   }
 
   /// Counts the reads that reach the socket.
