@@ -1,41 +1,42 @@
 internal import Crypto
 public import Media
 
-/// Decides who may watch, over RTSP and over HTTP: Digest (RFC 7616, and RFC 2069 without `qop`) with SHA-256 and MD5, and Basic (RFC 7617).
+/// Verifies credentials of the viewer role in RTSP and HTTP requests: Digest (RFC 7616, and RFC 2069 without `qop`)
+/// with SHA-256 and MD5, and Basic (RFC 7617).
 ///
-/// A nonce is the time it was made and a keyed hash of it, so none is stored and every connection can check it.
+/// A nonce is its creation time and a keyed hash of it: no nonce is stored, and every connection can verify it.
 ///
-/// The challenges come each in a header line of its own, SHA-256 first, MD5 second, Basic last, and the two Digest ones
-/// share one nonce. This order is the one in which all clients find theirs:
-/// - FFmpeg (OBS, mpv) and live555 (VLC) know MD5 only and keep the last Digest line they read; FFmpeg then refuses any
-///   other `algorithm`, so MD5 must be behind SHA-256. Basic behind it does not replace it.
-/// - GStreamer keeps the last line of its kind and prefers Digest; go2rtc, newer ExoPlayers and others take the first
-///   Digest line, do not read `algorithm` and answer with MD5: right too, since the nonce is the same.
-/// - gortsplib and others that know SHA-256 choose it wherever it stands. Older ExoPlayers take the last line: Basic.
+/// Each challenge is a header line of its own: SHA-256, MD5, Basic; the two Digest challenges share one nonce. All
+/// clients find a supported challenge in this order:
+/// - FFmpeg (OBS, mpv) and live555 (VLC) support MD5 only and use the last Digest line; FFmpeg refuses any other
+///   `algorithm`, so MD5 must follow SHA-256. Basic behind MD5 does not replace it.
+/// - GStreamer uses the last line of each scheme and prefers Digest; go2rtc, newer ExoPlayers and others use the first
+///   Digest line, ignore `algorithm` and answer with MD5, which is valid since the nonce is the same.
+/// - gortsplib and others that support SHA-256 select it in any order. Older ExoPlayers use the last line: Basic.
 ///
-/// live555 and ExoPlayer find `realm` and `nonce` only right behind the scheme, in this order, quoted, and one ExoPlayer
-/// takes only letters and digits for a nonce.
+/// live555 and ExoPlayer need `realm` and `nonce` directly behind the scheme, in this order, quoted; some ExoPlayers
+/// accept only letters and digits in a nonce.
 public struct Authenticator: Sendable {
-  /// What a request's proof is worth.
+  /// Result of the verification of a request.
   public enum Verdict: Hashable, Sendable {
-    /// The user may watch; with Digest the nonce that was used.
+    /// The credentials are valid; with Digest, the nonce of the proof.
     case accepted(nonce: String?)
-    /// No or no right proof; `stale` when only the nonce is no longer good and the client can try again by itself.
+    /// No valid proof; `stale` when only the nonce has expired, so that the client can retry without asking its user.
     case rejected(stale: Bool)
   }
 
-  /// Who may watch; empty for everybody.
+  /// Credentials of the viewer role; empty to accept every request.
   public let credentials: [Credentials]
-  /// What users see when asked for a password; letters, digits and spaces.
+  /// The protection space, shown in password prompts: letters, digits and spaces, RFC 7235 §2.2.
   public let realm: String
-  /// How long a nonce can be used to enter. A connection that has entered may keep its nonce.
+  /// Lifetime of a nonce. A connection that has authenticated may use its nonce for longer.
   public let nonceLifetime: MediaDuration
 
   private let key: SymmetricKey
 
-  /// An authenticator.
+  /// An authenticator for a set of credentials.
   ///
-  /// - Parameter secret: At least 16 random bytes, made when the server starts.
+  /// - Parameter secret: The key of the nonces: at least 16 random bytes, generated when the server starts.
   public init(
     credentials: [Credentials], secret: [UInt8], realm: String = "Vidicon",
     nonceLifetime: MediaDuration = .seconds(300)
@@ -46,9 +47,9 @@ public struct Authenticator: Sendable {
     self.key = SymmetricKey(data: secret)
   }
 
-  /// The values of the `WWW-Authenticate` lines of an answer with status 401, in their order.
+  /// The values of the `WWW-Authenticate` lines of a response with status 401, in their order.
   ///
-  /// - Parameter stale: Whether only the nonce was not good, so that the client need not ask its user again.
+  /// - Parameter stale: Whether only the nonce has expired, so that the client can retry without asking its user.
   public func challenges(stale: Bool, now: MediaTime) -> [String] {
     let nonce = self.nonce(at: now)
     return DigestAlgorithm.allCases.map { algorithm in
@@ -57,19 +58,19 @@ public struct Authenticator: Sendable {
     } + ["Basic realm=\"\(self.realm)\""]
   }
 
-  /// Judges a request.
+  /// Verifies the credentials of a request.
   ///
   /// - Parameters:
-  ///   - method: The request's method.
-  ///   - authorization: The values of its `Authorization` lines.
-  ///   - covers: Whether a proof of this URI holds for what is asked for.
-  ///   - nonce: The one that the connection has entered with, which does not expire.
+  ///   - method: The request method.
+  ///   - authorization: The values of the `Authorization` lines.
+  ///   - covers: Whether a Digest proof for this URI is valid for the requested resource.
+  ///   - nonce: The nonce that the connection has authenticated with, which does not expire.
   public func judge(
     method: String, authorization values: [String], covers: (_ uri: String) -> Bool, enteredWith nonce: String? = nil,
     now: MediaTime
   ) -> Verdict {
     if self.credentials.isEmpty { return .accepted(nonce: nil) }
-    // Several lines are not allowed, RFC 7235 §4.2; which of them counted would be anyone's guess.
+    // Several lines are not allowed, RFC 7235 §4.2, and ambiguous.
     guard values.count == 1, let authorization = Authorization(parsing: values[0]) else {
       return .rejected(stale: false)
     }
@@ -88,7 +89,7 @@ public struct Authenticator: Sendable {
   private func knows(user: [UInt8], password: [UInt8]) -> Bool {
     var isKnown = false
     for credentials in self.credentials {
-      // Hashes have one length, so the time tells nothing about how much is right.
+      // Hashes have equal lengths, so that the time does not depend on the length of a correct prefix.
       let name = isEqual(SHA256.hash(data: user), SHA256.hash(data: Array(credentials.user.utf8)))
       let word = isEqual(SHA256.hash(data: password), SHA256.hash(data: Array(credentials.password.utf8)))
       isKnown = isKnown || name && word
@@ -99,7 +100,7 @@ public struct Authenticator: Sendable {
   private func proves(_ digest: Authorization.Digest, method: String) -> Bool {
     let response = digest.response.utf8.map(\.lowercasedASCII)
     var isProven = false
-    // For every user, known or not, so that the time does not tell which names there are.
+    // For every user, so that the time does not depend on whether the name exists.
     for credentials in self.credentials {
       let secret = digest.algorithm.hash(credentials.user, self.realm, credentials.password)
       let resource = digest.algorithm.hash(method, digest.uri)
@@ -115,7 +116,7 @@ public struct Authenticator: Sendable {
     return isProven
   }
 
-  /// 16 digits of time, 32 digits of its keyed hash.
+  /// A nonce: 16 hexadecimal digits of the time, 32 of its keyed hash.
   private func nonce(at time: MediaTime) -> String {
     let bytes = (0..<8).map { UInt8(truncatingIfNeeded: time.nanoseconds >> (56 - 8 * $0)) }
     let code = HMAC<SHA256>.authenticationCode(for: bytes, using: self.key)
@@ -130,7 +131,7 @@ public struct Authenticator: Sendable {
   }
 }
 
-/// Whether both are the same bytes, in a time that depends on their lengths only.
+/// Whether both are equal, in a time that depends on their lengths only.
 private func isEqual(_ lhs: some Collection<UInt8>, _ rhs: some Collection<UInt8>) -> Bool {
   lhs.count == rhs.count && zip(lhs, rhs).reduce(into: UInt8(0)) { $0 |= $1.0 ^ $1.1 } == 0
 }

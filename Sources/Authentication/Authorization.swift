@@ -1,6 +1,6 @@
-/// An `Authorization` header: who asks, and the proof, RFC 7616 §3.4 and RFC 7617 §2.
+/// The value of an `Authorization` header: user and proof, RFC 7616 §3.4 and RFC 7617 §2.
 enum Authorization: Hashable {
-  /// The user's name and password as they are.
+  /// User name and password in plain text.
   case basic(user: [UInt8], password: [UInt8])
   /// A hash over the password and the server's nonce.
   case digest(Digest)
@@ -14,17 +14,17 @@ enum Authorization: Hashable {
     /// The hash in hexadecimal digits.
     var response: String
     var algorithm: DigestAlgorithm
-    /// `nc` and `cnonce` of quality of protection `auth`; nil when the client does as RFC 2069 says.
+    /// `nc` and `cnonce` of quality of protection `auth`; nil for a proof of RFC 2069.
     var protection: Protection?
   }
 
-  /// What the client adds to the hash with `qop=auth`.
+  /// The client's input to the hash with `qop=auth`.
   struct Protection: Hashable {
     var nonceCount: String
     var clientNonce: String
   }
 
-  /// The header's value; nil for another scheme and for what cannot be read.
+  /// Parses a header value; nil for other schemes and malformed values.
   init?(parsing value: String) {
     guard let space = value.utf8.firstIndex(of: UInt8(ascii: " ")) else { return nil }
     let scheme = value[..<space]
@@ -42,7 +42,8 @@ enum Authorization: Hashable {
 }
 
 extension Authorization.Digest {
-  /// `name=value` or `name="value"` separated by commas; nil when one is missing, given twice or not supported.
+  /// Parses `name=value` or `name="value"` separated by commas; nil when a parameter is missing, repeated or
+  /// unsupported.
   init?(parsing text: String) {
     var parameters: [String: String] = [:]
     for part in text.splitOutsideQuotes(UInt8(ascii: ",")) where !part.isEmpty {
@@ -66,7 +67,7 @@ extension Authorization.Digest {
   }
 }
 
-/// The bytes of Base64 text, RFC 4648 §4, with or without padding; nil when it is none.
+/// Decodes Base64, RFC 4648 §4, with or without padding; nil when a character is not in the alphabet.
 private func decodeBase64(_ text: String) -> [UInt8]? {
   var bytes: [UInt8] = []
   var bits: UInt32 = 0

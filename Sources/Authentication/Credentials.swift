@@ -1,11 +1,11 @@
-/// A user who may watch.
+/// Name and password of a user.
 public struct Credentials: Hashable, Sendable {
   /// The name, without a colon.
   public let user: String
-  /// The password; may hold colons and be empty.
+  /// The password; may contain colons.
   public let password: String
 
-  /// A user who may watch.
+  /// Credentials of a user.
   ///
   /// - Parameters:
   ///   - user: The name, without a colon.
@@ -15,12 +15,12 @@ public struct Credentials: Hashable, Sendable {
     self.password = password
   }
 
-  /// Whether a login with them is possible: the name is not empty and has no colon, the password is not empty.
+  /// Whether a client can log in: the name is not empty and has no colon, the password is not empty.
   public var isUsable: Bool {
     !self.user.isEmpty && !self.user.utf8.contains(UInt8(ascii: ":")) && !self.password.isEmpty
   }
 
-  /// Credentials from `user:password`; nil without a colon or a name.
+  /// Parses `user:password`; nil without a colon or with an empty name.
   public init?(parsing text: String) {
     guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")), colon != text.startIndex else { return nil }
     self.user = String(text[..<colon])

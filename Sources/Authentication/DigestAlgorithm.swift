@@ -1,13 +1,13 @@
 internal import Crypto
 
-/// The hash of the Digest scheme, RFC 7616 §3.3.
+/// The hash algorithm of the Digest scheme, RFC 7616 §3.3.
 enum DigestAlgorithm: String, Hashable, CaseIterable {
-  /// RFC 7616 wants it; cameras and recorders of the ONVIF kind know it.
+  /// Preferred by RFC 7616; supported by ONVIF cameras and recorders.
   case sha256 = "SHA-256"
-  /// What nearly every player knows, and what is meant when nothing is said.
+  /// Supported by nearly every player, and the default without an `algorithm` parameter.
   case md5 = "MD5"
 
-  /// The algorithm that a client names; nil for one that is not offered.
+  /// The algorithm of an `algorithm` parameter, MD5 without one; nil when it is not supported.
   init?(named name: String?) {
     guard let name else {
       self = .md5
@@ -17,7 +17,7 @@ enum DigestAlgorithm: String, Hashable, CaseIterable {
     self = algorithm
   }
 
-  /// The hash of the parts with a colon between, in small hexadecimal digits.
+  /// The hash of the parts joined by colons, in lower-case hexadecimal digits.
   func hash(_ parts: String...) -> String {
     var text = parts.joined(separator: ":")
     return text.withUTF8 { bytes in

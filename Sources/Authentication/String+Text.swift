@@ -1,11 +1,11 @@
 extension StringProtocol where UTF8View: BidirectionalCollection, SubSequence == Substring {
-  /// Whether both are the same but for the case of ASCII letters.
+  /// Whether both are equal, ignoring the case of ASCII letters.
   package func equalsIgnoringCase(_ other: String) -> Bool {
     self.utf8.count == other.utf8.count
       && zip(self.utf8, other.utf8).allSatisfy { $0.lowercasedASCII == $1.lowercasedASCII }
   }
 
-  /// The part between leading and trailing spaces and tabs.
+  /// The text without leading and trailing spaces and tabs.
   package func trimmingSpace() -> String {
     let isText: (UInt8) -> Bool = { $0 != UInt8(ascii: " ") && $0 != UInt8(ascii: "\t") }
     guard let first = self.utf8.firstIndex(where: isText), let last = self.utf8.lastIndex(where: isText) else {
@@ -14,13 +14,13 @@ extension StringProtocol where UTF8View: BidirectionalCollection, SubSequence ==
     return String(self[first...last])
   }
 
-  /// The text with a space for each control character: nothing that ends a line is left.
+  /// The text with a space for each control character, so that it contains no line end.
   package func withoutControls() -> String {
     guard self.utf8.contains(where: \.isControl) else { return String(self) }
     return String(decoding: self.utf8.map { $0.isControl ? UInt8(ascii: " ") : $0 }, as: UTF8.self)
   }
 
-  /// The parts between separators that do not stand in a quoted string, RFC 2616 §2.2, without surrounding space.
+  /// The parts between separators outside of quoted strings, RFC 2616 §2.2, trimmed.
   package func splitOutsideQuotes(_ separator: UInt8) -> [String] {
     var parts: [String] = []
     var start = self.utf8.startIndex
@@ -43,7 +43,7 @@ extension StringProtocol where UTF8View: BidirectionalCollection, SubSequence ==
     return parts
   }
 
-  /// The text of a quoted string, RFC 2616 §2.2; other text as it is.
+  /// The content of a quoted string, RFC 2616 §2.2; other text unchanged.
   package func unquoted() -> String {
     guard self.utf8.count >= 2, self.utf8.first == UInt8(ascii: "\""), self.utf8.last == UInt8(ascii: "\"") else {
       return String(self)
@@ -61,7 +61,7 @@ extension StringProtocol where UTF8View: BidirectionalCollection, SubSequence ==
     return String(decoding: bytes, as: UTF8.self)
   }
 
-  /// The number, if the text is decimal digits only and fits.
+  /// The number, if the text has decimal digits only and the number fits; otherwise nil.
   package func decimal<Number: FixedWidthInteger>(as _: Number.Type) -> Number? {
     guard !self.isEmpty, self.utf8.allSatisfy(\.isDigit) else { return nil }
     return Number(self)
@@ -69,23 +69,23 @@ extension StringProtocol where UTF8View: BidirectionalCollection, SubSequence ==
 }
 
 extension UInt8 {
-  /// Whether it is an ASCII control character: what must not stand in a header value, tab included.
+  /// Whether the byte is an ASCII control character, tab included, which header values must not contain.
   package var isControl: Bool { self < 0x20 || self == 0x7f }
 
-  /// Whether it is a decimal digit.
+  /// Whether the byte is a decimal digit.
   package var isDigit: Bool { self &- UInt8(ascii: "0") < 10 }
 
-  /// The small letter for a capital one.
+  /// The lower-case letter of an upper-case ASCII letter; other bytes unchanged.
   package var lowercasedASCII: UInt8 { self &- UInt8(ascii: "A") < 26 ? self | 0x20 : self }
 
-  /// The value of a hexadecimal digit.
+  /// The value of a hexadecimal digit, 0 to 15; nil for other bytes.
   package var hexadecimalValue: UInt8? {
     if self.isDigit { return self - UInt8(ascii: "0") }
     let letter = self.lowercasedASCII &- UInt8(ascii: "a")
     return letter < 6 ? letter + 10 : nil
   }
 
-  /// Whether it may stand in a method or a header name, RFC 2616 §2.2.
+  /// Whether the byte is allowed in a token, such as a method or header name, RFC 2616 §2.2.
   package var isToken: Bool {
     switch self {
     case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
@@ -99,7 +99,7 @@ extension UInt8 {
   private static let tokenSigns = Array("!#$%&'*+-.^_`|~".utf8)
 }
 
-/// The bytes as small hexadecimal digits.
+/// The bytes in lower-case hexadecimal digits.
 package func hexadecimal(_ bytes: some Sequence<UInt8>) -> String {
   let digits = Array("0123456789abcdef".utf8)
   var text: [UInt8] = []

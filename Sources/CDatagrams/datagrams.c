@@ -64,7 +64,7 @@ int vidicon_datagrams_open_pair(const char *address, int *sockets, uint16_t *por
   struct addrinfo *info = NULL;
   if (getaddrinfo(address, "0", &hints, &info) != 0) return EADDRNOTAVAIL;
   int error = EADDRINUSE;
-  // The system gives any free port; an odd one, or one whose neighbour is taken, is tried again.
+  // The system assigns any free port; retries when it is odd, or the next port is in use.
   for (int attempt = 0; attempt < 256; attempt++) {
     sockets[0] = open_one(info, 0, &ports[0]);
     if (sockets[0] < 0) {
@@ -88,7 +88,7 @@ int vidicon_datagrams_open_pair(const char *address, int *sockets, uint16_t *por
 
 enum { batch_capacity = 256 };
 
-/// Messages that wait for one system call.
+/// Messages collected for one system call.
 typedef struct {
   int socket;
   unsigned count;
@@ -99,13 +99,13 @@ typedef struct {
     char bytes[CMSG_SPACE(sizeof(uint16_t))];
   } controls[batch_capacity];
   vidicon_datagram_result result;
-  /// Set when the kernel turned out not to have segmentation offload.
+  /// Set when the kernel does not support segmentation offload.
   bool offload_refused;
-  /// Set when the kernel has no room left.
+  /// Set when the send buffer is full.
   bool full;
 } batch;
 
-/// Sends a message that was to be cut by the kernel datagram by datagram. Returns whether all were taken.
+/// Sends the segments of a message one by one, without offload. Returns whether all were accepted.
 static bool send_singly(int socket, struct msghdr *header) {
   uint16_t segment_length;
   memcpy(&segment_length, CMSG_DATA(CMSG_FIRSTHDR(header)), sizeof segment_length);
@@ -133,8 +133,8 @@ static void flush(batch *batch) {
     } else if (errno == EAGAIN || errno == EWOULDBLOCK || errno == ENOBUFS) {
       batch->full = true;
     } else if (errno != EINTR) {
-      // Offload may be missing altogether, or on this one's way (a smaller MTU). Any other error means that this
-      // destination is out of reach, which is nothing to the others.
+      // Offload may be unsupported by the kernel, or on this route (a smaller MTU). Any other error means that this
+      // destination is unreachable; the other destinations are not affected.
       struct msghdr *header = &batch->messages[start].msg_hdr;
       bool is_offloaded = header->msg_controllen > 0;
       if (is_offloaded && (errno == EIO || errno == ENOPROTOOPT)) batch->offload_refused = true;
@@ -196,7 +196,7 @@ vidicon_datagram_result vidicon_datagrams_send(
     }
   }
   flush(&batch);
-  // From the next call on it goes datagram by datagram at once.
+  // The next call sends without offload.
   if (batch.offload_refused) *offload = false;
   return batch.result;
 }

@@ -8,20 +8,19 @@ internal import Glibc
 
 /// An IP address of one of this machine's interfaces.
 struct LocalAddress: Hashable, Sendable {
-  /// How far an address reaches.
+  /// The scope of an address, widest first.
   enum Scope: Comparable {
-    /// One that anybody may have, or that a network of its own has: 192.168.2.67, 2001:db8::1.
+    /// A global or private network address, such as 192.168.2.67 or 2001:db8::1.
     case network
-    /// IPv6's unique local addresses, RFC 4193.
+    /// An IPv6 unique local address, RFC 4193.
     case uniqueLocal
-    /// Of one link only: 169.254/16 and fe80::/10.
+    /// A link-local address: 169.254/16 or fe80::/10.
     case link
-    /// Of this machine only.
+    /// A loopback address.
     case loopback
   }
 
-  /// The starts of the names of interfaces that lead to containers, virtual machines and tunnels on this machine,
-  /// where nobody who watches is.
+  /// Name prefixes of interfaces to containers, virtual machines and tunnels, where no viewers are expected.
   private static let inward = [
     "docker", "br-", "veth", "virbr", "vmnet", "vboxnet", "lxcbr", "lxdbr", "cni", "flannel", "cali", "podman",
     "bridge",
@@ -34,7 +33,7 @@ struct LocalAddress: Hashable, Sendable {
   var index: UInt32
   /// The address as text, without a scope.
   var text: String
-  /// The address's bytes in network order: 4 or 16.
+  /// The address in network byte order, 4 or 16 bytes.
   var bytes: [UInt8]
 
   init(interface: String, index: UInt32, text: String, bytes: [UInt8]) {
@@ -44,15 +43,15 @@ struct LocalAddress: Hashable, Sendable {
     self.bytes = bytes
   }
 
-  /// An address of an interface; nil when the text is no numeric IP address.
+  /// An address of an interface; nil when the text is not a numeric IP address.
   init?(interface: String, index: UInt32, text: String) {
     guard let bytes = Self.bytes(of: text) else { return nil }
     self.init(interface: interface, index: index, text: text, bytes: bytes)
   }
 
-  /// Every address that the machine has now; none when the system does not tell.
+  /// All current addresses of this machine; empty when the system cannot list them.
   static func all() -> [LocalAddress] {
-    let devices = (try? System.enumerateDevices()) ?? []  // Without a list only the loopback address is known.
+    let devices = (try? System.enumerateDevices()) ?? []  // Callers then use the loopback address.
     return devices.compactMap { device in
       guard let text = device.address?.ipAddress?.prefix(while: { $0 != "%" }) else { return nil }
       return Self(interface: device.name, index: UInt32(clamping: device.interfaceIndex), text: String(text))
@@ -77,7 +76,7 @@ struct LocalAddress: Hashable, Sendable {
     Self.inward.contains { self.interface.hasPrefix($0) }
   }
 
-  /// The bytes of a numeric IP address in network order; nil for any other text.
+  /// Parses a numeric IP address into network byte order; nil for other text.
   static func bytes(of text: String) -> [UInt8]? {
     var bytes = [UInt8](repeating: 0, count: 16)
     if inet_pton(AF_INET, text, &bytes) == 1 { return Array(bytes[..<4]) }

@@ -7,31 +7,32 @@ internal import Darwin
 internal import Glibc
 #endif
 
-/// The addresses under which this machine is reached.
+/// The addresses and names of this machine on its networks.
 public enum NetworkAddresses {
-  /// The hosts to show to users for a server that listens on an address, ready to be put into a URL.
+  /// The URL hosts of a server that listens on an address.
   ///
-  /// That is the address itself; or, for all of them, the machine's IPv4 addresses on its networks, those of containers
-  /// and virtual machines last. Without one it is an IPv6 address of each interface (for `::`), in brackets; without any
-  /// the loopback address. Link-local addresses are left out: another machine cannot use them as they are.
+  /// For a specific address, that address. For an unspecified address, the machine's IPv4 network addresses, those of
+  /// containers and virtual machines last; without one, an IPv6 address of each interface (for `::`), in brackets;
+  /// without any, the loopback address. Link-local addresses are omitted, since other machines need a scope to use
+  /// them.
   ///
-  /// - Parameter address: A numeric address; `::` and `0.0.0.0` for all.
+  /// - Parameter address: A numeric address; `::` or `0.0.0.0` for all addresses.
   public static func hosts(listeningOn address: String) -> [String] {
     self.hosts(listeningOn: address, of: LocalAddress.all())
   }
 
-  /// The machine's own name up to the first dot; empty when it has none.
+  /// The machine's host name up to the first dot; empty when it has none.
   public static var machineName: String {
-    // POSIX allows 255 bytes, and does not promise a zero behind a name that was cut.
+    // POSIX allows 255 bytes; a truncated name may lack its NUL.
     var name = [CChar](repeating: 0, count: 256)
     guard gethostname(&name, name.count - 1) == 0 else { return "" }
     return String(decoding: name.prefix { $0 != 0 && $0 != 46 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
   }
 
-  /// The machine's name in multicast DNS, RFC 6762 §3, such as "myhost.local", by which others reach it once a service
-  /// is announced; nil when it has no name, or the name `localhost`.
+  /// The machine's name in multicast DNS, RFC 6762 §3, such as "myhost.local", valid while a service is announced; nil
+  /// when the host name is empty or `localhost`.
   ///
-  /// The daemon puts a number behind it in the rare case that two machines of a network have one name.
+  /// The daemon appends a number when two machines of a network have the same name.
   public static var localHostName: String? {
     let name = self.machineName
     return name.isEmpty || name.lowercased() == "localhost" ? nil : "\(name).local"
@@ -39,7 +40,7 @@ public enum NetworkAddresses {
 
   static func hosts(listeningOn address: String, of addresses: [LocalAddress]) -> [String] {
     guard self.isUnspecified(address) else {
-      // The sign before a scope is encoded in a URL, RFC 6874 §2.
+      // The "%" before a scope is encoded in a URL, RFC 6874 §2.
       return [address.contains(":") ? "[\(address.split(separator: "%").joined(separator: "%25"))]" : address]
     }
     let outward = addresses.filter { !$0.isInward } + addresses.filter(\.isInward)
@@ -47,14 +48,14 @@ public enum NetworkAddresses {
     if !hosts.isEmpty { return hosts }
     guard address != "0.0.0.0" else { return ["127.0.0.1"] }
     var interfaces: Set<String> = []
-    // A stable order that takes the wider scope first; one address of an interface is enough.
+    // Wider scopes first in a stable order; one address per interface.
     let wide =
       outward.filter { !$0.isIPv4 && $0.scope == .network } + outward.filter { $0.scope == .uniqueLocal }
     let hosts6 = wide.filter { interfaces.insert($0.interface).inserted }.map { "[\($0.text)]" }
     return hosts6.isEmpty ? ["127.0.0.1"] : hosts6
   }
 
-  /// The index of the interface on which a server is announced that listens on an address: 0 for all of them.
+  /// The index of the interface on which a server is announced; 0 for all interfaces.
   ///
   /// - Throws: `VidiconError` `.notFound` when no interface has the address.
   static func announcementInterface(listeningOn address: String) throws(VidiconError) -> UInt32 {
@@ -67,7 +68,7 @@ public enum NetworkAddresses {
     if self.isUnspecified(address) { return 0 }
     let numeric = String(address.prefix { $0 != "%" })
     if let bytes = LocalAddress.bytes(of: numeric) {
-      // The same link-local address may be on several interfaces; the scope says which.
+      // Several interfaces may have the same link-local address; the scope selects one.
       let scope = address.contains("%") ? String(address.drop { $0 != "%" }.dropFirst()) : nil
       let wanted = LocalAddress(interface: "", index: 0, text: numeric, bytes: bytes)
       if wanted.scope == .loopback, let loopback = addresses.first(where: { $0.scope == .loopback }) {
@@ -85,7 +86,7 @@ public enum NetworkAddresses {
       nextStep: "use the printed addresses, or listen on another address")
   }
 
-  /// Whether an address means every one of the machine.
+  /// Whether an address is unspecified: all addresses of this machine.
   private static func isUnspecified(_ address: String) -> Bool {
     address == "::" || address == "0.0.0.0"
   }

@@ -1,5 +1,5 @@
 extension QRCode {
-  /// The code as an SVG document, which is as large as its place: black on white with the quiet zone, whatever it lies on.
+  /// The code as an SVG document that scales to its container: black on white, with the quiet zone.
   public var svg: String {
     let side = self.size + 2 * Self.quietZone
     var path = ""

@@ -1,16 +1,15 @@
 extension QRCode {
-  /// Two modules above one another to a character; black on white by the 256 fixed colours of xterm, so that neither a
-  /// dark terminal nor a theme of colours turns the code around.
+  /// Black on white of xterm's 256 fixed colours, so that dark terminals and colour themes do not invert the code.
   private static let colors = "\u{1B}[38;5;16;48;5;231m"
   private static let reset = "\u{1B}[0m"
 
-  /// The code for a terminal, a line after the other without line ends, with as much of the quiet zone as fits: four
-  /// modules, or the two that telephones manage with.
+  /// The code as lines of text for a terminal, two modules per character above one another, with a quiet zone of four
+  /// modules or, if that does not fit, the two that phones need.
   ///
   /// - Parameters:
   ///   - columns: The terminal's width in characters.
-  ///   - rows: The lines that are free.
-  /// - Returns: The lines; nil when the code does not fit, since a part of it is of no use.
+  ///   - rows: The number of free lines.
+  /// - Returns: The lines without line ends; nil when the code does not fit.
   public func terminalLines(columns: Int, rows: Int) -> [String]? {
     for zone in [Self.quietZone, Self.quietZone / 2] {
       let side = self.size + 2 * zone

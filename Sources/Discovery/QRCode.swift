@@ -1,20 +1,19 @@
 internal import CQREncode
 public import Media
 
-/// A QR code, ISO/IEC 18004, with error correction of level M: it is still read with 15% of it lost.
+/// A QR code, ISO/IEC 18004, with error correction level M, which recovers 15% of the code.
 public struct QRCode: Hashable, Sendable {
-  /// The bytes of the longest text: what a telephone still reads from a screen, and longer than any address of a stream
-  /// that a person wants.
+  /// Maximum length of the text in bytes: a code that phones still read from a screen.
   public static let maximumTextLength = 512
-  /// The light modules around a code, ISO/IEC 18004 §5.3.8.
+  /// Width of the light margin in modules, ISO/IEC 18004 §5.3.8.
   public static let quietZone = 4
 
-  /// The modules of one side, without the quiet zone: 21 to 177.
+  /// Number of modules per side without the quiet zone, 21 to 177.
   public let size: Int
-  /// A row after the other; true is dark.
+  /// The modules row by row; true is dark.
   private let modules: [Bool]
 
-  /// The smallest code of a text.
+  /// The smallest code for a text.
   ///
   /// - Parameter text: 1 to ``maximumTextLength`` bytes of UTF-8.
   /// - Throws: `VidiconError` `.invalidSpecification` when the text is empty or longer.
@@ -31,15 +30,15 @@ public struct QRCode: Hashable, Sendable {
     }
     defer { QRcode_free(code) }
     self.size = Int(code.pointee.width)
-    // The lowest bit of a module's byte is its colour.
+    // The lowest bit of a byte is the colour of its module.
     self.modules = UnsafeBufferPointer(start: code.pointee.data, count: self.size * self.size).map { $0 & 1 == 1 }
   }
 
-  /// Whether a module is dark; those outside the code are light.
+  /// Whether a module is dark; modules outside the code are light.
   ///
   /// - Parameters:
-  ///   - column: From the left, 0 for the code's first.
-  ///   - row: From the top, 0 for the code's first.
+  ///   - column: Column from the left, from 0.
+  ///   - row: Row from the top, from 0.
   public func isDark(column: Int, row: Int) -> Bool {
     let sides = 0..<self.size
     return sides.contains(column) && sides.contains(row) && self.modules[row * self.size + column]

@@ -10,16 +10,16 @@ public struct Service: Hashable, Sendable {
     case rtsp = "_rtsp._tcp"
   }
 
-  /// The name that people see; a number is put behind it when it is taken.
+  /// The instance name, shown to users; a number is appended when it is taken.
   public var name: ServiceName
   /// The protocol.
   public var kind: Kind
   /// The TCP port.
   public var port: UInt16
-  /// What a client must know besides.
+  /// The TXT record.
   public var text: ServiceText
 
-  /// A service.
+  /// A service instance with its TXT record.
   public init(name: ServiceName, kind: Kind, port: UInt16, text: ServiceText) {
     self.name = name
     self.kind = kind
@@ -27,12 +27,12 @@ public struct Service: Hashable, Sendable {
     self.text = text
   }
 
-  /// A stream over one protocol: its TXT record is `path=PATH`.
+  /// A stream over one protocol; its TXT record is `path=PATH`.
   ///
   /// - Parameters:
   ///   - stream: The stream's name.
-  ///   - path: The path of its addresses, percent-encoded, with the first slash.
-  ///   - host: The machine's name.
+  ///   - path: The path of its URL, percent-encoded, with the leading slash.
+  ///   - host: The machine's host name.
   /// - Throws: `VidiconError` `.invalidSpecification` when the path is too long for a TXT record.
   public init(
     stream: String, path: String, kind: Kind, port: UInt16, host: String = NetworkAddresses.machineName

@@ -2,24 +2,24 @@ internal import Dispatch
 internal import Media
 internal import Threading
 
-// Safe because everything that changes is touched on `queue` only.
-/// Announces services by DNS-SD (RFC 6763) through the system's multicast DNS (RFC 6762), for as long as they exist.
+// Safe because all mutable properties are used on `queue` only.
+/// Announces services by DNS-SD (RFC 6763) through the system's multicast DNS daemon (RFC 6762).
 ///
-/// A name that is taken gets a number. A daemon that is missing, or ends, is told once; the services are announced when
-/// it is back. No call waits for the daemon.
+/// A number is appended to a name that is taken. A missing daemon is reported once per outage, and registration is
+/// retried every 1 to 30 s. No call blocks on the daemon.
 public final class ServiceAnnouncer: @unchecked Sendable {
   private struct Entry {
     var service: Service
-    /// Nil while it is not announced, and waits for the next try.
+    /// Nil while the service is not registered.
     var registration: ServiceRegistration?
-    /// Which one of its name it tries to be.
+    /// Numeric suffix tried when the service name is taken (2, 3, …).
     var number = 1
   }
 
-  /// The most services of one name that are looked for.
+  /// Maximum numeric suffix.
   private static let maximumNumber = 32
-  /// The longest time that ``stop()`` takes: the system withdraws what a program that ends has announced.
-  private static let patience: DispatchTimeInterval = .milliseconds(1_000)
+  /// Timeout of ``stop()``; the daemon withdraws the services of a process that ends.
+  private static let stopTimeout: DispatchTimeInterval = .milliseconds(1_000)
 
   private let queue = DispatchQueue(label: "discovery")
   private let address: String
@@ -31,12 +31,12 @@ public final class ServiceAnnouncer: @unchecked Sendable {
   private var isFailing = false
   private var isStopped = false
 
-  /// An announcer that announces nothing yet.
+  /// An announcer without services.
   ///
   /// - Parameters:
-  ///   - address: Where the servers listen. Services are announced where they can be reached: on every network for
-  ///     `::` and `0.0.0.0`; on the interface that has the address; for a loopback address on this machine only.
-  ///   - report: Called with each event, on a thread of the announcer's.
+  ///   - address: The address that the servers listen on. Services are announced on every network for `::` and
+  ///     `0.0.0.0`, on the interface with the address, or on this machine only for a loopback address.
+  ///   - report: Called with each event, on the announcer's queue.
   public init(listeningOn address: String, report: @escaping @Sendable (DiscoveryEvent) -> Void) {
     self.address = address
     self.report = report
@@ -47,12 +47,12 @@ public final class ServiceAnnouncer: @unchecked Sendable {
     self.retry?.cancel()
   }
 
-  /// Announces a service from now on; without effect when it is announced already.
+  /// Announces a service; without effect when it is announced already.
   public func announce(_ service: Service) {
     self.queue.async {
       guard !self.isStopped, !self.entries.contains(where: { $0.service == service }) else { return }
       self.entries.append(Entry(service: service))
-      // One that is waited for waits for the others' next try.
+      // During an outage the service waits for the next retry.
       if self.retry == nil { self.registerAll() }
     }
   }
@@ -65,11 +65,11 @@ public final class ServiceAnnouncer: @unchecked Sendable {
     }
   }
 
-  /// Withdraws every service, for good; returns when that is done, after one second at most.
+  /// Withdraws all services and ignores later calls; returns when the services are withdrawn, after one second at most.
   public func stop() async {
     await withCheckedContinuation { continuation in
       let once = OnceAction { continuation.resume() }
-      DispatchQueue.global().asyncAfter(deadline: .now() + Self.patience) { once.run() }
+      DispatchQueue.global().asyncAfter(deadline: .now() + Self.stopTimeout) { once.run() }
       self.queue.async {
         self.isStopped = true
         self.retry?.cancel()
@@ -82,7 +82,7 @@ public final class ServiceAnnouncer: @unchecked Sendable {
 
   // MARK: On the queue
 
-  /// Asks for each service that is not announced; none after one that found no daemon.
+  /// Registers each service that is not registered; stops at the first one that finds no daemon.
   private func registerAll() {
     for index in self.entries.indices where self.entries[index].registration == nil {
       do throws(VidiconError) {
@@ -141,7 +141,7 @@ public final class ServiceAnnouncer: @unchecked Sendable {
     let retry = DispatchWorkItem { [weak self] in
       guard let self else { return }
       self.retry = nil
-      // What was taken may be free again.
+      // A name that was taken may be free again.
       for index in self.entries.indices where self.entries[index].registration == nil { self.entries[index].number = 1 }
       self.registerAll()
     }

@@ -1,17 +1,16 @@
-/// The instance name of a service, which people choose from a list: RFC 6763 §4.1.1.
+/// The instance name of a service, shown to users: RFC 6763 §4.1.1.
 public struct ServiceName: Hashable, Sendable, CustomStringConvertible {
-  /// The bytes of the longest name: one label of the DNS.
+  /// Maximum length in bytes: one DNS label.
   public static let maximumLength = 63
 
   /// The name, 1 to 63 bytes of UTF-8 without control characters.
   public let text: String
 
-  /// The name of a stream on a machine, such as "hello on myhost"; what is too long is cut at a character, the stream's
-  /// part last.
+  /// The name of a stream on a machine, such as "hello on myhost"; truncated at a character, the host's part first.
   ///
   /// - Parameters:
   ///   - stream: The stream's name.
-  ///   - host: The machine's name, of which the part before the first dot is used; may be empty.
+  ///   - host: The machine's host name, of which the part before the first dot is used; may be empty.
   public init(stream: String, host: String) {
     let stream = Self.cleaned(stream)
     let host = Self.cleaned(host.prefix { $0 != "." })
@@ -20,7 +19,7 @@ public struct ServiceName: Hashable, Sendable, CustomStringConvertible {
       return
     }
     let separator = stream.isEmpty ? "" : " on "
-    // Half the room is the stream's in any case.
+    // At least half of the length is for the stream's part.
     let room = Self.maximumLength - separator.utf8.count
     let hostPart = Self.cut(host, to: max(room - stream.utf8.count, room / 2))
     self.text = Self.cut(stream, to: room - hostPart.utf8.count) + separator + hostPart
@@ -30,9 +29,9 @@ public struct ServiceName: Hashable, Sendable, CustomStringConvertible {
     self.text = text
   }
 
-  /// The name to try when this one and those before are taken: "hello on myhost (2)".
+  /// The name with a numeric suffix, such as "hello on myhost (2)".
   ///
-  /// - Parameter number: Which one of this name it is; the first one keeps the name.
+  /// - Parameter number: The suffix; 1 returns the name unchanged.
   public func numbered(_ number: Int) -> ServiceName {
     guard number > 1 else { return self }
     let suffix = " (\(number))"
@@ -50,7 +49,7 @@ public struct ServiceName: Hashable, Sendable, CustomStringConvertible {
     return String(cleaned)
   }
 
-  /// The longest start of a text that has no more bytes, and no part of a character.
+  /// The longest prefix of whole characters with at most `count` bytes.
   private static func cut(_ text: String, to count: Int) -> String {
     guard text.utf8.count > count else { return text }
     var end = text.startIndex

@@ -2,16 +2,16 @@ internal import CDNSSD
 internal import Dispatch
 internal import Media
 
-// Safe because everything that changes is touched on `queue` only, where the library's calls are made too.
-/// One service that the system was asked to announce, from the request until it is withdrawn.
+// Safe because all mutable properties are used on `queue` only, on which the library is called too.
+/// A service registration with the system's DNS-SD daemon, from the request until it is withdrawn.
 ///
-/// The calls of Avahi's library wait for the daemon's answers, hence the queue must be one that may block.
+/// Calls of Avahi's library block until the daemon answers, so the queue must be one that may block.
 final class ServiceRegistration: @unchecked Sendable {
-  /// What the system says.
+  /// Outcome of the registration.
   enum Outcome: Sendable {
-    /// The service is announced under a name.
+    /// The service is registered with this instance name.
     case announced(String)
-    /// It is not, or not any more.
+    /// The service is not registered, or no longer registered.
     case failed(VidiconError)
   }
 
@@ -19,14 +19,14 @@ final class ServiceRegistration: @unchecked Sendable {
   private let handle: @Sendable (Outcome) -> Void
   private var reference: DNSServiceRef?
   private var source: (any DispatchSourceRead)?
-  /// What the library said during the present call.
+  /// The outcome that the library's callback set during the current call.
   private var outcome: Outcome?
 
-  /// Asks for an announcement; to be called on the queue.
+  /// Requests a registration; called on the queue.
   ///
   /// - Parameters:
-  ///   - name: The name on the network.
-  ///   - interface: The index of the interface to announce on; 0 for all.
+  ///   - name: The instance name.
+  ///   - interface: Index of the interface to announce on; 0 for all interfaces.
   ///   - group: Left when the service is withdrawn.
   ///   - handle: Called on the queue, first when the name has been claimed on the network.
   /// - Throws: `VidiconError`: `.alreadyExists` when another service of this machine has the name, `.notFound` when no
@@ -50,7 +50,7 @@ final class ServiceRegistration: @unchecked Sendable {
     }
     let source = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: queue)
     group.enter()
-    // The handlers keep this object, which the library has the address of, until the library has let go of it.
+    // The handlers retain this object, whose address the library holds until the reference is deallocated.
     source.setEventHandler { self.process() }
     source.setCancelHandler {
       if let reference = self.reference.take() { DNSServiceRefDeallocate(reference) }
@@ -59,10 +59,10 @@ final class ServiceRegistration: @unchecked Sendable {
     }
     self.source = source
     source.resume()
-    queue.async { self.tell() }
+    queue.async { self.reportOutcome() }
   }
 
-  /// Withdraws the service: nothing is told any more.
+  /// Withdraws the service; `handle` is not called any more.
   func cancel() {
     self.source?.cancel()
   }
@@ -71,10 +71,10 @@ final class ServiceRegistration: @unchecked Sendable {
     guard let reference = self.reference, self.source?.isCancelled == false else { return }
     let status = DNSServiceProcessResult(reference)
     if status != kDNSServiceErr_NoError { self.outcome = .failed(Self.error(status)) }
-    self.tell()
+    self.reportOutcome()
   }
 
-  private func tell() {
+  private func reportOutcome() {
     guard self.source?.isCancelled == false, let outcome = self.outcome.take() else { return }
     self.handle(outcome)
   }

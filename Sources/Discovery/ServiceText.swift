@@ -1,22 +1,23 @@
 public import Media
 
-/// The TXT record of a service: what a client must know besides host and port, RFC 6763 §6.
+/// The TXT record of a service: key/value pairs for clients, RFC 6763 §6.
 ///
-/// Each pair is one character string of the record: a length byte and `key=value`, in UTF-8.
+/// Each pair is one character string: a length byte and `key=value` in UTF-8.
 public struct ServiceText: Hashable, Sendable {
-  /// The bytes of the longest `key=value`: what its length byte can say.
+  /// Maximum length of `key=value` in bytes, the maximum of its length byte.
   public static let maximumPairLength = 255
-  /// The bytes of the longest record: what fits one Ethernet packet with its headers, RFC 6763 §6.2.
+  /// Maximum length of the record in bytes, to fit an Ethernet frame, RFC 6763 §6.2.
   public static let maximumLength = 1300
 
-  /// The record's data; one empty string where there is no pair, RFC 6763 §6.1.
+  /// The record's data; one empty string without pairs, RFC 6763 §6.1.
   public let bytes: [UInt8]
 
-  /// A record of pairs, in this order.
+  /// A record with pairs in this order.
   ///
-  /// - Parameter pairs: Keys of printable US-ASCII without `=`, each once in whatever case, RFC 6763 §6.4; at least one
-  ///   character.
-  /// - Throws: `VidiconError` `.invalidSpecification` when a key is none, comes twice, or something is too long.
+  /// - Parameter pairs: Keys of printable US-ASCII without `=`, at least one character, unique case-insensitively, RFC
+  ///   6763 §6.4.
+  /// - Throws: `VidiconError` `.invalidSpecification` when a key is invalid or repeated, or a pair or the record is too
+  ///   long.
   public init(_ pairs: KeyValuePairs<String, String> = [:]) throws(VidiconError) {
     var bytes: [UInt8] = []
     var keys: Set<String> = []

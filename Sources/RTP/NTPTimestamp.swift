@@ -1,9 +1,9 @@
-/// A time of day as RTCP tells it: seconds since 1900 in 32 bits and their fraction in 32 more, RFC 3550 §4.
+/// An NTP timestamp: seconds since 1900 in 32 bits and their fraction in 32 bits, RFC 3550 §4.
 public struct NTPTimestamp: Hashable, Sendable {
   /// Seconds in the upper half, 1 / 2³² seconds in the lower.
   public var rawValue: UInt64
 
-  /// From 1900 to 1970: 70 years of which 17 are leap years.
+  /// Seconds from 1900 to 1970: 70 years, 17 of them leap years.
   private static let secondsToUnixEpoch: Int64 = (70 * 365 + 17) * 86_400
   private static let nanosecondsInSecond: Int64 = 1_000_000_000
 
@@ -12,7 +12,7 @@ public struct NTPTimestamp: Hashable, Sendable {
     self.rawValue = rawValue
   }
 
-  /// The time of day, in nanoseconds since 1970-01-01 00:00 UTC; the seconds wrap in 2036.
+  /// A timestamp from nanoseconds since 1970-01-01 00:00 UTC; the seconds wrap in 2036.
   public init(unixNanoseconds: Int64) {
     var (seconds, rest) = unixNanoseconds.quotientAndRemainder(dividingBy: Self.nanosecondsInSecond)
     if rest < 0 {
@@ -24,7 +24,7 @@ public struct NTPTimestamp: Hashable, Sendable {
     self.rawValue = UInt64(wrapped) << 32 | fraction
   }
 
-  /// Nanoseconds since 1970-01-01 00:00 UTC, taken to lie between 1968 and 2104 as RFC 4330 §3 does.
+  /// Nanoseconds since 1970-01-01 00:00 UTC; the time is assumed to be between 1968 and 2104, RFC 4330 §3.
   public var unixNanoseconds: Int64 {
     var seconds = Int64(self.rawValue >> 32)
     if seconds < 1 << 31 { seconds += 1 << 32 }

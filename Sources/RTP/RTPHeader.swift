@@ -17,34 +17,34 @@ public import NIOCore
 public struct RTPHeader: Hashable, Sendable {
   /// A header extension, RFC 3550 §5.3.1.
   public struct Extension: Hashable, Sendable {
-    /// What the data means; 0xBEDE for the one-byte form of RFC 8285.
+    /// The profile-defined identifier; 0xBEDE for the one-byte headers of RFC 8285 §4.2.
     public var profile: UInt16
-    /// The data: a multiple of 4 bytes, at most 262 140.
+    /// The data; a multiple of 4 bytes, at most 262 140.
     public var data: ByteBuffer
 
-    /// An extension.
+    /// An extension with an identifier and data.
     public init(profile: UInt16, data: ByteBuffer) {
       self.profile = profile
       self.data = data
     }
   }
 
-  /// M: what it marks is the payload format's matter; the last packet of a picture in video.
+  /// M, defined by the payload format; in video the last packet of an access unit.
   public var marker: Bool
   /// PT, 0 to 127.
   public var payloadType: UInt8
-  /// Counts up by 1 with each packet, from a random start, and wraps.
+  /// The sequence number: increments by 1 with each packet from a random value, and wraps at 16 bits.
   public var sequenceNumber: UInt16
   /// The sampling instant of the payload's first byte in ticks of the format's clock, from a random start.
   public var timestamp: UInt32
-  /// The source of the packets.
+  /// SSRC, the synchronization source.
   public var ssrc: UInt32
-  /// The sources that a mixer made this packet from, at most 15.
+  /// CSRC, the sources that a mixer combined; at most 15.
   public var contributingSources: [UInt32] = []
-  /// The header extension, if any.
+  /// The header extension; nil without one.
   public var headerExtension: Extension?
 
-  /// The length of a header without optional parts.
+  /// Length of a header without optional parts, in bytes.
   public static let fixedLength = 12
   static let version: UInt8 = 2
 
@@ -59,7 +59,7 @@ public struct RTPHeader: Hashable, Sendable {
 
   /// Parses and consumes a header.
   ///
-  /// - Returns: In `hasPadding`, whether the packet ends with padding.
+  /// - Parameter hasPadding: Set to whether the packet ends with padding (P).
   init(parsing buffer: inout ByteBuffer, hasPadding: inout Bool) throws(ParsingError) {
     let start = buffer.readerIndex
     guard

@@ -3,11 +3,11 @@ public import NIOCore
 
 /// An RTP packet, RFC 3550 §5.
 public struct RTPPacket: Hashable, Sendable {
-  /// What stands before the payload.
+  /// The header before the payload.
   public var header: RTPHeader
-  /// The payload, without padding; a slice of what was parsed.
+  /// The payload without padding; a slice of the parsed datagram.
   public var payload: ByteBuffer
-  /// Bytes of padding behind the payload, the count itself included; 0 to 255, 0 for none.
+  /// Length of the padding behind the payload in bytes, its length byte included; 0 to 255.
   public var paddingLength: UInt8
 
   /// A packet without padding.
@@ -17,7 +17,7 @@ public struct RTPPacket: Hashable, Sendable {
     self.paddingLength = 0
   }
 
-  /// Parses a datagram or an interleaved frame; everything readable belongs to the packet.
+  /// Parses a datagram or an interleaved frame; all readable bytes belong to the packet.
   ///
   /// - Throws: `ParsingError` when the version is not 2, or lengths inside reach past the end (the checks of
   ///   RFC 3550 A.1 that need no state).

@@ -1,38 +1,37 @@
 public import NIOCore
 
-/// The packets of one access unit (or of one packet's worth of sound), made once for all viewers of a stream.
+/// The packets of one access unit or audio packet, built once for all viewers of a stream.
 ///
-/// A batch is a plan: for each packet the few bytes of RTP and payload header, and a slice of the encoder's output.
-/// Nothing of the payload is copied until somebody asks for one of the two shapes that are sent:
+/// A batch holds the RTP and payload header of each packet, and a slice of the encoder's output. The payload is copied
+/// only when one of the two wire formats is built:
 ///
-/// | shape                      | for      | layout |
+/// | wire format                | for      | layout |
 /// |----------------------------|----------|--------|
 /// | ``interleaved(channel:)``  | RTSP/TCP | `$`, channel, length in 16 bits, packet; again for each packet |
 /// | ``datagrams()``            | UDP      | packet after packet, cut by ``packetLengths`` |
 ///
-/// Each is one allocation of the exact size and one copy of the payload, so the caller asks for each shape (and each
-/// channel number that occurs) once per batch and hands the same buffer to every viewer: one write each, nothing that
-/// grows with their number. A shape that nobody asks for costs nothing. Making a shape anew for another channel number
-/// costs as much as patching the channel bytes in a copy would: the copy is the cost. A layout that serves both shapes
-/// from one memory (UDP by gathering around the `$` headers) was not chosen, since segmentation offload takes its
-/// segments from one contiguous buffer in NIO.
+/// Each wire format is one allocation of the exact size and one copy of the payload. The caller builds each one (and
+/// each channel number in use) once per batch and writes the same buffer to every viewer. Building a wire format again
+/// for another channel number costs as much as patching the channel bytes in a copy: the copy dominates. One memory
+/// layout for both wire formats (UDP by gathering around the `$` headers) is not possible, since segmentation offload
+/// needs one contiguous buffer.
 public struct RTPPacketBatch: Sendable {
   struct Packet: Sendable {
-    /// The end of its bytes in `heads`; they start where those of the packet before end.
+    /// End offset of its headers in `heads`; they start at the end of the previous packet's headers.
     var headEnd: Int
-    /// The rest of the packet.
+    /// The packet's bytes behind the headers.
     var body: ByteBuffer
   }
 
   /// The RTP timestamp of the first packet, for `RTP-Info`.
   public let timestamp: UInt32
-  /// The sequence number of the first packet; of the next one to come when the batch is empty.
+  /// The sequence number of the first packet; when the batch is empty, of the next packet of the stream.
   public let firstSequenceNumber: UInt16
-  /// Whether a viewer can start with this batch.
+  /// Whether decoding can start with this batch.
   public let isKeyframe: Bool
-  /// The length of each packet in bytes, RTP header included, without any framing.
+  /// The length of each packet in bytes, with RTP header, without framing.
   public private(set) var packetLengths: [Int] = []
-  /// The sum of ``packetLengths``: what ``datagrams()`` holds.
+  /// The sum of ``packetLengths``: the length of ``datagrams()``, in bytes.
   public private(set) var byteCount = 0
 
   private var heads: [UInt8] = []
@@ -53,14 +52,14 @@ public struct RTPPacketBatch: Sendable {
     self.packetLengths.count
   }
 
-  /// Whether there is nothing to send.
+  /// Whether the batch has no packets.
   public var isEmpty: Bool {
     self.packetLengths.isEmpty
   }
 
   /// All packets, each framed for an RTSP connection, RFC 2326 §10.12.
   ///
-  /// - Parameter channel: The number that the viewer's SETUP agreed on for RTP.
+  /// - Parameter channel: The RTP channel of the viewer's SETUP.
   public func interleaved(channel: UInt8) -> ByteBuffer {
     self.assemble(framingLength: Self.framingLength) { frame, packetLength in
       frame[0] = Self.framingMagic
@@ -75,18 +74,18 @@ public struct RTPPacketBatch: Sendable {
     self.assemble(framingLength: 0) { _, _ in }
   }
 
-  /// A stretch of ``RTPPacketBatch/datagrams()`` that one send with segmentation offload (`UDP_SEGMENT`) can take.
+  /// A range of ``RTPPacketBatch/datagrams()`` for one send with segmentation offload (`UDP_SEGMENT`).
   public struct DatagramRun: Hashable, Sendable {
-    /// The first byte, counted from the start of the buffer.
+    /// Offset of the first byte in the buffer.
     public var offset: Int
-    /// Bytes of all packets of the run.
+    /// Length of all packets of the run, in bytes.
     public var length: Int
-    /// Bytes of each packet but the last, which may be shorter.
+    /// Length of each packet in bytes; the last packet may be shorter.
     public var segmentLength: Int
-    /// Packets in the run.
+    /// Number of packets in the run.
     public var packetCount: Int
 
-    /// A run.
+    /// A run with its range and segment length.
     public init(offset: Int, length: Int, segmentLength: Int, packetCount: Int) {
       self.offset = offset
       self.length = length
@@ -95,9 +94,10 @@ public struct RTPPacketBatch: Sendable {
     }
   }
 
-  /// The packets in runs of equal length: in each, all packets are of the same length, only the last may be shorter.
+  /// The packets in runs of equal length; only the last packet of a run may be shorter.
   ///
-  /// - Parameter maximumPackets: The longest run; Linux takes 64 segments (`UDP_MAX_SEGMENTS`) in at most 65 507 bytes.
+  /// - Parameter maximumPackets: Maximum number of packets in a run; Linux allows 64 (`UDP_MAX_SEGMENTS`) in 65 507
+  ///   bytes.
   public func datagramRuns(maximumPackets: Int = 64) -> [DatagramRun] {
     var runs: [DatagramRun] = []
     var offset = 0
@@ -117,15 +117,15 @@ public struct RTPPacketBatch: Sendable {
     return runs
   }
 
-  /// What an IPv4 datagram holds at most: 65 535 - 20 - 8.
+  /// Maximum payload of an IPv4 datagram: 65 535 - 20 - 8 bytes.
   private static let maximumRunLength = 65_507
 
   /// Appends a packet.
   ///
   /// - Parameters:
   ///   - header: The RTP header, without optional parts.
-  ///   - payloadHeader: What stands between it and the body.
-  ///   - body: The rest; kept as a slice.
+  ///   - payloadHeader: The bytes between the RTP header and the body.
+  ///   - body: The rest of the payload; kept as a slice.
   mutating func append(header: RTPHeader, payloadHeader: some Collection<UInt8>, body: ByteBuffer) {
     let start = self.heads.count
     self.heads.append(RTPHeader.version << 6)
@@ -140,13 +140,13 @@ public struct RTPPacketBatch: Sendable {
     self.byteCount += length
   }
 
-  /// Writes every packet behind a frame of its own.
+  /// Concatenates the packets, each behind a framing header.
   private func assemble(
     framingLength: Int, writeFrame: (UnsafeMutableRawBufferPointer, Int) -> Void
   ) -> ByteBuffer {
     let total = self.byteCount + self.packetCount * framingLength
     var buffer = ByteBufferAllocator().buffer(capacity: total)
-    // Safe because `total` is the sum of all frames, heads and bodies, which are what is written.
+    // Safe because `total` is the sum of all framing headers, headers and bodies, and nothing else is written.
     buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: total) { target in
       self.heads.withUnsafeBytes { heads in
         var position = 0

@@ -1,26 +1,26 @@
 public import Media
 
-/// The state that packets of one source are numbered and timed by: RFC 3550 §5.1 on the sender's side.
+/// The sender's state of one synchronization source: sequence number, clock and counts, RFC 3550 §5.1.
 ///
-/// A stream has one for each track, shared by all viewers, since they all get the same packets.
+/// A stream has one per track, shared by all viewers, since all viewers get the same packets.
 public struct RTPSenderState: Hashable, Sendable {
-  /// The source's identifier, random.
+  /// SSRC, the random identifier of the source.
   public let ssrc: UInt32
-  /// PT, 0 to 127; dynamic ones are 96 to 127.
+  /// PT, 0 to 127; dynamic payload types are 96 to 127.
   public let payloadType: UInt8
-  /// Ticks of the timestamp a second: 90 000 for video, the sample rate for sound.
+  /// Clock rate of the timestamp in ticks per second: 90 000 for video, the sample rate for audio.
   public let clockRate: Int32
-  /// The timestamp of ``/Media/MediaTime/zero``, random.
+  /// The RTP timestamp of ``/Media/MediaTime/zero``, random.
   public let timestampOffset: UInt32
-  /// The number that the next packet gets; random at the start.
+  /// The sequence number of the next packet; random at the start.
   public private(set) var nextSequenceNumber: UInt16
-  /// Packets made so far, modulo 2³², for sender reports.
+  /// Number of packets so far, modulo 2³², for sender reports.
   public private(set) var packetCount: UInt32 = 0
-  /// Bytes of payload in them, modulo 2³², for sender reports.
+  /// Number of payload bytes so far, modulo 2³², for sender reports.
   public private(set) var octetCount: UInt32 = 0
 
-  /// A numbering at its start; SSRC, offset and first number should be random (RFC 3550 §5.1), which is the caller's
-  /// part.
+  /// The state before the first packet. The caller passes random values for SSRC, offset and first sequence number,
+  /// RFC 3550 §5.1.
   public init(
     ssrc: UInt32, payloadType: UInt8, clockRate: Int32, timestampOffset: UInt32, firstSequenceNumber: UInt16
   ) {
@@ -33,7 +33,7 @@ public struct RTPSenderState: Hashable, Sendable {
     self.nextSequenceNumber = firstSequenceNumber
   }
 
-  /// The RTP timestamp of a time: exact in ticks from the clock's zero, so that it never drifts, modulo 2³².
+  /// The RTP timestamp of a time, modulo 2³²; computed from the clock's zero, so that rounding does not accumulate.
   public func timestamp(at time: MediaTime) -> UInt32 {
     self.timestampOffset &+ UInt32(truncatingIfNeeded: time.ticks(timescale: self.clockRate))
   }
@@ -42,15 +42,15 @@ public struct RTPSenderState: Hashable, Sendable {
   ///
   /// - Parameters:
   ///   - time: The instant of the report on the stream's clock.
-  ///   - unixNanoseconds: The time of day at that instant, nanoseconds since 1970. Both must come from one mapping for
-  ///     all tracks of a stream, or players shift sound against picture.
+  ///   - unixNanoseconds: Wall-clock time at that instant, in nanoseconds since 1970. All tracks of a stream must use
+  ///     the same mapping, or players lose synchronization of audio and video.
   public func senderReport(at time: MediaTime, unixNanoseconds: Int64) -> RTCPSenderReport {
     RTCPSenderReport(
       ssrc: self.ssrc, ntpTimestamp: NTPTimestamp(unixNanoseconds: unixNanoseconds),
       rtpTimestamp: self.timestamp(at: time), packetCount: self.packetCount, octetCount: self.octetCount)
   }
 
-  /// The header of the next packet, which is counted with it.
+  /// Returns the header of the next packet, and counts the packet.
   mutating func nextHeader(marker: Bool, timestamp: UInt32, payloadLength: Int) -> RTPHeader {
     defer {
       self.nextSequenceNumber &+= 1

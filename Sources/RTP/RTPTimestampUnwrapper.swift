@@ -1,13 +1,13 @@
-/// Makes of wrapping 32-bit timestamps ones that never wrap.
+/// Extends 32-bit RTP timestamps, which wrap, to 64 bits.
 ///
-/// Each timestamp is taken to lie within 2³¹ ticks (6.6 hours at 90 kHz) of the one before it.
+/// Each timestamp must be within 2³¹ ticks (6.6 hours at 90 kHz) of the previous one.
 public struct RTPTimestampUnwrapper: Hashable, Sendable {
   private var last: Int64?
 
-  /// An unwrapper that has seen nothing.
+  /// An unwrapper before the first timestamp.
   public init() {}
 
-  /// The timestamp without wraps; the first one is returned as it is.
+  /// Returns the extended timestamp; the first timestamp is unchanged.
   public mutating func unwrap(_ timestamp: UInt32) -> Int64 {
     guard let last = self.last else {
       self.last = Int64(timestamp)

@@ -1,20 +1,20 @@
-/// Tells a depacketizer whether a packet is the next one.
+/// Classifies received sequence numbers for a depacketizer: next, gap or late.
 ///
-/// There is no reordering: over TCP there is nothing to reorder, and over UDP on a local network a late packet is so
-/// rare that waiting for it would cost more delay than it saves pictures.
+/// Packets are not reordered: TCP keeps their order, and on a local network late UDP packets are too rare to justify
+/// the latency of a jitter buffer.
 struct SequenceTracker: Hashable, Sendable {
   enum Verdict: Hashable {
-    /// It is the next one, or the first.
+    /// The next number, or the first.
     case next
-    /// That many packets before it are missing; 0 when the other side seems to have restarted.
+    /// Packets before it are missing; 0 when the sender seems to have restarted.
     case gap(missing: Int)
-    /// It came already, or too late.
+    /// A duplicate, or too late.
     case late
   }
 
   private var expected: UInt16?
 
-  /// How far back a packet may be and still count as late; MAX_MISORDER of RFC 3550 A.1.
+  /// Maximum distance of a late packet; MAX_MISORDER of RFC 3550 A.1. A larger distance is a restart.
   private static let maximumMisorder = 100
 
   mutating func handle(_ number: UInt16) -> Verdict {

@@ -2,19 +2,19 @@ internal import Authentication
 internal import Media
 
 extension Authenticator {
-  /// Judges a request.
+  /// Verifies the credentials of a request.
   ///
-  /// - Parameter nonce: The one that the connection has entered with, which does not expire.
+  /// - Parameter nonce: The nonce that the connection has authenticated with, which does not expire.
   func judge(_ request: RTSPRequest, enteredWith nonce: String?, now: MediaTime) -> Verdict {
     self.judge(
       method: request.method.rawValue, authorization: request.headers.values(of: "Authorization"),
       covers: { Self.names($0, resourceOf: request.uri) }, enteredWith: nonce, now: now)
   }
 
-  /// Whether the `uri` of a proof covers a request: the same resource, or one above it.
+  /// Whether the `uri` of a Digest proof covers a request: it names the same resource, or a parent of it.
   ///
-  /// live555 proves the stream's URL when it asks for a track, some clients leave out or add the slash at the end, the
-  /// host or the query.
+  /// live555 sends the stream's URL in requests for a track; some clients omit or add a trailing slash, the host or the
+  /// query.
   private static func names(_ uri: String, resourceOf requestURI: String) -> Bool {
     if uri == requestURI { return true }
     guard let proven = try? RTSPURL(parsing: uri).pathComponents,

@@ -3,16 +3,16 @@ public import NIOCore
 
 /// A request, RFC 2326 §6.
 public struct RTSPRequest: Hashable, Sendable {
-  /// What is asked for.
+  /// The method.
   public var method: RTSPMethod
-  /// What it is asked of, as written in the request line: a URL, a path or `*`.
+  /// The request URI as written: a URL, a path or `*`.
   public var uri: String
-  /// The header lines without `Content-Length`, which ``body`` says.
+  /// The header lines without `Content-Length`, which is the length of ``body``.
   public var headers: RTSPHeaders
   /// The body, empty when there is none.
   public var body: ByteBuffer
 
-  /// A request.
+  /// A request with headers and body.
   public init(method: RTSPMethod, uri: String, headers: RTSPHeaders = [:], body: ByteBuffer = ByteBuffer()) {
     self.method = method
     self.uri = uri
@@ -20,9 +20,9 @@ public struct RTSPRequest: Hashable, Sendable {
     self.body = body
   }
 
-  /// Writes the request as it goes over the wire, `Content-Length` included when there is a body.
+  /// Appends the request to a buffer, with `Content-Length` when it has a body.
   ///
-  /// Control characters become spaces: nothing in the values can add a line.
+  /// Control characters become spaces, so that a value cannot start a new line.
   public func serialize(into buffer: inout ByteBuffer) {
     buffer.writeString(self.method.rawValue.withoutControls())
     buffer.writeStaticString(" ")
@@ -33,7 +33,7 @@ public struct RTSPRequest: Hashable, Sendable {
 }
 
 extension ByteBuffer {
-  /// Writes header lines, the empty line and the body.
+  /// Writes header lines, an empty line and the body.
   mutating func writeHeaders(_ headers: RTSPHeaders, body: ByteBuffer) {
     for field in headers.fields where !field.name.equalsIgnoringCase("Content-Length") {
       self.writeString(field.name)

@@ -1,18 +1,18 @@
 internal import Authentication
 public import NIOCore
 
-/// An answer, RFC 2326 §7.
+/// A response, RFC 2326 §7.
 public struct RTSPResponse: Hashable, Sendable {
-  /// How the request ended.
+  /// The status.
   public var status: RTSPStatus
-  /// The text after the number in the status line, for people only.
+  /// The text behind the status code, for humans only, RFC 2326 §7.1.1.
   public var reasonPhrase: String
-  /// The header lines without `Content-Length`, which ``body`` says.
+  /// The header lines without `Content-Length`, which is the length of ``body``.
   public var headers: RTSPHeaders
   /// The body, empty when there is none.
   public var body: ByteBuffer
 
-  /// An answer; without a reason phrase it takes the status' own.
+  /// A response; without a reason phrase it has the one of the status.
   public init(
     status: RTSPStatus, reasonPhrase: String? = nil, headers: RTSPHeaders = [:], body: ByteBuffer = ByteBuffer()
   ) {
@@ -22,9 +22,9 @@ public struct RTSPResponse: Hashable, Sendable {
     self.body = body
   }
 
-  /// Writes the answer as it goes over the wire, `Content-Length` included when there is a body.
+  /// Appends the response to a buffer, with `Content-Length` when it has a body.
   ///
-  /// Control characters become spaces: nothing in the values can add a line.
+  /// Control characters become spaces, so that a value cannot start a new line.
   public func serialize(into buffer: inout ByteBuffer) {
     buffer.writeStaticString("RTSP/1.0 ")
     buffer.writeString(String(self.status.code))

@@ -1,25 +1,25 @@
-/// What a connection has to do, in the order given.
+/// An action of an RTSP connection, performed in the order of the array.
 public enum RTSPServerAction: Hashable, Sendable {
-  /// Send this answer.
+  /// Send the response.
   case respond(RTSPResponse)
-  /// Join the stream, wait for a keyframe, and tell the session with ``RTSPServerSession/playingStarted(at:now:)`` before
-  /// the first packet goes out, or with ``RTSPServerSession/playingFailed(now:)``. No request may be handled meanwhile.
+  /// Join the stream, wait for a keyframe, and call ``RTSPServerSession/playingStarted(at:now:)`` before the first
+  /// packet is sent, or ``RTSPServerSession/playingFailed(now:)``. No request may be handled meanwhile.
   case startPlaying(RTSPPlayback)
-  /// Leave the stream: no packet goes out from now on. Comes once for each `startPlaying`.
+  /// Leave the stream: no packet is sent from now on. Returned once for each `startPlaying`.
   case stopPlaying
-  /// Send what is to be sent and close the connection. Always the last action.
+  /// Send pending responses and close the connection. Always the last action.
   case close
 }
 
-/// What to send, and how.
+/// The tracks to play and their transports.
 public struct RTSPPlayback: Hashable, Sendable {
   /// One track that the client has set up.
   public struct Track: Hashable, Sendable {
-    /// The place of the track in ``RTSPStreamDescription/tracks``.
+    /// Index of the track in ``RTSPStreamDescription/tracks``.
     public var index: Int
-    /// The track's ``RTSPStreamDescription/Track/ssrc`` as it was set up.
+    /// The track's ``RTSPStreamDescription/Track/ssrc`` at SETUP.
     public var ssrc: UInt32
-    /// How its packets go.
+    /// The transport of its packets.
     public var transport: RTSPTrackTransport
   }
 
@@ -31,24 +31,24 @@ public struct RTSPPlayback: Hashable, Sendable {
   public var tracks: [Track]
 }
 
-/// Where the packets of a track go.
+/// The transport of the packets of a track.
 public enum RTSPTrackTransport: Hashable, Sendable {
   /// Channels of the connection.
   case interleaved(RTSPTransport.Pair<UInt8>)
-  /// UDP ports at the address that the connection comes from.
+  /// UDP ports at the client's address.
   case udp(clientPorts: RTSPTransport.Pair<UInt16>)
 }
 
-/// Where a track is at its first packet: what `RTP-Info` tells, RFC 2326 §12.33.
+/// The first packet of a track, for `RTP-Info`, RFC 2326 §12.33.
 public struct RTSPTrackPosition: Hashable, Sendable {
-  /// The place of the track in ``RTSPStreamDescription/tracks``.
+  /// Index of the track in ``RTSPStreamDescription/tracks``.
   public var index: Int
   /// The sequence number of the next packet.
   public var sequenceNumber: UInt16
   /// The RTP timestamp of the next packet.
   public var rtpTimestamp: UInt32
 
-  /// A position.
+  /// The position of a track.
   public init(index: Int, sequenceNumber: UInt16, rtpTimestamp: UInt32) {
     self.index = index
     self.sequenceNumber = sequenceNumber

@@ -1,20 +1,20 @@
 public import Authentication
 public import Media
 
-/// What all sessions of a server have in common.
+/// Configuration shared by all sessions of a listener.
 public struct RTSPServerConfiguration: Sendable {
   /// The value of the `Server` header.
   public var serverName: String
-  /// The server's own UDP ports; nil refuses UDP with 461, after which clients take TCP at once.
+  /// The server's UDP ports; nil to refuse UDP with status 461, after which clients use TCP.
   public var udpPorts: RTSPTransport.Pair<UInt16>?
-  /// How long a connection lives without a sign of life, with a session or without; whole seconds.
+  /// Time without activity after which a connection is closed, with or without a session; whole seconds.
   public var timeout: MediaDuration
-  /// How long PLAY waits for ``RTSPServerSession/playingStarted(at:now:)``.
+  /// Maximum time that PLAY waits for ``RTSPServerSession/playingStarted(at:now:)``.
   public var startTimeout: MediaDuration
-  /// Who may watch.
+  /// Verifies the credentials of requests.
   public var authenticator: Authenticator
 
-  /// A configuration.
+  /// A configuration with default timeouts of 60 s and 10 s.
   public init(
     serverName: String, authenticator: Authenticator, udpPorts: RTSPTransport.Pair<UInt16>? = nil,
     timeout: MediaDuration = .seconds(60), startTimeout: MediaDuration = .seconds(10)

@@ -1,17 +1,17 @@
-/// The tracks that a client has set up: one session of RFC 2326 §3.4.
+/// The tracks that a client has set up: a session, RFC 2326 §3.4.
 struct RTSPSessionTracks: Hashable {
   /// A track that is set up.
   struct Track: Hashable {
-    /// Its place in the stream's description.
+    /// Index of the track in the stream's description.
     var index: Int
-    /// The URL it was set up with, as the client knows it, for `RTP-Info`.
+    /// The URL of its SETUP, as the client wrote it, for `RTP-Info`.
     var url: String
     var transport: RTSPTrackTransport
   }
 
   /// The session's identifier.
   let id: String
-  /// The stream as it was when the first track was set up.
+  /// The stream as it was described at the first SETUP.
   let stream: RTSPStreamDescription
   /// Ordered by index, each at most once.
   private(set) var tracks: [Track] = []
@@ -21,18 +21,18 @@ struct RTSPSessionTracks: Hashable {
     self.stream = stream
   }
 
-  /// Adds a track, or gives it another transport.
+  /// Adds a track, or replaces its transport.
   mutating func set(_ track: Track) {
     self.remove(index: track.index)
     self.tracks.insert(track, at: self.tracks.firstIndex { $0.index > track.index } ?? self.tracks.endIndex)
   }
 
-  /// Forgets a track.
+  /// Removes a track.
   mutating func remove(index: Int) {
     self.tracks.removeAll { $0.index == index }
   }
 
-  /// The track that uses a channel.
+  /// The track of an interleaved channel; nil for a channel that is not set up.
   func track(forChannel channel: UInt8) -> (index: Int, isRTCP: Bool)? {
     for track in self.tracks {
       guard case .interleaved(let pair) = track.transport else { continue }
@@ -42,8 +42,7 @@ struct RTSPSessionTracks: Hashable {
     return nil
   }
 
-  /// The channels for a track: those wanted if no other track has them, else the lowest free pair; nil when all are
-  /// taken.
+  /// The channels for a track: the requested pair if it is free, else the lowest free pair; nil without a free pair.
   func channels(forTrack index: Int, wanted: RTSPTransport.Pair<UInt8>?) -> RTSPTransport.Pair<UInt8>? {
     var others = self
     others.remove(index: index)
@@ -58,7 +57,7 @@ struct RTSPSessionTracks: Hashable {
     return nil
   }
 
-  /// What to send.
+  /// The tracks to play.
   var playback: RTSPPlayback {
     RTSPPlayback(
       sessionID: self.id, streamName: self.stream.name,

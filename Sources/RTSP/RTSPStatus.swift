@@ -1,9 +1,9 @@
-/// How a request ended, RFC 2326 §7.1.1.
+/// A status code, RFC 2326 §7.1.1.
 public struct RTSPStatus: Hashable, Sendable, CustomStringConvertible {
   /// Three digits, 100 to 999.
   public let code: Int
 
-  /// A status by its number, clamped to three digits.
+  /// A status by its code, clamped to 100...999.
   public init(code: Int) {
     self.code = min(max(code, 100), 999)
   }
@@ -45,12 +45,12 @@ public struct RTSPStatus: Hashable, Sendable, CustomStringConvertible {
   /// 551
   public static let optionNotSupported = RTSPStatus(code: 551)
 
-  /// The text that RFC 2326 §7.1.1 gives to the number, or a word for its class.
+  /// The reason phrase of RFC 2326 §7.1.1; "OK" or "Error" for other codes.
   public var reasonPhrase: String {
     Self.reasonPhrases[self.code] ?? (self.code < 400 ? "OK" : "Error")
   }
 
-  /// Number and text.
+  /// Code and reason phrase.
   public var description: String {
     "\(self.code) \(self.reasonPhrase)"
   }

@@ -1,17 +1,17 @@
 public import Media
 
-/// What a server session must know of a published stream.
+/// A published stream as RTSP describes it: name, session description and tracks.
 public struct RTSPStreamDescription: Hashable, Sendable {
   /// One track, in the order of the session description.
   public struct Track: Hashable, Sendable {
-    /// What it carries.
+    /// Video or audio.
     public var kind: MediaKind
-    /// The value of `a=control`, relative to the stream's URL, without slashes: "trackID=0".
+    /// The value of `a=control`, relative to the stream's URL, without slashes, such as "trackID=0".
     public var control: String
     /// The synchronization source of its RTP packets, RFC 3550 §3.
     public var ssrc: UInt32
 
-    /// A track.
+    /// A track with its control value and SSRC.
     public init(kind: MediaKind, control: String, ssrc: UInt32) {
       self.kind = kind
       self.control = control
@@ -19,14 +19,14 @@ public struct RTSPStreamDescription: Hashable, Sendable {
     }
   }
 
-  /// The name under which it is published, without slashes at its ends.
+  /// The name in the stream's URL, without leading or trailing slashes.
   public var name: String
-  /// The text that DESCRIBE answers with, RFC 8866.
+  /// The body of the response to DESCRIBE, RFC 8866.
   public var sessionDescription: String
-  /// The tracks.
+  /// The tracks, in the order of the session description.
   public var tracks: [Track]
 
-  /// A description.
+  /// A description with its tracks.
   public init(name: String, sessionDescription: String, tracks: [Track]) {
     self.name = name
     self.sessionDescription = sessionDescription
@@ -34,11 +34,11 @@ public struct RTSPStreamDescription: Hashable, Sendable {
   }
 }
 
-/// The streams that a server session can find.
+/// Looks up published streams for server sessions.
 public protocol RTSPStreamDirectory {
-  /// The stream of a name, or nil.
+  /// Returns the stream with a name; nil when there is none.
   ///
-  /// - Parameter path: The decoded parts of the URL's path with a slash between; empty for a URL without a path, which
-  ///   means the first stream.
+  /// - Parameter path: The decoded components of the URL's path, joined by slashes; empty for a URL without a path,
+  ///   which names the first stream.
   func stream(forPath path: String) -> RTSPStreamDescription?
 }

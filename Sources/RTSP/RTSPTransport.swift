@@ -1,33 +1,33 @@
 internal import Authentication
 public import Media
 
-/// How the packets of one track travel: one alternative of a `Transport` header, RFC 2326 §12.39.
+/// A transport specification of one track: one alternative of a `Transport` header, RFC 2326 §12.39.
 ///
-/// `destination` and `source` are read over: packets only ever go to the address that the connection comes from.
+/// `destination` and `source` are ignored: packets are sent only to the address of the connection's client.
 public struct RTSPTransport: Hashable, Sendable {
-  /// What carries the packets.
+  /// The protocol that carries the packets.
   public enum LowerTransport: Hashable, Sendable {
-    /// UDP packets; written as `RTP/AVP` or `RTP/AVP/UDP`.
+    /// UDP; written as `RTP/AVP` or `RTP/AVP/UDP`.
     case udp
-    /// Frames within the RTSP connection, RFC 2326 §10.12; written as `RTP/AVP/TCP`.
+    /// Interleaved frames of the RTSP connection, RFC 2326 §10.12; written as `RTP/AVP/TCP`.
     case tcp
   }
 
   /// A pair of channels or ports.
   public struct Pair<Number: FixedWidthInteger & Sendable>: Hashable, Sendable {
-    /// Where RTP goes.
+    /// The number for RTP.
     public var rtp: Number
-    /// Where RTCP goes.
+    /// The number for RTCP.
     public var rtcp: Number
 
-    /// A pair.
+    /// A pair of numbers.
     public init(rtp: Number, rtcp: Number) {
       self.rtp = rtp
       self.rtcp = rtcp
     }
   }
 
-  /// Which way the media goes.
+  /// The direction of the media.
   public enum Mode: String, Hashable, Sendable {
     /// To the client.
     case play = "PLAY"
@@ -35,11 +35,11 @@ public struct RTSPTransport: Hashable, Sendable {
     case record = "RECORD"
   }
 
-  /// What carries the packets.
+  /// The protocol that carries the packets.
   public var lowerTransport: LowerTransport
-  /// Whether `UDP` is spelt out: an answer says it as the request did.
+  /// Whether `UDP` is written out; a response repeats the form of the request.
   public var namesUDP = false
-  /// Whether the client asks for a group of receivers. What says neither counts as unicast, as with every server.
+  /// Whether the client requests multicast. Without `unicast` and `multicast` it is unicast, as in other servers.
   public var isMulticast = false
   /// The channels of the connection, ``LowerTransport/tcp`` only.
   public var interleaved: Pair<UInt8>?
@@ -49,7 +49,7 @@ public struct RTSPTransport: Hashable, Sendable {
   public var serverPorts: Pair<UInt16>?
   /// The sender's synchronization source, RFC 3550 §3.
   public var ssrc: UInt32?
-  /// Which way the media goes; nil means play.
+  /// The direction of the media; nil for play.
   public var mode: Mode?
 
   /// A unicast transport without channels or ports.
@@ -59,8 +59,8 @@ public struct RTSPTransport: Hashable, Sendable {
 
   /// Parses one transport specification; unknown parameters are ignored.
   ///
-  /// - Throws: `ParsingError`: `.unsupported` when the profile is not `RTP/AVP`, `.invalid` when a known parameter cannot
-  ///   be parsed.
+  /// - Throws: `ParsingError`: `.unsupported` when the profile is not `RTP/AVP`, `.invalid` when a known parameter
+  ///   cannot be parsed.
   public init(parsing text: String) throws(ParsingError) {
     var parts = text.splitOutsideQuotes(UInt8(ascii: ";"))[...]
     let specification = parts.removeFirst()
@@ -96,7 +96,7 @@ public struct RTSPTransport: Hashable, Sendable {
     return transports
   }
 
-  /// The text of the header.
+  /// The text of the specification.
   public func serialize() -> String {
     var text = self.lowerTransport == .tcp ? "RTP/AVP/TCP" : self.namesUDP ? "RTP/AVP/UDP" : "RTP/AVP"
     text += self.isMulticast ? ";multicast" : ";unicast"
@@ -132,14 +132,14 @@ public struct RTSPTransport: Hashable, Sendable {
     } else if name.equalsIgnoringCase("server_port") {
       self.serverPorts = try Self.ports(value)
     } else if name.equalsIgnoringCase("ssrc") {
-      // Only told, never obeyed: some clients send more digits than there are.
+      // Informational only: some clients send more than eight digits.
       self.ssrc = value.utf8.allSatisfy { $0.hexadecimalValue != nil } ? UInt32(value, radix: 16) : nil
     } else if name.equalsIgnoringCase("mode") {
       self.mode = value.equalsIgnoringCase("PLAY") ? .play : .record
     }
   }
 
-  /// `rtp` or `rtp-rtcp`; the second number is the next one when it is not told.
+  /// Parses `rtp` or `rtp-rtcp`; the default for RTCP is the number after RTP's.
   private static func pair<Number>(_ text: String) throws(ParsingError) -> Pair<Number> {
     let parts = text.splitOutsideQuotes(UInt8(ascii: "-"))
     guard parts.count <= 2, let first = parts[0].decimal(as: Number.self) else { throw self.malformed }

@@ -1,22 +1,22 @@
 internal import Authentication
 public import Media
 
-/// What a request is asked of, RFC 2326 §3.2 and §6.1: an absolute URL, a path, or `*` for the server as a whole.
+/// A request URI, RFC 2326 §3.2 and §6.1: an absolute URL, a path, or `*` for the whole server.
 ///
-/// Clients write the same stream in many ways: with or without a slash at the end, with doubled slashes, with a query,
-/// with user and password. ``streamPath`` and ``base`` are without these.
+/// Clients write a stream's URL in many ways: with or without a trailing slash, with repeated slashes, a query, user
+/// and password. ``streamPath`` and ``base`` contain none of these.
 public struct RTSPURL: Hashable, Sendable {
-  /// Whether the request means the whole server.
+  /// Whether the URI is `*`, the whole server.
   public private(set) var isAsterisk = false
-  /// `rtsp`, `rtsps` or `rtspu` in small letters; nil when only a path was given.
+  /// `rtsp`, `rtsps` or `rtspu` in lower case; nil for a path.
   public private(set) var scheme: String?
-  /// The host, an IPv6 address without its brackets; nil when only a path was given.
+  /// The host, an IPv6 address without brackets; nil for a path.
   public private(set) var host: String?
-  /// The port if it was given.
+  /// The port, 1 to 65 535; nil when it is absent.
   public private(set) var port: UInt16?
-  /// The path as written, percent-encoded, from its slash on; may be empty.
+  /// The path as written, percent-encoded, with its leading slash; may be empty.
   public private(set) var path = ""
-  /// What follows the question mark, as written.
+  /// The query behind the question mark, as written; nil without a question mark.
   public private(set) var query: String?
 
   /// Parses a request URI.
@@ -50,7 +50,7 @@ public struct RTSPURL: Hashable, Sendable {
     self.path = String(rest)
   }
 
-  /// The path's parts, decoded, without empty ones; nil when a part does not decode to UTF-8.
+  /// The decoded path components without empty ones; nil when a component is not UTF-8.
   public var pathComponents: [String]? {
     var components: [String] = []
     for part in self.path.utf8.split(separator: UInt8(ascii: "/")) {
@@ -60,15 +60,15 @@ public struct RTSPURL: Hashable, Sendable {
     return components
   }
 
-  /// The name of a stream as the path has it: the decoded parts with a slash between; empty for no path.
+  /// The name of a stream: the decoded components joined by slashes; empty for an empty path, nil when it is not UTF-8.
   public var streamPath: String? {
     self.pathComponents?.joined(separator: "/")
   }
 
-  /// The absolute URL without user, password, query and slashes at the end; nil when only a path was given.
+  /// The absolute URL without user, password, query and trailing slashes; nil for a path.
   ///
-  /// A relative control URL is appended to it with a slash. It has no query since clients that follow RFC 3986 to the
-  /// letter (GStreamer 1.22) resolve `trackID=0` against `rtsp://host/live?x=1/` to `rtsp://host/trackID=0`.
+  /// A relative control URL is appended with a slash. The base has no query, since clients that follow RFC 3986
+  /// strictly (GStreamer 1.22) resolve `trackID=0` against `rtsp://host/live?x=1/` to `rtsp://host/trackID=0`.
   public var base: String? {
     guard let scheme = self.scheme, let host = self.host else { return nil }
     let port = self.port.map { ":\($0)" } ?? ""
@@ -107,7 +107,7 @@ public struct RTSPURL: Hashable, Sendable {
     byte.isControl || " \"<>[]\\^`{|},;".utf8.contains(byte)
   }
 
-  /// Percent-decoding, RFC 3986 §2.1; an escape that is none stands for itself.
+  /// Decodes percent-encoding, RFC 3986 §2.1; an invalid escape is kept unchanged.
   private static func decode(_ text: Substring.UTF8View) -> String? {
     var bytes: [UInt8] = []
     var rest = text

@@ -3,9 +3,9 @@
 
 #include <stdint.h>
 
-/// The interface index that keeps an announcement on this machine.
+/// Returns the interface index that restricts an announcement to this machine.
 ///
-/// loopback: the index of the loopback interface. Avahi takes it as it is; the system of Apple has an index of its own.
+/// loopback: index of the loopback interface, which Avahi uses; Apple's systems have a special index.
 uint32_t vidicon_discovery_local_only(uint32_t loopback);
 
 #endif

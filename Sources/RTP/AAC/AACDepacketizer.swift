@@ -2,43 +2,43 @@ internal import Bitstreams
 public import Media
 public import NIOCore
 
-/// Takes AAC frames out of RTP packets, RFC 3640 §3.2 and §3.3.6 (AAC-hbr, AAC-lbr), without interleaving.
+/// Depacketizes AAC frames from RTP packets, RFC 3640 §3.2 and §3.3.6 (AAC-hbr, AAC-lbr), without interleaving.
 ///
-/// A packet holds one frame, several, or a fragment of one. Memory is bounded: one frame of at most 64 KiB is put
-/// together at a time. The packets must be of one source and payload type, which is the owner's part.
+/// A packet contains one frame, several, or a fragment of a frame. Memory is bounded: at most one fragmented frame of
+/// 64 KiB is held. The caller passes the packets of one source and payload type.
 public struct AACDepacketizer: Sendable {
   /// A received frame: one `raw_data_block`.
   public struct Output: Hashable, Sendable {
-    /// The frame; a slice of its packet unless it came in fragments.
+    /// The frame; a slice of its packet unless it was fragmented.
     public var payload: ByteBuffer
-    /// The RTP timestamp; that of the packet for the first frame in it, and the frames' length further for each other.
+    /// The RTP timestamp: the packet's for its first frame, increased by ``samplesPerFrame`` for each further frame.
     public var timestamp: UInt32
 
-    /// A frame.
+    /// A frame with its timestamp.
     public init(payload: ByteBuffer, timestamp: UInt32) {
       self.payload = payload
       self.timestamp = timestamp
     }
   }
 
-  /// The samples of a frame: how far the timestamp moves from frame to frame.
+  /// Samples per frame: the increment of the timestamp from frame to frame.
   public let samplesPerFrame: Int
-  /// Packets that never came.
+  /// Number of packets that were never received.
   public private(set) var lostPacketCount: UInt64 = 0
-  /// Packets that came and were not used: late, malformed, or fragments of a frame that did not become whole.
+  /// Number of received packets that were not used: late, malformed, or fragments of an incomplete frame.
   public private(set) var droppedPacketCount: UInt64 = 0
 
   private let sizeLength: Int
   private let indexLength: Int
   private let indexDeltaLength: Int
   private var tracker = SequenceTracker()
-  /// The frame of which fragments came.
+  /// The incomplete frame.
   private var fragments: (frame: ByteBuffer, length: Int, timestamp: UInt32, packets: UInt64)?
 
   /// A depacketizer for the parameters of `a=fmtp`.
   ///
   /// - Throws: `ParsingError` `.unsupported` without a `sizelength` of 1 to 16, and for streams whose headers hold more
-  ///   than sizes and indices (§4.1); `.invalid` when a length is no number.
+  ///   than sizes and indices (§4.1); `.invalid` when a length is not a number.
   public init(parameters: SDPFormatParameters, samplesPerFrame: Int = 1024) throws(ParsingError) {
     func length(_ name: String, _ range: ClosedRange<Int>) throws(ParsingError) -> Int {
       guard let length = Int(parameters[name] ?? "0") else { throw ParsingError(.invalid, field: name) }
@@ -56,7 +56,7 @@ public struct AACDepacketizer: Sendable {
     self.samplesPerFrame = samplesPerFrame
   }
 
-  /// The frames that a packet completes.
+  /// Returns the frames that a packet completes.
   ///
   /// - Throws: `ParsingError` when the packet is malformed or interleaved; it then counts as dropped.
   public mutating func depacketize(_ packet: RTPPacket) throws(ParsingError) -> [Output] {
@@ -69,7 +69,7 @@ public struct AACDepacketizer: Sendable {
       self.droppedPacketCount += 1
       return []
     }
-    // A packet of padding alone is a sign of life.
+    // A packet with padding only is keep-alive.
     guard packet.payload.readableBytes > 0 else { return [] }
     do {
       return try self.handle(packet)
@@ -125,7 +125,7 @@ public struct AACDepacketizer: Sendable {
     return lengths
   }
 
-  /// §3.2.3: each fragment carries the length of the whole frame, and the frame is whole when all bytes are there.
+  /// §3.2.3: each fragment has the length of the whole frame, which is complete when that many bytes are received.
   private mutating func handleFragment(
     _ bytes: ByteBuffer, length: Int, timestamp: UInt32
   ) throws(ParsingError) -> [Output] {

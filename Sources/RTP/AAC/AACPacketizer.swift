@@ -1,7 +1,7 @@
 public import Media
 internal import NIOCore
 
-/// Puts AAC frames into RTP packets, RFC 3640 in mode AAC-hbr (§3.3.6).
+/// Packetizes AAC frames, RFC 3640 in mode AAC-hbr (§3.3.6).
 ///
 /// ```
 /// +---------------------+------------------------+--------------+------------------
@@ -10,36 +10,36 @@ internal import NIOCore
 /// +---------------------+------------------------+--------------+------------------
 /// ```
 ///
-/// One frame a packet is the default: it has the least delay. A frame that does not fit is fragmented (§3.2.3): each
-/// fragment carries a header with the whole frame's size. The marker is set on a packet that ends a frame (§3.1).
+/// One frame per packet is the default: it has the minimum latency. A frame that does not fit is fragmented (§3.2.3):
+/// each fragment has a header with the size of the whole frame. The marker is set on a packet that ends a frame (§3.1).
 public struct AACPacketizer: Sendable {
-  /// The numbering, and the counts for sender reports.
+  /// SSRC, sequence number and clock, with the counts for sender reports.
   public private(set) var sequence: RTPSenderState
-  /// The samples of a frame: how far the timestamp moves from frame to frame.
+  /// Samples per frame: the increment of the timestamp from frame to frame.
   public let samplesPerFrame: Int
-  /// The most frames a packet; with more than 1, packets wait for their frames.
+  /// Maximum number of frames per packet; with more than 1, frames wait for the packet to fill.
   public let framesPerPacket: Int
-  /// The longest payload, ``RTPPayloadSize/minimum`` to ``RTPPayloadSize/maximum``.
+  /// Maximum payload length in bytes, ``RTPPayloadSize/minimum`` to ``RTPPayloadSize/maximum``.
   public let maximumPayloadLength: Int
 
   private var pending: [ByteBuffer] = []
   private var pendingTimestamp: UInt32 = 0
 
-  /// The largest frame that 13 bits can tell.
+  /// Maximum frame length: the 13 bits of AU-size, in bytes.
   public static let maximumFrameLength = 0x1FFF
 
-  /// A packetizer.
+  /// A packetizer for one track.
   ///
   /// - Parameters:
-  ///   - description: The sound.
-  ///   - sequence: The numbering; its clock must run at the sample rate.
-  ///   - framesPerPacket: The most frames a packet, 1 to 64.
-  ///   - maximumPayloadLength: The longest payload.
+  ///   - description: The AAC configuration.
+  ///   - sequence: The sender state; its clock rate must be the sample rate.
+  ///   - framesPerPacket: Maximum number of frames per packet, 1 to 64.
+  ///   - maximumPayloadLength: Maximum payload length in bytes.
   public init(
     description: AACDescription, sequence: RTPSenderState, framesPerPacket: Int = 1,
     maximumPayloadLength: Int = RTPPayloadSize.default
   ) {
-    precondition(Int(sequence.clockRate) == description.format.sampleRate, "sound runs at its sample rate")
+    precondition(Int(sequence.clockRate) == description.format.sampleRate, "AAC has its sample rate as clock rate")
     precondition((RTPPayloadSize.minimum...RTPPayloadSize.maximum).contains(maximumPayloadLength))
     precondition((1...64).contains(framesPerPacket))
     self.samplesPerFrame = description.samplesPerFrame
@@ -48,10 +48,10 @@ public struct AACPacketizer: Sendable {
     self.maximumPayloadLength = maximumPayloadLength
   }
 
-  /// The packets that a frame completes: one batch a frame with one frame a packet, else none until a packet is full.
+  /// Returns the packets that a frame completes: one batch per frame, or with several frames per packet none until the
+  /// packet is full.
   ///
-  /// With several frames a packet, one that does not follow in time on those that wait, or does not fit, sends them
-  /// off first.
+  /// A frame that does not continue the pending frames in time, or does not fit, flushes them first.
   ///
   /// - Throws: `ParsingError` `.tooLarge` when the frame is longer than ``maximumFrameLength``.
   public mutating func packetize(_ sample: EncodedSample) throws(ParsingError) -> [RTPPacketBatch] {
@@ -73,7 +73,7 @@ public struct AACPacketizer: Sendable {
     return batches
   }
 
-  /// The packet of the frames that wait for more, at the end of the stream; at most one.
+  /// Returns the packet of the pending frames, at the end of the stream; at most one.
   public mutating func flush() -> [RTPPacketBatch] {
     guard let first = self.pending.first else { return [] }
     defer { self.pending.removeAll(keepingCapacity: true) }
@@ -91,7 +91,7 @@ public struct AACPacketizer: Sendable {
     return [batch]
   }
 
-  /// Whether the timestamp is the one that a receiver reckons for the next frame, but for rounding.
+  /// Whether the timestamp is the one that a receiver computes for the next frame, within one tick.
   private func follows(_ timestamp: UInt32) -> Bool {
     let expected = self.pendingTimestamp &+ UInt32(truncatingIfNeeded: self.pending.count * self.samplesPerFrame)
     return abs(Int64(Int32(bitPattern: timestamp &- expected))) <= 1

@@ -2,24 +2,24 @@ public import Bitstreams
 public import Media
 internal import NIOCore
 
-/// Puts H.264 access units together from RTP packets, RFC 6184: single NAL units, STAP-A and FU-A.
+/// Depacketizes H.264 access units from RTP packets, RFC 6184: single NAL units, STAP-A and FU-A.
 ///
-/// An access unit ends with the marker, or where the timestamp changes. After a loss the units that depend on lost ones
-/// are dropped up to the next whole keyframe, unless the owner wants them all. The packets must be of one source and
-/// payload type, which is the owner's part.
+/// An access unit ends at the marker, or where the timestamp changes. After a loss, access units are dropped until the
+/// next complete keyframe, unless ``dropsUntilKeyframe`` is false. The caller passes the packets of one source and
+/// payload type.
 ///
-/// Memory is bounded: one access unit of ``maximumAccessUnitLength``, and 32 parameter sets of each kind.
+/// Memory is bounded: one access unit of ``maximumAccessUnitLength`` bytes, and 32 parameter sets of each kind.
 public struct H264Depacketizer: Sendable {
   /// A received access unit.
   public struct Output: Hashable, Sendable {
-    /// The NAL units; parameter sets of dropped units before it are among its own.
+    /// The NAL units, with the parameter sets of dropped access units before it.
     public var accessUnit: H264AccessUnit
     /// The RTP timestamp.
     public var timestamp: UInt32
-    /// Whether no part of it is known to be missing.
+    /// Whether no part is known to be missing.
     public var isComplete: Bool
 
-    /// A unit.
+    /// An access unit with its timestamp.
     public init(accessUnit: H264AccessUnit, timestamp: UInt32, isComplete: Bool) {
       self.accessUnit = accessUnit
       self.timestamp = timestamp
@@ -27,45 +27,46 @@ public struct H264Depacketizer: Sendable {
     }
   }
 
-  /// Whether units are dropped at the start, and after each loss, until a complete keyframe.
+  /// Whether access units are dropped until a complete keyframe, at the start and after each loss.
   public let dropsUntilKeyframe: Bool
-  /// The longest payload of an access unit in bytes.
+  /// Maximum length of an access unit, in bytes.
   public let maximumAccessUnitLength: Int
-  /// Packets that never came.
+  /// Number of packets that were never received.
   public private(set) var lostPacketCount: UInt64 = 0
-  /// Packets that came and were not used: late, malformed, or fragments without a start.
+  /// Number of received packets that were not used: late, malformed, or fragments without a start.
   public private(set) var droppedPacketCount: UInt64 = 0
-  /// Access units that were received in part or whole and not handed out.
+  /// Number of access units that were received, in part or completely, and not returned.
   public private(set) var droppedAccessUnitCount: UInt64 = 0
 
   private var tracker = SequenceTracker()
   private var unit = H264AccessUnit()
   private var timestamp: UInt32?
   private var isComplete = true
-  /// Whether packets were lost and no slice came since: the next one may not be the first of its picture.
+  /// Whether packets were lost and no slice was received since: the next slice may not be the first of its frame.
   private var followsLoss = false
-  /// Whether pictures are missing that the next ones depend on.
+  /// Whether frames are missing that the next frames depend on.
   private var awaitsKeyframe = true
-  /// Where in the payload the length of an unfinished NAL unit stands, and the unit's header.
+  /// The unfinished NAL unit: offset of its length field in the payload, and its header byte.
   private var fragment: (start: Int, header: UInt8)?
 
   private static let maximumParameterSets = 32
 
-  /// A depacketizer that has received nothing.
+  /// A depacketizer before the first packet.
   ///
   /// - Parameters:
-  ///   - dropsUntilKeyframe: Whether units that cannot be decoded cleanly are dropped.
-  ///   - maximumAccessUnitLength: The longest payload; 4 MiB is ten times a keyframe of good 4K video.
+  ///   - dropsUntilKeyframe: Whether access units that cannot be decoded without artefacts are dropped.
+  ///   - maximumAccessUnitLength: Maximum length in bytes; 4 MiB is ten times a keyframe of 4K video at high quality.
   public init(dropsUntilKeyframe: Bool = true, maximumAccessUnitLength: Int = 4 * 1024 * 1024) {
     self.dropsUntilKeyframe = dropsUntilKeyframe
     self.maximumAccessUnitLength = maximumAccessUnitLength
   }
 
-  /// The access units that a packet completes: none as a rule, one at the marker, two when the marker before was lost.
+  /// Returns the access units that a packet completes: one at the marker, two when the previous marker was lost, else
+  /// none.
   ///
   /// - Throws: `ParsingError` when the packet is malformed or of a type that mode 1 does not have (STAP-B, MTAP, FU-B).
-  ///   It then counts as dropped and as lost to its unit; the next packets may come as if nothing had happened. When
-  ///   such a packet also ended the unit before it, that unit is returned, and the failure shows in the count alone.
+  ///   The packet is counted as dropped, and its access unit is incomplete; later packets are accepted. When the packet
+  ///   also ended the previous access unit, that one is returned, and only the count shows the failure.
   public mutating func depacketize(_ packet: RTPPacket) throws(ParsingError) -> [Output] {
     switch self.tracker.handle(packet.header.sequenceNumber) {
     case .next: break
@@ -76,7 +77,7 @@ public struct H264Depacketizer: Sendable {
       self.droppedPacketCount += 1
       return []
     }
-    // A packet of padding alone is a sign of life.
+    // A packet with padding only is keep-alive.
     guard packet.payload.readableBytes > 0 else { return [] }
     var outputs: [Output] = []
     do {
@@ -90,7 +91,7 @@ public struct H264Depacketizer: Sendable {
     } catch {
       self.droppedPacketCount += 1
       self.handleLoss()
-      // A unit that the timestamp ended before the failure must not get lost with it.
+      // An access unit that ended before the failure is still returned.
       guard !outputs.isEmpty else { throw error }
     }
     if packet.header.marker { outputs += self.finish() }
@@ -136,7 +137,7 @@ public struct H264Depacketizer: Sendable {
     self.handleSlice(type, secondByte: nalUnit.getInteger(at: nalUnit.readerIndex + 1))
   }
 
-  /// The NAL unit whose last fragment came stands in the payload, but for its length.
+  /// Completes the fragmented NAL unit at the end of the payload: writes its length.
   private mutating func finishFragment() {
     guard let (start, header) = self.fragment else { return }
     self.fragment = nil
@@ -159,7 +160,7 @@ public struct H264Depacketizer: Sendable {
     self.isComplete = false
   }
 
-  /// - Parameter secondByte: Its highest bit is set when `first_mb_in_slice` is 0: the slice is the picture's first.
+  /// - Parameter secondByte: The highest bit is set when `first_mb_in_slice` is 0: the first slice of a frame.
   private mutating func handleSlice(_ type: H264NALUnitType, secondByte: UInt8?) {
     guard type.startsWithMacroblockAddress else { return }
     if type == .idrSlice { self.unit.isKeyframe = true }
@@ -167,7 +168,7 @@ public struct H264Depacketizer: Sendable {
     self.followsLoss = false
   }
 
-  /// Keeps a copy, since a slice would hold the memory of its whole packet.
+  /// Stores a copy: a slice would retain the memory of its packet.
   private mutating func handleParameterSet(_ type: H264NALUnitType, _ nalUnit: ByteBuffer) {
     switch type {
     case .sequenceParameterSet: Self.add(nalUnit, to: &self.unit.sequenceParameterSets)
@@ -195,7 +196,7 @@ public struct H264Depacketizer: Sendable {
     self.awaitsKeyframe = true
   }
 
-  /// Ends the present unit; without slices nothing is handed out, and its parameter sets wait for the next one.
+  /// Ends the current access unit; without slices it is not returned, and its parameter sets go to the next one.
   private mutating func finish() -> [Output] {
     self.abandonFragment()
     defer { self.timestamp = nil }

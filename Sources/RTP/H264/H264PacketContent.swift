@@ -1,11 +1,11 @@
 internal import Media
 internal import NIOCore
 
-/// What an H.264 payload holds, RFC 6184 §5.2, table 1.
+/// The content of an H.264 payload, RFC 6184 §5.2, table 1.
 enum H264PacketContent {
-  /// Whole NAL units: one (types 1 to 23), or several of the same time (STAP-A).
+  /// Complete NAL units: one (types 1 to 23), or several of the same time (STAP-A).
   case nalUnits([ByteBuffer])
-  /// A part of a NAL unit (FU-A), with the header byte that the whole one has.
+  /// A fragment of a NAL unit (FU-A), with the header byte of the complete NAL unit.
   case fragment(header: UInt8, isStart: Bool, isEnd: Bool, bytes: ByteBuffer)
 
   init(parsing payload: ByteBuffer) throws(ParsingError) {

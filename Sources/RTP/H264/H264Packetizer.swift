@@ -2,48 +2,47 @@ internal import Bitstreams
 public import Media
 internal import NIOCore
 
-/// Cuts H.264 access units into RTP packets, RFC 6184 in packetization mode 1 (non-interleaved).
+/// Packetizes H.264 access units, RFC 6184 in packetization mode 1 (non-interleaved).
 ///
-/// | what                                      | becomes |
+/// | input                                     | packets |
 /// |-------------------------------------------|---------|
 /// | parameter sets, before the first NAL unit of a keyframe, once | one STAP-A (§5.7.1) |
 /// | a NAL unit that fits                      | a single NAL unit packet (§5.6) |
-/// | a longer one                              | FU-A fragments (§5.8), equal in length but for the last |
+/// | a longer NAL unit                         | FU-A fragments (§5.8) of equal length; the last may be shorter |
 ///
 /// The marker is set on the last packet of the access unit. Timestamps are presentation times at 90 kHz.
 public struct H264Packetizer: Sendable {
-  /// The numbering, and the counts for sender reports.
+  /// SSRC, sequence number and clock, with the counts for sender reports.
   public private(set) var sequence: RTPSenderState
-  /// The parameter sets to send with the keyframes; replaced when the encoder changes its own.
+  /// The parameter sets sent before each keyframe; replaced when the encoder's change.
   public var description: H264Description
-  /// The longest payload, ``RTPPayloadSize/minimum`` to ``RTPPayloadSize/maximum``.
+  /// Maximum payload length in bytes, ``RTPPayloadSize/minimum`` to ``RTPPayloadSize/maximum``.
   public let maximumPayloadLength: Int
 
-  /// Ticks of the timestamp a second, RFC 6184 §8.2.1.
+  /// Clock rate of the timestamp, in ticks per second, RFC 6184 §8.2.1.
   public static let clockRate: Int32 = 90_000
 
-  /// A packetizer.
+  /// A packetizer for one track.
   ///
   /// - Parameters:
-  ///   - description: The parameter sets to send with the keyframes.
-  ///   - sequence: The numbering; its clock must run at 90 kHz.
-  ///   - maximumPayloadLength: The longest payload.
+  ///   - description: The parameter sets to send before each keyframe.
+  ///   - sequence: The sender state; its clock rate must be 90 kHz.
+  ///   - maximumPayloadLength: Maximum payload length in bytes.
   public init(
     description: H264Description, sequence: RTPSenderState, maximumPayloadLength: Int = RTPPayloadSize.default
   ) {
-    precondition(sequence.clockRate == Self.clockRate, "H.264 runs at 90 kHz")
+    precondition(sequence.clockRate == Self.clockRate, "the RTP clock rate of H.264 is 90 kHz")
     precondition((RTPPayloadSize.minimum...RTPPayloadSize.maximum).contains(maximumPayloadLength))
     self.description = description
     self.sequence = sequence
     self.maximumPayloadLength = maximumPayloadLength
   }
 
-  /// The packets of an access unit.
+  /// Returns the packets of an access unit.
   ///
-  /// Parameter sets, delimiters and filler that stand in the sample are left out. Without any other NAL unit the batch
-  /// is empty.
+  /// Parameter sets, delimiters and filler data in the sample are not sent. Without other NAL units the batch is empty.
   ///
-  /// - Throws: `ParsingError` `.truncated` when a length in the sample reaches past its end; no packet was numbered then.
+  /// - Throws: `ParsingError` `.truncated` when a NAL unit length exceeds the sample; the sequence number is unchanged.
   public mutating func packetize(_ sample: EncodedSample) throws(ParsingError) -> RTPPacketBatch {
     let nalUnits = try AVCCNALUnits(parsing: sample.payload).filter {
       H264NALUnitType(rawValue: $0.getInteger(at: $0.readerIndex) ?? 0).isSampleData
@@ -66,7 +65,7 @@ public struct H264Packetizer: Sendable {
       for set in sets { self.append(ByteBuffer(bytes: set), isLast: false, to: &batch) }
       return
     }
-    // The header takes the highest nal_ref_idc of the units in it, §5.7; that of parameter sets is never 0.
+    // The header has the maximum nal_ref_idc of its NAL units, §5.7; that of parameter sets is never 0.
     let importance = sets.reduce(0) { max($0, $1[0] & H264PayloadHeader.nalRefIDCMask) }
     var payload = [importance | H264PayloadHeader.singleTimeAggregationPacketA]
     payload.reserveCapacity(length)
@@ -78,13 +77,13 @@ public struct H264Packetizer: Sendable {
     self.append(payloadHeader: payload, body: ByteBuffer(), marker: false, to: &batch)
   }
 
-  /// Appends a NAL unit that is not empty, whole or in fragments.
+  /// Appends a NAL unit of at least one byte, complete or in fragments.
   private mutating func append(_ nalUnit: ByteBuffer, isLast: Bool, to batch: inout RTPPacketBatch) {
     guard nalUnit.readableBytes > self.maximumPayloadLength else {
       self.append(payloadHeader: [], body: nalUnit, marker: isLast, to: &batch)
       return
     }
-    // The NAL unit's own header byte is not sent: its bits stand in the two bytes before each fragment.
+    // The NAL unit's header byte is not sent: its bits are in the two bytes before each fragment.
     var rest = nalUnit
     let header = rest.readInteger(as: UInt8.self) ?? 0
     let indicator = header & H264PayloadHeader.nalRefIDCMask | H264PayloadHeader.fragmentationUnitA

@@ -1,12 +1,12 @@
 public import Media
 public import NIOCore
 
-/// What is sent in one datagram or interleaved frame of RTCP, RFC 3550 §6.1: a report first, then anything.
+/// The RTCP packets of one datagram or interleaved frame, RFC 3550 §6.1: a report first, then any packets.
 public struct RTCPCompoundPacket: Hashable, Sendable {
   /// The packets, the first of which is a sender or receiver report.
   public var packets: [RTCPPacket]
 
-  /// A compound packet.
+  /// A compound packet; the first packet should be a report.
   public init(_ packets: [RTCPPacket]) {
     self.packets = packets
   }
@@ -14,7 +14,7 @@ public struct RTCPCompoundPacket: Hashable, Sendable {
   /// Parses a datagram with the checks of RFC 3550 A.2: version 2 throughout, a report first, padding on the last
   /// packet only, and lengths that add up.
   ///
-  /// - Throws: `ParsingError` when one fails, or a packet's counts reach past its end.
+  /// - Throws: `ParsingError` when a check fails, or a packet's counts exceed its length.
   public init(parsing datagram: ByteBuffer) throws(ParsingError) {
     var rest = datagram
     self.packets = []
@@ -49,7 +49,7 @@ public struct RTCPCompoundPacket: Hashable, Sendable {
     for packet in self.packets { packet.serialize(into: &buffer) }
   }
 
-  /// The last byte tells how many to remove, itself included; a multiple of 4 (§6.4.1).
+  /// Removes padding: the last byte is its length, a multiple of 4 with the byte itself, RFC 3550 §6.4.1.
   private static func removePadding(from body: inout ByteBuffer, offset: Int) throws(ParsingError) {
     guard
       let length = body.getInteger(at: body.writerIndex - 1, as: UInt8.self), length > 0, length % 4 == 0,

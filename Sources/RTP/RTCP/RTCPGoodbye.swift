@@ -1,11 +1,11 @@
 internal import Media
 internal import NIOCore
 
-/// A goodbye (BYE), RFC 3550 §6.6: sources that end.
+/// A goodbye packet (BYE), RFC 3550 §6.6: the sources that end.
 public struct RTCPGoodbye: Hashable, Sendable {
   /// The sources, at most 31.
   public var sources: [UInt32]
-  /// Why, in UTF-8; at most 255 bytes.
+  /// The reason for leaving, in UTF-8; at most 255 bytes.
   public var reason: [UInt8]?
 
   /// A goodbye; a longer reason is cut to 255 bytes.
@@ -14,12 +14,12 @@ public struct RTCPGoodbye: Hashable, Sendable {
     self.reason = reason?.utf8Bytes(upTo: 255)
   }
 
-  /// Why, for a user to read; what is no UTF-8 is replaced.
+  /// The reason for leaving as text; invalid UTF-8 is replaced.
   public var reasonText: String? {
     self.reason.map { String(decoding: $0, as: UTF8.self) }
   }
 
-  /// - Parameter body: What follows the packet's first 4 bytes.
+  /// - Parameter body: The packet behind its 4-byte header.
   init(parsing body: ByteBuffer, sourceCount: Int) throws(ParsingError) {
     var rest = body
     self.sources = []

@@ -11,18 +11,18 @@ public import NIOCore
 /// |                            body …                             |
 /// ```
 public enum RTCPPacket: Hashable, Sendable {
-  /// PT 200.
+  /// SR, PT 200.
   case senderReport(RTCPSenderReport)
-  /// PT 201.
+  /// RR, PT 201.
   case receiverReport(RTCPReceiverReport)
-  /// PT 202.
+  /// SDES, PT 202.
   case sourceDescription(RTCPSourceDescription)
-  /// PT 203.
+  /// BYE, PT 203.
   case goodbye(RTCPGoodbye)
-  /// Any other PT, such as 204 (APP) and those of later RFCs, with the 5 bits of `count` and the body as they came.
+  /// Any other PT, such as 204 (APP) and those of later RFCs, with the 5 bits of `count` and the unparsed body.
   case other(type: UInt8, count: UInt8, body: ByteBuffer)
 
-  /// PT.
+  /// PT, the packet type.
   public var type: UInt8 {
     switch self {
     case .senderReport: Self.senderReportType

@@ -1,23 +1,23 @@
 internal import Media
 public import NIOCore
 
-/// A receiver report, RFC 3550 §6.4.2.
+/// A receiver report (RR), RFC 3550 §6.4.2.
 public struct RTCPReceiverReport: Hashable, Sendable {
-  /// The receiver.
+  /// SSRC of the receiver.
   public var ssrc: UInt32
-  /// What it receives, at most 31 blocks; none is a valid sign of life.
+  /// One block per received source, at most 31; an empty report is valid.
   public var reportBlocks: [RTCPReportBlock]
-  /// What a profile adds behind the blocks: a multiple of 4 bytes, passed on as it is.
+  /// The profile-specific extension behind the blocks, unparsed; a multiple of 4 bytes.
   public var profileExtension: ByteBuffer
 
-  /// A report.
+  /// A report with its blocks.
   public init(ssrc: UInt32, reportBlocks: [RTCPReportBlock] = [], profileExtension: ByteBuffer = ByteBuffer()) {
     self.ssrc = ssrc
     self.reportBlocks = reportBlocks
     self.profileExtension = profileExtension
   }
 
-  /// - Parameter body: What follows the packet's first 4 bytes.
+  /// - Parameter body: The packet behind its 4-byte header.
   init(parsing body: ByteBuffer, blockCount: Int) throws(ParsingError) {
     var rest = body
     guard let ssrc = rest.readInteger(as: UInt32.self) else { throw ParsingError(.truncated, field: "RR") }

@@ -1,7 +1,7 @@
 internal import Media
 internal import NIOCore
 
-/// What a receiver tells of one source, RFC 3550 §6.4.1.
+/// Reception statistics of one source: a report block, RFC 3550 §6.4.1.
 ///
 /// ```
 /// |                   SSRC of the source reported                 |
@@ -12,24 +12,24 @@ internal import NIOCore
 /// |                   delay since last SR (DLSR)                  |
 /// ```
 public struct RTCPReportBlock: Hashable, Sendable {
-  /// The source that is reported on.
+  /// SSRC of the reported source.
   public var ssrc: UInt32
-  /// Packets lost since the last report, of 256 expected.
+  /// Fraction of packets lost since the last report, in 1 / 256.
   public var fractionLost: UInt8
   /// Packets lost since the start, -2²³ to 2²³ - 1; negative when duplicates outnumber losses.
   public var cumulativeLost: Int32
-  /// The highest sequence number in the lower half, how often it wrapped in the upper.
+  /// The highest sequence number in the lower 16 bits, its number of wraps in the upper 16.
   public var extendedHighestSequenceNumber: UInt32
-  /// The mean deviation of packet spacing, in ticks of the source's clock.
+  /// Interarrival jitter, in ticks of the source's clock.
   public var jitter: UInt32
-  /// The middle 32 bits of the last sender report's time, 0 if there was none.
+  /// LSR: the middle 32 bits of the NTP timestamp of the last sender report; 0 without one.
   public var lastSenderReport: UInt32
-  /// From the arrival of that report to the sending of this one, in 1 / 65 536 seconds, 0 if there was none.
+  /// DLSR: time from the arrival of that report to this report, in 1 / 65 536 s; 0 without one.
   public var delaySinceLastSenderReport: UInt32
 
   static let length = 24
 
-  /// A block.
+  /// A block with its statistics.
   public init(
     ssrc: UInt32, fractionLost: UInt8, cumulativeLost: Int32, extendedHighestSequenceNumber: UInt32, jitter: UInt32,
     lastSenderReport: UInt32 = 0, delaySinceLastSenderReport: UInt32 = 0

@@ -1,24 +1,24 @@
 internal import Media
 public import NIOCore
 
-/// A sender report, RFC 3550 §6.4.1: which time of day an RTP timestamp stands for, and what was sent so far.
+/// A sender report (SR), RFC 3550 §6.4.1: maps RTP timestamps to wall-clock time, and counts what was sent.
 public struct RTCPSenderReport: Hashable, Sendable {
-  /// The sender.
+  /// SSRC of the sender.
   public var ssrc: UInt32
-  /// The time of day of the report.
+  /// Wall-clock time of the report.
   public var ntpTimestamp: NTPTimestamp
   /// The same instant on the RTP clock.
   public var rtpTimestamp: UInt32
-  /// Packets sent since the start, modulo 2³².
+  /// Number of packets sent since the start, modulo 2³².
   public var packetCount: UInt32
-  /// Bytes of payload sent since the start, modulo 2³².
+  /// Number of payload bytes sent since the start, modulo 2³².
   public var octetCount: UInt32
-  /// What the sender receives itself, at most 31 blocks.
+  /// One block per source that the sender receives, at most 31.
   public var reportBlocks: [RTCPReportBlock]
-  /// What a profile adds behind the blocks: a multiple of 4 bytes, passed on as it is.
+  /// The profile-specific extension behind the blocks, unparsed; a multiple of 4 bytes.
   public var profileExtension: ByteBuffer
 
-  /// A report.
+  /// A report with its counts.
   public init(
     ssrc: UInt32, ntpTimestamp: NTPTimestamp, rtpTimestamp: UInt32, packetCount: UInt32, octetCount: UInt32,
     reportBlocks: [RTCPReportBlock] = [], profileExtension: ByteBuffer = ByteBuffer()
@@ -32,7 +32,7 @@ public struct RTCPSenderReport: Hashable, Sendable {
     self.profileExtension = profileExtension
   }
 
-  /// - Parameter body: What follows the packet's first 4 bytes.
+  /// - Parameter body: The packet behind its 4-byte header.
   init(parsing body: ByteBuffer, blockCount: Int) throws(ParsingError) {
     var rest = body
     guard

@@ -1,38 +1,38 @@
 internal import Media
 internal import NIOCore
 
-/// A source description (SDES), RFC 3550 §6.5: who the sources are.
+/// A source description packet (SDES), RFC 3550 §6.5.
 public struct RTCPSourceDescription: Hashable, Sendable {
-  /// One thing said of a source.
+  /// One item of a source, RFC 3550 §6.5.1 to §6.5.8.
   public struct Item: Hashable, Sendable {
-    /// What it says: 1 to 255.
+    /// The item type, 1 to 255.
     public var kind: Kind
-    /// Its bytes, UTF-8 but for ``Kind/privateExtension``; at most 255.
+    /// The bytes: UTF-8, except for ``Kind/privateExtension``; at most 255.
     public var value: [UInt8]
 
-    /// An item of text, cut to 255 bytes.
+    /// A text item, truncated to 255 bytes at a character.
     public init(_ kind: Kind, _ text: String) {
       self.init(kind, value: text.utf8Bytes(upTo: 255))
     }
 
-    /// An item of any bytes, at most 255.
+    /// An item with arbitrary bytes, at most 255.
     public init(_ kind: Kind, value: [UInt8]) {
       self.kind = kind
       self.value = value
     }
 
-    /// A private extension (§6.5.8): a prefix that names who defined it, and a value; together cut to 254 bytes.
+    /// A private extension (§6.5.8): prefix and value, together truncated to 254 bytes.
     public init(privatePrefix prefix: String, value: String) {
       let name = prefix.utf8Bytes(upTo: 254)
       self.init(.privateExtension, value: [UInt8(name.count)] + name + value.utf8Bytes(upTo: 254 - name.count))
     }
 
-    /// The value as text; what is no UTF-8 is replaced.
+    /// The value as text; invalid UTF-8 is replaced.
     public var text: String {
       String(decoding: self.value, as: UTF8.self)
     }
 
-    /// Prefix and value of a private extension; nil for other kinds, or when its length is wrong.
+    /// Prefix and value of a private extension; nil for other item types, or when the prefix length is invalid.
     public var privateExtension: (prefix: String, value: String)? {
       guard self.kind == .privateExtension, let length = self.value.first, Int(length) < self.value.count else {
         return nil
@@ -44,42 +44,42 @@ public struct RTCPSourceDescription: Hashable, Sendable {
     }
   }
 
-  /// What an item says.
+  /// The type of an item, RFC 3550 §12.2.
   public struct Kind: RawRepresentable, Hashable, Sendable {
-    /// The number of §12.2.
+    /// The type's number in RFC 3550 §12.2.
     public var rawValue: UInt8
 
-    /// A kind by its number; 0 is none, it ends the list.
+    /// A type by its number, 1 to 255; 0 ends the list of items.
     public init(rawValue: UInt8) {
       self.rawValue = rawValue
     }
 
-    /// The canonical name, the same for all tracks of one source: players tie sound to picture by it.
+    /// CNAME, the same for all tracks of a stream: players synchronize audio and video by it.
     public static let cname = Self(rawValue: 1)
-    /// The user's name.
+    /// NAME, the user's name.
     public static let name = Self(rawValue: 2)
-    /// The user's e-mail address.
+    /// EMAIL, the user's e-mail address.
     public static let email = Self(rawValue: 3)
-    /// The user's telephone number.
+    /// PHONE, the user's telephone number.
     public static let phone = Self(rawValue: 4)
-    /// Where the user is.
+    /// LOC, the user's location.
     public static let location = Self(rawValue: 5)
-    /// The program that makes the stream.
+    /// TOOL, the name of the sending program.
     public static let tool = Self(rawValue: 6)
-    /// A message of the moment.
+    /// NOTE, a transient message.
     public static let note = Self(rawValue: 7)
-    /// An extension of somebody's own.
+    /// PRIV, a private extension.
     public static let privateExtension = Self(rawValue: 8)
   }
 
-  /// What is said of one source.
+  /// The items of one source.
   public struct Chunk: Hashable, Sendable {
-    /// The source.
+    /// SSRC or CSRC of the source.
     public var ssrc: UInt32
-    /// What is said of it.
+    /// The items, in their order.
     public var items: [Item]
 
-    /// A chunk.
+    /// A chunk with its items.
     public init(ssrc: UInt32, items: [Item]) {
       self.ssrc = ssrc
       self.items = items
@@ -89,17 +89,17 @@ public struct RTCPSourceDescription: Hashable, Sendable {
   /// The sources, at most 31.
   public var chunks: [Chunk]
 
-  /// A description.
+  /// A packet with its chunks.
   public init(chunks: [Chunk]) {
     self.chunks = chunks
   }
 
-  /// The one item that every compound packet must have, for one source.
+  /// A packet with the CNAME of one source, which every compound packet must contain.
   public init(ssrc: UInt32, cname: String) {
     self.init(chunks: [Chunk(ssrc: ssrc, items: [Item(.cname, cname)])])
   }
 
-  /// - Parameter body: What follows the packet's first 4 bytes.
+  /// - Parameter body: The packet behind its 4-byte header.
   init(parsing body: ByteBuffer, chunkCount: Int) throws(ParsingError) {
     self.chunks = []
     var rest = body
@@ -114,7 +114,7 @@ public struct RTCPSourceDescription: Hashable, Sendable {
         }
         chunk.items.append(Item(Kind(rawValue: kind), value: value))
       }
-      // The list's end is filled up to 32 bits; the body's length is a multiple of them.
+      // The list of items is padded to 32 bits; the body's length is a multiple of 4 bytes.
       rest.moveReaderIndex(forwardBy: (body.writerIndex - rest.readerIndex) % 4)
       self.chunks.append(chunk)
     }

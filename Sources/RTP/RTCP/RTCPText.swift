@@ -1,5 +1,5 @@
 extension StringProtocol {
-  /// The text as UTF-8, cut between two characters where it is longer than the limit: RTCP tells lengths in 8 bits.
+  /// The UTF-8 bytes of the text, truncated at a character boundary to `limit` bytes; RTCP lengths have 8 bits.
   func utf8Bytes(upTo limit: Int) -> [UInt8] {
     var bytes: [UInt8] = []
     for scalar in self.unicodeScalars {

@@ -1,22 +1,23 @@
 public import Media
 
-/// What a receiver reckons of one source for its reports: RFC 3550 A.1 (sequence numbers), A.3 (loss), A.8 (jitter).
+/// Reception statistics of one source: RFC 3550 A.1 (sequence numbers), A.3 (loss), A.8 (jitter).
 ///
-/// The probation of A.1 is left out: the source is known by its SETUP, not guessed from the first packet.
+/// The probation of A.1 is omitted: SETUP identifies the source.
 public struct RTPReceptionStatistics: Sendable {
-  /// What became of a packet's sequence number.
+  /// Classification of a packet's sequence number.
   public enum Verdict: Hashable, Sendable {
-    /// It is the next one, or a gap before it was counted as loss.
+    /// The next number, or a number behind a gap, which is counted as loss.
     case inOrder
-    /// It is older than the highest one, or the same.
+    /// Not above the highest number.
     case lateOrDuplicate
-    /// It jumps too far; the packet is not counted. A second one that follows it restarts the count.
+    /// Too far from the highest number; the packet is not counted. A second packet that follows it restarts the
+    /// statistics.
     case jump
   }
 
-  /// Ticks of the source's timestamp a second.
+  /// Clock rate of the source's timestamps, in ticks per second.
   public let clockRate: Int32
-  /// Packets counted since the start.
+  /// Number of packets counted since the start.
   public private(set) var receivedCount: UInt64 = 0
 
   private var isStarted = false
@@ -34,35 +35,35 @@ public struct RTPReceptionStatistics: Sendable {
   private static let maximumDropout: UInt16 = 3000
   private static let maximumMisorder: UInt16 = 100
 
-  /// Statistics of a source that nothing has come from yet.
+  /// Statistics before the first packet.
   public init(clockRate: Int32) {
     precondition(clockRate > 0, "a clock counts at least one tick a second")
     self.clockRate = clockRate
   }
 
-  /// The highest sequence number so far, with the number of wraps in the upper half.
+  /// The highest sequence number so far, with the number of wraps in the upper 16 bits.
   public var extendedHighestSequenceNumber: UInt32 {
     self.cycles | UInt32(self.highest)
   }
 
-  /// Packets that should have come, from the first to the highest number.
+  /// Number of expected packets, from the first to the highest sequence number.
   public var expectedCount: UInt64 {
     self.isStarted ? UInt64(self.extendedHighestSequenceNumber &- self.baseSequenceNumber) + 1 : 0
   }
 
-  /// Packets lost since the start; negative when duplicates outnumber losses.
+  /// Number of packets lost since the start; negative when duplicates outnumber losses.
   public var lostCount: Int64 {
     Int64(self.expectedCount) - Int64(clamping: self.receivedCount)
   }
 
-  /// The mean deviation of packet spacing, in ticks.
+  /// Interarrival jitter, in ticks of ``clockRate``.
   public var jitter: UInt32 {
     UInt32(clamping: self.scaledJitter >> 4)
   }
 
   /// Counts a packet.
   ///
-  /// - Parameter arrival: When it came, on any even clock.
+  /// - Parameter arrival: Time of arrival, on any monotonic clock.
   @discardableResult
   public mutating func handle(_ header: RTPHeader, arrival: MediaTime) -> Verdict {
     let verdict = self.count(header.sequenceNumber)
@@ -70,12 +71,12 @@ public struct RTPReceptionStatistics: Sendable {
     return verdict
   }
 
-  /// Notes a sender report of the source.
+  /// Records a sender report of the source, for LSR and DLSR.
   public mutating func handle(_ report: RTCPSenderReport, arrival: MediaTime) {
     self.lastReport = (report.ntpTimestamp, arrival)
   }
 
-  /// The block to report, which begins a new interval for the fraction lost.
+  /// Returns the report block, and starts a new interval for its fraction lost.
   public mutating func makeReportBlock(ssrc: UInt32, now: MediaTime) -> RTCPReportBlock {
     let expected = self.expectedCount &- self.expectedPrior
     let received = self.receivedCount &- self.receivedPrior
@@ -93,7 +94,7 @@ public struct RTPReceptionStatistics: Sendable {
     return block
   }
 
-  /// A.1.
+  /// Classifies and counts a sequence number, RFC 3550 A.1.
   private mutating func count(_ number: UInt16) -> Verdict {
     guard self.isStarted else {
       self.start(at: number)
@@ -108,7 +109,7 @@ public struct RTPReceptionStatistics: Sendable {
         self.jumpSuccessor = number &+ 1
         return .jump
       }
-      // Two in a row: the other side has restarted.
+      // Two consecutive numbers: the sender has restarted.
       self.start(at: number)
       return .inOrder
     }
@@ -129,7 +130,7 @@ public struct RTPReceptionStatistics: Sendable {
     self.lastTransit = nil
   }
 
-  /// A.8, in integers.
+  /// Updates the jitter estimate in integers, RFC 3550 A.8.
   private mutating func updateJitter(timestamp: UInt32, arrival: MediaTime) {
     let transit = UInt32(truncatingIfNeeded: arrival.ticks(timescale: self.clockRate)) &- timestamp
     defer { self.lastTransit = transit }

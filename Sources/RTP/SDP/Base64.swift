@@ -1,9 +1,9 @@
-/// Base64, RFC 4648 §4, for parameter sets in SDP. The standard library has none.
+/// Base64, RFC 4648 §4, for parameter sets in SDP; the standard library has no Base64.
 enum Base64 {
   private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
   private static let padding = UInt8(ascii: "=")
 
-  /// The text of some bytes, padded to a multiple of four characters.
+  /// Encodes bytes, with padding to a multiple of four characters.
   static func encode(_ bytes: [UInt8]) -> String {
     var text: [UInt8] = []
     text.reserveCapacity((bytes.count + 2) / 3 * 4)
@@ -17,8 +17,7 @@ enum Base64 {
     return String(decoding: text, as: UTF8.self)
   }
 
-  /// The bytes of a text; nil when a character is none of the alphabet. Padding may be missing, as some cameras leave
-  /// it out.
+  /// Decodes a text; nil when a character is not in the alphabet. Padding is optional, since some cameras omit it.
   static func decode(_ text: some StringProtocol) -> [UInt8]? {
     var bytes: [UInt8] = []
     bytes.reserveCapacity(text.utf8.count / 4 * 3)
@@ -38,7 +37,7 @@ enum Base64 {
         bytes.append(UInt8(truncatingIfNeeded: bits >> UInt32(count)))
       }
     }
-    // A single character left over holds no whole byte.
+    // A single remaining character is less than one byte.
     return count == 6 ? nil : bytes
   }
 

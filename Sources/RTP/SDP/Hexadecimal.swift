@@ -1,11 +1,11 @@
-/// Bytes as pairs of hexadecimal digits.
+/// Hexadecimal encoding of bytes, two digits each.
 enum Hexadecimal {
-  /// Two capital digits for each byte.
+  /// Encodes bytes with upper-case digits.
   static func encode(_ bytes: some Sequence<UInt8>) -> String {
     bytes.map { ($0 < 0x10 ? "0" : "") + String($0, radix: 16, uppercase: true) }.joined()
   }
 
-  /// The bytes of a text; nil when it is empty, odd in length or holds anything else.
+  /// Decodes a text; nil when it is empty, of odd length, or contains other characters.
   static func decode(_ text: String) -> [UInt8]? {
     let digits = text.utf8.map { Character(UnicodeScalar($0)).hexDigitValue }
     guard !digits.isEmpty, digits.count.isMultiple(of: 2) else { return nil }

@@ -2,13 +2,13 @@ internal import Bitstreams
 public import Media
 
 extension MediaDescription {
-  /// The track of a codec.
+  /// The media description of a codec.
   ///
   /// - Parameters:
   ///   - description: The codec's parameters, which go into `a=fmtp`.
   ///   - payloadType: 96 to 127.
-  ///   - control: Where SETUP asks for the track, relative to `Content-Base`, such as "trackID=0".
-  ///   - bitrate: Bits a second, told as `b=AS:` in kilobits where it is known.
+  ///   - control: The track's URL for SETUP, relative to `Content-Base`, such as "trackID=0".
+  ///   - bitrate: Bitrate in bits per second, for `b=AS:` in kilobits; nil when it is unknown.
   public init(_ description: CodecDescription, payloadType: UInt8, control: String, bitrate: Int? = nil) {
     switch description {
     case .h264(let h264): self = Self.h264(h264, payloadType: payloadType)
@@ -20,8 +20,8 @@ extension MediaDescription {
 
   /// The codec of the first format.
   ///
-  /// - Throws: `ParsingError`: `.unsupported` for encodings and modes that are not handled, `.missing` when a parameter
-  ///   that a decoder needs is not there (an H.264 source may send its parameter sets within the stream only),
+  /// - Throws: `ParsingError`: `.unsupported` for other encodings and modes, `.missing` when a parameter that a decoder
+  ///   needs is absent (an H.264 source may send its parameter sets in the stream only),
   ///   `.invalid` when one cannot be parsed.
   public func codecDescription() throws(ParsingError) -> CodecDescription {
     guard let payloadType = self.payloadType, let map = self.rtpMap(payloadType: payloadType) else {
@@ -37,7 +37,7 @@ extension MediaDescription {
     throw ParsingError(.unsupported, field: "rtpmap")
   }
 
-  /// The rate of `a=framerate`, to three decimals, where it is told.
+  /// The rate of `a=framerate`, rounded to three decimals; nil when it is absent or out of range.
   private var frameRate: FrameRate? {
     guard
       let rate = self.attributes.value(of: "framerate").flatMap({ Double($0) }), rate >= 0.001, rate <= 1_000_000
@@ -51,7 +51,7 @@ extension MediaDescription {
     let sets = [description.sequenceParameterSet, description.pictureParameterSet]
     let parameters = SDPFormatParameters([
       .init("packetization-mode", "1"),
-      // Profile, constraint flags and level stand right behind the NAL unit's header.
+      // The three bytes behind the NAL unit header: profile, constraint flags, level.
       .init("profile-level-id", Hexadecimal.encode(sets[0].dropFirst().prefix(3))),
       .init("sprop-parameter-sets", sets.map { Base64.encode($0) }.joined(separator: ",")),
     ])
@@ -63,7 +63,7 @@ extension MediaDescription {
     return media
   }
 
-  /// RFC 3640 §4.1, §3.3.6; profile-level-id 1 is the Main Audio Profile at level 1, which receivers do not look at.
+  /// RFC 3640 §4.1, §3.3.6; profile-level-id 1 is the Main Audio Profile at level 1, which receivers ignore.
   private static func aac(_ description: AACDescription, payloadType: UInt8) -> Self {
     var media = Self(media: "audio", formats: ["\(payloadType)"])
     let parameters = SDPFormatParameters([

@@ -1,25 +1,25 @@
 internal import NIOCore
 
-/// A track of a session: `m=` and the lines that follow it, RFC 8866 §5.14.
+/// A media description: `m=` and the lines that belong to it, RFC 8866 §5.14.
 public struct MediaDescription: Hashable, Sendable {
-  /// "video", "audio", "application" and others.
+  /// The media type, such as "video", "audio" or "application".
   public var media: String
-  /// The port; 0 with RTSP, where SETUP agrees on it.
+  /// The transport port; 0 with RTSP, where SETUP negotiates ports.
   public var port: UInt16
   /// The transport, such as "RTP/AVP".
   public var transport: String
-  /// The formats: with RTP the payload types.
+  /// The formats; with RTP the payload types.
   public var formats: [String]
-  /// What the track is about.
+  /// The title of the track (`i=`).
   public var information: String?
-  /// The fields of `c=`, where they differ from the session's.
+  /// The fields of `c=`; nil for the session's.
   public var connection: String?
   /// The values of `b=`, such as "AS:2300".
   public var bandwidths: [String] = []
   /// The attributes of the track.
   public var attributes: [SDPAttribute] = []
 
-  /// A track.
+  /// A media description without attributes.
   public init(media: String, port: UInt16 = 0, transport: String = "RTP/AVP", formats: [String]) {
     self.media = media
     self.port = port
@@ -27,29 +27,29 @@ public struct MediaDescription: Hashable, Sendable {
     self.formats = formats
   }
 
-  /// Parses what stands behind `m=`: `media port[/count] transport formats…`.
+  /// Parses the value of `m=`: `media port[/count] transport formats…`; nil when a field is missing or invalid.
   init?(parsing line: Substring) {
     let words = line.words
     guard words.count >= 3, let port = words[1].split(separator: "/").first.flatMap({ UInt16($0) }) else { return nil }
     self.init(media: words[0], port: port, transport: words[2], formats: Array(words[3...]))
   }
 
-  /// The first format as an RTP payload type, 0 to 127.
+  /// The first format as an RTP payload type, 0 to 127; nil when it is another format.
   public var payloadType: UInt8? {
     self.formats.first.flatMap { UInt8($0) }.flatMap { $0 < 128 ? $0 : nil }
   }
 
-  /// Where SETUP asks for the track: absolute, or relative to `Content-Base`.
+  /// The track's URL for SETUP: absolute, or relative to `Content-Base`; nil without `a=control`.
   public var control: String? {
     self.attributes.value(of: "control")
   }
 
-  /// The encoding of a payload type, where `a=rtpmap` tells it.
+  /// The encoding of a payload type from `a=rtpmap`; nil when it is absent or invalid.
   public func rtpMap(payloadType: UInt8) -> RTPMap? {
     self.formatAttribute("rtpmap", payloadType).flatMap { RTPMap(parsing: $0) }
   }
 
-  /// The parameters of a payload type from `a=fmtp`; without any when it is not there.
+  /// The parameters of a payload type from `a=fmtp`; empty when it is absent.
   public func formatParameters(payloadType: UInt8) -> SDPFormatParameters {
     SDPFormatParameters(parsing: self.formatAttribute("fmtp", payloadType) ?? "")
   }
@@ -73,7 +73,7 @@ public struct MediaDescription: Hashable, Sendable {
     }
   }
 
-  /// What follows `a=name:payloadType `.
+  /// The value behind `a=name:payloadType `.
   private func formatAttribute(_ name: String, _ payloadType: UInt8) -> String? {
     for attribute in self.attributes where attribute.name == name {
       guard let value = attribute.value else { continue }

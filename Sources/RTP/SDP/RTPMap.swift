@@ -1,13 +1,13 @@
 /// The encoding behind a payload type: `encoding/clock-rate[/channels]` of `a=rtpmap`, RFC 8866 §6.6.
 public struct RTPMap: Hashable, Sendable {
-  /// The encoding's name; compared without regard to case.
+  /// The encoding name; compared case-insensitively.
   public var encoding: String
-  /// Ticks of the timestamp a second, at least 1.
+  /// Clock rate of the timestamps in ticks per second, at least 1.
   public var clockRate: Int32
-  /// Channels of sound, 1 where nothing is told.
+  /// Number of audio channels, 1 by default.
   public var channelCount: Int
 
-  /// An encoding.
+  /// An encoding with its clock rate.
   public init(encoding: String, clockRate: Int32, channelCount: Int = 1) {
     self.encoding = encoding
     self.clockRate = clockRate
@@ -25,7 +25,7 @@ public struct RTPMap: Hashable, Sendable {
     self.init(encoding: parts[0].trimmed, clockRate: clockRate, channelCount: channelCount)
   }
 
-  /// Whether the encoding has a name, without regard to case.
+  /// Whether the encoding name matches, case-insensitively.
   public func isEncoding(_ name: String) -> Bool {
     self.encoding.lowercased() == name.lowercased()
   }

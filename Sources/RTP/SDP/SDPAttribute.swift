@@ -1,11 +1,11 @@
 /// An attribute line, `a=name` or `a=name:value`, RFC 8866 §5.13.
 public struct SDPAttribute: Hashable, Sendable {
-  /// What stands before the colon, such as "control".
+  /// The name before the colon, such as "control".
   public var name: String
-  /// What stands behind it; nil when there is no colon.
+  /// The value behind the colon; nil without a colon.
   public var value: String?
 
-  /// An attribute.
+  /// An attribute with an optional value.
   public init(_ name: String, _ value: String? = nil) {
     self.name = name
     self.value = value
@@ -21,25 +21,25 @@ public struct SDPAttribute: Hashable, Sendable {
 }
 
 extension [SDPAttribute] {
-  /// The value of the first attribute of a name; nil when there is none, or it has no value.
+  /// The value of the first attribute with a name; nil when it is absent or has no value.
   public func value(of name: String) -> String? {
     self.first { $0.name == name }?.value
   }
 
-  /// In which direction media flows, where it is told.
+  /// The direction of the media; nil without a direction attribute.
   public var direction: SDPDirection? {
     self.lazy.compactMap { SDPDirection(rawValue: $0.name) }.first
   }
 }
 
-/// In which direction media flows, seen from who wrote the description, RFC 8866 §6.7.
+/// The direction of the media, as seen by the author of the description, RFC 8866 §6.7.
 public enum SDPDirection: String, Hashable, Sendable {
-  /// The writer sends.
+  /// The author sends.
   case sendOnly = "sendonly"
-  /// The writer receives.
+  /// The author receives.
   case receiveOnly = "recvonly"
-  /// Both.
+  /// The author sends and receives.
   case sendReceive = "sendrecv"
-  /// None.
+  /// The author neither sends nor receives.
   case inactive
 }

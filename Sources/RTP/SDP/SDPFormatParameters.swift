@@ -2,12 +2,12 @@
 public struct SDPFormatParameters: Hashable, Sendable {
   /// One parameter.
   public struct Parameter: Hashable, Sendable {
-    /// The name; compared without regard to case, since cameras write "sizeLength" and "sizelength".
+    /// The name; compared case-insensitively, since cameras write "sizeLength" and "sizelength".
     public var name: String
-    /// The value; may be empty, and may hold equals signs as Base64 does.
+    /// The value; may be empty, and may contain equals signs, as Base64 does.
     public var value: String
 
-    /// A parameter.
+    /// A parameter with its value.
     public init(_ name: String, _ value: String) {
       self.name = name
       self.value = value
@@ -17,7 +17,7 @@ public struct SDPFormatParameters: Hashable, Sendable {
   /// The parameters in their order.
   public var parameters: [Parameter]
 
-  /// Some parameters.
+  /// Parameters in their order.
   public init(_ parameters: [Parameter]) {
     self.parameters = parameters
   }
@@ -30,13 +30,13 @@ public struct SDPFormatParameters: Hashable, Sendable {
     }
   }
 
-  /// The value of the first parameter of a name.
+  /// The value of the first parameter with a name, compared case-insensitively; nil when it is absent.
   public subscript(_ name: String) -> String? {
     let name = name.lowercased()
     return self.parameters.first { $0.name.lowercased() == name }?.value
   }
 
-  /// The parameters as text.
+  /// The value of `a=fmtp` behind the payload type.
   public var text: String {
     self.parameters.map { "\($0.name)=\($0.value)" }.joined(separator: ";")
   }

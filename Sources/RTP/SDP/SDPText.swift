@@ -1,4 +1,4 @@
-/// What a line of SDP is made of; the lines themselves never hold a line end.
+/// Text of SDP lines, without their line ends.
 extension StringProtocol {
   /// The text without spaces and tabs at its ends.
   var trimmed: String {
@@ -14,7 +14,7 @@ extension StringProtocol {
     Substring(self).utf8.split { $0.isBlank }.map { String(Substring($0)) }
   }
 
-  /// The text that is written into a line: control characters, which could start a line of their own, become spaces.
+  /// The text with a space for each control character, so that a value cannot start a new line.
   var singleLine: String {
     guard self.utf8.contains(where: { $0 < 0x20 }) else { return String(self) }
     return String(decoding: self.utf8.map { $0 < 0x20 ? UInt8(ascii: " ") : $0 }, as: UTF8.self)
@@ -22,7 +22,7 @@ extension StringProtocol {
 }
 
 extension UInt8 {
-  /// Whether it is a space or a tab.
+  /// Whether the byte is a space or a tab.
   var isBlank: Bool {
     self == UInt8(ascii: " ") || self == UInt8(ascii: "\t")
   }

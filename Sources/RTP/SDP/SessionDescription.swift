@@ -11,38 +11,38 @@ public import NIOCore
 /// | `i=` | ``information`` |
 /// | `c=` | ``connection`` |
 /// | `b=` | ``bandwidths`` |
-/// | `t=` | always `0 0`, a session without bounds in time |
+/// | `t=` | always `0 0`, an unbounded session |
 /// | `a=` | ``attributes`` |
-/// | `m=` | ``media``, each with `i=`, `c=`, `b=`, `a=` of its own |
+/// | `m=` | ``media``, each with its own `i=`, `c=`, `b=`, `a=` |
 ///
 /// Other lines, such as `u=` or `k=`, are ignored.
 public struct SessionDescription: Hashable, Sendable {
-  /// The six fields of `o=`, as one text: who made the session, and which.
+  /// The six fields of `o=` as one text: originator and session identifier.
   public var origin: String
-  /// The session's name, never empty on the wire.
+  /// The session name; serialized as "-" when it is empty.
   public var name: String
-  /// What the session is about.
+  /// The session information (`i=`).
   public var information: String?
   /// The fields of `c=`, such as "IN IP4 0.0.0.0".
   public var connection: String?
   /// The values of `b=`, such as "AS:2300".
   public var bandwidths: [String] = []
-  /// The attributes of the whole session.
+  /// The session-level attributes.
   public var attributes: [SDPAttribute] = []
   /// The tracks, in their order.
   public var media: [MediaDescription] = []
 
-  /// The longest text that is parsed, in bytes.
+  /// Maximum length of a parsed text, in bytes.
   public static let maximumLength = 64 * 1024
-  /// The most tracks.
+  /// Maximum number of tracks.
   public static let maximumMediaCount = 64
 
-  /// A session of a name without tracks.
+  /// A session without tracks.
   ///
   /// - Parameters:
-  ///   - name: For a user to read.
-  ///   - sessionID: Differs from session to session of one host.
-  ///   - address: The server's address as its viewer sees it: IPv6 if it has a colon.
+  ///   - name: The session name, for users.
+  ///   - sessionID: An identifier, unique among the host's sessions.
+  ///   - address: The server's address; IPv6 when it contains a colon.
   public init(name: String, sessionID: UInt64, address: String) {
     let family = address.utf8.contains(UInt8(ascii: ":")) ? "IP6" : "IP4"
     self.origin = "- \(sessionID) 1 IN \(family) \(address)"
@@ -50,15 +50,15 @@ public struct SessionDescription: Hashable, Sendable {
     self.connection = "IN \(family) \(family == "IP6" ? "::" : "0.0.0.0")"
   }
 
-  /// The description of a live stream over RTSP: `a=control:*`, without an end (`a=range:npt=now-`).
+  /// The description of a live stream over RTSP: `a=control:*`, `a=range:npt=now-`.
   public init(live name: String, sessionID: UInt64, address: String, media: [MediaDescription]) {
     self.init(name: name, sessionID: sessionID, address: address)
     self.attributes = [SDPAttribute("control", "*"), SDPAttribute("range", "npt=now-")]
     self.media = media
   }
 
-  /// Parses a description as real cameras write it: lines may end with LF alone, stand in any order, be empty, unknown
-  /// or missing, but for `v=` at the start.
+  /// Parses a description as cameras write it: lines may end with LF, be in any order, empty, unknown or missing,
+  /// except for `v=` at the start.
   ///
   /// - Throws: `ParsingError`: `.tooLarge` beyond ``maximumLength`` or ``maximumMediaCount``, `.missing` without `v=`,
   ///   `.invalid` when an `m=` line lacks a field.
@@ -84,7 +84,7 @@ public struct SessionDescription: Hashable, Sendable {
     guard hasVersion else { throw ParsingError(.missing, field: "v=") }
   }
 
-  /// The description as text, lines ending with CRLF.
+  /// Appends the description as text, with CR LF line ends.
   public func serialize(into buffer: inout ByteBuffer) {
     buffer.writeSDPLine("v", "0")
     buffer.writeSDPLine("o", self.origin.isEmpty ? "- 0 0 IN IP4 0.0.0.0" : self.origin)
@@ -97,7 +97,7 @@ public struct SessionDescription: Hashable, Sendable {
     for media in self.media { media.serialize(into: &buffer) }
   }
 
-  /// What a line says of the session, or of the last track once there is one.
+  /// Parses a line of the session, or of the last track after the first `m=`.
   private mutating func handleLine(kind: UInt8, value: Substring, offset: Int) throws(ParsingError) {
     if kind == UInt8(ascii: "m") {
       guard self.media.count < Self.maximumMediaCount else {
