@@ -22,18 +22,18 @@ struct NetworkAddressesTests {
   }
 
   @Test(arguments: ["::", "0.0.0.0"])
-  func `all of them means the networks' IPv4 addresses, those of containers last`(address: String) throws {
+  func `the unspecified address means the networks' IPv4 addresses, those of containers last`(address: String) throws {
     let hosts = NetworkAddresses.hosts(listeningOn: address, of: try Self.machine())
     #expect(hosts == ["192.168.2.67", "10.0.0.5", "172.17.0.1"])
   }
 
-  @Test func `without IPv4 it is the widest IPv6 address of each interface`() throws {
+  @Test func `without IPv4 the hosts are the widest IPv6 address of each interface`() throws {
     let addresses = try Self.machine().filter { !$0.isIPv4 } + [Self.address("wlan0", 3, "fd00::5")]
     #expect(NetworkAddresses.hosts(listeningOn: "::", of: addresses) == ["[2001:db8::2]", "[fd00::5]"])
     #expect(NetworkAddresses.hosts(listeningOn: "0.0.0.0", of: addresses) == ["127.0.0.1"])
   }
 
-  @Test func `with no network it is the loopback`() throws {
+  @Test func `without a network the host is the loopback address`() throws {
     let addresses = [try Self.address("lo", 1, "127.0.0.1"), try Self.address("eth0", 2, "fe80::1")]
     #expect(NetworkAddresses.hosts(listeningOn: "::", of: addresses) == ["127.0.0.1"])
     #expect(NetworkAddresses.hosts(listeningOn: "::", of: []) == ["127.0.0.1"])
@@ -42,7 +42,7 @@ struct NetworkAddressesTests {
   @Test(arguments: [
     ("127.0.0.1", "127.0.0.1"), ("::1", "[::1]"), ("fe80::1%eth0", "[fe80::1%25eth0]"), ("10.0.0.5", "10.0.0.5"),
   ])
-  func `one address is itself`(address: String, host: String) throws {
+  func `a specific address is its own host`(address: String, host: String) throws {
     #expect(NetworkAddresses.hosts(listeningOn: address, of: try Self.machine()) == [host])
   }
 
@@ -63,7 +63,7 @@ struct NetworkAddressesTests {
   }
 
   @Test(arguments: ["192.168.2.68", "fe80::1%eth7", "nonsense", ""])
-  func `an address of no interface is announced nowhere`(address: String) throws {
+  func `an address of no interface is refused`(address: String) throws {
     let machine = try Self.machine()
     let error = #expect(throws: VidiconError.self) {
       try NetworkAddresses.announcementInterface(listeningOn: address, of: machine)
@@ -80,7 +80,7 @@ struct NetworkAddressesTests {
       ("127.1.2.3", .loopback), ("169.254.0.1", .link), ("10.0.0.1", .network), ("::1", .loopback), ("febf::1", .link),
       ("fec0::1", .network), ("fc00::1", .uniqueLocal), ("fdff::1", .uniqueLocal), ("2001:db8::1", .network),
     ] as [(String, LocalAddress.Scope)])
-  func `the scope is that of the address's range`(text: String, scope: LocalAddress.Scope) throws {
+  func `the scope follows from the address range`(text: String, scope: LocalAddress.Scope) throws {
     #expect(try Self.address("eth0", 2, text).scope == scope)
   }
 }

@@ -9,22 +9,22 @@ struct QRCodeTests {
   @Test(arguments: [
     (1, 21), (14, 21), (15, 25), (26, 25), (27, 29), (42, 29), (43, 33), (504, 85), (505, 89), (512, 89),
   ])
-  func `it is as small as the text allows`(bytes: Int, size: Int) throws {
+  func `the code has the smallest version for its text`(bytes: Int, size: Int) throws {
     #expect(try QRCode(String(repeating: "x", count: bytes)).size == size)
   }
 
   @Test(arguments: [0, 513, 100_000])
-  func `no text, and too much of it, is refused`(bytes: Int) {
+  func `empty and too long texts are refused`(bytes: Int) {
     let error = #expect(throws: VidiconError.self) { try QRCode(String(repeating: "x", count: bytes)) }
     #expect(error?.code == .invalidSpecification)
   }
 
-  @Test func `its length is counted in bytes`() throws {
+  @Test func `the length of the text is counted in bytes`() throws {
     #expect(try QRCode(String(repeating: "é", count: 256)).size == 89)
     #expect(throws: VidiconError.self) { try QRCode(String(repeating: "é", count: 257)) }
   }
 
-  @Test func `it has the three finder patterns, and nothing outside`() throws {
+  @Test func `the code has three finder patterns, and no dark module outside`() throws {
     let code = try QRCode("http://192.168.2.67:8080/hello")
     let corners = [(0, 0), (code.size - 7, 0), (0, code.size - 7)]
     for (left, top) in corners {
@@ -41,7 +41,7 @@ struct QRCodeTests {
     }
   }
 
-  @Test func `the terminal's lines show every module and a quiet zone, and fit`() throws {
+  @Test func `the terminal lines show every module and a quiet zone, within the terminal's size`() throws {
     let code = try QRCode("http://192.168.2.67:8080/hello")
     #expect(code.size == 29)
     for (columns, rows, zone) in [(80, 24, 4), (37, 19, 4), (36, 24, 2), (80, 18, 2), (33, 17, 2)] {
@@ -58,11 +58,11 @@ struct QRCodeTests {
   }
 
   @Test(arguments: [(32, 24), (80, 16), (0, 0), (-1, -1)])
-  func `a terminal that is too small gets none`(columns: Int, rows: Int) throws {
+  func `a terminal that is too small has no lines`(columns: Int, rows: Int) throws {
     #expect(try QRCode("http://192.168.2.67:8080/hello").terminalLines(columns: columns, rows: rows) == nil)
   }
 
-  @Test func `the vector picture is one path on a light ground`() throws {
+  @Test func `the SVG image is one path on a white rectangle`() throws {
     let svg = try QRCode("x").svg
     let start = """
       <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 29 29" shape-rendering="crispEdges">\

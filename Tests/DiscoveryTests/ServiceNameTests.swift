@@ -29,13 +29,13 @@ struct ServiceNameTests {
       stream: Self.long, host: Self.longHost,
       name: String(repeating: "s", count: 30) + " on " + String(repeating: "h", count: 29)),
   ])
-  func `it names the stream and the machine`(example: Case) {
+  func `the name contains stream and machine`(example: Case) {
     let name = ServiceName(stream: example.stream, host: example.host)
     #expect(name.text == example.name)
     #expect(name.text.utf8.count <= 63)
   }
 
-  @Test func `no length of a text cuts a character`() {
+  @Test func `truncation never splits a character`() {
     // One character of 25 bytes, and one of 2 in the decomposed form of 3.
     for character in ["👨‍👩‍👧‍👦", "e\u{301}", "é", "x"] {
       for count in 0...70 {
@@ -49,7 +49,7 @@ struct ServiceNameTests {
     }
   }
 
-  @Test func `one that is taken gets a number within the same length`() {
+  @Test func `a numbered name keeps the maximum length`() {
     let name = ServiceName(stream: "hello", host: "myhost")
     #expect(name.numbered(1) == name)
     #expect(name.numbered(2).text == "hello on myhost (2)")

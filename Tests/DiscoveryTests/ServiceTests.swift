@@ -6,7 +6,7 @@ import Threading
 
 @Suite("Service")
 struct ServiceTests {
-  @Test func `a stream's path is in the record`() throws {
+  @Test func `the TXT record contains the stream's path`() throws {
     let service = try Service(
       stream: "front door/ä?#", path: "/front%20door/%C3%A4%3F%23", kind: .rtsp, port: 8554, host: "myhost")
     #expect(service.text == (try ServiceText(["path": "/front%20door/%C3%A4%3F%23"])))
@@ -14,7 +14,7 @@ struct ServiceTests {
     #expect(service.port == 8554)
   }
 
-  @Test func `a path that no record can hold is refused`() throws {
+  @Test func `a path that is too long for a TXT record is refused`() throws {
     let longest = "/" + String(repeating: "x", count: 249)  // 255 bytes with "path=".
     #expect(try Service(stream: "x", path: longest, kind: .http, port: 1, host: "h").text.bytes.count == 256)
     let error = #expect(throws: VidiconError.self) {

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("TXT record, RFC 6763 §6")
 struct ServiceTextTests {
-  @Test func `each pair has its length before it`() throws {
+  @Test func `each pair has a length byte`() throws {
     let text = try ServiceText(["path": "/hello", "v": ""])
     let expected: [UInt8] =
       [11] + Array("path=/hello".utf8)  // A key, an equals sign and a value.
@@ -17,13 +17,13 @@ struct ServiceTextTests {
     #expect(try ServiceText().bytes == [0])
   }
 
-  @Test func `a pair has up to 255 bytes of UTF-8`() throws {
+  @Test func `a pair has at most 255 bytes of UTF-8`() throws {
     let value = String(repeating: "é", count: 126)  // 2 + 252 bytes with "k=".
     #expect(try ServiceText(["k": value + "x"]).bytes.first == 255)
     #expect(throws: VidiconError.self) { try ServiceText(["k": value + "xy"]) }
   }
 
-  @Test func `a record has up to 1300 bytes`() throws {
+  @Test func `a record has at most 1300 bytes`() throws {
     let value = String(repeating: "x", count: 253)
     // Five of 256 bytes, and 20 more.
     let rest = String(repeating: "x", count: 17)
@@ -35,12 +35,12 @@ struct ServiceTextTests {
   }
 
   @Test(arguments: ["", "a=b", "naïve", "tab\t", "del\u{7F}"])
-  func `a key is of printable ASCII but for the equals sign`(key: String) {
+  func `a key contains printable ASCII except the equals sign`(key: String) {
     let error = #expect(throws: VidiconError.self) { try ServiceText([key: "value"]) }
     #expect(error?.code == .invalidSpecification)
   }
 
-  @Test func `a key comes once, in whatever case`() {
+  @Test func `a key is unique case-insensitively`() {
     #expect(throws: VidiconError.self) { try ServiceText(["path": "/a", "PATH": "/b"]) }
   }
 }

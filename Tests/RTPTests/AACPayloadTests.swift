@@ -5,7 +5,7 @@ import Testing
 
 @Suite("AAC payload, RFC 3640 AAC-hbr")
 struct AACPayloadTests {
-  @Test func `one frame a packet, with a header of its size`() throws {
+  @Test func `a packet has one frame, with a header of its size`() throws {
     var packetizer = Self.packetizer()
     let batches = try packetizer.packetize(Self.sample([0x21, 0x10, 0x05]))
     #expect(
@@ -32,7 +32,7 @@ struct AACPayloadTests {
         == [AACDepacketizer.Output(payload: ByteBuffer(bytes: frame), timestamp: 100)])
   }
 
-  @Test func `several frames share a packet and come back with their times`() throws {
+  @Test func `several frames share a packet and are depacketized with their timestamps`() throws {
     var packetizer = Self.packetizer(framesPerPacket: 3)
     var depacketizer = try Self.depacketizer()
     var batches: [RTPPacketBatch] = []
@@ -46,7 +46,7 @@ struct AACPayloadTests {
     #expect(outputs.map(\.timestamp) == [100, 1124, 2148, 3172])
   }
 
-  @Test func `a gap in time and a full packet send off what waits`() throws {
+  @Test func `a gap in time and a full packet flush the pending frames`() throws {
     var packetizer = Self.packetizer(framesPerPacket: 8, maximumPayloadLength: 64)
     #expect(try packetizer.packetize(Self.sample([1], index: 0)).isEmpty)
     let gap = try packetizer.packetize(Self.sample([2], index: 2))
@@ -89,13 +89,13 @@ struct AACPayloadTests {
       ([0x00, 0x10, 0x00, 0x19, 1, 2, 3], ParsingError(.unsupported, field: "AU-Index", offset: 2)),
       ([0x00, 0x20, 0x00, 0x08, 0x00, 0x10, 1, 2], ParsingError(.truncated, field: "access unit", offset: 7)),
     ] as [([UInt8], ParsingError)])
-  func `a malformed packet throws and counts`(payload: [UInt8], error: ParsingError) throws {
+  func `a malformed packet throws and is counted`(payload: [UInt8], error: ParsingError) throws {
     var depacketizer = try Self.depacketizer()
     #expect(throws: error) { try depacketizer.depacketize(Self.packet(payload)) }
     #expect(depacketizer.droppedPacketCount == 1)
   }
 
-  @Test func `other header lengths are taken from the parameters, unknown parts refused`() throws {
+  @Test func `other header lengths are read from the parameters, unknown header fields are refused`() throws {
     // AAC-lbr: 6 bits of size, 2 of index.
     var depacketizer = try AACDepacketizer(
       parameters: SDPFormatParameters([

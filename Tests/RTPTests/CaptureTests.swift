@@ -5,11 +5,11 @@ import RTP
 import Testing
 
 /// Packets that ffmpeg 5.1 sent with `-c copy -f rtp rtp://127.0.0.1:PORT?pkt_size=300`, each behind its length in 16
-/// bits, beside the same stream as a file: H.264 Baseline in two slices a picture (`libx264 slices=2 keyint=3`, 96×64),
+/// bits, beside the same stream as a file: H.264 Baseline in two slices per frame (`libx264 slices=2 keyint=3`, 96×64),
 /// and AAC-LC, 44.1 kHz mono.
 @Suite("Packets of ffmpeg")
 struct CaptureTests {
-  @Test func `ffmpeg's H 264 packets hold the file's slices`() throws {
+  @Test func `packets of ffmpeg contain the slices of the H 264 file`() throws {
     var depacketizer = H264Depacketizer()
     var received: [ByteBuffer] = []
     var keyframes: [Bool] = []
@@ -28,7 +28,7 @@ struct CaptureTests {
     #expect(depacketizer.droppedPacketCount == 0)
   }
 
-  @Test func `ffmpeg's AAC packets hold the file's frames`() throws {
+  @Test func `packets of ffmpeg contain the frames of the AAC file`() throws {
     var depacketizer = try AACDepacketizer(
       parameters: SDPFormatParameters([
         .init("sizelength", "13"), .init("indexlength", "3"), .init("indexdeltalength", "3"),
@@ -42,7 +42,7 @@ struct CaptureTests {
       let frame = file.readSlice(length: header.payloadLength)
       sent.append(try #require(frame))
     }
-    // ffmpeg did not send the two frames that it held back at the end.
+    // ffmpeg did not send the last two frames.
     #expect(received.count == 12)
     #expect(received.map(\.payload) == Array(sent.dropLast(2)))
     let steps = zip(received, received.dropFirst()).map { $1.timestamp &- $0.timestamp }

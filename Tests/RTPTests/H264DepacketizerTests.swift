@@ -10,7 +10,7 @@ struct H264DepacketizerTests {
   static let delta: [[UInt8]] = [[0x41, 0x9A] + [UInt8](repeating: 2, count: 500)]
 
   @Test(arguments: [64, 65, 100, 503, 1440])
-  func `what was packetized comes back`(maximumPayloadLength: Int) throws {
+  func `depacketizing returns the packetized access units`(maximumPayloadLength: Int) throws {
     var packetizer = H264PacketizerTests.packetizer(maximumPayloadLength: maximumPayloadLength)
     var depacketizer = H264Depacketizer()
     for index: Int64 in 0..<4 {
@@ -30,7 +30,7 @@ struct H264DepacketizerTests {
     #expect(depacketizer.droppedPacketCount == 0)
   }
 
-  @Test func `each packet lost of a keyframe but its parameter sets' drops it, and units until the next`() throws {
+  @Test func `a lost slice packet of a keyframe drops access units until the next keyframe`() throws {
     let packets = try Self.stream()
     let keyframeCount = packets.firstIndex { $0.header.timestamp != packets[0].header.timestamp } ?? 0
     for lost in 2..<keyframeCount {
@@ -44,18 +44,18 @@ struct H264DepacketizerTests {
     }
   }
 
-  @Test func `without dropping, damaged units come with a mark`() throws {
+  @Test func `without dropping, damaged access units are marked as incomplete`() throws {
     var packets = try Self.stream()
     let second = try #require(packets.firstIndex { $0.header.timestamp != packets[0].header.timestamp })
     packets.remove(at: second + 1)
     var depacketizer = H264Depacketizer(dropsUntilKeyframe: false)
     let outputs = try Self.depacketize(packets, &depacketizer)
-    // The damaged unit was one NAL unit, of which nothing can be used.
+    // The damaged access unit was one NAL unit, which cannot be used in part.
     #expect(outputs.map(\.isComplete) == [true, true])
     #expect(depacketizer.lostPacketCount == 1)
   }
 
-  @Test func `a lost marker ends the unit at the next timestamp, with a mark`() throws {
+  @Test func `a lost marker ends the access unit at the next timestamp, marked as incomplete`() throws {
     var depacketizer = H264Depacketizer(dropsUntilKeyframe: false)
     #expect(try depacketizer.depacketize(Self.packet(1, 0, [0x65, 0x88])).isEmpty)
     let outputs = try depacketizer.depacketize(Self.packet(3, 3000, [0x41, 0x9A], marker: true))
@@ -63,13 +63,13 @@ struct H264DepacketizerTests {
     #expect(outputs.map(\.isComplete) == [false, true])
   }
 
-  @Test func `a sender that never sets the marker is understood`() throws {
+  @Test func `access units of a sender without markers end at the next timestamp`() throws {
     var depacketizer = H264Depacketizer()
     #expect(try depacketizer.depacketize(Self.packet(1, 0, [0x65, 0x88])).isEmpty)
     #expect(try depacketizer.depacketize(Self.packet(2, 3000, [0x41, 0x9A])).map(\.isComplete) == [true])
   }
 
-  @Test func `a picture whose first slice was lost is not whole`() throws {
+  @Test func `a frame whose first slice was lost is incomplete`() throws {
     var depacketizer = H264Depacketizer()
     _ = try depacketizer.depacketize(Self.packet(1, 0, [0x65, 0x88], marker: true))
     // first_mb_in_slice is not 0.
@@ -79,7 +79,7 @@ struct H264DepacketizerTests {
     #expect(depacketizer.droppedAccessUnitCount == 2)
   }
 
-  @Test func `a fragment that never ends spoils its unit without any packet lost`() throws {
+  @Test func `a fragment without an end makes its access unit incomplete, with no packet lost`() throws {
     var depacketizer = H264Depacketizer()
     _ = try depacketizer.depacketize(Self.packet(1, 0, [0x65, 0x88], marker: true))
     _ = try depacketizer.depacketize(Self.packet(2, 3000, [0x5C, 0x81, 0x9A]))
@@ -89,7 +89,7 @@ struct H264DepacketizerTests {
     #expect(depacketizer.lostPacketCount == 0)
   }
 
-  @Test func `a picture lost as a whole stops the ones that depend on it`() throws {
+  @Test func `frames that depend on a lost frame are dropped`() throws {
     var depacketizer = H264Depacketizer()
     _ = try depacketizer.depacketize(Self.packet(1, 0, [0x65, 0x88], marker: true))
     #expect(try depacketizer.depacketize(Self.packet(3, 6000, [0x41, 0x9A], marker: true)).isEmpty)
@@ -97,7 +97,7 @@ struct H264DepacketizerTests {
     #expect(try depacketizer.depacketize(Self.packet(5, 12_000, [0x41, 0x9A], marker: true)).count == 1)
   }
 
-  @Test func `a picture of which only a broken fragment came stops the ones that depend on it`() throws {
+  @Test func `frames that depend on a frame with only a malformed fragment are dropped`() throws {
     var depacketizer = H264Depacketizer()
     _ = try depacketizer.depacketize(Self.packet(1, 0, [0x65, 0x88], marker: true))
     _ = try depacketizer.depacketize(Self.packet(2, 3000, [0x5C, 0x81, 0x9A], marker: true))
@@ -114,7 +114,7 @@ struct H264DepacketizerTests {
     #expect(depacketizer.lostPacketCount == 0)
   }
 
-  @Test func `parameter sets under a timestamp of their own wait for the picture`() throws {
+  @Test func `parameter sets with a timestamp of their own are part of the next access unit`() throws {
     var depacketizer = H264Depacketizer()
     _ = try depacketizer.depacketize(Self.packet(1, 0, [0x67, 1], marker: true))
     _ = try depacketizer.depacketize(Self.packet(2, 1, [0x7C, 0x88, 2]))
@@ -138,14 +138,16 @@ struct H264DepacketizerTests {
       ([0x78, 0, 2, 0x67, 1, 0], ParsingError(.truncated, field: "NALU size", offset: 5)),
       ([0x78, 0, 3, 0x67, 1], ParsingError(.truncated, field: "NALU size", offset: 1)),
     ] as [([UInt8], ParsingError)])
-  func `a malformed packet throws, counts, and spoils its unit only`(payload: [UInt8], error: ParsingError) throws {
+  func `a malformed packet throws, is counted, and damages its access unit only`(payload: [UInt8], error: ParsingError)
+    throws
+  {
     var depacketizer = H264Depacketizer()
     #expect(throws: error) { try depacketizer.depacketize(Self.packet(1, 0, payload)) }
     #expect(depacketizer.droppedPacketCount == 1)
     #expect(try depacketizer.depacketize(Self.packet(2, 0, [0x65, 0x88], marker: true)).count == 1)
   }
 
-  @Test func `an access unit never grows beyond its limit`() throws {
+  @Test func `an access unit never exceeds its maximum length`() throws {
     var depacketizer = H264Depacketizer(maximumAccessUnitLength: 1000)
     _ = try depacketizer.depacketize(Self.packet(0, 0, [0x7C, 0x85] + [UInt8](repeating: 1, count: 400)))
     _ = try depacketizer.depacketize(Self.packet(1, 0, [0x7C, 0x05] + [UInt8](repeating: 1, count: 400)))
@@ -157,14 +159,14 @@ struct H264DepacketizerTests {
     #expect(depacketizer.droppedPacketCount == 2)
   }
 
-  @Test func `a packet of padding alone is no loss`() throws {
+  @Test func `a packet with padding only is not a loss`() throws {
     var depacketizer = H264Depacketizer()
     _ = try depacketizer.depacketize(Self.packet(1, 0, [0x65, 0x88]))
     #expect(try depacketizer.depacketize(Self.packet(2, 0, [])).isEmpty)
     #expect(try depacketizer.depacketize(Self.packet(3, 0, [0x65, 0x41], marker: true)).map(\.isComplete) == [true])
   }
 
-  /// A keyframe, a picture that depends on it, and a keyframe.
+  /// A keyframe, a frame that depends on it, and a keyframe.
   private static func stream() throws -> [RTPPacket] {
     var packetizer = H264PacketizerTests.packetizer(maximumPayloadLength: 200)
     var packets: [RTPPacket] = []

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("H.264 packetizer, RFC 6184")
 struct H264PacketizerTests {
-  @Test func `a unit that fits is a packet of its own, with the marker`() throws {
+  @Test func `a NAL unit that fits is one packet, with the marker`() throws {
     var packetizer = Self.packetizer()
     let batch = try packetizer.packetize(Self.sample([[0x41, 1, 2]]))
     #expect(
@@ -36,7 +36,7 @@ struct H264PacketizerTests {
     #expect(batch.isKeyframe)
   }
 
-  @Test func `a unit that is too long becomes FU-A fragments of equal length but for the last`() throws {
+  @Test func `a NAL unit that is too long becomes FU-A fragments of equal length, except the last`() throws {
     var packetizer = Self.packetizer(maximumPayloadLength: 100)
     // 1 + 295 bytes: three fragments of 98 would leave a fourth of one byte; four of 74 leave 73.
     let content = (0..<295).map { UInt8(truncatingIfNeeded: $0) }
@@ -51,7 +51,7 @@ struct H264PacketizerTests {
   }
 
   @Test(arguments: [(100, 1), (101, 2), (197, 2), (198, 3), (10_000, 103)])
-  func `fragments are as few as can be and none is longer than allowed`(length: Int, count: Int) throws {
+  func `the number of fragments is minimal and none exceeds the maximum length`(length: Int, count: Int) throws {
     var packetizer = Self.packetizer(maximumPayloadLength: 100)
     let packets = try Self.packets(
       packetizer.packetize(Self.sample([[0x41] + [UInt8](repeating: 3, count: length - 1)])))
@@ -66,7 +66,7 @@ struct H264PacketizerTests {
     #expect(batch.packetLengths == [1500 - 40 - 8])
   }
 
-  @Test func `interleaved frames hold the same packets behind dollar, channel and length`() throws {
+  @Test func `interleaved frames contain the same packets behind dollar sign, channel and length`() throws {
     var packetizer = Self.packetizer(maximumPayloadLength: 300)
     let batch = try packetizer.packetize(
       Self.sample([[0x65] + [UInt8](repeating: 1, count: 700), [0x65, 2]], isKeyframe: true))
@@ -115,7 +115,7 @@ struct H264PacketizerTests {
     #expect(batch.timestamp == 1000 &+ UInt32(truncatingIfNeeded: year * 90_000 + 2999))
   }
 
-  @Test func `counts for sender reports take payloads only`() throws {
+  @Test func `counts of sender reports include payloads only`() throws {
     var packetizer = Self.packetizer()
     _ = try packetizer.packetize(Self.sample([[0x41, 1, 2], [0x41, 3]]))
     let report = packetizer.sequence.senderReport(at: MediaTime(nanoseconds: 1_000_000_000), unixNanoseconds: 0)
@@ -125,7 +125,7 @@ struct H264PacketizerTests {
     #expect(report.ntpTimestamp.rawValue == 2_208_988_800 << 32)
   }
 
-  @Test func `a sample with a length past its end numbers no packet`() {
+  @Test func `a sample with a NAL unit length past its end uses no sequence number`() {
     var packetizer = Self.packetizer()
     var sample = Self.sample([[0x41, 1]])
     sample.payload.writeBytes([0, 0, 0, 9, 1])
@@ -133,7 +133,7 @@ struct H264PacketizerTests {
     #expect(packetizer.sequence.nextSequenceNumber == 0xFFFF)
   }
 
-  @Test func `a sample without units makes an empty batch`() throws {
+  @Test func `a sample without NAL units results in an empty batch`() throws {
     var packetizer = Self.packetizer()
     let batch = try packetizer.packetize(Self.sample([[0x09, 0x10]], isKeyframe: true))
     #expect(batch.isEmpty)
@@ -142,7 +142,7 @@ struct H264PacketizerTests {
     #expect(batch.datagramRuns() == [])
   }
 
-  @Test func `parameter sets that fit no aggregate are sent by themselves`() throws {
+  @Test func `parameter sets that do not fit one aggregation packet are sent separately`() throws {
     var packetizer = Self.packetizer(maximumPayloadLength: 64)
     packetizer.description.sequenceParameterSet = [0x67] + [UInt8](repeating: 7, count: 80)
     let packets = try Self.packets(packetizer.packetize(Self.sample([[0x65, 1]], isKeyframe: true)))

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("RTCP, RFC 3550 §6")
 struct RTCPTests {
-  /// Built by hand from the drawings of §6.4 to §6.7: name, bytes, what they say.
+  /// Built by hand from the diagrams of §6.4 to §6.7: name, bytes, packet.
   static let golden: [(String, [UInt8], RTCPCompoundPacket)] = [
     (
       "SR, SDES",
@@ -60,13 +60,13 @@ struct RTCPTests {
   ]
 
   @Test(arguments: golden)
-  func `bytes and values are the same thing`(name: String, bytes: [UInt8], packet: RTCPCompoundPacket) throws {
+  func `parsing and serializing are inverse`(name: String, bytes: [UInt8], packet: RTCPCompoundPacket) throws {
     #expect(try RTCPCompoundPacket(parsing: ByteBuffer(bytes: bytes)) == packet)
     #expect(Self.serialize(packet) == bytes)
   }
 
   @Test(arguments: golden)
-  func `every prefix throws, but for those that end with a packet`(
+  func `every prefix throws, unless it ends with a packet`(
     name: String, bytes: [UInt8], packet: RTCPCompoundPacket
   ) {
     let ends = packet.packets.indices.map { Self.serialize(RTCPCompoundPacket(Array(packet.packets[...$0]))).count }
@@ -95,7 +95,7 @@ struct RTCPTests {
       ParsingError(.invalid, field: "padding", offset: 8)
     ),
   ])
-  func `what fails the checks of A 2 is refused`(name: String, bytes: [UInt8], error: ParsingError) {
+  func `packets that fail the checks of A 2 are refused`(name: String, bytes: [UInt8], error: ParsingError) {
     #expect(throws: error, "\(name)") { try RTCPCompoundPacket(parsing: ByteBuffer(bytes: bytes)) }
   }
 
@@ -105,7 +105,7 @@ struct RTCPTests {
     #expect(packet.packets.last == .goodbye(RTCPGoodbye(sources: [8])))
   }
 
-  @Test func `every kind of item survives, filled up to four bytes`() throws {
+  @Test func `every item type survives a round trip, padded to four bytes`() throws {
     let items: [RTCPSourceDescription.Item] = [
       .init(.cname, "a"), .init(.name, "bc"), .init(.email, "def"), .init(.phone, "ghij"), .init(.location, ""),
       .init(.tool, String(repeating: "x", count: 300)), .init(.note, "ü"), .init(privatePrefix: "p", value: "vw"),
@@ -135,13 +135,13 @@ struct RTCPTests {
       (2_085_978_495_999_999_999, 0xFFFF_FFFF_FFFF_FFFC),  // the last nanosecond before 2036-02-07 06:28:16
       (2_085_978_496_000_000_000, 0x0000_0000_0000_0000),
     ] as [(Int64, UInt64)])
-  func `NTP time counts from 1900, wraps in 2036 and comes back to the nanosecond`(unix: Int64, ntp: UInt64) {
+  func `NTP time counts from 1900, wraps in 2036 and is exact to the nanosecond`(unix: Int64, ntp: UInt64) {
     let timestamp = NTPTimestamp(unixNanoseconds: unix)
     #expect(timestamp.rawValue == ntp)
     #expect(timestamp.unixNanoseconds == unix)
   }
 
-  @Test func `the middle bits are seconds and their 65 536th parts`() {
+  @Test func `the middle bits are seconds and 65 536th s`() {
     #expect(NTPTimestamp(rawValue: 0x0123_4567_89AB_CDEF).middle == 0x4567_89AB)
   }
 

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("RTP packet, RFC 3550 §5.1")
 struct RTPPacketTests {
-  /// Built by hand from the drawing of §5.1: name, bytes, what they say.
+  /// Built by hand from the diagram of §5.1: name, bytes, packet.
   static let golden: [(String, [UInt8], RTPPacket)] = [
     (
       "plain",
@@ -40,7 +40,7 @@ struct RTPPacketTests {
   ]
 
   @Test(arguments: golden)
-  func `bytes and values are the same thing`(name: String, bytes: [UInt8], packet: RTPPacket) throws {
+  func `parsing and serializing are inverse`(name: String, bytes: [UInt8], packet: RTPPacket) throws {
     #expect(try RTPPacket(parsing: ByteBuffer(bytes: bytes)) == packet)
     var buffer = ByteBuffer()
     packet.serialize(into: &buffer)
@@ -67,7 +67,7 @@ struct RTPPacketTests {
   }
 
   @Test(arguments: [(0, false), (1, true), (2, true), (3, false), (255, false)])
-  func `padding reaches to the payload's start at most`(length: UInt8, isValid: Bool) {
+  func `padding is at most as long as the payload`(length: UInt8, isValid: Bool) {
     var bytes = Self.golden[0].1
     bytes[0] |= 0b0010_0000
     bytes[13] = length

@@ -28,7 +28,7 @@ struct RTPReceptionStatisticsTests {
     #expect(statistics.lostCount == 0)
   }
 
-  @Test func `duplicates make the loss negative and late packets mend it`() {
+  @Test func `duplicates make the loss negative and late packets reduce it`() {
     var statistics = RTPReceptionStatistics(clockRate: 90_000)
     for number: UInt16 in [1, 3, 2, 3] { statistics.handle(Self.header(number), arrival: .zero) }
     #expect(statistics.lostCount == -1)
@@ -38,7 +38,7 @@ struct RTPReceptionStatisticsTests {
     #expect(statistics.handle(Self.header(2), arrival: .zero) == .lateOrDuplicate)
   }
 
-  @Test func `one packet that jumps is left out, two in a row restart`() {
+  @Test func `one packet far ahead is ignored, two consecutive packets restart the statistics`() {
     var statistics = RTPReceptionStatistics(clockRate: 90_000)
     statistics.handle(Self.header(1), arrival: .zero)
     #expect(statistics.handle(Self.header(20_000), arrival: .zero) == .jump)
@@ -49,7 +49,7 @@ struct RTPReceptionStatisticsTests {
     #expect(statistics.lostCount == 0)
   }
 
-  @Test func `jitter follows A 8 and does not see an even clock`() {
+  @Test func `jitter follows A 8 and is zero for evenly spaced packets`() {
     var even = RTPReceptionStatistics(clockRate: 90_000)
     var uneven = RTPReceptionStatistics(clockRate: 90_000)
     for index in 0..<100 {
@@ -63,7 +63,7 @@ struct RTPReceptionStatisticsTests {
     #expect((850...900).contains(uneven.jitter))
   }
 
-  @Test func `the delay since the last sender report is in 65 536th seconds`() {
+  @Test func `the delay since the last sender report is in 65 536th s`() {
     var statistics = RTPReceptionStatistics(clockRate: 90_000)
     statistics.handle(
       RTCPSenderReport(

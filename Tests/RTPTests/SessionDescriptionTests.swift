@@ -50,7 +50,7 @@ struct SessionDescriptionTests {
     #expect(Self.serialize(Self.session) == Self.text)
   }
 
-  @Test func `the description comes back, with both codecs`() throws {
+  @Test func `the description survives a round trip, with both codecs`() throws {
     let parsed = try SessionDescription(parsing: ByteBuffer(string: Self.text))
     #expect(parsed == Self.session)
     #expect(try parsed.media.map { try $0.codecDescription() } == [.h264(Self.video), .aac(Self.audio)])
@@ -77,11 +77,11 @@ struct SessionDescriptionTests {
     ("unknown lines", Self.text.replacing("t=0 0\r\n", with: "u=http://x\r\nt=0 0\r\nz=0 0\r\nnonsense\r\nq\r\n")),
     ("a zero byte at the end", Self.text + "\0"),
   ])
-  func `what cameras write is understood`(name: String, text: String) throws {
+  func `descriptions of cameras are parsed`(name: String, text: String) throws {
     #expect(try SessionDescription(parsing: ByteBuffer(string: text)) == Self.session)
   }
 
-  @Test func `lines in a camera's order, spaces and missing padding are understood`() throws {
+  @Test func `lines in any order, spaces and missing padding are accepted`() throws {
     // In the manner of cameras whose server is GStreamer's.
     let text = """
       v=0
@@ -117,7 +117,7 @@ struct SessionDescriptionTests {
     ("v=0\n" + String(repeating: "m=a 0 b 0\n", count: 65), ParsingError(.tooLarge, field: "m=", offset: 4 + 640)),
     ("v=0\n" + String(repeating: "a", count: 65_533), ParsingError(.tooLarge, field: "SDP")),
   ])
-  func `what is no description is refused`(text: String, error: ParsingError) {
+  func `malformed descriptions are refused`(text: String, error: ParsingError) {
     #expect(throws: error) { try SessionDescription(parsing: ByteBuffer(string: text)) }
   }
 
@@ -149,12 +149,12 @@ struct SessionDescriptionTests {
       ParsingError(.unsupported, field: "config")
     ),
   ])
-  func `a track without a usable codec says what it lacks`(text: String, error: ParsingError) throws {
+  func `the error of a track without a usable codec names the missing field`(text: String, error: ParsingError) throws {
     let media = try #require(try SessionDescription(parsing: ByteBuffer(string: "v=0\n" + text)).media.first)
     #expect(throws: error) { try media.codecDescription() }
   }
 
-  @Test func `a name cannot start lines of its own`() throws {
+  @Test func `a name cannot start a new line`() throws {
     var session = Self.session
     session.name = "x\r\nm=video 0 RTP/AVP 0\u{0}"
     let parsed = try SessionDescription(parsing: ByteBuffer(string: Self.serialize(session)))
@@ -162,7 +162,7 @@ struct SessionDescriptionTests {
     #expect(parsed.media.count == 2)
   }
 
-  @Test func `an IPv6 address is told as such`() {
+  @Test func `an IPv6 address has the address type IP6`() {
     let session = SessionDescription(name: "", sessionID: 1, address: "fe80::1")
     #expect(Self.serialize(session) == "v=0\r\no=- 1 1 IN IP6 fe80::1\r\ns=-\r\nc=IN IP6 ::\r\nt=0 0\r\n")
   }
@@ -172,14 +172,14 @@ struct SessionDescriptionTests {
       ("", []), ("Zg==", [0x66]), ("Zm8=", [0x66, 0x6F]), ("Zm9v", [0x66, 0x6F, 0x6F]),
       ("Zm9vYmFy", [0x66, 0x6F, 0x6F, 0x62, 0x61, 0x72]), ("+/+/", [0xFB, 0xFF, 0xBF]),
     ] as [(String, [UInt8])])
-  func `Base64 has RFC 4648's values, and padding may be missing`(text: String, bytes: [UInt8]) {
+  func `Base64 decodes the examples of RFC 4648, with optional padding`(text: String, bytes: [UInt8]) {
     #expect(Base64.encode(bytes) == text)
     #expect(Base64.decode(text) == bytes)
     #expect(Base64.decode(text.replacing("=", with: "")) == bytes)
   }
 
   @Test(arguments: ["Z", "Zg=a", "Z m8", "Zm9vY", "Zm9-"])
-  func `what is no Base64 is refused`(text: String) {
+  func `malformed Base64 is refused`(text: String) {
     #expect(Base64.decode(text) == nil)
   }
 

@@ -31,20 +31,20 @@ struct DatagramsTests {
     }
   }
 
-  @Test func `the pair is on an even port and the next`() {
+  @Test func `a socket pair has an even port and the next`() {
     self.withPair { _, ports in
       #expect(ports[0].isMultiple(of: 2) && ports[1] == ports[0] + 1)
     }
   }
 
-  @Test func `an address that is none is an error`() {
+  @Test func `a malformed address is an error`() {
     var sockets: [Int32] = [-1, -1]
     var ports: [UInt16] = [0, 0]
     #expect(vidicon_datagrams_open_pair("nowhere", &sockets, &ports) != 0)
   }
 
   @Test(arguments: [true, false])
-  func `runs arrive cut as they were told, at each destination, with and without offload`(offload: Bool) throws {
+  func `runs arrive in segments at each destination, with and without offload`(offload: Bool) throws {
     try self.withPair { sockets, ports in
       try self.withPair { receivers, receiverPorts in
         let bytes = (0..<2500).map { UInt8(truncatingIfNeeded: $0) }

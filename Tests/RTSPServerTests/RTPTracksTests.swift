@@ -22,7 +22,7 @@ struct RTPTracksTests {
       isKeyframe: isKeyframe)
   }
 
-  @Test func `positions are those of the next packets, at one instant`() throws {
+  @Test func `positions are those of the next packets, of one instant`() throws {
     var tracks = self.tracks
     let time = MediaTime(nanoseconds: 7_000_000_000)
     let positions = tracks.positions(at: time)
@@ -34,7 +34,7 @@ struct RTPTracksTests {
     #expect(positions.audio?.timestamp == sound.timestamp)
   }
 
-  @Test func `reports of all tracks tell one instant and one name, and say goodbye at the end`() throws {
+  @Test func `reports of all tracks have one instant and one name, and end with a goodbye`() throws {
     let reports = self.tracks.reports(at: MediaTime(nanoseconds: 5_000_000_000), unixTime: 1_700_000_000_000_000_000)
     var names: Set<RTCPSourceDescription> = []
     var times: Set<UInt64> = []
@@ -59,7 +59,7 @@ struct RTPTracksTests {
     #expect(goodbye.sources == [try #require(self.tracks.senderStates.video).ssrc])
   }
 
-  @Test func `a sample that cannot be sent is left out`() {
+  @Test func `a malformed sample is not sent`() {
     var tracks = self.tracks
     var broken = self.sample(.video, at: .zero)
     broken.payload = ByteBuffer(bytes: [0, 0, 0, 200, 0x65])

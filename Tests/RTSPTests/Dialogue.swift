@@ -5,10 +5,9 @@ import Testing
 @testable import Authentication
 @testable import RTSP
 
-/// A conversation between a client and a server session over a parser, with a clock that the test turns.
+/// A dialogue between a client and a server session over a parser, with virtual time.
 ///
-/// The server's side is compared as text: answers as they go over the wire without the `Server` line, everything else it
-/// does in brackets.
+/// The server's side is compared as text: responses without the `Server` line, other actions in brackets.
 final class Dialogue {
   struct Directory: RTSPStreamDirectory {
     var streams: [RTSPStreamDescription]
@@ -44,7 +43,7 @@ final class Dialogue {
       makeRandom: { 0x0123_4567_89ab_cdef })
   }
 
-  /// The client sends a message: lines as they are, then an empty one, then the body.
+  /// Sends a client's message: the lines, an empty line, the body.
   func client(_ head: String, body: String = "") {
     var text = head.split(separator: "\n", omittingEmptySubsequences: false).map { $0 + "\r\n" }.joined()
     if !body.isEmpty { text += "Content-Length: \(body.utf8.count)\r\n" }
@@ -56,7 +55,7 @@ final class Dialogue {
     self.drain()
   }
 
-  /// The first packets are known.
+  /// Reports the first packets to the session.
   func media(_ positions: (index: Int, sequenceNumber: UInt16, rtpTimestamp: UInt32)...) {
     let positions = positions.map {
       RTSPTrackPosition(index: $0.index, sequenceNumber: $0.sequenceNumber, rtpTimestamp: $0.rtpTimestamp)
@@ -74,7 +73,7 @@ final class Dialogue {
 
   func serverStops() { self.perform(self.session.handleShutdown()) }
 
-  /// Time goes by; what falls due on the way is done at its time.
+  /// Advances the time, and runs the timers that are due.
   func wait(seconds: Int64) {
     let end = self.now + .seconds(seconds)
     while let deadline = self.session.nextDeadline, deadline <= end {
@@ -85,7 +84,7 @@ final class Dialogue {
     self.now = end
   }
 
-  /// What the server has said and done since the last time.
+  /// Compares the server's responses and actions since the last call.
   func server(_ expected: String, sourceLocation: SourceLocation = #_sourceLocation) {
     #expect(self.output == expected + "\n", sourceLocation: sourceLocation)
     self.output = ""
@@ -95,7 +94,7 @@ final class Dialogue {
     #expect(self.output == "", sourceLocation: sourceLocation)
   }
 
-  /// The status codes of the answers, and what else was done, since the last time.
+  /// The status codes of the responses and the other actions since the last call.
   func statuses() -> [String] {
     defer { self.output = "" }
     return self.output.split(separator: "\n").compactMap { line in
@@ -104,7 +103,7 @@ final class Dialogue {
     }
   }
 
-  /// The values of a header in the answers since the last time.
+  /// The values of a header in the responses since the last call.
   func headers(_ name: String) -> [String] {
     defer { self.output = "" }
     return self.output.split(separator: "\n").filter { $0.hasPrefix(name + ": ") }

@@ -1,6 +1,6 @@
 @testable import Authentication
 
-/// A client that answers a Digest challenge, as RFC 7616 §3.4 says or without `qop` as RFC 2069 did.
+/// A client that answers a Digest challenge, RFC 7616 §3.4, or RFC 2069 without `qop`.
 struct DigestClient {
   let nonce: String
   let algorithm: DigestAlgorithm
@@ -9,7 +9,7 @@ struct DigestClient {
   var usesProtection = false
   var namesAlgorithm = false
 
-  /// Reads realm-less what the tests need of a challenge.
+  /// Parses nonce and algorithm of a challenge.
   init(challenge: String, user: String, password: String) {
     let parts = challenge.split(separator: "\"")
     self.nonce = parts.count > 3 ? String(parts[3]) : ""

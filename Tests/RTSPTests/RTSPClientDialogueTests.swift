@@ -1,7 +1,7 @@
 import RTSP
 import Testing
 
-/// Requests as captured from the programs themselves, with dates taken out.
+/// Requests captured from the programs, without dates.
 @Suite("RTSP dialogues of real clients")
 struct RTSPClientDialogueTests {
   @Test func `ffmpeg 5.1, and with it OBS and mpv, tries UDP, is refused and plays over TCP`() {
@@ -125,7 +125,7 @@ struct RTSPClientDialogueTests {
     dialogue.server("[start live: 1 on channels 0-1]")
   }
 
-  @Test func `GStreamer 1.22 proves a password, tries UDP and multicast, and plays over TCP`() {
+  @Test func `GStreamer 1.22 authenticates, tries UDP and multicast, and plays over TCP`() {
     let dialogue = Dialogue(credentials: "user:pass")
     dialogue.client(
       "OPTIONS rtsp://127.0.0.1:9003/live RTSP/1.0\nCSeq: 1\nUser-Agent: GStreamer/1.22.0")
@@ -155,7 +155,7 @@ struct RTSPClientDialogueTests {
     }
   }
 
-  @Test func `GStreamer keeps its way with a query, since the base has none`() {
+  @Test func `GStreamer finds its tracks with a query, since the base has none`() {
     let dialogue = Dialogue()
     dialogue.client("DESCRIBE rtsp://h/cam/1?key=1 RTSP/1.0\nCSeq: 1\nAccept: application/sdp")
     #expect(dialogue.headers("Content-Base") == ["rtsp://h/cam/1/"])

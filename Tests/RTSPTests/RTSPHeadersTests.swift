@@ -3,7 +3,7 @@ import Testing
 
 @Suite("RTSP headers, RFC 2326 §12")
 struct RTSPHeadersTests {
-  @Test func `names are compared without regard to case and keep their order`() {
+  @Test func `names are compared case-insensitively and keep their order`() {
     var headers: RTSPHeaders = ["CSeq": "1", "Require": "a", "session": "x", "REQUIRE": "b"]
     #expect(headers["cseq"] == "1")
     #expect(headers["Session"] == "x")
@@ -16,7 +16,7 @@ struct RTSPHeadersTests {
     #expect(headers["SESSION"] == "y")
   }
 
-  @Test func `a status knows its text`() {
+  @Test func `a status has its reason phrase`() {
     #expect(RTSPStatus.unsupportedTransport.description == "461 Unsupported Transport")
     #expect(RTSPStatus(code: 299).reasonPhrase == "OK")
     #expect(RTSPStatus(code: 499).reasonPhrase == "Error")

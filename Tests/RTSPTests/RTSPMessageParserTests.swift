@@ -5,7 +5,7 @@ import Testing
 
 @Suite("RTSP messages, RFC 2326 §4 and §10.12")
 struct RTSPMessageParserTests {
-  /// A SETUP as ffmpeg 5.1 sends it, a receiver report between, a GET_PARAMETER with a body, an answer.
+  /// A SETUP as ffmpeg 5.1 sends it, a receiver report, a GET_PARAMETER with a body, a response.
   static let conversation: [UInt8] =
     Array(
       """
@@ -32,16 +32,16 @@ struct RTSPMessageParserTests {
     .response(RTSPResponse(status: .ok, headers: ["CSeq": "9"])),
   ]
 
-  @Test func `requests, packets and answers follow each other without a gap`() {
+  @Test func `requests, packets and responses follow each other without a gap`() {
     #expect(parse(Self.conversation) == Self.messages)
   }
 
   @Test(arguments: [1, 2, 3, 5, 7, 64])
-  func `pieces of any size give the same messages`(size: Int) {
+  func `pieces of any size result in the same messages`(size: Int) {
     #expect(parse(Self.conversation, inPiecesOf: size) == Self.messages)
   }
 
-  @Test func `every prefix gives the whole messages in it and then waits`() {
+  @Test func `every prefix returns its complete messages, then needs more bytes`() {
     for length in 0..<Self.conversation.count {
       let results = parse(Array(Self.conversation.prefix(length)))
       #expect(results.count < Self.messages.count)
@@ -49,7 +49,7 @@ struct RTSPMessageParserTests {
     }
   }
 
-  @Test func `what is written is read back`() throws {
+  @Test func `a serialized message is parsed to the same message`() throws {
     for case .request(let request) in Self.messages {
       #expect(parse(serialized(request)) == [.request(request)])
     }
@@ -81,7 +81,7 @@ struct RTSPMessageParserTests {
         ])
   }
 
-  @Test func `a packet of no bytes and one of 65535 pass`() {
+  @Test func `packets of 0 and of 65535 bytes are accepted`() {
     let payload = [UInt8](repeating: 7, count: 65_535)
     #expect(
       parse([0x24, 3, 0, 0, 0x24, 255, 0xff, 0xff] + payload, inPiecesOf: 1000) == [
@@ -90,7 +90,7 @@ struct RTSPMessageParserTests {
       ])
   }
 
-  @Test func `a payload shares the memory it came in`() {
+  @Test func `a payload shares the memory of the received buffer`() {
     let received = ByteBuffer(bytes: [0x24, 0, 0, 4, 1, 2, 3, 4])
     var parser = RTSPMessageParser()
     parser.append(received)
@@ -110,14 +110,14 @@ struct RTSPMessageParserTests {
     ("an empty name", "CSeq: 1\r\n: c\r\n"),
     ("folding before any header", " x\r\nCSeq: 1\r\n"),
   ])
-  func `a broken header is refused and the connection goes on`(name: String, head: String) {
+  func `a malformed header is refused and the connection continues`(name: String, head: String) {
     let next = RTSPRequest(method: .options, uri: "*", headers: ["CSeq": "2"])
     #expect(
       parse("DESCRIBE rtsp://h/ RTSP/1.0\r\n\(head)Content-Length: 3\r\n\r\n\r\n$" + serialized(next))
         == [malformed(.invalid, "header", cSeq: "1", canContinue: true), .request(next)])
   }
 
-  @Test func `another version gets 505 and the connection goes on`() {
+  @Test func `another version is refused with 505 and the connection continues`() {
     let results = parse("OPTIONS * RTSP/2.0\r\nCSeq: 5\r\n\r\nOPTIONS * RTSP/1.0\r\n\r\n")
     #expect(
       results == [
@@ -144,7 +144,7 @@ struct RTSPMessageParserTests {
     ("two lengths", "PLAY * RTSP/1.0\r\nContent-Length: 1\r\nContent-Length: 2\r\n", "Content-Length"),
     ("folded length", "PLAY * RTSP/1.0\r\nContent-Length: 1\r\n 0\r\n", "Content-Length"),
   ])
-  func `framing that is lost ends the connection`(name: String, text: String, field: String) {
+  func `an error that hides the end of the message ends the connection`(name: String, text: String, field: String) {
     #expect(RTSPStatus(rejecting: ParsingError(.invalid, field: field)) == .badRequest)
     for size in [1, Int.max] {
       #expect(parse(text + "\r\n\r\nOPTIONS * RTSP/1.0\r\n\r\n", inPiecesOf: size) == [malformed(.invalid, field)])
@@ -158,7 +158,7 @@ struct RTSPMessageParserTests {
     #expect(RTSPStatus(rejecting: ParsingError(.tooLarge, field: "Content-Length")) == .requestEntityTooLarge)
   }
 
-  @Test func `lengths that agree count once`() {
+  @Test func `equal Content-Length headers are accepted`() {
     #expect(
       parse("PLAY * RTSP/1.0\r\nContent-Length: 1\r\ncontent-length: 01\r\n\r\nx") == [
         .request(RTSPRequest(method: .play, uri: "*", body: ByteBuffer(string: "x")))
@@ -166,7 +166,7 @@ struct RTSPMessageParserTests {
   }
 
   @Test(arguments: [1, 97, Int.max])
-  func `the largest message passes and one byte or header more does not`(size: Int) {
+  func `a message at its limits is accepted and one byte or header more is not`(size: Int) {
     func message(line: Int = 2048, header: Int = 4096, count: Int = 64, body: Int = 131_072) -> String {
       "PLAY rtsp://h/" + String(repeating: "a", count: line - 23) + " RTSP/1.0\r\n"
         + String(repeating: "X:" + String(repeating: "b", count: header - 2) + "\r\n", count: count - 1)
@@ -190,12 +190,12 @@ struct RTSPMessageParserTests {
     ("OPTIONS * RTSP/1.0\r\n", " \r\n", "header"),
     ("OPTIONS * RTSP/1.0\r\n", "x\r\n", "header count"),
   ])
-  func `a message without end is cut off`(start: String, rest: String, field: String) {
+  func `a message without end is refused at its limit`(start: String, rest: String, field: String) {
     let text = start + String(repeating: rest, count: 5000)
     #expect(parse(text, inPiecesOf: 1) == [malformed(.tooLarge, field)])
   }
 
-  @Test func `nothing is held after the connection is given up`() {
+  @Test func `nothing is buffered after the framing is lost`() {
     var parser = RTSPMessageParser()
     parser.append(ByteBuffer(string: "\u{1}"))
     _ = drain(&parser)
@@ -204,7 +204,7 @@ struct RTSPMessageParserTests {
     #expect(drain(&parser) == [])
   }
 
-  @Test func `a value cannot start a line of its own`() {
+  @Test func `a value cannot start a new line`() {
     var headers: RTSPHeaders = ["A": "b\r\nInjected: 1\r\n\r\n"]
     headers["C\r\nInjected"] = "\0d"
     let request = RTSPRequest(

@@ -9,7 +9,7 @@ struct RTSPServerSessionLifeTests {
     "PLAY rtsp://h/live RTSP/1.0\r\nCSeq: 2\r\n\r\n", "RTSP/1.0 200 OK\r\nCSeq: 1\r\n\r\n",
     "$\u{1}\u{0}\u{4}rtcp", "$\u{2}\u{0}\u{0}",
   ])
-  func `any request, answer or packet of the session keeps it for 60 seconds`(sign: String) {
+  func `any request, response or packet of the session keeps it open for 60 seconds`(sign: String) {
     let dialogue = RTSPServerSessionTests.playing()
     for _ in 0..<3 {
       dialogue.wait(seconds: 59)
@@ -23,7 +23,7 @@ struct RTSPServerSessionLifeTests {
   }
 
   @Test(arguments: ["$\u{9}\u{0}\u{1}x", "OPTIONS * RTSP/1.0\r\nCSeq:", "\r\n"])
-  func `bytes alone do not keep it`(bytes: String) {
+  func `bytes alone do not keep a session open`(bytes: String) {
     let dialogue = RTSPServerSessionTests.playing()
     dialogue.wait(seconds: 30)
     dialogue.client(bytes: Array(bytes.utf8))
@@ -31,7 +31,7 @@ struct RTSPServerSessionLifeTests {
     dialogue.server("[stop]\n[close]")
   }
 
-  @Test func `a connection that never asks for anything is closed after 60 seconds`() {
+  @Test func `a connection without requests is closed after 60 seconds`() {
     let dialogue = Dialogue()
     dialogue.wait(seconds: 30)
     dialogue.client(bytes: [0x24, 0, 0, 0])
@@ -42,7 +42,7 @@ struct RTSPServerSessionLifeTests {
     dialogue.server("[close]")
   }
 
-  @Test func `the end of a stream closes who plays it or has set it up, and nobody else`() {
+  @Test func `the end of a stream closes the connections that play it or have set it up, and no others`() {
     let playing = RTSPServerSessionTests.playing()
     playing.streamEnds()
     playing.server("[stop]\n[close]")
@@ -59,14 +59,14 @@ struct RTSPServerSessionLifeTests {
     initial.serverIsSilent()
   }
 
-  @Test func `the end of the server closes everybody, once`() {
+  @Test func `the end of the server closes every connection once`() {
     let dialogue = Dialogue()
     dialogue.serverStops()
     dialogue.serverStops()
     dialogue.server("[close]")
   }
 
-  @Test func `a stream that is gone is not found by PLAY`() {
+  @Test func `PLAY does not find a stream that was removed`() {
     let dialogue = RTSPServerSessionTests.ready()
     dialogue.directory.streams = []
     dialogue.client("PLAY rtsp://h/live RTSP/1.0\nCSeq: 2")

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("RTSP server session, RFC 2326 appendix A.2")
 struct RTSPServerSessionTests {
-  /// A client that has set up tracks of `live` over TCP; nothing is left unread.
+  /// A client that has set up tracks of `live` over TCP, with all responses read.
   static func ready(tracks: Int = 2, udpPorts: RTSPTransport.Pair<UInt16>? = nil) -> Dialogue {
     let dialogue = Dialogue(udpPorts: udpPorts)
     for track in 0..<tracks {
@@ -17,7 +17,7 @@ struct RTSPServerSessionTests {
     return dialogue
   }
 
-  /// The same one while media goes out.
+  /// A client that plays the tracks.
   static func playing(tracks: Int = 2) -> Dialogue {
     let dialogue = Self.ready(tracks: tracks)
     dialogue.client("PLAY rtsp://h/live RTSP/1.0\nCSeq: 9")
@@ -26,7 +26,7 @@ struct RTSPServerSessionTests {
     return dialogue
   }
 
-  @Test func `every way to write the stream's URL is served`() {
+  @Test func `every form of the stream's URL is accepted`() {
     for (uri, status) in [
       ("rtsp://h/live", "200"), ("rtsp://h:8554/live/", "200"), ("rtsp://h//live//", "200"), ("/live", "200"),
       ("rtsp://h/live?a=b", "200"), ("rtsp://h/cam/1", "200"), ("rtsp://h/cam%2F1/", "200"), ("rtsp://h", "200"),
@@ -44,13 +44,13 @@ struct RTSPServerSessionTests {
     ("application/sdp", "200"), ("application/rtsl, application/sdp;level=-2", "200"), ("*/*", "200"),
     ("Application/*", "200"), ("application/mheg", "406"), ("", "406"),
   ])
-  func `a description goes out as SDP or not at all`(accept: String, status: String) {
+  func `a description is sent as SDP only`(accept: String, status: String) {
     let dialogue = Dialogue()
     dialogue.client("DESCRIBE rtsp://h/live RTSP/1.0\nCSeq: 1\nAccept: \(accept)")
     #expect(dialogue.statuses() == [status])
   }
 
-  @Test func `the base has no user, and none is given for a path`() {
+  @Test func `the base has no user, and is absent for a path`() {
     let dialogue = Dialogue()
     dialogue.client("DESCRIBE rtsp://user:pass@h/live RTSP/1.0\nCSeq: 1")
     #expect(dialogue.headers("Content-Base") == ["rtsp://h/live/"])
@@ -64,7 +64,7 @@ struct RTSPServerSessionTests {
     ("rtsp://h/cam/1", "200"), ("rtsp://h/live", "459"), ("rtsp://h/", "459"), ("rtsp://h/live/trackID=2", "404"),
     ("rtsp://h/none/trackID=0", "404"), ("*", "459"),
   ])
-  func `a track is its control name behind the stream's URL`(uri: String, status: String) {
+  func `a track's URL is the stream's URL with the control value`(uri: String, status: String) {
     let dialogue = Dialogue()
     dialogue.client("SETUP \(uri) RTSP/1.0\nCSeq: 1\nTransport: RTP/AVP/TCP;unicast")
     #expect(dialogue.statuses() == [status])
@@ -77,7 +77,7 @@ struct RTSPServerSessionTests {
       ("RTP/AVP;unicast;client_port=5-6", ["461"]),
       ("RTP/AVP;unicast;client_port=5-6,RTP/AVP/TCP", ["200"]),
     ] as [(String?, [String])])
-  func `a transport that cannot be served is refused and the session stays as it was`(
+  func `an unsupported transport is refused and the session is unchanged`(
     transport: String?, statuses: [String]
   ) {
     let dialogue = Dialogue()
@@ -88,7 +88,7 @@ struct RTSPServerSessionTests {
     #expect(dialogue.statuses() == [statuses == ["200"] ? "[start live: 0 on channels 0-1]" : "455"])
   }
 
-  @Test func `two tracks never share a channel`() {
+  @Test func `tracks never share a channel`() {
     let dialogue = Dialogue()
     for (cSeq, track, wanted) in [(1, 0, "interleaved=2-3"), (2, 1, "interleaved=3-4"), (3, 0, "interleaved=7-7")] {
       dialogue.client(
@@ -101,7 +101,7 @@ struct RTSPServerSessionTests {
       ])
   }
 
-  @Test func `one track may go over UDP and the other over TCP, and only to the peer`() {
+  @Test func `one track may use UDP and the other TCP, sent to the client's address only`() {
     let dialogue = Dialogue(udpPorts: RTSPTransport.Pair(rtp: 6000, rtcp: 6001))
     dialogue.client(
       "SETUP rtsp://h/live/trackID=1 RTSP/1.0\nCSeq: 1\n"
@@ -150,7 +150,7 @@ struct RTSPServerSessionTests {
     #expect(dialogue.headers("Range") == ["npt=now-"])
   }
 
-  @Test func `tracks played one by one start together, and PLAY during play is a sign of life`() {
+  @Test func `tracks played one by one start together, and PLAY during play is keep-alive`() {
     let dialogue = Self.ready()
     dialogue.client("PLAY rtsp://h/live/trackID=0 RTSP/1.0\nCSeq: 2")
     dialogue.media((1, 5, 6))
@@ -167,7 +167,7 @@ struct RTSPServerSessionTests {
     dialogue.server("RTSP/1.0 200 OK\nCSeq: 3\nSession: 0123456789abcdef;timeout=60\nRange: npt=now-")
   }
 
-  @Test func `what comes while PLAY waits is answered after it`() {
+  @Test func `requests that arrive while PLAY waits are answered after it`() {
     let dialogue = Self.ready()
     dialogue.client("PLAY rtsp://h/live RTSP/1.0\nCSeq: 2\n\nOPTIONS * RTSP/1.0\nCSeq: 3")
     dialogue.client("TEARDOWN rtsp://h/live RTSP/1.0\nCSeq: 4")
@@ -176,7 +176,7 @@ struct RTSPServerSessionTests {
     #expect(dialogue.headers("CSeq") == ["2", "3", "4"])
   }
 
-  @Test func `a request handed over while PLAY waits gets 455, not a second answer to PLAY`() {
+  @Test func `a request passed while PLAY waits is refused with 455, and PLAY has one response`() {
     var session = RTSPServerSession(
       configuration: RTSPServerConfiguration(
         serverName: "", authenticator: Authenticator(credentials: [], secret: [1])), now: .zero, makeRandom: { 0 })
@@ -205,7 +205,7 @@ struct RTSPServerSessionTests {
     #expect(name == "live")
   }
 
-  @Test func `PLAY that gets no media gets 503 and can be tried again`() {
+  @Test func `PLAY without media is refused with 503 and can be repeated`() {
     let dialogue = Self.ready()
     dialogue.client("PLAY rtsp://h/live RTSP/1.0\nCSeq: 2")
     dialogue.mediaFails()
@@ -217,7 +217,7 @@ struct RTSPServerSessionTests {
     #expect(dialogue.statuses() == ["[stop]", "503"])
   }
 
-  @Test func `PAUSE stops and PLAY goes on`() {
+  @Test func `PAUSE stops the packets and PLAY resumes them`() {
     let dialogue = Self.playing()
     dialogue.client("PAUSE rtsp://h/live/trackID=0 RTSP/1.0\nCSeq: 2")
     dialogue.client("PAUSE rtsp://h/live RTSP/1.0\nCSeq: 3")
@@ -227,7 +227,7 @@ struct RTSPServerSessionTests {
       dialogue.statuses() == ["460", "[stop]", "200", "200", "[start live: 0 on channels 0-1, 1 on channels 2-3]"])
   }
 
-  @Test func `TEARDOWN of one track leaves the other, and of the last ends the session`() {
+  @Test func `TEARDOWN of one track keeps the other, and of the last track ends the session`() {
     let dialogue = Self.playing()
     dialogue.client("TEARDOWN rtsp://h/live/trackID=0 RTSP/1.0\nCSeq: 2")
     dialogue.client("PAUSE rtsp://h/live RTSP/1.0\nCSeq: 3")
@@ -242,7 +242,7 @@ struct RTSPServerSessionTests {
         == ["460", "[stop]", "200", "200", "455", "[start live: 1 on channels 2-3]", "200", "[stop]", "200", "454"])
   }
 
-  @Test func `after TEARDOWN the connection can begin anew, as ffmpeg does when UDP gives nothing`() {
+  @Test func `after TEARDOWN the connection can start again, as ffmpeg does when UDP receives nothing`() {
     let dialogue = Self.playing()
     dialogue.client("TEARDOWN rtsp://h/live RTSP/1.0\nCSeq: 2\nSession: 0123456789abcdef")
     dialogue.client("SETUP rtsp://h/live/trackID=0 RTSP/1.0\nCSeq: 3\nTransport: RTP/AVP/TCP")
@@ -271,7 +271,7 @@ struct RTSPServerSessionTests {
   }
 
   @Test(arguments: ["ANNOUNCE", "RECORD", "REDIRECT", "FLY", "options"])
-  func `a method that is not served gets 501 and the list of those that are`(method: String) {
+  func `an unsupported method is refused with 501 and the list of supported methods`(method: String) {
     let dialogue = Dialogue()
     dialogue.client("\(method) rtsp://h/live RTSP/1.0\nCSeq: 1")
     dialogue.server(
@@ -294,7 +294,7 @@ struct RTSPServerSessionTests {
       """)
   }
 
-  @Test func `parameters without a name are signs of life, others are not understood`() {
+  @Test func `parameter requests without a name are keep-alive, others are refused`() {
     let dialogue = Dialogue()
     dialogue.client("GET_PARAMETER * RTSP/1.0\nCSeq: 1")
     dialogue.client("GET_PARAMETER * RTSP/1.0\nCSeq: 2", body: "\r\n")
@@ -304,7 +304,7 @@ struct RTSPServerSessionTests {
     #expect(dialogue.statuses() == ["200", "200", "200", "451", "451"])
   }
 
-  @Test func `CSeq comes back whatever its order, and without one there is 400`() {
+  @Test func `CSeq is returned in any order, and a request without CSeq is refused with 400`() {
     let dialogue = Dialogue()
     for cSeq in ["9", "3", "3", "0", "4294967296"] { dialogue.client("OPTIONS * RTSP/1.0\nCSeq: \(cSeq)") }
     #expect(dialogue.headers("CSeq") == ["9", "3", "3", "0", "4294967296"])
@@ -315,7 +315,7 @@ struct RTSPServerSessionTests {
     #expect(dialogue.statuses() == ["400", "400", "400", "200"])
   }
 
-  @Test func `a broken message is answered, and ends the connection only when the next one cannot be found`() {
+  @Test func `a malformed message is answered, and ends the connection only when the framing is lost`() {
     let dialogue = Self.playing()
     dialogue.client("OPTIONS * RTSP/1.0\nCSeq: 2\nnonsense")
     dialogue.client("OPTIONS * RTSP/2.0\nCSeq: 3")
@@ -329,7 +329,7 @@ struct RTSPServerSessionTests {
     dialogue.serverIsSilent()
   }
 
-  @Test func `packets on channels that nobody set up change nothing`() {
+  @Test func `packets on channels that are not set up are ignored`() {
     let dialogue = Self.playing()
     dialogue.wait(seconds: 59)
     dialogue.client(bytes: [0x24, 77, 0, 1, 0, 0x24, 255, 0, 0])

@@ -21,13 +21,13 @@ struct RTSPTransportTests {
     ("RTP/AVP/TCP;ssrc=123456789", "RTP/AVP/TCP;unicast"),
     ("RTP/AVP/TCP;interleaved=255-255", "RTP/AVP/TCP;unicast;interleaved=255-255"),
   ])
-  func `one alternative is read and written`(text: String, normal: String) throws {
+  func `a transport specification is parsed and serialized`(text: String, normal: String) throws {
     let transport = try RTSPTransport(parsing: text)
     #expect(transport.serialize() == normal)
     #expect(try RTSPTransport(parsing: normal) == transport)
   }
 
-  @Test func `alternatives keep the client's order and lose what is not known`() throws {
+  @Test func `alternatives keep the client's order without the unsupported ones`() throws {
     let list = try RTSPTransport.alternatives(
       parsing: "RAW/RAW/UDP;client_port=1-2, RTP/AVP;unicast;client_port=x,RTP/AVP/UDP;client_port=8-9,RTP/AVP/TCP")
     #expect(list.map(\.lowerTransport) == [.udp, .tcp])

@@ -20,14 +20,14 @@ struct RTSPURLTests {
     ("/live/trackID=0", "live/trackID=0", nil),
     ("*", "", nil),
   ])
-  func `every way to write a stream names it`(text: String, path: String, base: String?) throws {
+  func `every form of a URL has its stream path and base`(text: String, path: String, base: String?) throws {
     let url = try RTSPURL(parsing: text)
     #expect(url.streamPath == path)
     #expect(url.base == base)
     #expect(url.isAsterisk == (text == "*"))
   }
 
-  @Test func `the parts are told apart`() throws {
+  @Test func `a URL is split into its parts`() throws {
     let url = try RTSPURL(parsing: "rtsp://[2001:db8::2]:554/a/b?c=d")
     #expect(url.scheme == "rtsp")
     #expect(url.host == "2001:db8::2")
@@ -40,7 +40,7 @@ struct RTSPURLTests {
     "", "live", "http://host/", "rtsp:/host", "rtsp://", "rtsp:///live", "rtsp://:8554/", "rtsp://host:0/",
     "rtsp://host:65536/", "rtsp://host:8a/", "rtsp://[::1/", "rtsp://[]/", "rtsp://[::1]8554/", "rtsp://a b/", "**",
   ])
-  func `what is no RTSP URL is refused`(text: String) {
+  func `malformed URLs are refused`(text: String) {
     #expect(throws: ParsingError(.invalid, field: "Request-URI")) { try RTSPURL(parsing: text) }
   }
 
