@@ -314,6 +314,7 @@ let package = Package(
         "VidiconCommand", "Vidicon", "Authentication", "Capture", "CaptureDevices", "MediaInput", "Effects",
         "HTTPServer",
         "Recording", "StreamControl", "Streaming", "Media", "Threading",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       swiftSettings: settings),
 
@@ -321,8 +322,9 @@ let package = Package(
     .target(
       name: "FuzzBodies",
       dependencies: [
-        "Authentication", "Bitstreams", "Containers", "Effects", "HLS", "HLSRules", "HTTPServer", "Inference", "Media",
-        "RTP", "RTSP", "StreamControl", nioCore,
+        "Authentication", "Bitstreams", "CaptureDevices", "Codecs", "Containers", "Effects", "HLS", "HLSRules",
+        "HTTPServer",
+        "Inference", "Media", "MediaInput", "RTP", "RTSP", "StreamControl", nioCore,
       ],
       path: "Tests/FuzzBodies", swiftSettings: settings),
     .testTarget(name: "FuzzBodiesTests", dependencies: ["FuzzBodies", nioCore], swiftSettings: settings),

@@ -21,8 +21,7 @@ let package = Package(
   name: "Examples",
   platforms: [.macOS(.v15)],
   dependencies: [.package(name: "vidicon", path: "..")],
-  targets: ["HelloCamera", "DrawPixels", "PushFrames", "CustomCapturer", "CustomEffect", "MonitorAndControl"].map
-  {
+  targets: ["HelloCamera", "DrawPixels", "PushFrames", "CustomCapturer", "CustomEffect", "MonitorAndControl"].map {
     .executableTarget(
       name: $0, dependencies: [.product(name: "Vidicon", package: "vidicon")], path: $0, swiftSettings: settings)
   }

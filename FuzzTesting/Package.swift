@@ -8,7 +8,7 @@ import PackageDescription
 let fuzzTargets = [
   "FuzzSDP", "FuzzRTP", "FuzzRTCP", "FuzzH264Depacketizer", "FuzzAACDepacketizer", "FuzzSPS",
   "FuzzRTSP", "FuzzHLS", "FuzzHTTP", "FuzzControl", "FuzzTransportStream", "FuzzMP4", "FuzzRecording", "FuzzTFLite",
-  "FuzzPNG", "FuzzEffects",
+  "FuzzPNG", "FuzzEffects", "FuzzSpecification", "FuzzY4M", "FuzzJPEG",
 ]
 
 let package = Package(

@@ -22,7 +22,7 @@ struct Cost: Codable {
   var pictures: Int
   var late: Int
 
-  static func measure(_ chain: EffectChain, _ input: PictureInput) throws {
+  static func measure(_ chain: EffectChain, _ input: FrameInput) throws {
     var pictures: [PixelBuffer] = []
     while let picture = input.next() { pictures.append(picture) }
     let clock = ContinuousClock()

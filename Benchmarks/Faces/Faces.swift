@@ -21,7 +21,7 @@ struct Faces {
       exit(64)
     }
     let chain = EffectChain(try words[0].split(separator: ",").flatMap { try Self.effects(String($0)) })
-    let input = PictureInput(width: width, height: height, rate: rate)
+    let input = FrameInput(width: width, height: height, rate: rate)
     if isCost {
       try Cost.measure(chain, input)
     } else {
@@ -54,7 +54,7 @@ struct Faces {
 
   private struct Unknown: Error { var effect: String }
 
-  private static func filter(_ chain: EffectChain, _ input: PictureInput, metadata path: String, isPaced: Bool) throws {
+  private static func filter(_ chain: EffectChain, _ input: FrameInput, metadata path: String, isPaced: Bool) throws {
     _ = FileManager.default.createFile(atPath: path, contents: nil)
     let metadata = try FileHandle(forWritingTo: URL(filePath: path))
     var index = 0

@@ -2,7 +2,7 @@ import Foundation
 import Media
 
 /// I420 pictures without gaps on the standard input, and the same on the standard output.
-struct PictureInput {
+struct FrameInput {
   let width: Int
   let height: Int
   let rate: Double

@@ -320,22 +320,22 @@ extension RecordingTimeline {
     let planned = self.formats.next.first?.start
     // One that begins a part may have none before it.
     let candidates = self.video.first?.decodeTime == planned ? self.video[...] : self.video.dropFirst()
-    let nextPicture = candidates.first { picture in
+    let nextFrame = candidates.first { picture in
       let length = picture.decodeTime - self.fragmentStart
       return length >= Self.fragmentDuration || picture.decodeTime == planned
         || picture.isKeyframe && (length >= Self.fragmentDuration * 3 / 4 || self.isPartFull(at: picture.decodeTime))
     }
-    if let nextPicture {
-      let time = nextPicture.decodeTime
+    if let nextFrame {
+      let time = nextFrame.decodeTime
       let isReached = !self.hasAudio || self.audioReach >= time - self.half
       if isReached || self.videoReach - max(self.audioReach, self.fragmentStart) > Self.trackTimeout {
-        return (time, nextPicture.isKeyframe)
+        return (time, nextFrame.isKeyframe)
       }
     }
     if !self.hasVideo, let planned { return (planned, nil) }
     // Audio alone, or video frames that do not come.
     let longest = self.hasVideo ? Self.fragmentDuration + Self.trackTimeout * 2 : Self.fragmentDuration
-    guard self.hasAudio, nextPicture == nil, self.audioReach - self.fragmentStart >= longest else { return nil }
+    guard self.hasAudio, nextFrame == nil, self.audioReach - self.fragmentStart >= longest else { return nil }
     return (self.hasVideo ? max(self.videoReach, self.audioReach - Self.trackTimeout) : self.audioReach, nil)
   }
 

@@ -1,4 +1,4 @@
-/// What programs are told of a picture that was kept.
+/// JSON event of a saved snapshot.
 struct JSONSnapshot: Encodable {
   var event = "snapshot"
   var stream: String

@@ -35,7 +35,7 @@ struct H264ParameterSetTests {
     0x67, 0x64, 0x00, 0x1E, 0xAC, 0xD9, 0x40, 0xA0, 0x2F, 0xF9, 0x7F, 0xF0, 0x05, 0xB0, 0x04, 0xA6, 0xE0, 0x20, 0x20,
     0x28, 0x00, 0x00, 0x03, 0x00, 0x08, 0x00, 0x00, 0x03, 0x01, 0x90, 0x78, 0xB1, 0x6C, 0xB0,
   ]
-  static let baselinePictureSet: [UInt8] = [0x68, 0xCB, 0x83, 0xCB, 0x20]
+  static let baselinePictureParameterSet: [UInt8] = [0x68, 0xCB, 0x83, 0xCB, 0x20]
 
   @Test func `a Baseline set has profile, size and rate`() throws {
     let set = try H264SequenceParameterSet(parsing: Self.baseline720p30)
@@ -184,7 +184,7 @@ struct H264ParameterSetTests {
   }
 
   @Test func `a picture parameter set has both identifiers`() throws {
-    let set = try H264PictureParameterSet(parsing: Self.baselinePictureSet)
+    let set = try H264PictureParameterSet(parsing: Self.baselinePictureParameterSet)
     #expect(set.id == 0)
     #expect(set.sequenceParameterSetID == 0)
     #expect(throws: ParsingError(.invalid, field: "nal_unit_type", offset: 0)) {
@@ -197,7 +197,7 @@ struct H264ParameterSetTests {
 
   @Test func `the rate of the stream precedes the fallback`() throws {
     let description = try H264Description(
-      parsing: Self.baseline720p30, pictureParameterSet: Self.baselinePictureSet, frameRate: FrameRate(10))
+      parsing: Self.baseline720p30, pictureParameterSet: Self.baselinePictureParameterSet, frameRate: FrameRate(10))
     #expect(description.width == 1280)
     #expect(description.frameRate == FrameRate(30))
   }

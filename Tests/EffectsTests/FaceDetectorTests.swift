@@ -15,7 +15,7 @@ struct FaceDetectorTests {
 
   @Test(arguments: [FaceModel.fullRangeDetector, .sparseFullRangeDetector])
   func `the five faces of a group are found, each once`(model: FaceModel) throws {
-    let faces = try Self.faces(model, RealPicture.frame("multi_face.jpg", width: 1000, height: 666))
+    let faces = try Self.faces(model, RealImage.frame("multi_face.jpg", width: 1000, height: 666))
     #expect(faces.count == 5)
     for face in faces {
       let points = face.keyPoints
@@ -26,12 +26,12 @@ struct FaceDetectorTests {
 
   @Test(arguments: [FaceModel.shortRangeDetector, .fullRangeDetector, .sparseFullRangeDetector])
   func `one face in a film is found, and none where there is none`(model: FaceModel) throws {
-    let face = try RealPicture.frame("single_face.mp4", width: 640, height: 360, at: 1)
+    let face = try RealImage.frame("single_face.mp4", width: 640, height: 360, at: 1)
     #expect(try Self.faces(model, face).count == 1)
     // The detector for near faces is wrong now and then; its candidates need a mesh to confirm them.
     guard model != .shortRangeDetector else { return }
     for second in [0.0, 1, 2, 3] {
-      let empty = try RealPicture.frame("no_face.mp4", width: 960, height: 540, at: second)
+      let empty = try RealImage.frame("no_face.mp4", width: 960, height: 540, at: second)
       #expect(try Self.faces(model, empty) == [])
     }
   }

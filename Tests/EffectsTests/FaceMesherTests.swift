@@ -7,7 +7,7 @@ import Testing
 struct FaceMesherTests {
   /// The mesh of the likeliest face of a frame, looked for a second time where the first mesh was.
   private static func mesh(_ name: String, _ width: Int, _ height: Int, at second: Double) throws -> FaceMesh {
-    let frame = try RealPicture.frame(name, width: width, height: height, at: second)
+    let frame = try RealImage.frame(name, width: width, height: height, at: second)
     var detector = try FaceDetector(.fullRangeDetector, models: FaceModels())
     var found: [FaceCandidate] = []
     for tile in FaceTile.covering(width: width, height: height) { found += detector.detect(in: frame, tile: tile) }
@@ -41,7 +41,7 @@ struct FaceMesherTests {
   }
 
   @Test func `there is no face where none is, nor beyond the frame`() throws {
-    let frame = try RealPicture.frame("no_face.mp4", width: 960, height: 540, at: 1)
+    let frame = try RealImage.frame("no_face.mp4", width: 960, height: 540, at: 1)
     var mesher = try FaceMesher(.mesh, models: FaceModels())
     let regions = [
       FaceRegion(center: SIMD2(300, 300), side: 300, roll: 0), FaceRegion(center: SIMD2(-1e9, 1e9), side: 1e9, roll: 9),

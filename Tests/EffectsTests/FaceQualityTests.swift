@@ -50,8 +50,8 @@ struct FaceQualityTests {
     let tracker = try FaceTracker(settings: .init(detection: .everyFrame))
     let chain = EffectChain([tracker, PrivacyMask()])
     let woman =
-      "movie=\(RealPicture.path("WolfgangLanger_Pexels.mp4")):seek_point=8.5,crop=320:360:270:0,setpts=N/30/TB"
-    try RealPicture.forEach(
+      "movie=\(RealImage.path("WolfgangLanger_Pexels.mp4")):seek_point=8.5,crop=320:360:270:0,setpts=N/30/TB"
+    try RealImage.forEach(
       "no_face.mp4", width: 1280, height: 720,
       filter: "setpts=N/30/TB[back];\(woman)[face];\(faces.replacing("FACE", with: "[face]"))"
     ) { index, picture in
@@ -95,7 +95,7 @@ struct FaceQualityTests {
 
   @Test func `nothing but faces is told where the privacy mask looks more closely`() throws {
     let tracker = try FaceTracker(settings: .init(detection: .everyFrame))
-    try RealPicture.forEach("bigbuckbunny.mp4", width: 1280, height: 720) { index, picture in
+    try RealImage.forEach("bigbuckbunny.mp4", width: 1280, height: 720) { index, picture in
       var frame = EffectFrame(
         buffer: picture, timestamp: MediaTime(ticks: Int64(index), timescale: 25), budget: .seconds(10))
       #expect(tracker.process(&frame) == .keep)

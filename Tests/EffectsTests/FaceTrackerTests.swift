@@ -14,7 +14,7 @@ struct FaceTrackerTests {
     let tracker = try FaceTracker(
       settings: .init(detection: .everyFrame, orientation: isUpsideDown ? .down : .up))
     let chain = EffectChain([tracker])
-    try RealPicture.forEach(
+    try RealImage.forEach(
       name, width: width, height: height, from: pictures.lowerBound, filter: isUpsideDown ? "vflip,hflip" : nil
     ) { index, buffer in
       guard index < pictures.upperBound else { return false }
@@ -75,7 +75,7 @@ struct FaceTrackerTests {
   @Test func `all five faces of a group are hidden in the first frame`() throws {
     let tracker = try FaceTracker(settings: .init(detection: .everyFrame))
     let chain = EffectChain([tracker, PrivacyMask()])
-    let picture = try RealPicture.frame("multi_face.jpg", width: 1000, height: 666)
+    let picture = try RealImage.frame("multi_face.jpg", width: 1000, height: 666)
     var frame = EffectFrame(buffer: picture.buffer, timestamp: .zero, budget: .seconds(10))
     _ = chain.process(&frame, now: { .zero })
     #expect(frame.metadata.faces.count + frame.metadata.possibleFaces.count == 5)

@@ -4,7 +4,7 @@ import Testing
 @Suite("Drawing an image, with each kind of processor's instructions")
 struct LayerDrawerTests {
   /// A frame of odd size with some content, as three planes without gaps.
-  private struct Picture: Equatable {
+  private struct Image: Equatable {
     static let (width, height) = (131, 67)
     static let (chromaWidth, chromaHeight) = (66, 34)
 
@@ -68,7 +68,7 @@ struct LayerDrawerTests {
       }
     }
 
-    func differs(from other: Picture) -> Int {
+    func differs(from other: Image) -> Int {
       let pairs = zip(self.luma + self.cb + self.cr, other.luma + other.cb + other.cr)
       return pairs.map { abs(Int($0) - Int($1)) }.max() ?? 0
     }
@@ -95,11 +95,11 @@ struct LayerDrawerTests {
     Self.placement(200, 0, 1, 0, 0, 1),
   ]) func `all kinds draw the same, which is what is defined`(placement: vidicon_placement) {
     for opacity: UInt32 in [256, 100] {
-      var expected = Picture()
+      var expected = Image()
       expected.drawPlainly(Self.pixels, placement, opacity: Double(opacity) / 256)
-      var pictures: [Picture] = []
+      var pictures: [Image] = []
       while let drawer = vidicon_layer_drawer_at(pictures.count) {
-        var picture = Picture()
+        var picture = Image()
         picture.draw(drawer, Self.pixels, placement, opacity: opacity)
         pictures.append(picture)
       }

@@ -4,7 +4,7 @@ import Testing
 @testable import Effects
 
 @Suite("Effects on whole frames")
-struct PictureEffectTests {
+struct FrameEffectTests {
   /// A frame whose luma says where a pixel is: a quarter of its column plus a row of its own.
   private static func picture(_ width: Int, _ height: Int) -> PixelBuffer {
     let buffer = DrawingTests.picture(width, height)

@@ -2,7 +2,7 @@ import Foundation
 import Media
 
 /// Frames of the test media, as ffmpeg decodes them.
-enum RealPicture {
+enum RealImage {
   /// Where a file of the test media lies.
   static func path(_ name: String) -> String {
     let top = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()

@@ -11,7 +11,7 @@ struct EffectsFuzzCase {
   }
 
   /// Pictures are decoded or refused, and what is decoded is what the header says.
-  func checkPicture() {
+  func checkImage() {
     guard let image = try? OverlayImage(parsing: self.bytes, name: "picture") else { return }
     precondition((1...OverlayImage.maximumSide).contains(image.width))
     precondition((1...OverlayImage.maximumSide).contains(image.height))

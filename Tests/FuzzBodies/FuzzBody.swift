@@ -41,6 +41,12 @@ public enum FuzzBody: String, CaseIterable, Sendable {
   case png = "FuzzPNG"
   /// Settings of effects, and anchors of masks, as JSON.
   case effects = "FuzzEffects"
+  /// Source specifications and credentials, as written on the command line, in the configuration file and over HTTP.
+  case specification = "FuzzSpecification"
+  /// YUV4MPEG2 header lines.
+  case y4m = "FuzzY4M"
+  /// JPEG images as cameras deliver them.
+  case jpeg = "FuzzJPEG"
 
   /// Checks one input.
   public func run(_ input: ByteBuffer) {
@@ -59,8 +65,11 @@ public enum FuzzBody: String, CaseIterable, Sendable {
     case .mp4: ContainerFuzzCase(input).checkBoxes()
     case .recording: RecordingFuzzCase(input).run()
     case .tflite: InferenceFuzzCase(input).run()
-    case .png: EffectsFuzzCase(input).checkPicture()
+    case .png: EffectsFuzzCase(input).checkImage()
     case .effects: EffectsFuzzCase(input).checkSettings()
+    case .specification: InputFuzzCase(input).checkSpecifications()
+    case .y4m: InputFuzzCase(input).checkY4M()
+    case .jpeg: InputFuzzCase(input).checkJPEG()
     }
   }
 

@@ -21,7 +21,7 @@ struct Broadcast {
     /// Time between two frames, if it differs from the frame rate.
     var frameInterval: MediaDuration?
     /// Whether the encoder repeats the last frame as a keyframe if the next one is late.
-    var repeatsPictures = false
+    var repeatsFrames = false
     /// Arrival times of video and audio.
     var videoTimes: Range<Int64> = 0..<Int64.max
     var audioTimes: Range<Int64> = 0..<Int64.max
@@ -49,7 +49,7 @@ struct Broadcast {
   private var nextAudio: EncodedSample?
   private var isKeyframePending = false
   private var lastKeyframe: MediaTime?
-  private var lastPicture: MediaTime?
+  private var lastFrame: MediaTime?
   private var framesSinceKeyframe: Int
   private var lastDelivered: MediaTime?
 
@@ -99,13 +99,13 @@ struct Broadcast {
     let end = Self.start + .milliseconds(milliseconds)
     if !self.watched.isEmpty { self.watch() }
     while true {
-      if self.nextVideo == nil, self.settings.frameRate != nil { self.nextVideo = self.makePicture() }
+      if self.nextVideo == nil, self.settings.frameRate != nil { self.nextVideo = self.makeVideoFrame() }
       if self.nextAudio == nil, self.settings.hasAudio { self.nextAudio = self.makeFrame() }
       let videoTime = self.nextVideo.map { $0.decodeTime + self.settings.videoDelay }
       let audioTime = self.nextAudio.map { $0.decodeTime + self.settings.audioDelay }
       if let repetition, repetition < min(videoTime ?? end, audioTime ?? end), repetition < end {
         self.now = max(self.now, repetition)
-        self.repeatPicture()
+        self.repeatFrame()
         continue
       }
       let sampleTime = [videoTime, audioTime].compactMap { $0 }.min() ?? end
@@ -179,13 +179,13 @@ struct Broadcast {
 
   /// Time at which the last frame is repeated.
   private var repetition: MediaTime? {
-    guard self.settings.repeatsPictures, self.isKeyframePending, let lastDelivered, let lastKeyframe,
+    guard self.settings.repeatsFrames, self.isKeyframePending, let lastDelivered, let lastKeyframe,
       let frameRate = self.settings.frameRate
     else { return nil }
     return max(self.now, lastKeyframe + .milliseconds(500), lastDelivered + frameRate.frameInterval * 3 / 2)
   }
 
-  private mutating func repeatPicture() {
+  private mutating func repeatFrame() {
     guard let frameRate = self.settings.frameRate else { return }
     self.isKeyframePending = true
     self.deliver(
@@ -215,7 +215,7 @@ struct Broadcast {
     self.perform(self.stream.consume(sample, at: self.now))
   }
 
-  private mutating func makePicture() -> EncodedSample? {
+  private mutating func makeVideoFrame() -> EncodedSample? {
     guard let frameRate = self.settings.frameRate else { return nil }
     let interval = self.settings.frameInterval ?? frameRate.frameInterval
     var time =
@@ -223,8 +223,8 @@ struct Broadcast {
       ?? frameRate.time(ofFrame: self.frameIndex, from: Self.start)
     let jitter = self.settings.jitter.nanoseconds
     if jitter > 0 { time += MediaDuration(nanoseconds: Int64(self.next() % UInt64(2 * jitter)) - jitter) }
-    if let lastPicture { time = max(time, lastPicture + .milliseconds(1)) }
-    self.lastPicture = time
+    if let lastFrame { time = max(time, lastFrame + .milliseconds(1)) }
+    self.lastFrame = time
     self.frameIndex += 1
     return EncodedSample(
       kind: .video, payload: ByteBuffer(), presentationTime: time, duration: min(interval, frameRate.frameInterval),

@@ -25,11 +25,11 @@ struct HLSRatesTests {
     #expect(frameRate < 1 || broadcast.checkers["live.m3u8"]?.deltaCount ?? 0 > 1)
   }
 
-  private static let ratesWithoutSound: [(FrameRate, Int64)] = [
+  private static let ratesWithoutAudio: [(FrameRate, Int64)] = [
     (30, 0), (30, 10), (25, 8), (15, 20), (5, 10), (1, 50),
   ]
 
-  @Test(arguments: Self.ratesWithoutSound)
+  @Test(arguments: Self.ratesWithoutAudio)
   func `without audio`(frameRate: FrameRate, jitter: Int64) {
     var settings = Broadcast.Settings()
     settings.frameRate = frameRate
@@ -85,7 +85,7 @@ struct HLSRatesTests {
     var settings = Broadcast.Settings()
     settings.hasAudio = hasAudio
     settings.frameInterval = .seconds(2)
-    settings.repeatsPictures = true
+    settings.repeatsFrames = true
     var broadcast = Broadcast(settings)
     broadcast.run(until: 30_000)
     #expect(broadcast.violations == [])

@@ -13,7 +13,7 @@ import Streaming
 import Synchronization
 import Threading
 
-final class PictureLog: StreamOutput {
+final class FrameLog: StreamOutput {
   private let left: Mutex<Int>
   private let end: AsyncStream<Void>.Continuation
 
@@ -63,7 +63,7 @@ let told = Task {
   }
 }
 let (pictures, end) = AsyncStream.makeStream(of: Void.self)
-let log = PictureLog(count: count, end: end)
+let log = FrameLog(count: count, end: end)
 do {
   try await recorder.start()
 } catch {

@@ -266,7 +266,7 @@ struct LiveStreamTests {
 }
 
 @Suite("Live stream's audio", .timeLimit(.minutes(5)))
-struct LiveStreamSoundTests {
+struct LiveStreamAudioTests {
   private let capturer = ScriptedAudioCapturer()
   private let output = CollectingOutput()
 

@@ -8,7 +8,7 @@ public struct H264NALUnitType: RawRepresentable, Hashable, Sendable {
     self.rawValue = rawValue & 0b0001_1111
   }
 
-  /// Slice of a picture that is not an IDR picture.
+  /// Slice of a frame other than an IDR picture.
   public static let nonIDRSlice = Self(rawValue: 1)
   /// Slice of an IDR picture: decoding can start here.
   public static let idrSlice = Self(rawValue: 5)

@@ -18,7 +18,7 @@ public struct H264SequenceParameterSet: Hashable, Sendable {
   public var bitDepthChroma: UInt8
   /// `max_num_ref_frames`, 0 to 16.
   public var maximumReferenceFrames: UInt8
-  /// `frame_mbs_only_flag`: no picture is a field.
+  /// `frame_mbs_only_flag`: every frame is progressive.
   public var isProgressive: Bool
   /// Width in pixels after cropping, 1 to 16,880.
   public var width: Int

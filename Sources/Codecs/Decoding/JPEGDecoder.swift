@@ -1,11 +1,10 @@
 internal import CLibav
 package import Media
 
-/// Turns JPEG files into frames of limited range. Used by one thread.
+/// Decodes JPEG images of cameras to frames of limited range. Used by one thread.
 ///
-/// Cameras leave the Huffman tables out (those of the standard, ITU-T T.81 annex K.3, are meant then), put zeros after
-/// the end, and sometimes give another size than they have announced: single pictures are scaled, and when several in
-/// turn have the other size, it is the new one.
+/// Camera images may lack Huffman tables (the default tables of ITU-T T.81 annex K.3 apply), have zeros after their end, and
+/// sometimes have another size than announced: single images are scaled; several in a row with the other size change the format.
 package struct JPEGDecoder: ~Copyable {
   /// Result of decoding an image.
   package enum Outcome {
@@ -17,7 +16,7 @@ package struct JPEGDecoder: ~Copyable {
   /// Largest width and height that is decoded, in pixels.
   private static let maximumSide = 16_384
   /// Number of successive images of another size that change the format.
-  private static let patience = 3
+  private static let sizeChangeThreshold = 3
 
   private let context: UnsafeMutablePointer<AVCodecContext>
   private let picture: UnsafeMutablePointer<AVFrame>
@@ -111,7 +110,7 @@ package struct JPEGDecoder: ~Copyable {
     }
     self.otherCount = self.otherSize.map { $0 == (width, height) } == true ? self.otherCount + 1 : 1
     self.otherSize = (width, height)
-    guard self.otherCount >= Self.patience else { return false }
+    guard self.otherCount >= Self.sizeChangeThreshold else { return false }
     self.otherSize = nil
     self.format = VideoFormat(
       width: width, height: height, frameRate: self.format.frameRate, colorMatrix: self.format.colorMatrix)

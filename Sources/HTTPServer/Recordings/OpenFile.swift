@@ -33,7 +33,7 @@ final class OpenFiles: Sendable {
     let isFree = self.count.add(1, ordering: .relaxed).newValue <= self.most
     let place = Place(of: self)
     guard isFree else { throw .tooMany }
-    // It throws when the task is cancelled: then nobody waits for the answer.
+    // Throws when the task is cancelled: no client waits for the response then.
     guard let file = try? await NIOThreadPool.singleton.runIfActive({ OpenFile(path, place: place) }) else {
       throw .notFound
     }

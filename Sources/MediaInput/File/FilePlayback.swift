@@ -286,7 +286,7 @@ final class FilePlayback {
     self.framesBeforePass = self.frameCount
     self.passCount += 1
     if self.isVideoActive, !self.isAudioActive, self.packetsInPass[.video] == 1 {
-      // A picture, or music with one: shown for good instead of being read again for each frame.
+      // A still image, or music with a cover image: repeated without reading the file again for each frame.
       self.video?.isStill = true
       self.isEnded = true
       return

@@ -1,4 +1,4 @@
-internal import Media
+package import Media
 
 /// The header line of a YUV4MPEG2 stream: the magic word and space-separated parameters, each a letter and a value
 /// (yuv4mpeg(5) of mjpegtools).
@@ -6,9 +6,9 @@ internal import Media
 ///     YUV4MPEG2 W1280 H720 F30:1 Ip A1:1 C420jpeg XYSCSS=420JPEG
 ///
 /// `I` (interlacing) and `A` (pixel aspect ratio) are ignored, and of `X` all but `XCOLORRANGE`.
-struct Y4MHeader: Hashable, Sendable {
+package struct Y4MHeader: Hashable, Sendable {
   /// Chroma subsampling; planes of 8-bit samples, one after another.
-  enum Sampling: String, Hashable, Sendable, CaseIterable {
+  package enum Sampling: String, Hashable, Sendable, CaseIterable {
     case yuv420 = "420"
     case yuv422 = "422"
     case yuv444 = "444"
@@ -17,22 +17,22 @@ struct Y4MHeader: Hashable, Sendable {
   }
 
   /// The first word of each stream.
-  static let magic = "YUV4MPEG2"
+  package static let magic = "YUV4MPEG2"
   /// Maximum length of the header line and of a frame's line, in bytes.
-  static let maximumLength = 1_024
+  package static let maximumLength = 1_024
   /// Supported width and height, in pixels.
-  static let sizes = 16...8_192
+  package static let sizes = 16...8_192
 
   /// Width in pixels.
-  let width: Int
+  package let width: Int
   /// Height in pixels.
-  let height: Int
+  package let height: Int
   /// Frame rate, 1 to 240.
-  let frameRate: FrameRate
+  package let frameRate: FrameRate
   /// Chroma subsampling.
-  let sampling: Sampling
+  package let sampling: Sampling
   /// Whether samples have full range (luma 0 to 255).
-  let isFullRange: Bool
+  package let isFullRange: Bool
 
   /// Parses a header line.
   ///
@@ -40,7 +40,7 @@ struct Y4MHeader: Hashable, Sendable {
   ///   - line: The bytes before the line feed.
   ///   - source: Subject of errors.
   /// - Throws: ``VidiconError`` with ``VidiconError/Code/invalidData``, naming the field and its value.
-  init(parsing line: [UInt8], source: String) throws(VidiconError) {
+  package init(parsing line: [UInt8], source: String) throws(VidiconError) {
     func failure(_ cause: String, _ nextStep: String) -> VidiconError {
       VidiconError(.invalidData, subject: source, cause: cause, nextStep: nextStep)
     }
@@ -92,7 +92,7 @@ struct Y4MHeader: Hashable, Sendable {
   }
 
   /// Width and height of each plane in samples: one plane or three.
-  var planes: [(width: Int, height: Int)] {
+  package var planes: [(width: Int, height: Int)] {
     let (width, height) = (self.width, self.height)
     let chroma: (Int, Int)
     switch self.sampling {
@@ -106,7 +106,7 @@ struct Y4MHeader: Hashable, Sendable {
   }
 
   /// Size of a frame in bytes, without its line.
-  var frameByteCount: Int {
+  package var frameByteCount: Int {
     self.planes.reduce(0) { $0 + $1.width * $1.height }
   }
 }

@@ -1,0 +1,8 @@
+import FuzzEntry
+
+@main
+enum FuzzJPEG {
+  static func main() {
+    fuzz(.jpeg)
+  }
+}

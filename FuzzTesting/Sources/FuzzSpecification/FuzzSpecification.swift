@@ -1,0 +1,8 @@
+import FuzzEntry
+
+@main
+enum FuzzSpecification {
+  static func main() {
+    fuzz(.specification)
+  }
+}

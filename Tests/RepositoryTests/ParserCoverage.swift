@@ -1,0 +1,61 @@
+/// The parsers of bytes from outside, and the fuzz target that reaches each.
+enum ParserCoverage {
+  /// Files of `Sources` that declare an `init(parsing:)`, as module and file name, by the fuzz target that reaches them.
+  static let files: [String: [String]] = [
+    "FuzzControl": [
+      "HTTPServer/JSONValue"
+    ],
+    "FuzzH264Depacketizer": [
+      "RTP/H264PacketContent"
+    ],
+    "FuzzHLS": [
+      "HLS/HLSRequest"
+    ],
+    "FuzzHTTP": [
+      "HTTPServer/ByteRange", "HTTPServer/HTTPTarget",
+    ],
+    "FuzzMP4": [
+      "Containers/MP4Box", "Containers/MovieFragment", "Containers/MovieHeader", "Containers/MovieTrack",
+      "Containers/ProgressiveMP4", "Containers/TrackExtends", "Containers/TrackFragment+Parsing",
+    ],
+    "FuzzPNG": [
+      "Effects/ImageHeader", "Effects/OverlayImage",
+    ],
+    "FuzzRTCP": [
+      "RTP/RTCPCompoundPacket", "RTP/RTCPGoodbye", "RTP/RTCPReceiverReport", "RTP/RTCPReportBlock",
+      "RTP/RTCPSenderReport", "RTP/RTCPSourceDescription",
+    ],
+    "FuzzRTP": [
+      "RTP/RTPHeader", "RTP/RTPPacket",
+    ],
+    "FuzzRTSP": [
+      "Authentication/Authorization", "RTSP/RTSPTransport", "RTSP/RTSPURL",
+    ],
+    "FuzzSDP": [
+      "RTP/MediaDescription", "RTP/RTPMap", "RTP/SDPAttribute", "RTP/SDPFormatParameters", "RTP/SessionDescription",
+    ],
+    "FuzzSPS": [
+      "Bitstreams/ADTSHeader", "Bitstreams/AudioSpecificConfig", "Bitstreams/AVCCNALUnits",
+      "Bitstreams/AVCDecoderConfiguration", "Bitstreams/H264AccessUnit", "Bitstreams/H264PictureParameterSet",
+      "Bitstreams/H264SequenceParameterSet",
+    ],
+    "FuzzSpecification": [
+      "Authentication/Credentials", "CaptureDevices/CameraSpecification", "CaptureDevices/MicrophoneSpecification",
+      "CaptureDevices/ScreenSpecification", "Media/FrameRate", "MediaInput/NetworkSpecification",
+      "StreamControl/SourceSpecification",
+    ],
+    "FuzzTFLite": [
+      "Inference/TFLiteModel+Operators", "Inference/TFLiteModel+Parsing",
+    ],
+    "FuzzTransportStream": [
+      "Containers/PESPacket", "Containers/ProgramMap", "Containers/ProgramSection", "Containers/TransportPacket",
+    ],
+    "FuzzY4M": [
+      "MediaInput/Y4MHeader"
+    ],
+  ]
+
+  /// Parsers that no fuzz target reaches, since a fuzzer cannot link the module of an executable: options of a stream on the
+  /// command line and in the configuration file, which only the user who starts the program writes.
+  static let unreached = ["VidiconCommand/StreamOptions"]
+}

@@ -1,0 +1,27 @@
+import Foundation
+import Testing
+
+@Suite("Fuzzing of parsers")
+struct ParserCoverageTests {
+  @Test func `every parser is reached by a fuzz target`() throws {
+    let listed = ParserCoverage.files.values.flatMap(\.self) + ParserCoverage.unreached
+    let declared = try Repository.swiftFiles(in: "Sources").filter { text in
+      text.lines.contains { $0.words.contains("init") && $0.code.contains("(parsing") && !$0.code.contains(".init") }
+    }
+    .map { text in
+      let parts = text.path.split(separator: "/")
+      return "\(parts[1])/\(parts[parts.count - 1].dropLast(".swift".count))"
+    }
+    #expect(Set(listed) == Set(declared))
+    #expect(Set(listed).count == listed.count)
+  }
+
+  @Test func `every fuzz target of the list exists, with seeds`() throws {
+    let manifest = try String(contentsOf: Repository.top.appending(path: "FuzzTesting/Package.swift"), encoding: .utf8)
+    for target in ParserCoverage.files.keys {
+      #expect(manifest.contains("\"\(target)\""), "\(target)")
+      let seeds = Repository.top.appending(path: "FuzzTesting/Seeds/\(target)").path
+      #expect(try !FileManager.default.contentsOfDirectory(atPath: seeds).isEmpty, "\(target)")
+    }
+  }
+}

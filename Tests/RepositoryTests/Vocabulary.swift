@@ -1,0 +1,77 @@
+import Foundation
+
+/// The project's words (see CONTRIBUTING.md), as far as a program can check them.
+enum Vocabulary {
+  /// Identifiers that were replaced by the field's term, with that term.
+  static let replacedIdentifiers: [String: String] = [
+    "AttachedEffects": "Publication", "AttachedRecorders": "Publication", "AttachedSources": "Publication",
+    "AudioMailbox": "AudioInputQueue", "BitstreamError": "ParsingError", "CaptureError": "VidiconError",
+    "CaptureThread": "WorkerThread", "CodecError": "VidiconError", "CompressedPictures": "GOPCache",
+    "ContainerError": "ParsingError", "DecodedPictures": "DecodedFrameConverter",
+    "DecodedSound": "DecodedAudioConverter", "EffectStudio": "EffectFactory", "H264VideoUsability": "VUIParameters",
+    "HLSCut": "HLSSegmenterAction", "Handover": "TransferBox", "JPEGPictures": "JPEGDecoder",
+    "Patience": "withTimeout", "PictureConverter": "SwscaleConverter", "PictureQueue": "FrameQueue",
+    "PlainMovie": "ProgressiveMP4", "RTPError": "ParsingError", "RTPSequence": "RTPSenderState",
+    "RTSPError": "ParsingError", "ReconnectDelay": "RetryBackoff", "RecordingBoard": "RecordingStatusStore",
+    "RetryDelay": "RetryBackoff", "SharedQuestion": "SingleFlight", "SoundPassage": "AACPassthrough",
+    "SourceOffer": "SourceCatalog", "SourceOpenness": "SourceAccessPolicy", "SourceSeat": "SourceSlot",
+    "Turnstile": "ConcurrencyLimiter", "VideoMailbox": "VideoInputQueue", "VideoPipelineState": "VideoSchedule",
+    "WakeUp": "WakePipe", "importanceMask": "nalRefIDCMask", "mailbox": "inputQueue",
+    "pauseEncoding": "isEncodingPaused",
+    "patience": "timeout", "seat": "slot",
+  ]
+
+  /// Parts of identifiers that have a field's term.
+  static let replacedParts: [String: String] = ["Picture": "Frame", "Sound": "Audio"]
+
+  /// Identifiers of standards, and of libraries, that contain such a part.
+  static let standardIdentifiers: Set<String> = [
+    "H264PictureParameterSet", "baselinePictureParameterSet", "skipPictureOrderCount", "SoundCard",
+  ]
+
+  /// Words of comments that the field has a term for, with that term.
+  static let replacedWords: [String: String] = [
+    "anew": "again", "picture": "frame", "pictures": "frames", "sound": "audio", "sounds": "audio",
+    "whoever": "the one who is meant", "nobody": "the one who is meant",
+  ]
+
+  /// Terms of standards that contain such a word.
+  static let standardTerms = [
+    "picture parameter set", "idr picture", "sound server", "picture order", "group of pictures", "groups of pictures",
+    "coded picture",
+    "picture timing", "picture_", "reference picture", "sound card", "attached picture", "picture element",
+  ]
+}
+
+extension SourceRules {
+  /// No identifier is one that was replaced.
+  static func vocabulary(of text: SwiftText) -> [Violation] {
+    text.lines.flatMap { line in
+      line.words.compactMap { word in
+        let name = String(word)
+        if let term = Vocabulary.replacedIdentifiers[name] {
+          return Violation(path: text.path, line: line.number, message: "\(name) was replaced by \(term)")
+        }
+        guard !Vocabulary.standardIdentifiers.contains(name),
+          let part = Vocabulary.replacedParts.first(where: { name.contains($0.key) })
+        else { return nil }
+        return Violation(path: text.path, line: line.number, message: "\(name): write \(part.value), not \(part.key)")
+      }
+    }
+  }
+
+  /// No comment uses a word that the field has a term for.
+  static func wording(of text: SwiftText) -> [Violation] {
+    text.lines.flatMap { line -> [Violation] in
+      guard let start = line.text.range(of: "//") else { return [] }
+      var comment = line.text[start.lowerBound...].lowercased()
+      for term in Vocabulary.standardTerms { comment = comment.replacing(term, with: "") }
+      let words = Set(comment.split { !$0.isLetter }.map(String.init))
+      return words.sorted().compactMap { word in
+        Vocabulary.replacedWords[word].map {
+          Violation(path: text.path, line: line.number, message: "a comment says \"\(word)\"; write \"\($0)\"")
+        }
+      }
+    }
+  }
+}
