@@ -1,6 +1,6 @@
 public import Media
 
-/// Limits on connections, requests and downloads of an ``HTTPServer``.
+/// Limits on connections, requests and downloads of an `HTTPServer`.
 public struct HTTPServerLimits: Hashable, Sendable {
   /// Maximum number of open connections. Beyond it the connection that has been idle longest is closed; when more than
   /// half never sent a request, the oldest of these; when none is idle, the new one. The system's limit of open files may

@@ -1,6 +1,6 @@
 public import Authentication
 
-/// Ports, TLS, roles and limits of an ``HTTPServer``.
+/// Ports, TLS, roles and limits of an `HTTPServer`.
 public struct HTTPServerSettings: Hashable, Sendable {
   /// HTTP over TLS (`https:`): HTTP/2 when negotiated, else HTTP/1.1.
   public struct TLS: Hashable, Sendable {

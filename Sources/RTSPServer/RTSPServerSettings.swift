@@ -1,7 +1,7 @@
 public import Authentication
 public import Media
 
-/// Ports, TLS, credentials and timeouts of an ``RTSPServer``.
+/// Ports, TLS, credentials and timeouts of an `RTSPServer`.
 public struct RTSPServerSettings: Hashable, Sendable {
   /// Settings of RTSP over TLS, the scheme "rtsps".
   public struct TLS: Hashable, Sendable {

@@ -50,8 +50,9 @@ public final class CameraServer: Sendable {
   /// A server that does not listen yet, with every setting of its protocols.
   ///
   /// - Parameters:
+  ///   - settings: Addresses, ports, credentials and TLS of RTSP and HTTP.
   ///   - catalog: The sources that streams can be switched to over HTTP, on the page and in code; a stream with
-  ///     ``StreamSources`` of its own, see ``attach(_:to:)``, has that catalog.
+  ///     ``StreamSources`` of its own, see `attach(_:to:)`, has that catalog.
   ///   - discovery: Receives the name under which each stream is announced, and failures to announce, on a thread of the
   ///     announcer.
   public init(
