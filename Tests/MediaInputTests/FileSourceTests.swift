@@ -357,7 +357,7 @@ struct FileSourceTests {
       (try TestMedia.path("text.mp4", bytes: Data("hello".utf8)), .invalidData, "not a media file"),
       (
         try TestMedia.path("words.srt", bytes: Data("1\n00:00:00,000 --> 00:00:01,000\nhello\n\n".utf8)), .missingTrack,
-        "neither moving pictures nor sound"
+        "neither video nor audio"
       ),
       ("nonsense://host/file", .invalidSpecification, "protocol"),
       ("", .invalidSpecification, "no path"),

@@ -146,7 +146,7 @@ struct PipeCapturerTests {
 
   @Test func `an input that is none is an error at once`() throws {
     for (bytes, cause) in [
-      ([], "nothing came"), (Array("YUV4MPEG2 W16 H16".utf8), "within the header"),
+      ([], "it is empty"), (Array("YUV4MPEG2 W16 H16".utf8), "within the YUV4MPEG2 header"),
       (Array("<html>, not pictures\n".utf8), "does not begin with YUV4MPEG2"),
       (Array("YUV4MPEG2 ".utf8) + Array(repeating: 0x20, count: 2_000), "has no end"),
     ] as [([UInt8], String)] {

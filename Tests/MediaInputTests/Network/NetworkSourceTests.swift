@@ -144,8 +144,8 @@ struct NetworkSourceTests {
       ("HTTP/1.1 403 Forbidden\r\n\r\n", .notPermitted, "403"),
       ("HTTP/1.1 404 Not Found\r\n\r\n", .notFound, "404"),
       ("HTTP/1.1 500 Oops\r\n\r\n", .failed, "5xx"),
-      ("HTTP/1.1 200 OK\r\n\r\n", .failed, "the connection broke"),
-      ("HTTP/1.1 200 OK\r\n\r\n" + String(repeating: "garbage", count: 100_000), .invalidData, "that can be read"),
+      ("HTTP/1.1 200 OK\r\n\r\n", .failed, "the connection was lost"),
+      ("HTTP/1.1 200 OK\r\n\r\n" + String(repeating: "garbage", count: 100_000), .invalidData, "cannot be parsed"),
       ("HTTP/1.1 200 OK\r\n\r\n#EXTM3U\n#EXTINF:1,\nfile:///etc/passwd\n#EXT-X-ENDLIST\n", .failed, ""),
     ]
     for (answer, code, cause) in cases {
