@@ -1,0 +1,39 @@
+internal import Synchronization
+
+/// Reason for which a request, connection or datagram is refused; the label of its counter.
+public enum RefusalReason: String, Hashable, Sendable, CaseIterable {
+  /// HTTP 421: the `Host` is not a name of this server.
+  case badHost = "bad_host"
+  /// HTTP 403: the `Origin` is a web page of another site.
+  case badOrigin = "bad_origin"
+  /// A wrong password or token.
+  case failedLogin = "failed_login"
+  /// HTTP 429, RTSP 503: too many wrong passwords or tokens.
+  case throttled
+  /// The request needs a role that the client does not have.
+  case forbidden
+}
+
+/// Number of refusals by reason since the start, shared by all protocols.
+public final class RefusalCounters: Sendable {
+  private let counts = Mutex<[RefusalReason: Int]>([:])
+
+  /// Counters that are all zero.
+  public init() {}
+
+  /// Counts refusals.
+  public func count(_ reason: RefusalReason, _ number: Int = 1) {
+    self.counts.withLock { $0[reason, default: 0] += number }
+  }
+
+  /// Number of refusals for a reason.
+  public subscript(reason: RefusalReason) -> Int {
+    self.counts.withLock { $0[reason, default: 0] }
+  }
+
+  /// Every reason with its number, in the order of declaration, zeros included.
+  public var all: [(reason: RefusalReason, count: Int)] {
+    let counts = self.counts.withLock { $0 }
+    return RefusalReason.allCases.map { ($0, counts[$0, default: 0]) }
+  }
+}
