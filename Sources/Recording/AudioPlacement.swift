@@ -1,13 +1,14 @@
 internal import Media
 
-/// Where audio frames go in a part: one after the other to the sample, as players play them, as long as that agrees
-/// with the clock within half a frame.
+/// Positions of audio frames in a part: contiguous to the sample, as players render them, while that agrees with the
+/// clock within half a frame.
 ///
-/// A frame whose time has been taken is left out. Where audio is missing, the next frame goes where the clock has it.
+/// A frame that overlaps its predecessor by half its duration or more is dropped. After missing audio, the next frame
+/// is placed by its timestamp.
 struct AudioPlacement {
   private let sampleRate: Int32
   private let samplesPerFrame: Int64
-  /// Where the next frame goes, in samples.
+  /// Position of the next frame, in samples.
   private var position: Int64 = 0
 
   init(_ description: AACDescription) {
@@ -15,22 +16,22 @@ struct AudioPlacement {
     self.samplesPerFrame = Int64(max(1, description.samplesPerFrame))
   }
 
-  /// Half the time of a frame.
+  /// Half the duration of a frame.
   var halfFrame: MediaDuration {
     .ticks(self.samplesPerFrame, timescale: self.sampleRate) / 2
   }
 
-  /// Where the last frame ends.
+  /// End time of the last frame.
   var end: MediaTime {
     MediaTime(ticks: self.position, timescale: self.sampleRate)
   }
 
-  /// Begins a part, at whose start audio is expected.
+  /// Begins a part whose audio is expected at the part's start.
   mutating func restart() {
     self.position = 0
   }
 
-  /// The place of the frame that the clock has at a time; nil when it is left out.
+  /// Returns the position of a frame captured at `time`, or nil when the frame is dropped.
   mutating func place(_ time: MediaTime) -> MediaTime? {
     let distance = time - self.end
     if distance < .zero - self.halfFrame { return nil }

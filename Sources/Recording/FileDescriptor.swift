@@ -34,7 +34,8 @@ final class FileDescriptor: Sendable {
     close(self.number)
   }
 
-  /// Acquires the exclusive lock (`flock`) of a file in use without waiting; released with the last reference, or the process.
+  /// Acquires the exclusive lock (`flock`) of a file without waiting; the lock is released with the last reference, or
+  /// when the process ends.
   ///
   /// - Returns: Whether the lock was free; true on file systems without locks.
   func lock() -> Bool {
@@ -46,14 +47,14 @@ final class FileDescriptor: Sendable {
     while flock(self.number, LOCK_EX) != 0, errno == EINTR {}
   }
 
-  /// Size, kind, times.
+  /// File size, type and times, as `fstat(2)` returns them.
   func status() throws(VidiconError) -> stat {
     var status = stat()
     guard fstat(self.number, &status) == 0 else { throw VidiconError(errno: errno, path: self.path) }
     return status
   }
 
-  /// Writes bytes as a whole at an offset.
+  /// Writes all bytes at an offset; retries partial writes.
   func write(_ bytes: ByteBuffer, at offset: UInt64) throws(VidiconError) {
     try bytes.withUnsafeReadableBytes { (bytes) throws(VidiconError) in
       var written = 0
@@ -67,7 +68,7 @@ final class FileDescriptor: Sendable {
     }
   }
 
-  /// The bytes at an offset: fewer at the end of the file; nil when they cannot be read.
+  /// Reads up to `count` bytes at an offset: fewer at the end of the file; nil on a read error.
   func read(at offset: UInt64, count: Int) -> ByteBuffer? {
     guard let offset = off_t(exactly: offset) else { return nil }
     var buffer = ByteBufferAllocator().buffer(capacity: count)
@@ -84,7 +85,7 @@ final class FileDescriptor: Sendable {
     return buffer
   }
 
-  /// Waits until the content is on the disk, and the length that is needed to read it.
+  /// Blocks until the content, and the metadata needed to read it, are on disk (`fdatasync`).
   func synchronizeData() throws(VidiconError) {
     #if canImport(Darwin)
     let result = fcntl(self.number, F_FULLFSYNC)
@@ -94,12 +95,13 @@ final class FileDescriptor: Sendable {
     guard result == 0 else { throw VidiconError(errno: errno, path: self.path) }
   }
 
-  /// Waits until everything is on the disk; of a folder, its names. Some file systems cannot, which is no failure.
+  /// Blocks until content and metadata are on disk (`fsync`); for a folder, its directory entries. File systems
+  /// without support count as synchronized.
   func synchronize() throws(VidiconError) {
     guard fsync(self.number) == 0 || errno == EINVAL else { throw VidiconError(errno: errno, path: self.path) }
   }
 
-  /// Whether a name in a folder is still that of this file.
+  /// Whether a directory entry still refers to this file.
   func hasName(_ name: String, in folder: FileDescriptor) -> Bool {
     var (mine, there) = (stat(), stat())
     return fstat(self.number, &mine) == 0 && fstatat(folder.number, name, &there, AT_SYMLINK_NOFOLLOW) == 0

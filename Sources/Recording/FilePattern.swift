@@ -6,7 +6,7 @@ internal import Darwin
 internal import Glibc
 #endif
 
-/// Names for the files of a recording, from a path with fields for the time at which a file begins.
+/// File name pattern of a recording: a path with date and time fields, filled in when a file is created.
 ///
 /// | field | stands for |
 /// |-------|------------|
@@ -17,13 +17,13 @@ internal import Glibc
 /// | `%F` | `%Y-%m-%d` |
 /// | `%%` | `%` |
 ///
-/// The time is the local one. Folders whose names have fields are made where they are missing; others must exist. Where a
-/// name is taken, the next file is called `NAME-2.mp4`, then `NAME-3.mp4`.
+/// Times are local. Folders whose names contain fields are created when missing; others must exist. When a name is
+/// taken, the next file is called `NAME-2.mp4`, then `NAME-3.mp4`.
 public struct FilePattern: Hashable, Sendable, CustomStringConvertible {
-  /// The text.
+  /// The pattern as it was written.
   public let description: String
 
-  /// The parts of the path between slashes.
+  /// Path components, each as a list of literals and fields.
   private let components: [[Element]]
   private let isAbsolute: Bool
 
@@ -32,9 +32,10 @@ public struct FilePattern: Hashable, Sendable, CustomStringConvertible {
     case field(Character)
   }
 
-  /// A pattern.
+  /// Parses a pattern.
   ///
-  /// - Throws: ``VidiconError`` `.invalidSpecification` when it is empty, names a folder, or has a field that is not known.
+  /// - Throws: ``VidiconError`` `.invalidSpecification` when the pattern is empty, names a folder, or has an unknown
+  ///   field.
   public init(_ text: String) throws(VidiconError) {
     func invalid(_ cause: String, _ nextStep: String) -> VidiconError {
       VidiconError(.invalidSpecification, path: text, cause: cause, nextStep: nextStep)
@@ -82,12 +83,12 @@ public struct FilePattern: Hashable, Sendable, CustomStringConvertible {
     return elements
   }
 
-  /// The folder that must exist: what stands before the first name with a field, and before the file's name.
+  /// Folder that must exist: the path before the first component with a field, and before the file name.
   public var folder: String {
     self.path(self.components.prefix(self.fixedCount).map { Self.expand($0, tm()) })
   }
 
-  /// What stands behind the ``folder`` in the path of a file of this pattern.
+  /// Returns the path of a file of this pattern relative to ``folder``.
   package func name(ofFile path: String) -> String {
     let folder = self.folder
     guard folder != ".", path.hasPrefix(folder) else { return path }
@@ -131,11 +132,11 @@ public struct FilePattern: Hashable, Sendable, CustomStringConvertible {
   }
 }
 
-// Names.
+// MARK: - Names
 extension FilePattern {
-  /// The names of a file that begins at a time of day in nanoseconds since 1970, in the local time zone.
+  /// Returns the path of a file that begins at a time of day, in nanoseconds since 1970, in the local time zone.
   ///
-  /// - Returns: The folders that are to be made where they are missing, outermost first, and the path.
+  /// - Returns: The folders to create when missing, outermost first, and the path.
   func name(atUnixTime nanoseconds: Int64) -> (folders: [String], path: String) {
     var seconds = time_t(nanoseconds / 1_000_000_000)
     var time = tm()
@@ -145,7 +146,7 @@ extension FilePattern {
     return (folders, self.path(names))
   }
 
-  /// A path with a number before its extension.
+  /// Inserts a number before the extension: `NAME-2.mp4`.
   static func numbered(_ path: String, _ number: Int) -> String {
     let name = path[(path.lastIndex(of: "/").map(path.index(after:)) ?? path.startIndex)...]
     guard let dot = name.lastIndex(of: "."), dot > name.startIndex else { return "\(path)-\(number)" }
@@ -153,20 +154,20 @@ extension FilePattern {
   }
 }
 
-// Files that are there.
+// MARK: - Existing files
 extension FilePattern {
-  /// Goes through the files whose names the pattern makes, numbered ones included.
+  /// Enumerates the existing files whose names match the pattern, numbered ones included.
   ///
   /// - Parameters:
-  ///   - folder: Called with each folder that may hold some, after the files in it.
-  ///   - file: Called with each path.
+  ///   - folder: Called with each folder that may contain matching files, after the files in it.
+  ///   - file: Called with the path of each matching file.
   func forEach(folder: (String) -> Void = { _ in }, file: (String) -> Void) {
     self.forEach(below: self.folder, depth: self.fixedCount, folder: folder, file: file)
   }
 
   private func forEach(below path: String, depth: Int, folder: (String) -> Void, file: (String) -> Void) {
     let isLast = depth == self.components.count - 1
-    // A folder that has no field has one name.
+    // A component without fields has exactly one name.
     let names = Folder.names(in: path).filter { self.matches($0, self.components[depth], isFile: isLast) }
     for name in names {
       let below = path == "." ? name : path.hasSuffix("/") ? path + name : "\(path)/\(name)"
@@ -220,7 +221,7 @@ extension FilePattern.Element {
 }
 
 extension Character {
-  /// The numbers that a field makes, with dashes between them.
+  /// Digit counts of the numbers that a field produces; dashes separate the numbers.
   fileprivate var digitCounts: [Int] {
     switch self {
     case "Y": [4]

@@ -1,13 +1,13 @@
 public import Media
 
-/// A progressive MP4 file that a recording, or a repair, has left.
+/// Progressive MP4 file produced by a recording or a repair.
 public struct FinishedRecording: Hashable, Sendable {
-  /// The file.
+  /// Path of the file.
   public var path: String
-  /// How long it plays.
+  /// Playing time.
   public var duration: MediaDuration
-  /// Its size.
+  /// Size of the file, in bytes.
   public var byteCount: Int
-  /// Bytes at the end of the open file that were no whole fragment, and are lost: none after an ordinary stop.
+  /// Bytes of an incomplete fragment at the end of the open file, which are lost; 0 after an ordinary stop.
   public var lostByteCount: Int
 }

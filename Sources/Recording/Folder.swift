@@ -6,9 +6,9 @@ internal import Darwin
 internal import Glibc
 #endif
 
-/// What is in folders of the disk.
+/// Directory listing and creation.
 enum Folder {
-  /// The names in a folder, sorted; none when it cannot be read.
+  /// Names of the entries of a folder, sorted; empty when the folder cannot be read.
   static func names(in path: String) -> [String] {
     guard let folder = opendir(path) else { return [] }
     defer { closedir(folder) }
@@ -22,12 +22,12 @@ enum Folder {
     return names.sorted()
   }
 
-  /// Makes a folder, unless it is there.
+  /// Creates a folder unless it exists.
   static func make(_ path: String) throws(VidiconError) {
     guard mkdir(path, 0o777) == 0 || errno == EEXIST else { throw VidiconError(errno: errno, path: path) }
   }
 
-  /// The folder that a path is in, and the name in it.
+  /// Splits a path into its folder and its last component.
   static func split(_ path: String) -> (folder: String, name: String) {
     guard let slash = path.lastIndex(of: "/") else { return (".", path) }
     let folder = path[..<slash]

@@ -1,24 +1,24 @@
 internal import Media
 
-/// The formats of a recording's tracks, and the places at which a part of other formats begins.
+/// Codec descriptions of a recording's tracks, and the times at which parts with other descriptions begin.
 ///
-/// A file's tracks have one format each. Where the stream goes on in another one, the part ends with the keyframe before
-/// which all samples are of the old format: with the first video frame of the new kind, or, where the audio has changed, with
-/// the next keyframe. Audio of the new kind before that has no place in either part.
+/// Each track of an MP4 file has one description. When a description changes, the current part ends at a keyframe: the
+/// first video frame of the new format, or, when the audio changed, the next keyframe. Audio of the new format before
+/// that keyframe fits neither part and is dropped.
 struct PartFormats {
-  /// A part that is to begin.
+  /// A planned part.
   struct Next {
     var start: MediaTime
     var descriptions: [CodecDescription]
   }
 
-  /// Of the part that is being made.
+  /// Descriptions of the current part.
   private(set) var current: [CodecDescription]
-  /// Of the samples that come.
+  /// Descriptions of the samples that arrive now.
   private var latest: [CodecDescription]
-  /// Parts that have a place, the first one first.
+  /// Planned parts whose start time is known, in order.
   private(set) var next: [Next] = []
-  /// From when on the audio that has come is of the latest format; nil when it is all of the part's.
+  /// Time from which received audio has the latest format; nil while all of it has the part's format.
   private var audioChange: MediaTime?
   private var isAudioExpected = false
 
@@ -27,27 +27,27 @@ struct PartFormats {
     self.latest = descriptions
   }
 
-  /// Whether samples come that no part is planned for.
+  /// Whether samples arrive that belong to no planned part.
   var isPending: Bool { self.latest != self.planned }
 
-  /// Whether the video frames that come can be decoded in no part but one that is not planned yet.
+  /// Whether arriving video frames need a part that is not planned yet.
   var isVideoPending: Bool { self.latest[.video] != self.planned[.video] }
 
-  /// What the audio of the part is.
+  /// Audio description of the current part.
   var audio: AACDescription? {
     if case .aac(let description) = self.current[.audio] { description } else { nil }
   }
 
-  /// From when on the audio that has come is of the latest format.
+  /// Time from which received audio has the latest format.
   var latestAudioStart: MediaTime {
     self.isAudioExpected ? MediaTime(nanoseconds: .max) : self.audioChange ?? MediaTime(nanoseconds: .min)
   }
 
   private var planned: [CodecDescription] { self.next.last?.descriptions ?? self.current }
 
-  /// Notes that the samples of a track that follow are of another format.
+  /// Records that the following samples of a track have another format.
   ///
-  /// - Returns: Whether they are; not of a track that the recording has not.
+  /// - Returns: Whether the format differs; false for a track that the recording does not contain.
   mutating func change(to description: CodecDescription) -> Bool {
     guard let index = self.latest.firstIndex(where: { $0.kind == description.kind }), self.latest[index] != description
     else { return false }
@@ -56,30 +56,30 @@ struct PartFormats {
     return true
   }
 
-  /// Notes that a audio frame has come.
+  /// Records the arrival of an audio frame.
   mutating func noteAudio(at time: MediaTime) {
     guard self.isAudioExpected else { return }
     self.isAudioExpected = false
     if self.current[.audio] != self.latest[.audio] { self.audioChange = self.audioChange ?? time }
   }
 
-  /// Plans a part of the latest formats.
+  /// Plans a part with the latest formats.
   mutating func planPart(at time: MediaTime) {
     self.next.append(Next(start: time, descriptions: self.latest))
   }
 
-  /// Begins the first part that is planned.
+  /// Makes the first planned part the current one.
   mutating func beginPlannedPart() {
     guard !self.next.isEmpty else { return }
     self.begin(self.next.removeFirst().descriptions)
   }
 
-  /// Forgets what was planned: the samples are gone.
+  /// Drops the planned parts, because their samples were dropped.
   mutating func forgetPlans() {
     self.next = []
   }
 
-  /// Whether a audio frame is of the part's format.
+  /// Whether an audio frame has the current part's format.
   func isCurrent(audioAt time: MediaTime) -> Bool {
     self.audioChange.map { time < $0 } ?? true
   }
@@ -91,6 +91,6 @@ struct PartFormats {
 }
 
 extension [CodecDescription] {
-  /// That of the first track of a kind.
+  /// Description of the first track of a kind.
   fileprivate subscript(kind: MediaKind) -> CodecDescription? { self.first { $0.kind == kind } }
 }

@@ -6,7 +6,7 @@ internal import Darwin
 internal import Glibc
 #endif
 
-/// Makes the files of one recording, each under a name of its own.
+/// Creates the files of one recording, each with a unique name.
 struct PartNames {
   private let pattern: FilePattern
   private let existing: RecordingSettings.ExistingFiles
@@ -14,18 +14,18 @@ struct PartNames {
   /// The last name without its number, and the number.
   private var last: (path: String, number: Int)?
 
-  /// Maximum number of files of one name.
+  /// Maximum number of files with the same name.
   private static let maximumNumber = 99_999
 
-  /// - Parameter time: When the recording starts, in nanoseconds since 1970.
+  /// - Parameter startTime: Start of the recording, in nanoseconds since 1970.
   init(_ pattern: FilePattern, existing: RecordingSettings.ExistingFiles, startTime: Int64) {
     (self.pattern, self.existing, self.startTime) = (pattern, existing, startTime)
   }
 
-  /// Makes the file of the part that begins at a time of day in nanoseconds since 1970.
+  /// Creates the file of the part that begins at a time of day, in nanoseconds since 1970.
   ///
-  /// What other parts of the recording hold is never overwritten, and a recording that runs does not end for a name that
-  /// is taken.
+  /// Other parts of the same recording are never overwritten, and a running recording does not fail because a name is
+  /// taken.
   mutating func makeFile(
     at time: Int64
   ) throws(VidiconError) -> (file: FileDescriptor, folder: FileDescriptor, name: String) {
@@ -47,12 +47,12 @@ struct PartNames {
       nextStep: "give a name with the time, such as %F_%H-%M-%S.mp4")
   }
 
-  /// Makes a file of a name; nil when the next name is to be tried.
+  /// Creates a file; nil when the name is taken and the next one is to be tried.
   private func make(_ name: String, in folder: FileDescriptor) throws(VidiconError) -> FileDescriptor? {
     while true {
       do throws(VidiconError) {
         let file = try FileDescriptor(name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, in: folder)
-        // A new file has no other user.
+        // A new file has no other user, so the lock is always free.
         _ = file.lock()
         return file
       } catch  where error.code == .alreadyExists {
@@ -90,7 +90,7 @@ struct PartNames {
 }
 
 extension stat {
-  /// In nanoseconds since 1970.
+  /// Modification time, in nanoseconds since 1970.
   var modificationTime: Int64 {
     #if canImport(Darwin)
     let time = self.st_mtimespec

@@ -3,7 +3,8 @@ internal import NIOCore
 internal import Streaming
 internal import Synchronization
 
-/// Holds the samples of a stream that starts until its recording does, so that the first video frame is in it.
+/// Retains the samples of a starting stream until its recording begins, so that the recording contains the first video
+/// frame.
 final class Preroll: StreamOutput {
   private enum Held {
     case sample(EncodedSample)
@@ -21,14 +22,15 @@ final class Preroll: StreamOutput {
   private let limit: Int
   private let state = Mutex(State())
 
-  /// - Parameter limit: Maximum number of bytes to hold; with more, the recording starts too late for the first video frame.
+  /// - Parameter limit: Maximum number of retained bytes; beyond it everything is discarded and the recording begins
+  ///   later.
   init(limit: Int) {
     self.limit = limit
   }
 
-  /// Forwards the retained samples, then each new one.
+  /// Delivers the retained samples to `target`, then each new one.
   ///
-  /// - Returns: Whether it does; not once it is closed.
+  /// - Returns: False when the preroll has been closed; nothing is delivered then.
   func forward(to target: any StreamOutput) -> Bool {
     self.state.withLock { state in
       guard !state.isClosed else { return false }
@@ -46,7 +48,7 @@ final class Preroll: StreamOutput {
     }
   }
 
-  /// Holds and hands over nothing more.
+  /// Discards the retained samples and stops delivering.
   func close() {
     self.state.withLock { state in
       state = State()

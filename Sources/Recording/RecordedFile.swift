@@ -6,20 +6,20 @@ internal import Darwin
 internal import Glibc
 #endif
 
-/// A file that this program has recorded, or is recording.
+/// File that this program has recorded, or is recording.
 public struct RecordedFile: Hashable, Sendable {
-  /// Where it is.
+  /// Path of the file.
   public var path: String
-  /// The path below ``FilePattern/folder``, for addresses.
+  /// Path relative to ``FilePattern/folder``, used in URLs.
   public var name: String
-  /// Its size now.
+  /// Current size, in bytes.
   public var byteCount: Int
-  /// When it was last written, in nanoseconds since 1970-01-01 00:00 UTC.
+  /// Time of the last write, in nanoseconds since 1970-01-01 00:00 UTC.
   public var modificationTime: Int64
-  /// Whether it is a finished file; if not, it is being recorded, being finished, or was left by a crash.
+  /// Whether the file is finished; otherwise it is being recorded, being finished, or was left by a crash.
   public var isFinished: Bool
 
-  /// The files of a pattern, oldest first.
+  /// Lists the files that match a pattern, oldest first.
   static func list(matching pattern: FilePattern) -> [RecordedFile] {
     var files: [RecordedFile] = []
     pattern.forEach { path in
@@ -35,10 +35,10 @@ public struct RecordedFile: Hashable, Sendable {
     return files.sorted { ($0.modificationTime, $0.path) < ($1.modificationTime, $1.path) }
   }
 
-  /// Removes finished files that a rule does not keep.
+  /// Removes finished files that exceed a retention rule.
   ///
-  /// - Parameter now: In nanoseconds since 1970.
-  /// - Returns: The paths that are gone.
+  /// - Parameter now: Time of day, in nanoseconds since 1970.
+  /// - Returns: Paths of the removed files.
   static func remove(
     _ pattern: FilePattern, rule: RecordingSettings.Retention, now: Int64
   ) -> [String] {

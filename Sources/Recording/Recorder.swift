@@ -3,7 +3,7 @@ public import Streaming
 internal import Synchronization
 internal import Threading
 
-/// Records a stream into MP4 files, from the samples that its viewers get.
+/// Records a stream into MP4 files, from the same encoded samples that viewers receive.
 ///
 /// ```swift
 /// let recorder = Recorder(stream, settings: RecordingSettings(try FilePattern("recordings/%F/%H-%M-%S.mp4")))
@@ -13,12 +13,12 @@ internal import Threading
 /// let files = await recorder.stop()
 /// ```
 ///
-/// While it is recorded, a file is a fragmented MP4 that plays up to its last second at any time, also after a crash of
-/// the process or the machine; after the stop it is a progressive MP4 with its index first. A pause leaves no gap. When the disk
-/// fails or fills, the recording stops and the stream goes on.
+/// While it is recorded, a file is a fragmented MP4 that plays up to its last second at any time, also after a crash
+/// of the process or the machine; stopping converts it to a progressive MP4 with its index first. A pause leaves no
+/// gap. When the disk fails or fills, the recording stops and the stream continues.
 ///
-/// A recorder can be started again when it has stopped. Stop it before it is let go: without it, its last file stays
-/// open until the stream ends.
+/// A stopped recorder can be started again. Stop a recorder before releasing it: otherwise its last file stays open
+/// until the stream ends.
 public final class Recorder: Sendable {
   private enum Phase {
     case idle
@@ -35,15 +35,16 @@ public final class Recorder: Sendable {
   private let isPaused = Mutex(false)
   private let startTime: Mutex<MediaTime?>
 
-  /// A recorder of a stream, which must run when the recording starts.
+  /// Creates a recorder of a stream; the stream must run when the recording starts.
   public convenience init(_ stream: LiveStream, settings: RecordingSettings) {
     self.init(RecordingSource(stream), settings: settings)
   }
 
-  /// A recorder of a stream that has not been started yet, and whose first recording begins with its first video frame.
+  /// Creates a recorder of a stream that has not been started, so that the first recording contains the first video
+  /// frame.
   ///
-  /// The recording is to be started as soon as the stream runs: until then its samples are held in memory, up to half of
-  /// ``RecordingSettings/queueByteCount``; with more it begins as any other.
+  /// Start the recording as soon as the stream runs: until then samples are retained in memory, up to half of
+  /// ``RecordingSettings/queueByteCount``; beyond it the recording begins at the next keyframe.
   public convenience init(beforeStartOf stream: LiveStream, settings: RecordingSettings) {
     let preroll = Preroll(limit: settings.queueByteCount / 2)
     stream.add(preroll)
@@ -51,8 +52,8 @@ public final class Recorder: Sendable {
   }
 
   /// - Parameters:
-  ///   - startTime: When the first recording begins; nil for when it is started.
-  ///   - clock: The time of day in nanoseconds since 1970.
+  ///   - startTime: Start of the first recording; nil for the time of ``start()``.
+  ///   - clock: The time of day, in nanoseconds since 1970.
   package init(
     _ source: RecordingSource, settings: RecordingSettings, startTime: MediaTime? = nil,
     clock: @escaping @Sendable () -> Int64 = { StreamClock.system.unixTime(at: StreamClock.system.now()) }
@@ -63,10 +64,10 @@ public final class Recorder: Sendable {
     self.clock = clock
   }
 
-  /// What happens to the recordings, for one consumer.
+  /// Events of all recordings, for one consumer.
   public var events: AsyncStream<RecordingEvent> { self.statusStore.events }
 
-  /// How the recording is doing, or how the last one went.
+  /// Status of the current recording, or of the last one.
   public var status: RecordingStatus {
     var status = self.statusStore.status
     if let counts = self.session?.counts {
@@ -77,65 +78,65 @@ public final class Recorder: Sendable {
     return status
   }
 
-  /// Whether a pause was requested, and no resumption since; ``status`` follows when the samples before that are written.
+  /// Whether a pause was requested and not resumed; ``status`` follows when the samples before the pause are written.
   package var isPauseRequested: Bool { self.isPaused.withLock { $0 } }
 
-  /// The files that are there of this recorder's pattern, oldest first. Reads the disk.
+  /// Lists the files that match this recorder's pattern, oldest first. Reads the disk.
   public func files() -> [RecordedFile] {
     RecordedFile.list(matching: self.settings.pattern)
   }
 
-  /// Starts a recording with the next keyframe, which is asked for, and finishes in the background what an earlier crash
-  /// has left under names of the pattern.
+  /// Starts a recording at the next keyframe, which is requested. Files that an earlier crash left under names of the
+  /// pattern are repaired in the background.
   ///
   /// - Returns: The path of the first file.
-  /// - Throws: ``VidiconError`` when a recording runs already, the stream does not run, or the file cannot be made.
+  /// - Throws: ``VidiconError`` when a recording is running, the stream is not running, or the file cannot be created.
   @discardableResult
   public func start() async throws(VidiconError) -> String {
     let startTime = self.startTime.withLock { $0.take() }
     return try await self.start(at: startTime ?? StreamClock.system.now())
   }
 
-  /// Ends the current run: what is captured from now on is left out. Without effect while paused.
+  /// Pauses the recording: samples captured from now on are left out. No effect while paused.
   ///
-  /// - Throws: ``VidiconError`` `.wrongState` when no recording runs.
+  /// - Throws: ``VidiconError`` `.wrongState` when no recording is running.
   public func pause() throws(VidiconError) {
     try self.pause(at: StreamClock.system.now())
   }
 
-  /// Goes on with the next keyframe, which is asked for. Without effect while not paused.
+  /// Resumes at the next keyframe, which is requested. No effect unless paused.
   ///
-  /// - Throws: ``VidiconError`` `.wrongState` when no recording runs.
+  /// - Throws: ``VidiconError`` `.wrongState` when no recording is running.
   public func resume() throws(VidiconError) {
     try self.resume(at: StreamClock.system.now())
   }
 
-  /// Pauses a recording that runs, resumes one that is paused.
+  /// Pauses a running recording, or resumes a paused one.
   ///
-  /// - Throws: ``VidiconError`` `.wrongState` when no recording runs.
+  /// - Throws: ``VidiconError`` `.wrongState` when no recording is running.
   public func togglePause() throws(VidiconError) {
     if self.isPaused.withLock({ $0 }) { try self.resume() } else { try self.pause() }
   }
 
-  /// Stops the recording with what is captured up to now, and waits until its files are finished.
+  /// Stops the recording after the last sample captured before the call, and waits until its files are finished.
   ///
-  /// - Returns: The finished files; none when no recording runs. Files that could not be finished are reported by
-  ///   ``RecordingEvent/partNotFinished(_:)``.
+  /// - Returns: The finished files; empty when no recording is running. Files that could not be finished are reported
+  ///   by ``RecordingEvent/partNotFinished(_:)``.
   @discardableResult
   public func stop() async -> [FinishedRecording] {
     await self.stop(at: StreamClock.system.now())
   }
 
-  /// Waits until the recording is over: stopped, failed, as long as its settings say, or with the stream's end.
+  /// Waits until the recording ends: stopped, failed, its configured duration reached, or the stream ended.
   ///
-  /// - Returns: As ``stop()``.
+  /// - Returns: The finished files, as ``stop()``.
   @discardableResult
   public func waitUntilEnd() async -> [FinishedRecording] {
     await self.session?.result() ?? []
   }
 }
 
-// With times of their own, for tests and measurements.
+// MARK: - Explicit times, for tests and benchmarks
 extension Recorder {
   package func start(at time: MediaTime) async throws(VidiconError) -> String {
     let isFree = self.phase.withLock { phase in
@@ -200,7 +201,7 @@ extension Recorder {
 }
 
 extension Mutex<Bool> {
-  /// Sets the value and returns the one before.
+  /// Sets the value and returns the previous one.
   fileprivate borrowing func exchange(_ value: Bool) -> Bool {
     self.withLock { current in
       defer { current = value }

@@ -2,24 +2,24 @@ public import Media
 
 /// An event of a recording, in order of occurrence.
 public enum RecordingEvent: Hashable, Sendable {
-  /// A part begins, in this file.
+  /// A part begins in a new file.
   case partStarted(path: String)
-  /// The recording pauses; what came before is on the disk.
+  /// The recording is paused; the samples before the pause are on disk.
   case paused
-  /// The recording goes on at the next keyframe.
+  /// The recording resumes at the next keyframe.
   case resumed
-  /// The disk was too slow: the recording goes on at the next keyframe, as after a pause.
+  /// The disk was too slow and samples were dropped; the recording resumes at the next keyframe, as after a pause.
   case fellBehind
-  /// A part is a finished file now.
+  /// A part has become a progressive MP4 file.
   case partFinished(FinishedRecording)
-  /// A part stays a fragmented file, which plays and can be repaired.
+  /// A part stays a fragmented MP4 file, which plays and can be repaired.
   case partNotFinished(VidiconError)
-  /// A file that an earlier crash had left was found.
+  /// A file left by an earlier crash was found; the value is the outcome of its repair.
   case leftover(Recordings.Repair)
-  /// An old file is gone.
+  /// A file was removed by the retention rule.
   case removedOld(path: String)
-  /// The recording has stopped by itself; the stream goes on, and what was written is kept.
+  /// The recording stopped because of an error; the stream continues, and what was written is kept.
   case failed(VidiconError)
-  /// The recording is over, and its files are finished.
+  /// The recording has ended, and its files are finished.
   case ended
 }

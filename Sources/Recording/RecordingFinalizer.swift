@@ -8,29 +8,29 @@ internal import Darwin
 internal import Glibc
 #endif
 
-/// Converts a fragmented MP4 file to a progressive one, in its place.
+/// Converts a fragmented MP4 file to a progressive one, in place.
 ///
-/// The new file is written beside the old one under a name that no recording has, brought to the disk, and then takes the
-/// old one's name in one step. Until then the old file is as it was; what a crash leaves is removed by the next repair.
+/// The new file is written beside the old one under a temporary name, synchronized to disk, and renamed over the old
+/// one. Until then the old file is unchanged; the next repair removes temporary files that a crash left.
 struct RecordingFinalizer {
-  /// The fragmented file, locked.
+  /// The fragmented file; its lock is held.
   let file: FileDescriptor
   let folder: FileDescriptor
   let name: String
 
-  /// The names of files in the making.
+  /// Prefix and suffix of temporary file names.
   private static let temporaryName = (prefix: ".vidicon-", suffix: ".tmp")
-  /// How often a file in the making is made again.
+  /// Maximum number of attempts to create the temporary file.
   private static let maximumAttempts = 100
-  /// What is copied in one call.
+  /// Maximum number of bytes copied per system call.
   private static let maximumCopy = 64 << 20
 
-  /// Whether a name is that of a file in the making.
+  /// Whether a name is that of a temporary file.
   static func isTemporary(_ name: String) -> Bool {
     name.hasPrefix(self.temporaryName.prefix) && name.hasSuffix(self.temporaryName.suffix)
   }
 
-  /// What the file holds.
+  /// Indexes the file's boxes and fragments.
   ///
   /// - Throws: ``ParsingError`` when it is not a fragmented file.
   func scan() throws(ParsingError) -> MovieScan {
@@ -38,9 +38,9 @@ struct RecordingFinalizer {
     return try MovieScan(length: UInt64(clamping: length)) { [file] in file.read(at: $0, count: $1) }
   }
 
-  /// Writes the finished file and puts it in the place of the fragmented one.
+  /// Writes the progressive file and renames it over the fragmented one.
   ///
-  /// - Throws: ``VidiconError``; then the fragmented file is as it was.
+  /// - Throws: ``VidiconError``; the fragmented file is then unchanged.
   func run(_ scan: MovieScan) throws(VidiconError) -> FinishedRecording {
     let status = try self.file.status()
     let start = scan.movie.serializeStart(note: RecordingMarker.finished.box)
@@ -56,7 +56,7 @@ struct RecordingFinalizer {
         try self.copy(range, to: copy, at: offset)
         offset += range.upperBound - range.lowerBound
       }
-      // The new file has the owner, rights and age of the old one, as far as this is allowed.
+      // The new file gets the owner, permissions and times of the old one, as far as this process may set them.
       _ = fchown(copy.number, status.st_uid, status.st_gid)
       _ = fchmod(copy.number, status.st_mode & 0o7777)
       Self.setModificationTime(of: copy, to: status)
@@ -73,14 +73,14 @@ struct RecordingFinalizer {
       unlinkat(self.folder.number, temporary, 0)
       throw error
     }
-    // The rename is done; that the disk does not know it yet loses nothing.
+    // The rename has succeeded; if it does not reach the disk, the fragmented file is still there after a crash.
     try? self.folder.synchronize()
     return FinishedRecording(
       path: self.file.path, duration: scan.movie.duration, byteCount: Int(clamping: length),
       lostByteCount: Int(clamping: UInt64(clamping: status.st_size) - min(scan.end, UInt64(clamping: status.st_size))))
   }
 
-  /// Both files are there for a while; a copy that cannot end is not begun.
+  /// Checks the free space for both files, so that a copy that cannot finish is not started.
   private func checkRoom(for length: UInt64) throws(VidiconError) {
     var system = statvfs()
     guard fstatvfs(self.folder.number, &system) == 0, system.f_blocks > 0 else { return }
@@ -93,8 +93,8 @@ struct RecordingFinalizer {
   }
 
   private func makeTemporary(_ name: String) throws(VidiconError) -> FileDescriptor {
-    // Who has the lock of the fragmented file is alone here, but for those who clear away what crashes left: these hold
-    // a lock for a moment, and may have removed a file that was just made.
+    // The lock of the fragmented file keeps out all others except the removal of leftover temporary files, which holds
+    // a lock briefly and may have removed a file that was just created.
     for _ in 0..<Self.maximumAttempts {
       let copy = try FileDescriptor(
         name, O_RDWR | O_CREAT | O_NOFOLLOW, in: self.folder, subject: self.file.path)
@@ -117,7 +117,7 @@ struct RecordingFinalizer {
     _ = futimens(copy.number, times)
   }
 
-  /// Copies bytes of the fragmented file without taking them into this process.
+  /// Copies bytes of the fragmented file inside the kernel.
   private func copy(_ range: Range<UInt64>, to copy: FileDescriptor, at offset: UInt64) throws(VidiconError) {
     #if canImport(Darwin)
     try self.copyThroughMemory(range, to: copy, at: offset)

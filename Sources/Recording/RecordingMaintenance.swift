@@ -3,7 +3,7 @@ internal import Media
 internal import Streaming
 internal import Threading
 
-/// Finalizes parts, repairs unfinished recordings and removes old files, one job after the other on its own thread, while
+/// Finalizes parts, repairs unfinished recordings and removes old files, one job at a time on its own thread, while
 /// the next part is being written.
 final class RecordingMaintenance: Sendable {
   private enum Job {
@@ -23,38 +23,38 @@ final class RecordingMaintenance: Sendable {
   private let state = Monitor(State())
   private let clock: @Sendable () -> Int64
 
-  /// - Parameter clock: The time of day in nanoseconds since 1970.
+  /// - Parameter clock: The time of day, in nanoseconds since 1970.
   init(_ settings: RecordingSettings, statusStore: RecordingStatusStore, clock: @escaping @Sendable () -> Int64) {
     self.settings = settings
     self.statusStore = statusStore
     self.clock = clock
   }
 
-  /// Looks for what earlier crashes have left.
+  /// Enqueues a repair of the files that earlier crashes left.
   func repair() { self.add(.repair) }
 
-  /// Makes a finished file of a part.
+  /// Enqueues the conversion of a part to a progressive MP4 file.
   func finish(_ part: RecordingPart) { self.add(.finish(part)) }
 
-  /// Removes old files.
+  /// Enqueues the removal of old files.
   func tidy() { self.add(.tidy) }
 
   private func add(_ job: Job) {
     self.state.withLock { $0.jobs.append(job) }
   }
 
-  /// Does the jobs until ``end()``; blocks.
+  /// Runs jobs until ``end()`` is called; blocks.
   func run() {
     ThreadSignals.blockFileSize()
     while let job = self.nextJob() { self.perform(job) }
   }
 
-  /// Ends ``run()`` when all jobs are done.
+  /// Makes ``run()`` return after the enqueued jobs.
   func end() {
     self.state.withLock { $0.isEnding = true }
   }
 
-  /// The parts that are finished files now.
+  /// The parts finished so far.
   var finished: [FinishedRecording] { self.state.read { $0.finished } }
 
   private func nextJob() -> Job? {

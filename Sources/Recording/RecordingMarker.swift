@@ -7,15 +7,14 @@ internal import Darwin
 internal import Glibc
 #endif
 
-/// Marks files of this program as finished or unfinished: a `free` box behind `moov`, which
-/// players pass over.
+/// Marks files of this program as finished or unfinished: a `free` box after `moov`, which players skip.
 enum RecordingMarker: String, CaseIterable {
-  /// A file that is being recorded, or was left by a crash.
+  /// Marks a file that is being recorded, or was left by a crash.
   case open = "vidicon: this recording is not finished; \"vidicon repair FILE\" does it"
-  /// A finished file.
+  /// Marks a finished file.
   case finished = "vidicon: recorded"
 
-  /// The box.
+  /// The serialized `free` box.
   var box: ByteBuffer {
     var buffer = ByteBuffer()
     buffer.writeInteger(UInt32(8 + self.rawValue.utf8.count))
@@ -24,7 +23,7 @@ enum RecordingMarker: String, CaseIterable {
     return buffer
   }
 
-  /// The mark of a file, found in a few short reads; nil without one.
+  /// Reads the marker of a file with a few short reads; nil when the file has none.
   init?(of file: FileDescriptor) {
     guard let length = try? file.status().st_size, length > 0 else { return nil }
     var walker = MP4FileWalker(length: UInt64(length)) { file.read(at: $0, count: $1) }

@@ -7,22 +7,24 @@ internal import Darwin
 internal import Glibc
 #endif
 
-/// A file that is being recorded: whole fragments only, each on the disk before the next is written.
+/// File that is being recorded: contains complete fragments only, each synchronized to disk before the next is
+/// written.
 ///
-/// It has its final name from the start, since it plays at any time. Its lock tells others that it is not a leftover.
+/// The file has its final name from the start, since it is playable at any time. Its lock shows other processes that
+/// it is in use.
 struct RecordingPart: Sendable {
   let file: FileDescriptor
   let folder: FileDescriptor
   let name: String
-  /// Where the next fragment goes.
+  /// Offset of the next fragment.
   private(set) var length: UInt64 = 0
-  /// Where fragments begin.
+  /// Offset of the first fragment.
   private(set) var headLength: UInt64 = 0
 
-  /// As its user names it.
+  /// The path as the user gave it.
   var path: String { self.file.path }
 
-  /// Makes a file and writes what stands before the fragments.
+  /// Creates a file and writes the boxes before the fragments.
   init(_ file: FileDescriptor, folder: FileDescriptor, name: String, head: ByteBuffer) throws(VidiconError) {
     (self.file, self.folder, self.name) = (file, folder, name)
     do throws(VidiconError) {
@@ -35,13 +37,13 @@ struct RecordingPart: Sendable {
     }
   }
 
-  /// Whether there is anything to play.
+  /// Whether the file contains no fragment.
   var isEmpty: Bool { self.length == self.headLength }
 
-  /// Writes a fragment and waits until it is on the disk.
+  /// Appends a fragment and waits until it is on disk.
   ///
-  /// - Throws: ``VidiconError``; then the file ends with the fragment before. `.notFound` when the file has lost its
-  ///   name: it was moved or removed.
+  /// - Throws: ``VidiconError``; the file then ends with the previous fragment. `.notFound` when the file was moved or
+  ///   removed.
   mutating func append(_ bytes: ByteBuffer) throws(VidiconError) {
     do throws(VidiconError) {
       try self.file.write(bytes, at: self.length)
@@ -58,7 +60,7 @@ struct RecordingPart: Sendable {
     }
   }
 
-  /// Removes the file, if the name is still its own.
+  /// Removes the file, unless its name now belongs to another file.
   func remove() {
     if self.file.hasName(self.name, in: self.folder) { unlinkat(self.folder.number, self.name, 0) }
   }

@@ -4,19 +4,19 @@ internal import Threading
 
 /// Bounded queue of samples between the stream and the writer thread; the limit is in bytes.
 ///
-/// When it is full, the disk is too slow: everything is dropped until half of it is free again, then video frames up to the
-/// next keyframe, at which the recording goes on as after a pause. The stream never waits.
+/// The queue is full when the disk is too slow: all samples are dropped until half of it is free again, then video
+/// frames up to the next keyframe, at which the recording resumes as after a pause. The stream never waits.
 final class RecordingQueue: Sendable {
   enum Item: Sendable {
     case sample(EncodedSample)
-    /// The samples of a track that follow are of another format.
+    /// The following samples of a track have another format.
     case change(CodecDescription)
     case pause(MediaTime)
     case resume(MediaTime)
     case stop(MediaTime)
-    /// Samples are missing here.
+    /// Samples were dropped at this position.
     case gap
-    /// The stream is over.
+    /// The stream has ended.
     case end
   }
 
@@ -40,7 +40,7 @@ final class RecordingQueue: Sendable {
   private let limit: Int
   private let hasVideo: Bool
   private let state = Monitor(State())
-  /// What a sample takes beside its bytes, so that empty ones do not pile up either.
+  /// Bytes counted per sample in addition to its payload, so that small samples are bounded too.
   private static let overhead = 256
 
   init(limit: Int, hasVideo: Bool) {
@@ -50,7 +50,7 @@ final class RecordingQueue: Sendable {
 
   var counts: Counts { self.state.read { $0.counts } }
 
-  /// Adds a sample, or drops it.
+  /// Enqueues a sample, or drops it.
   func append(_ sample: EncodedSample) {
     self.state.withLock { state in
       guard !state.isClosed else { return }
@@ -74,12 +74,12 @@ final class RecordingQueue: Sendable {
     }
   }
 
-  /// Adds what is no sample; never dropped.
+  /// Enqueues an item other than a sample; never dropped.
   func append(_ item: Item) {
     self.state.withLock { if !$0.isClosed { $0.items.append(item) } }
   }
 
-  /// What has been added, at least one item; none when the deadline has passed.
+  /// Dequeues all items; waits for at least one, and returns none when the deadline has passed.
   func take(until deadline: MediaTime?) -> [Item] {
     self.state.take(until: deadline) { state in
       guard !state.items.isEmpty else { return nil }
@@ -88,7 +88,7 @@ final class RecordingQueue: Sendable {
     } ?? []
   }
 
-  /// Notes that samples that were taken are written, or will not be.
+  /// Subtracts dequeued samples from the queue's size, once they are written or discarded.
   func release(_ items: [Item]) {
     self.state.withLock { state in
       guard !state.isClosed else { return }
@@ -96,7 +96,7 @@ final class RecordingQueue: Sendable {
     }
   }
 
-  /// Takes nothing any more.
+  /// Rejects further items.
   func close() {
     self.state.withLock { state in
       state.isClosed = true

@@ -3,7 +3,7 @@ internal import Streaming
 internal import Synchronization
 internal import Threading
 
-/// One recording from start to stop: the output of the stream, and the thread that writes.
+/// One recording from start to stop: the stream's output and the writer thread.
 final class RecordingSession: StreamOutput {
   private struct State {
     var result: [FinishedRecording]?
@@ -19,8 +19,8 @@ final class RecordingSession: StreamOutput {
   private let state: Mutex<State>
 
   /// - Parameters:
-  ///   - descriptions: Of the stream, at least one.
-  ///   - clock: The time of day in nanoseconds since 1970.
+  ///   - descriptions: Codec descriptions of the stream, at least one.
+  ///   - clock: The time of day, in nanoseconds since 1970.
   init(
     _ settings: RecordingSettings, source: RecordingSource, descriptions: [CodecDescription],
     statusStore: RecordingStatusStore,
@@ -36,9 +36,9 @@ final class RecordingSession: StreamOutput {
     self.state = Mutex(State())
   }
 
-  /// Makes the first file, and takes samples captured from a time on.
+  /// Creates the first file, and records samples captured at `time` or later.
   ///
-  /// - Returns: The path.
+  /// - Returns: The path of the first file.
   func start(at time: MediaTime) async throws(VidiconError) -> String {
     let result: Result<String, VidiconError> = await withCheckedContinuation { continuation in
       let isStarted = WorkerThread.startDetached(named: "recording") {
@@ -51,7 +51,7 @@ final class RecordingSession: StreamOutput {
     let path = try result.get()
     self.queue.append(.resume(time))
     self.source.add(self)
-    // A track may have changed before this was reported it.
+    // A description may have changed before this output was subscribed.
     for description in self.source.descriptions() { self.descriptionChanged(to: description) }
     return path
   }
@@ -60,13 +60,13 @@ final class RecordingSession: StreamOutput {
 
   func resume(at time: MediaTime) { self.queue.append(.resume(time)) }
 
-  /// Ends the recording with the last sample captured before a time, and waits until its files are finished.
+  /// Ends the recording with the last sample captured before `time`, and waits until its files are finished.
   func stop(at time: MediaTime) async -> [FinishedRecording] {
     self.queue.append(.stop(time))
     return await self.result()
   }
 
-  /// Waits until the recording is over.
+  /// Waits until the recording has ended.
   func result() async -> [FinishedRecording] {
     await withCheckedContinuation { continuation in
       let result = self.state.withLock { state in
@@ -94,7 +94,7 @@ final class RecordingSession: StreamOutput {
   }
 }
 
-// The thread.
+// MARK: - Writer thread
 extension RecordingSession {
   private func run(started: (Result<String, VidiconError>) -> Void) {
     ThreadSignals.blockFileSize()
@@ -130,7 +130,7 @@ extension RecordingSession {
     writer.close()
     maintenance.tidy()
     maintenance.end()
-    // Without a thread of its own all of it is done at the end.
+    // Without a maintenance thread all jobs run here, at the end.
     if hasThread { thread.join() } else { maintenance.run() }
     self.statusStore.update { $0.state = failure == nil ? .idle : .failed }
     self.statusStore.report(.ended)

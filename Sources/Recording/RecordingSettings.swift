@@ -2,51 +2,52 @@ public import Media
 
 /// Where and how a recording is written.
 public struct RecordingSettings: Hashable, Sendable {
-  /// What to do with a file that has the name of a new one.
+  /// Behavior when a file with the name of a new one exists.
   public enum ExistingFiles: String, Hashable, Sendable, CaseIterable {
-    /// It stays, and the new one is called `NAME-2.mp4`, `NAME-3.mp4`, whichever is free.
+    /// Keeps the file; the new one is called `NAME-2.mp4`, `NAME-3.mp4`, whichever is free.
     case number
-    /// The recording does not start.
+    /// Fails to start the recording.
     case refuse
-    /// It is removed, unless it is a part of the same recording.
+    /// Removes the file, unless it is a part of the same recording.
     case overwrite
   }
 
-  /// Which files are removed while recording: finished ones of this pattern that this program made.
+  /// Retention rule: which finished files of the pattern, recorded by this program, are removed while recording.
   public struct Retention: Hashable, Sendable {
-    /// Files that were last written longer ago than this; nil for none.
+    /// Maximum age since the last write; older files are removed. Nil for no limit.
     public var age: MediaDuration?
-    /// The oldest ones while all together take more bytes than this, the one being recorded included; nil for none.
+    /// Maximum number of bytes of all files together, the current one included; the oldest files beyond it are
+    /// removed. Nil for no limit.
     public var byteCount: Int?
 
-    /// A rule; by default nothing is removed.
+    /// Creates a retention rule; by default nothing is removed.
     public init(age: MediaDuration? = nil, byteCount: Int? = nil) {
       self.age = age
       self.byteCount = byteCount
     }
   }
 
-  /// The names of the files.
+  /// Name pattern of the files.
   public var pattern: FilePattern
-  /// What to do where a name is taken.
+  /// Behavior when a name is taken.
   public var existingFiles: ExistingFiles
-  /// The length of a part; the first keyframe from there on begins the next one. Nil for one part.
+  /// Minimum duration of a part; the first keyframe after it begins the next part. Nil for one part.
   public var partDuration: MediaDuration?
-  /// Maximum number of bytes of a part. It ends at a keyframe some seconds before; a smaller size than those seconds take is
-  /// exceeded. Nil for one part.
+  /// Maximum number of bytes of a part, which ends at a keyframe some seconds earlier. Exceeded when those few seconds
+  /// are larger than the limit. Nil for one part.
   public var partByteCount: Int?
-  /// The length of all parts together, pauses not counted, after which the recording stops; nil for no end.
+  /// Total duration of all parts, without pauses, after which the recording stops; nil for no limit.
   public var duration: MediaDuration?
   /// Which old files are removed.
   public var retention: Retention
-  /// A title for people; nil for none.
+  /// Human-readable title, stored in the file; nil for none.
   public var title: String?
-  /// How players turn the video frame; up for streams that turn it themselves.
+  /// Rotation that players apply; upright for streams whose frames are rotated before encoding.
   public var orientation: Orientation
-  /// Maximum number of bytes of samples that wait for the disk; beyond it they are dropped up to the next keyframe.
+  /// Maximum number of bytes of samples queued for the disk; beyond it samples are dropped up to the next keyframe.
   public var queueByteCount: Int
 
-  /// Settings; by default one part, and 32 MiB that wait for the disk: two minutes at 2.3 Mb/s.
+  /// Creates settings; by default one part, and a queue of 32 MiB: two minutes at 2.3 Mb/s.
   public init(
     _ pattern: FilePattern,
     existingFiles: ExistingFiles = .number,

@@ -3,13 +3,13 @@ package import Streaming
 
 /// The stream of a recording: its codec descriptions, keyframe requests and subscription.
 package struct RecordingSource: Sendable {
-  /// What decoders must know of each track; empty before the stream has started.
+  /// Returns the codec description of each track; empty before the stream has started.
   package var descriptions: @Sendable () -> [CodecDescription]
-  /// The next video sample is to be a keyframe.
+  /// Requests that the next video sample is a keyframe.
   package var requestKeyframe: @Sendable () -> Void
-  /// The output is to get samples.
+  /// Subscribes an output to the stream's samples.
   package var add: @Sendable (any StreamOutput) -> Void
-  /// It needs no more.
+  /// Unsubscribes an output.
   package var remove: @Sendable (any StreamOutput) -> Void
 
   package init(
@@ -22,14 +22,14 @@ package struct RecordingSource: Sendable {
     self.remove = remove
   }
 
-  /// A stream.
+  /// Creates a source from a stream.
   init(_ stream: LiveStream) {
     self.init(
       descriptions: { stream.descriptions }, requestKeyframe: { stream.requestKeyframe() },
       add: { stream.add($0) }, remove: { stream.remove($0) })
   }
 
-  /// A stream, with what it has given before the output was added.
+  /// Creates a source from a stream, preceded by the samples that a preroll retained.
   init(_ stream: LiveStream, after preroll: Preroll) {
     self.init(
       descriptions: { stream.descriptions }, requestKeyframe: { stream.requestKeyframe() },

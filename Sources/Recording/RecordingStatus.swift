@@ -1,44 +1,44 @@
 public import Media
 
-/// How a recording is doing, for a progress line.
+/// Status of a recording, for a progress line.
 public struct RecordingStatus: Hashable, Sendable {
-  /// What it is doing.
+  /// Phase of a recording.
   public enum State: String, Hashable, Sendable, CaseIterable {
-    /// Nothing.
+    /// No recording.
     case idle
-    /// It waits for the keyframe at which it begins or goes on.
+    /// Waiting for the keyframe at which the recording starts or resumes.
     case waiting
-    /// It takes what the stream gives.
+    /// Recording the stream's samples.
     case recording
     /// Paused: drops samples until it is resumed.
     case paused
-    /// It makes finished files of what it has recorded.
+    /// Finishing the recorded files.
     case finishing
-    /// It has stopped by itself; see ``RecordingStatus/error``.
+    /// Stopped by an error; see ``RecordingStatus/error``.
     case failed
   }
 
-  /// What it is doing.
+  /// Current phase.
   public var state = State.idle
-  /// The file of the current part, or the last one; nil before the first.
+  /// File of the current part, or of the last one; nil before the first.
   public var path: String?
-  /// Parts so far.
+  /// Number of parts so far.
   public var partCount = 0
-  /// The length of all parts together, pauses not counted.
+  /// Total duration of all parts, without pauses.
   public var duration = MediaDuration.zero
   /// Bytes written to all parts.
   public var byteCount = 0
-  /// Bits a second, over the last seconds.
+  /// Average bitrate of the last seconds, in bits per second.
   public var bitrate = 0
-  /// Video frames that the disk was too slow for.
+  /// Number of video frames dropped because the disk was too slow.
   public var videoSamplesDropped = 0
-  /// Audio frames that the disk was too slow for.
+  /// Number of audio frames dropped because the disk was too slow.
   public var audioSamplesDropped = 0
-  /// Bytes that wait for the disk.
+  /// Number of bytes queued for the disk.
   public var queuedByteCount = 0
-  /// Why it has stopped by itself.
+  /// Error that stopped the recording.
   public var error: VidiconError?
 
-  /// The status of nothing.
+  /// Creates the status of an idle recorder.
   public init() {}
 }

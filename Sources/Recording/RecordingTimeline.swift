@@ -2,11 +2,11 @@ internal import Containers
 internal import Media
 internal import NIOCore
 
-/// Decides which samples of a stream are in a recording, when they are played there, and where fragments and parts are
-/// cut. It has no clock and no file: time comes with the samples and the calls.
+/// Decides which samples of a stream are recorded, their presentation times, and where fragments and parts end. Pure:
+/// no clock and no file; times are arguments.
 ///
-/// A recording is made of runs, from a start or resumption to a pause or the end. A run begins at a keyframe, and the
-/// next one follows where it ended, so that a pause leaves neither a gap nor a frozen frame:
+/// A recording consists of runs, from a start or resumption to a pause or the end. A run begins at a keyframe and
+/// follows the end of the previous run, so that a pause leaves neither a gap nor a frozen frame:
 ///
 /// ```
 /// stream     K p p p p K p p | p p K p p | K p p p
@@ -14,48 +14,48 @@ internal import NIOCore
 ///                            pause         resumption
 /// ```
 ///
-/// Audio frames follow one another to the sample, and are 20 ms long or so: where a run begins, the audio goes on with
-/// the first frame that starts less than half a frame before its place. Audio and video are so never further apart
-/// than half a frame, after any number of pauses, since each place is counted from the video frame again.
+/// Audio frames are contiguous to the sample and about 20 ms long: where a run begins, audio continues with the first
+/// frame that starts less than half a frame before its position. Audio and video are therefore at most half a frame
+/// apart after any number of pauses, since each position is computed from the video frame again.
 ///
-/// Samples are kept until both tracks have reached the end of a fragment, which is then emitted as a whole; at the
-/// end of a run, video frames for which there is no audio any more are left out, so that the tracks are of one length.
+/// Samples are retained until both tracks have reached the end of a fragment, which is then emitted as a whole; at the
+/// end of a run, video frames without audio are dropped, so that both tracks have the same duration.
 struct RecordingTimeline {
-  /// What is to be done, in this order.
+  /// Actions for the writer, in order.
   enum Action {
-    /// The next video sample shall be a keyframe.
+    /// Request a keyframe as the next video sample.
     case requestKeyframe
-    /// A fragment of samples, their times counted from the part's start. The time is that of the video frame after the last
-    /// one, where it is known.
+    /// Write a fragment; times are relative to the part's start. `nextVideoTime` is the time of the video frame after
+    /// the last one, if known.
     case fragment([EncodedSample], nextVideoTime: MediaTime?)
-    /// What comes next belongs to another file, of tracks of these formats.
+    /// Begin another file, with tracks of these formats, for the samples that follow.
     case nextPart([CodecDescription])
   }
 
-  /// Where parts end.
+  /// Maximum sizes of parts and of the recording.
   struct Limits: Equatable {
     var duration: MediaDuration?
     var byteCount: Int?
-    /// The length of all parts together, after which the recording is over.
+    /// Total duration of all parts, after which the recording ends.
     var total: MediaDuration?
   }
 
   private enum Phase {
-    /// For the keyframe at which the next run begins, not captured before a time.
+    /// Waiting for a keyframe captured at `since` or later, at which the next run begins.
     case waiting(since: MediaTime)
     case running
-    /// Until the samples up to a time have come, or the deadline has passed.
+    /// Waiting for the samples before `at`, at most until `deadline`.
     case ending(at: MediaTime, deadline: MediaTime)
     case paused
   }
 
-  /// The time that a fragment takes; a quarter less where a keyframe comes then.
+  /// Duration of a fragment; up to a quarter shorter when a keyframe arrives then.
   static let fragmentDuration = MediaDuration.seconds(1)
-  /// How long one track may lag behind the other before it is waited for no longer.
+  /// Maximum time that one track waits for the other.
   static let trackTimeout = MediaDuration.seconds(1)
-  /// Audio that is kept while a keyframe is waited for.
+  /// Maximum duration of audio retained while waiting for a keyframe.
   private static let retainedAudio = MediaDuration.seconds(5)
-  /// Maximum number of samples of a part: what the tables of a finished file hold, with room for a keyframe that does not come.
+  /// Maximum number of samples of a part: the table limit of a finished file, with a margin for a late keyframe.
   private static let maximumSampleCount = ProgressiveMP4.maximumSampleCount / 2
 
   private let limits: Limits
@@ -66,29 +66,29 @@ struct RecordingTimeline {
   private var phase = Phase.paused
   private var video: [EncodedSample] = []
   private var audio: [EncodedSample] = []
-  /// Where the tracks have come to, on the stream's clock.
+  /// End of the received video, on the stream's clock.
   private var videoReach = MediaTime(nanoseconds: .min)
   private var audioReach = MediaTime(nanoseconds: .min)
 
-  /// Where the run starts on the stream's clock, and in the part.
+  /// Start of the run, on the stream's clock.
   private var runStart = MediaTime.zero
   private var runPlace = MediaTime.zero
-  /// Where the fragment starts, on the stream's clock.
+  /// Start of the fragment, on the stream's clock.
   private var fragmentStart = MediaTime.zero
 
-  /// Bytes of samples in this part, those that are kept included, and those of the last fragment.
+  /// Bytes of all samples of this part, retained ones included.
   private var partByteCount = 0
   private var partSampleCount = 0
   private var fragmentByteCount = 0
   private var isKeyframeRequested = false
-  /// The length of the parts before this one.
+  /// Duration of the previous parts.
   private var pastDuration = MediaDuration.zero
-  /// Whether ``Limits/total`` is reached, and everything emitted.
+  /// Whether ``Limits/total`` is reached and everything is emitted.
   var isOver: Bool { self.isTotalReached && self.isPaused }
   private var isTotalReached = false
   private var actions: [Action] = []
 
-  /// A timeline that waits for ``resume(at:)``.
+  /// Creates a timeline that waits for ``resume(at:)``.
   init(_ descriptions: [CodecDescription], limits: Limits = Limits()) {
     self.limits = limits
     self.hasVideo = descriptions.contains { $0.kind == .video }
@@ -99,16 +99,16 @@ struct RecordingTimeline {
   private var hasAudio: Bool { self.audioPlacement != nil }
   private var half: MediaDuration { self.audioPlacement?.halfFrame ?? .zero }
 
-  /// The length of the part so far.
+  /// Duration of the current part so far.
   var duration: MediaDuration {
     guard self.isRunning else { return self.runPlace - .zero }
     return max(self.runPlace, self.place(of: self.hasVideo ? self.videoReach : self.audioReach)) - .zero
   }
 
-  /// The length of all parts so far.
+  /// Duration of all parts so far.
   var totalDuration: MediaDuration { self.pastDuration + self.duration }
 
-  /// Whether samples are taken now.
+  /// Whether samples are recorded now.
   var isRunning: Bool {
     switch self.phase {
     case .running, .ending: true
@@ -116,29 +116,29 @@ struct RecordingTimeline {
     }
   }
 
-  /// Whether it is paused, and every sample emitted.
+  /// Whether the timeline is paused and every sample is emitted.
   var isPaused: Bool {
     if case .paused = self.phase { true } else { false }
   }
 
-  /// Samples that are not emitted yet.
+  /// Number of samples not yet emitted.
   var pendingSampleCount: Int { self.video.count + self.audio.count }
 
-  /// When ``handleDeadline(at:)`` is to be called.
+  /// Time at which ``handleDeadline(at:)`` is due.
   var deadline: MediaTime? {
     if case .ending(_, let deadline) = self.phase { deadline } else { nil }
   }
 
-  /// What is to be done; it is then taken as done.
+  /// Removes and returns the pending actions.
   mutating func takeActions() -> [Action] {
     defer { self.actions = [] }
     return self.actions
   }
 }
 
-// Calls from outside.
+// MARK: - Events
 extension RecordingTimeline {
-  /// Begins a run at the next keyframe that was captured at a time or later; without effect while one runs.
+  /// Begins a run at the next keyframe captured at `time` or later; no effect during a run.
   mutating func resume(at time: MediaTime) {
     guard !self.isTotalReached else { return }
     if case .ending = self.phase { self.endRun() }
@@ -147,7 +147,7 @@ extension RecordingTimeline {
     if self.hasVideo { self.actions.append(.requestKeyframe) }
   }
 
-  /// Ends the run with the last sample captured before a time, as soon as it has come.
+  /// Ends the run with the last sample captured before `time`, once that sample has arrived.
   mutating func pause(at time: MediaTime, now: MediaTime) {
     switch self.phase {
     case .paused, .ending: return
@@ -160,7 +160,7 @@ extension RecordingTimeline {
     }
   }
 
-  /// Ends the run with what has come.
+  /// Ends the run with the samples that have arrived.
   mutating func interrupt() {
     switch self.phase {
     case .paused: return
@@ -175,7 +175,7 @@ extension RecordingTimeline {
     }
   }
 
-  /// Notes that the samples of a track that follow are of another format: the next keyframe begins another part.
+  /// Records that the following samples of a track have another format: the next keyframe begins another part.
   mutating func change(to description: CodecDescription) {
     guard self.formats.change(to: description), description.kind == .audio, self.hasVideo, self.isRunning else {
       return
@@ -183,12 +183,12 @@ extension RecordingTimeline {
     self.actions.append(.requestKeyframe)
   }
 
-  /// Notes that the deadline has passed.
+  /// Ends the wait for missing samples when the deadline has passed.
   mutating func handleDeadline(at now: MediaTime) {
     if let deadline, now >= deadline { self.endRun() }
   }
 
-  /// Takes a sample of the stream.
+  /// Processes a sample of the stream.
   mutating func handle(_ sample: EncodedSample, now: MediaTime) {
     switch (sample.kind, self.phase) {
     case (_, .paused): return
@@ -211,7 +211,7 @@ extension RecordingTimeline {
     }
     switch sample.kind {
     case .video:
-      // A video frame that comes before the last one is none that a timeline can hold.
+      // An MP4 track needs ascending decode times; a sample before its predecessor is dropped.
       guard self.video.last.map({ $0.decodeTime < sample.decodeTime }) ?? true else { return }
       self.video.append(sample)
       self.videoReach = max(self.videoReach, sample.decodeTime + sample.duration)
@@ -235,7 +235,7 @@ extension RecordingTimeline {
   }
 }
 
-// Runs.
+// MARK: - Runs
 extension RecordingTimeline {
   private mutating func startRun(at time: MediaTime) {
     self.phase = .running
@@ -254,7 +254,7 @@ extension RecordingTimeline {
 
   private mutating func endRunIfReached() {
     guard case .ending(let end, _) = self.phase else { return }
-    // Times are rounded, each to its clock.
+    // The tolerance covers rounding to each track's timescale.
     guard !self.hasVideo || self.videoReach >= end - .milliseconds(1) else { return }
     let audioEnd = self.hasVideo ? self.videoEnd(before: end) : end
     if !self.hasAudio || self.audioReach >= audioEnd - self.half { self.endRun() }
@@ -285,7 +285,7 @@ extension RecordingTimeline {
     self.phase = .paused
   }
 
-  /// Where the last video frame before a time ends.
+  /// End time of the last video frame before `time`.
   private func videoEnd(before time: MediaTime) -> MediaTime {
     guard let last = self.video.last(where: { $0.decodeTime < time }) else { return self.fragmentStart }
     let next = self.video.first { $0.decodeTime >= time }
@@ -303,7 +303,7 @@ extension RecordingTimeline {
   }
 }
 
-// Fragments and parts.
+// MARK: - Fragments and parts
 extension RecordingTimeline {
   private mutating func cutFragments() {
     while let (time, isKeyframe) = self.nextCut() {
@@ -314,11 +314,11 @@ extension RecordingTimeline {
     }
   }
 
-  /// Where the fragment ends that both tracks have reached the end of, and whether a keyframe follows: nil when it is no
-  /// video frame.
+  /// End of the next fragment that both tracks have reached, and whether a keyframe follows; nil when no video frame
+  /// follows.
   private func nextCut() -> (time: MediaTime, isKeyframe: Bool?)? {
     let planned = self.formats.next.first?.start
-    // One that begins a part may have none before it.
+    // A fragment that begins a part may have no keyframe before it.
     let candidates = self.video.first?.decodeTime == planned ? self.video[...] : self.video.dropFirst()
     let nextFrame = candidates.first { picture in
       let length = picture.decodeTime - self.fragmentStart
@@ -333,13 +333,13 @@ extension RecordingTimeline {
       }
     }
     if !self.hasVideo, let planned { return (planned, nil) }
-    // Audio alone, or video frames that do not come.
+    // Recordings without video, or whose video frames have stopped arriving.
     let longest = self.hasVideo ? Self.fragmentDuration + Self.trackTimeout * 2 : Self.fragmentDuration
     guard self.hasAudio, nextFrame == nil, self.audioReach - self.fragmentStart >= longest else { return nil }
     return (self.hasVideo ? max(self.videoReach, self.audioReach - Self.trackTimeout) : self.audioReach, nil)
   }
 
-  /// Emits the samples before a time as a fragment.
+  /// Emits the samples before `time` as a fragment.
   private mutating func emitFragment(upTo time: MediaTime, next: MediaTime?) {
     let pictures = self.video.removeFirst { $0.decodeTime < time }
     let audioEnd = time - self.half
@@ -363,10 +363,10 @@ extension RecordingTimeline {
     self.actions.append(.fragment(samples, nextVideoTime: next.map(self.place)))
   }
 
-  /// Whether the part is to end with the first keyframe at a time or later.
+  /// Whether the part ends at the first keyframe at `time` or later.
   private func isPartFull(at time: MediaTime) -> Bool {
     if let limit = self.limits.duration, self.place(of: time) - .zero >= limit { return true }
-    // A second or so until the keyframe, and what is not counted here.
+    // Leaves a margin for the second or so until the keyframe, and for boxes not counted here.
     if let limit = self.limits.byteCount, self.partByteCount + 2 * self.fragmentByteCount >= limit { return true }
     return self.partSampleCount >= Self.maximumSampleCount
   }
@@ -377,7 +377,7 @@ extension RecordingTimeline {
     self.actions.append(.requestKeyframe)
   }
 
-  /// What a sample takes in the file, its entries in tables included.
+  /// Bytes that a sample takes in the file, its table entries included.
   private static func byteCount(_ sample: EncodedSample) -> Int {
     sample.payload.readableBytes + 16
   }
@@ -385,12 +385,12 @@ extension RecordingTimeline {
   private mutating func endAtTotal(now: MediaTime) {
     guard let total = self.limits.total, self.totalDuration >= total else { return }
     self.isTotalReached = true
-    // Times are rounded; a video frame that is due at the end is not part of it.
+    // The tolerance covers rounding; a video frame due exactly at the end is excluded.
     let end = self.runStart + (total - self.pastDuration - (self.runPlace - .zero)) - .milliseconds(1)
     self.pause(at: end, now: now)
   }
 
-  /// Begins the part that is planned for a time, or else another one of the same formats.
+  /// Begins the part planned for `time`, or else another part of the same formats.
   private mutating func startPart(at time: MediaTime) {
     if self.formats.next.first?.start == time { self.beginPlannedPart() } else { self.audioPlacement?.restart() }
     self.actions.append(.nextPart(self.formats.current))
@@ -408,14 +408,14 @@ extension RecordingTimeline {
   private mutating func beginPlannedPart() {
     let (audio, start) = (self.formats.audio, self.formats.latestAudioStart)
     self.formats.beginPlannedPart()
-    // Audio of the old kind is none that the new part can have.
+    // The new part cannot contain audio of the old format.
     if self.formats.audio != audio { self.audio.removeAll { $0.presentationTime < start } }
     self.audioPlacement = self.formats.audio.map { AudioPlacement($0) }
   }
 }
 
 extension [EncodedSample] {
-  /// Removes and returns the samples at the start that meet a condition.
+  /// Removes and returns the leading samples that meet a condition.
   @discardableResult
   fileprivate mutating func removeFirst(while condition: (EncodedSample) -> Bool) -> ArraySlice<EncodedSample> {
     let first = self.prefix(while: condition)

@@ -21,19 +21,19 @@ final class RecordingWriter {
   private var recent: [(byteCount: Int, end: MediaDuration)] = []
   private var lastTidying: Int64
 
-  /// Times are rounded down to nanoseconds, then to ticks: with less than a tenth of a tick more, video frames of an even rate
-  /// are as far apart in the file, and the table of their durations is one line.
+  /// Margin added before rounding times down from nanoseconds to ticks: with less than a tenth of a tick, frames of a
+  /// constant rate have equal durations, and their `stts` table has one entry.
   private static let tickMargin = MediaDuration.microseconds(1)
-  /// Over how long the bitrate is counted.
+  /// Time over which the bitrate is averaged.
   private static let bitrateSpan = MediaDuration.seconds(5)
-  /// How often old files are looked for.
+  /// Interval, in nanoseconds, at which old files are removed.
   private static let tidyingInterval: Int64 = 60_000_000_000
 
-  /// Makes the first file.
+  /// Creates the first file.
   ///
   /// - Parameters:
-  ///   - descriptions: At least one.
-  ///   - clock: The time of day in nanoseconds since 1970.
+  ///   - descriptions: Codec descriptions of the tracks, at least one.
+  ///   - clock: The time of day, in nanoseconds since 1970.
   init(
     _ settings: RecordingSettings, descriptions: [CodecDescription], statusStore: RecordingStatusStore,
     maintenance: RecordingMaintenance,
@@ -53,15 +53,15 @@ final class RecordingWriter {
     self.reportPart()
   }
 
-  /// When ``handle(_:now:)`` is to be called again at the latest.
+  /// Time at which ``handle(_:now:)`` is due at the latest.
   var deadline: MediaTime? { self.timeline.deadline }
 
-  /// Whether there is nothing left to do but ``close()``.
+  /// Whether only ``close()`` is left to call.
   var isDone: Bool { self.isStopping && self.timeline.isPaused || self.timeline.isOver }
 
-  /// Writes what is ready after some items, or none when the deadline has passed.
+  /// Writes the fragments that are complete after `items`; empty when the deadline has passed.
   ///
-  /// - Throws: ``VidiconError``; then nothing more can be written.
+  /// - Throws: ``VidiconError``; nothing more can be written then.
   func handle(_ items: [RecordingQueue.Item], now: MediaTime) throws(VidiconError) {
     for item in items {
       try self.handle(item, now: now)
@@ -87,7 +87,7 @@ final class RecordingWriter {
       self.statusStore.report(.paused)
     case .resume(let time):
       self.timeline.resume(at: time)
-      // The first one is the start.
+      // The first run is a start, not a resumption.
       if self.hasPaused { self.statusStore.report(.resumed) }
     case .gap:
       guard !self.timeline.isPaused else { return }
@@ -123,7 +123,7 @@ final class RecordingWriter {
     }
   }
 
-  /// A sample, if it is a video frame, just behind its time.
+  /// Adds the rounding margin to the times of a video sample; audio is unchanged.
   private static func kept(_ sample: EncodedSample) -> EncodedSample {
     guard sample.kind == .video else { return sample }
     var sample = sample
@@ -191,7 +191,7 @@ final class RecordingWriter {
 }
 
 extension RecordingTimeline.Limits {
-  /// The limits that settings give.
+  /// Creates the limits that settings define.
   fileprivate init(_ settings: RecordingSettings) {
     self.init(duration: settings.partDuration, byteCount: settings.partByteCount, total: settings.duration)
   }

@@ -8,28 +8,28 @@ internal import Darwin
 internal import Glibc
 #endif
 
-/// The files that recordings have left: lists them, and finishes those that a crash has left open.
+/// Lists recorded files, and finishes those that a crash left open.
 public enum Recordings {
-  /// Outcome of a file.
+  /// Outcome of a repair.
   public enum Repair: Hashable, Sendable {
-    /// It was open, and is a progressive MP4 file now.
+    /// The file was open, and is a progressive MP4 file now.
     case finished(FinishedRecording)
-    /// It was a progressive MP4 file, and still is.
+    /// The file was already a progressive MP4 file.
     case wasFinished(path: String)
-    /// It was open, nothing had been recorded in it yet, and it is removed.
+    /// The file was open and empty, and has been removed.
     case removedEmpty(path: String)
-    /// It is as it was.
+    /// The repair failed; the file is unchanged.
     case failed(VidiconError)
   }
 
-  /// Finishes a file that was left open by a crash, a power loss or a full disk: it becomes a progressive MP4 file with all
-  /// that was recorded up to its last whole fragment.
+  /// Finishes a file that a crash, a power loss or a full disk left open: the result is a progressive MP4 file with
+  /// everything up to the last complete fragment.
   ///
-  /// The blocking work is done on a thread of its own. Fragmented files of others are taken, too, as far as they have one
-  /// run of samples for each track and fragment.
+  /// Blocking work runs on its own thread. Fragmented files of other programs are accepted when each fragment has one
+  /// run of samples per track.
   ///
-  /// - Throws: ``VidiconError`` when it cannot be finished: `.invalidData`, `.busy`, `.notFound`, `.noSpace`, and others;
-  ///   the file is then as it was. An empty recording is no file to repair either.
+  /// - Throws: ``VidiconError`` `.invalidData`, `.busy`, `.notFound`, `.noSpace` and others; the file is then
+  ///   unchanged. Also thrown for a file without any fragment.
   public static func repair(_ path: String) async throws(VidiconError) -> Repair {
     let result = await WorkerThread.run(named: "repair") { () -> Result<Repair, VidiconError> in
       ThreadSignals.blockFileSize()
@@ -43,10 +43,10 @@ public enum Recordings {
     return try result.get()
   }
 
-  /// Finishes what this program has left in a folder, and removes what an interrupted repair has left there. Files of
-  /// others, and those that are being recorded, are not touched.
+  /// Finishes the open recordings of this program in a folder, and removes temporary files of interrupted repairs.
+  /// Files of other programs, and files being recorded, are not touched.
   ///
-  /// - Returns: Outcome of each file that was left open.
+  /// - Returns: Outcome for each file that was left open.
   public static func repairAll(in folder: String) async -> [Repair] {
     await WorkerThread.run(named: "repair") {
       ThreadSignals.blockFileSize()
@@ -54,7 +54,7 @@ public enum Recordings {
     } ?? [.failed(.noThread(folder))]
   }
 
-  /// The same for the files whose names a pattern makes, wherever these are.
+  /// Finishes the open recordings whose names match a pattern, in all folders it can name.
   public static func repairAll(matching pattern: FilePattern) async -> [Repair] {
     await WorkerThread.run(named: "repair") {
       ThreadSignals.blockFileSize()
@@ -62,15 +62,15 @@ public enum Recordings {
     } ?? [.failed(.noThread(pattern.description))]
   }
 
-  /// The files that are there of a pattern, oldest first, the one that is being recorded included. Reads the disk.
+  /// Lists the files that match a pattern, oldest first, the current one included. Reads the disk.
   public static func list(matching pattern: FilePattern) -> [RecordedFile] {
     RecordedFile.list(matching: pattern)
   }
 }
 
-/// Signals that would end the process where a call can fail instead.
+/// Blocks signals that would end the process where the system call can fail instead.
 enum ThreadSignals {
-  /// Lets writes fail that go beyond the limit of a file's size, on the calling thread.
+  /// Blocks `SIGXFSZ` on the calling thread, so that writes beyond the file size limit fail with `EFBIG`.
   static func blockFileSize() {
     var signals = sigset_t()
     sigemptyset(&signals)

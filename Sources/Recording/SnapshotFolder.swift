@@ -10,26 +10,26 @@ internal import Darwin
 internal import Glibc
 #endif
 
-/// A folder in which video frames of streams are kept, as their viewers see them: JPEG files, each named by stream and time,
-/// such as `live_2026-11-21_14-03-59.jpg`.
+/// Folder for snapshots of streams, as viewers see them: JPEG files named by stream and time, such as
+/// `live_2026-11-21_14-03-59.jpg`.
 ///
-/// A file is there as a whole or not at all, and none is ever overwritten.
+/// Each file appears as a whole or not at all, and none is ever overwritten.
 public struct SnapshotFolder: Hashable, Sendable {
-  /// Where it is; it must exist.
+  /// Path of the folder; it must exist.
   public var path: String
 
-  /// A folder.
+  /// Creates a snapshot folder of an existing path.
   public init(_ path: String) {
     self.path = path
   }
 
-  /// The least time between two video frames that are kept for smiles: when several people laugh, one shows them all.
+  /// Minimum time between two snapshots of smiles: one snapshot shows several people who laugh together.
   private static let interval = MediaDuration.seconds(1)
 
-  /// Keeps a video frame whenever somebody begins to smile, which a `FaceTracker` among the stream's effects finds out; until the
+  /// Saves a snapshot whenever a smile begins, as reported by a `FaceTracker` among the stream's effects; until the
   /// stream ends or the task is cancelled.
   ///
-  /// - Parameter report: Told of each file, or why it could not be written.
+  /// - Parameter report: Called with the path of each file, or the error that prevented it.
   public func saveSmiles(
     of stream: LiveStream, report: @Sendable (Result<String, VidiconError>) -> Void
   ) async {
@@ -45,7 +45,7 @@ public struct SnapshotFolder: Hashable, Sendable {
     }
   }
 
-  /// Keeps the video frame that viewers see now.
+  /// Saves the video frame that viewers see now.
   ///
   /// - Returns: The file's path.
   public func saveSnapshot(of stream: LiveStream) async throws(VidiconError) -> String {
@@ -63,7 +63,7 @@ public struct SnapshotFolder: Hashable, Sendable {
     return try result.get()
   }
 
-  /// Writes a file under a name that goes with nothing yet, and gives it its own when it is whole.
+  /// Writes a temporary file without a name, and links it under its final name when it is complete.
   private func write(
     _ picture: ByteBuffer, of stream: String, atUnixTime time: Int64
   ) throws(VidiconError) -> String {
@@ -78,7 +78,7 @@ public struct SnapshotFolder: Hashable, Sendable {
     try file.synchronizeData()
     for number in 1...Self.maximumNumber {
       let candidate = number == 1 ? name : FilePattern.numbered(name, number)
-      // Fails where there is such a file.
+      // Fails when the name is taken.
       if linkat(folder.number, temporary, folder.number, candidate, 0) == 0 { return "\(self.path)/\(candidate)" }
       guard errno == EEXIST else { throw VidiconError(errno: errno, path: "\(self.path)/\(candidate)") }
     }

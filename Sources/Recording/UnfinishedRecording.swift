@@ -17,9 +17,9 @@ struct UnfinishedRecording {
 
   /// Opens and locks a file.
   ///
-  /// - Throws: ``VidiconError`` when it is none that can be worked on.
+  /// - Throws: ``VidiconError`` when the file cannot be opened, locked or repaired.
   init(_ path: String) throws(VidiconError) {
-    // What a link leads to is finished, not the link.
+    // A symbolic link is resolved, so that its target is finished.
     guard let resolved = realpath(path, nil) else {
       throw errno == ENOENT || errno == ENOTDIR
         ? VidiconError(.notFound, path: path, cause: "there is no such file", nextStep: "check the name")
@@ -31,17 +31,17 @@ struct UnfinishedRecording {
     self.file = try FileDescriptor(name, O_RDONLY | O_NONBLOCK | O_NOFOLLOW, in: self.folder, subject: path)
     (self.path, self.name) = (path, name)
     guard try self.file.status().st_mode & S_IFMT == S_IFREG else { throw self.error("it is no file", "give a file") }
-    // Who finished the file before this one had the lock has put another in its place.
+    // The previous owner of the lock may have replaced the file with the finished one.
     guard self.file.lock(), self.file.hasName(name, in: self.folder) else {
       throw VidiconError(
         .busy, path: path, cause: "it is being recorded or finished", nextStep: "stop the recording, or wait")
     }
   }
 
-  /// Whether this program made it.
+  /// The marker of a file that this program recorded; nil for other files.
   var mark: RecordingMarker? { RecordingMarker(of: self.file) }
 
-  /// Finishes it.
+  /// Finishes the file.
   func repair() throws(VidiconError) -> Recordings.Repair {
     if self.mark == .finished { return .wasFinished(path: self.path) }
     guard try self.file.status().st_size > 0 else {
@@ -60,7 +60,7 @@ struct UnfinishedRecording {
     return .finished(try finalizer.run(scan))
   }
 
-  /// Removes it, when nothing was recorded in it.
+  /// Removes the file when it contains no fragment.
   func removeIfEmpty() -> Bool {
     let finalizer = RecordingFinalizer(file: self.file, folder: self.folder, name: self.name)
     guard self.mark == .open, let scan = try? finalizer.scan(), scan.movie.sampleCount == 0 else { return false }
@@ -79,7 +79,7 @@ struct UnfinishedRecording {
     }
   }
 
-  /// Whether all boxes are there.
+  /// Whether all boxes are complete.
   private var isWhole: Bool {
     guard let length = try? self.file.status().st_size else { return false }
     var walker = MP4FileWalker(length: UInt64(clamping: length)) { [file] in file.read(at: $0, count: $1) }
@@ -98,7 +98,7 @@ struct UnfinishedRecording {
 
 /// Finds and repairs unfinished recordings in folders.
 enum UnfinishedRecordings {
-  /// Finishes the files of a pattern.
+  /// Finishes the files that match a pattern.
   static func repair(matching pattern: FilePattern) -> [Recordings.Repair] {
     var results: [Recordings.Repair] = []
     pattern.forEach(
@@ -116,7 +116,7 @@ enum UnfinishedRecordings {
     return names.filter { !$0.hasPrefix(".") }.compactMap { Self.repair(prefix + $0) }
   }
 
-  /// Finishes a file if this program has left it open; nil when it has not.
+  /// Finishes a file if this program left it open; nil otherwise.
   private static func repair(_ path: String) -> Recordings.Repair? {
     do throws(VidiconError) {
       // Checked before locking, so that files of other programs are never locked.
@@ -135,7 +135,7 @@ enum UnfinishedRecordings {
     let names = Folder.names(in: folder).filter(RecordingFinalizer.isTemporary)
     guard !names.isEmpty, let folder = try? FileDescriptor(folder, O_RDONLY | O_DIRECTORY) else { return }
     for name in names {
-      // By the time it is locked, the name may belong to a file that another process is writing.
+      // Before the lock was acquired, another process may have taken over the name.
       if let file = try? FileDescriptor(name, O_RDONLY | O_NONBLOCK | O_NOFOLLOW, in: folder), file.lock(),
         file.hasName(name, in: folder)
       {

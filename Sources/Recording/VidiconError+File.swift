@@ -7,7 +7,7 @@ internal import Glibc
 #endif
 
 extension VidiconError {
-  /// An error about a file or folder.
+  /// Creates an error about a file or folder.
   ///
   /// - Parameter path: The path as its user gave it. The subject is one line of at most 141 characters: newlines become
   ///   spaces, and the middle of a path of more than 160 characters is left out.
@@ -18,7 +18,7 @@ extension VidiconError {
     self.init(code, subject: subject, cause: cause, nextStep: nextStep)
   }
 
-  /// The error of a failed system call.
+  /// Creates the error of a failed system call.
   ///
   /// - Parameters:
   ///   - number: The value of `errno` after the call.
