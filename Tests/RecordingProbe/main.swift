@@ -1,9 +1,9 @@
-// Records the bars and the tone into a file, for tests that kill it or fill its disk.
+// Test program that records bars and a tone to a file; tests kill it or fill its disk.
 //
-//   RecordingProbe PATH PICTURES
+//   RecordingProbe PATH FRAMES
 //
-// Prints "picture MICROSECONDS" for each picture that the stream had, with the time in its strip, and "event TEXT" for what
-// the recording tells. Ends in order after so many pictures.
+// Prints "frame MICROSECONDS" for each encoded video frame, with the time in its timecode strip, and "event TEXT" for
+// each recording event. Stops the recording and exits after FRAMES frames.
 
 import Capture
 import Foundation
@@ -24,7 +24,7 @@ final class FrameLog: StreamOutput {
 
   func consume(_ sample: EncodedSample) {
     guard sample.kind == .video else { return }
-    say("picture \(StreamClock.system.unixTime(at: sample.presentationTime) / 1000)")
+    say("frame \(StreamClock.system.unixTime(at: sample.presentationTime) / 1000)")
     let isLast = self.left.withLock { left in
       left -= 1
       return left == 0
@@ -37,14 +37,14 @@ final class FrameLog: StreamOutput {
   }
 }
 
-/// Writes a line at once.
+/// Writes a line without buffering.
 func say(_ line: String) {
   FileHandle.standardOutput.write(Data((line + "\n").utf8))
 }
 
 let arguments = CommandLine.arguments
 guard arguments.count == 3, let count = Int(arguments[2]) else {
-  say("usage: RecordingProbe PATH PICTURES")
+  say("usage: RecordingProbe PATH FRAMES")
   exit(64)
 }
 let stream = LiveStream("probe", video: VideoSettings(width: 320, height: 180, bitrate: 400_000))
@@ -52,7 +52,7 @@ stream.attachVideo(BarsCapturer(width: 320, height: 180))
 stream.attachAudio(ToneCapturer())
 try await stream.start()
 let recorder = Recorder(stream, settings: RecordingSettings(try FilePattern(arguments[1])))
-let told = Task {
+let events = Task {
   for await event in recorder.events {
     switch event {
     case .failed(let error), .partNotFinished(let error): say("event \(error.code): \(error)")
@@ -62,7 +62,7 @@ let told = Task {
     }
   }
 }
-let (pictures, end) = AsyncStream.makeStream(of: Void.self)
+let (frameLogEnd, end) = AsyncStream.makeStream(of: Void.self)
 let log = FrameLog(count: count, end: end)
 do {
   try await recorder.start()
@@ -71,7 +71,7 @@ do {
   exit(1)
 }
 stream.add(log)
-for await _ in pictures {}
+for await _ in frameLogEnd {}
 await recorder.stop()
-await told.value
+await events.value
 await stream.stop()

@@ -5,18 +5,18 @@ import Testing
 
 @testable import Recording
 
-@Suite("Crashes and full disks, with a process that records", .serialized)
+@Suite("Crashes and full disks, in a separate recording process", .serialized)
 struct CrashTests {
-  /// The video frames that the stream had, by the times in their strips.
-  private func pictures(_ lines: [String]) -> [Int] {
-    lines.compactMap { $0.hasPrefix("picture ") ? Int($0.dropFirst(8)) : nil }
+  /// Timecode strip values, in microseconds, of the frames that the probe reported.
+  private func frames(_ lines: [String]) -> [Int] {
+    lines.compactMap { $0.hasPrefix("frame ") ? Int($0.dropFirst(6)) : nil }
   }
 
   private func events(_ lines: [String]) -> [String] {
     lines.filter { $0.hasPrefix("event ") }.map { String($0.dropFirst(6)) }
   }
 
-  /// The strips of a file's video frames, each decoded without complaint.
+  /// Timecode strip values of a file's frames, decoded with every decoder warning treated as a failure.
   private func strips(_ path: String) throws -> [Int] {
     let decoded = try Tools.run(
       "ffmpeg",
@@ -34,7 +34,7 @@ struct CrashTests {
   }
 
   @Test(arguments: 1...4)
-  func `killed at any moment, a file plays but for its last second, and is finished`(round: Int) async throws {
+  func `a file whose recorder is killed plays up to its last second and can be repaired`(round: Int) async throws {
     try await withTemporaryFolder { folder in
       let probe = try BuiltProgram("RecordingProbe").url.path
       try await withThrowingTaskGroup(of: Void.self) { group in
@@ -44,7 +44,7 @@ struct CrashTests {
             let process = try Probe([probe, path, "1000"])
             await process.wait(forLines: Int.random(in: 3...100))
             process.kill()
-            try await self.check(path, streamed: self.pictures(await process.lines()))
+            try await self.check(path, streamed: self.frames(await process.lines()))
           }
         }
         try await group.waitForAll()
@@ -56,7 +56,7 @@ struct CrashTests {
   private func check(_ path: String, streamed: [Int]) async throws {
     let results = await Recordings.repairAll(matching: try FilePattern(path))
     guard case .finished(let finished)? = results.first else {
-      // Killed within the first second, for whose keyframe it waited for up to half a second.
+      // Killed within the first second, while waiting up to half a second for a keyframe.
       #expect(results == [.removedEmpty(path: path)])
       #expect(streamed.count <= 30 + 15 + 12)
       return
@@ -65,20 +65,20 @@ struct CrashTests {
     let recorded = try self.strips(path)
     let first = try #require(recorded.first)
     let expected = streamed.filter { $0 >= first }
-    // Times are cut to microseconds on both sides.
+    // Both sides round times to microseconds.
     #expect(zip(recorded, expected).allSatisfy { abs($0 - $1) <= 2 }, "none is missing")
     let lost = expected.count - recorded.count
-    // A fragment of 30, the one that ends it, 3 whose audio is 70 ms behind, and 8 for a disk and a machine that others
-    // use too; measured are 4 to 31.
+    // A fragment of 30 frames, the frame that ends it, 3 frames whose audio is 70 ms behind, and 8 as a margin for a
+    // busy disk and machine; 4 to 31 were measured.
     #expect(lost <= 30 + 1 + 3 + 8, "a fragment, and what was on its way: \(lost) of \(expected.count)")
     #expect(try Tools.warnings(path) == "")
     #expect(finished.duration > .milliseconds(700))
   }
 
-  @Test func `a file that may not grow further is kept, and the stream goes on`() async throws {
+  @Test func `a recording that reaches the file size limit is kept, and the stream continues`() async throws {
     try await withTemporaryFolder { folder in
       let path = "\(folder)/out.mp4"
-      // In units of 1024 bytes; audio and video frames come to 58 kB a second.
+      // In units of 1024 bytes; audio and video together take 58 kB/s.
       let process = try Probe([
         "bash", "-c", "ulimit -f 150; exec \"$0\" \"$1\" 240", BuiltProgram("RecordingProbe").url.path, path,
       ])
@@ -87,7 +87,7 @@ struct CrashTests {
     }
   }
 
-  @Test(.enabled(if: Self.canMount)) func `so is one whose disk is full`() async throws {
+  @Test(.enabled(if: Self.canMount)) func `a recording that fills its disk is kept`() async throws {
     try await withTemporaryFolder { folder in
       let copy = "\(folder)/copy.mp4"
       let script = """
@@ -104,14 +104,14 @@ struct CrashTests {
     }
   }
 
-  /// Whether this user may mount a disk in a namespace of its own.
+  /// Whether this user may mount a file system in its own namespace.
   static let canMount =
     (try? Tools.run("unshare", ["-rm", "mount", "-t", "tmpfs", "tmpfs", "/mnt"]).status) == 0
 
   private func checkFull(_ lines: [String], _ path: String) throws {
     let events = self.events(lines)
     #expect(events.filter { $0.hasPrefix("noSpace: ") }.count >= 1, "\(events)")
-    #expect(self.pictures(lines).count >= 240, "the stream went on")
+    #expect(self.frames(lines).count >= 240, "the stream went on")
     let recorded = try self.strips(path)
     #expect((30..<240).contains(recorded.count))
     #expect(try Tools.warnings(path) == "")

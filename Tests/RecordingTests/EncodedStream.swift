@@ -6,20 +6,20 @@ import Synchronization
 
 @testable import Recording
 
-/// A real stream, encoded once for all tests: video frames that tell their number in a timecode strip, and that flash while
-/// there is a beep, at each whole second.
+/// Encoded audio and video, shared by all tests: each frame has its number in a timecode strip; frames flash while a
+/// beep sounds, at each full second.
 struct EncodedStream {
   static let shared = Result { try EncodedStream() }
 
   static let (width, height) = (320, 32)
   static let rate = FrameRate(30)
   static let seconds: Int64 = 36
-  static let soundFormat = AudioFormat(sampleRate: 44_100, channelCount: 1)
+  static let audioFormat = AudioFormat(sampleRate: 44_100, channelCount: 1)
   static let flash = MediaDuration.milliseconds(100)
   static let start = MediaTime.zero + .seconds(5000)
 
   private(set) var descriptions: [CodecDescription] = []
-  /// All samples in the order in which they come.
+  /// All samples in order of arrival.
   private(set) var samples: [EncodedSample] = []
 
   private init() throws {
@@ -40,10 +40,10 @@ struct EncodedStream {
           microseconds: UInt64(index + 1), into: buffer.unsafePlane(0), width: Self.width, height: Self.height,
           bytesPerRow: format.bytesPerRow[0])
       }
-      // The encoder keeps none, so that the pool has one.
+      // The encoder retains no frame, so the pool always has one.
       try encoder.encode(frame!, forcesKeyframe: index % 15 == 0) { samples.append($0) }
     }
-    let sound = try LibavAACEncoder(format: Self.soundFormat, bitrate: 64_000)
+    let audioEncoder = try LibavAACEncoder(format: Self.audioFormat, bitrate: 64_000)
     let blockLength = 441
     for block in 0..<Self.seconds * 100 {
       let values = (0..<blockLength).map { offset -> Float in
@@ -51,22 +51,22 @@ struct EncodedStream {
         let isLoud = position % 44_100 < 4_410
         return isLoud ? (position / 22 % 2 == 0 ? 0.5 : -0.5) : 0
       }
-      try sound.encode(
+      try audioEncoder.encode(
         AudioBlock(
-          format: Self.soundFormat, timestamp: Self.start + .ticks(block * Int64(blockLength), timescale: 44_100),
+          format: Self.audioFormat, timestamp: Self.start + .ticks(block * Int64(blockLength), timescale: 44_100),
           samples: values)
       ) { samples.append($0) }
     }
-    self.descriptions = [.h264(encoder.description!), .aac(sound.description)]
+    self.descriptions = [.h264(encoder.description!), .aac(audioEncoder.description)]
     self.samples = samples.sorted { Self.arrival($0) < Self.arrival($1) }
   }
 
-  /// When a sample comes: audio some frames after the video frames of its time.
+  /// Arrival time of a sample: audio arrives 70 ms after the video frames of its time.
   static func arrival(_ sample: EncodedSample) -> MediaTime {
     sample.presentationTime + (sample.kind == .audio ? .milliseconds(70) : .zero)
   }
 
-  /// The stream's time in seconds since its start.
+  /// Time on the stream's clock, in seconds since its start.
   static func time(_ seconds: Double) -> MediaTime {
     Self.start + MediaDuration(nanoseconds: Int64(seconds * 1e9))
   }

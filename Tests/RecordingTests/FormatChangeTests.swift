@@ -3,11 +3,11 @@ import Testing
 
 @testable import Recording
 
-@Suite("Timeline of a recording whose format changes")
+@Suite("Recording timeline: format changes")
 struct FormatChangeTests {
   private let halfFrame = MediaDuration.ticks(1024, timescale: 44_100) / 2
 
-  /// Records with a call at a time, up to another one.
+  /// Records from 0 s until `end`, with a format change at `change`.
   private func run(
     _ script: StreamScript = StreamScript(), changeAt change: Double, _ description: CodecDescription, to end: Double
   ) -> TimelineRun {
@@ -21,32 +21,31 @@ struct FormatChangeTests {
   }
 
   @Test(arguments: [60, 500])
-  func `video frames of another format begin a part with their keyframe, and nothing is lost`(soundDelay: Int64) throws
-  {
+  func `a new video format begins a part at its keyframe and loses no sample`(audioDelay: Int64) throws {
     let run = self.run(
-      StreamScript(soundDelay: .milliseconds(soundDelay)), changeAt: 4, StreamScript.otherVideo, to: 9)
+      StreamScript(audioDelay: .milliseconds(audioDelay)), changeAt: 4, StreamScript.otherVideo, to: 9)
     #expect(run.formats == [[StreamScript.otherVideo, StreamScript.audio]])
-    let (pictures, sounds) = (run.parts(.video), run.parts(.audio))
-    try #require(pictures.count == 2)
-    #expect(pictures[0].map(\.number) == Array(0..<120))
-    #expect(pictures[1].first?.number == 120)
+    let (videoFrames, audioFrames) = (run.parts(.video), run.parts(.audio))
+    try #require(videoFrames.count == 2)
+    #expect(videoFrames[0].map(\.number) == Array(0..<120))
+    #expect(videoFrames[1].first?.number == 120)
     #expect(run.numbers(.video) == Array(0..<Int64(run.numbers(.video).count)))
     #expect(run.numbers(.audio) == Array(0..<Int64(run.numbers(.audio).count)))
-    #expect(pictures[1].first?.place == MediaTime.zero && sounds[1].first?.place == MediaTime.zero)
-    let end = try #require(sounds[0].last).place + self.halfFrame * 2
+    #expect(videoFrames[1].first?.place == MediaTime.zero && audioFrames[1].first?.place == MediaTime.zero)
+    let end = try #require(audioFrames[0].last).place + self.halfFrame * 2
     // The first audio frame is 7 ms before the first video frame.
     #expect(abs((end - MediaTime.zero - .seconds(4)).nanoseconds) <= self.halfFrame.nanoseconds * 2)
     #expect(abs((run.timeline.totalDuration - .seconds(9)).nanoseconds) < 600_000_000)
   }
 
-  @Test func `video frames of the new kind before their keyframe are left out`() {
+  @Test func `video frames of a new format before its first keyframe are dropped`() {
     let run = self.run(changeAt: 4.5, StreamScript.otherVideo, to: 8)
     #expect(run.parts(.video)[0].map(\.number) == Array(0..<135))
     #expect(run.parts(.video)[1].first?.number == 180)
   }
 
-  @Test func `two changes within the delay of the audio make three parts`() {
-    var run = TimelineRun(StreamScript(keyframeDistance: 15, soundDelay: .milliseconds(900)))
+  @Test func `two changes within the audio's delay make three parts`() {
+    var run = TimelineRun(StreamScript(keyframeDistance: 15, audioDelay: .milliseconds(900)))
     run.resume(at: 0)
     run.run(to: 3)
     run.change(to: StreamScript.otherVideo)
@@ -58,7 +57,7 @@ struct FormatChangeTests {
     #expect(run.formats.map { $0[0] } == [StreamScript.otherVideo, StreamScript.video])
   }
 
-  @Test func `a change in a pause, or while a keyframe is waited for, begins the next run in another part`() {
+  @Test func `a change during a pause, or while waiting for a keyframe, begins the next run in another part`() {
     for isPaused in [true, false] {
       var run = TimelineRun(StreamScript())
       run.resume(at: 0)
@@ -76,8 +75,8 @@ struct FormatChangeTests {
     }
   }
 
-  @Test func `a pause behind a change ends both parts where they belong`() {
-    var run = TimelineRun(StreamScript(soundDelay: .milliseconds(600)))
+  @Test func `a pause after a change ends both parts at the right frames`() {
+    var run = TimelineRun(StreamScript(audioDelay: .milliseconds(600)))
     run.resume(at: 0)
     run.run(to: 4)
     run.change(to: StreamScript.otherVideo)
@@ -92,29 +91,29 @@ struct FormatChangeTests {
     #expect(run.formats.count == 1, "what follows is of the part's format")
   }
 
-  @Test func `audio of another format waits for a keyframe that is asked for; no video frame is lost`() throws {
+  @Test func `a new audio format takes effect at a requested keyframe, and no video frame is lost`() throws {
     let run = self.run(changeAt: 4.5, StreamScript.otherAudio, to: 9)
     #expect(run.outputs.count { $0 == .keyframeRequest } == 2)
     #expect(run.formats == [[StreamScript.video, StreamScript.otherAudio]])
     #expect(run.parts(.video)[0].map(\.number) == Array(0..<180))
     #expect(run.numbers(.video) == Array(0..<Int64(run.numbers(.video).count)))
-    // The audio that comes from 4.5 s on, which is 60 ms old, has no place before the keyframe at 6 s.
+    // Audio that arrives from 4.5 s on, captured 60 ms earlier, is dropped until the keyframe at 6 s.
     let changed = try #require(
-      (0...).first { run.script.sound($0).presentationTime + .milliseconds(60) >= TimelineRun.time(4.5) })
+      (0...).first { run.script.audioFrame($0).presentationTime + .milliseconds(60) >= TimelineRun.time(4.5) })
     #expect(run.parts(.audio)[0].map(\.number) == Array(0..<changed))
     let first = try #require(run.parts(.audio)[1].first)
-    let distance = run.script.sound(first.number).presentationTime - TimelineRun.time(6)
+    let distance = run.script.audioFrame(first.number).presentationTime - TimelineRun.time(6)
     #expect(abs(distance.nanoseconds) <= self.halfFrame.nanoseconds)
   }
 
-  @Test func `audio alone goes on in another part at once`() {
+  @Test func `an audio-only recording begins another part at once`() {
     let run = self.run(StreamScript(hasVideo: false), changeAt: 4.5, StreamScript.otherAudio, to: 9)
     #expect(run.parts(.audio).count == 2)
     #expect(run.numbers(.audio) == Array(1...Int64(run.numbers(.audio).count)))
     #expect(run.parts(.audio)[1].first?.place == .zero)
   }
 
-  @Test func `the same format, and a track that the recording has not, change nothing`() {
+  @Test func `the same format, and a change of a track that is not recorded, have no effect`() {
     #expect(self.run(changeAt: 4, StreamScript.video, to: 8).formats == [])
     #expect(self.run(StreamScript(hasAudio: false), changeAt: 4, StreamScript.audio, to: 8).formats == [])
   }

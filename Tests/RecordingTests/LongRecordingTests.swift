@@ -6,34 +6,34 @@ import Testing
 
 @testable import Recording
 
-@Suite("An hour", .serialized)
+@Suite("Long recordings", .serialized)
 struct LongRecordingTests {
-  /// The memory of this process, in bytes.
+  /// Resident memory of this process, in bytes.
   private func residentMemory() throws -> Int {
     let text = try String(contentsOfFile: "/proc/self/statm", encoding: .utf8)
     return try #require(Int(text.split(separator: " ")[1])) * Int(getpagesize())
   }
 
-  @Test func `an hour takes no more memory than a minute, and finishing it little more than a copy`() async throws {
+  @Test func `an hour takes as much memory as a minute, and finishing takes little more than a copy`() async throws {
     try await withTemporaryFolder { folder in
       let path = "\(folder)/out.mp4"
-      let script = StreamScript(pictureLength: 1000)
+      let script = StreamScript(frameByteCount: 1000)
       let test = TestRecorder(RecordingSettings(try FilePattern(path)), descriptions: script.descriptions)
       _ = try await test.recorder.start(at: StreamScript.start)
-      var picture: Int64 = 0
-      var sound: Int64 = 0
+      var videoFrame: Int64 = 0
+      var audioFrame: Int64 = 0
       var afterMinute = 0
       for second in Int64(1)...3600 {
         let end = StreamScript.start + .seconds(second)
-        while case let sample = script.picture(picture), sample.presentationTime < end {
+        while case let sample = script.videoFrame(videoFrame), sample.presentationTime < end {
           test.feed(CollectionOfOne(sample))
-          picture += 1
+          videoFrame += 1
         }
-        while case let sample = script.sound(sound), sample.presentationTime < end {
+        while case let sample = script.audioFrame(audioFrame), sample.presentationTime < end {
           test.feed(CollectionOfOne(sample))
-          sound += 1
+          audioFrame += 1
         }
-        // A disk that keeps up.
+        // Waits for the queue, as if the disk kept up.
         try await eventually { test.recorder.status.queuedByteCount <= 1 << 20 }
         if second == 60 { afterMinute = try self.residentMemory() }
       }
@@ -43,7 +43,7 @@ struct LongRecordingTests {
       let begin = ContinuousClock.now
       let files = await test.recorder.stop(at: StreamScript.start + .seconds(3600))
       let duration = ContinuousClock.now - begin
-      // 3600 s × 30 video frames and × 43.07 audio frames.
+      // 3600 s of 30 video frames and 43.07 audio frames per second.
       #expect(files.map { $0.duration.seconds.rounded() } == [3600])
       #expect(test.recorder.status.videoSamplesDropped == 0)
       let tables = try self.residentMemory() - afterMinute
@@ -52,7 +52,7 @@ struct LongRecordingTests {
       let copyBegin = ContinuousClock.now
       try self.copy(path, to: "\(folder)/copy.mp4")
       let copyDuration = ContinuousClock.now - copyBegin
-      // 2 s a GB beyond the copy, for the tenth of one that this is; the rest is a debug build's 263 000 samples.
+      // 2 s per GB more than a copy, for this tenth of a GB; the rest covers a debug build's 263 000 samples.
       #expect(duration < copyDuration + .seconds(10), "\(duration), a copy takes \(copyDuration)")
     }
   }

@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Preroll")
 struct PrerollTests {
-  /// What an output is told, in order.
+  /// Logs the calls of an output, in order.
   private final class Log: StreamOutput {
     enum Entry: Equatable {
       case sample(Int64)
@@ -32,14 +32,14 @@ struct PrerollTests {
 
   private let script = StreamScript()
 
-  @Test func `what comes before the recording is handed over in order, then what comes`() {
+  @Test func `retained samples are forwarded in order, followed by new ones`() {
     let (preroll, log) = (Preroll(limit: 100), Log())
-    preroll.consume(self.script.picture(0))
+    preroll.consume(self.script.videoFrame(0))
     preroll.descriptionChanged(to: StreamScript.otherVideo)
-    preroll.consume(self.script.picture(1))
+    preroll.consume(self.script.videoFrame(1))
     #expect(log.entries == [])
     #expect(preroll.forward(to: log))
-    preroll.consume(self.script.picture(2))
+    preroll.consume(self.script.videoFrame(2))
     preroll.descriptionChanged(to: StreamScript.video)
     preroll.streamEnded()
     #expect(
@@ -48,27 +48,27 @@ struct PrerollTests {
       ])
   }
 
-  @Test func `a stream that has ended before says so`() {
+  @Test func `the end of the stream is forwarded when it came before the recording`() {
     let (preroll, log) = (Preroll(limit: 100), Log())
-    preroll.consume(self.script.picture(0))
+    preroll.consume(self.script.videoFrame(0))
     preroll.streamEnded()
     #expect(preroll.forward(to: log))
     #expect(log.entries == [.sample(0), .end])
   }
 
-  @Test func `with more than its limit it holds nothing, and hands nothing over`() {
+  @Test func `a preroll beyond its limit retains and forwards nothing`() {
     let (preroll, log) = (Preroll(limit: 20), Log())
-    for index in 0..<3 { preroll.consume(self.script.picture(Int64(index))) }
+    for index in 0..<3 { preroll.consume(self.script.videoFrame(Int64(index))) }
     #expect(!preroll.forward(to: log))
-    preroll.consume(self.script.picture(3))
+    preroll.consume(self.script.videoFrame(3))
     #expect(log.entries == [])
   }
 
-  @Test func `closed, it hands nothing over any more`() {
+  @Test func `a closed preroll forwards nothing`() {
     let (preroll, log) = (Preroll(limit: 100), Log())
     #expect(preroll.forward(to: log))
     preroll.close()
-    preroll.consume(self.script.picture(0))
+    preroll.consume(self.script.videoFrame(0))
     preroll.streamEnded()
     #expect(log.entries == [])
     #expect(!preroll.forward(to: log))

@@ -2,7 +2,7 @@ import Foundation
 import Synchronization
 import Testing
 
-/// A process that records, and what it says.
+/// A recording process and the lines of its standard output.
 final class Probe: Sendable {
   private struct State {
     var lines: [String] = []
@@ -58,7 +58,7 @@ final class Probe: Sendable {
     for waiting in ready { waiting.continuation.resume() }
   }
 
-  /// Waits until it has said as many lines, or has ended.
+  /// Waits until the process has printed `count` lines or has ended.
   func wait(forLines count: Int) async {
     await withCheckedContinuation { continuation in
       let isReady = self.state.withLock { state in
@@ -70,7 +70,7 @@ final class Probe: Sendable {
     }
   }
 
-  /// Waits until it has ended, and returns what it said.
+  /// Waits until the process has ended, and returns its lines.
   func lines() async -> [String] {
     await self.wait(forLines: .max)
     return self.state.withLock { $0.lines }
@@ -78,7 +78,7 @@ final class Probe: Sendable {
 
   var status: Int32 { self.process.terminationStatus }
 
-  /// Ends it as a crash would.
+  /// Kills the process, as a crash would.
   func kill() {
     Foundation.kill(self.process.processIdentifier, SIGKILL)
   }

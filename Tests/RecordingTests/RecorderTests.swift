@@ -7,13 +7,13 @@ import Testing
 
 @testable import Recording
 
-@Suite("Recorder, with real samples and real tools")
+@Suite("Recorder, with encoded samples and ffmpeg")
 struct RecorderTests {
   private let stream: EncodedStream
 
   init() throws { self.stream = try EncodedStream.shared.get() }
 
-  /// What comes between two times: audio after the video frames of its time.
+  /// Samples that arrive between two times, in seconds; audio arrives 70 ms late.
   private func arriving(_ from: Double, _ to: Double) -> [EncodedSample] {
     let (from, to) = (EncodedStream.time(from), EncodedStream.time(to))
     return self.stream.samples.filter {
@@ -22,13 +22,13 @@ struct RecorderTests {
     }
   }
 
-  /// What comes from a time on, until everything captured up to another one is there.
+  /// Samples that arrive at `from` or later and were captured before `to`.
   private func samples(_ from: Double, _ to: Double) -> [EncodedSample] {
     let (from, to) = (EncodedStream.time(from), EncodedStream.time(to))
     return self.stream.samples.filter { EncodedStream.arrival($0) >= from && $0.presentationTime < to }
   }
 
-  @Test func `a stopped recording is a finished file without surprises`() async throws {
+  @Test func `a stopped recording is one progressive file with correct durations and metadata`() async throws {
     try await withTemporaryFolder { folder in
       let path = "\(folder)/out.mp4"
       let test = TestRecorder(
@@ -44,7 +44,7 @@ struct RecorderTests {
       #expect(try self.boxTypes(path) == ["ftyp", "moov", "free", "mdat"])
       #expect(try Tools.warnings(path) == "")
       let play = try Tools.play(path)
-      #expect(play.pictures.map(\.number) == Array(0..<225))
+      #expect(play.frames.map(\.number) == Array(0..<225))
       #expect(abs(play.videoDuration - 7.5) < 0.001)
       #expect(abs(play.audioDuration - 7.5) < 0.024)
       #expect(zip(play.flashes, play.beeps).allSatisfy { abs($0 - $1) < 0.040 })
@@ -56,7 +56,7 @@ struct RecorderTests {
       #expect(tags.contains("rotation=-90"))
       let moov = try self.moov(path)
       let table = try moov.child("trak").child("mdia").child("minf").child("stbl").child("stts").full().content
-      #expect(table.getInteger(at: table.readerIndex, as: UInt32.self) == 1, "pictures are evenly apart")
+      #expect(table.getInteger(at: table.readerIndex, as: UInt32.self) == 1, "frames are evenly apart")
       #expect(
         try moov.children().filter { $0.type == "trak" }.allSatisfy {
           try !$0.children().contains { $0.type == "edts" }
@@ -73,11 +73,11 @@ struct RecorderTests {
       try test.recorder.pause(at: EncodedStream.time(5.5))
       try await self.wait(for: test) { $0.state == .paused }
       let play = try Tools.play(path)
-      #expect(play.pictures.map(\.number) == Array(0..<165))
+      #expect(play.frames.map(\.number) == Array(0..<165))
       #expect(try Tools.warnings(path) == "")
       #expect(test.recorder.files().map(\.isFinished) == [false])
       await test.recorder.stop(at: EncodedStream.time(6))
-      #expect(try Tools.play(path).pictures.map(\.number) == Array(0..<165))
+      #expect(try Tools.play(path).frames.map(\.number) == Array(0..<165))
     }
   }
 
@@ -91,7 +91,7 @@ struct RecorderTests {
       for index in 0..<11 {
         let end = time + 2.31
         test.feed(index == 10 ? self.samples(time, end) : self.arriving(time, end))
-        // Keyframes are each 15 video frames.
+        // Every 15th video frame is a keyframe.
         let first = Int((time * 30 / 15).rounded(.up)) * 15
         expected += Array(first..<Int((end * 30).rounded(.up)))
         if index == 10 { break }
@@ -103,15 +103,15 @@ struct RecorderTests {
       await test.recorder.stop(at: EncodedStream.time(time + 2.31))
       #expect(test.keyframeRequests == 11)
       let play = try Tools.play(path)
-      #expect(play.pictures.map(\.number) == expected)
-      for (index, picture) in play.pictures.enumerated() {
-        #expect(abs(picture.time - Double(index) / 30) < 0.001)
+      #expect(play.frames.map(\.number) == expected)
+      for (index, frame) in play.frames.enumerated() {
+        #expect(abs(frame.time - Double(index) / 30) < 0.001)
       }
       #expect(abs(play.videoDuration - play.audioDuration) < 0.034)
-      // A flash that a pause cuts has no beginning; each that has one has its beep.
+      // A flash that a pause cuts has no beginning; every complete flash has its beep.
       #expect(play.flashes.count > 10)
       for flash in play.flashes where flash > 0.5 && flash < play.videoDuration - 0.5 {
-        // A pause may cut off the silence before a beep, by which it is found.
+        // A beep is detected by the silence before it, which a pause may cut.
         guard let beep = play.beeps.min(by: { abs($0 - flash) < abs($1 - flash) }), abs(beep - flash) < 0.3 else {
           continue
         }
@@ -120,7 +120,7 @@ struct RecorderTests {
     }
   }
 
-  @Test func `parts follow one another without a video frame or a audio frame lost`() async throws {
+  @Test func `consecutive parts lose no video frame and no audio frame`() async throws {
     try await withTemporaryFolder { folder in
       let test = TestRecorder(
         RecordingSettings(try FilePattern("\(folder)/%Y/out.mp4"), partDuration: .seconds(3)),
@@ -131,21 +131,21 @@ struct RecorderTests {
       let paths = ["out.mp4", "out-2.mp4", "out-3.mp4", "out-4.mp4"].map { "\(folder)/2026/\($0)" }
       #expect(files.map(\.path) == paths)
       var numbers: [Int] = []
-      var soundCount = 0
+      var audioFrameCount = 0
       for path in paths {
         let play = try Tools.play(path)
-        numbers += play.pictures.map(\.number)
-        soundCount += try Tools.times(path, "a:0").count
+        numbers += play.frames.map(\.number)
+        audioFrameCount += try Tools.times(path, "a:0").count
         #expect(abs(play.videoDuration - play.audioDuration) < 0.024)
         #expect(try Tools.warnings(path) == "")
       }
       #expect(numbers == Array(0..<300))
-      // 10 s of frames of 1024 at 44.1 kHz, the first of which is the encoder's delay.
-      #expect((430...432).contains(soundCount))
+      // 10 s of 1024-sample frames at 44.1 kHz; the first one is the encoder's priming.
+      #expect((430...432).contains(audioFrameCount))
     }
   }
 
-  @Test func `video frames alone, audio alone, and audio that starts late`() async throws {
+  @Test func `video alone, audio alone, and audio that starts late are recorded`() async throws {
     try await withTemporaryFolder { folder in
       for (name, kind) in [("video", MediaKind.video), ("audio", .audio)] {
         let test = TestRecorder(
@@ -173,35 +173,34 @@ struct RecorderTests {
     }
   }
 
-  @Test func `a format that changes goes on in another file, without a video frame or a audio frame lost`() async throws
-  {
+  @Test func `a format change continues in another file and loses no video or audio frame`() async throws {
     try await withTemporaryFolder { folder in
       let test = TestRecorder(
         RecordingSettings(try FilePattern("\(folder)/out.mp4")), descriptions: self.stream.descriptions)
       _ = try await test.recorder.start(at: EncodedStream.start)
       test.feed(self.arriving(0, 3))
       guard case .h264(var description) = self.stream.descriptions[0] else { return }
-      // Of what decodes these video frames, another rate is all that can be another.
+      // The frame rate is the only field that can differ while the description still decodes these frames.
       description.frameRate = 25
       test.change(to: .h264(description))
       test.feed(self.samples(3, 5))
       await test.recorder.stop(at: EncodedStream.time(5))
       #expect(names(in: folder) == ["out-2.mp4", "out.mp4"])
       let (first, second) = (try Tools.play("\(folder)/out.mp4"), try Tools.play("\(folder)/out-2.mp4"))
-      #expect(first.pictures.map(\.number) == Array(0..<90))
-      #expect(second.pictures.map(\.number) == Array(90..<150))
+      #expect(first.frames.map(\.number) == Array(0..<90))
+      #expect(second.frames.map(\.number) == Array(90..<150))
       for part in [first, second] {
         #expect(abs(part.videoDuration - part.audioDuration) < 0.024)
         #expect(zip(part.flashes, part.beeps).allSatisfy { abs($0 - $1) < 0.040 })
       }
-      // 5 s of frames of 1024 at 44.1 kHz.
-      let soundCount = try ["out", "out-2"].reduce(0) { try $0 + Tools.times("\(folder)/\($1).mp4", "a:0").count }
-      #expect((215...217).contains(soundCount))
+      // 5 s of 1024-sample frames at 44.1 kHz.
+      let audioFrameCount = try ["out", "out-2"].reduce(0) { try $0 + Tools.times("\(folder)/\($1).mp4", "a:0").count }
+      #expect((215...217).contains(audioFrameCount))
       for name in ["out", "out-2"] { #expect(try Tools.warnings("\(folder)/\(name).mp4") == "") }
     }
   }
 
-  @Test func `a recording of a given length stops by itself, and so does one whose stream ends`() async throws {
+  @Test func `a recording stops by itself at its duration and at the end of the stream`() async throws {
     try await withTemporaryFolder { folder in
       let test = TestRecorder(
         RecordingSettings(try FilePattern("\(folder)/a.mp4"), duration: .seconds(2)),
@@ -223,7 +222,7 @@ struct RecorderTests {
     }
   }
 
-  @Test func `a recording into which nothing came leaves no file`() async throws {
+  @Test func `a recording without samples leaves no file`() async throws {
     try await withTemporaryFolder { folder in
       let test = TestRecorder(
         RecordingSettings(try FilePattern("\(folder)/a.mp4")), descriptions: self.stream.descriptions)

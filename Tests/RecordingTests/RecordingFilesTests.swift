@@ -4,11 +4,11 @@ import Testing
 
 @testable import Recording
 
-@Suite("Files of recordings: names that are taken, disks that fail, what is removed")
+@Suite("Recorded files: taken names, failing disks, retention")
 struct RecordingFilesTests {
   private let script = StreamScript(keyframeDistance: 30)
 
-  /// Records some seconds.
+  /// Records for some seconds.
   private func record(
     _ settings: RecordingSettings, seconds: Int64 = 3, clock: @escaping @Sendable () -> Int64 = { 0 }
   ) async throws -> [FinishedRecording] {
@@ -24,7 +24,7 @@ struct RecordingFilesTests {
 
   private func text(_ path: String) throws -> String { try String(contentsOfFile: path, encoding: .utf8) }
 
-  @Test func `a file that is there stays, and the next free number is taken`() async throws {
+  @Test func `an existing file is kept and the next free number is taken`() async throws {
     try await withTemporaryFolder { folder in
       for name in ["out.mp4", "out-2.mp4"] {
         try "mine".write(toFile: "\(folder)/\(name)", atomically: false, encoding: .utf8)
@@ -36,7 +36,8 @@ struct RecordingFilesTests {
     }
   }
 
-  @Test func `refused or overwritten when asked for, but never by a part of the same recording`() async throws {
+  @Test func `existing files are refused or overwritten on request, but never the recording's own parts`() async throws
+  {
     try await withTemporaryFolder { folder in
       try "mine".write(toFile: "\(folder)/out.mp4", atomically: false, encoding: .utf8)
       let pattern = try FilePattern("\(folder)/out.mp4")
@@ -57,7 +58,7 @@ struct RecordingFilesTests {
     (String(repeating: "x", count: 300) + ".mp4", .invalidSpecification),
     ("folder", .alreadyExists), ("file/out.mp4", .notFound),
   ])
-  func `a name that cannot be is refused in one line, and nothing is left`(
+  func `an invalid name is refused in one line and leaves no file`(
     name: String, code: VidiconError.Code
   ) async throws {
     try await withTemporaryFolder { folder in
@@ -73,8 +74,7 @@ struct RecordingFilesTests {
     }
   }
 
-  @Test func `a stream that does not run cannot be recorded, nor can one be recorded twice by a recorder`() async throws
-  {
+  @Test func `a stream that is not running cannot be recorded, and a recorder records once at a time`() async throws {
     try await withTemporaryFolder { folder in
       let settings = RecordingSettings(try FilePattern("\(folder)/out.mp4"))
       let idle = TestRecorder(settings, descriptions: [])
@@ -89,7 +89,7 @@ struct RecordingFilesTests {
   }
 
   @Test(arguments: ["file", "folder"])
-  func `what is removed under a recording stops it with an event, and not the stream`(what: String) async throws {
+  func `removing the file or folder of a recording stops it with an event`(what: String) async throws {
     try await withTemporaryFolder { folder in
       let inner = "\(folder)/inner"
       try FileManager.default.createDirectory(atPath: inner, withIntermediateDirectories: false)
@@ -112,7 +112,7 @@ struct RecordingFilesTests {
     }
   }
 
-  @Test func `old files go by age and by size, and only those that this program made`() async throws {
+  @Test func `old files are removed by age and by size, and only those of this program`() async throws {
     try await withTemporaryFolder { folder in
       let pattern = try FilePattern("\(folder)/out.mp4")
       for _ in 0..<4 { _ = try await self.record(RecordingSettings(pattern)) }
@@ -131,7 +131,7 @@ struct RecordingFilesTests {
     }
   }
 
-  @Test func `a recording removes old files while it runs, never its own`() async throws {
+  @Test func `a recording removes old files while it runs, and never its own`() async throws {
     try await withTemporaryFolder { folder in
       let settings = RecordingSettings(
         try FilePattern("\(folder)/out.mp4"), partDuration: .seconds(1), retention: .init(byteCount: 1))

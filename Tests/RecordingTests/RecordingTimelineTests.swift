@@ -4,12 +4,12 @@ import Testing
 
 @testable import Recording
 
-@Suite("Timeline of a recording")
+@Suite("Recording timeline")
 struct RecordingTimelineTests {
   private let interval = FrameRate(30).frameInterval
   private let halfFrame = MediaDuration.ticks(1024, timescale: 44_100) / 2
 
-  @Test func `it asks for a keyframe and begins with it, at zero`() throws {
+  @Test func `a run requests a keyframe and begins with it, at zero`() throws {
     var run = TimelineRun(StreamScript())
     run.run(to: 0.5)
     run.resume()
@@ -17,23 +17,23 @@ struct RecordingTimelineTests {
     #expect(run.outputs.first == .keyframeRequest)
     let first = try #require(run.parts(.video)[0].first)
     #expect(first == (60, .zero))
-    let sound = try #require(run.parts(.audio)[0].first)
-    #expect(sound.place == .zero, "sound that began before the keyframe begins with it")
-    #expect(distance(run, picture: first, sound: sound) <= self.halfFrame)
+    let audioFrame = try #require(run.parts(.audio)[0].first)
+    #expect(audioFrame.place == .zero, "audioFrame that began before the keyframe begins with it")
+    #expect(distance(run, videoFrame: first, audioFrame: audioFrame) <= self.halfFrame)
   }
 
-  @Test func `a fragment takes a second, and begins at a keyframe where there is one`() {
+  @Test func `a fragment lasts a second and begins at a keyframe if there is one`() {
     var run = TimelineRun(StreamScript(keyframeDistance: 55))
     run.resume(at: 0)
     run.run(to: 7)
     let starts = run.fragments.map { fragment in
       fragment.first { $0.kind == .video }?.payload.getInteger(at: 0, as: Int64.self)
     }
-    // After a second by time; then at the keyframe, which comes a little earlier.
+    // After one second; then at the keyframe, which comes a little earlier.
     #expect(starts == [0, 30, 55, 85, 110, 140, 165])
   }
 
-  @Test func `a fragment holds the audio of its video frames`() {
+  @Test func `a fragment contains the audio of its video frames`() {
     var run = TimelineRun(StreamScript())
     run.resume(at: 0)
     run.run(to: 10)
@@ -46,7 +46,7 @@ struct RecordingTimelineTests {
     #expect(run.fragments.count == 9)
   }
 
-  @Test func `ten pauses leave no gap, lose and double nothing within a run, and keep audio and video frame in step`()
+  @Test func `ten pauses leave no gap, lose and repeat nothing within a run, and keep audio and video in sync`()
     throws
   {
     var run = TimelineRun(StreamScript(keyframeDistance: 7))
@@ -58,64 +58,69 @@ struct RecordingTimelineTests {
       run.pause()
       run.run(to: start + 3.71)
       #expect(run.timeline.isPaused)
-      // From the first keyframe not before the resumption to the last video frame before the pause.
+      // From the first keyframe at or after the resumption to the last video frame before the pause.
       let first = Int64((start * 30 / 7).rounded(.up)) * 7
       expected += Array(first...Int64(((start + 2.03) * 30).rounded(.up)) - 1)
       run.resume()
     }
-    let pictures = run.parts(.video)[0]
-    #expect(pictures.map(\.number) == expected)
-    for (index, picture) in pictures.enumerated() {
-      // Runs are added up, each rounded to a nanosecond.
+    let videoFrames = run.parts(.video)[0]
+    #expect(videoFrames.map(\.number) == expected)
+    for (index, videoFrame) in videoFrames.enumerated() {
+      // The durations of the runs are summed, each rounded to a nanosecond.
       let place = FrameRate(30).time(ofFrame: Int64(index), from: .zero)
-      #expect(abs((picture.place - place).nanoseconds) < 1000)
+      #expect(abs((videoFrame.place - place).nanoseconds) < 1000)
     }
-    let sounds = run.parts(.audio)[0]
-    for (index, sound) in sounds.enumerated() {
-      #expect(sound.place == MediaTime(ticks: Int64(index) * 1024, timescale: 44_100), "sound follows sound")
+    let audioFrames = run.parts(.audio)[0]
+    for (index, audioFrame) in audioFrames.enumerated() {
+      #expect(
+        audioFrame.place == MediaTime(ticks: Int64(index) * 1024, timescale: 44_100), "audioFrame follows audioFrame")
     }
-    // Each audio frame against a video frame of the same run.
+    // Compares each audio frame with a video frame of the same run.
     var checked = 0
-    for sound in sounds {
-      let time = run.script.sound(sound.number).presentationTime
+    for audioFrame in audioFrames {
+      let time = run.script.audioFrame(audioFrame.number).presentationTime
       guard
-        let picture = pictures.first(where: {
-          abs((run.script.picture($0.number).presentationTime - time).nanoseconds) < 17_000_000
+        let videoFrame = videoFrames.first(where: {
+          abs((run.script.videoFrame($0.number).presentationTime - time).nanoseconds) < 17_000_000
         })
       else { continue }
-      #expect(distance(run, picture: picture, sound: sound) <= self.halfFrame + MediaDuration(nanoseconds: 1000))
+      #expect(
+        distance(run, videoFrame: videoFrame, audioFrame: audioFrame) <= self.halfFrame
+          + MediaDuration(nanoseconds: 1000))
       checked += 1
     }
     #expect(checked > 700)
-    let end = try #require(pictures.last).place + self.interval
-    let audioEnd = try #require(sounds.last).place + self.halfFrame * 2
+    let end = try #require(videoFrames.last).place + self.interval
+    let audioEnd = try #require(audioFrames.last).place + self.halfFrame * 2
     #expect(abs((end - audioEnd).nanoseconds) <= self.halfFrame.nanoseconds + 1000)
   }
 
-  @Test func `parts end at a keyframe that is asked for, and lose nothing`() throws {
+  @Test func `parts end at a requested keyframe and lose nothing`() throws {
     var run = TimelineRun(StreamScript(keyframeDistance: 50), limits: .init(duration: .seconds(4)))
     run.resume(at: 0)
     run.run(to: 21)
     run.interrupt()
     let parts = run.parts(.video)
-    // The first keyframes from 4 s on: each 5 s.
+    // The first keyframe after 4 s; keyframes are 5/3 s apart, so every part lasts 5 s.
     #expect(parts.map { $0.first?.number } == [0, 150, 300, 450, 600])
     #expect(run.numbers(.video) == Array(0...(run.numbers(.video).last ?? 0)))
     #expect(run.numbers(.audio) == Array(0...(run.numbers(.audio).last ?? 0)))
-    for (pictures, sounds) in zip(parts, run.parts(.audio)) {
-      #expect(pictures.first?.place == .zero)
-      #expect(sounds.first?.place == .zero)
-      #expect(distance(run, picture: pictures[0], sound: sounds[0]) <= self.halfFrame)
-      #expect(abs((pictures[pictures.count - 1].place - sounds[sounds.count - 1].place).nanoseconds) < 40_000_000)
+    for (videoFrames, audioFrames) in zip(parts, run.parts(.audio)) {
+      #expect(videoFrames.first?.place == .zero)
+      #expect(audioFrames.first?.place == .zero)
+      #expect(distance(run, videoFrame: videoFrames[0], audioFrame: audioFrames[0]) <= self.halfFrame)
+      #expect(
+        abs((videoFrames[videoFrames.count - 1].place - audioFrames[audioFrames.count - 1].place).nanoseconds)
+          < 40_000_000)
     }
     #expect(run.outputs.filter { $0 == .keyframeRequest }.count == 1 + 4)
     #expect(run.timeline.totalDuration > .seconds(20))
   }
 
-  @Test func `parts end before they are too large`() {
+  @Test func `parts end before they exceed the size limit`() {
     let limit = 1_000_000
     var run = TimelineRun(
-      StreamScript(keyframeDistance: 15, pictureLength: 5000), limits: .init(byteCount: limit))
+      StreamScript(keyframeDistance: 15, frameByteCount: 5000), limits: .init(byteCount: limit))
     run.resume(at: 0)
     run.run(to: 60)
     run.interrupt()
@@ -125,10 +130,10 @@ struct RecordingTimelineTests {
     #expect(parts.dropLast().allSatisfy { $0.count > 150 })
     let numbers = run.numbers(.video)
     #expect(numbers == Array(0..<Int64(numbers.count)))
-    #expect(numbers.count >= 1797, "what has no sound yet is left out")
+    #expect(numbers.count >= 1797, "what has no audioFrame yet is left out")
   }
 
-  @Test func `a recording of a given length ends there`() throws {
+  @Test func `a recording ends at its total duration`() throws {
     var run = TimelineRun(StreamScript(), limits: .init(duration: .seconds(3), total: .milliseconds(7500)))
     run.resume(at: 0)
     run.run(to: 3)
@@ -141,19 +146,19 @@ struct RecordingTimelineTests {
     #expect(abs((run.timeline.totalDuration - .milliseconds(7500)).nanoseconds) < 1000)
   }
 
-  @Test func `video frames for which no audio comes any more are left out at the end, up to a second`() throws {
+  @Test func `trailing video frames without audio are dropped, up to a second`() throws {
     for (lag, lost) in [(MediaDuration.milliseconds(400), 12), (.seconds(3), 0)] {
-      var run = TimelineRun(StreamScript(soundDelay: lag))
+      var run = TimelineRun(StreamScript(audioDelay: lag))
       run.resume(at: 0)
       run.run(to: 9.9)
       run.interrupt()
       let count = run.numbers(.video).count
-      #expect((297 - lost...297 - lost + 2).contains(count), "\(count) of 297 pictures")
+      #expect((297 - lost...297 - lost + 2).contains(count), "\(count) of 297 videoFrames")
     }
   }
 
-  @Test func `a pause waits for audio that is on its way, but not for ever`() {
-    var run = TimelineRun(StreamScript(soundDelay: .milliseconds(300)))
+  @Test func `a pause waits for late audio, up to a timeout`() {
+    var run = TimelineRun(StreamScript(audioDelay: .milliseconds(300)))
     run.resume(at: 0)
     run.run(to: 2.5)
     run.pause()
@@ -173,7 +178,7 @@ struct RecordingTimelineTests {
     #expect(silent.numbers(.video) == Array(0..<75))
   }
 
-  @Test func `audio that starts late stands where it belongs`() throws {
+  @Test func `audio that starts late is placed by its timestamp`() throws {
     let late = StreamScript.start + .milliseconds(3300)
     var run = TimelineRun(StreamScript(isMissing: { $0.kind == .audio && $0.presentationTime < late }))
     run.resume(at: 0)
@@ -181,10 +186,10 @@ struct RecordingTimelineTests {
     let first = try #require(run.parts(.audio)[0].first)
     #expect(first.place >= .zero + .milliseconds(3300))
     #expect(first.place < .zero + .milliseconds(3330))
-    #expect(run.fragments.count >= 6, "pictures did not wait for it")
+    #expect(run.fragments.count >= 6, "videoFrames did not wait for it")
   }
 
-  @Test func `audio alone is recorded from sample to sample`() {
+  @Test func `an audio-only recording is contiguous to the sample`() {
     var run = TimelineRun(StreamScript(hasVideo: false), limits: .init(duration: .seconds(5)))
     run.resume(at: 0)
     run.run(to: 12)
@@ -202,7 +207,7 @@ struct RecordingTimelineTests {
     #expect(!run.outputs.contains(.keyframeRequest))
   }
 
-  @Test func `video frames alone are recorded`() {
+  @Test func `a recording without audio contains all video frames`() {
     var run = TimelineRun(StreamScript(hasAudio: false))
     run.resume(at: 0)
     run.run(to: 4)
@@ -212,7 +217,7 @@ struct RecordingTimelineTests {
     #expect(abs((run.timeline.duration - .seconds(4)).nanoseconds) < 10)
   }
 
-  @Test func `audio goes on while no video frames come`() throws {
+  @Test func `audio is recorded while no video frames arrive`() throws {
     let gap = StreamScript.start + .seconds(2)..<StreamScript.start + .seconds(14)
     var run = TimelineRun(StreamScript(isMissing: { $0.kind == .video && gap.contains($0.presentationTime) }))
     run.resume(at: 0)
@@ -221,12 +226,12 @@ struct RecordingTimelineTests {
     #expect(run.numbers(.audio) == Array(0..<Int64(run.numbers(.audio).count)))
     #expect(run.fragments.count >= 6, "it is written now and then")
     #expect(run.numbers(.video) == Array(0..<60) + Array(420..<Int64(420 + run.numbers(.video).count - 60)))
-    let pictures = run.parts(.video)[0]
-    #expect(abs((pictures[60].place - pictures[59].place - .seconds(12) - self.interval).nanoseconds) < 10)
+    let videoFrames = run.parts(.video)[0]
+    #expect(abs((videoFrames[60].place - videoFrames[59].place - .seconds(12) - self.interval).nanoseconds) < 10)
   }
 
-  @Test func `a resumption during a pause that still waits for audio ends it at once`() {
-    var run = TimelineRun(StreamScript(keyframeDistance: 5, soundDelay: .milliseconds(300)))
+  @Test func `a resumption during a pause that still waits for audio ends the wait at once`() {
+    var run = TimelineRun(StreamScript(keyframeDistance: 5, audioDelay: .milliseconds(300)))
     run.resume(at: 0)
     run.run(to: 2)
     run.pause()
@@ -240,7 +245,7 @@ struct RecordingTimelineTests {
     #expect(zip(places, places.dropFirst()).allSatisfy { abs(($1 - $0 - self.interval).nanoseconds) < 1000 })
   }
 
-  @Test func `what is kept in memory is bounded, whatever the length`() {
+  @Test func `the number of retained samples is bounded, whatever the length of the recording`() {
     var run = TimelineRun(StreamScript())
     run.resume(at: 0)
     var most = 0
@@ -251,11 +256,13 @@ struct RecordingTimelineTests {
     #expect(most < 100, "\(most) samples are kept")
   }
 
-  /// How far audio is from where it belongs beside a video frame.
+  /// Difference between the audio-to-video offsets of the recording and of the stream.
   private func distance(
-    _ run: TimelineRun, picture: (number: Int64, place: MediaTime), sound: (number: Int64, place: MediaTime)
+    _ run: TimelineRun, videoFrame: (number: Int64, place: MediaTime), audioFrame: (number: Int64, place: MediaTime)
   ) -> MediaDuration {
-    let inStream = run.script.sound(sound.number).presentationTime - run.script.picture(picture.number).presentationTime
-    return MediaDuration(nanoseconds: abs((sound.place - picture.place - inStream).nanoseconds))
+    let inStream =
+      run.script.audioFrame(audioFrame.number).presentationTime
+      - run.script.videoFrame(videoFrame.number).presentationTime
+    return MediaDuration(nanoseconds: abs((audioFrame.place - videoFrame.place - inStream).nanoseconds))
   }
 }

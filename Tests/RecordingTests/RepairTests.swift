@@ -5,13 +5,13 @@ import Testing
 
 @testable import Recording
 
-@Suite("Repair")
+@Suite("Repair of recordings")
 struct RepairTests {
   private let stream: EncodedStream
 
   init() throws { self.stream = try EncodedStream.shared.get() }
 
-  /// The bytes of a file as it is after some seconds of recording, and where its fragments end.
+  /// Bytes of a file after some seconds of recording, and the offsets at which its fragments end.
   private func openFile(seconds: Double = 4) async throws -> Data {
     try await withTemporaryFolder { folder in
       let path = "\(folder)/out.mp4"
@@ -26,11 +26,11 @@ struct RepairTests {
     }
   }
 
-  @Test func `what a crash leaves is finished up to the last whole fragment`() async throws {
+  @Test func `the file of a crashed recording is finished up to its last complete fragment`() async throws {
     let bytes = try await self.openFile()
     try await withTemporaryFolder { folder in
       let path = "\(folder)/out.mp4"
-      for (cut, garbage, pictures) in [(0, 0, 120), (1, 0, 90), (bytes.count / 2, 0, 30...90), (0, 5000, 120)]
+      for (cut, garbage, expected) in [(0, 0, 120), (1, 0, 90), (bytes.count / 2, 0, 30...90), (0, 5000, 120)]
         as [(Int, Int, Any)]
       {
         var damaged = bytes.dropLast(cut)
@@ -39,9 +39,9 @@ struct RepairTests {
         let result = try await Recordings.repair(path)
         guard case .finished(let finished) = result else { Issue.record("\(result)"); continue }
         #expect((finished.lostByteCount > 0) == (cut + garbage > 0))
-        let count = try Tools.play(path).pictures.count
-        if let exact = pictures as? Int { #expect(count == exact) }
-        if let range = pictures as? ClosedRange<Int> { #expect(range.contains(count)) }
+        let count = try Tools.play(path).frames.count
+        if let exact = expected as? Int { #expect(count == exact) }
+        if let range = expected as? ClosedRange<Int> { #expect(range.contains(count)) }
         #expect(try Tools.warnings(path) == "")
         #expect(try await Recordings.repair(path) == .wasFinished(path: path))
         #expect(names(in: folder) == ["out.mp4"])
@@ -49,7 +49,7 @@ struct RepairTests {
     }
   }
 
-  @Test func `every way to cut a file short is finished or refused, and a refused file stays as it was`() async throws {
+  @Test func `a file truncated at any byte is finished or refused, and a refused file is unchanged`() async throws {
     let bytes = try await self.openFile(seconds: 1.2)
     try await withTemporaryFolder { folder in
       let path = "\(folder)/out.mp4"
@@ -74,7 +74,7 @@ struct RepairTests {
     ("empty", Data()), ("text", Data("this is a text and no film at all".utf8)), ("zeros", Data(count: 4096)),
     ("head", Data([0, 0, 0, 16]) + Data("ftypisom".utf8) + Data(count: 4)),
   ])
-  func `what is no recording is refused in one line`(name: String, content: Data) async throws {
+  func `a file that is not a recording is refused in one line`(name: String, content: Data) async throws {
     try await withTemporaryFolder { folder in
       let path = "\(folder)/\(name)"
       try content.write(to: URL(filePath: path))
@@ -97,11 +97,11 @@ struct RepairTests {
     }
   }
 
-  @Test func `all that was left in a folder is finished, and what is being recorded is not touched`() async throws {
+  @Test func `all unfinished files of a folder are finished, and files being recorded are not touched`() async throws {
     let bytes = try await self.openFile(seconds: 2)
     try await withTemporaryFolder { folder in
       for name in ["a.mp4", "b.mp4"] { try bytes.write(to: URL(filePath: "\(folder)/\(name)")) }
-      // Killed before the first fragment, while finishing, and files of others.
+      // Killed before the first fragment, killed while finishing, and files of other programs.
       let head = try #require(bytes.range(of: Data("moof".utf8))).lowerBound - 4
       try bytes.prefix(head).write(to: URL(filePath: "\(folder)/c.mp4"))
       try Data("half".utf8).write(to: URL(filePath: "\(folder)/.vidicon-7b.tmp"))
@@ -118,11 +118,11 @@ struct RepairTests {
       #expect(busy?.code == .busy)
       await test.recorder.stop(at: EncodedStream.time(2))
       #expect(names(in: folder) == ["a.mp4", "b.mp4", "live.mp4", "notes.txt"])
-      for name in ["a.mp4", "b.mp4", "live.mp4"] { #expect(try Tools.play("\(folder)/\(name)").pictures.count == 60) }
+      for name in ["a.mp4", "b.mp4", "live.mp4"] { #expect(try Tools.play("\(folder)/\(name)").frames.count == 60) }
     }
   }
 
-  @Test func `the next start finishes what the last one left`() async throws {
+  @Test func `the next start finishes the files of the previous one`() async throws {
     let bytes = try await self.openFile(seconds: 2)
     try await withTemporaryFolder { folder in
       try bytes.write(to: URL(filePath: "\(folder)/out.mp4"))
@@ -136,11 +136,11 @@ struct RepairTests {
     }
   }
 
-  @Test func `who clears a folder up does not disturb who finishes a file in it`() async throws {
+  @Test func `cleaning up a folder does not disturb a file that is being finished in it`() async throws {
     let bytes = try await self.openFile(seconds: 1.2)
     try await withTemporaryFolder { folder in
       let others = try FilePattern("\(folder)/others.mp4")
-      // As the starts of other recordings in this folder do.
+      // Other recordings in this folder do the same at their start.
       let sweepers = (0..<2).map { _ in
         Task.detached { while !Task.isCancelled { _ = await Recordings.repairAll(matching: others) } }
       }
@@ -160,7 +160,7 @@ struct RepairTests {
     }
   }
 
-  @Test func `rights and age of the file stay`() async throws {
+  @Test func `a repair keeps the permissions and times of the file`() async throws {
     let bytes = try await self.openFile(seconds: 2)
     try await withTemporaryFolder { folder in
       let path = "\(folder)/out.mp4"

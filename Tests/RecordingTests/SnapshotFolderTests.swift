@@ -9,15 +9,15 @@ import Testing
 
 @testable import Recording
 
-@Suite("Video frames that are kept", .timeLimit(.minutes(2)))
+@Suite("Snapshot folders", .timeLimit(.minutes(2)))
 struct SnapshotFolderTests {
-  /// Runs a stream, in whose video frames somebody begins to smile whenever a test wants it.
+  /// Runs a stream whose face tracker reports a smile whenever a test requests one.
   private func run(
     _ body: (LiveStream, String, _ smile: @Sendable () -> Void) async throws -> Void
   ) async throws {
     let folder = FileManager.default.temporaryDirectory.appending(path: "vidicon-\(UUID().uuidString)").path
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(atPath: folder) }  // What stays there harms nobody.
+    defer { try? FileManager.default.removeItem(atPath: folder) }  // Best effort.
     let smiles = Mutex(0)
     let stream = LiveStream("a/b", video: VideoSettings(width: 64, height: 48))
     stream.attachVideo(PlasmaCapturer())
@@ -38,7 +38,7 @@ struct SnapshotFolderTests {
     await stream.stop()
   }
 
-  @Test func `each has the stream's name and the time, is whole, and none is overwritten`() async throws {
+  @Test func `each snapshot is named by stream and time, is complete, and overwrites none`() async throws {
     try await self.run { stream, folder, _ in
       var paths: [String] = []
       for _ in 0..<5 { paths.append(try await SnapshotFolder(folder).saveSnapshot(of: stream)) }
@@ -53,13 +53,13 @@ struct SnapshotFolderTests {
     }
   }
 
-  @Test func `a smile keeps one, and several at once keep one`() async throws {
+  @Test func `a smile saves one snapshot, and several smiles at once save one`() async throws {
     try await self.run { stream, folder, smile in
       let results = Mutex<[Result<String, VidiconError>]>([])
       let keeper = Task {
         await SnapshotFolder(folder).saveSmiles(of: stream) { result in results.withLock { $0.append(result) } }
       }
-      // Nobody says when it has begun to listen.
+      // The start of the subscription is not observable, so smiles repeat until one is saved.
       var laughs = 0
       try await eventually {
         smile()
@@ -75,7 +75,7 @@ struct SnapshotFolderTests {
     }
   }
 
-  @Test func `a folder that is not there is told`() async throws {
+  @Test func `a missing folder is reported`() async throws {
     try await self.run { stream, folder, _ in
       await #expect {
         _ = try await SnapshotFolder("\(folder)/none").saveSnapshot(of: stream)

@@ -3,21 +3,21 @@ import NIOCore
 
 @testable import Recording
 
-/// A stream without codecs: samples that tell their number, at even times, in the order in which a live stream has them.
+/// A stream without codecs: numbered samples at even times, in the order in which a live stream delivers them.
 struct StreamScript {
   static let start = MediaTime.zero + .seconds(1000)
   static let rate = FrameRate(30)
-  static let soundRate: Int32 = 44_100
+  static let audioRate: Int32 = 44_100
 
-  /// Video frames from one keyframe to the next.
+  /// Number of video frames from one keyframe to the next.
   var keyframeDistance: Int64 = 60
-  /// How much later than video frames audio comes out of its encoder.
-  var soundDelay = MediaDuration.milliseconds(60)
+  /// Delay of audio samples, relative to video frames of the same time.
+  var audioDelay = MediaDuration.milliseconds(60)
   var hasVideo = true
   var hasAudio = true
-  /// Bytes of a sample.
-  var pictureLength = 8
-  /// What is left out.
+  /// Bytes of a video sample.
+  var frameByteCount = 8
+  /// Selects the samples that are omitted.
   var isMissing: (EncodedSample) -> Bool = { _ in false }
 
   var descriptions: [CodecDescription] {
@@ -28,50 +28,50 @@ struct StreamScript {
     H264Description(
       sequenceParameterSet: [0x67, 0x42, 0xC0, 0x1E], pictureParameterSet: [0x68, 0xCE], width: 320, height: 240,
       frameRate: rate))
-  /// The same of another size.
+  /// ``video`` with another size.
   static let otherVideo = CodecDescription.h264(
     H264Description(
       sequenceParameterSet: [0x67, 0x42, 0xC0, 0x1F], pictureParameterSet: [0x68, 0xCE], width: 640, height: 480,
       frameRate: rate))
-  /// The same of another profile.
+  /// ``audio`` with another channel count.
   static let otherAudio = CodecDescription.aac(
     AACDescription(
-      audioSpecificConfig: [0x12, 0x10], format: AudioFormat(sampleRate: Int(soundRate), channelCount: 2)))
+      audioSpecificConfig: [0x12, 0x10], format: AudioFormat(sampleRate: Int(audioRate), channelCount: 2)))
   static let audio = CodecDescription.aac(
     AACDescription(
-      audioSpecificConfig: [0x12, 0x08], format: AudioFormat(sampleRate: Int(soundRate), channelCount: 1)))
+      audioSpecificConfig: [0x12, 0x08], format: AudioFormat(sampleRate: Int(audioRate), channelCount: 1)))
 
-  /// Picture `index`.
-  func picture(_ index: Int64) -> EncodedSample {
+  /// The video frame with number `index`.
+  func videoFrame(_ index: Int64) -> EncodedSample {
     var payload = ByteBuffer(integer: index)
-    payload.writeRepeatingByte(0, count: max(0, self.pictureLength - 8))
+    payload.writeRepeatingByte(0, count: max(0, self.frameByteCount - 8))
     return EncodedSample(
       kind: .video, payload: payload, presentationTime: Self.rate.time(ofFrame: index, from: Self.start),
       duration: Self.rate.frameInterval, isKeyframe: index % self.keyframeDistance == 0)
   }
 
-  /// Frame `index` of audio, the first of which is 7 ms before the first video frame.
-  func sound(_ index: Int64) -> EncodedSample {
+  /// The audio frame with number `index`; frame 0 is 7 ms before the first video frame.
+  func audioFrame(_ index: Int64) -> EncodedSample {
     EncodedSample(
       kind: .audio, payload: ByteBuffer(integer: index),
-      presentationTime: Self.start - .milliseconds(7) + .ticks(index * 1024, timescale: Self.soundRate),
-      duration: .ticks(1024, timescale: Self.soundRate), isKeyframe: true)
+      presentationTime: Self.start - .milliseconds(7) + .ticks(index * 1024, timescale: Self.audioRate),
+      duration: .ticks(1024, timescale: Self.audioRate), isKeyframe: true)
   }
 
-  /// The samples that come between two times, each with the time at which it comes.
+  /// The samples that arrive between two times, with their arrival times.
   func samples(from: MediaTime, to: MediaTime) -> [(time: MediaTime, sample: EncodedSample)] {
     var samples: [(time: MediaTime, sample: EncodedSample)] = []
     if self.hasVideo {
       for index in 0... {
-        let sample = self.picture(Int64(index))
+        let sample = self.videoFrame(Int64(index))
         if sample.presentationTime >= to { break }
         if sample.presentationTime >= from { samples.append((sample.presentationTime, sample)) }
       }
     }
     if self.hasAudio {
       for index in 0... {
-        let sample = self.sound(Int64(index))
-        let time = sample.presentationTime + self.soundDelay
+        let sample = self.audioFrame(Int64(index))
+        let time = sample.presentationTime + self.audioDelay
         if time >= to { break }
         if time >= from { samples.append((time, sample)) }
       }
@@ -80,10 +80,10 @@ struct StreamScript {
   }
 }
 
-/// A timeline that is fed by a script, and what came out.
+/// Feeds a script's samples to a timeline and collects the actions.
 struct TimelineRun {
   enum Output: Equatable {
-    /// Number, kind and place of a sample.
+    /// Number, kind and recorded time of a sample.
     case sample(Int64, MediaKind, MediaTime)
     case fragmentEnd
     case keyframeRequest
@@ -93,7 +93,7 @@ struct TimelineRun {
   var timeline: RecordingTimeline
   let script: StreamScript
   var outputs: [Output] = []
-  /// The formats of the parts after the first.
+  /// The formats of the second and later parts.
   var formats: [[CodecDescription]] = []
   var fragments: [[EncodedSample]] = []
   var now = StreamScript.start
@@ -103,7 +103,7 @@ struct TimelineRun {
     self.timeline = RecordingTimeline(script.descriptions, limits: limits)
   }
 
-  /// The stream's time in seconds since its start.
+  /// Time on the stream's clock, in seconds since its start.
   static func time(_ seconds: Double) -> MediaTime {
     StreamScript.start + MediaDuration(nanoseconds: Int64(seconds * 1e9))
   }
@@ -128,7 +128,7 @@ struct TimelineRun {
     self.collect()
   }
 
-  /// Lets the stream run up to a time.
+  /// Feeds the samples up to a time.
   mutating func run(to seconds: Double) {
     for (time, sample) in self.script.samples(from: self.now, to: Self.time(seconds)) {
       self.timeline.handleDeadline(at: time)
@@ -158,7 +158,7 @@ struct TimelineRun {
     }
   }
 
-  /// The samples of a kind that came out, part by part.
+  /// The recorded samples of a kind, by part.
   func parts(_ kind: MediaKind) -> [[(number: Int64, place: MediaTime)]] {
     self.outputs.split(separator: .nextPart, omittingEmptySubsequences: false).map { part in
       part.compactMap { if case .sample(let number, kind, let place) = $0 { (number, place) } else { nil } }

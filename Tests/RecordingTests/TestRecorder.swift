@@ -5,7 +5,7 @@ import Synchronization
 
 @testable import Recording
 
-/// A recorder whose stream is what a test hands it.
+/// Recorder whose samples a test supplies.
 final class TestRecorder: Sendable {
   let recorder: Recorder
   private let outputs = Mutex<[any StreamOutput]>([])
@@ -28,7 +28,7 @@ final class TestRecorder: Sendable {
     link.set(self)
   }
 
-  /// What the recorder's source refers to.
+  /// Weak reference from the recorder's source to the test recorder.
   private final class Link: Sendable {
     private let weakOwner = Mutex<Weak>(Weak())
     struct Weak: Sendable { weak var owner: TestRecorder? }
@@ -40,7 +40,7 @@ final class TestRecorder: Sendable {
   var keyframeRequests: Int { self.requests.withLock { $0 } }
   var isAttached: Bool { self.outputs.withLock { !$0.isEmpty } }
 
-  /// Goes on in another format.
+  /// Changes the codec description of a track.
   func change(to description: CodecDescription) {
     self.formats.withLock { formats in
       for index in formats.indices where formats[index].kind == description.kind { formats[index] = description }
@@ -60,7 +60,7 @@ final class TestRecorder: Sendable {
   }
 }
 
-/// A folder that goes with the test.
+/// Runs `body` with a temporary folder, which is removed afterwards.
 func withTemporaryFolder<Result>(_ body: (String) async throws -> Result) async throws -> Result {
   let folder = FileManager.default.temporaryDirectory.appending(path: "recording-\(UUID().uuidString)")
   try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// What a tool of the system says to a file.
+/// Runs command-line tools and collects their output.
 enum Tools {
   struct Run {
     var status: Int32
@@ -30,13 +30,13 @@ enum Tools {
       errors: String(decoding: try Data(contentsOf: errors), as: UTF8.self))
   }
 
-  /// A file as ffmpeg decodes it; complaints of any kind are failures.
+  /// A file as decoded by ffmpeg; any warning is a test failure.
   struct Playback {
-    /// The numbers in the strips of the video frames, and when they are shown, in seconds.
-    var pictures: [(number: Int, time: Double)]
-    /// When flashes begin, in seconds.
+    /// Timecode strip values of the frames, and their presentation times in seconds.
+    var frames: [(number: Int, time: Double)]
+    /// Start times of flashes, in seconds.
     var flashes: [Double]
-    /// When beeps begin, in seconds.
+    /// Start times of beeps, in seconds.
     var beeps: [Double]
     var videoDuration: Double
     var audioDuration: Double
@@ -44,7 +44,7 @@ enum Tools {
 
   static func play(_ path: String, hasVideo: Bool = true, hasAudio: Bool = true) throws -> Playback {
     let quiet = ["-hide_banner", "-nostdin", "-nostats", "-loglevel", "warning"]
-    var playback = Playback(pictures: [], flashes: [], beeps: [], videoDuration: 0, audioDuration: 0)
+    var playback = Playback(frames: [], flashes: [], beeps: [], videoDuration: 0, audioDuration: 0)
     if hasVideo {
       let (width, height) = (EncodedStream.width, EncodedStream.height)
       let decoded = try self.run(
@@ -60,10 +60,10 @@ enum Tools {
       #expect(times.count == count)
       var wasBright = true
       for (index, time) in zip(0..<count, times) {
-        let picture = decoded.output.dropFirst(index * width * height).prefix(width * height)
-        let number = picture.withUnsafeBytes { Strip.read($0, width: width, height: height) }
-        playback.pictures.append((number ?? -1, time))
-        let isBright = picture[picture.startIndex + (height - 4) * width + 8] > 140
+        let frame = decoded.output.dropFirst(index * width * height).prefix(width * height)
+        let number = frame.withUnsafeBytes { Strip.read($0, width: width, height: height) }
+        playback.frames.append((number ?? -1, time))
+        let isBright = frame[frame.startIndex + (height - 4) * width + 8] > 140
         if isBright, !wasBright { playback.flashes.append(time) }
         wasBright = isBright
       }
@@ -89,7 +89,7 @@ enum Tools {
     return playback
   }
 
-  /// What ffprobe warns of.
+  /// The warnings of ffprobe about a file.
   static func warnings(_ path: String) throws -> String {
     try self.run("ffprobe", ["-v", "warning", "-show_format", "-show_streams", "-count_packets", path]).errors
   }
