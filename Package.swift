@@ -41,7 +41,7 @@ let package = Package(
     .library(name: "HTTPServer", targets: ["HTTPServer"]),
     .library(name: "Discovery", targets: ["Discovery"]),
     .library(name: "Vidicon", targets: ["Vidicon"]),
-    .executable(name: "vidicon", targets: ["VidiconCommand"]),
+    .executable(name: "vidicon", targets: ["VidiconMain"]),
     // For the package FuzzTesting only.
     .library(name: "_FuzzBodies", targets: ["FuzzBodies"]),
     // For CaptureDevicesTests only: ALSA loads it.
@@ -151,7 +151,7 @@ let package = Package(
         nioPosix,
       ],
       swiftSettings: settings),
-    .executableTarget(
+    .target(
       name: "VidiconCommand",
       dependencies: [
         "Vidicon", "Authentication", "Media", "Threading", "Capture", "CaptureDevices", "MediaInput", "Codecs",
@@ -159,6 +159,7 @@ let package = Package(
         "Streaming", "Recording", "StreamControl", "RTSPServer", "HTTPServer", "Discovery", "CTerminal", "Yams",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ], swiftSettings: settings),
+    .executableTarget(name: "VidiconMain", dependencies: ["VidiconCommand"], swiftSettings: settings),
 
     // What Swift cannot say: pixel loops that must be fast in debug builds too, system calls its modules lack, and files
     // that are part of the program.
@@ -324,7 +325,8 @@ let package = Package(
       dependencies: [
         "Authentication", "Bitstreams", "CaptureDevices", "Codecs", "Containers", "Effects", "HLS", "HLSRules",
         "HTTPServer",
-        "Inference", "Media", "MediaInput", "RTP", "RTSP", "StreamControl", nioCore,
+        "Inference", "Media", "MediaInput", "RTP", "RTSP", "StreamControl", "VidiconCommand", "CV4L2", "Capture",
+        nioCore,
       ],
       path: "Tests/FuzzBodies", swiftSettings: settings),
     .testTarget(name: "FuzzBodiesTests", dependencies: ["FuzzBodies", nioCore], swiftSettings: settings),
@@ -337,7 +339,8 @@ let package = Package(
 
     // Real players against the built program.
     .testTarget(
-      name: "EndToEndTests", dependencies: ["Containers", "Discovery", "FakeCamera", "HLSRules", nioCore],
+      name: "EndToEndTests",
+      dependencies: ["Containers", "Discovery", "FakeCamera", "HLSRules", "TestSupport", nioCore],
       exclude: ["Clients"],
       swiftSettings: settings),
   ]

@@ -9,6 +9,7 @@ let fuzzTargets = [
   "FuzzSDP", "FuzzRTP", "FuzzRTCP", "FuzzH264Depacketizer", "FuzzAACDepacketizer", "FuzzSPS",
   "FuzzRTSP", "FuzzHLS", "FuzzHTTP", "FuzzControl", "FuzzTransportStream", "FuzzMP4", "FuzzRecording", "FuzzTFLite",
   "FuzzPNG", "FuzzEffects", "FuzzSpecification", "FuzzY4M", "FuzzJPEG",
+  "FuzzCamera", "FuzzConfiguration",
 ]
 
 let package = Package(

@@ -1,4 +1,4 @@
-import ArgumentParser
+package import ArgumentParser
 
 #if canImport(Darwin)
 import Darwin
@@ -7,15 +7,16 @@ import Glibc
 #endif
 
 /// The program: parses the command line, and reports every failure as one line and an exit status.
-@main
-struct RootCommand: AsyncParsableCommand {
-  static let configuration = CommandConfiguration(
+package struct RootCommand: AsyncParsableCommand {
+  package static let configuration = CommandConfiguration(
     commandName: "vidicon",
     abstract: "Turns any camera, screen, file or generated video into a live network camera, and records it.",
     version: "0.1.0",
     subcommands: [ServeCommand.self, RecordCommand.self, RepairCommand.self, DevicesCommand.self])
 
-  static func main() async {
+  package init() {}
+
+  package static func main() async {
     // From here on Ctrl-C ends the program in order.
     _ = TerminationSignals.shared
     do {

@@ -19,7 +19,7 @@ extension ServeConfiguration {
   }
 
   /// Parses the text of a configuration file; `docs/configuration.md` describes every key.
-  init(yaml text: String, path: String) throws(Failure) {
+  package init(yaml text: String, path: String) throws(Failure) {
     let root: Node?
     do {
       root = try Yams.compose(yaml: text)

@@ -87,12 +87,12 @@ struct ServeOptions: ParsableArguments {
 }
 
 /// The configuration of `vidicon serve`, from the command line and the configuration file.
-struct ServeConfiguration: Equatable {
-  var streams: [StreamOptions] = []
+package struct ServeConfiguration: Equatable {
+  package var streams: [StreamOptions] = []
   var bind: String?
-  var rtspPort = 8554
+  package var rtspPort = 8554
   var rtspUDP = false
-  var httpPort = 8080
+  package var httpPort = 8080
   var httpsPort: Int?
   var isAnnounced = true
   var users: [Credentials] = []
@@ -103,7 +103,7 @@ struct ServeConfiguration: Equatable {
   var tlsKey: String?
 
   /// Default settings, without a stream.
-  init() {}
+  package init() {}
 }
 
 extension ServeConfiguration {

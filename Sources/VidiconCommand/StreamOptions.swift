@@ -6,8 +6,8 @@ import StreamControl
 import Streaming
 
 /// The options of one stream, from the command line, `--stream`, or the configuration file.
-struct StreamOptions: Equatable {
-  var name = "live"
+package struct StreamOptions: Equatable {
+  package var name = "live"
   /// Name of the video source; nil when none is requested: then `serve` uses a camera if there is one.
   var source: String?
   var audio = "auto"
@@ -23,6 +23,9 @@ struct StreamOptions: Equatable {
   var channelCount: Int?
   var effects = EffectOptions()
   var recording = RecordingOptions()
+
+  /// Default options: the first camera, or generated video.
+  package init() {}
 
   /// The video source when none is requested and there is no camera.
   static let generatedSource = "plasma"
@@ -109,7 +112,7 @@ struct StreamOptions: Equatable {
 
 extension StreamOptions {
   /// Parses `name=…,source=…`: pairs separated by commas. A comma within a value is written twice.
-  init(parsing text: String, defaults: StreamOptions) throws(Failure) {
+  package init(parsing text: String, defaults: StreamOptions) throws(Failure) {
     self = defaults
     var pairs: [String] = []
     for part in text.replacing(",,", with: "\u{0}").split(separator: ",") {

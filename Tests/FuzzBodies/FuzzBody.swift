@@ -3,13 +3,13 @@ internal import Media
 public import NIOCore
 internal import RTP
 
-/// What is checked of one parser with bytes that anybody may have sent: parse, look at what must hold, write, parse
-/// again. A violated rule traps, which the fuzzer reports; a thrown error is a good answer.
+/// Checks of a parser of untrusted bytes: parses, checks invariants, serializes, parses again. A violated invariant traps,
+/// which the fuzzer reports; a thrown error is a correct result.
 ///
-/// The fuzz targets of `FuzzTesting/` feed these bodies, and a unit test replays what they found. To add a target: a
-/// case here, its body, a target in `FuzzTesting/Package.swift`, a folder of seeds.
+/// The fuzz targets of `FuzzTesting/` run these bodies, and a unit test replays the inputs that they found. To add a target:
+/// a case here, its body, a target in `FuzzTesting/Package.swift`, a folder of seeds.
 public enum FuzzBody: String, CaseIterable, Sendable {
-  /// SDP, and the codecs that it tells of.
+  /// SDP, and the codecs that it describes.
   case sdp = "FuzzSDP"
   /// RTP packets.
   case rtp = "FuzzRTP"
@@ -21,21 +21,21 @@ public enum FuzzBody: String, CaseIterable, Sendable {
   case aacDepacketizer = "FuzzAACDepacketizer"
   /// Parameter sets, access units with start codes and with lengths, `avcC`, AudioSpecificConfig and ADTS.
   case bitstreams = "FuzzSPS"
-  /// RTSP messages, and a server session over them.
+  /// RTSP messages, and a server session that receives them.
   case rtsp = "FuzzRTSP"
-  /// HLS requests, and a stream that gets samples and requests in any order.
+  /// HLS requests, and a stream that receives samples and requests in any order.
   case hls = "FuzzHLS"
-  /// What HTTP reads of a request itself: paths, queries, ranges, entity tags, codings.
+  /// Parts of HTTP requests: paths, queries, ranges, entity tags, content codings.
   case http = "FuzzHTTP"
-  /// JSON that changes a stream: its sources, its settings.
+  /// JSON bodies that change the sources or settings of a stream.
   case control = "FuzzControl"
   /// Transport streams, and their muxer fed with samples.
   case transportStream = "FuzzTransportStream"
-  /// Boxes of MP4, and the fragments' muxer fed with samples.
+  /// MP4 boxes, and the muxer of fragments fed with samples.
   case mp4 = "FuzzMP4"
-  /// Files that a recording has left open.
+  /// Recordings that were not finished.
   case recording = "FuzzRecording"
-  /// Neural networks, and performing them.
+  /// TFLite models, and their execution.
   case tflite = "FuzzTFLite"
   /// Images for masks and overlays: PNG and JPEG.
   case png = "FuzzPNG"
@@ -47,6 +47,10 @@ public enum FuzzBody: String, CaseIterable, Sendable {
   case y4m = "FuzzY4M"
   /// JPEG images as cameras deliver them.
   case jpeg = "FuzzJPEG"
+  /// Sizes, frame intervals and pixel formats that a camera's driver enumerates.
+  case camera = "FuzzCamera"
+  /// The YAML configuration file and `--stream`.
+  case configuration = "FuzzConfiguration"
 
   /// Checks one input.
   public func run(_ input: ByteBuffer) {
@@ -70,6 +74,10 @@ public enum FuzzBody: String, CaseIterable, Sendable {
     case .specification: InputFuzzCase(input).checkSpecifications()
     case .y4m: InputFuzzCase(input).checkY4M()
     case .jpeg: InputFuzzCase(input).checkJPEG()
+    case .camera:
+      var camera = CameraFuzzCase(input)
+      camera.run()
+    case .configuration: ConfigurationFuzzCase(input).run()
     }
   }
 

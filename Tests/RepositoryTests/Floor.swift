@@ -32,6 +32,7 @@ enum Floor: Comparable {
     "Discovery": .edge,
     "Vidicon": .edge,
     "VidiconCommand": .edge,
+    "VidiconMain": .edge,
   ]
 
   /// The only modules of others that a pure target imports.

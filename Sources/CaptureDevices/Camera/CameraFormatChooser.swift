@@ -1,18 +1,18 @@
-internal import Capture
-internal import Media
+package import Capture
+package import Media
 
 /// Chooses the best format of those that a camera offers.
 ///
 /// Size comes first: the smallest that is at least the requested one, else the largest. Then the frame rate: the highest
 /// that does not exceed the requested one, else the lowest. Among equal ones, uncompressed formats are preferred as long as
 /// USB has the bandwidth, then JPEG. H.264 is chosen when requested, or when only it is large enough.
-struct CameraFormatChooser {
+package struct CameraFormatChooser {
   /// The format to set on the camera.
-  struct Choice: Hashable {
-    var fourCC: FourCC
-    var width: Int
-    var height: Int
-    var frameRate: FrameRate
+  package struct Choice: Hashable {
+    package var fourCC: FourCC
+    package var width: Int
+    package var height: Int
+    package var frameRate: FrameRate
   }
 
   /// Bytes per second that USB 2 carries in one device's isochronous transfers, of its 480 Mb/s.
@@ -25,14 +25,27 @@ struct CameraFormatChooser {
   /// Requested frame rate in frames per second.
   var frameRate: FrameRate
   /// Filter of the user's `format` option.
-  var accepts: (FourCC) -> Bool = { _ in true }
+  var accepts: (FourCC) -> Bool
   /// Whether H.264 was requested.
-  var prefersH264 = false
+  var prefersH264: Bool
   /// Whether the camera is connected over USB, and its bandwidth limited to ``usbBytesPerSecond``.
   var isUSB: Bool
 
+  /// Creates a chooser of the format nearest to a size in pixels and a frame rate.
+  package init(
+    width: Int, height: Int, frameRate: FrameRate, accepts: @escaping (FourCC) -> Bool = { _ in true },
+    prefersH264: Bool = false, isUSB: Bool
+  ) {
+    self.width = width
+    self.height = height
+    self.frameRate = frameRate
+    self.accepts = accepts
+    self.prefersH264 = prefersH264
+    self.isUSB = isUSB
+  }
+
   /// The best mode; nil when none has a known and requested format.
-  func choose(from modes: [CameraMode]) -> Choice? {
+  package func choose(from modes: [CameraMode]) -> Choice? {
     modes.lazy.filter { self.accepts($0.fourCC) && CameraPixels(fourCC: $0.fourCC) != nil }
       .map { (key: self.key(of: $0), mode: $0) }
       .min { $0.key.lexicographicallyPrecedes($1.key) }
@@ -76,21 +89,29 @@ struct CameraFormatChooser {
 }
 
 /// A pixel format and size that a camera offers, with its frame rates.
-struct CameraMode: Hashable {
-  var fourCC: FourCC
+package struct CameraMode: Hashable {
+  package var fourCC: FourCC
   /// Width in pixels, 1 to ``maximumSide``.
-  var width: Int
+  package var width: Int
   /// Height in pixels, 1 to ``maximumSide``.
-  var height: Int
+  package var height: Int
   /// Frame rates; empty when the camera does not report any.
-  var frameRates: CaptureDeviceFormat.FrameRates
+  package var frameRates: CaptureDeviceFormat.FrameRates
+
+  /// Creates a mode; sides are in pixels.
+  package init(fourCC: FourCC, width: Int, height: Int, frameRates: CaptureDeviceFormat.FrameRates) {
+    self.fourCC = fourCC
+    self.width = width
+    self.height = height
+    self.frameRates = frameRates
+  }
 
   /// Maximum width and height in pixels; larger values of a driver are ignored.
-  static let maximumSide = 16_384
+  package static let maximumSide = 16_384
 }
 
 /// A range of sizes that a camera offers for a pixel format: from a minimum to a maximum in steps.
-struct CameraSizeRange: Hashable {
+package struct CameraSizeRange: Hashable {
   var widths: ClosedRange<Int>
   var widthStep: Int
   var heights: ClosedRange<Int>
@@ -100,7 +121,7 @@ struct CameraSizeRange: Hashable {
   static let commonSizes = [(320, 240), (640, 480), (1280, 720), (1920, 1080), (3840, 2160)]
 
   /// The common sizes in the range, the requested size and the maximum, each rounded up to an offered size.
-  func candidates(near wanted: (width: Int, height: Int)) -> [(width: Int, height: Int)] {
+  package func candidates(near wanted: (width: Int, height: Int)) -> [(width: Int, height: Int)] {
     var sizes: [(Int, Int)] = [self.size(notBelow: wanted)]
     sizes += Self.commonSizes.filter { self.widths.contains($0.0) && self.heights.contains($0.1) }
       .map { self.size(notBelow: $0) }

@@ -106,10 +106,10 @@ struct CameraPixels: Hashable {
 }
 
 /// The four-character code of a V4L2 pixel format, first character in the lowest byte.
-struct FourCC: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
-  let rawValue: UInt32
+package struct FourCC: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
+  package let rawValue: UInt32
 
-  init(rawValue: UInt32) {
+  package init(rawValue: UInt32) {
     self.rawValue = rawValue
   }
 
@@ -124,7 +124,7 @@ struct FourCC: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
   }
 
   /// The characters without trailing spaces; hexadecimal when some are not printable.
-  var description: String {
+  package var description: String {
     let bytes = (0..<4).map { UInt8(truncatingIfNeeded: self.rawValue >> UInt32(8 * $0)) }
     guard bytes.allSatisfy({ (0x20..<0x7F).contains($0) }) else { return "0x" + String(self.rawValue, radix: 16) }
     var text = String(decoding: bytes, as: UTF8.self)

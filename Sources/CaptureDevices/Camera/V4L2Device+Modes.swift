@@ -1,6 +1,6 @@
-internal import CV4L2
+package import CV4L2
 internal import Capture
-internal import Media
+package import Media
 
 extension V4L2Device {
   /// Maximum number of calls to enumerate modes: some drivers enumerate without end.
@@ -80,7 +80,7 @@ extension V4L2Device {
 
 extension CameraSizeRange {
   /// Nil when no size of the range is within 1 to ``CameraMode/maximumSide``.
-  init?(_ sizes: vidicon_v4l2_sizes) {
+  package init?(_ sizes: vidicon_v4l2_sizes) {
     func range(_ minimum: UInt32, _ maximum: UInt32) -> ClosedRange<Int>? {
       let (minimum, maximum) = (max(1, Int(minimum)), min(Int(maximum), CameraMode.maximumSide))
       return minimum <= maximum ? minimum...maximum : nil
@@ -94,7 +94,7 @@ extension CameraSizeRange {
 
 extension FrameRate {
   /// The reciprocal of a frame interval in seconds; nil for a zero term, or more than 1000 frames per second.
-  init?(interval numerator: UInt32, over denominator: UInt32) {
+  package init?(interval numerator: UInt32, over denominator: UInt32) {
     guard numerator > 0, denominator > 0, let frames = Int32(exactly: denominator),
       let seconds = Int32(exactly: numerator), Int64(frames) <= 1000 * Int64(seconds)
     else { return nil }

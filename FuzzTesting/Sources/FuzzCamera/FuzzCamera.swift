@@ -1,0 +1,8 @@
+import FuzzEntry
+
+@main
+enum FuzzCamera {
+  static func main() {
+    fuzz(.camera)
+  }
+}

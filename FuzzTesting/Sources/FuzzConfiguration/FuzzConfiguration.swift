@@ -1,0 +1,8 @@
+import FuzzEntry
+
+@main
+enum FuzzConfiguration {
+  static func main() {
+    fuzz(.configuration)
+  }
+}

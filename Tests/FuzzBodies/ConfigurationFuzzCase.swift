@@ -1,0 +1,42 @@
+internal import NIOCore
+internal import VidiconCommand
+
+/// Checks of the user's settings: the YAML configuration file and `--stream`.
+struct ConfigurationFuzzCase {
+  private let text: String
+
+  init(_ input: ByteBuffer) {
+    self.text = String(buffer: input)
+  }
+
+  func run() {
+    self.checkFile()
+    self.checkStream()
+  }
+
+  /// A file is refused with a message that names the file, or its ports are in range.
+  private func checkFile() {
+    let path = "vidicon.yaml"
+    do throws(Failure) {
+      let configuration = try ServeConfiguration(yaml: self.text, path: path)
+      precondition((0...65_535).contains(configuration.rtspPort) && (0...65_535).contains(configuration.httpPort))
+      precondition(configuration.streams.allSatisfy { Self.isName($0.name) }, "names are parts of a URL")
+    } catch {
+      precondition(error.message.hasPrefix(path) && error.status == 64, "a message begins with the file's name")
+    }
+  }
+
+  /// A list of pairs is refused as a wrong option, or has a name.
+  private func checkStream() {
+    do throws(Failure) {
+      let stream = try StreamOptions(parsing: self.text, defaults: StreamOptions())
+      precondition(Self.isName(stream.name), "a name is part of a URL")
+    } catch {
+      precondition(error.status == 64 && !error.message.isEmpty, "a wrong option is a usage error")
+    }
+  }
+
+  private static func isName(_ name: String) -> Bool {
+    !name.isEmpty && name.utf8.allSatisfy { (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "?") }
+  }
+}
