@@ -84,7 +84,11 @@ extension EndToEnd {
         }
         nginx.signal(SIGTERM)
         _ = await nginx.end(within: .seconds(5))
-        let log = try String(contentsOfFile: "\(folder)/log", encoding: .utf8)
+        // nginx reads the length of a header from shared memory before it opens the file. Another worker may replace the file
+        // in between by one with a longer header; nginx then fetches the response again, and the viewer gets it whole.
+        let log = try String(contentsOfFile: "\(folder)/log", encoding: .utf8).split(separator: "\n")
+          .filter { !$0.contains("has too long header") }
+          .joined(separator: "\n")
         #expect(!log.contains("[error]") && !log.contains("[crit]") && !log.contains("[emerg]"), "\(log)")
       }
     }

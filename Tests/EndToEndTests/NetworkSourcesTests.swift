@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 extension EndToEnd {
@@ -202,11 +203,12 @@ extension EndToEnd {
             + [file],
           within: .seconds(60))
         try #require(made.succeeded, "\(made.errors)")
-        let url = "rtmp://127.0.0.1:\(20_000 + Int.random(in: 0..<10_000))/live/x"
+        let port = 20_000 + Int.random(in: 0..<10_000)
+        let url = "rtmp://127.0.0.1:\(port)/live/x"
         let server = try ChildProcess(
           Tool("ffmpeg").path, FFmpeg.quiet + ["-re", "-i", file, "-c", "copy", "-f", "flv", "-listen", "1", url])
         defer { server.kill() }
-        try await Self.waitForStart()
+        try await Self.waitForListener(at: port)
         try await VidiconProcess.serving(["--source", url]) { vidicon in
           _ = try await vidicon.status { $0.audioFramesPassedThrough ?? 0 > 20 }
           async let sent = Self.packets(of: file, seconds: 60, options: [], filters: ["-bsf:v", "h264_mp4toannexb"])
@@ -216,11 +218,17 @@ extension EndToEnd {
       }
     }
 
-    /// Waits for as long as another program takes to start and fail, in which a server started before is listening.
-    private static func waitForStart() async throws {
-      while try await VidiconProcess.run([
-        "record", "\(NSTemporaryDirectory())/none.mp4", "--source", "rtmp://127.0.0.1:9/x",
-      ]).exit == nil {}
+    /// Waits until a program listens at a TCP port of this machine. The test does not connect: ffmpeg serves its first
+    /// connection only.
+    private static func waitForListener(at port: Int) async throws {
+      // Columns of /proc/net/tcp: number, local address and port in hexadecimal, peer, state; 0A is LISTEN.
+      let ending = String(format: ":%04X", port)
+      try await eventually {
+        try String(contentsOfFile: "/proc/net/tcp", encoding: .utf8).split(separator: "\n").contains { line in
+          let columns = line.split(separator: " ")
+          return columns.count > 3 && columns[1].hasSuffix(ending) && columns[3] == "0A"
+        }
+      }
     }
 
     @Test func `wrong passwords and missing streams are reported in one line`() async throws {
@@ -252,8 +260,7 @@ extension EndToEnd {
           + ["-pix_fmt", "yuv420p", "-c:v", "libx264", "-preset", "ultrafast", "-bf", "2", "-g", "50", "-c:a", "aac"]
           + ["-f", "flv", "-listen", "1", url])
       defer { server.kill() }
-      // ffmpeg listens once it has started.
-      try await Self.waitForStart()
+      try await Self.waitForListener(at: port)
       try await VidiconProcess.serving(["--source", url]) { vidicon in
         let play = try await FFmpeg.play(vidicon.url(), seconds: 5)
         #expect(play.run.succeeded)
