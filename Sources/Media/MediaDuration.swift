@@ -29,6 +29,13 @@ public struct MediaDuration: Hashable, Comparable, Sendable {
     MediaDuration(nanoseconds: count * 1_000_000_000)
   }
 
+  /// Creates the sum of seconds and nanoseconds, or the nearest duration when it is out of range.
+  package init(clampingSeconds seconds: Int64, nanoseconds: Int64) {
+    let (whole, isOverflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
+    let (sum, isSumOverflow) = whole.addingReportingOverflow(nanoseconds)
+    self.nanoseconds = isOverflow || isSumOverflow ? (seconds < 0 ? .min : .max) : sum
+  }
+
   /// Duration of `count` ticks or audio samples, rounded down to a nanosecond.
   ///
   /// - Parameter timescale: Ticks per second, at least 1.

@@ -90,13 +90,13 @@ struct PartNames {
 }
 
 extension stat {
-  /// Modification time, in nanoseconds since 1970.
+  /// In nanoseconds since 1970; the nearest number for times outside of 1677 to 2262, which anybody can give a file.
   var modificationTime: Int64 {
     #if canImport(Darwin)
     let time = self.st_mtimespec
     #else
     let time = self.st_mtim
     #endif
-    return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
+    return MediaDuration(clampingSeconds: Int64(time.tv_sec), nanoseconds: Int64(time.tv_nsec)).nanoseconds
   }
 }

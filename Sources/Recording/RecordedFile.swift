@@ -47,12 +47,26 @@ public struct RecordedFile: Hashable, Sendable {
     var byteCount = files.reduce(0) { $0 + $1.byteCount }
     var removed: [String] = []
     for file in files where file.isFinished {
-      let isOld = rule.age.map { now - file.modificationTime > $0.nanoseconds } ?? false
+      let isOld = rule.isOld(modificationTime: file.modificationTime, now: now)
       guard isOld || rule.byteCount.map({ byteCount > $0 }) ?? false else { continue }
       guard unlink(file.path) == 0 else { continue }
       byteCount -= file.byteCount
       removed.append(file.path)
     }
     return removed
+  }
+}
+
+extension RecordingSettings.Retention {
+  /// Whether a file is older than ``age``.
+  ///
+  /// - Parameters:
+  ///   - modificationTime: In nanoseconds since 1970.
+  ///   - now: In nanoseconds since 1970, not negative.
+  func isOld(modificationTime: Int64, now: Int64) -> Bool {
+    guard let age = self.age else { return false }
+    // The difference to a time of 1677 is more than 64 bits hold.
+    let (difference, isOverflow) = now.subtractingReportingOverflow(modificationTime)
+    return isOverflow || difference > age.nanoseconds
   }
 }

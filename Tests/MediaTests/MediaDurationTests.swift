@@ -26,6 +26,15 @@ struct MediaDurationTests {
     #expect(MediaDuration(nanoseconds: nanoseconds).ticks(timescale: timescale) == ticks)
   }
 
+  @Test(arguments: [
+    (Int64(1), Int64(5), Int64(1_000_000_005)), (-1, 999_999_999, -1), (9_223_372_036, 854_775_807, .max),
+    (9_223_372_036, 854_775_808, .max), (10_413_792_000, 0, .max), (-11_676_096_000, 0, .min), (.max, 0, .max),
+    (.min, 0, .min),
+  ])
+  func `seconds and nanoseconds beyond 292 years are clamped`(seconds: Int64, nanoseconds: Int64, sum: Int64) {
+    #expect(MediaDuration(clampingSeconds: seconds, nanoseconds: nanoseconds).nanoseconds == sum)
+  }
+
   @Test func `ticks beyond 292 years are clamped`() {
     #expect(MediaDuration.ticks(.max, timescale: 1).nanoseconds == .max)
     #expect(MediaDuration.ticks(.min, timescale: 1).nanoseconds == .min)

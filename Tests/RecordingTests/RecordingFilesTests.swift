@@ -131,6 +131,31 @@ struct RecordingFilesTests {
     }
   }
 
+  @Test(arguments: [(10_413_792_000, Int64.max), (9_000_000_000, 9_000_000_000_000_000_000)])
+  func `files with a time of modification in the year 2300 are listed and kept`(
+    seconds: Int, nanoseconds: Int64
+  ) async throws {
+    try await withTemporaryFolder { folder in
+      let pattern = try FilePattern("\(folder)/out.mp4")
+      _ = try await self.record(RecordingSettings(pattern))
+      let times = [timespec](repeating: timespec(tv_sec: seconds, tv_nsec: 0), count: 2)
+      try #require(utimensat(AT_FDCWD, "\(folder)/out.mp4", times, 0) == 0)
+      #expect(Recordings.list(matching: pattern).map(\.modificationTime) == [nanoseconds])
+      let rule = RecordingSettings.Retention(age: .seconds(3600))
+      #expect(RecordedFile.remove(pattern, rule: rule, now: 1_800_000_000_000_000_000) == [])
+    }
+  }
+
+  @Test(arguments: [
+    (Int64.min, true), (.max, false), (1_800_000_000_000_000_000, false), (1_799_996_400_000_000_000, false),
+    (1_799_996_399_999_999_999, true),
+  ])
+  func `a file is old by its time of modification, whatever that is`(modificationTime: Int64, isOld: Bool) {
+    let rule = RecordingSettings.Retention(age: .seconds(3600))
+    #expect(rule.isOld(modificationTime: modificationTime, now: 1_800_000_000_000_000_000) == isOld)
+    #expect(!RecordingSettings.Retention().isOld(modificationTime: modificationTime, now: 0))
+  }
+
   @Test func `a recording removes old files while it runs, and never its own`() async throws {
     try await withTemporaryFolder { folder in
       let settings = RecordingSettings(

@@ -1,3 +1,4 @@
+internal import Media
 internal import NIOCore
 internal import NIOPosix
 internal import Synchronization
@@ -58,7 +59,7 @@ final class OpenFile: Sendable {
 
   /// Length in bytes when it was opened.
   let length: Int
-  /// Last modification, in nanoseconds since 1970-01-01 00:00 UTC.
+  /// Last modification, in nanoseconds since 1970-01-01 00:00 UTC; the nearest number for times outside of 1677 to 2262.
   let modificationTime: Int64
   /// The value of `ETag`; changes with the file and with each modification.
   let etag: String
@@ -81,7 +82,8 @@ final class OpenFile: Sendable {
     self.descriptor = descriptor
     self.place = place
     self.length = Int(clamping: status.st_size)
-    self.modificationTime = Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)
+    self.modificationTime =
+      MediaDuration(clampingSeconds: Int64(time.tv_sec), nanoseconds: Int64(time.tv_nsec)).nanoseconds
     self.etag =
       "\""
       + [Int64(bitPattern: UInt64(status.st_ino)), self.modificationTime, Int64(self.length)]
