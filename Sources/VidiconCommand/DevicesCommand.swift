@@ -17,6 +17,8 @@ struct DevicesCommand: AsyncParsableCommand {
     }
     if self.json {
       Terminal.print(json: DeviceList(devices, generators: catalog.generators))
+      // Nothing runs meanwhile that a slow reader could disturb.
+      LineWriter.standardOutput.flush(within: nil)
     } else {
       for line in DeviceTable(devices).lines { Terminal.print(line) }
     }

@@ -13,6 +13,8 @@ final class RecordDisplay: Sendable {
     // Present only with effects; the time is per frame.
     var faces: Int?
     var effectMilliseconds: Double?
+    /// Lines of this output lost because the reader was too slow.
+    var linesDropped = LineWriter.standardOutput.droppedCount
   }
 
   private static let secondsBetweenLines = 10

@@ -26,10 +26,12 @@ package struct RootCommand: AsyncParsableCommand {
       } else {
         try command.run()
       }
+      Terminal.flush()
     } catch let failure as Failure {
       Terminal.fail(failure.message, status: failure.status)
     } catch let code as ExitCode {
       // Everything was reported.
+      Terminal.flush()
       Self.exit(withError: code)
     } catch {
       // A request for help or the version.

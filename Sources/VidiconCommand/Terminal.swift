@@ -1,4 +1,5 @@
 internal import CaptureDevices
+import Media
 import Synchronization
 
 #if canImport(Darwin)
@@ -57,9 +58,17 @@ enum Terminal {
     return (rows > 1 ? "\u{1B}[\(rows - 1)A" : "") + "\r\u{1B}[J"
   }
 
+  /// Waits until queued JSON is written, at most ``flushLimit``: a reader that stalls does not delay the end.
+  static func flush() {
+    LineWriter.standardOutput.flush(within: self.flushLimit)
+  }
+
+  private static let flushLimit = MediaDuration.milliseconds(300)
+
   /// Writes a line to standard error and ends the program.
   static func fail(_ message: String, status: Int32) -> Never {
     self.warn(message)
+    self.flush()
     exit(status)
   }
 

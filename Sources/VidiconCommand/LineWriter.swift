@@ -1,0 +1,117 @@
+import Media
+import Threading
+
+#if canImport(Darwin)
+import Darwin
+#else
+import Glibc
+#endif
+
+/// Writes lines to a file descriptor on a thread of its own, so that a reader that stalls never blocks the program.
+///
+/// A pipe guarantees room for 4096 bytes only; a longer line, or a pipe without a reader, would block the writer. Lines
+/// beyond ``maximumQueuedBytes`` are dropped whole and counted.
+final class LineWriter: Sendable {
+  /// Lines of standard output for programs.
+  static let standardOutput = LineWriter(STDOUT_FILENO)
+
+  /// Maximum number of bytes that wait for the reader: some hundred lines of status.
+  static let maximumQueuedBytes = 1 << 20
+
+  private struct State {
+    var lines: [String] = []
+    var byteCount = 0
+    var droppedCount = 0
+    /// Whether the thread is writing lines that it has taken.
+    var isWriting = false
+    var hasThread = false
+    /// Whether the reader has gone; all further lines are discarded.
+    var isBroken = false
+  }
+
+  private let descriptor: Int32
+  private let state = Monitor(State())
+
+  /// - Parameter descriptor: An open file descriptor, not closed by the writer.
+  init(_ descriptor: Int32) {
+    self.descriptor = descriptor
+  }
+
+  /// Number of lines dropped because the reader was too slow.
+  var droppedCount: Int {
+    self.state.read { $0.droppedCount }
+  }
+
+  /// Enqueues a line without its line feed; never blocks.
+  func write(_ line: String) {
+    let needsThread = self.state.withLock { state in
+      guard !state.isBroken else { return false }
+      let count = line.utf8.count + 1
+      guard state.byteCount + count <= Self.maximumQueuedBytes else {
+        state.droppedCount += 1
+        return false
+      }
+      state.lines.append(line + "\n")
+      state.byteCount += count
+      defer { state.hasThread = true }
+      return !state.hasThread
+    }
+    guard needsThread else { return }
+    let isStarted = WorkerThread.startDetached(named: "output") { [self] in self.run() }
+    // Without a thread the lines wait; the next line tries again.
+    if !isStarted { self.state.withLock { $0.hasThread = false } }
+  }
+
+  /// Waits until every line is written or the reader has gone.
+  ///
+  /// - Parameter limit: Maximum time to wait; nil for no limit.
+  /// - Returns: Whether no line waits any more.
+  @discardableResult
+  func flush(within limit: MediaDuration?) -> Bool {
+    let deadline = limit.map { StreamClock.system.now() + $0 }
+    return self.state.wait(until: deadline) { state in
+      state.isBroken || (state.lines.isEmpty && !state.isWriting) || !state.hasThread ? true : nil
+    } ?? false
+  }
+
+  private func run() {
+    while true {
+      let lines = self.state.take { state -> [String]? in
+        guard !state.lines.isEmpty else { return nil }
+        defer { (state.lines, state.byteCount, state.isWriting) = ([], 0, true) }
+        return state.lines
+      }
+      let isWritten = Self.write(lines?.joined() ?? "", to: self.descriptor)
+      self.state.withLock { state in
+        state.isWriting = false
+        if !isWritten { (state.isBroken, state.lines, state.byteCount) = (true, [], 0) }
+      }
+      if !isWritten { return }
+    }
+  }
+
+  /// Blocks until the text is written; false when the reader has gone.
+  private static func write(_ text: String, to descriptor: Int32) -> Bool {
+    var text = text
+    return text.withUTF8 { bytes in
+      var rest = UnsafeRawBufferPointer(bytes)
+      while !rest.isEmpty {
+        #if canImport(Darwin)
+        let count = Darwin.write(descriptor, rest.baseAddress, rest.count)
+        #else
+        let count = Glibc.write(descriptor, rest.baseAddress, rest.count)
+        #endif
+        if count < 0, errno == EINTR { continue }
+        if count < 0, errno == EAGAIN {
+          // Another process has made the pipe non-blocking.
+          var room = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+          poll(&room, 1, -1)
+          continue
+        }
+        guard count > 0 else { return false }
+        rest = UnsafeRawBufferPointer(rebasing: rest[count...])
+      }
+      return true
+    }
+  }
+}

@@ -1,0 +1,88 @@
+import Foundation
+import Media
+import Testing
+
+@testable import VidiconCommand
+
+@Suite("Output for programs")
+struct LineWriterTests {
+  /// A pipe with room for one page, and a writer into it.
+  private final class SmallPipe {
+    let read: Int32
+    let write: Int32
+    let writer: LineWriter
+
+    init() throws {
+      var ends: [Int32] = [-1, -1]
+      try #require(pipe(&ends) == 0)
+      (self.read, self.write) = (ends[0], ends[1])
+      #if canImport(Glibc)
+      // F_SETPIPE_SZ, which Swift does not import.
+      try #require(fcntl(self.write, 1031, Int32(4096)) >= 4096)
+      #endif
+      self.writer = LineWriter(self.write)
+    }
+
+    deinit {
+      close(self.read)
+      close(self.write)
+    }
+
+    /// Reads until `count` line feeds have arrived.
+    func lines(_ count: Int) -> [Substring] {
+      var bytes: [UInt8] = []
+      var chunk = [UInt8](repeating: 0, count: 65_536)
+      var found = 0
+      while found < count {
+        let length = Foundation.read(self.read, &chunk, chunk.count)
+        guard length > 0 else { break }
+        found += chunk[..<length].count { $0 == UInt8(ascii: "\n") }
+        bytes += chunk[..<length]
+      }
+      return String(decoding: bytes, as: UTF8.self).split(separator: "\n")
+    }
+  }
+
+  @Test func `lines longer than a pipe do not block, and arrive whole and in order`() throws {
+    let pipe = try SmallPipe()
+    let lines = (0..<20).map { "\($0) " + String(repeating: "é", count: 10_000) }
+    for line in lines { pipe.writer.write(line) }
+    #expect(!pipe.writer.flush(within: .milliseconds(20)))
+    #expect(pipe.lines(20).map(String.init) == lines)
+    #expect(pipe.writer.flush(within: nil))
+    #expect(pipe.writer.droppedCount == 0)
+  }
+
+  @Test func `lines beyond a megabyte are dropped whole and counted, later ones arrive again`() throws {
+    let pipe = try SmallPipe()
+    let length = 10_000
+    let count = 1_000
+    for number in 0..<count { pipe.writer.write("\(number) " + String(repeating: "x", count: length)) }
+    let dropped = pipe.writer.droppedCount
+    // The thread may have taken one batch.
+    #expect((count - 2 * LineWriter.maximumQueuedBytes / length...count - 100).contains(dropped))
+    let arrived = pipe.lines(count - dropped)
+    #expect(arrived.count == count - dropped)
+    #expect(arrived.allSatisfy { $0.hasSuffix(String(repeating: "x", count: length)) })
+    let numbers = arrived.compactMap { Int($0.prefix { $0 != " " }) }
+    #expect(numbers == numbers.sorted())
+    #expect(pipe.writer.flush(within: nil))
+    pipe.writer.write("last")
+    #expect(pipe.lines(1) == ["last"])
+    #expect(pipe.writer.droppedCount == dropped)
+  }
+
+  @Test func `without a reader nothing waits`() throws {
+    signal(SIGPIPE, SIG_IGN)
+    var ends: [Int32] = [-1, -1]
+    try #require(Foundation.pipe(&ends) == 0)
+    close(ends[0])
+    let writer = LineWriter(ends[1])
+    writer.write("line")
+    #expect(writer.flush(within: nil))
+    for _ in 0..<1000 { writer.write(String(repeating: "x", count: 10_000)) }
+    #expect(writer.flush(within: nil))
+    #expect(writer.droppedCount == 0)
+    close(ends[1])
+  }
+}
