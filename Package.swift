@@ -114,16 +114,23 @@ let package = Package(
 
     // Edges: sockets, and the program.
     .target(
+      name: "Connections",
+      dependencies: [
+        "Authentication", nioCore, .product(name: "NIOSSL", package: "swift-nio-ssl"),
+        .product(name: "NIOTLS", package: "swift-nio"),
+      ], swiftSettings: settings),
+    .target(
       name: "RTSPServer",
       dependencies: [
-        "Media", "Authentication", "Threading", "Capture", "RTP", "RTSP", "Streaming", "CDatagrams", nioCore, nioPosix,
+        "Media", "Authentication", "Connections", "Threading", "Capture", "RTP", "RTSP", "Streaming", "CDatagrams",
+        nioCore, nioPosix,
         .product(name: "NIOSSL", package: "swift-nio-ssl"),
       ], swiftSettings: settings),
     .target(
       name: "HTTPServer",
       dependencies: [
-        "Media", "Authentication", "Bitstreams", "Threading", "Capture", "Effects", "HLS", "Streaming", "Recording",
-        "StreamControl", "COpenAPI", "CZlib", nioCore, nioPosix,
+        "Media", "Authentication", "Bitstreams", "Connections", "Threading", "Capture", "Effects", "HLS", "Streaming",
+        "Recording", "StreamControl", "COpenAPI", "CZlib", nioCore, nioPosix,
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "HTTPTypes", package: "swift-http-types"),
         .product(name: "HummingbirdCore", package: "hummingbird"),
@@ -146,8 +153,9 @@ let package = Package(
     .target(
       name: "Vidicon",
       dependencies: [
-        "Authentication", "Media", "Threading", "Capture", "CaptureDevices", "MediaInput", "Codecs", "Effects",
-        "Streaming", "Recording", "StreamControl", "RTSPServer", "HTTPServer", "Discovery", "WebPage", nioCore,
+        "Authentication", "Connections", "Media", "Threading", "Capture", "CaptureDevices", "MediaInput", "Codecs",
+        "Effects", "Streaming", "Recording", "StreamControl", "RTSPServer", "HTTPServer", "Discovery", "WebPage",
+        nioCore,
         nioPosix,
       ],
       swiftSettings: settings),
@@ -282,9 +290,14 @@ let package = Package(
       name: "RecordingMeter", dependencies: ["Recording", "Codecs", "Streaming", "Media", "Threading", nioCore],
       path: "Benchmarks/RecordingMeter", swiftSettings: settings),
     .testTarget(
+      name: "ConnectionsTests",
+      dependencies: [
+        "Connections", "Authentication", nioCore, .product(name: "NIOEmbedded", package: "swift-nio"),
+      ], swiftSettings: settings),
+    .testTarget(
       name: "RTSPServerTests",
       dependencies: [
-        "RTSPServer", "Authentication", "CDatagrams", "RTP", "RTSP", "Media", "Streaming", nioCore,
+        "RTSPServer", "Authentication", "Connections", "CDatagrams", "RTP", "RTSP", "Media", "Streaming", nioCore,
         .product(name: "NIOEmbedded", package: "swift-nio"),
       ], swiftSettings: settings),
     .testTarget(
@@ -292,7 +305,7 @@ let package = Package(
     .testTarget(
       name: "HTTPServerTests",
       dependencies: [
-        "HTTPServer", "TestSupport", "Authentication", "Capture", "Effects", "HLS", "Media", "Recording",
+        "HTTPServer", "TestSupport", "Authentication", "Capture", "Connections", "Effects", "HLS", "Media", "Recording",
         "StreamControl", "Streaming", "Threading",
         nioCore,
         nioPosix,

@@ -12,6 +12,22 @@ public enum RefusalReason: String, Hashable, Sendable, CaseIterable {
   case throttled
   /// The request needs a role that the client does not have.
   case forbidden
+  /// A connection closed or refused because there are too many.
+  case overLimit = "over_limit"
+  /// A malformed request, message or packet.
+  case malformed
+  /// RTSP 454: the session does not exist.
+  case sessionNotFound = "rtsp_454"
+  /// RTSP 455: the method is not valid in the session's state.
+  case methodNotValid = "rtsp_455"
+  /// RTSP 461: the transport is not supported.
+  case unsupportedTransport = "rtsp_461"
+  /// A TLS handshake that failed.
+  case tlsFailure = "tls_failure"
+  /// A datagram dropped because the system's send buffer was full.
+  case datagramDropped = "datagram_dropped"
+  /// A connection closed because its client read too slowly.
+  case slowViewer = "slow_viewer"
 }
 
 /// Number of refusals by reason since the start, shared by all protocols.

@@ -1,4 +1,5 @@
 internal import Authentication
+package import Connections
 internal import HTTPTypes
 internal import HummingbirdCore
 internal import HummingbirdHTTP2
@@ -8,12 +9,6 @@ package import NIOPosix
 package import Streaming
 internal import Synchronization
 internal import Threading
-
-#if canImport(Darwin)
-internal import Darwin
-#else
-internal import Glibc
-#endif
 
 /// An HTTP server for any number of streams and viewers: HLS, motion JPEG, snapshots, the web page, the API and metrics.
 ///
@@ -46,20 +41,19 @@ package final class HTTPServer: Sendable {
   private static let eventLoopCount = min(System.coreCount, 4)
 
   /// Creates a server; ``start()`` opens its ports.
-  package convenience init(settings: HTTPServerSettings, providers: HTTPServerProviders = HTTPServerProviders()) {
-    self.init(settings: settings, providers: providers, group: nil)
-  }
-
-  /// Creates a server; ``start()`` opens its ports.
   ///
-  /// - Parameter group: Event loops shared with other servers, and shut down by their owner; nil for a group of its own.
-  package init(settings: HTTPServerSettings, providers: HTTPServerProviders, group: MultiThreadedEventLoopGroup?) {
+  /// - Parameters:
+  ///   - group: Event loops shared with other servers, and shut down by their owner; nil for a group of its own.
+  ///   - registry: The connections of all servers of the process.
+  package init(
+    settings: HTTPServerSettings, providers: HTTPServerProviders = HTTPServerProviders(),
+    group: MultiThreadedEventLoopGroup? = nil, registry: ConnectionRegistry = ConnectionRegistry()
+  ) {
     self.settings = settings
     self.ownsGroup = group == nil
     self.group = group ?? MultiThreadedEventLoopGroup(numberOfThreads: Self.eventLoopCount)
     self.loops = ConnectionLoops(
-      eventLoops: Array(self.group.makeIterator()), limits: settings.limits,
-      maximumConnections: min(settings.limits.connections, Self.maximumOpenFiles))
+      eventLoops: Array(self.group.makeIterator()), limits: settings.limits, registry: registry)
     self.responder = HTTPResponder(
       streams: self.streams, providers: providers,
       authenticator: Authenticator(
@@ -186,7 +180,8 @@ package final class HTTPServer: Sendable {
   ) async throws(VidiconError) -> Listener {
     do {
       return try await Listener.open(
-        GuardedChannel(base: channel, loops: self.loops), address: address, port: port, group: self.group)
+        GuardedChannel(base: channel, loops: self.loops), address: address, port: port, group: self.group,
+        registry: self.loops.registry)
     } catch {
       throw VidiconError(error, address: self.settings.address, port: port)
     }
@@ -251,18 +246,4 @@ package final class HTTPServer: Sendable {
     let devices = (try? System.enumerateDevices()) ?? []
     return devices.contains { $0.address?.protocol == .inet6 } ? "::" : "0.0.0.0"
   }
-
-  /// File descriptors available to connections: the limit of the process less a reserve for everything else (128, or half
-  /// of a limit below 256). At the limit itself no connection could be accepted, not even to reject it.
-  private static let maximumOpenFiles: Int = {
-    var limit = rlimit()
-    #if canImport(Darwin)
-    let result = getrlimit(RLIMIT_NOFILE, &limit)
-    #else
-    let result = getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
-    #endif
-    guard result == 0 else { return 1024 }
-    let files = Int(clamping: limit.rlim_cur)
-    return max(1, files - min(128, files / 2))
-  }()
 }

@@ -2,10 +2,6 @@ public import Media
 
 /// Limits on connections, requests and downloads of an `HTTPServer`.
 public struct HTTPServerLimits: Hashable, Sendable {
-  /// Maximum number of open connections. Beyond it the connection that has been idle longest is closed; when more than
-  /// half never sent a request, the oldest of these; when none is idle, the new one. The system's limit of open files may
-  /// lower it.
-  public var connections = 10_000
   /// Maximum time a connection may be open without a request.
   public var idleTime = MediaDuration.seconds(60)
   /// Maximum time from the first byte of a request head to its last, TLS handshake included.

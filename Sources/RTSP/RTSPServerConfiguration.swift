@@ -7,22 +7,27 @@ public struct RTSPServerConfiguration: Sendable {
   public var serverName: String
   /// The server's UDP ports; nil to refuse UDP with status 461, after which clients use TCP.
   public var udpPorts: RTSPTransport.Pair<UInt16>?
-  /// Time without activity after which a connection is closed, with or without a session; whole seconds.
+  /// Time without activity after which a connection with a session is closed; whole seconds.
   public var timeout: MediaDuration
+  /// Time after which a connection without a session is closed, whatever it sends: since it was opened, or since its session
+  /// was torn down.
+  public var setupTimeout: MediaDuration
   /// Maximum time that PLAY waits for ``RTSPServerSession/playingStarted(at:now:)``.
   public var startTimeout: MediaDuration
   /// Verifies the credentials of requests.
   public var authenticator: Authenticator
 
-  /// A configuration with default timeouts of 60 s and 10 s.
+  /// A configuration with default timeouts of 60 s, 10 s and 10 s.
   public init(
     serverName: String, authenticator: Authenticator, udpPorts: RTSPTransport.Pair<UInt16>? = nil,
-    timeout: MediaDuration = .seconds(60), startTimeout: MediaDuration = .seconds(10)
+    timeout: MediaDuration = .seconds(60), setupTimeout: MediaDuration = .seconds(10),
+    startTimeout: MediaDuration = .seconds(10)
   ) {
     self.serverName = serverName
     self.authenticator = authenticator
     self.udpPorts = udpPorts
     self.timeout = timeout
+    self.setupTimeout = setupTimeout
     self.startTimeout = startTimeout
   }
 }

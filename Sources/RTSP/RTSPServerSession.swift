@@ -6,14 +6,17 @@ public import Media
 /// A session belongs to its connection and ends with it. Every request gets exactly one response; the response to PLAY is
 /// returned when the first packet is known (``RTSPServerAction/startPlaying(_:)``), so that no packet precedes it.
 ///
-/// Every request, response and RTCP packet is activity; a connection without activity for the configured timeout is
-/// closed, even while TCP still accepts our data. A connection whose stream ends is closed too, so that no client waits on
-/// a silent connection.
+/// Every request, response and RTCP packet of a session is activity; a connection without activity for the configured
+/// timeout is closed, even while TCP still accepts our data. A connection without a session is closed after a fixed time,
+/// which no request renews, so that strangers cannot hold connections. A connection whose stream ends is closed too, so that
+/// no client waits on a silent connection.
 public struct RTSPServerSession: ~Copyable {
   let configuration: RTSPServerConfiguration
   let makeRandom: @Sendable () -> UInt64
   var state = RTSPServerState.initial
   private var lastActivity: MediaTime
+  /// Time since which there is no session: the connection was opened, or the session torn down.
+  private var lastWithoutSession: MediaTime
   /// The Digest nonce that this connection has authenticated with. It does not expire: many players cannot renew a nonce
   /// during PLAY.
   private var nonce: String?
@@ -25,6 +28,7 @@ public struct RTSPServerSession: ~Copyable {
     self.configuration = configuration
     self.makeRandom = makeRandom
     self.lastActivity = now
+    self.lastWithoutSession = now
   }
 
   /// Handles a request.
@@ -45,7 +49,10 @@ public struct RTSPServerSession: ~Copyable {
     case .setup: return self.setUp(request, cSeq: cSeq, directory: directory)
     case .play: return self.play(request, cSeq: cSeq, directory: directory, now: now)
     case .pause: return self.pause(request, cSeq: cSeq, directory: directory)
-    case .teardown: return self.tearDown(request, cSeq: cSeq, directory: directory)
+    case .teardown:
+      let hadSession = self.sessionTracks != nil
+      defer { if hadSession, self.sessionTracks == nil { self.lastWithoutSession = now } }
+      return self.tearDown(request, cSeq: cSeq, directory: directory)
     default: return self.handleParameters(request, cSeq: cSeq)
     }
   }
@@ -75,6 +82,7 @@ public struct RTSPServerSession: ~Copyable {
   public var nextDeadline: MediaTime? {
     switch self.state {
     case .closed: nil
+    case .initial: self.lastWithoutSession + self.configuration.setupTimeout
     case .starting(_, _, let since): since + self.configuration.startTimeout
     default: self.lastActivity + self.configuration.timeout
     }

@@ -1,3 +1,4 @@
+internal import Authentication
 internal import Media
 internal import NIOCore
 internal import RTP
@@ -11,7 +12,7 @@ internal import Threading
 /// is packetized.
 final class RTPBroadcaster: StreamOutput {
   let stream: LiveStream
-  let counters = ViewerCounters()
+  let counters: ViewerCounters
   private let groups: [ViewerGroup]
   private let onDescriptionChange: @Sendable (LiveStream) -> Void
   private let onEnd: @Sendable (LiveStream) -> Void
@@ -20,10 +21,11 @@ final class RTPBroadcaster: StreamOutput {
 
   init(
     stream: LiveStream, descriptions: [CodecDescription], eventLoops: [any EventLoop],
-    sockets: @escaping @Sendable () -> DatagramSockets?,
+    sockets: @escaping @Sendable () -> DatagramSockets?, refusals: RefusalCounters,
     onDescriptionChange: @escaping @Sendable (LiveStream) -> Void, onEnd: @escaping @Sendable (LiveStream) -> Void
   ) {
-    let counters = self.counters
+    let counters = ViewerCounters(refusals: refusals)
+    self.counters = counters
     self.stream = stream
     self.onDescriptionChange = onDescriptionChange
     self.onEnd = onEnd

@@ -1,3 +1,5 @@
+internal import Authentication
+internal import Connections
 internal import Media
 internal import NIOCore
 internal import RTSP
@@ -27,6 +29,8 @@ final class RTSPConnectionHandler: ChannelDuplexHandler {
   private let settings: RTSPServerSettings
   private let directory: StreamDirectory
   private let eventLoop: any EventLoop
+  /// Its place in the table of all connections; nil in tests.
+  private let registration: ConnectionRegistry.Registration?
   private var parser = RTSPMessageParser()
   private var session: RTSPServerSession
   private var context: ChannelHandlerContext?
@@ -54,8 +58,10 @@ final class RTSPConnectionHandler: ChannelDuplexHandler {
   }
 
   init(
-    settings: RTSPServerSettings, session: RTSPServerConfiguration, directory: StreamDirectory, eventLoop: any EventLoop
+    settings: RTSPServerSettings, session: RTSPServerConfiguration, directory: StreamDirectory,
+    eventLoop: any EventLoop, registration: ConnectionRegistry.Registration? = nil
   ) {
+    self.registration = registration
     self.settings = settings
     self.directory = directory
     self.eventLoop = eventLoop
@@ -131,6 +137,11 @@ extension RTSPConnectionHandler {
 
   private func handle(_ message: RTSPMessage) {
     let now = self.now
+    let hadSession = self.session.streamName != nil
+    defer {
+      let hasSession = self.session.streamName != nil
+      if hasSession != hadSession { self.registration?.setUse(hasSession ? .session : .unused) }
+    }
     switch message {
     case .request(let request):
       self.perform(self.session.handle(request, directory: self.directory, now: now))
@@ -138,12 +149,12 @@ extension RTSPConnectionHandler {
       self.session.handleActivity(now: now)
     case .interleaved(let channel, _):
       if self.session.track(forChannel: channel) == nil {
-        self.directory.malformedRequests.add(1, ordering: .relaxed)
+        self.directory.countMalformed()
       } else {
         self.session.handleActivity(now: now)
       }
     case .malformed(let message):
-      self.directory.malformedRequests.add(1, ordering: .relaxed)
+      self.directory.countMalformed()
       self.perform(self.session.handle(message, now: now))
     }
   }
@@ -161,6 +172,12 @@ extension RTSPConnectionHandler {
   }
 
   private func write(_ response: RTSPResponse) {
+    switch response.status {
+    case .sessionNotFound: self.directory.refusals.count(.sessionNotFound)
+    case .methodNotValidInThisState: self.directory.refusals.count(.methodNotValid)
+    case .unsupportedTransport: self.directory.refusals.count(.unsupportedTransport)
+    default: break
+    }
     var buffer = ByteBuffer()
     response.serialize(into: &buffer)
     self.context?.write(self.wrapOutboundOut(buffer), promise: nil)
@@ -267,7 +284,7 @@ extension RTSPConnectionHandler {
     if bufferedBytes < stall.bufferedBytes {
       self.stall?.lastProgress = now
     } else if now - stall.lastProgress >= self.settings.stallTimeout {
-      self.playback?.broadcaster.counters.viewersClosedAsSlow.add(1, ordering: .relaxed)
+      self.playback?.broadcaster.counters.countSlowViewer()
       // The client will not read the buffered bytes any more.
       self.context?.close(promise: nil)
       return

@@ -1,4 +1,5 @@
 internal import Authentication
+package import Connections
 public import Media
 internal import NIOCore
 package import NIOPosix
@@ -35,41 +36,35 @@ public final class RTSPServer: Sendable {
   private let settings: RTSPServerSettings
   private let group: MultiThreadedEventLoopGroup
   private let ownsGroup: Bool
+  private let registry: ConnectionRegistry
   private let directory: StreamDirectory
   private let state = Mutex(State())
   private let nonceSecret = (0..<32).map { _ in UInt8.random(in: 0...UInt8.max) }
 
   /// One event loop per core, at most four: the encoders need the other cores.
   private static let eventLoopCount = min(System.coreCount, 4)
-  /// Maximum number of connections; further ones are closed at once. 64 file descriptors below the system's limit remain for
-  /// the rest of the process.
-  private static let maximumConnections: Int = {
-    var limit = rlimit()
-    #if canImport(Darwin)
-    let result = getrlimit(RLIMIT_NOFILE, &limit)
-    #else
-    let result = getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
-    #endif
-    return result == 0 ? max(1, Int(clamping: limit.rlim_cur) - 64) : 1024
-  }()
   /// Maximum number of connections that the system queues until they are accepted.
   private static let backlog: Int32 = 1024
 
   /// A server with event loops of its own, which listens after ``start()``.
   public convenience init(settings: RTSPServerSettings) {
-    self.init(settings: settings, group: nil)
+    self.init(settings: settings, group: nil, registry: ConnectionRegistry())
   }
 
   /// A server that listens after ``start()``.
   ///
-  /// - Parameter group: Event loops that are shared with other servers and shut down by the caller; nil for event loops of
-  ///   its own.
-  package init(settings: RTSPServerSettings, group shared: MultiThreadedEventLoopGroup?) {
+  /// - Parameters:
+  ///   - group: Event loops that are shared with other servers and shut down by the caller; nil for event loops of its own.
+  ///   - registry: The connections of all servers of the process.
+  package init(
+    settings: RTSPServerSettings, group shared: MultiThreadedEventLoopGroup?, registry: ConnectionRegistry
+  ) {
     let group = shared ?? MultiThreadedEventLoopGroup(numberOfThreads: Self.eventLoopCount)
     self.settings = settings
     self.ownsGroup = shared == nil
     self.group = group
-    self.directory = StreamDirectory(eventLoops: Array(group.makeIterator()))
+    self.registry = registry
+    self.directory = StreamDirectory(eventLoops: Array(group.makeIterator()), refusals: registry.refusals)
   }
 
   /// The ports in use; nil while the server does not listen.
@@ -165,12 +160,17 @@ public final class RTSPServer: Sendable {
         .invalidSpecification, subject: "\"\(address)\"", cause: "not an IPv4 or IPv6 address",
         nextStep: "give one of this machine's, such as 127.0.0.1, or none to listen on all")
     }
-    let (directory, settings) = (self.directory, self.settings)
+    let (directory, settings, registry) = (self.directory, self.settings, self.registry)
     let session = self.sessionConfiguration(isSecure: context != nil)
     do {
       return try await ServerBootstrap(group: self.group)
         .serverChannelOption(.backlog, value: Self.backlog)
         .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+        .serverChannelInitializer { channel in
+          channel.eventLoop.makeCompletedFuture {
+            try channel.pipeline.syncOperations.addHandler(AcceptFailureHandler(registry: registry))
+          }
+        }
         .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
         .childChannelOption(.writeBufferWaterMark, value: RTSPConnectionHandler.waterMark)
         .childChannelOption(
@@ -178,13 +178,19 @@ public final class RTSPServer: Sendable {
         )
         .childChannelInitializer { channel in
           channel.eventLoop.makeCompletedFuture {
-            guard directory.connectionCount < Self.maximumConnections else { throw ChannelError.eof }
+            let registration = registry.register(from: IPAddress.network(of: channel.remoteAddress)) {
+              channel.close(promise: nil)
+            }
+            guard let registration else { throw ChannelError.eof }
+            channel.closeFuture.whenComplete { _ in registration.remove() }
             if let context {
               try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: context))
+              try channel.pipeline.syncOperations.addHandler(TLSFailureCounter(refusals: registry.refusals))
             }
             try channel.pipeline.syncOperations.addHandler(
               RTSPConnectionHandler(
-                settings: settings, session: session, directory: directory, eventLoop: channel.eventLoop))
+                settings: settings, session: session, directory: directory, eventLoop: channel.eventLoop,
+                registration: registration))
           }
         }
         .bind(to: socketAddress)

@@ -1,3 +1,4 @@
+internal import Authentication
 internal import Synchronization
 
 /// What one stream has sent over RTSP.
@@ -21,6 +22,24 @@ final class ViewerCounters: Sendable {
   let framesSkipped = Atomic(0)
   let viewersClosedAsSlow = Atomic(0)
   let datagramsDropped = Atomic(0)
+  /// Refusals of all servers.
+  private let refusals: RefusalCounters
+
+  init(refusals: RefusalCounters) {
+    self.refusals = refusals
+  }
+
+  /// Counts datagrams that the system did not accept.
+  func countDroppedDatagrams(_ count: Int) {
+    self.datagramsDropped.add(count, ordering: .relaxed)
+    self.refusals.count(.datagramDropped, count)
+  }
+
+  /// Counts a viewer closed because it read nothing.
+  func countSlowViewer() {
+    self.viewersClosedAsSlow.add(1, ordering: .relaxed)
+    self.refusals.count(.slowViewer)
+  }
 
   /// A snapshot of the counters.
   var statistics: RTSPStreamStatistics {

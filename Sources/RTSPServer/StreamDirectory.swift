@@ -1,3 +1,4 @@
+internal import Authentication
 internal import Media
 internal import NIOCore
 internal import RTP
@@ -20,10 +21,13 @@ final class StreamDirectory: RTSPStreamDirectory, Sendable {
   }
 
   let malformedRequests = Atomic(0)
+  /// Refusals of all servers.
+  let refusals: RefusalCounters
   private let eventLoops: [any EventLoop]
   private let state = Mutex(State())
 
-  init(eventLoops: [any EventLoop]) {
+  init(eventLoops: [any EventLoop], refusals: RefusalCounters = RefusalCounters()) {
+    self.refusals = refusals
     self.eventLoops = eventLoops
   }
 
@@ -45,7 +49,7 @@ final class StreamDirectory: RTSPStreamDirectory, Sendable {
   func publish(_ stream: LiveStream, descriptions: [CodecDescription]) {
     let broadcaster = RTPBroadcaster(
       stream: stream, descriptions: descriptions, eventLoops: self.eventLoops,
-      sockets: { [weak self] in self?.sockets },
+      sockets: { [weak self] in self?.sockets }, refusals: self.refusals,
       onDescriptionChange: { [weak self] in self?.describe($0) },
       onEnd: { [weak self] in self?.streamEnded($0, name: $0.name) })
     let description = RTSPStreamDescription(of: broadcaster)
@@ -120,6 +124,12 @@ final class StreamDirectory: RTSPStreamDirectory, Sendable {
 
   func remove(_ connection: any Channel) {
     self.state.withLock { $0.connections[ObjectIdentifier(connection)] = nil }
+  }
+
+  /// Counts a malformed message, or a packet on an unknown channel.
+  func countMalformed() {
+    self.malformedRequests.add(1, ordering: .relaxed)
+    self.refusals.count(.malformed)
   }
 
   /// Number of open connections.

@@ -69,7 +69,7 @@ final class ViewerGroup: @unchecked Sendable {
       let datagrams = packets.datagrams()
       let dropped = sockets.sendRTP(datagrams, to: self.destinations)
       bytes += datagrams.buffer.readableBytes * self.destinations.count
-      if dropped > 0 { self.counters.datagramsDropped.add(dropped, ordering: .relaxed) }
+      if dropped > 0 { self.counters.countDroppedDatagrams(dropped) }
     }
     if bytes > 0 { self.counters.bytesSent.add(bytes, ordering: .relaxed) }
     if skipped > 0 { self.counters.framesSkipped.add(skipped, ordering: .relaxed) }

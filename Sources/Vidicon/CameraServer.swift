@@ -1,3 +1,5 @@
+public import Authentication
+internal import Connections
 public import Discovery
 public import HTTPServer
 public import Media
@@ -29,6 +31,7 @@ public final class CameraServer: Sendable {
   private let settings: CameraServerSettings
   /// The event loops of all protocols.
   private let group: MultiThreadedEventLoopGroup
+  private let registry: ConnectionRegistry
   private let rtsp: RTSPServer
   private let http: HTTPServer?
   private let announcer: ServiceAnnouncer?
@@ -60,17 +63,19 @@ public final class CameraServer: Sendable {
     discovery: @escaping @Sendable (DiscoveryEvent) -> Void = { _ in }
   ) {
     let group = MultiThreadedEventLoopGroup(numberOfThreads: Self.eventLoopCount)
-    let rtsp = RTSPServer(settings: settings.rtsp, group: group)
+    let registry = settings.maximumConnections.map { ConnectionRegistry(maximumCount: $0) } ?? ConnectionRegistry()
+    let rtsp = RTSPServer(settings: settings.rtsp, group: group, registry: registry)
     self.settings = settings
     self.catalog = catalog
     self.group = group
+    self.registry = registry
     self.rtsp = rtsp
     self.http = settings.http.map { [listening, publications] http in
       HTTPServer(
         settings: http,
         providers: HTTPServerProviders(
           rtsp: rtsp, addresses: { listening.addresses(of: $0) }, controls: { publications.controls(of: $0) },
-          catalog: catalog), group: group)
+          catalog: catalog), group: group, registry: registry)
     }
     self.announcer =
       settings.isAnnounced
@@ -289,6 +294,16 @@ extension CameraServer {
   /// Counters of a stream over HTTP; all zero when HTTP is off.
   public func httpStatistics(of stream: LiveStream) -> HTTPStreamStatistics {
     self.http?.statistics(of: stream) ?? HTTPStreamStatistics()
+  }
+
+  /// Requests, connections and datagrams refused since the start, by reason, over all protocols; every reason is present.
+  public var refusals: [RefusalReason: Int] {
+    Dictionary(uniqueKeysWithValues: self.registry.refusals.all.map { ($0.reason, $0.count) })
+  }
+
+  /// Times that the system had no file descriptor or memory for a new connection, upon which none is accepted for a second.
+  public var acceptFailures: Int {
+    self.registry.acceptFailures
   }
 
   /// Messages that were not RTSP, received on the RTSP ports since the start.

@@ -10,6 +10,12 @@ public struct CameraServerSettings: Hashable, Sendable {
   /// Whether streams are announced by multicast DNS (DNS-SD, "Bonjour") as `_http._tcp` and `_rtsp._tcp`.
   public var isAnnounced: Bool
 
+  /// Maximum number of open connections of all protocols; nil derives it from the limit of open files of the process, at
+  /// most 10,000.
+  ///
+  /// At the limit a new connection displaces the least useful one of the address with the most connections.
+  public var maximumConnections: Int?
+
   /// Settings; every parameter has a default.
   public init(
     rtsp: RTSPServerSettings = RTSPServerSettings(), http: HTTPServerSettings? = HTTPServerSettings(),

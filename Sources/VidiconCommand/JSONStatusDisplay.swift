@@ -65,6 +65,12 @@ final class JSONStatusDisplay: StatusDisplay {
 
     var event = "status"
     var streams: [Stream]
+    /// By reason, over all streams and protocols.
+    var refusals: [String: Int]
+    /// Times that no connection could be accepted for a second.
+    var acceptFailures: Int
+    /// Lines of this output lost because the reader was too slow.
+    var linesDropped = LineWriter.standardOutput.droppedCount
   }
 
   private struct Stopped: Encodable {
@@ -135,7 +141,9 @@ final class JSONStatusDisplay: StatusDisplay {
             effectMilliseconds: $0.effectTime.map { ($0 * 100).rounded() / 100 },
             framesDroppedByEffects: $0.effectTime == nil ? nil : $0.stream.framesDroppedByEffects,
             recording: $0.recording.map { JSONRecording.Status($0) })
-        }))
+        },
+        refusals: Dictionary(uniqueKeysWithValues: server.refusals.map { ($0.rawValue, $1) }),
+        acceptFailures: server.acceptFailures))
   }
 
   func showRecording(_ event: RecordingEvent, of stream: String) {

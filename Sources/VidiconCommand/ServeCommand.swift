@@ -101,7 +101,11 @@ struct ServeCommand: AsyncParsableCommand {
       }
       group.addTask {
         var ticker = StatusTicker()
-        while await ticker.next() { display.showStatus(server: server, streams: streams) }
+        var descriptors = DescriptorWarning()
+        while await ticker.next() {
+          display.showStatus(server: server, streams: streams)
+          if let warning = descriptors.warning(acceptFailures: server.acceptFailures) { Terminal.warn(warning) }
+        }
         return nil
       }
       for stream in streams {

@@ -80,7 +80,8 @@ final class TextStatusDisplay: StatusDisplay {
   func showStatus(server: CameraServer, streams: [LiveStream]) {
     self.state.withLock { state in
       let reports = state.reporter.reports(server: server, streams: streams)
-      let lines = reports.map { $0.line(isNamed: reports.count > 1) }
+      var lines = reports.map { $0.line(isNamed: reports.count > 1) }
+      if let refusals = RefusalText.line(server.refusals) { lines.append(refusals) }
       if Terminal.isInteractive {
         return Terminal.showStatus(lines.map { "  " + $0 })
       }

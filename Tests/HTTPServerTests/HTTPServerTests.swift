@@ -1,5 +1,6 @@
 import Authentication
 import Capture
+import Connections
 import Media
 import NIOCore
 import Streaming
@@ -62,13 +63,10 @@ struct HTTPServerTests {
     }
   }
 
-  @Test func `the connection that has been idle longest is closed at the limit`() async throws {
-    var settings = HTTPServerSettings(port: 0)
-    settings.limits.connections = 1
-    try await withServer(settings) { server, port in
+  @Test func `the connection that has been idle longest is closed at the limit of all event loops`() async throws {
+    try await withServer(registry: ConnectionRegistry(maximumCount: 4)) { server, port in
       var clients: [RawClient] = []
-      // More than the limit of all event loops.
-      for _ in 0..<16 { clients.append(try await RawClient.connect(port: port)) }
+      for _ in 0..<5 { clients.append(try await RawClient.connect(port: port)) }
       await clients[0].waitForClose()
       #expect(try await RawClient.get("/health", port: port).body == "ok\n")
       for client in clients { try? await client.close() }
@@ -76,9 +74,7 @@ struct HTTPServerTests {
   }
 
   @Test func `connections without a request evict each other, not one that sends requests`() async throws {
-    var settings = HTTPServerSettings(port: 0)
-    settings.limits.connections = 64
-    try await withServer(settings) { _, port in
+    try await withServer(registry: ConnectionRegistry(maximumCount: 64)) { _, port in
       let player = try await RawClient.connect(port: port)
       let text = try await player.exchange("GET /health HTTP/1.1\r\nHost: h\r\n\r\n", until: "ok\n") {
         var clients: [RawClient] = []
@@ -255,9 +251,10 @@ struct HTTPServerTests {
 /// Runs a server during `body`.
 func withServer(
   _ settings: HTTPServerSettings = HTTPServerSettings(port: 0), providers: HTTPServerProviders = HTTPServerProviders(),
+  registry: ConnectionRegistry = ConnectionRegistry(),
   _ body: (HTTPServer, _ port: Int) async throws -> Void
 ) async throws {
-  let server = HTTPServer(settings: settings, providers: providers)
+  let server = HTTPServer(settings: settings, providers: providers, registry: registry)
   do {
     try await server.start()
     try await body(server, try #require(server.ports?.http))

@@ -32,6 +32,18 @@ struct RawClient {
     }
   }
 
+  /// Sends a piece, runs `body`, sends another piece, and returns the received text when the server closes.
+  func exchange(_ first: String, last: String, between body: () async throws -> Void) async throws -> String {
+    try await self.channel.executeThenClose { inbound, outbound in
+      try await outbound.write(ByteBuffer(string: first))
+      try await body()
+      try await outbound.write(ByteBuffer(string: last))
+      var text = ""
+      for try await bytes in inbound { text += String(buffer: bytes) }
+      return text
+    }
+  }
+
   /// Sends a request, reads until `end`, runs `body`, and sends the request again on the same connection.
   ///
   /// - Returns: The second response; empty when the server had closed the connection.

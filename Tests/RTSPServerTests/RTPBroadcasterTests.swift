@@ -96,7 +96,8 @@ struct RTPBroadcasterTests {
   }
 
   @Test func `a viewer is in its group once`() throws {
-    let group = ViewerGroup(eventLoop: self.server.loop, counters: ViewerCounters(), sockets: { nil })
+    let group = ViewerGroup(
+      eventLoop: self.server.loop, counters: ViewerCounters(refusals: RefusalCounters()), sockets: { nil })
     let handler = RTSPConnectionHandler(
       settings: RTSPServerSettings(),
       session: RTSPServerConfiguration(serverName: "", authenticator: .init(credentials: [], secret: [1])),

@@ -28,18 +28,22 @@ final class Dialogue {
     tracks: [RTSPStreamDescription.Track(kind: .video, control: "trackID=0", ssrc: 0xdead_beef)])
 
   var directory = Directory(streams: [Dialogue.live, Dialogue.camera])
-  private(set) var now = MediaTime.zero
+  private(set) var now: MediaTime
   private var parser = RTSPMessageParser()
   private var session: RTSPServerSession
   private var output = ""
 
-  init(credentials: String? = nil, udpPorts: RTSPTransport.Pair<UInt16>? = nil) {
+  /// - Parameter start: Time at which the connection is opened.
+  init(
+    credentials: String? = nil, udpPorts: RTSPTransport.Pair<UInt16>? = nil, openedAt start: MediaTime = .zero
+  ) {
+    self.now = start
     let authenticator = Authenticator(
       credentials: credentials.flatMap { Credentials(parsing: $0) }.map { [$0] } ?? [],
       secret: Array("a secret of the tests".utf8))
     self.session = RTSPServerSession(
       configuration: RTSPServerConfiguration(
-        serverName: "Vidicon", authenticator: authenticator, udpPorts: udpPorts), now: .zero,
+        serverName: "Vidicon", authenticator: authenticator, udpPorts: udpPorts), now: start,
       makeRandom: { 0x0123_4567_89ab_cdef })
   }
 

@@ -1,3 +1,4 @@
+import Media
 import RTSP
 import Testing
 
@@ -31,13 +32,53 @@ struct RTSPServerSessionLifeTests {
     dialogue.server("[stop]\n[close]")
   }
 
-  @Test func `a connection without requests is closed after 60 seconds`() {
-    let dialogue = Dialogue()
-    dialogue.wait(seconds: 30)
+  @Test func `a silent connection without a session is closed after 10 seconds`() {
+    let dialogue = Dialogue(openedAt: MediaTime(nanoseconds: 5_000_000_000))
+    dialogue.wait(seconds: 5)
     dialogue.client(bytes: [0x24, 0, 0, 0])
     dialogue.client("RTSP/1.0 200 OK\nCSeq: 1")
-    dialogue.wait(seconds: 29)
+    dialogue.wait(seconds: 4)
     dialogue.serverIsSilent()
+    dialogue.wait(seconds: 1)
+    dialogue.server("[close]")
+  }
+
+  @Test(arguments: [
+    "OPTIONS * RTSP/1.0\nCSeq: 1", "DESCRIBE rtsp://h/live RTSP/1.0\nCSeq: 1",
+    "SETUP rtsp://h/live/trackID=0 RTSP/1.0\nCSeq: 1\nTransport: RTP/AVP/TCP;unicast",
+    "GET_PARAMETER rtsp://h/live RTSP/1.0\nCSeq: 1", "BREW * RTSP/1.0\nCSeq: 1",
+    "OPTIONS * RTSP/1.0\nCSeq: 1\nnonsense",
+  ])
+  func `no request but a SETUP with a password keeps a connection open for more than 10 seconds`(request: String) {
+    let dialogue = Dialogue(credentials: "user:pass")
+    for _ in 0..<9 {
+      dialogue.wait(seconds: 1)
+      dialogue.client(request)
+      #expect(!dialogue.statuses().contains("[close]"))
+    }
+    dialogue.wait(seconds: 1)
+    #expect(dialogue.statuses() == ["[close]"])
+  }
+
+  @Test func `a SETUP in time, even a late one, gives the connection its 60 seconds`() {
+    let dialogue = Dialogue()
+    dialogue.wait(seconds: 9)
+    dialogue.client("SETUP rtsp://h/live/trackID=0 RTSP/1.0\nCSeq: 1\nTransport: RTP/AVP/TCP;unicast")
+    #expect(dialogue.statuses() == ["200"])
+    dialogue.wait(seconds: 59)
+    dialogue.serverIsSilent()
+    dialogue.wait(seconds: 1)
+    dialogue.server("[close]")
+  }
+
+  @Test func `after TEARDOWN a connection has 10 seconds for another SETUP`() {
+    let dialogue = RTSPServerSessionTests.ready(tracks: 1)
+    dialogue.wait(seconds: 40)
+    dialogue.client("TEARDOWN rtsp://h/live RTSP/1.0\nCSeq: 2")
+    #expect(dialogue.statuses() == ["200"])
+    dialogue.wait(seconds: 9)
+    dialogue.client("OPTIONS * RTSP/1.0\nCSeq: 3")
+    #expect(dialogue.statuses() == ["200"])
     dialogue.wait(seconds: 1)
     dialogue.server("[close]")
   }

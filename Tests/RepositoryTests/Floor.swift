@@ -27,6 +27,7 @@ enum Floor: Comparable {
     "Streaming": .engine,
     "Recording": .engine,
     "StreamControl": .engine,
+    "Connections": .edge,
     "RTSPServer": .edge,
     "HTTPServer": .edge,
     "Discovery": .edge,

@@ -15,7 +15,7 @@ enum ParserCoverage {
       "HLS/HLSRequest"
     ],
     "FuzzHTTP": [
-      "HTTPServer/ByteRange", "HTTPServer/HTTPTarget",
+      "Authentication/IPAddress", "HTTPServer/ByteRange", "HTTPServer/HTTPTarget",
     ],
     "FuzzMP4": [
       "Containers/MP4Box", "Containers/MovieFragment", "Containers/MovieHeader", "Containers/MovieTrack",

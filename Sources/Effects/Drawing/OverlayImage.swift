@@ -56,6 +56,15 @@ public struct OverlayImage: Hashable, Sendable {
     self.init(width: header.width, height: header.height, pixels: pixels)
   }
 
+  /// Maximum memory that decoding a file takes, in bytes: 8 for each pixel of the decoded frame, and 4 for each of two RGBA
+  /// images; 0 for a file that is refused before it is decoded.
+  package static func decodingByteCount(of bytes: [UInt8]) -> Int {
+    guard let header = try? ImageHeader(parsing: bytes), header.width <= self.maximumSide,
+      header.height <= self.maximumSide, header.width * header.height <= self.maximumPixelCount
+    else { return 0 }
+    return 16 * header.width * header.height
+  }
+
   private static func cause(of error: ParsingError) -> String {
     switch (error.code, error.field) {
     case (.missing, "signature"): "the file is empty"

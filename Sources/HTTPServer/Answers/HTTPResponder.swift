@@ -20,8 +20,8 @@ struct HTTPResponder: Sendable {
   let connections: ConnectionLoops
   /// Recorded files being sent.
   let files: OpenFiles
-  /// Limits concurrent uploads of images, each up to 8 MiB.
-  let imageUploads = ConcurrencyLimiter(limit: 4)
+  /// Uploads of images in progress.
+  let imageUploads = ImageUploads()
 
   /// Reads the body of a request; nil when it is longer than `maximumBytes` or incomplete.
   typealias BodyReader = (_ maximumBytes: Int) async -> ByteBuffer?
@@ -85,7 +85,7 @@ struct HTTPResponder: Sendable {
     case (.put, .effects(let name)):
       return await self.setEffects(of: name, request, isOperator: isOperator, body: body)
     case (.put, .effectImage(let use, let name)):
-      return await self.setImage(for: use, of: name, request, body: body)
+      return await self.setImage(for: use, of: name, request, client: client, body: body)
     case (.patch, .stream(let name)):
       return await self.changeStream(name, request, isOperator: isOperator, body: body)
     default: break

@@ -1,3 +1,5 @@
+internal import Authentication
+internal import Connections
 internal import Media
 internal import NIOCore
 
@@ -8,19 +10,18 @@ final class ConnectionGuard: ChannelDuplexHandler {
   typealias OutboundIn = ByteBuffer
   typealias OutboundOut = ByteBuffer
 
-  // Links of `IdleConnections`, modified by it alone.
-  var nextIdle: ConnectionGuard?
-  var previousIdle: ConnectionGuard?
-  var isListedIdle = false
-
-  /// Whether a complete request head has been received.
-  private(set) var hasReceivedRequest = false
+  /// Its place in the table of all connections; nil before it is registered.
+  var registration: ConnectionRegistry.Registration?
+  /// What it is used for now.
+  private(set) var use = ConnectionTable.Use.unused
   /// Time since which no request is open.
-  private(set) var idleSince = NIODeadline.now()
+  private var idleSince = NIODeadline.now()
   private let loop: ConnectionLoop
   private var context: ChannelHandlerContext?
   /// Requests whose responses are not finished.
   private var openExchanges = 0
+  /// Open responses that end with the stream only, by their use.
+  private var endless: [ConnectionTable.Use: Int] = [:]
   /// HTTP/2 streams whose responses are not finished.
   private var exchanges: [ObjectIdentifier: (handler: ExchangeHandler, channel: any Channel)] = [:]
   /// Whether this is HTTP/2, where received bytes (such as PING) need not belong to a request.
@@ -33,6 +34,9 @@ final class ConnectionGuard: ChannelDuplexHandler {
   private var progressTime = NIODeadline.now()
   /// Deadline of the client to close after the last response.
   private var closeDeadline: NIODeadline?
+
+  /// Refusals of all servers.
+  var refusals: RefusalCounters { self.loop.registry.refusals }
 
   init(loop: ConnectionLoop) {
     self.loop = loop
@@ -72,18 +76,43 @@ final class ConnectionGuard: ChannelDuplexHandler {
     }
     self.partialSince = nil
     self.openExchanges += 1
-    if self.openExchanges == 1 { self.loop.setIdle(self, false) }
-    self.hasReceivedRequest = true
+    self.updateUse()
   }
 
   /// Called when a response is written, or its channel is closed.
-  func exchangeEnded(_ exchange: ExchangeHandler?) {
+  ///
+  /// - Parameter endless: The argument of ``responseIsEndless(_:)`` for this response; nil for others.
+  func exchangeEnded(_ exchange: ExchangeHandler?, endless: ConnectionTable.Use?) {
     if let exchange { self.exchanges[ObjectIdentifier(exchange)] = nil }
     self.openExchanges -= 1
-    guard self.openExchanges == 0 else { return }
-    self.idleSince = .now()
-    self.partialSince = nil
-    self.loop.setIdle(self, true)
+    if let endless { self.endless[endless, default: 1] -= 1 }
+    if self.openExchanges == 0 {
+      self.idleSince = .now()
+      self.partialSince = nil
+    }
+    self.updateUse()
+  }
+
+  /// Called when an open response turns out to end with the stream only: events or motion JPEG.
+  func responseIsEndless(_ use: ConnectionTable.Use) {
+    self.endless[use, default: 0] += 1
+    self.updateUse()
+  }
+
+  private func updateUse() {
+    let use: ConnectionTable.Use
+    let endless = self.endless.values.reduce(0, +)
+    if self.openExchanges == 0 {
+      use = .idle
+    } else if endless == 0 || (self.isMultiplexed && self.openExchanges > endless) {
+      use = .request
+    } else {
+      // Requests behind an endless response of HTTP/1.1 are never answered.
+      use = self.endless[.motionJPEG, default: 0] > 0 ? .motionJPEG : .events
+    }
+    guard use != self.use else { return }
+    self.loop.willChange(self, to: use)
+    self.use = use
   }
 
   /// Closes the connection in 2 seconds, unless the client has closed it: the last response is written.
@@ -99,8 +128,12 @@ final class ConnectionGuard: ChannelDuplexHandler {
   func isOverdue(at now: NIODeadline) -> Bool {
     let limits = self.loop.limits
     let stallTime = TimeAmount.nanoseconds(limits.stallTime.nanoseconds)
-    if self.isStalled(at: now, limit: stallTime) { return true }
+    if self.isStalled(at: now, limit: stallTime) {
+      self.refusals.count(.slowViewer)
+      return true
+    }
     for exchange in Array(self.exchanges.values) where exchange.handler.isStalled(at: now, limit: stallTime) {
+      self.refusals.count(.slowViewer)
       exchange.channel.close(promise: nil)
     }
     if let closeDeadline = self.closeDeadline { return now >= closeDeadline }

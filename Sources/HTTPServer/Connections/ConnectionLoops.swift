@@ -1,3 +1,4 @@
+internal import Connections
 internal import NIOCore
 internal import Synchronization
 
@@ -10,12 +11,14 @@ struct ConnectionLoops: Sendable {
   /// Maximum number of event loop hops between accept and setup of a connection, plus one.
   private static let maximumLoopHops = 4
 
+  /// The connections of all servers.
+  let registry: ConnectionRegistry
   private let loops: [ConnectionLoop]
 
-  /// - Parameter maximumConnections: Maximum number of open connections on all event loops together.
-  init(eventLoops: [any EventLoop], limits: HTTPServerLimits, maximumConnections: Int) {
-    let share = (maximumConnections + eventLoops.count - 1) / eventLoops.count
-    self.loops = eventLoops.map { ConnectionLoop(eventLoop: $0, limits: limits, maximumConnections: share) }
+  /// - Parameter registry: The connections of all servers.
+  init(eventLoops: [any EventLoop], limits: HTTPServerLimits, registry: ConnectionRegistry) {
+    self.registry = registry
+    self.loops = eventLoops.map { ConnectionLoop(eventLoop: $0, limits: limits, registry: registry) }
   }
 
   subscript(eventLoop: any EventLoop) -> ConnectionLoop {
@@ -28,9 +31,6 @@ struct ConnectionLoops: Sendable {
 
   /// Connections with an unfinished response.
   var active: Int { self.loops.reduce(0) { $0 + $1.active.load(ordering: .relaxed) } }
-
-  /// Connections closed or rejected because the limit was reached.
-  var evicted: Int { self.loops.reduce(0) { $0 + $1.evicted.load(ordering: .relaxed) } }
 
   /// Connections closed because the client was too slow.
   var timedOut: Int { self.loops.reduce(0) { $0 + $1.timedOut.load(ordering: .relaxed) } }

@@ -1,3 +1,4 @@
+internal import Authentication
 internal import HTTPTypes
 internal import Media
 internal import NIOCore
@@ -20,6 +21,8 @@ final class ExchangeHandler: ChannelDuplexHandler, RemovableChannelHandler {
   private var openExchanges = 0
   /// Whether a request head has been received and the end of its body has not.
   private var isWithinRequest = false
+  /// Use of the connection for the response being sent; nil unless it ends with the stream only.
+  private var endless: ConnectionTable.Use?
   private var bodyBytes = 0
   private var maximumBodyBytes = 0
   /// Timeout of the body being received.
@@ -94,10 +97,15 @@ final class ExchangeHandler: ChannelDuplexHandler, RemovableChannelHandler {
       return
     }
     context.write(data, promise: promise)
-    if case .end = self.unwrapOutboundIn(data) {
+    switch self.unwrapOutboundIn(data) {
+    case .head(let response):
+      guard self.endless == nil, let use = ConnectionTable.Use(endless: response) else { return }
+      self.endless = use
+      self.connection?.responseIsEndless(use)
+    case .body: break
+    case .end:
       guard self.openExchanges > 0 else { return }
-      self.openExchanges -= 1
-      self.connection?.exchangeEnded(self.isMultiplexed ? self : nil)
+      self.endExchange()
       if let refusal { self.refuse(context, refusal.status, refusal.text) }
     }
   }
@@ -135,6 +143,7 @@ final class ExchangeHandler: ChannelDuplexHandler, RemovableChannelHandler {
     }
     self.isClosing = true
     self.counters.count(status)
+    if Self.malformedStatuses.contains(status) { self.connection?.refusals.count(.malformed) }
     var fields: HTTPFields = [.contentType: "text/plain; charset=utf-8", .server: HTTPAnswer.serverName]
     let body = ByteBuffer(string: text + "\n")
     fields[.contentLength] = String(body.readableBytes)
@@ -152,6 +161,11 @@ final class ExchangeHandler: ChannelDuplexHandler, RemovableChannelHandler {
     }
   }
 
+  /// Statuses of requests that no client sends by mistake of its user.
+  private static let malformedStatuses: Set<HTTPResponse.Status> = [
+    .badRequest, .contentTooLarge, .uriTooLong, .requestHeaderFieldsTooLarge,
+  ]
+
   /// Starts the timeout of the body.
   private func limitBody(_ context: ChannelHandlerContext) {
     self.bodyDeadline?.cancel()
@@ -163,9 +177,25 @@ final class ExchangeHandler: ChannelDuplexHandler, RemovableChannelHandler {
   }
 
   private func endExchanges() {
-    while self.openExchanges > 0 {
-      self.openExchanges -= 1
-      self.connection?.exchangeEnded(self.isMultiplexed ? self : nil)
+    while self.openExchanges > 0 { self.endExchange() }
+  }
+
+  private func endExchange() {
+    self.openExchanges -= 1
+    self.connection?.exchangeEnded(self.isMultiplexed ? self : nil, endless: self.endless.take())
+  }
+}
+
+extension ConnectionTable.Use {
+  /// The use of a connection whose response ends with the stream only; nil for other responses.
+  fileprivate init?(endless response: HTTPResponse) {
+    guard response.status == .ok, let type = response.headerFields[.contentType] else { return nil }
+    if type.hasPrefix(ServerSentEvent.mediaType) {
+      self = .events
+    } else if type.hasPrefix("multipart/x-mixed-replace") {
+      self = .motionJPEG
+    } else {
+      return nil
     }
   }
 }

@@ -1,4 +1,6 @@
+internal import Connections
 internal import HummingbirdCore
+internal import HummingbirdHTTP2
 internal import Logging
 internal import NIOCore
 internal import Synchronization
@@ -14,7 +16,7 @@ struct GuardedChannel<Base: ServerChildChannel>: ServerChildChannel {
     let loop = self.loops[channel.eventLoop]
     do {
       let guardian = ConnectionGuard(loop: loop)
-      guard loop.add(guardian) else { throw ChannelError.eof }
+      guard loop.add(guardian, on: channel) else { throw ChannelError.eof }
       try channel.pipeline.syncOperations.addHandler(guardian)
       let options = channel.syncOptions
       try options?.setOption(.tcpOption(.tcp_nodelay), value: 1)
@@ -25,6 +27,10 @@ struct GuardedChannel<Base: ServerChildChannel>: ServerChildChannel {
     }
     loop.pending.add(1, ordering: .relaxed)
     let value = self.base.setup(channel: channel, logger: logger)
+    if Base.self == HTTP2UpgradeChannel.self {
+      // Fails on a closed channel only.
+      try? channel.pipeline.syncOperations.addHandler(TLSFailureCounter(refusals: loop.registry.refusals))
+    }
     value.whenFailure { _ in loop.pending.subtract(1, ordering: .relaxed) }
     return value
   }

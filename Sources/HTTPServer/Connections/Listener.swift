@@ -1,3 +1,4 @@
+internal import Connections
 internal import HummingbirdCore
 internal import Logging
 internal import NIOCore
@@ -21,8 +22,10 @@ struct Listener: Sendable {
   ///   - channel: Setup and handling of each connection.
   ///   - address: A numeric address.
   ///   - port: The port; 0 for any free one.
+  ///   - registry: Counts connections that cannot be accepted.
   static func open(
-    _ channel: some ServerChildChannel, address: String, port: Int, group: any EventLoopGroup
+    _ channel: some ServerChildChannel, address: String, port: Int, group: any EventLoopGroup,
+    registry: ConnectionRegistry
   ) async throws -> Listener {
     let (opened, continuation) = AsyncStream<Result<any Channel, any Error>>.makeStream()
     // Hummingbird's log of connections is not for users.
@@ -42,6 +45,7 @@ struct Listener: Sendable {
     }
     for await result in opened {
       let channel = try result.get()
+      try await channel.pipeline.addHandler(AcceptFailureHandler(registry: registry), position: .first).get()
       return Listener(port: channel.localAddress?.port ?? port, channel: channel, task: task)
     }
     throw CancellationError()

@@ -1,4 +1,6 @@
+internal import Authentication
 internal import Capture
+internal import Connections
 internal import HLS
 internal import Media
 internal import Recording
@@ -53,10 +55,18 @@ extension HTTPResponder {
     Self.appendSegments(of: streams, to: &text)
     Self.appendRecordings(of: streams, to: &text)
     text.append("http_connections", .gauge, "Open HTTP connections.", self.connections.count)
+    let registry = self.connections.registry
+    text.append("connections", .gauge, "Open connections of HTTP and RTSP.", registry.count)
+    text.append("connections_maximum", .gauge, "Maximum number of open connections.", registry.maximumCount)
     text.append(
-      "http_connections_crowded_out_total", .counter,
-      "HTTP connections closed or rejected because the limit was reached.",
-      self.connections.evicted)
+      "refusals_total", .counter, "Requests, connections and datagrams refused, by reason.",
+      registry.refusals.all.map { (["reason": $0.reason.rawValue], Double($0.count)) })
+    text.append(
+      "accept_failures_total", .counter,
+      "Times that no connection was accepted for a second because the system had no descriptor or memory.",
+      registry.acceptFailures)
+    text.append(
+      "image_upload_bytes", .gauge, "Memory of the images being uploaded, in bytes.", self.imageUploads.byteCount)
     text.append(
       "http_connections_timed_out_total", .counter, "HTTP connections closed because the client was too slow.",
       self.connections.timedOut)

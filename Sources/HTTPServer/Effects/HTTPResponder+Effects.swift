@@ -1,3 +1,4 @@
+internal import Authentication
 internal import Effects
 internal import HTTPTypes
 internal import Media
@@ -47,22 +48,40 @@ extension HTTPResponder {
   ///
   /// A page of another origin cannot send an image without a preflight request (Fetch §2.2.2).
   func setImage(
-    for use: EffectImageUse, of name: String, _ request: HTTPRequest, body: BodyReader
+    for use: EffectImageUse, of name: String, _ request: HTTPRequest, client: HTTPClient, body: BodyReader
   ) async -> HTTPAnswer {
     await self.changeEffects(of: name) { effects throws(HTTPRefusal) in
-      // An image is held whole until it is decoded, so the number of concurrent uploads bounds the memory.
-      guard self.imageUploads.tryAcquire() else {
-        throw HTTPRefusal(.text(.serviceUnavailable, "other images are being sent; ask again", [.retryAfter: "5"]))
+      let upload: ImageUploads.Upload
+      do throws(ImageUploads.Refusal) {
+        upload = try self.imageUploads.start(
+          from: IPAddress(parsing: client.address)?.network,
+          length: request.headerFields[.contentLength].flatMap { Int($0) })
+      } catch {
+        throw HTTPRefusal(Self.refusal(of: error))
       }
-      defer { self.imageUploads.release() }
       let types = ["image/png", "image/jpeg"]
-      let bytes = try await self.order(in: request, of: types, maximumLength: HTTPBodyLimits.imageBytes, body: body)
+      let body = try await self.order(in: request, of: types, maximumLength: HTTPBodyLimits.imageBytes, body: body)
+      let bytes = Array(body.readableBytesView)
+      guard upload.reserve(OverlayImage.decodingByteCount(of: bytes)) else {
+        throw HTTPRefusal(Self.refusal(of: .full))
+      }
+      defer { withExtendedLifetime(upload) {} }
       do throws(VidiconError) {
-        try await effects.setImage(Array(bytes.readableBytesView), for: use)
+        try await effects.setImage(bytes, for: use)
       } catch {
         throw HTTPRefusal(
           .refusal(HTTPBodyError(error, badRequests: [.invalidSpecification, .invalidData, .unsupported])))
       }
+    }
+  }
+
+  private static func refusal(of upload: ImageUploads.Refusal) -> HTTPAnswer {
+    switch upload {
+    case .busy:
+      .text(
+        .tooManyRequests, "another image is being sent from this address; send this one after it", [.retryAfter: "5"])
+    case .full:
+      .text(.serviceUnavailable, "other images are being sent; ask again", [.retryAfter: "5"])
     }
   }
 

@@ -1,0 +1,88 @@
+/// A numeric IPv4 or IPv6 address, RFC 4291 §2.2. IPv6 addresses that hold an IPv4 address (`::ffff:1.2.3.4`) are IPv4.
+package enum IPAddress: Hashable, Sendable {
+  case v4(UInt32)
+  /// The upper and lower 64 bits.
+  case v6(UInt64, UInt64)
+
+  /// Parses an address without brackets; a zone (`%eth0`) is ignored. nil for other text.
+  package init?(parsing text: some StringProtocol) {
+    if let number = Self.v4(text) {
+      self = .v4(number)
+      return
+    }
+    let address = text.prefix { $0 != "%" }
+    guard let groups = Self.groups(String(address)), groups.count == 8 else { return nil }
+    let upper = groups[..<4].reduce(0) { $0 << 16 | UInt64($1) }
+    let lower = groups[4...].reduce(0) { $0 << 16 | UInt64($1) }
+    self = .v6(upper, lower)
+    if upper == 0, lower >> 32 == 0xffff { self = .v4(UInt32(truncatingIfNeeded: lower)) }
+  }
+
+  /// Whether it is an address of the loopback interface, RFC 1122 §3.2.1.3 and RFC 4291 §2.5.3.
+  package var isLoopback: Bool {
+    switch self {
+    case .v4(let address): address >> 24 == 127
+    case .v6(let upper, let lower): upper == 0 && lower == 1
+    }
+  }
+
+  /// Whether it is a link-local or cloud metadata address: RFC 3927, RFC 4291 §2.5.6; `fd00:ec2::254`, and IPv4 addresses in
+  /// the forms of NAT64 (RFC 6052) and 6to4 (RFC 3056).
+  package var isLinkLocalOrMetadata: Bool {
+    switch self {
+    case .v4(let address): return address >> 16 == 0xa9fe || address == 0x6464_64c8  // 100.100.100.200
+    case .v6(let upper, let lower):
+      if upper >> 54 == 0xfe80 >> 6 || upper == 0xfd00_0ec2 << 32 && lower == 0x254 { return true }
+      if upper == 0x0064_ff9b << 32, lower >> 32 == 0 {
+        return IPAddress.v4(UInt32(truncatingIfNeeded: lower)).isLinkLocalOrMetadata
+      }
+      if upper == 0, lower >> 32 == 0 { return IPAddress.v4(UInt32(truncatingIfNeeded: lower)).isLinkLocalOrMetadata }
+      return upper >> 48 == 0x2002 && IPAddress.v4(UInt32(truncatingIfNeeded: upper >> 16)).isLinkLocalOrMetadata
+    }
+  }
+
+  /// The address, or the first 64 bits of an IPv6 address, the smallest network that one subscriber has.
+  package var network: IPAddress {
+    if case .v6(let upper, _) = self { .v6(upper, 0) } else { self }
+  }
+
+  private static func v4(_ text: some StringProtocol) -> UInt32? {
+    let parts = text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+    guard parts.count == 4 else { return nil }
+    var address: UInt32 = 0
+    for part in parts {
+      guard (1...3).contains(part.count), part.allSatisfy(\.isDigit),
+        let number = UInt8(String(decoding: part, as: UTF8.self))
+      else { return nil }
+      address = address << 8 | UInt32(number)
+    }
+    return address
+  }
+
+  private static func groups(_ text: String) -> [UInt16]? {
+    guard text.utf8.count <= 45 else { return nil }
+    guard let gap = text.firstRange(of: "::") else { return Self.parts(text[...], allowsV4: true) }
+    let (head, tail) = (text[..<gap.lowerBound], text[gap.upperBound...])
+    guard let first = head.isEmpty ? [] : Self.parts(head, allowsV4: false),
+      let last = tail.isEmpty ? [] : Self.parts(tail, allowsV4: true), first.count + last.count < 8
+    else { return nil }
+    return first + Array(repeating: 0, count: 8 - first.count - last.count) + last
+  }
+
+  private static func parts(_ text: Substring, allowsV4: Bool) -> [UInt16]? {
+    var groups: [UInt16] = []
+    let parts = text.utf8.split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false)
+    for (index, part) in parts.enumerated() {
+      let digits = String(decoding: part, as: UTF8.self)
+      if allowsV4, index == parts.count - 1, let address = Self.v4(digits) {
+        groups += [UInt16(truncatingIfNeeded: address >> 16), UInt16(truncatingIfNeeded: address)]
+        continue
+      }
+      guard (1...4).contains(part.count), part.allSatisfy({ $0.hexadecimalValue != nil }),
+        let group = UInt16(digits, radix: 16)
+      else { return nil }
+      groups.append(group)
+    }
+    return groups.count <= 8 ? groups : nil
+  }
+}

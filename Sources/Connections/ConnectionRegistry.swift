@@ -1,0 +1,96 @@
+package import Authentication
+internal import Synchronization
+
+/// The open connections of all servers of a process, with one limit.
+///
+/// Each server registers its accepted connections and reports their use; a connection that a new one displaces, see
+/// ``ConnectionTable``, is closed from the thread that registers the new one. Callable from any thread.
+package final class ConnectionRegistry: Sendable {
+  /// A registered connection.
+  package struct Registration: Sendable {
+    fileprivate let registry: ConnectionRegistry
+    fileprivate let id: ConnectionTable.ID
+
+    /// Changes what the connection is used for; without effect after its displacement.
+    package func setUse(_ use: ConnectionTable.Use) {
+      self.registry.state.withLock { $0.table.setUse(use, of: self.id) }
+    }
+
+    /// Removes the connection, which is closed; without effect after its displacement.
+    package func remove() {
+      self.registry.state.withLock { state in
+        if state.table.remove(self.id) { state.closures[self.id] = nil }
+      }
+    }
+  }
+
+  private struct State {
+    var table: ConnectionTable
+    var closures: [ConnectionTable.ID: @Sendable () -> Void] = [:]
+  }
+
+  private let state: Mutex<State>
+  /// Refusals of all servers.
+  package let refusals: RefusalCounters
+  private let acceptFailureCount = Atomic(0)
+
+  /// - Parameters:
+  ///   - maximumCount: Maximum number of connections, at least 1.
+  ///   - refusals: Counts connections over the limit, and what else servers refuse.
+  package init(
+    maximumCount: Int = OpenFileLimit.maximumConnections, refusals: RefusalCounters = RefusalCounters()
+  ) {
+    self.refusals = refusals
+    self.state = Mutex(State(table: ConnectionTable(maximumCount: maximumCount)))
+  }
+
+  /// Maximum number of connections.
+  package var maximumCount: Int { self.state.withLock { $0.table.maximumCount } }
+
+  /// Number of open connections.
+  package var count: Int { self.state.withLock { $0.table.count } }
+
+  /// Times that the system had no descriptor or memory for a new connection, upon which a server accepts none for a second.
+  package var acceptFailures: Int { self.acceptFailureCount.load(ordering: .relaxed) }
+
+  /// Registers a connection; at the limit closes another one.
+  ///
+  /// - Parameter close: Closes the connection; called at most once, on any thread.
+  /// - Returns: nil when the connection must be closed.
+  package func register(
+    from network: IPAddress?, close: @escaping @Sendable () -> Void
+  ) -> Registration? {
+    let (admission, displaced) = self.state.withLock { state in
+      let admission = state.table.add(network)
+      var displaced: (@Sendable () -> Void)?
+      switch admission {
+      case .refused: break
+      case .admitted(let id, let closing):
+        if let closing { displaced = state.closures.removeValue(forKey: closing) }
+        state.closures[id] = close
+      }
+      return (admission, displaced)
+    }
+    if let displaced {
+      self.refusals.count(.overLimit)
+      displaced()
+    }
+    guard case .admitted(let id, _) = admission else {
+      self.refusals.count(.overLimit)
+      return nil
+    }
+    return Registration(registry: self, id: id)
+  }
+
+  /// Counts an `accept` that failed for lack of descriptors or memory, and closes the least useful connection of the network
+  /// with the most, so that its descriptor becomes free.
+  package func handleAcceptFailure() {
+    self.acceptFailureCount.add(1, ordering: .relaxed)
+    let displaced = self.state.withLock { state in
+      state.table.evict().flatMap { state.closures.removeValue(forKey: $0) }
+    }
+    guard let displaced else { return }
+    self.refusals.count(.overLimit)
+    displaced()
+  }
+}

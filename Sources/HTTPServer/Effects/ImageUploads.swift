@@ -1,0 +1,80 @@
+internal import Authentication
+internal import Synchronization
+
+/// The uploads of images in progress, with the memory that they take: at most one at a time of a client network, and
+/// together at most ``maximumBytes``.
+final class ImageUploads: Sendable {
+  /// Maximum memory of all uploads in bytes: the largest image, 16 million pixels of 16 bytes while it is decoded, and its
+  /// file twice.
+  static let maximumBytes = (256 + 2 * 8) << 20
+
+  /// Reason for which an upload cannot start.
+  enum Refusal: Error, Hashable {
+    /// The client's network uploads another image.
+    case busy
+    /// The other uploads take all of the memory.
+    case full
+  }
+
+  /// An upload in progress; its end releases the memory.
+  final class Upload: Sendable {
+    private let uploads: ImageUploads
+    private let network: IPAddress?
+    private let byteCount: Mutex<Int>
+
+    fileprivate init(of uploads: ImageUploads, from network: IPAddress?, byteCount: Int) {
+      self.uploads = uploads
+      self.network = network
+      self.byteCount = Mutex(byteCount)
+    }
+
+    deinit {
+      let byteCount = self.byteCount.withLock { $0 }
+      self.uploads.state.withLock { state in
+        state.byteCount -= byteCount
+        state.networks.remove(self.network)
+      }
+    }
+
+    /// Accounts for further memory; false when the other uploads leave too little.
+    func reserve(_ byteCount: Int) -> Bool {
+      let isReserved = self.uploads.state.withLock { state in
+        guard state.byteCount + byteCount <= ImageUploads.maximumBytes else { return false }
+        state.byteCount += byteCount
+        return true
+      }
+      if isReserved { self.byteCount.withLock { $0 += byteCount } }
+      return isReserved
+    }
+  }
+
+  private struct State {
+    var networks: Set<IPAddress?> = []
+    var byteCount = 0
+  }
+
+  private let state = Mutex(State())
+
+  /// Memory of all uploads in progress, in bytes.
+  var byteCount: Int { self.state.withLock { $0.byteCount } }
+
+  /// Starts an upload.
+  ///
+  /// - Parameters:
+  ///   - network: Of the client; nil stands for all clients without an IP address.
+  ///   - length: Length of the body in bytes, if the client said it, at most ``HTTPBodyLimits/imageBytes``.
+  func start(from network: IPAddress?, length: Int?) throws(Refusal) -> Upload {
+    let length = min(max(0, length ?? HTTPBodyLimits.imageBytes), HTTPBodyLimits.imageBytes)
+    // As received, and as passed to the decoder.
+    let byteCount = 2 * length
+    let refusal = self.state.withLock { state -> Refusal? in
+      if state.networks.contains(network) { return .busy }
+      if state.byteCount + byteCount > Self.maximumBytes { return .full }
+      state.networks.insert(network)
+      state.byteCount += byteCount
+      return nil
+    }
+    if let refusal { throw refusal }
+    return Upload(of: self, from: network, byteCount: byteCount)
+  }
+}
