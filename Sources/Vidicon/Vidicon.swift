@@ -10,6 +10,7 @@
 @_exported public import Streaming
 
 @_exported public import struct Authentication.Credentials
+@_exported public import enum Authentication.RefusalReason
 @_exported public import enum Discovery.DiscoveryEvent
 @_exported public import enum Discovery.NetworkAddresses
 @_exported public import struct Discovery.QRCode

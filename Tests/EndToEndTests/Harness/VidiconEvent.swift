@@ -26,6 +26,10 @@ struct VidiconEvent: Decodable {
   var httpsPort: Int?
   var certificateFingerprint: String?
   var streams: [Stream]?
+  /// By reason, in events "status".
+  var refusals: [String: Int]?
+  var acceptFailures: Int?
+  var linesDropped: Int?
   /// The chosen source, when none was given.
   var choice: String?
 }

@@ -27,11 +27,12 @@ final class VidiconProcess: Sendable {
   ///   - arguments: Arguments after `serve --json --rtsp-port 0 --http-port 0 --no-discovery`.
   ///   - input: Standard input.
   ///   - environment: Variables added to, or replacing, those of the test process.
+  ///   - entry: A command before the program's, which ends in the program's process: `nsenter`.
   static func serving<Result>(
-    _ arguments: [String], input: Pipe? = nil, environment: [String: String] = [:],
+    _ arguments: [String], input: Pipe? = nil, environment: [String: String] = [:], entry: [String] = [],
     _ body: (VidiconProcess) async throws -> Result
   ) async throws -> Result {
-    let vidicon = try await VidiconProcess(arguments, input: input, environment: environment)
+    let vidicon = try await VidiconProcess(arguments, input: input, environment: environment, entry: entry)
     do {
       let result = try await body(vidicon)
       if vidicon.child.isRunning {
@@ -48,9 +49,13 @@ final class VidiconProcess: Sendable {
     }
   }
 
-  private init(_ arguments: [String], input: Pipe?, environment: [String: String]) async throws {
+  private init(
+    _ arguments: [String], input: Pipe?, environment: [String: String], entry: [String]
+  ) async throws {
+    let command = entry + [try Self.path()]
     let child = try ChildProcess(
-      Self.path(), ["serve", "--json", "--rtsp-port", "0", "--http-port", "0", "--no-discovery"] + arguments,
+      command[0],
+      command[1...] + ["serve", "--json", "--rtsp-port", "0", "--http-port", "0", "--no-discovery"] + arguments,
       input: input, environment: environment)
     let (events, continuation) = AsyncStream.makeStream(of: ReceivedEvent.self)
     Task {
@@ -133,6 +138,23 @@ final class VidiconProcess: Sendable {
       received.instant >= now && (stream(received.event).map(condition) ?? false)
     }
     return try #require(stream(event))
+  }
+
+  /// Waits for a future status event that meets a condition.
+  func statusEvent(
+    within limit: Duration = .seconds(30), where condition: @escaping @Sendable (VidiconEvent) -> Bool
+  ) async throws -> VidiconEvent {
+    let now = ContinuousClock.now
+    return try await Self.first(of: self.events, within: limit) { received in
+      received.instant >= now && received.event.event == "status" && condition(received.event)
+    }
+  }
+
+  /// Resident memory of the program, in bytes.
+  func residentMemory() throws -> Int {
+    let status = try String(contentsOfFile: "/proc/\(self.child.processIdentifier)/status", encoding: .utf8)
+    let line = try #require(status.split(separator: "\n").first { $0.hasPrefix("VmRSS:") })
+    return try #require(line.split(separator: " ").compactMap { Int($0) }.first) * 1024
   }
 
   private static func first(

@@ -1,0 +1,179 @@
+#!/usr/bin/env python3
+"""What a stranger, or the owner, gets of the program over HTTP/1.1, HTTP/2 and RTSP, as JSON.
+
+usage: stranger.py SERVER HTTP HTTPS RTSP ACT [ARGUMENT ...]
+
+  crowd COUNT       opens connections of every protocol, says "crowded" on standard error, and keeps what stays open until it
+                    is ended
+  get TIMES         asks for a page over HTTP/1.1 and HTTP/2 and describes the stream over RTSP, and counts the statuses
+  slow              sends a request of each protocol slowly, and measures how long its connection lasts
+  rows [TOKEN]      sends the requests of docs/security.md over every protocol, with an operator's token or without, and tells
+                    the statuses of each
+  guess             guesses passwords over HTTP and RTSP, and counts the statuses
+  login             logs in with the right password
+  state             reads what was changed
+"""
+import collections
+import json
+import resource
+import select
+import ssl
+import sys
+import threading
+import time
+
+from visitor import Visitor, basic, bearer
+
+
+def crowd(visitor, count):
+    maximum = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (maximum, maximum))
+    connections = []
+    openings = [(visitor.rtsp, b"OPTIONS * RTSP/1.0\r\nCS"), (visitor.http, b"GET / HT"), (visitor.https, b"\x16\x03\x01"),
+                (visitor.rtsp, b""), (visitor.http, b""), (visitor.https, b"")]
+    for number in range(int(count)):
+        port, opening = openings[number % len(openings)]
+        try:
+            connection = visitor.connect(port)
+            connection.sendall(opening)
+            connections.append(connection)
+        except OSError:
+            pass
+    print("crowded", len(connections), file=sys.stderr, flush=True)
+    while True:
+        time.sleep(1)
+
+
+def get(visitor, times):
+    seen = collections.defaultdict(collections.Counter)
+    for _ in range(int(times)):
+        for protocol in ("1.1", "2"):
+            seen["HTTP/" + protocol][visitor.ask(protocol, "GET", "/health")[0]] += 1
+        seen["RTSP"][visitor.ask_rtsp("DESCRIBE")] += 1
+    return {protocol: {str(status): count for status, count in counter.items()} for protocol, counter in seen.items()}
+
+
+def slow(visitor):
+    """Seconds until each connection is closed; None when it is open after 30 s."""
+    def drip(make, text, seconds, result, name):
+        begin = time.monotonic()
+        try:
+            connection = make()
+            connection.setblocking(False)
+            while time.monotonic() - begin < 30:
+                if text:
+                    connection.send(text[:1] if seconds < 1 else text)
+                    text = text[1:] if seconds < 1 else text
+                if select.select([connection], [], [], max(seconds, 0.5))[0]:
+                    try:
+                        if connection.recv(65536) == b"":
+                            result[name] = round(time.monotonic() - begin, 1)
+                            return
+                    except (ssl.SSLWantReadError, BlockingIOError):
+                        pass
+            result[name] = None
+        except OSError:
+            result[name] = round(time.monotonic() - begin, 1)
+
+    head = b"GET / HTTP/1.1\r\nHost: a\r\nX: " + b"x" * 1000
+    options = b"OPTIONS * RTSP/1.0\r\nCSeq: 1\r\n\r\n"
+    describe = b"DESCRIBE rtsp://a/live RTSP/1.0\r\nCSeq: 1\r\n\r\n"
+    attacks = {
+        "RTSP byte by byte": (lambda: visitor.connect(visitor.rtsp), b"OPTIONS * RTSP/1.0\r\nX: " + b"x" * 1000, 0),
+        "RTSP silent": (lambda: visitor.connect(visitor.rtsp), b"", 0),
+        "RTSP OPTIONS": (lambda: visitor.connect(visitor.rtsp), options, 1),
+        "RTSP DESCRIBE": (lambda: visitor.connect(visitor.rtsp), describe, 1),
+        "HTTP byte by byte": (lambda: visitor.connect(visitor.http), head, 0),
+        "TLS byte by byte": (lambda: visitor.connect(visitor.https), b"\x16\x03\x01\x02\x00\x01" + b"\0" * 1000, 0),
+    }
+    result = {}
+    threads = [threading.Thread(target=drip, args=(*attack, result, name)) for name, attack in attacks.items()]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return result
+
+
+JSON = {"Content-Type": "application/json"}
+# Sources that reach files and networks: every protocol of libavformat but "file" is refused, and so are metadata addresses.
+SOURCES = ["file:/etc/passwd", "file:concat:/etc/passwd|/etc/hosts", "file:http://169.254.169.254/latest", "http://169.254.169.254/",
+           "http://[fe80::1]/", "rtsp://[::ffff:169.254.169.254]/", "file:subfile,,start,0,end,9,,:/etc/passwd"]
+CHANGES = {
+    "settings": ("PATCH", "/api/streams/live", JSON, b'{"mute": true}'),
+    "source": ("PUT", "/api/streams/live/source", JSON, b'{"video": "plasma"}'),
+    "effects": ("PUT", "/api/streams/live/effects", JSON, b'{"mirror": false}'),
+    "mask": ("PUT", "/api/streams/live/effects/mask", {"Content-Type": "image/png"}, b"no image"),
+    "recording": ("POST", "/api/streams/live/recording", JSON, b'{"action": "start"}'),
+    "recordings": ("GET", "/api/recordings", {}, b""),
+    "a recording": ("GET", "/recordings/live/live.mp4", {}, b""),
+}
+MEDIA = ["/live", "/live/playlist.m3u8", "/live/snapshot.jpg", "/api/streams", "/metrics", "/"]
+
+
+def rows(visitor, token=None):
+    """The sorted statuses of each row, over HTTP/1.1 and HTTP/2 together."""
+    own = bearer(token) if token else {}
+    result = collections.defaultdict(set)
+    for protocol in ("1.1", "2"):
+        for path in MEDIA:
+            result["watch"].add(visitor.ask(protocol, "GET", path, own)[0])
+            for host in ("evil.example", "evil.example:80", "192.0.2.7.evil.example", "local.evil", "xn--e1afmkfd.example"):
+                result["foreign host"].add(visitor.ask(protocol, "GET", path, own, host=host)[0])
+            for host in ("camera", "camera.local", "camera.lan", "camera.home.arpa", "camera.internal", "localhost",
+                         "192.0.2.9", "[2001:db8::1]"):
+                result["own host"].add(visitor.ask(protocol, "GET", path, own, host=host)[0])
+            fields = visitor.ask(protocol, "GET", path, own | {"Origin": "http://evil.example"})[1]
+            result["readable by other sites"].add(int("access-control-allow-origin" in fields))
+        for name, (method, path, fields, body) in CHANGES.items():
+            result["foreign origin"].add(
+                visitor.ask(protocol, method, path, own | fields | {"Origin": "http://evil.example"}, body)[0])
+            result["null origin"].add(visitor.ask(protocol, method, path, own | fields | {"Origin": "null"}, body)[0])
+            result["foreign host and change"].add(visitor.ask(protocol, method, path, own | fields, body, "evil.example")[0])
+            result["change: " + name].add(visitor.ask(protocol, method, path, own | fields, body)[0])
+            proxied = own | fields | {"X-Forwarded-For": "127.0.0.1", "Forwarded": "for=127.0.0.1"}
+            result["change as if local"].add(visitor.ask(protocol, method, path, proxied, body)[0])
+        for source in SOURCES:
+            body = json.dumps({"video": source}).encode()
+            result["dangerous source"].add(
+                visitor.ask(protocol, "PUT", "/api/streams/live/source", own | JSON, body)[0])
+    result["no host, HTTP/1.0"].add(visitor.ask("1.0", "GET", "/live", host="")[0])
+    result["no host, HTTP/1.0, change"].add(
+        visitor.ask("1.0", "PATCH", "/api/streams/live", own | JSON, b'{"mute": true}', host="")[0])
+    result["no host, HTTP/1.1"].add(visitor.ask("1.1", "GET", "/live", host="")[0])
+    result["RTSP watch"].add(visitor.ask_rtsp("DESCRIBE"))
+    for method in ("ANNOUNCE", "RECORD", "REDIRECT"):
+        result["RTSP publish"].add(visitor.ask_rtsp(method))
+    return {row: sorted(statuses) for row, statuses in result.items()}
+
+
+def guess(visitor):
+    seen = {"HTTP": collections.Counter(), "RTSP": collections.Counter()}
+    for number in range(30):
+        login = basic("anna", f"wrong{number}")
+        seen["HTTP"][visitor.ask("2", "GET", "/api/streams", login)[0]] += 1
+        seen["RTSP"][visitor.ask_rtsp("DESCRIBE", fields=login)] += 1
+    # The right password has to wait too.
+    seen["HTTP"]["right", visitor.ask("2", "GET", "/api/streams", basic("anna", "sesame"))[0]] += 1
+    return {protocol: {" ".join(map(str, status)) if isinstance(status, tuple) else str(status): count
+                       for status, count in counter.items()} for protocol, counter in seen.items()}
+
+
+def state(visitor):
+    stream = json.loads(visitor.ask("1.1", "GET", "/api/streams/live")[2])
+    return {"mute": stream["mute"], "video": stream["source"]["video"]}
+
+
+def login(visitor):
+    """The status of a right password over TLS and RTSP."""
+    right = basic("anna", "sesame")
+    return {"HTTP": visitor.ask("2", "GET", "/api/streams", right)[0], "RTSP": visitor.ask_rtsp("DESCRIBE", fields=right)}
+
+
+def main():
+    server, http, https, rtsp, act, *arguments = sys.argv[1:]
+    visitor = Visitor(server, int(http), int(https), int(rtsp))
+    print(json.dumps(globals()[act](visitor, *arguments)))
+
+
+main()

@@ -1,0 +1,83 @@
+import Foundation
+import Testing
+
+extension EndToEnd {
+  /// A stranger and the owner on networks of their own; the rows of docs/security.md.
+  @Suite("What a stranger can use up")
+  struct Exhaustion {
+    private static let bars = ["--source", "bars", "--audio", "none", "--size", "320x180", "--fps", "30"]
+
+    @Test func `connections of one address do not lock others out, on any protocol`() async throws {
+      try await TwoHosts.with { hosts in
+        // Room for 272 connections.
+        try await hosts.serving(Self.bars, openFiles: 400) { vidicon in
+          let watching = Task {
+            try await hosts.run("ordinary_viewers.py", ["12"], of: vidicon, on: .owner, as: OrdinaryViewers.self)
+          }
+          _ = try await vidicon.status { $0.viewers ?? 0 >= 16 }
+          let crowd = try hosts.start("stranger.py", ["crowd", "900"], of: vidicon, on: .stranger)
+          defer { crowd.kill() }
+          try await crowd.complains("crowded", within: .seconds(60))
+          let seen = try await hosts.run(
+            "stranger.py", ["get", "20"], of: vidicon, on: .owner, as: [String: [String: Int]].self)
+          #expect(seen == ["HTTP/1.1": ["200": 20], "HTTP/2": ["200": 20], "RTSP": ["200": 20]])
+          let status = try await vidicon.statusEvent { _ in true }
+          // Every connection of the crowd beyond the limit has displaced another one of the crowd.
+          #expect(try #require(status.refusals?["over_limit"]) >= 900 - 272)
+          #expect(status.acceptFailures == 0)
+          let watched = try await watching.value
+          #expect(watched.packetsLost == 0)
+          #expect(watched.closed == 0)
+          #expect(watched.hls.allSatisfy { $0.missed == 0 && $0.failures == 0 && $0.segments > 0 })
+        }
+      }
+    }
+
+    @Test func `slow and idle requests of every protocol end in time`() async throws {
+      try await TwoHosts.with { hosts in
+        try await hosts.serving(Self.bars + ["--user", "anna:sesame"]) { vidicon in
+          let seconds = try await hosts.run(
+            "stranger.py", ["slow"], of: vidicon, on: .stranger, as: [String: Double?].self)
+          for (attack, limit) in [
+            ("RTSP byte by byte", 10.0), ("RTSP silent", 10), ("RTSP OPTIONS", 10), ("RTSP DESCRIBE", 10),
+            ("HTTP byte by byte", 15), ("TLS byte by byte", 15),
+          ] {
+            let lasted = try #require(seconds[attack] ?? nil, "\(attack) is open after 30 s: \(seconds)")
+            #expect(lasted < limit + 4, "\(attack)")
+          }
+        }
+      }
+    }
+
+    @Test func `a reader of --json that stalls neither blocks the program nor its end`() async throws {
+      struct Outcome: Decodable {
+        var health: [Int]
+        var exit: Int
+        var secondsToExit: Double
+      }
+      let run = try await Tool.run(
+        "python3", [TestMedia.client("stalled_output.py"), try VidiconProcess.path()], within: .seconds(60))
+      try #require(run.succeeded, "\(run.errors.suffix(2_000))")
+      let outcome = try JSONDecoder().decode(Outcome.self, from: Data(run.output))
+      #expect(outcome.health == [200, 200, 200])
+      #expect(outcome.exit == 0)
+      #expect(outcome.secondsToExit < 3)
+    }
+
+    @Test func `a recording with a date in the year 2300 is listed and served`() async throws {
+      try await TestMedia.withTemporaryFolder { folder in
+        try await VidiconProcess.serving(Self.bars + ["--record", "\(folder)/{name}.mp4"]) { vidicon in
+          let path = "\(folder)/live.mp4"
+          _ = try await vidicon.statusEvent { _ in (try? Data(contentsOf: URL(fileURLWithPath: path)).isEmpty) == false
+          }
+          let touched = try await Tool.run("touch", ["-d", "2300-01-01", path], within: .seconds(5))
+          try #require(touched.succeeded)
+          let list = try await Curl.get(vidicon.page("/api/recordings"))
+          #expect(list.status == 200)
+          #expect(list.text.contains("live.mp4"))
+          #expect(try await Curl.get(vidicon.page("/health")).status == 200)
+        }
+      }
+    }
+  }
+}
