@@ -1,18 +1,18 @@
 internal import Media
 
-/// Changes brightness, contrast, saturation and white balance.
+/// Adjusts brightness, contrast, saturation and white balance.
 public final class ColorAdjust: VideoEffect {
   private let luma: [UInt8]
   private let cb: [UInt8]
   private let cr: [UInt8]
 
-  /// An effect; with zeros it changes nothing. All values go from -1 to 1.
+  /// Creates an adjustment; zeros change nothing. All values are -1 to 1.
   ///
   /// - Parameters:
-  ///   - brightness: Darker or brighter.
-  ///   - contrast: Flatter, down to an even grey, or up to twice the differences.
-  ///   - saturation: Paler, down to grey, or up to twice the colour.
-  ///   - temperature: Colder, which is bluer, or warmer, which is redder.
+  ///   - brightness: Darker (negative) or brighter.
+  ///   - contrast: Lower, down to uniform grey at -1, or higher, up to twice at 1.
+  ///   - saturation: Lower, down to greyscale at -1, or higher, up to twice at 1.
+  ///   - temperature: Colder (bluer) or warmer (redder).
   public init(brightness: Float = 0, contrast: Float = 0, saturation: Float = 0, temperature: Float = 0) {
     func bounded(_ value: Float) -> Float { max(-1, min(1, value)) }
     func table(_ range: ClosedRange<Float>, _ value: (Float) -> Float) -> [UInt8] {
@@ -20,13 +20,13 @@ public final class ColorAdjust: VideoEffect {
     }
     let (gain, color) = (1 + bounded(contrast), 1 + bounded(saturation))
     let (offset, warmth) = (110 * bounded(brightness), 28 * bounded(temperature))
-    // The middle of black and white stays where it is.
+    // Mid grey is unchanged.
     self.luma = table(16...235) { 125.5 + gain * ($0 - 125.5) + offset }
     self.cb = table(16...240) { 128 + color * ($0 - 128) - warmth }
     self.cr = table(16...240) { 128 + color * ($0 - 128) + warmth }
   }
 
-  /// Changes the colours.
+  /// Adjusts the colours of the frame.
   public func process(_ frame: inout EffectFrame) -> EffectVerdict {
     Canvas(frame.buffer).lookUp(luma: self.luma, cb: self.cb, cr: self.cr)
     return .keep

@@ -1,20 +1,20 @@
 internal import Media
 internal import Synchronization
 
-/// Shows a part of each frame in the stream's size; where its shape is another one, between black bars.
+/// Crops each frame and scales the region to the stream's size, with black bars for another aspect ratio.
 public final class Crop: VideoEffect {
   private let low: SIMD2<Float>
   private let high: SIMD2<Float>
   private let scratch = Mutex(ScratchFrame())
 
-  /// An effect that shows a part, in shares of the frame: all of it is from (0, 0), 1 wide and 1 high. What reaches beyond
-  /// the frame is left out; where nothing is left the frame stays whole.
+  /// Creates a crop of a region, as fractions of the frame: the whole frame is (0, 0), 1 wide and 1 high. The region
+  /// is clamped to the frame; with an empty region the frame is unchanged.
   public init(x: Float, y: Float, width: Float, height: Float) {
     self.low = SIMD2(x, y)
     self.high = SIMD2(x + width, y + height)
   }
 
-  /// Enlarges the part.
+  /// Scales the region to the frame's size.
   public func process(_ frame: inout EffectFrame) -> EffectVerdict {
     let canvas = Canvas(frame.buffer)
     let size = SIMD2(Float(canvas.width), Float(canvas.height))

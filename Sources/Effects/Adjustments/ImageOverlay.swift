@@ -1,7 +1,7 @@
 public import Media
 internal import Synchronization
 
-/// Draws an image, such as a logo, at one place of each frame.
+/// Draws an image, such as a logo, at a fixed position of each frame.
 public final class ImageOverlay: VideoEffect {
   private let image: OverlayImage
   private let position: OverlayPosition
@@ -10,24 +10,24 @@ public final class ImageOverlay: VideoEffect {
   private let margin: Float
   private let layers: Mutex<(ColorMatrix, ImageLayers)>
 
-  /// An overlay.
+  /// Creates an overlay.
   ///
   /// - Parameters:
-  ///   - image: What is drawn.
-  ///   - position: Where.
-  ///   - opacity: 0 (not to be seen) to 1.
-  ///   - part: How much of the frame's width or height the image takes at most, 0 to 1; without it, it has its own size,
-  ///     reduced to what the frame has room for.
-  ///   - margin: How much of the frame's shorter side is left free at the edges, 0 to 0.5.
+  ///   - image: The image to draw.
+  ///   - position: Its position in the frame.
+  ///   - opacity: 0 (invisible) to 1.
+  ///   - part: Maximum fraction of the frame's width and height that the image takes, 0 to 1; nil draws it in its own
+  ///     size, reduced to fit the frame.
+  ///   - margin: Distance from the edges, as a fraction of the frame's shorter side, 0 to 0.5.
   public init(
     image: OverlayImage, position: OverlayPosition, opacity: Float = 1, part: Float? = nil, margin: Float = 0.03
   ) {
     (self.image, self.position, self.opacity, self.part, self.margin) = (image, position, opacity, part, margin)
-    // Here rather than before the first frame, which would have to wait.
+    // Converted here, since the first frame would otherwise be late.
     self.layers = Mutex((.bt601, ImageLayers(image, matrix: .bt601)))
   }
 
-  /// Brings the image into the frames' colours, where they are not BT.601's.
+  /// Converts the image for frames with another matrix than BT.601.
   public func prepare(for format: VideoFormat) {
     self.layers.withLock { layers in
       if layers.0 != format.colorMatrix {
@@ -44,12 +44,12 @@ public final class ImageOverlay: VideoEffect {
     let margin = frameSize.min() * max(0, min(0.5, self.margin))
     let room = pointwiseMax(frameSize - 2 * margin, SIMD2(1, 1))
     let own = SIMD2(Float(self.image.width), Float(self.image.height))
-    // Limits of the scale, such that the image is within them both ways.
+    // Maximum scales at which the image fits in both directions.
     let fit = (room / own).min()
     let scale = self.part.map { min(fit, (frameSize * max(0, min(1, $0)) / own).min()) } ?? min(1, fit)
     let size = own * scale
     let corner = self.position.corner(size: size, in: frameSize, margin: margin)
-    // On whole pixels an image in its own size stays as sharp as it is.
+    // Aligned to whole pixels, so that an unscaled image stays sharp.
     let place = corner.rounded(.toNearestOrAwayFromZero)
     canvas.draw(
       layers,

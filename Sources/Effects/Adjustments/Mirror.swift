@@ -2,14 +2,14 @@ internal import CYUV
 internal import Media
 internal import Synchronization
 
-/// Exchanges left and right, as a mirror does.
+/// Mirrors frames horizontally.
 public final class Mirror: VideoEffect {
   private let scratch = Mutex(ScratchFrame())
 
-  /// A mirror.
+  /// Creates a mirror.
   public init() {}
 
-  /// Exchanges left and right.
+  /// Mirrors the frame.
   public func process(_ frame: inout EffectFrame) -> EffectVerdict {
     let copy = self.scratch.withLock { $0.copy(of: frame.buffer) }
     let (from, to, format) = (Canvas(copy).pointers(), Canvas(frame.buffer).pointers(), frame.buffer.format)

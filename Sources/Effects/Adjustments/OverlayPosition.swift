@@ -1,29 +1,29 @@
-/// Where in a frame something is drawn.
+/// Position of an overlay in a frame.
 public enum OverlayPosition: String, Hashable, Sendable, CaseIterable {
-  /// In the left top corner.
+  /// Top left corner.
   case topLeft = "top-left"
-  /// At the upper edge, in its middle.
+  /// Centre of the top edge.
   case top
-  /// In the right top corner.
+  /// Top right corner.
   case topRight = "top-right"
-  /// At the left edge, in its middle.
+  /// Centre of the left edge.
   case left
-  /// In the middle.
+  /// Centre of the frame.
   case center
-  /// At the right edge, in its middle.
+  /// Centre of the right edge.
   case right
-  /// In the left bottom corner.
+  /// Bottom left corner.
   case bottomLeft = "bottom-left"
-  /// At the lower edge, in its middle.
+  /// Centre of the bottom edge.
   case bottom
-  /// In the right bottom corner.
+  /// Bottom right corner.
   case bottomRight = "bottom-right"
 
-  /// The left top corner of what is drawn.
+  /// Top left corner of an overlay at this position.
   ///
   /// - Parameters:
-  ///   - size: Its width and height.
-  ///   - margin: How far it stays away from the frame's edges.
+  ///   - size: Width and height of the overlay.
+  ///   - margin: Distance from the frame's edges.
   func corner(size: SIMD2<Float>, in frameSize: SIMD2<Float>, margin: Float) -> SIMD2<Float> {
     let free = frameSize - size
     let (x, y): (Float, Float) =

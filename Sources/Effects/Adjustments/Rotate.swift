@@ -2,17 +2,18 @@ internal import CYUV
 public import Media
 internal import Synchronization
 
-/// Turns frames. The stream's size stays: what is turned by a quarter is made to fit, between black bars.
+/// Rotates frames. The stream's size does not change: after a quarter turn the frame is scaled to fit, with black
+/// bars.
 public final class Rotate: VideoEffect {
   private let orientation: Orientation
   private let scratch = Mutex((copy: ScratchFrame(), turned: PixelBuffer?.none))
 
-  /// An effect that turns frames clockwise.
+  /// Creates an effect that rotates frames clockwise.
   public init(_ orientation: Orientation) {
     self.orientation = orientation
   }
 
-  /// Turns the frame.
+  /// Rotates the frame.
   public func process(_ frame: inout EffectFrame) -> EffectVerdict {
     let mode: RotationModeEnum
     switch self.orientation {

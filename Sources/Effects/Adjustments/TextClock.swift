@@ -6,27 +6,27 @@ internal import Darwin
 internal import Glibc
 #endif
 
-/// Writes the time of day into each frame, as in `2026-11-21 14:03:59`.
+/// Draws the time of day into each frame, such as `2026-11-21 14:03:59`.
 public final class TextClock: VideoEffect {
   private let position: OverlayPosition
   private let text: @Sendable () -> String
 
-  /// A clock of the machine's time zone.
+  /// Creates a clock in the machine's time zone.
   ///
-  /// - Parameter showsDate: Whether year, month and day come first.
+  /// - Parameter showsDate: Whether the date is included.
   public convenience init(position: OverlayPosition = .bottomLeft, showsDate: Bool = true) {
     self.init(position: position) { Self.now(showsDate: showsDate) }
   }
 
-  /// A line of text that is asked for at each frame.
+  /// Creates an effect that draws the text returned by a closure for each frame.
   init(position: OverlayPosition, text: @escaping @Sendable () -> String) {
     (self.position, self.text) = (position, text)
   }
 
-  /// Writes the time on a dark ground.
+  /// Draws the time on a dark background.
   public func process(_ frame: inout EffectFrame) -> EffectVerdict {
     let (text, canvas) = (self.text(), Canvas(frame.buffer))
-    // About a thirtieth of the frame's height, or what there is room for.
+    // About a thirtieth of the frame's height, or less where the text would not fit.
     let wanted = max(1, canvas.height / 30 / BitmapFont.glyphHeight)
     let scale = min(wanted, BitmapFont.scale(of: text, fitting: canvas.width, by: canvas.height))
     guard scale > 0 else { return .keep }

@@ -1,4 +1,4 @@
-/// An effect that is a closure.
+/// Effect implemented by a closure.
 ///
 /// ```swift
 /// stream.effects = [
@@ -10,14 +10,14 @@
 /// ]
 /// ```
 public final class ClosureEffect: VideoEffect {
-  /// What statistics and messages call it.
+  /// Name in statistics and messages.
   public let name: String
   private let body: @Sendable (inout EffectFrame) throws -> EffectVerdict
 
-  /// An effect.
+  /// Creates an effect.
   ///
   /// - Parameters:
-  ///   - name: What statistics and messages call it.
+  ///   - name: Name in statistics and messages.
   ///   - body: Called for each frame, by one thread at a time.
   public init(_ name: String = "closure", _ body: @escaping @Sendable (inout EffectFrame) throws -> EffectVerdict) {
     self.name = name

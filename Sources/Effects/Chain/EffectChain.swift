@@ -1,24 +1,24 @@
 public import Media
 internal import Synchronization
 
-/// Effects in the order in which a stream's frames go through them.
+/// Ordered list of effects that a stream's frames pass through.
 ///
-/// The effects can be replaced at any time, by any thread: each frame goes through those that were there when its turn
-/// began. An effect that stays keeps its state and statistics.
+/// The effects can be replaced at any time, on any thread; a frame passes through those that were set when its
+/// processing began. An effect that is in both lists keeps its state and statistics.
 ///
-/// Each effect is called for each frame, also when those before it have used up the time: a logo that comes and goes is
-/// worse than a late frame. What is too slow is counted, and reported once it is more than a rare exception. Where an effect
-/// whose ``VideoEffect/isPrivacy`` is set throws, the frame is covered; to be late is no reason, since what it has drawn
-/// belongs to this very frame.
+/// Each effect is called for each frame, even when earlier ones have used up the time budget: an overlay that flickers
+/// is worse than a late frame. Overruns are counted, and reported once they are frequent. Where an effect with
+/// ``VideoEffect/isPrivacy`` throws, the frame is covered; being late is no reason to cover it, since the effect has
+/// drawn on this very frame.
 public final class EffectChain: Sendable {
   private let entries: Mutex<[Entry]>
 
-  /// A chain.
+  /// Creates a chain.
   public init(_ effects: [any VideoEffect] = []) {
     self.entries = Mutex(effects.map(Entry.init))
   }
 
-  /// The effects, the first one first.
+  /// The effects, in order.
   public var effects: [any VideoEffect] {
     get { self.entries.withLock { $0 }.map(\.effect) }
     set {
@@ -32,15 +32,15 @@ public final class EffectChain: Sendable {
     }
   }
 
-  /// Whether there is none.
+  /// Whether the chain has no effect.
   public var isEmpty: Bool { self.entries.withLock { $0.isEmpty } }
 
-  /// Frames come that have nothing in common with those before: each effect is prepared again.
+  /// Prepares all effects again, for frames unrelated to the previous ones.
   public func restart() {
     for entry in self.entries.withLock({ $0 }) { entry.progress.withLock { $0.format = nil } }
   }
 
-  /// What each effect has done, in their order.
+  /// Statistics of each effect, in order.
   public var statistics: [EffectStatistics] {
     self.entries.withLock { $0 }.map { $0.progress.withLock(\.statistics) }
   }
@@ -53,11 +53,11 @@ public final class EffectChain: Sendable {
     public var reports: [EffectReport] = []
   }
 
-  /// Sends a frame through all effects. One thread at a time.
+  /// Processes a frame with all effects. Called by one thread at a time.
   ///
   /// - Parameters:
-  ///   - frame: The frame, with the time for all effects as its budget.
-  ///   - now: A clock that does not go back.
+  ///   - frame: The frame; its budget is the time for all effects.
+  ///   - now: A monotonic clock.
   public func process(_ frame: inout EffectFrame, now: () -> MediaTime) -> Outcome {
     let entries = self.entries.withLock { $0 }
     var outcome = Outcome()
@@ -89,7 +89,8 @@ public final class EffectChain: Sendable {
       var hasReportedOverrun = false
     }
 
-    /// The first frames of a model take longer, and a busy machine holds up a frame now and then.
+    /// Overruns before a report: the first run of a model takes longer, and a busy machine delays a frame
+    /// occasionally.
     private static let toleratedOverruns = 10
 
     let effect: any VideoEffect
@@ -100,11 +101,11 @@ public final class EffectChain: Sendable {
       self.progress = Mutex(Progress(statistics: EffectStatistics(name: effect.name)))
     }
 
-    /// Whether the frame is still there afterwards, and when that is.
+    /// Processes a frame with this effect; returns whether the frame is kept, and the time afterwards.
     func process(
       _ frame: inout EffectFrame, from start: MediaTime, now: () -> MediaTime, reports: inout [EffectReport]
     ) -> (Bool, MediaTime) {
-      // Kept apart, since an effect may put another frame in place of the whole.
+      // Kept, since an effect may replace the whole frame.
       let (original, budget) = (frame.buffer, frame.budget)
       self.prepare(for: original.format)
       var (verdict, cause) = (EffectVerdict.keep, String?.none)
@@ -151,7 +152,7 @@ public final class EffectChain: Sendable {
         }
         if took > budget {
           progress.statistics.overruns += 1
-          // Where nothing was left it is one before that is slow.
+          // Without a remaining budget an earlier effect is the slow one.
           if !progress.hasReportedOverrun, progress.statistics.overruns >= Self.toleratedOverruns, budget > .zero {
             reports.append(EffectReport(name: progress.statistics.name, kind: .slow(took: took, budget: budget)))
             progress.hasReportedOverrun = true
@@ -163,14 +164,14 @@ public final class EffectChain: Sendable {
 }
 
 extension VideoFormat {
-  /// Whether a frame of this format can go on instead of one of another.
+  /// Whether a frame of this format can replace one of another format.
   fileprivate func canReplace(_ other: VideoFormat) -> Bool {
     self.width == other.width && self.height == other.height && self.pixelFormat == .i420
   }
 }
 
 extension PixelBuffer {
-  /// Makes an I420 frame a plain, dark one.
+  /// Fills an I420 frame with dark grey.
   func cover() {
     for plane in 0..<3 {
       self.unsafePlane(plane).initializeMemory(as: UInt8.self, repeating: plane == 0 ? 40 : 128)

@@ -1,23 +1,23 @@
 public import Media
 
-/// A frame in the hands of a ``VideoEffect``, with what is known of it.
+/// A frame that a ``VideoEffect`` processes, with its metadata.
 public struct EffectFrame {
-  /// The frame: I420, upright, to be drawn on. To replace it, another one of the same size is put here.
+  /// The pixels: I420, upright, writable. Assign another buffer of the same size to replace them.
   public var buffer: PixelBuffer
-  /// When it was captured.
+  /// Capture time.
   public let timestamp: MediaTime
-  /// What travels with the frame to the outputs.
+  /// Metadata that accompanies the frame to the outputs.
   public var metadata: FrameMetadata
-  /// How the source said that the frame had to be turned; it has been turned already.
+  /// Orientation that the source reported; already applied to ``buffer``.
   public let sourceOrientation: Orientation
-  /// The time that is left for this effect.
+  /// Time left for this effect.
   public internal(set) var budget: MediaDuration
 
-  /// A frame for a chain.
+  /// Creates a frame for a chain.
   ///
   /// - Parameters:
-  ///   - buffer: I420, and not shared.
-  ///   - budget: The time that all effects may take together.
+  ///   - buffer: I420, not shared.
+  ///   - budget: Time for all effects together.
   public init(
     buffer: PixelBuffer, timestamp: MediaTime, budget: MediaDuration, metadata: FrameMetadata = FrameMetadata(),
     sourceOrientation: Orientation = .up
@@ -30,11 +30,11 @@ public struct EffectFrame {
     self.sourceOrientation = sourceOrientation
   }
 
-  /// Gives the bytes of a plane to read and write.
+  /// Calls `body` with the bytes of a plane.
   ///
   /// - Parameters:
-  ///   - index: 0 is luma, 1 is Cb, 2 is Cr, the latter two of half the width and height, rounded up.
-  ///   - body: Gets the plane's bytes, ``VideoFormat/bytesPerRow`` from row to row; they are not to be kept.
+  ///   - index: 0 is luma, 1 is Cb, 2 is Cr; the latter have half the width and height, rounded up.
+  ///   - body: Receives the plane's bytes, with ``VideoFormat/bytesPerRow`` per row; valid during the call only.
   public mutating func withPlane<Result>(
     _ index: Int, _ body: (UnsafeMutableBufferPointer<UInt8>) throws -> Result
   ) rethrows -> Result {
@@ -43,6 +43,6 @@ public struct EffectFrame {
     }
   }
 
-  /// The same frame for those who only look.
+  /// The frame as a read-only ``VideoFrame``.
   var viewed: VideoFrame { VideoFrame(buffer: self.buffer, timestamp: self.timestamp) }
 }

@@ -1,27 +1,27 @@
 public import Media
 
-/// What is to be reported an effect, once.
+/// Report about an effect, made once per cause.
 public struct EffectReport: Hashable, Sendable, CustomStringConvertible {
-  /// What has happened.
+  /// Kind of a report.
   public enum Kind: Hashable, Sendable {
-    /// It took longer than what was left of the time for all effects.
+    /// The effect took longer than the remaining time budget.
     case slow(took: MediaDuration, budget: MediaDuration)
-    /// It threw an error, or left something else than a frame; the cause is for a user to read.
+    /// The effect threw an error, or left an invalid frame; the cause is written for users.
     case failed(cause: String)
   }
 
-  /// The effect's name.
+  /// Name of the effect.
   public var name: String
-  /// What has happened.
+  /// Kind of the report.
   public var kind: Kind
 
-  /// A report.
+  /// Creates a report.
   public init(name: String, kind: Kind) {
     self.name = name
     self.kind = kind
   }
 
-  /// One line.
+  /// One line of text.
   public var description: String {
     switch self.kind {
     case .slow(let took, let budget):

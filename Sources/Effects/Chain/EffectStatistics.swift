@@ -1,25 +1,25 @@
 public import Media
 
-/// What an effect has done and taken since it came into its chain.
+/// Counters of an effect since it was added to its chain.
 public struct EffectStatistics: Hashable, Sendable {
-  /// The effect's name.
+  /// Name of the effect.
   public let name: String
-  /// The frames that it was given.
+  /// Number of processed frames.
   public var frames = 0
-  /// The time for all of them.
+  /// Total processing time.
   public var time = MediaDuration.zero
-  /// The time for the one that took longest.
+  /// Maximum processing time of a frame.
   public var longestTime = MediaDuration.zero
-  /// The frames that took longer than was left.
+  /// Number of frames that took longer than the remaining budget.
   public var overruns = 0
-  /// The frames at which it threw, or left something else than a frame.
+  /// Number of frames for which the effect threw, or left an invalid frame.
   public var failures = 0
-  /// The frames that it took out.
+  /// Number of frames that the effect dropped.
   public var drops = 0
-  /// The frames that were covered on its behalf.
+  /// Number of frames that were covered on the effect's behalf.
   public var covers = 0
 
-  /// Nothing was done yet.
+  /// Creates statistics without any frame.
   public init(name: String) {
     self.name = name
   }

@@ -1,8 +1,8 @@
 public import Media
 
-/// Changes frames on their way to the encoder: draws on them, replaces them, or takes them out.
+/// Modifies frames on their way to the encoder: draws on them, replaces them, or drops them.
 ///
-/// One of one's own is as long as this:
+/// A custom effect:
 ///
 /// ```swift
 /// final class Border: VideoEffect {
@@ -16,40 +16,40 @@ public import Media
 /// }
 /// ```
 ///
-/// An effect belongs to one stream. It is called by one thread at a time, but not always by the same one.
+/// An effect belongs to one stream. It is called by one thread at a time, not always the same one.
 public protocol VideoEffect: AnyObject, Sendable {
-  /// What statistics and messages call it; the type's name where nothing else is said.
+  /// Name in statistics and messages; by default the type's name.
   var name: String { get }
-  /// Whether the frame must not be seen without this effect. Where one of these throws, the whole frame is covered;
-  /// `false` where nothing else is said.
+  /// Whether a frame must not be shown without this effect. Where such an effect throws, the whole frame is covered.
+  /// Default: `false`.
   var isPrivacy: Bool { get }
-  /// Called before the first frame, and again whenever frames get another size or colour matrix, or have nothing in
-  /// common with those before: another source has taken over, or the present one was turned.
+  /// Called before the first frame, and again when the frame size or colour matrix changes, or when frames are
+  /// unrelated to the previous ones: after a switch or rotation of the source.
   func prepare(for format: VideoFormat)
-  /// Changes one frame, in order of time.
+  /// Processes one frame, in order of time.
   ///
-  /// What it throws is reported once; the frame goes on as the effect left it.
+  /// An error that it throws is reported once; the frame continues as the effect left it.
   ///
-  /// - Parameter frame: A frame that is upright, I420, of the stream's size, and not shared. The effect has
-  ///   ``EffectFrame/budget`` of time.
+  /// - Parameter frame: An upright I420 frame of the stream's size, not shared. The effect should finish within
+  ///   ``EffectFrame/budget``.
   func process(_ frame: inout EffectFrame) throws -> EffectVerdict
 }
 
 extension VideoEffect {
   /// The type's name.
   public var name: String { "\(type(of: self))" }
-  /// Frames may be seen without it.
+  /// False: frames may be shown without the effect.
   public var isPrivacy: Bool { false }
   /// Does nothing.
   public func prepare(for format: VideoFormat) {}
 }
 
-/// What the chain does with a frame after an effect.
+/// Result of an effect for a frame.
 public enum EffectVerdict: Hashable, Sendable {
-  /// It goes on.
+  /// Passes the frame on.
   case keep
   /// The frame is withheld from all outputs.
   case drop
-  /// It goes on as a plain, dark one: what it shows must not be seen.
+  /// Fills the frame with dark grey before passing it on: its content must not be shown.
   case cover
 }

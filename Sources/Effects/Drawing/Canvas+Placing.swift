@@ -1,7 +1,7 @@
 internal import CYUV
 
 extension Canvas {
-  /// Shows a part of another frame as large as there is room for, between black bars.
+  /// Draws a region of another frame scaled to fit, with black bars.
   func place(_ source: Canvas, _ part: FrameRegion) {
     var size = SIMD2(self.width, self.height)
     if part.width * self.height > self.width * part.height {

@@ -2,7 +2,7 @@ internal import CEffects
 internal import CYUV
 internal import Media
 
-/// An I420 frame that is drawn on, and what can be drawn. What lies outside of the frame is left out.
+/// Drawing operations on an I420 frame. Everything is clipped to the frame.
 struct Canvas {
   let buffer: PixelBuffer
   private let planes: vidicon_canvas
@@ -23,7 +23,7 @@ struct Canvas {
   var width: Int { self.planes.width }
   var height: Int { self.planes.height }
 
-  /// The part of a box that lies in the frame, grown to even coordinates where there are any; nil where there is none.
+  /// The intersection of a box and the frame, extended to even coordinates; nil when empty.
   func area(from low: SIMD2<Float>, to high: SIMD2<Float>) -> FrameRegion? {
     FrameRegion(from: low, to: high, width: self.width, height: self.height)
   }
@@ -35,7 +35,7 @@ struct Canvas {
     let opacity = UInt32(256 * max(0, min(1, opacity)))
     guard opacity > 0, let back = placement.inverse else { return }
     let (width, height) = (Float(image.width), Float(image.height))
-    // Edges fade out over a pixel of the layer.
+    // Edges fade out over one pixel of the layer.
     let soft = SIMD2(repeating: 2 + 2 * (Self.length(placement.right) + Self.length(placement.down)))
     let (first, last) = (placement(SIMD2(0, 0)), placement(SIMD2(width, height)))
     let (second, third) = (placement(SIMD2(width, 0)), placement(SIMD2(0, height)))
@@ -44,7 +44,7 @@ struct Canvas {
     guard let area = self.area(from: low, to: high) else { return }
     let reduction = min(Self.length(back.right), Self.length(back.down))
     image.withLayer(for: reduction) { layer, scale in
-      // Pixels have their centres half a pixel from their corners, here and there.
+      // Converts from corners to pixel centres, half a pixel further, in both images.
       let origin = (back.origin + (back.right + back.down) / 2) / scale - 0.5
       let (right, down) = (back.right / scale, back.down / scale)
       var (canvas, layer, area) = (self.planes, layer, area.raw)
@@ -55,7 +55,7 @@ struct Canvas {
     withExtendedLifetime(self.buffer) {}
   }
 
-  /// Fills a part of the frame.
+  /// Fills a region of the frame.
   func fill(_ area: FrameRegion, _ color: FrameColor) {
     _ = I420Rect(
       self.planes.luma, Int32(self.planes.luma_stride), self.planes.cb, Int32(self.planes.chroma_stride),
@@ -64,7 +64,7 @@ struct Canvas {
     withExtendedLifetime(self.buffer) {}
   }
 
-  /// Replaces luma, Cb and Cr by what tables of 256 have at their places.
+  /// Replaces luma, Cb and Cr by the entries of tables of 256.
   func lookUp(luma: [UInt8], cb: [UInt8], cr: [UInt8]) {
     let (columns, rows) = ((self.width + 1) / 2, (self.height + 1) / 2)
     vidicon_look_up(self.planes.luma, self.planes.luma_stride, self.width, self.height, luma)
@@ -73,7 +73,7 @@ struct Canvas {
     withExtendedLifetime(self.buffer) {}
   }
 
-  /// The frame's planes from a place on, for libyuv.
+  /// Pointers to the frame's planes at a position, for libyuv.
   func pointers(x: Int = 0, y: Int = 0) -> FramePointers {
     FramePointers(
       luma: self.planes.luma + y * self.planes.luma_stride + x,
@@ -85,7 +85,7 @@ struct Canvas {
   private static func length(_ vector: SIMD2<Float>) -> Float { (vector * vector).sum().squareRoot() }
 }
 
-/// Where the planes of an I420 frame lie; to be used while its memory is there.
+/// Pointers to the planes of an I420 frame; valid while the buffer is retained.
 struct FramePointers {
   var luma: UnsafeMutablePointer<UInt8>
   var cb: UnsafeMutablePointer<UInt8>

@@ -1,20 +1,20 @@
 public import Media
 
-/// A colour as it is in a frame.
+/// A colour in limited-range Y, Cb, Cr.
 public struct FrameColor: Hashable, Sendable {
-  /// 16 (black) to 235 (white).
+  /// Luma: 16 (black) to 235 (white).
   public var luma: UInt8
-  /// How blue it is, 128 for grey.
+  /// Blue difference; 128 for grey.
   public var cb: UInt8
-  /// How red it is, 128 for grey.
+  /// Red difference; 128 for grey.
   public var cr: UInt8
 
-  /// A grey, 16 (black) to 235 (white).
+  /// Creates a grey from 16 (black) to 235 (white).
   public init(luma: UInt8) {
     (self.luma, self.cb, self.cr) = (luma, 128, 128)
   }
 
-  /// A colour out of red, green and blue.
+  /// Converts red, green and blue to the colour of a matrix.
   public init(red: UInt8, green: UInt8, blue: UInt8, matrix: ColorMatrix = .bt601) {
     let weights = matrix.weights
     func sum(_ row: Int, _ offset: Int32) -> UInt8 {

@@ -1,21 +1,21 @@
 internal import CEffects
 
-/// A part of a frame, which begins at even coordinates, and ends at such or at the frame's end.
+/// Region of a frame with even coordinates, except at the right and bottom edge of an odd frame.
 struct FrameRegion: Hashable {
   let x: Int
   let y: Int
   let width: Int
   let height: Int
 
-  /// The whole of a frame.
+  /// Creates the region of a whole frame.
   init(width: Int, height: Int) {
     (self.x, self.y, self.width, self.height) = (0, 0, width, height)
   }
 
-  /// The part of a box that lies in a frame, grown to even coordinates; nil where there is none.
+  /// Intersects a box with a frame and extends it to even coordinates; nil when empty.
   init?(from low: SIMD2<Float>, to high: SIMD2<Float>, width: Int, height: Int) {
     func bounded(_ value: Float, _ limit: Int) -> Float { max(0, min(value, Float(limit))) }
-    // What is not a number is in no order with any other.
+    // Comparisons with NaN are false.
     guard low.x < high.x, low.y < high.y else { return nil }
     let (left, top) = (Int(bounded(low.x, width)) & ~1, Int(bounded(low.y, height)) & ~1)
     let right = min(width, (Int(bounded(high.x, width).rounded(.up)) + 1) & ~1)

@@ -2,9 +2,9 @@ internal import CLibav
 
 /// Decodes PNG and JPEG images with libavcodec.
 enum ImageDecoder {
-  /// Red, green, blue, alpha of each pixel; nil where the bytes are no image of the size that the header says.
+  /// Decodes red, green, blue and alpha of each pixel; nil when the bytes do not decode to the size in the header.
   static func decode(_ bytes: [UInt8], _ header: ImageHeader) -> [UInt8]? {
-    // libav writes to standard error otherwise; what matters is in our errors.
+    // Without this libav logs to standard error; failures are reported as errors.
     av_log_set_level(AV_LOG_QUIET)
     av_log_set_level(AV_LOG_QUIET)  // Failures are reported as errors.
     var context = avcodec_alloc_context3(
@@ -18,7 +18,7 @@ enum ImageDecoder {
     }
     guard let decoder = context, let data = packet, let decoded = frame else { return nil }
     decoder.pointee.thread_count = 1
-    // Both times the same: no more than what was said, whatever comes later in the file.
+    // Limits the decoder to the size in the header, whatever the file contains later.
     decoder.pointee.max_pixels = Int64(OverlayImage.maximumPixelCount)
     decoder.pointee.err_recognition = AV_EF_CRCCHECK | AV_EF_BITSTREAM | AV_EF_BUFFER | AV_EF_EXPLODE
     guard avcodec_open2(decoder, decoder.pointee.codec, nil) == 0, av_new_packet(data, Int32(bytes.count)) == 0 else {
@@ -38,7 +38,7 @@ enum ImageDecoder {
     let (width, height) = (frame.pointee.width, frame.pointee.height)
     let scaler = sws_getContext(
       width, height, AVPixelFormat(frame.pointee.format), width, height, AV_PIX_FMT_RGBA, SWS_POINT, nil, nil, nil)
-    // Rows of its own, since the scaler writes beyond a row's end.
+    // A buffer of its own, since the scaler writes beyond the end of a row.
     var converted = av_frame_alloc()
     defer {
       av_frame_free(&converted)

@@ -1,7 +1,7 @@
 internal import CEffects
 internal import Media
 
-/// An image in the colours of a stream, in its own size and halved again and again, so that it can be drawn small.
+/// An image converted to a stream's colours, with a mipmap chain for drawing it reduced.
 final class ImageLayers: Sendable {
   private struct Layer {
     var width: Int
@@ -37,12 +37,12 @@ final class ImageLayers: Sendable {
     self.layers = layers
   }
 
-  /// Gives the layer to draw with, and how many times it is smaller than the image.
+  /// Calls `body` with the mipmap level to draw, and its reduction relative to the image.
   ///
-  /// - Parameter reduction: How many pixels of the image fall on one of the frame.
+  /// - Parameter reduction: Image pixels per frame pixel.
   func withLayer(for reduction: Float, _ body: (vidicon_layer, _ scale: Float) -> Void) {
     var (index, scale) = (0, Float(1))
-    // Up to here four neighbours are about all that lie beneath a pixel.
+    // Up to this reduction bilinear interpolation of four pixels has little aliasing.
     while reduction / scale > 1.5, index + 1 < self.layers.count { (index, scale) = (index + 1, scale * 2) }
     let layer = self.layers[index]
     layer.pixels.withUnsafeBufferPointer {
@@ -52,7 +52,7 @@ final class ImageLayers: Sendable {
 }
 
 extension ColorMatrix {
-  /// For Y, Cb and Cr, the weights of red, green and blue, all 0 to 255, in 65536ths: limited range, ITU-T H.273 §8.3.
+  /// Weights of red, green and blue (0 to 255) for Y, Cb and Cr, in 65536ths: limited range, ITU-T H.273 §8.3.
   var weights: [Int32] {
     let (red, blue) = self == .bt709 ? (0.2126, 0.0722) : (0.299, 0.114)
     let green = 1 - red - blue

@@ -1,26 +1,26 @@
-/// Where in a frame an image comes to lie: its pixel (x, y), counted from its left top corner, goes to
-/// `origin + x * right + y * down`.
+/// Affine mapping from an image to a frame: pixel (x, y), relative to the image's top left corner, is drawn at `origin
+/// + x * right + y * down`.
 struct ImagePlacement: Hashable {
   var origin: SIMD2<Float>
   var right: SIMD2<Float>
   var down: SIMD2<Float>
 
-  /// Upright, filling a box.
+  /// Places an image upright to fill a box.
   init(x: Float, y: Float, width: Float, height: Float, of image: (width: Int, height: Int)) {
     self.origin = SIMD2(x, y)
     self.right = SIMD2(width / Float(image.width), 0)
     self.down = SIMD2(0, height / Float(image.height))
   }
 
-  /// Turned, scaled and moved such that two points of the image come to lie upon two points of the frame.
+  /// Rotates, scales and moves an image so that two of its points coincide with two points of the frame.
   ///
-  /// - Parameter stretch: How much higher the image becomes than it would be with its own proportions.
+  /// - Parameter stretch: Vertical scale relative to the image's own proportions.
   init(
     _ first: SIMD2<Float>, _ second: SIMD2<Float>, upon target: SIMD2<Float>, _ other: SIMD2<Float>, stretch: Float = 1
   ) {
     let (across, wanted) = (second - first, other - target)
     let length = (across * across).sum()
-    // The quotient of both directions as complex numbers.
+    // The quotient of both directions as complex numbers: rotation and scale.
     let turn =
       SIMD2(
         (wanted * across).sum(), wanted.y * across.x - wanted.x * across.y) / length
@@ -29,14 +29,14 @@ struct ImagePlacement: Hashable {
     self.origin = target - self.right * first.x - self.down * first.y
   }
 
-  /// Where a point of the image comes to lie.
+  /// Maps a point of the image to the frame.
   func callAsFunction(_ point: SIMD2<Float>) -> SIMD2<Float> {
     self.origin + self.right * point.x + self.down * point.y
   }
 
-  /// The way back: the image's point that lies on one of the frame.
+  /// The mapping from the frame to the image.
   ///
-  /// Nil where the image would be a line, or is nowhere.
+  /// Nil when the mapping is not invertible.
   var inverse: ImagePlacement? {
     let area = self.right.x * self.down.y - self.right.y * self.down.x
     guard area.isFinite, abs(area) > 1e-9 else { return nil }

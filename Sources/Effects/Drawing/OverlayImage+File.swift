@@ -42,7 +42,7 @@ extension OverlayImage {
 
   private static let nextStep = "check the path and its permissions"
 
-  /// The error of the system call that failed just now.
+  /// The error of the preceding system call, from `errno`.
   private static func error(_ path: String, _ cause: String) -> VidiconError {
     switch errno {
     case ENOENT: VidiconError(.notFound, subject: path, cause: "the image does not exist", nextStep: self.nextStep)

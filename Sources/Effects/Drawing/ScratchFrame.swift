@@ -1,11 +1,11 @@
 internal import CYUV
 internal import Media
 
-/// A frame's worth of memory that stays from frame to frame.
+/// Frame buffer that is reused from frame to frame.
 struct ScratchFrame {
   private var memory: PixelBuffer?
 
-  /// Memory of a frame's size, with undefined content.
+  /// Returns a buffer with undefined content.
   mutating func buffer(like format: VideoFormat) -> PixelBuffer {
     if let memory = self.memory, memory.format.width == format.width, memory.format.height == format.height {
       return memory
@@ -15,7 +15,7 @@ struct ScratchFrame {
     return buffer
   }
 
-  /// A copy of a frame.
+  /// Returns a copy of a frame.
   mutating func copy(of source: PixelBuffer) -> PixelBuffer {
     let buffer = self.buffer(like: source.format)
     let (from, to) = (Canvas(source).pointers(), Canvas(buffer).pointers())

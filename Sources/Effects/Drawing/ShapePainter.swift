@@ -2,9 +2,9 @@ internal import CEffects
 internal import CYUV
 internal import Media
 
-/// Paints soft ovals and boxes in which a frame is hidden or smoothed. Its memory stays from frame to frame.
+/// Fills, blurs, pixelates or smooths soft ovals and boxes of a frame. Its memory is reused from frame to frame.
 struct ShapePainter {
-  /// An oval or a box that may be turned.
+  /// An oval or a box with any rotation.
   struct Shape {
     enum Kind {
       case oval
@@ -13,11 +13,11 @@ struct ShapePainter {
 
     var kind: Kind
     var center: SIMD2<Float>
-    /// From the centre to the right edge.
+    /// Vector from the centre to the right edge.
     var right: SIMD2<Float>
-    /// From the centre to the lower edge.
+    /// Vector from the centre to the lower edge.
     var down: SIMD2<Float>
-    /// Over how many pixels the edge fades out, at least 1; half of them lie outside.
+    /// Width of the soft edge in pixels, at least 1; half of it is outside the shape.
     var feather: Float = 2
   }
 
@@ -25,7 +25,7 @@ struct ShapePainter {
     case solid(FrameColor)
     case blur
     case pixelate
-    /// 0 to 1.
+    /// Smooths with a strength from 0 to 1.
     case smooth(Float)
   }
 
@@ -34,12 +34,12 @@ struct ShapePainter {
   private var alpha = ScratchFrame()
   private var numbers: [Int32] = []
 
-  /// Paints a shape; what lies outside of the frame is left out.
+  /// Paints a shape, clipped to the frame.
   mutating func paint(_ shape: Shape, _ style: Style, on canvas: Canvas) {
     let (across, down) = (Self.length(shape.right), Self.length(shape.down))
     guard across > 0.5, down > 0.5, across.isFinite, down.isFinite else { return }
     let spread = pointwiseMax(shape.right, -shape.right) + pointwiseMax(shape.down, -shape.down)
-    // A turned oval is smaller than its turned box, which does not matter: the rest is transparent.
+    // A rotated oval is smaller than its bounding box; the rest is transparent.
     let reach = spread + shape.feather
     guard let area = canvas.area(from: shape.center - reach, to: shape.center + reach) else { return }
     let opacity: Float
@@ -52,7 +52,7 @@ struct ShapePainter {
     let (u, v) = (shape.right / (across * across), shape.down / (down * down))
     var placement = vidicon_placement(
       origin_x: (origin * u).sum(), origin_y: (origin * v).sum(), right_x: u.x, right_y: v.x, down_x: u.y, down_y: v.y)
-    // At the edge the square of the distance grows by 2 for each radius.
+    // At the edge the squared distance increases by 2 per radius.
     let hardness = min(across, down) / (2 * max(1, shape.feather))
     let mask = alpha.pointers()
     let kind = shape.kind == .oval ? vidicon_shape_oval : vidicon_shape_box
@@ -66,9 +66,9 @@ struct ShapePainter {
     withExtendedLifetime((stamp.buffer, alpha.buffer, canvas.buffer)) {}
   }
 
-  /// Puts what an area becomes into the stamp's left top corner.
+  /// Computes the replaced pixels of an area, at the top left of the stamp.
   ///
-  /// - Parameter size: Of the shape, in pixels.
+  /// - Parameter size: Size of the shape, in pixels.
   private mutating func fill(_ stamp: Canvas, _ style: Style, with area: FrameRegion, of canvas: Canvas, size: Float) {
     switch style {
     case .solid(let color): stamp.fill(FrameRegion(width: area.width, height: area.height), color)
@@ -78,9 +78,9 @@ struct ShapePainter {
     }
   }
 
-  /// Makes the area small, and large again.
+  /// Scales the area down and up again.
   ///
-  /// - Parameter cell: How many pixels become one.
+  /// - Parameter cell: Number of pixels that become one.
   private mutating func reduce(
     _ stamp: Canvas, _ area: FrameRegion, of canvas: Canvas, cell: Float, isSmooth: Bool
   ) {
@@ -106,7 +106,7 @@ struct ShapePainter {
     withExtendedLifetime(small.buffer) {}
   }
 
-  /// Where any difference counts as noise, the filter is a plain blur.
+  /// Blurs a plane: with a high noise level the guided filter is a plain blur.
   private mutating func blur(_ plane: UnsafeMutablePointer<UInt8>, _ stride: Int, _ width: Int, _ height: Int) {
     self.makeRoom(width, height)
     vidicon_smooth(plane, stride, plane, stride, width, height, 1, 1e12, &self.numbers)
@@ -115,7 +115,7 @@ struct ShapePainter {
   private mutating func smooth(_ stamp: Canvas, _ area: FrameRegion, of canvas: Canvas, radius: Float) {
     let (source, target) = (canvas.pointers(x: area.x, y: area.y), stamp.pointers())
     self.makeRoom(area.width, area.height)
-    // Skin differs by some 10 of 255; what differs by much more are eyes, mouth and outline.
+    // Skin varies by about 10 of 255; eyes, mouth and outline by much more.
     vidicon_smooth(
       target.luma, Int(target.lumaStride), source.luma, Int(source.lumaStride), area.width, area.height,
       Int(max(1, min(31, radius))), 180, &self.numbers)

@@ -1,48 +1,48 @@
-/// A face in a frame. Places and sizes are in the frame's pixels; left and right are the face's owner's.
+/// A face in a frame. Positions and sizes are in pixels of the frame; left and right are the person's.
 public struct Face: Hashable, Sendable, Identifiable {
-  /// An upright box.
+  /// An axis-aligned box.
   public struct Box: Hashable, Sendable {
-    /// The left edge.
+    /// Left edge.
     public var x: Float
-    /// The upper edge.
+    /// Top edge.
     public var y: Float
-    /// The width.
+    /// Width.
     public var width: Float
-    /// The height.
+    /// Height.
     public var height: Float
 
-    /// A box.
+    /// Creates a box.
     public init(x: Float, y: Float, width: Float, height: Float) {
       (self.x, self.y, self.width, self.height) = (x, y, width, height)
     }
 
-    /// The middle.
+    /// Centre of the box.
     public var center: SIMD2<Float> { SIMD2(self.x + self.width / 2, self.y + self.height / 2) }
   }
 
-  /// Points of a face that are always known.
+  /// Points that are known for every face.
   public struct KeyPoints: Hashable, Sendable {
-    /// The middle of the right eye.
+    /// Centre of the right eye.
     public var rightEye: SIMD2<Float>
-    /// The middle of the left eye.
+    /// Centre of the left eye.
     public var leftEye: SIMD2<Float>
-    /// The nose's tip.
+    /// Tip of the nose.
     public var nose: SIMD2<Float>
-    /// The mouth's centre.
+    /// Centre of the mouth.
     public var mouth: SIMD2<Float>
-    /// Where the right ear begins.
+    /// Right ear, at its front.
     public var rightEar: SIMD2<Float>
-    /// Where the left ear begins.
+    /// Left ear, at its front.
     public var leftEar: SIMD2<Float>
 
-    /// The points after each was changed.
+    /// Returns the points after applying `change` to each.
     func mapped(_ change: (SIMD2<Float>) -> SIMD2<Float>) -> KeyPoints {
       KeyPoints(
         rightEye: change(self.rightEye), leftEye: change(self.leftEye), nose: change(self.nose),
         mouth: change(self.mouth), rightEar: change(self.rightEar), leftEar: change(self.leftEar))
     }
 
-    /// Key points.
+    /// Creates key points.
     public init(
       rightEye: SIMD2<Float>, leftEye: SIMD2<Float>, nose: SIMD2<Float>, mouth: SIMD2<Float>, rightEar: SIMD2<Float>,
       leftEar: SIMD2<Float>
@@ -52,26 +52,26 @@ public struct Face: Hashable, Sendable, Identifiable {
     }
   }
 
-  /// The same number for the same face, as long as it is not out of the frame for more than a moment; never used again.
+  /// Identifier of the face while it is tracked, also across short gaps; never reused.
   public let id: Int
-  /// The smallest box around the face, from chin to forehead.
+  /// Bounding box from chin to forehead.
   public var box: Box
-  /// How far it is turned to the right in the frame's plane, in radians.
+  /// Clockwise rotation in the plane of the frame, in radians.
   public var roll: Float
-  /// Eyes, nose, mouth, ears.
+  /// Eyes, nose, mouth and ears.
   public var keyPoints: KeyPoints
-  /// 468 or 478 points of its surface: column, row, depth; none where only the box is known.
+  /// 468 or 478 surface points: column, row, depth; empty where only the box is known.
   public var mesh: [SIMD3<Float>]
-  /// Whether it smiles. Who cries may seem to smile.
+  /// Whether the face smiles. A crying face may count as smiling.
   public var isSmiling: Bool
   /// Whether the left eye is closed.
   public var leftEyeClosed: Bool
   /// Whether the right eye is closed.
   public var rightEyeClosed: Bool
-  /// How sure it is that there is a face, 0 to 1.
+  /// Confidence that this is a face, 0 to 1.
   public var confidence: Float
 
-  /// A face.
+  /// Creates a face.
   public init(
     id: Int, box: Box, roll: Float, keyPoints: KeyPoints, mesh: [SIMD3<Float>] = [], isSmiling: Bool = false,
     leftEyeClosed: Bool = false, rightEyeClosed: Bool = false, confidence: Float = 1

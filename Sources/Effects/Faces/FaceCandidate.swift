@@ -6,19 +6,19 @@ internal import Darwin
 internal import Glibc
 #endif
 
-/// A possible face found by a detector: a box, six key points and a score. Places and sizes are in units of the
-/// area that it looked at, or of whatever ``moved(by:scaledBy:)`` has made of them.
+/// A possible face found by a detector: a box, six key points and a score. Positions and sizes are in units of the
+/// searched area, or of the result of ``moved(by:scaledBy:)``.
 public struct FaceCandidate: Hashable, Sendable {
-  /// The box's centre.
+  /// Centre of the box.
   public var center: SIMD2<Float>
-  /// The box's width and height.
+  /// Width and height of the box.
   public var size: SIMD2<Float>
-  /// Eyes, nose, mouth, ears.
+  /// Eyes, nose, mouth and ears.
   public var keyPoints: Face.KeyPoints
-  /// How likely it is a face, 0 to 1.
+  /// Confidence that this is a face, 0 to 1.
   public var score: Float
 
-  /// A candidate.
+  /// Creates a candidate.
   public init(center: SIMD2<Float>, size: SIMD2<Float>, keyPoints: Face.KeyPoints, score: Float) {
     self.center = center
     self.size = size
@@ -26,19 +26,19 @@ public struct FaceCandidate: Hashable, Sendable {
     self.score = score
   }
 
-  /// How far the face is turned to the right in the frame's plane, in radians: the angle of the line of the eyes.
+  /// Clockwise rotation in the plane of the frame, in radians: the angle of the line through the eyes.
   public var roll: Float {
     Self.angle(self.keyPoints.leftEye - self.keyPoints.rightEye)
   }
 
-  /// The same candidate in other units: first scaled, then moved.
+  /// Scales, then moves the candidate.
   public func moved(by offset: SIMD2<Float>, scaledBy scale: SIMD2<Float>) -> FaceCandidate {
     FaceCandidate(
       center: self.center * scale + offset, size: self.size * scale,
       keyPoints: self.keyPoints.mapped { $0 * scale + offset }, score: self.score)
   }
 
-  /// The part that two boxes share of the area that either has, 0 to 1.
+  /// Intersection over union of two boxes, 0 to 1.
   public func overlap(with other: FaceCandidate) -> Float {
     let low = pointwiseMax(self.center - self.size / 2, other.center - other.size / 2)
     let high = pointwiseMin(self.center + self.size / 2, other.center + other.size / 2)
@@ -47,17 +47,17 @@ public struct FaceCandidate: Hashable, Sendable {
     return all > 0 ? shared / all : 0
   }
 
-  /// Leaves of candidates for one face the likeliest (non-maximum suppression): each that overlaps a likelier one by more
-  /// than `limit` goes. The candidates may come from several areas that overlap.
+  /// Non-maximum suppression: removes each candidate that overlaps one with a higher score by more than `limit`.
+  /// Candidates may come from overlapping areas.
   ///
-  /// - Returns: The likeliest first.
+  /// - Returns: The remaining candidates, highest score first.
   public static func suppress(_ candidates: [FaceCandidate], limit: Float = 0.3) -> [FaceCandidate] {
     var kept = candidates
     Self.suppress(in: &kept, limit: limit)
     return kept
   }
 
-  /// The same in place.
+  /// Performs the suppression in place.
   static func suppress(in candidates: inout [FaceCandidate], limit: Float = 0.3) {
     var (kept, count) = (0, candidates.count)
     while kept < count {
@@ -66,7 +66,7 @@ public struct FaceCandidate: Hashable, Sendable {
       let likeliest = candidates.remove(at: best)
       candidates.insert(likeliest, at: kept)
       kept += 1
-      // What overlaps it goes, the others move up.
+      // Removes overlapping candidates and compacts the others.
       var place = kept
       for index in kept..<count where !(candidates[index].overlap(with: likeliest) > limit) {
         candidates[place] = candidates[index]
@@ -79,19 +79,19 @@ public struct FaceCandidate: Hashable, Sendable {
 }
 
 extension FaceCandidate {
-  /// The angle of a direction, 0 to the right, positive downwards.
+  /// Angle of a direction, 0 to the right, positive downwards.
   static func angle(_ direction: SIMD2<Float>) -> Float {
     atan2f(direction.y, direction.x)
   }
 }
 
 extension FaceCandidate {
-  /// Where a candidate of a square that was turned lies in the square as it was; in units of it, 0 to 1.
+  /// Maps a candidate in a rotated square back to the unrotated square; units are 0 to 1.
   func turnedBack(_ orientation: Orientation) -> FaceCandidate {
     func back(_ point: SIMD2<Float>) -> SIMD2<Float> {
       switch orientation {
       case .up: point
-      // Clockwise, (x, y) has become (1 - y, x).
+      // A clockwise rotation maps (x, y) to (1 - y, x).
       case .right: SIMD2(point.y, 1 - point.x)
       case .down: 1 - point
       case .left: SIMD2(1 - point.y, point.x)

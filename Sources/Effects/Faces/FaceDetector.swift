@@ -3,8 +3,8 @@ internal import CYUV
 internal import Inference
 public import Media
 
-/// Finds faces in a part of a frame with one of the detector models. Used by one thread at a time; looking allocates
-/// nothing but the result.
+/// Finds faces in a square of a frame with one of the detector models. Used by one thread at a time; allocates nothing
+/// but the result.
 ///
 /// ```swift
 /// var detector = try FaceDetector(.fullRangeDetector, models: FaceModels())
@@ -16,19 +16,19 @@ public struct FaceDetector: ~Copyable, Sendable {
   private var executor: InferenceExecutor
   private let output: FaceDetectorOutput
   private let side: Int
-  /// The tile in the size of the model's input: as I420, then as red, green, blue.
+  /// The tile scaled to the model's input size: as I420, then as red, green and blue.
   private let scaled: PixelBuffer
   private let packed: PixelBuffer
 
-  /// A detector.
+  /// Creates a detector.
   ///
   /// - Parameter model: One of the three detectors.
-  /// - Throws: A ``VidiconError`` where the model file is missing or broken.
+  /// - Throws: ``VidiconError`` when the model file is missing or invalid.
   public init(_ model: FaceModel, models: FaceModels) throws(VidiconError) {
     try self.init(model, models: models, threshold: nil)
   }
 
-  /// A detector that tells of what has at least a score.
+  /// Creates a detector with a minimum score.
   init(_ model: FaceModel, models: FaceModels, threshold: Float?) throws(VidiconError) {
     precondition(model != .mesh && model != .fineMesh, "a mesh finds no faces")
     self.executor = InferenceExecutor(try models.plan(for: model))
@@ -38,8 +38,8 @@ public struct FaceDetector: ~Copyable, Sendable {
     self.packed = PixelBuffer(format: VideoFormat(width: model.inputSide, height: model.inputSide, pixelFormat: .rgb24))
   }
 
-  /// The likely faces in a tile of an I420 frame, in pixels of the frame; each face several times, for
-  /// ``FaceCandidate/suppress(_:limit:)`` to choose from all tiles.
+  /// Detects faces in a tile of an I420 frame, in pixels of the frame; each face several times, for
+  /// ``FaceCandidate/suppress(_:limit:)`` over all tiles.
   ///
   /// - Parameter tile: A square within the frame.
   public mutating func detect(in frame: VideoFrame, tile: FaceTile) -> [FaceCandidate] {
@@ -50,7 +50,7 @@ public struct FaceDetector: ~Copyable, Sendable {
     return found.map { $0.moved(by: SIMD2(Float(tile.x), Float(tile.y)), scaledBy: SIMD2(side, side)) }
   }
 
-  /// Adds the likely faces in a frame that already has the size of the model's input, in units of it: 0 to 1.
+  /// Adds the candidates in a frame of the model's input size, in units from 0 to 1.
   mutating func detect(in shrunk: PixelBuffer, into found: inout [FaceCandidate]) {
     self.fillInput(shrunk)
     self.executor.run()
@@ -59,7 +59,7 @@ public struct FaceDetector: ~Copyable, Sendable {
     }
   }
 
-  /// Brings a tile of an I420 frame into the size of a model's input.
+  /// Scales a tile of an I420 frame to a model's input size.
   static func shrink(_ frame: VideoFrame, _ tile: FaceTile, into target: PixelBuffer) {
     let format = frame.format
     precondition(format.pixelFormat == .i420, "a stream's frames are I420")

@@ -1,7 +1,7 @@
 internal import Media
 internal import Synchronization
 
-/// A detector that closures share; one uses it at a time.
+/// A detector shared by closures; used by one at a time.
 final class FaceDetectorBox: Sendable {
   private let detector: Mutex<FaceDetector>
 

@@ -6,13 +6,13 @@ internal import Glibc
 
 /// Decodes the output tensors of a detector model.
 ///
-/// For each of its places, row by row, it says 16 numbers and a score: the box's centre, width and height, then six points,
-/// all in pixels of its input and relative to the place.
+/// For each anchor, row by row, the model outputs 16 numbers and a score: the box's centre, width and height, then six
+/// points, all in pixels of its input and relative to the anchor.
 struct FaceDetectorOutput {
-  /// The numbers of one place.
+  /// Numbers per anchor.
   static let valueCount = 16
 
-  /// The centres of the places, in units of the input.
+  /// Anchor centres, in units of the input.
   let anchors: [SIMD2<Float>]
   let inputSide: Float
   /// Minimum score of a face.
@@ -20,12 +20,12 @@ struct FaceDetectorOutput {
 
   /// - Parameters:
   ///   - model: A detector.
-  ///   - threshold: Minimum score; without it, the one that goes with the model.
+  ///   - threshold: Minimum score; nil for the model's default.
   init(_ model: FaceModel, threshold: Float? = nil) {
     self.inputSide = Float(model.inputSide)
     switch model {
     case .shortRangeDetector:
-      // Two for each 8 × 8 pixels, and six for each 16 × 16.
+      // Two anchors per 8 × 8 pixels, and six per 16 × 16.
       self.anchors = Self.grid(16, each: 2) + Self.grid(8, each: 6)
       self.threshold = threshold ?? 0.5
     case .fullRangeDetector, .sparseFullRangeDetector, .mesh, .fineMesh:
@@ -42,11 +42,11 @@ struct FaceDetectorOutput {
     }
   }
 
-  /// Adds the likely faces, in units of the input; each face several times.
+  /// Adds the candidates, in units of the input; each face several times.
   ///
   /// - Parameters:
-  ///   - values: 16 for each place.
-  ///   - scores: One for each place, the logarithm of its odds.
+  ///   - values: 16 numbers per anchor.
+  ///   - scores: The logit of each anchor.
   func addCandidates(
     values: UnsafeBufferPointer<Float>, scores: UnsafeBufferPointer<Float>, to found: inout [FaceCandidate]
   ) {
@@ -54,7 +54,7 @@ struct FaceDetectorOutput {
     let limit = logf(self.threshold / (1 - self.threshold))
     for index in 0..<scores.count where scores[index] >= limit {
       let own = UnsafeBufferPointer(rebasing: values[Self.valueCount * index..<Self.valueCount * (index + 1)])
-      // What is not a number is no face either.
+      // Non-finite values are not a face.
       guard own.allSatisfy({ $0.isFinite }), own[2] > 0, own[3] > 0 else { continue }
       let (anchor, side) = (self.anchors[index], self.inputSide)
       func pair(_ place: Int) -> SIMD2<Float> { SIMD2(own[2 * place], own[2 * place + 1]) / side }

@@ -2,28 +2,28 @@ public import Media
 
 /// A change of a tracked face: entered, left, smile or blink.
 public struct FaceEvent: Hashable, Sendable {
-  /// What happened.
+  /// Kind of an event.
   public enum Kind: String, Hashable, Sendable, CaseIterable {
-    /// It came into the frame.
+    /// The face entered the frame.
     case entered
-    /// It went out of the frame.
+    /// The face left the frame.
     case left
-    /// It began to smile.
+    /// The face began to smile.
     case smile
-    /// Both eyes were closed for a moment, and are open again.
+    /// Both eyes were closed briefly, and are open again.
     case blink
   }
 
-  /// What happened.
+  /// Kind of the event.
   public var kind: Kind
-  /// The ``Face/id``.
+  /// Identifier of the face, ``Face/id``.
   public var face: Int
-  /// The time of the frame that shows it.
+  /// Timestamp of the frame that shows the event.
   public var time: MediaTime
-  /// Where the face was.
+  /// Position of the face.
   public var box: Face.Box
 
-  /// An event.
+  /// Creates an event.
   public init(_ kind: Kind, face: Int, time: MediaTime, box: Face.Box) {
     (self.kind, self.face, self.time, self.box) = (kind, face, time, box)
   }

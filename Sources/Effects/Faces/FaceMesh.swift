@@ -4,16 +4,16 @@ internal import Darwin
 internal import Glibc
 #endif
 
-/// The surface of a face as 468 or 478 points, and what can be measured on it. Left and right are the face's owner's.
+/// The surface of a face as 468 or 478 points, with measures of eyes and mouth. Left and right are the person's.
 public struct FaceMesh: Hashable, Sendable {
-  /// The points: column, row, and depth (smaller is nearer), all in the same unit.
+  /// Column, row and depth (smaller is nearer) of each point, in the same unit.
   public var points: [SIMD3<Float>]
-  /// How likely there is a face at all, 0 to 1.
+  /// Confidence that there is a face, 0 to 1.
   public var presence: Float
 
-  /// A mesh.
+  /// Creates a mesh.
   ///
-  /// - Parameter points: At least the 468 of the smaller model.
+  /// - Parameter points: At least the 468 points of the smaller model.
   public init(points: [SIMD3<Float>], presence: Float) {
     precondition(points.count >= Self.minimumPointCount, "a mesh has 468 or 478 points")
     self.points = points
@@ -22,16 +22,16 @@ public struct FaceMesh: Hashable, Sendable {
 
   static let minimumPointCount = 468
 
-  /// A mesh of as many points as a model has, all at 0.
+  /// Creates a mesh with a model's number of points, all at 0.
   init(pointCount: Int) {
     self.init(points: Array(repeating: SIMD3(0, 0, 0), count: pointCount), presence: 0)
   }
 
-  /// Takes over a model's outputs.
+  /// Replaces the points by a model's outputs.
   ///
   /// - Parameters:
   ///   - values: Column, row and depth of each point, in pixels of the model's input.
-  ///   - logit: The logarithm of the odds that there is a face.
+  ///   - logit: Logarithm of the odds that there is a face.
   mutating func fill(_ values: UnsafeBufferPointer<Float>, logit: Float) {
     for index in self.points.indices {
       self.points[index] = SIMD3(values[3 * index], values[3 * index + 1], values[3 * index + 2])
@@ -39,11 +39,11 @@ public struct FaceMesh: Hashable, Sendable {
     self.presence = FaceMesh.share(logit)
   }
 
-  /// The points around an eye.
+  /// Indices of the points around an eye.
   private struct Eye {
     var outer: Int
     var inner: Int
-    /// Above, and below of each, first the outer ones.
+    /// Upper and lower lid, the outer pair first.
     var lids: (Int, Int, Int, Int)
   }
 
@@ -51,19 +51,19 @@ public struct FaceMesh: Hashable, Sendable {
   private static let leftEye = Eye(outer: 263, inner: 362, lids: (387, 373, 385, 380))
   private static let (rightMouthCorner, leftMouthCorner, upperLip, lowerLip) = (61, 291, 13, 14)
 
-  /// How far the right eye is open: its height by its width. Closed eyes have 0.01 to 0.07, open ones 0.24 to 0.35.
+  /// Opening of the right eye: height divided by width. Closed eyes have 0.01 to 0.07, open ones 0.24 to 0.35.
   public var rightEyeOpening: Float { self.opening(Self.rightEye) }
 
-  /// How far the left eye is open.
+  /// Opening of the left eye.
   public var leftEyeOpening: Float { self.opening(Self.leftEye) }
 
-  /// How far the face is turned to the right in the frame's plane, in radians.
+  /// Clockwise rotation in the plane of the frame, in radians.
   public var roll: Float {
     FaceCandidate.angle(self.flat(Self.leftEye.outer) - self.flat(Self.rightEye.outer))
   }
 
-  /// How much the mouth smiles: its width by the distance of the eyes' outer corners, and twice how far its corners are
-  /// above its centre. A mouth that cries can smile as well by this measure.
+  /// Smile measure: the mouth's width relative to the distance of the outer eye corners, plus twice the height of its
+  /// corners above its centre. A crying mouth can have the value of a smile.
   public var smile: Float {
     let across = self.flat(Self.leftEye.outer) - self.flat(Self.rightEye.outer)
     let distance = Self.length(across)
@@ -75,7 +75,7 @@ public struct FaceMesh: Hashable, Sendable {
     return Self.length(self.flat(Self.leftMouthCorner) - self.flat(Self.rightMouthCorner)) / distance + 2 * lift
   }
 
-  /// The smallest upright box around all points: its left top, and its right bottom.
+  /// Bounding box of all points: top left and bottom right.
   public var bounds: (low: SIMD2<Float>, high: SIMD2<Float>) {
     var (low, high) = (self.flat(0), self.flat(0))
     for point in self.points {
@@ -98,6 +98,6 @@ public struct FaceMesh: Hashable, Sendable {
 }
 
 extension FaceMesh {
-  /// The share, 0 to 1, that belongs to the logarithm of odds.
+  /// Probability for a logit (logistic function).
   static func share(_ logit: Float) -> Float { 1 / (1 + expf(-logit)) }
 }

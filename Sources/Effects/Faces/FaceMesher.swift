@@ -2,7 +2,7 @@ internal import CEffects
 internal import Inference
 public import Media
 
-/// Finds the surface of a face in a part of a frame with one of the mesh models. Used by one thread at a time.
+/// Computes the mesh of a face in a region of a frame with one of the mesh models. Used by one thread at a time.
 ///
 /// ```swift
 /// var mesher = try FaceMesher(.mesh, models: FaceModels())
@@ -14,34 +14,34 @@ public struct FaceMesher: ~Copyable, Sendable {
   private var executor: InferenceExecutor
   private let side: Int
 
-  /// A finder of meshes.
+  /// Creates a mesher.
   ///
   /// - Parameter model: `mesh` or `fineMesh`.
-  /// - Throws: A ``VidiconError`` where the model file is missing or broken.
+  /// - Throws: ``VidiconError`` when the model file is missing or invalid.
   public init(_ model: FaceModel, models: FaceModels) throws(VidiconError) {
     precondition(model == .mesh || model == .fineMesh, "a detector has no mesh")
     self.executor = InferenceExecutor(try models.plan(for: model))
     self.side = model.inputSide
   }
 
-  /// The mesh of the face in a region of an I420 frame, in pixels of the frame; its presence tells whether there is a
-  /// face at all. The region may reach beyond the frame.
+  /// Computes the mesh in a region of an I420 frame, in pixels of the frame; ``FaceMesh/presence`` is the confidence
+  /// that it is a face. The region may extend beyond the frame.
   public mutating func mesh(in frame: VideoFrame, region: FaceRegion) -> FaceMesh {
     var mesh = FaceMesh(pointCount: self.pointCount)
     self.find(&mesh, in: frame, region: region)
     return mesh
   }
 
-  /// How many points its meshes have.
+  /// Number of points of its meshes.
   var pointCount: Int { self.executor.withOutput(0) { $0.count / 3 } }
 
-  /// The same into a mesh that is there already, of ``pointCount`` points.
+  /// Computes the mesh into an existing one with ``pointCount`` points.
   mutating func find(_ mesh: inout FaceMesh, in frame: VideoFrame, region: FaceRegion) {
     precondition(frame.format.pixelFormat == .i420, "a stream's frames are I420")
     let pixel = region.side / Float(self.side)
     let (right, down) = (region.right * pixel, region.down * pixel)
     let half = Float(self.side) / 2
-    // Where the region's corner lies, counted as the model does: its first pixel reaches from 0 to 1.
+    // The region's corner in the model's coordinates, in which the first pixel extends from 0 to 1.
     let corner = region.center - (right + down) * half
     self.fillInput(frame, from: corner, right: right, down: down)
     self.executor.run()
@@ -58,7 +58,8 @@ public struct FaceMesher: ~Copyable, Sendable {
     _ frame: VideoFrame, from corner: SIMD2<Float>, right: SIMD2<Float>, down: SIMD2<Float>
   ) {
     let (side, format) = (self.side, frame.format)
-    // From the corner of the first pixel to its centre, and from there to where the frame's pixels have theirs.
+    // From the corner of the first pixel to its centre, then to the frame's coordinates, in which pixel centres are
+    // integers.
     let origin = corner + (right + down) / 2 - 0.5
     self.executor.withInput(0) { input in
       frame.withPlane(0) { luma in

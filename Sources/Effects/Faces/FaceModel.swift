@@ -1,20 +1,20 @@
-/// The models that find faces, as `docs/models.md` lists them.
+/// Face models, as listed in `docs/models.md`.
 public enum FaceModel: String, CaseIterable, Sendable {
-  /// Finds near faces.
+  /// Detector for near faces.
   case shortRangeDetector = "face_detection_short_range"
-  /// Finds faces of any size.
+  /// Detector for faces of any size.
   case fullRangeDetector = "face_detection_full_range"
-  /// Finds faces of any size, with half of the weights.
+  /// Detector for faces of any size, with half of the weights.
   case sparseFullRangeDetector = "face_detection_full_range_sparse"
-  /// 468 points of a face's surface.
+  /// Mesh of 468 points.
   case mesh = "face_landmark"
-  /// 478 points of a face's surface, better at the eyes.
+  /// Mesh of 478 points, more precise at the eyes.
   case fineMesh = "face_landmarks_detector"
 
-  /// The name of its file.
+  /// File name of the model.
   public var fileName: String { "\(self.rawValue).tflite" }
 
-  /// The width and height of the frame that it sees.
+  /// Width and height of the input image, in pixels.
   public var inputSide: Int {
     switch self {
     case .shortRangeDetector: 128

@@ -7,27 +7,27 @@ internal import Darwin
 internal import Glibc
 #endif
 
-/// Where the models that find faces lie, and reading them.
+/// Folder of the face models, and their loading.
 public struct FaceModels: Hashable, Sendable {
-  /// The folder of the files.
+  /// Path of the folder.
   public var folder: String
 
-  /// The models in a folder.
+  /// Uses the models in a folder.
   public init(folder: String = Self.defaultFolder) {
     self.folder = folder
   }
 
-  /// Where `scripts/setup` puts them: `VIDICON_MODELS`, or `vidicon/models` in `XDG_DATA_HOME`, which is `~/.local/share`
-  /// where it is not set.
+  /// Where `scripts/setup` installs the models: `VIDICON_MODELS`, else `vidicon/models` in `XDG_DATA_HOME`, which
+  /// defaults to `~/.local/share`.
   public static var defaultFolder: String {
     if let folder = Self.environment("VIDICON_MODELS") { return folder }
     let data = Self.environment("XDG_DATA_HOME") ?? "\(Self.environment("HOME") ?? "")/.local/share"
     return "\(data)/vidicon/models"
   }
 
-  /// The plan of a model, made out of its file.
+  /// Reads a model file and plans its execution.
   ///
-  /// - Throws: A ``VidiconError`` where the file is missing, cannot be read, or holds something else.
+  /// - Throws: ``VidiconError`` when the file is missing, unreadable, or not this model.
   public func plan(for model: FaceModel) throws(VidiconError) -> InferencePlan {
     let path = "\(self.folder)/\(model.fileName)"
     let bytes = try Self.read(path)
@@ -49,7 +49,7 @@ public struct FaceModels: Hashable, Sendable {
     return text.isEmpty ? nil : text
   }
 
-  /// The largest file that is read: several times the largest model.
+  /// Maximum file size in bytes: several times the largest model.
   private static let maximumSize = 16 << 20
 
   private static func read(_ path: String) throws(VidiconError) -> [UInt8] {
@@ -77,7 +77,7 @@ public struct FaceModels: Hashable, Sendable {
 }
 
 extension FaceModel {
-  /// How many numbers its first two outputs have.
+  /// Element counts of the first two outputs.
   fileprivate var outputCounts: [Int] {
     switch self {
     case .shortRangeDetector: [896 * 16, 896]

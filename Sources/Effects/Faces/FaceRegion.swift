@@ -4,35 +4,35 @@ internal import Darwin
 internal import Glibc
 #endif
 
-/// A square of a frame that shows a face upright, in pixels: what a mesh model looks at.
+/// Rotated square of a frame that shows a face upright, in pixels: the input of a mesh model.
 public struct FaceRegion: Hashable, Sendable {
-  /// The square's centre.
+  /// Centre of the square.
   public var center: SIMD2<Float>
-  /// The square's width and height.
+  /// Width and height of the square.
   public var side: Float
-  /// How far the square is turned to the right, in radians.
+  /// Clockwise rotation of the square, in radians.
   public var roll: Float
 
-  /// A region.
+  /// Creates a region.
   public init(center: SIMD2<Float>, side: Float, roll: Float) {
     self.center = center
     self.side = side
     self.roll = roll
   }
 
-  /// How much larger than a face's box the region is: models were trained with this much around it.
+  /// Size of the region relative to the face's box: the models were trained with this margin.
   private static let margin: Float = 1.5
 
-  /// The region of a face that a detector has found.
+  /// Creates the region of a detected face.
   public init(_ candidate: FaceCandidate) {
     self.init(center: candidate.center, side: candidate.size.max() * Self.margin, roll: candidate.roll)
   }
 
-  /// The region of a face whose mesh, in pixels of the frame, was found in the frame before.
+  /// Creates the region of a face from its mesh in the previous frame, in pixels of the frame.
   public init(_ mesh: FaceMesh) {
     let roll = mesh.roll
     let upright = FaceRegion(center: SIMD2(0, 0), side: 1, roll: roll)
-    // The box along the turned axes.
+    // Bounding box along the rotated axes.
     var low = SIMD2<Float>(repeating: .infinity)
     var high = -low
     for point in mesh.points {
@@ -45,7 +45,7 @@ public struct FaceRegion: Hashable, Sendable {
       center: upright.right * middle.x + upright.down * middle.y, side: (high - low).max() * Self.margin, roll: roll)
   }
 
-  /// The direction in the frame of the region's rows, and of its columns; of length 1.
+  /// Unit vectors, in the frame, along the region's rows and columns.
   var right: SIMD2<Float> { SIMD2(cosf(self.roll), sinf(self.roll)) }
   var down: SIMD2<Float> { SIMD2(-sinf(self.roll), cosf(self.roll)) }
 }

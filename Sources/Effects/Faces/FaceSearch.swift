@@ -6,35 +6,36 @@ internal import Darwin
 internal import Glibc
 #endif
 
-/// A thread that looks for faces in one small frame at a time, while the stream's frames go on.
+/// Worker thread that detects faces in one small frame at a time, while the stream continues.
 // Safe because everything that changes is read and written under the lock.
 final class FaceSearch: @unchecked Sendable {
-  /// A tile in the size of the detector's input.
+  /// A tile scaled to the detector's input size.
   struct Job {
     var index: Int
     var tile: FaceTile
     var time: MediaTime
   }
 
-  /// Adds what it finds in a small, square frame, in units of it, 0 to 1; false if it never will again.
+  /// Adds the faces detected in a square frame, in units from 0 to 1; returns false when the detector has failed for
+  /// good.
   typealias Detect = @Sendable (PixelBuffer, inout [FaceCandidate]) -> Bool
 
   private let lock = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
   private let wake = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
   private var job: Job?
-  /// The job that is done, and what was found, in units of its tile, 0 to 1.
+  /// The completed job, and its candidates in units of its tile, 0 to 1.
   private var doneJob: Job?
   private var found: [FaceCandidate] = []
   private var isEnding = false
   private var hasEnded = false
-  /// The frame of the job: written by the stream's thread while there is no job, read by this one while there is one.
+  /// Pixels of the job: written by the stream's thread while there is no job, read by this one during a job.
   let input: PixelBuffer
 
   /// Starts the thread.
   ///
   /// - Parameters:
-  ///   - side: Of the detector's input.
-  ///   - detect: Finds faces, nil if it never will again. Called on the thread only.
+  ///   - side: Input size of the detector.
+  ///   - detect: Detects faces; returns false when it has failed for good. Called on the thread only.
   init(side: Int, detect: @escaping Detect) {
     self.input = PixelBuffer(format: VideoFormat(width: side, height: side))
     self.lock.initialize(to: pthread_mutex_t())
@@ -51,7 +52,7 @@ final class FaceSearch: @unchecked Sendable {
       pthread_create(
         &thread, nil,
         { argument in
-          // No trap: the argument is what was passed.
+          // Never nil: the argument is the pointer that was passed.
           let start = Unmanaged<Start>.fromOpaque(argument!).takeRetainedValue()
           start.search.run(start.detect)
           return nil
@@ -90,13 +91,13 @@ final class FaceSearch: @unchecked Sendable {
     return body()
   }
 
-  /// Whether nothing will be found any more.
+  /// Whether detection has failed for good.
   var isDead: Bool { self.withLock { self.hasEnded } }
 
-  /// Whether a job would be taken now: then ``input`` may be written.
+  /// Whether a job can be started: ``input`` may be written then.
   var isIdle: Bool { self.withLock { self.job == nil && self.doneJob == nil && !self.hasEnded } }
 
-  /// Has faces looked for in ``input``; only while ``isIdle``.
+  /// Starts detection in ``input``; only while ``isIdle``.
   func start(_ job: Job) {
     self.withLock {
       self.job = job
@@ -104,9 +105,9 @@ final class FaceSearch: @unchecked Sendable {
     }
   }
 
-  /// The job that is done, once.
+  /// Returns the completed job, once.
   ///
-  /// - Parameter found: Gets what was found, and gives its memory.
+  /// - Parameter found: Receives the candidates; its memory is reused for the next job.
   func takeResult(_ found: inout [FaceCandidate]) -> Job? {
     self.withLock {
       guard let job = self.doneJob else { return nil }
@@ -116,7 +117,7 @@ final class FaceSearch: @unchecked Sendable {
     }
   }
 
-  /// Lets the thread end after what it is doing.
+  /// Ends the thread after the current job.
   func end() {
     self.withLock {
       self.isEnding = true

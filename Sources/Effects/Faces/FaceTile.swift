@@ -1,13 +1,13 @@
-/// A square part of a frame that a detector looks at, in pixels.
+/// Square of a frame that a detector searches, in pixels.
 public struct FaceTile: Hashable, Sendable {
-  /// The left column, even.
+  /// Left column, even.
   public var x: Int
-  /// The top row, even.
+  /// Top row, even.
   public var y: Int
-  /// The width and height.
+  /// Width and height.
   public var side: Int
 
-  /// A tile.
+  /// Creates a tile.
   public init(x: Int, y: Int, side: Int) {
     self.x = x
     self.y = y
@@ -19,7 +19,7 @@ public struct FaceTile: Hashable, Sendable {
   public static func covering(width: Int, height: Int) -> [FaceTile] {
     let (side, length) = (min(width, height), max(width, height))
     guard side > 0 else { return [] }
-    // Rounded up: the overlap is 4 / 20 of the side, each tile brings 16 / 20.
+    // Rounded up: the overlap is 4 / 20 of the side, so each further tile adds 16 / 20.
     let count = max(1, (20 * length - 4 * side + 16 * side - 1) / (16 * side))
     return (0..<count).map { index in
       let place = count == 1 ? 0 : (length - side) * index / (count - 1) / 2 * 2

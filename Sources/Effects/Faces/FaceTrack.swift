@@ -3,42 +3,43 @@ internal import Media
 /// State of one face from frame to frame.
 struct FaceTrack {
   let id: Int
-  /// The score with which a detector is rather sure of a face.
+  /// Score from which a detection is likely a face.
   static let likelyScore: Float = 0.6
 
-  /// Whether a mesh has said that there is a face, and a detector was rather sure of it; before, it may be none.
+  /// Whether a mesh has confirmed the face, and a detector has found it with ``likelyScore``; an unconfirmed track may
+  /// not be a face.
   private(set) var isConfirmed = false
-  /// Whether a detector was rather sure.
+  /// Whether a detector has found it with ``likelyScore``.
   private var isLikely: Bool
-  /// Where the mesh is to look next.
+  /// Region for the next mesh.
   private(set) var region: FaceRegion
-  /// When the mesh last saw the face; before that, when it was found.
+  /// Time of the last mesh with a face; before the first one, of the detection.
   private(set) var seenTime: MediaTime
-  /// When a mesh was last tried.
+  /// Time of the last attempt to compute a mesh.
   private(set) var triedTime: MediaTime?
-  /// When the eyes were last looked at closely.
+  /// Time of the last mesh with precise eyes.
   private(set) var fineTime: MediaTime?
-  /// The meshes in a row that saw no face.
+  /// Number of consecutive meshes without a face.
   private(set) var missCount = 0
-  /// Whether another face is before it: it goes on as it went, until a detector finds it again.
+  /// Whether another face is in front of it: its motion is extrapolated until a detector finds it again.
   private(set) var isHidden = false
-  /// How far, in sizes of the face, it was from where it was expected, lately.
+  /// Recent distance between expected and found positions, in sizes of the face.
   private(set) var surprise: Float = 0
   private(set) var eyes = EyeState()
   private(set) var smile = SmileState()
   private(set) var points: [SIMD3<Float>] = []
-  /// Those before them, whose memory the next ones get.
+  /// Previous points; their memory is reused for the next ones.
   private var pointsBefore: [SIMD3<Float>] = []
-  /// Where ``points`` are expected, while the mesh has not seen the face: memory of ``face(at:)``.
+  /// Extrapolated ``points`` while the mesh does not see the face: memory of ``face(at:)``.
   private var expected: [SIMD3<Float>] = []
   private(set) var confidence: Float
-  /// Pixels a second.
+  /// Pixels per second.
   private var velocity = SIMD2<Float>(0, 0)
-  /// The centre of the face, unsmoothed, and when it was there.
+  /// Centre of the face, not smoothed, and the time of that position.
   private var center: SIMD2<Float>
   private var centerTime: MediaTime
   private var found: FaceCandidate
-  /// The width or height of the face, whichever is more.
+  /// Maximum of width and height of the face.
   private(set) var size: Float
 
   init(id: Int, _ candidate: FaceCandidate, at time: MediaTime) {
@@ -52,20 +53,20 @@ struct FaceTrack {
     self.isLikely = candidate.score >= Self.likelyScore
   }
 
-  /// Where the face's centre is, or was, or is expected.
+  /// Position of the face's centre at a time, interpolated or extrapolated.
   func center(at time: MediaTime) -> SIMD2<Float> {
-    // Faces move in a straight line for at most half a second.
+    // Motion is extrapolated linearly for at most half a second.
     let elapsed = max(-0.3, min(0.5, Float((time - self.centerTime).seconds)))
     return self.center + self.velocity * elapsed
   }
 
-  /// Whether a mesh is to be tried.
+  /// Whether a mesh is to be computed.
   var isVisible: Bool { !self.isHidden }
 
-  /// Whether the mesh of few points says that the eyes may be closing.
+  /// Whether the smaller mesh indicates that the eyes may be closing.
   var wantsFineMesh: Bool { self.eyes.isSuspicious }
 
-  /// A detector has found the face again.
+  /// Updates the track with a new detection of the face.
   mutating func find(_ candidate: FaceCandidate, at time: MediaTime) {
     self.found = candidate
     self.isLikely = self.isLikely || candidate.score >= Self.likelyScore
@@ -81,12 +82,12 @@ struct FaceTrack {
     self.surprise = 0
   }
 
-  /// A mesh was looked for in ``region``.
+  /// Updates the track with the mesh computed in ``region``.
   mutating func update(_ mesh: FaceMesh, at time: MediaTime) {
     self.triedTime = time
     guard mesh.presence > 0.5, let next = FaceRegion(plausible: mesh) else {
       self.missCount += 1
-      // Where it goes on, if it does.
+      // Expected position, should the face continue its motion.
       self.region.center = self.center(at: time)
       return
     }
@@ -115,25 +116,26 @@ struct FaceTrack {
     self.eyes.updateRoughly(mesh, elapsed: elapsed)
   }
 
-  /// The mesh of many points was looked for, after the other one.
+  /// Updates the eyes with the larger mesh, computed after the smaller one.
   mutating func updateEyes(_ mesh: FaceMesh, at time: MediaTime) {
     self.fineTime = time
     if mesh.presence > 0.5 { self.eyes.update(mesh) }
   }
 
-  /// The same without points, to be kept while it changes.
+  /// A copy without points, to be kept while the track changes.
   var withoutPoints: FaceTrack {
     var track = self
     (track.points, track.pointsBefore, track.expected) = ([], [], [])
     return track
   }
 
-  /// Another face is before it.
+  /// Marks the face as hidden by another one.
   mutating func hide() { self.isHidden = true }
 
-  /// Another face was taken for this one just now: it is where it was expected before, and hidden.
+  /// Reverts an update in which another face was mistaken for this one: the face is at its expected position, and
+  /// hidden.
   ///
-  /// - Parameter before: Its ``withoutPoints`` before the last ``update(_:at:)``.
+  /// - Parameter before: ``withoutPoints`` before the last ``update(_:at:)``.
   mutating func hide(as before: FaceTrack) {
     precondition(before.id == self.id, "the same face")
     let (points, unused, expected) = (self.pointsBefore, self.points, self.expected)
@@ -142,7 +144,7 @@ struct FaceTrack {
     self.isHidden = true
   }
 
-  /// The face for others; moved to where it is expected if the mesh saw it in an earlier frame.
+  /// The face for metadata; moved to its expected position when the mesh saw it in an earlier frame.
   mutating func face(at time: MediaTime) -> Face {
     let shift = self.center(at: time) - self.center
     guard self.points.count >= FaceMesh.minimumPointCount else {
@@ -170,7 +172,7 @@ struct FaceTrack {
 }
 
 extension FaceRegion {
-  /// The region of a mesh, or nil where it is none that a frame can have.
+  /// Creates the region of a mesh; nil when no real face could have it.
   init?(plausible mesh: FaceMesh) {
     self.init(mesh)
     guard self.side.isFinite, self.side > 4, self.side < 1e5, self.roll.isFinite, abs(self.center.x) < 1e5,
@@ -180,7 +182,7 @@ extension FaceRegion {
 }
 
 extension FaceMesh {
-  /// Eyes, nose, mouth, ears.
+  /// Eyes, nose, mouth and ears.
   var keyPoints: Face.KeyPoints {
     func middle(_ first: Int, _ second: Int) -> SIMD2<Float> {
       let sum = self.points[first] + self.points[second]

@@ -2,29 +2,28 @@ internal import CYUV
 public import Media
 internal import Synchronization
 
-/// Finds faces and follows them, and writes what it knows into ``EffectFrame/metadata``; the frame stays as it is.
+/// Detects and tracks faces, and adds them to ``EffectFrame/metadata``; the pixels are not changed.
 ///
-/// A detector looks at one square tile of the frame at a time, on a thread of its own; all tiles have had their turn after
-/// a fifth of a second, or after as many frames as there are tiles, if that is more. In between each face is followed in
-/// every frame by its mesh; with more than four faces they take turns.
+/// The detector searches one square tile of the frame at a time on its own thread; all tiles are searched within a
+/// fifth of a second, or within as many frames as there are tiles, if that is longer. In between, each face is tracked
+/// in every frame by its mesh; more than four faces take turns.
 public final class FaceTracker: VideoEffect {
-  /// When the detector looks.
+  /// Schedule of the detector.
   public enum Detection: Hashable, Sendable {
-    /// All the time, on a thread of its own: frames do not wait, and a face that comes into the frame is known after up
-    /// to 0.3 s.
+    /// Continuous, on its own thread: frames do not wait, and a new face is known after up to 0.3 s.
     case background
-    /// In each frame, which waits for it (about 5 ms for each tile, two tiles at 1280 × 720): for privacy.
+    /// In each frame, which waits for it (about 5 ms per tile, two tiles at 1280 × 720): for privacy.
     case everyFrame
   }
 
   /// Settings of a tracker.
   public struct Settings: Hashable, Sendable {
-    /// When the detector looks.
+    /// Schedule of the detector.
     public var detection: Detection
-    /// How the frame must be turned for faces to stand upright: for cameras that hang upside down and do not say so.
+    /// Rotation that makes faces upright: for cameras that are mounted upside down and do not report it.
     public var orientation: Orientation
 
-    /// Settings.
+    /// Creates settings.
     public init(detection: Detection = .background, orientation: Orientation = .up) {
       self.detection = detection
       self.orientation = orientation
@@ -33,44 +32,44 @@ public final class FaceTracker: VideoEffect {
 
   private struct State: ~Copyable {
     var detection: Detection
-    /// The thread, once it was needed.
+    /// The detector's thread, started when needed.
     var search: FaceSearch?
     var tracks = FaceTracks()
     var coarse: FaceMesher
     var fine: FaceMesher
-    /// A tile in the size of the detector's input, before it is turned and after.
+    /// A tile scaled to the detector's input size, before and after rotation.
     var shrunk: PixelBuffer
     var upright: PixelBuffer
     var tiles: [FaceTile] = []
-    /// When the frame was taken in which each tile was last looked at.
+    /// Timestamp of the frame in which each tile was last searched.
     var lookTimes: [MediaTime?] = []
     var nextTile = 0
     var lastStart: MediaTime?
     var size = SIMD2(0, 0)
     var lastTime: MediaTime?
-    /// Memory for what models find.
+    /// Memory for candidates.
     var found: [FaceCandidate] = []
     var mesh: FaceMesh
     var fineMesh: FaceMesh
-    /// How long a mesh of few points takes.
+    /// Duration of the smaller mesh.
     var unitCost = Duration.microseconds(1500)
   }
 
-  /// Minimum score where no face must be missed: half of one, at the frame's edge and behind a hand, has 0.35. So has
-  /// some place in every fifth frame without a face, which is reported as a possible face only.
+  /// Minimum score for privacy: half a face at the frame's edge, behind a hand, scores 0.35. So does some area in
+  /// every fifth frame without a face, which is reported as a possible face only.
   private static let minimumPrivateScore: Float = 0.33
-  /// What was found longer ago does not count any more.
+  /// Maximum age of candidates that are used.
   private static let staleness = MediaDuration.milliseconds(700)
-  /// In this time all tiles have their turn.
+  /// Time in which all tiles are searched.
   private static let round = MediaDuration.milliseconds(190)
 
   private let settings: Settings
   private let state: Mutex<State>
   private let detect: FaceSearch.Detect
 
-  /// A tracker.
+  /// Creates a tracker.
   ///
-  /// - Throws: A ``VidiconError`` where a model is missing or broken.
+  /// - Throws: ``VidiconError`` when a model is missing or invalid.
   public convenience init(models: FaceModels = FaceModels(), settings: Settings = Settings()) throws(VidiconError) {
     let detector = FaceDetectorBox(
       try FaceDetector(.fullRangeDetector, models: models, threshold: Self.minimumPrivateScore))
@@ -80,9 +79,9 @@ public final class FaceTracker: VideoEffect {
     }
   }
 
-  /// A tracker with a detector of one's own.
+  /// Creates a tracker with a custom detector.
   ///
-  /// - Parameter detect: Finds faces in a small, square frame.
+  /// - Parameter detect: Detects faces in a small, square frame.
   init(
     models: FaceModels, settings: Settings, detect: @escaping FaceSearch.Detect
   ) throws(VidiconError) {
@@ -100,18 +99,18 @@ public final class FaceTracker: VideoEffect {
 
   deinit { self.state.withLock { $0.search?.end() } }
 
-  /// When the detector looks; changed at any time, and the faces stay known.
+  /// Schedule of the detector. Can be changed at any time; known faces are kept.
   public var detection: Detection {
     get { self.state.withLock { $0.detection } }
     set { self.state.withLock { $0.detection = newValue } }
   }
 
-  /// Forgets the faces: a face in the frames that follow is new.
+  /// Drops the known faces: faces in the following frames are new.
   public func prepare(for format: VideoFormat) {
     self.state.withLock { $0.size = .zero }
   }
 
-  /// Finds the faces of a frame.
+  /// Tracks the faces of a frame.
   public func process(_ frame: inout EffectFrame) -> EffectVerdict {
     let (time, budget) = (frame.timestamp, frame.budget)
     let videoFrame = frame.viewed
@@ -132,7 +131,7 @@ public final class FaceTracker: VideoEffect {
     return .keep
   }
 
-  /// Begins again where frames have another size, or come from before.
+  /// Resets the state when the frame size changes or timestamps go back.
   private func adapt(_ state: inout State, to videoFrame: VideoFrame) {
     let size = SIMD2(videoFrame.format.width, videoFrame.format.height)
     let goesBack = state.lastTime.map { videoFrame.timestamp < $0 } ?? false
@@ -145,7 +144,7 @@ public final class FaceTracker: VideoEffect {
     state.tracks.forget()
   }
 
-  /// Looks at all tiles; whether that worked.
+  /// Searches all tiles; returns whether the detector succeeded.
   private func lookNow(_ state: inout State, _ videoFrame: VideoFrame) -> Bool {
     state.found.removeAll(keepingCapacity: true)
     for index in state.tiles.indices {
@@ -161,7 +160,7 @@ public final class FaceTracker: VideoEffect {
     return true
   }
 
-  /// Takes what the thread has found, and gives it the next tile when it is time; whether it is alive.
+  /// Fetches the thread's result, and starts the next tile when it is due; returns whether the thread is alive.
   private func collect(_ state: inout State, _ videoFrame: VideoFrame) -> Bool {
     let search = state.search ?? FaceSearch(side: FaceModel.fullRangeDetector.inputSide, detect: self.detect)
     state.search = search
@@ -186,14 +185,14 @@ public final class FaceTracker: VideoEffect {
     return !search.isDead
   }
 
-  /// Looks for the faces that are known already.
+  /// Computes the meshes of known faces.
   private func follow(_ state: inout State, _ videoFrame: VideoFrame, _ budget: MediaDuration) {
     let time = videoFrame.timestamp
     let affordable = budget.seconds / 2 / max(1e-4, state.unitCost / .seconds(1))
     for (index, isFine) in state.tracks.plan(units: Int(max(1, min(4, affordable))), at: time) {
       let start = ContinuousClock.now
       state.coarse.find(&state.mesh, in: videoFrame, region: state.tracks.region(of: index, at: time))
-      // A mean of the last ones.
+      // Moving average.
       state.unitCost = state.unitCost * 0.9 + (ContinuousClock.now - start) * 0.1
       state.tracks.update(index, state.mesh, at: time)
       let track = state.tracks.tracks[index]
@@ -204,7 +203,7 @@ public final class FaceTracker: VideoEffect {
     }
   }
 
-  /// A tile as the detector sees it: small, and upright.
+  /// Scales a tile to the detector's input size and rotates it upright.
   private func shrink(_ videoFrame: VideoFrame, _ tile: FaceTile, via memory: PixelBuffer, into target: PixelBuffer) {
     let mode: RotationModeEnum
     switch self.settings.orientation {
@@ -220,7 +219,7 @@ public final class FaceTracker: VideoEffect {
       to.cb, to.chromaStride, to.cr, to.chromaStride, side, side, mode)
   }
 
-  /// A candidate of a tile in the frame's pixels.
+  /// Maps a candidate from its tile to the frame's pixels.
   private func place(_ candidate: FaceCandidate, _ tile: FaceTile) -> FaceCandidate {
     let side = Float(tile.side)
     return candidate.turnedBack(self.settings.orientation).moved(

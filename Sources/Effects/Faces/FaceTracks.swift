@@ -1,18 +1,18 @@
 internal import Media
 
-/// The faces of a stream: which of those found in one frame is which of those in the frames before. Pure: time comes in
-/// as an argument, and models are run by others.
+/// Associates the faces found in a frame with those of the previous frames. Pure: time is an argument, and callers run
+/// the models.
 struct FaceTracks {
-  /// How long a face is still shown after it was last seen.
+  /// Time for which a face is reported after it was last seen.
   static let showing = MediaDuration.milliseconds(300)
-  /// How long it is remembered.
+  /// Time for which a lost face can be found again.
   static let remembering = MediaDuration.milliseconds(1500)
-  /// Maximum number of faces at a time; those found later are left out.
+  /// Maximum number of tracked faces; further ones are ignored.
   static let limit = 32
 
   private(set) var tracks: [FaceTrack] = []
   private var nextID = 1
-  /// What was last reported each face.
+  /// State of each face in the last report.
   private var reported: [Int: Reported] = [:]
 
   private struct Reported {
@@ -21,10 +21,10 @@ struct FaceTracks {
     var box: Face.Box
   }
 
-  /// A face to look for: its place in ``tracks``, and whether to look at its eyes as well.
+  /// A face to compute a mesh for: its index in ``tracks``, and whether to compute the larger mesh for its eyes.
   typealias Turn = (index: Int, isFine: Bool)
 
-  // Memory that stays from frame to frame.
+  // Memory that is reused from frame to frame.
   private var pairs: [(distance: Float, track: Int, candidate: Int)] = []
   private var knownTracks: [Bool] = []
   private var knownCandidates: [Bool] = []
@@ -33,7 +33,7 @@ struct FaceTracks {
   private var faces: [Face] = []
   private var possible: [Face] = []
 
-  /// A detector has looked at a part of the frame that was taken at `time`.
+  /// Updates the tracks with the candidates of an area of the frame captured at `time`.
   mutating func see(_ candidates: [FaceCandidate], at time: MediaTime) {
     self.pairs.removeAll(keepingCapacity: true)
     Self.reset(&self.knownTracks, self.tracks.count)
@@ -45,7 +45,7 @@ struct FaceTracks {
         let candidate = candidates[other]
         let (offset, size) = (candidate.center - center, max(track.size, candidate.size.max()))
         let distance = (offset * offset).sum().squareRoot() / size
-        // Who was lost may have gone further; but a box belongs to who is there rather than to who is behind.
+        // A lost face may have moved further; but a box belongs to a visible face rather than to a hidden one.
         let isLost = track.missCount > 0 || track.isHidden
         if distance < (isLost ? 0.9 : 0.5) { self.pairs.append((distance + (isLost ? 0.3 : 0), index, other)) }
       }
@@ -55,7 +55,7 @@ struct FaceTracks {
       self.knownCandidates[pair.candidate] = true
       self.tracks[pair.track].find(candidates[pair.candidate], at: time)
     }
-    // A second candidate upon a face that is known is the same face.
+    // A second candidate on a known face is the same face.
     for pair in self.pairs where !self.tracks[pair.track].isHidden { self.knownCandidates[pair.candidate] = true }
     for index in candidates.indices where !self.knownCandidates[index] && self.tracks.count < Self.limit {
       self.tracks.append(FaceTrack(id: self.nextID, candidates[index], at: time))
@@ -63,7 +63,7 @@ struct FaceTracks {
     }
   }
 
-  /// Of those pairs of which neither is known, the one with the least distance.
+  /// The pair with the minimum distance of which neither side is matched yet.
   private var nearestPair: (distance: Float, track: Int, candidate: Int)? {
     var nearest: (distance: Float, track: Int, candidate: Int)?
     for pair in self.pairs where !self.knownTracks[pair.track] && !self.knownCandidates[pair.candidate] {
@@ -77,13 +77,12 @@ struct FaceTracks {
     for _ in 0..<count { values.append(false) }
   }
 
-  /// Which faces to look for in this frame, and of which to look at the eyes as well.
+  /// Selects the faces whose meshes are computed in this frame, and those with precise eyes.
   ///
-  /// One mesh of few points costs 1, one of many costs 3 more. With many faces each has its turn less often; those that no
-  /// mesh has confirmed yet come first.
+  /// The smaller mesh costs 1 unit, the larger one 3 more. Many faces take turns; unconfirmed ones come first.
   ///
-  /// - Parameter units: What may be spent: 4 are all that is of use, less than 1 are 1. With two faces it may be one more,
-  ///   so that both are looked for each time.
+  /// - Parameter units: Budget: more than 4 have no use, less than 1 counts as 1. With two faces one more may be used,
+  ///   so that both are tracked in every frame.
   mutating func plan(units: Int, at time: MediaTime) -> [Turn] {
     self.order.removeAll(keepingCapacity: true)
     for index in self.tracks.indices where self.tracks[index].isVisible { self.insert(index) }
@@ -110,7 +109,7 @@ struct FaceTracks {
     return self.turns
   }
 
-  /// Puts a face into ``order``, behind those that were looked for longer ago.
+  /// Inserts a face into ``order``, after those whose last mesh is older.
   private mutating func insert(_ index: Int) {
     func age(_ index: Int) -> Int64 { self.tracks[index].triedTime?.nanoseconds ?? .min }
     var place = self.order.count
@@ -120,27 +119,27 @@ struct FaceTracks {
 
   private func fineAge(_ index: Int) -> Int64 { self.tracks[index].fineTime?.nanoseconds ?? .min }
 
-  /// Eyes are looked at in every third frame of 30 a second, with several faces in turn.
+  /// Whether precise eyes are due: in every third frame at 30 per second, with several faces in turn.
   private func isFineDue(_ index: Int, of count: Int, at time: MediaTime) -> Bool {
     guard let last = self.tracks[index].fineTime else { return true }
     return time - last >= .milliseconds(Int64(max(1, count)) * 90)
   }
 
-  /// Where to look for a face's mesh.
+  /// Region in which to compute a face's mesh.
   func region(of index: Int, at time: MediaTime) -> FaceRegion {
     let track = self.tracks[index]
     var region = track.region
-    // A face that was not looked for in the last frames has gone on.
+    // A face without a mesh in the last frames has moved on.
     region.center += track.center(at: time) - track.center(at: track.triedTime ?? time)
     return region
   }
 
-  /// The mesh of few points was looked for.
+  /// Updates a face with its smaller mesh.
   mutating func update(_ index: Int, _ mesh: FaceMesh, at time: MediaTime) {
     let before = self.tracks[index].withoutPoints
     self.tracks[index].update(mesh, at: time)
     guard self.tracks[index].missCount == 0 else { return }
-    // Two upon one face: the one that has jumped there is hidden behind it.
+    // Two tracks on one face: the one that has jumped there is hidden behind it.
     for other in self.tracks.indices where other != index && self.tracks[other].isVisible {
       let (own, theirs) = (self.tracks[index], self.tracks[other])
       let offset = own.center(at: time) - theirs.center(at: time)
@@ -156,23 +155,23 @@ struct FaceTracks {
     }
   }
 
-  /// The mesh of many points was looked for.
+  /// Updates a face with its larger mesh.
   mutating func updateEyes(_ index: Int, _ mesh: FaceMesh, at time: MediaTime) {
     self.tracks[index].updateEyes(mesh, at: time)
   }
 
-  /// Frames of another size come: a face in them is new.
+  /// Drops all tracks: frames have another size.
   mutating func forget() { self.tracks = [] }
 
-  /// The faces of a frame, after all that was planned is done; and what has happened to them.
+  /// The faces of a frame and their events, after the planned meshes were computed.
   mutating func finish(at time: MediaTime) -> (faces: [Face], possible: [Face], events: [FaceEvent]) {
     self.tracks.removeAll { track in
-      // What no mesh confirms was no face.
+      // A detection that no mesh confirms was not a face.
       if !track.isConfirmed { return track.missCount >= 2 || track.isHidden || time - track.seenTime > Self.showing }
       return time - track.seenTime > Self.remembering
     }
     var events: [FaceEvent] = []
-    // Who keeps the faces of the frame before has their memory, and these get other.
+    // A caller that retained the previous frame's faces keeps their memory, and new memory is allocated.
     self.faces.removeAll(keepingCapacity: true)
     self.possible.removeAll(keepingCapacity: true)
     for index in self.tracks.indices {
@@ -201,7 +200,7 @@ struct FaceTracks {
     if areEyesClosed {
       reported.closedSince = reported.closedSince ?? time
     } else if !face.leftEyeClosed, !face.rightEyeClosed, let since = reported.closedSince {
-      // Longer is no blink: the eyes were closed.
+      // A longer closing is not a blink.
       if time - since <= .milliseconds(500) { report(.blink) }
       reported.closedSince = nil
     }

@@ -1,29 +1,29 @@
 /// Detects closed eyes from the eye openings (height / width), with hysteresis.
 struct EyeState: Hashable {
-  /// Below this an eye is closed; open ones have 0.24 to 0.35, closed ones 0.01 to 0.07.
+  /// Opening below which an eye is closed; open eyes have 0.24 to 0.35, closed ones 0.01 to 0.07.
   static let closing: Float = 0.15
-  /// Above this a closed eye is open again.
+  /// Opening above which a closed eye is open again.
   static let opening: Float = 0.18
 
   private(set) var isLeftClosed = false
   private(set) var isRightClosed = false
-  /// Whether the mesh of few points, which is weak at eyes, says that they are much less open than lately.
+  /// Whether the smaller mesh, which is imprecise at the eyes, shows them much less open than before.
   private(set) var isSuspicious = false
   private var usual: Float?
-  /// Seconds for which both have been closed.
+  /// Seconds for which both eyes have been closed.
   private var closedTime: Float = 0
 
   var areBothClosed: Bool { self.isLeftClosed && self.isRightClosed }
 
-  /// The mesh of many points was found.
+  /// Updates the state with the larger mesh.
   mutating func update(_ mesh: FaceMesh) {
     self.isLeftClosed = mesh.leftEyeOpening < (self.isLeftClosed ? Self.opening : Self.closing)
     self.isRightClosed = mesh.rightEyeOpening < (self.isRightClosed ? Self.opening : Self.closing)
   }
 
-  /// The mesh of few points was found.
+  /// Updates ``isSuspicious`` with the smaller mesh.
   ///
-  /// - Parameter elapsed: Seconds since the one before.
+  /// - Parameter elapsed: Seconds since the previous mesh.
   mutating func updateRoughly(_ mesh: FaceMesh, elapsed: Float) {
     let opening = min(mesh.leftEyeOpening, mesh.rightEyeOpening)
     guard let usual = self.usual else {
@@ -32,16 +32,16 @@ struct EyeState: Hashable {
       return
     }
     self.closedTime = self.areBothClosed ? self.closedTime + max(0, elapsed) : 0
-    // What may be a blink is looked at until it is over, or none.
+    // A possible blink is observed until it ends, or proves to be none.
     self.isSuspicious = opening < 0.85 * usual || self.areBothClosed && self.closedTime < 0.5
-    // What is usual changes within half a second.
+    // Moving average over half a second.
     self.usual = usual + (opening - usual) * max(0, min(1, 2 * elapsed))
   }
 }
 
-/// Detects smiles from ``FaceMesh/smile``, with hysteresis. The measure of a neutral one is 0.45 to 0.7, of a smiling one 0.8 to 1.
+/// Detects smiles from ``FaceMesh/smile``, with hysteresis. Neutral faces have 0.45 to 0.7, smiling ones 0.8 to 1.
 ///
-/// So is that of one that cries. But who cries has mostly closed the eyes, while a smile that closes them has begun before.
+/// So do crying faces, but their eyes are mostly closed, while a smile with closed eyes begins before they close.
 struct SmileState: Hashable {
   static let beginning: Float = 0.76
   static let ending: Float = 0.68
@@ -49,9 +49,9 @@ struct SmileState: Hashable {
   private(set) var isSmiling = false
   private var value: Float?
 
-  /// A mesh was found, whose ``FaceMesh/smile`` this is.
+  /// Updates the state with a mesh's ``FaceMesh/smile``.
   mutating func update(_ measure: Float, areEyesClosed: Bool = false) {
-    // Two frames weigh about the same: one alone is no smile.
+    // Two frames have about the same weight: a single frame is not a smile.
     let value = self.value.map { ($0 + measure) / 2 } ?? measure
     self.value = value
     self.isSmiling = self.isSmiling ? value > Self.ending : value > Self.beginning && !areEyesClosed

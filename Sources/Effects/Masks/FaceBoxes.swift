@@ -1,10 +1,10 @@
 internal import Media
 
-/// Draws a box around each face that a ``FaceTracker`` before it in the chain has found; a thick one around who smiles.
+/// Draws a box around each face that a ``FaceTracker`` earlier in the chain has found; thicker around smiling faces.
 public final class FaceBoxes: VideoEffect {
   private let color: FrameColor
 
-  /// An effect.
+  /// Creates an effect.
   public init(color: FrameColor = FrameColor(red: 80, green: 220, blue: 80)) {
     self.color = color
   }

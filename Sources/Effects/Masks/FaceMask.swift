@@ -1,27 +1,27 @@
 public import Media
 internal import Synchronization
 
-/// Draws a mask over each face that a ``FaceTracker`` before it in the chain has found.
+/// Draws a mask over each face that a ``FaceTracker`` earlier in the chain has found.
 public final class FaceMask: VideoEffect {
-  /// What is drawn.
+  /// Appearance of the mask.
   public enum Style: Hashable, Sendable {
-    /// An image, turned and scaled with the face; without anchors, those that fit most images.
+    /// An image, rotated and scaled with the face; without anchors, the default ones.
     case image(OverlayImage, anchors: MaskAnchors? = nil)
     /// An oval of one colour.
     case oval(FrameColor = FrameColor(luma: 40))
     /// A box of one colour.
     case solid(FrameColor = FrameColor(luma: 40))
-    /// The face, blurred. Anyone who knows the face may know it still.
+    /// The face, blurred. People who know the face may still recognize it.
     case blur
-    /// The face as a few squares. Anyone who knows the face may know it still.
+    /// The face, pixelated. People who know the face may still recognize it.
     case pixelate
   }
 
-  /// What of the face the mask covers.
+  /// Part of the face that a mask covers.
   public enum Part: String, Hashable, Sendable, CaseIterable {
-    /// All of it, from chin to forehead.
+    /// The whole face, from chin to forehead.
     case face
-    /// Both eyes, as glasses do.
+    /// Both eyes, like glasses.
     case eyes
     /// The mouth.
     case mouth
@@ -34,20 +34,20 @@ public final class FaceMask: VideoEffect {
   private struct State {
     var painter = ShapePainter()
     var layers: (ColorMatrix, ImageLayers)?
-    /// The faces' places, the smallest one first.
+    /// Indices of the faces, smallest first.
     var order: [Int] = []
   }
 
-  /// A mask.
+  /// Creates a mask.
   public init(style: Style, part: Part = .face) {
     (self.style, self.part) = (style, part)
-    // Here rather than before the first frame, which would have to wait.
+    // Converted here, since the first frame would otherwise be late.
     var layers: (ColorMatrix, ImageLayers)?
     if case .image(let image, _) = style { layers = (.bt601, ImageLayers(image, matrix: .bt601)) }
     self.state = Mutex(State(layers: layers))
   }
 
-  /// Brings the image into the frames' colours, where they are not BT.601's.
+  /// Converts the image for frames with another matrix than BT.601.
   public func prepare(for format: VideoFormat) {
     guard case .image(let image, _) = self.style else { return }
     self.state.withLock { state in
@@ -57,7 +57,7 @@ public final class FaceMask: VideoEffect {
     }
   }
 
-  /// Draws the mask over each face; the nearest face, which is the largest, last.
+  /// Draws the mask over each face; the largest face, which is the nearest, last.
   public func process(_ frame: inout EffectFrame) -> EffectVerdict {
     let (canvas, faces) = (Canvas(frame.buffer), frame.metadata.faces)
     self.state.withLock { state in

@@ -4,20 +4,20 @@ internal import Darwin
 internal import Glibc
 #endif
 
-/// The place of a face, or of a part of it, turned as it is.
+/// Position, size and rotation of a face, or of a part of it.
 struct FaceOutline {
   var center: SIMD2<Float>
-  /// From the centre to the edge on the right, and to the lower edge.
+  /// Vectors from the centre to the right edge, and to the lower edge.
   var right: SIMD2<Float>
   var down: SIMD2<Float>
-  /// What an image's anchors come to lie upon.
+  /// Points that an image's anchors are mapped to.
   var anchors: (left: SIMD2<Float>, right: SIMD2<Float>)
 
   init(_ face: Face, _ part: FaceMask.Part) {
     let (across, below) = (SIMD2(cosf(face.roll), sinf(face.roll)), SIMD2(-sinf(face.roll), cosf(face.roll)))
     let points = face.keyPoints
     self.anchors = (points.rightEye, points.leftEye)
-    // Along the turned axes.
+    // In coordinates along the rotated axes.
     func place(_ index: Int) -> SIMD2<Float> {
       let point = SIMD2(face.mesh[index].x, face.mesh[index].y)
       return SIMD2((point * across).sum(), (point * below).sum())
@@ -42,7 +42,7 @@ struct FaceOutline {
         (low, high) = (pointwiseMin(low, place(index)), pointwiseMax(high, place(index)))
       }
       let (middle, half) = ((low + high) / 2, (high - low) / 2)
-      // The mesh ends below the hair, and at the cheeks.
+      // The mesh ends below the hairline, and at the cheeks.
       let center = across * middle.x + below * (middle.y - 0.1 * half.y)
       reach(half * SIMD2(1.12, 1.22), around: center)
     case .eyes:
@@ -65,7 +65,7 @@ struct FaceOutline {
 
   /// The outline as a shape.
   ///
-  /// - Parameter isSoft: Whether the edge fades out over a quarter of the size, rather than a line's width.
+  /// - Parameter isSoft: Whether the edge fades out over a quarter of the size, instead of one pixel.
   func shape(_ kind: ShapePainter.Shape.Kind, isSoft: Bool = false) -> ShapePainter.Shape {
     let size = min((self.right * self.right).sum(), (self.down * self.down).sum()).squareRoot()
     return ShapePainter.Shape(

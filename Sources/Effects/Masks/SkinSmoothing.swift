@@ -1,15 +1,15 @@
 internal import Media
 internal import Synchronization
 
-/// Smooths the skin of each face that a ``FaceTracker`` before it in the chain has found; eyes, mouth and outline keep their
-/// edges.
+/// Smooths the skin of each face that a ``FaceTracker`` earlier in the chain has found, and preserves the edges of
+/// eyes, mouth and outline.
 public final class SkinSmoothing: VideoEffect {
   private let strength: Float
   private let painter = Mutex(ShapePainter())
 
-  /// An effect.
+  /// Creates an effect.
   ///
-  /// - Parameter strength: 0 (nothing) to 1.
+  /// - Parameter strength: 0 (no effect) to 1.
   public init(strength: Float) {
     self.strength = strength
   }

@@ -1,28 +1,28 @@
 public import Media
 
-/// Makes the effects that settings ask for, and keeps what those need: the images, and where the models lie.
+/// Creates the effects that settings describe, from images and models.
 public struct EffectFactory: Sendable {
-  /// The models that find faces.
+  /// The face models.
   public var models: FaceModels
-  /// The images by what they are for.
+  /// The images by use.
   public var images: [EffectImageUse: OverlayImage]
 
-  /// A studio.
+  /// Creates a factory.
   public init(models: FaceModels = FaceModels(), images: [EffectImageUse: OverlayImage] = [:]) {
     (self.models, self.images) = (models, images)
   }
 
-  /// The effects for settings, in the order in which they belong. Takes its time: models are read, images are scaled.
+  /// Creates the effects for settings, in their fixed order. Blocks: models are read, images are scaled.
   ///
-  /// - Parameter earlier: Those for the settings before; of them the tracker and the privacy mask go on, with what they know
-  ///   of the faces.
+  /// - Parameter earlier: The effects of the previous settings; their tracker and privacy mask are reused, with their
+  ///   state.
   public func effects(
     for settings: EffectSettings, keeping earlier: [any VideoEffect] = []
   ) throws(VidiconError) -> [any VideoEffect] {
     var effects: [any VideoEffect] = []
     if settings.needsFaces { effects.append(try self.tracker(for: settings, keeping: earlier)) }
     if settings.smooth > 0 { effects.append(SkinSmoothing(strength: Float(settings.smooth))) }
-    // Before what is drawn on top of it.
+    // Before effects that draw on top of it.
     if settings.faces == .privacy { effects.append(Self.kept(of: earlier) ?? PrivacyMask()) }
     if let style = try self.style(for: settings) {
       effects.append(FaceMask(style: style, part: settings.maskPart))
@@ -37,7 +37,7 @@ public struct EffectFactory: Sendable {
     }
     if let overlay = settings.overlay {
       guard let image = self.images[.overlay] else { throw Self.noImage(.overlay) }
-      // A logo takes a quarter of the frame at most.
+      // The overlay takes at most a quarter of the frame.
       effects.append(
         ImageOverlay(image: image, position: overlay.position, opacity: Float(overlay.opacity), part: 0.25))
     }
@@ -79,10 +79,10 @@ public struct EffectFactory: Sendable {
   }
 }
 
-/// What an image that settings of effects refer to is for.
+/// Use of an uploaded image.
 public enum EffectImageUse: String, Hashable, Sendable, CaseIterable {
-  /// It is drawn over faces: ``EffectSettings/Mask/image``.
+  /// Drawn over faces: ``EffectSettings/Mask/image``.
   case mask
-  /// It is drawn at one place: ``EffectSettings/overlay``.
+  /// Drawn at a fixed position: ``EffectSettings/overlay``.
   case overlay
 }

@@ -7,7 +7,7 @@ internal import Foundation
 #endif
 
 extension EffectSettings {
-  /// Settings out of JSON, in which each key may be left out, and no other may be.
+  /// Parses settings from JSON; each key may be absent, and unknown keys are errors.
   ///
   /// - Throws: A ``VidiconError`` with code `.invalidSpecification` and the key as subject, for an unknown key, and a
   ///   value of another type or out of range.
@@ -17,7 +17,7 @@ extension EffectSettings {
 }
 
 extension MaskAnchors {
-  /// Anchors out of JSON, such as `{"left": [0.3, 0.5], "right": [0.7, 0.5]}`.
+  /// Parses anchors from JSON, such as `{"left": [0.3, 0.5], "right": [0.7, 0.5]}`.
   ///
   /// - Throws: A ``VidiconError`` with code `.invalidSpecification` and the key as subject.
   public static func parse(json: [UInt8]) throws(VidiconError) -> MaskAnchors {
@@ -43,7 +43,7 @@ extension EffectSettings: Codable {
     case faces, mask, maskPart, maskAnchors, smooth, overlay, clock, color
   }
 
-  /// Reads settings; what is left out or null has its default.
+  /// Decodes settings; absent or null values have their defaults.
   ///
   /// - Throws: A ``VidiconError``.
   public init(from decoder: any Decoder) throws {
@@ -58,7 +58,7 @@ extension EffectSettings: Codable {
     self.color = try object.object("color", Color.init) ?? Color()
   }
 
-  /// Writes all keys; what there is none of is null.
+  /// Encodes all keys; unset ones as null.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: Key.self)
     try container.encode(self.faces.rawValue, forKey: .faces)
@@ -84,7 +84,7 @@ extension EffectSettings.Overlay: Encodable {
     self.opacity = try object.number("opacity", in: 0...1) ?? self.opacity
   }
 
-  /// Writes all keys.
+  /// Encodes all keys.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: Key.self)
     try container.encode(self.position.rawValue, forKey: .position)
@@ -104,7 +104,7 @@ extension EffectSettings.Color {
 }
 
 extension MaskAnchors {
-  /// Reads anchors.
+  /// Decodes anchors.
   ///
   /// - Throws: A ``VidiconError``.
   public init(from decoder: any Decoder) throws {
@@ -113,7 +113,7 @@ extension MaskAnchors {
 
   fileprivate init(_ decoder: any Decoder, _ path: String) throws {
     let object = try StrictObject(decoder, path, keys: ["left", "right"])
-    // Eyes may lie outside of the image: of a hat, or a beard.
+    // Eyes may be outside the image, as with a hat or a beard.
     self.init(left: try object.point("left", in: -4...5), right: try object.point("right", in: -4...5))
     let distance = self.right - self.left
     guard (distance * distance).sum() >= 1e-4 else {

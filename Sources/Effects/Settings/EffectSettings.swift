@@ -1,6 +1,6 @@
-/// What is done to a stream's frames, as programs, the network and configuration files say it.
+/// Effects on a stream's frames, as set by programs, over the network and in configuration files.
 ///
-/// As JSON each key may be left out:
+/// In JSON each key may be absent:
 ///
 /// ```json
 /// {
@@ -9,25 +9,25 @@
 /// }
 /// ```
 public struct EffectSettings: Hashable, Sendable {
-  /// What is done about faces.
+  /// Face detection mode.
   public enum Faces: String, Hashable, Sendable, CaseIterable {
-    /// Nothing, unless a mask or smoothing asks for it.
+    /// No detection, unless a mask or smoothing needs it.
     case off
-    /// They are found and reported.
+    /// Faces are detected and reported.
     case track
-    /// They are found, reported, and framed in the frame.
+    /// Faces are detected, reported, and marked with boxes.
     case boxes
-    /// They are covered, and the whole frame is where it is not known where they are.
+    /// Faces are covered; the whole frame is covered while face positions are unknown.
     case privacy
   }
 
-  /// What is drawn over faces.
+  /// Mask drawn over faces.
   public enum Mask: String, Hashable, Sendable, CaseIterable {
     /// A dark oval.
     case oval
     /// The face, blurred.
     case blur
-    /// The face as a few squares.
+    /// The face, pixelated.
     case pixelate
     /// A dark box.
     case solid
@@ -35,20 +35,20 @@ public struct EffectSettings: Hashable, Sendable {
     case image
   }
 
-  /// An image, such as a logo, at one place of the frame.
+  /// An image, such as a logo, at a fixed position of the frame.
   public struct Overlay: Hashable, Sendable {
-    /// Where it is.
+    /// Position in the frame.
     public var position: OverlayPosition
-    /// 0 (not to be seen) to 1.
+    /// 0 (invisible) to 1.
     public var opacity: Double
 
-    /// An overlay.
+    /// Creates an overlay.
     public init(position: OverlayPosition = .topRight, opacity: Double = 1) {
       (self.position, self.opacity) = (position, opacity)
     }
   }
 
-  /// Changes of the colours, each from -1 to 1, where 0 is none; see ``ColorAdjust``.
+  /// Colour adjustments, each from -1 to 1, with 0 for none; see ``ColorAdjust``.
   public struct Color: Hashable, Sendable, Encodable {
     /// Darker or brighter.
     public var brightness = 0.0
@@ -63,26 +63,26 @@ public struct EffectSettings: Hashable, Sendable {
     public init() {}
   }
 
-  /// What is done about faces.
+  /// Face detection mode.
   public var faces = Faces.off
-  /// What is drawn over each face; nil for nothing.
+  /// Mask drawn over each face; nil for none.
   public var mask: Mask?
-  /// What of a face the mask covers.
+  /// Part of the face that the mask covers.
   public var maskPart = FaceMask.Part.face
-  /// What of the mask's image comes to lie upon the face; nil for what fits most images.
+  /// Points of the mask's image that are mapped to the face; nil for the defaults.
   public var maskAnchors: MaskAnchors?
-  /// How much faces are smoothed, 0 (not at all) to 1.
+  /// Strength of skin smoothing, 0 (off) to 1.
   public var smooth = 0.0
-  /// The image drawn at one place of the frame; nil for none.
+  /// The image drawn at a fixed position; nil for none.
   public var overlay: Overlay?
-  /// Whether the time of day is written into the frame.
+  /// Whether the time of day is drawn into the frame.
   public var clock = false
-  /// Changes of the colours.
+  /// Colour adjustments.
   public var color = Color()
 
-  /// No effects.
+  /// Creates settings without effects.
   public init() {}
 
-  /// Whether faces have to be found.
+  /// Whether the settings need face detection.
   public var needsFaces: Bool { self.faces != .off || self.mask != nil || self.smooth > 0 }
 }

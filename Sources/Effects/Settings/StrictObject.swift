@@ -1,6 +1,6 @@
 internal import Media
 
-/// An object whose keys are all known: reads values of one kind each, and says which one is wrong.
+/// Decodes an object with known keys, and names the invalid key in errors.
 struct StrictObject {
   private struct Key: CodingKey {
     var stringValue: String
@@ -11,14 +11,14 @@ struct StrictObject {
   }
 
   private let container: KeyedDecodingContainer<Key>
-  /// What stands before the keys in messages.
+  /// Prefix of the keys in messages.
   private let path: String
 
-  /// The object that a decoder is at.
+  /// Opens the object at a decoder's position.
   ///
   /// - Parameters:
-  ///   - path: What the object is called; empty for all of it.
-  ///   - keys: Those that it may have.
+  ///   - path: Name of the object; empty for the root.
+  ///   - keys: The allowed keys.
   init(_ decoder: any Decoder, _ path: String = "", keys: [String]) throws {
     guard let container = try? decoder.container(keyedBy: Key.self) else {
       throw VidiconError.invalidEffectSetting(path, "not a JSON object", "give one")
@@ -30,9 +30,9 @@ struct StrictObject {
     }
   }
 
-  /// Whether there is a value that is not null.
+  /// Whether a key has a value that is not null.
   private func has(_ key: String) -> Bool {
-    // What cannot be looked at is there, and no null.
+    // A value whose nullness cannot be determined counts as present.
     self.container.contains(Key(stringValue: key))
       && (try? self.container.decodeNil(forKey: Key(stringValue: key))) != true
   }
@@ -41,7 +41,7 @@ struct StrictObject {
     .invalidEffectSetting(self.path.isEmpty ? key : "\(self.path).\(key)", cause, nextStep)
   }
 
-  /// One of several names; nil where it is left out or null.
+  /// One of several names; nil when absent or null.
   func name<Name: RawRepresentable<String> & CaseIterable>(_ key: String, of type: Name.Type) throws -> Name? {
     guard self.has(key) else { return nil }
     let text = try? self.container.decode(String.self, forKey: Key(stringValue: key))
@@ -51,7 +51,7 @@ struct StrictObject {
     return name
   }
 
-  /// A number; nil where it is left out or null.
+  /// A number; nil when absent or null.
   func number(_ key: String, in range: ClosedRange<Double>) throws -> Double? {
     guard self.has(key) else { return nil }
     let value = try? self.container.decode(Double.self, forKey: Key(stringValue: key))
@@ -65,7 +65,7 @@ struct StrictObject {
     number == number.rounded() ? "\(Int(number))" : "\(number)"
   }
 
-  /// True or false; nil where it is left out or null.
+  /// A boolean; nil when absent or null.
   func boolean(_ key: String) throws -> Bool? {
     guard self.has(key) else { return nil }
     guard let value = try? self.container.decode(Bool.self, forKey: Key(stringValue: key)) else {
@@ -74,7 +74,7 @@ struct StrictObject {
     return value
   }
 
-  /// Two numbers: shares of a width and a height. They may reach beyond, since eyes may be outside of a mask's image.
+  /// Two numbers: fractions of a width and a height. They may exceed 0 to 1, since eyes may be outside a mask's image.
   func point(_ key: String, in range: ClosedRange<Double>) throws -> SIMD2<Float> {
     let value = try? self.container.decode([Double].self, forKey: Key(stringValue: key))
     guard let value, value.count == 2, value.allSatisfy(range.contains) else {
@@ -84,7 +84,7 @@ struct StrictObject {
     return SIMD2(Float(value[0]), Float(value[1]))
   }
 
-  /// Another object; nil where it is left out or null.
+  /// A nested object; nil when absent or null.
   func object<Value>(_ key: String, _ read: (any Decoder, _ path: String) throws -> Value) throws -> Value? {
     guard self.has(key) else { return nil }
     let path = self.path.isEmpty ? key : "\(self.path).\(key)"
@@ -93,7 +93,7 @@ struct StrictObject {
 }
 
 extension VidiconError {
-  /// Settings of effects, or mask anchors, that cannot be used.
+  /// Error of invalid effect settings or mask anchors.
   ///
   /// - Parameter key: Path of the key, such as `color.brightness`; empty for the whole document.
   static func invalidEffectSetting(_ key: String, _ cause: String, _ nextStep: String) -> VidiconError {

@@ -6,7 +6,7 @@ internal import Media
 /// for each field 16 bits with its place in the table, 0 for an absent one. Strings, vectors and tables are referred to
 /// by their distance from the reference; a vector begins with its count.
 ///
-/// Each access is checked, so that any bytes can be read; nothing is copied but what is asked for.
+/// Each access is checked, so that any bytes can be read; only requested values are copied.
 struct FlatBuffer {
   let bytes: [UInt8]
 
