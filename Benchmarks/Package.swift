@@ -1,6 +1,6 @@
 // swift-tools-version: 6.2
 
-// What is measured inside the libraries; `Benchmarks/run` builds and runs it.
+// Measuring programs that link the libraries; `Benchmarks/run` builds and runs them.
 
 import PackageDescription
 
@@ -21,7 +21,7 @@ let package = Package(
     .executableTarget(
       name: "inference", dependencies: [.product(name: "Inference", package: "vidicon")], path: "Inference",
       swiftSettings: [.swiftLanguageMode(.v6)]),
-    // Counts what asks for memory, in the program that it is part of.
+    // Counts heap allocations of the program that it is linked into.
     .target(name: "CAllocations", path: "CAllocations"),
     .executableTarget(
       name: "faces",

@@ -110,7 +110,7 @@ def measure_quality(settings, row):
         labels = list(csv.DictReader(line for line in lines if not line.startswith("#")))
     errors = []
     for label in labels:
-        face = metadata[int(label["picture"])]["faces"][0]
+        face = metadata[int(label["frame"])]["faces"][0]
         (x, y, width, height), roll = face["box"], face["roll"]
         # The mask extends above the mesh.
         x, y = x + width / 2 + 0.05 * height * math.sin(roll), y + height / 2 - 0.05 * height * math.cos(roll)
@@ -118,17 +118,17 @@ def measure_quality(settings, row):
     row(f"a mask's centre in {len(errors)} frames of a moving head; labels made by hand, in face widths",
         f"mean {statistics.mean(errors):.1%}, worst {max(errors):.1%}", "", "", "8%", max(errors) <= 0.08)
 
-    closed = {one["picture"] for one in metadata if one["faces"] and one["faces"][0]["areEyesClosed"]}
+    closed = {one["frame"] for one in metadata if one["faces"] and one["faces"][0]["areEyesClosed"]}
     right = sum(number in closed for number in range(34, 135))
     row("eyes reported as closed while they are, frames 34 to 134", f"{right} of 101", "", "", "all", right == 101)
-    events = [(event["kind"], one["picture"]) for one in metadata for event in one["events"]]
+    events = [(event["kind"], one["frame"]) for one in metadata for event in one["events"]]
     blinks = [frame for kind, frame in events if kind == "blink"]
     row("the blink of frame 288 is reported in frame", f"{[one for one in blinks if 284 < one < 296]}", "", "", "289 to 292",
         288 in closed and len([one for one in blinks if 289 <= one <= 292]) == 1)
     smiles = [frame for kind, frame in events if kind == "smile"]
     row("smiles of the woman, who cries before 140, and smiles from 249 and 293 on", f"reported in {smiles}", "", "", "5 frames",
         len(smiles) == 2 and 249 <= smiles[0] <= 254 and 293 <= smiles[1] <= 298)
-    events = [one["picture"] for one in FILMS[2].process(settings, "track-every") for event in one["events"] if event["kind"] == "smile"]
+    events = [one["frame"] for one in FILMS[2].process(settings, "track-every") for event in one["events"] if event["kind"] == "smile"]
     row("a smile that begins in frame 18", f"reported in {events}", "", "", "5 frames", len(events) == 1 and 18 <= events[0] <= 23)
 
     for width in (110, 160, 240, 400):
@@ -138,7 +138,7 @@ def measure_quality(settings, row):
         metadata = Film(f"{width}", 1280, 720, 30, graph=shown(width, times)).process(settings, "track", mode="paced")
         delays = []
         for x, y, begin, end in times:
-            seen = [one["picture"] for one in metadata[begin:end] for face in one["faces"]
+            seen = [one["frame"] for one in metadata[begin:end] for face in one["faces"]
                     if x <= face["box"][0] + face["box"][2] / 2 <= x + side]
             delays.append((seen[0] - begin) / 30 if seen else math.inf)
         row(f"from the appearance of a face {width} pixels wide to its report, four times", f"worst {1e3 * max(delays):.0f} ms", "", "",
@@ -168,7 +168,7 @@ def measure_cost(settings, row):
         row(f"a mask over a face {cost['width']:.0f} pixels wide: {name}", f"{cost['effects'][1]:.2f} ms, mean {cost['means'][1]:.2f}", "", "",
             f"{limit} ms" if limit else "", limit is None or cost["effects"][1] <= limit)
         if name in ("an image", "blur"):
-            share = cost["allocations"] / (cost["pictures"] / 2)
+            share = cost["allocations"] / (cost["frames"] / 2)
             row(f"allocations per frame: {name}", f"{share:.2f} times", "", "", "0", share < 0.2)
     cost = film.cost(settings, "track-every,privacy")
     row("privacy: following, detecting and hiding in each frame", f"{sum(cost['means']):.1f} ms", "", "", "33 ms", sum(cost["means"]) < 33)

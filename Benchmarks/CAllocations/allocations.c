@@ -1,6 +1,7 @@
-// Counts what asks for memory: these functions are found before those of the C library, to which they pass on.
+// Counts heap allocations: these functions replace those of the C library, which they call.
 //
-// libyuv is left out: it takes a row or two whenever it scales or blends, and gives them back at once.
+// Allocations of libyuv are not counted: it allocates one or two rows whenever it scales or blends, and frees them at
+// once.
 #define _GNU_SOURCE
 #include "CAllocations.h"
 
@@ -23,7 +24,7 @@ void *__libc_calloc(size_t count, size_t size);
 void *__libc_realloc(void *memory, size_t size);
 void *__libc_memalign(size_t alignment, size_t size);
 
-// Where libyuv's code lies.
+// Address range of libyuv's code.
 static uintptr_t begin, end;
 
 static int find(struct dl_phdr_info *library, size_t size, void *context) {

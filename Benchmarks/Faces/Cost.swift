@@ -3,51 +3,51 @@ import Effects
 import Foundation
 import Media
 
-/// What effects take while pictures come at their pace.
+/// Cost of effects while frames arrive at their frame rate.
 struct Cost: Codable {
-  /// Milliseconds of processor time a picture, of all threads.
+  /// Processor time of all threads per frame, in milliseconds.
   var process: Double
-  /// The same on the pictures' own thread, for each effect; of the smallest half of the pictures the mean, since other work
-  /// on the machine makes some slower.
+  /// Processor time of each effect on the frames' thread, in milliseconds: the mean of the lower half of the frames,
+  /// since other load makes some slower.
   var effects: [Double]
-  /// The mean of all.
+  /// The mean over all frames.
   var means: [Double]
-  /// How often memory was asked for after the first half of the pictures.
+  /// Number of heap allocations during the second half of the frames.
   var allocations: UInt
-  /// The most faces in a picture.
+  /// Maximum number of faces in a frame.
   var faces: Int
-  /// The width of the largest face.
+  /// Width of the largest face, in pixels.
   var width: Float
-  /// The pictures in all, and those for which effects took more processor time than there is between two.
-  var pictures: Int
+  /// Number of frames, and of those whose effects took more processor time than a frame interval.
+  var frames: Int
   var late: Int
 
   static func measure(_ chain: EffectChain, _ input: FrameInput) throws {
-    var pictures: [PixelBuffer] = []
-    while let picture = input.next() { pictures.append(picture) }
+    var frames: [PixelBuffer] = []
+    while let buffer = input.next() { frames.append(buffer) }
     let clock = ContinuousClock()
     let interval = Duration.seconds(1 / input.rate)
-    var samples = chain.effects.map { _ in [Double](repeating: 0, count: pictures.count) }
+    var samples = chain.effects.map { _ in [Double](repeating: 0, count: frames.count) }
     var cost = Cost(
-      process: 0, effects: [], means: [], allocations: 0, faces: 0, width: 0, pictures: pictures.count, late: 0)
+      process: 0, effects: [], means: [], allocations: 0, faces: 0, width: 0, frames: frames.count, late: 0)
     var total = [Double](repeating: 0, count: samples.count)
     var allocations = (begin: UInt(0), end: UInt(0))
     var (spent, copying) = (0.0, 0.0)
     let work = PixelBuffer(format: VideoFormat(width: input.width, height: input.height))
     let begin = clock.now
-    for index in pictures.indices {
+    for index in frames.indices {
       let due = begin + interval * index
       let early = due - clock.now
       if early > .zero { usleep(UInt32(early / .microseconds(1))) }
-      // From the second half on all memory is there.
-      if index == pictures.count / 2 {
+      // From the second half on all buffers are allocated.
+      if index == frames.count / 2 {
         (allocations.begin, spent) = (UInt(allocations_made()), Self.processorTime(CLOCK_PROCESS_CPUTIME_ID))
         copying = 0
       }
-      // As a stream does, which gives effects a copy of their own.
+      // As in a stream, effects get a copy of the frame.
       let before = Self.processorTime(CLOCK_THREAD_CPUTIME_ID)
       for plane in 0..<3 {
-        work.unsafePlane(plane).copyMemory(from: UnsafeRawBufferPointer(pictures[index].unsafePlane(plane)))
+        work.unsafePlane(plane).copyMemory(from: UnsafeRawBufferPointer(frames[index].unsafePlane(plane)))
       }
       copying += Self.processorTime(CLOCK_THREAD_CPUTIME_ID) - before
       var frame = EffectFrame(
@@ -58,7 +58,7 @@ struct Cost: Codable {
       cost.faces = max(cost.faces, frame.metadata.faces.count)
       for face in frame.metadata.faces where face.box.width > cost.width { cost.width = face.box.width }
       allocations.end = UInt(allocations_made())
-      // Not counted: the statistics are an array.
+      // Not counted: copying the array of statistics allocates.
       for (effect, statistics) in chain.statistics.enumerated() {
         let time = statistics.time.seconds
         samples[effect][index] = time - total[effect]
@@ -67,7 +67,7 @@ struct Cost: Codable {
       allocations.begin += UInt(allocations_made()) - allocations.end
     }
     allocations.end = UInt(allocations_made())
-    let half = pictures.count - pictures.count / 2
+    let half = frames.count - frames.count / 2
     cost.process = 1e3 * (Self.processorTime(CLOCK_PROCESS_CPUTIME_ID) - spent - copying) / Double(half)
     cost.allocations = allocations.end - allocations.begin
     cost.means = samples.map { 1e3 * $0.suffix(half).reduce(0, +) / Double(half) }

@@ -3,11 +3,11 @@ import Effects
 import Foundation
 import Media
 
-/// Sends pictures through effects for `faces.py`: `faces EFFECT,EFFECT… WIDTH HEIGHT RATE [FILE]`, with I420 pictures on the
-/// standard input. The changed pictures go to the standard output, and a line of JSON about each to the file.
+/// Applies effects to frames, for `faces.py`: `faces EFFECT,EFFECT… WIDTH HEIGHT RATE [FILE]`, with I420 frames on
+/// standard input. The results are written to standard output, and a line of JSON about each frame to the file.
 ///
-/// With `paced` before all that, the pictures are taken at their pace. With `cost` before it, nothing is put out but one line of JSON: what the effects took when the pictures came at
-/// their pace.
+/// After a first argument `paced`, the frames are processed at their frame rate. After `cost`, the only output is one
+/// line of JSON: the cost of the effects while the frames come at their frame rate.
 @main
 struct Faces {
   static func main() throws {
@@ -43,7 +43,7 @@ struct Faces {
     case "smooth": return [SkinSmoothing(strength: 1)]
     case "none": return []
     default:
-      // An image, and the part that it covers: eyes=glasses.png
+      // An image, and the part of the face that it covers: eyes=glasses.png
       let words = name.split(separator: "=", maxSplits: 1).map(String.init)
       guard words.count == 2, let part = FaceMask.Part(rawValue: words[0]) else {
         throw Unknown(effect: name)
@@ -59,15 +59,15 @@ struct Faces {
     let metadata = try FileHandle(forWritingTo: URL(filePath: path))
     var index = 0
     var begin = ContinuousClock.now
-    while let picture = input.next() {
+    while let buffer = input.next() {
       if index == 0 { begin = .now }
       let early = begin + .seconds(input.time(of: index).seconds) - .now
       if isPaced, early > .zero { usleep(UInt32(early / .microseconds(1))) }
-      var frame = EffectFrame(buffer: picture, timestamp: input.time(of: index), budget: .seconds(10))
+      var frame = EffectFrame(buffer: buffer, timestamp: input.time(of: index), budget: .seconds(10))
       let outcome = chain.process(&frame, now: { .zero })
       if let report = outcome.reports.first { FileHandle.standardError.write(Data("\(report)\n".utf8)) }
       input.put(frame.buffer)
-      try metadata.write(contentsOf: Told(frame, index: index).line)
+      try metadata.write(contentsOf: FrameReport(frame, index: index).line)
       index += 1
     }
   }

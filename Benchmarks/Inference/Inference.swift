@@ -1,9 +1,9 @@
 import Foundation
 import Inference
 
-/// Runs networks for `measure.py`: each line of the standard input is "INSTRUCTION-SET RUNS MODEL", or "- RUNS MODEL" for
-/// the fastest instruction set; the answer is the seconds that each run took. Without runs, the answer is the outputs
-/// themselves, of the pattern that `measure.py` gives to LiteRT too.
+/// Runs models for `measure.py`: each line of standard input is "INSTRUCTION-SET RUNS MODEL", or "- RUNS MODEL" for
+/// the fastest instruction set; the response is the duration of each run in seconds. With 0 runs the response is the
+/// outputs for the input pattern that `measure.py` also gives to LiteRT.
 @main
 struct InferenceBenchmark {
   private struct Prepared {
@@ -54,7 +54,7 @@ struct InferenceBenchmark {
     }
   }
 
-  /// A line, at once.
+  /// Writes a line without buffering.
   private static func answer(_ words: [String]) {
     FileHandle.standardOutput.write(Data((words.joined(separator: " ") + "\n").utf8))
   }

@@ -6,18 +6,18 @@ import NIOCore
 
 /// Encodes 720p30 frames and a tone and muxes them, for a tool that counts instructions:
 ///
-///     mux read FRAMES        reads the frames (I420, one behind the other) and makes the tone
-///     mux encode FRAMES      encodes them too, as the program does
-///     mux ts FRAMES [FILE]   and muxes them `rounds` times, with a segment at each keyframe
+///     mux read FRAMES        reads the frames (I420, concatenated) and generates the tone
+///     mux encode FRAMES      also encodes them, as the program does
+///     mux ts FRAMES [FILE]   also muxes them `rounds` times, with a segment at each keyframe
 ///     mux mp4 FRAMES [FILE]  or with a fragment for each 200 ms
 ///
-/// The last round's output goes into the file. Putting its segments together counts as muxing too.
+/// The last round's output is written to the file. Concatenating its segments counts as muxing too.
 @main
 struct Mux {
   private static let rounds = 20
   private static let video = VideoFormat(width: 1280, height: 720, frameRate: 30)
   private static let audio = AudioFormat(sampleRate: 48_000, channelCount: 1)
-  /// Of the tone that comes with each frame.
+  /// Samples of the tone per frame.
   private static let samplesPerFrame = 48_000 / 30
   private static let start = MediaTime.zero + .seconds(100)
 

@@ -8,21 +8,22 @@ import Synchronization
 
 /// Records encoded samples without a stream, for tools that count instructions and seconds:
 ///
-///     RecordingMeter read PICTURES          reads 30 pictures of 720p (I420, one behind the other), makes a second of tone
-///     RecordingMeter encode PICTURES        encodes them too
-///     RecordingMeter record PICTURES FILE   and records them `rounds` times, one second behind the other
-///     RecordingMeter finish PICTURES FILE   records an hour of them, at about 2.3 Mb/s, and prints how long the stop took
+///     RecordingMeter read FRAMES          reads 30 frames of 720p (I420, concatenated), generates a second of tone
+///     RecordingMeter encode FRAMES        also encodes them
+///     RecordingMeter record FRAMES FILE   also records them `rounds` times, one second after the other
+///     RecordingMeter finish FRAMES FILE   records an hour of them, at about 2.3 Mb/s, and prints the duration of the
+///     stop
 ///
-/// It is part of the package, and not of Benchmarks' own, since the recorder's clock and source are nobody else's matter.
+/// Part of the main package instead of Benchmarks', since the recorder's clock and source are package-internal.
 @main
 struct RecordingMeter {
   private static let rounds = 20
   private static let size = (width: 1280, height: 720)
-  private static let sound = AudioFormat(sampleRate: 48_000, channelCount: 1)
+  private static let audioFormat = AudioFormat(sampleRate: 48_000, channelCount: 1)
   private static let start = MediaTime.zero + .seconds(100)
 
   static func main() {
-    // An asynchronous main lets the first thread wait in a way that valgrind does not survive.
+    // With an asynchronous main the first thread waits in a way that crashes valgrind.
     Task.detached {
       do {
         try await Self.run()
@@ -40,12 +41,12 @@ struct RecordingMeter {
     guard
       let mode = arguments.first, ["read", "encode", "record", "finish"].contains(mode),
       arguments.count == (["read", "encode"].contains(mode) ? 2 : 3),
-      let pictures = FileHandle(forReadingAtPath: arguments[1])
+      let frames = FileHandle(forReadingAtPath: arguments[1])
     else {
-      FileHandle.standardError.write(Data("usage: RecordingMeter read|encode|record|finish PICTURES [FILE]\n".utf8))
+      FileHandle.standardError.write(Data("usage: RecordingMeter read|encode|record|finish FRAMES [FILE]\n".utf8))
       exit(64)
     }
-    let second = try Self.encode(pictures, discards: mode == "read")
+    let second = try Self.encode(frames, discards: mode == "read")
     if ["read", "encode"].contains(mode) { return }
     let seconds = mode == "record" ? Self.rounds : 3600
     let tape = Tape(second.descriptions)
@@ -58,7 +59,7 @@ struct RecordingMeter {
         sample.decodeTime += .seconds(index)
         tape.output?.consume(sample)
       }
-      // A disk that keeps up.
+      // Waits for the queue, as if the disk kept up.
       while recorder.status.queuedByteCount > 8 << 20 { try await Task.sleep(for: .milliseconds(1)) }
     }
     while recorder.status.queuedByteCount > 0 { try await Task.sleep(for: .milliseconds(1)) }
@@ -69,7 +70,7 @@ struct RecordingMeter {
     print("{\"bytes\": \(file.byteCount), \"duration\": \(file.duration.seconds), \"seconds\": \(length)}")
   }
 
-  /// What the recorder takes for a stream.
+  /// Recording source with prepared samples instead of a stream.
   private final class Tape: Sendable {
     private let outputs = Mutex<[any StreamOutput]>([])
     private let descriptions: [CodecDescription]
@@ -91,16 +92,16 @@ struct RecordingMeter {
     var samples: [EncodedSample]
   }
 
-  private static func encode(_ pictures: FileHandle, discards: Bool) throws -> Second {
+  private static func encode(_ frames: FileHandle, discards: Bool) throws -> Second {
     let format = VideoFormat(width: Self.size.width, height: Self.size.height, frameRate: 30)
     let encoder = try LibavH264Encoder(
       VideoEncoderSettings(width: Self.size.width, height: Self.size.height, frameRate: 30))
-    let soundEncoder = try LibavAACEncoder(format: Self.sound, bitrate: 64_000)
+    let audioEncoder = try LibavAACEncoder(format: Self.audioFormat, bitrate: 64_000)
     let pool = VideoFramePool(format: format)
     let length = (0..<3).reduce(0) { $0 + format.byteCount(plane: $1) }
     var samples: [EncodedSample] = []
     for index in 0..<Int64(30) {
-      guard let bytes = try pictures.read(upToCount: length), bytes.count == length else { break }
+      guard let bytes = try frames.read(upToCount: length), bytes.count == length else { break }
       let time = FrameRate(30).time(ofFrame: index, from: Self.start)
       let frame = pool.frame(at: time) { buffer in
         var offset = bytes.startIndex
@@ -111,14 +112,14 @@ struct RecordingMeter {
         }
       }
       let tone = AudioBlock(
-        format: Self.sound, timestamp: time,
+        format: Self.audioFormat, timestamp: time,
         samples: (0..<1600).map { ($0 + Int(index) * 1600) / 24 % 2 == 0 ? 0.25 : -0.25 })
       guard let frame, !discards else { continue }
       try encoder.encode(frame, forcesKeyframe: index == 0) { samples.append($0) }
-      try soundEncoder.encode(tone) { samples.append($0) }
+      try audioEncoder.encode(tone) { samples.append($0) }
     }
     guard !discards else { return Second(descriptions: [], samples: []) }
     guard let video = encoder.description else { exit(1) }
-    return Second(descriptions: [.h264(video), .aac(soundEncoder.description)], samples: samples)
+    return Second(descriptions: [.h264(video), .aac(audioEncoder.description)], samples: samples)
   }
 }

@@ -1,8 +1,9 @@
-// hls_sink PORT PATH VIEWERS SECONDS: many viewers of an HLS media playlist in one program, who read and forget.
+// hls_sink PORT PATH VIEWERS SECONDS: many viewers of an HLS media playlist in one program, which discard what they
+// read.
 //
-// Each keeps one HTTP/1.1 connection, on which it asks for the playlist once a second and for the newest segment when
-// that is a new one. Prints "ready" once every viewer has received a segment, goes on for SECONDS, and prints a line of
-// JSON: bytes, playlists, segments, and the slowest and median answer to a request in milliseconds.
+// Each has one persistent HTTP/1.1 connection, on which it requests the playlist once a second and the newest segment
+// when it changes. Prints "ready" once every viewer has received a segment, continues for SECONDS, and prints a line
+// of JSON: bytes, playlists, segments, and the maximum and median response time in milliseconds.
 #include <arpa/inet.h>
 #include <errno.h>
 #include <stdio.h>
@@ -19,14 +20,14 @@ static const long long second = 1000000000;
 
 struct viewer {
   int connection;
-  /// When the playlist is asked for next; 0 while an answer is awaited.
+  /// Time of the next playlist request; 0 while a response is pending.
   long long next_request;
   long long asked;
   bool wants_segment;
   bool has_segment;
   char last_segment[name_length];
 
-  // The answer that is being read.
+  // The response being received.
   char head[playlist_length];
   size_t head_count;
   bool in_body;
@@ -52,7 +53,7 @@ static void request(struct viewer *viewer, const char *target) {
   viewer->in_body = false;
 }
 
-/// The last line of the playlist that is no tag.
+/// The last line of the playlist that is not a tag.
 static void newest_segment(struct viewer *viewer, char name[name_length]) {
   name[0] = 0;
   viewer->body[viewer->body_count] = 0;
@@ -79,7 +80,7 @@ static void answered(struct viewer *viewer) {
       snprintf(target, sizeof target, "%s%s", folder, name);
       viewer->wants_segment = true;
       request(viewer, target);
-      // The playlist's turn stays where it was.
+      // The time of the next playlist request does not change.
       viewer->next_request = -next;
     }
     return;
@@ -148,7 +149,7 @@ int main(int argc, char **argv) {
   long long start = now(), end = 0;
   for (int i = 0; i < viewer_count; i++) {
     viewers[i].connection = tcp_connect(port);
-    // They come over one second, and keep that distance.
+    // Viewers connect over one second, and keep that spacing.
     viewers[i].next_request = start + second * i / viewer_count;
     struct epoll_event event = {.events = EPOLLIN, .data.ptr = &viewers[i]};
     epoll_ctl(poll, EPOLL_CTL_ADD, viewers[i].connection, &event);

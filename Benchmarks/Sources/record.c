@@ -1,5 +1,5 @@
-// record PORT NAME SECONDS FILE: watches a stream over RTSP/TCP and writes down what comes, for the floors to send again;
-//   prints when the first of it came, in nanoseconds of the monotonic clock.
+// record PORT NAME SECONDS FILE: receives a stream over RTSP/TCP and stores its packets, for tcp_floor and udp_floor
+// to send again; prints the arrival time of the first packet, in nanoseconds of the monotonic clock.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 static unsigned char buffer[1 << 20];
 static size_t start, end;
 
-/// Sees to it that `count` bytes are there.
+/// Reads until the buffer holds `count` bytes.
 static void need(int connection, size_t count) {
   if (start + count > sizeof buffer) {
     memmove(buffer, buffer + start, end - start);

@@ -1,9 +1,10 @@
-// sink tcp|udp rtsp|floor PORT NAME VIEWERS SECONDS: many viewers in one program, who read, measure and forget.
+// sink tcp|udp rtsp|floor PORT NAME VIEWERS SECONDS: many viewers in one program, which measure and discard what they
+// read.
 //
-// "rtsp" viewers set up and play the stream NAME of an RTSP server on PORT; "floor" viewers only connect, as tcp_floor and
-// udp_floor expect it. Prints "ready" once every viewer has received a frame and two more seconds have passed, reads on
-// for SECONDS, and prints a line of JSON: bytes, frames, and how evenly the frames came, which is the distance of two
-// arrivals (of packets with the marker bit) less the distance of their timestamps.
+// "rtsp" viewers set up and play the stream NAME of an RTSP server on PORT; "floor" viewers only connect, as tcp_floor
+// and udp_floor expect. Prints "ready" once every viewer has received a frame and two more seconds have passed, reads
+// for SECONDS, and prints a line of JSON: bytes, frames, and arrival jitter, which is the interval between two
+// arrivals (of packets with the marker bit) minus the interval between their timestamps.
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/udp.h>
@@ -23,20 +24,20 @@ struct viewer {
   char session[64];
   bool started;
 
-  // The frame or reply that is being read from the connection.
+  // The interleaved frame or reply being read from the connection.
   bool in_reply;
   unsigned char head[4 + head_length];
   int head_count;
   size_t to_skip;
   uint32_t reply_end;
 
-  // The last frame.
+  // The last video frame.
   bool has_frame;
   long long arrival;
   uint32_t timestamp;
 };
 
-/// What a socket is to its viewer: the low bits of the epoll data.
+/// Kind of a viewer's socket: the low bits of the epoll data.
 enum { connection_socket, video_socket, audio_socket, report_socket };
 
 static struct viewer *viewers;
@@ -50,7 +51,7 @@ static void handle_frame(struct viewer *viewer, const unsigned char *packet, lon
     long long expected = (int32_t)(timestamp - viewer->timestamp) * 100000LL / 9;
     long long error = llabs(arrival - viewer->arrival - expected);
     frames++;
-    // The floors begin their recording again, with timestamps that jump.
+    // The floor programs repeat their recording, and timestamps jump then.
     if (llabs(expected) < 1000000000) jitter[error / nanoseconds_a_tick < ticks ? error / nanoseconds_a_tick : ticks]++;
   }
   if (!viewer->has_frame) started_count++;
@@ -59,7 +60,7 @@ static void handle_frame(struct viewer *viewer, const unsigned char *packet, lon
   viewer->timestamp = timestamp;
 }
 
-/// Reads what interleaved frames and replies there are, as far as their heads.
+/// Parses the available interleaved frames and replies, up to their headers.
 static void parse(struct viewer *viewer, const unsigned char *data, size_t count, long long arrival) {
   for (size_t i = 0; i < count;) {
     if (viewer->in_reply) {
@@ -96,7 +97,7 @@ static void read_connection(struct viewer *viewer) {
   parse(viewer, buffer, count, now());
 }
 
-/// Reads datagrams, which the kernel hands over in one piece where they were sent in one.
+/// Reads datagrams; the kernel coalesces those that were sent in one call.
 static void read_datagrams(struct viewer *viewer, int input, bool is_video) {
   static unsigned char buffer[1 << 16];
   char control[CMSG_SPACE(sizeof(int))];
@@ -115,7 +116,7 @@ static void read_datagrams(struct viewer *viewer, int input, bool is_video) {
     if (buffer[i + 1] & 0x80) handle_frame(viewer, buffer + i, arrival);
 }
 
-/// Opens an even UDP port and the one after it; returns the even one.
+/// Opens an even UDP port and the next one; returns the even one.
 static int open_pair(int sockets[2]) {
   static int next = 20000;
   for (; next < 65000; next += 2) {

@@ -1,7 +1,7 @@
-// tcp_floor FILE VIEWERS: the least that sending a stream to viewers over TCP can cost.
+// tcp_floor FILE VIEWERS: the minimum cost of sending a stream to viewers over TCP.
 //
-// Prints the port it listens on, waits until all viewers are connected, then sends them a recording over and over, at its
-// own pace: one writev for each viewer and access unit, from one buffer, on one thread, and nothing else.
+// Prints its port, waits until all viewers are connected, then repeatedly sends them a recording at its original pace:
+// one writev per viewer and access unit, from one buffer, on one thread, and nothing else.
 #include <arpa/inet.h>
 #include <errno.h>
 #include <signal.h>

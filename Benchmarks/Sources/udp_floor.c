@@ -1,7 +1,7 @@
-// udp_floor FILE VIEWERS: the least that sending a stream to viewers over UDP can cost.
+// udp_floor FILE VIEWERS: the minimum cost of sending a stream to viewers over UDP.
 //
-// Prints the port it listens on for one TCP connection, from which it reads the two ports (four bytes, big-endian) of each
-// viewer, then sends a recording over and over, at its own pace: sendmmsg with segmentation offload, on one thread.
+// Prints its port for one TCP connection, from which it reads two ports (four bytes, big-endian) per viewer, then
+// repeatedly sends a recording at its original pace: sendmmsg with segmentation offload, on one thread.
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/udp.h>
@@ -17,13 +17,13 @@
 
 enum { batch = 256, segments_at_once = 64, bytes_at_once = 65000 };
 
-/// Packets of one length, the last one possibly shorter, that go out in one message.
+/// Packets of one length, the last possibly shorter, that are sent in one message.
 struct run {
   size_t offset, length;
   uint16_t segment;
 };
 
-/// A unit's packets without their four bytes of framing.
+/// The packets of an access unit without their four bytes of framing.
 struct datagrams {
   unsigned char *bytes;
   struct run *runs;

@@ -1,16 +1,16 @@
-// A recording of what one viewer of a stream receives: each access unit's RTP packets and when they came.
+// A recording of a stream as one viewer receives it: the RTP packets of each access unit, with arrival times.
 #ifndef UNITS_H
 #define UNITS_H
 
 #include <stdint.h>
 
-/// What stands in front of each unit in the file.
+/// Header of each unit in the file.
 struct unit_header {
-  /// When it came, in nanoseconds from the first unit.
+  /// Arrival time, in nanoseconds after the first unit.
   int64_t time;
-  /// The bytes that follow: RTP packets, each behind the four bytes of RFC 2326 §10.12.
+  /// Number of bytes that follow: RTP packets, each after the four bytes of RFC 2326 §10.12.
   uint32_t length;
-  /// 0 for the first track, which is video, 1 for the second.
+  /// Track: 0 for video, 1 for audio.
   uint32_t track;
 };
 
@@ -22,11 +22,11 @@ struct unit {
 struct recording {
   struct unit *units;
   int count;
-  /// The time from its start to the start of its repetition.
+  /// Duration after which the recording is repeated.
   int64_t period;
 };
 
-/// Reads a file that `record` wrote.
+/// Reads a file written by `record`.
 struct recording load_recording(const char *path);
 
 #endif

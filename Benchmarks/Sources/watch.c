@@ -1,6 +1,6 @@
-// watch first URL COUNT: connects COUNT times, and prints for each how long it took until a frame was decoded, in ms.
-// watch delay URL SECONDS: reads the timecode strip of the source "bars" out of the decoded frames, and prints for each
-//   the time since its capture, in ms.
+// watch first URL COUNT: connects COUNT times, and prints for each the time until a frame was decoded, in ms.
+// watch delay URL SECONDS: reads the timecode strip of the source "bars" in the decoded frames, and prints for each
+// the latency since capture, in ms.
 #include <libavcodec/avcodec.h>
 #include <libavformat/avformat.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@ static long long unix_microseconds(void) {
   return time.tv_sec * 1000000LL + time.tv_nsec / 1000;
 }
 
-/// Reads the strip: 64 bits of microseconds since 1970 and a CRC-8 of them, a cell each; 0 when the sum does not fit.
+/// Reads the strip: 64 bits of microseconds since 1970 and their CRC-8, one cell each; 0 when the checksum is wrong.
 static long long read_strip(const AVFrame *frame) {
   int cell = frame->width / 80 / 2 * 2;
   unsigned char code[9] = {0}, sum = 0;
@@ -34,7 +34,7 @@ static long long read_strip(const AVFrame *frame) {
   return sum == code[8] ? time : 0;
 }
 
-/// Plays until `duration` has passed, or, with 0, until one frame is decoded.
+/// Plays for `duration`, or, with 0, until one frame is decoded.
 static void play(const char *url, long long duration) {
   long long begin = now();
   AVDictionary *options = NULL;
@@ -84,6 +84,6 @@ int main(int argc, char **argv) {
   }
   for (int i = 0; i < atoi(argv[3]); i++) {
     play(argv[2], 0);
-    usleep(700000 + i * 37000);  // Far enough from the last keyframe that was asked for, and each time another distance.
+    usleep(700000 + i * 37000);  // Long enough after the last requested keyframe, and at a different offset each time.
   }
 }

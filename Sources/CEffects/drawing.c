@@ -1,6 +1,6 @@
 #include "Drawing.h"
 
-// What any processor of this architecture runs; then what some do.
+// The baseline variant runs on any processor of this architecture, the others on some.
 void vidicon_draw_layer_baseline(const vidicon_canvas *canvas, const vidicon_layer *layer,
                                  const vidicon_placement *placement, const vidicon_area *area, uint32_t opacity);
 #ifdef __x86_64__

@@ -8,7 +8,7 @@ typedef int16_t words4 __attribute__((vector_size(8)));
 typedef int16_t words8 __attribute__((vector_size(16)));
 typedef int32_t numbers4 __attribute__((vector_size(16)));
 
-// A pixel between its left and its right neighbour, in 64ths.
+// Interpolates between a pixel and its right neighbour, in 64ths.
 static inline words4 between(const uint8_t *pixels, int16_t across) {
   bytes8 bytes;
   memcpy(&bytes, pixels, 8);
@@ -19,7 +19,7 @@ static inline words4 between(const uint8_t *pixels, int16_t across) {
 
 enum { sampled = 2 };
 
-// Some pixels, whose places (in 65536ths of a pixel, and the steps between them) all lie between four of the layer's.
+// Pixels whose positions (in 65536ths of a pixel, with the steps between them) all lie between four layer pixels.
 static inline void sample(uint8_t *target, const vidicon_layer *layer, uint32_t u, uint32_t v, uint32_t step_u,
                           uint32_t step_v) {
   for (int index = 0; index < sampled; index++, u += step_u, v += step_v, target += 4) {

@@ -1,12 +1,12 @@
 #include "Sampling.h"
 
-// A value that stays in the plane; what is not a number becomes 0.
+// Clamps a coordinate to the plane; NaN becomes 0.
 static inline float bounded(float value, ptrdiff_t size) {
   const float last = (float)(size - 1);
   return value > 0 ? (value < last ? value : last) : 0;
 }
 
-// A plane between four of its pixels.
+// Bilinear interpolation in a plane.
 static inline float between(const uint8_t *plane, ptrdiff_t stride, ptrdiff_t width, ptrdiff_t height, float x, float y) {
   x = bounded(x, width);
   y = bounded(y, height);
@@ -23,15 +23,15 @@ static inline float unit(float value) {
   return value < 0 ? 0 : value > 1 ? 1 : value;
 }
 
-void vidicon_sample(float *rgb, size_t side, const vidicon_i420 *picture, const vidicon_placement *placement) {
-  const vidicon_i420 p = *picture;
+void vidicon_sample(float *rgb, size_t side, const vidicon_i420 *frame, const vidicon_placement *placement) {
+  const vidicon_i420 p = *frame;
   const vidicon_placement to = *placement;
   const ptrdiff_t width = (p.width + 1) / 2, height = (p.height + 1) / 2;
   for (size_t row = 0; row < side; row++) {
     for (size_t column = 0; column < side; column++, rgb += 3) {
       const float x = to.origin_x + (float)column * to.right_x + (float)row * to.down_x;
       const float y = to.origin_y + (float)column * to.right_y + (float)row * to.down_y;
-      // A chroma pixel lies in the middle of four luma pixels.
+      // A chroma sample is at the centre of four luma pixels.
       const float chroma_x = x / 2 - 0.25F, chroma_y = y / 2 - 0.25F;
       const float luma = (between(p.luma, p.luma_stride, p.width, p.height, x, y) - 16) * (1.0F / 219);
       const float cb = (between(p.cb, p.chroma_stride, width, height, chroma_x, chroma_y) - 128) * (1.0F / 224);

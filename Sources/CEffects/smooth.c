@@ -10,7 +10,7 @@ static inline ptrdiff_t larger(ptrdiff_t a, ptrdiff_t b) {
   return a > b ? a : b;
 }
 
-// Adds a row of pixels and of their squares to the sums of each column, or takes them away.
+// Adds a row of pixels and their squares to the column sums, or subtracts them.
 static void add_pixels(int32_t *sums, int32_t *squares, const uint8_t *row, ptrdiff_t width, int32_t sign) {
   for (ptrdiff_t x = 0; x < width; x++) {
     sums[x] += sign * row[x];
@@ -18,7 +18,7 @@ static void add_pixels(int32_t *sums, int32_t *squares, const uint8_t *row, ptrd
   }
 }
 
-// The same for a row of two kinds of numbers.
+// Adds rows of two kinds of numbers to the column sums, or subtracts them.
 static void add_numbers(int32_t *first, int32_t *second, const int32_t *a, const int32_t *b, ptrdiff_t width,
                         int32_t sign) {
   for (ptrdiff_t x = 0; x < width; x++) {
@@ -29,8 +29,8 @@ static void add_numbers(int32_t *first, int32_t *second, const int32_t *a, const
 
 void vidicon_smooth(uint8_t *target, ptrdiff_t target_stride, const uint8_t *source, ptrdiff_t source_stride,
                     ptrdiff_t width, ptrdiff_t height, ptrdiff_t radius, float noise, int32_t *scratch) {
-  // Within a window a pixel becomes gain * pixel + offset: the gain is 1 where the window varies much, else the pixels
-  // approach their mean. Gains are in 4096ths, offsets in 256ths.
+  // Within a window a pixel becomes gain * pixel + offset: the gain is near 1 where the variance is high; elsewhere
+  // pixels approach their mean. Gains are in 4096ths, offsets in 256ths.
   int32_t *gains = scratch, *offsets = gains + width * height;
   int32_t *first = offsets + width * height, *second = first + width;
 

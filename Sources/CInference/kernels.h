@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-// What any processor of this architecture runs; then what some do.
+// The baseline variant runs on any processor of this architecture, the others on some.
 extern const vidicon_kernels vidicon_kernels_baseline;
 #ifdef __x86_64__
 extern const vidicon_kernels vidicon_kernels_avx2, vidicon_kernels_avx512;

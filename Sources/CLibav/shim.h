@@ -1,7 +1,7 @@
 #ifndef VIDICON_CLIBAV_SHIM_H
 #define VIDICON_CLIBAV_SHIM_H
 
-// FFmpeg's libraries, and what of them is a macro that Swift cannot read.
+// FFmpeg's libraries, and their macros that Swift cannot import.
 
 #include <libavcodec/avcodec.h>
 #include <libavformat/avformat.h>
@@ -15,17 +15,17 @@
 #include <libswresample/swresample.h>
 #include <libswscale/swscale.h>
 
-/// AVERROR(EAGAIN): more input is needed, or output must be taken first.
+/// AVERROR(EAGAIN): the codec needs more input, or its output must be fetched first.
 static const int vidicon_averror_eagain = AVERROR(EAGAIN);
-/// AVERROR(ENOMEM): there is no memory left.
+/// AVERROR(ENOMEM): out of memory.
 static const int vidicon_averror_enomem = AVERROR(ENOMEM);
-/// AVERROR_EOF: there is no more.
+/// AVERROR_EOF: end of the input.
 static const int vidicon_averror_eof = AVERROR_EOF;
-/// AVERROR_EXIT: an interrupt callback ended the call.
+/// AVERROR_EXIT: an interrupt callback cancelled the call.
 static const int vidicon_averror_exit = AVERROR_EXIT;
-/// AVERROR_INVALIDDATA: what was read is not what it should be.
+/// AVERROR_INVALIDDATA: malformed input.
 static const int vidicon_averror_invaliddata = AVERROR_INVALIDDATA;
-/// AVERROR_PROTOCOL_NOT_FOUND: no such kind of URL.
+/// AVERROR_PROTOCOL_NOT_FOUND: unknown URL scheme.
 static const int vidicon_averror_protocol_not_found = AVERROR_PROTOCOL_NOT_FOUND;
 /// AVERROR_HTTP_UNAUTHORIZED: 401, also of RTSP.
 static const int vidicon_averror_http_unauthorized = AVERROR_HTTP_UNAUTHORIZED;
@@ -33,11 +33,11 @@ static const int vidicon_averror_http_unauthorized = AVERROR_HTTP_UNAUTHORIZED;
 static const int vidicon_averror_http_forbidden = AVERROR_HTTP_FORBIDDEN;
 /// AVERROR_HTTP_NOT_FOUND: 404.
 static const int vidicon_averror_http_not_found = AVERROR_HTTP_NOT_FOUND;
-/// AVERROR_HTTP_OTHER_4XX: another refusal.
+/// AVERROR_HTTP_OTHER_4XX: another client error.
 static const int vidicon_averror_http_other_4xx = AVERROR_HTTP_OTHER_4XX;
 /// AVERROR_HTTP_SERVER_ERROR: 5xx.
 static const int vidicon_averror_http_server_error = AVERROR_HTTP_SERVER_ERROR;
-/// AV_NOPTS_VALUE: a timestamp that is not known.
+/// AV_NOPTS_VALUE: an unknown timestamp.
 static const int64_t vidicon_av_nopts_value = AV_NOPTS_VALUE;
 
 /// The display matrix of a stream (9 values, libavutil/display.h), or NULL: FFmpeg 6.1 moved it.

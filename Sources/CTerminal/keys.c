@@ -9,15 +9,15 @@
 #include <termios.h>
 #include <unistd.h>
 
-// Everything here is also used by signal handlers, which may call nothing but what POSIX calls async-signal-safe:
-// tcgetattr, tcsetattr, tcgetpgrp, getpgrp, write, raise, sigaction are.
+// Everything here is also called by signal handlers, which may only call async-signal-safe functions (POSIX):
+// tcgetattr, tcsetattr, tcgetpgrp, getpgrp, write, raise, sigaction are safe.
 
 static struct termios original;
 static volatile sig_atomic_t begun, raw;
-// Written to by handlers, to wake the reader: 'c' after a stop, 'e' at the end.
+// Pipe on which handlers wake the reader: 'c' after a stop, 'e' at the end.
 static int wake[2] = {-1, -1};
 
-// Ends that a program can still do something at. SIGINT and SIGTERM are the program's own.
+// Signals that end the program and can be handled. The program itself handles SIGINT and SIGTERM.
 static const int endings[] = {SIGHUP, SIGQUIT, SIGABRT, SIGSEGV, SIGBUS, SIGILL, SIGTRAP, SIGFPE, SIGSYS};
 enum { ending_count = sizeof endings / sizeof *endings };
 static struct sigaction earlier[ending_count];
@@ -30,7 +30,7 @@ static void restore(void) {
   if (!raw) return;
   raw = 0;
   int error = errno;
-  // In the background the terminal belongs to others. SIGTTOU is ignored meanwhile, so nothing stops here.
+  // In the background the terminal belongs to another process group. SIGTTOU is ignored here, so nothing stops.
   if (in_foreground()) tcsetattr(STDIN_FILENO, TCSANOW, &original);
   errno = error;
 }
@@ -43,7 +43,7 @@ static void enter_raw(void) {
   keys.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
   keys.c_cc[VMIN] = 1;
   keys.c_cc[VTIME] = 0;
-  // Set before: a signal between the two restores too much rather than too little.
+  // Set first: a signal in between then restores the mode once too often instead of not at all.
   raw = 1;
   if (tcsetattr(STDIN_FILENO, TCSANOW, &keys) != 0) raw = 0;
 }
@@ -55,7 +55,7 @@ static void send_wake(char what) {
   errno = error;
 }
 
-// What ended the program before does so again, with the terminal as it was.
+// Restores the terminal, then ends the program by the same signal.
 static void ended(int number) {
   restore();
   for (int i = 0; i < ending_count; i++) {
@@ -64,7 +64,7 @@ static void ended(int number) {
   raise(number);
 }
 
-// Ctrl-Z.
+// Handles Ctrl-Z.
 static void stopped(int number) {
   (void)number;
   restore();
@@ -94,12 +94,12 @@ bool vidicon_keys_begin(void) {
     }
     atexit(restore);
   }
-  // In the background reads fail with EIO instead of stopping the program, and nothing it writes stops it.
+  // In the background reads fail with EIO instead of stopping the program, and writes do not stop it.
   signal(SIGTTIN, SIG_IGN);
   signal(SIGTTOU, SIG_IGN);
   for (int i = 0; i < ending_count; i++) {
     handle(endings[i], ended, &earlier[i]);
-    // What the program was started to ignore, such as SIGHUP by nohup, it goes on to ignore.
+    // Signals that were ignored at the start, such as SIGHUP under nohup, stay ignored.
     if (earlier[i].sa_handler == SIG_IGN) sigaction(endings[i], &earlier[i], NULL);
   }
   handle(SIGTSTP, stopped, NULL);
@@ -111,7 +111,7 @@ bool vidicon_keys_begin(void) {
 
 int vidicon_keys_next(void) {
   while (begun) {
-    // In the background only the wake is waited for: what is typed then is for others.
+    // In the background only the wake pipe is polled: typed keys belong to other processes.
     struct pollfd sources[2] = {{.fd = wake[0], .events = POLLIN}, {.fd = STDIN_FILENO, .events = POLLIN}};
     if (poll(sources, raw && in_foreground() ? 2 : 1, -1) < 0) {
       if (errno == EINTR) continue;

@@ -142,7 +142,7 @@ int vidicon_v4l2_set_format(int descriptor, bool is_multi_planar, vidicon_v4l2_f
     result->width = pixels->width;
     result->height = pixels->height;
     result->colorspace = pixels->colorspace;
-    // Without this marker the fields behind it are undefined.
+    // Without this marker the fields after it are undefined.
     if (pixels->priv == V4L2_PIX_FMT_PRIV_MAGIC) {
       result->matrix = pixels->ycbcr_enc;
       result->quantization = pixels->quantization;

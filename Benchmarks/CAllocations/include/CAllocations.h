@@ -1,7 +1,7 @@
 #ifndef ALLOCATIONS_H
 #define ALLOCATIONS_H
 
-/// How often this process has asked for memory on the heap, in all threads.
+/// Number of heap allocations of this process so far, in all threads.
 unsigned long allocations_made(void);
 
 #endif

@@ -3,20 +3,21 @@
 
 #include <stdbool.h>
 
-// Keys of the terminal that is the standard input: one at a time, not shown, without the Enter key. Ctrl-C and Ctrl-Z
-// remain what they are.
+// Reads single keys from the terminal on standard input, without echo and without the Enter key. Ctrl-C and Ctrl-Z
+// keep their meaning.
 //
-// However the program ends, but for SIGKILL, and whenever it is stopped, the terminal is as it was before.
+// However the program ends, except by SIGKILL, and whenever it is stopped, the terminal mode is restored.
 
-// Turns keys on. False when the standard input is no terminal. In the background they wait for the foreground.
+// Starts reading keys. False when standard input is not a terminal. A background process waits until it is in the
+// foreground.
 bool vidicon_keys_begin(void);
 
 // Waits for a key.
 //
-// Returns its byte; -1 when there will be no more.
+// Returns its byte; -1 when no more keys follow.
 int vidicon_keys_next(void);
 
-// Gives the terminal back as it was; vidicon_keys_next() ends.
+// Restores the terminal mode; a pending vidicon_keys_next() returns -1.
 void vidicon_keys_end(void);
 
 #endif

@@ -1,7 +1,7 @@
 import Foundation
 import Media
 
-/// I420 pictures without gaps on the standard input, and the same on the standard output.
+/// Reads I420 frames without padding from standard input, and writes them to standard output.
 struct FrameInput {
   let width: Int
   let height: Int
@@ -28,11 +28,11 @@ struct FrameInput {
     return buffer
   }
 
-  func put(_ picture: PixelBuffer) {
+  func put(_ frame: PixelBuffer) {
     for (plane, size) in self.sizes.enumerated() {
       for row in 0..<size.rows {
         let source = UnsafeRawBufferPointer(
-          rebasing: picture.unsafePlane(plane)[(row * picture.format.bytesPerRow[plane])...].prefix(size.columns))
+          rebasing: frame.unsafePlane(plane)[(row * frame.format.bytesPerRow[plane])...].prefix(size.columns))
         guard Self.isWhole(source.count, { write(1, source.baseAddress! + $0, source.count - $0) }) else { exit(1) }
       }
     }
