@@ -63,7 +63,7 @@ public final class JPEGEncoder {
     let result = avcodec_open2(context, codec, nil)
     guard result >= 0 else {
       throw VidiconError(
-        .unsupported, subject: "encoder mjpeg", cause: libavMessage(result), nextStep: "choose another picture size")
+        .unsupported, subject: "encoder mjpeg", cause: libavMessage(result), nextStep: "choose another image size")
     }
   }
 
@@ -86,7 +86,7 @@ public final class JPEGEncoder {
   public func encode(_ image: VideoFrame) throws(VidiconError) -> ByteBuffer {
     precondition(
       image.format.pixelFormat == .i420 && image.format.width == self.source.width
-        && image.format.height == self.source.height, "the picture has the encoder's format")
+        && image.format.height == self.source.height, "the frame has the encoder's format")
     self.convert(image.buffer)
     let frame = self.encoder.frame
     frame.fill(borrowing: self.fullRange)
@@ -99,8 +99,8 @@ public final class JPEGEncoder {
     let result = self.encoder.encode(frame) { file = ByteBuffer(bytes: self.encoder.packetBytes) }
     guard result >= 0, let file else {
       throw VidiconError(
-        .failed, subject: "encoder mjpeg", cause: result < 0 ? libavMessage(result) : "no picture came out",
-        nextStep: "choose another picture size")
+        .failed, subject: "encoder mjpeg", cause: result < 0 ? libavMessage(result) : "no image came out",
+        nextStep: "choose another image size")
     }
     return file
   }

@@ -76,7 +76,7 @@ public final class LibavAACEncoder {
   ///   - block: In the encoder's format; its timestamp counts for the first block only.
   ///   - emit: Called for each complete sample, in order.
   public func encode(_ block: AudioBlock, emit: (EncodedSample) -> Void) throws(VidiconError) {
-    precondition(block.format == self.format, "the sound has the encoder's format")
+    precondition(block.format == self.format, "the audio has the encoder's format")
     if self.anchor == nil { self.anchor = block.timestamp }
     self.pending.append(contentsOf: block.samples)
     let frameLength = self.description.samplesPerFrame * self.format.channelCount

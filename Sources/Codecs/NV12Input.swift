@@ -72,7 +72,7 @@ final class NV12Input {
     for codec: UnsafePointer<AVCodec>, context: UnsafeMutablePointer<AVCodecContext>
   ) throws(VidiconError) {
     guard let format = Self.deviceFormat(of: codec) else {
-      throw .openFailed(self.encoder, "it takes neither 4:2:0 pictures nor those of a device")
+      throw .openFailed(self.encoder, "it accepts neither 4:2:0 frames nor device frames")
     }
     var device: UnsafeMutablePointer<AVBufferRef>?
     var result = av_hwdevice_ctx_create(&device, format.device, nil, nil, 0)
@@ -98,7 +98,7 @@ final class NV12Input {
 
   private func refused(_ code: Int32) -> VidiconError {
     VidiconError(
-      .failed, subject: "encoder \(self.encoder)", cause: "a picture cannot be handed to it (\(libavMessage(code)))",
+      .failed, subject: "encoder \(self.encoder)", cause: "it did not accept a frame (\(libavMessage(code)))",
       nextStep: "try --encoder libx264")
   }
 

@@ -191,7 +191,7 @@ public final class LiveStream: Sendable {
     }
   }
 
-  /// Stops sources and encoders and tells every output that the stream has ended; without effect when it has.
+  /// Stops sources and encoders and notifies every output that the stream has ended; without effect when it has.
   ///
   /// While the stream starts, ``start()`` does the stopping, and throws a ``VidiconError`` with ``VidiconError/Code/wrongState``.
   public func stop() async {

@@ -116,8 +116,8 @@ final class VideoPipeline {
       guard self.schedule.handle(.sourceEnded, at: now) != .fail else {
         throw error
           ?? VidiconError(
-            .missingTrack, subject: "video source", cause: "it ended before its first picture",
-            nextStep: "check that it has pictures")
+            .missingTrack, subject: "video source", cause: "it ended before its first frame",
+            nextStep: "check that it has video")
       }
       self.shared.report(.sourceEnded(.video, error))
       self.performNotices()

@@ -95,7 +95,7 @@ struct VideoSchedule: ~Copyable {
     var maximumKeyframeInterval: MediaDuration
   }
 
-  /// Minimum time between two timestamps that the stream assigns itself: containers can still tell them apart.
+  /// Minimum time between two timestamps that the stream assigns itself: containers can still distinguish them.
   static let minimumInterval = MediaDuration.milliseconds(1)
   /// Time for which a still source is encoded at the full frame rate for a new viewer: players probe the first frames, and
   /// ffmpeg waits for about twenty of them. Includes half a second until the requested keyframe.

@@ -30,7 +30,7 @@ struct ServeOptions: ParsableArguments {
   @Option(help: "The TCP port for RTSP; 0 for any free one. (default: 8554)")
   var rtspPort: Int?
 
-  @Option(help: "The TCP port for HTTP: web page, HLS, pictures; 0 for any free one. (default: 8080)")
+  @Option(help: "The TCP port for HTTP: web page, HLS, images; 0 for any free one. (default: 8080)")
   var httpPort: Int?
 
   @Option(

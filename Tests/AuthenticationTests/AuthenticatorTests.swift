@@ -12,7 +12,7 @@ struct AuthenticatorTests {
       credentials: credentials.compactMap { Credentials(parsing: $0) }, secret: [1, 2, 3], realm: realm)
   }
 
-  /// A request for one resource, which a proof covers that names the same URI.
+  /// A request for one resource; a proof is valid for it when both name the same URI.
   struct Request {
     var method: String
     var uri: String
@@ -52,7 +52,7 @@ struct AuthenticatorTests {
       Self.authenticator("u:p").challenges(stale: true, now: Self.now)[1].contains("\", stale=true, algorithm=MD5"))
   }
 
-  /// Captured from the programs with another server's nonce: the proof is right, the nonce is not fresh.
+  /// Captured from these programs with another server's nonce: the proof is correct, the nonce is not fresh.
   @Test(arguments: [
     (
       "ffmpeg 5.1", "us@er:pass", "DESCRIBE rtsp://127.0.0.1:9002/live",
@@ -79,6 +79,7 @@ struct AuthenticatorTests {
     ),
   ])
   func `proofs of real clients are accepted`(client: String, credentials: String, line: String, header: String) {
+
     let authenticator = Self.authenticator("other:one", credentials)
     let nonce = "0123456789abcdef0123456789abcdef"
     let request = Self.request(line, header)
@@ -94,6 +95,7 @@ struct AuthenticatorTests {
     ("SHA-256", "753927fa0e85d155564e2e272a28d1802ca10daf4496794697cf8db5856cb6c1"),
   ])
   func `the proof of the example in RFC 7616 is accepted`(algorithm: String, response: String) {
+
     let header = """
       Digest username="Mufasa", realm="http-auth@example.org", uri="/dir/index.html", algorithm=\(algorithm), \
       nonce="7ypf/xlj9XXwfDPEoM4URrv/xwf94BcCAzFZH4GiTo0v", nc=00000001, \
@@ -108,6 +110,7 @@ struct AuthenticatorTests {
 
   @Test(arguments: [false, true], [0, 1])
   func `a fresh proof is accepted with and without qop, and stale after the nonce's lifetime`(qop: Bool, index: Int) {
+
     let authenticator = Self.authenticator("user:pass")
     var client = DigestClient(
       challenge: authenticator.challenges(stale: false, now: Self.now)[index], user: "user", password: "pass")
@@ -143,6 +146,7 @@ struct AuthenticatorTests {
     ("Basic YWRtaW46YTpiPWM=", true), ("Basic YWRtaW46YTpiPWM", true),
   ])
   func `a Basic proof is name and password exactly`(header: String, isAccepted: Bool) {
+
     #expect(
       Self.authenticator("user:pass", "admin:a:b=c")
         .judge(Self.request("PLAY rtsp://h/live", header), enteredWith: nil, now: Self.now)
@@ -160,6 +164,7 @@ struct AuthenticatorTests {
     ("another realm", "PLAY rtsp://h/live", "user", "pass", ", REALM=\"x\""),
   ])
   func `a wrong proof is rejected`(name: String, proven: String, user: String, password: String, rest: String) {
+
     let authenticator = Self.authenticator("user:pass")
     let client = DigestClient(
       challenge: authenticator.challenges(stale: false, now: Self.now)[1], user: user, password: password)

@@ -8,7 +8,7 @@ struct StringTextTests {
     #expect("Content-Length".equalsIgnoringCase("content-LENGTH"))
     #expect(!"Content".equalsIgnoringCase("Content-Length"))
     #expect(!"É".equalsIgnoringCase("é"))
-    // "@" and "`" differ by the bit that tells capitals from small letters.
+    // "@" and "`" differ by the bit that distinguishes capitals from small letters.
     #expect(!"@".equalsIgnoringCase("`"))
   }
 

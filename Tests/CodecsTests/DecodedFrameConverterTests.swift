@@ -5,20 +5,21 @@ import Testing
 
 @Suite("Display matrix, ISO/IEC 14496-12 §6.2.2")
 struct DisplayMatrixTests {
-  // Rows a b u, c d v of the matrix, 1 being 2¹⁶: a point (p, q) goes to (a·p + c·q, b·p + d·q), q pointing down.
+  // Rows a b u, c d v of the matrix, with 1 encoded as 2¹⁶: a point (p, q) is mapped to (a·p + c·q, b·p + d·q); q
+  // points down.
   @Test(arguments: [
     ([1, 0, 0, 1], Orientation.up, false),
-    // A telephone held upright: (p, q) goes to (-q, p), a quarter clockwise.
+    // A phone held upright: (p, q) is mapped to (-q, p), a quarter turn clockwise.
     ([0, 1, -1, 0], .right, false),
     ([-1, 0, 0, -1], .down, false),
     ([0, -1, 1, 0], .left, false),
-    // Left and right exchanged.
+    // Mirrored horizontally.
     ([-1, 0, 0, 1], .up, true),
-    // Upside down mirrored: turned by half, then left and right exchanged.
+    // Mirrored upside down: a half turn, then a horizontal mirror.
     ([1, 0, 0, -1], .down, true),
     ([0, 0, 0, 0], .up, false),
   ])
-  func `a matrix is a turn, and an exchange of left and right after it`(
+  func `a display matrix is a rotation followed by a horizontal mirror`(
     values: [Int32], orientation: Orientation, isMirrored: Bool
   ) {
     let matrix = [
@@ -29,7 +30,7 @@ struct DisplayMatrixTests {
     #expect(mirrored == isMirrored)
   }
 
-  @Test func `no matrix is upright`() {
+  @Test func `a missing matrix means upright`() {
     #expect(DecodedFrameConverter.orientation(nil) == (.up, false))
   }
 }

@@ -1,7 +1,7 @@
 import Foundation
 import NIOCore
 
-/// What ffmpeg makes of a JPEG file.
+/// A JPEG file as decoded by ffmpeg.
 struct DecodedJPEG {
   struct Failure: Error {}
 
@@ -12,7 +12,7 @@ struct DecodedJPEG {
   init(_ file: ByteBuffer) throws {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("vidicon-jpeg-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(at: folder) }  // Left behind, it is in the way of nobody.
+    defer { try? FileManager.default.removeItem(at: folder) }  // Best effort.
     let (input, output) = (folder.appendingPathComponent("in.jpg"), folder.appendingPathComponent("out.ppm"))
     try Data(file.readableBytesView).write(to: input)
     let process = Process()
@@ -24,7 +24,10 @@ struct DecodedJPEG {
     try process.run()
     process.waitUntilExit()
     guard process.terminationStatus == 0 else { throw Failure() }
-    // "P6\nWIDTH HEIGHT\n255\n" and three bytes a pixel.
+    // "P6
+    // WIDTH HEIGHT
+    // 255
+    // " and three bytes per pixel.
     let bytes = [UInt8](try Data(contentsOf: output))
     let header = bytes.split(separator: UInt8(ascii: "\n"), maxSplits: 3, omittingEmptySubsequences: false)
     guard header.count == 4 else { throw Failure() }

@@ -21,7 +21,7 @@ struct H264DecoderTests {
     return (samples, try #require(encoder.description))
   }
 
-  @Test func `each frame comes out with its own sample`() throws {
+  @Test func `each decoded frame is delivered with its own sample`() throws {
     let (samples, description) = try Self.samples()
     let decoder = try H264Decoder(description)
     for (index, sample) in samples.enumerated() {
@@ -34,7 +34,7 @@ struct H264DecoderTests {
     #expect(decoder.corruptCount == 0)
   }
 
-  @Test func `damaged samples are survived`() throws {
+  @Test func `damaged samples do not trap`() throws {
     let (samples, description) = try Self.samples()
     var generator = SystemRandomNumberGenerator()
     for _ in 0..<30 {
@@ -53,12 +53,12 @@ struct H264DecoderTests {
     }
   }
 
-  @Test func `parameter sets that are none do not trap`() throws {
+  @Test func `invalid parameter sets do not trap`() throws {
     let (samples, _) = try Self.samples()
     for set in [[], [0x67], [0x67, 1, 2, 3, 4]] as [[UInt8]] {
       let description = H264Description(
         sequenceParameterSet: set, pictureParameterSet: [], width: 64, height: 48, frameRate: 25)
-      // That it cannot be opened is an answer too.
+      // A decoder that cannot be opened is an accepted outcome.
       guard let decoder = try? H264Decoder(description) else { continue }
       for sample in samples { #expect(decoder.decode(sample).isEmpty) }
     }

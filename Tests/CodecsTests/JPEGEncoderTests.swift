@@ -11,7 +11,7 @@ struct JPEGEncoderTests {
     [128, 128, 128], [200, 100, 50],
   ]
 
-  /// Upright bars of all colours, in limited range.
+  /// Vertical bars of different colours, in limited range.
   private func bars(width: Int = 640, height: Int = 360, matrix: ColorMatrix) -> VideoFrame {
     // ITU-R BT.601-7 §2.5.1 and BT.709-6 §3.2.
     let (red, blue) = matrix == .bt601 ? (0.299, 0.114) : (0.2126, 0.0722)
@@ -38,12 +38,12 @@ struct JPEGEncoderTests {
   }
 
   @Test(arguments: [ColorMatrix.bt601, .bt709], [640, 480, 320])
-  func `colours are those of the frame, whatever its matrix and the size asked for`(
+  func `colours match the frame, for every matrix and requested size`(
     matrix: ColorMatrix, width: Int
   ) throws {
-    let picture = self.bars(matrix: matrix)
-    let encoder = try JPEGEncoder(format: picture.format, width: width, quality: 95)
-    let decoded = try DecodedJPEG(encoder.encode(picture))
+    let frame = self.bars(matrix: matrix)
+    let encoder = try JPEGEncoder(format: frame.format, width: width, quality: 95)
+    let decoded = try DecodedJPEG(encoder.encode(frame))
     #expect(decoded.width == width && decoded.height == (width * 360 + 320) / 640 / 2 * 2)
     for (index, color) in Self.colors.enumerated() {
       let found = decoded.pixel(x: (index * 2 + 1) * width / (Self.colors.count * 2), y: decoded.height / 2)
@@ -53,10 +53,10 @@ struct JPEGEncoderTests {
     }
   }
 
-  @Test func `a file is JFIF from its first byte to its last, and says no more`() throws {
-    let picture = self.bars(matrix: .bt601)
-    let file = Array(try JPEGEncoder(format: picture.format).encode(picture).readableBytesView)
-    // T.81 §B.2.1: SOI … EOI; T.871 §10.1: APP0 with the identifier follows at once.
+  @Test func `a file is JFIF without comments or trailing bytes`() throws {
+    let frame = self.bars(matrix: .bt601)
+    let file = Array(try JPEGEncoder(format: frame.format).encode(frame).readableBytesView)
+    // T.81 §B.2.1: SOI … EOI; T.871 §10.1: APP0 with the identifier follows immediately.
     #expect(file.prefix(4) == [0xFF, 0xD8, 0xFF, 0xE0])
     #expect(file[6..<11] == [0x4A, 0x46, 0x49, 0x46, 0x00])
     #expect(file.suffix(2) == [0xFF, 0xD9])
@@ -64,21 +64,21 @@ struct JPEGEncoderTests {
     #expect(!zip(file, file.dropFirst()).contains { $0 == 0xFF && $1 == 0xFE })
   }
 
-  @Test func `the same frame gives the same file each time, and another one does not`() throws {
-    let picture = self.bars(matrix: .bt601)
-    let encoder = try JPEGEncoder(format: picture.format)
-    let first = try encoder.encode(picture)
-    #expect(try encoder.encode(picture) == first)
+  @Test func `the same frame gives identical files, and different frames differ`() throws {
+    let frame = self.bars(matrix: .bt601)
+    let encoder = try JPEGEncoder(format: frame.format)
+    let first = try encoder.encode(frame)
+    #expect(try encoder.encode(frame) == first)
     #expect(try encoder.encode(self.bars(width: 640, height: 360, matrix: .bt709)) != first)
-    #expect(try encoder.encode(picture) == first)
+    #expect(try encoder.encode(frame) == first)
   }
 
-  @Test func `better quality takes more bytes`() throws {
-    let picture = self.bars(matrix: .bt601)
-    let luma = picture.buffer.unsafePlane(0)
+  @Test func `higher quality takes more bytes`() throws {
+    let frame = self.bars(matrix: .bt601)
+    let luma = frame.buffer.unsafePlane(0)
     for index in luma.indices { luma[index] &+= UInt8(truncatingIfNeeded: index * index >> 5) & 0x1F }
     let sizes = try [1, 25, 50, 80, 95].map { quality in
-      try JPEGEncoder(format: picture.format, quality: quality).encode(picture).readableBytes
+      try JPEGEncoder(format: frame.format, quality: quality).encode(frame).readableBytes
     }
     #expect(sizes == sizes.sorted() && Set(sizes).count == sizes.count)
     #expect([-1, 0, 1, 50, 80, 100, .max].map(JPEGEncoder.quantizer) == [31, 31, 31, 10, 4, 1, 1])
@@ -90,13 +90,13 @@ struct JPEGEncoderTests {
       (1280, 720, 0, 16, 10), (1280, 720, .min, 16, 10), (1280, 720, .max, 1280, 720), (8192, 4320, nil, 4096, 2160),
       (8192, 16, 16, 16, 2), (16, 8192, nil, 16, 8192), (641, 363, nil, 640, 362), (641, 363, 100, 100, 56),
     ] as [(Int, Int, Int?, Int, Int)])
-  func `sizes are even, in shape, within bounds and never enlarged`(
+  func `sizes are even, keep the aspect ratio, stay within bounds and are never enlarged`(
     width: Int, height: Int, wanted: Int?, expectedWidth: Int, expectedHeight: Int
   ) throws {
-    let picture = self.bars(width: width, height: height, matrix: .bt601)
-    let size = JPEGEncoder.size(of: picture.format, width: wanted)
+    let frame = self.bars(width: width, height: height, matrix: .bt601)
+    let size = JPEGEncoder.size(of: frame.format, width: wanted)
     #expect(size.width == expectedWidth && size.height == expectedHeight)
-    let decoded = try DecodedJPEG(JPEGEncoder(format: picture.format, width: wanted).encode(picture))
+    let decoded = try DecodedJPEG(JPEGEncoder(format: frame.format, width: wanted).encode(frame))
     #expect(decoded.width == expectedWidth && decoded.height == expectedHeight)
   }
 }

@@ -7,8 +7,8 @@ import Testing
 struct LibavH264EncoderTests {
   private let pool = VideoFramePool(format: VideoFormat(width: 320, height: 240))
 
-  /// A frame of noise, which costs bits.
-  private func picture(_ index: Int) -> VideoFrame {
+  /// A frame of noise, which is expensive to encode.
+  private func frame(_ index: Int) -> VideoFrame {
     var generator = SystemRandomNumberGenerator()
     let frame = self.pool.frame(at: FrameRate(30).time(ofFrame: Int64(index), from: .zero)) { buffer in
       for plane in 0..<3 {
@@ -17,7 +17,7 @@ struct LibavH264EncoderTests {
         }
       }
     }
-    // The pool holds more frames than an encoder without delay does.
+    // The pool holds more frames than an encoder without latency retains.
     return frame!
   }
 
@@ -25,11 +25,11 @@ struct LibavH264EncoderTests {
     VideoEncoderSettings(width: 320, height: 240, frameRate: 30, bitrate: bitrate)
   }
 
-  @Test func `each frame comes out at once, with its own time, as lengths and NAL units`() throws {
+  @Test func `each frame is encoded at once, with its own time, as length-prefixed NAL units`() throws {
     let encoder = try LibavH264Encoder(self.settings())
     for index in 0..<10 {
       var samples: [EncodedSample] = []
-      try encoder.encode(self.picture(index), forcesKeyframe: false) { samples.append($0) }
+      try encoder.encode(self.frame(index), forcesKeyframe: false) { samples.append($0) }
       #expect(samples.count == 1)
       var payload = try #require(samples.first?.payload)
       #expect(samples[0].presentationTime == FrameRate(30).time(ofFrame: Int64(index), from: .zero))
@@ -53,32 +53,32 @@ struct LibavH264EncoderTests {
     #expect(description.width == 320 && description.height == 240)
   }
 
-  @Test func `a forced keyframe comes with that very frame, and else only each two seconds`() throws {
+  @Test func `a forced keyframe is that very frame, and other keyframes come every two seconds`() throws {
     let encoder = try LibavH264Encoder(self.settings())
     var keyframes: [Int] = []
     for index in 0..<130 {
-      try encoder.encode(self.picture(index), forcesKeyframe: index == 17) {
+      try encoder.encode(self.frame(index), forcesKeyframe: index == 17) {
         if $0.isKeyframe { keyframes.append(index) }
       }
     }
     #expect(keyframes == [0, 17, 77])
   }
 
-  @Test func `the bitrate is kept, and a change of it holds soon after`() throws {
+  @Test func `the bitrate is kept, and a change takes effect soon`() throws {
     let encoder = try LibavH264Encoder(self.settings(bitrate: 2_000_000))
     var bytes = [0, 0]
     for index in 0..<240 {
       if index == 120 { encoder.setBitrate(500_000) }
-      try encoder.encode(self.picture(index), forcesKeyframe: false) {
+      try encoder.encode(self.frame(index), forcesKeyframe: false) {
         if index % 120 >= 60 { bytes[index / 120] += $0.payload.readableBytes }
       }
     }
-    // Two seconds each, the first two of either rate left out.
+    // Two seconds per rate, without the first two seconds of each.
     #expect((1_400_000...2_400_000).contains(bytes[0] * 8 / 2))
     #expect((350_000...700_000).contains(bytes[1] * 8 / 2))
   }
 
-  @Test func `a missing encoder is an error that names those present`() {
+  @Test func `a missing encoder is an error that names the available ones`() {
     #expect {
       var settings = self.settings()
       settings.encoder = "h264_nowhere"
@@ -89,8 +89,8 @@ struct LibavH264EncoderTests {
     }
   }
 
-  @Test func `an encoder whose device is missing is an error that says so`() {
-    // No machine that runs the tests has a Raspberry Pi's encoder and a graphics card's at once.
+  @Test func `an encoder whose device is missing is reported as such`() {
+    // No test machine has both a Raspberry Pi's encoder and a graphics card's.
     let names = ["h264_nvenc", "h264_v4l2m2m", "h264_vaapi"].filter(LibavH264Encoder.available.contains)
     let failures = names.filter { (name: String) -> Bool in
       var settings = self.settings()
@@ -110,7 +110,7 @@ struct LibavH264EncoderTests {
 struct LibavAACEncoderTests {
   private let format = AudioFormat(sampleRate: 48_000, channelCount: 2)
 
-  @Test func `frames have even times that count the encoder's delay, at any block size`() throws {
+  @Test func `frame times are even and include the encoder's delay, at any block size`() throws {
     let encoder = try LibavAACEncoder(format: self.format, bitrate: 64_000)
     let start = MediaTime(nanoseconds: 5_000_000_000)
     var times: [MediaTime] = []
@@ -131,12 +131,12 @@ struct LibavAACEncoderTests {
     #expect(encoder.nextTime == start + .ticks(44_100, timescale: 48_000))
   }
 
-  @Test func `begun again at a time, it puts out nothing of before, and goes on from there`() throws {
+  @Test func `after a restart no earlier frame is emitted, and times continue from the new start`() throws {
     let encoder = try LibavAACEncoder(format: self.format, bitrate: 64_000)
     var samples: [EncodedSample] = []
     func encode(_ count: Int, at time: MediaTime) throws {
-      let sound = (0..<count * self.format.channelCount).map { Float($0 % 100) / 200 }
-      try encoder.encode(AudioBlock(format: self.format, timestamp: time, samples: sound)) { samples.append($0) }
+      let audio = (0..<count * self.format.channelCount).map { Float($0 % 100) / 200 }
+      try encoder.encode(AudioBlock(format: self.format, timestamp: time, samples: audio)) { samples.append($0) }
     }
     let first = MediaTime.zero + .seconds(1)
     try encode(5 * 1024 + 700, at: first)
@@ -145,7 +145,7 @@ struct LibavAACEncoderTests {
       samples = []
       encoder.restart(at: time)
       #expect(encoder.nextTime == time)
-      // Two frames are of before; it is two behind.
+      // Two frames precede the restart; the encoder's delay is two frames.
       try encode(2 * 1024 + 1023, at: .zero)
       #expect(samples.isEmpty)
       try encode(1, at: .zero)
@@ -166,13 +166,13 @@ struct LibavAACEncoderTests {
     #expect(description.samplesPerFrame == 1024)
   }
 
-  @Test func `a rate that AAC lacks is an error`() {
+  @Test func `a sample rate that AAC lacks is an error`() {
     #expect(throws: VidiconError.self) {
       try LibavAACEncoder(format: AudioFormat(sampleRate: 12_345, channelCount: 1), bitrate: 64_000)
     }
   }
 
-  @Test func `resampling keeps time: a second in is a second out, at the right place`() throws {
+  @Test func `resampling preserves duration and position`() throws {
     let mono = AudioFormat(sampleRate: 44_100, channelCount: 1)
     let resampler = try AudioResampler(from: mono, to: self.format)
     var (count, last) = (0, MediaTime.zero)

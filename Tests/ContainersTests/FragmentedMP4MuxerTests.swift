@@ -173,7 +173,7 @@ struct FragmentedMP4MuxerTests {
     #expect(second.tracks.map(\.baseDecodeTime) == [101 * 44_100])
     #expect(muxer.skippedSampleCount == 1, "the video sample")
 
-    // Pictures come back where they are in time; their track's timeline went on.
+    // Video resumes at its time; the timeline of its track continued.
     muxer.change(to: [TestSamples.h264, TestSamples.aac])
     let third = try self.read(muxer.fragment([TestSamples.videoSample(at: self.start + .seconds(2))]), of: muxer).table
     #expect(third.sequenceNumber == 3)

@@ -10,7 +10,7 @@ struct NetworkAddressesTests {
     try #require(LocalAddress(interface: interface, index: index, text: text))
   }
 
-  /// A machine with a wire, wireless, containers and IPv6.
+  /// A machine with Ethernet, wireless, container and IPv6 interfaces.
   private static func machine() throws -> [LocalAddress] {
     [
       try address("lo", 1, "127.0.0.1"), try address("docker0", 4, "172.17.0.1"),
@@ -22,7 +22,8 @@ struct NetworkAddressesTests {
   }
 
   @Test(arguments: ["::", "0.0.0.0"])
-  func `the unspecified address means the networks' IPv4 addresses, those of containers last`(address: String) throws {
+  func `the unspecified address stands for the networks' IPv4 addresses, containers' last`(address: String) throws {
+
     let hosts = NetworkAddresses.hosts(listeningOn: address, of: try Self.machine())
     #expect(hosts == ["192.168.2.67", "10.0.0.5", "172.17.0.1"])
   }
@@ -43,6 +44,7 @@ struct NetworkAddressesTests {
     ("127.0.0.1", "127.0.0.1"), ("::1", "[::1]"), ("fe80::1%eth0", "[fe80::1%25eth0]"), ("10.0.0.5", "10.0.0.5"),
   ])
   func `a specific address is its own host`(address: String, host: String) throws {
+
     #expect(NetworkAddresses.hosts(listeningOn: address, of: try Self.machine()) == [host])
   }
 
@@ -52,18 +54,21 @@ struct NetworkAddressesTests {
       ("fe80::1%2", 2),
     ] as [(String, UInt32)])
   func `services are announced where the server listens`(address: String, index: UInt32) throws {
+
     #expect(
       try NetworkAddresses.announcementInterface(listeningOn: address, of: Self.machine()) == index)
   }
 
   @Test(arguments: ["127.0.0.1", "127.0.0.2", "::1"])
   func `a server on the loopback is announced on this machine only`(address: String) throws {
+
     let index = try NetworkAddresses.announcementInterface(listeningOn: address, of: Self.machine())
     #expect(index == vidicon_discovery_local_only(1))
   }
 
   @Test(arguments: ["192.168.2.68", "fe80::1%eth7", "nonsense", ""])
-  func `an address of no interface is refused`(address: String) throws {
+  func `an address that no interface has is refused`(address: String) throws {
+
     let machine = try Self.machine()
     let error = #expect(throws: VidiconError.self) {
       try NetworkAddresses.announcementInterface(listeningOn: address, of: machine)
@@ -81,6 +86,7 @@ struct NetworkAddressesTests {
       ("fec0::1", .network), ("fc00::1", .uniqueLocal), ("fdff::1", .uniqueLocal), ("2001:db8::1", .network),
     ] as [(String, LocalAddress.Scope)])
   func `the scope follows from the address range`(text: String, scope: LocalAddress.Scope) throws {
+
     #expect(try Self.address("eth0", 2, text).scope == scope)
   }
 }

@@ -10,11 +10,13 @@ struct QRCodeTests {
     (1, 21), (14, 21), (15, 25), (26, 25), (27, 29), (42, 29), (43, 33), (504, 85), (505, 89), (512, 89),
   ])
   func `the code has the smallest version for its text`(bytes: Int, size: Int) throws {
+
     #expect(try QRCode(String(repeating: "x", count: bytes)).size == size)
   }
 
   @Test(arguments: [0, 513, 100_000])
   func `empty and too long texts are refused`(bytes: Int) {
+
     let error = #expect(throws: VidiconError.self) { try QRCode(String(repeating: "x", count: bytes)) }
     #expect(error?.code == .invalidSpecification)
   }
@@ -46,10 +48,10 @@ struct QRCodeTests {
     #expect(code.size == 29)
     for (columns, rows, zone) in [(80, 24, 4), (37, 19, 4), (36, 24, 2), (80, 18, 2), (33, 17, 2)] {
       let lines = try #require(code.terminalLines(columns: columns, rows: rows))
-      let picture = try Self.picture(of: lines)
+      let modules = try Self.modules(shownBy: lines)
       #expect(lines.count <= rows)
-      #expect(picture.allSatisfy { $0.count == code.size + 2 * zone })
-      for (row, pixels) in picture.enumerated() {
+      #expect(modules.allSatisfy { $0.count == code.size + 2 * zone })
+      for (row, pixels) in modules.enumerated() {
         for (column, isDark) in pixels.enumerated() {
           #expect(isDark == code.isDark(column: column - zone, row: row - zone))
         }
@@ -59,6 +61,7 @@ struct QRCodeTests {
 
   @Test(arguments: [(32, 24), (80, 16), (0, 0), (-1, -1)])
   func `a terminal that is too small has no lines`(columns: Int, rows: Int) throws {
+
     #expect(try QRCode("http://192.168.2.67:8080/hello").terminalLines(columns: columns, rows: rows) == nil)
   }
 
@@ -72,8 +75,8 @@ struct QRCodeTests {
     #expect(svg.split(separator: "<path").count == 2)
   }
 
-  /// The dark pixels that a terminal shows for half blocks in black on white.
-  private static func picture(of lines: [String]) throws -> [[Bool]] {
+  /// The dark modules that a terminal shows for half blocks in black on white.
+  private static func modules(shownBy lines: [String]) throws -> [[Bool]] {
     try lines.flatMap { line in
       let prefix = "\u{1B}[38;5;16;48;5;231m"
       let suffix = "\u{1B}[0m"

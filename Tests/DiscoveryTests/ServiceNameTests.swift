@@ -22,7 +22,7 @@ struct ServiceNameTests {
     Case(stream: "", host: "", name: "camera"),
     Case(stream: "a\u{0}b\nc\u{7F}", host: "my\thost", name: "abc on myhost"),
     Case(stream: "garden/left", host: "küche", name: "garden/left on küche"),
-    // 63 bytes are all that there are: 63 - 4 of " on " are shared.
+    // A label has at most 63 bytes; " on " takes 4 of them.
     Case(stream: Self.long, host: "h", name: String(repeating: "s", count: 58) + " on h"),
     Case(stream: "s", host: Self.longHost, name: "s on " + String(repeating: "h", count: 58)),
     Case(
@@ -30,13 +30,14 @@ struct ServiceNameTests {
       name: String(repeating: "s", count: 30) + " on " + String(repeating: "h", count: 29)),
   ])
   func `the name contains stream and machine`(example: Case) {
+
     let name = ServiceName(stream: example.stream, host: example.host)
     #expect(name.text == example.name)
     #expect(name.text.utf8.count <= 63)
   }
 
   @Test func `truncation never splits a character`() {
-    // One character of 25 bytes, and one of 2 in the decomposed form of 3.
+    // One character of 25 bytes, and one that has 3 bytes in its decomposed form.
     for character in ["👨‍👩‍👧‍👦", "e\u{301}", "é", "x"] {
       for count in 0...70 {
         let stream = String(repeating: "x", count: count % 7) + String(repeating: character, count: count)

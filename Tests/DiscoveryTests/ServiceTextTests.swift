@@ -25,7 +25,7 @@ struct ServiceTextTests {
 
   @Test func `a record has at most 1300 bytes`() throws {
     let value = String(repeating: "x", count: 253)
-    // Five of 256 bytes, and 20 more.
+    // Five pairs of 256 bytes, and one of 20.
     let rest = String(repeating: "x", count: 17)
     let text = try ServiceText(["a": value, "b": value, "c": value, "d": value, "e": value, "f": rest])
     #expect(text.bytes.count == 1300)
@@ -36,6 +36,7 @@ struct ServiceTextTests {
 
   @Test(arguments: ["", "a=b", "naïve", "tab\t", "del\u{7F}"])
   func `a key contains printable ASCII except the equals sign`(key: String) {
+
     let error = #expect(throws: VidiconError.self) { try ServiceText([key: "value"]) }
     #expect(error?.code == .invalidSpecification)
   }

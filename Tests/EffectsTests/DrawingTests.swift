@@ -5,8 +5,8 @@ import Testing
 
 @Suite("Drawing on frames")
 struct DrawingTests {
-  /// A grey frame with gaps between its rows, which hold a value that must stay.
-  static func picture(_ width: Int, _ height: Int) -> PixelBuffer {
+  /// A grey frame with padding between its rows; the padding has a value that must not change.
+  static func frame(_ width: Int, _ height: Int) -> PixelBuffer {
     let buffer = PixelBuffer(
       format: VideoFormat(
         width: width, height: height, bytesPerRow: [width + 8, (width + 1) / 2 + 8, (width + 1) / 2 + 8]))
@@ -42,7 +42,7 @@ struct DrawingTests {
   }
 
   @Test func `an image on whole pixels fills exactly its box`() {
-    let buffer = Self.picture(16, 12)
+    let buffer = Self.frame(16, 12)
     let image = Self.image(4, 4)
     Canvas(buffer).draw(image, ImagePlacement(x: 4, y: 2, width: 4, height: 4, of: (4, 4)))
     for y in 0..<12 {
@@ -56,8 +56,8 @@ struct DrawingTests {
     #expect(Self.areGapsUntouched(buffer))
   }
 
-  @Test func `half a pixel further an edge is half as strong`() {
-    let buffer = Self.picture(16, 12)
+  @Test func `at half a pixel offset an edge has half the opacity`() {
+    let buffer = Self.frame(16, 12)
     Canvas(buffer).draw(Self.image(4, 4), ImagePlacement(x: 4.5, y: 2, width: 4, height: 4, of: (4, 4)))
     #expect((166...169).contains(Self.sample(buffer, 0, 4, 4)))
     #expect(Self.sample(buffer, 0, 5, 4) == 235)
@@ -65,14 +65,14 @@ struct DrawingTests {
     #expect(Self.sample(buffer, 0, 9, 4) == 100)
   }
 
-  @Test func `opacity and alpha both make an image weaker`() {
+  @Test func `opacity and alpha both attenuate an image`() {
     for (alpha, opacity) in [(UInt8(128), Float(1)), (255, 0.5)] {
-      let buffer = Self.picture(16, 12)
+      let buffer = Self.frame(16, 12)
       let image = Self.image(4, 4, [255, 255, 255, alpha])
       Canvas(buffer).draw(image, ImagePlacement(x: 4, y: 2, width: 4, height: 4, of: (4, 4)), opacity: opacity)
       #expect((166...169).contains(Self.sample(buffer, 0, 5, 4)))
     }
-    let buffer = Self.picture(16, 12)
+    let buffer = Self.frame(16, 12)
     Canvas(buffer).draw(Self.image(4, 4), ImagePlacement(x: 4, y: 2, width: 4, height: 4, of: (4, 4)), opacity: .nan)
     #expect(Self.areGapsUntouched(buffer))
   }
@@ -83,18 +83,18 @@ struct DrawingTests {
     let expected = matrix == .bt601 ? (81, 90, 240) : (63, 102, 240)
     #expect((Int(color.luma), Int(color.cb), Int(color.cr)) == expected)
     let image = OverlayImage(width: 2, height: 2, pixels: (0..<4).flatMap { _ in [255, 0, 0, 255] as [UInt8] })
-    let buffer = Self.picture(4, 4)
+    let buffer = Self.frame(4, 4)
     Canvas(buffer).draw(ImageLayers(image, matrix: matrix), ImagePlacement(x: 0, y: 0, width: 4, height: 4, of: (2, 2)))
     #expect(Self.sample(buffer, 0, 2, 2) == expected.0)
   }
 
-  @Test func `a quarter turn brings the image's right to the bottom`() {
+  @Test func `a quarter turn moves the image's right side to the bottom`() {
     var pixels = [UInt8](repeating: 255, count: 4 * 16)
     // The right half is black.
     for y in 0..<4 { for x in 2..<4 { for channel in 0..<3 { pixels[4 * (4 * y + x) + channel] = 0 } } }
     let image = ImageLayers(OverlayImage(width: 4, height: 4, pixels: pixels), matrix: .bt601)
-    let buffer = Self.picture(16, 16)
-    // The middle of its left and right edges come upon points one above the other.
+    let buffer = Self.frame(16, 16)
+    // The centres of its left and right edges are mapped to points one above the other.
     let placement = ImagePlacement(SIMD2(0, 2), SIMD2(4, 2), upon: SIMD2(8, 4), SIMD2(8, 12))
     Canvas(buffer).draw(image, placement)
     #expect(Self.sample(buffer, 0, 8, 5) == 235 && Self.sample(buffer, 0, 8, 10) == 16)
@@ -104,12 +104,13 @@ struct DrawingTests {
   }
 
   @Test(arguments: [(1, 1), (2, 1), (1, 3), (7, 5), (32, 32), (33, 31), (64, 2)])
-  func `nothing is written beside frames of any size, wherever it is drawn`(width: Int, height: Int) {
+  func `nothing is written outside a frame of any size`(width: Int, height: Int) {
+
     var random = SystemRandomNumberGenerator()
     let image = Self.image(13, 9, [200, 30, 30, 200])
     var painter = ShapePainter()
     for _ in 0..<60 {
-      let buffer = Self.picture(width, height)
+      let buffer = Self.frame(width, height)
       let canvas = Canvas(buffer)
       func any(_ range: ClosedRange<Float>) -> Float { Float.random(in: range, using: &random) }
       let place = SIMD2(any(-20...80), any(-20...60))
@@ -126,8 +127,8 @@ struct DrawingTests {
     }
   }
 
-  @Test func `what is no number, no size or far away draws nothing`() {
-    let buffer = Self.picture(32, 32)
+  @Test func `placements that are not finite, empty or far away draw nothing`() {
+    let buffer = Self.frame(32, 32)
     let image = Self.image(2, 2)
     var painter = ShapePainter()
     for value in [Float.nan, .infinity, -.infinity, 1e30, 0] {
@@ -143,10 +144,10 @@ struct DrawingTests {
     #expect((0..<32).allSatisfy { y in (0..<32).allSatisfy { Self.sample(buffer, 0, $0, y) == 100 } })
   }
 
-  @Test func `a shape far larger than the frame fills it`() {
+  @Test func `a shape much larger than the frame fills it`() {
     for style in [ShapePainter.Style.solid(FrameColor(luma: 40)), .blur, .pixelate, .smooth(1)] {
       for size: Float in [1e6, 1e15, 1e30] {
-        let buffer = Self.picture(33, 31)
+        let buffer = Self.frame(33, 31)
         var painter = ShapePainter()
         painter.paint(
           .init(kind: .box, center: SIMD2(5, 5), right: SIMD2(size, 0), down: SIMD2(0, size)), style,
@@ -159,15 +160,15 @@ struct DrawingTests {
     }
   }
 
-  @Test func `a large frame can be drawn on to its last pixel`() {
-    let buffer = Self.picture(4096, 2160)
+  @Test func `a large frame can be drawn on up to its last pixel`() {
+    let buffer = Self.frame(4096, 2160)
     Canvas(buffer).draw(Self.image(2, 2), ImagePlacement(x: 4094, y: 2158, width: 2, height: 2, of: (2, 2)))
     #expect(Self.sample(buffer, 0, 4095, 2159) == 235 && Self.sample(buffer, 0, 4093, 2159) == 100)
     #expect(Self.areGapsUntouched(buffer))
   }
 
-  @Test func `an oval covers its middle, half of its edge, and none of its corners`() {
-    let buffer = Self.picture(64, 64)
+  @Test func `an oval covers its centre, half of its edge, and no corner`() {
+    let buffer = Self.frame(64, 64)
     var painter = ShapePainter()
     painter.paint(
       .init(kind: .oval, center: SIMD2(32, 32), right: SIMD2(20, 0), down: SIMD2(0, 10), feather: 2),
@@ -179,11 +180,11 @@ struct DrawingTests {
     #expect((50..<55).contains { (45...95).contains(Self.sample(buffer, 0, $0, 32)) })
   }
 
-  @Test func `blur and pixels take away details, smoothing keeps edges`() {
+  @Test func `blur and pixelation remove details, smoothing keeps edges`() {
     func checkered() -> PixelBuffer {
-      let buffer = Self.picture(128, 128)
+      let buffer = Self.frame(128, 128)
       let luma = buffer.unsafePlane(0).bindMemory(to: UInt8.self)
-      // Fine noise everywhere, and one edge from top to bottom.
+      // Fine noise everywhere, and one vertical edge.
       for y in 0..<128 {
         for x in 0..<128 {
           luma[y * buffer.format.bytesPerRow[0] + x] = (x < 64 ? 60 : 180) + ((x + y) % 2 == 0 ? 8 : 0)

@@ -4,12 +4,12 @@ import Testing
 
 @testable import Effects
 
-@Suite("Effects in a row")
+@Suite("Chains of effects")
 struct EffectChainTests {
-  /// What tests throw.
+  /// The error that effects of these tests throw.
   private struct Broken: Error, CustomStringConvertible { let description = "out of paint" }
 
-  /// Draws its number as luma, takes some time, and ends as it is told.
+  /// Effect that draws its number as luma, takes a given time, and returns a given result.
   private final class Step: VideoEffect {
     let name: String
     let isPrivacy: Bool
@@ -27,7 +27,7 @@ struct EffectChainTests {
     func process(_ frame: inout EffectFrame) throws -> EffectVerdict { try self.body(&frame) }
   }
 
-  /// A clock that effects turn on.
+  /// Virtual clock that effects advance.
   private final class Clock: Sendable {
     let time = Mutex(MediaTime.zero)
     func pass(_ milliseconds: Int64) { self.time.withLock { $0 += .milliseconds(milliseconds) } }
@@ -40,7 +40,7 @@ struct EffectChainTests {
     return EffectFrame(buffer: buffer, timestamp: .zero, budget: .milliseconds(budget))
   }
 
-  /// The luma of all pixels, or nil where they differ.
+  /// The luma of all pixels; nil where they differ.
   private static func luma(_ frame: EffectFrame) -> Int? {
     let values = Set(frame.buffer.unsafePlane(0))
     return values.count == 1 ? values.first.map(Int.init) : nil
@@ -53,7 +53,7 @@ struct EffectChainTests {
     }
   }
 
-  @Test func `effects come in order, and each is told the size once`() {
+  @Test func `effects run in order, and each is prepared for the size once`() {
     let (first, second) = (Self.add(1), Self.add(5))
     let chain = EffectChain([first, second])
     for _ in 0..<2 {
@@ -68,7 +68,7 @@ struct EffectChainTests {
     #expect(chain.statistics.map(\.frames) == [3, 3])
   }
 
-  @Test func `an effect that stays keeps its statistics, one that comes is told the size`() {
+  @Test func `an effect that stays keeps its statistics, a new one is prepared`() {
     let (first, second) = (Step("a"), Step("b"))
     let chain = EffectChain([first])
     var frame = Self.frame()
@@ -82,7 +82,7 @@ struct EffectChainTests {
     #expect(chain.process(&frame, now: { .zero }) == EffectChain.Outcome())
   }
 
-  @Test func `effects that change while a frame is on its way are for the next one`() {
+  @Test func `effects that change during a frame apply from the next one`() {
     let chain = EffectChain()
     let last = Self.add(7)
     chain.effects = [
@@ -99,7 +99,7 @@ struct EffectChainTests {
     #expect(Self.luma(frame) == 99)
   }
 
-  @Test func `a dropped frame goes to no other effect`() {
+  @Test func `a dropped frame reaches no further effect`() {
     let last = Self.add(1)
     let chain = EffectChain([Step { _ in .drop }, last])
     var frame = Self.frame()
@@ -108,7 +108,7 @@ struct EffectChainTests {
     #expect(chain.statistics.map(\.frames) == [1, 0])
   }
 
-  @Test func `each effect has the time that those before it left, and the tenth overrun is told`() {
+  @Test func `each effect gets the time budget left by those before it, and the tenth overrun is reported`() {
     let clock = Clock()
     let budgets = Mutex<[MediaDuration]>([])
     let steps = [5, 30, 5].map { time in
@@ -137,7 +137,7 @@ struct EffectChainTests {
     #expect(chain.statistics[1].time == .milliseconds(330) && chain.statistics[1].longestTime == .milliseconds(30))
   }
 
-  @Test func `an effect that fails is reported once, and the frame goes on`() {
+  @Test func `an effect that throws is reported once, and the frame continues`() {
     let chain = EffectChain([Step("paint") { _ in throw Broken() }, Self.add(1)])
     var frame = Self.frame()
     #expect(
@@ -147,7 +147,7 @@ struct EffectChainTests {
     #expect(chain.statistics.map(\.failures) == [2, 0])
   }
 
-  @Test func `a replaced frame goes on, one of another shape does not`() {
+  @Test func `a replaced frame continues, one of another format does not`() {
     let other = PixelBuffer(format: VideoFormat(width: 32, height: 32))
     other.cover()
     let wrong = [
@@ -162,11 +162,11 @@ struct EffectChainTests {
     ])
     #expect(chain.process(&frame, now: { .zero }).reports == [])
     #expect(frame.buffer === other)
-    for picture in wrong {
+    for image in wrong {
       frame = Self.frame()
       chain.effects = [
         Step {
-          $0.buffer = picture
+          $0.buffer = image
           return .keep
         }
       ]
@@ -176,7 +176,7 @@ struct EffectChainTests {
     }
   }
 
-  @Test func `where privacy fails or asks for it, the whole frame is covered, and not where it is late`() {
+  @Test func `the whole frame is covered where privacy fails or requests it, and not where it is late`() {
     let clock = Clock()
     for step in [Step(isPrivacy: true) { _ in throw Broken() }, Step { _ in .cover }] {
       let chain = EffectChain([step])
@@ -197,7 +197,7 @@ struct EffectChainTests {
     #expect(Self.luma(frame) == 99)
   }
 
-  @Test func `a closure is an effect`() {
+  @Test func `a closure can be an effect`() {
     let chain = EffectChain([
       ClosureEffect("white") { frame in
         frame.withPlane(0) { $0.update(repeating: 235) }

@@ -4,19 +4,19 @@ import Testing
 
 @testable import Effects
 
-@Suite("Settings of effects")
+@Suite("Effect settings")
 struct EffectSettingsTests {
   private static func parse(_ text: String) throws(VidiconError) -> EffectSettings {
     try EffectSettings.parse(json: Array(text.utf8))
   }
 
-  @Test func `what is left out, or null, has its default`() throws {
+  @Test func `absent or null settings have their defaults`() throws {
     let keys = ["faces", "mask", "maskPart", "maskAnchors", "smooth", "overlay", "clock", "color"]
     #expect(try Self.parse("{}") == EffectSettings())
     #expect(try Self.parse("{\(keys.map { "\"\($0)\": null" }.joined(separator: ","))}") == EffectSettings())
   }
 
-  @Test func `all of it goes to JSON and back`() throws {
+  @Test func `all settings survive a JSON round trip`() throws {
     let settings = try Self.parse(
       #"""
       {"faces": "privacy", "mask": "image", "maskPart": "eyes", "smooth": 0.5, "clock": true,
@@ -59,7 +59,8 @@ struct EffectSettingsTests {
       #""maskAnchors.right": the point is the left one; give another one"#
     ),
   ])
-  func `what is wrong is named`(text: String, message: String) {
+  func `invalid settings are named in the error`(text: String, message: String) {
+
     #expect {
       _ = try Self.parse(text)
     } throws: { error in
@@ -67,7 +68,7 @@ struct EffectSettingsTests {
     }
   }
 
-  @Test func `no prefix and no depth of JSON is more than an error`() throws {
+  @Test func `truncated or deeply nested JSON is an error`() throws {
     let text = #"{"faces": "track", "color": {"contrast": 0.5}, "maskAnchors": {"left": [0, 1], "right": [1, 1]}}"#
     for count in text.indices { #expect(throws: VidiconError.self) { try Self.parse(String(text[..<count])) } }
     let deep = String(repeating: #"{"color":"#, count: 100_000)
@@ -75,7 +76,7 @@ struct EffectSettingsTests {
   }
 }
 
-@Suite("Effects for settings")
+@Suite("Effects made from settings")
 struct EffectFactoryTests {
   private let image = OverlayImage(width: 1, height: 1, pixels: [1, 2, 3, 4])
 
@@ -85,7 +86,7 @@ struct EffectFactoryTests {
     return try EffectFactory(images: [.mask: self.image, .overlay: self.image]).effects(for: settings).map(\.name)
   }
 
-  @Test func `there are those that are asked for, in the order in which they belong`() throws {
+  @Test func `the requested effects are made, in their fixed order`() throws {
     #expect(try self.names { _ in } == [])
     #expect(try self.names { $0.clock = true } == ["TextClock"])
     #expect(try self.names { $0.mask = .blur } == ["FaceTracker", "FaceMask"])
@@ -97,7 +98,7 @@ struct EffectFactoryTests {
     #expect(try self.names { $0.faces = .boxes } == ["FaceTracker", "FaceBoxes"])
   }
 
-  @Test func `the tracker and the privacy mask stay when settings change`() throws {
+  @Test func `the face tracker and the privacy mask are kept when settings change`() throws {
     var settings = EffectSettings()
     settings.faces = .privacy
     let studio = EffectFactory()
@@ -111,7 +112,7 @@ struct EffectFactoryTests {
     #expect(third[0] === first[0] && (first[0] as? FaceTracker)?.detection == .background)
   }
 
-  @Test func `a missing image, and missing models, are told`() throws {
+  @Test func `a missing image and missing models are reported`() throws {
     var settings = EffectSettings()
     (settings.mask, settings.overlay) = (.image, .init())
     func missingImage() -> VidiconError? {

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Masks over faces")
 struct FaceMaskTests {
-  /// A face that looks ahead, with or without a mesh.
+  /// A frontal face, with or without a mesh.
   private static func face(_ x: Float, _ y: Float, id: Int = 1, side: Float = 60, hasMesh: Bool = true) -> Face {
     let mesh = FaceTracksTests.mesh(x, y, side: side)
     return Face(
@@ -14,13 +14,13 @@ struct FaceMaskTests {
       keyPoints: mesh.keyPoints, mesh: hasMesh ? mesh.points : [])
   }
 
-  /// The luma of a frame of 160 × 120 after an effect.
+  /// The luma of a 160 × 120 frame after an effect.
   private static func apply(
     _ effects: [any VideoEffect], _ faces: [Face], possible: [Face] = [], state: FaceTrackingState? = .current,
     at milliseconds: Int64 = 0
   ) -> (Int, Int) -> Int {
     var frame = EffectFrame(
-      buffer: DrawingTests.picture(160, 120), timestamp: MediaTime(ticks: milliseconds, timescale: 1000),
+      buffer: DrawingTests.frame(160, 120), timestamp: MediaTime(ticks: milliseconds, timescale: 1000),
       budget: .seconds(1))
     frame.metadata.faces = faces
     frame.metadata.possibleFaces = possible
@@ -46,11 +46,11 @@ struct FaceMaskTests {
     }
   }
 
-  @Test func `an image comes upon the eyes, larger with the face and turned with it`() {
+  @Test func `an image is placed over the eyes, scaled and rotated with the face`() {
     let image = OverlayImage(width: 40, height: 20, pixels: Array(repeating: 255, count: 4 * 800))
     let mask = FaceMask(style: .image(image), part: .eyes)
     let after = Self.apply([mask], [Self.face(80, 60)])
-    // Eyes are 24 apart, half of the image.
+    // The eyes are 24 pixels apart, half of the image's width.
     #expect(after(80, 48) == 235 && after(60, 48) == 235 && after(100, 48) == 235)
     #expect(after(53, 48) == 100 && after(107, 48) == 100 && after(80, 70) == 100)
     let anchored = FaceMask(
@@ -59,7 +59,7 @@ struct FaceMaskTests {
     #expect(small(80, 48) == 235 && small(64, 48) == 100)
   }
 
-  @Test func `without faces no mask is drawn, and faces beyond the frame do no harm`() {
+  @Test func `without faces no mask is drawn, and faces outside the frame do no harm`() {
     for style in [FaceMask.Style.oval(), .solid(), .blur, .pixelate] {
       #expect(Self.apply([FaceMask(style: style)], [])(80, 60) == 100)
       for place in [SIMD2<Float>(-500, -500), SIMD2(0, 0), SIMD2(160, 120), SIMD2(1e9, 1e9), SIMD2(.nan, 0)] {
@@ -69,7 +69,7 @@ struct FaceMaskTests {
     }
   }
 
-  @Test func `privacy covers faces and what may be one, and keeps covering for a while`() {
+  @Test func `privacy covers faces and candidates, and continues to cover for a while`() {
     let mask = PrivacyMask()
     let face = Self.face(50, 60, side: 40)
     let possible = Self.face(120, 60, id: 2, side: 40, hasMesh: false)
@@ -77,7 +77,7 @@ struct FaceMaskTests {
     #expect(both(50, 60) == 40 && both(120, 60) == 40 && both(85, 60) == 100)
     func later(_ milliseconds: Int64) -> Int {
       var frame = EffectFrame(
-        buffer: DrawingTests.picture(160, 120), timestamp: MediaTime(ticks: milliseconds, timescale: 1000),
+        buffer: DrawingTests.frame(160, 120), timestamp: MediaTime(ticks: milliseconds, timescale: 1000),
         budget: .seconds(1))
       frame.metadata.faceTracking = .current
       #expect(mask.process(&frame) == .keep)
@@ -88,13 +88,14 @@ struct FaceMaskTests {
   }
 
   @Test(arguments: [FaceTrackingState.behind, .failed, nil])
-  func `privacy asks for a cover while faces are not known`(state: FaceTrackingState?) {
-    var frame = EffectFrame(buffer: DrawingTests.picture(64, 48), timestamp: .zero, budget: .seconds(1))
+  func `privacy requests a full cover while faces are unknown`(state: FaceTrackingState?) {
+
+    var frame = EffectFrame(buffer: DrawingTests.frame(64, 48), timestamp: .zero, budget: .seconds(1))
     frame.metadata.faceTracking = state
     #expect(PrivacyMask().process(&frame) == .cover)
   }
 
-  @Test func `anchors are read from JSON`() throws {
+  @Test func `anchors are parsed from JSON`() throws {
     let json = #"{"left": [0.3, 0.5], "right": [0.7, 0.5]}"#
     let anchors = try MaskAnchors.parse(json: Array(json.utf8))
     #expect(anchors == MaskAnchors(left: SIMD2(0.3, 0.5), right: SIMD2(0.7, 0.5)))

@@ -2,30 +2,30 @@ import Testing
 
 @testable import Effects
 
-@Suite("The surface of a face")
+@Suite("Face meshes")
 struct FaceMeshTests {
-  /// A mesh with points that are told, all others in the middle.
+  /// A mesh with the given points; all others are at the centre.
   private static func mesh(_ places: [Int: SIMD2<Float>]) -> FaceMesh {
     var points = [SIMD3<Float>](repeating: SIMD3(50, 50, 0), count: 478)
     for (index, place) in places { points[index] = SIMD3(place, 0) }
     return FaceMesh(points: points, presence: 1)
   }
 
-  /// The corners of eyes and mouth of a face that looks ahead.
+  /// Eye and mouth corners of a frontal face.
   private static let neutral: [Int: SIMD2<Float>] = [
     33: [20, 40], 133: [40, 40], 362: [60, 40], 263: [80, 40], 61: [35, 70], 291: [65, 70], 13: [50, 69], 14: [50, 71],
   ]
 
-  @Test func `an eye's opening is its height by its width`() {
+  @Test func `an eye's opening is its height divided by its width`() {
     let lids: [Int: SIMD2<Float>] = [160: [27, 37], 144: [27, 43], 158: [33, 37], 153: [33, 43]]
     let mesh = Self.mesh(Self.neutral.merging(lids) { $1 })
     #expect(abs(mesh.rightEyeOpening - 0.3) < 1e-6)
-    // The lids of the other eye are all in one place.
+    // All points of the other eye's lids coincide.
     #expect(mesh.leftEyeOpening == 0)
     #expect(Self.mesh([:]).rightEyeOpening == 0)
   }
 
-  @Test func `a smile is wide and its corners are high, however the face is turned`() {
+  @Test func `a smile is a wide mouth with raised corners, whatever the roll angle`() {
     let neutral = Self.mesh(Self.neutral)
     let smiling = Self.mesh(Self.neutral.merging([61: [30, 66], 291: [70, 66]]) { $1 })
     #expect(abs(neutral.smile - 0.5) < 1e-6)
@@ -39,7 +39,7 @@ struct FaceMeshTests {
     #expect(Self.mesh([:]).smile == 0)
   }
 
-  @Test func `a model's numbers are points, its odds a presence`() {
+  @Test func `model outputs become points and a presence probability`() {
     let values = (0..<468 * 3).map(Float.init)
     var mesh = FaceMesh(pointCount: 468)
     values.withUnsafeBufferPointer { mesh.fill($0, logit: 0) }

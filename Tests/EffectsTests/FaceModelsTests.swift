@@ -4,9 +4,9 @@ import Inference
 import Media
 import Testing
 
-@Suite("The models' files")
+@Suite("Face model files")
 struct FaceModelsTests {
-  /// A folder that goes with the test.
+  /// Runs `body` with a temporary folder, which is removed afterwards.
   private static func withFolder(_ body: (URL) throws -> Void) throws {
     let folder = FileManager.default.temporaryDirectory.appending(path: "vidicon-models-\(UUID())")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -14,14 +14,14 @@ struct FaceModelsTests {
     try body(folder)
   }
 
-  @Test func `each model is where the setup puts it, and is the one that it should be`() throws {
+  @Test func `each model is where scripts/setup installs it, with the expected checksum`() throws {
     for model in FaceModel.allCases {
       let plan = try FaceModels().plan(for: model)
       #expect(plan.inputs.map(\.shape) == [[1, model.inputSide, model.inputSide, 3]])
     }
   }
 
-  @Test func `a model that is missing, broken or another one ends with one line that says what to do`() throws {
+  @Test func `a missing, damaged or different model is reported in one line with a next step`() throws {
     try Self.withFolder { folder in
       let models = FaceModels(folder: folder.path)
       let file = folder.appending(path: "face_landmark.tflite")

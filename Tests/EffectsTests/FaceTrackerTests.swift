@@ -4,20 +4,20 @@ import Testing
 
 @testable import Effects
 
-@Suite("Faces followed in real films")
+@Suite("Face tracking in real films")
 struct FaceTrackerTests {
-  /// What a tracker says of some frames of a film, each of which waits for the detector.
+  /// Tracking results of some frames of a film; each frame waits for the detector.
   static func track(
-    _ name: String, width: Int, height: Int, pictures: Range<Int>, isUpsideDown: Bool = false,
+    _ name: String, width: Int, height: Int, frames: Range<Int>, isUpsideDown: Bool = false,
     _ body: (Int, EffectFrame) throws -> Void
   ) throws {
     let tracker = try FaceTracker(
       settings: .init(detection: .everyFrame, orientation: isUpsideDown ? .down : .up))
     let chain = EffectChain([tracker])
     try RealImage.forEach(
-      name, width: width, height: height, from: pictures.lowerBound, filter: isUpsideDown ? "vflip,hflip" : nil
+      name, width: width, height: height, from: frames.lowerBound, filter: isUpsideDown ? "vflip,hflip" : nil
     ) { index, buffer in
-      guard index < pictures.upperBound else { return false }
+      guard index < frames.upperBound else { return false }
       let time = MediaTime(ticks: Int64(index) * 1001, timescale: 24_000)
       var frame = EffectFrame(buffer: buffer, timestamp: time, budget: .seconds(10))
       let outcome = chain.process(&frame, now: { .zero })
@@ -28,18 +28,18 @@ struct FaceTrackerTests {
     }
   }
 
-  @Test func `eyes that stay closed are told, and are no blink`() throws {
-    try Self.track("WolfgangLanger_Pexels.mp4", width: 640, height: 360, pictures: 30..<50) { index, frame in
+  @Test func `eyes that stay closed are reported, and are not a blink`() throws {
+    try Self.track("WolfgangLanger_Pexels.mp4", width: 640, height: 360, frames: 30..<50) { index, frame in
       #expect(frame.metadata.faces.map(\.id) == [1])
       if index > 33 { #expect(frame.metadata.faces.allSatisfy { $0.leftEyeClosed && $0.rightEyeClosed }) }
       #expect(!frame.metadata.faceEvents.contains { $0.kind == .blink })
     }
   }
 
-  @Test func `a blink of one frame and the smile after it are told`() throws {
+  @Test func `a blink of one frame and the smile after it are reported`() throws {
     var events: [FaceEvent.Kind: [Int]] = [:]
     var closed: Set<Int> = []
-    try Self.track("WolfgangLanger_Pexels.mp4", width: 640, height: 360, pictures: 270..<304) { index, frame in
+    try Self.track("WolfgangLanger_Pexels.mp4", width: 640, height: 360, frames: 270..<304) { index, frame in
       #expect(frame.metadata.faces.map(\.id) == [1])
       for event in frame.metadata.faceEvents { events[event.kind, default: []].append(index) }
       if frame.metadata.faces.contains(where: { $0.leftEyeClosed && $0.rightEyeClosed }) { closed.insert(index) }
@@ -50,24 +50,24 @@ struct FaceTrackerTests {
     #expect(events[.smile]?.contains { (289...300).contains($0) } == true)
   }
 
-  @Test func `a smile is told within five frames`() throws {
+  @Test func `a smile is reported within five frames`() throws {
     var smiles: [Int] = []
-    try Self.track("single_face.mp4", width: 640, height: 360, pictures: 5..<26) { index, frame in
+    try Self.track("single_face.mp4", width: 640, height: 360, frames: 5..<26) { index, frame in
       smiles += frame.metadata.faceEvents.filter { $0.kind == .smile }.map { _ in index }
     }
     #expect(smiles.count == 1 && smiles.allSatisfy { (18...24).contains($0) })
   }
 
-  @Test func `a camera that hangs upside down shows the same face`() throws {
+  @Test func `an upside-down camera gives the same face`() throws {
     var rolls: [Float] = []
-    try Self.track("single_face.mp4", width: 640, height: 360, pictures: 0..<3, isUpsideDown: true) { _, frame in
+    try Self.track("single_face.mp4", width: 640, height: 360, frames: 0..<3, isUpsideDown: true) { _, frame in
       rolls += frame.metadata.faces.map(\.roll)
     }
     #expect(rolls.count == 3 && rolls.allSatisfy { abs($0) > 2.8 })
   }
 
-  @Test func `where no face is, none is told`() throws {
-    try Self.track("no_face.mp4", width: 960, height: 540, pictures: 0..<6) { _, frame in
+  @Test func `a frame without faces reports none`() throws {
+    try Self.track("no_face.mp4", width: 960, height: 540, frames: 0..<6) { _, frame in
       #expect(frame.metadata.faces == [] && frame.metadata.faceEvents == [])
     }
   }
@@ -75,8 +75,8 @@ struct FaceTrackerTests {
   @Test func `all five faces of a group are hidden in the first frame`() throws {
     let tracker = try FaceTracker(settings: .init(detection: .everyFrame))
     let chain = EffectChain([tracker, PrivacyMask()])
-    let picture = try RealImage.frame("multi_face.jpg", width: 1000, height: 666)
-    var frame = EffectFrame(buffer: picture.buffer, timestamp: .zero, budget: .seconds(10))
+    let image = try RealImage.frame("multi_face.jpg", width: 1000, height: 666)
+    var frame = EffectFrame(buffer: image.buffer, timestamp: .zero, budget: .seconds(10))
     _ = chain.process(&frame, now: { .zero })
     #expect(frame.metadata.faces.count + frame.metadata.possibleFaces.count == 5)
     #expect(chain.statistics.map(\.covers) == [0, 0])
@@ -86,7 +86,7 @@ struct FaceTrackerTests {
     #expect(FaceCandidate.suppress(found) == [])
   }
 
-  @Test func `a detector that has ended, or does not answer, is told, and privacy covers all`() throws {
+  @Test func `a detector that has stopped or hangs is reported, and privacy covers the frame`() throws {
     for doesAnswer in [false, true] {
       let gate = DispatchSemaphore(value: 0)
       let tracker = try FaceTracker(models: FaceModels(), settings: .init()) { _, _ in
@@ -97,7 +97,7 @@ struct FaceTrackerTests {
       var states: [FaceTrackingState] = []
       for index in 0..<50 {
         var frame = EffectFrame(
-          buffer: DrawingTests.picture(64, 48), timestamp: MediaTime(ticks: Int64(index), timescale: 30),
+          buffer: DrawingTests.frame(64, 48), timestamp: MediaTime(ticks: Int64(index), timescale: 30),
           budget: .seconds(10))
         _ = chain.process(&frame, now: { .zero })
         states.append(frame.metadata.faceTracking ?? .current)
@@ -108,38 +108,39 @@ struct FaceTrackerTests {
     }
   }
 
-  @Test func `without a tracker privacy covers all`() {
+  @Test func `without a tracker privacy covers the frame`() {
     let chain = EffectChain([PrivacyMask()])
-    var frame = EffectFrame(buffer: DrawingTests.picture(64, 48), timestamp: .zero, budget: .seconds(1))
+    var frame = EffectFrame(buffer: DrawingTests.frame(64, 48), timestamp: .zero, budget: .seconds(1))
     _ = chain.process(&frame, now: { .zero })
     #expect(DrawingTests.sample(frame.buffer, 0, 9, 9) == 40)
     #expect(chain.statistics.map(\.covers) == [1])
   }
 
   @Test(arguments: [(32, 32), (33, 31), (4096, 100), (1, 1)])
-  func `frames of any size, and a size that changes, are looked at`(width: Int, height: Int) throws {
+  func `frames of any size, and a size that changes, are analysed`(width: Int, height: Int) throws {
+
     let tracker = try FaceTracker(settings: .init(detection: .everyFrame))
     let chain = EffectChain([tracker, FaceMask(style: .blur), PrivacyMask(), SkinSmoothing(strength: 1), FaceBoxes()])
     for (index, size) in [(width, height), (64, 48)].enumerated() {
       var frame = EffectFrame(
-        buffer: DrawingTests.picture(size.0, size.1), timestamp: MediaTime(ticks: Int64(index), timescale: 30),
+        buffer: DrawingTests.frame(size.0, size.1), timestamp: MediaTime(ticks: Int64(index), timescale: 30),
         budget: .seconds(10))
       #expect(chain.process(&frame, now: { .zero }).reports == [])
       #expect(frame.metadata.faces == [])
     }
   }
 
-  @Test func `after a jump back in time all parts of the frame are looked at again`() throws {
+  @Test func `after a jump back in time all parts of the frame are searched again`() throws {
     let tracker = try FaceTracker(models: FaceModels(), settings: .init()) { _, _ in true }
     func state(_ milliseconds: Int64) -> FaceTrackingState? {
       var frame = EffectFrame(
-        buffer: DrawingTests.picture(64, 64), timestamp: MediaTime(ticks: milliseconds, timescale: 1000),
+        buffer: DrawingTests.frame(64, 64), timestamp: MediaTime(ticks: milliseconds, timescale: 1000),
         budget: .seconds(10))
       #expect(tracker.process(&frame) == .keep)
       return frame.metadata.faceTracking
     }
     #expect(state(1000) == .behind)
-    // The thread has its turn some time, and each of these is a new chance to fetch what it has found.
+    // The detector's thread is scheduled eventually; each call is a new chance to fetch its result.
     while state(1000) != .current { sched_yield() }
     #expect(state(900) == .behind)
   }

@@ -3,9 +3,9 @@ import Testing
 
 @testable import Effects
 
-@Suite("Which face is which")
+@Suite("Face identities")
 struct FaceTracksTests {
-  /// A detector's face that looks ahead.
+  /// A frontal face as the detector reports it.
   static func candidate(_ x: Float, _ y: Float, side: Float = 100) -> FaceCandidate {
     let center = SIMD2(x, y)
     let offsets: [SIMD2<Float>] = [[-0.2, -0.2], [0.2, -0.2], [0, 0], [0, 0.25], [-0.45, 0], [0.45, 0]]
@@ -18,7 +18,7 @@ struct FaceTracksTests {
       score: 0.9)
   }
 
-  /// A mesh of that face: a square of points, with eyes that are open as told and a mouth that smiles as told.
+  /// A mesh of that face: a square of points with the given eye opening and smile.
   static func mesh(
     _ x: Float, _ y: Float, side: Float = 100, eyes: Float = 0.3, smile: Float = 0.5, presence: Float = 1
   ) -> FaceMesh {
@@ -28,7 +28,7 @@ struct FaceTracksTests {
     }
     put(10, -0.5, -0.5)
     put(152, 0.5, 0.5)
-    // Each eye is a fifth of the face wide.
+    // Each eye is a fifth of the face's width.
     for (sign, outer, inner, upper, lower) in [
       (Float(-1), 33, 133, [160, 158], [144, 153]), (1, 263, 362, [387, 385], [373, 380]),
     ] {
@@ -43,7 +43,7 @@ struct FaceTracksTests {
     return FaceMesh(points: points, presence: presence)
   }
 
-  /// Frames of 30 a second, with faces at places that depend on the frame.
+  /// Frames at 30 per second, with faces at positions that depend on the frame.
   struct Scene {
     var tracks = FaceTracks()
     var index: Int64 = 0
@@ -51,7 +51,7 @@ struct FaceTracksTests {
 
     var time: MediaTime { MediaTime(ticks: self.index, timescale: 30) }
 
-    /// One frame: the mesh finds the nearest of the faces that are there, within a face's size.
+    /// Tracks one frame; the mesh model finds the nearest present face within a face's size.
     mutating func show(
       _ faces: [SIMD2<Float>], isDetected: Bool = false, units: Int = 4, eyes: Float = 0.3, smile: Float = 0.5
     ) -> [Face] {
@@ -82,7 +82,7 @@ struct FaceTracksTests {
     }
   }
 
-  @Test func `a face that a mesh confirms is told, one that it does not is never seen`() {
+  @Test func `a face that a mesh confirms is reported, an unconfirmed one never`() {
     var scene = Scene()
     #expect(scene.show([SIMD2(200, 200)], isDetected: true).map(\.id) == [1])
     #expect(scene.events.map(\.kind) == [.entered])
@@ -96,7 +96,7 @@ struct FaceTracksTests {
     #expect(wrong.tracks.isEmpty)
   }
 
-  @Test func `a face that moves keeps its number, and its box is where it is`() {
+  @Test func `a moving face keeps its identifier, and its box follows`() {
     var scene = Scene()
     for index in 0..<90 {
       let place = SIMD2(100 + Float(index) * 8, 200)
@@ -108,7 +108,7 @@ struct FaceTracksTests {
     #expect(scene.events.map(\.kind) == [.entered])
   }
 
-  @Test func `a face out of sight for a moment is the same one, for longer it has left`() {
+  @Test func `a face out of sight for a moment keeps its identifier, for longer it has left`() {
     var scene = Scene()
     _ = scene.show([SIMD2(200, 200)], isDetected: true)
     for index in 0..<30 { #expect(scene.show([]).isEmpty == (index >= 9)) }
@@ -119,13 +119,13 @@ struct FaceTracksTests {
     #expect(scene.show([SIMD2(220, 200)], isDetected: true).map(\.id) == [2])
   }
 
-  @Test func `faces that cross keep their numbers`() {
+  @Test func `faces that cross keep their identifiers`() {
     var scene = Scene()
     var last: [Int: Float] = [:]
     for index in 0..<100 {
       let step = Float(index) * 6
       var places = [SIMD2(100 + step, 200), SIMD2(700 - step, 215)]
-      // The one behind cannot be seen while they overlap.
+      // The face behind is not visible while they overlap.
       let isHidden = abs(places[0].x - places[1].x) < 60
       if isHidden { places.removeLast() }
       for face in scene.show(places, isDetected: index % 4 == 0) { last[face.id] = face.box.center.x }
@@ -153,7 +153,7 @@ struct FaceTracksTests {
     #expect(scene.tracks.tracks.allSatisfy { $0.fineTime != nil })
   }
 
-  @Test(arguments: [1, 2, 3, 4]) func `no more is planned than may be spent`(units: Int) {
+  @Test(arguments: [1, 2, 3, 4]) func `no more work is planned than the budget allows`(units: Int) {
     var tracks = FaceTracks()
     tracks.see((0..<6).map { Self.candidate(Float($0) * 200, 100) }, at: .zero)
     let plan = tracks.plan(units: units, at: .zero)
@@ -164,13 +164,13 @@ struct FaceTracksTests {
     #expect(none.plan(units: 4, at: .zero).isEmpty)
   }
 
-  @Test func `more faces than can be followed are left out`() {
+  @Test func `faces beyond the maximum are ignored`() {
     var tracks = FaceTracks()
     tracks.see((0..<500).map { Self.candidate(Float($0) * 200, 100) }, at: .zero)
     #expect(tracks.tracks.count == FaceTracks.limit)
   }
 
-  @Test func `a second box upon a known face is no second face`() {
+  @Test func `a second box on a known face is not a second face`() {
     var scene = Scene()
     _ = scene.show([SIMD2(200, 200)], isDetected: true)
     scene.tracks.see([Self.candidate(205, 200), Self.candidate(210, 210, side: 130)], at: scene.time)
@@ -178,7 +178,7 @@ struct FaceTracksTests {
     #expect(scene.tracks.tracks.count == 1)
   }
 
-  @Test func `a short closing of both eyes is a blink when they open, a long one is none`() {
+  @Test func `a short closing of both eyes is a blink when they open, a long one is not`() {
     var scene = Scene()
     func show(_ eyes: Float, _ count: Int) -> [FaceEvent.Kind] {
       let before = scene.events.count
@@ -192,7 +192,7 @@ struct FaceTracksTests {
     #expect(show(0.3, 10) == [])
   }
 
-  @Test func `an eye between both limits stays as it was`() {
+  @Test func `an eye between both thresholds keeps its state`() {
     var eyes = EyeState()
     eyes.update(Self.mesh(0, 0, eyes: 0.16))
     #expect(!eyes.isLeftClosed && !eyes.isRightClosed)
@@ -204,7 +204,7 @@ struct FaceTracksTests {
     #expect(!eyes.isLeftClosed && !eyes.isRightClosed)
   }
 
-  @Test func `a smile is reported once, and not for one frame alone`() {
+  @Test func `a smile is reported once, and not for a single frame`() {
     var smile = SmileState()
     for value: Float in [0.55, 0.9, 0.55] {
       smile.update(value)
@@ -218,7 +218,7 @@ struct FaceTracksTests {
     #expect(!smile.isSmiling)
   }
 
-  @Test func `trembling is held, moving is not`() {
+  @Test func `jitter is smoothed, movement is not`() {
     let still = (0..<468).map { SIMD3<Float>(Float($0), 0, 0) }
     let trembling = still.map { $0 + SIMD3(0.3, 0, 0) }
     func next(_ old: [SIMD3<Float>], _ new: [SIMD3<Float>], speed: Float, elapsed: Float) -> [SIMD3<Float>] {
@@ -236,8 +236,9 @@ struct FaceTracksTests {
   }
 
   @Test(arguments: Orientation.allCases)
-  func `a candidate of a turned square lies where it was`(orientation: Orientation) {
-    // Where the point (0.2, 0.1) comes to lie when the square is turned clockwise.
+  func `a candidate of a rotated square is mapped back to its position`(orientation: Orientation) {
+
+    // The position of the point (0.2, 0.1) after the square is rotated clockwise.
     let turned: SIMD2<Float> =
       switch orientation {
       case .up: [0.2, 0.1]

@@ -1,9 +1,9 @@
 import CEffects
 import Testing
 
-@Suite("Drawing an image, with each kind of processor's instructions")
+@Suite("Drawing an image, with each instruction set")
 struct LayerDrawerTests {
-  /// A frame of odd size with some content, as three planes without gaps.
+  /// An I420 image of odd size with some content, without padding.
   private struct Image: Equatable {
     static let (width, height) = (131, 67)
     static let (chromaWidth, chromaHeight) = (66, 34)
@@ -32,7 +32,7 @@ struct LayerDrawerTests {
       }
     }
 
-    /// The same by the definition: a pixel between four of the layer's, over what is there.
+    /// Reference implementation: bilinear interpolation between four pixels of the layer, blended over the content.
     mutating func drawPlainly(_ pixels: [UInt8], _ p: vidicon_placement, opacity: Double) {
       func sample(_ x: Int, _ y: Int, _ part: Int) -> Double {
         let u = Double(p.origin_x) + Double(p.right_x) * Double(x) + Double(p.down_x) * Double(y)
@@ -74,7 +74,7 @@ struct LayerDrawerTests {
     }
   }
 
-  /// 40 × 30 pixels whose colours are already multiplied with alpha.
+  /// 40 × 30 pixels with premultiplied alpha.
   private static let pixels = (0..<1200).flatMap { index in
     let alpha = index % 7 == 0 ? 0 : 255 - index % 200
     return [(index * 13) % 256, (index * 3) % 256, 128, 255].map { UInt8($0 * alpha / 255) }
@@ -93,21 +93,21 @@ struct LayerDrawerTests {
     Self.placement(39, 29, -0.31, 0.02, -0.02, -0.45), Self.placement(-9, 20, 0.2, -0.3, 0.3, 0.2),
     Self.placement(-300, -90, 9, 0.5, -0.5, 7), Self.placement(5, -2, 0, 0.4, 0.4, 0),
     Self.placement(200, 0, 1, 0, 0, 1),
-  ]) func `all kinds draw the same, which is what is defined`(placement: vidicon_placement) {
+  ]) func `all instruction sets draw the same as the reference`(placement: vidicon_placement) {
     for opacity: UInt32 in [256, 100] {
       var expected = Image()
       expected.drawPlainly(Self.pixels, placement, opacity: Double(opacity) / 256)
-      var pictures: [Image] = []
-      while let drawer = vidicon_layer_drawer_at(pictures.count) {
-        var picture = Image()
-        picture.draw(drawer, Self.pixels, placement, opacity: opacity)
-        pictures.append(picture)
+      var images: [Image] = []
+      while let drawer = vidicon_layer_drawer_at(images.count) {
+        var image = Image()
+        image.draw(drawer, Self.pixels, placement, opacity: opacity)
+        images.append(image)
       }
-      #expect(!pictures.isEmpty)
-      for picture in pictures {
-        #expect(picture == pictures[0])
-        // Places are in 64ths of a pixel, and everything is rounded some times.
-        #expect(picture.differs(from: expected) <= 6)
+      #expect(!images.isEmpty)
+      for image in images {
+        #expect(image == images[0])
+        // Positions are in 64ths of a pixel, and values are rounded several times.
+        #expect(image.differs(from: expected) <= 6)
       }
     }
   }

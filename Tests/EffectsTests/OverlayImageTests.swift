@@ -3,9 +3,9 @@ import Foundation
 import Media
 import Testing
 
-@Suite("Images for masks and logos")
+@Suite("Images for masks and overlays")
 struct OverlayImageTests {
-  /// What ffmpeg makes of its test pattern.
+  /// A file that ffmpeg makes of its test pattern.
   private static func file(_ arguments: String) throws -> [UInt8] {
     let (ffmpeg, output) = (Process(), Pipe())
     ffmpeg.executableURL = URL(filePath: "/usr/bin/env")
@@ -37,13 +37,14 @@ struct OverlayImageTests {
   }
 
   @Test(arguments: ["rgb24", "gray", "ya8", "rgba64be", "rgb48be", "monob"])
-  func `a PNG of any kind of pixels is read`(format: String) throws {
+  func `a PNG of any pixel format is decoded`(format: String) throws {
+
     let image = try OverlayImage(parsing: Self.png("7x5", format), name: "logo.png")
     #expect((image.width, image.height) == (7, 5))
     if format == "rgb24" { #expect(Array(image.pixels[0..<4]) == [255, 128, 0, 255]) }
   }
 
-  @Test func `a JPEG is read as well, without transparency`() throws {
+  @Test func `a JPEG is decoded without transparency`() throws {
     let bytes = try Self.file("-f lavfi -i color=c=0xFF8000:s=40x30 -frames:v 1 -c:v mjpeg -f image2pipe -")
     let image = try OverlayImage(parsing: bytes, name: "logo.jpg")
     #expect((image.width, image.height) == (40, 30))
@@ -51,13 +52,13 @@ struct OverlayImageTests {
     for length in stride(from: 0, to: bytes.count, by: 7) { #expect(Self.error(Array(bytes.prefix(length))) != nil) }
   }
 
-  @Test func `of a moving PNG the first frame is taken`() throws {
+  @Test func `an animated PNG gives its first frame`() throws {
     let bytes = try Self.file("-f lavfi -i testsrc=s=32x24:d=0.2:r=25 -c:v apng -f apng -")
     let image = try OverlayImage(parsing: bytes, name: "moving.png")
     #expect((image.width, image.height) == (32, 24))
   }
 
-  @Test func `every beginning of a file, and every broken byte, is refused in words or is a frame`() throws {
+  @Test func `every truncated or damaged file is refused with a reason or decoded`() throws {
     let bytes = try Self.png("9x9")
     for length in 0..<bytes.count { #expect(Self.error(Array(bytes.prefix(length))) != nil) }
     for place in bytes.indices {
@@ -75,7 +76,8 @@ struct OverlayImageTests {
   }
 
   @Test(arguments: [(20_000, 20_000), (8193, 1), (1, 8193), (8192, 8192), (0x7FFF_FFFF, 0x7FFF_FFFF)])
-  func `a frame that is too large is refused before it is decoded`(width: Int, height: Int) throws {
+  func `an image that is too large is refused before it is decoded`(width: Int, height: Int) throws {
+
     var bytes = try Self.png("1x1")
     for (place, value) in [(16, width), (20, height)] {
       for byte in 0..<4 { bytes[place + byte] = UInt8(value >> (24 - 8 * byte) & 0xFF) }
@@ -87,11 +89,11 @@ struct OverlayImageTests {
         + "make it smaller; images of the stream's size are large enough")
   }
 
-  @Test func `the smallest frame is one pixel`() throws {
+  @Test func `the smallest image is one pixel`() throws {
     #expect(try OverlayImage(parsing: Self.png("1x1"), name: "dot.png").pixels.count == 4)
   }
 
-  @Test func `a file that is missing, a folder or unreadable ends with one line`() throws {
+  @Test func `a missing or unreadable file, and a folder, are reported in one line`() throws {
     func error(_ path: String) -> VidiconError? {
       do {
         _ = try OverlayImage(path: path)

@@ -16,6 +16,7 @@ extension EndToEnd {
 
     @Test(.tags(.pacing), arguments: [("ts", "playlist.m3u8"), ("ll", "index.m3u8")])
     func `300 viewers behind it cause as many requests as one`(mode: String, playlist: String) async throws {
+
       let options = ["--source", "plasma", "--audio", "tone", "--size", "320x180", "--bitrate", "200k"]
       try await VidiconProcess.serving(options) { vidicon in
         try await Self.behindNginx(vidicon) { port in

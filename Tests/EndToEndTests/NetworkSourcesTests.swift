@@ -146,6 +146,7 @@ extension EndToEnd {
 
     @Test(arguments: ["RTSP", "HLS"])
     func `audio of another Vidicon is passed through byte for byte, in sync with the video`(way: String) async throws {
+
       try await TestMedia.withTemporaryFolder { folder in
         let camera = try await Self.noisyCamera(folder)
         try await VidiconProcess.serving(camera) { camera in

@@ -3,8 +3,8 @@ internal import Containers
 internal import Media
 internal import NIOCore
 
-/// What is checked of containers: the readers with any bytes, and the muxers with samples of any size and time, whose
-/// output the readers must find without damage.
+/// Checks of containers: the readers with any bytes, and the muxers with samples of any size and time, whose output
+/// the readers must parse without damage.
 struct ContainerFuzzCase {
   private let input: ByteBuffer
   private static let descriptions: [CodecDescription] = [
@@ -20,7 +20,7 @@ struct ContainerFuzzCase {
     self.input = input
   }
 
-  /// Bytes as a transport stream, whole and in pieces.
+  /// Parses bytes as a transport stream, whole and in pieces.
   func checkTransportStream() {
     let limit = 2048
     var whole = TransportStreamDemuxer(maximumPacketLength: limit)
@@ -38,7 +38,7 @@ struct ContainerFuzzCase {
     self.checkTransportStreamMuxer()
   }
 
-  /// Bytes as boxes, to a depth that files do not reach.
+  /// Parses bytes as boxes, to a depth that files do not reach.
   func checkBoxes() {
     Self.walk(self.input, depth: 0)
     self.checkFragments()
@@ -74,7 +74,7 @@ struct ContainerFuzzCase {
     precondition(again == track, "what is written parses the same")
   }
 
-  /// Samples: kind and keyframe, a step in time, a size.
+  /// Samples: kind and keyframe flag, a time step, a size.
   private func samples() -> [EncodedSample] {
     var rest = self.input
     var time = MediaTime.zero + .seconds(1)
@@ -110,8 +110,8 @@ struct ContainerFuzzCase {
     var demuxer = TransportStreamDemuxer()
     let events = demuxer.demux(bytes) + demuxer.finish()
     precondition(demuxer.damageCount == 0 && demuxer.discontinuityCount == 0, "what is written is whole")
-    var pictures: [ByteBuffer] = []
-    var soundLength = 0
+    var accessUnits: [ByteBuffer] = []
+    var audioByteCount = 0
     var clock = UInt64(0)
     for event in events {
       switch event {
@@ -119,18 +119,19 @@ struct ContainerFuzzCase {
         precondition(value > clock)
         clock = value
       case .packet(let packet, _, _) where packet.streamID == 0xE0:
-        pictures.append(H264AccessUnit(parsingAnnexB: packet.payload).payload)
-      case .packet(let packet, _, _): soundLength += packet.payload.readableBytes
+        accessUnits.append(H264AccessUnit(parsingAnnexB: packet.payload).payload)
+      case .packet(let packet, _, _): audioByteCount += packet.payload.readableBytes
       case .programMap: break
       }
     }
-    precondition(pictures == muxed.filter { $0.kind == .video }.map(\.payload), "pictures come back")
-    let sounds = muxed.filter { $0.kind == .audio }
-    precondition(soundLength == sounds.reduce(0) { $0 + 7 + $1.payload.readableBytes }, "sound comes back")
+    precondition(accessUnits == muxed.filter { $0.kind == .video }.map(\.payload), "video survives the round trip")
+    let audioSamples = muxed.filter { $0.kind == .audio }
+    precondition(
+      audioByteCount == audioSamples.reduce(0) { $0 + 7 + $1.payload.readableBytes }, "audio survives the round trip")
     Self.checkTimes(bytes)
   }
 
-  /// No timestamp lies before the clock. Where a PES packet starts, its first packet holds its header.
+  /// Checks that no timestamp precedes the clock, and that a PES packet's first transport packet holds its header.
   private static func checkTimes(_ bytes: ByteBuffer) {
     var rest = bytes
     var clock = UInt64(0)
@@ -152,7 +153,7 @@ struct ContainerFuzzCase {
       TrackExtends(trackID: 1, defaultDuration: 3600, defaultFlags: .nonSync),
       TrackExtends(trackID: 2, defaultDuration: 1024, defaultFlags: .sync),
     ]
-    // Where the next fragment may begin: sound behind what there is; a picture may cut the one before it short.
+    // Earliest start of the next fragment: after the existing audio; a video frame may shorten the one before it.
     var earliest: [UInt32: UInt64] = [:]
     var count = 0
     for start in stride(from: 0, to: samples.count, by: 5) {

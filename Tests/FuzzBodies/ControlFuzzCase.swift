@@ -2,7 +2,7 @@ internal import HTTPServer
 internal import NIOCore
 internal import StreamControl
 
-/// The body of a request that changes a stream.
+/// Checks of request bodies that change a stream.
 struct ControlFuzzCase {
   private let body: ByteBuffer
 
@@ -33,6 +33,6 @@ struct ControlFuzzCase {
   }
 
   private func checkLine(_ text: String) {
-    precondition(!text.utf8.contains { $0 < 0x20 || $0 == 0x7F }, "what is told or looked for is one line")
+    precondition(!text.utf8.contains { $0 < 0x20 || $0 == 0x7F }, "every reported text is one line")
   }
 }

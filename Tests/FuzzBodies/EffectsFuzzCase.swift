@@ -2,7 +2,7 @@ internal import Effects
 internal import Foundation
 internal import NIOCore
 
-/// What is checked of pictures and settings that somebody sends for effects.
+/// Checks of images and settings that clients send for effects.
 struct EffectsFuzzCase {
   private let bytes: [UInt8]
 
@@ -10,18 +10,18 @@ struct EffectsFuzzCase {
     self.bytes = Array(input.readableBytesView)
   }
 
-  /// Pictures are decoded or refused, and what is decoded is what the header says.
+  /// Images are decoded or refused, and a decoded image has the size that its header states.
   func checkImage() {
-    guard let image = try? OverlayImage(parsing: self.bytes, name: "picture") else { return }
+    guard let image = try? OverlayImage(parsing: self.bytes, name: "image") else { return }
     precondition((1...OverlayImage.maximumSide).contains(image.width))
     precondition((1...OverlayImage.maximumSide).contains(image.height))
     precondition(image.pixels.count == 4 * image.width * image.height, "each pixel is there")
     precondition(image.width * image.height <= OverlayImage.maximumPixelCount)
-    let again = try? OverlayImage(parsing: self.bytes, name: "picture")
-    precondition(again == image, "the same bytes are the same picture")
+    let again = try? OverlayImage(parsing: self.bytes, name: "image")
+    precondition(again == image, "the same bytes are the same image")
   }
 
-  /// Settings are read or refused with one line; what is read is written, and then read as the same.
+  /// Settings are parsed or refused with one line; parsed settings survive a round trip.
   func checkSettings() {
     do {
       let settings = try EffectSettings.parse(json: self.bytes)

@@ -3,11 +3,11 @@ internal import Media
 public import NIOCore
 internal import RTP
 
-/// Checks of a parser of untrusted bytes: parses, checks invariants, serializes, parses again. A violated invariant traps,
-/// which the fuzzer reports; a thrown error is a correct result.
+/// Checks of one parser with untrusted bytes: parse, check invariants, serialize, parse again. A violated invariant
+/// traps, which the fuzzer reports; a thrown error is a valid result.
 ///
-/// The fuzz targets of `FuzzTesting/` run these bodies, and a unit test replays the inputs that they found. To add a target:
-/// a case here, its body, a target in `FuzzTesting/Package.swift`, a folder of seeds.
+/// The fuzz targets of `FuzzTesting/` run these bodies, and a unit test replays their findings. To add a target: a
+/// case here, its body, a target in `FuzzTesting/Package.swift`, a folder of seeds.
 public enum FuzzBody: String, CaseIterable, Sendable {
   /// SDP, and the codecs that it describes.
   case sdp = "FuzzSDP"
@@ -23,19 +23,19 @@ public enum FuzzBody: String, CaseIterable, Sendable {
   case bitstreams = "FuzzSPS"
   /// RTSP messages, and a server session that receives them.
   case rtsp = "FuzzRTSP"
-  /// HLS requests, and a stream that receives samples and requests in any order.
+  /// HLS requests, and a session that gets samples and requests in any order.
   case hls = "FuzzHLS"
-  /// Parts of HTTP requests: paths, queries, ranges, entity tags, content codings.
+  /// The server's own HTTP parsers: paths, queries, ranges, entity tags, codings.
   case http = "FuzzHTTP"
   /// JSON bodies that change the sources or settings of a stream.
   case control = "FuzzControl"
-  /// Transport streams, and their muxer fed with samples.
+  /// Transport streams, and their muxer.
   case transportStream = "FuzzTransportStream"
-  /// MP4 boxes, and the muxer of fragments fed with samples.
+  /// MP4 boxes, and the fragment muxer.
   case mp4 = "FuzzMP4"
-  /// Recordings that were not finished.
+  /// Unfinished files of recordings.
   case recording = "FuzzRecording"
-  /// TFLite models, and their execution.
+  /// TensorFlow Lite models, and their execution.
   case tflite = "FuzzTFLite"
   /// Images for masks and overlays: PNG and JPEG.
   case png = "FuzzPNG"
@@ -52,7 +52,7 @@ public enum FuzzBody: String, CaseIterable, Sendable {
   /// The YAML configuration file and `--stream`.
   case configuration = "FuzzConfiguration"
 
-  /// Checks one input.
+  /// Runs the body on one input.
   public func run(_ input: ByteBuffer) {
     switch self {
     case .sdp: Self.checkSDP(input)
@@ -86,7 +86,7 @@ public enum FuzzBody: String, CaseIterable, Sendable {
     for media in session.media { _ = try? media.codecDescription() }
     var text = ByteBuffer()
     session.serialize(into: &text)
-    // Repaired characters may take the text beyond the limit.
+    // Repaired characters may exceed the limit.
     guard text.readableBytes <= SessionDescription.maximumLength else { return }
     guard let again = try? SessionDescription(parsing: text) else { preconditionFailure("what is written parses") }
     var rewritten = ByteBuffer()
@@ -110,7 +110,7 @@ public enum FuzzBody: String, CaseIterable, Sendable {
     precondition((try? RTCPCompoundPacket(parsing: bytes)) == packet, "what is written parses the same")
   }
 
-  /// The input as packets, each behind its length in 16 bits.
+  /// Splits the input into packets, each with a 16-bit length before it.
   private static func packets(_ input: ByteBuffer) -> [RTPPacket] {
     var rest = input
     var packets: [RTPPacket] = []
@@ -141,7 +141,7 @@ public enum FuzzBody: String, CaseIterable, Sendable {
     }
   }
 
-  /// What was depacketized is packetized and comes back.
+  /// Packetizes a depacketized access unit and compares the result.
   private static func checkRoundTrip(of payload: ByteBuffer, isKeyframe: Bool) {
     let description = H264Description(
       sequenceParameterSet: [0x67, 1], pictureParameterSet: [0x68, 2], width: 2, height: 2, frameRate: FrameRate(25))

@@ -3,10 +3,10 @@ import HLSRules
 import Media
 import NIOCore
 
-/// What must hold for any order of samples and requests, and for any file name and query.
+/// Invariants of an HLS session for any order of samples and requests, and for any file name and query.
 ///
-/// The first byte says which tracks there are and at which rate. Then each byte is a step: a picture, sound, time that
-/// passes, a request, other codecs, the end; the ones behind it say how long and what.
+/// The first byte selects tracks and frame rate. Then each byte is a step: a video sample, an audio sample, elapsed
+/// time, a request, a codec change, the end; the bytes after it are its parameters.
 struct HLSFuzzCase {
   private var bytes: ByteBufferView
   private var stream: HLSStream
@@ -14,7 +14,7 @@ struct HLSFuzzCase {
   private var times: [MediaKind: MediaTime] = [:]
   private var checkers: [String: HLSRuleChecker] = ["live.m3u8": HLSRuleChecker(), "playlist.m3u8": HLSRuleChecker()]
   private var waiting: [HLSRequest] = []
-  /// Whether something other than a keyframe ended a segment, so that a hint came to nothing.
+  /// Whether a segment ended without a keyframe, so that a preload hint was not fulfilled.
   private var isInterrupted = false
 
   private static let maximumBytes = 200_000
@@ -51,8 +51,8 @@ struct HLSFuzzCase {
     copy.watch()
     precondition(copy.waiting.allSatisfy { !copy.isWaiting($0) }, "a request waits for what never comes")
     for checker in copy.checkers.values {
-      // Keyframes come as they like here: the target duration is raised to segments that turn out longer, and is then more
-      // than a third of the window.
+      // Keyframes are arbitrary here: the target duration is raised to segments that turn out longer, and may then
+      // exceed a third of the window.
       var ignored: Set<HLSRule> = [.targetDuration, .constantTargets, .windowLength]
       if copy.isInterrupted { ignored.insert(.preloadHint) }
       let violations = checker.violations.filter { !ignored.contains($0.rule) }
@@ -77,7 +77,7 @@ struct HLSFuzzCase {
     }
   }
 
-  /// A sample some milliseconds after the last one of its kind; 255 is a jump to the present, 254 one into the past.
+  /// A sample some milliseconds after the last one of its kind; 255 jumps to the present, 254 into the past.
   private mutating func feed(_ kind: MediaKind, after argument: UInt8, isKeyframe: Bool) {
     var time = (self.times[kind] ?? self.now) + .milliseconds(Int64(argument))
     if argument == 255 { time = self.now }
@@ -95,7 +95,7 @@ struct HLSFuzzCase {
         at: self.now))
   }
 
-  /// A request whose file and query are the next bytes, up to a zero.
+  /// A request whose file and query are the next bytes, up to a zero byte.
   private mutating func request(_ argument: UInt8) {
     let files = ["live.m3u8", "playlist.m3u8", "index.m3u8", "t0-", "t0-init1.mp4", ""]
     var text = files[Int(argument) % files.count]
@@ -126,7 +126,7 @@ struct HLSFuzzCase {
     if self.stream.isActive { self.watch() }
   }
 
-  /// Reads both playlists, and every file in them.
+  /// Requests both playlists, and every file in them.
   private mutating func watch() {
     for file in ["live.m3u8", "playlist.m3u8"] {
       guard let text = self.text(file) else { continue }
@@ -136,7 +136,7 @@ struct HLSFuzzCase {
       }
       for segment in MediaPlaylistText(text).segments {
         for uri in segment.parts.map(\.uri) + [segment.uri, segment.map].compactMap({ $0 }) {
-          guard let body = self.body(uri) else { preconditionFailure("\(uri) is told and not there") }
+          guard let body = self.body(uri) else { preconditionFailure("\(uri) is listed and not found") }
           precondition(body.readableBytes > 0, "\(uri) is empty")
         }
       }

@@ -2,7 +2,7 @@ internal import Authentication
 internal import HTTPServer
 internal import NIOCore
 
-/// A request's target or a header's value, read as all that the server reads itself.
+/// Checks of the server's own parsers with a request target or header value.
 struct HTTPFuzzCase {
   private let text: String
 

@@ -1,7 +1,7 @@
 internal import Inference
 internal import NIOCore
 
-/// What is checked of models: any bytes are read or refused, and what is read is planned and performed.
+/// Checks of models: any bytes are parsed or refused, and a parsed model is planned and executed.
 struct InferenceFuzzCase {
   private let input: ByteBuffer
 
@@ -11,10 +11,10 @@ struct InferenceFuzzCase {
 
   func run() {
     guard let model = try? TFLiteModel(parsing: Array(self.input.readableBytesView)) else { return }
-    // One instruction set for each input, so that a fuzzer comes to know all.
+    // One instruction set per input, so that a fuzzer covers all of them.
     let set = InstructionSet.available[self.input.readableBytes % InstructionSet.available.count]
     guard let plan = try? InferencePlan(model, instructionSet: set) else { return }
-    // Others are right too, but take too long.
+    // Larger models are valid too, but take too long.
     guard plan.executorSize < 1 << 20, plan.multiplicationCount < 1 << 22 else { return }
     var executor = InferenceExecutor(plan)
     for (index, port) in plan.inputs.enumerated() {

@@ -3,10 +3,10 @@ import Media
 import NIOCore
 import RTSP
 
-/// What must hold for any bytes that a client sends.
+/// Invariants of an RTSP session for any bytes of a client.
 ///
-/// The first four bytes say how the rest comes in pieces and what happens beside it; everything else is the connection's
-/// bytes.
+/// The first four bytes select how the rest is split into reads and which events occur between them; all others are
+/// the connection's bytes.
 struct RTSPFuzzCase {
   private struct Directory: RTSPStreamDirectory {
     var streams: [RTSPStreamDescription]
@@ -35,7 +35,7 @@ struct RTSPFuzzCase {
     copy.converse(over: messages)
   }
 
-  /// Everything the parser gives for the bytes.
+  /// Everything the parser returns for the bytes.
   private mutating func parse(inPieces: Bool) -> [RTSPMessage] {
     var parser = RTSPMessageParser()
     var messages: [RTSPMessage] = []
@@ -50,7 +50,7 @@ struct RTSPFuzzCase {
     return messages
   }
 
-  /// Written and read again a message is the same.
+  /// Checks that a serialized message is parsed to the same message.
   private static func checkRoundTrip(_ message: RTSPMessage) {
     var buffer = ByteBuffer()
     switch message {
@@ -59,7 +59,7 @@ struct RTSPFuzzCase {
     case .interleaved, .malformed: return
     }
     let lines = String(buffer: buffer).split(separator: "\r\n")
-    // Bytes that are not UTF-8 are replaced by three, which can lift a long line over the limit.
+    // Each byte that is not UTF-8 is replaced by three, which can make a long line exceed the limit.
     guard lines.allSatisfy({ $0.utf8.count < 2048 }) else { return }
     var parser = RTSPMessageParser()
     parser.append(buffer)
@@ -67,7 +67,7 @@ struct RTSPFuzzCase {
     precondition(parser.unparsedByteCount == 0, "a message is longer than it says")
   }
 
-  /// A server session over the messages: every request gets one answer, whatever happens beside it.
+  /// A server session that handles the messages: every request gets exactly one response, whatever happens meanwhile.
   private mutating func converse(over messages: [RTSPMessage]) {
     let track = { (index: Int) in
       RTSPStreamDescription.Track(
@@ -111,7 +111,7 @@ struct RTSPFuzzCase {
     precondition(session.nextDeadline == nil, "a closed connection waits for something")
   }
 
-  /// PLAY waits: media comes, fails, takes too long, or the stream ends.
+  /// PLAY is pending: media arrives, fails, times out, or the stream ends.
   private mutating func finishPlay(
     of session: inout RTSPServerSession, ledger: inout RTSPFuzzLedger, now: MediaTime
   ) -> MediaDuration {
@@ -137,13 +137,13 @@ struct RTSPFuzzCase {
   }
 }
 
-/// Keeps count of requests, answers and the order of actions.
+/// Counts requests and responses, and checks the order of actions.
 struct RTSPFuzzLedger {
   private var unanswered = 0
   private var isPlaying = false
   private var isClosed = false
 
-  /// A request comes, or what would be one.
+  /// A request, or a malformed one.
   mutating func ask() {
     if !self.isClosed { self.unanswered += 1 }
   }

@@ -2,8 +2,8 @@ internal import Containers
 internal import Media
 internal import NIOCore
 
-/// What is checked of the repair of recordings: any bytes as a file that was left open. What is found in it lies in it,
-/// and what is written of it is a file whose tables count the same bytes.
+/// Checks of the repair of recordings with any bytes as an unfinished file: samples lie within the file, and the
+/// tables of the progressive file count the same bytes.
 struct RecordingFuzzCase {
   private let input: ByteBuffer
 

@@ -3,10 +3,11 @@ import FuzzBodies
 import NIOCore
 import Testing
 
-@Suite("Fuzzing: seeds and inputs that once broke a parser")
+@Suite("Fuzzing: seeds and inputs that once made a parser fail")
 struct FuzzReplayTests {
   @Test(arguments: FuzzBody.allCases)
   func `each seed and each found failure is handled`(body: FuzzBody) throws {
+
     let seeds = try Self.inputs("Seeds", body)
     #expect(!seeds.isEmpty)
     for input in try seeds + Self.inputs("FailCases", body) { body.run(input) }
@@ -14,6 +15,7 @@ struct FuzzReplayTests {
 
   @Test(arguments: FuzzBody.allCases)
   func `each prefix of each seed, and each seed with one byte changed, is handled`(body: FuzzBody) throws {
+
     for seed in try Self.inputs("Seeds", body) {
       for length in 0..<seed.readableBytes {
         body.run(ByteBuffer(bytes: seed.readableBytesView.prefix(length)))
@@ -26,7 +28,7 @@ struct FuzzReplayTests {
     }
   }
 
-  /// What a byte is changed to: in a long seed one value at each place, since four take a debug build too long.
+  /// The values that a byte is changed to: one per position in a long seed, since four take a debug build too long.
   private static func values(at index: Int, of seed: ByteBuffer) -> [UInt8] {
     let values: [UInt8] = [0x00, 0x7F, 0x80, 0xFF]
     return seed.readableBytes <= 128 ? values : [values[index % values.count]]

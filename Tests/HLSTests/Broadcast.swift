@@ -3,15 +3,15 @@ import HLSRules
 import Media
 import NIOCore
 
-/// A camera, an encoder that honours keyframe requests (at most one each half second), a microphone, and a
-/// viewer who reads both playlists whenever they may have changed; all in virtual time.
+/// Simulated broadcast in virtual time: a camera, an encoder that honours keyframe requests (at most one per half
+/// second), a microphone, and a viewer that reads both playlists whenever they may have changed.
 struct Broadcast {
   struct Settings {
     var frameRate: FrameRate? = 30
     var hasAudio = true
     /// Maximum jitter of a frame's timestamp, in both directions.
     var jitter = MediaDuration.zero
-    /// How long after its time a sample comes.
+    /// Delay between a sample's timestamp and its arrival.
     var videoDelay = MediaDuration.milliseconds(40)
     var audioDelay = MediaDuration.milliseconds(60)
     /// Whether the encoder honours keyframe requests.
@@ -27,7 +27,7 @@ struct Broadcast {
     var audioTimes: Range<Int64> = 0..<Int64.max
   }
 
-  /// Where the clock stands when it begins: a machine that has been on for a while.
+  /// The clock's time at the start, as on a machine that has been running for a while.
   static let start = MediaTime(nanoseconds: 12_345_678_901_234)
   static let samplesPerFrame: Int64 = 1024
   static let sampleRate: Int32 = 48_000
@@ -55,7 +55,7 @@ struct Broadcast {
 
   init(_ settings: Settings = Settings(), configuration: HLSConfiguration? = nil) {
     self.settings = settings
-    // The first frame is a keyframe, unless no frame is.
+    // The first frame is a keyframe, unless the encoder never makes one.
     self.framesSinceKeyframe = settings.keyframeInterval < 1_000 ? settings.keyframeInterval : 0
     self.stream = HLSStream(
       Self.descriptions(settings), configuration: configuration ?? Self.configuration)
@@ -86,7 +86,7 @@ struct Broadcast {
   static let audio = CodecDescription.aac(
     AACDescription(audioSpecificConfig: [0x11, 0x90], format: AudioFormat(sampleRate: 48_000, channelCount: 2)))
 
-  /// What was broken, of all playlists.
+  /// Rule violations of all playlists.
   var violations: [HLSViolation] {
     self.watched.flatMap { self.checkers[$0]?.violations ?? [] }
   }
@@ -94,7 +94,7 @@ struct Broadcast {
   /// The time since the start, in milliseconds.
   var milliseconds: Int64 { (self.now - Self.start).nanoseconds / 1_000_000 }
 
-  /// Goes on until so many milliseconds after the start.
+  /// Runs until a time, in milliseconds after the start.
   mutating func run(until milliseconds: Int64) {
     let end = Self.start + .milliseconds(milliseconds)
     if !self.watched.isEmpty { self.watch() }
@@ -127,7 +127,7 @@ struct Broadcast {
     }
   }
 
-  /// Asks for a file; the effects are seen to.
+  /// Requests a file, and performs the session's actions.
   mutating func ask(_ file: String, _ query: String = "") -> HLSAnswer? {
     HLSRequest(file: file, query: query, arrival: self.now).map { self.ask($0) }
   }
@@ -139,7 +139,7 @@ struct Broadcast {
     return answer
   }
 
-  /// The text of a playlist that is there.
+  /// The text of an existing playlist.
   mutating func text(_ file: String, _ query: String = "") -> String? {
     guard case .content(let content)? = self.ask(file, query) else { return nil }
     return String(buffer: content.body)

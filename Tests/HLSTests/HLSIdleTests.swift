@@ -4,9 +4,9 @@ import Media
 import NIOCore
 import Testing
 
-@Suite("HLS: rest and work")
+@Suite("HLS: idle and active")
 struct HLSIdleTests {
-  @Test func `without requests nothing is done`() {
+  @Test func `without requests nothing is packaged`() {
     var broadcast = Broadcast()
     broadcast.watched = []
     broadcast.run(until: 5_000)
@@ -21,6 +21,7 @@ struct HLSIdleTests {
 
   @Test(arguments: ["live.m3u8", "playlist.m3u8"])
   func `the first viewer has a playlist after a short segment`(file: String) {
+
     var broadcast = Broadcast()
     broadcast.watched = []
     broadcast.run(until: 5_010)
@@ -76,7 +77,7 @@ struct HLSIdleTests {
     #expect(content.caching == .short(.milliseconds(500)))
   }
 
-  @Test func `ten seconds after the last request everything is forgotten but the numbers`() {
+  @Test func `ten seconds after the last request everything is released but the sequence numbers`() {
     var broadcast = Broadcast()
     broadcast.run(until: 5_000)
     broadcast.watched = []
@@ -103,7 +104,7 @@ struct HLSIdleTests {
     #expect(MediaPlaylistText(broadcast.text("playlist.m3u8") ?? "").discontinuitySequence == 1)
   }
 
-  @Test func `segments keep it at work too`() {
+  @Test func `segment requests keep the session active too`() {
     var broadcast = Broadcast()
     broadcast.run(until: 5_000)
     broadcast.watched = []
@@ -114,7 +115,7 @@ struct HLSIdleTests {
     #expect(broadcast.stream.isActive)
   }
 
-  @Test func `a request that waits when everything is forgotten gets an answer`() {
+  @Test func `a request that is waiting when everything is released gets a response`() {
     let configuration = HLSConfiguration(
       token: "a", unixTimeAtZero: .zero, bitrate: 1, idleTime: .milliseconds(100))
     var broadcast = Broadcast(configuration: configuration)
@@ -128,7 +129,7 @@ struct HLSIdleTests {
     #expect(broadcast.stream.isActive)
   }
 
-  @Test func `a stream that ended before anybody watched has no playlist`() {
+  @Test func `a stream that ended before any request has no playlist`() {
     var broadcast = Broadcast()
     broadcast.watched = []
     #expect(broadcast.stream.end() == HLSEffects(wakesRequests: true))

@@ -39,7 +39,7 @@ struct HLSMetadataTests {
     var broadcast = self.broadcast(frames: 90)
     let files = try self.files(&broadcast, "live.m3u8")
     #expect(files.count >= 12)
-    var told = 0
+    var number = 0
     for (_, bytes) in files {
       let boxes = try MP4Box.boxes(in: bytes)
       #expect(boxes.map(\.type) == Array(repeating: "emsg", count: boxes.count - 2) + ["moof", "mdat"])
@@ -47,8 +47,8 @@ struct HLSMetadataTests {
       let run = try #require(table).child("trun").full().content
       #expect(run.getInteger(at: run.readerIndex, as: UInt32.self) == UInt32(boxes.count - 2))
       for box in boxes.dropLast(2) {
-        #expect(String(buffer: box.content).hasSuffix("face\0\(told)"))
-        told += 1
+        #expect(String(buffer: box.content).hasSuffix("face\0\(number)"))
+        number += 1
       }
     }
   }
@@ -75,7 +75,7 @@ struct HLSMetadataTests {
     #expect(broadcast.violations.isEmpty)
   }
 
-  @Test func `without viewers nothing is kept, and metadata is announced from the first segment on`() throws {
+  @Test func `without viewers nothing is retained, and metadata is announced from the first segment on`() throws {
     var broadcast = Broadcast()
     broadcast.watched = []
     broadcast.run(until: 1_000)
@@ -114,8 +114,8 @@ struct HLSMetadataTests {
           kind: .audio, payload: Broadcast.payload(10, first: 0x21), presentationTime: start,
           duration: .milliseconds(33), isKeyframe: true))
     }
-    var told: [String] = []
-    for case .part(let part) in cuts { told += part.metadata.map(\.text) }
-    #expect(told == (1000 - HLSSegmenter.maximumMetadataCount..<1000).map { "\($0)" })
+    var texts: [String] = []
+    for case .part(let part) in cuts { texts += part.metadata.map(\.text) }
+    #expect(texts == (1000 - HLSSegmenter.maximumMetadataCount..<1000).map { "\($0)" })
   }
 }

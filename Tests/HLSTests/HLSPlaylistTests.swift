@@ -102,9 +102,9 @@ struct HLSPlaylistTests {
     #expect(broadcast.text("live.m3u8", "_HLS_skip=no") == broadcast.text("live.m3u8"))
   }
 
-  @Test func `the multivariant playlist is there at once`() {
+  @Test func `the multivariant playlist is available at once`() {
     var broadcast = Broadcast()
-    // 3/2 of the bitrate that is set, as long as nothing is measured.
+    // 3/2 of the configured bitrate until a bitrate is measured.
     #expect(
       broadcast.text("index.m3u8") == """
         #EXTM3U
@@ -119,7 +119,7 @@ struct HLSPlaylistTests {
     #expect(broadcast.keyframeRequests == 1)
   }
 
-  @Test func `audio alone has no resolution and no frame rate`() {
+  @Test func `audio-only playlists have no resolution and no frame rate`() {
     var settings = Broadcast.Settings()
     settings.frameRate = nil
     var broadcast = Broadcast(settings)
@@ -131,7 +131,7 @@ struct HLSPlaylistTests {
     (0, "1970-01-01T00:00:00.000Z"), (951_782_400_000, "2000-02-29T00:00:00.000Z"),
     (1_709_251_199_999, "2024-02-29T23:59:59.999Z"), (4_107_542_400_001, "2100-03-01T00:00:00.001Z"),
     (-1, "1969-12-31T23:59:59.999Z"),
-  ]) func `dates`(milliseconds: Int64, text: String) {
+  ]) func `dates are formatted with milliseconds`(milliseconds: Int64, text: String) {
     let start = MediaDuration.milliseconds(milliseconds) - (Broadcast.start - .zero)
     var broadcast = Broadcast(
       configuration: HLSConfiguration(token: "a", unixTimeAtZero: start, bitrate: 1, startSegments: 1))
@@ -139,7 +139,7 @@ struct HLSPlaylistTests {
     #expect(broadcast.text("playlist.m3u8")?.contains("#EXT-X-PROGRAM-DATE-TIME:\(text)\n") == true)
   }
 
-  @Test func `the end`() {
+  @Test func `the end of the stream ends the playlists`() {
     var broadcast = Broadcast()
     broadcast.run(until: 3_850)
     let hinted = HLSRequest(file: "a1b2-4.1.m4s", arrival: broadcast.now)

@@ -4,7 +4,7 @@ import Media
 import NIOCore
 import Testing
 
-@Suite("HLS: rules hold for every source")
+@Suite("HLS rules hold for every source")
 struct HLSRatesTests {
   private static let rates: [(FrameRate, Int64)] = [
     (60, 0), (60, 5), (50, 0), (50, 6), (30, 0), (30, 3), (30, 10), (30, 16),
@@ -14,7 +14,8 @@ struct HLSRatesTests {
   ]
 
   @Test(arguments: Self.rates)
-  func `with audio, at any frame rate and jitter`(frameRate: FrameRate, jitter: Int64) {
+  func `rules hold with audio, at any frame rate and jitter`(frameRate: FrameRate, jitter: Int64) {
+
     var settings = Broadcast.Settings()
     settings.frameRate = frameRate
     settings.jitter = .milliseconds(jitter)
@@ -30,7 +31,8 @@ struct HLSRatesTests {
   ]
 
   @Test(arguments: Self.ratesWithoutAudio)
-  func `without audio`(frameRate: FrameRate, jitter: Int64) {
+  func `rules hold without audio`(frameRate: FrameRate, jitter: Int64) {
+
     var settings = Broadcast.Settings()
     settings.frameRate = frameRate
     settings.hasAudio = false
@@ -55,7 +57,7 @@ struct HLSRatesTests {
     #expect(broadcast.stream.statistics.droppedSamples == 2)
   }
 
-  @Test func `without video`() {
+  @Test func `rules hold without video`() {
     var settings = Broadcast.Settings()
     settings.frameRate = nil
     var broadcast = Broadcast(settings)
@@ -69,7 +71,8 @@ struct HLSRatesTests {
   private static let delays: [(Int64, Int64)] = [(0, 0), (0, 150), (150, 0), (300, 10), (10, 300), (1000, 900)]
 
   @Test(arguments: Self.delays)
-  func `whichever kind comes first`(videoDelay: Int64, audioDelay: Int64) {
+  func `rules hold whichever track comes first`(videoDelay: Int64, audioDelay: Int64) {
+
     var settings = Broadcast.Settings()
     settings.videoDelay = .milliseconds(videoDelay)
     settings.audioDelay = .milliseconds(audioDelay)
@@ -81,7 +84,8 @@ struct HLSRatesTests {
   }
 
   @Test(arguments: [true, false])
-  func `a source with a frame each 2 seconds, despite its nominal rate`(hasAudio: Bool) {
+  func `rules hold for a source with one frame every 2 seconds, despite its nominal rate`(hasAudio: Bool) {
+
     var settings = Broadcast.Settings()
     settings.hasAudio = hasAudio
     settings.frameInterval = .seconds(2)
@@ -92,7 +96,7 @@ struct HLSRatesTests {
     #expect(broadcast.stream.statistics.segments >= 14)
   }
 
-  @Test func `a pause of the video leaves segments of audio`() {
+  @Test func `a gap in the video gives audio segments`() {
     var settings = Broadcast.Settings()
     settings.videoTimes = 0..<10_000
     var broadcast = Broadcast(settings)
@@ -101,7 +105,7 @@ struct HLSRatesTests {
     #expect(broadcast.stream.statistics.segments >= 22)
   }
 
-  @Test func `audio that stops leaves segments of video`() {
+  @Test func `audio that stops gives video segments`() {
     var settings = Broadcast.Settings()
     settings.audioTimes = 0..<10_000
     var broadcast = Broadcast(settings)
@@ -110,7 +114,7 @@ struct HLSRatesTests {
     #expect(broadcast.stream.statistics.segments >= 27)
   }
 
-  @Test func `a camera that never starts leaves audio alone`() {
+  @Test func `a camera that never starts gives an audio-only stream`() {
     var settings = Broadcast.Settings()
     settings.videoTimes = 20_000..<Int64.max
     var broadcast = Broadcast(settings)
@@ -119,8 +123,7 @@ struct HLSRatesTests {
     #expect(broadcast.stream.statistics.segments >= 20)
   }
 
-  @Test func `an encoder that makes keyframes as it likes has longer segments, and a target duration that holds them`()
-  {
+  @Test func `irregular keyframes give longer segments, and a target duration that covers them`() {
     var settings = Broadcast.Settings()
     settings.heedsRequests = false
     var broadcast = Broadcast(settings)
@@ -133,7 +136,7 @@ struct HLSRatesTests {
     var settings = Broadcast.Settings()
     settings.heedsRequests = false
     settings.keyframeInterval = 1_000_000
-    // Nothing comes while a keyframe is waited for, and the broadcast's viewers ask only when something does.
+    // No part is published while waiting for a keyframe, and the simulated viewer requests playlists only then.
     var configuration = Broadcast.configuration
     configuration.idleTime = .seconds(30)
     var broadcast = Broadcast(settings, configuration: configuration)

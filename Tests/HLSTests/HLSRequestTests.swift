@@ -11,7 +11,7 @@ struct HLSRequestTests {
     "a-1.2.ts", "a-1.2.3.m4s", "a-1..m4s", "a-1.mp4", "a-init.mp4", "a-init01.mp4", "a-99999999999999999999.ts",
     "a-9007199254740993.ts", "a-1.-1.m4s", "a-\u{661}.ts", "snapshot.jpg", "../a-1.ts/..",
     String(repeating: "a", count: 200) + "-1.ts",
-  ]) func `a name that no file has is for others`(file: String) {
+  ]) func `a file name of no playlist, segment or part is not handled`(file: String) {
     #expect(HLSRequest(file: file, arrival: .zero) == nil)
   }
 
@@ -20,14 +20,14 @@ struct HLSRequestTests {
     "_HLS_msn=99999999999999999999", "_HLS_msn=9007199254740993", "_HLS_msn=1&_HLS_msn=2", "_HLS_part=0",
     "_HLS_part=0&a=b", "_HLS_msn=1&_HLS_part=", "_HLS_msn=1&_HLS_part=-1", "_HLS_msn=1&_HLS_part=x",
     "_HLS_msn=1&_HLS_part=18446744073709551616", "_HLS_msn=%31", "_HLS_msn=\u{661}",
-    // At 5 s segments 0 to 4 are whole, so that 7 is too far.
+    // At 5 s segments 0 to 4 are complete, so 7 is too far ahead.
     "_HLS_msn=7", "_HLS_msn=9007199254740992", "_HLS_msn=5&_HLS_part=999", "_HLS_msn=2&_HLS_part=999",
-  ]) func `a directive that cannot be met is a bad request`(query: String) throws {
+  ]) func `a directive that cannot be fulfilled is a bad request`(query: String) throws {
     var broadcast = Broadcast()
     broadcast.run(until: 5_000)
     for file in ["live.m3u8", "playlist.m3u8"] {
       let answer = broadcast.ask(file, query)
-      // A playlist without parts is as late for one as for its segment.
+      // A playlist without parts treats a part directive like its segment.
       if file == "playlist.m3u8", query.hasSuffix("_HLS_part=999") { continue }
       guard case .badRequest(let reason)? = answer else {
         Issue.record("\(file)?\(query): \(String(describing: answer))")
@@ -52,7 +52,7 @@ struct HLSRequestTests {
     var broadcast = Broadcast()
     broadcast.run(until: 5_000)
     let arrival = broadcast.now
-    // The parts of segment 5 start at 4.5, 4.7, 4.9: the third one exists when video and audio have reached 5.1.
+    // The parts of segment 5 start at 4.5, 4.7, 4.9 s: the third is complete when video and audio have reached 5.1 s.
     let request = HLSRequest(file: "live.m3u8", query: "_HLS_msn=5&_HLS_part=2", arrival: arrival)
     #expect(request.map { broadcast.ask($0) } == .wait(until: arrival + .seconds(3)))
     let wakeUps = broadcast.wakeUps
@@ -93,7 +93,7 @@ struct HLSRequestTests {
     #expect(request.map { broadcast.ask($0) } == .unavailable)
   }
 
-  @Test func `the hinted part is waited for, others are not`() {
+  @Test func `a request for the hinted part waits, others do not`() {
     var broadcast = Broadcast()
     broadcast.run(until: 5_000)
     let text = broadcast.text("live.m3u8") ?? ""
@@ -135,7 +135,7 @@ struct HLSRequestTests {
     }
   }
 
-  @Test func `a segment is its parts, joined, and the same bytes for all`() {
+  @Test func `a segment is the concatenation of its parts, and identical for all requests`() {
     var broadcast = Broadcast()
     broadcast.fetchesFiles = true
     broadcast.run(until: 10_000)
@@ -151,12 +151,12 @@ struct HLSRequestTests {
     #expect(first.mediaType == "video/mp4")
   }
 
-  @Test func `a segment stays for as long as a player may still ask for it`() {
+  @Test func `a segment is kept as long as a player may request it`() {
     var broadcast = Broadcast()
     broadcast.run(until: 5_000)
     broadcast.run(until: 60_000)
     let oldest = MediaPlaylistText(broadcast.text("live.m3u8") ?? "").mediaSequence
-    // The list lasts 12 s, the segment 1 s.
+    // The playlist lasts 12 s, a segment 1 s.
     for number in oldest - 13..<oldest {
       for file in ["a1b2-\(number).ts", "a1b2-\(number).m4s", "a1b2-\(number).0.m4s"] {
         guard case .content? = broadcast.ask(file) else {
@@ -169,7 +169,7 @@ struct HLSRequestTests {
     #expect(broadcast.violations == [])
   }
 
-  @Test func `bytes are bounded, and three target durations stay`() {
+  @Test func `bytes are bounded, and at least three target durations are kept`() {
     let configuration = HLSConfiguration(
       token: "a", unixTimeAtZero: .zero, bitrate: 1, maximumBytes: 10_000)
     var broadcast = Broadcast(configuration: configuration)

@@ -1,8 +1,8 @@
 import HLSRules
 import Testing
 
-/// Two valid playlists, and a violation of each rule by replacing text in the second, or in both.
-@Suite("The checker of HLS rules finds what breaks one")
+/// Two valid playlists, and a violation of each rule by a text replacement in the second, or in both.
+@Suite("HLS rule checker")
 struct HLSRuleCheckerTests {
   private static func segment(_ number: Int, parts: Bool, tags: String = "") -> String {
     var text = tags + "#EXT-X-PROGRAM-DATE-TIME:2026-11-21T07:41:0\(number).000Z\n"
@@ -44,7 +44,7 @@ struct HLSRuleCheckerTests {
     return Set(checker.violations.map(\.rule))
   }
 
-  @Test func `nothing is found where nothing is wrong`() {
+  @Test func `valid playlists have no violation`() {
     #expect(Self.rules([Self.first, Self.first, Self.second, Self.second], tolerance: 0, interval: 0.7) == [])
   }
 
@@ -95,7 +95,7 @@ struct HLSRuleCheckerTests {
       rule: .map, old: "#EXTINF:1.0,\na-5", new: "#EXT-X-MAP:URI=\"a-init2.mp4\"\n#EXTINF:1.0,\na-5"),
   ]
 
-  @Test(arguments: Self.faults) func `a fault is found`(fault: Fault) {
+  @Test(arguments: Self.faults) func `a violation is found`(fault: Fault) {
     #expect(Self.second.contains(fault.old))
     let second = Self.second.replacing(fault.old, with: fault.new)
     let first = fault.isInBoth ? Self.first.replacing(fault.old, with: fault.new) : Self.first
@@ -116,7 +116,7 @@ struct HLSRuleCheckerTests {
     #expect(Self.rules([end, Self.second]) == [.endList])
   }
 
-  @Test func `a playlist that stands still is found`() {
+  @Test func `a playlist that does not advance is found`() {
     #expect(Self.rules([Self.first, Self.first, Self.first], tolerance: 0.1) == [.freshness])
     #expect(Self.rules([Self.first, Self.first, Self.first], tolerance: 0.6) == [])
   }
@@ -149,7 +149,7 @@ struct HLSRuleCheckerTests {
     #expect(violations(Self.second) == [.delta])
   }
 
-  @Test func `each rule has a fault that breaks it`() {
+  @Test func `each rule has a violation that breaks it`() {
     let elsewhere: Set<HLSRule> = [.windowLength, .freshness, .bytes]
     #expect(Set(Self.faults.map(\.rule)).union(elsewhere) == Set(HLSRule.allCases))
   }

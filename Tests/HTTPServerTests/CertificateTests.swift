@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Self-signed certificate")
 struct CertificateTests {
-  @Test func `it is generated once, with mode 0600, and kept`() throws {
+  @Test func `a certificate is generated once, with mode 0600, and reused`() throws {
     let folder = NSTemporaryDirectory() + "/vidicon-\(UUID().uuidString)/state/vidicon"
     defer { try? FileManager.default.removeItem(atPath: folder) }
     let first = try ServerCertificate(.selfSigned(folder: folder))
@@ -28,7 +28,7 @@ struct CertificateTests {
     }
   }
 
-  @Test func `it is renewed near its end and for other names`() throws {
+  @Test func `a certificate is renewed near its expiry and for other names`() throws {
     let now = Date(timeIntervalSince1970: 1_800_000_000)
     let (pem, key) = try SelfSignedCertificate.make(
       names: ["localhost", "h"], addresses: [[127, 0, 0, 1]], now: now)

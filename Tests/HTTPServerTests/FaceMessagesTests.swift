@@ -7,7 +7,7 @@ import Testing
 
 @testable import HTTPServer
 
-@Suite("What is told of faces")
+@Suite("Messages about tracked faces")
 struct FaceMessagesTests {
   static func face(_ id: Int, x: Float = 10.4, isSmiling: Bool = false) -> Face {
     Face(
@@ -17,7 +17,7 @@ struct FaceMessagesTests {
       isSmiling: isSmiling)
   }
 
-  static func picture(
+  static func frame(
     at time: MediaTime, _ faces: [Face], _ events: [FaceEvent] = []
   ) -> TimedFrameMetadata {
     var metadata = FrameMetadata()
@@ -36,19 +36,19 @@ struct FaceMessagesTests {
     return fields as NSDictionary
   }
 
-  @Test func `events come before where the faces are, all of it in whole pixels`() throws {
+  @Test func `events precede face positions, in whole pixels`() throws {
     var messages = FaceMessages()
     let event = FaceEvent(
       .smile, face: 7, time: Self.start - .milliseconds(33), box: .init(x: -3, y: 1, width: 2.5, height: 4))
-    let told = messages.messages(of: Self.picture(at: Self.start, [Self.face(7, isSmiling: true)], [event]))
-    #expect(told.map(\.name) == ["face", "faces"])
-    #expect(told.map(\.time) == [Self.start, Self.start])
+    let received = messages.messages(of: Self.frame(at: Self.start, [Self.face(7, isSmiling: true)], [event]))
+    #expect(received.map(\.name) == ["face", "faces"])
+    #expect(received.map(\.time) == [Self.start, Self.start])
     #expect(
-      try Self.fields(told[0]) == [
+      try Self.fields(received[0]) == [
         "time": 99.967, "event": "smile", "id": 7, "box": ["x": -3, "y": 1, "width": 3, "height": 4],
       ])
     #expect(
-      try Self.fields(told[1]) == [
+      try Self.fields(received[1]) == [
         "time": 100, "width": 640, "height": 360,
         "faces": [
           [
@@ -59,18 +59,18 @@ struct FaceMessagesTests {
       ])
   }
 
-  @Test func `places are told when they have changed, ten times a second at most`() {
+  @Test func `positions are reported when they change, at most ten times a second`() {
     var messages = FaceMessages()
     var count = 0
     for index in 0..<300 {
       let time = FrameRate(30).time(ofFrame: Int64(index), from: Self.start)
-      count += messages.messages(of: Self.picture(at: time, [Self.face(1, x: Float(index))])).count
+      count += messages.messages(of: Self.frame(at: time, [Self.face(1, x: Float(index))])).count
       #expect(count <= index / 3 + 1)
     }
     #expect(count == 100)
     let still = (300..<400).map { index in
       messages.messages(
-        of: Self.picture(
+        of: Self.frame(
           at: FrameRate(30).time(ofFrame: Int64(index), from: Self.start), [Self.face(1, x: 299 + Float(index % 2) / 4)]
         )
       ).count
@@ -78,34 +78,34 @@ struct FaceMessagesTests {
     #expect(still.reduce(0, +) == 1, "the last place, and then nothing")
   }
 
-  @Test func `a late picture does not put off those after it, and a long pause is not made up for`() {
+  @Test func `a late frame does not delay later reports, and a gap causes no burst`() {
     var messages = FaceMessages()
     let times: [Int64] = [0, 130, 200, 233, 5000, 5033, 5066, 5100, 5133]
-    let told = times.filter { milliseconds in
+    let reported = times.filter { milliseconds in
       let faces = [Self.face(1, x: Float(milliseconds))]
-      return !messages.messages(of: Self.picture(at: Self.start + .milliseconds(milliseconds), faces)).isEmpty
+      return !messages.messages(of: Self.frame(at: Self.start + .milliseconds(milliseconds), faces)).isEmpty
     }
-    #expect(told == [0, 130, 200, 5000, 5100])
+    #expect(reported == [0, 130, 200, 5000, 5100])
   }
 
-  @Test func `that faces are gone is told at once, and that there never were any is not`() {
+  @Test func `the disappearance of faces is reported at once, their initial absence is not`() {
     var messages = FaceMessages()
-    #expect(messages.messages(of: Self.picture(at: Self.start, [])).isEmpty)
-    #expect(messages.messages(of: Self.picture(at: Self.start, [Self.face(1)])).count == 1)
-    #expect(messages.messages(of: Self.picture(at: Self.start + .milliseconds(1), [])).count == 1)
-    #expect(messages.messages(of: Self.picture(at: Self.start + .milliseconds(500), [])).isEmpty)
+    #expect(messages.messages(of: Self.frame(at: Self.start, [])).isEmpty)
+    #expect(messages.messages(of: Self.frame(at: Self.start, [Self.face(1)])).count == 1)
+    #expect(messages.messages(of: Self.frame(at: Self.start + .milliseconds(1), [])).count == 1)
+    #expect(messages.messages(of: Self.frame(at: Self.start + .milliseconds(500), [])).isEmpty)
   }
 
-  @Test func `numbers that are none do no harm`() throws {
+  @Test func `non-finite coordinates do not trap`() throws {
     var face = Self.face(1, x: .nan)
     face.box.width = .infinity
     var messages = FaceMessages()
-    let told = messages.messages(of: Self.picture(at: MediaTime(nanoseconds: .min), [face]))
-    #expect(try #require(told.first).text.contains(#""box":{"height":40,"width":0,"x":0,"y":21}"#))
-    _ = messages.messages(of: Self.picture(at: MediaTime(nanoseconds: .max), [Self.face(1)]))
+    let received = messages.messages(of: Self.frame(at: MediaTime(nanoseconds: .min), [face]))
+    #expect(try #require(received.first).text.contains(#""box":{"height":40,"width":0,"x":0,"y":21}"#))
+    _ = messages.messages(of: Self.frame(at: MediaTime(nanoseconds: .max), [Self.face(1)]))
   }
 
-  @Test func `a message is one of an event stream`() {
+  @Test func `a message is serialized as a server-sent event`() {
     let message = TimedMetadata(time: .zero, name: "face", text: "{}")
     #expect(String(buffer: ServerSentEvent.bytes(message)) == "event: face\ndata: {}\n\n")
   }

@@ -7,7 +7,7 @@ import Testing
 @testable import HTTPServer
 
 extension HTTPControlTests {
-  @Test func `more is told to this machine than to others, to proxies, and to pages of other servers`() async throws {
+  @Test func `this machine gets more details than other hosts, proxies and pages of other origins`() async throws {
     try await self.withControl { _, port in
       for host in ["127.0.0.1", "127.0.0.1:8080", "localhost", "LOCALHOST:1", "[::1]:8080", "192.168.1.5"] {
         try await Self.expectSource("all", host, port: port)
@@ -24,14 +24,14 @@ extension HTTPControlTests {
     }
   }
 
-  // Sources.
+  // MARK: - Sources
 
   @Test(
     arguments: [
       (.all, "127.0.0.1", true), (.local, "127.0.0.1", true), (.local, "a.b", false), (.none, "127.0.0.1", false),
     ]
       as [(HTTPServerSettings.Control, String, Bool)])
-  func `who may change streams can be limited`(
+  func `the control setting limits which clients may change streams`(
     control: HTTPServerSettings.Control, host: String, isAllowed: Bool
   ) async throws {
     var settings = HTTPServerSettings(port: 0)
@@ -40,7 +40,7 @@ extension HTTPControlTests {
       for (method, path) in [("PUT", Self.source), ("PATCH", Self.stream), ("POST", "\(Self.stream)/recording")] {
         let answer = try await Self.send(
           method, method == "PUT" ? #"{"video":"x"}"# : "{}", to: path, host: host, port: port)
-        // There is no recorder.
+        // This stream has no recorder.
         #expect(Self.status(answer) == (!isAllowed ? "403" : method == "POST" ? "501" : "200"), "\(method)")
       }
       #expect(fixture.opened.count == (isAllowed ? 1 : 0))
@@ -50,7 +50,7 @@ extension HTTPControlTests {
     }
   }
 
-  @Test func `behind a proxy nobody is trusted by address`() async throws {
+  @Test func `behind a proxy no client is trusted by address`() async throws {
     var settings = HTTPServerSettings(port: 0)
     settings.trustsThisMachine = false
     try await self.withControl(settings) { _, port in
@@ -58,12 +58,12 @@ extension HTTPControlTests {
     }
   }
 
-  @Test func `pages of other servers may not change anything, nor see what the machine has`() async throws {
+  @Test func `pages of other origins can neither change anything nor read device details`() async throws {
     try await self.withControl(catalog: SourceCatalog.none) { _, port in
       for (path, method) in [(Self.source, "PUT"), (Self.stream, "PATCH"), ("/api/devices", "GET")] {
         let preflight = try await RawClient.get(
           path, port: port, method: "OPTIONS", "Origin: http://evil", "Access-Control-Request-Method: \(method)")
-        // That of a stream may be read from anywhere.
+        // The state of a stream may be read by any origin.
         let allowed = path == Self.stream ? "Access-Control-Allow-Methods: GET, HEAD, OPTIONS\r\n" : ""
         #expect(preflight.head.contains("Access-Control") == !allowed.isEmpty)
         #expect(allowed.isEmpty || preflight.head.contains(allowed))
@@ -80,8 +80,7 @@ extension HTTPControlTests {
     }
   }
 
-  @Test func `with passwords only those who have one change and see, and they are trusted from anywhere`() async throws
-  {
+  @Test func `with a password only authenticated clients read and change sources, from any address`() async throws {
     var settings = HTTPServerSettings(port: 0)
     settings.credentials = [try #require(Credentials(parsing: "us:pw"))]
     var catalog = SourceCatalog.none
@@ -105,5 +104,5 @@ extension HTTPControlTests {
     }
   }
 
-  // Devices.
+  // MARK: - Devices
 }

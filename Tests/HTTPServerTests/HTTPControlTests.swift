@@ -112,7 +112,7 @@ struct HTTPControlTests {
     String(answer.head.prefix(12).suffix(3))
   }
 
-  // State.
+  // MARK: - State
 
   @Test func `the state of a stream contains the controls of its camera`() async throws {
     try await self.withControl { _, port in
@@ -173,6 +173,7 @@ struct HTTPControlTests {
     (String(repeating: "[", count: 9000), "the body is no JSON"),
   ])
   func `a body that names no sources is refused with the reason`(body: String, reason: String) async throws {
+
     try await self.withControl { fixture, port in
       let answer = try await Self.send("PUT", body, to: Self.source, port: port)
       #expect(Self.status(answer) == "400")
@@ -202,6 +203,7 @@ struct HTTPControlTests {
       (.notPermitted, 403), (.wrongState, 409), (.timedOut, 502), (.busy, 503),
     ] as [(VidiconError.Code, Int)])
   func `a refused change has the status of its code`(code: VidiconError.Code, status: Int) {
+
     let error = HTTPBodyError(VidiconError(code, subject: "x", cause: "it cannot be", nextStep: "do otherwise"))
     let answer = HTTPAnswer.refusal(error)
     #expect(answer.status.code == status)
@@ -209,7 +211,7 @@ struct HTTPControlTests {
     #expect(answer.fields[.retryAfter] == (code == .busy ? "5" : nil))
   }
 
-  // Settings.
+  // MARK: - Settings
 
   @Test func `every setting is changed, and null restores its default`() async throws {
     try await self.withControl { fixture, port in
@@ -264,7 +266,8 @@ struct HTTPControlTests {
     (#"{"a\nb":1}"#, #""a\nb" is not a key; the keys are bitrate, mirror, rotation, mute, pause, controls"#),
     ("[]", "the body is an object"), ("3", "the body is an object"),
   ])
-  func `a change that is none is refused with its key`(body: String, reason: String) async throws {
+  func `an invalid change is refused with its key`(body: String, reason: String) async throws {
+
     try await self.withControl { fixture, port in
       let answer = try await Self.send("PATCH", body, to: Self.stream, port: port)
       #expect(Self.status(answer) == "400")
@@ -273,9 +276,9 @@ struct HTTPControlTests {
     }
   }
 
-  // Methods, types, sizes, origins, passwords.
+  // MARK: - Methods, content types, sizes, origins, passwords
 
-  @Test func `other types of body, bodies too long, and other methods are refused`() async throws {
+  @Test func `other content types, bodies that are too long, and other methods are refused`() async throws {
     try await self.withControl { fixture, port in
       for type in ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", ""] {
         let put = try await Self.send("PUT", #"{"video":"x"}"#, to: Self.source, type: type, port: port)
@@ -317,7 +320,8 @@ struct HTTPControlTests {
   }
 
   @Test(arguments: [("PUT", "/source", #"{"video":"x"}"#), ("PATCH", "", "{}")])
-  func `a client that asks before it sends a body is let`(method: String, path: String, body: String) async throws {
+  func `a client that sends Expect gets 100 Continue`(method: String, path: String, body: String) async throws {
+
     try await self.withControl { _, port in
       let client = try await RawClient.connect(port: port)
       let text = try await client.exchange([

@@ -71,7 +71,8 @@ struct HTTPEffectsTests {
     (#"{"faces":"none"}"#, #""faces""#), (#"{"smooth":2}"#, #""smooth""#), (#"{"nose":1}"#, #""nose""#),
     ("{", "JSON"), ("[]", "object"),
   ])
-  func `what cannot be is refused with the key that is wrong`(body: String, named: String) async throws {
+  func `invalid effects are refused with the key that is wrong`(body: String, named: String) async throws {
+
     try await self.withEffects { effects, _, port in
       let answer = try await Self.put(body, port: port)
       #expect(answer.status == "400")
@@ -113,7 +114,8 @@ struct HTTPEffectsTests {
   }
 
   @Test(arguments: ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", ""])
-  func `what a form of another page can send is not taken`(type: String) async throws {
+  func `content types that an HTML form can send are refused`(type: String) async throws {
+
     try await self.withEffects { effects, _, port in
       for path in [Self.effects, Self.effects + "/mask", Self.effects + "/overlay"] {
         let refused = try await Self.put("{}", to: path, type: type, port: port)
@@ -127,11 +129,11 @@ struct HTTPEffectsTests {
   private static let pixel =
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 
-  @Test func `images have a limit of their own, larger than that of settings`() async throws {
+  @Test func `images have a larger size limit than settings`() async throws {
     try await self.withEffects { effects, _, port in
       try await effects.setImage([UInt8](#require(Data(base64Encoded: Self.pixel))), for: .overlay)
       #expect(try await Self.put(#"{"overlay":{}}"#, port: port).status == "200")
-      // 1 MiB is read whole, and is no image.
+      // A body of 1 MiB is accepted, and refused as not being an image.
       let image = String(repeating: "x", count: 1 << 20)
       #expect(try await Self.put(image, to: Self.effects + "/mask", type: "image/png", port: port).status == "400")
       #expect(try await Self.put(image, port: port).status == "413")
@@ -165,7 +167,7 @@ struct HTTPEffectsTests {
     }
   }
 
-  @Test func `who may do what is told, and what cannot be changed is not there`() async throws {
+  @Test func `the state contains the caller's permissions, and other resources are not found`() async throws {
     try await self.withEffects { _, _, port in
       let image = try await RawClient.get(Self.effects + "/mask", port: port)
       #expect(image.head.hasPrefix("HTTP/1.1 405") && image.head.contains("PUT, OPTIONS"))
@@ -181,7 +183,7 @@ struct HTTPEffectsTests {
     }
   }
 
-  @Test func `without a password there is nothing`() async throws {
+  @Test func `effects and events require the password`() async throws {
     var settings = HTTPServerSettings(port: 0)
     settings.credentials = [try #require(Credentials(parsing: "eve:secret"))]
     try await self.withEffects(settings) { effects, _, port in
@@ -195,11 +197,11 @@ struct HTTPEffectsTests {
     }
   }
 
-  @Test func `who listens is told first where the faces are, then what happens, until the stream ends`() async throws {
+  @Test func `an event stream begins with the face positions, then sends events until the stream ends`() async throws {
     try await self.withEffects { _, server, port in
       let stream = try #require(server.streams["cam/1"])
       let start = MediaTime.zero + .seconds(10)
-      stream.faces.consume(FaceMessagesTests.picture(at: start, [FaceMessagesTests.face(1)]))
+      stream.faces.consume(FaceMessagesTests.frame(at: start, [FaceMessagesTests.face(1)]))
       let request = "GET \(Self.events) HTTP/1.1\r\nHost: h\r\n\r\n"
       let listeners = (0..<3).map { _ in
         Task { try await RawClient.connect(port: port).exchange([request], until: "0\r\n\r\n") }
@@ -208,7 +210,7 @@ struct HTTPEffectsTests {
       let box = Face.Box(x: 1, y: 2, width: 3, height: 4)
       let event = FaceEvent(.blink, face: 1, time: start + .seconds(1), box: box)
       stream.faces.consume(
-        FaceMessagesTests.picture(at: start + .seconds(1), [FaceMessagesTests.face(1)], [event]))
+        FaceMessagesTests.frame(at: start + .seconds(1), [FaceMessagesTests.face(1)], [event]))
       server.unpublish(stream.stream)
       for listener in listeners {
         let text = try await listener.value
@@ -224,7 +226,7 @@ struct HTTPEffectsTests {
     }
   }
 
-  @Test func `who listens does not keep the server from its end`() async throws {
+  @Test func `an open event stream does not prevent the server from stopping`() async throws {
     var text: Task<String, any Error>?
     try await self.withEffects { _, server, port in
       let stream = try #require(server.streams["cam/1"])
@@ -236,19 +238,19 @@ struct HTTPEffectsTests {
     #expect(try await text?.value.hasSuffix("\r\n0\r\n\r\n") == true)
   }
 
-  @Test func `who does not read loses the oldest`() async throws {
+  @Test func `a listener that does not read loses the oldest messages`() async throws {
     let feed = FaceFeed(eventLoop: MultiThreadedEventLoopGroup.singleton.any()) { _ in }
     defer { feed.streamEnded() }
     let events = feed.listen().events
     for index in 0..<1000 {
       feed.consume(
-        FaceMessagesTests.picture(
+        FaceMessagesTests.frame(
           at: .zero + .seconds(Int64(index)), [FaceMessagesTests.face(1, x: Float(index))]))
     }
     feed.streamEnded()
-    var told: [String] = []
-    for await event in events { told.append(String(buffer: event)) }
-    #expect(told.count == 64)
-    #expect(try #require(told.first).contains(#""x":936,"#) && #require(told.last).contains(#""x":999,"#))
+    var received: [String] = []
+    for await event in events { received.append(String(buffer: event)) }
+    #expect(received.count == 64)
+    #expect(try #require(received.first).contains(#""x":936,"#) && #require(received.last).contains(#""x":999,"#))
   }
 }

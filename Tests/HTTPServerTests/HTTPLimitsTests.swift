@@ -39,7 +39,8 @@ struct HTTPLimitsTests {
     ("POST", "/api/streams/a/effects/mask", 100), ("PUT", "/api/streams/a/effects", 100),
     ("PUT", "/effects/mask", 100), ("PUT", "/api/streams/a/effects/mask?x", 100), ("PATCH", "/api/streams/a", 100),
   ])
-  func `only uploads of images may be long`(method: String, path: String, limit: Int) {
+  func `only image uploads may be long`(method: String, path: String, limit: Int) {
+
     #expect(HTTPBodyLimits.maximumBytes(method: method, path: path, default: 100) == limit)
   }
 
@@ -55,6 +56,7 @@ struct HTTPLimitsTests {
     (.other("private, max-age=1"), "private, max-age=1", "private, max-age=1"),
   ])
   func `a password makes every cacheable response private`(caching: HTTPCaching, open: String, closed: String) {
+
     #expect(caching.text(isPrivate: false) == open)
     #expect(caching.text(isPrivate: true) == closed)
   }
@@ -64,11 +66,13 @@ struct HTTPLimitsTests {
       ("?fps=30", 30), ("?fps=1", 1), ("?fps=120", 120), ("", nil), ("?other=3", nil),
     ] as [(String, Int?)])
   func `a number of the query within its range`(query: String, number: Int?) throws {
+
     #expect(try HTTPTarget(parsing: "/a" + query).number("fps", in: 1...120) == number)
   }
 
   @Test(arguments: ["0", "121", "-1", "x", "", "1.5", "99999999999999999999", "%31%30%30%30"])
   func `a number out of range is named in the error`(text: String) throws {
+
     let target = try HTTPTarget(parsing: "/a?fps=" + text)
     #expect(throws: HTTPParameterError(name: "fps", expectation: "a number from 1 to 120")) {
       try target.number("fps", in: 1...120)

@@ -13,7 +13,7 @@ import Testing
 
 @Suite("Recordings over HTTP", .timeLimit(.minutes(2)))
 struct HTTPRecordingTests {
-  /// A recorder that keeps the rules of the real one, and files in a folder of its own.
+  /// Recording control with the state rules of the real one, and files in a temporary folder.
   private final class FakeRecorder: Sendable {
     let folder = FileManager.default.temporaryDirectory.appending(path: "vidicon-http-\(UUID().uuidString)")
     private let status = Mutex(RecordingControl.Status())
@@ -27,14 +27,14 @@ struct HTTPRecordingTests {
 
     func set(_ status: RecordingControl.Status) { self.status.withLock { $0 = status } }
 
-    /// Adds a file to the list, and to the disk where it has content.
+    /// Adds a file to the list; also creates it on disk unless `content` is nil.
     @discardableResult
     func add(_ name: String, _ content: String?, isFinished: Bool = true) throws -> String {
       let url = self.folder.appending(path: name)
       if let content {
         try FileManager.default.createDirectory(at: url.deletingLastPathComponent(), withIntermediateDirectories: true)
         try Data(content.utf8).write(to: url)
-        // Its last second has passed.
+        // Old enough for `Last-Modified` to be a strong validator.
         try FileManager.default.setAttributes(
           [.modificationDate: Date(timeIntervalSince1970: 784_111_777)], ofItemAtPath: url.path)
       }
@@ -87,7 +87,7 @@ struct HTTPRecordingTests {
   private static let path = "/api/streams/cam/1/recording"
   private static let orderHead = "POST \(path) HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\n"
 
-  /// Sends an order.
+  /// Sends a control request.
   private static func post(
     _ body: String, to path: String = Self.path, type: String = "application/json", port: Int, _ fields: String...
   ) async throws -> (head: String, body: String) {
@@ -101,9 +101,9 @@ struct HTTPRecordingTests {
     return (String(text[..<end.lowerBound]), String(text[end.upperBound...]))
   }
 
-  // Orders.
+  // MARK: - Control
 
-  @Test func `a recording is started, paused, resumed and stopped, and the state is told`() async throws {
+  @Test func `a recording is started, paused, resumed and stopped, and each response has its state`() async throws {
     try await self.withRecorder { fake, port in
       try fake.add("a.mp4", "x")
       for (action, state) in [("start", "recording"), ("pause", "paused"), ("resume", "recording"), ("stop", "idle")] {
@@ -115,7 +115,7 @@ struct HTTPRecordingTests {
     }
   }
 
-  @Test func `everything of a recording is told, and no folder`() async throws {
+  @Test func `the state contains everything about a recording except folders`() async throws {
     try await self.withRecorder { fake, port in
       fake.set(
         .init(
@@ -141,7 +141,8 @@ struct HTTPRecordingTests {
     (String(repeating: "[", count: 1000), "application/json", "400"),
     (String(repeating: " ", count: 1025), "application/json", "413"),
   ])
-  func `an order that is none is refused`(body: String, type: String, status: String) async throws {
+  func `an invalid action is refused`(body: String, type: String, status: String) async throws {
+
     try await self.withRecorder { _, port in
       let answer = try await Self.post(body, type: type, port: port)
       #expect(answer.head.prefix(12).suffix(3) == status)
@@ -149,7 +150,7 @@ struct HTTPRecordingTests {
     }
   }
 
-  @Test func `a body without an end, and one that is too long, are let go`() async throws {
+  @Test func `a body without an end, and one that is too long, are refused`() async throws {
     var settings = HTTPServerSettings(port: 0)
     settings.limits.bodyTime = .milliseconds(1)
     try await self.withRecorder(settings) { _, port in
@@ -169,7 +170,8 @@ struct HTTPRecordingTests {
     ("other", "GET", "501"), ("other", "POST", "501"), ("none", "GET", "404"), ("none", "POST", "405"),
     ("cam/1", "PUT", "405"), ("cam/1", "DELETE", "405"), ("cam/1", "HEAD", "200"),
   ])
-  func `what is not recorded, not there or not done`(name: String, method: String, status: String) async throws {
+  func `other streams and methods get their error status`(name: String, method: String, status: String) async throws {
+
     try await self.withRecorder { _, port in
       let answer = try await RawClient.get("/api/streams/\(name)/recording", port: port, method: method)
       #expect(answer.head.prefix(12).suffix(3) == status)
@@ -177,7 +179,7 @@ struct HTTPRecordingTests {
     }
   }
 
-  @Test func `pages of other servers may neither order nor read`() async throws {
+  @Test func `pages of other origins can neither control nor read recordings`() async throws {
     try await self.withRecorder { fake, port in
       try fake.add("a.mp4", "x")
       let preflight = try await RawClient.get(
@@ -196,7 +198,7 @@ struct HTTPRecordingTests {
     }
   }
 
-  @Test func `without a password nothing is recorded, listed or sent`() async throws {
+  @Test func `recording, listing and downloading require the password`() async throws {
     var settings = HTTPServerSettings(port: 0)
     settings.credentials = [try #require(Credentials(parsing: "us:pw"))]
     try await self.withRecorder(settings) { fake, port in
@@ -213,9 +215,9 @@ struct HTTPRecordingTests {
     }
   }
 
-  // Files.
+  // MARK: - Files
 
-  @Test func `the files are listed, the last one first, and there is a page`() async throws {
+  @Test func `files are listed newest first, and an HTML page exists`() async throws {
     try await self.withRecorder { fake, port in
       #expect(try await RawClient.get("/api/recordings", port: port).body == #"{"bytes":0,"recordings":[],"total":0}"#)
       try fake.add("a.mp4", "12345")
@@ -232,7 +234,7 @@ struct HTTPRecordingTests {
     }
   }
 
-  @Test func `the list comes in pages, and tells how many there are`() async throws {
+  @Test func `the list is paginated and contains the total`() async throws {
     try await self.withRecorder { fake, port in
       for index in 0..<1003 { try fake.add("\(index).mp4", nil) }
       func names(_ query: String) async throws -> [String] {
@@ -251,7 +253,7 @@ struct HTTPRecordingTests {
     }
   }
 
-  @Test func `the numbers tell how a recording is doing`() async throws {
+  @Test func `metrics contain the state of a recording`() async throws {
     try await self.withRecorder { fake, port in
       fake.set(.init(state: .paused, duration: .milliseconds(1500), byteCount: 12, drops: 3))
       let text = try await RawClient.get("/metrics", port: port).body
@@ -268,7 +270,7 @@ struct HTTPRecordingTests {
     }
   }
 
-  @Test func `a client that asks before it sends a body is answered`() async throws {
+  @Test func `a client that sends Expect is answered`() async throws {
     try await self.withRecorder { fake, port in
       try fake.add("a.mp4", "x")
       let head = Self.orderHead + "Connection: close\r\nExpect: 100-continue\r\n"
@@ -278,14 +280,14 @@ struct HTTPRecordingTests {
       #expect(word.hasPrefix("HTTP/1.1 100 Continue\r\n"))
       let tooLong = try await RawClient.connect(port: port).exchange([head + "Content-Length: 2000000\r\n\r\n"])
       #expect(tooLong.hasPrefix("HTTP/1.1 413"))
-      // HTTP/1.0 knows no such word, and what has no body read of it gets its answer.
+      // HTTP/1.0 has no 100 Continue, and requests whose body is not read get their final response.
       let old = try await RawClient.connect(port: port)
         .exchange([head.replacing("HTTP/1.1", with: "HTTP/1.0") + "Content-Length: \(body.utf8.count)\r\n\r\n" + body])
       #expect(old.hasPrefix("HTTP/1.") && old.prefix(12).suffix(3) == "200")
       let get = try await RawClient.connect(port: port)
         .exchange(["GET /health HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n"])
       #expect(get.hasPrefix("HTTP/1.1 200"))
-      // Behind another request, the word waits for its turn.
+      // A pipelined request gets its 100 Continue after the response to the request before it.
       let second = try await RawClient.connect(port: port)
         .exchange(
           ["GET /health HTTP/1.1\r\nHost: h\r\n\r\n" + head + "Content-Length: \(body.utf8.count)\r\n\r\n"],
@@ -294,7 +296,7 @@ struct HTTPRecordingTests {
     }
   }
 
-  @Test func `a file is sent with all that is to be known of it`() async throws {
+  @Test func `a file is sent with length, type, date and entity tag`() async throws {
     try await self.withRecorder { fake, port in
       try fake.add("day/\"ä\".mp4", "0123456789")
       let answer = try await RawClient.get("/recordings/cam/1/day/%22%C3%A4%22.mp4", port: port)
@@ -325,6 +327,7 @@ struct HTTPRecordingTests {
       ("bytes=1-2,4-5", "200", "0123456789", nil), ("bytes=x", "200", "0123456789", nil),
     ] as [(String, String, String, String?)])
   func `ranges of a file`(range: String, status: String, body: String, contentRange: String?) async throws {
+
     try await self.withRecorder { fake, port in
       try fake.add("a.mp4", "0123456789")
       let answer = try await RawClient.get("/recordings/cam/1/a.mp4", port: port, "Range: \(range)")
@@ -336,7 +339,7 @@ struct HTTPRecordingTests {
     }
   }
 
-  @Test func `a client goes on with what it has, if it is still that`() async throws {
+  @Test func `a client resumes a download while the file is unchanged`() async throws {
     try await self.withRecorder { fake, port in
       let (path, date) = ("/recordings/cam/1/a.mp4", "Sun, 06 Nov 1994 08:49:37 GMT")
       let file = try fake.add("a.mp4", "0123456789")
@@ -354,7 +357,7 @@ struct HTTPRecordingTests {
       #expect(try await status("If-None-Match: \(etag)") == "304")
       #expect(try await status("If-Modified-Since: \(date)") == "304")
       #expect(try await status("If-None-Match: \"x\"", "If-Modified-Since: \(date)") == "206")
-      // Now it is another one, of this second.
+      // The file is replaced within the current second.
       try Data("abcdefghij".utf8).write(to: URL(filePath: file))
       #expect(try await status("If-Range: \(etag)") == "200")
       let now = try #require(
@@ -371,7 +374,8 @@ struct HTTPRecordingTests {
     "/recordings/cam/1", "/recordings/other/a.mp4", "/recordings/cam/a.mp4", "/recordings/cam/1/a.mp4/x",
     "/recordings/cam/1/..%5csecret",
   ])
-  func `nothing but the plain files of the list is sent`(path: String) async throws {
+  func `only regular files of the list are sent`(path: String) async throws {
+
     try await self.withRecorder { fake, port in
       try fake.add("a.mp4", "x")
       try fake.add("gone.mp4", nil)
@@ -387,7 +391,7 @@ struct HTTPRecordingTests {
     }
   }
 
-  @Test func `a large file comes whole, and one that grows as far as it is`() async throws {
+  @Test func `a large file is sent completely, and a growing one up to its length at the request`() async throws {
     try await self.withRecorder { fake, port in
       let content = String(repeating: "0123456789abcdef", count: 100_000)
       let file = try fake.add("a.mp4", content, isFinished: false)
@@ -402,19 +406,19 @@ struct HTTPRecordingTests {
     }
   }
 
-  @Test func `a client that takes nothing is held in a bounded size, and closed`() async throws {
+  @Test func `a download that is not read uses bounded memory and is closed`() async throws {
     var settings = HTTPServerSettings(port: 0)
     settings.limits.stallTime = .milliseconds(1)
     settings.limits.downloads = 1
     try await self.withRecorder(settings) { fake, port in
       let path = try fake.add("a.mp4", "")
-      // Large, and takes no room.
+      // A sparse file: large, and takes no disk space.
       #expect(truncate(path, 1 << 40) == 0)
       let request = "GET /recordings/cam/1/a.mp4 HTTP/1.1\r\nHost: h\r\n\r\n"
       let client = try await RawClient.connect(port: port)
       let text = try await client.exchange([request], until: "\r\n\r\n")
       #expect(text.contains("Content-Length: 1099511627776"))
-      // The client has gone: its place is free some time.
+      // The client has disconnected; its slot becomes free eventually.
       var head = ""
       repeat {
         head = try await RawClient.get("/recordings/cam/1/a.mp4", port: port, method: "HEAD").head
@@ -423,7 +427,7 @@ struct HTTPRecordingTests {
     }
   }
 
-  @Test func `a file is let go with the last that needs it, and only so many are open`() async throws {
+  @Test func `a file is closed after its last download, and open files are limited`() async throws {
     let fake = try FakeRecorder()
     let path = try fake.add("a.mp4", "0123456789")
     let files = OpenFiles(most: 1)
@@ -439,7 +443,7 @@ struct HTTPRecordingTests {
     withExtendedLifetime(shortened) {}
   }
 
-  @Test func `a file that cannot be opened takes no place`() async throws {
+  @Test func `a file that cannot be opened occupies no slot`() async throws {
     let files = OpenFiles(most: 1)
     for _ in 0..<2 {
       await #expect(throws: OpenFile.Failure.notFound) { try await files.open("/nowhere/at/all") }

@@ -142,7 +142,7 @@ struct HTTPServerTests {
     }
   }
 
-  @Test func `a text is a QR code, too long for one, or there are none`() async throws {
+  @Test func `a QR code is returned for a text, or an error for a text that is too long or missing`() async throws {
     var providers = HTTPServerProviders()
     providers.qrCode = { $0.utf8.count > 3 ? nil : "<svg>\($0)</svg>" }
     try await withServer(providers: providers) { _, port in
@@ -205,6 +205,7 @@ struct HTTPServerTests {
 
   @Test(.timeLimit(.minutes(1)))
   func `motion JPEG ends when the stream is unpublished, although it runs on`() async throws {
+
     try await withServer { server, port in
       let stream = LiveStream("x", video: VideoSettings(width: 64, height: 64, frameRate: 30))
       stream.attachVideo(PlasmaCapturer())
@@ -225,6 +226,7 @@ struct HTTPServerTests {
 
   @Test(arguments: [("", "pw"), ("a:b", "pw"), ("a", "")])
   func `a name or password that cannot be used is rejected`(user: String, password: String) async {
+
     var settings = HTTPServerSettings(port: 0)
     settings.credentials = [Credentials(user: user, password: password)]
     let server = HTTPServer(settings: settings)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import HTTPServer
 
-/// The server's own parsers of requests, fed with nearly valid texts.
+/// Feeds nearly valid texts to the server's own request parsers.
 @Suite("Hostile paths and header values")
 struct HostileHeadTests {
   private static let pieces = [
@@ -16,7 +16,7 @@ struct HostileHeadTests {
   ]
 
   private static let texts: [String] = {
-    // SplitMix64: the same texts in each run.
+    // SplitMix64 with a fixed seed: the same texts in each run.
     var state: UInt64 = 2026
     func next(below limit: Int) -> Int {
       state &+= 0x9E37_79B9_7F4A_7C15
@@ -30,7 +30,7 @@ struct HostileHeadTests {
     }
   }()
 
-  @Test func `a parsed path has plain segments, and is parsed again to the same`() {
+  @Test func `a parsed path has plain segments and survives a round trip`() {
     for text in Self.texts {
       for target in ["/" + text, text] {
         guard let read = try? HTTPTarget(parsing: target) else { continue }

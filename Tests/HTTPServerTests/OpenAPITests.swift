@@ -21,14 +21,14 @@ struct OpenAPITests {
     #expect(OpenAPIDocument.etag.wholeMatch(of: /"[0-9a-f]{24}"/) != nil)
   }
 
-  @Test func `it is OpenAPI 3.1 and names the version of the API`() throws {
+  @Test func `the document is OpenAPI 3.1 and names the API version`() throws {
     let document = try Self.document()
     #expect(document["openapi"] as? String == "3.1.0")
     let info = try #require(document["info"] as? [String: Any])
     #expect(info["version"] as? String == "1.2.0")
   }
 
-  @Test func `it lists exactly the implemented routes with their methods`() throws {
+  @Test func `the document lists exactly the implemented routes with their methods`() throws {
     let paths = try #require(try Self.document()["paths"] as? [String: [String: Any]])
     #expect(Set(paths.keys) == Set(Self.routes.compactMap(Self.template)))
     let values = ["name": "cam", "file": "index.m3u8", "recording": "r.mp4"]
@@ -44,7 +44,7 @@ struct OpenAPITests {
     }
   }
 
-  @Test func `every reference leads to a part of the document`() throws {
+  @Test func `every reference resolves within the document`() throws {
     let document = try Self.document()
     var count = 0
     func visit(_ value: Any) throws {
@@ -65,13 +65,13 @@ struct OpenAPITests {
     #expect(count > 100)
   }
 
-  @Test func `the limits it states are those of the code`() throws {
+  @Test func `the documented limits are those of the code`() throws {
     let text = String(buffer: OpenAPIDocument.bytes)
     #expect(HTTPBodyLimits.imageBytes == 8 << 20)
     #expect(text.contains("at most 8 MiB, \(OverlayImage.maximumSide) pixels"))
   }
 
-  /// A route of each kind.
+  /// One route of each kind.
   private static let routes: [HTTPRoute] = [
     .list, .health, .metrics, .streams, .stream("cam"), .recording(stream: "cam"), .source(stream: "cam"),
     .level(stream: "cam"), .effects(stream: "cam"), .effectImage(.mask, stream: "cam"),
@@ -80,8 +80,8 @@ struct OpenAPITests {
     .motionJPEG("cam"), .file("index.m3u8", stream: "cam"), .notFound,
   ]
 
-  /// The path of a route in the document; nil for the files of the web page, which are no part of the API, and for no
-  /// route. Exhaustive, so that a new route must be decided upon here.
+  /// The path of a route in the document; nil for files of the web page, which are not part of the API, and for
+  /// `notFound`. Exhaustive, so that a new route needs a decision here.
   private static func template(of route: HTTPRoute) -> String? {
     switch route {
     case .list: "/"

@@ -1,12 +1,12 @@
-/// Writes FlatBuffers: each table behind its vtable, what it refers to behind it.
+/// Writes FlatBuffers: each table follows its vtable, and referenced values follow the table.
 struct FlatBufferWriter {
-  /// What a field holds.
+  /// Value of a field.
   indirect enum Value {
-    /// A number's bytes.
+    /// Bytes of a number.
     case number([UInt8])
     /// Fields in the schema's order; nil for an absent one.
     case table([Value?])
-    /// Elements, and how many they are.
+    /// Element count and bytes.
     case vector(count: Int, [UInt8])
     case tables([Value])
 

@@ -1,10 +1,11 @@
 import Inference
 import Testing
 
-@Suite("Operators that are performed together")
+@Suite("Operators that are fused")
 struct FusionTests {
   @Test(arguments: OperatorTests.channelCounts)
-  func `a sum behind a convolution, with every activation`(channels: Int) throws {
+  func `a sum after a convolution, with every activation`(channels: Int) throws {
+
     for kind in 0..<4 {
       var maker = ModelMaker(seed: UInt64(channels * 4 + kind))
       let input = maker.input(1, 5, 7, channels)
@@ -12,13 +13,13 @@ struct FusionTests {
       let sum = kind % 2 == 0 ? maker.add(input, convolved) : maker.add(convolved, input, .relu)
       let output = kind < 2 ? maker.prelu(sum) : sum
       #expect(try OperatorTests.error(maker, output) < 1e-4)
-      // What is an output itself must stay.
+      // A tensor that is itself an output must remain.
       #expect(try OperatorTests.error(maker, output, sum, convolved) < 1e-4)
     }
   }
 
   @Test(arguments: [(24, 28), (28, 32), (32, 36), (36, 42), (48, 56), (1, 2), (3, 9), (16, 32), (31, 33), (5, 64)])
-  func `a sum with a picture of fewer channels`(channels: (Int, Int)) throws {
+  func `a sum with a tensor of fewer channels`(channels: (Int, Int)) throws {
     var maker = ModelMaker(seed: UInt64(channels.0))
     let input = maker.input(1, 6, 6, channels.0)
     let small = maker.maxPool(input, size: (2, 2), .init(.same, strideY: 2, strideX: 2))
@@ -29,19 +30,19 @@ struct FusionTests {
     #expect(try OperatorTests.error(maker, padded, output) < 1e-4)
   }
 
-  @Test func `a sum of two convolutions, the first of which comes later in the sum`() throws {
+  @Test func `a sum of two convolutions, of which the first comes later in the sum`() throws {
     var maker = ModelMaker(seed: 3)
     let input = maker.input(1, 6, 6, 9)
     let (first, second) = (maker.convolution(input, channels: 20), maker.convolution(input, channels: 20))
     let sum = maker.add(second, first, .relu6)
     #expect(try OperatorTests.error(maker, sum) < 1e-4)
     var same = ModelMaker(seed: 4)
-    let picture = same.convolution(same.input(1, 6, 6, 9), channels: 20)
-    let double = same.add(picture, picture)
+    let image = same.convolution(same.input(1, 6, 6, 9), channels: 20)
+    let double = same.add(image, image)
     #expect(try OperatorTests.error(same, double) < 1e-4)
   }
 
-  @Test func `an activation that the convolution has already comes before the sum`() throws {
+  @Test func `an activation of the convolution itself is applied before the sum`() throws {
     var maker = ModelMaker(seed: 5)
     let input = maker.input(1, 6, 6, 9)
     let convolved = maker.convolution(input, channels: 9, .init(.valid), .relu6)
@@ -49,7 +50,7 @@ struct FusionTests {
     #expect(try OperatorTests.error(maker, output) < 1e-4)
   }
 
-  @Test func `an activation behind every operator`() throws {
+  @Test func `an activation after every operator`() throws {
     var maker = ModelMaker(seed: 6)
     let input = maker.input(1, 6, 6, 9)
     let window = TFLiteOperator.Window(.same, strideY: 2, strideX: 2)
@@ -66,7 +67,7 @@ struct FusionTests {
     }
   }
 
-  @Test(arguments: 0..<40) func `networks of any shape`(seed: Int) throws {
+  @Test(arguments: 0..<40) func `random networks`(seed: Int) throws {
     var maker = ModelMaker(seed: UInt64(seed))
     let channels = maker.number(1...20)
     var values = [maker.input(1, 8, 8, channels)]
@@ -86,7 +87,7 @@ struct FusionTests {
         values.append(maker.convolution(padded, channels: channels, size: (3, 3), .init(.valid), .relu))
       }
     }
-    // Sums grow from layer to layer.
+    // Sums grow with each layer.
     #expect(try OperatorTests.error(maker, values[values.count - 1]) < 0.1)
   }
 }

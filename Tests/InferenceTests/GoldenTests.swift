@@ -2,9 +2,9 @@ import Foundation
 import Inference
 import Testing
 
-@Suite("The nets of faces against LiteRT's outputs")
+@Suite("Face models against LiteRT's outputs")
 struct GoldenTests {
-  /// A net, the side of the picture that it sees, and how many numbers it says.
+  /// A model, the side of its input image in pixels, and the number of its output values.
   struct Net: CustomTestStringConvertible, Sendable {
     var name: String
     var inputSide: Int
@@ -22,7 +22,7 @@ struct GoldenTests {
     Net(name: "iris_landmark", inputSide: 64, outputCounts: [71 * 3, 5 * 3]),
   ]
 
-  /// Inputs that a few lines make in any language; `Goldens/make.py` has the same.
+  /// Inputs that a few lines compute in any language; `Goldens/make.py` has the same.
   enum Pattern: String, CaseIterable, Sendable {
     case noise
     case waves
@@ -43,7 +43,7 @@ struct GoldenTests {
   }
 
   @Test(arguments: Self.nets, Pattern.allCases)
-  func `each output is LiteRT's to a ten-thousandth of its range, with every instruction set`(
+  func `each output matches LiteRT's to a ten-thousandth of its range, with every instruction set`(
     net: Net, pattern: Pattern
   ) throws {
     let model = try TFLiteModel(parsing: Self.bytes(of: net))
@@ -61,7 +61,7 @@ struct GoldenTests {
     }
   }
 
-  /// The largest difference from golden values, every seventh of each output, by their output's range.
+  /// The maximum difference from the golden values (every seventh of each output), relative to the output's range.
   private static func largestError(of executor: borrowing InferenceExecutor, against golden: [Float]) -> Float {
     var golden = golden[...]
     var largest: Float = 0
@@ -72,7 +72,7 @@ struct GoldenTests {
       golden = golden.dropFirst(computed.count)
       guard expected.count == computed.count else { return .infinity }
       let span = (values.max() ?? 0) - (values.min() ?? 0)
-      // A single number has itself as its range.
+      // The range of a single number is its absolute value.
       let range = values.count == 1 ? max(abs(values[0]), 1e-3) : span
       largest = zip(computed, expected).reduce(largest) { max($0, abs($1.0 - $1.1) / range) }
     }

@@ -2,9 +2,9 @@ import Inference
 import Media
 import Testing
 
-@Suite("Plans of models")
+@Suite("Inference plans")
 struct InferencePlanTests {
-  /// What planning a model says.
+  /// The error of planning a changed model; nil for none.
   private static func error(_ change: (inout TFLiteModel) -> Void) -> ParsingError? {
     var model = TFLiteModelTests.chain()
     change(&model)
@@ -14,7 +14,7 @@ struct InferencePlanTests {
     } catch { return error }
   }
 
-  @Test func `each shape, place and number of operands is checked`() {
+  @Test func `each shape, index and number of operands is checked`() {
     #expect(Self.error { _ in } == nil)
     for operand in [-1, 0, 1000] {
       for index in 0..<TFLiteModelTests.chain().operators.count {
@@ -41,7 +41,7 @@ struct InferencePlanTests {
     #expect(Self.error { $0.operators += $0.operators } != nil)
   }
 
-  @Test func `an option that is not supported is named with its operator`() {
+  @Test func `an unsupported option is reported with its operator`() {
     let error = Self.error {
       $0.operators[0].kind = .convolution(.init(.same, strideY: 0), .none)
     }
@@ -51,7 +51,7 @@ struct InferencePlanTests {
     #expect(window?.field == "operators[0] MAX_POOL_2D channels")
   }
 
-  @Test func `a plan tells what goes in, what comes out, and its cost`() throws {
+  @Test func `a plan reports inputs, outputs and cost`() throws {
     let plan = try InferencePlan(TFLiteModelTests.chain())
     #expect(plan.inputs.map(\.name) == ["input"])
     #expect(plan.inputs.map(\.shape) == [[1, 4, 4, 2]])
@@ -62,7 +62,7 @@ struct InferencePlanTests {
     #expect(plan.executorSize < 8192)
   }
 
-  @Test func `executors of one plan do not disturb one another, on any thread`() async throws {
+  @Test func `executors of one plan are independent, on any thread`() async throws {
     let plan = try InferencePlan(TFLiteModelTests.chain())
     let alone = Self.run(plan, seed: 1)
     let together = await withTaskGroup(of: (Int, [Float]).self) { group in

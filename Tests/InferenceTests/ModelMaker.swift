@@ -1,6 +1,6 @@
 import Inference
 
-/// Makes models operator by operator, with weights out of a seed; the shapes of what is computed follow.
+/// Builds models operator by operator, with weights from a seed; output shapes are computed.
 struct ModelMaker {
   private(set) var model = TFLiteModel(tensors: [], operators: [], inputs: [], outputs: [])
   private var random: SplitMix
@@ -9,7 +9,7 @@ struct ModelMaker {
     self.random = SplitMix(state: seed)
   }
 
-  /// The model with these outputs.
+  /// Returns the model with these outputs.
   func finish(_ outputs: Int...) -> TFLiteModel {
     var model = self.model
     model.outputs = outputs
@@ -83,7 +83,7 @@ struct ModelMaker {
     return self.apply(.prelu, [input, slopes], shape: self.shape(input))
   }
 
-  /// Zeros before and behind rows, columns and channels.
+  /// Zeros before and after rows, columns and channels.
   mutating func pad(_ input: Int, _ counts: [Int32]) -> Int {
     let shape = self.shape(input)
     let operands = [input, self.integers([0, 0] + counts, shape: [4, 2])]
@@ -107,7 +107,7 @@ struct ModelMaker {
   }
 }
 
-/// SplitMix64, a generator of a few lines whose numbers are the same everywhere.
+/// SplitMix64: a short generator whose numbers are the same on every platform.
 struct SplitMix: RandomNumberGenerator {
   var state: UInt64
 

@@ -1,8 +1,8 @@
 import Foundation
 import Inference
 
-/// Performs a model the plain way, operator by operator and element by element as its definition says, for comparison.
-/// Models are made by the tests and are right; pictures have rank 4.
+/// Reference implementation: executes a model operator by operator and element by element, as the operators are
+/// defined. Models must be valid; images have rank 4.
 struct NaiveExecutor {
   let model: TFLiteModel
   private var values: [Int: [Double]] = [:]
@@ -118,18 +118,18 @@ struct NaiveExecutor {
     return values
   }
 
-  /// The pixels under the window at an output pixel, with their places in the window.
+  /// The input pixels within the window of an output pixel, with their positions in the window.
   private static func forWindow(
-    _ window: TFLiteOperator.Window, _ height: Int, _ width: Int, _ picture: [Int], _ y: Int, _ x: Int,
+    _ window: TFLiteOperator.Window, _ height: Int, _ width: Int, _ image: [Int], _ y: Int, _ x: Int,
     _ body: (Int, Int, Int, Int) -> Void
   ) {
     func before(_ size: Int, _ length: Int, _ stride: Int) -> Int {
       window.padding == .valid ? 0 : max(0, ((size + stride - 1) / stride - 1) * stride + length - size) / 2
     }
-    let top = y * window.strideY - before(picture[1], height, window.strideY)
-    let left = x * window.strideX - before(picture[2], width, window.strideX)
-    for i in 0..<height where (0..<picture[1]).contains(top + i) {
-      for j in 0..<width where (0..<picture[2]).contains(left + j) { body(top + i, left + j, i, j) }
+    let top = y * window.strideY - before(image[1], height, window.strideY)
+    let left = x * window.strideX - before(image[2], width, window.strideX)
+    for i in 0..<height where (0..<image[1]).contains(top + i) {
+      for j in 0..<width where (0..<image[2]).contains(left + j) { body(top + i, left + j, i, j) }
     }
   }
 

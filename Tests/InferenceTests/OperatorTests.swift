@@ -1,12 +1,12 @@
 import Inference
 import Testing
 
-@Suite("Operators, against their definitions, with every instruction set")
+@Suite("Operators against their definitions, with every instruction set")
 struct OperatorTests {
-  /// The numbers of channels of the nets, and those around the widths of registers.
+  /// The channel counts of the models, and those around the widths of registers.
   static let channelCounts = [1, 2, 3, 4, 5, 7, 8, 12, 15, 16, 17, 24, 28, 31, 32, 33, 36, 42, 64, 67]
 
-  /// The largest difference between what the plan and the definition compute; infinity where the sizes differ.
+  /// The maximum difference between the plan's and the reference's results; infinity when the sizes differ.
   static func error(_ maker: ModelMaker, _ outputs: Int...) throws -> Double {
     var maker = maker
     var model = maker.model
@@ -20,7 +20,7 @@ struct OperatorTests {
       for (index, input) in inputs.enumerated() {
         executor.withInput(index) { buffer in for (place, value) in input.enumerated() { buffer[place] = value } }
       }
-      // Twice: what a run leaves behind must not matter to the next.
+      // Runs twice: the first run's state must not affect the second.
       executor.run()
       executor.run()
       for (index, values) in expected.enumerated() {
@@ -36,7 +36,8 @@ struct OperatorTests {
   }
 
   @Test(arguments: channelCounts)
-  func `a convolution of single pixels, to and from any number of channels`(channels: Int) throws {
+  func `a 1 × 1 convolution, from and to any number of channels`(channels: Int) throws {
+
     for (index, size) in [(1, 1), (1, 5), (3, 7), (2, 12)].enumerated() {
       var maker = ModelMaker(seed: UInt64(channels * 10 + index))
       let input = maker.input(1, size.0, size.1, maker.number(1...40))
@@ -47,7 +48,8 @@ struct OperatorTests {
   }
 
   @Test(arguments: [TFLiteOperator.Window.Padding.same, .valid], [1, 2, 3])
-  func `a convolution with any window over any picture`(padding: TFLiteOperator.Window.Padding, stride: Int) throws {
+  func `a convolution with any window over any image`(padding: TFLiteOperator.Window.Padding, stride: Int) throws {
+
     for seed in 0..<24 {
       var maker = ModelMaker(seed: UInt64(seed * 8 + stride))
       let size = (maker.number(1...5), maker.number(1...5))
@@ -60,6 +62,7 @@ struct OperatorTests {
 
   @Test(arguments: channelCounts)
   func `a depthwise convolution with any window and any number of channels`(channels: Int) throws {
+
     for seed in 0..<12 {
       var maker = ModelMaker(seed: UInt64(channels * 100 + seed))
       let side = seed < 6 ? 3 : maker.number(1...5)
@@ -73,7 +76,8 @@ struct OperatorTests {
   }
 
   @Test(arguments: channelCounts)
-  func `the largest of each window`(channels: Int) throws {
+  func `the maximum of each window`(channels: Int) throws {
+
     for seed in 0..<8 {
       var maker = ModelMaker(seed: UInt64(channels * 100 + seed))
       let size = (maker.number(1...3), maker.number(1...3))
@@ -87,6 +91,7 @@ struct OperatorTests {
 
   @Test(arguments: channelCounts)
   func `sums and activations on their own`(channels: Int) throws {
+
     var maker = ModelMaker(seed: UInt64(channels))
     let (first, second) = (maker.input(1, 3, 5, channels), maker.input(1, 3, 5, channels))
     let sum = maker.add(first, second)
@@ -99,7 +104,7 @@ struct OperatorTests {
     for output in outputs { #expect(try Self.error(maker, output) < 1e-6) }
   }
 
-  @Test func `zeros on any side of rows, columns and channels`() throws {
+  @Test func `zero padding on any side of rows, columns and channels`() throws {
     for seed in 0..<20 {
       var maker = ModelMaker(seed: UInt64(seed))
       let input = maker.input(1, maker.number(1...5), maker.number(1...5), maker.number(1...9))
@@ -108,11 +113,11 @@ struct OperatorTests {
     }
   }
 
-  @Test func `windows over zeros that the model adds itself`() throws {
+  @Test func `windows over explicit padding`() throws {
     for seed in 0..<30 {
       var maker = ModelMaker(seed: UInt64(seed))
       let input = maker.input(1, maker.number(1...6), maker.number(1...6), maker.number(1...9))
-      // Now and then more zeros than the window is wide, and zeros in front of channels, which stay where they are.
+      // Some paddings are wider than the window, and some are on channels, which cannot be fused.
       let channels: [Int32] = seed % 5 == 0 ? [1, 2] : [0, 0]
       let padded = maker.pad(input, (0..<4).map { _ in Int32(maker.number(1...4)) } + channels)
       let padding = seed % 3 == 0 ? TFLiteOperator.Window.Padding.same : .valid
@@ -127,7 +132,8 @@ struct OperatorTests {
   }
 
   @Test(arguments: [(false, false), (false, true), (true, false)])
-  func `pictures of another size`(alignsCorners: Bool, hasHalfPixelCenters: Bool) throws {
+  func `images are resized`(alignsCorners: Bool, hasHalfPixelCenters: Bool) throws {
+
     for seed in 0..<12 {
       var maker = ModelMaker(seed: UInt64(seed))
       let channels = maker.number(1...20)
@@ -139,14 +145,14 @@ struct OperatorTests {
     }
   }
 
-  @Test(arguments: [1, 2, 3]) func `pixels that become squares`(size: Int) throws {
+  @Test(arguments: [1, 2, 3]) func `depth to space`(size: Int) throws {
     var maker = ModelMaker(seed: 1)
     let input = maker.input(1, 2, 3, 5 * size * size)
     let output = maker.apply(.depthToSpace(blockSize: size), [input], shape: [1, 2 * size, 3 * size, 5])
     #expect(try Self.error(maker, output) == 0)
   }
 
-  @Test(arguments: [0, 1, 2, -1]) func `tensors one behind the other, reshaped before and after`(axis: Int) throws {
+  @Test(arguments: [0, 1, 2, -1]) func `concatenated tensors, reshaped before and after`(axis: Int) throws {
     var maker = ModelMaker(seed: 1)
     let first = maker.apply(.reshape, [maker.input(1, 2, 3, 4)], shape: [2, 3, 4])
     var shape = [2, 3, 4]

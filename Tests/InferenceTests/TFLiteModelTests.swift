@@ -3,14 +3,14 @@ import Inference
 import Media
 import Testing
 
-@Suite("Models in TensorFlow Lite's format")
+@Suite("TensorFlow Lite models")
 struct TFLiteModelTests {
-  /// Networks with each operator, small enough to be fuzzed.
+  /// Models with each operator, small enough to be fuzzed.
   static let samples: KeyValuePairs<String, [UInt8]> = [
     "chain": TFLiteWriter.write(Self.chain()),
     "halves": TFLiteWriter.write(Self.rounded(Self.single()), weights: .halves),
     "sparse": TFLiteWriter.write(Self.thinned(Self.single()), weights: .sparse(indexSize: 1)),
-    "pictures": TFLiteWriter.write(Self.pictures()),
+    "images": TFLiteWriter.write(Self.images()),
   ]
 
   /// A convolution.
@@ -21,7 +21,7 @@ struct TFLiteModelTests {
     return maker.finish(output)
   }
 
-  /// A convolution, a depthwise one, a sum, an activation.
+  /// A convolution, a depthwise convolution, a sum and an activation.
   static func chain() -> TFLiteModel {
     var maker = ModelMaker(seed: 1)
     let input = maker.input(1, 4, 4, 2)
@@ -33,8 +33,8 @@ struct TFLiteModelTests {
     return maker.finish(output)
   }
 
-  /// What changes the size of pictures.
-  static func pictures() -> TFLiteModel {
+  /// Operators that change the size of images.
+  static func images() -> TFLiteModel {
     var maker = ModelMaker(seed: 2)
     let input = maker.input(1, 4, 4, 4)
     let pooled = maker.maxPool(input, size: (2, 2), .init(.valid, strideY: 2, strideX: 2))
@@ -59,24 +59,24 @@ struct TFLiteModelTests {
     return model
   }
 
-  /// With weights that fit into 16 bits.
+  /// The model with weights that are exact in 16 bits.
   static func rounded(_ model: TFLiteModel) -> TFLiteModel {
     Self.map(model) { ($0 * 64).rounded() / 64 }
   }
 
-  /// With few weights that are not zero.
+  /// The model with mostly zero weights.
   static func thinned(_ model: TFLiteModel) -> TFLiteModel {
     Self.map(Self.rounded(model)) { abs($0) < 0.5 ? 0 : $0 }
   }
 
-  /// A model as it is computed: constants that are not used have gone, and so have packed ones.
+  /// Constants of a model as it is executed: unused and packed ones are removed.
   private static func constants(_ model: TFLiteModel) -> [TFLiteTensor.Constant] {
     model.operators.flatMap { $0.inputs.compactMap { $0.flatMap { model.tensors[$0].constant } } }
   }
 
-  @Test func `what is written is read, whatever weights are stored as`() throws {
+  @Test func `a written model is read back, whatever its weights are stored as`() throws {
     let cases: [(TFLiteModel, TFLiteWriter.Weights)] = [
-      (Self.chain(), .floats), (Self.pictures(), .floats), (Self.rounded(Self.chain()), .halves),
+      (Self.chain(), .floats), (Self.images(), .floats), (Self.rounded(Self.chain()), .halves),
       (Self.thinned(Self.chain()), .sparse(indexSize: 1)), (Self.thinned(Self.chain()), .sparse(indexSize: 2)),
       (Self.thinned(Self.chain()), .sparse(indexSize: 4)),
     ]
@@ -90,8 +90,8 @@ struct TFLiteModelTests {
     }
   }
 
-  @Test func `every 16-bit number becomes the same number`() throws {
-    // One sign, exponents of zero, of tiny numbers, of one, of the largest, infinity.
+  @Test func `every 16-bit float becomes the same number`() throws {
+    // Signs, exponents of zero, of subnormal numbers, of one, of the maximum, infinity.
     let bits: [UInt16] = [0x0000, 0x8000, 0x0001, 0x83FF, 0x0400, 0x3C00, 0xBC01, 0x7BFF, 0x7C00, 0xFC00]
     let expected: [Float] = [
       0, -0.0, 0x1p-24, -0x1.FF8p-15, 0x1p-14, 1, -1.0009765625, 65504, .infinity, -.infinity,
@@ -120,7 +120,7 @@ struct TFLiteModelTests {
     }
   }
 
-  @Test func `a file of another kind is told`() {
+  @Test func `a file of another kind is reported`() {
     let bytes = FlatBufferWriter.write(.table([]), identifier: "TFL2")
     #expect(throws: ParsingError(.invalid, field: "file_identifier", offset: 4)) {
       try TFLiteModel(parsing: bytes)
@@ -131,10 +131,11 @@ struct TFLiteModelTests {
   @Test(arguments: [
     (1, "AVERAGE_POOL_2D"), (25, "SOFTMAX"), (126, "operator with code 126"), (200, "operator with code 200"),
   ])
-  func `an operator that is not there is named`(code: Int, name: String) {
+  func `an unknown operator is named`(code: Int, name: String) {
+
     let bytes = TFLiteWriter.write(Self.chain()) { fields in
       let codes = (0..<5).map { _ in FlatBufferWriter.Value.table([.byte(min(code, 127)), nil, nil, .int(code)]) }
-      // Older files have the code in the first field alone.
+      // Older files store the code in the first field only.
       let old = (0..<5).map { _ in FlatBufferWriter.Value.table([.byte(code)]) }
       fields[1] = .tables(code < 127 ? old : codes)
     }
@@ -152,12 +153,12 @@ struct TFLiteModelTests {
     #expect(throws: ParsingError.self) { try parse { $0[1] = .tables((0..<300).map { _ in .table([]) }) } }
   }
 
-  @Test func `sizes beyond all bounds are errors, and cost nothing`() {
+  @Test func `excessive sizes are errors, and allocate nothing`() {
     for shape in [[1 << 30, 1 << 30, 1 << 30], [1 << 24, 2], [0], [-1, 4], [1, 1, 1, 1, 1, 1, 1]] {
       let model = TFLiteModel(tensors: [TFLiteTensor(shape: shape)], operators: [], inputs: [0], outputs: [0])
       #expect(throws: ParsingError.self) { try TFLiteModel(parsing: TFLiteWriter.write(model)) }
     }
-    // Many tensors that share the largest shape: each may be, all together may not.
+    // Many tensors with the maximum shape: each is valid, all together are too large.
     var maker = ModelMaker(seed: 1)
     var value = maker.input(1, 1 << 12, 1 << 11, 1)
     let start = value
@@ -170,7 +171,7 @@ struct TFLiteModelTests {
     #expect(throws: ParsingError(.tooLarge, field: "memory of all values")) { try InferencePlan(model) }
   }
 
-  @Test func `the seeds of the fuzzer are these models`() throws {
+  @Test func `the fuzzer's seeds are these models`() throws {
     let folder = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
       .deletingLastPathComponent().appending(path: "FuzzTesting/Seeds/FuzzTFLite")
     let isWriting = ProcessInfo.processInfo.environment["VIDICON_WRITE_SEEDS"] != nil

@@ -2,12 +2,12 @@ import Inference
 
 /// Writes models as `.tflite` files.
 struct TFLiteWriter {
-  /// How weights are stored.
+  /// Storage of weights.
   enum Weights {
     case floats
-    /// With 16 bits, behind `DEQUANTIZE`; the values must fit.
+    /// 16-bit floats before `DEQUANTIZE`; the values must be exact.
     case halves
-    /// Those that are not zero, with 16 bits, behind `DENSIFY` and `DEQUANTIZE`; their places with 8, 16 or 32 bits.
+    /// Non-zero 16-bit floats before `DENSIFY` and `DEQUANTIZE`; their indices have 8, 16 or 32 bits.
     case sparse(indexSize: Int)
   }
 
@@ -16,7 +16,7 @@ struct TFLiteWriter {
   private var tensors: [Value] = []
   private var buffers: [Value] = [.table([])]
   private var operators: [Value] = []
-  /// The codes of operators, each once.
+  /// Codes of the operators, each once.
   private var codes: [Int] = []
 
   /// - Parameter change: May replace the fields of the model's table.
@@ -24,7 +24,7 @@ struct TFLiteWriter {
     _ model: TFLiteModel, weights: Weights = .floats, change: (inout [Value?]) -> Void = { _ in }
   ) -> [UInt8] {
     var writer = TFLiteWriter()
-    // What a tensor is in the file: for packed weights other tensors come before it.
+    // Index of each tensor in the file: packed weights add tensors before it.
     var places: [Int] = []
     for tensor in model.tensors { places.append(writer.add(tensor, weights)) }
     for step in model.operators {
@@ -97,7 +97,7 @@ struct TFLiteWriter {
     return .table([.vector(count: values.count, bytes)])
   }
 
-  /// The 16 bits of a number that has few.
+  /// The bits of the half-precision float of an exactly representable number.
   static func half(_ value: Float) -> [UInt8] {
     guard value != 0 else { return [0, 0] }
     let sign: UInt16 = value.sign == .minus ? 0x8000 : 0

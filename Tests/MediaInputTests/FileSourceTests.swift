@@ -8,21 +8,21 @@ import Threading
 
 @Suite("File source", .timeLimit(.minutes(3)))
 struct FileSourceTests {
-  @Test func `frames and audio go on through the loop without a jump, and stay together`() throws {
+  @Test func `video and audio continue through the loop without a jump, and stay in sync`() throws {
     let source = try FileSource(path: TestMedia.flashAndBeep())
     let video = try #require(source.video)
     let audio = try #require(source.audio)
     #expect(video.format.width == 160 && video.format.height == 96 && video.format.pixelFormat == .i420)
     #expect(video.format.frameRate == FrameRate(25))
     #expect(audio.format == AudioFormat(sampleRate: 48_000, channelCount: 1))
-    let pictures = FrameCollector(keep: 65)
-    let sound = AudioCollector()
+    let videoCollector = FrameCollector(keep: 65)
+    let audioCollector = AudioCollector()
     let started = StreamClock.system.now()
-    try video.start(consumer: pictures)
-    try audio.start(consumer: sound)
-    let frames = pictures.frames(65)
+    try video.start(consumer: videoCollector)
+    try audio.start(consumer: audioCollector)
+    let frames = videoCollector.frames(65)
     let ended = StreamClock.system.now()
-    let blocks = sound.blocks(samples: 48_000 * 5 / 2)
+    let blocks = audioCollector.blocks(samples: 48_000 * 5 / 2)
     video.stop()
     audio.stop()
     try #require(frames.count == 65)
@@ -46,20 +46,20 @@ struct FileSourceTests {
   }
 
   @Test(arguments: ["offset.mkv", "offset.mp4", "offset.ts", "offset.flv"])
-  func `the offset between the tracks is the file's, and silence comes before audio that begins late`(
+  func `the offset between the tracks is the file's, and silence precedes audio that begins late`(
     name: String
   ) throws {
-    // The audio is moved by half a second, so the beep comes 0.5 seconds after the flash.
+    // Audio is delayed by half a second, so the beep comes 0.5 s after the flash.
     let input = try TestMedia.flashAndBeep()
     let path = try TestMedia.path(
       name, ["-i", input, "-itsoffset", "0.5", "-i", input, "-map", "0:v", "-map", "1:a", "-c", "copy"])
     let source = try FileSource(path: path)
-    let pictures = FrameCollector(keep: 30)
-    let sound = AudioCollector()
-    try #require(source.video).start(consumer: pictures)
-    try #require(source.audio).start(consumer: sound)
-    let frames = pictures.frames(30)
-    let blocks = sound.blocks(samples: 55_000)
+    let videoCollector = FrameCollector(keep: 30)
+    let audioCollector = AudioCollector()
+    try #require(source.video).start(consumer: videoCollector)
+    try #require(source.audio).start(consumer: audioCollector)
+    let frames = videoCollector.frames(30)
+    let blocks = audioCollector.blocks(samples: 55_000)
     source.video?.stop()
     source.audio?.stop()
     let flash = try #require(frames.first { pixels($0)[80 * 160 + 80] > 200 }?.timestamp)
@@ -74,8 +74,9 @@ struct FileSourceTests {
     ("yuyv", "yuyv422"), ("i420", "yuv422p"), ("i420", "yuv444p10le"), ("i420", "gray"), ("i420", "gbrp"),
     ("i420", "yuv410p"), ("i420", "rgb565le"), ("i420", "ya8"),
   ])
-  func `every pixel format becomes one of ours with the same colours`(format: String, pixelFormat: String) throws {
-    // 33 × 17 pixels of red, or of the grey that it becomes.
+  func `every pixel format is converted with the same colours`(format: String, pixelFormat: String) throws {
+
+    // 33 × 17 pixels of red, or of the grey that red becomes.
     let path = try TestMedia.path(
       "red-\(pixelFormat).nut",
       [
@@ -99,7 +100,7 @@ struct FileSourceTests {
     }
   }
 
-  @Test func `full range becomes limited, whether the format or a flag says it`() throws {
+  @Test func `full range is converted to limited range, whether the format or a flag states it`() throws {
     let white = ["-f", "lavfi", "-i", "color=white:s=64x48:r=25:d=0.4,scale=out_range=full,format=yuvj420p"]
     for (name, options) in [
       ("full.mjpeg", ["-c:v", "mjpeg", "-q:v", "1"]),
@@ -112,10 +113,11 @@ struct FileSourceTests {
   }
 
   @Test(arguments: [
-    // FFmpeg 5.1 writes the angle as it is, anticlockwise.
+    // FFmpeg 5.1 writes the angle anticlockwise.
     (90, Orientation.left), (180, .down), (270, .right), (0, .up),
   ])
-  func `a rotation in the file is the frames' orientation`(rotation: Int, orientation: Orientation) throws {
+  func `a rotation in the file becomes the frames' orientation`(rotation: Int, orientation: Orientation) throws {
+
     let path = try TestMedia.path(
       "rotated-\(rotation).mp4",
       ["-i", try TestMedia.flashAndBeep(), "-c", "copy", "-metadata:s:v", "rotate=\(rotation)"])
@@ -124,7 +126,7 @@ struct FileSourceTests {
     #expect(!frame.isMirrored)
   }
 
-  @Test func `the matrix is the file's, or what players assume for the size`() throws {
+  @Test func `the colour matrix is the file's, or the one that players assume for the size`() throws {
     let cases: [(String, [String], ColorMatrix)] = [
       ("64x48", [], .bt601), ("1280x720", [], .bt709), ("1280x720", ["-colorspace", "smpte170m"], .bt601),
       ("64x48", ["-colorspace", "bt709"], .bt709),
@@ -138,7 +140,7 @@ struct FileSourceTests {
     }
   }
 
-  @Test func `a frame is shown again and again`() throws {
+  @Test func `a still image is repeated`() throws {
     for name in ["still.png", "still.jpg", "still.gif"] {
       let path = try TestMedia.path(name, ["-f", "lavfi", "-i", "color=white:s=31x17", "-frames:v", "1"])
       let frames = try firstFrames(of: path, count: 8)
@@ -162,7 +164,7 @@ struct FileSourceTests {
     #expect(zip(frames, frames.dropFirst()).allSatisfy { $0.timestamp < $1.timestamp })
   }
 
-  @Test func `audio alone is played, at its own rate, with two channels at most, and a cover is no video`() throws {
+  @Test func `audio-only files play at their own rate with at most two channels, and cover art is not video`() throws {
     let cover = try TestMedia.path("cover.png", ["-f", "lavfi", "-i", "color=red:s=32x32", "-frames:v", "1"])
     let cases: [(String, [String], AudioFormat)] = [
       ("mono.wav", ["-ar", "8000", "-ac", "1"], AudioFormat(sampleRate: 8_000, channelCount: 1)),
@@ -179,9 +181,9 @@ struct FileSourceTests {
       #expect(source.video == nil)
       let audio = try #require(source.audio)
       #expect(audio.format == format)
-      let sound = AudioCollector()
-      try audio.start(consumer: sound)
-      let blocks = sound.blocks(samples: format.sampleRate)
+      let audioCollector = AudioCollector()
+      try audio.start(consumer: audioCollector)
+      let blocks = audioCollector.blocks(samples: format.sampleRate)
       audio.stop()
       for (block, next) in zip(blocks, blocks.dropFirst()) {
         #expect(abs((next.timestamp - block.timestamp - block.duration).nanoseconds) < 1_000)
@@ -191,19 +193,19 @@ struct FileSourceTests {
     }
   }
 
-  @Test func `audio that is shorter than the frames is followed by silence up to the loop`() throws {
+  @Test func `audio shorter than the video is followed by silence up to the loop`() throws {
     let path = try TestMedia.path(
-      "short-sound.mp4",
+      "short-audio.mp4",
       [
         "-f", "lavfi", "-i", "testsrc2=s=64x48:r=25:d=2.4", "-f", "lavfi", "-i", "sine=1000:d=0.4:r=48000",
         "-pix_fmt", "yuv420p",
       ])
     let source = try FileSource(path: path)
-    let pictures = FrameCollector(keep: 0)
-    let sound = AudioCollector()
-    try #require(source.video).start(consumer: pictures)
-    try #require(source.audio).start(consumer: sound)
-    let blocks = sound.blocks(samples: 48_000 * 13 / 5)
+    let videoCollector = FrameCollector(keep: 0)
+    let audioCollector = AudioCollector()
+    try #require(source.video).start(consumer: videoCollector)
+    try #require(source.audio).start(consumer: audioCollector)
+    let blocks = audioCollector.blocks(samples: 48_000 * 13 / 5)
     source.video?.stop()
     source.audio?.stop()
     for (block, next) in zip(blocks, blocks.dropFirst()) {
@@ -215,19 +217,19 @@ struct FileSourceTests {
     #expect(samples[(48_000 * 5 / 2)...].contains { abs($0) > 0.05 })
   }
 
-  @Test func `frames that are shorter than the audio stay up to the loop`() throws {
+  @Test func `the last frame of video shorter than the audio stays up to the loop`() throws {
     let path = try TestMedia.path(
-      "short-picture.mp4",
+      "short-video.mp4",
       [
         "-f", "lavfi", "-i", "testsrc2=s=64x48:r=25:d=0.2", "-f", "lavfi", "-i", "sine=1000:d=2.2:r=48000",
         "-pix_fmt", "yuv420p",
       ])
     let source = try FileSource(path: path)
-    let pictures = FrameCollector(keep: 70)
-    let sound = AudioCollector()
-    try #require(source.video).start(consumer: pictures)
-    try #require(source.audio).start(consumer: sound)
-    let frames = pictures.frames(70)
+    let videoCollector = FrameCollector(keep: 70)
+    let audioCollector = AudioCollector()
+    try #require(source.video).start(consumer: videoCollector)
+    try #require(source.audio).start(consumer: audioCollector)
+    let frames = videoCollector.frames(70)
     source.video?.stop()
     source.audio?.stop()
     for (frame, next) in zip(frames, frames.dropFirst()) {
@@ -242,113 +244,113 @@ struct FileSourceTests {
     let video = try #require(source.video)
     let audio = try #require(source.audio)
     for _ in 0..<2 {
-      let pictures = FrameCollector()
-      let sound = AudioCollector()
-      try video.start(consumer: pictures)
-      try audio.start(consumer: sound)
-      #expect(pictures.end() == .some(.none))
-      #expect(sound.end() == .some(.none))
+      let videoCollector = FrameCollector()
+      let audioCollector = AudioCollector()
+      try video.start(consumer: videoCollector)
+      try audio.start(consumer: audioCollector)
+      #expect(videoCollector.end() == .some(.none))
+      #expect(audioCollector.end() == .some(.none))
       #expect(video.isStarted && audio.isStarted)
       video.stop()
       audio.stop()
       #expect(!video.isStarted && !audio.isStarted)
-      #expect(pictures.frames(1).count == 25)
-      #expect(sound.blocks(samples: 1).reduce(0) { $0 + $1.sampleCount } >= 40_000)
+      #expect(videoCollector.frames(1).count == 25)
+      #expect(audioCollector.blocks(samples: 1).reduce(0) { $0 + $1.sampleCount } >= 40_000)
     }
   }
 
-  @Test func `one track is stopped and started while the other one goes on`() throws {
+  @Test func `one track can be stopped and started while the other one continues`() throws {
     let source = try FileSource(path: TestMedia.flashAndBeep())
     let video = try #require(source.video)
     let audio = try #require(source.audio)
-    let pictures = FrameCollector(keep: 1_000)
-    try video.start(consumer: pictures)
-    _ = pictures.frames(3)
-    let sound = AudioCollector()
-    try audio.start(consumer: sound)
-    _ = sound.blocks(samples: 9_600)
+    let videoCollector = FrameCollector(keep: 1_000)
+    try video.start(consumer: videoCollector)
+    _ = videoCollector.frames(3)
+    let audioCollector = AudioCollector()
+    try audio.start(consumer: audioCollector)
+    _ = audioCollector.blocks(samples: 9_600)
     audio.stop()
-    let count = sound.state.withLock { $0.blocks.count }
-    let shown = pictures.frames(1).count
-    #expect(pictures.frames(shown + 5).count >= shown + 5)
-    #expect(sound.state.withLock { $0.blocks.count } == count)
-    try audio.start(consumer: sound)
-    #expect(sound.blocks(samples: 30_000).count > count)
+    let count = audioCollector.state.withLock { $0.blocks.count }
+    let shown = videoCollector.frames(1).count
+    #expect(videoCollector.frames(shown + 5).count >= shown + 5)
+    #expect(audioCollector.state.withLock { $0.blocks.count } == count)
+    try audio.start(consumer: audioCollector)
+    #expect(audioCollector.blocks(samples: 30_000).count > count)
     video.stop()
-    let stopped = pictures.frames(1).count
-    let heard = sound.blocks(samples: 1).reduce(0) { $0 + $1.sampleCount }
-    _ = sound.blocks(samples: heard + 9_600)
-    #expect(pictures.frames(1).count == stopped)
+    let stopped = videoCollector.frames(1).count
+    let heard = audioCollector.blocks(samples: 1).reduce(0) { $0 + $1.sampleCount }
+    _ = audioCollector.blocks(samples: heard + 9_600)
+    #expect(videoCollector.frames(1).count == stopped)
     audio.stop()
-    let times = pictures.frames(1).map(\.timestamp)
+    let times = videoCollector.frames(1).map(\.timestamp)
     #expect(zip(times, times.dropFirst()).allSatisfy { abs(($1 - $0).nanoseconds - 40_000_000) < 1_000 })
   }
 
-  @Test func `frames that are started shortly after the audio miss no keyframe`() throws {
+  @Test func `video started shortly after the audio misses no keyframe`() throws {
     let source = try FileSource(path: TestMedia.flashAndBeep("long.mp4", ["-af", "apad=whole_dur=30"]))
-    let sound = AudioCollector()
-    let pictures = FrameCollector(keep: 1)
-    try #require(source.audio).start(consumer: sound)
-    let first = try #require(sound.blocks(samples: 2_400).first)
-    try #require(source.video).start(consumer: pictures)
-    let frame = try #require(pictures.frames(1).first)
+    let audioCollector = AudioCollector()
+    let videoCollector = FrameCollector(keep: 1)
+    try #require(source.audio).start(consumer: audioCollector)
+    let first = try #require(audioCollector.blocks(samples: 2_400).first)
+    try #require(source.video).start(consumer: videoCollector)
+    let frame = try #require(videoCollector.frames(1).first)
     source.video?.stop()
     source.audio?.stop()
     #expect(frame.timestamp - first.timestamp < .seconds(1))
   }
 
-  @Test func `audio that is started long after a single frame begins at once`() throws {
-    let picture = try TestMedia.path("one.png", ["-f", "lavfi", "-i", "color=red:s=32x32", "-frames:v", "1"])
+  @Test func `audio started long after a single frame begins at once`() throws {
+    let image = try TestMedia.path("one.png", ["-f", "lavfi", "-i", "color=red:s=32x32", "-frames:v", "1"])
     let path = try TestMedia.path(
-      "one-picture.mkv",
-      ["-i", picture, "-f", "lavfi", "-i", "sine=1000:d=0.3:r=48000", "-c:v", "png", "-map", "0", "-map", "1"])
+      "one-frame.mkv",
+      ["-i", image, "-f", "lavfi", "-i", "sine=1000:d=0.3:r=48000", "-c:v", "png", "-map", "0", "-map", "1"])
     let source = try FileSource(path: path)
-    let pictures = FrameCollector(keep: 0)
-    try #require(source.video).start(consumer: pictures)
-    // One second with both, then the frame alone.
-    _ = pictures.frames(40)
-    let sound = AudioCollector()
+    let videoCollector = FrameCollector(keep: 0)
+    try #require(source.video).start(consumer: videoCollector)
+    // One second with both tracks, then the frame alone.
+    _ = videoCollector.frames(40)
+    let audioCollector = AudioCollector()
     let started = StreamClock.system.now()
-    try #require(source.audio).start(consumer: sound)
-    let blocks = sound.blocks(samples: 9_600)
+    try #require(source.audio).start(consumer: audioCollector)
+    let blocks = audioCollector.blocks(samples: 9_600)
     source.video?.stop()
     source.audio?.stop()
     #expect(try #require(blocks.first).timestamp >= started)
     #expect(blocks.flatMap(\.samples).contains { abs($0) > 0.05 })
   }
 
-  @Test func `a consumer may stop both tracks while it takes a frame, and they are started again`() throws {
+  @Test func `a consumer may stop both tracks while it processes a frame, and they can be started again`() throws {
     let source = try FileSource(path: TestMedia.flashAndBeep())
     let video = try #require(source.video)
     let audio = try #require(source.audio)
     for _ in 0..<3 {
-      let sound = AudioCollector()
-      let pictures = FrameCollector { count in
+      let audioCollector = AudioCollector()
+      let videoCollector = FrameCollector { count in
         if count == 3 {
           audio.stop()
           video.stop()
         }
       }
-      try audio.start(consumer: sound)
-      try video.start(consumer: pictures)
-      #expect(pictures.frames(4, within: 1).count == 3)
+      try audio.start(consumer: audioCollector)
+      try video.start(consumer: videoCollector)
+      #expect(videoCollector.frames(4, within: 1).count == 3)
       #expect(!video.isStarted && !audio.isStarted)
     }
   }
 
-  @Test func `a source that is let go of ends its thread`() throws {
+  @Test func `a released source ends its thread`() throws {
     weak var kept: FrameCollector?
     do {
       let source = try FileSource(path: TestMedia.flashAndBeep())
-      let pictures = FrameCollector(keep: 1)
-      kept = pictures
-      try source.video?.start(consumer: pictures)
-      _ = pictures.frames(2)
+      let videoCollector = FrameCollector(keep: 1)
+      kept = videoCollector
+      try source.video?.start(consumer: videoCollector)
+      _ = videoCollector.frames(2)
     }
     #expect(kept == nil)
   }
 
-  @Test func `what is wrong with a path is said with a next step`() throws {
+  @Test func `an unusable path is reported with its cause and a next step`() throws {
     let folder = TestMedia.folder.path
     let cases: [(String, VidiconError.Code, String)] = [
       ("\(folder)/missing.mp4", .notFound, "there is no such file"),
@@ -370,7 +372,7 @@ struct FileSourceTests {
     }
   }
 
-  @Test func `a name that looks like a URL is a file's name when there is such a file`() throws {
+  @Test func `a path that looks like a URL is a file name when the file exists`() throws {
     let good = try Data(contentsOf: URL(fileURLWithPath: TestMedia.flashAndBeep()))
     let path = try TestMedia.path("12:30.mp4", bytes: good)
     #expect(try FileSource(path: path).video != nil)
@@ -378,10 +380,11 @@ struct FileSourceTests {
 
   @Test(arguments: ["damaged.ts", "damaged.mp4", "damaged.mkv"])
   func `damaged parts are skipped and counted, and the rest is played`(name: String) throws {
+
     let path = try TestMedia.flashAndBeep("good-" + name)
     var bytes = try Data(contentsOf: URL(fileURLWithPath: path))
     var state: UInt32 = 1
-    // The second quarter: headers are at the start, the index of an MP4 at the end.
+    // Damages the second quarter: headers are at the start, the index of an MP4 file at the end.
     for index in bytes.count / 4..<bytes.count / 2 where index % 7 == 0 {
       state = state &* 1_664_525 &+ 1_013_904_223
       bytes[index] = UInt8(truncatingIfNeeded: state >> 24)
@@ -391,15 +394,15 @@ struct FileSourceTests {
     #expect(zip(frames, frames.dropFirst()).allSatisfy { $0.timestamp < $1.timestamp })
   }
 
-  @Test func `a file cut off anywhere either fails to open or plays`() throws {
+  @Test func `a file truncated at any place either fails to open or plays`() throws {
     let bytes = try Data(contentsOf: URL(fileURLWithPath: TestMedia.flashAndBeep("whole.mkv")))
     for part in stride(from: 0, to: bytes.count, by: max(bytes.count / 23, 1)) {
       let path = try TestMedia.path("cut.mkv", bytes: bytes.prefix(part))
       do {
         let source = try FileSource(path: path)
-        let pictures = FrameCollector(keep: 1)
-        try source.video?.start(consumer: pictures)
-        if source.video != nil { #expect(pictures.frames(2).count == 1) }
+        let videoCollector = FrameCollector(keep: 1)
+        try source.video?.start(consumer: videoCollector)
+        if source.video != nil { #expect(videoCollector.frames(2).count == 1) }
         source.video?.stop()
       } catch {
         #expect(error.code == .invalidData || error.code == .failed || error.code == .missingTrack)
@@ -407,20 +410,20 @@ struct FileSourceTests {
     }
   }
 
-  @Test func `a file that is replaced by garbage while it is played ends with an error`() throws {
+  @Test func `a file that is replaced by garbage while it plays ends with an error`() throws {
     let good = try Data(contentsOf: URL(fileURLWithPath: TestMedia.flashAndBeep("good.ts")))
     let path = try TestMedia.path("vanishing.ts", bytes: good)
     let source = try FileSource(path: path)
-    let pictures = FrameCollector(keep: 0)
-    try source.video?.start(consumer: pictures)
-    _ = pictures.frames(3)
+    let videoCollector = FrameCollector(keep: 0)
+    try source.video?.start(consumer: videoCollector)
+    _ = videoCollector.frames(3)
     try FileManager.default.removeItem(atPath: path)
-    let error = pictures.end()
+    let error = videoCollector.end()
     source.video?.stop()
     #expect(error??.code == .notFound)
   }
 
-  /// The first frames that a file gives when its frames alone are played.
+  /// The first frames of a file of which only the video track is played.
   private func firstFrames(of path: String, count: Int = 1) throws -> [VideoFrame] {
     let source = try FileSource(path: path)
     let video = try #require(source.video)
@@ -430,12 +433,12 @@ struct FileSourceTests {
     return collector.frames(count)
   }
 
-  /// Whether colours are the same but for what conversion on the way costs.
+  /// Whether colours are equal, within the tolerance of conversions.
   private func isNear(_ bytes: ArraySlice<UInt8>, _ expected: [UInt8]) -> Bool {
     bytes.count == expected.count && zip(bytes, expected).allSatisfy { abs(Int($0) - Int($1)) <= 4 }
   }
 
-  /// When the beeps begin: the loud samples after at least 0.2 seconds without one.
+  /// Start times of beeps: loud samples after at least 0.2 s without one.
   private func beginnings(of blocks: [AudioBlock]) -> [MediaTime] {
     var result: [MediaTime] = []
     var last: MediaTime?

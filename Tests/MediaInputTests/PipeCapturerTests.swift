@@ -8,7 +8,7 @@ import Threading
 
 @Suite("Pipe capturer", .timeLimit(.minutes(2)))
 struct PipeCapturerTests {
-  /// A pipe whose writing end is fed by a thread.
+  /// A pipe whose write end is fed by a thread.
   final class Feed: Sendable {
     let readEnd: Int32
     private let writeEnd: Mutex<Int32?>
@@ -27,7 +27,7 @@ struct PipeCapturerTests {
       close(self.readEnd)
     }
 
-    /// Writes bytes that fit the pipe.
+    /// Writes bytes that fit into the pipe's buffer.
     func write(_ bytes: [UInt8]) {
       self.writeEnd.withLock { end in
         guard let end else { return }
@@ -50,7 +50,7 @@ struct PipeCapturerTests {
       + Array(repeating: 128, count: max(count - 256, 0))
   }
 
-  @Test func `frames are delivered in order with the time they came, and the end is reported`() throws {
+  @Test func `frames are delivered in order with their arrival times, and the end is reported`() throws {
     let feed = Feed()
     feed.write(Array(Self.header.utf8) + (1...5).flatMap { Self.frame($0) })
     feed.finish()
@@ -66,7 +66,7 @@ struct PipeCapturerTests {
     let frames = collector.frames(5)
     #expect(frames.map { pixels($0)[255] } == [1, 2, 3, 4, 5])
     #expect(pixels(frames[0], plane: 2) == Array(repeating: 128, count: 64))
-    // All lay in the pipe: none comes sooner than the frame rate says, however late others are.
+    // All frames were in the pipe: none is delivered earlier than the frame rate allows, however late others are.
     for (index, frame) in frames.enumerated() {
       #expect(frame.timestamp - frames[0].timestamp >= .milliseconds(5) * Int64(index))
     }
@@ -74,7 +74,7 @@ struct PipeCapturerTests {
     #expect(collector.state.withLock { zip($0.frames, $0.arrivals).allSatisfy { $0.timestamp <= $1 } })
   }
 
-  @Test func `bytes that trickle in one by one make the same frames`() throws {
+  @Test func `bytes that arrive one by one make the same frames`() throws {
     let feed = Feed()
     let bytes = Array(Self.header.utf8) + Self.frame(7, line: "FRAME Ip XFOO\n") + Self.frame(8)
     let writer = Thread {
@@ -93,7 +93,8 @@ struct PipeCapturerTests {
   @Test(arguments: [
     ("C422", 512), ("C444", 768), ("Cmono", 256), ("C411", 384), ("C420 XCOLORRANGE=FULL", 384),
   ])
-  func `other samplings and ranges are converted`(parameter: String, count: Int) throws {
+  func `other chroma samplings and ranges are converted`(parameter: String, count: Int) throws {
+
     let feed = Feed()
     feed.write(Array("YUV4MPEG2 W16 H16 F100:1 \(parameter)\n".utf8) + Self.frame(200, count: count))
     feed.finish()
@@ -109,7 +110,7 @@ struct PipeCapturerTests {
     #expect(abs(Int(pixels(frame, plane: 1)[30]) - 128) <= 1)
   }
 
-  @Test func `a last frame that is cut off is skipped`() throws {
+  @Test func `an incomplete last frame is skipped`() throws {
     for cut in [1, 5, 6, 7, 200, 389] {
       let feed = Feed()
       feed.write(Array(Self.header.utf8) + Self.frame(1) + Self.frame(2).prefix(cut))
@@ -123,7 +124,7 @@ struct PipeCapturerTests {
     }
   }
 
-  @Test func `a header that lies about the size is an error before a frame is shown`() throws {
+  @Test func `a header with a wrong size is an error before any frame is delivered`() throws {
     for (bytes, cause) in [
       (Self.frame(1, count: 300), "within its first frame"), (Self.frame(1, count: 390) + Self.frame(2), "no frame"),
       (Self.frame(1) + Array("FRAMES\n".utf8), "no frame"), (Array("frame\n".utf8), "no frame"),
@@ -144,10 +145,10 @@ struct PipeCapturerTests {
     }
   }
 
-  @Test func `an input that is none is an error at once`() throws {
+  @Test func `input that is not YUV4MPEG2 is an error at once`() throws {
     for (bytes, cause) in [
       ([], "it is empty"), (Array("YUV4MPEG2 W16 H16".utf8), "within the YUV4MPEG2 header"),
-      (Array("<html>, not pictures\n".utf8), "does not begin with YUV4MPEG2"),
+      (Array("<html>, not video\n".utf8), "does not begin with YUV4MPEG2"),
       (Array("YUV4MPEG2 ".utf8) + Array(repeating: 0x20, count: 2_000), "has no end"),
     ] as [([UInt8], String)] {
       let feed = Feed()
@@ -159,7 +160,7 @@ struct PipeCapturerTests {
     #expect(throws: VidiconError.self) { try PipeCapturer(fileDescriptor: 9_999) }
   }
 
-  @Test func `stop does not wait for the writer, and a restart goes on with the next whole frame`() throws {
+  @Test func `stop does not wait for the writer, and a restart continues with the next complete frame`() throws {
     let feed = Feed()
     feed.write(Array(Self.header.utf8) + Self.frame(1) + Self.frame(2) + Self.frame(3).prefix(100))
     let capturer = try PipeCapturer(fileDescriptor: feed.readEnd)
@@ -176,12 +177,12 @@ struct PipeCapturerTests {
     #expect(second.end() == .some(.none))
     capturer.stop()
     let rest = second.frames(2).map { pixels($0)[0] }
-    // Whether frame 3 had begun to be read when it was stopped is a matter of time.
+    // Depends on timing: frame 3 may have been partly read when the capturer was stopped.
     #expect(rest == [4, 5] || rest == [3, 4, 5])
     #expect(first.state.withLock { $0.ends.isEmpty })
   }
 
-  @Test func `a consumer that keeps all frames does not stop the reading`() throws {
+  @Test func `a consumer that retains all frames does not block reading`() throws {
     let feed = Feed()
     feed.write(Array(Self.header.utf8) + (1...20).flatMap { Self.frame($0) })
     feed.finish()
@@ -193,7 +194,7 @@ struct PipeCapturerTests {
     #expect(collector.frames(8).map { pixels($0)[0] } == [1, 2, 3, 4, 5, 6, 7, 8])
   }
 
-  @Test func `what ffmpeg writes without a brake is held back to the frame rate`() throws {
+  @Test func `unpaced output of ffmpeg is paced to the frame rate`() throws {
     let feed = Pipe()
     let process = Process()
     process.executableURL = URL(fileURLWithPath: "/usr/bin/env")

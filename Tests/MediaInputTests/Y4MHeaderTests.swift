@@ -5,7 +5,7 @@ import Testing
 
 @Suite("YUV4MPEG2 header")
 struct Y4MHeaderTests {
-  @Test func `what ffmpeg 5.1 writes is read`() throws {
+  @Test func `a header written by ffmpeg 5.1 is parsed`() throws {
     let header = try parse("YUV4MPEG2 W1280 H720 F30000:1001 Ip A1:1 C420jpeg XYSCSS=420JPEG XCOLORRANGE=LIMITED")
     #expect(header.width == 1280)
     #expect(header.height == 720)
@@ -20,11 +20,12 @@ struct Y4MHeaderTests {
     ("C420paldv", 33 * 17 + 2 * 17 * 9), ("C422", 33 * 17 + 2 * 17 * 17), ("C444", 3 * 33 * 17),
     ("C411", 33 * 17 + 2 * 9 * 17), ("Cmono", 33 * 17),
   ])
-  func `each sampling has its number of bytes at odd sizes`(parameter: String, count: Int) throws {
+  func `each chroma sampling has its number of bytes at odd sizes`(parameter: String, count: Int) throws {
+
     #expect(try parse("YUV4MPEG2 W33 H17 F25:1 \(parameter)").frameByteCount == count)
   }
 
-  @Test func `parameters stand in any order, and unknown ones are passed over`() throws {
+  @Test func `parameters come in any order, and unknown ones are ignored`() throws {
     let header = try parse("YUV4MPEG2 XCOLORRANGE=FULL F2:1 Zzz  It H16 A0:0 XFOO=1 W8192 Cmono")
     #expect(header.width == 8_192 && header.height == 16 && header.isFullRange && header.frameRate == FrameRate(2))
   }
@@ -42,14 +43,15 @@ struct Y4MHeaderTests {
     ("YUV4MPEG2 W16 H16 F30:1 C420p10", "C420p10"), ("YUV4MPEG2 W16 H16 F30:1 C444alpha", "C444alpha"),
     ("YUV4MPEG2 W16 H16 F30:1 C", "C,"),
   ])
-  func `what cannot be shown is named, with what to do`(line: String, cause: String) {
+  func `an unsupported header is refused with a next step`(line: String, cause: String) {
+
     let error = #expect(throws: VidiconError.self) { try parse(line) }
     #expect(error?.code == .invalidData)
     #expect(error?.cause.contains(cause) == true, "\(error?.cause ?? "")")
     #expect(error?.nextStep.contains("yuv4mpegpipe") == true)
   }
 
-  @Test func `bytes that are no text do no harm`() {
+  @Test func `bytes that are not text do not trap`() {
     for byte in 0...255 as ClosedRange<UInt8> {
       let line = Array("YUV4MPEG2 W16 H16 F30:1 ".utf8) + [byte, byte, 0x20, byte]
       _ = try? Y4MHeader(parsing: line, source: "test")

@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Bitmap font")
 struct BitmapFontTests {
-  @Test func `a letter is drawn point by point`() {
+  @Test func `a letter is drawn with the glyph's points`() {
     #expect(
       drawing("A", width: 7, height: 9, x: 1, y: 1, scale: 1) == """
         .......
@@ -34,13 +34,13 @@ struct BitmapFontTests {
     #expect(drawing("é") == drawing("??"))
   }
 
-  @Test func `every character has a glyph of its own`() {
+  @Test func `every character has its own glyph`() {
     let glyphs = (UInt8(0x20)...0x5F).map { drawing(String(UnicodeScalar($0))) }
     #expect(Set(glyphs).count == 64)
     #expect(glyphs[0].allSatisfy { $0 == "." || $0 == "\n" })
   }
 
-  @Test func `text is cut off at all edges`() {
+  @Test func `text is clipped at all edges`() {
     for (x, y) in [(-3, -3), (60, 5), (1_000, 1_000), (-1_000, -1_000)] {
       #expect(drawing("WWW", x: x, y: y).utf8.count == 60 * 10 - 1)
     }
@@ -56,7 +56,7 @@ struct BitmapFontTests {
     #expect(BitmapFont.scale(of: "", fitting: 10, by: 20) == 0)
   }
 
-  /// A plane as dots, with hashes for set points.
+  /// A plane as text: dots, with hashes for set pixels.
   private func drawing(
     _ text: String, width: Int = 59, height: Int = 10, x: Int = 0, y: Int = 0, scale: Int = 1
   ) -> String {

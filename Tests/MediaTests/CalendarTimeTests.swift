@@ -14,13 +14,14 @@ struct CalendarTimeTests {
       (4_107_542_399_999, "2100-02-28T23:59:59.999Z", "Sun, 28 Feb 2100 23:59:59 GMT"),
       (4_107_542_400_001, "2100-03-01T00:00:00.001Z", "Mon, 01 Mar 2100 00:00:00 GMT"),
     ] as [(Int64, String, String)])
-  func `a moment is written as a date`(milliseconds: Int64, precise: String, header: String) {
+  func `a time is formatted as a date`(milliseconds: Int64, precise: String, header: String) {
+
     let time = CalendarTime(unixTime: .milliseconds(milliseconds))
     #expect(time.rfc3339 == precise)
     #expect(time.httpDate == header)
   }
 
-  @Test func `it is rounded to a millisecond`() {
+  @Test func `a time is rounded to a millisecond`() {
     let second: Int64 = 1_795_246_863_000_000_000
     #expect(CalendarTime(unixTime: .init(nanoseconds: second + 7_499_999)).rfc3339 == "2026-11-21T07:41:03.007Z")
     #expect(CalendarTime(unixTime: .init(nanoseconds: second + 999_500_000)).rfc3339 == "2026-11-21T07:41:04.000Z")

@@ -15,6 +15,7 @@ struct FrameRateTests {
       ("9999999/9999999", 1),
     ] as [(String, FrameRate)])
   func `a rate is a number, one with decimals or a fraction`(text: String, rate: FrameRate) {
+
     #expect(FrameRate(parsing: text, in: 0.1...240) == rate)
     #expect(FrameRate(parsing: text[...], in: 0.1...240) == rate)
   }
@@ -27,6 +28,7 @@ struct FrameRateTests {
     "9999999.999", "9223372036854775807/1", "1/9223372036854775807", String(repeating: "9", count: 100_000), "30\0",
   ])
   func `other text and rates out of range are refused`(text: String) {
+
     #expect(FrameRate(parsing: text, in: 0.1...240) == nil)
   }
 
@@ -38,7 +40,7 @@ struct FrameRateTests {
     }
   }
 
-  @Test func `a device of 29.97 is not above 29.97`() throws {
+  @Test func `a device rate of 29.97 is not above a requested 29.97`() throws {
     let wanted = try #require(FrameRate(parsing: "29.97", in: 1...240))
     #expect(FrameRate.best(of: [15, FrameRate(30_000, over: 1001), 30], notAbove: wanted)?.description == "29.97")
   }

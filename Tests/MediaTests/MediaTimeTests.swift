@@ -8,7 +8,7 @@ struct MediaTimeTests {
     #expect(MediaTime(ticks: 90_000, timescale: 90_000) == MediaTime(nanoseconds: 1_000_000_000))
   }
 
-  @Test func `ticks round down below zero too, so that distances stay steady`() {
+  @Test func `ticks round down below zero too, so that intervals stay constant`() {
     #expect(MediaTime(nanoseconds: -1).ticks(timescale: 90_000) == -1)
     #expect(MediaTime(nanoseconds: 1).ticks(timescale: 90_000) == 0)
   }
@@ -19,7 +19,7 @@ struct MediaTimeTests {
     #expect(MediaTime(ticks: .max, timescale: 1).nanoseconds == .max)
   }
 
-  @Test func `addition stops at the ends of the range`() {
+  @Test func `addition saturates at the ends of the range`() {
     #expect(MediaTime(nanoseconds: .max) + .seconds(1) == MediaTime(nanoseconds: .max))
     #expect(MediaTime(nanoseconds: .min) - .seconds(1) == MediaTime(nanoseconds: .min))
     #expect(MediaTime(nanoseconds: .min) - MediaTime(nanoseconds: 1) == MediaDuration(nanoseconds: .min))
@@ -36,12 +36,13 @@ struct MediaTimeTests {
   @Test(arguments: [
     (30, 30), (29, 25), (60, 60), (1000, 60), (15, 15),
   ])
-  func `the best rate is the highest not above the wanted one`(wanted: Int32, best: Int32) {
+  func `the best rate is the highest not above the requested one`(wanted: Int32, best: Int32) {
+
     let supported: [FrameRate] = [FrameRate(60), FrameRate(15), FrameRate(30), FrameRate(25)]
     #expect(FrameRate.best(of: supported, notAbove: FrameRate(wanted)) == FrameRate(best))
   }
 
-  @Test func `no rate is chosen when all are above the wanted one`() {
+  @Test func `no rate is chosen when all are above the requested one`() {
     #expect(FrameRate.best(of: [FrameRate(30)], notAbove: FrameRate(10)) == nil)
   }
 

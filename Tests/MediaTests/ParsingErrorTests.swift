@@ -10,11 +10,12 @@ struct ParsingErrorTests {
     (ParsingError(.tooLarge, field: "trun", offset: 8), "trun at byte 8: it is larger than the limit"),
     (ParsingError(.missing, field: "moov"), "moov: it is missing"),
   ])
-  func `the description names field, place and cause in one line`(error: ParsingError, text: String) {
+  func `the description names field, offset and cause in one line`(error: ParsingError, text: String) {
+
     #expect(error.description == text)
   }
 
-  @Test func `errors at different bytes differ`() {
+  @Test func `errors at different offsets differ`() {
     #expect(ParsingError(.invalid, field: "size", offset: 0) == ParsingError(.invalid, field: "size", offset: 0))
     #expect(ParsingError(.invalid, field: "size", offset: 0) != ParsingError(.invalid, field: "size", offset: 8))
     #expect(ParsingError(.invalid, field: "size", offset: 0) != ParsingError(.invalid, field: "size"))

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Video frame pool")
 struct VideoFramePoolTests {
-  @Test func `memory goes round instead of being allocated`() throws {
+  @Test func `memory is reused instead of allocated`() throws {
     let pool = VideoFramePool(format: VideoFormat(width: 64, height: 48, pixelFormat: .nv12), capacity: 2)
     var addresses: Set<UnsafeRawPointer> = []
     for index in 0..<10 {
@@ -14,7 +14,7 @@ struct VideoFramePoolTests {
     #expect(addresses.count == 1)
   }
 
-  @Test func `an exhausted pool gives nothing until a frame is let go`() {
+  @Test func `an exhausted pool returns nil until a frame is released`() {
     let pool = VideoFramePool(format: VideoFormat(width: 16, height: 16), capacity: 2)
     var held = [pool.frame(at: .zero) { _ in }, pool.frame(at: .zero) { _ in }]
     #expect(held.allSatisfy { $0 != nil })
@@ -24,7 +24,8 @@ struct VideoFramePoolTests {
   }
 
   @Test(arguments: PixelFormat.allCases)
-  func `every plane of an odd size has its bytes, aligned, apart from the others`(pixelFormat: PixelFormat) throws {
+  func `the planes of an odd size are large enough, aligned and disjoint`(pixelFormat: PixelFormat) throws {
+
     let format = VideoFormat(width: 63, height: 47, pixelFormat: pixelFormat)
     let pool = VideoFramePool(format: format)
     let frame = try #require(
@@ -42,7 +43,7 @@ struct VideoFramePoolTests {
     }
   }
 
-  @Test func `borrowed memory is given back once, with the last reference`() {
+  @Test func `borrowed memory is released once, with the last reference`() {
     let released = Mutex(0)
     let memory = UnsafeMutableRawPointer.allocate(byteCount: 16 * 16 * 4, alignment: 64)
     defer { memory.deallocate() }

@@ -29,9 +29,9 @@ struct RTPTracksTests {
     let batch = try #require(tracks.packetize(self.sample(.video, at: time)).first)
     #expect(positions.video?.sequenceNumber == batch.firstSequenceNumber)
     #expect(positions.video?.timestamp == batch.timestamp)
-    let sound = try #require(tracks.packetize(self.sample(.audio, at: time)).first)
-    #expect(positions.audio?.sequenceNumber == sound.firstSequenceNumber)
-    #expect(positions.audio?.timestamp == sound.timestamp)
+    let audio = try #require(tracks.packetize(self.sample(.audio, at: time)).first)
+    #expect(positions.audio?.sequenceNumber == audio.firstSequenceNumber)
+    #expect(positions.audio?.timestamp == audio.timestamp)
   }
 
   @Test func `reports of all tracks have one instant and one name, and end with a goodbye`() throws {

@@ -7,7 +7,7 @@ import Synchronization
 @testable import Recording
 
 /// Encoded audio and video, shared by all tests: each frame has its number in a timecode strip; frames flash while a
-/// beep sounds, at each full second.
+/// beep is heard, at each full second.
 struct EncodedStream {
   static let shared = Result { try EncodedStream() }
 

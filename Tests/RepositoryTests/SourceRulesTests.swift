@@ -21,7 +21,7 @@ struct SourceRulesTests {
     ("@Test func `a \"b`() {", "@Test func () {"),
     ("#if DEBUG", "#if DEBUG"),
     ("let a = /\"/ // b", #"let a = /"""#),
-  ]) func `code is told from comments and strings`(source: String, code: String) {
+  ]) func `code is distinguished from comments and strings`(source: String, code: String) {
     #expect(self.text(source).lines[0].code == code)
   }
 
@@ -138,7 +138,7 @@ struct SourceRulesTests {
   @Test(arguments: [
     ("Package.resolved", true), ("Examples/Package.resolved", true), (".build/debug.yaml", true),
     (".build-media/a.mp4", true), ("Sources/a.o", true), ("Package.swift", false), ("docs/a.build.md", false),
-  ]) func `what tools make is told from what people write`(path: String, isMade: Bool) {
+  ]) func `generated files are distinguished from written ones`(path: String, isMade: Bool) {
     #expect(Repository.isMadeByTools(path) == isMade)
   }
 }

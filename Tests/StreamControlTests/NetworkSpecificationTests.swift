@@ -46,7 +46,7 @@ struct NetworkSpecificationTests {
     "rtsp://u:secret@h/\"",
     "rtsp://u:secret@h/?a=secret#b", "rtsp://u:secret@h/" + String(repeating: "a", count: 2_100),
   ])
-  func `a bad address is an error that tells no secret`(text: String) {
+  func `an invalid URL is an error without the password`(text: String) {
     let error = #expect(throws: VidiconError.self) { try NetworkSpecification(parsing: text) }
     #expect(error?.code == .invalidSpecification)
     #expect(error?.description.contains("secret") == false)

@@ -20,7 +20,7 @@ struct SourceChangeTests {
 
     let device: Device
     let options: String
-    private let pictures = BarsCapturer(width: 64, height: 36)
+    private let capturer = BarsCapturer(width: 64, height: 36)
     private let consumer = Mutex<(any VideoConsumer)?>(nil)
 
     init(_ device: Device, options: String) {
@@ -28,8 +28,8 @@ struct SourceChangeTests {
       self.options = options
     }
 
-    var format: VideoFormat { self.pictures.format }
-    var isStarted: Bool { self.pictures.isStarted }
+    var format: VideoFormat { self.capturer.format }
+    var isStarted: Bool { self.capturer.isStarted }
 
     func start(consumer: any VideoConsumer) throws(VidiconError) {
       let isOwner = self.device.owner.withLock { owner in
@@ -39,17 +39,17 @@ struct SourceChangeTests {
       guard isOwner else { throw VidiconError(.failed, subject: "cam", cause: "it is in use", nextStep: "wait") }
       self.device.starts.withLock { $0.append(self.options) }
       self.consumer.withLock { $0 = consumer }
-      try self.pictures.start(consumer: consumer)
+      try self.capturer.start(consumer: consumer)
     }
 
     func stop() {
-      self.pictures.stop()
+      self.capturer.stop()
       self.device.owner.withLock { if $0 == ObjectIdentifier(self) { $0 = nil } }
     }
 
     /// Simulates the loss of the device.
     func end() {
-      self.pictures.stop()
+      self.capturer.stop()
       self.consumer.withLock { $0 }?.captureEnded(nil)
     }
 
@@ -73,15 +73,15 @@ struct SourceChangeTests {
 
   /// Audio that ends on demand.
   private final class Voice: AudioCapturer {
-    let sound = ToneCapturer()
+    let capturer = ToneCapturer()
     let consumer = Mutex<(any AudioConsumer)?>(nil)
-    var format: AudioFormat { self.sound.format }
-    var isStarted: Bool { self.sound.isStarted }
+    var format: AudioFormat { self.capturer.format }
+    var isStarted: Bool { self.capturer.isStarted }
     func start(consumer: any AudioConsumer) throws(VidiconError) {
       self.consumer.withLock { $0 = consumer }
-      try self.sound.start(consumer: consumer)
+      try self.capturer.start(consumer: consumer)
     }
-    func stop() { self.sound.stop() }
+    func stop() { self.capturer.stop() }
   }
 
   /// Cameras `cam:OPTIONS`, all of one device, `mute`, and generated sources.
@@ -167,6 +167,7 @@ struct SourceChangeTests {
 
   @Test(arguments: [true, false])
   func `an audio source that has ended or fallen silent is opened again by its name`(isTold: Bool) async throws {
+
     let voice = Voice()
     let stream = LiveStream("live")
     stream.attachAudio(voice)
@@ -174,7 +175,7 @@ struct SourceChangeTests {
     let sources = StreamSources(stream, audio: "voice", catalog: Self.catalog(Camera.Device()))
     try await sources.replace(audio: "voice")
     #expect(stream.audioSource === voice)
-    voice.sound.stop()
+    voice.capturer.stop()
     if isTold { voice.consumer.withLock { $0 }?.captureEnded(nil) }
     while !stream.statistics.isAudioMissing { await Task.yield() }
     try await sources.replace(audio: "voice")

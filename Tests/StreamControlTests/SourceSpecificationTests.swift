@@ -22,6 +22,7 @@ struct SourceSpecificationTests {
 
   @Test(arguments: ["", "Plasma", "plasma ", "file:", "pipe", "v4l3:", "tone", "/a.mp4"])
   func `other names are errors that say which there are`(text: String) {
+
     let error = #expect(throws: VidiconError.self) { try SourceSpecification(video: text) }
     #expect(error?.code == .invalidSpecification)
     #expect(error?.nextStep.contains("file:PATH") == true)
@@ -48,24 +49,25 @@ struct SourceSpecificationTests {
       try Sources(SourceSpecification(video: .plasma, audio: .file(path: silent)))
     }
     #expect(error?.code == .missingTrack)
-    let sound = try TestMedia.path("sound.wav", ["-i", path, "-vn"])
+    let audioFile = try TestMedia.path("audio.wav", ["-i", path, "-vn"])
     let missing = #expect(throws: VidiconError.self) {
-      try Sources(SourceSpecification(video: .file(path: sound)))
+      try Sources(SourceSpecification(video: .file(path: audioFile)))
     }
     #expect(missing?.code == .missingTrack)
   }
 
   @Test(arguments: [SourceSpecification.Audio.auto, .file(path: "")])
   func `one file gives frame and audio on one timeline`(audio: SourceSpecification.Audio) throws {
+
     let path = try TestMedia.flashAndBeep()
     let sources = try Sources(
       SourceSpecification(video: .file(path: path), audio: audio == .auto ? .auto : .file(path: path)))
-    let pictures = FrameCollector(keep: 1)
-    let sound = AudioCollector()
-    try sources.video.start(consumer: pictures)
-    try #require(sources.audio).start(consumer: sound)
-    let frame = try #require(pictures.frames(1).first)
-    let block = try #require(sound.blocks(samples: 1).first)
+    let videoCollector = FrameCollector(keep: 1)
+    let audioCollector = AudioCollector()
+    try sources.video.start(consumer: videoCollector)
+    try #require(sources.audio).start(consumer: audioCollector)
+    let frame = try #require(videoCollector.frames(1).first)
+    let block = try #require(audioCollector.blocks(samples: 1).first)
     sources.video.stop()
     sources.audio?.stop()
     #expect(abs((frame.timestamp - block.timestamp).nanoseconds) < 1_000_000_000)

@@ -4,15 +4,15 @@ import Testing
 
 @testable import Streaming
 
-@Suite("Whether packets of audio are passed through")
+@Suite("AAC passthrough")
 struct AACPassthroughTests {
   static let stereo = AudioFormat(sampleRate: 48_000, channelCount: 2)
-  /// As libavcodec's encoder tells it: object type 2, 48 kHz, two channels, and that there is no band replication.
+  /// As libavcodec's encoder writes it: object type 2, 48 kHz, two channels, and a sync extension without SBR.
   static let announced = AACDescription(audioSpecificConfig: [0x11, 0x90, 0x56, 0xE5, 0x00], format: stereo)
-  /// The same in fewer words.
+  /// The same configuration without the sync extension.
   static let plain = AACDescription(audioSpecificConfig: [0x11, 0x90], format: stereo)
 
-  /// The time of a frame at 48 kHz.
+  /// Duration of a frame at 48 kHz.
   static func time(_ frame: Int, sampleRate: Int32 = 48_000) -> MediaTime {
     .zero + .seconds(100) + .ticks(Int64(frame) * 1024, timescale: sampleRate)
   }
@@ -35,11 +35,12 @@ struct AACPassthroughTests {
 
   static func number(_ sample: EncodedSample) -> Int? { sample.payload.readableBytesView.first.map(Int.init) }
 
-  /// An encoder that is two frames behind, beside the passthrough; it is reported of each block that is not passed through.
+  /// Passthrough beside a simulated encoder with a delay of two frames, which receives each block that is not passed
+  /// through.
   final class Rig {
     var passthrough: AACPassthrough
     private let sampleRate: Int32
-    /// How far the encoder's frames begin before those of the source, in samples.
+    /// Start of the encoder's frames before those of the source, in samples.
     private let phase: Int
     private(set) var out: [EncodedSample] = []
 
@@ -49,7 +50,7 @@ struct AACPassthroughTests {
       self.phase = phase
     }
 
-    /// Takes blocks from a number on.
+    /// Feeds blocks from a number on.
     func take(
       _ frames: Range<Int>, follows: Bool = true, isMuted: Bool = false, late: MediaDuration = .zero,
       block: (Int) -> AudioBlock = { AACPassthroughTests.block($0) }
@@ -77,7 +78,7 @@ struct AACPassthroughTests {
     }
   }
 
-  @Test func `packets go out after a second, with those that the encoder keeps back, at even times`() throws {
+  @Test func `packets are passed through after a second, after the encoder's remaining frames, at even times`() throws {
     let rig = Rig()
     // 47 frames of 1024 samples are the first that last a second.
     #expect(rig.take(0..<47).isEmpty)
@@ -91,12 +92,12 @@ struct AACPassthroughTests {
       #expect(sample.duration == .ticks(1024, timescale: 48_000) && sample.isKeyframe && sample.kind == .audio)
     }
     #expect(rig.passthrough.nextTime.map { abs(($0 - Self.time(200)).nanoseconds) <= 2 } == true)
-    // The encoder's last one and the first passed are as far apart as all.
+    // The encoder's last frame and the first passed packet are one frame apart.
     let times = rig.out.map(\.presentationTime)
     #expect(zip(times, times.dropFirst()).allSatisfy { abs(($1 - $0).nanoseconds - 21_333_333) <= 2 })
   }
 
-  @Test func `at a gap or an overlap the encoder goes on where the packets end, and is left a second later`() throws {
+  @Test func `at a gap or an overlap the encoder continues where the packets end, for a second`() throws {
     let rig = Rig()
     _ = rig.take(0..<60)
     let next = try #require(rig.passthrough.nextTime)
@@ -107,7 +108,7 @@ struct AACPassthroughTests {
     #expect(rig.take(108..<109).map(Self.number) == [106, 107, 108])
   }
 
-  @Test func `a source that does not keep still for a second is not passed through`() {
+  @Test func `a source without one contiguous second is not passed through`() {
     let rig = Rig()
     for start in stride(from: 0, to: 4_000, by: 40) {
       #expect(rig.take(start..<start + 1, follows: false).isEmpty)
@@ -115,7 +116,7 @@ struct AACPassthroughTests {
     }
   }
 
-  @Test func `silence between two blocks is no second in which they follow on each other`() {
+  @Test func `silence between two blocks interrupts the contiguous second`() {
     let rig = Rig()
     #expect(rig.take(0..<40).isEmpty)
     rig.passthrough.reset()
@@ -123,7 +124,7 @@ struct AACPassthroughTests {
     #expect(rig.take(87..<88).map(Self.number) == [85, 86, 87])
   }
 
-  @Test func `muted audio is not passed through, nor what was heard while it was muted`() throws {
+  @Test func `muted audio is not passed through, nor are packets decoded while it was muted`() throws {
     let rig = Rig()
     #expect(!rig.take(0..<60).isEmpty)
     #expect(rig.take(60..<160, isMuted: true).isEmpty)
@@ -153,13 +154,15 @@ struct AACPassthroughTests {
       ("band replication", [0x11, 0x90, 0x56, 0xE5, 0x80], stereo), ("a layout of its own", [0x11, 0x80], stereo),
       ("damaged", [0x11], stereo), ("nothing", [], stereo),
     ] as [(String, [UInt8], AudioFormat)])
-  func `what decoders have not been reported of is encoded`(name: String, config: [UInt8], format: AudioFormat) {
+  func `audio with another configuration than announced is encoded`(
+    name: String, config: [UInt8], format: AudioFormat
+  ) {
     let rig = Rig()
     let description = AACDescription(audioSpecificConfig: config, format: format)
     #expect(rig.take(0..<200) { Self.block($0, description: description) }.isEmpty)
   }
 
-  @Test func `blocks that are not one frame, and packets that no frame is as long as, are encoded`() {
+  @Test func `blocks of another length than a frame are encoded`() {
     for (samples, length) in [(1023, 100), (2048, 100), (1024, 1537)] {
       let rig = Rig()
       #expect(rig.take(0..<200) { Self.block($0, samples: samples, length: length) }.isEmpty)
@@ -176,12 +179,12 @@ struct AACPassthroughTests {
     #expect(without.isEmpty)
   }
 
-  @Test func `a source whose clock is off is followed, and nothing jumps`() throws {
+  @Test func `a source with a drifting clock is followed without a jump`() throws {
     for drift in [Int64(-2_000), 2_000] {
       let rig = Rig()
       _ = rig.take(0..<60)
       var farthest = Int64(0)
-      // 2 µs a frame are about 100 in a million.
+      // 2 µs per frame are about 100 ppm.
       for frame in 60..<20_060 {
         let late = MediaDuration(nanoseconds: Int64(frame - 60) * drift)
         let time = try #require(rig.passthrough.nextTime)
@@ -196,7 +199,8 @@ struct AACPassthroughTests {
   }
 
   @Test(arguments: [8_000, 16_000, 44_100, 48_000, 96_000])
-  func `wherever the encoder's frames begin, time never goes back and no gap is over 40 ms`(rate: Int) throws {
+  func `time never goes back and no gap exceeds 40 ms, wherever the encoder's frames begin`(rate: Int) throws {
+
     let format = AudioFormat(sampleRate: rate, channelCount: 1)
     let config = try #require(AACConfigs.plain(rate))
     let description = AACDescription(audioSpecificConfig: config, format: format)
@@ -211,9 +215,9 @@ struct AACPassthroughTests {
   }
 }
 
-/// Descriptions of AAC-LC in one channel.
+/// Codec descriptions of mono AAC-LC.
 enum AACConfigs {
-  /// Object type 2, a sample rate with its index of ISO/IEC 14496-3 table 1.18, one channel.
+  /// Object type 2, a sample rate by its index in ISO/IEC 14496-3 table 1.18, one channel.
   static func plain(_ sampleRate: Int) -> [UInt8]? {
     let indices = [96_000: 0, 48_000: 3, 44_100: 4, 16_000: 8, 8_000: 11]
     return indices[sampleRate].map { index in [0b0001_0000 | UInt8(index >> 1), UInt8(index & 1) << 7 | 0b0000_1000] }

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Sources attached while a stream runs", .timeLimit(.minutes(1)))
 struct AttachWhileRunningTests {
-  /// Video that fails to start.
+  /// Video capturer that fails to start.
   private final class Broken: VideoCapturer {
     static let error = VidiconError(.failed, subject: "broken", cause: "it does not start", nextStep: "mend it")
 

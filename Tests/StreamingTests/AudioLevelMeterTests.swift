@@ -12,13 +12,13 @@ struct AudioLevelMeterTests {
     AudioBlock(format: Self.format, timestamp: .zero, samples: (0..<milliseconds * 96).map { sample($0 / 2) })
   }
 
-  @Test func `a sine of full scale has a peak of 0 and an RMS of -3`() {
+  @Test func `a full-scale sine has a peak of 0 and an RMS of -3`() {
     var meter = AudioLevelMeter()
     let level = meter.measure(self.block(milliseconds: 100) { sin(2 * .pi * Float($0) / 48) })
     #expect(abs(level.peak) < 0.01 && abs(level.rms + 3.01) < 0.01)
   }
 
-  @Test func `silence is -120, and so are samples that are no numbers`() {
+  @Test func `silence is -120, and so are samples that are not finite`() {
     var meter = AudioLevelMeter()
     #expect(meter.measure(self.block(milliseconds: 10) { _ in 0 }) == .silence)
     #expect(meter.measure(self.block(milliseconds: 10) { $0.isMultiple(of: 2) ? .nan : .infinity }) == .silence)
@@ -26,7 +26,8 @@ struct AudioLevelMeterTests {
   }
 
   @Test(arguments: [1, 7, 10, 33])
-  func `what is longer ago than a tenth of a second is forgotten, and what is not is not`(blockLength: Int) {
+  func `the level covers the last tenth of a second`(blockLength: Int) {
+
     var meter = AudioLevelMeter()
     _ = meter.measure(self.block(milliseconds: 20) { _ in 0.5 })
     var level = AudioLevel.silence
@@ -36,7 +37,7 @@ struct AudioLevelMeterTests {
     #expect(level == .silence)
   }
 
-  @Test func `a block longer than that counts with its end`() {
+  @Test func `a longer block counts with its end`() {
     var meter = AudioLevelMeter()
     #expect(meter.measure(self.block(milliseconds: 500) { $0 < 48 * 390 ? 1 : 0 }) == .silence)
   }

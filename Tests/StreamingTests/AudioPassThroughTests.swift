@@ -12,7 +12,7 @@ struct AudioPassThroughTests {
   static let format = AudioFormat(sampleRate: 44_100, channelCount: 2)
   private static let frame = format.duration(ofSamples: 1024)
 
-  /// Blocks of a rising and falling tone and the packets of AAC that hold them, from a time on.
+  /// Blocks of a tone of rising and falling pitch from a time on, with the AAC packets that encode them.
   static func blocks(_ count: Int, format: AudioFormat = format) throws -> [AudioBlock] {
     let encoder = try LibavAACEncoder(format: format, bitrate: 96_000)
     var packets: [EncodedSample] = []
@@ -27,14 +27,14 @@ struct AudioPassThroughTests {
       try encoder.encode(blocks[index]) { packets.append($0) }
     }
     blocks.removeLast(2)
-    // The first packet is of the time before the first block.
+    // The first packet is the encoder's priming, before the first block.
     for index in blocks.indices {
       blocks[index].packet = AudioPacket(payload: packets[index + 1].payload, description: encoder.description)
     }
     return blocks
   }
 
-  /// A stream of a source of AAC, and what came out.
+  /// A stream with an AAC source, and its output.
   final class Run: Sendable {
     let stream: LiveStream
     let source: ScriptedAudioCapturer
@@ -57,7 +57,7 @@ struct AudioPassThroughTests {
       self.stream.attachAudio(self.source)
       self.stream.add(self.output)
       try await self.stream.start()
-      // The last block is of the present: what is older than ten seconds is taken for the time of another clock.
+      // The last block is in the present: timestamps older than ten seconds are treated as those of another clock.
       self.start = StreamClock.system.now() - AudioPassThroughTests.format.duration(ofSamples: count * 1024) - late
     }
 
@@ -69,14 +69,14 @@ struct AudioPassThroughTests {
 
     func payloads(_ range: Range<Int>) -> [ByteBuffer?] { range.map { self.payload($0) } }
 
-    /// A block at its time, or so much later.
+    /// A block, shifted by a delay.
     func block(_ index: Int, late: MediaDuration = .zero) -> AudioBlock {
       var block = self.blocks[index]
       block.timestamp = self.time(index) + late
       return block
     }
 
-    /// Delivers blocks and waits until they have been taken.
+    /// Delivers blocks and waits until the pipeline has processed them.
     func deliver(_ range: Range<Int>, late: MediaDuration = .zero) async throws {
       for index in range {
         self.source.deliver(self.block(index, late: late))
@@ -85,25 +85,24 @@ struct AudioPassThroughTests {
       try await self.settle()
     }
 
-    /// Waits until the pipeline has taken what waits.
+    /// Waits until the pipeline has processed the queued blocks.
     func settle() async throws {
       try await self.stream.eventually { self.stream.statistics.audioBlocksQueued == 0 }
     }
   }
 
-  /// The steps between samples beside the frame's length, in nanoseconds.
+  /// Deviations of the intervals between samples from the frame duration, in nanoseconds.
   static func deviations(_ samples: [EncodedSample]) -> [Int64] {
     zip(samples, samples.dropFirst()).map { ($1.presentationTime - $0.presentationTime - Self.frame).nanoseconds }
   }
 
-  @Test func `AAC of a source goes out as it came once it was steady for a second, at the times of its audio`()
+  @Test func `AAC of a source is passed through after a steady second, at the times of its audio`()
     async throws
   {
     let run = try await Run(100)
     let descriptions = run.stream.descriptions
     try await run.deliver(0..<100)
-    // One of the time before the first block; the 44 frames that are the first second, but for the two that the encoder
-    // keeps back.
+    // One priming frame, and the 44 frames of the first second without the encoder's delay of two.
     let samples = run.output.samples(atLeast: 101)
     #expect(samples.count == 101)
     #expect(samples.dropFirst(43).map(\.payload) == run.payloads(42..<100))
@@ -118,7 +117,7 @@ struct AudioPassThroughTests {
     await run.stream.stop()
   }
 
-  @Test func `muted, the encoder takes over at the next frame; unmuted, packets go out again after a second`()
+  @Test func `muting switches to the encoder at the next frame, unmuting back to packets after a second`()
     async throws
   {
     let run = try await Run(190)
@@ -131,7 +130,7 @@ struct AudioPassThroughTests {
     #expect(samples.count == 191)
     #expect(Self.deviations(samples).allSatisfy { abs($0) <= 2 })
     #expect(samples[43..<61].map(\.payload) == run.payloads(42..<60))
-    // What the codec keeps of the audio before is gone after two frames.
+    // The codec's overlap with earlier audio ends after two frames.
     #expect(samples[63..<89].allSatisfy { $0.payload.readableBytes < 20 })
     #expect(samples[94..<132].allSatisfy { $0.payload.readableBytes > 50 })
     #expect(samples[133...].map(\.payload) == run.payloads(132..<190))
@@ -140,7 +139,8 @@ struct AudioPassThroughTests {
   }
 
   @Test(arguments: [50, 300, -50, -300, 1_700])
-  func `gaps and overlaps are the encoder's, and no time goes back or leaps`(milliseconds: Int64) async throws {
+  func `gaps and overlaps are encoded, and timestamps neither go back nor jump`(milliseconds: Int64) async throws {
+
     let run = try await Run(130, late: .milliseconds(max(0, milliseconds)))
     try await run.deliver(0..<55)
     try await run.deliver(55..<130, late: .milliseconds(milliseconds))
@@ -152,7 +152,7 @@ struct AudioPassThroughTests {
     #expect(samples.suffix(count - 13).map(\.payload) == run.payloads(130 - (count - 13)..<130))
     #expect(Self.deviations(samples[..<56].map { $0 }).allSatisfy { abs($0) <= 2 })
     let steps = Self.deviations(samples)
-    // What is longer than a second is no silence: time goes on.
+    // A gap of more than a second is not filled: timestamps continue after it.
     let isLeap = milliseconds > 1_000
     #expect(steps.count { abs($0) > 2 } <= (isLeap ? 2 : 1))
     #expect(steps.count { $0 > 40_000_000 } == (isLeap ? 1 : 0))
@@ -162,7 +162,7 @@ struct AudioPassThroughTests {
     await run.stream.stop()
   }
 
-  @Test func `from the tone to a network source and back`() async throws {
+  @Test func `a switch from the tone to a network source and back`() async throws {
     let tone = ScriptedAudioCapturer(format: Self.format)
     let run = try await Run(100, source: tone)
     tone.deliver(at: run.time(0) - .milliseconds(500), samples: 22_050)
@@ -184,7 +184,7 @@ struct AudioPassThroughTests {
     try await run.stream.eventually { back.isStarted }
     back.deliver(at: run.time(80), samples: 20 * 1024)
     try await again
-    // The encoder keeps two frames back.
+    // The encoder's delay is two frames.
     let samples = run.output.samples(atLeast: count + 18)
     #expect(samples.count == count + 18)
     #expect(run.stream.statistics.audioFramesPassedThrough == 37)
@@ -197,7 +197,8 @@ struct AudioPassThroughTests {
   @Test(arguments: [
     AudioSettings(bitrate: 96_000), AudioSettings(sampleRate: 48_000), AudioSettings(channelCount: 1),
   ])
-  func `what is to be otherwise is encoded`(settings: AudioSettings) async throws {
+  func `audio with other settings than the source's is encoded`(settings: AudioSettings) async throws {
+
     let run = try await Run(70, settings: settings)
     try await run.deliver(0..<70)
     #expect(run.output.samples(atLeast: 50).count >= 50)
@@ -205,7 +206,7 @@ struct AudioPassThroughTests {
     await run.stream.stop()
   }
 
-  @Test func `samples that were changed have no packet any more`() throws {
+  @Test func `modified samples lose their packet`() throws {
     var block = try #require(try Self.blocks(1).first)
     #expect(block.packet != nil)
     block.timestamp += .seconds(1)

@@ -14,7 +14,7 @@ struct AudioSwitchTests {
   private let output = CollectingOutput()
 
   private func startedStream(_ settings: AudioSettings? = nil) async throws -> LiveStream {
-    // Silence comes only where the sources leave gaps, however slow the machine is.
+    // Silence fills only the gaps of the sources, however slow the machine is.
     var patient = settings ?? AudioSettings()
     patient.timeout = .seconds(1000)
     var video = VideoSettings()
@@ -27,7 +27,7 @@ struct AudioSwitchTests {
     return stream
   }
 
-  /// Switches to a source, which delivers a stretch of audio as soon as it is started.
+  /// Switches to a source that delivers audio as soon as it is started.
   private func change(
     _ stream: LiveStream, to capturer: ScriptedAudioCapturer, at time: MediaTime, samples: Int, amplitude: Float = 0.5
   ) async throws {
@@ -37,7 +37,7 @@ struct AudioSwitchTests {
     try await change
   }
 
-  /// The distances of the samples' times from an even grid of 1024 samples at 48 kHz, the largest in nanoseconds.
+  /// The maximum deviation of the samples' times from a grid of 1024 samples at 48 kHz, in nanoseconds.
   private func unevenness(_ samples: [EncodedSample]) -> Int64 {
     guard let first = samples.first else { return .max }
     return samples.enumerated().map { index, sample in
@@ -46,18 +46,18 @@ struct AudioSwitchTests {
     }.max() ?? .max
   }
 
-  /// Long enough ago that audio of a second or two from then on is not in the future.
+  /// A time far enough in the past that one or two seconds of audio from then on are not in the future.
   private static func past() -> MediaTime {
     StreamClock.system.now() - .seconds(3)
   }
 
-  /// Waits for a number of samples: those of a stretch of audio are one less than fit, since the encoder keeps one back.
+  /// Waits for the samples of a stretch of audio: one less than its length, since the encoder retains one.
   private func samples(_ count: Int) -> [EncodedSample] {
     self.output.samples(atLeast: count)
   }
 
   @Test(arguments: [("a gap", 15, 720), ("a long gap", 200, 9600), ("in step", 0, 0), ("an overlap", -30, 0)])
-  func `the new source's audio is at its own time: gaps are filled, overlaps cut, timestamps stay even`(
+  func `the new source's audio keeps its times: gaps are filled, overlaps cut, timestamps stay even`(
     name: String, milliseconds: Int64, silence: Int
   ) async throws {
     let stream = try await self.startedStream()
@@ -79,7 +79,7 @@ struct AudioSwitchTests {
     #expect(second.stops == 1 && stream.audioSource == nil)
   }
 
-  @Test func `a source of another sample rate and number of channels takes over, and the description stays`()
+  @Test func `a source with another sample rate and channel count takes over, and the description stays`()
     async throws
   {
     let stream = try await self.startedStream()
@@ -94,7 +94,7 @@ struct AudioSwitchTests {
     await stream.stop()
   }
 
-  @Test func `audio of the earlier source that comes after the cut is not used, and reported so`() async throws {
+  @Test func `audio of the earlier source that arrives after the switch is dropped and reported`() async throws {
     let stream = try await self.startedStream()
     let time = StreamClock.system.now()
     self.first.deliver(at: time, samples: 480)
@@ -106,7 +106,7 @@ struct AudioSwitchTests {
     await stream.stop()
   }
 
-  @Test func `a source that fails leaves the earlier one where it is`() async throws {
+  @Test func `a source that fails to start leaves the earlier one in place`() async throws {
     let stream = try await self.startedStream()
     let failure = VidiconError(.notFound, subject: "x", cause: "gone", nextStep: "plug it in")
     await #expect(throws: failure) {
@@ -137,14 +137,14 @@ struct AudioSwitchTests {
     let samples = self.samples(39)
     #expect(samples.count == 39 && self.unevenness(samples) <= 1)
     #expect(abs(stream.audioLevel.peak + 12.04) < 0.01)
-    // What the codec keeps of the audio before is gone after two frames.
+    // The codec's overlap with earlier audio ends after two frames.
     #expect(samples[5..<15].allSatisfy { $0.payload.readableBytes > 100 })
     #expect(samples[25...].allSatisfy { $0.payload.readableBytes < 20 })
     await stream.stop()
     #expect(stream.audioLevel == .silence)
   }
 
-  @Test func `a source whose audio always comes late is waited for, and not silent for ever`() async throws {
+  @Test func `a source with constant latency is waited for, instead of being silent for ever`() async throws {
     var settings = AudioSettings()
     settings.timeout = .milliseconds(40)
     let stream = LiveStream("test", audio: settings)
@@ -153,7 +153,7 @@ struct AudioSwitchTests {
     try await stream.start()
     // Silence takes its place at first.
     #expect(self.samples(5).count >= 5)
-    // Blocks that come 300 ms after their time, at the pace of the clock; where the machine is slower, some are left out.
+    // Blocks arrive 300 ms after their time, at the clock's rate; where the machine is slower, some are omitted.
     let start = StreamClock.system.now()
     let pace = Monitor(())
     var used = 0

@@ -7,13 +7,13 @@ import Threading
 
 @testable import Streaming
 
-/// An output that decodes what it gets, as a viewer does.
+/// Output that decodes its samples, as a viewer does.
 final class ViewingOutput: StreamOutput {
   private struct State {
     var decoder: H264Decoder?
     var lumas: [MediaTime: UInt8] = [:]
-    var told: [TimedFrameMetadata] = []
-    /// Frames whose metadata came after their sample, or not at all.
+    var metadata: [TimedFrameMetadata] = []
+    /// Number of frames whose metadata came after their sample, or not at all.
     var unreported = 0
   }
 
@@ -25,13 +25,13 @@ final class ViewingOutput: StreamOutput {
   }
 
   func consume(_ metadata: TimedFrameMetadata) {
-    self.state.withLock { $0.told.append(metadata) }
+    self.state.withLock { $0.metadata.append(metadata) }
   }
 
   func consume(_ sample: EncodedSample) {
     guard sample.kind == .video else { return }
     self.state.withLock { state in
-      if state.told.last?.timestamp != sample.presentationTime { state.unreported += 1 }
+      if state.metadata.last?.timestamp != sample.presentationTime { state.unreported += 1 }
       for frame in state.decoder?.decode(sample) ?? [] {
         state.lumas[sample.presentationTime] = frame.withPlane(0) { $0[$0.count / 2 + frame.format.width / 2] }
       }
@@ -40,20 +40,20 @@ final class ViewingOutput: StreamOutput {
 
   func streamEnded() {}
 
-  /// The luma in the middle of each frame, in order of time.
+  /// The luma at the centre of each frame, in order of time.
   var lumas: [UInt8] { self.state.withLock { $0.lumas.sorted { $0.key < $1.key }.map(\.value) } }
-  /// What was reported of frames.
-  var told: [TimedFrameMetadata] { self.state.withLock { $0.told } }
+  /// The metadata of the frames.
+  var metadata: [TimedFrameMetadata] { self.state.withLock { $0.metadata } }
   var unreported: Int { self.state.withLock { $0.unreported } }
 
-  /// Waits for as many frames.
+  /// Waits for a number of frames.
   func lumas(atLeast count: Int) -> [UInt8] {
     self.state.wait(until: StreamClock.system.now() + .seconds(60)) { $0.lumas.count >= count ? () : nil }
     return self.lumas
   }
 }
 
-/// Gives all frames one brightness, and keeps what it sees of them.
+/// Effect that fills frames with one brightness, and records its input.
 final class Paint: VideoEffect {
   private let luma: UInt8
   private let seen = Mutex((buffers: Set<ObjectIdentifier>(), formats: [VideoFormat](), lumas: [UInt8]()))
@@ -78,10 +78,10 @@ final class Paint: VideoEffect {
     return .keep
   }
 
-  /// How many memories the frames were in.
+  /// The number of different frame buffers.
   var bufferCount: Int { self.seen.withLock { $0.buffers.count } }
-  /// What it was prepared for.
+  /// The formats passed to `prepare`.
   var formats: [VideoFormat] { self.seen.withLock { $0.formats } }
-  /// The brightness of the frames before.
+  /// The brightness of the input frames.
   var lumas: [UInt8] { self.seen.withLock { $0.lumas } }
 }

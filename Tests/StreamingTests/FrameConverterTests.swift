@@ -3,9 +3,9 @@ import Testing
 
 @testable import Streaming
 
-@Suite("FrameConverter")
+@Suite("Frame converter")
 struct FrameConverterTests {
-  /// A frame whose left half is dark and right half is bright, the top row of blocks brighter still.
+  /// A frame whose left half is dark and right half is bright; the top row of blocks is brighter still.
   private func frame(
     width: Int, height: Int, pixelFormat: PixelFormat = .i420, orientation: Orientation = .up, isMirrored: Bool = false
   ) -> VideoFrame {
@@ -38,7 +38,8 @@ struct FrameConverterTests {
     #expect(drawn.buffer === frame.buffer)
   }
 
-  @Test func `a wide frame on a tall canvas has black bars above and below, and its own pixels between`() throws {
+  @Test func `a wide frame on a tall canvas has black bars above and below, and unchanged pixels between them`() throws
+  {
     let drawn = try #require(self.converter(64, 128).draw(self.frame(width: 128, height: 64), matrix: .bt601))
     #expect(self.luma(drawn, x: 32, y: 0) == 16)
     #expect(self.luma(drawn, x: 32, y: 47) == 16)
@@ -64,7 +65,7 @@ struct FrameConverterTests {
     #expect(self.luma(drawn, x: 63, y: 63) == 140)
   }
 
-  /// What the four corners of an upright 64×64 canvas show, clockwise from the top left.
+  /// The four corners of an upright 64×64 canvas, clockwise from the top left.
   @Test(
     arguments: [
       (Orientation.up, false, [100, 200, 140, 40]),
@@ -74,7 +75,7 @@ struct FrameConverterTests {
       (.up, true, [200, 100, 40, 140]),
       (.right, true, [100, 40, 140, 200]),
     ] as [(Orientation, Bool, [UInt8])])
-  func `orientation turns clockwise, then mirroring exchanges left and right`(
+  func `a frame is rotated clockwise, then mirrored horizontally`(
     orientation: Orientation, isMirrored: Bool, corners: [UInt8]
   ) throws {
     let frame = self.frame(width: 64, height: 64, orientation: orientation, isMirrored: isMirrored)
@@ -83,20 +84,21 @@ struct FrameConverterTests {
     #expect(found == corners)
   }
 
-  @Test func `turning by a quarter exchanges width and height before the frame is placed`() throws {
+  @Test func `a quarter turn swaps width and height before the frame is placed`() throws {
     let frame = self.frame(width: 128, height: 64, orientation: .right)
     let drawn = try #require(self.converter(64, 128).draw(frame, matrix: .bt601))
     #expect(self.luma(drawn, x: 0, y: 0) == 40)
     #expect(self.luma(drawn, x: 63, y: 127) == 200)
   }
 
-  /// Red, green and blue of full strength in BT.601, limited range (ITU-R BT.601-7 §2.5.3, rounded).
+  /// Full red, green and blue in BT.601, limited range (ITU-R BT.601-7 §2.5.3, rounded).
   @Test(
     arguments: [
       ([255, 0, 0], [82, 90, 240]), ([0, 255, 0], [145, 54, 34]), ([0, 0, 255], [41, 240, 110]),
       ([255, 255, 255], [235, 128, 128]), ([0, 0, 0], [16, 128, 128]),
     ] as [([UInt8], [UInt8])])
   func `every RGB format gives the same luma and colour differences`(rgb: [UInt8], expected: [UInt8]) throws {
+
     let orders: [(PixelFormat, [UInt8])] = [
       (.rgb24, rgb), (.argb, [255] + rgb), (.bgra, [rgb[2], rgb[1], rgb[0], 255]),
     ]
@@ -114,7 +116,8 @@ struct FrameConverterTests {
   }
 
   @Test(arguments: [PixelFormat.nv12, .yuyv])
-  func `other arrangements of luma keep it`(pixelFormat: PixelFormat) throws {
+  func `other pixel layouts keep the luma`(pixelFormat: PixelFormat) throws {
+
     let buffer = PixelBuffer(format: VideoFormat(width: 32, height: 32, pixelFormat: pixelFormat))
     for plane in 0..<pixelFormat.planeCount {
       let bytes = buffer.unsafePlane(plane)
@@ -138,7 +141,7 @@ struct FrameConverterTests {
     }
   }
 
-  /// A landscape frame, 32 by 16, of 4 by 2 cells whose values differ in all planes.
+  /// A landscape frame, 32 × 16, of 4 × 2 cells whose values differ in all planes.
   private func cells(orientation: Orientation, isMirrored: Bool) -> VideoFrame {
     let buffer = PixelBuffer(format: VideoFormat(width: 32, height: 16))
     for plane in 0..<3 {
@@ -157,7 +160,7 @@ struct FrameConverterTests {
     UInt8(30 + 20 * cell + plane)
   }
 
-  /// The cells of the upright frame, row by row, by hand.
+  /// The cells of the upright frame, row by row, computed by hand.
   private static let upright: [Orientation: [[Int]]] = [
     .up: [[0, 1, 2, 3], [4, 5, 6, 7]],
     .right: [[4, 0], [5, 1], [6, 2], [7, 3]],
@@ -165,10 +168,10 @@ struct FrameConverterTests {
     .left: [[3, 7], [2, 6], [1, 5], [0, 4]],
   ]
 
-  /// A portrait canvas, 8 by 16: a frame that stands upright fills it at half its size; one that lies is made a quarter
-  /// as large and has bars (fit), or keeps its size and is cropped (fill). So no pixel is mixed of two cells.
+  /// A portrait canvas, 8 × 16: a portrait frame fills it at half its size; a landscape frame is scaled to a quarter
+  /// with bars (fit), or keeps its size and is cropped (fill). No pixel therefore mixes two cells.
   @Test(arguments: Orientation.allCases, VideoSettings.Scaling.allCases)
-  func `a portrait canvas shows each pixel of a landscape frame where it belongs`(
+  func `a portrait canvas shows each cell of a landscape frame in its place`(
     orientation: Orientation, scaling: VideoSettings.Scaling
   ) throws {
     for isMirrored in [false, true] {
@@ -176,7 +179,7 @@ struct FrameConverterTests {
       let drawn = try #require(self.converter(8, 16, scaling).draw(frame, matrix: .bt601))
       let rows = try #require(Self.upright[orientation]).map { isMirrored ? $0.reversed() : $0 }
       for plane in 0..<3 {
-        // In luma pixels, of which a pixel of the other planes is two.
+        // In luma pixels; a chroma sample covers two.
         let unit = plane == 0 ? 1 : 2
         for y in stride(from: 0, to: 16, by: unit) {
           for x in stride(from: 0, to: 8, by: unit) {
@@ -219,7 +222,7 @@ struct FrameConverterTests {
   }
 
   @Test(arguments: [PixelFormat.i420, .nv12, .yuyv], [(64, 48), (33, 17), (48, 64)])
-  func `a frame of another matrix is brought into the canvas'`(pixelFormat: PixelFormat, size: (Int, Int)) throws {
+  func `a frame with another matrix is converted to the canvas's`(pixelFormat: PixelFormat, size: (Int, Int)) throws {
     for colour in Self.colours {
       for (from, matrix, to, canvasMatrix) in [
         (colour.bt601, ColorMatrix.bt601, colour.bt709, ColorMatrix.bt709),
@@ -234,7 +237,7 @@ struct FrameConverterTests {
           let found = drawn.withPlane(plane) { $0[middle] }
           #expect(abs(Int(found) - Int(to[plane])) <= (from == to ? 0 : 1), "\(from): plane \(plane) is \(found)")
         }
-        // The frame itself is not touched, since others may look at it, and bars stay black.
+        // The input frame is not modified, since it is shared, and bars stay black.
         #expect(frame.withPlane(0) { $0[0] } == from[0])
         if size.0 * 48 != size.1 * 64 {
           #expect([self.luma(drawn, x: 0, y: 0), self.luma(drawn, x: 63, y: 47)] == [16, 16])
@@ -243,7 +246,7 @@ struct FrameConverterTests {
     }
   }
 
-  @Test func `RGB on a canvas of BT 709 has the colours of BT 709`() throws {
+  @Test func `RGB is converted to BT 709 on a BT 709 canvas`() throws {
     let buffer = PixelBuffer(format: VideoFormat(width: 64, height: 48, pixelFormat: .rgb24))
     let bytes = buffer.unsafePlane(0)
     for index in bytes.indices { bytes[index] = index % 3 == 1 ? 255 : 0 }

@@ -41,7 +41,7 @@ struct KeyframeRequestsTests {
     #expect(requests.forcesKeyframe(at: Self.milliseconds(2000)))
   }
 
-  @Test func `a keyframe that comes by itself meets a waiting request`() {
+  @Test func `a keyframe that the encoder makes by itself meets a pending request`() {
     var requests = KeyframeRequests(maximumInterval: .seconds(10))
     requests.keyframeEncoded(at: .zero)
     requests.request()
@@ -49,7 +49,7 @@ struct KeyframeRequestsTests {
     #expect(requests.dueTime == nil)
   }
 
-  @Test func `one that no one asked for is allowed half a second after the last one`() {
+  @Test func `an unrequested keyframe is allowed half a second after the last one`() {
     var requests = KeyframeRequests(maximumInterval: .seconds(10))
     #expect(requests.allowsKeyframe(at: .zero))
     requests.keyframeEncoded(at: .zero)

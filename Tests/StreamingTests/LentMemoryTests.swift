@@ -7,10 +7,10 @@ import Threading
 
 @testable import Streaming
 
-/// A device whose memory is kept cannot be opened again, so that nothing of it is kept once it is not needed.
-@Suite("Memory that a source lends", .timeLimit(.minutes(5)))
+/// A device whose buffers are retained cannot be opened again, so none is retained longer than needed.
+@Suite("Frames in a source's memory", .timeLimit(.minutes(5)))
 struct LentMemoryTests {
-  /// One that goes through to the encoder as it is, and others that are converted.
+  /// A format that the encoder takes directly, and formats that are converted.
   static let formats: [VideoFormat] = [
     VideoFormat(width: 64, height: 48), VideoFormat(width: 64, height: 48, pixelFormat: .yuyv),
     VideoFormat(width: 64, height: 48, pixelFormat: .bgra),
@@ -18,7 +18,7 @@ struct LentMemoryTests {
 
   private let output = CollectingOutput()
 
-  /// A stream with a first frame, which the source has lent.
+  /// A stream with a first frame in the source's memory.
   private func startedStream(
     _ source: ScriptedVideoCapturer, sourceTimeout: MediaDuration = .seconds(1000)
   ) async throws -> LiveStream {
@@ -33,7 +33,7 @@ struct LentMemoryTests {
     return stream
   }
 
-  @Test(arguments: Self.formats) func `is given back when the source has ended`(format: VideoFormat) async throws {
+  @Test(arguments: Self.formats) func `ended sources get their memory back`(format: VideoFormat) async throws {
     let source = ScriptedVideoCapturer(format: format)
     let stream = try await self.startedStream(source)
     #expect(source.lentFrames == 1)
@@ -42,7 +42,7 @@ struct LentMemoryTests {
     await stream.stop()
   }
 
-  @Test(arguments: Self.formats) func `is given back when the slate is shown`(format: VideoFormat) async throws {
+  @Test(arguments: Self.formats) func `the slate releases source memory`(format: VideoFormat) async throws {
     let source = ScriptedVideoCapturer(format: format)
     let stream = try await self.startedStream(source, sourceTimeout: .milliseconds(50))
     try await stream.eventually { source.lentFrames == 0 }
@@ -50,7 +50,7 @@ struct LentMemoryTests {
     await stream.stop()
   }
 
-  @Test(arguments: Self.formats) func `is given back when another source takes over, paused or not`(
+  @Test(arguments: Self.formats) func `source memory is released when another source takes over, paused or not`(
     format: VideoFormat
   ) async throws {
     for isPaused in [false, true] {
@@ -67,7 +67,7 @@ struct LentMemoryTests {
     }
   }
 
-  @Test(arguments: Self.formats) func `is given back while encoding is paused, and the frame stays`(
+  @Test(arguments: Self.formats) func `source memory is released while encoding is paused, and the frame stays visible`(
     format: VideoFormat
   ) async throws {
     let source = ScriptedVideoCapturer(format: format)
@@ -85,7 +85,7 @@ struct LentMemoryTests {
     await stream.stop()
   }
 
-  @Test(arguments: Self.formats) func `is one frame at most while the source is shown`(format: VideoFormat)
+  @Test(arguments: Self.formats) func `at most one frame in source memory is retained`(format: VideoFormat)
     async throws
   {
     let source = ScriptedVideoCapturer(format: format)
@@ -100,7 +100,7 @@ struct LentMemoryTests {
     try await stream.eventually { source.lentFrames == 0 }
   }
 
-  @Test(arguments: Self.formats) func `a copy is the same frame`(format: VideoFormat) throws {
+  @Test(arguments: Self.formats) func `a copied frame has the same content`(format: VideoFormat) throws {
     let buffer = PixelBuffer(format: format)
     for plane in 0..<format.pixelFormat.planeCount {
       for (index, address) in buffer.unsafePlane(plane).indices.enumerated() {

@@ -15,7 +15,7 @@ struct LiveStreamEffectsTests {
   let source = ScriptedVideoCapturer()
   let output = ViewingOutput()
 
-  /// A stream whose first frame, of brightness 220, viewers have got.
+  /// A stream whose first frame, of brightness 220, has reached viewers.
   func startedStream(
     _ effects: [any VideoEffect], _ settings: VideoSettings = VideoSettings(sourceTimeout: .seconds(1000))
   ) async throws -> LiveStream {
@@ -30,14 +30,14 @@ struct LiveStreamEffectsTests {
     return stream
   }
 
-  /// Delivers a frame, and waits until viewers have it.
+  /// Delivers a frame, and waits until viewers have received it.
   func show(luma: UInt8 = 220, format: VideoFormat? = nil, by source: ScriptedVideoCapturer? = nil) {
     let count = self.output.lumas.count
     (source ?? self.source).deliver(at: StreamClock.system.now(), format: format, luma: luma)
     _ = self.output.lumas(atLeast: count + 1)
   }
 
-  /// The file of a grey frame.
+  /// The JPEG file of a grey frame.
   private func file(luma: UInt8) throws -> ByteBuffer {
     let buffer = PixelBuffer(format: self.source.format)
     for plane in 0..<3 {
@@ -50,7 +50,7 @@ struct LiveStreamEffectsTests {
     { abs(Int($0) - Int(luma)) < 8 }
   }
 
-  @Test func `change without a dropped frame, and each frame goes through those of its time`() async throws {
+  @Test func `effects change without a dropped frame, and each frame passes those of its time`() async throws {
     let stream = try await self.startedStream([])
     for luma: UInt8 in [40, 90, 140, 190] {
       stream.effects = [Paint(30), Paint(luma)]
@@ -67,7 +67,7 @@ struct LiveStreamEffectsTests {
     await stream.stop()
   }
 
-  @Test func `the source's memory is never drawn on, and a few memories are used over and over`() async throws {
+  @Test func `the source's memory is never modified, and a few frame buffers are reused`() async throws {
     let paint = Paint(40)
     let stream = try await self.startedStream([paint])
     let pool = VideoFramePool(format: self.source.format)
@@ -88,7 +88,7 @@ struct LiveStreamEffectsTests {
     await stream.stop()
   }
 
-  @Test func `snapshots, motion frames and the frame of a pause have gone through them`() async throws {
+  @Test func `snapshots, motion JPEG and the frame of a pause include the effects`() async throws {
     let stream = try await self.startedStream(
       [Paint(40)], VideoSettings(keyframeInterval: .seconds(100), sourceTimeout: .seconds(1000)))
     let covered = try self.file(luma: 40)
@@ -104,19 +104,19 @@ struct LiveStreamEffectsTests {
     await stream.stop()
   }
 
-  @Test func `effects that come while encoding pauses show at once`() async throws {
+  @Test func `effects that are set while encoding is paused are visible at once`() async throws {
     let stream = try await self.startedStream(
       [], VideoSettings(keyframeInterval: .seconds(100), sourceTimeout: .seconds(1000)))
     stream.isEncodingPaused = true
     stream.effects = [Paint(40)]
     let began = ContinuousClock.now
     #expect(Self.near(40)(try #require(self.output.lumas(atLeast: 2).last)))
-    #expect(ContinuousClock.now - began < .milliseconds(1900), "a pause's pictures come each two seconds")
+    #expect(ContinuousClock.now - began < .milliseconds(1900), "a paused stream encodes every two seconds")
     #expect(try await stream.snapshots.snapshot() == self.file(luma: 40))
     await stream.stop()
   }
 
-  @Test func `an effect that drops takes frames from viewers only, and without any the slate is seen`() async throws {
+  @Test func `an effect that drops frames hides them from viewers only, and the slate replaces them`() async throws {
     let isDropping = Mutex(false)
     let stream = try await self.startedStream(
       [ClosureEffect("gate") { _ in isDropping.withLock { $0 } ? .drop : .keep }],
@@ -142,19 +142,19 @@ struct LiveStreamEffectsTests {
     await stream.stop()
   }
 
-  @Test func `an effect that throws is reported once, and the frames go on`() async throws {
+  @Test func `an effect that throws is reported once, and the frames continue`() async throws {
     struct Broken: Error, CustomStringConvertible { let description = "out of paint" }
     let stream = try await self.startedStream([ClosureEffect("paint") { _ in throw Broken() }])
     for _ in 0..<3 { self.show() }
     #expect(self.output.lumas.allSatisfy(Self.near(220)))
     #expect(stream.statistics.effects.map(\.failures) == [self.output.lumas.count])
     await stream.stop()
-    var told: [StreamEvent] = []
-    for await event in stream.events { told.append(event) }
-    #expect(told == [.effect(EffectReport(name: "paint", kind: .failed(cause: "out of paint")))])
+    var events: [StreamEvent] = []
+    for await event in stream.events { events.append(event) }
+    #expect(events == [.effect(EffectReport(name: "paint", kind: .failed(cause: "out of paint")))])
   }
 
-  @Test func `they are prepared again when another source takes over, or the frame is turned`() async throws {
+  @Test func `effects are prepared again when another source takes over, or the frame is rotated`() async throws {
     let paint = Paint(40)
     let stream = try await self.startedStream([paint])
     self.show()
@@ -173,7 +173,7 @@ struct LiveStreamEffectsTests {
     await stream.stop()
   }
 
-  @Test func `all built-in ones take frames of any size, and sizes that change`() async throws {
+  @Test func `all built-in effects accept frames of any size, and size changes`() async throws {
     let image = OverlayImage(width: 1, height: 1, pixels: [255, 0, 0, 128])
     var settings = EffectSettings()
     (settings.faces, settings.mask, settings.smooth) = (.boxes, .image, 0.5)
@@ -192,8 +192,7 @@ struct LiveStreamEffectsTests {
     await stream.stop()
   }
 
-  @Test func `what they find out is reported before the frame, and once more when the last one has gone`() async throws
-  {
+  @Test func `metadata is reported before its frame, and once more after the last face has left`() async throws {
     let box = Face.Box(x: 1, y: 2, width: 3, height: 4)
     let finder = ClosureEffect("finder") { frame in
       if frame.metadata.faces.isEmpty {
@@ -205,22 +204,22 @@ struct LiveStreamEffectsTests {
     let stream = try await self.startedStream([])
     var (events, metadata) = (stream.faceEvents.makeAsyncIterator(), stream.metadata().makeAsyncIterator())
     self.show()
-    #expect(self.output.told == [])
+    #expect(self.output.metadata == [])
     let unreported = self.output.unreported
     stream.effects = [finder]
     self.show()
     #expect(self.output.unreported == unreported)
-    let told = try #require(self.output.told.first)
-    #expect((told.width, told.height) == (64, 48) && told.metadata.faceEvents.map(\.kind) == [.entered])
-    #expect(await metadata.next() == told)
-    #expect(await events.next() == told.metadata.faceEvents.first)
+    let reported = try #require(self.output.metadata.first)
+    #expect((reported.width, reported.height) == (64, 48) && reported.metadata.faceEvents.map(\.kind) == [.entered])
+    #expect(await metadata.next() == reported)
+    #expect(await events.next() == reported.metadata.faceEvents.first)
     stream.effects = []
     self.show()
     self.show()
-    // Nobody looks for it any more.
-    let last = try #require(self.output.told.last)
+    // No effect looks for faces any more.
+    let last = try #require(self.output.metadata.last)
     #expect(last.metadata.faceEvents.map(\.kind) == [.left] && last.metadata.faceTracking == nil)
-    #expect(self.output.told.count(where: { $0.metadata.faceTracking == nil }) == 1)
+    #expect(self.output.metadata.count(where: { $0.metadata.faceTracking == nil }) == 1)
     await stream.stop()
     while await events.next() != nil {}
     while await metadata.next() != nil {}
@@ -228,7 +227,7 @@ struct LiveStreamEffectsTests {
     #expect(await late.next() == nil)
   }
 
-  @Test func `a source that compresses itself is decoded while there are any, and passed through again`() async throws {
+  @Test func `a compressed source is decoded while effects are set, and passed through again without`() async throws {
     try await PassThroughTests.run { stream, output, samples, description, deliver in
       deliver(1..<5)
       _ = output.samples(atLeast: 5)
@@ -242,7 +241,7 @@ struct LiveStreamEffectsTests {
       #expect(stream.statistics.framesPassedThrough == 5 && stream.statistics.videoEncoders == 1)
       let lumas = self.output.lumas(atLeast: 4)
       #expect(lumas.count >= 4 && lumas.allSatisfy(Self.near(40)))
-      #expect(self.output.told.count >= 4)
+      #expect(self.output.metadata.count >= 4)
       stream.effects = []
       deliver(9..<10)
       try await stream.eventually { stream.statistics.videoFramesQueued == 0 }

@@ -1,12 +1,13 @@
 import Streaming
 import Testing
 
-@Suite("Names of streams")
+@Suite("Stream names")
 struct LiveStreamNameTests {
   @Test(arguments: [
     "live", "a/b", "~x.y_z-1", "Kamera Süd", "apiary", "a/api", "...", String(repeating: "a", count: 200),
   ])
-  func `names that can stand in an address are taken`(name: String) {
+  func `names that are valid in a URL path are accepted`(name: String) {
+
     #expect(LiveStream.problem(withName: name) == nil)
   }
 
@@ -18,11 +19,12 @@ struct LiveStreamNameTests {
       ("_page", "server"), ("health", "server"), ("metrics", "server"), ("recordings/1", "server"),
       (String(repeating: "ä", count: 101), "bytes"),
     ])
-  func `others are refused with the reason`(name: String, reason: String) {
+  func `other names are refused with the reason`(name: String, reason: String) {
+
     #expect(LiveStream.problem(withName: name)?.contains(reason) == true)
   }
 
-  @Test func `the path has everything encoded but letters, digits, four signs and slashes`() {
+  @Test func `the URL path escapes everything but letters, digits, four signs and slashes`() {
     #expect(LiveStream("Az-09._~/ü b%+").path == "/Az-09._~/%C3%BC%20b%25%2B")
   }
 }

@@ -14,7 +14,7 @@ struct LiveStreamSwitchTests {
   private let second = ScriptedVideoCapturer()
   private let output = CollectingOutput()
 
-  /// Settings of a stream that does nothing by itself.
+  /// Settings of a stream that makes no slate or keyframe by itself.
   private static func patient(keyframes: MediaDuration = .seconds(100)) -> VideoSettings {
     var settings = VideoSettings(keyframeInterval: keyframes, sourceTimeout: .seconds(1000))
     settings.switchTimeouts.start = .seconds(1000)
@@ -24,7 +24,7 @@ struct LiveStreamSwitchTests {
 
   private static let failure = VidiconError(.failed, subject: "x", cause: "broken", nextStep: "mend it")
 
-  /// A stream that has started with a first frame.
+  /// A running stream that has encoded a first frame.
   private func startedStream(_ settings: VideoSettings = Self.patient()) async throws -> LiveStream {
     let stream = LiveStream("test", video: settings)
     stream.attachVideo(self.first)
@@ -36,7 +36,7 @@ struct LiveStreamSwitchTests {
     return stream
   }
 
-  /// Switches to a source, which delivers a frame as soon as it is started, of a time or of the present.
+  /// Switches to a source that delivers a frame as soon as it is started, with a given time or that of the call.
   private func change(
     _ stream: LiveStream, to capturer: ScriptedVideoCapturer, at time: MediaTime? = nil
   ) async throws {
@@ -46,7 +46,7 @@ struct LiveStreamSwitchTests {
     try await change
   }
 
-  /// The sample of a time; nil when it does not come.
+  /// The sample with a timestamp; nil when it does not arrive in time.
   private func sample(at time: MediaTime) -> EncodedSample? {
     self.output.first { $0.presentationTime == time }
   }
@@ -56,7 +56,7 @@ struct LiveStreamSwitchTests {
     return zip(times, times.dropFirst()).allSatisfy { $0 < $1 }
   }
 
-  @Test func `the earlier source is seen until the first frame of the new one is there, and stopped then`()
+  @Test func `the earlier source is shown until the new one's first frame, then stopped`()
     async throws
   {
     let stream = try await self.startedStream()
@@ -69,7 +69,7 @@ struct LiveStreamSwitchTests {
       #expect(self.sample(at: time) != nil)
     }
     #expect(self.first.stops == 0 && stream.videoSource === self.first)
-    // Not within the millisecond after the last frame, in which it would be moved.
+    // Not within a millisecond of the last frame, where the timestamp would be moved.
     let time = StreamClock.system.now() + .milliseconds(2)
     self.second.deliver(at: time)
     try await change
@@ -80,7 +80,7 @@ struct LiveStreamSwitchTests {
     #expect(self.first.stops == 1 && self.second.stops == 1 && stream.videoSource == nil)
   }
 
-  @Test func `frames of the earlier source that come after the cut are not used, and reported so`() async throws {
+  @Test func `frames of the earlier source that arrive after the cut are dropped and reported`() async throws {
     let stream = try await self.startedStream()
     try await self.change(stream, to: self.second)
     let late = StreamClock.system.now() + .milliseconds(2)
@@ -93,7 +93,7 @@ struct LiveStreamSwitchTests {
     await stream.stop()
   }
 
-  @Test func `the first frame of a source with a longer way is shown at once, after the last one of the other`()
+  @Test func `the first frame of a source of higher latency is shown at once, after the other's last one`()
     async throws
   {
     let stream = try await self.startedStream()
@@ -117,6 +117,7 @@ struct LiveStreamSwitchTests {
     VideoFormat(width: 48, height: 64, pixelFormat: .bgra),
   ])
   func `a source of any format takes over, and size and parameter sets stay`(format: VideoFormat) async throws {
+
     let stream = try await self.startedStream()
     let descriptions = stream.descriptions
     let other = ScriptedVideoCapturer(format: format)
@@ -128,7 +129,7 @@ struct LiveStreamSwitchTests {
     await stream.stop()
   }
 
-  @Test func `a source that is faster than the stream is thinned out, and a slower one is not`() async throws {
+  @Test func `a source faster than the stream is decimated, and a slower one is not`() async throws {
     let stream = try await self.startedStream()
     let fast = ScriptedVideoCapturer(format: VideoFormat(width: 64, height: 48, frameRate: 60))
     let time = StreamClock.system.now() + .milliseconds(2)
@@ -145,7 +146,7 @@ struct LiveStreamSwitchTests {
     await stream.stop()
   }
 
-  @Test func `another shape that was announced is shown, and one that was not is dropped`() async throws {
+  @Test func `an announced format change is shown, and an unannounced one is dropped`() async throws {
     let stream = try await self.startedStream()
     let time = StreamClock.system.now()
     let wide = VideoFormat(width: 96, height: 32, pixelFormat: .nv12)
@@ -162,7 +163,7 @@ struct LiveStreamSwitchTests {
     await stream.stop()
   }
 
-  @Test func `a source that cannot be started leaves the earlier one where it is`() async throws {
+  @Test func `a source that fails to start leaves the earlier one in place`() async throws {
     let stream = try await self.startedStream()
     let broken = ScriptedVideoCapturer(failure: Self.failure)
     await #expect(throws: Self.failure) { try await stream.switchVideo(to: broken) }
@@ -174,7 +175,7 @@ struct LiveStreamSwitchTests {
   }
 
   @Test(arguments: [nil, Self.failure] as [VidiconError?])
-  func `a source that ends before its first frame leaves the earlier one where it is`(error: VidiconError?)
+  func `a source that ends before its first frame leaves the earlier one in place`(error: VidiconError?)
     async throws
   {
     let stream = try await self.startedStream()
@@ -189,26 +190,26 @@ struct LiveStreamSwitchTests {
     try await stream.eventually { self.second.isStarted }
     self.second.end(error)
     let ending = VidiconError(
-      .failed, subject: "new video source", cause: "it ended before its first picture",
-      nextStep: "check that it has pictures")
+      .failed, subject: "new video source", cause: "it ended before its first frame",
+      nextStep: "check that it has video")
     #expect(await change.value == error ?? ending)
     #expect(self.second.stops == 1 && self.first.stops == 0)
     await stream.stop()
   }
 
-  @Test func `a source that gives no frame in time is given up and stopped`() async throws {
+  @Test func `a source without a frame in time is given up and stopped`() async throws {
     var settings = Self.patient()
     settings.switchTimeouts.firstItem = .milliseconds(50)
     let stream = try await self.startedStream(settings)
     let error = VidiconError(
-      .failed, subject: "new video source", cause: "it gave no picture within 0.05 s",
+      .failed, subject: "new video source", cause: "it delivered no frame within 0.05 s",
       nextStep: "check that it is on and not used by another program, then try again")
     await #expect(throws: error) { try await stream.switchVideo(to: self.second) }
     #expect(self.second.stops == 1 && self.first.stops == 0)
     await stream.stop()
   }
 
-  @Test func `a start that does not return is given up, and its source stopped when it does`() async throws {
+  @Test func `a start that hangs is given up, and its source is stopped when it returns`() async throws {
     var settings = Self.patient()
     settings.switchTimeouts.start = .milliseconds(50)
     let stream = try await self.startedStream(settings)
@@ -218,7 +219,7 @@ struct LiveStreamSwitchTests {
       nextStep: "check that it answers, then try again")
     await #expect(throws: error) { try await stream.switchVideo(to: held) }
     #expect(held.stops == 0)
-    // It must not be started from two threads at once.
+    // A source must not be started from two threads at once.
     let again = VidiconError(
       .failed, subject: "new source", cause: "it is still being opened since the last try",
       nextStep: "try again when that has ended, or use another one")
@@ -232,14 +233,14 @@ struct LiveStreamSwitchTests {
     #expect(held.stops == 1 && self.second.stops == 1)
   }
 
-  @Test func `switching to the present source does nothing`() async throws {
+  @Test func `switching to the current source does nothing`() async throws {
     let stream = try await self.startedStream()
     try await stream.switchVideo(to: self.first)
     #expect(self.first.starts == 1 && self.first.stops == 0)
     await stream.stop()
   }
 
-  @Test func `switches are made one after the other, in the order in which they were asked for`() async throws {
+  @Test func `switches are performed one after the other, in the order of the calls`() async throws {
     let stream = try await self.startedStream()
     let third = ScriptedVideoCapturer()
     let one = Task { try await stream.switchVideo(to: self.second) }
@@ -257,7 +258,7 @@ struct LiveStreamSwitchTests {
     await stream.stop()
   }
 
-  @Test func `before the start a switch attaches, and after the end it is an error`() async throws {
+  @Test func `a switch before the start attaches the source, and after the end it is an error`() async throws {
     let stream = LiveStream("test", video: Self.patient())
     stream.attachVideo(self.second)
     try await stream.switchVideo(to: self.first)
@@ -279,14 +280,14 @@ struct LiveStreamSwitchTests {
       try await stream.switchAudio(to: ScriptedAudioCapturer())
     }
     await stream.stop()
-    let sound = LiveStream("sound")
-    sound.attachAudio(ScriptedAudioCapturer())
-    try await sound.start()
-    await #expect(throws: VidiconError.streamHasNoTrack(.video)) { try await sound.switchVideo(to: self.second) }
-    await sound.stop()
+    let audioStream = LiveStream("audio")
+    audioStream.attachAudio(ScriptedAudioCapturer())
+    try await audioStream.start()
+    await #expect(throws: VidiconError.streamHasNoTrack(.video)) { try await audioStream.switchVideo(to: self.second) }
+    await audioStream.stop()
   }
 
-  @Test func `a stop while a source is waited for ends the switch and stops both`() async throws {
+  @Test func `stopping the stream during a switch ends the switch and stops both sources`() async throws {
     let stream = try await self.startedStream()
     let change = Task { try await stream.switchVideo(to: self.second) }
     try await stream.eventually { self.second.isStarted }
@@ -295,7 +296,7 @@ struct LiveStreamSwitchTests {
     await #expect(throws: VidiconError.streamEnded) { try await change.value }
   }
 
-  @Test func `a stop while a source is being opened does not wait for that`() async throws {
+  @Test func `stopping the stream does not wait for a source that is being opened`() async throws {
     let stream = try await self.startedStream()
     let held = ScriptedVideoCapturer(isHeld: true)
     let change = Task { try await stream.switchVideo(to: held) }
@@ -322,7 +323,7 @@ struct LiveStreamSwitchTests {
     await stream.stop()
   }
 
-  @Test func `the end of the earlier source is no news after the cut, and that of the new one is`() async throws {
+  @Test func `the end of the earlier source is not reported after the cut, that of the new one is`() async throws {
     let stream = try await self.startedStream()
     var events = stream.events.makeAsyncIterator()
     try await self.change(stream, to: self.second)
@@ -333,7 +334,7 @@ struct LiveStreamSwitchTests {
     await stream.stop()
   }
 
-  @Test func `turning and mirroring belong to the source, and come back with it`() async throws {
+  @Test func `rotation and mirroring belong to the source, and are restored with it`() async throws {
     let front = ScriptedVideoCapturer(position: .front)
     let stream = try await self.startedStream()
     stream.isMirrored = true
@@ -350,7 +351,7 @@ struct LiveStreamSwitchTests {
     await stream.stop()
   }
 
-  @Test func `a rotation that is set before the start gives the canvas its shape`() async throws {
+  @Test func `a rotation that is set before the start determines the canvas's shape`() async throws {
     let stream = LiveStream("test", video: Self.patient())
     stream.attachVideo(self.first)
     stream.rotation = .right
@@ -366,7 +367,7 @@ struct LiveStreamSwitchTests {
     await stream.stop()
   }
 
-  @Test func `a frame that stands still is shown again when it is turned`() async throws {
+  @Test func `a still frame is encoded again when it is rotated`() async throws {
     let stream = try await self.startedStream()
     stream.isMirrored = true
     #expect(self.output.samples(atLeast: 2).count == 2)
@@ -383,7 +384,7 @@ struct LiveStreamSwitchTests {
       try await self.change(stream, to: sources[0])
       sources.swapAt(0, 1)
       cuts += 1
-      // Each cut is one frame; its time is another one when it comes within a millisecond of the one before.
+      // Each cut is one frame; its time changes when it is within a millisecond of the previous one.
       keyframe = self.output.samples(atLeast: 1 + cuts).last.flatMap { $0.isKeyframe ? $0 : nil }
     }
     #expect(keyframe != nil)

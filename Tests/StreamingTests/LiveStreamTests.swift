@@ -13,14 +13,14 @@ struct LiveStreamTests {
   private let capturer = ScriptedVideoCapturer()
   private let output = CollectingOutput()
 
-  /// Settings of a stream that does nothing by itself.
+  /// Settings of a stream that makes no slate or keyframe by itself.
   private static let patient = {
     var settings = VideoSettings(keyframeInterval: .seconds(100), sourceTimeout: .seconds(1000))
     settings.pausedInterval = .seconds(1000)
     return settings
   }()
 
-  /// A stream that has started with a first frame.
+  /// A running stream that has encoded a first frame.
   private func startedStream(_ settings: VideoSettings = VideoSettings(sourceTimeout: .seconds(1000))) async throws -> (
     LiveStream, MediaTime
   ) {
@@ -48,7 +48,7 @@ struct LiveStreamTests {
     #expect(self.output.hasEnded)
   }
 
-  @Test func `a canvas of another size is what viewers get`() async throws {
+  @Test func `viewers get frames of the canvas's size`() async throws {
     let (stream, _) = try await self.startedStream(
       VideoSettings(width: 320, height: 180, sourceTimeout: .seconds(1000)))
     guard case .h264(let description) = stream.descriptions.first else {
@@ -59,7 +59,7 @@ struct LiveStreamTests {
     await stream.stop()
   }
 
-  @Test func `a source that is turned by a quarter gets a canvas of its upright shape`() async throws {
+  @Test func `a source rotated by a quarter turn gets a canvas of its upright shape`() async throws {
     let stream = LiveStream("test", video: VideoSettings(sourceTimeout: .seconds(1000)))
     stream.attachVideo(self.capturer)
     async let start: Void = stream.start()
@@ -74,7 +74,7 @@ struct LiveStreamTests {
     await stream.stop()
   }
 
-  @Test func `frames that are not used are counted and reported with the reason`() async throws {
+  @Test func `dropped frames are counted and reported with the reason`() async throws {
     let (stream, _) = try await self.startedStream()
     let time = StreamClock.system.now()
     let wrong = VideoFormat(width: 32, height: 32)
@@ -97,7 +97,7 @@ struct LiveStreamTests {
     #expect(stream.statistics.framesEncoded == 3)
   }
 
-  @Test func `a frame that the capturer had no memory for is counted and reported`() async throws {
+  @Test func `a frame for which the capturer had no memory is counted and reported`() async throws {
     let (stream, time) = try await self.startedStream()
     self.capturer.skip(at: time + .milliseconds(10))
     #expect(stream.statistics.framesDropped == [.noMemory: 1] && stream.statistics.framesIn == 1)
@@ -105,9 +105,9 @@ struct LiveStreamTests {
     await stream.stop()
   }
 
-  @Test func `frames of a source that is faster than asked for are left out, and are no drops`() async throws {
+  @Test func `excess frames of a source faster than requested are omitted, and are not drops`() async throws {
     let (stream, time) = try await self.startedStream(VideoSettings(frameRate: 10, sourceTimeout: .seconds(1000)))
-    // The limiter's first frame, two that come too soon after it, and the next one that is due.
+    // The limiter's first frame, two that arrive too soon after it, and the next one that is due.
     for (index, milliseconds) in [10, 40, 70, 90].enumerated() {
       self.capturer.deliver(at: time + .milliseconds(Int64(milliseconds)))
       if index == 0 { _ = self.output.first { $0.presentationTime == time + .milliseconds(10) } }
@@ -119,24 +119,24 @@ struct LiveStreamTests {
     #expect(stream.statistics.framesIn == 5 && stream.statistics.framesEncoded == 3)
   }
 
-  @Test func `a keyframe is asked for and comes with the next frame once half a second has passed`() async throws {
+  @Test func `a keyframe request is met by the next frame once half a second has passed`() async throws {
     let (stream, time) = try await self.startedStream(
       VideoSettings(keyframeInterval: .seconds(100), sourceTimeout: .seconds(1000)))
-    // The frame rate of the source is 30: these frames are all within the half second after the first keyframe.
+    // The source's frame rate is 30: these frames are all within half a second after the first keyframe.
     stream.requestKeyframe()
     let keyframe = self.output.first { $0.isKeyframe && $0.presentationTime > time }
-    // No frame comes, so the last one is encoded once more, at the time of now.
+    // No frame arrives, so the last one is encoded again with the current time.
     let found = try #require(keyframe)
     #expect(found.presentationTime - time >= .milliseconds(450))
     #expect(stream.statistics.keyframeRequests == 1)
     await stream.stop()
   }
 
-  @Test func `a frame that stands still is encoded at the full rate for a new viewer, and then rests`() async throws {
+  @Test func `a still frame is encoded at the full rate for a new viewer, then less often`() async throws {
     let (stream, _) = try await self.startedStream(
       VideoSettings(keyframeInterval: .seconds(100), sourceTimeout: .seconds(1000)))
     stream.requestKeyframe()
-    // What ffmpeg waits for: twenty frames, and one to begin with.
+    // ffmpeg needs twenty frames for its probe, and one to begin with.
     try await stream.eventually { stream.statistics.framesEncoded > 21 }
     let requested = self.output.samples.dropFirst().first
     let last = try #require(self.output.samples.last)
@@ -145,7 +145,7 @@ struct LiveStreamTests {
     #expect(stream.statistics.framesEncoded < 60)
   }
 
-  @Test func `while encoding pauses frames are taken and not encoded, but a new viewer gets one`() async throws {
+  @Test func `while encoding is paused frames are not encoded, but a new viewer gets one`() async throws {
     let (stream, _) = try await self.startedStream(Self.patient)
     stream.isEncodingPaused = true
     let time = StreamClock.system.now()
@@ -161,7 +161,7 @@ struct LiveStreamTests {
     await stream.stop()
   }
 
-  @Test func `while encoding pauses and frames come, a keyframe is not made to wait for them`() async throws {
+  @Test func `while encoding is paused and frames arrive, a keyframe request does not wait for them`() async throws {
     let (stream, time) = try await self.startedStream(Self.patient)
     stream.isEncodingPaused = true
     let frames = Task {
@@ -174,7 +174,7 @@ struct LiveStreamTests {
     let keyframe = self.output.first { $0.isKeyframe && $0.presentationTime > time }
     frames.cancel()
     await frames.value
-    // Half a second after the first one. Without a request a paused stream gives no sign of life here.
+    // Half a second after the first one. Without a request nothing is encoded during a pause here.
     let wait = try #require(keyframe).presentationTime - time
     #expect(wait >= .milliseconds(450))
     stream.isEncodingPaused = false
@@ -186,7 +186,7 @@ struct LiveStreamTests {
     await stream.stop()
   }
 
-  @Test func `when the source falls silent a slate takes over, and gives way to the next frame`() async throws {
+  @Test func `when the source stalls the slate is shown until the next frame`() async throws {
     let (stream, _) = try await self.startedStream(VideoSettings(sourceTimeout: .milliseconds(50)))
     var events = stream.events.makeAsyncIterator()
     #expect(await events.next() == .sourceSilent)
@@ -200,7 +200,7 @@ struct LiveStreamTests {
     await stream.stop()
   }
 
-  @Test func `the end of the source is reported, and the slate comes a quarter of a second later`() async throws {
+  @Test func `the end of the source is reported, and the slate is shown a quarter of a second later`() async throws {
     let (stream, time) = try await self.startedStream(VideoSettings(sourceTimeout: .seconds(1000)))
     var events = stream.events.makeAsyncIterator()
     self.capturer.end(nil)
@@ -211,7 +211,7 @@ struct LiveStreamTests {
     await stream.stop()
   }
 
-  @Test func `a source that fails before its first frame is an error of the start`() async throws {
+  @Test func `a source that fails before its first frame fails the start`() async throws {
     let stream = LiveStream("test")
     stream.attachVideo(self.capturer)
     stream.add(self.output)
@@ -223,21 +223,21 @@ struct LiveStreamTests {
     #expect(self.output.hasEnded)
   }
 
-  @Test func `a missing encoder is an error of the start`() async throws {
+  @Test func `a missing encoder fails the start`() async throws {
     let stream = LiveStream("test", video: VideoSettings(encoder: "h264_nowhere"))
     stream.attachVideo(self.capturer)
     let error = await #expect(throws: VidiconError.self) { try await stream.start() }
     #expect(error?.code == .notFound)
   }
 
-  @Test func `a stream without sources, and one started twice, are errors`() async throws {
+  @Test func `starting without sources, or twice, is an error`() async throws {
     await #expect(throws: VidiconError.streamHasNoSource) { try await LiveStream("test").start() }
     let (stream, _) = try await self.startedStream()
     await #expect(throws: VidiconError.streamAlreadyStarted) { try await stream.start() }
     await stream.stop()
   }
 
-  @Test func `a stream that is stopped while it starts does not start, and its source is stopped`() async throws {
+  @Test func `a stream stopped during its start does not start, and its source is stopped`() async throws {
     let stream = LiveStream("test", video: VideoSettings(sourceTimeout: .seconds(1000)))
     stream.attachVideo(self.capturer)
     stream.add(self.output)
@@ -248,7 +248,7 @@ struct LiveStreamTests {
     #expect(self.output.hasEnded && self.capturer.stops > 0 && !stream.isRunning)
   }
 
-  @Test func `an output that is added after the end is reported so`() async throws {
+  @Test func `an output added after the end is notified of it`() async throws {
     let (stream, _) = try await self.startedStream()
     await stream.stop()
     let late = CollectingOutput()
@@ -256,7 +256,7 @@ struct LiveStreamTests {
     #expect(late.hasEnded)
   }
 
-  @Test func `a timestamp that is not on the clock is replaced by the time of arrival`() async throws {
+  @Test func `a timestamp outside the clock's range is replaced by the arrival time`() async throws {
     let (stream, _) = try await self.startedStream()
     let before = StreamClock.system.now()
     self.capturer.deliver(at: MediaTime(nanoseconds: 1))
@@ -265,7 +265,7 @@ struct LiveStreamTests {
   }
 }
 
-@Suite("Live stream's audio", .timeLimit(.minutes(5)))
+@Suite("Audio of a live stream", .timeLimit(.minutes(5)))
 struct LiveStreamAudioTests {
   private let capturer = ScriptedAudioCapturer()
   private let output = CollectingOutput()
@@ -278,7 +278,7 @@ struct LiveStreamAudioTests {
     return stream
   }
 
-  /// The distances of the samples' times from an even grid of 1024 samples at 48 kHz, the largest in nanoseconds.
+  /// The maximum deviation of the samples' times from a grid of 1024 samples at 48 kHz, in nanoseconds.
   private func unevenness(_ samples: [EncodedSample]) -> Int64 {
     guard let first = samples.first else { return .max }
     return samples.enumerated().map { index, sample in
@@ -287,13 +287,13 @@ struct LiveStreamAudioTests {
     }.max() ?? .max
   }
 
-  @Test func `audio alone starts at once`() async throws {
+  @Test func `an audio-only stream starts at once`() async throws {
     let stream = try await self.startedStream()
     #expect(stream.descriptions.map(\.kind) == [.audio])
     await stream.stop()
   }
 
-  @Test func `a source that ends, and gives audio again, is reported back once`() async throws {
+  @Test func `a source that ends and delivers audio again is reported once each`() async throws {
     let stream = try await self.startedStream()
     var events = stream.events.makeAsyncIterator()
     let failure = VidiconError(.failed, subject: "x", cause: "gone", nextStep: "plug it in")
@@ -307,7 +307,7 @@ struct LiveStreamAudioTests {
     #expect(await events.next() == nil)
   }
 
-  @Test func `a source that gives nothing is heard as silence`() async throws {
+  @Test func `a source that delivers nothing is encoded as silence`() async throws {
     let stream = try await self.startedStream()
     let samples = self.output.samples(atLeast: 10)
     #expect(samples.count >= 10)
@@ -322,7 +322,7 @@ struct AudioAlignmentTests {
     ("in step", 0, 0, 0), ("jitter", 20, 0, 0), ("jitter the other way", -20, 0, 0), ("a gap", 100, 4800, 0),
     ("an overlap", -50, 0, 2400), ("just beyond the tolerance", 21, 1008, 0),
   ])
-  func `a gap is filled, an overlap cut, jitter left alone`(
+  func `a gap is filled, an overlap cut, jitter ignored`(
     name: String, milliseconds: Int64, silence: Int, excess: Int
   ) {
     let expected = MediaTime(nanoseconds: 5_000_000_000)

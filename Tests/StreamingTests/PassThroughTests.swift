@@ -7,11 +7,11 @@ import Threading
 
 @testable import Streaming
 
-@Suite("Passing through", .timeLimit(.minutes(5)))
+@Suite("Pass-through of compressed video", .timeLimit(.minutes(5)))
 struct PassThroughTests {
   static let format = VideoFormat(width: 64, height: 48, frameRate: 25)
 
-  /// Compressed frames of rising brightness, a keyframe each ten, from a time on.
+  /// Compressed frames of rising brightness from a time on, every tenth a keyframe.
   static func samples(_ count: Int, from start: MediaTime) throws -> ([EncodedSample], CodecDescription) {
     let encoder = try LibavH264Encoder(
       VideoEncoderSettings(width: 64, height: 48, frameRate: 25, bitrate: 300_000, keyframeInterval: .milliseconds(400))
@@ -30,7 +30,7 @@ struct PassThroughTests {
     return (samples, .h264(try #require(encoder.description)))
   }
 
-  /// Runs a stream whose source hands over one frame after another when it is reported to.
+  /// Runs a stream with a compressed source, which delivers frames when the test calls it.
   static func run(
     _ settings: VideoSettings = VideoSettings(), count: Int = 40, source: ScriptedVideoCapturer? = nil,
     _ body: (LiveStream, CollectingOutput, [EncodedSample], CodecDescription, (Range<Int>) -> Void) async throws -> Void
@@ -45,7 +45,7 @@ struct PassThroughTests {
     let (samples, description) = try Self.samples(count, from: StreamClock.system.now() - .seconds(4))
     async let started: Void = stream.start()
     try await stream.eventually { source.isStarted }
-    // On a slow machine they are moved ahead, before they are so old that they are taken for those of another clock.
+    // On a slow machine the timestamps are moved ahead, before they are old enough to count as those of another clock.
     var delay = MediaDuration.zero
     func deliver(_ index: Int) {
       var sample = samples[index]
@@ -69,7 +69,7 @@ struct PassThroughTests {
     }
   }
 
-  @Test func `what fits goes out as it came, and nothing is decoded or encoded`() async throws {
+  @Test func `compatible samples are passed through, and nothing is decoded or encoded`() async throws {
     try await Self.run { stream, output, samples, description, deliver in
       deliver(1..<30)
       let out = output.samples(atLeast: 30)
@@ -87,7 +87,7 @@ struct PassThroughTests {
     }
   }
 
-  @Test func `the source is asked for a keyframe, not soon after the last one, and not again at once`() async throws {
+  @Test func `the source is asked for a keyframe, not soon after the last one, and not repeatedly`() async throws {
     let source = ScriptedVideoCapturer(format: Self.format)
     try await Self.run(source: source) { stream, output, _, _, deliver in
       let began = ContinuousClock.now
@@ -106,7 +106,7 @@ struct PassThroughTests {
     }
   }
 
-  @Test func `a camera whose sensor is mounted sideways is decoded and turned`() async throws {
+  @Test func `a camera with a rotated sensor is decoded and rotated`() async throws {
     let source = ScriptedVideoCapturer(format: Self.format, sampleOrientation: .left)
     try await Self.run(source: source) { stream, output, _, _, deliver in
       for index in 1..<5 {
@@ -122,7 +122,7 @@ struct PassThroughTests {
     }
   }
 
-  @Test func `a mirrored source is encoded, and passed through again at a keyframe`() async throws {
+  @Test func `a mirrored source is encoded, and passed through again from a keyframe on`() async throws {
     try await Self.run { stream, output, samples, description, deliver in
       deliver(1..<5)
       _ = output.samples(atLeast: 5)
@@ -144,7 +144,7 @@ struct PassThroughTests {
       let out = output.samples
       #expect(out.prefix(5).map(\.payload) == samples[..<5].map(\.payload))
       #expect(out.suffix(5).map(\.payload) == samples[10..<15].map(\.payload))
-      // Those between, and perhaps one that is shown again since it is not mirrored any more; none is lost in silence.
+      // Samples in between, and possibly one repeated without mirroring; every omitted one is counted.
       let counts = stream.statistics
       #expect(counts.framesEncoded == out.count - 10)
       #expect(counts.framesEncoded + counts.totalFramesDropped + counts.framesThinned >= 5)
@@ -158,7 +158,8 @@ struct PassThroughTests {
   @Test(arguments: [
     VideoSettings(width: 32, height: 32), VideoSettings(bitrate: 500_000), VideoSettings(frameRate: 10),
   ])
-  func `what is to be otherwise is encoded`(settings: VideoSettings) async throws {
+  func `settings that differ from the source's cause encoding`(settings: VideoSettings) async throws {
+
     try await Self.run(settings) { stream, output, _, _, deliver in
       for index in 1..<20 {
         deliver(index..<index + 1)
@@ -170,7 +171,7 @@ struct PassThroughTests {
     }
   }
 
-  @Test func `a pause stands still, and ends`() async throws {
+  @Test func `a pause shows a still frame, and ends`() async throws {
     try await Self.run { stream, output, samples, _, deliver in
       deliver(1..<5)
       _ = output.samples(atLeast: 5)
@@ -187,7 +188,7 @@ struct PassThroughTests {
     }
   }
 
-  @Test func `frames are decoded for those who look at single ones`() async throws {
+  @Test func `frames are decoded while snapshots are requested`() async throws {
     try await Self.run { stream, output, _, _, deliver in
       deliver(1..<8)
       _ = output.samples(atLeast: 8)
@@ -213,7 +214,7 @@ struct PassThroughTests {
     #expect(compressed.decode().isEmpty)
   }
 
-  @Test func `compressed frames wait within bounds, and are dropped up to a keyframe`() throws {
+  @Test func `the compressed input queue is bounded, and drops up to a keyframe`() throws {
     let feed = VideoFeed(capturer: ScriptedVideoCapturer(format: Self.format), inputQueue: VideoInputQueue())
     let description = CodecDescription.h264(
       H264Description(sequenceParameterSet: [0x67], pictureParameterSet: [0x68], width: 2, height: 2, frameRate: 25))

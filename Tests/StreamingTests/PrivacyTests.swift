@@ -8,16 +8,16 @@ import Threading
 @testable import Effects
 @testable import Streaming
 
-/// Privacy fails closed: where it is not known where faces are, no viewer sees anything of the frame.
+/// Privacy fails closed: while face positions are unknown, viewers see nothing of the frame.
 @Suite("Privacy of a live stream", .timeLimit(.minutes(5)))
 struct PrivacyTests {
   private let stage = LiveStreamEffectsTests()
 
-  /// What a covered frame looks like.
+  /// The luma of a covered frame.
   private static let isCovered = LiveStreamEffectsTests.near(40)
 
   @Test(arguments: [FaceTracker.Detection.background, .everyFrame])
-  func `a detector that dies leaves the frame covered, and the stream goes on`(
+  func `a detector that fails leaves the frame covered, and the stream continues`(
     detection: FaceTracker.Detection
   ) async throws {
     let isAlive = Mutex(true)
@@ -25,7 +25,7 @@ struct PrivacyTests {
       isAlive.withLock { $0 }
     }
     let stream = try await self.stage.startedStream([tracker, PrivacyMask()])
-    // The search for faces has found that there are none.
+    // The detector has found that there are no faces.
     while !LiveStreamEffectsTests.near(220)(self.stage.output.lumas.last ?? 0) { self.stage.show() }
     isAlive.withLock { $0 = false }
     while !Self.isCovered(self.stage.output.lumas.last ?? 0) { self.stage.show() }
@@ -35,7 +35,7 @@ struct PrivacyTests {
     await stream.stop()
   }
 
-  @Test func `a detector that stalls leaves the frame covered`() async throws {
+  @Test func `a detector that hangs leaves the frame covered`() async throws {
     let gate = DispatchSemaphore(value: 0)
     let tracker = try FaceTracker(models: FaceModels(), settings: .init(detection: .background)) { _, _ in
       gate.wait()
@@ -48,8 +48,8 @@ struct PrivacyTests {
     await stream.stop()
   }
 
-  @Test func `no frame of another source, or after the slate, is seen before it was looked at`() async throws {
-    // Faces are wherever it is bright, and no one has said so yet when a frame comes.
+  @Test func `no frame of another source, or after the slate, is shown before it is analysed`() async throws {
+    // Bright areas are faces, which are unknown when a frame arrives.
     let looks = Mutex(0)
     let tracker = try FaceTracker(models: FaceModels(), settings: .init(detection: .everyFrame)) { _, _ in
       looks.withLock { $0 += 1 }
@@ -65,12 +65,12 @@ struct PrivacyTests {
     try await stream.eventually { looks.withLock { $0 } >= 2 && stream.statistics.isSlateShown }
     self.stage.show(by: other)
     try await stream.eventually { looks.withLock { $0 } >= 3 }
-    // The slate is as dark as the cover, but for its letters.
+    // The slate is as dark as the cover, except for its text.
     #expect(self.stage.output.lumas.allSatisfy { $0 < 200 }, "\(self.stage.output.lumas)")
     await stream.stop()
   }
 
-  @Test func `without a tracker all is covered`() async throws {
+  @Test func `without a tracker the whole frame is covered`() async throws {
     let stream = try await self.stage.startedStream([PrivacyMask()])
     for _ in 0..<3 { self.stage.show() }
     #expect(self.stage.output.lumas.allSatisfy(Self.isCovered))

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Streaming
 
-@Suite("Frames that are handed over")
+@Suite("Snapshot feed")
 struct SnapshotFeedTests {
   private var feed = SnapshotFeed(frameInterval: .milliseconds(40))
   private let frame = VideoFrame(buffer: PixelBuffer(format: VideoFormat(width: 16, height: 16)), timestamp: .zero)
@@ -12,13 +12,13 @@ struct SnapshotFeedTests {
     .zero + .milliseconds(milliseconds)
   }
 
-  @Test mutating func `while no one asks nothing is handed over`() {
+  @Test mutating func `without requests no frame is delivered`() {
     #expect(self.feed.show(self.frame, at: self.time(0), isWanted: false)?.number == nil)
     #expect(self.feed.handleDeadline(at: self.time(1000))?.number == nil)
     #expect(self.feed.deadline == nil)
   }
 
-  @Test mutating func `who asks before the first frame gets the first`() {
+  @Test mutating func `a request before the first frame is answered with the first frame`() {
     #expect(self.feed.request(after: 0, at: self.time(0), isStill: false)?.number == nil)
     #expect(self.feed.show(self.frame, at: self.time(5), isWanted: true)?.number == 1)
   }
@@ -27,23 +27,23 @@ struct SnapshotFeedTests {
     arguments: [
       (0, true), (40, true), (41, false), (80, false), (81, true), (5000, true),
     ] as [(Int64, Bool)])
-  mutating func `a frame of up to an interval, or of a source that is slow, is handed over at once`(
-    age: Int64, isHandedOver: Bool
+  mutating func `a frame no older than an interval, or of a slow source, is delivered at once`(
+    age: Int64, isDelivered: Bool
   ) {
     _ = self.feed.show(self.frame, at: self.time(100), isWanted: false)
-    let picture = self.feed.request(after: 0, at: self.time(100 + age), isStill: false)
-    #expect(picture?.number == (isHandedOver ? 1 : nil))
-    #expect(self.feed.deadline == (isHandedOver ? nil : self.time(180)))
+    let frame = self.feed.request(after: 0, at: self.time(100 + age), isStill: false)
+    #expect(frame?.number == (isDelivered ? 1 : nil))
+    #expect(self.feed.deadline == (isDelivered ? nil : self.time(180)))
   }
 
-  @Test mutating func `a frame that is a little late is waited for, and taken`() {
+  @Test mutating func `a frame that is a little late is waited for and delivered`() {
     _ = self.feed.show(self.frame, at: self.time(0), isWanted: false)
     _ = self.feed.request(after: 0, at: self.time(50), isStill: false)
     #expect(self.feed.show(self.frame, at: self.time(60), isWanted: true)?.number == 2)
     #expect(self.feed.deadline == nil)
   }
 
-  @Test mutating func `when it does not come the last one is handed over`() {
+  @Test mutating func `when no new frame arrives the last one is delivered`() {
     _ = self.feed.show(self.frame, at: self.time(0), isWanted: false)
     _ = self.feed.request(after: 0, at: self.time(50), isStill: false)
     #expect(self.feed.handleDeadline(at: self.time(79))?.number == nil)
@@ -51,12 +51,12 @@ struct SnapshotFeedTests {
     #expect(self.feed.handleDeadline(at: self.time(81))?.number == nil)
   }
 
-  @Test mutating func `while encoding is paused the last one is handed over at once`() {
+  @Test mutating func `while encoding is paused the last frame is delivered at once`() {
     _ = self.feed.show(self.frame, at: self.time(0), isWanted: false)
     #expect(self.feed.request(after: 0, at: self.time(50), isStill: true)?.number == 1)
   }
 
-  @Test mutating func `who has seen the frame waits for the next one, however old that is`() {
+  @Test mutating func `a viewer that has received the frame waits for the next one, however old it is`() {
     _ = self.feed.show(self.frame, at: self.time(0), isWanted: false)
     #expect(self.feed.request(after: 1, at: self.time(10), isStill: true)?.number == nil)
     #expect(self.feed.deadline == nil)

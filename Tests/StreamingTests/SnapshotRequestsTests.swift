@@ -5,14 +5,14 @@ import Testing
 
 @testable import Streaming
 
-@Suite("Requests for frames")
+@Suite("Snapshot requests")
 struct SnapshotRequestsTests {
   private var requests = SnapshotRequests()
   private let answers = Answers()
-  /// What the thread has asked for and not got.
+  /// Whether the thread has requested a frame and not received it.
   private var asked: Int?
 
-  /// What those who wait were reported.
+  /// Results delivered to the waiting requests.
   private final class Answers: Sendable {
     let values = Mutex<[SnapshotRequests.Answer]>([])
   }
@@ -23,11 +23,11 @@ struct SnapshotRequestsTests {
   }
 
   private func time(_ milliseconds: Int64) -> MediaTime {
-    // A machine that has just started has a clock near zero.
+    // The clock of a machine that has just started is near zero.
     .zero + .seconds(100) + .milliseconds(milliseconds)
   }
 
-  private func picture(_ number: Int, at time: MediaTime) -> OutputFrame {
+  private func frame(_ number: Int, at time: MediaTime) -> OutputFrame {
     let buffer = PixelBuffer(format: VideoFormat(width: 16, height: 16))
     return OutputFrame(number: number, frame: VideoFrame(buffer: buffer, timestamp: time), time: time)
   }
@@ -39,47 +39,47 @@ struct SnapshotRequestsTests {
     }
   }
 
-  /// Lets the thread go on until it waits; gives it the frame that it asks for, and makes its files.
+  /// Runs the thread until it waits: delivers the requested frame and encodes the files.
   ///
-  /// - Returns: The widths that were made, those of which the file was there in brackets of its own.
+  /// - Returns: The encoded widths; those whose file existed already are in a list of their own.
   private mutating func work(number: Int, at milliseconds: Int64) -> (made: [Int], reused: [Int]) {
     let now = self.time(milliseconds)
     var (made, reused): ([Int], [Int]) = ([], [])
     while true {
       if let asked, number > asked {
         self.asked = nil
-        self.requests.offer(self.picture(number, at: now))
+        self.requests.offer(self.frame(number, at: now))
       }
       switch self.requests.nextStep(at: now) {
       case .end, .wait: return (made, reused)
       case .ask(let after):
         self.asked = after
-      case .encode(let picture, let jobs):
+      case .encode(let frame, let jobs):
         for job in jobs {
           if job.file == nil { made.append(job.width) } else { reused.append(job.width) }
-          let answer = SnapshotRequests.Answer.success(job.file ?? ByteBuffer(integer: picture.number))
-          for viewer in self.requests.finish(job, of: picture, answer) { viewer.yield(ByteBuffer(integer: 0)) }
+          let answer = SnapshotRequests.Answer.success(job.file ?? ByteBuffer(integer: frame.number))
+          for viewer in self.requests.finish(job, of: frame, answer) { viewer.yield(ByteBuffer(integer: 0)) }
           for snapshot in job.snapshots { snapshot(answer) }
         }
       }
     }
   }
 
-  @Test mutating func `snapshots of one width are one file, and each other width is one more`() {
+  @Test mutating func `snapshots of one width share one file, and each other width adds one`() {
     for _ in 0..<10 { #expect(self.snapshot(width: 320, at: 0) == nil) }
     for width in [nil, 640, 1280] { #expect(self.snapshot(width: width, at: 0) == nil) }
     #expect(self.work(number: 1, at: 1).made.sorted() == [320, 640])
     #expect(self.answers.values.withLock { $0.count } == 13)
   }
 
-  @Test mutating func `within a frame interval the same file serves those who come later`() {
+  @Test mutating func `within a frame interval later requests get the same file`() {
     _ = self.snapshot(width: 320, at: 0)
     #expect(self.work(number: 1, at: 0).made == [320])
     #expect(self.snapshot(width: 321, at: 40) == .success(ByteBuffer(integer: 1)))
     #expect(self.snapshot(width: 320, at: 41) == nil)
   }
 
-  @Test mutating func `a frame that has not changed is not made again`() {
+  @Test mutating func `an unchanged frame is not encoded again`() {
     _ = self.snapshot(width: 320, at: 0)
     _ = self.work(number: 1, at: 0)
     _ = self.snapshot(width: 320, at: 5000)
@@ -87,7 +87,7 @@ struct SnapshotRequestsTests {
     #expect(made.isEmpty && reused == [320])
   }
 
-  @Test mutating func `a sweep of widths is refused at the ninth, and goes on when the first are made`() {
+  @Test mutating func `the ninth width at once is refused, and accepted when the first are done`() {
     for width in 0..<8 { #expect(self.snapshot(width: 100 + 2 * width, at: 0) == nil) }
     #expect(self.snapshot(width: 300, at: 0) == .failure(.tooManySnapshotWidths))
     #expect(self.snapshot(width: 100, at: 0) == nil)
@@ -95,26 +95,26 @@ struct SnapshotRequestsTests {
     #expect(self.snapshot(width: 300, at: 0) == nil)
   }
 
-  @Test mutating func `viewers with the same parameters cost one file a frame, at their rate`() {
+  @Test mutating func `viewers with the same parameters cost one file per frame, at their rate`() {
     for _ in 0..<5 {
       let (_, viewer) = AsyncStream<ByteBuffer>.makeStream()
       #expect(self.requests.addViewer(width: 320, frameRate: 10, at: self.time(0), viewer) != nil)
     }
     #expect(self.requests.statistics.viewers == 5)
-    // Three seconds at 25 frames a second, and the thread looks each millisecond.
+    // Three seconds at 25 frames per second; the thread checks every millisecond.
     let made = (0..<3000).reduce(0) { $0 + self.work(number: Int($1 / 40) + 1, at: Int64($1)).made.count }
     #expect((29...31).contains(made))
     #expect(self.requests.statistics.imagesEncoded == made)
   }
 
-  @Test mutating func `a viewer that is faster than the source gets each frame once`() {
+  @Test mutating func `a viewer faster than the source gets each frame once`() {
     let (_, viewer) = AsyncStream<ByteBuffer>.makeStream()
     _ = self.requests.addViewer(width: 320, frameRate: 30, at: self.time(0), viewer)
     let made = (0..<2000).reduce(0) { $0 + self.work(number: Int($1 / 200) + 1, at: Int64($1)).made.count }
     #expect(made == 10)
   }
 
-  @Test mutating func `the ninth pair of width and rate gets the one that comes nearest`() {
+  @Test mutating func `the ninth pair of width and rate is served with the nearest existing one`() {
     for number in 0..<20 {
       let (_, viewer) = AsyncStream<ByteBuffer>.makeStream()
       _ = self.requests.addViewer(width: 100 + 20 * number, frameRate: 99, at: self.time(0), viewer)
@@ -127,14 +127,14 @@ struct SnapshotRequestsTests {
     let (_, first) = AsyncStream<ByteBuffer>.makeStream()
     _ = self.requests.addViewer(width: 320, frameRate: 1, at: self.time(0), first)
     _ = self.work(number: 7, at: 0)
-    let (pictures, second) = AsyncStream<ByteBuffer>.makeStream()
+    let (files, second) = AsyncStream<ByteBuffer>.makeStream()
     _ = self.requests.addViewer(width: 320, frameRate: 1, at: self.time(10), second)
     second.finish()
-    var iterator = pictures.makeAsyncIterator()
+    var iterator = files.makeAsyncIterator()
     #expect(await iterator.next() == ByteBuffer(integer: 7))
   }
 
-  @Test mutating func `when the last viewer goes nothing is made any more, and the thread ends ten seconds later`() {
+  @Test mutating func `when the last viewer leaves encoding stops, and the thread ends ten seconds later`() {
     let (_, viewer) = AsyncStream<ByteBuffer>.makeStream()
     let number = self.requests.addViewer(width: 320, frameRate: 10, at: self.time(0), viewer)
     let needed = [self.requests.needsThread(), self.requests.needsThread()]
@@ -158,7 +158,7 @@ struct SnapshotRequestsTests {
     #expect(!idle && neededAgain)
   }
 
-  @Test mutating func `after the files of a frame the thread rests for as long as they took`() {
+  @Test mutating func `after encoding a frame's files the thread rests for the same time`() {
     _ = self.snapshot(width: 320, at: 0)
     _ = self.work(number: 1, at: 0)
     self.requests.rest(from: self.time(0), to: self.time(30))
@@ -168,7 +168,7 @@ struct SnapshotRequestsTests {
     #expect(self.requests.statistics.encodeTime == .milliseconds(30))
   }
 
-  @Test mutating func `at the end all who wait are reported, and no one is taken on`() {
+  @Test mutating func `at the end all waiting requests are answered, and new ones are refused`() {
     _ = self.snapshot(width: 320, at: 0)
     let (_, viewer) = AsyncStream<ByteBuffer>.makeStream()
     _ = self.requests.addViewer(width: 320, frameRate: 10, at: self.time(0), viewer)

@@ -5,8 +5,8 @@ import Testing
 
 @Suite("Source adjustment")
 struct SourceAdjustmentTests {
-  /// A frame of 3×2 pixels, all different, row by row.
-  private static let picture = [[1, 2, 3], [4, 5, 6]]
+  /// A frame of 3 × 2 different pixels, row by row.
+  private static let pixels = [[1, 2, 3], [4, 5, 6]]
 
   private static func turned(_ rows: [[Int]], by orientation: Orientation) -> [[Int]] {
     (0..<orientation.rawValue / 90).reduce(rows) { rows, _ in
@@ -20,16 +20,16 @@ struct SourceAdjustmentTests {
   }
 
   @Test(arguments: Orientation.allCases, Orientation.allCases)
-  func `turning and mirroring come after what the frame says, in that order`(
+  func `rotation and mirroring are applied after the frame's own orientation, in that order`(
     orientation: Orientation, rotation: Orientation
   ) {
     let buffer = PixelBuffer(format: VideoFormat(width: 2, height: 2))
     for (isMirrored, mirrors) in [(false, false), (false, true), (true, false), (true, true)] {
       let frame = VideoFrame(buffer: buffer, timestamp: .zero, orientation: orientation, isMirrored: isMirrored)
       let found = SourceAdjustment(rotation: rotation, isMirrored: mirrors).applied(to: frame)
-      let shown = Self.mirrored(Self.turned(Self.picture, by: orientation), isMirrored)
+      let shown = Self.mirrored(Self.turned(Self.pixels, by: orientation), isMirrored)
       #expect(
-        Self.mirrored(Self.turned(Self.picture, by: found.orientation), found.isMirrored)
+        Self.mirrored(Self.turned(Self.pixels, by: found.orientation), found.isMirrored)
           == Self.mirrored(Self.turned(shown, by: rotation), mirrors))
     }
   }
@@ -45,7 +45,7 @@ struct SourceAdjustmentTests {
     #expect(past.count == 1)
   }
 
-  @Test func `an adjustment comes back by name when another capturer opens the source`() {
+  @Test func `an adjustment is restored by name when another capturer opens the source`() {
     var past = PastAdjustments()
     let first = ScriptedVideoCapturer()
     past.keep(SourceAdjustment(rotation: .left), of: first, named: "cam")

@@ -7,7 +7,7 @@ import Threading
 @testable import Streaming
 
 extension LiveStream {
-  /// Waits until something holds; when it never does the stream is stopped, so that no one goes on waiting for it.
+  /// Waits for a condition; stops the stream on a timeout, so that no other wait hangs.
   func eventually(_ condition: () -> Bool) async throws {
     do {
       try await TestSupport.eventually { condition() }
@@ -18,7 +18,7 @@ extension LiveStream {
   }
 }
 
-/// A capturer that delivers what a test hands it, and keeps what it is reported.
+/// Capturer that delivers frames of a test, and records the calls it receives.
 final class ScriptedVideoCapturer: VideoCapturer {
   private struct State {
     var consumer: (any VideoConsumer)?
@@ -39,8 +39,8 @@ final class ScriptedVideoCapturer: VideoCapturer {
   private let state: Monitor<State>
 
   /// - Parameters:
-  ///   - failure: What its start throws.
-  ///   - isHeld: Whether its start blocks until ``release()``.
+  ///   - failure: Error thrown by `start`.
+  ///   - isHeld: Whether `start` blocks until ``release()``.
   init(
     format: VideoFormat = VideoFormat(width: 64, height: 48), position: CameraPosition = .unspecified,
     sampleOrientation: Orientation = .up, failure: VidiconError? = nil, isHeld: Bool = false
@@ -65,12 +65,12 @@ final class ScriptedVideoCapturer: VideoCapturer {
     }
   }
 
-  /// Lets the start go on.
+  /// Unblocks `start`.
   func release() {
     self.state.withLock { $0.isHeld = false }
   }
 
-  /// The consumer is kept, so that a test can deliver after the end.
+  /// The consumer, kept so that a test can deliver after the end.
   func stop() {
     self.state.withLock {
       $0.stops += 1
@@ -86,7 +86,7 @@ final class ScriptedVideoCapturer: VideoCapturer {
     self.state.withLock { $0.keyframeRequests += 1 }
   }
 
-  /// How often it was asked for a keyframe.
+  /// Number of keyframe requests.
   var keyframeRequests: Int { self.state.withLock { $0.keyframeRequests } }
 
   /// Delivers a grey frame.
@@ -100,19 +100,19 @@ final class ScriptedVideoCapturer: VideoCapturer {
       }
     }
     frame?.orientation = orientation
-    // The pool holds more frames than are ever under way.
+    // The pool holds more frames than are ever in use.
     self.state.withLock { $0.consumer }?.consume(frame!)
   }
 
-  /// Delivers a frame that the test has made.
+  /// Delivers a given frame.
   func deliver(_ frame: VideoFrame) {
     self.state.withLock { $0.consumer }?.consume(frame)
   }
 
-  /// Delivers a grey frame in memory that is to be given back, as a device does.
+  /// Delivers a grey frame in memory that must be released, as a device's.
   func lend(at time: MediaTime, luma: UInt8 = 128) {
     let sizes = (0..<self.format.pixelFormat.planeCount).map { self.format.byteCount(plane: $0) }
-    // Safe because they are freed when no one uses them any more, and written only here.
+    // Safe because the memory is freed with its last reference, and written only here.
     nonisolated(unsafe) let planes = sizes.enumerated().map { plane, size in
       let memory = UnsafeMutableRawPointer.allocate(byteCount: size + 64, alignment: 64)
       memory.initializeMemory(as: UInt8.self, repeating: plane == 0 ? luma : 128, count: size + 64)
@@ -126,7 +126,7 @@ final class ScriptedVideoCapturer: VideoCapturer {
     self.state.withLock { $0.consumer }?.consume(VideoFrame(buffer: buffer, timestamp: time))
   }
 
-  /// Frames that were lent and not given back.
+  /// Number of frames in device memory that are not released.
   var lentFrames: Int { self.state.withLock { $0.lentFrames } }
 
   /// Delivers a compressed frame.
@@ -134,7 +134,7 @@ final class ScriptedVideoCapturer: VideoCapturer {
     self.state.withLock { $0.consumer }?.consume(sample, of: description)
   }
 
-  /// Reports a frame that it had no memory for.
+  /// Reports a frame dropped for lack of memory.
   func skip(at time: MediaTime) {
     self.state.withLock { $0.consumer }?.captureSkipped(at: time)
   }
@@ -153,7 +153,7 @@ final class ScriptedVideoCapturer: VideoCapturer {
   var drops: [FrameDrop] { self.state.withLock { $0.drops } }
 }
 
-/// A source of audio that delivers what a test hands it.
+/// Audio capturer that delivers blocks of a test.
 final class ScriptedAudioCapturer: AudioCapturer {
   private struct State {
     var consumer: (any AudioConsumer)?
@@ -165,7 +165,7 @@ final class ScriptedAudioCapturer: AudioCapturer {
   private let failure: VidiconError?
   private let state = Monitor(State())
 
-  /// - Parameter failure: What its start throws.
+  /// - Parameter failure: Error thrown by `start`.
   init(format: AudioFormat = AudioFormat(sampleRate: 48_000, channelCount: 1), failure: VidiconError? = nil) {
     self.format = format
     self.failure = failure
@@ -194,7 +194,7 @@ final class ScriptedAudioCapturer: AudioCapturer {
     self.state.withLock { $0.consumer }?.consume(block)
   }
 
-  /// Delivers audio that the test has made.
+  /// Delivers a given block.
   func deliver(_ block: AudioBlock) {
     self.state.withLock { $0.consumer }?.consume(block)
   }
@@ -207,11 +207,11 @@ final class ScriptedAudioCapturer: AudioCapturer {
   var drops: [FrameDrop] { self.state.withLock { $0.drops } }
 }
 
-/// An output that keeps what it gets, and on which a test can wait.
+/// Output that records its samples, with waits for them.
 final class CollectingOutput: StreamOutput {
   fileprivate struct State: Sendable {
     var samples: [EncodedSample] = []
-    /// The number of samples before each change.
+    /// The number of samples before each format change.
     var changes: [(count: Int, description: CodecDescription)] = []
     var hasEnded = false
   }
@@ -237,17 +237,17 @@ final class CollectingOutput: StreamOutput {
   var samples: [EncodedSample] { self.state.withLock { $0.samples } }
   var hasEnded: Bool { self.state.withLock { $0.hasEnded } }
 
-  /// The first sample that meets a condition; nil when none came in time.
+  /// The first sample that meets a condition; nil on timeout.
   func first(where condition: (EncodedSample) -> Bool) -> EncodedSample? {
     self.wait { $0.samples.first(where: condition) }
   }
 
-  /// The samples, once there are as many; fewer when they did not come in time.
+  /// The samples, once there are `count`; fewer on timeout.
   func samples(atLeast count: Int) -> [EncodedSample] {
     self.wait { $0.samples.count >= count ? $0.samples : nil } ?? self.samples
   }
 
-  /// Waits for the stream's threads, which need none of those that tests run on.
+  /// Waits for the stream's threads, without blocking the test's executor.
   private func wait<Result>(for body: (State) -> Result?) -> Result? {
     self.state.wait(until: StreamClock.system.now() + .seconds(60), for: body)
   }

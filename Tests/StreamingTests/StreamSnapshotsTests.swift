@@ -32,7 +32,7 @@ struct StreamSnapshotsTests {
     _ = self.output.first { $0.presentationTime == time }
   }
 
-  /// The file of a grey frame of the capturer's format.
+  /// The JPEG file of a grey frame in the capturer's format.
   private func file(luma: UInt8, width: Int? = nil) throws -> ByteBuffer {
     let buffer = PixelBuffer(format: self.capturer.format)
     for plane in 0..<3 {
@@ -41,11 +41,11 @@ struct StreamSnapshotsTests {
     return try JPEGEncoder(format: buffer.format, width: width).encode(VideoFrame(buffer: buffer, timestamp: .zero))
   }
 
-  @Test func `a snapshot is the last frame that viewers got, in the width that is asked for`() async throws {
+  @Test func `a snapshot is the last frame that viewers got, in the requested width`() async throws {
     let stream = try await self.startedStream()
     #expect(try await stream.snapshots.snapshot() == self.file(luma: 60))
     self.show(luma: 200)
-    // The one before may be handed out for a frame interval.
+    // The frame before may be returned for a frame interval.
     var snapshot = try await stream.snapshots.snapshot(width: 32)
     #expect(try snapshot == self.file(luma: 200, width: 32))
     self.show(luma: 120)
@@ -54,7 +54,7 @@ struct StreamSnapshotsTests {
     await stream.stop()
   }
 
-  @Test func `while encoding pauses the frame stands still, also where one is encoded for a new viewer`() async throws {
+  @Test func `while encoding is paused the frame stays, also where one is encoded for a new viewer`() async throws {
     let stream = try await self.startedStream(
       VideoSettings(keyframeInterval: .seconds(100), sourceTimeout: .seconds(1000)))
     let first = try #require(self.output.first { _ in true })
@@ -71,7 +71,7 @@ struct StreamSnapshotsTests {
     await stream.stop()
   }
 
-  @Test func `a hundred simultaneous snapshots of a still frame are one file`() async throws {
+  @Test func `a hundred simultaneous snapshots of a still frame are encoded once`() async throws {
     let stream = try await self.startedStream()
     let files = try await withThrowingTaskGroup(of: ByteBuffer.self) { group in
       for _ in 0..<100 { group.addTask { try await stream.snapshots.snapshot() } }
@@ -83,12 +83,12 @@ struct StreamSnapshotsTests {
     await stream.stop()
   }
 
-  @Test func `while encoding is paused a snapshot shows what viewers see, not what the source sees`() async throws {
+  @Test func `while encoding is paused a snapshot shows what viewers see, not the source's frame`() async throws {
     let stream = try await self.startedStream()
     stream.isEncodingPaused = true
     self.capturer.deliver(at: StreamClock.system.now(), luma: 200)
     let snapshot = try await stream.snapshots.snapshot()
-    // Viewers get the source's frame every two seconds, which on a busy machine may have passed.
+    // Viewers get the source's frame every two seconds, which may have passed on a busy machine.
     #expect(try snapshot == self.file(luma: 60) || self.output.samples.count > 1)
     await stream.stop()
   }
@@ -103,19 +103,19 @@ struct StreamSnapshotsTests {
     await stream.stop()
   }
 
-  @Test func `motion frames are each new frame, and end with the stream`() async throws {
+  @Test func `motion JPEG delivers each new frame, and ends with the stream`() async throws {
     let stream = try await self.startedStream()
-    var pictures = stream.snapshots.motionJPEG(frameRate: 30).makeAsyncIterator()
-    #expect(await pictures.next() == (try self.file(luma: 60)))
+    var images = stream.snapshots.motionJPEG(frameRate: 30).makeAsyncIterator()
+    #expect(await images.next() == (try self.file(luma: 60)))
     self.show(luma: 200)
-    #expect(await pictures.next() == (try self.file(luma: 200)))
+    #expect(await images.next() == (try self.file(luma: 200)))
     #expect(stream.snapshots.statistics.viewers == 1)
     await stream.stop()
-    #expect(await pictures.next() == nil)
+    #expect(await images.next() == nil)
     #expect(stream.snapshots.statistics.viewers == 0)
   }
 
-  @Test func `a viewer that goes is counted out, and another one stays`() async throws {
+  @Test func `a viewer that disconnects is no longer counted, and another one stays`() async throws {
     let stream = try await self.startedStream()
     var stays = stream.snapshots.motionJPEG().makeAsyncIterator()
     let goes = Task {
@@ -128,7 +128,7 @@ struct StreamSnapshotsTests {
     await stream.stop()
   }
 
-  @Test func `a stream that does not run, or has no frame, shows none`() async throws {
+  @Test func `a stream that is not running, or has no frame, has no snapshot`() async throws {
     let idle = LiveStream("test")
     await #expect(throws: VidiconError.streamHasNoFrame) { try await idle.snapshots.snapshot() }
     var none = idle.snapshots.motionJPEG().makeAsyncIterator()
@@ -136,14 +136,14 @@ struct StreamSnapshotsTests {
     let stream = try await self.startedStream()
     await stream.stop()
     await #expect(throws: VidiconError.streamHasNoFrame) { try await stream.snapshots.snapshot() }
-    let sound = LiveStream("test")
-    sound.attachAudio(ScriptedAudioCapturer())
-    try await sound.start()
-    await #expect(throws: VidiconError.streamHasNoFrame) { try await sound.snapshots.snapshot() }
-    await sound.stop()
+    let audioStream = LiveStream("test")
+    audioStream.attachAudio(ScriptedAudioCapturer())
+    try await audioStream.start()
+    await #expect(throws: VidiconError.streamHasNoFrame) { try await audioStream.snapshots.snapshot() }
+    await audioStream.stop()
   }
 
-  @Test func `the time of encoding, and how long the frame was on its way, are measured`() async throws {
+  @Test func `encoding time and frame latency are measured`() async throws {
     let stream = try await self.startedStream()
     self.show(luma: 200)
     let statistics = stream.statistics

@@ -14,7 +14,7 @@ private final class Dialogue {
       sequenceParameterSet: [0x67], pictureParameterSet: [0x68], width: 64, height: 48, frameRate: 25))
 
   var schedule: VideoSchedule
-  /// What the pipeline reports of frames that it encodes.
+  /// Properties of the encoded frames, as the pipeline reports them.
   var isEffectDropping = false
   /// Notices since the last ``takeNotices()``.
   private var notices: [VideoSchedule.Notice] = []
@@ -255,7 +255,7 @@ struct VideoScheduleSlateTests {
     #expect(self.dialogue.timeouts(before: 2600).map(\.action) == [slate(2540), slate(2580)])
   }
 
-  @Test func `the first frame after the slate hides it, and is a keyframe half a second after the last one`() {
+  @Test func `the first frame after the slate replaces it, and is a keyframe half a second after the last one`() {
     _ = self.dialogue.frame(at: 0)
     _ = self.dialogue.timeout(at: 2000)
     _ = self.dialogue.takeNotices()
@@ -304,7 +304,7 @@ struct VideoScheduleSlateTests {
     #expect(self.dialogue.timeout(at: 2600) == slate(2600, forcesKeyframe: true))
   }
 
-  @Test func `while encoding is paused the last frame is encoded every two seconds, and frames only release memory`() {
+  @Test func `while encoding is paused the last frame is encoded every two seconds, and new ones are dropped`() {
     _ = self.dialogue.frame(at: 0)
     self.dialogue.schedule.isPaused = true
     #expect(self.dialogue.frame(at: 1000) == .none)
@@ -371,7 +371,7 @@ struct VideoScheduleSourceTests {
     #expect(self.dialogue.takeNotices() == [])
   }
 
-  @Test func `a cut within half a second of a keyframe is none`() {
+  @Test func `a cut within half a second of a keyframe is not a keyframe`() {
     _ = self.dialogue.frame(at: 0)
     #expect(self.dialogue.frame(at: 499, from: Dialogue.other) == newest(499))
   }
@@ -379,7 +379,7 @@ struct VideoScheduleSourceTests {
   @Test func `the first frame of a source of higher latency follows the last one by a millisecond`() {
     _ = self.dialogue.frame(at: 1000)
     #expect(self.dialogue.frame(at: 1100, latency: 300, from: Dialogue.other) == newest(1001))
-    // Later ones of it are late until their capture times have caught up.
+    // Later frames of the new source are late until their capture times have caught up.
     #expect(self.dialogue.frame(at: 1140, latency: 300, from: Dialogue.other) == .dropNewest)
     #expect(self.dialogue.frame(at: 1340, latency: 300, from: Dialogue.other) == newest(1040))
   }
@@ -420,7 +420,7 @@ struct VideoScheduleSourceTests {
     _ = self.dialogue.frame(at: 1000, from: Dialogue.other)
     #expect(self.dialogue.takeNotices() == [.sourceSwitched])
     self.dialogue.isEffectDropping = false
-    // The cut is where the new source is first seen.
+    // The cut is where the new source first becomes visible.
     #expect(self.dialogue.frame(at: 1040, from: Dialogue.other) == newest(1040, forcesKeyframe: true))
   }
 }
@@ -455,7 +455,8 @@ struct VideoSchedulePassThroughTests {
   ]
 
   @Test(arguments: Self.reasons.indices)
-  func `samples are transcoded while something is to be done to them, and until the next keyframe`(index: Int) {
+  func `samples are transcoded while an adjustment applies, and until the next keyframe`(index: Int) {
+
     let (name, change) = Self.reasons[index]
     _ = self.dialogue.sample(at: 0, isKeyframe: true)
     #expect(self.dialogue.sample(at: 40, change) == .transcode(dropsFrames: false), "\(name)")
@@ -468,6 +469,7 @@ struct VideoSchedulePassThroughTests {
 
   @Test(arguments: [VideoSettings(frameRate: 24), VideoSettings(encoder: "h264_vaapi")])
   func `a lower frame rate or a named encoder transcodes`(settings: VideoSettings) {
+
     let dialogue = Dialogue(settings: settings)
     #expect(dialogue.sample(at: 0, isKeyframe: true) == .transcode(dropsFrames: false))
   }
@@ -544,7 +546,7 @@ struct VideoSchedulePassThroughTests {
         sequenceParameterSet: [0x67, 1], pictureParameterSet: [0x68], width: 64, height: 48, frameRate: 25))
     // Captured at 120, after the frame of 100.
     #expect(self.dialogue.sample(at: 180, latency: 60, isKeyframe: true) { $0.description = other } == pass(120))
-    // Captured at 90, before that: it is output right after it.
+    // Captured at 90, before that frame: output right after it.
     #expect(self.dialogue.sample(at: 220, latency: 130) { $0.description = other } == pass(121))
     #expect(self.dialogue.sample(at: 260, latency: 60) { $0.description = other } == pass(200))
   }

@@ -1,13 +1,14 @@
-// Switches the sources of a stream many times and tells what that leaves behind, for StreamingTests:
+// Test program that switches the sources of a stream many times and prints which resources remain:
 //
 //   SwitchProbe SWITCHES [SPECIFICATION…]
 //   SwitchProbe threads
 //
-// Frames come from the sources that are specified, in turn, as a user would write them; audio, and frames when none is
-// specified, from ones that cost little, of which every third fails: it cannot be started, or ends before it gives anything.
-// "threads" tells what starts, switches and stops do when the system has no thread left. Before the switches and after
-// them it says what the process holds, `descriptors=9 threads=4 sources=2 mappings=0 resident=30000 allocated=7000`, in KB, and then how often a switch
-// failed and whether timestamps always rose. It is a process of its own since other tests open and close things meanwhile.
+// Video comes from the given sources in turn; without any, and for audio, from cheap test sources, every third of
+// which fails: it cannot be started, or ends without delivering anything. "threads" prints the results of starts,
+// switches and stops when the system has no thread left. Before and after the switches the program prints the
+// resources of the process, `descriptors=9 threads=4 sources=2 mappings=0 resident=30000 allocated=7000` (memory in
+// KB), and then the number of failed switches and whether timestamps always rose. It is a process of its own, since
+// other tests open and close resources at the same time.
 
 import Capture
 import CaptureDevices
@@ -18,7 +19,7 @@ import Streaming
 import Synchronization
 import Threading
 
-/// What a source of a test does that fails.
+/// How a failing test source fails.
 enum Failure: CaseIterable {
   case start, end
 
@@ -75,7 +76,7 @@ final class Watcher: StreamOutput {
   var rises: Bool { self.state.withLock { $0.rises } }
 }
 
-/// The sources that were made, which no one is to keep alive.
+/// Weak references to all created sources.
 final class Sources: Sendable {
   private struct Entry: Sendable {
     weak var source: (any AnyObject & Sendable)?
@@ -133,18 +134,18 @@ func count(_ folder: String) -> Int {
 
 func threadCount() -> Int { count("/proc/self/task") }
 
-/// Waits until there are no more sources than are used, and no more threads; those that stopped the last ones may still be
-/// on their way out, which on a busy machine takes a while. What is left behind stays for good.
+/// Waits until only the sources in use and their threads remain; on a busy machine, threads that stop sources take a
+/// while to end. A leak stays for good.
 func settle(_ sources: Sources, to count: Int, threads: Int = .max) async {
   let deadline = StreamClock.system.now() + .seconds(10)
   while sources.alive > count || threadCount() > threads, StreamClock.system.now() < deadline { await Task.yield() }
 }
 
-/// The bytes that are allocated now, over all of malloc's arenas: other than resident memory, it has no share of chance.
+/// Allocated bytes over all of malloc's arenas; unlike resident memory, the value does not depend on caching.
 func allocatedBytes() -> Int {
-  // A call of glibc that Swift's module of it leaves out: XML, whose last numbers are those of all arenas.
+  // `malloc_info` is missing in Swift's glibc module; it writes XML whose last numbers are the totals of all arenas.
   typealias Function = @convention(c) (Int32, UnsafeMutablePointer<FILE>) -> Int32
-  // Safe because that is what glibc declares.
+  // Safe because this is glibc's declaration of the function.
   let write = unsafeBitCast(dlsym(nil, "malloc_info"), to: Function.self)
   var (text, length): (UnsafeMutablePointer<CChar>?, Int) = (nil, 0)
   guard let file = open_memstream(&text, &length), write(0, file) == 0 else { return -1 }
@@ -158,7 +159,7 @@ func allocatedBytes() -> Int {
     - last("<total type=\"rest\"")
 }
 
-/// The parts of memory that are shared with devices, real and faked ones, and with an X server.
+/// Memory mappings shared with devices, real or simulated, and with an X server.
 func sharedMappingCount() -> Int {
   let maps = (try? String(contentsOfFile: "/proc/self/maps", encoding: .utf8)) ?? ""
   return maps.split(separator: "\n").count { line in
@@ -166,7 +167,7 @@ func sharedMappingCount() -> Int {
   }
 }
 
-/// Tells what the process holds, once it has no more threads than it may have; returns how many these are.
+/// Prints the resources of the process once it has at most a number of threads; returns the number of threads.
 func tellHoldings(of sources: Sources, threads: Int = .max) async -> Int {
   await settle(sources, to: 2, threads: threads)
   let running = threadCount()
@@ -179,7 +180,7 @@ func tellHoldings(of sources: Sources, threads: Int = .max) async -> Int {
   return running
 }
 
-/// Makes the system open all the threads that tasks run on, which it keeps for good.
+/// Starts all threads of the concurrency pool, which keeps them for good.
 func openThreads() async {
   await withTaskGroup(of: Void.self) { group in
     for _ in 0..<ProcessInfo.processInfo.activeProcessorCount {
@@ -191,7 +192,7 @@ func openThreads() async {
   }
 }
 
-/// Switches `range.count` times; returns how many of them failed.
+/// Performs `range.count` switches; returns how many failed.
 func change(_ stream: LiveStream, _ sources: Sources, _ range: Range<Int>) async -> Int {
   async let video = {
     var failures = 0
@@ -207,12 +208,12 @@ func change(_ stream: LiveStream, _ sources: Sources, _ range: Range<Int>) async
   return await failures + video
 }
 
-/// Has every new thread of this process fail, or none: with more stack than there are addresses.
+/// Makes every new thread of this process fail, or none: with a default stack larger than the address space.
 func setThreadsFail(_ fail: Bool) {
-  // Calls of glibc that Swift's module of it leaves out; the attributes are smaller than this.
+  // These functions are missing in Swift's glibc module; the attributes structure is smaller than this buffer.
   typealias Initializer = @convention(c) (UnsafeMutableRawPointer) -> Int32
   typealias Setter = @convention(c) (UnsafeMutableRawPointer, Int) -> Int32
-  // Safe because these are what glibc declares.
+  // Safe because these are glibc's declarations of the functions.
   func find<Function>(_ name: String) -> Function { unsafeBitCast(dlsym(nil, name), to: Function.self) }
   let (initialize, setDefault): (Initializer, Initializer) = (
     find("pthread_attr_init"), find("pthread_setattr_default_np")
@@ -225,7 +226,7 @@ func setThreadsFail(_ fail: Bool) {
   }
 }
 
-/// Tells how something ends.
+/// Prints the result of an operation.
 func tell(_ what: String, _ body: () async throws -> Void) async {
   do {
     try await body()
@@ -235,7 +236,7 @@ func tell(_ what: String, _ body: () async throws -> Void) async {
   }
 }
 
-/// What a stream does without threads, and after.
+/// Prints the results of a stream's operations without threads, and with threads again.
 func tryWithoutThreads() async throws {
   let stream = LiveStream("probe")
   stream.attachVideo(BarsCapturer(width: 320, height: 180))
@@ -270,8 +271,8 @@ stream.attachVideo(try sources.video(0))
 stream.attachAudio(sources.audio(0))
 stream.add(watcher)
 try await stream.start()
-// The first ones make what is kept for good: memory of each size, the system's thread pool.
-// They end with the source that the others end with.
+// The first switches allocate what is cached for good: memory of each size, the system's thread pool.
+// They end with the same source as the following ones.
 _ = await change(stream, sources, 0..<(sources.specifications.isEmpty ? 12 : sources.specifications.count * 4))
 await openThreads()
 let threads = await tellHoldings(of: sources)

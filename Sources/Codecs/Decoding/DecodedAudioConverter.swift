@@ -88,7 +88,7 @@ extension PacketDecoder {
     let channels = self.context.pointee.ch_layout.nb_channels
     guard (1_000...768_000).contains(rate), channels > 0 else {
       throw VidiconError(
-        .invalidData, subject: source, cause: "its sound has \(rate) samples a second in \(channels) channels",
+        .invalidData, subject: source, cause: "its audio has \(rate) samples a second in \(channels) channels",
         nextStep: "convert it with: ffmpeg -i \(source) -ar 48000 -ac 2 out.mp4")
     }
     return AudioFormat(sampleRate: Int(rate), channelCount: Int(min(channels, 2)))

@@ -3,7 +3,7 @@ internal import CLibav
 package import Media
 internal import NIOCore
 
-/// Decodes H.264 as it is handed over everywhere in here: lengths before NAL units, parameter sets apart.
+/// Decodes H.264 in the form of ``EncodedSample``: length-prefixed NAL units, with out-of-band parameter sets.
 ///
 /// It is here and not among the encoders since it shares what it does with the sources that decode. Used by one thread at
 /// a time; what is damaged is left out.

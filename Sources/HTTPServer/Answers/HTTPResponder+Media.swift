@@ -90,7 +90,7 @@ extension HTTPAnswer {
 /// Framing of JPEG images in a `multipart/x-mixed-replace` response, RFC 2046 §5.1.1.
 enum MotionJPEGPart {
   /// Boundary between parts. Clients use `Content-Length`, so an occurrence inside an image does no harm.
-  static let boundary = "vidicon-picture"
+  static let boundary = "vidicon-image"
 
   /// Head of a part. The delimiter after an image is sent together with it, not with the next image: clients display an
   /// image when they receive that delimiter.

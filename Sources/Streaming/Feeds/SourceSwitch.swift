@@ -65,13 +65,13 @@ struct SourceSwitch<Mailbox: SourceInputQueue>: Sendable {
   }
 
   private func waitForFirstItem() -> VidiconError? {
-    let what = self.kind == .video ? "picture" : "sound"
+    let (item, media) = self.kind == .video ? ("frame", "video") : ("audio block", "audio")
     let result = self.inputQueue.waitForSlot(until: StreamClock.system.now() + self.timeouts.firstItem) {
       slot -> Result<Void, VidiconError>? in
       if slot.isClosed { return .failure(.streamEnded) }
       if !slot.waitingItems.isEmpty { return .success(()) }
       return slot.waitingEnding.map { ending in
-        .failure(ending ?? self.error("it ended before its first \(what)", nextStep: "check that it has \(what)s"))
+        .failure(ending ?? self.error("it ended before its first \(item)", nextStep: "check that it has \(media)"))
       }
     }
     switch result {
@@ -79,7 +79,7 @@ struct SourceSwitch<Mailbox: SourceInputQueue>: Sendable {
     case .failure(let error): return error
     case nil:
       return self.error(
-        "it gave no \(what) within \(self.timeouts.firstItem.seconds) s",
+        "it delivered no \(item) within \(self.timeouts.firstItem.seconds) s",
         nextStep: "check that it is on and not used by another program, then try again")
     }
   }

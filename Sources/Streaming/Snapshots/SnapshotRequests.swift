@@ -109,7 +109,7 @@ struct SnapshotRequests {
   }
 }
 
-// MARK: Those who look
+// MARK: Viewers
 
 extension SnapshotRequests {
   /// Requests an image at most a frame interval old.
@@ -220,7 +220,7 @@ extension SnapshotRequests {
     var viewers: [AsyncStream<ByteBuffer>.Continuation] = []
     for index in self.groups.indices where self.groups[index].width == job.width && self.groups[index].isPending {
       self.groups[index].isPending = false
-      self.groups[index].file = try? answer.get()  // One that cannot be made is not shown to those who come later.
+      self.groups[index].file = try? answer.get()  // A file that cannot be encoded is not returned to later requests.
       viewers += self.groups[index].viewers.values
     }
     return viewers

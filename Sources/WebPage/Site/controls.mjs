@@ -55,11 +55,11 @@ export class Controls {
     icon("mute", isMuted ? "muted" : "volume");
     name("mute", isMuted ? "Unmute" : "Mute", "m");
     element("volume").value = isMuted ? 0 : this.#video.volume;
-    const isSilent = this.#session.way === "pictures" || !this.hasAudio;
+    const isSilent = this.#session.way === "images" || !this.hasAudio;
     element("mute").hidden = isSilent;
     element("volume").hidden = isSilent;
     if (!this.#video.muted) element("unmute").hidden = true;
-    element("pip").hidden = this.#session.way === "pictures" || !this.#hasPictureInPicture;
+    element("pip").hidden = this.#session.way === "images" || !this.#hasPictureInPicture;
     element("full").hidden = !this.#stage.requestFullscreen && !this.#video.webkitEnterFullscreen;
     name("full", document.fullscreenElement ? "Exit full screen" : "Full screen", "f");
   }

@@ -54,7 +54,7 @@ export class FaceBoxes {
 
   /** The faces of the displayed frame; null while its capture time is unknown. */
   #current() {
-    if (this.#session.way === "pictures") return this.#timeline.at(null);
+    if (this.#session.way === "images") return this.#timeline.at(null);
     const time = this.#session.player?.capturedAt(this.#video.currentTime) ?? null;
     return time === null ? null : this.#timeline.at(time);
   }

@@ -43,7 +43,7 @@ export class Facts {
   }
 
   #update() {
-    const isPlaying = this.#session.state === "playing" && this.#session.way !== "pictures";
+    const isPlaying = this.#session.state === "playing" && this.#session.way !== "images";
     this.latency = isPlaying ? this.#measureLatency() : null;
     write("latency", text.seconds(this.latency));
     write("fps", text.frameRate(isPlaying ? this.#measureFrameRate() : null));

@@ -43,7 +43,7 @@ export class Session {
     return this.#player;
   }
 
-  /** How it plays: "stream" (Media Source Extensions), "native" (HLS) or "pictures" (motion JPEG). */
+  /** How it plays: "stream" (Media Source Extensions), "native" (HLS) or "images" (motion JPEG). */
   get way() {
     return this.#ways[0] ?? null;
   }
@@ -130,7 +130,7 @@ export class Session {
       play: () => {
         hasBegun();
         this.#begin();
-        if (this.way === "pictures") this.#set("playing");
+        if (this.way === "images") this.#set("playing");
       },
       buffering: (isBuffering) => this.#set(isBuffering ? "buffering" : "playing"),
     };
@@ -146,7 +146,7 @@ export class Session {
   }
 
   #address() {
-    return this.way === "pictures" ? this.#stream.mjpeg : new URL(this.#stream.hls, location.href).href;
+    return this.way === "images" ? this.#stream.mjpeg : new URL(this.#stream.hls, location.href).href;
   }
 
   #set(state, detail = {}) {

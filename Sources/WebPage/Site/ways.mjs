@@ -1,6 +1,6 @@
 // Selection of the playback technologies of a browser. Pure, except `abilitiesOf`.
 
-/** @typedef {"stream"|"native"|"pictures"} Way */
+/** @typedef {"stream"|"native"|"images"} Way */
 
 /**
  * The ways to play, best first.
@@ -9,14 +9,14 @@
  * oldest segment, seconds behind, so it is tried after Media Source Extensions.
  *
  * @param {{isApple: boolean, playsHLS: boolean, playsFragments: boolean}} abilities
- * @returns {Way[]} Best first; `pictures` (motion JPEG) is always the last.
+ * @returns {Way[]} Best first; `images` (motion JPEG) is always the last.
  */
 export function waysFor({ isApple, playsHLS, playsFragments }) {
   const ways = [];
   if (isApple && playsHLS) ways.push("native");
   if (playsFragments) ways.push("stream");
   if (!isApple && playsHLS) ways.push("native");
-  return [...ways, "pictures"];
+  return [...ways, "images"];
 }
 
 /** The abilities of this browser for a stream with these codecs. */

@@ -1,4 +1,4 @@
-"""Real browsers without a screen, driven with nothing but Python's own library.
+"""Real browsers without a screen, driven with Python's standard library only.
 
     with open_browser("chromium") as browser:      # over chromedriver: W3C WebDriver, HTTP and JSON
     with open_browser("firefox") as browser:       # over Marionette, which Firefox has built in: JSON on a socket
@@ -79,7 +79,7 @@ class Browser:
         except (Failure, OSError, subprocess.TimeoutExpired):
             pass
         try:
-            # The group that was started here: a browser runs as many processes.
+            # Kills the process group, since a browser has several processes.
             os.killpg(self.process.pid, signal.SIGKILL)
         except ProcessLookupError:
             pass

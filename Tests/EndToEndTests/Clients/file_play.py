@@ -45,7 +45,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         try:
             self.wfile.write(body)
         except OSError:
-            pass  # the browser closed the connection after what it needs
+            pass  # the browser closes the connection when it has enough
 
     def log_message(self, *_):
         pass

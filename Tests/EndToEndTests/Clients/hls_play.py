@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Plays an HLS address in Chromium from a page of another origin, as players on other people's pages do.
+"""Plays an HLS URL in Chromium from a page of another origin, as players on third-party pages do.
 
 usage: hls_play.py native|hlsjs URL [--library FILE] [--seconds 10]
 
-"native" gives the address to a <video>; "hlsjs" plays it with the real hls.js, which is FILE. Prints as JSON what was
-seen: the latency read from the timecode strip in each frame, and the text cues of the stream.
+"native" sets the URL as the source of a <video>; "hlsjs" plays it with hls.js, which is FILE. Prints as JSON the latency of
+each frame, read from the timecode strip, and the text cues of the stream.
 """
 import argparse
 import http.server

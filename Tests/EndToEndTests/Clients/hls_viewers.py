@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Many HLS viewers at once, each with a connection that it keeps: hls_viewers.py ts|ll URL --viewers N --seconds S
+"""Simulates many HLS viewers, each with a persistent connection: hls_viewers.py ts|ll URL --viewers N --seconds S
 
-"ts" reads a media playlist once each target duration and fetches each new segment. "ll" reads the low-latency playlist
-with blocking reloads and fetches each part as soon as it is named. Prints what they got as JSON:
+"ts" requests a media playlist once per target duration and each new segment. "ll" requests the low-latency playlist with
+blocking reloads, and each part as soon as it is listed. Prints the totals as JSON:
 {"viewers", "playlists", "media", "bytes", "failures": [...], "gaps", "delays": {"p50", "max"}}
 """
 import argparse
@@ -13,7 +13,7 @@ import time
 import urllib.parse
 import zlib
 
-# What ffmpeg, GStreamer, Safari and Chromium accept.
+# Accept-Encoding of ffmpeg, GStreamer, Safari and Chromium.
 CODINGS = [None, "identity", "gzip, deflate", "gzip, deflate, br", "gzip, deflate, br, zstd"]
 
 
@@ -22,7 +22,7 @@ class Refused(Exception):
 
 
 class Connection:
-    """HTTP/1.1 with keep-alive, as much of it as a player needs."""
+    """A minimal HTTP/1.1 client with a persistent connection."""
 
     def __init__(self, url, codings):
         parts = urllib.parse.urlsplit(url)
@@ -38,7 +38,7 @@ class Connection:
             head = (await self.reader.readuntil(b"\r\n\r\n")).decode("latin-1")
         except (asyncio.IncompleteReadError, ConnectionError):
             self.close()
-            if again:  # A connection that was kept may have been closed meanwhile.
+            if again:  # The server may have closed the idle connection.
                 return await self.get(path, again=False)
             raise
         status = int(head.split(" ", 2)[1])

@@ -86,7 +86,7 @@ class Server:
         return len(os.listdir(f"/proc/{self.process}/fd"))
 
     def seconds_until(self, open_files, limit):
-        """Seconds until at most so many files are open; None after the limit."""
+        """Seconds until at most `open_files` files are open; None after the limit."""
         begin = time.time()
         while time.time() - begin < limit:
             if self.open_files() <= open_files:

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# A network of its own, which reaches nothing outside, with a message bus for an mDNS daemon: the loopback interface, and
-# veth0 with the address 10.200.0.1. Prints the bus's address when all is up, and lasts until it is ended; other
-# programs enter it with nsenter.
+# Creates an isolated network with a message bus for an mDNS daemon: the loopback interface, and veth0 with the address
+# 10.200.0.1. Prints the bus's address when all is ready, and runs until it is terminated; other programs enter the
+# network with nsenter.
 #
 # usage: mdns_network.sh
 set -euo pipefail
 
-# Who is not root may be so in a name space.
+# An unprivileged user can create a namespace only together with a user namespace.
 as_root=()
 [ "$(id -u)" -eq 0 ] || as_root=(--user --map-root-user)
 
@@ -20,7 +20,7 @@ ip link set veth1 up
 
 mount -t tmpfs none /run
 mkdir /run/dbus /run/avahi-daemon
-# The daemon gives its folder to its own user, whom a name space with one user does not have.
+# The daemon changes its folder's owner to its own user, who does not exist in a namespace with one user.
 for file in passwd group; do
   sed -E "/^avahi:/s/:[0-9]+/:0/g" "/etc/$file" >"/run/$file"
   mount --bind "/run/$file" "/etc/$file"
@@ -45,7 +45,7 @@ use-ipv6=no
 publish-hinfo=no
 publish-workstation=no
 CONFIGURATION
-# Its parent stays, since it closes the descriptors of whoever watches this script.
+# The daemon's parent keeps running, since it closes the descriptors that observers of this script wait on.
 setpriv --pdeathsig KILL dbus-daemon --config-file=/run/bus.conf --nofork --print-address &
 wait
 '

@@ -1,19 +1,20 @@
 #!/usr/bin/env python3
-"""Walks through the boxes of MP4 files by the rules of ISO/IEC 14496-12, and prints what breaks them, a line each.
+"""Checks MP4 files against ISO/IEC 14496-12, and prints one line per violation.
 
 usage: mp4_check.py plain|fragmented FILE...
 
-It knows nothing of the program that wrote them. Checked are, of every file: boxes that fill their parents to the byte, the
-order of boxes, each mandatory box once, versions and flags, matching identifiers, times and lengths. Of a plain file: tables
-that agree with one another, chunks that lie in `mdat` and do not overlap, the index before the media, tracks of one length.
-Of a fragmented one: numbers that grow, samples in the `mdat` that follows, times that go on without a gap or overlap; what
-stands behind the last whole fragment is what a crash has left, and not looked at.
+Independent of the program that wrote the files. In every file it checks that child boxes fill their parents exactly, the order of
+boxes, that each mandatory box exists once, versions and flags, and that identifiers, times and lengths agree. In a plain file:
+that tables agree with each other, that chunks are within `mdat` and do not overlap, that the index precedes the media, and that
+all tracks have the same duration. In a fragmented file: that sequence numbers increase, that samples are in the `mdat` that
+follows, and that times continue without gap or overlap; bytes after the last complete fragment are what a crash left, and are
+ignored.
 """
 import struct
 import sys
 
 CONTAINERS = {"moov", "trak", "edts", "mdia", "minf", "dinf", "stbl", "mvex", "moof", "traf", "udta"}
-# Mandatory once in each, §6.2.3 table 1.
+# Boxes that must exist exactly once in each container, §6.2.3 table 1.
 MANDATORY = {
     "moov": ["mvhd"], "trak": ["tkhd", "mdia"], "mdia": ["mdhd", "hdlr", "minf"], "minf": ["dinf", "stbl"], "dinf": ["dref"],
     "stbl": ["stsd", "stts", "stsc"], "moof": ["mfhd"], "traf": ["tfhd"],
@@ -84,14 +85,14 @@ class File:
         return boxes
 
     def full(self, box, versions=(0, 1)):
-        """version, flags and where the rest begins"""
+        """Returns version, flags and the offset of the content after them."""
         version, flags = self.data[box.body], self.number(box.body + 1, 3)
         if version not in versions:
             self.wrong(f"{box.kind} has version {version}")
         return version, flags, box.body + 4
 
     def table(self, box, width):
-        """the rows of a table with a count, each of numbers of four bytes, which fill it"""
+        """Returns the rows of a counted table of 32-bit numbers; checks that they fill the box."""
         _, _, at = self.full(box)
         count = self.number(at, 4)
         if at + 4 + count * width != box.end:
@@ -172,7 +173,7 @@ class File:
             inner = [box.kind for box in self.walk(entries[0].body + fixed, entries[0].end, entries[0].kind)]
             if {"avc1": "avcC", "mp4a": "esds"}[entries[0].kind] not in inner:
                 self.wrong(f"{entries[0].kind} has {inner}")
-        # What an edit list leaves is what is shown.
+        # Only the part selected by the edit list is presented.
         track["edit"] = 0
         edits = trak.one("edts", "elst")
         shown_by_edits = None
@@ -270,7 +271,7 @@ class File:
             self.wrong(f"mvhd says {self.duration / self.timescale} s, the tracks are {lengths} s long")
 
     def check_samples(self, name, sizes, offsets, chunks, sync):
-        """each video sample consists of NAL units without remainder, and is a sync sample if and only if one is an IDR slice"""
+        """Checks that NAL units fill each video sample exactly, and that it is a sync sample if and only if one is an IDR slice."""
         sample = 0
         for offset, number in zip(offsets, chunks):
             for _ in range(number):
@@ -303,7 +304,7 @@ class File:
         sequence = 0
         for index, moof in enumerate(self.boxes):
             if moof.kind != "moof" or index + 1 == len(self.boxes):
-                continue  # The last one may have lost its mdat.
+                continue  # The last fragment may lack its mdat.
             mdat = self.boxes[index + 1]
             if mdat.kind != "mdat":
                 self.wrong(f"moof at {moof.start} is followed by {mdat.kind}")

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Plays an address in mpv without a display or sound card, and prints as JSON what it decoded.
 
-usage: mpv_play.py URL FOLDER [--seconds 6]     two screenshots are left in FOLDER
+usage: mpv_play.py URL FOLDER [--seconds 6]     stores two screenshots in FOLDER
 """
 import argparse
 import json
@@ -13,7 +13,7 @@ import time
 
 
 class Player:
-    """mpv, spoken to over its JSON socket"""
+    """mpv, controlled over its JSON socket."""
 
     def __init__(self, url, folder):
         address = str(folder / "mpv.socket")
@@ -70,7 +70,7 @@ def main():
             screenshot = str(options.folder / f"mpv-{number}.png")
             player.ask("screenshot-to-file", screenshot, "video")
             seen["screenshots"].append(screenshot)
-        # Writing a screenshot takes time, during which playback goes on.
+        # Writing a screenshot takes time, while playback continues.
         seen["playedSeconds"] = player.property("time-pos") - position
         seen["elapsedSeconds"] = time.monotonic() - begin
         seen["width"] = player.property("video-params/w")

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Plays an address in the Media Source of OBS Studio (made for 29, Debian 12's) on a virtual display, and prints as JSON
-what it shows.
+the frames that it displays.
 
-usage: obs_play.py URL FOLDER [--seconds 4] [--options "rtsp_transport=tcp"]     two screenshots are left in FOLDER
+usage: obs_play.py URL FOLDER [--seconds 4] [--options "rtsp_transport=tcp"]     stores two screenshots in FOLDER
 
-OBS says that a Media Source plays even when its address is dead: only the screenshots tell.
+OBS reports a Media Source as playing even when its URL is unreachable: only the screenshots show whether it plays.
 """
 import argparse
 import base64
@@ -24,7 +24,7 @@ SCENE = "Scene"
 
 
 class Remote:
-    """the little of WebSocket and obs-websocket 5 that is needed to ask OBS"""
+    """A client of obs-websocket 5, over a minimal WebSocket."""
 
     def __init__(self, port):
         self.socket = socket.create_connection(("127.0.0.1", port), timeout=20)
@@ -76,7 +76,7 @@ class Remote:
                     return json.loads(message)
 
     def ask(self, kind, **data):
-        """the answer, or None when OBS refuses"""
+        """Sends a request. Returns the response, or None when OBS refuses."""
         self.count += 1
         self.send({"op": 6, "d": {"requestType": kind, "requestId": str(self.count), "requestData": data}})
         while True:
@@ -143,14 +143,14 @@ ChannelSetup=Stereo
 
 
 def until(answer, seconds, what, pause=0.25):
-    """what a question yields once it yields something"""
+    """Polls until `answer` returns a value, and returns that value."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         try:
             if result := answer():
                 return result
         except OSError:
-            pass  # OBS does not listen yet.
+            pass  # OBS is not listening yet.
         time.sleep(pause)
     raise SystemExit(f"{what} within {seconds} s")
 
@@ -200,7 +200,7 @@ def main():
         environment.update(
             DISPLAY=":" + os.read(read, 16).decode().strip(), HOME=str(home), XDG_CONFIG_HOME=str(home),
             XDG_CACHE_HOME=str(home), XDG_RUNTIME_DIR=str(home / "run"), LIBGL_ALWAYS_SOFTWARE="1", QT_QPA_PLATFORM="xcb",
-            LC_ALL="C.UTF-8", https_proxy="http://127.0.0.1:9")  # Its look for news fails at once.
+            LC_ALL="C.UTF-8", https_proxy="http://127.0.0.1:9")  # Its update check fails at once.
         with open(home / "log", "w+") as log:
             obs = subprocess.Popen(["obs", "--multi", "--profile", "Test", "--collection", "Test", "--scene", SCENE],
                                    env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT)

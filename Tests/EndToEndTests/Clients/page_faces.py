@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Finds faces and masks them from a stream's page, as a person does, and prints as JSON what came of it.
+"""Selects face detection and masks on a stream's page, and prints the results as JSON.
 
-usage: page_faces.py URL FOLDER --browser chromium|firefox     URL is such as http://127.0.0.1:8080/live; screenshots are left
+usage: page_faces.py URL FOLDER --browser chromium|firefox     URL is such as http://127.0.0.1:8080/live; screenshots are stored in FOLDER
 
-The mask is an image of one colour that is sent from the page.
+The mask is an image of one colour, uploaded from the page.
 """
 import argparse
 import json
@@ -22,7 +22,7 @@ const select = document.getElementById(arguments[0]);
 select.value = arguments[1];
 select.dispatchEvent(new Event("change"));
 """
-# Where the page has drawn a frame over the player, as parts of the frame; null where there is none.
+# Bounding box of the face boxes drawn over the player, relative to the canvas; null without any.
 FRAME = """
 const frames = document.getElementById("frames");
 if (frames.hidden || !frames.width) return null;
@@ -41,7 +41,7 @@ for (let index = 0; index < data.length; index += 4) {
 if (right < 0) return null;
 return { x: left / canvas.width, y: top / canvas.height, width: (right - left) / canvas.width, height: (bottom - top) / canvas.height };
 """
-# A green image, as if it had been chosen from a folder.
+# Selects a green image in the file chooser.
 SEND = """
 const done = arguments[arguments.length - 1], canvas = document.createElement("canvas");
 [canvas.width, canvas.height] = [64, 64];
@@ -56,7 +56,7 @@ canvas.toBlob((blob) => {
   done(true);
 }, "image/png");
 """
-# How much of the frame is as green as the mask.
+# Fraction of the frame with the colour of the mask.
 GREEN = """
 const video = document.querySelector("video"), canvas = document.createElement("canvas");
 [canvas.width, canvas.height] = [video.videoWidth, video.videoHeight];

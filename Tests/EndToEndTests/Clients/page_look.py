@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Looks at the web page in Chromium as people see it, and prints as JSON what is wrong with what is seen.
+"""Checks the layout and accessibility of the web page in Chromium, and prints the problems as JSON.
 
-usage: page_look.py BASE NAME FOLDER [STATE ...]     BASE is such as http://127.0.0.1:8080, NAME a stream; screenshots are left in FOLDER
+usage: page_look.py BASE NAME FOLDER [STATE ...]     BASE is such as http://127.0.0.1:8080, NAME a stream; screenshots are stored in FOLDER
 
-Every state of both pages is looked at on a desk and on a phone, in light and in dark: nothing is wider than the screen,
-nothing lies over something else or is cut off, text can be read (a contrast of 4.5, WCAG 2.2 §1.4.3), what is to be
-pressed can be hit, has a name, and is where it can be seen.
+Every state of both pages is checked at desktop and phone size, in light and in dark: nothing is wider than the screen,
+overlaps or is cut off, text has a contrast of at least 4.5 (WCAG 2.2 §1.4.3), and controls are large enough, have an
+accessible name and are visible without scrolling.
 """
 import json
 import pathlib
@@ -15,7 +15,7 @@ from browser import open_browser
 
 SCREENS = {"desk": (1280, 800, False), "phone": (390, 844, True), "small": (360, 640, True)}
 
-# What a page's server says, in states that the real one is hard to bring into.
+# Replaces responses of the server, to simulate states that are hard to reach with the real one.
 ANSWER = """
 (() => {
   const real = window.fetch;
@@ -67,7 +67,7 @@ CONTROLS = """(answer) => {
     control("power-line-frequency", "Power Line Frequency", "menu", 2, { menu: [{ value: 1, label: "50 Hz" }, { value: 2, label: "60 Hz" }] })];
 }"""
 
-# Checks the page; returns what is wrong as sentences.
+# Checks the page; returns the problems as sentences.
 CHECK = r"""
 const wrong = [];
 const isOnPhone = arguments[0], needed = arguments[1];
@@ -85,7 +85,7 @@ for (const element of everything.filter(isSeen)) {
   if (box.left < -0.5 || box.right > innerWidth + 0.5) wrong.push(`${describe(element)} reaches beyond the screen`);
 }
 
-// What is to be pressed.
+// Controls.
 const controls = everything.filter((element) => element.matches("button, a[href], input, select, summary, [role=button]") && isSeen(element));
 for (const control of controls) {
   const box = control.getBoundingClientRect();
@@ -103,7 +103,7 @@ for (const selector of needed) {
   if (top && !element.contains(top) && !top.contains(element)) wrong.push(`${describe(top)} lies over ${selector}`);
 }
 
-// Text, and what it stands on.
+// Contrast of text with its background.
 const texts = everything.filter((element) => isSeen(element) && !element.closest("noscript, template")
   && [...element.childNodes].some((node) => node.nodeType === Node.TEXT_NODE && node.data.trim()));
 const parse = (color) => {
@@ -132,7 +132,7 @@ for (const element of texts) {
     if (color[3] > 0) chain.unshift(color);
     if (color[3] === 1) break;
   }
-  // A frame can be of any colour.
+  // A video frame can have any colour.
   const grounds = onFrame ? [[0, 0, 0, 1], [255, 255, 255, 1]] : [parse(getComputedStyle(document.body).backgroundColor)];
   const worst = Math.min(...grounds.map((ground) => {
     const below = chain.reduce((sum, color) => over(color, sum), ground);
@@ -142,7 +142,7 @@ for (const element of texts) {
   if (element.scrollWidth > element.clientWidth + 1 && getComputedStyle(element).display !== "inline") wrong.push(`${describe(element)} is cut off`);
 }
 
-// Nothing over something else.
+// Overlaps.
 const pieces = [...new Set([...controls, ...texts])].map((element) => {
   const range = document.createRange();
   range.selectNodeContents(element);
@@ -155,7 +155,7 @@ pieces.forEach((one, index) => pieces.slice(index + 1).forEach((other) => {
   if (width > 1 && height > 1) wrong.push(`${describe(one.element)} and ${describe(other.element)} overlap`);
 }));
 
-// Names for screen readers.
+// Structure and names for screen readers.
 if (document.querySelectorAll("h1").length !== 1) wrong.push("there is not exactly one h1");
 if (!document.title) wrong.push("the page has no title");
 const ids = [...document.querySelectorAll("[id]")].map((element) => element.id);
@@ -168,10 +168,10 @@ return wrong;
 
 CARD = "return document.querySelectorAll('.card img:not([hidden])').length >= arguments[0];"
 PLAYING = "const v = document.querySelector('video'); return v.readyState >= 3 && v.currentTime > 0 && document.getElementById('latency').textContent.includes(' s');"
-# The controls stay in sight while they are looked at.
+# Keeps the controls visible during the check.
 AWAKE = "document.getElementById('stage').dispatchEvent(new Event('pointermove')); return true;"
 
-# A state of a page: path, what is done to the server's answers, what to wait for, what must be in sight.
+# States: path, replacement of responses, condition to wait for, its arguments, selectors of elements that must be visible.
 STATES = {
     "list": ("/", None, CARD, [1], [".brand", ".card .name", ".card .badge"]),
     "list-many": ("/", ANSWER % (STREAMS, MANY), "return document.querySelectorAll('.card').length === 5;", [], [".card .name"]),
@@ -185,7 +185,7 @@ STATES = {
                        "document.getElementById('source').scrollIntoView({ block: 'start' });"
                        "return document.querySelectorAll('#source-video option').length > 5;", [], ["#source-video"]),
     "player-no-signal": ("/{name}", ANSWER % (STREAMS, "(answer) => { for (const s of answer.streams) s.slate = true; }"), PLAYING, [], ["#live"]),
-    "player-pictures": ("/{name}?way=pictures", None, "return document.getElementById('image').naturalWidth > 0"
+    "player-images": ("/{name}?way=images", None, "return document.getElementById('image').naturalWidth > 0"
                         " && document.getElementById('live').textContent === 'Live';", [], ["#play", "#snapshot", "#full", "#live"]),
     "player-missing": ("/{name}", ANSWER % (STREAMS, "(answer) => { answer.streams = []; }"),
                        "return document.getElementById('message').textContent.includes('There is no camera');", [], ["#message"]),
@@ -248,7 +248,7 @@ def main():
                     looks += 1
                     if found:
                         wrong[f"{state}, {screen}, {'dark' if dark else 'light'}"] = found
-        # Failures that are asked for are on the console; what the content security policy forbids never is.
+        # The console contains the simulated failures; violations of the content security policy are never accepted.
         forbidden = [line for line in browser.complaints() if "Content Security Policy" in line]
     print(json.dumps({"looks": looks, "wrong": wrong, "forbidden": forbidden}, ensure_ascii=False, indent=1))
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Plays a stream's page in a real browser, and prints as JSON what was seen and heard.
 
-usage: page_play.py URL FOLDER [--browser chromium|firefox] [--seconds 8] [--way stream|native|pictures]
+usage: page_play.py URL FOLDER [--browser chromium|firefox] [--seconds 8] [--way stream|native|images]
        a screenshot is left in FOLDER
 
 Each frame carries its time of capture as a strip of cells (see TimecodeStrip.swift), which is read back from what the

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Makes the golden outputs of the nets with LiteRT, the oracle of these tests:
+"""Generates the golden outputs of the models with LiteRT, the oracle of these tests:
 
     python3 -m venv /tmp/oracle && /tmp/oracle/bin/pip install ai-edge-litert==2.3.0 numpy
     /tmp/oracle/bin/python Tests/InferenceTests/Goldens/make.py
 
-Each file holds 32-bit floats, little-endian, of every seventh element of each output, one output behind the other; the inputs are
+Each file holds 32-bit floats, little-endian, of every seventh element of each output, concatenated; the inputs are
 those of `Pattern` in GoldenTests.swift.
 """
 import os

@@ -14,7 +14,7 @@ struct AACPacketReaderTests {
   /// AAC-LC, 48 kHz, two channels.
   static let config: [UInt8] = [0x11, 0x90]
 
-  /// A frame behind an ADTS header, ISO/IEC 14496-3 §1.A.2.2.
+  /// A frame with an ADTS header, ISO/IEC 14496-3 §1.A.2.2.
   static func adts(blocks: Int = 1, configuration: UInt8 = 2, type: UInt8 = 2, crc: UInt16? = nil) throws -> [UInt8] {
     let config = try #require(AudioSpecificConfig(format: AudioFormat(sampleRate: 48_000, channelCount: 2)))
     var header = try #require(ADTSHeader(config, payloadLength: Self.block.count))
@@ -31,7 +31,7 @@ struct AACPacketReaderTests {
     AACPacketReader(extradata: extradata).read(ByteBuffer(bytes: bytes))
   }
 
-  @Test func `a packet that is described apart is passed on as it is`() {
+  @Test func `a packet described out of band is passed through unchanged`() {
     let packet = Self.read(Self.block, extradata: Self.config)
     #expect(packet?.payload == ByteBuffer(bytes: Self.block))
     #expect(packet?.description.audioSpecificConfig == Self.config)
@@ -39,7 +39,7 @@ struct AACPacketReaderTests {
     #expect(Self.read(Self.block) == nil)
   }
 
-  @Test func `an ADTS header is taken off and describes the packet`() throws {
+  @Test func `an ADTS header is removed and describes the packet`() throws {
     for crc in [nil, 7] as [UInt16?] {
       let packet = Self.read(try Self.adts(crc: crc))
       #expect(packet?.payload == ByteBuffer(bytes: Self.block))
@@ -51,7 +51,7 @@ struct AACPacketReaderTests {
     #expect(Self.read(whole + [0]) == nil)
   }
 
-  @Test func `what outputs cannot carry is skipped`() throws {
+  @Test func `packets that outputs cannot carry are skipped`() throws {
     for bytes in [
       try Self.adts(blocks: 2), try Self.adts(configuration: 0), try Self.adts(configuration: 6),
       try Self.adts(type: 1),
@@ -65,7 +65,7 @@ struct AACPacketReaderTests {
     for extradata in others { #expect(Self.read(Self.block, extradata: extradata) == nil, "\(extradata)") }
   }
 
-  @Test func `another description holds from its packet on`() {
+  @Test func `a new description applies from its packet on`() {
     var reader = AACPacketReader(extradata: Self.config)
     reader.replace(extradata: [0x12, 0x08])
     #expect(
@@ -87,9 +87,10 @@ struct AACPacketReaderTests {
     return payloads
   }
 
-  /// In MPEG-TS each frame has a header, in fragmented MP4 and FLV all are described apart.
-  @Test(arguments: ["sound.ts", "sound.mp4", "sound.flv"])
-  func `blocks of a network source have the packets that they were decoded from`(name: String) throws {
+  /// MPEG-TS has a header on each frame; fragmented MP4 and FLV describe all frames out of band.
+  @Test(arguments: ["audio.ts", "audio.mp4", "audio.flv"])
+  func `blocks of a network source carry the packets that they were decoded from`(name: String) throws {
+
     let path = try TestMedia.path(
       name,
       ["-f", "lavfi", "-i", "sine=f=440:r=44100:d=4", "-ac", "2", "-c:a", "aac", "-b:a", "96k"]
@@ -99,9 +100,9 @@ struct AACPacketReaderTests {
     let server = try LocalServer.files(in: TestMedia.folder.path)
     let source = try NetworkSource(url: "http://127.0.0.1:\(server.port)/\(name)")
     let audio = try #require(source.audio)
-    let sound = AudioCollector()
-    try audio.start(consumer: sound)
-    let blocks = sound.blocks(samples: 88_200)
+    let collector = AudioCollector()
+    try audio.start(consumer: collector)
+    let blocks = collector.blocks(samples: 88_200)
     audio.stop()
     let packets = blocks.compactMap(\.packet)
     #expect(packets.count >= 80 && blocks.count - packets.count <= 2)
@@ -121,9 +122,9 @@ struct AACPacketReaderTests {
     let server = try LocalServer.files(in: TestMedia.folder.path)
     let source = try NetworkSource(url: "http://127.0.0.1:\(server.port)/mp2.ts")
     let audio = try #require(source.audio)
-    let sound = AudioCollector()
-    try audio.start(consumer: sound)
-    let blocks = sound.blocks(samples: 22_050)
+    let collector = AudioCollector()
+    try audio.start(consumer: collector)
+    let blocks = collector.blocks(samples: 22_050)
     audio.stop()
     #expect(!blocks.isEmpty && blocks.allSatisfy { $0.packet == nil })
   }

@@ -7,13 +7,13 @@ import Testing
 
 @Suite("H.264 packets")
 struct H264PacketReaderTests {
-  // Baseline, 1280×720, 30 frames a second, by libx264 (core 164).
+  // Baseline profile, 1280×720, 30 frames per second, by libx264 (core 164).
   static let sequence: [UInt8] = [
     0x67, 0x42, 0xC0, 0x1F, 0xD9, 0x00, 0x50, 0x05, 0xBB, 0xFF, 0x00, 0x03, 0x00, 0x04, 0x10, 0x00, 0x00, 0x03, 0x00,
     0x10, 0x00, 0x00, 0x03, 0x03, 0xC0, 0xF1, 0x83, 0x24, 0x80,
   ]
-  static let picture: [UInt8] = [0x68, 0xCB, 0x83, 0xCB, 0x20]
-  /// 4:2:2 and fields.
+  static let pictureSet: [UInt8] = [0x68, 0xCB, 0x83, 0xCB, 0x20]
+  /// 4:2:2 chroma and interlaced fields.
   static let interlaced: [UInt8] = [
     0x67, 0x7A, 0x00, 0x1E, 0xB6, 0xCD, 0x94, 0x0B, 0x42, 0x4D, 0xFF, 0x80, 0x08, 0x00, 0x07, 0x88, 0x00, 0x00, 0x03,
     0x00, 0x08, 0x00, 0x00, 0x03, 0x01, 0x90, 0xF8, 0xA1, 0x4C, 0xB0,
@@ -40,10 +40,10 @@ struct H264PacketReaderTests {
     if case .skipped = result { true } else { false }
   }
 
-  @Test func `parameter sets within the packets go to the description, slices to the sample`() throws {
+  @Test func `in-band parameter sets go to the description, slices to the sample`() throws {
     var reader = H264PacketReader(extradata: [], frameRate: 25)
     #expect(Self.isSkipped(Self.read(&reader, [[0x41, 1]])))
-    let first = Self.read(&reader, [[0x09, 0xF0], Self.sequence, Self.picture, [0x06, 5], [0x65, 1, 2]])
+    let first = Self.read(&reader, [[0x09, 0xF0], Self.sequence, Self.pictureSet, [0x06, 5], [0x65, 1, 2]])
     guard case .sample(let sample, .h264(let description)) = first else {
       Issue.record("no sample")
       return
@@ -52,62 +52,62 @@ struct H264PacketReaderTests {
     #expect(sample.isKeyframe && sample.kind == .video)
     #expect(sample.decodeTime.nanoseconds == 5 && sample.presentationTime.nanoseconds == 7)
     #expect(sample.duration == FrameRate(30).frameInterval)
-    #expect(description.sequenceParameterSet == Self.sequence && description.pictureParameterSet == Self.picture)
+    #expect(description.sequenceParameterSet == Self.sequence && description.pictureParameterSet == Self.pictureSet)
     #expect(description.width == 1280 && description.height == 720 && description.frameRate == 30)
     #expect(Self.payload(Self.read(&reader, [[0x41, 7]])) == [0, 0, 0, 2, 0x41, 7])
     #expect(Self.isSkipped(Self.read(&reader, [])))
-    #expect(Self.isSkipped(Self.read(&reader, [Self.sequence, Self.picture])))
+    #expect(Self.isSkipped(Self.read(&reader, [Self.sequence, Self.pictureSet])))
   }
 
-  @Test func `parameter sets apart are known before the first packet, and lengths may be short`() {
-    var annexB = H264PacketReader(extradata: Self.code + Self.sequence + Self.code + Self.picture, frameRate: 25)
+  @Test func `out-of-band parameter sets are known before the first packet, and lengths may be short`() {
+    var annexB = H264PacketReader(extradata: Self.code + Self.sequence + Self.code + Self.pictureSet, frameRate: 25)
     #expect(Self.payload(Self.read(&annexB, [[0x65, 1]])) == [0, 0, 0, 2, 0x65, 1])
     let record: [UInt8] =
       [1, 0x42, 0xC0, 0x1F, 0xFD, 0xE1, 0, UInt8(Self.sequence.count)] + Self.sequence
-      + [1, 0, UInt8(Self.picture.count)] + Self.picture
+      + [1, 0, UInt8(Self.pictureSet.count)] + Self.pictureSet
     var lengths = H264PacketReader(extradata: record, frameRate: 25)
     let read = { (bytes: [UInt8]) in
       lengths.read(ByteBuffer(bytes: bytes), isKeyframe: false, times: Self.times, duration: nil)
     }
     #expect(Self.payload(read([0, 2, 0x65, 1])) == [0, 0, 0, 2, 0x65, 1])
     #expect(Self.payload(read([0, 1, 0x41])) == [0, 0, 0, 1, 0x41])
-    // A length that reaches past the end: what follows cannot be decoded before the next keyframe.
+    // A length beyond the end: the following samples cannot be decoded before the next keyframe.
     #expect(Self.isSkipped(read([0, 9, 0x41])))
     #expect(Self.isSkipped(read([0, 1, 0x41])))
     #expect(Self.payload(read([0, 1, 0x65])) == [0, 0, 0, 1, 0x65])
   }
 
-  @Test func `other parameter sets at a keyframe make another description`() {
+  @Test func `new parameter sets at a keyframe make a new description`() {
     var reader = H264PacketReader(extradata: [], frameRate: 25)
-    _ = Self.read(&reader, [Self.sequence, Self.picture, [0x65, 1]])
+    _ = Self.read(&reader, [Self.sequence, Self.pictureSet, [0x65, 1]])
     var larger = Self.sequence
     larger[3] = 0x28
-    guard case .sample(_, .h264(let description)) = Self.read(&reader, [larger, Self.picture, [0x65, 1]]) else {
+    guard case .sample(_, .h264(let description)) = Self.read(&reader, [larger, Self.pictureSet, [0x65, 1]]) else {
       Issue.record("no sample")
       return
     }
     #expect(description.sequenceParameterSet == larger)
   }
 
-  @Test func `what outputs cannot carry is reported`() {
+  @Test func `streams that outputs cannot carry are reported`() {
     var several = H264PacketReader(extradata: [], frameRate: 25)
-    #expect(Self.isUnfit(Self.read(&several, [Self.sequence, Self.picture, [0x68, 0x53, 0x01], [0x65, 1]])))
+    #expect(Self.isUnfit(Self.read(&several, [Self.sequence, Self.pictureSet, [0x68, 0x53, 0x01], [0x65, 1]])))
     var second = H264PacketReader(extradata: [], frameRate: 25)
-    _ = Self.read(&second, [Self.sequence, Self.picture, [0x65, 1]])
+    _ = Self.read(&second, [Self.sequence, Self.pictureSet, [0x65, 1]])
     #expect(Self.isUnfit(Self.read(&second, [[0x68, 0x53, 0x01], [0x65, 1]])))
     var interlaced = H264PacketReader(extradata: [], frameRate: 25)
-    #expect(Self.isUnfit(Self.read(&interlaced, [Self.interlaced, Self.picture, [0x65, 1]])))
+    #expect(Self.isUnfit(Self.read(&interlaced, [Self.interlaced, Self.pictureSet, [0x65, 1]])))
     var unknown = H264PacketReader(extradata: [], frameRate: 25)
     #expect(Self.isUnfit(Self.read(&unknown, [[0x65, 1]])))
-    // A recovery point that is no IDR frame.
+    // A recovery point that is not an IDR picture.
     var open = H264PacketReader(extradata: [], frameRate: 25)
-    #expect(Self.isUnfit(Self.read(&open, [Self.sequence, Self.picture, [0x41, 1]], isKeyframe: true)))
+    #expect(Self.isUnfit(Self.read(&open, [Self.sequence, Self.pictureSet, [0x41, 1]], isKeyframe: true)))
   }
 
-  @Test func `no bytes make it trap, and every sample has lengths that fit`() throws {
+  @Test func `arbitrary bytes do not trap, and every sample has valid lengths`() throws {
     var generator = SystemRandomNumberGenerator()
     let pieces: [[UInt8]] = [
-      Self.code, Self.sequence, Self.picture, [0x65], [0x41, 0, 0, 1], [0, 2], [1, 0x42, 0, 30, 0xFF],
+      Self.code, Self.sequence, Self.pictureSet, [0x65], [0x41, 0, 0, 1], [0, 2], [1, 0x42, 0, 30, 0xFF],
     ]
     for _ in 0..<5_000 {
       func bytes() -> [UInt8] {

@@ -10,7 +10,7 @@ import Threading
 struct NetworkSourceTests {
   static let folder = TestMedia.folder.path
 
-  /// A folder with an HLS presentation of 12 seconds in segments of 2: H.264 with B-frames, and audio.
+  /// A folder with an HLS presentation of 12 s in segments of 2 s: H.264 with B-frames, and audio.
   static func segments() throws -> String {
     try TestMedia.path(
       "hls.m3u8",
@@ -25,20 +25,20 @@ struct NetworkSourceTests {
     "http://127.0.0.1:\(server.port)/\(path)"
   }
 
-  @Test func `segments that come in bursts are delivered as they are, at their pace`() throws {
+  @Test func `segments that arrive in bursts are delivered unchanged, at their own pace`() throws {
     _ = try Self.segments()
     let server = try LocalServer.files(in: Self.folder)
     let source = try NetworkSource(url: Self.url(server, "hls.m3u8"))
     let (video, audio) = (try #require(source.video), try #require(source.audio))
     #expect(video.format.width == 160 && video.format.height == 96 && video.format.frameRate == 25)
     #expect(audio.format == AudioFormat(sampleRate: 48_000, channelCount: 1))
-    let (pictures, sound) = (SampleCollector(), AudioCollector())
+    let (videoCollector, audioCollector) = (SampleCollector(), AudioCollector())
     let start = StreamClock.system.now()
-    try video.start(consumer: pictures)
-    try audio.start(consumer: sound)
-    let state = pictures.wait { $0.samples.count >= 75 }
+    try video.start(consumer: videoCollector)
+    try audio.start(consumer: audioCollector)
+    let state = videoCollector.wait { $0.samples.count >= 75 }
     let elapsed = StreamClock.system.now() - start
-    let blocks = sound.blocks(samples: 48_000)
+    let blocks = audioCollector.blocks(samples: 48_000)
     video.stop()
     audio.stop()
     #expect(!video.isStarted && !audio.isStarted)
@@ -53,7 +53,7 @@ struct NetworkSourceTests {
     #expect(keyframes.first == 0)
     #expect(keyframes.dropFirst().first == 50)
     #expect(state.descriptions.count == 1)
-    // Frames and audio began together in the file.
+    // Video and audio begin together in the file.
     let first = try #require(blocks.first).timestamp
     #expect(abs((first - state.samples[0].presentationTime).nanoseconds) < 150_000_000)
   }
@@ -66,9 +66,9 @@ struct NetworkSourceTests {
     let source = try NetworkSource(url: Self.url(server, "mpeg4.ts"))
     let video = try #require(source.video)
     #expect(source.audio == nil)
-    let pictures = SampleCollector()
-    try video.start(consumer: pictures)
-    let state = pictures.wait { $0.frameCount >= 25 }
+    let videoCollector = SampleCollector()
+    try video.start(consumer: videoCollector)
+    let state = videoCollector.wait { $0.frameCount >= 25 }
     video.stop()
     #expect(state.samples.isEmpty && state.frameCount >= 25)
     let frame = try #require(state.frames.first)
@@ -77,7 +77,7 @@ struct NetworkSourceTests {
     #expect(zip(times, times.dropFirst()).allSatisfy { abs(($1 - $0).nanoseconds - 40_000_000) < 1_000_000 })
   }
 
-  @Test func `a lost connection is reported once, and comes back by itself`() throws {
+  @Test func `a lost connection is reported once, and is re-established`() throws {
     _ = try Self.segments()
     _ = try TestMedia.path(
       "small.ts", ["-i", Self.folder + "/hls.m3u8", "-t", "2", "-c", "copy", "-muxdelay", "0", "-f", "mpegts"])
@@ -85,19 +85,19 @@ struct NetworkSourceTests {
     let port = server.port
     let source = try NetworkSource(url: Self.url(server, "small.ts"))
     let video = try #require(source.video)
-    let pictures = SampleCollector()
-    try video.start(consumer: pictures)
-    // The end of the file is the first loss; it restarts.
-    let again = pictures.wait { $0.samples.count > 60 }
+    let videoCollector = SampleCollector()
+    try video.start(consumer: videoCollector)
+    // The end of the file is the first connection loss; the source reconnects.
+    let again = videoCollector.wait { $0.samples.count > 60 }
     #expect(again.ends.count == 1)
     #expect(again.ends.first??.cause == "the stream has ended")
     #expect(again.samples.count > 60)
     server.stop()
-    let lost = pictures.wait { $0.ends.count == 2 }
+    let lost = videoCollector.wait { $0.ends.count == 2 }
     #expect(lost.ends.count == 2)
-    let count = pictures.state.withLock { $0.samples.count }
+    let count = videoCollector.state.withLock { $0.samples.count }
     let back = try LocalServer.files(in: Self.folder, port: port)
-    let resumed = pictures.wait { $0.samples.count > count + 10 }
+    let resumed = videoCollector.wait { $0.samples.count > count + 10 }
     #expect(resumed.samples.count > count + 10)
     #expect(resumed.ends.count == 2)
     video.stop()
@@ -106,7 +106,7 @@ struct NetworkSourceTests {
     #expect(zip(times, times.dropFirst()).allSatisfy { $0 < $1 })
   }
 
-  @Test func `a source of another size is announced`() throws {
+  @Test func `a change of the source's size is announced`() throws {
     let folder = Self.folder + "/changing"
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     let sizes = try ["64x48", "96x64"].map { size in
@@ -118,18 +118,18 @@ struct NetworkSourceTests {
     let server = try LocalServer.files(in: folder)
     let source = try NetworkSource(url: Self.url(server, "a.ts"))
     let video = try #require(source.video)
-    let pictures = SampleCollector()
-    try video.start(consumer: pictures)
-    _ = pictures.wait { $0.frameCount > 0 }
+    let videoCollector = SampleCollector()
+    try video.start(consumer: videoCollector)
+    _ = videoCollector.wait { $0.frameCount > 0 }
     try FileManager.default.removeItem(atPath: folder + "/a.ts")
     try FileManager.default.copyItem(atPath: sizes[1], toPath: folder + "/a.ts")
-    let changed = pictures.wait { !$0.formats.isEmpty }
+    let changed = videoCollector.wait { !$0.formats.isEmpty }
     video.stop()
     #expect(changed.formats.map(\.width) == [96])
     #expect(video.format.width == 96 && video.format.height == 64)
   }
 
-  @Test func `what is wrong is said in a line, without the password`() throws {
+  @Test func `an error is reported in one line, without the password`() throws {
     func server(_ answer: String) throws -> LocalServer {
       try LocalServer { connection in
         _ = connection.readHead()
@@ -167,7 +167,7 @@ struct NetworkSourceTests {
     #expect(refused?.description.contains("secret") == false)
   }
 
-  @Test func `a source that falls silent lets itself be stopped at once`() throws {
+  @Test func `a source that stops sending can be stopped at once`() throws {
     _ = try Self.segments()
     let bytes = [UInt8](try Data(contentsOf: URL(fileURLWithPath: Self.folder + "/hls0.ts")))
     let server = try LocalServer { connection in
@@ -178,21 +178,21 @@ struct NetworkSourceTests {
     }
     let source = try NetworkSource(url: Self.url(server, "live.ts"))
     let video = try #require(source.video)
-    let pictures = SampleCollector()
-    try video.start(consumer: pictures)
-    let state = pictures.wait { $0.samples.count >= 20 }
+    let videoCollector = SampleCollector()
+    try video.start(consumer: videoCollector)
+    let state = videoCollector.wait { $0.samples.count >= 20 }
     #expect(state.samples.count >= 20)
     let before = StreamClock.system.now()
     video.stop()
     #expect(StreamClock.system.now() - before < .seconds(1))
-    let count = pictures.state.withLock { $0.samples.count }
-    // Started again, it connects again.
-    try video.start(consumer: pictures)
-    #expect(pictures.wait { $0.samples.count > count }.samples.count > count)
+    let count = videoCollector.state.withLock { $0.samples.count }
+    // Started again, the source reconnects.
+    try video.start(consumer: videoCollector)
+    #expect(videoCollector.wait { $0.samples.count > count }.samples.count > count)
     video.stop()
   }
 
-  @Test func `endless answers do not make it grow, and are given up`() throws {
+  @Test func `endless responses use bounded memory, and are given up`() throws {
     let headers = try LocalServer { connection in
       _ = connection.readHead()
       connection.write("HTTP/1.1 200 OK\r\n")

@@ -19,7 +19,7 @@ struct PlayoutBufferTests {
     if case .packet(let packet) = buffer.next() { packet } else { nil }
   }
 
-  @Test func `a packet comes when it is due`() throws {
+  @Test func `a packet is delivered when it is due`() throws {
     let buffer = PlayoutBuffer()
     let due = StreamClock.system.now() + .milliseconds(120)
     #expect(buffer.appendWaiting(try Self.packet(.video, due: due)))
@@ -28,7 +28,7 @@ struct PlayoutBufferTests {
     #expect(StreamClock.system.now() >= due)
   }
 
-  @Test func `live packets beyond its bounds are dropped, frames up to a keyframe`() throws {
+  @Test func `live packets beyond the limits are dropped, video up to a keyframe`() throws {
     let buffer = PlayoutBuffer()
     let size = PlayoutBuffer.maximumByteCount / 4
     for index in 0..<4 { buffer.appendLive(try Self.packet(.video, isKeyframe: index == 0, due: .zero, size: size)) }
@@ -46,7 +46,7 @@ struct PlayoutBufferTests {
     #expect(rest.map(\.isKeyframe) == [false, true, false])
   }
 
-  @Test func `who brings more than two seconds waits, until it is closed`() async throws {
+  @Test func `a writer more than two seconds ahead is held back until close`() async throws {
     let buffer = PlayoutBuffer()
     let now = StreamClock.system.now()
     #expect(buffer.appendWaiting(try Self.packet(.video, due: now + .seconds(10))))

@@ -2,7 +2,7 @@ import Capture
 import Media
 import Threading
 
-/// Keeps what a source delivers, compressed or not, and lets a test wait for it.
+/// Collects the samples of a source, compressed or not, with waits for a condition.
 final class SampleCollector: VideoConsumer {
   struct State {
     var samples: [EncodedSample] = []
@@ -39,7 +39,7 @@ final class SampleCollector: VideoConsumer {
     self.state.withLock { $0.ends.append(error) }
   }
 
-  /// What there is, once a condition holds, or the time is over.
+  /// The collected state once a condition holds, or after a timeout.
   func wait(within seconds: Int64 = 20, until condition: (State) -> Bool) -> State {
     _ = self.state.wait(until: StreamClock.system.now() + .seconds(seconds)) { condition($0) ? true : nil }
     return self.state.withLock { $0 }

@@ -12,7 +12,7 @@ struct SourceTimelineTests {
     Self.start + .milliseconds(milliseconds)
   }
 
-  /// Milliseconds after the start at which samples of a source are placed, given their times and when they came.
+  /// Times, in milliseconds after the start, given to samples with these timestamps and arrival times.
   private static func place(
     _ pace: SourceTimeline.Pace, _ samples: [(source: Int64, arrival: Int64)]
   ) -> [Int64] {
@@ -26,39 +26,39 @@ struct SourceTimelineTests {
     }
   }
 
-  @Test func `a live sample that is under way for longer keeps its distance`() {
+  @Test func `a live sample with a longer network delay keeps its interval`() {
     #expect(Self.place(.live, [(900, 0), (940, 40), (980, 130), (1020, 131), (1060, 160)]) == [0, 40, 80, 120, 160])
   }
 
-  @Test func `a burst at the start leaves no delay`() {
+  @Test func `a burst at the start adds no latency`() {
     let burst = (0..<50).map { (source: Int64($0) * 40, arrival: Int64(0)) }
     let placed = Self.place(.live, burst + [(2_000, 40), (2_040, 80)])
     #expect(placed.suffix(2) == [40, 80])
     #expect(placed.dropLast(2).allSatisfy { $0 <= 5 })
   }
 
-  @Test func `a clock that is set back, or forth, begins a new mapping`() {
+  @Test func `a clock that jumps back or forth begins a new mapping`() {
     #expect(Self.place(.live, [(5_000, 0), (5_040, 40), (100, 80), (140, 120)]) == [0, 40, 80, 120])
     #expect(Self.place(.live, [(5_000, 0), (5_040, 40), (900_000, 80), (900_040, 120)]) == [0, 40, 80, 120])
     #expect(Self.place(.buffered, [(5_000, 0), (5_040, 0), (100, 0), (140, 0)]) == [500, 540, 560, 600])
     #expect(Self.place(.buffered, [(0, 0), (40, 0), (90_000, 0), (90_040, 0)]) == [500, 540, 560, 600])
   }
 
-  @Test func `a live source that hung for long goes on at once, one that hung shortly where it was`() {
+  @Test func `a live source resumes in the present after a long stall, and at its old offset after a short one`() {
     #expect(Self.place(.live, [(0, 0), (40, 40), (80, 5_000), (120, 5_040)]) == [0, 40, 5_000, 5_040])
     #expect(
       Self.place(.live, [(0, 0), (40, 40), (80, 1_500), (120, 1_500), (1_540, 1_540)]) == [0, 40, 80, 120, 1_540])
   }
 
-  @Test func `a buffer that ran empty is filled again`() {
+  @Test func `a playout buffer that ran empty is filled again`() {
     #expect(Self.place(.buffered, [(0, 0), (40, 10), (80, 2_000), (120, 2_001)]) == [500, 540, 2_500, 2_540])
   }
 
-  @Test func `a slow clock is followed, within its bounds`() {
+  @Test func `a slow clock is followed, within its limits`() {
     var timeline = SourceTimeline()
     timeline.restart(.live)
     var worst = MediaDuration.zero
-    // 200 ppm slow, for an hour, 25 frames a second: 0.72 s in all.
+    // 200 ppm slow, for one hour at 25 frames per second: 0.72 s in total.
     for index in 0..<Int64(90_000) {
       let arrival = Self.start + .milliseconds(index * 40)
       let source = index * 40_000_000 * 4_999 / 5_000
@@ -69,17 +69,17 @@ struct SourceTimelineTests {
     #expect(worst < .milliseconds(10))
   }
 
-  @Test func `frames and audio keep their distance`() {
+  @Test func `audio and video keep their offset`() {
     var timeline = SourceTimeline()
     timeline.restart(.live)
     _ = timeline.map(.video, decode: 0, presentation: 0, arrival: Self.at(0))
-    let sound = timeline.map(.audio, decode: -70_000_000, presentation: -70_000_000, arrival: Self.at(5))
-    #expect(sound.decode == Self.at(-70))
-    let picture = timeline.map(.video, decode: 40_000_000, presentation: 120_000_000, arrival: Self.at(40))
-    #expect(picture == SourceTimeline.Times(decode: Self.at(40), presentation: Self.at(120)))
+    let audio = timeline.map(.audio, decode: -70_000_000, presentation: -70_000_000, arrival: Self.at(5))
+    #expect(audio.decode == Self.at(-70))
+    let video = timeline.map(.video, decode: 40_000_000, presentation: 120_000_000, arrival: Self.at(40))
+    #expect(video == SourceTimeline.Times(decode: Self.at(40), presentation: Self.at(120)))
   }
 
-  @Test func `times rise whatever comes, and over connections`() {
+  @Test func `timestamps always rise, across connections too`() {
     let limit: Int64 = 1 << 60
     var generator = SystemRandomNumberGenerator()
     for pace in [SourceTimeline.Pace.live, .buffered] {

@@ -34,10 +34,10 @@ test("a host name is kept; protocols that are not served are omitted", () => {
 
 test("the order of ways for each browser", () => {
   const ways = (isApple, playsHLS, playsFragments) => waysFor({ isApple, playsHLS, playsFragments }).join(" ");
-  assert.equal(ways(true, true, true), "native stream pictures"); // Safari
-  assert.equal(ways(false, true, true), "stream native pictures"); // Chromium
-  assert.equal(ways(false, false, true), "stream pictures"); // Firefox
-  assert.equal(ways(false, false, false), "pictures"); // A browser without H.264
+  assert.equal(ways(true, true, true), "native stream images"); // Safari
+  assert.equal(ways(false, true, true), "stream native images"); // Chromium
+  assert.equal(ways(false, false, true), "stream images"); // Firefox
+  assert.equal(ways(false, false, false), "images"); // A browser without H.264
 });
 
 test("numbers and names are formatted for display", () => {

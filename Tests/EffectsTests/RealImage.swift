@@ -1,9 +1,9 @@
 import Foundation
 import Media
 
-/// Frames of the test media, as ffmpeg decodes them.
+/// Frames of the test media, decoded by ffmpeg.
 enum RealImage {
-  /// Where a file of the test media lies.
+  /// Path of a file of the test media.
   static func path(_ name: String) -> String {
     let top = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
       .deletingLastPathComponent()
@@ -18,7 +18,7 @@ enum RealImage {
     ffmpeg.arguments = [
       "ffmpeg", "-v", "error", "-nostdin",
     ]
-    // A still frame knows no time.
+    // A still image has no timeline to seek in.
     if let second { ffmpeg.arguments? += ["-ss", "\(second)"] }
     ffmpeg.arguments? += [
       "-i", Self.path(name),
@@ -44,7 +44,7 @@ enum RealImage {
     return VideoFrame(buffer: buffer, timestamp: .zero)
   }
 
-  /// Gives each frame of a film from one on, with its number, while the body wants more.
+  /// Calls `body` with each frame of a film and its number, from a frame on, until it returns false.
   static func forEach(
     _ name: String, width: Int, height: Int, from start: Int = 0, filter: String? = nil,
     _ body: (Int, PixelBuffer) throws -> Bool
@@ -60,7 +60,7 @@ enum RealImage {
     ffmpeg.standardOutput = output
     try ffmpeg.run()
     defer {
-      // It waits for somebody to read the rest otherwise, also when it is told to end.
+      // ffmpeg otherwise waits for a reader of the remaining output, even when it is terminated.
       try? output.fileHandleForReading.close()
       ffmpeg.terminate()
       ffmpeg.waitUntilExit()

@@ -5,9 +5,9 @@ import Testing
 
 @Suite("Effects on whole frames")
 struct FrameEffectTests {
-  /// A frame whose luma says where a pixel is: a quarter of its column plus a row of its own.
-  private static func picture(_ width: Int, _ height: Int) -> PixelBuffer {
-    let buffer = DrawingTests.picture(width, height)
+  /// A frame whose luma encodes a pixel's position: a quarter of its column plus an offset per row.
+  private static func frame(_ width: Int, _ height: Int) -> PixelBuffer {
+    let buffer = DrawingTests.frame(width, height)
     let luma = buffer.unsafePlane(0).bindMemory(to: UInt8.self)
     for y in 0..<height {
       for x in 0..<width { luma[y * buffer.format.bytesPerRow[0] + x] = UInt8(16 + x * 100 / width + y * 100 / height) }
@@ -24,44 +24,45 @@ struct FrameEffectTests {
   }
 
   @Test(arguments: [(32, 20), (33, 21), (1, 1), (2, 3)])
-  func `a mirror exchanges left and right`(width: Int, height: Int) {
-    let before = Self.picture(width, height)
+  func `a mirror swaps left and right`(width: Int, height: Int) {
+
+    let before = Self.frame(width, height)
     let expected = (0..<width).map { DrawingTests.sample(before, 0, $0, height - 1) }
     let after = Self.apply(Mirror(), before)
     #expect((0..<width).map { after($0, height - 1) } == expected.reversed())
   }
 
-  @Test func `half a turn turns the frame upside down, a quarter makes it fit`() {
-    let before = Self.picture(64, 32)
+  @Test func `a half turn rotates the frame, a quarter turn also scales it to fit`() {
+    let before = Self.frame(64, 32)
     let (first, last) = (DrawingTests.sample(before, 0, 0, 0), DrawingTests.sample(before, 0, 63, 31))
     let after = Self.apply(Rotate(.down), before)
     #expect(after(63, 31) == first && after(0, 0) == last)
-    let turned = Self.apply(Rotate(.right), Self.picture(64, 32))
-    // 16 of 64 columns, in the middle; the left top corner comes to the right.
+    let turned = Self.apply(Rotate(.right), Self.frame(64, 32))
+    // 16 of 64 columns, in the centre; the top left corner moves to the right.
     #expect(turned(5, 16) == 16 && turned(60, 16) == 16)
     #expect(abs(turned(38, 1) - first) < 12 && abs(turned(25, 30) - last) < 12)
-    #expect(Self.apply(Rotate(.up), Self.picture(8, 8))(0, 0) == 16)
+    #expect(Self.apply(Rotate(.up), Self.frame(8, 8))(0, 0) == 16)
   }
 
   @Test(arguments: [Orientation.right, .left, .down], [(1, 1), (33, 31), (2, 50)])
-  func `frames of any size can be turned`(orientation: Orientation, size: (Int, Int)) {
-    _ = Self.apply(Rotate(orientation), Self.picture(size.0, size.1))
+  func `frames of any size can be rotated`(orientation: Orientation, size: (Int, Int)) {
+    _ = Self.apply(Rotate(orientation), Self.frame(size.0, size.1))
   }
 
-  @Test func `a crop enlarges its part, and keeps its shape`() {
-    let half = Self.apply(Crop(x: 0.5, y: 0.5, width: 0.5, height: 0.5), Self.picture(64, 32))
+  @Test func `a crop enlarges its region and keeps its aspect ratio`() {
+    let half = Self.apply(Crop(x: 0.5, y: 0.5, width: 0.5, height: 0.5), Self.frame(64, 32))
     #expect(abs(half(0, 0) - 116) < 4 && abs(half(63, 31) - 210) < 4)
-    let tall = Self.apply(Crop(x: 0, y: 0, width: 0.25, height: 1), Self.picture(64, 32))
+    let tall = Self.apply(Crop(x: 0, y: 0, width: 0.25, height: 1), Self.frame(64, 32))
     #expect(tall(2, 16) == 16 && tall(60, 16) == 16 && tall(32, 30) > 90)
     for value in [Float.nan, -1, 0, .infinity] {
-      _ = Self.apply(Crop(x: value, y: value, width: value, height: value), Self.picture(33, 31))
+      _ = Self.apply(Crop(x: value, y: value, width: value, height: value), Self.frame(33, 31))
     }
-    #expect(Self.apply(Crop(x: 2, y: 2, width: 1, height: 1), Self.picture(64, 32))(0, 0) == 16)
+    #expect(Self.apply(Crop(x: 2, y: 2, width: 1, height: 1), Self.frame(64, 32))(0, 0) == 16)
   }
 
-  @Test func `colours are changed as told, and zeros change nothing`() {
+  @Test func `colours are adjusted as requested, and zeros change nothing`() {
     func after(_ effect: ColorAdjust) -> (Int, Int, Int) {
-      let buffer = DrawingTests.picture(8, 8)
+      let buffer = DrawingTests.frame(8, 8)
       _ = Self.apply(effect, buffer)
       return (
         DrawingTests.sample(buffer, 0, 3, 3), DrawingTests.sample(buffer, 1, 2, 2), DrawingTests.sample(buffer, 2, 2, 2)
@@ -78,9 +79,9 @@ struct FrameEffectTests {
     _ = after(ColorAdjust(brightness: .nan, contrast: .infinity, saturation: -.infinity, temperature: .nan))
   }
 
-  @Test(arguments: OverlayPosition.allCases) func `an image is where its position says`(position: OverlayPosition) {
+  @Test(arguments: OverlayPosition.allCases) func `an image is placed at its position`(position: OverlayPosition) {
     let image = OverlayImage(width: 8, height: 4, pixels: Array(repeating: 255, count: 4 * 32))
-    let after = Self.apply(ImageOverlay(image: image, position: position, margin: 0), DrawingTests.picture(64, 32))
+    let after = Self.apply(ImageOverlay(image: image, position: position, margin: 0), DrawingTests.frame(64, 32))
     let white = (0..<32).flatMap { y in (0..<64).filter { after($0, y) == 235 }.map { SIMD2($0, y) } }
     let (left, top) = (white.map(\.x).min() ?? -1, white.map(\.y).min() ?? -1)
     #expect(white.count == 32)
@@ -89,13 +90,13 @@ struct FrameEffectTests {
     #expect(top == (name.hasPrefix("top") ? 0 : name.hasPrefix("bottom") ? 28 : 14))
   }
 
-  @Test func `an image is as large as a part of the frame, and never larger than it`() {
+  @Test func `an image is scaled to a fraction of the frame, and never larger than the frame`() {
     func width(_ image: (Int, Int), part: Float?) -> Int {
       let image = OverlayImage(
         width: image.0, height: image.1, pixels: Array(repeating: 255, count: 4 * image.0 * image.1))
       let after = Self.apply(
-        ImageOverlay(image: image, position: .center, part: part, margin: 0), DrawingTests.picture(64, 32))
-      // Edges are soft.
+        ImageOverlay(image: image, position: .center, part: part, margin: 0), DrawingTests.frame(64, 32))
+      // Edges are antialiased.
       return (0..<64).count { after($0, 16) > 167 }
     }
     #expect(width((8, 4), part: 0.5) == 32)
@@ -103,13 +104,13 @@ struct FrameEffectTests {
     #expect(width((800, 400), part: 0.25) == 16)
   }
 
-  @Test func `a clock writes what the time is, in frames that have room for it`() {
+  @Test func `a clock draws the time, in frames that are large enough`() {
     let clock = TextClock(position: .topLeft) { "12:34:56" }
-    let after = Self.apply(clock, DrawingTests.picture(320, 240))
+    let after = Self.apply(clock, DrawingTests.frame(320, 240))
     let white = (0..<240).reduce(0) { sum, y in sum + (0..<320).count { after($0, y) == 235 } }
     #expect(white > 50)
-    for size in [(1, 1), (32, 32), (47, 7), (33, 200)] { _ = Self.apply(clock, DrawingTests.picture(size.0, size.1)) }
-    _ = Self.apply(TextClock(), DrawingTests.picture(320, 240))
-    _ = Self.apply(TextClock(position: .center) { "" }, DrawingTests.picture(320, 240))
+    for size in [(1, 1), (32, 32), (47, 7), (33, 200)] { _ = Self.apply(clock, DrawingTests.frame(size.0, size.1)) }
+    _ = Self.apply(TextClock(), DrawingTests.frame(320, 240))
+    _ = Self.apply(TextClock(position: .center) { "" }, DrawingTests.frame(320, 240))
   }
 }
