@@ -2,11 +2,11 @@ import Foundation
 
 /// The files of this repository.
 enum Repository {
-  /// Its top folder, three above this file.
+  /// Root folder, three levels above this file.
   static let top = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
     .deletingLastPathComponent()
 
-  /// The Swift files below some folders, hidden folders left out.
+  /// The Swift files below some folders, without hidden ones.
   static func swiftFiles(in folders: String...) throws -> [SwiftText] {
     try folders.flatMap { folder in
       let enumerator = FileManager.default.enumerator(
@@ -18,19 +18,40 @@ enum Repository {
     }
   }
 
-  /// The names of the folders in Sources that hold Swift.
+  /// Comments of all files in C, JavaScript, Python, shell and CSS, and of Swift files, below some folders. Fuzz inputs and
+  /// hidden folders are left out.
+  static func comments(in folders: String...) throws -> [CommentText] {
+    let endings: Set<String> = [
+      "swift", "c", "h", "inc", "js", "mjs", "py", "sh", "css", "conf", "modulemap", "",
+    ]
+    return try folders.flatMap { folder in
+      let enumerator = FileManager.default.enumerator(
+        at: Self.top.appending(path: folder), includingPropertiesForKeys: [.isRegularFileKey],
+        options: .skipsHiddenFiles)
+      return try (enumerator?.compactMap { $0 as? URL } ?? []).compactMap { url -> CommentText? in
+        let path = String(url.path.dropFirst(Self.top.path.count))
+        guard endings.contains(url.pathExtension), !path.contains("/Seeds/"), !path.contains("/FailCases/"),
+          try url.resourceValues(forKeys: [.isRegularFileKey]).isRegularFile == true,
+          let text = String(data: try Data(contentsOf: url), encoding: .utf8)
+        else { return nil }
+        return CommentText(path: path, text: text)
+      }
+    }
+  }
+
+  /// Names of the folders in Sources with Swift files.
   static func rooms() throws -> [String] {
     try FileManager.default.contentsOfDirectory(atPath: Self.top.appending(path: "Sources").path).filter {
       try !Self.swiftFiles(in: "Sources/\($0)").isEmpty
     }
   }
 
-  /// Whether this is a checkout, rather than an archive's content.
+  /// Whether this is a git checkout instead of an unpacked archive.
   static var isCheckout: Bool {
     FileManager.default.fileExists(atPath: Self.top.appending(path: ".git").path)
   }
 
-  /// The paths that are committed, or about to be.
+  /// Paths of all tracked files.
   static func trackedPaths() throws -> [String] {
     let git = Process()
     let output = Pipe()
@@ -45,7 +66,7 @@ enum Repository {
     return bytes.split(separator: 0).map { String(decoding: $0, as: UTF8.self) }
   }
 
-  /// What is made by tools and does not belong into the repository.
+  /// Whether a path is that of a generated file, which is not committed.
   static func isMadeByTools(_ path: String) -> Bool {
     path.split(separator: "/").contains { $0.hasPrefix(".build") || $0 == "Package.resolved" || $0.hasSuffix(".o") }
   }

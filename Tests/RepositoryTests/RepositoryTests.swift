@@ -26,7 +26,7 @@ struct RepositoryTests {
     #expect(files.flatMap(SourceRules.length) == [])
   }
 
-  @Test func `what turns off a check of the compiler says why it may`() throws {
+  @Test func `a disabled compiler check has a comment with the reason`() throws {
     let files = try Repository.swiftFiles(in: "Sources", "Tests", "Examples", "FuzzTesting")
     #expect(files.flatMap(SourceRules.justifications) == [])
   }
@@ -35,11 +35,11 @@ struct RepositoryTests {
     #expect(try Repository.swiftFiles(in: "Tests").flatMap(SourceRules.sleeps) == [])
   }
 
-  @Test func `what is public has a doc comment`() throws {
+  @Test func `every public declaration has a doc comment`() throws {
     #expect(try Repository.swiftFiles(in: "Sources").flatMap(SourceRules.documentation) == [])
   }
 
-  @Test(.enabled(if: Repository.isCheckout)) func `nothing is committed that tools make`() throws {
+  @Test(.enabled(if: Repository.isCheckout)) func `no generated file is committed`() throws {
     let paths = try Repository.trackedPaths()
     #expect(paths.contains("Package.swift"))
     #expect(paths.filter(Repository.isMadeByTools) == [])

@@ -39,7 +39,7 @@ struct SourceRulesTests {
   }
 
   @Test(arguments: ["// import Foundation", "let a = \"import Foundation\"", "case .import: break"])
-  func `what only reads like an import is none`(source: String) {
+  func `text that resembles an import is not one`(source: String) {
     #expect(self.text(source).imports.isEmpty)
   }
 
@@ -69,12 +69,12 @@ struct SourceRulesTests {
     "let now = ContinuousClock().now", "let now = Date()", "Task { }", "func f() async {", "let a: any EventLoop",
     "clock_gettime(CLOCK_REALTIME, &time)", "let a = UInt32.random(in: 0...9)", "Thread { }", "let a = socket(0, 0, 0)",
     "final class Handler: ChannelHandler {", "let now = NIODeadline.now()", "FileManager.default", "print(a)",
-  ]) func `what is not pure is found`(source: String) {
+  ]) func `impure code is found`(source: String) {
     #expect(self.lines(SourceRules.purity(of: self.text("let a = 1", source))) == [2])
   }
 
   @Test(arguments: ["/// Task, Date and ContinuousClock", "let candidate = lastDate", "throw \"Thread\""])
-  func `what only holds the name of something impure is allowed`(source: String) {
+  func `names that contain an impure name are allowed`(source: String) {
     #expect(SourceRules.purity(of: self.text(source)) == [])
   }
 
@@ -88,7 +88,7 @@ struct SourceRulesTests {
   @Test(arguments: [
     "final class A: @unchecked Sendable {", "nonisolated(unsafe) let a = b", "fatalError(\"a\")", "let a = try! b()",
     "let a = b as! C", "unsafeBitCast(a, to: Int.self)",
-  ]) func `what needs a reason and has none is found`(source: String) {
+  ]) func `a disabled check without a reason is found`(source: String) {
     #expect(self.lines(SourceRules.justifications(of: self.text("let a = 1", source))) == [2])
     let near = self.text("// Safe because of this.", "///", "///", "///", "///", "///", source)
     #expect(SourceRules.justifications(of: near) == [])
@@ -105,7 +105,7 @@ struct SourceRulesTests {
     #expect(self.lines(SourceRules.sleeps(in: self.text(source))) == [1])
   }
 
-  @Test func `a limit to a wait is no sleep`() {
+  @Test func `a timeout of a wait is not a sleep`() {
     #expect(SourceRules.sleeps(in: self.text("try await Task.sleep(for: limit)", "let asleep = 1")) == [])
   }
 
@@ -130,7 +130,7 @@ struct SourceRulesTests {
     ["/// A.", "public struct A {"], ["/// A.", "@frozen", "public struct A {"], ["public import Media"],
     ["@_exported public import Media"], ["struct A {"], ["package let a = 1"], ["public extension A {"],
     ["/// A.", "// Safe because of this.", "public let a = 1"],
-  ]) func `what is documented or not public is allowed`(source: [String]) {
+  ]) func `documented and non-public declarations are allowed`(source: [String]) {
     let text = SwiftText(path: "A.swift", text: source.joined(separator: "\n"))
     #expect(SourceRules.documentation(of: text) == [])
   }

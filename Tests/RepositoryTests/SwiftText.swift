@@ -1,10 +1,10 @@
-/// A Swift file, line by line: as it is written, and as code alone, without comments and what stands in strings.
+/// A Swift file, line by line: as it is written, and as code alone, without comments and the content of strings.
 struct SwiftText {
   /// One line.
   struct Line {
-    /// Counted from 1.
+    /// Line number, counted from 1.
     var number: Int
-    /// As it is written, without spaces at its ends.
+    /// The source text, without surrounding spaces.
     var text: String
     /// Without comments and the content of strings; the code of interpolations stays.
     var code: String
@@ -12,7 +12,7 @@ struct SwiftText {
     var words: [Substring]
   }
 
-  /// The path below the repository's top.
+  /// Path below the repository's root.
   let path: String
   /// Every line.
   let lines: [Line]
@@ -28,7 +28,7 @@ struct SwiftText {
     }
   }
 
-  /// The modules that are imported, and where.
+  /// Imported modules, with their lines.
   var imports: [(module: String, line: Line)] {
     let modifiers: Set<Substring> = [
       "public", "package", "internal", "fileprivate", "private", "_exported", "testable", "preconcurrency",
@@ -53,7 +53,7 @@ struct SwiftText {
   }
 }
 
-/// Walks through Swift source and keeps the code.
+/// Extracts the code of Swift source.
 private struct SwiftScanner {
   private let bytes: [UInt8]
   private var position = 0
@@ -63,13 +63,13 @@ private struct SwiftScanner {
     self.bytes = Array(text.utf8)
   }
 
-  /// The code, with as many line ends as the source has.
+  /// The code, with the source's line breaks.
   mutating func codeOnly() -> String {
     self.scanCode(isInterpolation: false)
     return String(decoding: self.code, as: UTF8.self)
   }
 
-  /// Copies code until the source ends, or the parenthesis closes that began an interpolation.
+  /// Copies code up to the end of the source, or of the current interpolation.
   private mutating func scanCode(isInterpolation: Bool) {
     var depth = 0
     while self.position < self.bytes.count {
@@ -114,7 +114,7 @@ private struct SwiftScanner {
     self.position += 1
   }
 
-  /// Passes over a string and copies the code within it.
+  /// Skips a string and copies the code in its interpolations.
   private mutating func scanString(hashes: Int) {
     let isMultiline = self.isAt("\"\"\"", from: self.position + hashes)
     let quote = isMultiline ? "\"\"\"" : "\""
@@ -137,14 +137,14 @@ private struct SwiftScanner {
         self.position += escape.utf8.count
         self.skip()
       } else {
-        // A string that does not end on its line is none: a quote in a regular expression, say.
+        // A quote without a second one on its line begins no string, as in a regular expression.
         if !isMultiline, self.bytes[self.position] == UInt8(ascii: "\n") { return }
         self.skip()
       }
     }
   }
 
-  /// The number of `#` before a quote that stands here; nil without a quote.
+  /// The number of `#` before a quote at the current position; nil without a quote.
   private func hashesOfOpeningQuote() -> Int? {
     var end = self.position
     while end < self.bytes.count, self.bytes[end] == UInt8(ascii: "#") { end += 1 }
@@ -160,7 +160,7 @@ private struct SwiftScanner {
     self.position += 1
   }
 
-  /// Passes over a byte, and keeps it when it ends a line.
+  /// Skips a byte; a line break is copied.
   private mutating func skip() {
     if self.position < self.bytes.count, self.bytes[self.position] == UInt8(ascii: "\n") {
       self.code.append(UInt8(ascii: "\n"))

@@ -29,10 +29,19 @@ enum Vocabulary {
     "H264PictureParameterSet", "baselinePictureParameterSet", "skipPictureOrderCount", "SoundCard",
   ]
 
-  /// Words of comments that the field has a term for, with that term.
+  /// Words of comments and of test names that the field has a term for, with that term.
   static let replacedWords: [String: String] = [
-    "anew": "again", "picture": "frame", "pictures": "frames", "sound": "audio", "sounds": "audio",
-    "whoever": "the one who is meant", "nobody": "the one who is meant",
+    "anew": "again", "mailbox": "queue", "nets": "models", "nobody": "the thing that is meant", "patience": "timeout",
+    "picture": "frame", "pictures": "frames", "somebody": "the thing that is meant", "sound": "audio",
+    "sounds": "audio", "tell": "report", "tells": "reports", "told": "reported",
+    "whoever": "the thing that is meant",
+  ]
+
+  /// Phrases that the field has a verb for, with that verb.
+  static let replacedPhrases: [String: String] = [
+    "gives back": "releases", "given back": "released", "hand on": "pass through", "hand over": "deliver",
+    "handed on": "passed through", "handed over": "delivered", "handing over": "delivering",
+    "hands on": "passes through", "hands over": "delivers", "is let go": "is released", "lets go of": "releases",
   ]
 
   /// Terms of standards that contain such a word.
@@ -40,6 +49,7 @@ enum Vocabulary {
     "picture parameter set", "idr picture", "sound server", "picture order", "group of pictures", "groups of pictures",
     "coded picture",
     "picture timing", "picture_", "reference picture", "sound card", "attached picture", "picture element",
+    "picture-in-picture", "linux sound architecture",
   ]
 }
 
@@ -60,17 +70,18 @@ extension SourceRules {
     }
   }
 
-  /// No comment uses a word that the field has a term for.
-  static func wording(of text: SwiftText) -> [Violation] {
-    text.lines.flatMap { line -> [Violation] in
-      guard let start = line.text.range(of: "//") else { return [] }
-      var comment = line.text[start.lowerBound...].lowercased()
-      for term in Vocabulary.standardTerms { comment = comment.replacing(term, with: "") }
-      let words = Set(comment.split { !$0.isLetter }.map(String.init))
-      return words.sorted().compactMap { word in
-        Vocabulary.replacedWords[word].map {
-          Violation(path: text.path, line: line.number, message: "a comment says \"\(word)\"; write \"\($0)\"")
-        }
+  /// No comment or test name uses a word or phrase that the field has a term for.
+  static func wording(of text: CommentText) -> [Violation] {
+    text.comments.flatMap { comment -> [Violation] in
+      var remaining = comment.text.lowercased()
+      for term in Vocabulary.standardTerms { remaining = remaining.replacing(term, with: "") }
+      let words = remaining.split { !$0.isLetter }.map(String.init)
+      let sentence = " \(words.joined(separator: " ")) "
+      let replacements =
+        Set(words).compactMap { word in Vocabulary.replacedWords[word].map { (word, $0) } }
+        + Vocabulary.replacedPhrases.filter { sentence.contains(" \($0.key) ") }
+      return replacements.sorted { $0.0 < $1.0 }.map { old, new in
+        Violation(path: text.path, line: comment.line, message: "\"\(old)\": write \"\(new)\"")
       }
     }
   }

@@ -7,9 +7,16 @@ struct VocabularyTests {
     #expect(files.filter { !$0.path.hasSuffix("/Vocabulary.swift") }.flatMap(SourceRules.vocabulary) == [])
   }
 
-  @Test func `comments use the field's words`() throws {
-    let files = try Repository.swiftFiles(in: "Sources", "Examples")
-    #expect(files.flatMap(SourceRules.wording) == [])
+  @Test func `comments and test names use the field's words`() throws {
+    let files = try Repository.comments(
+      in: "Sources", "Tests", "Examples", "FuzzTesting", "Benchmarks", "scripts", "docs")
+    #expect(files.count { $0.path.hasSuffix(".py") } >= 15)
+    #expect(files.count { $0.path.hasSuffix(".mjs") } >= 20)
+    #expect(files.contains { $0.path == "/scripts/setup" && !$0.comments.isEmpty })
+    let checked = files.filter {
+      !$0.path.hasSuffix("/Vocabulary.swift") && !$0.path.hasSuffix("/VocabularyTests.swift")
+    }
+    #expect(checked.flatMap(SourceRules.wording) == [])
   }
 
   @Test(arguments: [
@@ -24,10 +31,28 @@ struct VocabularyTests {
 
   @Test(arguments: [
     ("/// The last picture.", true), ("let a = 1  // Starts anew.", true), ("/// The picture parameter set.", false),
-    ("/// The last frame.", false), ("let picture = 1", false),
+    ("/// The last frame.", false), ("let picture = 1", false), ("let url = \"rtsp://host/picture\"", false),
+    ("/* The last\n picture. */", true), ("/// Hands over the frame.", true),
+    ("/// Takes it in both hands, overhead.", false),
+    ("@Test func `a viewer is told`() {}", true), ("@Test func `a viewer is notified`() {}", false),
+    ("@Suite(\"Sounds\") struct A {}", true), ("test(\"the picture\", () => {});", true),
   ])
-  func `a word with a better term is found in comments only`(source: String, isFound: Bool) {
-    let text = SwiftText(path: "A.swift", text: source)
-    #expect(SourceRules.wording(of: text).map(\.line) == (isFound ? [1] : []))
+  func `a word with a better term is found in comments and test names only`(source: String, isFound: Bool) {
+    let text = CommentText(path: "A.swift", text: source)
+    #expect(!SourceRules.wording(of: text).isEmpty == isFound)
+  }
+
+  @Test(arguments: [
+    ("# The nets.", true), ("#!/usr/bin/picture", false), ("x = 1  # Told.", true), ("x = \"# told\"", false),
+    ("def f():\n    \"\"\"The picture.\"\"\"", true), ("\"\"\"One\npicture.\"\"\"\n", true),
+    ("x = f(\"\"\"\npicture\n\"\"\")", false), ("\"\"\"One.\"\"\"\npicture = 1", false),
+  ])
+  func `comments and docstrings of Python are checked, other strings are not`(source: String, isFound: Bool) {
+    #expect(!SourceRules.wording(of: CommentText(path: "a.py", text: source)).isEmpty == isFound)
+  }
+
+  @Test func `comments of shell scripts are checked`() {
+    let text = CommentText(path: "scripts/setup", text: "#!/bin/sh\n# Fetches nets.\necho nets\n")
+    #expect(SourceRules.wording(of: text).map(\.line) == [2])
   }
 }

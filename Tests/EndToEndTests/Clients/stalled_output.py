@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Serves with --json into a pipe of one page that nobody reads, and prints as JSON how the program fares.
+"""Serves with --json into a pipe of one page that no process reads, and prints the outcome as JSON.
 
 usage: stalled_output.py VIDICON
 

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""What a stranger, or the owner, gets of the program over HTTP/1.1, HTTP/2 and RTSP, as JSON.
+"""Sends requests as an unauthorized client, or as the owner, over HTTP/1.1, HTTP/2 and RTSP, and prints the outcome as JSON.
 
 usage: stranger.py SERVER HTTP HTTPS RTSP ACT [ARGUMENT ...]
 
-  crowd COUNT       opens connections of every protocol, says "crowded" on standard error, and keeps what stays open until it
-                    is ended
+  crowd COUNT       opens connections of every protocol, prints "crowded" on standard error, and keeps them open until it is
+                    terminated
   get TIMES         asks for a page over HTTP/1.1 and HTTP/2 and describes the stream over RTSP, and counts the statuses
   slow              sends a request of each protocol slowly, and measures how long its connection lasts
-  rows [TOKEN]      sends the requests of docs/security.md over every protocol, with an operator's token or without, and tells
+  rows [TOKEN]      sends the requests of docs/security.md over every protocol, with an operator's token or without, and prints
                     the statuses of each
   guess             guesses passwords over HTTP and RTSP, and counts the statuses
   login             logs in with the right password
