@@ -27,8 +27,8 @@ class Player:
         session = self.ask(f"SETUP {url}/trackID=0", "Transport: RTP/AVP/TCP;unicast;interleaved=0-1")
         self.session = re.search(r"Session: ([^;\r]+)", session).group(1)
         self.url, self.frames, self.lost, self.last, self.closed = url, 0, 0, None, False
-        self.begin = None
         self.ask(f"PLAY {url}", f"Session: {self.session}")
+        self.begin = time.monotonic()
         self.connection.setblocking(False)
 
     def ask(self, line, field):
@@ -72,7 +72,6 @@ class Player:
                     self.lost += (number - self.last - 1) & 0xFFFF
                 self.last = number
                 self.frames += packet[1] >> 7
-                self.begin = self.begin or time.monotonic()
             offset += 4 + length
         self.data = self.data[offset:]
 
@@ -138,7 +137,7 @@ def main():
     print(json.dumps({
         "frames": [player.frames for player in players], "packetsLost": sum(player.lost for player in players),
         "closed": sum(player.closed for player in players),
-        "frameRates": [round(player.frames / (now - player.begin), 2) for player in players if player.begin],
+        "frameRates": [round(player.frames / (now - player.begin), 2) for player in players],
         "hls": hls,
     }))
 
