@@ -69,8 +69,11 @@ let package = Package(
     .target(name: "HLS", dependencies: ["Bitstreams", "Containers", "Media", nioCore], swiftSettings: settings),
     .target(name: "RTP", dependencies: ["Bitstreams", "Media", nioCore], swiftSettings: settings),
     .target(
-      name: "Authentication", dependencies: ["Media", .product(name: "Crypto", package: "swift-crypto")],
-      swiftSettings: settings),
+      name: "Authentication",
+      dependencies: [
+        "Media", .product(name: "Crypto", package: "swift-crypto"),
+        .product(name: "CryptoExtras", package: "swift-crypto"),
+      ], swiftSettings: settings),
     .target(name: "RTSP", dependencies: ["Authentication", "Media", nioCore], swiftSettings: settings),
     .target(
       name: "WebPage", dependencies: ["CWebPage", nioCore, .product(name: "Crypto", package: "swift-crypto")],
@@ -298,6 +301,7 @@ let package = Package(
       name: "RTSPServerTests",
       dependencies: [
         "RTSPServer", "Authentication", "Connections", "CDatagrams", "RTP", "RTSP", "Media", "Streaming", nioCore,
+        nioPosix,
         .product(name: "NIOEmbedded", package: "swift-nio"),
       ], swiftSettings: settings),
     .testTarget(

@@ -7,7 +7,8 @@ import PackageDescription
 
 let fuzzTargets = [
   "FuzzSDP", "FuzzRTP", "FuzzRTCP", "FuzzH264Depacketizer", "FuzzAACDepacketizer", "FuzzSPS",
-  "FuzzRTSP", "FuzzHLS", "FuzzHTTP", "FuzzControl", "FuzzTransportStream", "FuzzMP4", "FuzzRecording", "FuzzTFLite",
+  "FuzzRTSP", "FuzzHLS", "FuzzHTTP", "FuzzAccess", "FuzzControl", "FuzzTransportStream", "FuzzMP4", "FuzzRecording",
+  "FuzzTFLite",
   "FuzzPNG", "FuzzEffects", "FuzzSpecification", "FuzzY4M", "FuzzJPEG",
   "FuzzCamera", "FuzzConfiguration",
 ]

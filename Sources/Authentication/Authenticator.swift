@@ -1,10 +1,11 @@
 internal import Crypto
-public import Media
+internal import Media
 
-/// Verifies credentials of the viewer role in RTSP and HTTP requests: Digest (RFC 7616, and RFC 2069 without `qop`)
+/// Verifies the passwords of users in RTSP and HTTP requests: Digest (RFC 7616, and RFC 2069 without `qop`)
 /// with SHA-256 and MD5, and Basic (RFC 7617).
 ///
-/// A nonce is its creation time and a keyed hash of it: no nonce is stored, and every connection can verify it.
+/// A nonce is its creation time and a keyed hash of it and of the client's address: no nonce is stored, every connection can
+/// verify it, and it is of no use from another address.
 ///
 /// Each challenge is a header line of its own: SHA-256, MD5, Basic; the two Digest challenges share one nonce. All
 /// clients find a supported challenge in this order:
@@ -16,93 +17,113 @@ public import Media
 ///
 /// live555 and ExoPlayer need `realm` and `nonce` directly behind the scheme, in this order, quoted; some ExoPlayers
 /// accept only letters and digits in a nonce.
-public struct Authenticator: Sendable {
+struct Authenticator: Sendable {
   /// Result of the verification of a request.
-  public enum Verdict: Hashable, Sendable {
-    /// The credentials are valid; with Digest, the nonce of the proof.
-    case accepted(nonce: String?)
+  enum Verdict: Hashable {
+    /// The password is right.
+    case accepted(Acceptance)
+    /// The password is to be compared with a hash, which takes long.
+    case unverified(PasswordCheck)
     /// No valid proof; `stale` when only the nonce has expired, so that the client can retry without asking its user.
     case rejected(stale: Bool)
   }
 
-  /// Credentials of the viewer role; empty to accept every request.
-  public let credentials: [Credentials]
+  /// A valid proof.
+  struct Acceptance: Hashable {
+    var user: Credentials
+    /// The nonce of the proof and its count, 0 without one; nil for Basic.
+    var nonce: Nonce?
+  }
+
+  /// A nonce of this server.
+  struct Nonce: Hashable {
+    var text: String
+    var created: MediaTime
+    var count: UInt32
+  }
+
   /// The protection space, shown in password prompts: letters, digits and spaces, RFC 7235 §2.2.
-  public let realm: String
+  let realm: String
   /// Lifetime of a nonce. A connection that has authenticated may use its nonce for longer.
-  public let nonceLifetime: MediaDuration
+  let nonceLifetime: MediaDuration
 
   private let key: SymmetricKey
 
-  /// An authenticator for a set of credentials.
-  ///
   /// - Parameter secret: The key of the nonces: at least 16 random bytes, generated when the server starts.
-  public init(
-    credentials: [Credentials], secret: [UInt8], realm: String = "Vidicon",
-    nonceLifetime: MediaDuration = .seconds(300)
-  ) {
-    self.credentials = credentials
+  init(secret: [UInt8], realm: String = "Vidicon", nonceLifetime: MediaDuration = .seconds(300)) {
     self.realm = realm
     self.nonceLifetime = nonceLifetime
     self.key = SymmetricKey(data: secret)
   }
 
-  /// The values of the `WWW-Authenticate` lines of a response with status 401, in their order.
+  /// The values of the `WWW-Authenticate` lines for Digest, in their order.
   ///
   /// - Parameter stale: Whether only the nonce has expired, so that the client can retry without asking its user.
-  public func challenges(stale: Bool, now: MediaTime) -> [String] {
-    let nonce = self.nonce(at: now)
+  func digestChallenges(stale: Bool, address: String, now: MediaTime) -> [String] {
+    let nonce = self.nonce(at: now, address: address)
     return DigestAlgorithm.allCases.map { algorithm in
       "Digest realm=\"\(self.realm)\", nonce=\"\(nonce)\"\(stale ? ", stale=true" : "")"
         + ", algorithm=\(algorithm.rawValue), qop=\"auth\""
-    } + ["Basic realm=\"\(self.realm)\""]
+    }
   }
 
-  /// Verifies the credentials of a request.
+  /// The value of the `WWW-Authenticate` line for Basic.
+  var basicChallenge: String { "Basic realm=\"\(self.realm)\"" }
+
+  /// Verifies a Digest proof.
   ///
   /// - Parameters:
   ///   - method: The request method.
-  ///   - authorization: The values of the `Authorization` lines.
-  ///   - covers: Whether a Digest proof for this URI is valid for the requested resource.
+  ///   - address: The client's address.
+  ///   - covers: Whether a proof for this URI is valid for the requested resource.
   ///   - nonce: The nonce that the connection has authenticated with, which does not expire.
-  public func judge(
-    method: String, authorization values: [String], covers: (_ uri: String) -> Bool, enteredWith nonce: String? = nil,
-    now: MediaTime
+  func verify(
+    _ digest: Authorization.Digest, of users: [Credentials], method: String, address: String,
+    covers: (_ uri: String) -> Bool, enteredWith nonce: String?, now: MediaTime
   ) -> Verdict {
-    if self.credentials.isEmpty { return .accepted(nonce: nil) }
-    // Several lines are not allowed, RFC 7235 §4.2, and ambiguous.
-    guard values.count == 1, let authorization = Authorization(parsing: values[0]) else {
-      return .rejected(stale: false)
-    }
-    switch authorization {
-    case .basic(let user, let password):
-      return self.knows(user: user, password: password) ? .accepted(nonce: nil) : .rejected(stale: false)
-    case .digest(let digest):
-      guard digest.realm == self.realm, covers(digest.uri), self.proves(digest, method: method) else {
-        return .rejected(stale: false)
-      }
-      let isGood = digest.nonce == nonce || self.isFresh(digest.nonce, now: now)
-      return isGood ? .accepted(nonce: digest.nonce) : .rejected(stale: true)
-    }
+    guard digest.realm == self.realm, covers(digest.uri),
+      let user = self.proves(digest, method: method, users: users)
+    else { return .rejected(stale: false) }
+    // A connection's own nonce was verified before.
+    let isOwn = digest.nonce == nonce
+    guard let created = self.creationTime(of: digest.nonce, address: address, now: now) ?? (isOwn ? now : nil),
+      isOwn || now - created < self.nonceLifetime
+    else { return .rejected(stale: true) }
+    let count = digest.protection?.number ?? 0
+    return .accepted(Acceptance(user: user, nonce: Nonce(text: digest.nonce, created: created, count: count)))
   }
 
-  private func knows(user: [UInt8], password: [UInt8]) -> Bool {
-    var isKnown = false
-    for credentials in self.credentials {
-      // Hashes have equal lengths, so that the time does not depend on the length of a correct prefix.
-      let name = isEqual(SHA256.hash(data: user), SHA256.hash(data: Array(credentials.user.utf8)))
-      let word = isEqual(SHA256.hash(data: password), SHA256.hash(data: Array(credentials.password.utf8)))
-      isKnown = isKnown || name && word
-    }
-    return isKnown
-  }
-
-  private func proves(_ digest: Authorization.Digest, method: String) -> Bool {
-    let response = digest.response.utf8.map(\.lowercasedASCII)
-    var isProven = false
+  /// Compares a name and a password with those of the users.
+  ///
+  /// - Parameter isVerified: Whether a check of a hash has succeeded before.
+  func verify(
+    user name: [UInt8], password: [UInt8], of users: [Credentials], isVerified: (PasswordCheck) -> Bool
+  ) -> Verdict {
+    var verdict = Verdict.rejected(stale: false)
     // For every user, so that the time does not depend on whether the name exists.
-    for credentials in self.credentials {
-      let secret = digest.algorithm.hash(credentials.user, self.realm, credentials.password)
+    for user in users {
+      let hasName = Secret(user.user).matches(name)
+      switch user.password {
+      case .clear(let secret):
+        let hasPassword = secret.matches(password)
+        if hasName && hasPassword { verdict = .accepted(Acceptance(user: user)) }
+      case .scrypt(let hash):
+        guard hasName else { continue }
+        let check = PasswordCheck(password: Secret(String(decoding: password, as: UTF8.self)), hash: hash)
+        verdict = isVerified(check) ? .accepted(Acceptance(user: user)) : .unverified(check)
+      }
+    }
+    return verdict
+  }
+
+  /// The user whose name and password the proof has; nil for a wrong proof.
+  private func proves(_ digest: Authorization.Digest, method: String, users: [Credentials]) -> Credentials? {
+    let response = digest.response.utf8.map(\.lowercasedASCII)
+    var proven: Credentials?
+    // For every user, so that the time does not depend on whether the name exists.
+    for user in users {
+      guard let password = user.clearPassword else { continue }
+      let secret = digest.algorithm.hash(user.user, self.realm, password)
       let resource = digest.algorithm.hash(method, digest.uri)
       let expected =
         switch digest.protection {
@@ -111,32 +132,34 @@ public struct Authenticator: Sendable {
           digest.algorithm.hash(secret, digest.nonce, protection.nonceCount, protection.clientNonce, "auth", resource)
         }
       let isRight = isEqual(response, expected.utf8)
-      isProven = isProven || isRight && credentials.user == digest.user
+      if isRight, user.user == digest.user { proven = user }
     }
-    return isProven
+    return proven
   }
 
-  /// A nonce: 16 hexadecimal digits of the time, 32 of its keyed hash.
-  private func nonce(at time: MediaTime) -> String {
+  /// A nonce: 16 hexadecimal digits of the time, 32 of a keyed hash of the time and the client's network.
+  private func nonce(at time: MediaTime, address: String) -> String {
     let bytes = (0..<8).map { UInt8(truncatingIfNeeded: time.nanoseconds >> (56 - 8 * $0)) }
-    let code = HMAC<SHA256>.authenticationCode(for: bytes, using: self.key)
+    let client = IPAddress(parsing: address).map { "\($0.network)" } ?? address
+    let code = HMAC<SHA256>.authenticationCode(for: bytes + Array(client.utf8), using: self.key)
     return hexadecimal(bytes) + hexadecimal(code.prefix(16))
   }
 
-  private func isFresh(_ nonce: String, now: MediaTime) -> Bool {
-    guard nonce.utf8.count == 48, let bits = UInt64(nonce.prefix(16), radix: 16) else { return false }
+  /// The time of a nonce that this server has sent to this address; nil for any other.
+  private func creationTime(of nonce: String, address: String, now: MediaTime) -> MediaTime? {
+    guard nonce.utf8.count == 48, let bits = UInt64(nonce.prefix(16), radix: 16) else { return nil }
     let time = MediaTime(nanoseconds: Int64(bitPattern: bits))
-    guard isEqual(nonce.utf8, self.nonce(at: time).utf8), time <= now else { return false }
-    return now - time < self.nonceLifetime
+    return isEqual(nonce.utf8, self.nonce(at: time, address: address).utf8) && time <= now ? time : nil
   }
 }
 
-/// Whether both are equal, in a time that depends on their lengths only.
-private func isEqual(_ lhs: some Collection<UInt8>, _ rhs: some Collection<UInt8>) -> Bool {
-  lhs.count == rhs.count && zip(lhs, rhs).reduce(into: UInt8(0)) { $0 |= $1.0 ^ $1.1 } == 0
-}
+/// A comparison of a password with a hash.
+package struct PasswordCheck: Hashable, Sendable {
+  let password: Secret
+  let hash: PasswordHash
 
-private func isEqual(_ lhs: SHA256.Digest, _ rhs: SHA256.Digest) -> Bool {
-  // `Digest` compares in constant time.
-  lhs == rhs
+  /// Compares. Takes about 0.2 s and 16 MiB: never call it on an event loop.
+  package func run() -> Bool {
+    self.hash.verifies(Array(self.password.text.utf8))
+  }
 }

@@ -1,9 +1,11 @@
-/// The value of an `Authorization` header: user and proof, RFC 7616 §3.4 and RFC 7617 §2.
+/// The value of an `Authorization` header: user and proof, RFC 7616 §3.4 and RFC 7617 §2, or a token, RFC 6750 §2.1.
 enum Authorization: Hashable {
   /// User name and password in plain text.
   case basic(user: [UInt8], password: [UInt8])
   /// A hash over the password and the server's nonce.
   case digest(Digest)
+  /// A token, RFC 6750 §2.1.
+  case bearer(String)
 
   /// The parameters of the Digest scheme.
   struct Digest: Hashable {
@@ -22,6 +24,14 @@ enum Authorization: Hashable {
   struct Protection: Hashable {
     var nonceCount: String
     var clientNonce: String
+
+    /// The value of ``nonceCount``: 1 to 8 hexadecimal digits; nil for other text.
+    var number: UInt32? {
+      guard (1...8).contains(self.nonceCount.utf8.count),
+        self.nonceCount.utf8.allSatisfy({ $0.hexadecimalValue != nil })
+      else { return nil }
+      return UInt32(self.nonceCount, radix: 16)
+    }
   }
 
   /// Parses a header value; nil for other schemes and malformed values.
@@ -35,6 +45,9 @@ enum Authorization: Hashable {
     } else if scheme.equalsIgnoringCase("Digest") {
       guard let digest = Digest(parsing: rest) else { return nil }
       self = .digest(digest)
+    } else if scheme.equalsIgnoringCase("Bearer") {
+      guard rest.utf8.count <= AccessToken.maximumLength, AccessToken.isToken(rest) else { return nil }
+      self = .bearer(rest)
     } else {
       return nil
     }
@@ -62,34 +75,9 @@ extension Authorization.Digest {
       guard quality.equalsIgnoringCase("auth"), let count = parameters["nc"], let clientNonce = parameters["cnonce"],
         !clientNonce.isEmpty
       else { return nil }
-      self.protection = Authorization.Protection(nonceCount: count, clientNonce: clientNonce)
+      let protection = Authorization.Protection(nonceCount: count, clientNonce: clientNonce)
+      guard protection.number != nil else { return nil }
+      self.protection = protection
     }
   }
-}
-
-/// Decodes Base64, RFC 4648 §4, with or without padding; nil when a character is not in the alphabet.
-private func decodeBase64(_ text: String) -> [UInt8]? {
-  var bytes: [UInt8] = []
-  var bits: UInt32 = 0
-  var bitCount = 0
-  var digits = text.utf8[...]
-  while digits.last == UInt8(ascii: "=") { digits.removeLast() }
-  for digit in digits {
-    let value: UInt8
-    switch digit {
-    case UInt8(ascii: "A")...UInt8(ascii: "Z"): value = digit - UInt8(ascii: "A")
-    case UInt8(ascii: "a")...UInt8(ascii: "z"): value = digit - UInt8(ascii: "a") + 26
-    case UInt8(ascii: "0")...UInt8(ascii: "9"): value = digit - UInt8(ascii: "0") + 52
-    case UInt8(ascii: "+"): value = 62
-    case UInt8(ascii: "/"): value = 63
-    default: return nil
-    }
-    bits = (bits << 6 | UInt32(value)) & 0xffff
-    bitCount += 6
-    if bitCount >= 8 {
-      bitCount -= 8
-      bytes.append(UInt8(truncatingIfNeeded: bits >> UInt32(bitCount)))
-    }
-  }
-  return bytes
 }

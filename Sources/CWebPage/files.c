@@ -60,6 +60,12 @@ static const unsigned char list_mjs[] = {
 static const unsigned char loader_mjs[] = {
 #embed "../WebPage/Site/loader.mjs"
 };
+static const unsigned char login_mjs[] = {
+#embed "../WebPage/Site/login.mjs"
+};
+static const unsigned char operator_token_mjs[] = {
+#embed "../WebPage/Site/operator-token.mjs"
+};
 static const unsigned char other_players_mjs[] = {
 #embed "../WebPage/Site/other-players.mjs"
 };
@@ -145,6 +151,8 @@ static const vidicon_page_file files[] = {
     FILE_OF("list.html", list_html),
     FILE_OF("list.mjs", list_mjs),
     FILE_OF("loader.mjs", loader_mjs),
+    FILE_OF("login.mjs", login_mjs),
+    FILE_OF("operator-token.mjs", operator_token_mjs),
     FILE_OF("other-players.mjs", other_players_mjs),
     FILE_OF("player.css", player_css),
     FILE_OF("player.html", player_html),

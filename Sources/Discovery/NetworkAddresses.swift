@@ -23,10 +23,15 @@ public enum NetworkAddresses {
 
   /// The machine's host name up to the first dot; empty when it has none.
   public static var machineName: String {
+    String(self.hostName.prefix { $0 != "." })
+  }
+
+  /// The machine's host name, which may be a domain name; empty when it has none.
+  public static var hostName: String {
     // POSIX allows 255 bytes; a truncated name may lack its NUL.
     var name = [CChar](repeating: 0, count: 256)
     guard gethostname(&name, name.count - 1) == 0 else { return "" }
-    return String(decoding: name.prefix { $0 != 0 && $0 != 46 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    return String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
   }
 
   /// The machine's name in multicast DNS, RFC 6762 §3, such as "myhost.local", valid while a service is announced; nil

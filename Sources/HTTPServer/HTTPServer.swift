@@ -1,4 +1,4 @@
-internal import Authentication
+package import Authentication
 package import Connections
 internal import HTTPTypes
 internal import HummingbirdCore
@@ -30,6 +30,7 @@ package final class HTTPServer: Sendable {
   }
 
   private let settings: HTTPServerSettings
+  private let access: AccessControl
   private let group: MultiThreadedEventLoopGroup
   private let ownsGroup: Bool
   private let loops: ConnectionLoops
@@ -43,22 +44,24 @@ package final class HTTPServer: Sendable {
   /// Creates a server; ``start()`` opens its ports.
   ///
   /// - Parameters:
+  ///   - access: Users, tokens and rules, shared with other protocols.
+  ///   - passwordThreads: Threads for comparisons with scrypt hashes.
   ///   - group: Event loops shared with other servers, and shut down by their owner; nil for a group of its own.
   ///   - registry: The connections of all servers of the process.
   package init(
-    settings: HTTPServerSettings, providers: HTTPServerProviders = HTTPServerProviders(),
-    group: MultiThreadedEventLoopGroup? = nil, registry: ConnectionRegistry = ConnectionRegistry()
+    settings: HTTPServerSettings, access: AccessControl, passwordThreads: NIOThreadPool = .singleton,
+    providers: HTTPServerProviders = HTTPServerProviders(), group: MultiThreadedEventLoopGroup? = nil,
+    registry: ConnectionRegistry = ConnectionRegistry()
   ) {
     self.settings = settings
+    self.access = access
     self.ownsGroup = group == nil
     self.group = group ?? MultiThreadedEventLoopGroup(numberOfThreads: Self.eventLoopCount)
     self.loops = ConnectionLoops(
       eventLoops: Array(self.group.makeIterator()), limits: settings.limits, registry: registry)
     self.responder = HTTPResponder(
       streams: self.streams, providers: providers,
-      authenticator: Authenticator(
-        credentials: settings.credentials, secret: (0..<32).map { _ in UInt8.random(in: 0...UInt8.max) }),
-      control: settings.control, trustsThisMachine: settings.trustsThisMachine, connections: self.loops,
+      access: access, passwordThreads: passwordThreads, connections: self.loops,
       files: OpenFiles(most: settings.limits.downloads))
   }
 
@@ -110,7 +113,7 @@ package final class HTTPServer: Sendable {
   /// Opens the ports; no effect when they are open.
   ///
   /// - Throws: `VidiconError`: `portInUse`, `notPermitted` or `notFound` for a port or address, `invalidSpecification` for
-  ///   a malformed address or unusable credentials, and errors of the certificate files.
+  ///   a malformed address or an unusable user, and errors of the certificate files.
   package func start() async throws(VidiconError) {
     guard self.ports == nil else { return }
     let address = self.settings.address ?? Self.anyAddress
@@ -119,14 +122,14 @@ package final class HTTPServer: Sendable {
         .invalidSpecification, subject: "\"\(address)\"", cause: "not an IPv4 or IPv6 address",
         nextStep: "give an address of this machine, such as 127.0.0.1, or none to listen on all")
     }
-    for credentials in self.settings.credentials where !credentials.isUsable {
+    for user in self.access.settings.users where !user.isUsable {
       throw VidiconError(
-        .invalidSpecification, subject: "user \"\(credentials.user)\"", cause: "the name or password cannot be used",
+        .invalidSpecification, subject: "user \"\(user.user)\"", cause: "the name or password cannot be used",
         nextStep: "give a name without a colon and a password that is not empty")
     }
     let certificate = try self.settings.tls.map { tls throws(VidiconError) in try ServerCertificate(tls.certificate)
     }
-    let plain = HTTP1Channel(responder: self.respond, configuration: self.channelConfiguration)
+    let plain = HTTP1Channel(responder: self.respond(isSecure: false), configuration: self.channelConfiguration)
     var listeners = [try await self.listen(plain, address: address, port: self.settings.port)]
     if let tls = self.settings.tls, let certificate {
       do throws(VidiconError) {
@@ -195,7 +198,7 @@ package final class HTTPServer: Sendable {
         configuration: HTTP2ChannelConfiguration(
           idleTimeout: .nanoseconds(self.settings.limits.idleTime.nanoseconds),
           streamConfiguration: self.channelConfiguration),
-        responder: self.respond)
+        responder: self.respond(isSecure: true))
     } catch {
       throw VidiconError(
         .invalidData, subject: "the certificate", cause: "cannot be used for TLS (\(error))",
@@ -213,12 +216,13 @@ package final class HTTPServer: Sendable {
   }
 
   /// Responds to a request on its connection's event loop.
-  private var respond: HTTPChannelHandler.Responder {
+  private func respond(isSecure: Bool) -> HTTPChannelHandler.Responder {
     let (responder, loops) = (self.responder, self.loops)
     return { request, writer, channel in
       let head = request.head
       let client = HTTPClient(
-        address: channel.remoteAddress?.ipAddress ?? "", localAddress: channel.localAddress?.ipAddress ?? "")
+        address: channel.remoteAddress?.ipAddress ?? "", localAddress: channel.localAddress?.ipAddress ?? "",
+        isSecure: isSecure)
       let body: @Sendable (Int) async -> ByteBuffer? = { maximumBytes in
         // nil: the body is too long, or the connection ended.
         try? await request.body.collect(upTo: maximumBytes)

@@ -1,24 +1,24 @@
-internal import Authentication
+package import Authentication
 internal import Media
 
-extension Authenticator {
-  /// Verifies the credentials of a request.
+extension RTSPRequest {
+  /// The parts of the request that decide on its access; a token may be in the query of the URL.
   ///
   /// - Parameter nonce: The nonce that the connection has authenticated with, which does not expire.
-  func judge(_ request: RTSPRequest, enteredWith nonce: String?, now: MediaTime) -> Verdict {
-    self.judge(
-      method: request.method.rawValue, authorization: request.headers.values(of: "Authorization"),
-      covers: { Self.names($0, resourceOf: request.uri) }, enteredWith: nonce, now: now)
+  package func accessRequest(from address: String, enteredWith nonce: String? = nil) -> AccessRequest {
+    AccessRequest(
+      method: self.method.rawValue, authorization: self.headers.values(of: "Authorization"),
+      token: (try? RTSPURL(parsing: self.uri))?.token, address: address, connectionNonce: nonce)
   }
 
-  /// Whether the `uri` of a Digest proof covers a request: it names the same resource, or a parent of it.
+  /// Whether the `uri` of a Digest proof covers the request: it names the same resource, or a parent of it.
   ///
   /// live555 sends the stream's URL in requests for a track; some clients omit or add a trailing slash, the host or the
   /// query.
-  private static func names(_ uri: String, resourceOf requestURI: String) -> Bool {
-    if uri == requestURI { return true }
+  func isCovered(byProofFor uri: String) -> Bool {
+    if uri == self.uri { return true }
     guard let proven = try? RTSPURL(parsing: uri).pathComponents,
-      let asked = try? RTSPURL(parsing: requestURI).pathComponents
+      let asked = try? RTSPURL(parsing: self.uri).pathComponents
     else { return false }
     return asked.starts(with: proven)
   }

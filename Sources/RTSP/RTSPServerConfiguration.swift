@@ -15,16 +15,16 @@ public struct RTSPServerConfiguration: Sendable {
   /// Maximum time that PLAY waits for ``RTSPServerSession/playingStarted(at:now:)``.
   public var startTimeout: MediaDuration
   /// Verifies the credentials of requests.
-  public var authenticator: Authenticator
+  public var access: AccessControl
 
   /// A configuration with default timeouts of 60 s, 10 s and 10 s.
   public init(
-    serverName: String, authenticator: Authenticator, udpPorts: RTSPTransport.Pair<UInt16>? = nil,
+    serverName: String, access: AccessControl, udpPorts: RTSPTransport.Pair<UInt16>? = nil,
     timeout: MediaDuration = .seconds(60), setupTimeout: MediaDuration = .seconds(10),
     startTimeout: MediaDuration = .seconds(10)
   ) {
     self.serverName = serverName
-    self.authenticator = authenticator
+    self.access = access
     self.udpPorts = udpPorts
     self.timeout = timeout
     self.setupTimeout = setupTimeout

@@ -20,6 +20,10 @@ public struct RTSPServerSession: ~Copyable {
   /// The Digest nonce that this connection has authenticated with. It does not expire: many players cannot renew a nonce
   /// during PLAY.
   private var nonce: String?
+  /// The client that a token in the URL of an earlier request has identified: clients leave the query out of SETUP and PLAY.
+  private var identity: AccessControl.Identity?
+  /// The client's numeric address, for nonces and failed logins.
+  package var clientAddress = ""
 
   /// The state of a new connection.
   ///
@@ -140,19 +144,38 @@ public struct RTSPServerSession: ~Copyable {
     }
     // FFmpeg and GStreamer send OPTIONS before they know that a password is needed, and as keep-alive.
     if request.method == .options { return nil }
-    switch self.configuration.authenticator.judge(request, enteredWith: self.nonce, now: now) {
-    case .accepted(let nonce):
-      self.nonce = nonce ?? self.nonce
-    case .rejected(let stale):
-      var headers: RTSPHeaders = [:]
-      for challenge in self.configuration.authenticator.challenges(stale: stale, now: now) {
-        headers.append("WWW-Authenticate", challenge)
-      }
-      return self.response(.unauthorized, cSeq: cSeq, headers)
-    }
+    if let refusal = self.accessRefusal(of: request, cSeq: cSeq, now: now) { return refusal }
     // A session belongs to its connection, so the identifier may be absent; a wrong identifier is an error.
     guard let session = request.headers["Session"] else { return nil }
     let identifier = session.splitOutsideQuotes(UInt8(ascii: ";"))[0]
     return identifier == self.sessionTracks?.id ? nil : self.response(.sessionNotFound, cSeq: cSeq)
+  }
+
+  /// The response to a request of a client that may not watch; nil when it may.
+  private mutating func accessRefusal(of request: RTSPRequest, cSeq: String, now: MediaTime) -> RTSPResponse? {
+    let access = self.configuration.access
+    var identification = access.identify(
+      request.accessRequest(from: self.clientAddress, enteredWith: self.nonce),
+      covers: { request.isCovered(byProofFor: $0) }, now: now)
+    switch identification {
+    case .identified(let identity) where identity.nonce == nil: self.identity = identity
+    case .identified(let identity): self.nonce = identity.nonce
+    case .anonymous: if let identity { identification = .identified(identity) }
+    case .rejected, .throttled: break
+    }
+    switch access.decide(.watch, for: identification, isOnThisMachine: false) {
+    case .allowed: return nil
+    case .unauthorized(let stale):
+      var headers: RTSPHeaders = [:]
+      for challenge in access.challenges(
+        for: .watch, stale: stale, address: self.clientAddress, allowsBasic: true, now: now)
+      {
+        headers.append("WWW-Authenticate", challenge)
+      }
+      return self.response(.unauthorized, cSeq: cSeq, headers)
+    case .throttled(let delay):
+      return self.response(.serviceUnavailable, cSeq: cSeq, ["Retry-After": "\(delay.secondsRoundedUp)"])
+    case .forbidden: return self.response(.forbidden, cSeq: cSeq)
+    }
   }
 }

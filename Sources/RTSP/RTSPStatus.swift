@@ -14,6 +14,8 @@ public struct RTSPStatus: Hashable, Sendable, CustomStringConvertible {
   public static let badRequest = RTSPStatus(code: 400)
   /// 401
   public static let unauthorized = RTSPStatus(code: 401)
+  /// 403
+  public static let forbidden = RTSPStatus(code: 403)
   /// 404
   public static let notFound = RTSPStatus(code: 404)
   /// 406

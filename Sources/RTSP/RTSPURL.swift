@@ -77,6 +77,14 @@ public struct RTSPURL: Hashable, Sendable {
       + String(decoding: path, as: UTF8.self)
   }
 
+  /// The value of `token` in the query; nil without one.
+  package var token: String? {
+    for pair in (self.query ?? "").utf8.split(separator: UInt8(ascii: "&")) where pair.starts(with: "token=".utf8) {
+      return Self.decode(pair.dropFirst(6))
+    }
+    return nil
+  }
+
   private static let malformed = ParsingError(.invalid, field: RTSPField.requestURI)
 
   /// `[user[:password]@]host[:port]`

@@ -2,6 +2,7 @@ internal import Authentication
 internal import Connections
 internal import Media
 internal import NIOCore
+internal import NIOPosix
 internal import RTSP
 internal import Streaming
 internal import Synchronization
@@ -39,6 +40,10 @@ final class RTSPConnectionHandler: ChannelDuplexHandler {
   private var stall: Stall?
   private var isReadHeld = false
   private var isClosing = false
+  private let access: AccessControl
+  private let passwordThreads: NIOThreadPool
+  /// Whether a password is compared with a hash; no request is handled meanwhile.
+  private var isVerifying = false
 
   /// The stream that is played.
   private struct Playback {
@@ -59,10 +64,12 @@ final class RTSPConnectionHandler: ChannelDuplexHandler {
 
   init(
     settings: RTSPServerSettings, session: RTSPServerConfiguration, directory: StreamDirectory,
-    eventLoop: any EventLoop, registration: ConnectionRegistry.Registration? = nil
+    passwordThreads: NIOThreadPool, eventLoop: any EventLoop, registration: ConnectionRegistry.Registration? = nil
   ) {
     self.registration = registration
     self.settings = settings
+    self.access = session.access
+    self.passwordThreads = passwordThreads
     self.directory = directory
     self.eventLoop = eventLoop
     self.session = RTSPServerSession(
@@ -97,7 +104,7 @@ final class RTSPConnectionHandler: ChannelDuplexHandler {
   }
 
   func read(context: ChannelHandlerContext) {
-    self.isReadHeld = self.session.isStarting || !self.isWritable || self.isClosing
+    self.isReadHeld = self.session.isStarting || self.isVerifying || !self.isWritable || self.isClosing
     if !self.isReadHeld { context.read() }
   }
 
@@ -129,7 +136,7 @@ final class RTSPConnectionHandler: ChannelDuplexHandler {
 
 extension RTSPConnectionHandler {
   private func processMessages() {
-    while !self.session.isStarting, !self.isClosing, let message = self.parser.next() {
+    while !self.session.isStarting, !self.isVerifying, !self.isClosing, let message = self.parser.next() {
       self.handle(message)
     }
     self.scheduleTimer()
@@ -144,6 +151,12 @@ extension RTSPConnectionHandler {
     }
     switch message {
     case .request(let request):
+      self.session.clientAddress = self.context?.remoteAddress?.ipAddress ?? ""
+      if let check = self.access.passwordCheck(
+        for: request.accessRequest(from: self.session.clientAddress), now: now)
+      {
+        return self.verify(check, for: request)
+      }
       self.perform(self.session.handle(request, directory: self.directory, now: now))
     case .response:
       self.session.handleActivity(now: now)
@@ -156,6 +169,21 @@ extension RTSPConnectionHandler {
     case .malformed(let message):
       self.directory.countMalformed()
       self.perform(self.session.handle(message, now: now))
+    }
+  }
+
+  /// Compares a password with a hash on another thread, then handles its request.
+  private func verify(_ check: PasswordCheck, for request: RTSPRequest) {
+    self.isVerifying = true
+    let handler = NIOLoopBound(self, eventLoop: self.eventLoop)
+    self.passwordThreads.runIfActive(eventLoop: self.eventLoop) { check.run() }.whenComplete { result in
+      let handler = handler.value
+      // A failure means that the server has stopped.
+      if case .success(true) = result { handler.access.remember(check) }
+      handler.isVerifying = false
+      handler.perform(handler.session.handle(request, directory: handler.directory, now: handler.now))
+      handler.processMessages()
+      handler.resumeReading()
     }
   }
 

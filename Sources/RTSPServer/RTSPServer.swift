@@ -1,4 +1,4 @@
-internal import Authentication
+public import Authentication
 package import Connections
 public import Media
 internal import NIOCore
@@ -39,7 +39,9 @@ public final class RTSPServer: Sendable {
   private let registry: ConnectionRegistry
   private let directory: StreamDirectory
   private let state = Mutex(State())
-  private let nonceSecret = (0..<32).map { _ in UInt8.random(in: 0...UInt8.max) }
+  private let accessControl: AccessControl
+  /// Threads for comparisons with scrypt hashes.
+  private let passwordThreads: NIOThreadPool
 
   /// One event loop per core, at most four: the encoders need the other cores.
   private static let eventLoopCount = min(System.coreCount, 4)
@@ -47,20 +49,30 @@ public final class RTSPServer: Sendable {
   private static let backlog: Int32 = 1024
 
   /// A server with event loops of its own, which listens after ``start()``.
-  public convenience init(settings: RTSPServerSettings) {
-    self.init(settings: settings, group: nil, registry: ConnectionRegistry())
+  ///
+  /// - Parameter access: Users, tokens and rules; nil to let every client watch.
+  public convenience init(settings: RTSPServerSettings, access: AccessControl? = nil) {
+    let access = access ?? AccessControl(settings: AccessSettings(), makeRandom: { .random(in: 0...UInt64.max) })
+    self.init(
+      settings: settings, access: access, passwordThreads: .singleton, group: nil,
+      registry: ConnectionRegistry(refusals: access.refusals))
   }
 
   /// A server that listens after ``start()``.
   ///
   /// - Parameters:
+  ///   - access: Users, tokens and rules, shared with other protocols.
+  ///   - passwordThreads: Threads for comparisons with scrypt hashes.
   ///   - group: Event loops that are shared with other servers and shut down by the caller; nil for event loops of its own.
   ///   - registry: The connections of all servers of the process.
   package init(
-    settings: RTSPServerSettings, group shared: MultiThreadedEventLoopGroup?, registry: ConnectionRegistry
+    settings: RTSPServerSettings, access: AccessControl, passwordThreads: NIOThreadPool,
+    group shared: MultiThreadedEventLoopGroup?, registry: ConnectionRegistry
   ) {
     let group = shared ?? MultiThreadedEventLoopGroup(numberOfThreads: Self.eventLoopCount)
     self.settings = settings
+    self.accessControl = access
+    self.passwordThreads = passwordThreads
     self.ownsGroup = shared == nil
     self.group = group
     self.registry = registry
@@ -98,9 +110,9 @@ public final class RTSPServer: Sendable {
   ///   `.invalidSpecification` for a malformed address or unusable credentials, `.invalidData` for unusable TLS files.
   public func start() async throws(VidiconError) {
     guard self.ports == nil else { return }
-    for credentials in self.settings.credentials where !credentials.isUsable {
+    for user in self.accessControl.settings.users where !user.isUsable {
       throw VidiconError(
-        .invalidSpecification, subject: "credentials of \"\(credentials.user)\"",
+        .invalidSpecification, subject: "user \"\(user.user)\"",
         cause: "no player can log in with this name and password",
         nextStep: "give a name without a colon and a password that is not empty")
     }
@@ -161,6 +173,7 @@ public final class RTSPServer: Sendable {
         nextStep: "give one of this machine's, such as 127.0.0.1, or none to listen on all")
     }
     let (directory, settings, registry) = (self.directory, self.settings, self.registry)
+    let passwordThreads = self.passwordThreads
     let session = self.sessionConfiguration(isSecure: context != nil)
     do {
       return try await ServerBootstrap(group: self.group)
@@ -189,8 +202,8 @@ public final class RTSPServer: Sendable {
             }
             try channel.pipeline.syncOperations.addHandler(
               RTSPConnectionHandler(
-                settings: settings, session: session, directory: directory, eventLoop: channel.eventLoop,
-                registration: registration))
+                settings: settings, session: session, directory: directory, passwordThreads: passwordThreads,
+                eventLoop: channel.eventLoop, registration: registration))
           }
         }
         .bind(to: socketAddress)
@@ -207,8 +220,7 @@ public final class RTSPServer: Sendable {
     }
     return RTSPServerConfiguration(
       serverName: "Vidicon",
-      authenticator: Authenticator(
-        credentials: self.settings.credentials, secret: self.nonceSecret),
+      access: self.accessControl,
       udpPorts: isSecure ? nil : ports,
       timeout: self.settings.sessionTimeout)
   }

@@ -1,7 +1,6 @@
-public import Authentication
 public import Media
 
-/// Ports, TLS, credentials and timeouts of an `RTSPServer`.
+/// Ports, TLS and timeouts of an `RTSPServer`.
 public struct RTSPServerSettings: Hashable, Sendable {
   /// Settings of RTSP over TLS, the scheme "rtsps".
   public struct TLS: Hashable, Sendable {
@@ -26,8 +25,6 @@ public struct RTSPServerSettings: Hashable, Sendable {
   public var address: String?
   /// Whether clients may set up UDP; otherwise UDP is refused with status 461, and clients use TCP.
   public var offersUDP = false
-  /// Credentials of the viewer role; empty to allow every client.
-  public var credentials: [Credentials] = []
   /// RTSP over TLS in addition to RTSP; nil for none.
   public var tls: TLS?
   /// Time without a request or RTCP packet after which a connection is closed; whole seconds.

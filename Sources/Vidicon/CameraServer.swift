@@ -31,6 +31,10 @@ public final class CameraServer: Sendable {
   private let settings: CameraServerSettings
   /// The event loops of all protocols.
   private let group: MultiThreadedEventLoopGroup
+  /// Users, tokens and rules of access; shared by all protocols.
+  public let access: AccessControl
+  /// Threads for comparisons with scrypt hashes: few, since each comparison takes 16 MiB.
+  private let passwordThreads: NIOThreadPool
   private let registry: ConnectionRegistry
   private let rtsp: RTSPServer
   private let http: HTTPServer?
@@ -58,13 +62,25 @@ public final class CameraServer: Sendable {
   ///     ``StreamSources`` of its own, see `attach(_:to:)`, has that catalog.
   ///   - discovery: Receives the name under which each stream is announced, and failures to announce, on a thread of the
   ///     announcer.
+  ///   - report: Receives lines about refused requests for the owner, at most one a minute by address, on any thread.
   public init(
     settings: CameraServerSettings, catalog: SourceCatalog = .all,
-    discovery: @escaping @Sendable (DiscoveryEvent) -> Void = { _ in }
+    discovery: @escaping @Sendable (DiscoveryEvent) -> Void = { _ in },
+    report: @escaping @Sendable (String) -> Void = { _ in }
   ) {
     let group = MultiThreadedEventLoopGroup(numberOfThreads: Self.eventLoopCount)
-    let registry = settings.maximumConnections.map { ConnectionRegistry(maximumCount: $0) } ?? ConnectionRegistry()
-    let rtsp = RTSPServer(settings: settings.rtsp, group: group, registry: registry)
+    let access = AccessControl(
+      settings: settings.access, machineNames: [NetworkAddresses.hostName],
+      makeRandom: { .random(in: 0...UInt64.max) }, report: report)
+    let registry =
+      settings.maximumConnections.map { ConnectionRegistry(maximumCount: $0, refusals: access.refusals) }
+      ?? ConnectionRegistry(refusals: access.refusals)
+    let passwordThreads = NIOThreadPool(numberOfThreads: 2)
+    passwordThreads.start()
+    let rtsp = RTSPServer(
+      settings: settings.rtsp, access: access, passwordThreads: passwordThreads, group: group, registry: registry)
+    self.access = access
+    self.passwordThreads = passwordThreads
     self.settings = settings
     self.catalog = catalog
     self.group = group
@@ -72,7 +88,7 @@ public final class CameraServer: Sendable {
     self.rtsp = rtsp
     self.http = settings.http.map { [listening, publications] http in
       HTTPServer(
-        settings: http,
+        settings: http, access: access, passwordThreads: passwordThreads,
         providers: HTTPServerProviders(
           rtsp: rtsp, addresses: { listening.addresses(of: $0) }, controls: { publications.controls(of: $0) },
           catalog: catalog), group: group, registry: registry)
@@ -148,6 +164,8 @@ public final class CameraServer: Sendable {
     await self.http?.stop()
     await self.rtsp.stop()
     await withdrawn
+    // Fails only when called twice.
+    try? await self.passwordThreads.shutdownGracefully()
     // Fails only when called twice, or from one of its own event loops.
     try? await self.group.shutdownGracefully()
     return await recorded

@@ -1,12 +1,15 @@
+public import Authentication
 public import HTTPServer
 public import RTSPServer
 
-/// Ports, addresses, credentials and announcement of a ``CameraServer``.
+/// Ports, addresses, access and announcement of a ``CameraServer``.
 public struct CameraServerSettings: Hashable, Sendable {
   /// RTSP.
   public var rtsp: RTSPServerSettings
   /// HTTP: web page, HLS, motion JPEG, snapshots, API; nil turns it off.
   public var http: HTTPServerSettings?
+  /// Users, tokens and rules of access, for RTSP and HTTP.
+  public var access = AccessSettings()
   /// Whether streams are announced by multicast DNS (DNS-SD, "Bonjour") as `_http._tcp` and `_rtsp._tcp`.
   public var isAnnounced: Bool
 

@@ -27,6 +27,10 @@ final class JSONStatusDisplay: StatusDisplay {
     var streams: [Stream]
     /// The chosen source, when none was requested.
     var choice: String?
+    /// Path of the file with the operator token.
+    var controlTokenFile: String?
+    /// Sentences about what strangers may do.
+    var access: [String]
   }
 
   private struct SourceChanged: Encodable {
@@ -86,7 +90,7 @@ final class JSONStatusDisplay: StatusDisplay {
 
   private let reporter = Mutex(StreamReporter())
 
-  func showStart(server: CameraServer, streams: [LiveStream], choice: String?) {
+  func showStart(server: CameraServer, streams: [LiveStream], choice: String?, access: AccessSummary) {
     self.reporter.withLock { _ = $0.reports(server: server, streams: streams) }
     self.print(
       Started(
@@ -98,10 +102,12 @@ final class JSONStatusDisplay: StatusDisplay {
           return Started.Stream(
             name: stream.name, urls: addresses.rtsp, pages: addresses.page, source: sources?.video,
             audio: sources?.audio)
-        }, choice: choice))
+        }, choice: choice, controlTokenFile: access.token?.path, access: access.notes))
   }
 
   func showKeys(_ hint: String) {}
+
+  func showControl(_ address: String?) {}
 
   func showSource(_ source: String, kind: MediaKind, of stream: String) {
     self.print(SourceChanged(stream: stream, kind: kind.rawValue, source: source))

@@ -6,11 +6,15 @@ import Vidicon
 final class KeyActions: Sendable {
   private let sources: StreamSources
   private let display: any StatusDisplay
+  private let controlAddress: String?
   private let isSwitching = Mutex(false)
 
-  /// - Parameter sources: The sources of that stream.
-  init(_ sources: StreamSources, display: any StatusDisplay) {
+  /// - Parameters:
+  ///   - sources: The sources of that stream.
+  ///   - controlAddress: The address that makes a browser an operator; nil without a token.
+  init(_ sources: StreamSources, display: any StatusDisplay, controlAddress: String?) {
     self.sources = sources
+    self.controlAddress = controlAddress
     self.display = display
   }
 
@@ -30,6 +34,7 @@ final class KeyActions: Sendable {
         self.display.showKey(
           stream.isEncodingPaused ? "encoding is paused; viewers see the last frame" : "encoding continues")
       case .nextSource: self.switchToNext()
+      case .control: self.display.showControl(self.controlAddress)
       }
     }
     return false

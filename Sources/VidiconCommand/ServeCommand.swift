@@ -1,4 +1,5 @@
 import ArgumentParser
+import Authentication
 import Codecs
 import Discovery
 import Effects
@@ -24,14 +25,24 @@ struct ServeCommand: AsyncParsableCommand {
       self.options.json ? JSONStatusDisplay() : TextStatusDisplay(showsQRCode: !self.options.noQR)
     // Shown after the addresses.
     let (announcements, announced) = AsyncStream.makeStream(of: DiscoveryEvent.self)
-    let server = CameraServer(settings: CameraServerSettings(configuration), catalog: Self.catalog) {
-      announced.yield($0)
-    }
+    var userFile = configuration.userFile.map { UserFileMonitor(path: $0) }
+    let users = try userFile?.read()
+    let server = CameraServer(
+      settings: CameraServerSettings(configuration), catalog: Self.catalog, discovery: { announced.yield($0) },
+      report: { Terminal.warn($0) })
+    if let users { server.access.setUserFile(users) }
     let interruption = Task { await TerminationSignals.shared.wait() }
     let startup = Task { [loop = !self.options.exitOnEOF] in try await Self.start(server, configuration, loop: loop) }
     // Before the streams are published, an interruption leaves nothing to end in order.
     guard let (streams, choice) = try await startup.result(unless: interruption)?.get() else { return }
-    display.showStart(server: server, streams: streams, choice: choice)
+    let access = Self.makeAccessSummary(server)
+    defer { access.token?.remove() }
+    display.showStart(server: server, streams: streams, choice: choice, access: access)
+    let monitoring = Task { [userFile] in
+      var userFile = userFile
+      await userFile?.run { server.access.setUserFile($0) }
+    }
+    defer { monitoring.cancel() }
     let keys = Self.keys(for: configuration)
     if keys != nil { display.showKeys(TerminalKey.hint) }
     let announcing = Task {
@@ -63,7 +74,7 @@ struct ServeCommand: AsyncParsableCommand {
     }
     defer { for task in snapshots { task.cancel() } }
     let ending = await self.serve(
-      streams, on: server, display: display, interruption: interruption, keys: keys)
+      streams, on: server, display: display, interruption: interruption, keys: keys, access: access)
     TerminalKeys.end()
     pausing.cancel()
     if await !server.stop(finishingRecordingsWithin: Self.recordingsTimeout) {
@@ -76,6 +87,16 @@ struct ServeCommand: AsyncParsableCommand {
     }
     display.showEnd()
     if case .failed(let failure) = ending { throw failure }
+  }
+
+  /// Makes the operator token, unless nobody or everybody controls.
+  private static func makeAccessSummary(_ server: CameraServer) -> AccessSummary {
+    let control = server.access.settings.control
+    var summary = AccessSummary(control: control, isWatchingProtected: server.access.isWatchingProtected)
+    if control != .none, control != .all, let port = server.ports?.http {
+      summary.token = ControlToken(server.access.makeToken(role: .operator), port: port)
+    }
+    return summary
   }
 
   /// Maximum time to finish recordings at the end, so that the program ends within two seconds.
@@ -91,7 +112,7 @@ struct ServeCommand: AsyncParsableCommand {
   /// Serves until a signal arrives, a source ends with `--exit-on-eof`, or an encoder fails.
   private func serve(
     _ streams: [LiveStream], on server: CameraServer, display: any StatusDisplay, interruption: Task<Void, Never>,
-    keys: TerminalKeys?
+    keys: TerminalKeys?, access: AccessSummary
   ) async -> Ending {
     let exitsAtEnd = self.options.exitOnEOF
     return await withTaskGroup(of: Ending?.self) { group in
@@ -113,7 +134,11 @@ struct ServeCommand: AsyncParsableCommand {
         group.addTask { await Self.watch(stream, sources, display: display, exitsAtEnd: exitsAtEnd) }
       }
       if let keys, let sources = streams.first.flatMap({ server.sources(of: $0) }) {
-        group.addTask { await KeyActions(sources, display: display).perform(keys) ? .signal : nil }
+        let page = server.addresses(of: sources.stream).page.first
+        let address = page.flatMap { access.controlAddress(page: $0) }
+        group.addTask {
+          await KeyActions(sources, display: display, controlAddress: address).perform(keys) ? .signal : nil
+        }
       }
       var ending = Ending.signal
       while let next = await group.next() {
@@ -241,17 +266,14 @@ extension CameraServerSettings {
     var rtsp = RTSPServerSettings(port: configuration.rtspPort)
     rtsp.address = configuration.bind
     rtsp.offersUDP = configuration.rtspUDP
-    rtsp.credentials = configuration.users
     var http = HTTPServerSettings(port: configuration.httpPort)
     http.address = configuration.bind
-    http.credentials = configuration.users
-    http.control = configuration.control
-    http.trustsThisMachine = !configuration.isBehindProxy
     http.tls = configuration.httpsPort.map { .init(port: $0, certificate: .selfSigned(folder: nil)) }
     if let certificate = configuration.tlsCertificate, let key = configuration.tlsKey {
       rtsp.tls = configuration.rtspsPort.map { .init(port: $0, certificateFile: certificate, keyFile: key) }
       http.tls?.certificate = .files(chain: certificate, key: key)
     }
     self.init(rtsp: rtsp, http: http, isAnnounced: configuration.isAnnounced)
+    self.access = configuration.access
   }
 }

@@ -39,13 +39,21 @@ extension ServeConfiguration {
       case .httpPort: self.httpPort = try Self.port(reader.integer(value), "\(path): httpPort")
       case .httpsPort: self.httpsPort = try Self.port(reader.integer(value), "\(path): httpsPort")
       case .discovery: self.isAnnounced = try reader.boolean(value)
-      case .control: self.control = try Self.control(reader.text(value), "\(path): control")
-      case .behindProxy: self.isBehindProxy = try reader.boolean(value)
+      case .control: self.access.control = try Self.control(reader.text(value), "\(path): control")
+      case .recordingsFor:
+        self.access.recordings = try Self.recordings(reader.text(value), "\(path): recordingsFor")
+      case .behindProxy: self.access.proxies = try reader.texts(value)
+      case .hosts: self.access.hosts = try reader.texts(value)
+      case .cors: self.access.corsOrigins = try reader.texts(value)
+      case .embed: self.access.allowsEmbedding = try reader.boolean(value)
+      case .insecureBasic: self.access.allowsInsecureBasic = try reader.boolean(value)
+      case .userFile: self.userFile = try reader.text(value)
+      case .files: self.fileFolders = try reader.texts(value)
       case .rtspsPort: self.rtspsPort = try Self.port(reader.integer(value), "\(path): rtspsPort")
       case .tlsCertificate: self.tlsCertificate = try reader.text(value)
       case .tlsKey: self.tlsKey = try reader.text(value)
       case .users:
-        for user in try reader.sequence(value) { self.users.append(try Self.user(user, reader)) }
+        for user in try reader.sequence(value) { try self.appendUser(user, reader) }
       case .streams:
         for stream in try reader.sequence(value) { self.streams.append(try Self.stream(stream, reader)) }
       }
@@ -54,20 +62,42 @@ extension ServeConfiguration {
 
   private enum Key: String, CaseIterable {
     case bind, rtspPort, rtspUDP, rtspsPort, httpPort, httpsPort, discovery, tlsCertificate, tlsKey, users, control,
-      behindProxy, streams
+      recordingsFor, behindProxy, hosts, cors, embed, insecureBasic, userFile, files, streams
   }
 
   private enum UserKey: String, CaseIterable {
-    case name, password
+    case name, password, token, role, stream
   }
 
-  private static func user(_ node: Node, _ reader: YAMLReader) throws(Failure) -> Credentials {
-    var (name, password) = ("", "")
+  /// Appends a user with a name and a password, or a token.
+  private mutating func appendUser(_ node: Node, _ reader: YAMLReader) throws(Failure) {
+    var (name, password, token, roleName, stream) = ("", "", "", "viewer", "")
     for (key, value) in try reader.mapping(node, keys: UserKey.self) {
       switch key {
       case .name: name = try reader.text(value)
       case .password: password = try reader.text(value)
+      case .token: token = try reader.text(value)
+      case .role: roleName = try reader.text(value)
+      case .stream: stream = try reader.text(value)
       }
+    }
+    let role: Role
+    switch roleName {
+    case "viewer": role = .viewer
+    case "operator": role = .operator
+    case "publisher" where !stream.isEmpty: role = .publisher(stream: stream)
+    default:
+      throw reader.failure(
+        node, "the role of a user is viewer, operator, or publisher with a stream; see docs/configuration.md")
+    }
+    if !token.isEmpty {
+      guard password.isEmpty, let token = AccessToken(parsing: token, role: role) else {
+        throw reader.failure(
+          node, "a token has 16 to 256 letters, digits and -._~+/, and no password beside it; see docs/configuration.md"
+        )
+      }
+      self.access.tokens.append(token)
+      return
     }
     guard !name.isEmpty, !name.contains(":") else {
       throw reader.failure(node, "a user needs a name without a colon; see docs/configuration.md")
@@ -75,7 +105,7 @@ extension ServeConfiguration {
     guard !password.isEmpty else {
       throw reader.failure(node, "user \"\(name)\" has no password; see docs/configuration.md")
     }
-    return Credentials(user: name, password: password)
+    self.access.users.append(Credentials(user: name, password: password, role: role))
   }
 
   private static func stream(_ node: Node, _ reader: YAMLReader) throws(Failure) -> StreamOptions {
@@ -124,6 +154,14 @@ private struct YAMLReader {
       throw self.failure(node, "expected a list; see docs/configuration.md")
     }
     return Array(sequence)
+  }
+
+  /// A list of values, or one value.
+  func texts(_ node: Node) throws(Failure) -> [String] {
+    guard case .sequence(let sequence) = node else { return [try self.text(node)] }
+    var texts: [String] = []
+    for node in sequence { texts.append(try self.text(node)) }
+    return texts
   }
 
   func text(_ node: Node) throws(Failure) -> String {

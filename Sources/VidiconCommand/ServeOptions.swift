@@ -1,7 +1,6 @@
 import ArgumentParser
 import Authentication
 internal import CaptureDevices
-import HTTPServer
 import Recording
 
 /// The command-line options of `vidicon serve`.
@@ -43,26 +42,7 @@ struct ServeOptions: ParsableArguments {
   @Flag(help: "Also send RTP over UDP to clients that request it.")
   var rtspUDP = false
 
-  @Option(
-    name: .customLong("user"),
-    help: """
-      NAME:PASSWORD of a user who may watch, choose any source, and change streams as --control allows; repeatable. \
-      Without users, everybody may watch.
-      """)
-  var users: [String] = []
-
-  @Option(
-    help: """
-      Who may change sources, settings and recordings over HTTP and the page: all viewers, local (this machine, and users \
-      with a password), or none. (default: all)
-      """)
-  var control: String?
-
-  @Flag(
-    help: """
-      Do not trust requests from this machine: for a local proxy that does not name the client it forwards for.
-      """)
-  var behindProxy = false
+  @OptionGroup var access: AccessOptions
 
   @Option(help: "The TCP port for RTSP over TLS; 0 for any free one. Needs --tls-cert and --tls-key.")
   var rtspsPort: Int?
@@ -95,9 +75,11 @@ package struct ServeConfiguration: Equatable {
   package var httpPort = 8080
   var httpsPort: Int?
   var isAnnounced = true
-  var users: [Credentials] = []
-  var control = HTTPServerSettings.Control.all
-  var isBehindProxy = false
+  var access = AccessSettings()
+  /// Path of the file of further users and tokens.
+  var userFile: String?
+  /// Folders whose files may be chosen over HTTP.
+  var fileFolders: [String] = []
   var rtspsPort: Int?
   var tlsCertificate: String?
   var tlsKey: String?
@@ -116,26 +98,13 @@ extension ServeConfiguration {
     if let port = options.httpPort { self.httpPort = try Self.port(port, "--http-port") }
     if let port = options.httpsPort { self.httpsPort = try Self.port(port, "--https-port") }
     if options.noDiscovery { self.isAnnounced = false }
-    if !options.users.isEmpty {
-      self.users = []
-      for user in options.users { self.users.append(try Self.user(user)) }
-    }
-    if let control = options.control { self.control = try Self.control(control, "--control") }
-    if options.behindProxy { self.isBehindProxy = true }
+    try self.apply(options.access)
     if let port = options.rtspsPort { self.rtspsPort = try Self.port(port, "--rtsps-port") }
     if let path = options.tlsCert { self.tlsCertificate = path }
     if let path = options.tlsKey { self.tlsKey = path }
     try self.apply(
       options.stream, recording: options.parts.values + [(.record, options.record), (.recordings, options.recordings)])
     try self.validate()
-  }
-
-  /// Parses a value of `control`.
-  static func control(_ text: String, _ name: String) throws(Failure) -> HTTPServerSettings.Control {
-    guard let control = HTTPServerSettings.Control(rawValue: text) else {
-      throw .usage("\(name): \"\(text)\" is not one of all, local and none")
-    }
-    return control
   }
 
   /// Reads the configuration file, if there is one.
@@ -187,6 +156,7 @@ extension ServeConfiguration {
     }
     for stream in self.streams { try stream.effects.validate() }
     try self.validateRecordings()
+    try self.validateAccess()
     if (self.tlsCertificate == nil) != (self.tlsKey == nil) {
       throw .usage("a certificate and its key go together; give both --tls-cert FILE and --tls-key FILE")
     }
@@ -228,13 +198,5 @@ extension ServeConfiguration {
       throw .usage("\(name) \(number) is not a port; give 1 to 65535, or 0 for any free one")
     }
     return number
-  }
-
-  private static func user(_ text: String) throws(Failure) -> Credentials {
-    guard let user = Credentials(parsing: text) else {
-      throw .usage("--user \"\(text)\" has no name and password; give NAME:PASSWORD")
-    }
-    guard user.isUsable else { throw .usage("--user \(user.user): has no password; give NAME:PASSWORD") }
-    return user
   }
 }

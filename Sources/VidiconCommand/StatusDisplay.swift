@@ -9,8 +9,12 @@ import Vidicon
 protocol StatusDisplay: Sendable {
   /// Called when the streams are published.
   ///
-  /// - Parameter choice: The chosen source when none was requested; nil otherwise.
-  func showStart(server: CameraServer, streams: [LiveStream], choice: String?)
+  /// - Parameters:
+  ///   - choice: The chosen source when none was requested; nil otherwise.
+  ///   - access: Facts about access.
+  func showStart(server: CameraServer, streams: [LiveStream], choice: String?, access: AccessSummary)
+  /// Called by the key that shows the control address; nil when there is none.
+  func showControl(_ address: String?)
   /// Called when the keys of the terminal are active.
   func showKeys(_ hint: String)
   /// Called when a stream has another source.

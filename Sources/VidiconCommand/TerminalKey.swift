@@ -6,6 +6,8 @@ enum TerminalKey: Hashable, CaseIterable {
   case mirror
   /// Pauses and resumes encoding.
   case pause
+  /// Shows the QR code of the control address.
+  case control
   /// Ends the program, as Ctrl-C does.
   case quit
 
@@ -14,6 +16,7 @@ enum TerminalKey: Hashable, CaseIterable {
     switch byte {
     case UInt8(ascii: "s"), UInt8(ascii: "S"): self = .nextSource
     case UInt8(ascii: "m"), UInt8(ascii: "M"): self = .mirror
+    case UInt8(ascii: "c"), UInt8(ascii: "C"): self = .control
     case UInt8(ascii: " "): self = .pause
     case UInt8(ascii: "q"), UInt8(ascii: "Q"): self = .quit
     default: return nil
@@ -21,7 +24,7 @@ enum TerminalKey: Hashable, CaseIterable {
   }
 
   /// A summary of the keys for users.
-  static let hint = "s next source   m mirror   space pause   q quit"
+  static let hint = "s next source   m mirror   space pause   c control by phone   q quit"
 }
 
 /// Decodes keys from the bytes of a terminal; the escape sequences of arrow and function keys are skipped.

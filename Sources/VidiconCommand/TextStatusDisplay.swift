@@ -27,14 +27,16 @@ final class TextStatusDisplay: StatusDisplay {
     self.showsQRCode = showsQRCode
   }
 
-  func showStart(server: CameraServer, streams: [LiveStream], choice: String?) {
+  func showStart(server: CameraServer, streams: [LiveStream], choice: String?, access: AccessSummary) {
     for stream in streams {
       Terminal.print(([stream.name] + stream.descriptions.map { $0.summary(of: stream) }).joined(separator: "  "))
       let addresses = server.addresses(of: stream)
       if let choice { Self.print([choice], as: "Source") }
       Self.print(addresses.rtsp, as: "OBS, VLC")
       Self.print(addresses.page, as: "Browser")
+      Self.print(addresses.page.prefix(1).compactMap({ access.controlAddress(page: $0) }), as: "Control")
     }
+    for note in access.notes { Self.print([note], as: "Access") }
     if let fingerprint = server.certificateFingerprint { Terminal.print("  Certificate  SHA-256 \(fingerprint)") }
     if self.showsQRCode, let stream = streams.first, let page = server.addresses(of: stream).page.first {
       for line in Self.qrCode(page) { Terminal.print("  " + line) }
@@ -44,6 +46,12 @@ final class TextStatusDisplay: StatusDisplay {
 
   func showKeys(_ hint: String) {
     if Terminal.isInteractive { Self.print([hint], as: "Keys") }
+  }
+
+  func showControl(_ address: String?) {
+    guard let address else { return Self.print(["there is no control token"], as: "Control") }
+    for line in Self.qrCode(address) { Terminal.print("  " + line) }
+    Self.print([address], as: "Control")
   }
 
   func showSource(_ source: String, kind: MediaKind, of stream: String) {

@@ -105,7 +105,13 @@ extension EndToEnd {
           #expect(!answer.text.contains("secret"))
           #expect(answer.text.split(separator: "\n").count == 1)
         }
-        // Remote clients without a password may choose only generators and the initial sources.
+        let refused = try await Self.send(
+          "PUT", #"{"video":"plasma"}"#, to: address, ["--header", "X-Forwarded-For: 192.0.2.1"])
+        #expect(refused.status == 401, "a proxy forwards for another machine: \(refused.text)")
+      }
+      // With --control all, remote clients choose only generators and the initial sources.
+      try await VidiconProcess.serving(Self.bars + ["--control", "all"]) { vidicon in
+        let address = vidicon.page("/api/streams/live/source")
         for (json, status) in [
           (#"{"video":"file:/etc/passwd"}"#, 403), (#"{"video":"rtsp://127.0.0.1/x"}"#, 403),
           (#"{"video":"pipe:"}"#, 403),
@@ -114,7 +120,7 @@ extension EndToEnd {
         ] {
           let answer = try await Self.send("PUT", json, to: address, ["--header", "X-Forwarded-For: 192.0.2.1"])
           #expect(answer.status == status, "\(json): \(answer.text)")
-          if status == 403 { #expect(answer.text.contains("--user")) }
+          if status == 403 { #expect(answer.text.contains("operator")) }
         }
         let state = try await Curl.get(vidicon.page("/api/streams/live")).json(State.self)
         #expect(state.source.video == "plasma")

@@ -27,6 +27,8 @@ public enum FuzzBody: String, CaseIterable, Sendable {
   case hls = "FuzzHLS"
   /// The server's own HTTP parsers: paths, queries, ranges, entity tags, codings.
   case http = "FuzzHTTP"
+  /// Text that decides on access: `Host`, `Origin`, `Authorization`, tokens and the user file.
+  case access = "FuzzAccess"
   /// JSON bodies that change the sources or settings of a stream.
   case control = "FuzzControl"
   /// Transport streams, and their muxer.
@@ -64,6 +66,7 @@ public enum FuzzBody: String, CaseIterable, Sendable {
     case .rtsp: RTSPFuzzCase(input).run()
     case .hls: HLSFuzzCase(input).run()
     case .http: HTTPFuzzCase(input).run()
+    case .access: AccessFuzzCase(input).run()
     case .control: ControlFuzzCase(input).run()
     case .transportStream: ContainerFuzzCase(input).checkTransportStream()
     case .mp4: ContainerFuzzCase(input).checkBoxes()

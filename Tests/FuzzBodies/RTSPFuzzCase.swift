@@ -77,10 +77,11 @@ struct RTSPFuzzCase {
       RTSPStreamDescription(name: "live", sessionDescription: "v=0\r\n", tracks: [track(0), track(1)]),
       RTSPStreamDescription(name: "cam/1", sessionDescription: "v=0\r\n", tracks: [track(0)]),
     ])
-    let credentials = Credentials(parsing: "user:pass").map { [$0] } ?? []
+    var settings = AccessSettings()
+    if self.options & 1 != 0 { settings.users = [Credentials(user: "user", password: "pass")] }
     let configuration = RTSPServerConfiguration(
       serverName: "Fuzz",
-      authenticator: Authenticator(credentials: self.options & 1 == 0 ? [] : credentials, secret: [1]),
+      access: AccessControl(settings: settings, makeRandom: { 1 }),
       udpPorts: self.options & 2 == 0 ? nil : RTSPTransport.Pair(rtp: 6000, rtcp: 6001))
     var now = MediaTime.zero
     var session = RTSPServerSession(configuration: configuration, now: now) { 0x0123_4567_89ab_cdef }

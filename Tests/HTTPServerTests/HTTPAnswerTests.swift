@@ -31,7 +31,7 @@ struct HTTPAnswerTests {
     HTTPRequest(method: method, scheme: "http", authority: "h", path: "/", headerFields: fields)
   }
 
-  @Test func `a segment has a length and an entity tag, is immutable and readable by any origin`() {
+  @Test func `a segment has a length and an entity tag, is immutable and readable by no other origin`() {
     let answer = Self.segment()
     #expect(answer.status == .ok)
     #expect(answer.text == "0123456789")
@@ -39,7 +39,8 @@ struct HTTPAnswerTests {
     #expect(answer.fields[.cacheControl] == "public, max-age=31536000, immutable")
     #expect(answer.fields[.eTag] == "\"t-1.ts\"")
     #expect(answer.fields[.acceptRanges] == "bytes")
-    #expect(answer.fields[.accessControlAllowOrigin] == "*")
+    #expect(answer.fields[.accessControlAllowOrigin] == nil)
+    #expect(answer.fields[.crossOriginResourcePolicy] == "same-origin")
     #expect(answer.fields[.date] == "D")
     #expect(answer.fields[.vary] == nil)
   }

@@ -1,3 +1,4 @@
+import Authentication
 import Capture
 import Media
 import StreamControl
@@ -31,7 +32,11 @@ extension HTTPControlTests {
           + #""formats":[{"channels":2,"name":"S16_LE","sampleRate":48000}],"kind":"microphone","name":"Mic","#
           + #""problem":"it is busy; end the other program","specification":"mic:hw","stableName":"hw"}],"#
           + #""generators":[{"kind":"video","name":"Plasma","specification":"plasma"}],"restricted":false}"#)
-      let elsewhere = try await RawClient.get("/api/devices", port: port)
+      let elsewhere = try await Self.send("GET", "", to: "/api/devices", host: "cam", port: port)
+      #expect(Self.status(elsewhere) == "401")
+    }
+    try await self.withControl(access: .permissive { $0.control = .all }, catalog: catalog) { _, port in
+      let elsewhere = try await Self.send("GET", "", to: "/api/devices", host: "cam", port: port)
       #expect(elsewhere.body.contains(#""devices":[]"#))
       #expect(elsewhere.body.contains(#""restricted":true"#))
     }

@@ -1,5 +1,6 @@
 import Authentication
 import Capture
+import HTTPTypes
 import StreamControl
 import Synchronization
 import Testing
@@ -14,6 +15,8 @@ extension HTTPControlTests {
       }
       for host in ["evil.example", "localhost.evil", "1.2.3", "1.2.3.4.5", "256.1.1.1", "1.2.3.4a", "cam"] {
         try await Self.expectSource("hidden", host, port: port)
+        let answer = try await Self.send("GET", "", to: Self.source, host: host, port: port)
+        #expect(Self.status(answer) == (host == "cam" ? "200" : "421"), "\(host)")
       }
       for field in ["Via: 1.1 p", "Forwarded: for=10.0.0.1", "X-Forwarded-For: 10.0.0.1", "X-Real-IP: 10.0.0.1"] {
         try await Self.expectSource("hidden", "127.0.0.1", port: port, field)
@@ -28,20 +31,18 @@ extension HTTPControlTests {
 
   @Test(
     arguments: [
-      (.all, "127.0.0.1", true), (.local, "127.0.0.1", true), (.local, "a.b", false), (.none, "127.0.0.1", false),
+      (.all, "127.0.0.1", true), (.all, "cam.lan", true), (.machine, "127.0.0.1", true), (.machine, "cam.lan", false),
+      (.operators, "127.0.0.1", false), (.none, "127.0.0.1", false),
     ]
-      as [(HTTPServerSettings.Control, String, Bool)])
-  func `the control setting limits which clients may change streams`(
-    control: HTTPServerSettings.Control, host: String, isAllowed: Bool
-  ) async throws {
-    var settings = HTTPServerSettings(port: 0)
-    settings.control = control
-    try await self.withControl(settings) { fixture, port in
+      as [(ControlPolicy, String, Bool)])
+  func `control without a password can be limited`(control: ControlPolicy, host: String, isAllowed: Bool) async throws {
+    try await self.withControl(access: .permissive { $0.control = control }) { fixture, port in
       for (method, path) in [("PUT", Self.source), ("PATCH", Self.stream), ("POST", "\(Self.stream)/recording")] {
         let answer = try await Self.send(
-          method, method == "PUT" ? #"{"video":"x"}"# : "{}", to: path, host: host, port: port)
-        // This stream has no recorder.
-        #expect(Self.status(answer) == (!isAllowed ? "403" : method == "POST" ? "501" : "200"), "\(method)")
+          method, method == "PUT" ? #"{"video":"plasma"}"# : "{}", to: path, host: host, port: port)
+        // There is no recorder.
+        let refusal = control == .none ? "403" : "401"
+        #expect(Self.status(answer) == (!isAllowed ? refusal : method == "POST" ? "501" : "200"), "\(method)")
       }
       #expect(fixture.opened.count == (isAllowed ? 1 : 0))
       let entry = try await Self.send("GET", "", to: Self.stream, host: host, port: port)
@@ -50,12 +51,118 @@ extension HTTPControlTests {
     }
   }
 
-  @Test func `behind a proxy no client is trusted by address`() async throws {
-    var settings = HTTPServerSettings(port: 0)
-    settings.trustsThisMachine = false
-    try await self.withControl(settings) { _, port in
-      try await Self.expectSource("hidden", "127.0.0.1", port: port)
+  @Test func `an operator's token controls from any address, and is useless on other sites' pages`() async throws {
+    let token = try #require(AccessToken(parsing: "0123456789abcdef", role: .operator))
+    let access = AccessControl.permissive {
+      $0.tokens = [token]
+      $0.control = .operators
     }
+    try await self.withControl(access: access) { fixture, port in
+      func put(_ host: String, _ fields: String...) async throws -> String {
+        let lines =
+          [
+            "PUT \(Self.source) HTTP/1.1", "Host: \(host)", "Connection: close", "Content-Type: application/json",
+            "Content-Length: 13",
+          ] + fields
+        let request = lines.joined(separator: "\r\n") + "\r\n\r\n" + #"{"video":"x"}"#
+        return String(try await RawClient.connect(port: port).exchange([request]).prefix(12).suffix(3))
+      }
+      let bearer = "Authorization: Bearer 0123456789abcdef"
+      let refused = [
+        try await put("127.0.0.1"), try await put("evil.example", bearer),
+        try await put("cam", bearer, "Origin: http://evil.example"), try await put("cam", bearer, "Origin: null"),
+      ]
+      #expect(refused == ["401", "421", "403", "403"])
+      #expect(fixture.opened.isEmpty)
+      let status = try await put("cam", bearer, "Origin: http://cam")
+      #expect(status == "200" && fixture.opened.count == 1)
+      // A link changes nothing, but reads.
+      let path = "\(Self.stream)?token=0123456789abcdef"
+      #expect(try await Self.status(Self.send("PATCH", "{}", to: path, port: port)) == "401")
+      #expect(try await RawClient.get(path, port: port).body.contains(#""role":"operator""#))
+      #expect(try await RawClient.get(Self.stream, port: port).body.contains(#""role":"viewer""#))
+      #expect(access.refusals[.badHost] == 1 && access.refusals[.badOrigin] == 2 && access.refusals[.forbidden] == 2)
+    }
+  }
+
+  @Test func `a login on the page gives a token, and ends with it`() async throws {
+    let access = AccessControl.permissive {
+      $0.users = [Credentials(user: "ben", password: "secret", role: .operator)]
+      $0.control = .operators
+    }
+    try await self.withControl(access: access) { _, port in
+      func login(_ body: String) async throws -> (head: String, body: String) {
+        try await Self.send("POST", body, to: "/api/session", host: "cam", port: port)
+      }
+      for (body, status) in [
+        (#"{"name":"ben","password":"x"}"#, "403"), ("{}", "400"), ("x", "400"), (#"{"name":1}"#, "400"),
+      ] {
+        let answer = try await login(body)
+        #expect(Self.status(answer) == status, "\(body)")
+      }
+      let answer = try await login(#"{"name":"ben","password":"secret"}"#)
+      #expect(answer.body.contains(#""role":"operator","steerable":true,"token":""#))
+      let token = answer.body.split(separator: "\"").last { $0.utf8.count == 32 } ?? ""
+      let bearer = "Authorization: Bearer \(token)"
+      #expect(
+        try await RawClient.get("/api/session", port: port, bearer).body == #"{"role":"operator","steerable":true}"#)
+      #expect(
+        try await RawClient.get("/api/session", port: port, method: "DELETE", bearer).head.hasPrefix("HTTP/1.1 204"))
+      #expect(
+        try await RawClient.get("/api/session", port: port, bearer).body == #"{"role":"viewer","steerable":false}"#)
+    }
+  }
+
+  @Test func `with --cors a site reads media, and nothing else`() async throws {
+    let access = AccessControl.permissive { $0.corsOrigins = ["https://site.example"] }
+    try await self.withControl(access: access) { _, port in
+      let origin = "Origin: https://site.example"
+      for path in ["/cam/1/index.m3u8", "/cam/1/mjpeg", "/cam/1/snapshot.jpg"] {
+        let preflight = try await RawClient.get(path, port: port, method: "OPTIONS", origin)
+        #expect(preflight.head.contains("Access-Control-Allow-Origin: https://site.example"), "\(path)")
+        for name in ["Authorization", "Content-Type", "If-Match"] { #expect(preflight.head.contains(name)) }
+        for name in ["POST", "PATCH", "DELETE"] { #expect(preflight.head.contains(name)) }
+      }
+      let playlist = try await RawClient.get("/cam/1/none.ts", port: port, origin)
+      #expect(playlist.head.contains("Access-Control-Allow-Origin: https://site.example"))
+      for name in ["Location", "ETag", "Link", "Accept-Patch"] { #expect(playlist.head.contains(name)) }
+      #expect(playlist.head.contains("Vary: Origin"))
+      for path in ["/api/streams", Self.stream, "/", "/metrics", "/api/session"] {
+        let answer = try await RawClient.get(path, port: port, origin)
+        #expect(answer.head.hasPrefix("HTTP/1.1 403") && !answer.head.contains("Access-Control"), "\(path)")
+      }
+      let other = try await RawClient.get("/cam/1/none.ts", port: port, "Origin: https://evil.example")
+      #expect(other.head.hasPrefix("HTTP/1.1 403") && !other.head.contains("Access-Control"))
+    }
+  }
+
+  @Test(arguments: [true, false])
+  func `images may be shown on pages of other sites, unless that is turned off`(allowsEmbedding: Bool) async throws {
+    try await self.withControl(access: .permissive { $0.allowsEmbedding = allowsEmbedding }) { _, port in
+      for path in ["/cam/1/snapshot.jpg?width=0", "/cam/1/mjpeg?fps=0"] {
+        let answer = try await RawClient.get(path, port: port)
+        let isLimited = answer.head.contains("Cross-Origin-Resource-Policy: same-origin")
+        #expect(isLimited == !allowsEmbedding)
+        #expect(!answer.head.contains("Access-Control"))
+      }
+      let playlist = try await RawClient.get("/cam/1/none.ts", port: port)
+      #expect(playlist.head.contains("Cross-Origin-Resource-Policy: same-origin"))
+      #expect(!playlist.head.contains("Access-Control"))
+    }
+  }
+
+  @Test func `the address behind a known proxy is the last one that it forwards`() async throws {
+    var request = HTTPRequest(method: .get, scheme: "http", authority: "h", path: "/")
+    let client = HTTPClient(address: "127.0.0.1")
+    func address(_ proxies: [String]) -> String { client.effectiveAddress(of: request, proxies: proxies) }
+    request.headerFields[.init("X-Forwarded-For")!] = "198.51.100.1, 198.51.100.2"
+    #expect(address([]) == "127.0.0.1" && address(["10.0.0.1"]) == "127.0.0.1")
+    #expect(address(["127.0.0.1"]) == "198.51.100.2")
+    request.headerFields[.init("Forwarded")!] = #"for=10.1.1.1, for="[2001:db8::7]:4711";proto=http"#
+    #expect(address(["127.0.0.1"]) == "2001:db8::7")
+    request.headerFields[.init("Forwarded")!] = "for=unknown"
+    #expect(address(["127.0.0.1"]) == "127.0.0.1")
+    #expect(!client.isOnThisMachine(request))
   }
 
   @Test func `pages of other origins can neither change anything nor read device details`() async throws {
@@ -63,10 +170,7 @@ extension HTTPControlTests {
       for (path, method) in [(Self.source, "PUT"), (Self.stream, "PATCH"), ("/api/devices", "GET")] {
         let preflight = try await RawClient.get(
           path, port: port, method: "OPTIONS", "Origin: http://evil", "Access-Control-Request-Method: \(method)")
-        // The state of a stream may be read by any origin.
-        let allowed = path == Self.stream ? "Access-Control-Allow-Methods: GET, HEAD, OPTIONS\r\n" : ""
-        #expect(preflight.head.contains("Access-Control") == !allowed.isEmpty)
-        #expect(allowed.isEmpty || preflight.head.contains(allowed))
+        #expect(preflight.head.hasPrefix("HTTP/1.1 403") && !preflight.head.contains("Access-Control"))
       }
       for answer in [
         try await RawClient.get(Self.source, port: port), try await RawClient.get("/api/devices", port: port),
@@ -80,14 +184,17 @@ extension HTTPControlTests {
     }
   }
 
-  @Test func `with a password only authenticated clients read and change sources, from any address`() async throws {
-    var settings = HTTPServerSettings(port: 0)
-    settings.credentials = [try #require(Credentials(parsing: "us:pw"))]
+  @Test func `with passwords viewers see, and operators change from anywhere`() async throws {
+    let access = AccessControl.permissive {
+      $0.users = [Credentials(user: "eve", password: "x"), Credentials(user: "us", password: "pw", role: .operator)]
+      $0.control = .operators
+      $0.allowsInsecureBasic = true
+    }
     var catalog = SourceCatalog.none
     catalog.devices = {
       [CaptureDevice(kind: .screen, specification: "screen:", name: "Screen", stableName: "")]
     }
-    try await self.withControl(settings, catalog: catalog) { fixture, port in
+    try await self.withControl(access: access, catalog: catalog) { fixture, port in
       for (method, path) in [
         ("PUT", Self.source), ("PATCH", Self.stream), ("GET", Self.source), ("GET", "/api/devices"),
         ("GET", "\(Self.stream)/level"),
@@ -97,7 +204,7 @@ extension HTTPControlTests {
       }
       #expect(fixture.opened.isEmpty)
       let login = "Authorization: Basic dXM6cHc="
-      let answer = try await Self.send("PUT", #"{"video":"screen:"}"#, to: Self.source, host: "a.b", port: port, login)
+      let answer = try await Self.send("PUT", #"{"video":"screen:"}"#, to: Self.source, host: "cam", port: port, login)
       #expect(Self.status(answer) == "200")
       #expect(fixture.opened == [SourceNames(video: "screen:")])
       #expect(try await RawClient.get("/api/devices", port: port, login).body.contains(#""restricted":false"#))

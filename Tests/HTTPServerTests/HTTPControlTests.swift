@@ -70,14 +70,14 @@ struct HTTPControlTests {
   }
 
   func withControl(
-    _ settings: HTTPServerSettings = HTTPServerSettings(port: 0), catalog: SourceCatalog? = nil,
+    access: AccessControl = .permissive(), catalog: SourceCatalog? = nil,
     _ body: (Fixture, _ port: Int) async throws -> Void
   ) async throws {
     let fixture = try await Fixture()
     var providers = HTTPServerProviders()
     providers.controls = { StreamControls(sources: $0 === fixture.stream ? fixture.sources : nil) }
     providers.catalog = catalog
-    try await withServer(settings, providers: providers) { server, port in
+    try await withServer(access: access, providers: providers) { server, port in
       for stream in [fixture.stream, LiveStream("other")] { server.publish(stream) }
       try await body(fixture, port)
     }
@@ -118,7 +118,7 @@ struct HTTPControlTests {
     try await self.withControl { _, port in
       let answer = try await RawClient.get(Self.stream, port: port)
       for part in [
-        #""source":{"audio":"mic:","started":{"audio":"auto","video":"plasma"},"video":"file:a.mp4"}"#,
+        #""source":{"audio":"mic:","started":{"audio":"auto","video":"plasma"},"video":"file:/home/me/a.mp4"}"#,
         #""bitrate":1000000"#, #""mirror":true"#, #""rotation":270"#, #""mute":false"#, #""pause":false"#,
         #""previewMirrored":true"#, #""level":{"peak":-120,"rms":-120}"#,
         #""controls":{"power-line":2,"zoom-absolute":5}"#,
@@ -144,17 +144,17 @@ struct HTTPControlTests {
   }
 
   @Test func `sources are replaced, and the response is the new state of the stream`() async throws {
-    try await self.withControl { fixture, port in
+    try await self.withControl(access: .permissive { $0.control = .all }) { fixture, port in
       let answer = try await Self.send("PUT", #"{"video": "bars"}"#, to: Self.source, port: port)
       #expect(Self.status(answer) == "200")
       #expect(answer.body.contains(#""video":"bars""#))
       // Mirroring belongs to the earlier source.
       #expect(answer.body.contains(#""mirror":false"#))
-      _ = try await Self.send("PUT", #"{"audio":"tone","video":"é"}"#, to: Self.source, host: "a.b", port: port)
+      _ = try await Self.send("PUT", #"{"audio":"tone","video":"é"}"#, to: Self.source, host: "cam", port: port)
       #expect(fixture.opened == [.init(video: "bars"), .init(video: "é", audio: "tone")])
       for source in ["file:/home/me/b.mp4", "screen:", "mic:"] {
         let body = #"{"audio":"\#(source)"}"#
-        let refused = try await Self.send("PUT", body, to: Self.source, host: "a.b", port: port)
+        let refused = try await Self.send("PUT", body, to: Self.source, host: "cam", port: port)
         #expect(Self.status(refused) == "403" && !refused.body.contains("/home"))
         #expect(Self.status(try await Self.send("PUT", body, to: Self.source, port: port)) == "200")
       }
@@ -307,7 +307,7 @@ struct HTTPControlTests {
         #expect(head.body.isEmpty)
       }
       for (method, path, status) in [
-        ("PUT", "/api/streams/none/source", "405"), ("PUT", "/api/streams/other/source", "501"),
+        ("PUT", "/api/streams/none/source", "404"), ("PUT", "/api/streams/other/source", "501"),
         ("PATCH", "/api/streams/other", "501"), ("GET", "/api/streams/other/source", "501"),
         ("GET", "/api/streams/other/level", "501"), ("GET", "/api/streams/none/source", "404"),
         ("GET", "/api/devices", "501"), ("PATCH", "/api/streams", "405"), ("POST", Self.source, "405"),

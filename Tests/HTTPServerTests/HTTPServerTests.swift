@@ -13,7 +13,7 @@ import Testing
 struct HTTPServerTests {
   @Test func `a port in use is named in the error`() async throws {
     try await withServer { _, port in
-      let second = HTTPServer(settings: HTTPServerSettings(port: port))
+      let second = HTTPServer(settings: HTTPServerSettings(port: port), access: .permissive())
       await #expect(
         throws: VidiconError(
           .portInUse, subject: "port \(port)", cause: "in use by another program",
@@ -28,7 +28,7 @@ struct HTTPServerTests {
   @Test func `an address that is a name is rejected`() async {
     var settings = HTTPServerSettings(port: 0)
     settings.address = "localhost"
-    let server = HTTPServer(settings: settings)
+    let server = HTTPServer(settings: settings, access: .permissive())
     await #expect { try await server.start() } throws: { ($0 as? VidiconError)?.code == .invalidSpecification }
     await server.stop()
   }
@@ -36,7 +36,7 @@ struct HTTPServerTests {
   @Test func `a request in one-byte pieces is answered, and the connection stays open`() async throws {
     try await withServer { _, port in
       let client = try await RawClient.connect(port: port)
-      let request = "GET /health HTTP/1.1\r\nHost: h\r\n\r\n"
+      let request = "GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n"
       let text = try await client.exchange(request.map { String($0) } + [request], until: "\r\n\r\nok\n", times: 2)
       #expect(text.ranges(of: "HTTP/1.1 200 OK").count == 2)
     }
@@ -76,7 +76,7 @@ struct HTTPServerTests {
   @Test func `connections without a request evict each other, not one that sends requests`() async throws {
     try await withServer(registry: ConnectionRegistry(maximumCount: 64)) { _, port in
       let player = try await RawClient.connect(port: port)
-      let text = try await player.exchange("GET /health HTTP/1.1\r\nHost: h\r\n\r\n", until: "ok\n") {
+      let text = try await player.exchange("GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n", until: "ok\n") {
         var clients: [RawClient] = []
         for _ in 0..<256 { clients.append(try await RawClient.connect(port: port)) }
         await clients[0].waitForClose()
@@ -88,14 +88,14 @@ struct HTTPServerTests {
 
   @Test(arguments: [
     ("\u{1}\r\n\r\n", "400"), ("GET /health HTTP/1.1\r\n\r\n", "400"),
-    ("GET /" + String(repeating: "x", count: 5_000) + " HTTP/1.1\r\nHost: h\r\n\r\n", "414"),
-    ("POST /health HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", "400"),
+    ("GET /" + String(repeating: "x", count: 5_000) + " HTTP/1.1\r\nHost: localhost\r\n\r\n", "414"),
+    ("POST /health HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", "400"),
   ])
   func `a rejected request is answered after the requests before it`(
     refused: String, status: String
   ) async throws {
     try await withServer { _, port in
-      let request = "GET /health HTTP/1.1\r\nHost: h\r\n\r\n"
+      let request = "GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n"
       let text = try await RawClient.connect(port: port).exchange([request + request + refused])
       let statuses = text.ranges(of: "HTTP/1.1 ").map { String(text[$0.upperBound...].prefix(3)) }
       #expect(statuses == ["200", "200", status])
@@ -106,7 +106,7 @@ struct HTTPServerTests {
   @Test func `data after the last request of a connection is ignored`() async throws {
     try await withServer { _, port in
       let text = try await RawClient.connect(port: port).exchange([
-        "GET /health HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\nGET /metrics HTTP/1.1\r\nHost: h\r\n\r\n"
+        "GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\nGET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n"
       ])
       #expect(text.hasPrefix("HTTP/1.1 200 OK"))
       #expect(text.hasSuffix("\r\n\r\nok\n"))
@@ -124,9 +124,7 @@ struct HTTPServerTests {
   }
 
   @Test func `without a password only the health check is served`() async throws {
-    var settings = HTTPServerSettings(port: 0)
-    settings.credentials = [try #require(Credentials(parsing: "us:pw"))]
-    try await withServer(settings) { _, port in
+    try await withServer(access: .permissive { $0.users = [Credentials(user: "us", password: "pw")] }) { _, port in
       #expect(try await RawClient.get("/health", port: port).body == "ok\n")
       for path in ["/", "/metrics", "/api/streams", "/none"] {
         let refused = try await RawClient.get(path, port: port)
@@ -136,8 +134,14 @@ struct HTTPServerTests {
       }
       let preflight = try await RawClient.get("/metrics", port: port, method: "OPTIONS")
       #expect(preflight.head.hasPrefix("HTTP/1.1 204"))
-      let granted = try await RawClient.get("/api/streams", port: port, "Authorization: Basic dXM6cHc=")
-      #expect(granted.head.hasPrefix("HTTP/1.1 200"))
+      // A Basic password is accepted from this machine, under a name that only this machine has.
+      let login = "Authorization: Basic dXM6cHc="
+      for (host, status) in [("127.0.0.1", "200"), ("localhost", "200"), ("cam", "401")] {
+        let text = try await RawClient.connect(port: port).exchange([
+          "GET /api/streams HTTP/1.1\r\nHost: \(host)\r\nConnection: close\r\n\(login)\r\n\r\n"
+        ])
+        #expect(text.hasPrefix("HTTP/1.1 \(status)"), "\(host)")
+      }
       #expect(try await RawClient.get("/", port: port, "Authorization: Basic dXM6cHg=").head.hasPrefix("HTTP/1.1 401"))
     }
   }
@@ -174,7 +178,8 @@ struct HTTPServerTests {
       #expect(head.body == "")
       #expect(try await RawClient.get("/a/b%20c/snapshot.jpg", port: port, method: "HEAD").head.contains("image/jpeg"))
       let response = try await RawClient.connect(port: port)
-        .exchange(["GET /mjpeg?fps=30 HTTP/1.1\r\nHost: h\r\n\r\n"], until: "--\(MotionJPEGPart.boundary)", times: 3)
+        .exchange(
+          ["GET /mjpeg?fps=30 HTTP/1.1\r\nHost: localhost\r\n\r\n"], until: "--\(MotionJPEGPart.boundary)", times: 3)
       #expect(response.contains("multipart/x-mixed-replace"))
       #expect(server.statistics(of: stream).hlsViewers == 1)
       let entry = try await RawClient.get("/api/streams/a/b%20c", port: port).body
@@ -226,10 +231,8 @@ struct HTTPServerTests {
 
   @Test(arguments: [("", "pw"), ("a:b", "pw"), ("a", "")])
   func `a name or password that cannot be used is rejected`(user: String, password: String) async {
-
-    var settings = HTTPServerSettings(port: 0)
-    settings.credentials = [Credentials(user: user, password: password)]
-    let server = HTTPServer(settings: settings)
+    let access = AccessControl.permissive { $0.users = [Credentials(user: user, password: password)] }
+    let server = HTTPServer(settings: HTTPServerSettings(port: 0), access: access)
     await #expect { try await server.start() } throws: { ($0 as? VidiconError)?.code == .invalidSpecification }
     await server.stop()
   }
@@ -252,11 +255,11 @@ struct HTTPServerTests {
 
 /// Runs a server during `body`.
 func withServer(
-  _ settings: HTTPServerSettings = HTTPServerSettings(port: 0), providers: HTTPServerProviders = HTTPServerProviders(),
-  registry: ConnectionRegistry = ConnectionRegistry(),
+  _ settings: HTTPServerSettings = HTTPServerSettings(port: 0), access: AccessControl = .permissive(),
+  providers: HTTPServerProviders = HTTPServerProviders(), registry: ConnectionRegistry = ConnectionRegistry(),
   _ body: (HTTPServer, _ port: Int) async throws -> Void
 ) async throws {
-  let server = HTTPServer(settings: settings, providers: providers, registry: registry)
+  let server = HTTPServer(settings: settings, access: access, providers: providers, registry: registry)
   do {
     try await server.start()
     try await body(server, try #require(server.ports?.http))
@@ -265,4 +268,14 @@ func withServer(
     throw error
   }
   await server.stop()
+}
+
+extension AccessControl {
+  /// Rules of tests: programs on this machine control streams, unless a change says otherwise.
+  static func permissive(_ change: (inout AccessSettings) -> Void = { _ in }) -> AccessControl {
+    var settings = AccessSettings()
+    settings.control = .machine
+    change(&settings)
+    return AccessControl(settings: settings, makeRandom: { .random(in: 0...UInt64.max) })
+  }
 }

@@ -25,7 +25,7 @@ struct OpenAPITests {
     let document = try Self.document()
     #expect(document["openapi"] as? String == "3.1.0")
     let info = try #require(document["info"] as? [String: Any])
-    #expect(info["version"] as? String == "1.2.0")
+    #expect(info["version"] as? String == "1.3.0")
   }
 
   @Test func `the document lists exactly the implemented routes with their methods`() throws {
@@ -39,7 +39,7 @@ struct OpenAPITests {
       let route = HTTPRoute(components, names: ["cam"])
       #expect(Self.template(of: route) == path)
       var methods: Set<String> = route.isReadable ? ["get"] : []
-      if let method = route.changingMethod { methods.insert(method.lowercased()) }
+      methods.formUnion(route.changingMethods.map { $0.lowercased() })
       #expect(Set(operations.keys) == methods, "\(path)")
     }
   }
@@ -75,7 +75,7 @@ struct OpenAPITests {
   private static let routes: [HTTPRoute] = [
     .list, .health, .metrics, .streams, .stream("cam"), .recording(stream: "cam"), .source(stream: "cam"),
     .level(stream: "cam"), .effects(stream: "cam"), .effectImage(.mask, stream: "cam"),
-    .effectImage(.overlay, stream: "cam"), .events(stream: "cam"), .devices, .recordingList, .recordings,
+    .effectImage(.overlay, stream: "cam"), .events(stream: "cam"), .devices, .session, .recordingList, .recordings,
     .recordedFile(["cam", "r.mp4"]), .openAPI, .qrCode, .pageFile("/_page/a.css"), .page("cam"), .snapshot("cam"),
     .motionJPEG("cam"), .file("index.m3u8", stream: "cam"), .notFound,
   ]
@@ -96,6 +96,7 @@ struct OpenAPITests {
     case .effectImage(let use, _): "/api/streams/{name}/effects/\(use.rawValue)"
     case .events: "/api/streams/{name}/events"
     case .devices: "/api/devices"
+    case .session: "/api/session"
     case .recordingList: "/api/recordings"
     case .recordings: "/recordings/"
     case .recordedFile: "/recordings/{name}/{recording}"

@@ -84,7 +84,7 @@ extension RawClient {
   static func get(
     _ path: String, port: Int, method: String = "GET", _ fields: String...
   ) async throws -> (head: String, body: String) {
-    let lines = ["\(method) \(path) HTTP/1.1", "Host: h", "Connection: close"] + fields
+    let lines = ["\(method) \(path) HTTP/1.1", "Host: localhost", "Connection: close"] + fields
     let text = try await RawClient.connect(port: port).exchange([lines.joined(separator: "\r\n") + "\r\n\r\n"])
     guard let end = text.firstRange(of: "\r\n\r\n") else { return (text, "") }
     return (String(text[..<end.lowerBound]), String(text[end.upperBound...]))

@@ -2,6 +2,7 @@ import Authentication
 import Media
 import NIOCore
 import NIOEmbedded
+import NIOPosix
 import RTP
 import RTSP
 import Streaming
@@ -36,10 +37,11 @@ struct EmbeddedServer {
   func connect() throws -> EmbeddedClient {
     let channel = EmbeddedChannel(loop: self.loop)
     let configuration = RTSPServerConfiguration(
-      serverName: "Vidicon", authenticator: Authenticator(credentials: [], secret: [1]))
+      serverName: "Vidicon", access: AccessControl(settings: AccessSettings(), makeRandom: { 1 }))
     try channel.pipeline.syncOperations.addHandler(
       RTSPConnectionHandler(
-        settings: RTSPServerSettings(), session: configuration, directory: self.directory, eventLoop: self.loop))
+        settings: RTSPServerSettings(), session: configuration, directory: self.directory,
+        passwordThreads: .singleton, eventLoop: self.loop))
     try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 5000)).wait()
     return EmbeddedClient(channel: channel)
   }

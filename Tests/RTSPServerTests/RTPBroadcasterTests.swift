@@ -2,6 +2,7 @@ import Authentication
 import Media
 import NIOCore
 import NIOEmbedded
+import NIOPosix
 import RTSP
 import Testing
 
@@ -100,8 +101,8 @@ struct RTPBroadcasterTests {
       eventLoop: self.server.loop, counters: ViewerCounters(refusals: RefusalCounters()), sockets: { nil })
     let handler = RTSPConnectionHandler(
       settings: RTSPServerSettings(),
-      session: RTSPServerConfiguration(serverName: "", authenticator: .init(credentials: [], secret: [1])),
-      directory: self.server.directory, eventLoop: self.server.loop)
+      session: RTSPServerConfiguration(serverName: "", access: .init(settings: .init(), makeRandom: { 1 })),
+      directory: self.server.directory, passwordThreads: .singleton, eventLoop: self.server.loop)
     let viewer = RTPViewer(transports: PerTrack(), connection: handler)
     group.add(viewer)
     group.add(viewer)

@@ -34,16 +34,21 @@ final class Dialogue {
   private var output = ""
 
   /// - Parameter start: Time at which the connection is opened.
-  init(
+  convenience init(
     credentials: String? = nil, udpPorts: RTSPTransport.Pair<UInt16>? = nil, openedAt start: MediaTime = .zero
   ) {
+    var settings = AccessSettings()
+    settings.users = credentials.flatMap { Credentials(parsing: $0) }.map { [$0] } ?? []
+    self.init(
+      access: AccessControl(settings: settings, makeRandom: { 0x1234_5678_9abc_def0 }), udpPorts: udpPorts,
+      openedAt: start)
+  }
+
+  init(access: AccessControl, udpPorts: RTSPTransport.Pair<UInt16>? = nil, openedAt start: MediaTime = .zero) {
     self.now = start
-    let authenticator = Authenticator(
-      credentials: credentials.flatMap { Credentials(parsing: $0) }.map { [$0] } ?? [],
-      secret: Array("a secret of the tests".utf8))
     self.session = RTSPServerSession(
       configuration: RTSPServerConfiguration(
-        serverName: "Vidicon", authenticator: authenticator, udpPorts: udpPorts), now: start,
+        serverName: "Vidicon", access: access, udpPorts: udpPorts), now: start,
       makeRandom: { 0x0123_4567_89ab_cdef })
   }
 

@@ -13,13 +13,12 @@ struct RTSPAuthenticationTests {
     ("rtsp://h/liv", "rtsp://h/live", false), ("nonsense", "rtsp://h/live", false),
   ])
   func `a proof covers its resource and the resources below`(proven: String, asked: String, isAccepted: Bool) {
-    let authenticator = Self.authenticator
-    let client = DigestClient(
-      challenge: authenticator.challenges(stale: false, now: Self.now)[1], user: "user", password: "pass")
-    let request = request("PLAY \(asked)", client.proof(of: "PLAY \(proven)"))
-    #expect(
-      authenticator.judge(request, enteredWith: nil, now: Self.now)
-        == (isAccepted ? .accepted(nonce: client.nonce) : .rejected(stale: false)))
+    let dialogue = Dialogue(credentials: "user:pass")
+    dialogue.client("DESCRIBE rtsp://h/live RTSP/1.0\nCSeq: 1")
+    let client = DigestClient(challenge: dialogue.headers("WWW-Authenticate")[1], user: "user", password: "pass")
+    dialogue.client("PLAY \(asked) RTSP/1.0\nCSeq: 2\nAuthorization: \(client.proof(of: "PLAY \(proven)"))")
+    // Without SETUP.
+    #expect(dialogue.statuses() == [isAccepted ? "455" : "401"])
   }
 
   @Test func `a connection keeps its nonce after it expires, another connection may not use it`() {
@@ -54,13 +53,38 @@ struct RTSPAuthenticationTests {
     #expect(dialogue.statuses() == ["401"])
   }
 
-  private static let now = MediaTime(nanoseconds: 1_000_000_000_000)
-  private static let authenticator = Authenticator(
-    credentials: Credentials(parsing: "user:pass").map { [$0] } ?? [], secret: [1, 2, 3])
+  @Test func `after five wrong passwords a client waits, and the right password is not looked at meanwhile`() {
+    let dialogue = Dialogue(credentials: "user:pass")
+    let describe = { (cSeq: Int, password: String) in
+      dialogue.client("DESCRIBE rtsp://h/live RTSP/1.0\nCSeq: \(cSeq)\nAuthorization: Basic \(password)")
+    }
+    for cSeq in 1...5 { describe(cSeq, "dXNlcjpwYXN0") }
+    #expect(dialogue.statuses() == ["401", "401", "401", "401", "401"])
+    describe(6, "dXNlcjpwYXNz")
+    #expect(dialogue.headers("Retry-After") == ["1"])
+    dialogue.wait(seconds: 1)
+    describe(7, "dXNlcjpwYXNz")
+    #expect(dialogue.statuses() == ["200"])
+  }
 
-  private func request(_ line: String, _ authorization: String) -> RTSPRequest {
-    let parts = line.split(separator: " ")
-    return RTSPRequest(
-      method: RTSPMethod(rawValue: String(parts[0])), uri: String(parts[1]), headers: ["Authorization": authorization])
+  @Test func `a token in the URL of DESCRIBE is valid for the connection`() {
+    var settings = AccessSettings()
+    settings.tokens = [AccessToken(parsing: "0123456789abcdef", role: .viewer)].compactMap(\.self)
+    let dialogue = Dialogue(access: AccessControl(settings: settings, makeRandom: { 1 }))
+    dialogue.client("DESCRIBE rtsp://h/live?token=0123456789abcdeg RTSP/1.0\nCSeq: 1")
+    dialogue.client("DESCRIBE rtsp://h/live RTSP/1.0\nCSeq: 2")
+    #expect(dialogue.statuses() == ["401", "401"])
+    dialogue.client("DESCRIBE rtsp://h/live?x=y&token=0123456789abcdef RTSP/1.0\nCSeq: 3")
+    dialogue.client("PLAY rtsp://h/live RTSP/1.0\nCSeq: 4")
+    #expect(dialogue.statuses() == ["200", "455"])
+  }
+
+  @Test func `a publisher may not watch a stream that needs a password`() {
+    var settings = AccessSettings()
+    settings.users = [Credentials(user: "v", password: "p"), Credentials(user: "user", password: "pass")]
+    settings.users[1].role = .publisher(stream: "live")
+    let dialogue = Dialogue(access: AccessControl(settings: settings, makeRandom: { 1 }))
+    dialogue.client("DESCRIBE rtsp://h/live RTSP/1.0\nCSeq: 1\nAuthorization: Basic dXNlcjpwYXNz")
+    #expect(dialogue.statuses() == ["403"])
   }
 }

@@ -179,7 +179,8 @@ struct RTSPServerSessionTests {
   @Test func `a request passed while PLAY waits is refused with 455, and PLAY has one response`() {
     var session = RTSPServerSession(
       configuration: RTSPServerConfiguration(
-        serverName: "", authenticator: Authenticator(credentials: [], secret: [1])), now: .zero, makeRandom: { 0 })
+        serverName: "", access: AccessControl(settings: AccessSettings(), makeRandom: { 1 })), now: .zero,
+      makeRandom: { 0 })
     let directory = Dialogue.Directory(streams: [Dialogue.live])
     func request(_ method: RTSPMethod, _ uri: String, _ cSeq: Int) -> RTSPRequest {
       RTSPRequest(method: method, uri: uri, headers: ["CSeq": "\(cSeq)", "Transport": "RTP/AVP/TCP"])

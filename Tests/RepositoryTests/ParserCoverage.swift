@@ -2,6 +2,10 @@
 enum ParserCoverage {
   /// Files of `Sources` that declare an `init(parsing:)`, as module and file name, by the fuzz target that reaches them.
   static let files: [String: [String]] = [
+    "FuzzAccess": [
+      "Authentication/HostPolicy", "Authentication/IPAddress", "Authentication/OriginPolicy",
+      "Authentication/PasswordHash", "Authentication/UserFile",
+    ],
     "FuzzConfiguration": [
       "VidiconCommand/StreamOptions"
     ],

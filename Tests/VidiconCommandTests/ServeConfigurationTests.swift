@@ -21,8 +21,15 @@ struct ServeConfigurationTests {
       httpPort: 80
       httpsPort: 443
       discovery: false
-      control: local
-      behindProxy: true
+      control: machine
+      behindProxy: [127.0.0.1, "::1"]
+      recordingsFor: viewers
+      hosts: cam.example.org
+      cors: ["https://site.example"]
+      embed: false
+      insecureBasic: true
+      userFile: /etc/vidicon/users
+      files: [/srv/media]
       tlsCertificate: cert.pem
       tlsKey: key.pem
       users:
@@ -42,8 +49,12 @@ struct ServeConfigurationTests {
     #expect(configuration.bind == "127.0.0.1" && configuration.rtspPort == 0 && configuration.rtspUDP)
     #expect(configuration.rtspsPort == 8322 && configuration.tlsCertificate == "cert.pem")
     #expect(configuration.httpPort == 80 && configuration.httpsPort == 443 && !configuration.isAnnounced)
-    #expect(configuration.control == .local && configuration.isBehindProxy)
-    #expect(configuration.users == [Credentials(user: "joe", password: "1:2")])
+    let access = configuration.access
+    #expect(access.control == .machine && access.proxies == ["127.0.0.1", "::1"] && access.recordings == .viewers)
+    #expect(access.hosts == ["cam.example.org"] && access.corsOrigins == ["https://site.example"])
+    #expect(!access.allowsEmbedding && access.allowsInsecureBasic)
+    #expect(configuration.userFile == "/etc/vidicon/users" && configuration.fileFolders == ["/srv/media"])
+    #expect(access.users == [Credentials(user: "joe", password: "1:2")])
     #expect(configuration.streams.map(\.name) == ["door", "yard"])
     #expect(configuration.streams[0].frameRate == FrameRate(15) && configuration.streams[0].bitrate == 500_000)
     #expect(configuration.streams[1].source == nil)
@@ -57,7 +68,8 @@ struct ServeConfigurationTests {
     ("rtspPort: abc", "vidicon.yaml:1:11: expected a whole number"),
     ("rtspPort: 70000", "is not a port"),
     ("rtspUDP: 1", "expected true or false"),
-    ("streams: a", "expected a list"), ("control: some", "control: \"some\" is not one of all, local and none"),
+    ("streams: a", "expected a list"),
+    ("control: some", "control: \"some\" is not one of operators, machine, all and none"),
     ("streams:\n  - {name: a, size: [1, 2]}", "expected a single value"),
     ("streams:\n  - {name: a, size: 3x3}", "vidicon.yaml:2:21: \"3x3\" is not a size"),
     ("users: [{name: joe}]", "has no password"),

@@ -13,7 +13,8 @@ struct TerminalKeyTests {
 
   @Test(
     arguments: [
-      ("s", [.nextSource]), ("S", [.nextSource]), ("m", [.mirror]), (" ", [.pause]), ("q", [.quit]), ("x\r\n\tä3", []),
+      ("s", [.nextSource]), ("S", [.nextSource]), ("m", [.mirror]), (" ", [.pause]), ("q", [.quit]), ("c", [.control]),
+      ("x\r\n\tä3", []),
       ("smm q", [.nextSource, .mirror, .mirror, .pause, .quit]),
     ] as [(String, [TerminalKey])])
   func `each key has its action, and others have none`(text: String, keys: [TerminalKey]) {

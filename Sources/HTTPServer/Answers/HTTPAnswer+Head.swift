@@ -1,3 +1,4 @@
+internal import Authentication
 internal import HTTPTypes
 internal import Media
 internal import NIOCore
@@ -11,6 +12,8 @@ extension HTTPAnswer {
     var unixSeconds: Int64
     /// Whether a password is required, so that shared caches must not store responses.
     var isPrivate: Bool
+    /// Sites whose pages may read media.
+    var originPolicy = OriginPolicy()
     /// Compresses a body with an entity tag; nil when the result would not be shorter.
     var compress: @Sendable (ByteBuffer, _ etag: String?) -> ByteBuffer?
   }
@@ -26,15 +29,9 @@ extension HTTPAnswer {
     var answer = self
     answer.fields[.server] = Self.serverName
     answer.fields[.date] = context.date
-    if self.isForSameOrigin {
-      // Not even embedded as an element of another origin's page, Fetch §3.7.
-      answer.fields[.crossOriginResourcePolicy] = "same-origin"
-    } else {
-      answer.fields[.accessControlAllowOrigin] = "*"
-      answer.fields[.accessControlExposeHeaders] = "Accept-Ranges, Age, Content-Length, Content-Range, Date, ETag"
-    }
     answer.fields[.xContentTypeOptions] = "nosniff"
     if self.isCompressible { answer.fields[.vary] = "Accept-Encoding" }
+    self.sharing.add(to: &answer.fields, origin: request.headerFields[.origin], policy: context.originPolicy)
     if let etag { answer.fields[.eTag] = etag }
     if let lastModified { answer.fields[.lastModified] = CalendarTime(unixTime: .seconds(lastModified)).httpDate }
     if self.status == .ok, let etag, let held = EntityTag.match(request.headerFields[.ifNoneMatch], etag) {

@@ -25,8 +25,8 @@ struct HTTPAnswer: Sendable {
   var etag: String?
   /// The time of `Last-Modified` in seconds since 1970; nil for none.
   var lastModified: Int64?
-  /// Whether only pages of this origin may request and read it.
-  var isForSameOrigin = false
+  /// The web pages that may request, show or read it.
+  var sharing = HTTPSharing.sameOrigin
   /// Whether gzip may be applied.
   var isCompressible = false
   /// Whether byte ranges may be requested.

@@ -1,3 +1,4 @@
+internal import Authentication
 internal import HTTPTypes
 internal import Media
 internal import NIOCore
@@ -25,18 +26,19 @@ extension HTTPResponder {
   }
 
   /// `/api/streams`.
-  func streamList(isOperator: Bool) -> HTTPAnswer {
+  func streamList(user: HTTPUser) -> HTTPAnswer {
     let now = self.clock.now()
     return Self.json(
       StreamList(
         time: CalendarTime(unixTime: MediaDuration(nanoseconds: self.clock.unixTime(at: now))).rfc3339,
-        streams: self.streams.all.map { self.entry(of: $0, at: now, isOperator: isOperator) }))
+        streams: self.streams.all.map { self.entry(of: $0, at: now, user: user) }))
   }
 
   /// The JSON object of one stream.
-  func entry(of stream: PublishedStream, at now: MediaTime, isOperator: Bool) -> StreamEntry {
-    var entry = StreamEntry(stream, providers: self.providers, at: now, isOperator: isOperator)
-    entry.steerable = self.maySteer(isOperator: isOperator)
+  func entry(of stream: PublishedStream, at now: MediaTime, user: HTTPUser) -> StreamEntry {
+    var entry = StreamEntry(stream, providers: self.providers, at: now, isOperator: user.role == .operator)
+    entry.role = user.role?.name ?? Role.viewer.name
+    entry.steerable = self.maySteer(user)
     return entry
   }
 

@@ -1,3 +1,4 @@
+internal import Authentication
 package import Effects
 
 /// The resource that a path names, given the names of the streams.
@@ -32,6 +33,8 @@ package enum HTTPRoute: Hashable, Sendable {
   case recordings
   /// `/recordings/STREAM/FILE`.
   case recordedFile([String])
+  /// `/api/session`: the client's role, and logins of the page.
+  case session
   /// `/api/openapi.json`.
   case openAPI
   /// `/api/qr.svg`.
@@ -67,6 +70,7 @@ package enum HTTPRoute: Hashable, Sendable {
     case ["api", "qr.svg"]: self = .qrCode
     case ["api", "recordings"]: self = .recordingList
     case ["api", "devices"]: self = .devices
+    case ["api", "session"]: self = .session
     case ["recordings"]: self = .recordings
     default: self = .notFound
     }
@@ -99,27 +103,47 @@ package enum HTTPRoute: Hashable, Sendable {
     }
   }
 
-  /// Whether only pages of this origin may request it: recordings, sources, effects and devices.
-  var isForSameOrigin: Bool {
+  /// Whether it is an image, which pages of other sites may show.
+  var isImage: Bool {
     switch self {
-    case .recording, .recordingList, .recordings, .recordedFile, .source, .effects, .effectImage, .devices: true
+    case .snapshot, .motionJPEG: true
     default: false
     }
   }
 
-  /// The method that changes the resource; nil for read-only ones.
-  var changingMethod: String? {
+  /// Whether it is media or its signalling, which pages of the sites of `--cors` may read.
+  var isMedia: Bool {
     switch self {
-    case .recording: "POST"
-    case .source, .effects, .effectImage: "PUT"
-    case .stream: "PATCH"
-    default: nil
+    case .file, .snapshot, .motionJPEG: true
+    default: false
+    }
+  }
+
+  /// The permission that a request needs; nil for none.
+  func permission(changing: Bool) -> Permission? {
+    switch self {
+    // Supervisors request `/health` without a password; a login needs none yet.
+    case .health, .session: nil
+    case .recordingList, .recordedFile: .readRecordings
+    case .devices: .control
+    default: changing ? .control : .watch
+    }
+  }
+
+  /// The methods that change the resource.
+  var changingMethods: [String] {
+    switch self {
+    case .recording: ["POST"]
+    case .source, .effects, .effectImage: ["PUT"]
+    case .stream: ["PATCH"]
+    case .session: ["POST", "DELETE"]
+    default: []
     }
   }
 
   /// The value of `Allow`.
   var methods: String {
-    (self.isReadable ? "GET, HEAD, " : "") + (self.changingMethod.map { "\($0), " } ?? "") + "OPTIONS"
+    ((self.isReadable ? ["GET", "HEAD"] : []) + self.changingMethods + ["OPTIONS"]).joined(separator: ", ")
   }
 
   /// Whether GET and HEAD are supported.

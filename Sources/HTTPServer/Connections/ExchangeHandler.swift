@@ -148,7 +148,6 @@ final class ExchangeHandler: ChannelDuplexHandler, RemovableChannelHandler {
     let body = ByteBuffer(string: text + "\n")
     fields[.contentLength] = String(body.readableBytes)
     fields[.cacheControl] = "no-store"
-    fields[.accessControlAllowOrigin] = "*"
     if !self.isMultiplexed { fields[.connection] = "close" }
     context.write(self.wrapOutboundOut(.head(HTTPResponse(status: status, headerFields: fields))), promise: nil)
     context.write(self.wrapOutboundOut(.body(body)), promise: nil)

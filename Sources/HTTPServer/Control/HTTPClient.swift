@@ -7,6 +7,8 @@ struct HTTPClient: Hashable, Sendable {
   var address: String
   /// Local address without port.
   var localAddress: String = ""
+  /// Whether the connection is encrypted.
+  var isSecure = false
 
   /// Whether the request comes from a program on this machine, on its own behalf.
   ///
@@ -16,33 +18,44 @@ struct HTTPClient: Hashable, Sendable {
     guard self.hasAddressOfThisMachine, !Self.forwarding.contains(where: { request.headerFields[$0] != nil }) else {
       return false
     }
-    guard let authority = request.authority, !authority.isEmpty else { return true }
+    guard let text = request.authority, !text.isEmpty else { return true }
+    guard let authority = Authority(parsing: text) else { return false }
     // A page of another origin has the rights of a remote client.
-    if let origin = request.headerFields[.origin], !origin.hasSuffix("://\(authority)") { return false }
-    return Self.isNumericOrLocal(host: Self.host(in: authority))
+    if let origin = request.headerFields[.origin], !OriginPolicy.isSame(origin, as: authority) { return false }
+    return authority.address != nil || authority.host == "localhost"
+  }
+
+  /// The address that counts for failed logins and nonces: the last one that a known proxy forwards, else the connection's.
+  ///
+  /// A proxy appends the address of its client; addresses before it are the client's own words.
+  func effectiveAddress(of request: HTTPRequest, proxies: [String]) -> String {
+    let own = IPAddress(parsing: self.address)
+    guard let own, proxies.contains(where: { IPAddress(parsing: $0) == own }) else { return self.address }
+    if let forwarded = request.headerFields[values: .forwarded].last {
+      let hop = forwarded.splitOutsideQuotes(UInt8(ascii: ",")).last ?? ""
+      for pair in hop.splitOutsideQuotes(UInt8(ascii: ";")) where pair.lowercased().hasPrefix("for=") {
+        if let authority = Authority(parsing: String(pair.dropFirst(4)).unquoted()), authority.address != nil {
+          return authority.host
+        }
+      }
+      return self.address
+    }
+    let hop = request.headerFields[values: .xForwardedFor].last?.split(separator: ",").last?.trimmingSpace() ?? ""
+    return IPAddress(parsing: hop) != nil ? hop : self.address
   }
 
   /// Header fields in which proxies name the client.
-  private static let forwarding: [HTTPField.Name] = [
-    .via, HTTPField.Name("Forwarded")!, HTTPField.Name("X-Forwarded-For")!, HTTPField.Name("X-Real-IP")!,
-  ]
+  private static let forwarding: [HTTPField.Name] = [.via, .forwarded, .xForwardedFor, HTTPField.Name("X-Real-IP")!]
 
   private var hasAddressOfThisMachine: Bool {
-    let address = self.address.hasPrefix("::ffff:") ? self.address.dropFirst(7) : self.address[...]
-    return address.hasPrefix("127.") || address == "::1" || (!address.isEmpty && self.address == self.localAddress)
+    guard !self.address.isEmpty else { return false }
+    return IPAddress(parsing: self.address)?.isLoopback == true || self.address == self.localAddress
   }
+}
 
-  private static func host(in authority: String) -> Substring {
-    if authority.hasPrefix("["), let end = authority.firstIndex(of: "]") {
-      return authority[...end]
-    }
-    return authority.prefix { $0 != ":" }
-  }
-
-  private static func isNumericOrLocal(host: Substring) -> Bool {
-    if host.hasPrefix("[") { return true }
-    if host.lowercased() == "localhost" { return true }
-    let parts = host.split(separator: ".", omittingEmptySubsequences: false)
-    return parts.count == 4 && parts.allSatisfy { $0.utf8.count <= 3 && UInt8($0) != nil }
-  }
+extension HTTPField.Name {
+  // No traps: they are tokens.
+  /// RFC 7239 §4.
+  fileprivate static let forwarded = HTTPField.Name("Forwarded")!
+  fileprivate static let xForwardedFor = HTTPField.Name("X-Forwarded-For")!
 }

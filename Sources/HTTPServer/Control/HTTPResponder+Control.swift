@@ -11,37 +11,13 @@ extension HTTPResponder {
   /// Maximum length of a change, in bytes: two addresses, or a value for each control of a camera.
   private static let maximumChangeLength = 16 * 1024
 
-  /// Whether the client has the operator role: it may choose any source, and sees folders. Programs on this machine have it
-  /// unless ``HTTPServerSettings/trustsThisMachine`` is off; with passwords, every authenticated client.
-  func isOperator(_ client: HTTPClient, _ request: HTTPRequest) -> Bool {
-    !self.authenticator.credentials.isEmpty || (self.trustsThisMachine && client.isOnThisMachine(request))
-  }
-
-  /// Whether the client may change streams.
-  func maySteer(isOperator: Bool) -> Bool {
-    switch self.control {
-    case .all: true
-    case .local: isOperator
-    case .none: false
-    }
-  }
-
-  /// The response to a client that may not change streams.
-  var steeringRefusal: HTTPAnswer {
-    .text(
-      .forbidden,
-      self.control == .none
-        ? "streams cannot be changed here; start the server with --control all or local"
-        : "streams are changed from this machine only, or with a password; start the server with --user NAME:PASSWORD")
-  }
-
   /// `GET /api/devices`.
-  func deviceList(isOperator: Bool) async -> HTTPAnswer {
+  func deviceList(user: HTTPUser) async -> HTTPAnswer {
     guard let catalog = self.providers.catalog else { return .text(.notImplemented, "there are no devices here") }
     guard let devices = await catalog.listDevices() else {
       return .text(.serviceUnavailable, "a device does not answer; ask again", [.retryAfter: "10"])
     }
-    if isOperator { return Self.json(DeviceList(devices, generators: catalog.generators)) }
+    if user.role == .operator { return Self.json(DeviceList(devices, generators: catalog.generators)) }
     let start = self.streams.all.compactMap { self.providers.controls($0.stream).sources?.start }
     let allowed = SourceAccessPolicy(start: start).allowed(of: devices)
     return Self.json(
@@ -56,16 +32,16 @@ extension HTTPResponder {
   }
 
   /// `GET /api/streams/NAME/source`.
-  func sources(of name: String, isOperator: Bool) -> HTTPAnswer {
+  func sources(of name: String, user: HTTPUser) -> HTTPAnswer {
     guard let stream = self.streams[name]?.stream else { return .notFound() }
     guard let sources = self.providers.controls(stream).sources else { return Self.noControl }
-    return Self.json(StreamEntry.Source(sources, isOperator: isOperator))
+    return Self.json(StreamEntry.Source(sources, isOperator: user.role == .operator))
   }
 
   /// `GET /api/streams/NAME`.
-  func streamEntry(_ name: String, isOperator: Bool) async -> HTTPAnswer {
+  func streamEntry(_ name: String, user: HTTPUser) async -> HTTPAnswer {
     guard let stream = self.streams[name] else { return .notFound() }
-    var entry = self.entry(of: stream, at: self.clock.now(), isOperator: isOperator)
+    var entry = self.entry(of: stream, at: self.clock.now(), user: user)
     if let sources = self.providers.controls(stream.stream).sources, sources.hasControls,
       let controls = await stream.controls.run({ sources.controls })
     {
@@ -75,12 +51,12 @@ extension HTTPResponder {
   }
 
   /// `PUT /api/streams/NAME/source`.
-  func replaceSources(of name: String, _ request: HTTPRequest, isOperator: Bool, body: BodyReader) async -> HTTPAnswer {
-    await self.change(name, request, mediaTypes: ["application/json"], isOperator: isOperator, body: body) {
+  func replaceSources(of name: String, _ request: HTTPRequest, user: HTTPUser, body: BodyReader) async -> HTTPAnswer {
+    await self.change(name, request, mediaTypes: ["application/json"], user: user, body: body) {
       (json, sources) throws(HTTPBodyError) in
       let names = try SourceNames(json)
       do throws(VidiconError) {
-        try await sources.replace(names, isOperator: isOperator)
+        try await sources.replace(names, isOperator: user.role == .operator)
       } catch {
         throw HTTPBodyError(error)
       }
@@ -88,9 +64,9 @@ extension HTTPResponder {
   }
 
   /// `PATCH /api/streams/NAME`.
-  func changeStream(_ name: String, _ request: HTTPRequest, isOperator: Bool, body: BodyReader) async -> HTTPAnswer {
+  func changeStream(_ name: String, _ request: HTTPRequest, user: HTTPUser, body: BodyReader) async -> HTTPAnswer {
     let mediaTypes = ["application/merge-patch+json", "application/json"]
-    return await self.change(name, request, mediaTypes: mediaTypes, isOperator: isOperator, body: body) {
+    return await self.change(name, request, mediaTypes: mediaTypes, user: user, body: body) {
       (json, sources) throws(HTTPBodyError) in
       let change = try StreamChange(json, startBitrate: sources.stream.videoSettings.bitrate)
       do throws(VidiconError) {
@@ -106,7 +82,7 @@ extension HTTPResponder {
   /// Only JSON is accepted: pages of other origins can send a form without a preflight request, but not JSON
   /// (Fetch §2.2.2).
   private func change(
-    _ name: String, _ request: HTTPRequest, mediaTypes: [String], isOperator: Bool, body: BodyReader,
+    _ name: String, _ request: HTTPRequest, mediaTypes: [String], user: HTTPUser, body: BodyReader,
     _ perform: (JSONValue, StreamSources) async throws(HTTPBodyError) -> Void
   ) async -> HTTPAnswer {
     guard let stream = self.streams[name]?.stream else { return .notFound() }
@@ -125,7 +101,7 @@ extension HTTPResponder {
     } catch {
       return .refusal(error)
     }
-    return await self.streamEntry(name, isOperator: isOperator)
+    return await self.streamEntry(name, user: user)
   }
 
   /// Reads the body of a change.

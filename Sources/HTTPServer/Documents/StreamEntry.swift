@@ -80,8 +80,10 @@ struct StreamEntry: Encodable, Sendable {
   var framesDropped: Int
   var slate: Bool
   var startedAt: String
-  /// Whether the client has the operator role.
-  var steerable = true
+  /// The client's role: `viewer`, `operator` or `publisher`.
+  var role = "viewer"
+  /// Whether the client may change the stream.
+  var steerable = false
   // Present only where the stream can be changed.
   var source: Source?
   var bitrate: Int?

@@ -1,5 +1,6 @@
 // Boxes around faces, drawn over the player in sync with the displayed frame.
 
+import { withToken } from "./operator-token.mjs";
 import { FaceTimeline, labelOf, onScreen } from "./faces.mjs";
 
 const element = (id) => document.getElementById(id);
@@ -29,7 +30,7 @@ export class FaceBoxes {
     if (address !== this.#address) this.#timeline = new FaceTimeline();
     this.#address = address;
     if (address === null) return;
-    this.#events = new EventSource(new URL(address, location.href));
+    this.#events = new EventSource(new URL(withToken(address), location.href));
     this.#events.addEventListener("faces", ({ data }) => this.#timeline.note(JSON.parse(data)));
     this.#draw(this.#events);
   }

@@ -3,6 +3,7 @@
 import { Controls } from "./controls.mjs";
 import { EffectsPanel } from "./effects-panel.mjs";
 import { Facts } from "./facts.mjs";
+import { Login } from "./login.mjs";
 import { RecordingBar } from "./recorder.mjs";
 import { hasSignal, watchStreams } from "./server.mjs";
 import { Session } from "./session.mjs";
@@ -32,6 +33,7 @@ const facts = new Facts(video, session);
 const recording = new RecordingBar();
 const panel = new SourcePanel();
 const effects = new EffectsPanel(video, session);
+const login = new Login();
 
 element("name").textContent = name;
 document.title = `${name} · Vidicon`;
@@ -62,6 +64,7 @@ watchStreams((streams) => {
   recording.address = found?.recording;
   panel.stream = stream;
   effects.stream = stream;
+  login.stream = stream;
   if (found) describe(found);
   if (isNew) {
     const isFirst = startedAt === null;

@@ -1,5 +1,6 @@
 // The page with the list of recordings.
 
+import { withToken } from "./operator-token.mjs";
 import { pause, request } from "./requests.mjs";
 import * as text from "./text.mjs";
 
@@ -16,7 +17,7 @@ function rowFor(recording) {
   find(".play").setAttribute("aria-label", `Play ${recording.name}`);
   find(".play").addEventListener("click", () => play(recording));
   find(".save").setAttribute("aria-label", `Download ${recording.name}`);
-  find(".save").href = recording.file;
+  find(".save").href = withToken(recording.file);
   return { item, find };
 }
 
@@ -51,14 +52,15 @@ function show({ recordings, total, bytes }) {
 }
 
 function fail(error) {
-  write(element("problem"), error.status === 0
-    ? "No connection to the camera. Retrying." : `${error.message} Retrying.`);
+  write(element("problem"), error.status === 0 ? "No connection to the camera. Retrying."
+    : error.status === 401 || error.status === 403 ? "Only operators see recordings: log in to control on the page of a camera."
+    : `${error.message} Retrying.`);
   element("problem").hidden = false;
 }
 
 function play(recording) {
   element("theatre-name").textContent = recording.name;
-  element("film").src = recording.file;
+  element("film").src = withToken(recording.file);
   element("theatre").showModal();
   element("film").play().catch(() => {}); // The element has controls.
 }

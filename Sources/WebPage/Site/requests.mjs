@@ -1,5 +1,7 @@
 // HTTP requests with a timeout, cancellation, and errors that the page can display.
 
+import { operatorToken } from "./operator-token.mjs";
+
 /** A failed request; `status` is 0 without a response. */
 export class RequestError extends Error {
   constructor(message, status, options) {
@@ -16,7 +18,7 @@ export class RequestError extends Error {
  *   `json` or `file` is sent as the body, by default with POST; the error message is then the text of the response.
  * @throws {RequestError} or, when aborted, the reason of `signal`.
  */
-export async function request(url, { signal, seconds = 10, as = "text", cache = "default", json, file, method = "POST" } = {}) {
+export async function request(url, { signal, seconds = 10, as = "text", cache = "default", json, file, method } = {}) {
   signal?.throwIfAborted();
   const controller = new AbortController();
   const forward = () => controller.abort(signal.reason);
@@ -24,10 +26,12 @@ export async function request(url, { signal, seconds = 10, as = "text", cache = 
   const timer = setTimeout(() => controller.abort(), seconds * 1000);
   try {
     const type = json ? "application/json" : file?.type || "application/octet-stream";
-    const upload = (json || file) && { method, headers: { "Content-Type": type }, body: file ?? JSON.stringify(json) };
+    const upload = (json || file) && { method: "POST", body: file ?? JSON.stringify(json) };
+    const token = operatorToken();
+    const headers = { ...(upload && { "Content-Type": type }), ...(token && { Authorization: `Bearer ${token}` }) };
     // fetch rejects URLs with credentials, which the base URL of a page opened with NAME:PASSWORD@ has; `location` has none,
     // and the browser adds them by itself.
-    const response = await fetch(new URL(url, location.href), { signal: controller.signal, cache, ...upload });
+    const response = await fetch(new URL(url, location.href), { signal: controller.signal, cache, headers, ...upload, ...(method && { method }) });
     if (!response.ok) {
       const reason = (upload && (await response.text()).trim()) || `The server responded with status ${response.status}.`;
       throw new RequestError(reason, response.status);

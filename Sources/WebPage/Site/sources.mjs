@@ -45,9 +45,12 @@ function menu(groups, current, started) {
   }));
 }
 
-/** The label of a specification: a text for "auto", otherwise the specification. */
-function nameOf(value) {
-  return value === "auto" ? "Default for the video" : value;
+/** The label of a specification: the name of a file, the host of an address, a text for "auto", else the specification. */
+export function nameOf(value) {
+  if (value === "auto") return "Default for the video";
+  const address = /^([a-z]+):\/\/(?:[^/]*@)?([^/?#]+)/i.exec(value);
+  if (address) return `${address[2]} (${address[1]})`;
+  return value.startsWith("file:") ? value.slice(5).split("/").pop() || value : value;
 }
 
 /** Filled share of the meter at a level in dBFS, 0 to 1. */

@@ -32,4 +32,8 @@ struct VidiconEvent: Decodable {
   var linesDropped: Int?
   /// The chosen source, when none was given.
   var choice: String?
+  /// Path of the file with the operator token.
+  var controlTokenFile: String?
+  /// Sentences about what strangers may do.
+  var access: [String]?
 }

@@ -24,7 +24,8 @@ final class VidiconProcess: Sendable {
   /// 2 s.
   ///
   /// - Parameters:
-  ///   - arguments: Arguments after `serve --json --rtsp-port 0 --http-port 0 --no-discovery`.
+  ///   - arguments: Arguments after `serve --json --rtsp-port 0 --http-port 0 --no-discovery`; without `--control` among
+  ///     them, also after `--control machine`.
   ///   - input: Standard input.
   ///   - environment: Variables added to, or replacing, those of the test process.
   ///   - entry: A command before the program's, which ends in the program's process: `nsenter`.
@@ -52,10 +53,13 @@ final class VidiconProcess: Sendable {
   private init(
     _ arguments: [String], input: Pipe?, environment: [String: String], entry: [String]
   ) async throws {
+    // Tests of other things control from this machine without a token.
+    let control = arguments.contains("--control") ? [] : ["--control", "machine"]
     let command = entry + [try Self.path()]
     let child = try ChildProcess(
       command[0],
-      command[1...] + ["serve", "--json", "--rtsp-port", "0", "--http-port", "0", "--no-discovery"] + arguments,
+      command[1...] + ["serve", "--json", "--rtsp-port", "0", "--http-port", "0", "--no-discovery"] + control
+        + arguments,
       input: input, environment: environment)
     let (events, continuation) = AsyncStream.makeStream(of: ReceivedEvent.self)
     Task {

@@ -24,7 +24,7 @@ test("sources are grouped, and the current one is selected", () => {
 
 test("the initial and the current source are listed even when no device has them", () => {
   const { video, audio } = menus(LIST, { video: "rtsp://cam/1", audio: "auto", started: { video: "file:film.mp4", audio: "auto" } });
-  assert.deepEqual(shown(video).at(-1), ["Other", "file:film.mp4", "*rtsp://cam/1"]);
+  assert.deepEqual(shown(video).at(-1), ["Other", "film.mp4", "*cam (rtsp)"]);
   assert.deepEqual(shown(audio).at(-1), ["Other", "*Default for the video"]);
 });
 

@@ -1,0 +1,8 @@
+import FuzzEntry
+
+@main
+enum FuzzAccess {
+  static func main() {
+    fuzz(.access)
+  }
+}

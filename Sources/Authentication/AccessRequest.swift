@@ -1,0 +1,34 @@
+/// The parts of a request that decide on its access.
+package struct AccessRequest {
+  /// The request method.
+  package var method: String
+  /// The values of the `Authorization` lines.
+  package var authorization: [String]
+  /// A token in the query of the URL; nil without one.
+  package var token: String?
+  /// The client's numeric address.
+  package var address: String
+  /// Whether the request comes from a program on this machine, on its own behalf.
+  package var isOnThisMachine: Bool
+  /// Whether Basic is offered and accepted.
+  package var allowsBasic: Bool
+  /// Whether a repetition of the request would change something.
+  package var changesState: Bool
+  /// The Digest nonce that the connection has authenticated with, which does not expire.
+  package var connectionNonce: String?
+
+  /// A request.
+  package init(
+    method: String, authorization: [String] = [], token: String? = nil, address: String, isOnThisMachine: Bool = false,
+    allowsBasic: Bool = true, changesState: Bool = false, connectionNonce: String? = nil
+  ) {
+    self.method = method
+    self.authorization = authorization
+    self.token = token
+    self.address = address
+    self.isOnThisMachine = isOnThisMachine
+    self.allowsBasic = allowsBasic
+    self.changesState = changesState
+    self.connectionNonce = connectionNonce
+  }
+}

@@ -1,0 +1,30 @@
+internal import Crypto
+
+/// A password or token that does not appear in text: printing, string interpolation and reflection show `<redacted>`.
+public struct Secret: Hashable, Sendable {
+  /// The text itself, for comparison and for the owner's terminal only.
+  package let text: String
+
+  /// A secret.
+  public init(_ text: String) {
+    self.text = text
+  }
+
+  /// Whether the secret has no characters.
+  public var isEmpty: Bool { self.text.isEmpty }
+
+  /// Whether it equals the bytes, in a time that does not depend on the length of a correct prefix.
+  package func matches(_ bytes: some Sequence<UInt8>) -> Bool {
+    // Hashes have equal lengths, and `Digest` compares in constant time.
+    SHA256.hash(data: Array(bytes)) == SHA256.hash(data: Array(self.text.utf8))
+  }
+}
+
+extension Secret: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+  /// `<redacted>`.
+  public var description: String { "<redacted>" }
+  /// `<redacted>`.
+  public var debugDescription: String { self.description }
+  /// A mirror without children.
+  public var customMirror: Mirror { Mirror(self, children: []) }
+}

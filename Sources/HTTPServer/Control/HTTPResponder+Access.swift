@@ -1,0 +1,224 @@
+internal import Authentication
+internal import HTTPTypes
+internal import Media
+internal import NIOCore
+internal import NIOPosix
+internal import Threading
+
+#if canImport(FoundationEssentials)
+internal import FoundationEssentials
+#else
+internal import Foundation
+#endif
+
+/// The client of a request as far as access is concerned.
+struct HTTPUser: Sendable {
+  /// Result of the verification of its credentials.
+  var identification: AccessControl.Identification
+  /// Its role; nil when it may not even watch.
+  var role: Role?
+  /// Its address, behind a known proxy the forwarded one.
+  var address: String
+  /// Whether it is a program on this machine, on its own behalf.
+  var isOnThisMachine: Bool
+  /// Whether Basic is offered and accepted.
+  var allowsBasic: Bool
+}
+
+extension HTTPResponder {
+  /// Methods of all routes, for `OPTIONS *`.
+  static let serverMethods = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"
+
+  // Hosts and origins.
+
+  /// The response to a request for a host name that is not this server's; nil when it may proceed.
+  ///
+  /// HTTP/1.0 without `Host` may only read: a page in a browser always sends `Host`.
+  func refusalOfHost(_ request: HTTPRequest) -> HTTPAnswer? {
+    // The absolute form takes precedence over `Host`, RFC 9112 §3.2.2; both must be names of this server.
+    var hosts = [request.authority ?? ""]
+    let path = request.path ?? ""
+    if !path.hasPrefix("/"), let scheme = path.firstRange(of: "://") {
+      hosts.append(String(path[scheme.upperBound...].prefix { $0 != "/" && $0 != "?" && $0 != "#" }))
+    }
+    let given = hosts.filter { !$0.isEmpty }
+    if given.isEmpty, ![.get, .head, .options].contains(request.method) {
+      self.access.refuseHost("", now: self.clock.now())
+      return .text(.misdirectedRequest, "a request without Host may only read")
+    }
+    let foreign = given.first { host in
+      Authority(parsing: host).map { !self.access.hostPolicy.allows($0) } ?? true
+    }
+    guard let foreign else { return nil }
+    self.access.refuseHost(foreign, now: self.clock.now())
+    return .text(
+      .misdirectedRequest, "this host name is not one of this server's; start the server with --host NAME to allow it")
+  }
+
+  /// The response to a request of a web page of another site; nil when it may proceed.
+  func refusalOfOrigin(_ request: HTTPRequest, route: HTTPRoute) -> HTTPAnswer? {
+    let origins = request.headerFields[values: .origin]
+    guard !origins.isEmpty else { return nil }
+    let authority = request.authority.flatMap { Authority(parsing: $0) }
+    let isAllowed = origins.allSatisfy { origin in
+      if let authority, OriginPolicy.isSame(origin, as: authority) { return true }
+      return route.isMedia && self.access.originPolicy.allowedOrigin(for: origin) != nil
+    }
+    if isAllowed { return nil }
+    // Pages of every site show images; `/health` says nothing.
+    let isReading = [.get, .head].contains(request.method)
+    if isReading, route == .health || (route.isImage && self.access.settings.allowsEmbedding) { return nil }
+    self.access.refuseOrigin()
+    return .text(.forbidden, "pages of other sites may not request this; start the server with --cors ORIGIN for media")
+  }
+
+  /// The web pages that may use the responses of a route.
+  func sharing(of route: HTTPRoute) -> HTTPSharing {
+    if route.isMedia, !self.access.settings.corsOrigins.isEmpty { return .crossOrigin }
+    return route.isImage && self.access.settings.allowsEmbedding ? .embeddable : .sameOrigin
+  }
+
+  /// Responds to OPTIONS; to a CORS preflight request (Fetch §3.3) only of a site of `--cors` for media.
+  func options(of route: HTTPRoute, _ request: HTTPRequest) -> HTTPAnswer {
+    var answer = HTTPAnswer(.noContent, [.allow: route.methods])
+    guard route.isMedia, self.access.originPolicy.allowedOrigin(for: request.headerFields[.origin]) != nil else {
+      return answer
+    }
+    answer.fields[.accessControlAllowMethods] = "GET, HEAD, POST, PATCH, DELETE, OPTIONS"
+    answer.fields[.accessControlAllowHeaders] = "Authorization, Content-Type, If-Match, If-None-Match, If-Range, Range"
+    answer.fields[.accessControlMaxAge] = "86400"
+    return answer
+  }
+
+  // Users.
+
+  /// Verifies the credentials of a request.
+  func identify(
+    _ request: HTTPRequest, _ target: HTTPTarget, client: HTTPClient, changesState: Bool
+  ) async -> HTTPUser {
+    let isOnThisMachine = client.isOnThisMachine(request)
+    let address = client.effectiveAddress(of: request, proxies: self.access.settings.proxies)
+    let allowsBasic = client.isSecure || isOnThisMachine || self.access.settings.allowsInsecureBasic
+    let isReading = request.method == .get || request.method == .head
+    let accessRequest = AccessRequest(
+      method: request.method.rawValue, authorization: request.headerFields[values: .authorization],
+      // A link must not be able to change anything.
+      token: isReading ? target.parameter("token") : nil, address: address, isOnThisMachine: isOnThisMachine,
+      allowsBasic: allowsBasic, changesState: changesState)
+    if let check = self.access.passwordCheck(for: accessRequest, now: self.clock.now()) { await self.perform(check) }
+    let requested = request.path ?? ""
+    let identification = self.access.identify(
+      accessRequest, covers: { HTTPTarget.isSame($0, requested) }, now: self.clock.now())
+    return HTTPUser(
+      identification: identification,
+      role: self.access.role(of: identification, isOnThisMachine: isOnThisMachine), address: address,
+      isOnThisMachine: isOnThisMachine, allowsBasic: allowsBasic)
+  }
+
+  /// Compares a password with a hash, off the event loop.
+  private func perform(_ check: PasswordCheck) async {
+    // Throws when the task is cancelled; then the response is not sent.
+    if (try? await self.passwordThreads.runIfActive({ check.run() })) == true { self.access.remember(check) }
+  }
+
+  /// 401, 403 or 429 when a client lacks a permission; nil when it may proceed.
+  func refusal(of permission: Permission, to user: HTTPUser) -> HTTPAnswer? {
+    let decision = self.access.decide(
+      permission, for: user.identification, isOnThisMachine: user.isOnThisMachine)
+    switch decision {
+    case .allowed: return nil
+    case .forbidden:
+      return .text(
+        .forbidden,
+        self.access.settings.control == .none && permission == .control
+          ? "streams cannot be changed here; start the server without --control none"
+          : "this user is not an operator; log in with --operator's name and password, or the token of the terminal")
+    case .throttled(let delay): return Self.throttled(delay)
+    case .unauthorized(let stale):
+      var answer = HTTPAnswer.text(
+        .unauthorized,
+        permission == .watch
+          ? "a name and a password are required"
+          : "an operator's password or token is required: see \"Control\" on the server's terminal")
+      let challenges = self.access.challenges(
+        for: permission, stale: stale, address: user.address, allowsBasic: user.allowsBasic, now: self.clock.now())
+      for challenge in challenges { answer.fields.append(HTTPField(name: .wwwAuthenticate, value: challenge)) }
+      return answer
+    }
+  }
+
+  private static func throttled(_ delay: MediaDuration) -> HTTPAnswer {
+    .text(
+      .tooManyRequests, "too many wrong passwords; wait before the next one",
+      [.retryAfter: "\(delay.secondsRoundedUp)"])
+  }
+
+  /// Whether a client may change streams.
+  func maySteer(_ user: HTTPUser) -> Bool {
+    switch self.access.settings.control {
+    case .none: false
+    case .all: user.role == .operator || user.role == .viewer
+    case .operators, .machine: user.role == .operator
+    }
+  }
+
+  // Sessions.
+
+  /// Maximum length of a login, in bytes.
+  private static let maximumLoginLength = 1024
+
+  /// `GET /api/session`.
+  func session(of user: HTTPUser) -> HTTPAnswer {
+    Self.json(SessionEntry(role: user.role?.name, steerable: self.maySteer(user)))
+  }
+
+  /// `POST /api/session`: a name and a password for a token.
+  func login(_ request: HTTPRequest, user: HTTPUser, body: BodyReader) async -> HTTPAnswer {
+    let bytes: ByteBuffer
+    do throws(HTTPRefusal) {
+      bytes = try await self.order(
+        in: request, of: ["application/json"], maximumLength: Self.maximumLoginLength, body: body)
+    } catch {
+      return error.answer
+    }
+    guard let login = try? JSONDecoder().decode(LoginOrder.self, from: Data(bytes.readableBytesView)) else {
+      return .text(.badRequest, #"the body is {"name": NAME, "password": PASSWORD}"#)
+    }
+    let password = Secret(login.password)
+    if let check = self.access.passwordCheck(
+      user: login.name, password: password, address: user.address, now: self.clock.now())
+    {
+      await self.perform(check)
+    }
+    let result = self.access.login(
+      user: login.name, password: password, address: user.address, now: self.clock.now())
+    switch result {
+    case .token(let token, let role):
+      return Self.json(
+        SessionEntry(
+          role: role.name, steerable: self.access.settings.control != .none && role == .operator, token: token.text))
+    case .rejected: return .text(.forbidden, "the name or the password is wrong")
+    case .throttled(let delay): return Self.throttled(delay)
+    }
+  }
+
+  /// `DELETE /api/session`: ends the session of the request's token.
+  func endSession(_ request: HTTPRequest) -> HTTPAnswer {
+    let value = request.headerFields[.authorization] ?? ""
+    if value.lowercased().hasPrefix("bearer ") { self.access.endSession(value.dropFirst(7).trimmingSpace()) }
+    return HTTPAnswer(.noContent)
+  }
+}
+
+/// Response of `/api/session`.
+private struct SessionEntry: Encodable {
+  var role: String?
+  var steerable: Bool
+  var token: String?
+}
+
+/// Body of `POST /api/session`.
+private struct LoginOrder: Decodable {
+  var name: String
+  var password: String
+}

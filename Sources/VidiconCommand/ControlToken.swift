@@ -1,0 +1,92 @@
+import Authentication
+import CaptureDevices
+import Foundation
+
+/// The operator token of a running server, in a file that only its user reads.
+///
+/// `curl` and `vidicon` commands of the same user find it: `$XDG_RUNTIME_DIR/vidicon/control-PORT`.
+struct ControlToken: Sendable {
+  /// The token.
+  let secret: Secret
+  /// Path of the file; nil when it could not be written.
+  let path: String?
+
+  /// Writes the token to its file.
+  ///
+  /// - Parameter port: The port of HTTP, which tells the servers of a machine apart.
+  init(_ secret: Secret, port: Int) {
+    self.secret = secret
+    do {
+      let folder = try Self.makeFolder()
+      let path = "\(folder)/control-\(port)"
+      // A new file: an old one may have other permissions, or be a link.
+      unlink(path)
+      let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+      guard descriptor >= 0 else { throw POSIXError(.init(rawValue: errno) ?? .EIO) }
+      let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+      try handle.write(contentsOf: Data(secret.text.utf8))
+      self.path = path
+    } catch {
+      Terminal.warn("the control token is not in a file (\(error.localizedDescription)); copy it from the terminal")
+      self.path = nil
+    }
+  }
+
+  /// Removes the file.
+  func remove() {
+    if let path { unlink(path) }
+  }
+
+  /// The folder of the files, created with mode 0700.
+  ///
+  /// - Throws: The system's error; `EPERM` for a folder of another user or one that others can write to.
+  private static func makeFolder() throws -> String {
+    let folder = Self.folder(environment: ProcessInfo.processInfo.environment, user: getuid())
+    try FileManager.default.createDirectory(
+      atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+    var status = stat()
+    guard lstat(folder, &status) == 0 else { throw POSIXError(.init(rawValue: errno) ?? .EIO) }
+    guard status.st_uid == getuid(), status.st_mode & 0o022 == 0 else { throw POSIXError(.EPERM) }
+    return folder
+  }
+
+  /// The runtime folder of a user, or the state folder where the system has none.
+  static func folder(environment: [String: String], user: uid_t) -> String {
+    let candidates = [environment["XDG_RUNTIME_DIR"] ?? "", "/run/user/\(user)"]
+    if let folder = candidates.first(where: { $0.hasPrefix("/") && access($0, W_OK) == 0 }) {
+      return folder + "/vidicon"
+    }
+    if let state = environment["XDG_STATE_HOME"], state.hasPrefix("/") { return state + "/vidicon" }
+    return (environment["HOME"] ?? NSHomeDirectory()) + "/.local/state/vidicon"
+  }
+}
+
+/// Facts about access for the status display.
+struct AccessSummary: Sendable {
+  /// The operator token; nil when nobody may control, or everybody may.
+  var token: ControlToken?
+  /// Clients that control without a token.
+  var control: ControlPolicy
+  /// Whether watching needs a password or token.
+  var isWatchingProtected: Bool
+
+  /// The address of a stream's page that makes the browser an operator.
+  func controlAddress(page: String) -> String? {
+    self.token.map { "\(page)#control=\($0.secret.text)" }
+  }
+
+  /// Sentences about what strangers may do.
+  var notes: [String] {
+    var notes: [String] = []
+    if !self.isWatchingProtected {
+      notes.append("anyone on this network can watch; --user NAME:PASSWORD asks for a password")
+    }
+    switch self.control {
+    case .all: notes.append("everyone who can watch can control, since --control is all")
+    case .machine: notes.append("every program on this machine can control, since --control is machine")
+    case .none: notes.append("control is off, since --control is none")
+    case .operators: break
+    }
+    return notes
+  }
+}

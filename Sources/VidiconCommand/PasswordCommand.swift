@@ -1,0 +1,35 @@
+import ArgumentParser
+import Authentication
+
+#if canImport(Darwin)
+import Darwin
+#else
+import Glibc
+#endif
+
+/// `vidicon password`: prints the scrypt hash of a password, for user files.
+struct PasswordCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "password", abstract: "Print the hash of a password, for the file of --user-file.",
+    discussion: """
+      Reads the password from the terminal, without showing it, or the first line of standard input. A user with a hash \
+      logs in on the page and with Basic; Digest, which most players use over HTTP and RTSP, needs the password itself.
+      """)
+
+  func run() throws {
+    guard let password = Self.read(), !password.isEmpty else {
+      throw Failure.usage("there is no password; type one, or write one line to standard input")
+    }
+    let salt = (0..<16).map { _ in UInt8.random(in: 0...UInt8.max) }
+    guard let hash = PasswordHash(password: password, salt: salt) else {
+      throw Failure("the password cannot be hashed; 32 MiB of memory are needed")
+    }
+    Terminal.print(hash.text)
+  }
+
+  private static func read() -> String? {
+    guard Terminal.isInputInteractive else { return readLine(strippingNewline: true) }
+    // getpass(3) shows nothing; its buffer belongs to the library.
+    return getpass("Password: ").map { String(cString: $0) }
+  }
+}

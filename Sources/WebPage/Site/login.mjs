@@ -1,0 +1,75 @@
+// The button and dialog to log in to control, and to end it.
+
+import { operatorToken, setOperatorToken } from "./operator-token.mjs";
+import { request } from "./requests.mjs";
+
+const element = (id) => document.getElementById(id);
+
+export class Login {
+  constructor() {
+    element("control").onclick = () => {
+      if (operatorToken()) this.#end();
+      else element("login").showModal();
+    };
+    element("login-cancel").onclick = () => element("login").close();
+    element("login-form").onsubmit = (event) => {
+      event.preventDefault();
+      this.#begin();
+    };
+    element("login").addEventListener("close", () => {
+      element("login-password").value = "";
+      this.#showProblem("");
+    });
+  }
+
+  /** The stream from the list of streams; null while it does not exist. */
+  set stream(stream) {
+    if (!stream) return;
+    // A token that the server no longer knows; it was restarted, or the session was ended.
+    if (operatorToken() && stream.role !== "operator") setOperatorToken(null);
+    const hasToken = operatorToken() !== null;
+    element("control").hidden = stream.steerable && !hasToken || stream.role === "operator" && !stream.steerable;
+    write(element("control"), hasToken ? "End control" : "Log in to control");
+  }
+
+  async #begin() {
+    const [name, password] = [element("login-name").value.trim(), element("login-password").value];
+    this.#showProblem("");
+    try {
+      if (name) {
+        const { token, role } = await request("/api/session", { json: { name, password }, as: "json" });
+        if (role !== "operator") return this.#showProblem(`${name} may watch, but not control.`);
+        setOperatorToken(token);
+      } else {
+        setOperatorToken(password.trim() || null);
+        const { role } = await request("/api/session", { as: "json", cache: "no-store" });
+        if (role !== "operator") {
+          setOperatorToken(null);
+          return this.#showProblem("This is not the token of an operator.");
+        }
+      }
+      element("login").close();
+    } catch (error) {
+      if (!name) setOperatorToken(null);
+      this.#showProblem(error.message);
+    }
+  }
+
+  async #end() {
+    try {
+      await request("/api/session", { method: "DELETE" });
+    } catch {
+      // The token is forgotten here; the session ends after twelve hours.
+    }
+    setOperatorToken(null);
+  }
+
+  #showProblem(problem) {
+    write(element("login-problem"), problem);
+    element("login-problem").hidden = !problem;
+  }
+}
+
+function write(target, text) {
+  if (target.textContent !== text) target.textContent = text;
+}

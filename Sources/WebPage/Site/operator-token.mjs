@@ -1,0 +1,53 @@
+// The operator token of this browser tab: from the page's address (`#control=TOKEN`) or a login. It is kept for the session
+// of the tab, and sent with the requests of the page.
+
+const KEY = "vidicon-operator-token";
+/** The form of a token, RFC 6750 §2.1. */
+const TOKEN = /^[A-Za-z0-9._~+/-]+=*$/;
+
+const storage = globalThis.sessionStorage ?? null;
+let current = read();
+takeFromAddress();
+
+/** The token; null without one. */
+export function operatorToken() {
+  return current;
+}
+
+/** Stores a token; null ends the session. */
+export function setOperatorToken(token) {
+  current = token;
+  try {
+    if (token) storage?.setItem(KEY, token);
+    else storage?.removeItem(KEY);
+  } catch {
+    // Storage may be blocked: the token is kept while the page is open.
+  }
+}
+
+/** The URL of a file with the token in its query, for elements and downloads, which have no header. */
+export function withToken(url) {
+  return current ? `${url}${url.includes("?") ? "&" : "?"}token=${encodeURIComponent(current)}` : url;
+}
+
+function read() {
+  try {
+    return storage?.getItem(KEY) ?? null;
+  } catch {
+    return null;
+  }
+}
+
+/** Moves the token out of the address, so that it is not in bookmarks and shared links. */
+function takeFromAddress() {
+  const hash = globalThis.location?.hash ?? "";
+  if (!hash.startsWith("#control=")) return;
+  let token = hash.slice("#control=".length);
+  try {
+    token = decodeURIComponent(token);
+  } catch {
+    // Taken as it is.
+  }
+  if (TOKEN.test(token)) setOperatorToken(token);
+  history.replaceState(null, "", location.pathname + location.search);
+}

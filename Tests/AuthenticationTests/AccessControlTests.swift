@@ -1,0 +1,275 @@
+import Media
+import Synchronization
+import Testing
+
+@testable import Authentication
+
+@Suite("Roles and permissions")
+struct AccessControlTests {
+  static let now = MediaTime(nanoseconds: 1_000_000_000_000)
+  static let operatorToken = "0123456789abcdef"
+  static let viewerToken = "fedcba9876543210"
+
+  static func control(
+    _ users: String..., operators: [String] = [], tokens: [AccessToken] = [],
+    report: @escaping @Sendable (String) -> Void = { _ in }, change: (inout AccessSettings) -> Void = { _ in }
+  ) -> AccessControl {
+    var settings = AccessSettings()
+    settings.users =
+      users.compactMap { Credentials(parsing: $0) } + operators.compactMap { Credentials(parsing: $0, role: .operator) }
+    settings.tokens = tokens
+    change(&settings)
+    return AccessControl(settings: settings, makeRandom: { 7 }, report: report)
+  }
+
+  static func request(
+    _ authorization: String? = nil, method: String = "GET", token: String? = nil, address: String = "192.0.2.1",
+    allowsBasic: Bool = true, changesState: Bool = false
+  ) -> AccessRequest {
+    AccessRequest(
+      method: method, authorization: authorization.map { [$0] } ?? [], token: token, address: address,
+      allowsBasic: allowsBasic, changesState: changesState)
+  }
+
+  static func decide(
+    _ permission: Permission, _ request: AccessRequest, of access: AccessControl, local: Bool = false,
+    at now: MediaTime = Self.now
+  ) -> AccessControl.Decision {
+    access.decide(permission, for: access.identify(request, covers: { $0 == "/x" }, now: now), isOnThisMachine: local)
+  }
+
+  @Test func `by default everybody watches, and control needs an operator even on this machine`() {
+    let access = Self.control()
+    #expect(Self.decide(.watch, Self.request(), of: access) == .allowed(.viewer))
+    for local in [false, true] {
+      for permission in [Permission.control, .readRecordings, .publish(stream: "live")] {
+        #expect(Self.decide(permission, Self.request(), of: access, local: local) == .unauthorized(stale: false))
+      }
+    }
+    #expect(access.refusals[.forbidden] == 6)
+    #expect(access.refusals[.failedLogin] == 0)
+  }
+
+  @Test(arguments: [
+    (ControlPolicy.operators, false, false), (.machine, false, true), (.all, true, true), (.none, false, false),
+  ])
+  func `the control policy says who controls without a password`(
+    policy: ControlPolicy, remotely: Bool, locally: Bool
+  ) {
+    let access = Self.control(change: { $0.control = policy })
+    for permission in [Permission.control, .readRecordings] {
+      for (local, isAllowed) in [(false, remotely), (true, locally)] {
+        let decision = Self.decide(permission, Self.request(), of: access, local: local)
+        #expect((decision == .allowed(local ? .operator : .viewer)) == isAllowed, "\(permission) \(local)")
+      }
+    }
+  }
+
+  @Test func `with control none operators watch and read recordings, but change nothing`() throws {
+    let token = try #require(AccessToken(parsing: Self.operatorToken, role: .operator))
+    let access = Self.control(tokens: [token], change: { $0.control = .none })
+    let request = Self.request("Bearer \(Self.operatorToken)")
+    #expect(Self.decide(.control, request, of: access) == .forbidden)
+    #expect(Self.decide(.readRecordings, request, of: access) == .allowed(.operator))
+  }
+
+  @Test func `a viewer's password protects watching, an operator's does not, and a viewer controls nothing`() {
+    let open = Self.control(operators: ["ben:secret"])
+    #expect(Self.decide(.watch, Self.request(), of: open) == .allowed(.viewer))
+    let closed = Self.control("anna:sesame", operators: ["ben:secret"])
+    #expect(Self.decide(.watch, Self.request(), of: closed) == .unauthorized(stale: false))
+    // anna:sesame, ben:secret
+    let (anna, ben) = (Self.request("Basic YW5uYTpzZXNhbWU="), Self.request("Basic YmVuOnNlY3JldA=="))
+    #expect(Self.decide(.watch, anna, of: closed) == .allowed(.viewer))
+    #expect(Self.decide(.control, anna, of: closed) == .forbidden)
+    #expect(Self.decide(.readRecordings, anna, of: closed) == .forbidden)
+    for permission in [Permission.watch, .control, .readRecordings, .publish(stream: "x")] {
+      #expect(Self.decide(permission, ben, of: closed) == .allowed(.operator))
+    }
+    let shared = Self.control("anna:sesame", change: { $0.recordings = .viewers })
+    #expect(Self.decide(.readRecordings, anna, of: shared) == .allowed(.viewer))
+    #expect(Self.decide(.readRecordings, Self.request(), of: shared) == .unauthorized(stale: false))
+  }
+
+  @Test func `a publisher sends its own stream, controls nothing, and watches only what is open`() throws {
+    let token = try #require(AccessToken(parsing: Self.viewerToken, role: .publisher(stream: "door")))
+    let request = Self.request(token: Self.viewerToken)
+    let open = Self.control(tokens: [token])
+    #expect(Self.decide(.publish(stream: "door"), request, of: open) == .allowed(.publisher(stream: "door")))
+    #expect(Self.decide(.publish(stream: "yard"), request, of: open) == .forbidden)
+    #expect(Self.decide(.control, request, of: open) == .forbidden)
+    #expect(Self.decide(.watch, request, of: open) == .allowed(.publisher(stream: "door")))
+    #expect(Self.decide(.watch, request, of: Self.control("a:b", tokens: [token])) == .forbidden)
+  }
+
+  /// RFC 7617 §2 and §2.1.
+  @Test(arguments: [
+    ("Aladdin:open sesame", "Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ=="), ("test:123£", "Basic dGVzdDoxMjPCow=="),
+  ])
+  func `the examples of RFC 7617 are accepted`(user: String, header: String) {
+    #expect(Self.decide(.watch, Self.request(header), of: Self.control(user)) == .allowed(.viewer))
+    #expect(
+      Self.decide(.watch, Self.request(header, allowsBasic: false), of: Self.control(user))
+        == .unauthorized(stale: false))
+  }
+
+  /// RFC 6750 §2.1 and §2.3, with a token made longer to 16 characters.
+  @Test func `a token is accepted as Bearer and in the query, and no other text is a token`() throws {
+    let token = try #require(AccessToken(parsing: "mF_9.B5f-4.1JqM=", role: .operator))
+    let access = Self.control(tokens: [token])
+    for request in [
+      Self.request("Bearer mF_9.B5f-4.1JqM="), Self.request("bearer  mF_9.B5f-4.1JqM="),
+      Self.request(token: "mF_9.B5f-4.1JqM="),
+    ] {
+      #expect(Self.decide(.control, request, of: access) == .allowed(.operator))
+    }
+    for request in [
+      Self.request("Bearer mF_9.B5f-4.1JqM"), Self.request("Bearer a b"), Self.request(token: "mF_9"),
+      Self.request("Basic mF_9.B5f-4.1JqM="), Self.request("Bearer"),
+    ] {
+      #expect(Self.decide(.control, request, of: access) == .unauthorized(stale: false))
+    }
+    for text in ["short", "0123456789abcde f", "=0123456789abcdef", String(repeating: "a", count: 257), ""] {
+      #expect(AccessToken(parsing: text, role: .viewer) == nil)
+    }
+  }
+
+  @Test func `two Authorization lines are rejected`() {
+    var request = Self.request("Basic YW5uYTpzZXNhbWU=")
+    request.authorization.append("Basic YW5uYTpzZXNhbWU=")
+    #expect(Self.decide(.watch, request, of: Self.control("anna:sesame")) == .unauthorized(stale: false))
+  }
+
+  @Test(arguments: [true, false])
+  func `a change with Digest is accepted once, a read again`(usesProtection: Bool) {
+    let access = Self.control(operators: ["user:pass"])
+    let challenges = access.challenges(
+      for: .control, stale: false, address: "192.0.2.1", allowsBasic: false, now: Self.now)
+    #expect(challenges.count == 2)
+    var client = DigestClient(challenge: challenges[1], user: "user", password: "pass")
+    client.usesProtection = usesProtection
+    let change = Self.request(client.proof(of: "PUT /x"), method: "PUT", changesState: true)
+    #expect(Self.decide(.control, change, of: access) == .allowed(.operator))
+    #expect(Self.decide(.control, change, of: access) == .unauthorized(stale: true))
+    let read = Self.request(client.proof(of: "GET /x"))
+    for _ in 0..<3 { #expect(Self.decide(.readRecordings, read, of: access) == .allowed(.operator)) }
+    var elsewhere = read
+    elsewhere.address = "192.0.2.2"
+    #expect(Self.decide(.readRecordings, elsewhere, of: access) == .unauthorized(stale: true))
+    #expect(access.refusals[.failedLogin] == 0)
+  }
+
+  @Test func `challenges name the schemes with which the permission can be had`() throws {
+    let token = try #require(AccessToken(parsing: Self.operatorToken, role: .operator))
+    func schemes(_ access: AccessControl, _ permission: Permission, allowsBasic: Bool = true) -> [Substring] {
+      access.challenges(
+        for: permission, stale: false, address: "::1", allowsBasic: allowsBasic, now: Self.now
+      ).map { $0.prefix { $0 != " " } }
+    }
+    let access = Self.control("a:b", tokens: [token])
+    #expect(schemes(access, .watch) == ["Digest", "Digest", "Basic"])
+    #expect(schemes(access, .watch, allowsBasic: false) == ["Digest", "Digest"])
+    #expect(schemes(access, .control) == ["Bearer"])
+    #expect(
+      schemes(Self.control(operators: ["a:b"], tokens: [token]), .control) == ["Digest", "Digest", "Basic", "Bearer"])
+  }
+
+  @Test func `failed logins are counted, reported once a minute, and slowed down for all protocols together`() {
+    let lines = Mutex<[String]>([])
+    let access = Self.control("anna:sesame", report: { line in lines.withLock { $0.append(line) } })
+    // anna:wrong
+    let wrong = Self.request("Basic YW5uYTp3cm9uZw==")
+    for _ in 0..<5 { #expect(Self.decide(.watch, wrong, of: access) == .unauthorized(stale: false)) }
+    #expect(Self.decide(.watch, wrong, of: access) == .throttled(.seconds(1)))
+    let right = Self.request("Basic YW5uYTpzZXNhbWU=")
+    #expect(Self.decide(.watch, right, of: access) == .throttled(.seconds(1)))
+    var elsewhere = right
+    elsewhere.address = "192.0.2.9"
+    #expect(Self.decide(.watch, elsewhere, of: access) == .allowed(.viewer))
+    #expect(access.refusals[.failedLogin] == 5)
+    #expect(access.refusals[.throttled] == 2)
+    #expect(lines.withLock { $0 } == ["192.0.2.1: wrong password or token"])
+    _ = Self.decide(.watch, wrong, of: access, at: Self.now + .seconds(61))
+    #expect(lines.withLock { $0.last } == "192.0.2.1: wrong password or token (5 times)")
+  }
+
+  @Test func `with open watching a wrong password leaves a viewer a viewer`() {
+    let access = Self.control(operators: ["ben:secret"])
+    #expect(Self.decide(.watch, Self.request("Basic YW5uYTp3cm9uZw=="), of: access) == .allowed(.viewer))
+    #expect(access.refusals[.failedLogin] == 1)
+  }
+
+  @Test func `a login on the page gives a token until it is ended, or twelve hours pass`() throws {
+    let access = Self.control("anna:sesame", operators: ["ben:secret"])
+    #expect(access.login(user: "ben", password: Secret("x"), address: "::1", now: Self.now) == .rejected)
+    guard
+      case .token(let token, .operator) = access.login(
+        user: "ben", password: Secret("secret"), address: "::1", now: Self.now)
+    else {
+      Issue.record("no token")
+      return
+    }
+    let request = Self.request("Bearer \(token.text)")
+    #expect(Self.decide(.control, request, of: access) == .allowed(.operator))
+    let late = Self.now + .seconds(12 * 3600)
+    #expect(Self.decide(.control, request, of: access, at: late) == .unauthorized(stale: false))
+    access.endSession(token.text)
+    #expect(Self.decide(.control, request, of: access) == .unauthorized(stale: false))
+  }
+
+  @Test func `a password with a scrypt hash is compared once, then remembered`() throws {
+    let hash = try #require(
+      PasswordHash(
+        password: Array("secret".utf8), salt: [1, 2, 3, 4, 5, 6, 7, 8], cost: .init(logarithm: 2, parallelism: 1)))
+    let access = Self.control(operators: ["ben:\(hash.text)"])
+    let right = Self.request("Basic YmVuOnNlY3JldA==")
+    let check = try #require(access.passwordCheck(for: right, now: Self.now))
+    #expect(check.run())
+    #expect(Self.decide(.control, right, of: access) == .unauthorized(stale: false))
+    access.remember(check)
+    #expect(access.passwordCheck(for: right, now: Self.now) == nil)
+    #expect(Self.decide(.control, right, of: access) == .allowed(.operator))
+    // ben:wrong
+    let wrong = Self.request("Basic YmVuOndyb25n")
+    #expect(try #require(access.passwordCheck(for: wrong, now: Self.now)).run() == false)
+    #expect(Self.decide(.control, wrong, of: access) == .unauthorized(stale: false))
+    // Digest needs the password itself.
+    #expect(
+      access.challenges(for: .control, stale: false, address: "::1", allowsBasic: true, now: Self.now)
+        == ["Basic realm=\"Vidicon\""])
+  }
+
+  @Test func `the user file adds users and tokens, and its change replaces them`() throws {
+    let access = Self.control()
+    access.setUserFile(try UserFile(parsing: "anna:sesame\noperator token=\(Self.operatorToken)\n"))
+    #expect(access.isWatchingProtected)
+    #expect(Self.decide(.watch, Self.request("Basic YW5uYTpzZXNhbWU="), of: access) == .allowed(.viewer))
+    #expect(Self.decide(.control, Self.request(token: Self.operatorToken), of: access) == .allowed(.operator))
+    access.setUserFile(try UserFile(parsing: ""))
+    #expect(Self.decide(.control, Self.request(token: Self.operatorToken), of: access) == .unauthorized(stale: false))
+  }
+
+  @Test func `a token made at the start is valid, and secrets do not print`() {
+    let access = Self.control()
+    let token = access.makeToken(role: .operator)
+    #expect(token.text.utf8.count == 32)
+    #expect(Self.decide(.control, Self.request(token: token.text), of: access) == .allowed(.operator))
+    #expect(!access.isWatchingProtected)
+    let credentials = Credentials(user: "anna", password: "sesame")
+    var dumped = ""
+    dump((credentials, token, [credentials]), to: &dumped)
+    for text in ["\(credentials)", "\(token)", String(reflecting: credentials), dumped] {
+      #expect(!text.contains("sesame") && !text.contains(token.text), "\(text)")
+    }
+  }
+
+  @Test func `requests for foreign hosts are counted, and reported once a minute`() {
+    let lines = Mutex<[String]>([])
+    let access = Self.control(report: { line in lines.withLock { $0.append(line) } })
+    for _ in 0..<3 { access.refuseHost("evil.example", now: Self.now) }
+    access.refuseHost("evil.example\n", now: Self.now + .seconds(60))
+    #expect(access.refusals[.badHost] == 4)
+    #expect(lines.withLock { $0.count } == 2)
+    #expect(lines.withLock { $0.last?.contains("3 requests") == true && $0.last?.contains("\n") == false })
+  }
+}
