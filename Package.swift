@@ -111,7 +111,8 @@ let package = Package(
     .target(
       name: "StreamControl",
       dependencies: [
-        "Media", "Threading", "Capture", "CaptureDevices", "MediaInput", "Effects", "Streaming", "Recording",
+        "Media", "Authentication", "Threading", "Capture", "CaptureDevices", "MediaInput", "Effects", "Streaming",
+        "Recording",
       ],
       swiftSettings: settings),
 

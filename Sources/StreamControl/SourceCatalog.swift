@@ -47,12 +47,15 @@ public struct SourceCatalog: Sendable {
     public var height: Int
     /// Rate of generated frames.
     public var frameRate: FrameRate
+    /// Whether files must be media containers on the disk, no URLs and playlists: a client chose them.
+    public var isConfined: Bool
 
     /// A request.
     public init(
       video: String? = nil, audio: String? = nil, presentVideo: String? = nil, width: Int = 1280, height: Int = 720,
-      frameRate: FrameRate = 30
+      frameRate: FrameRate = 30, isConfined: Bool = false
     ) {
+      self.isConfined = isConfined
       self.video = video
       self.audio = audio
       self.presentVideo = presentVideo
@@ -82,6 +85,8 @@ public struct SourceCatalog: Sendable {
   }
   /// The generated sources that can be chosen.
   public var generators: [Generator]
+  /// Folders whose files clients with the operator role may choose.
+  public var fileFolders: [String] = []
   /// Opens capturers without starting them. May block for seconds; called on its own thread.
   public var open: @Sendable (Request) throws(VidiconError) -> Opened
   /// Coalesces the device queries of all streams and clients.
@@ -109,7 +114,7 @@ public struct SourceCatalog: Sendable {
   ///
   /// - Parameter isOffered: Receives the text that names a source, such as `v4l2:/dev/video0`.
   public func limited(to isOffered: @escaping @Sendable (String) -> Bool) -> SourceCatalog {
-    SourceCatalog(
+    var catalog = SourceCatalog(
       devices: { [devices] in devices().filter { isOffered($0.specification) } },
       generators: self.generators.filter { isOffered($0.specification) }
     ) { [open] request throws(VidiconError) in
@@ -121,6 +126,8 @@ public struct SourceCatalog: Sendable {
       }
       return try open(request)
     }
+    catalog.fileFolders = self.fileFolders
+    return catalog
   }
 }
 
@@ -149,7 +156,7 @@ extension SourceCatalog {
     // A plasma that is not started costs nothing.
     let sources = try Sources(
       SourceSpecification(video: video ?? .plasma, audio: audio ?? .none), width: request.width,
-      height: request.height, frameRate: request.frameRate)
+      height: request.height, frameRate: request.frameRate, isConfined: request.isConfined)
     return Opened(video: video == nil ? nil : sources.video, audio: sources.audio)
   }
 

@@ -18,6 +18,7 @@ public struct Sources: Sendable {
   ///   - frameRate: Frame rate of generated video; likewise.
   ///   - audioFormat: Format of generated audio; files have their own.
   ///   - loop: Whether files are looped.
+  ///   - isConfined: Whether files must be media containers on the disk, no URLs and playlists.
   /// - Throws: ``VidiconError`` when a file, pipe or address cannot be opened; `missingTrack` when it has no video or no
   ///   audio where that is requested.
   public init(
@@ -26,7 +27,8 @@ public struct Sources: Sendable {
     height: Int = 720,
     frameRate: FrameRate = FrameRate(30),
     audioFormat: AudioFormat = AudioFormat(sampleRate: 48_000, channelCount: 2),
-    loop: Bool = true
+    loop: Bool = true,
+    isConfined: Bool = false
   ) throws(VidiconError) {
     var file: FileSource?
     var network: NetworkSource?
@@ -51,7 +53,7 @@ public struct Sources: Sendable {
     case .screen(let screen):
       self.video = ScreenCapturer(screen, frameRate: frameRate)
     case .file(let path):
-      let source = try FileSource(path: path, loop: loop)
+      let source = try FileSource(path: path, loop: loop, isConfined: isConfined)
       guard let video = source.video else {
         throw VidiconError(
           .missingTrack, subject: path, cause: "it has no video",
@@ -80,7 +82,7 @@ public struct Sources: Sendable {
     case .none: self.audio = nil
     case .file(let path):
       let isSame = specification.video == .file(path: path)
-      let source = if isSame, let file { file } else { try FileSource(path: path, loop: loop) }
+      let source = if isSame, let file { file } else { try FileSource(path: path, loop: loop, isConfined: isConfined) }
       guard let audio = source.audio else {
         throw VidiconError(
           .missingTrack, subject: path, cause: "it has no audio",

@@ -1,5 +1,6 @@
 internal import Capture
 package import Media
+internal import Threading
 
 extension StreamSources {
   /// Replaces sources on behalf of a remote client.
@@ -20,9 +21,20 @@ extension StreamSources {
       .compactMap { $0.map(SourceText.init) }
     do throws(VidiconError) {
       let unlisted = isOperator ? [] : try self.checkAccess(to: named)
+      let reach = SourceReach(start: self.start, fileFolders: self.catalog.fileFolders)
+      let reached = await WorkerThread.run(named: "reach", timeout: Self.openingTimeout) { reach.resolve(named) }
+      guard let reached else {
+        throw VidiconError(
+          .timedOut, subject: named.video ?? named.audio ?? "source", cause: "its host name is not resolved",
+          nextStep: "check the name and the network")
+      }
+      let resolved = try reached.get()
+      let isConfined = [resolved.video, resolved.audio].contains { text in
+        text.map { SourceText($0).scheme == "file" && $0 != self.start.video && $0 != self.start.audio } ?? false
+      }
       try await self.exclusively { () throws(VidiconError) in
         try await self.checkListed(unlisted)
-        try await self.exchange(named)
+        try await self.exchange(resolved, isConfined: isConfined)
       }
     } catch {
       func redacted(_ text: String) -> String {
@@ -72,7 +84,7 @@ extension VidiconError {
   fileprivate static func operatorOnly(_ source: SourceText) -> VidiconError {
     VidiconError(
       .notPermitted, subject: source.shown(isOperator: false),
-      cause: "this source can be chosen from the server's machine only, or with a password",
-      nextStep: "start the server with --user NAME:PASSWORD")
+      cause: "this source can be chosen by an operator only",
+      nextStep: "log in to control, with --operator's name and password or the token of the terminal")
   }
 }

@@ -36,13 +36,17 @@ extension StreamSources {
 
   /// Replaces sources. The caller holds the lock of ``exclusively(_:)``.
   ///
-  /// - Parameter onlyOtherDevices: Whether a device that is in use already stays untouched, whatever its options.
+  /// - Parameters:
+  ///   - onlyOtherDevices: Whether a device that is in use already stays untouched, whatever its options.
+  ///   - isConfined: Whether files must be media containers on the disk.
   /// - Returns: Whether a source was replaced.
   @discardableResult
-  func exchange(_ requested: SourceNames, onlyOtherDevices: Bool = false) async throws(VidiconError) -> Bool {
+  func exchange(
+    _ requested: SourceNames, onlyOtherDevices: Bool = false, isConfined: Bool = false
+  ) async throws(VidiconError) -> Bool {
     let requested = self.withoutPresent(requested)
     guard requested != SourceNames() else { return false }
-    var opened = try await self.open(requested)
+    var opened = try await self.open(requested, isConfined: isConfined)
     if let video = opened.video {
       let relation = await Self.relation(of: video, to: self.stream.videoSource)
       if onlyOtherDevices ? relation != .otherDevice : relation == .same && self.hasVideo {
@@ -98,10 +102,10 @@ extension StreamSources {
 
   /// Opens the requested sources. A source without audio is opened as silence, since a track cannot end while a stream
   /// runs.
-  private func open(_ requested: SourceNames) async throws(VidiconError) -> SourceCatalog.Opened {
+  private func open(_ requested: SourceNames, isConfined: Bool) async throws(VidiconError) -> SourceCatalog.Opened {
     if requested.audio == "none" {
       guard self.stream.audioSource != nil, requested.video == nil else {
-        return try await self.open(SourceNames(video: requested.video))
+        return try await self.open(SourceNames(video: requested.video), isConfined: isConfined)
       }
       throw VidiconError(
         .wrongState, subject: "none", cause: "the audio track cannot be removed while the stream runs",
@@ -112,7 +116,7 @@ extension StreamSources {
     let settings = self.stream.videoSettings
     let request = SourceCatalog.Request(
       video: requested.video, audio: audio, presentVideo: self.video, width: settings.width ?? 1280,
-      height: settings.height ?? 720, frameRate: settings.frameRate ?? 30)
+      height: settings.height ?? 720, frameRate: settings.frameRate ?? 30, isConfined: isConfined)
     let result = await WorkerThread.run(named: "open", timeout: Self.openingTimeout) {
       [catalog] () -> Result<SourceCatalog.Opened, VidiconError> in
       do throws(VidiconError) {

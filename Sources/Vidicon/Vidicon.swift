@@ -9,8 +9,18 @@
 @_exported public import StreamControl
 @_exported public import Streaming
 
+@_exported public import class Authentication.AccessControl
+@_exported public import struct Authentication.AccessSettings
+@_exported public import struct Authentication.AccessToken
+@_exported public import enum Authentication.ControlPolicy
 @_exported public import struct Authentication.Credentials
+@_exported public import struct Authentication.PasswordHash
+@_exported public import enum Authentication.RecordingsPolicy
+@_exported public import class Authentication.RefusalCounters
 @_exported public import enum Authentication.RefusalReason
+@_exported public import enum Authentication.Role
+@_exported public import struct Authentication.Secret
+@_exported public import struct Authentication.UserFile
 @_exported public import enum Discovery.DiscoveryEvent
 @_exported public import enum Discovery.NetworkAddresses
 @_exported public import struct Discovery.QRCode

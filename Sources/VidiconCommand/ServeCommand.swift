@@ -28,7 +28,8 @@ struct ServeCommand: AsyncParsableCommand {
     var userFile = configuration.userFile.map { UserFileMonitor(path: $0) }
     let users = try userFile?.read()
     let server = CameraServer(
-      settings: CameraServerSettings(configuration), catalog: Self.catalog, discovery: { announced.yield($0) },
+      settings: CameraServerSettings(configuration), catalog: Self.catalog(configuration),
+      discovery: { announced.yield($0) },
       report: { Terminal.warn($0) })
     if let users { server.access.setUserFile(users) }
     let interruption = Task { await TerminationSignals.shared.wait() }
@@ -190,8 +191,11 @@ struct ServeCommand: AsyncParsableCommand {
   }
 
   /// The sources that streams can be switched to; not standard input when it is a terminal.
-  private static let catalog =
-    Terminal.isInputInteractive ? SourceCatalog.all.limited(to: { $0 != "pipe:" }) : SourceCatalog.all
+  private static func catalog(_ configuration: ServeConfiguration) -> SourceCatalog {
+    var catalog = SourceCatalog.all
+    catalog.fileFolders = configuration.fileFolders
+    return Terminal.isInputInteractive ? catalog.limited(to: { $0 != "pipe:" }) : catalog
+  }
 
   /// Opens sources and ports, and publishes the streams.
   ///
@@ -228,7 +232,8 @@ struct ServeCommand: AsyncParsableCommand {
     }
     for (stream, options) in zip(streams, configuration.streams) {
       let source = options.source ?? StreamOptions.generatedSource
-      server.attach(StreamSources(stream, video: source, audio: options.audio, catalog: Self.catalog), to: stream)
+      server.attach(
+        StreamSources(stream, video: source, audio: options.audio, catalog: Self.catalog(configuration)), to: stream)
       server.attach(try await options.effects.apply(to: stream), to: stream)
       do throws(VidiconError) {
         try await server.publish(stream)

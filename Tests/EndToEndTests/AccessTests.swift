@@ -82,7 +82,7 @@ extension EndToEnd {
           }
           #expect(try await Curl.get(vidicon.page("/live")).status == 401)
           #expect(try await Curl.get(vidicon.page("/live"), ["--digest", "--user", "anna:sesame"]).status == 200)
-          #expect(try await status("anna:sesame", "--digest") == 403)
+          #expect(try await status("anna:sesame", "--basic") == 403)
           #expect(try await status("ben:secret", "--basic") == 200)
           #expect(try await status("ben:wrong", "--basic") == 401)
           #expect(try await Self.mirror(vidicon, ["--basic", "--user", "ben:secret"]) == 200)
@@ -132,6 +132,20 @@ extension EndToEnd {
         let run = try await Tool.run(
           "python3", [TestMedia.client("page_control.py"), vidicon.page("/live"), token], within: .seconds(60))
         #expect(run.succeeded, "\(run.errors)")
+      }
+    }
+
+    @Test(.tags(.demanding), arguments: [false, true])
+    func `no response to a request that schemathesis makes differs from the OpenAPI document`(
+      isOperator: Bool
+    ) async throws {
+      try await Self.serving(Self.operators) { vidicon, _ in
+        let path = try #require(vidicon.started.controlTokenFile)
+        let token = isOperator ? [try String(contentsOfFile: path, encoding: .utf8)] : []
+        let run = try await Tool.run(
+          "bash", [TestMedia.client("schemathesis_run.sh"), "http://127.0.0.1:\(vidicon.httpPort)"] + token,
+          within: .seconds(90))
+        #expect(run.succeeded, "\(run.outputText.suffix(4_000)) \(run.errors.suffix(1_000))")
       }
     }
   }

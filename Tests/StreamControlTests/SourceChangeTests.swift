@@ -238,12 +238,12 @@ struct SourceChangeTests {
     try await Self.withCamera { _, stream, device in
       var catalog = Self.catalog(device)
       for code in [VidiconError.Code.notPermitted, .busy, .wrongState] {
-        let failure = VidiconError(code, subject: "file:/secret/a.mp4", cause: "it is locked", nextStep: "unlock it")
+        let failure = VidiconError(code, subject: "v4l2:/dev/a", cause: "it is locked", nextStep: "unlock it")
         catalog.open = { _ throws(VidiconError) in throw failure }
         let sources = StreamSources(stream, video: "cam:", audio: "tone", catalog: catalog)
         await #expect(
-          throws: VidiconError(.failed, subject: "file:/secret/a.mp4", cause: "it is locked", nextStep: "unlock it")
-        ) { try await sources.replace(SourceNames(video: "file:/secret/a.mp4"), isOperator: true) }
+          throws: VidiconError(.failed, subject: "v4l2:/dev/a", cause: "it is locked", nextStep: "unlock it")
+        ) { try await sources.replace(SourceNames(video: "v4l2:/dev/a"), isOperator: true) }
       }
     }
   }

@@ -37,8 +37,9 @@ final class FilePlayback {
   private(set) var error: VidiconError?
 
   /// Opens a file and decodes its first frame and audio block, which determine the formats.
-  init(path: String, isLooped: Bool, interrupt: LibavInterrupt) throws(VidiconError) {
-    let file = try MediaFile(path: path, interrupt: interrupt)
+  init(path location: String, isLooped: Bool, isConfined: Bool, interrupt: LibavInterrupt) throws(VidiconError) {
+    let file = try MediaFile(path: location, isConfined: isConfined, interrupt: interrupt)
+    let path = file.path
     var video: VideoTrack?
     if let index = file.videoStream {
       video = try VideoTrack(stream: file.stream(index), frameRate: file.frameRate(index), source: path)

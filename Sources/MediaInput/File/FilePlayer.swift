@@ -29,9 +29,10 @@ final class FilePlayer: TrackPlayer {
   private let interrupt: LibavInterrupt
   private let corrupt = Atomic<Int>(0)
 
-  init(path: String, isLooped: Bool) throws(VidiconError) {
+  init(path: String, isLooped: Bool, isConfined: Bool) throws(VidiconError) {
     self.interrupt = LibavInterrupt()
-    let playback = try FilePlayback(path: path, isLooped: isLooped, interrupt: self.interrupt)
+    let playback = try FilePlayback(
+      path: path, isLooped: isLooped, isConfined: isConfined, interrupt: self.interrupt)
     self.videoFormat = playback.video?.format
     self.audioFormat = playback.audio?.format
     self.playback = Mutex(playback)

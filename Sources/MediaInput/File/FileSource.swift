@@ -32,8 +32,15 @@ public final class FileSource: Sendable {
   /// - Throws: ``VidiconError``: ``VidiconError/Code/notFound``, ``VidiconError/Code/notPermitted``,
   ///   ``VidiconError/Code/invalidData`` when it is a directory, not a media file or cannot be decoded,
   ///   ``VidiconError/Code/missingTrack`` when it has neither video nor audio.
-  public init(path: String, loop: Bool = true) throws(VidiconError) {
-    let player = try FilePlayer(path: path, isLooped: loop)
+  public convenience init(path: String, loop: Bool = true) throws(VidiconError) {
+    try self.init(path: path, loop: loop, isConfined: false)
+  }
+
+  /// Opens a file, and decodes its first frame and audio block.
+  ///
+  /// - Parameter isConfined: Whether only media containers on the disk are opened, no URLs and playlists, on behalf of a client.
+  package init(path: String, loop: Bool, isConfined: Bool) throws(VidiconError) {
+    let player = try FilePlayer(path: path, isLooped: loop, isConfined: isConfined)
     self.player = player
     self.video = player.videoFormat.map { _ in TrackVideoCapturer(player: player) }
     self.audio = player.audioFormat.map { TrackAudioCapturer(player: player, format: $0) }

@@ -10,8 +10,12 @@ internal import Glibc
 
 /// A file or URL opened by libavformat: its streams and packets, with rewinding.
 final class MediaFile {
-  /// The path or URL, as its user wrote it.
+  /// The path or URL for messages, without a password.
   let path: String
+  /// The path or URL, as its user wrote it.
+  private let location: String
+  /// Whether only media containers on the disk are opened, no playlists.
+  private let isConfined: Bool
   /// Index of the video stream; nil when there is none.
   let videoStream: Int?
   /// Index of the audio stream; nil when there is none.
@@ -26,11 +30,13 @@ final class MediaFile {
 
   /// Opens the file and reads its stream information.
   ///
+  /// - Parameter isConfined: Whether only media containers on the disk are opened: a playlist could lead elsewhere.
   /// - Throws: ``VidiconError`` when it cannot be opened or has neither video nor audio.
-  init(path: String, interrupt: LibavInterrupt) throws(VidiconError) {
+  init(path location: String, isConfined: Bool, interrupt: LibavInterrupt) throws(VidiconError) {
     // FFmpeg's messages would interleave with the program's own lines; failures are reported by errors.
     av_log_set_level(AV_LOG_QUIET)
-    let context = try Self.open(path, interrupt: interrupt)
+    let path = NetworkSpecification.masked(location)
+    let context = try Self.open(location, name: path, isConfined: isConfined, interrupt: interrupt)
     let video = context.bestStream(AVMEDIA_TYPE_VIDEO)
     let audio = context.bestStream(AVMEDIA_TYPE_AUDIO)
     guard video != nil || audio != nil else {
@@ -41,6 +47,8 @@ final class MediaFile {
         nextStep: "list its streams with: ffprobe \(path)")
     }
     self.path = path
+    self.location = location
+    self.isConfined = isConfined
     self.interrupt = interrupt
     self.context = context
     self.videoStream = video
@@ -130,7 +138,8 @@ final class MediaFile {
   }
 
   private func reopen() throws(VidiconError) {
-    let fresh = try Self.open(self.path, interrupt: self.interrupt)
+    let fresh = try Self.open(
+      self.location, name: self.path, isConfined: self.isConfined, interrupt: self.interrupt)
     let old = self.context
     let isSame =
       fresh.pointee.nb_streams == old.pointee.nb_streams
@@ -155,15 +164,18 @@ final class MediaFile {
   }
 
   private static func open(
-    _ path: String, interrupt: LibavInterrupt
+    _ location: String, name path: String, isConfined: Bool, interrupt: LibavInterrupt
   ) throws(VidiconError) -> UnsafeMutablePointer<AVFormatContext> {
-    let url = try Self.url(path)
+    let url = try Self.url(location, name: path)
+    var options: OpaquePointer?
+    defer { av_dict_free(&options) }
+    for (name, value) in isConfined ? Self.confinedOptions : Self.options { av_dict_set(&options, name, value, 0) }
     var opened = avformat_alloc_context()
     guard let allocated = opened else { throw VidiconError(libav: -ENOMEM, source: path) }
     allocated.pointee.interrupt_callback = interrupt.callback
     interrupt.callBegins()
     LibavLog.silence()
-    var status = avformat_open_input(&opened, url, nil, nil)
+    var status = avformat_open_input(&opened, url, nil, &options)
     // On failure the context has been freed.
     guard status >= 0, let context = opened else { throw VidiconError(libav: status, source: path) }
     interrupt.callBegins()
@@ -175,8 +187,22 @@ final class MediaFile {
     return context
   }
 
+  /// A playlist may lead to other files and servers, but not to protocols that join or cut files, or start programs.
+  private static let options: KeyValuePairs<String, String> = [
+    "protocol_whitelist": "file,tcp,tls,udp,rtp,srtp,http,https,httpproxy,crypto,data,rtsp,rtsps,rtmp,rtmps,srt",
+    "tls_verify": "1",
+  ]
+
+  /// True files in formats that hold media themselves.
+  private static let confinedOptions: KeyValuePairs<String, String> = [
+    "protocol_whitelist": "file",
+    "format_whitelist": "mov,mp4,m4a,3gp,3g2,mj2,matroska,webm,mpegts,mpeg,avi,flv,ogg,wav,mp3,aac,flac,h264,hevc,"
+      + "m4v,mjpeg,ivf,mxf,asf,nut,yuv4mpegpipe,amr,ac3,eac3,aiff,au,caf,dv,gif,image2,jpeg_pipe,png_pipe,webp_pipe,"
+      + "bmp_pipe,live_flv,mpegvideo,av1,obu",
+  ]
+
   /// The URL for libavformat, to which a file name such as "12:30.mp4" looks like a URL.
-  private static func url(_ path: String) throws(VidiconError) -> String {
+  private static func url(_ path: String, name: String) throws(VidiconError) -> String {
     if path.isEmpty {
       throw VidiconError(
         .invalidSpecification, subject: "file:", cause: "no path is given", nextStep: "write file:PATH")
@@ -184,7 +210,7 @@ final class MediaFile {
     let scheme = path.prefix { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "+" || $0 == "-" || $0 == ".") }
     var status = stat()
     if stat(path, &status) == 0 {
-      if status.st_mode & S_IFMT == S_IFDIR { throw VidiconError(libav: -EISDIR, source: path) }
+      if status.st_mode & S_IFMT == S_IFDIR { throw VidiconError(libav: -EISDIR, source: name) }
       return "file:" + path
     }
     let isURL = !scheme.isEmpty && path.dropFirst(scheme.count).first == ":"

@@ -125,6 +125,8 @@ final class NetworkConnection: @unchecked Sendable {
       "protocol_whitelist": "\(network),rtsp,rtsps,rtmp,rtmps,rtmpt,rtmpts,ffrtmphttp,srt",
       "rtsp_transport": specification.transport.rawValue,
       "allowed_media_types": "video+audio",
+      // The system's certificate authorities.
+      "tls_verify": specification.isInsecure ? "0" : "1",
       "user_agent": "Vidicon",
       // Missing stream information is detected within the first 3 s, without decoding frames for the frame rate.
       "analyzeduration": "3000000",

@@ -10,7 +10,7 @@ public import Media
 /// | `srt`                           | a caller or listener, where libavformat was built with it |
 ///
 /// User name and password precede the host, percent-encoded: `rtsp://USER:PASSWORD@HOST/PATH`. The query after `?` is sent to the
-/// server. The fragment after `#` is never sent and has one option: `#transport=udp` receives RTP over UDP instead of TCP.
+/// server, except the option `insecure=1`, which accepts any certificate of a TLS server. The fragment after `#` is never sent and has one option: `#transport=udp` receives RTP over UDP instead of TCP.
 public struct NetworkSpecification: Hashable, Sendable, CustomStringConvertible {
   /// Transport of RTP packets with RTSP.
   public enum Transport: String, Hashable, Sendable, CaseIterable {
@@ -29,6 +29,8 @@ public struct NetworkSpecification: Hashable, Sendable, CustomStringConvertible 
   public let scheme: String
   /// Transport of RTP packets with RTSP.
   public let transport: Transport
+  /// The host: a name, or a numeric address without brackets.
+  package let host: String
   /// Whether a user name is part of the address.
   public let hasCredentials: Bool
   /// The URL without credentials and query, for display and logs.
@@ -41,6 +43,14 @@ public struct NetworkSpecification: Hashable, Sendable, CustomStringConvertible 
   public static func matches(_ text: String) -> Bool {
     Self.schemes.contains { text.lowercasedASCII.hasPrefix($0 + "://") }
   }
+
+  /// A path or URL for display: of a URL without credentials and query.
+  static func masked(_ text: String) -> String {
+    text.utf8.contains(UInt8(ascii: "@")) && text.contains("://") ? Parts(text).masked : text
+  }
+
+  /// Whether the certificate of a TLS server is not verified (`insecure=1`).
+  public let isInsecure: Bool
 
   /// Parses a URL.
   ///
@@ -80,6 +90,8 @@ public struct NetworkSpecification: Hashable, Sendable, CustomStringConvertible 
     }
     self.scheme = parts.scheme
     self.hasCredentials = parts.hasCredentials
+    self.isInsecure = parts.isInsecure
+    self.host = String(parts.host.drop { $0 == "[" }.prefix { $0 != "]" })
     self.url = parts.url
   }
 
@@ -104,6 +116,7 @@ public struct NetworkSpecification: Hashable, Sendable, CustomStringConvertible 
 private struct Parts {
   var scheme = ""
   var hasCredentials = false
+  var isInsecure = false
   var host: Substring = ""
   var port: Substring?
   var fragment: Substring?
@@ -123,6 +136,17 @@ private struct Parts {
     if let hash = rest.utf8.lastIndex(of: UInt8(ascii: "#")) {
       self.fragment = rest[rest.utf8.index(after: hash)...]
       rest = rest[..<hash]
+    }
+    let option = "insecure=1"
+    if let mark = rest.utf8.firstIndex(of: UInt8(ascii: "?")) {
+      let pairs = rest[rest.utf8.index(after: mark)...].utf8.split(
+        separator: UInt8(ascii: "&"), omittingEmptySubsequences: false)
+      let others = pairs.filter { !$0.elementsEqual(option.utf8) }
+      if others.count < pairs.count {
+        self.isInsecure = true
+        let query = others.map { String(decoding: $0, as: UTF8.self) }.joined(separator: "&")
+        rest = Substring(rest[..<mark] + (others.isEmpty ? "" : "?" + query))
+      }
     }
     self.url = self.scheme + "://" + rest
     let authorityEnd = rest.utf8.firstIndex { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") } ?? rest.endIndex

@@ -1,0 +1,95 @@
+internal import Authentication
+internal import Media
+internal import MediaInput
+
+#if canImport(Darwin)
+internal import Darwin
+#else
+internal import Glibc
+#endif
+
+/// The files and hosts that a client with the operator role may reach through a source.
+///
+/// Sources that the stream started with are allowed: the owner chose them.
+struct SourceReach {
+  let start: SourceNames
+  /// Folders whose files may be chosen.
+  let fileFolders: [String]
+
+  /// Replaces the paths of files by their true paths, and refuses files outside of the folders and link-local addresses.
+  /// Blocks while host names are resolved.
+  func resolve(_ requested: SourceNames) -> Result<SourceNames, VidiconError> {
+    do throws(VidiconError) {
+      return .success(
+        SourceNames(video: try self.resolve(requested.video), audio: try self.resolve(requested.audio)))
+    } catch {
+      return .failure(error)
+    }
+  }
+
+  private func resolve(_ text: String?) throws(VidiconError) -> String? {
+    guard let text, text != self.start.video, text != self.start.audio else { return text }
+    if NetworkSpecification.matches(text) {
+      try Self.checkHost(try NetworkSpecification(parsing: text))
+      return text
+    }
+    return SourceText(text).scheme == "file" ? "file:" + (try self.truePath(String(text.dropFirst(5)))) : text
+  }
+
+  /// The path without links and dots; a regular file below a folder.
+  private func truePath(_ path: String) throws(VidiconError) -> String {
+    let refusal = VidiconError(
+      .notPermitted, subject: "file:\(path)", cause: "files are chosen from the folders of --files only",
+      nextStep: self.fileFolders.isEmpty
+        ? "start the server with --files FOLDER" : "move it there, or start the server with its folder too")
+    guard !path.utf8.contains(0), let resolved = realpath(path, nil) else { throw refusal }
+    defer { free(resolved) }
+    let file = String(cString: resolved)
+    var status = stat()
+    guard stat(file, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { throw refusal }
+    let isInside = self.fileFolders.contains { folder in
+      guard let resolved = realpath(folder, nil) else { return false }
+      defer { free(resolved) }
+      let folder = String(cString: resolved)
+      return file.hasPrefix(folder.hasSuffix("/") ? folder : folder + "/")
+    }
+    guard isInside else { throw refusal }
+    return file
+  }
+
+  /// Refuses a host with a link-local or metadata address. A name that resolves to another address later is not noticed.
+  private static func checkHost(_ specification: NetworkSpecification) throws(VidiconError) {
+    for address in Self.addresses(of: specification.host) where address.isLinkLocalOrMetadata {
+      throw VidiconError(
+        .notPermitted, subject: specification.description,
+        cause: "link-local addresses, which cloud machines keep secrets at, are not chosen over HTTP",
+        nextStep: "start the server with this source")
+    }
+  }
+
+  private static func addresses(of host: String) -> [IPAddress] {
+    if let address = IPAddress(parsing: host) { return [address] }
+    var hints = addrinfo()
+    #if canImport(Darwin)
+    hints.ai_socktype = SOCK_STREAM
+    #else
+    hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+    #endif
+    var first: UnsafeMutablePointer<addrinfo>?
+    guard getaddrinfo(host, nil, &hints, &first) == 0 else { return [] }
+    defer { freeaddrinfo(first) }
+    var addresses: [IPAddress] = []
+    var next = first
+    while let entry = next {
+      var text = [CChar](repeating: 0, count: Int(NI_MAXHOST))
+      if getnameinfo(
+        entry.pointee.ai_addr, entry.pointee.ai_addrlen, &text, socklen_t(text.count), nil, 0, NI_NUMERICHOST) == 0
+      {
+        let bytes = text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }
+        if let address = IPAddress(parsing: String(decoding: bytes, as: UTF8.self)) { addresses.append(address) }
+      }
+      next = entry.pointee.ai_next
+    }
+    return addresses
+  }
+}

@@ -1,0 +1,80 @@
+import Foundation
+import Media
+import TestSupport
+import Testing
+
+@testable import StreamControl
+
+@Suite("Files and hosts that clients may choose")
+struct SourceReachTests {
+  /// A folder with a folder to choose from, a file inside, a file outside, and links between them.
+  private static func withFolders(_ body: (_ folder: String) throws -> Void) throws {
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString).path
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    try FileManager.default.createDirectory(atPath: "\(folder)/media/day", withIntermediateDirectories: true)
+    try FileManager.default.createDirectory(atPath: "\(folder)/media2", withIntermediateDirectories: true)
+    for file in ["media/a.mp4", "media/day/b.mp4", "secret.mp4", "media2/c.mp4"] {
+      try Data("x".utf8).write(to: URL(fileURLWithPath: "\(folder)/\(file)"))
+    }
+    try FileManager.default.createSymbolicLink(
+      atPath: "\(folder)/media/out.mp4", withDestinationPath: "\(folder)/secret.mp4")
+    try FileManager.default.createSymbolicLink(
+      atPath: "\(folder)/media/in.mp4", withDestinationPath: "\(folder)/media/a.mp4")
+    try body(folder)
+  }
+
+  private static func code(_ reach: SourceReach, _ text: String) -> VidiconError.Code? {
+    if case .failure(let error) = reach.resolve(SourceNames(video: text)) { error.code } else { nil }
+  }
+
+  @Test func `regular files below the folders are chosen, by their true paths`() throws {
+    try Self.withFolders { folder in
+      let reach = SourceReach(start: SourceNames(video: "file:start.mp4"), fileFolders: ["\(folder)/media/"])
+      let real = try reach.resolve(SourceNames(video: "file:\(folder)/media/a.mp4")).get().video
+      #expect(real?.hasSuffix("/media/a.mp4") == true)
+      #expect(try reach.resolve(SourceNames(video: "file:\(folder)/media/in.mp4")).get().video == real)
+      #expect(Self.code(reach, "file:\(folder)/media/day/../day/b.mp4") == nil)
+      for path in [
+        "media/out.mp4", "media/../secret.mp4", "secret.mp4", "media", "media/day", "media2/c.mp4", "media/none.mp4",
+      ] {
+        #expect(Self.code(reach, "file:\(folder)/\(path)") == .notPermitted, "\(path)")
+      }
+      for text in [
+        "file:/etc/passwd", "file:concat:\(folder)/media/a.mp4", "file:http://127.0.0.1/a.mp4", "FILE:/etc/passwd",
+        "file:subfile,,start,0,end,9,,:/etc/passwd", "file:/dev/zero", "file:",
+      ] {
+        #expect(Self.code(reach, text) == .notPermitted, "\(text)")
+      }
+      #expect(
+        Self.code(SourceReach(start: SourceNames(), fileFolders: []), "file:\(folder)/media/a.mp4") == .notPermitted)
+      #expect(Self.code(reach, "file:start.mp4") == nil, "the owner chose it")
+    }
+  }
+
+  @Test(arguments: [
+    ("rtsp://169.254.169.254/x", VidiconError.Code.notPermitted), ("http://[fe80::1%25eth0]/x", .notPermitted),
+    ("http://2852039166/latest", .notPermitted), ("http://[::ffff:169.254.1.1]:80/x", .notPermitted),
+    ("http://[fd00:ec2::254]/x", .notPermitted), ("rtsp://192.168.1.9/x", nil), ("http://127.0.0.1:1/x", nil),
+    ("rtsp://", .invalidSpecification),
+  ])
+  func `link-local and metadata addresses are refused in every form`(text: String, code: VidiconError.Code?) {
+    #expect(Self.code(SourceReach(start: SourceNames(), fileFolders: []), text) == code)
+    #expect(Self.code(SourceReach(start: SourceNames(video: text), fileFolders: []), text) == nil)
+  }
+
+  @Test func `a client's file is a media container, not a playlist`() throws {
+    try Self.withFolders { folder in
+      let film = try TestMedia.flashAndBeep()
+      try FileManager.default.copyItem(atPath: film, toPath: "\(folder)/media/film.mp4")
+      let list = "\(folder)/media/list.mp4"
+      try "ffconcat version 1.0\nfile film.mp4\n".write(toFile: list, atomically: true, encoding: .utf8)
+      for (path, isConfined, isOpened) in [
+        ("\(folder)/media/film.mp4", true, true), (list, false, true), (list, true, false),
+      ] {
+        let sources = try? Sources(
+          SourceSpecification(video: .file(path: path), audio: .none), loop: false, isConfined: isConfined)
+        #expect((sources != nil) == isOpened, "\(path) \(isConfined)")
+      }
+    }
+  }
+}
