@@ -13,7 +13,7 @@ struct ControlToken: Sendable {
 
   /// Writes the token to its file.
   ///
-  /// - Parameter port: The port of HTTP, which tells the servers of a machine apart.
+  /// - Parameter port: The port of HTTP, which differs between the servers of a machine.
   init(_ secret: Secret, port: Int) {
     self.secret = secret
     do {
@@ -63,7 +63,7 @@ struct ControlToken: Sendable {
 
 /// Facts about access for the status display.
 struct AccessSummary: Sendable {
-  /// The operator token; nil when nobody may control, or everybody may.
+  /// The operator token; nil when control is off, or open to every viewer.
   var token: ControlToken?
   /// Clients that control without a token.
   var control: ControlPolicy

@@ -90,7 +90,7 @@ struct ServeCommand: AsyncParsableCommand {
     if case .failed(let failure) = ending { throw failure }
   }
 
-  /// Makes the operator token, unless nobody or everybody controls.
+  /// Makes the operator token, unless control is off, or open to every viewer.
   private static func makeAccessSummary(_ server: CameraServer) -> AccessSummary {
     let control = server.access.settings.control
     var summary = AccessSummary(control: control, isWatchingProtected: server.access.isWatchingProtected)

@@ -183,7 +183,7 @@ struct HTTPEffectsTests {
     }
   }
 
-  @Test func `without a password there is nothing`() async throws {
+  @Test func `effects and events require the password`() async throws {
     let access = AccessControl.permissive {
       $0.users = [Credentials(user: "eve", password: "secret")]
       $0.control = .operators
@@ -203,7 +203,7 @@ struct HTTPEffectsTests {
     try await self.withEffects { _, server, port in
       let stream = try #require(server.streams["cam/1"])
       let start = MediaTime.zero + .seconds(10)
-      stream.faces.consume(FaceMessagesTests.picture(at: start, [FaceMessagesTests.face(1)]))
+      stream.faces.consume(FaceMessagesTests.frame(at: start, [FaceMessagesTests.face(1)]))
       let request = "GET \(Self.events) HTTP/1.1\r\nHost: localhost\r\n\r\n"
       let listeners = (0..<3).map { _ in
         Task { try await RawClient.connect(port: port).exchange([request], until: "0\r\n\r\n") }

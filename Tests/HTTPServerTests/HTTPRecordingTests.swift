@@ -198,7 +198,7 @@ struct HTTPRecordingTests {
     }
   }
 
-  @Test func `without a password nothing is recorded, listed or sent`() async throws {
+  @Test func `recording, listing and downloading require an operator`() async throws {
     let access = AccessControl.permissive {
       $0.users = [Credentials(user: "eve", password: "x"), Credentials(user: "us", password: "pw", role: .operator)]
     }
