@@ -1,0 +1,167 @@
+import Media
+import Testing
+
+@testable import Streaming
+
+@Suite("Video schedule: passing through")
+struct VideoSchedulePassThroughTests {
+  private let dialogue = VideoScheduleDialogue()
+
+  @Test func `passing through begins at a keyframe`() {
+    #expect(self.dialogue.sample(at: 0) == .transcode(dropsFrames: false))
+    #expect(self.dialogue.sample(at: 40, isKeyframe: true) == .pass(40))
+    #expect(self.dialogue.sample(at: 80) == .pass(80))
+    #expect(self.dialogue.deadline == 2080)
+  }
+
+  private static let reasons: [(String, @Sendable (inout SampleSummary) -> Void)] = [
+    ("effects", { $0.hasEffects = true }),
+    ("rotation", { $0.adjustment.rotation = .right }),
+    ("mirroring", { $0.adjustment.isMirrored = true }),
+    ("orientation", { $0.orientation = .down }),
+    ("bitrate", { $0.bitrate = 1_000_000 }),
+    (
+      "size",
+      {
+        $0.description = .h264(
+          H264Description(
+            sequenceParameterSet: [0x67], pictureParameterSet: [0x68], width: 128, height: 96, frameRate: 25))
+      }
+    ),
+    ("another codec", { $0.description = .aac(AACDescription.example) }),
+    ("reordering", { $0.presentationTime += .milliseconds(40) }),
+  ]
+
+  @Test(arguments: Self.reasons.indices)
+  func `samples are transcoded while an adjustment applies, and until the next keyframe`(index: Int) {
+
+    let (name, change) = Self.reasons[index]
+    _ = self.dialogue.sample(at: 0, isKeyframe: true)
+    #expect(self.dialogue.sample(at: 40, change) == .transcode(dropsFrames: false), "\(name)")
+    #expect(self.dialogue.frame(at: 40) == .newest(40), "\(name)")
+    #expect(self.dialogue.sample(at: 80, isKeyframe: true, change) == .transcode(dropsFrames: false), "\(name)")
+    #expect(self.dialogue.sample(at: 120) == .transcode(dropsFrames: false), "\(name)")
+    guard name != "reordering" else { return }
+    #expect(self.dialogue.sample(at: 160, isKeyframe: true) == .pass(160), "\(name)")
+  }
+
+  @Test(arguments: [VideoSettings(frameRate: 24), VideoSettings(encoder: "h264_vaapi")])
+  func `a lower frame rate or a named encoder transcodes`(settings: VideoSettings) {
+
+    let dialogue = VideoScheduleDialogue(settings: settings)
+    #expect(dialogue.sample(at: 0, isKeyframe: true) == .transcode(dropsFrames: false))
+  }
+
+  @Test func `a codec configuration seen to reorder is not passed through again, another one is`() {
+    _ = self.dialogue.sample(at: 0, isKeyframe: true) { $0.presentationTime += .milliseconds(80) }
+    #expect(self.dialogue.sample(at: 400, isKeyframe: true) == .transcode(dropsFrames: false))
+    let other = CodecDescription.h264(
+      H264Description(
+        sequenceParameterSet: [0x67, 1], pictureParameterSet: [0x68], width: 64, height: 48, frameRate: 25))
+    #expect(self.dialogue.sample(at: 800, isKeyframe: true) { $0.description = other } == .pass(800))
+  }
+
+  @Test func `while encoding is paused samples are not decoded once a frame is kept`() {
+    self.dialogue.schedule.isPaused = true
+    #expect(self.dialogue.sample(at: 0, isKeyframe: true) == .transcode(dropsFrames: false))
+    #expect(self.dialogue.frame(at: 0) == .keepNewest(timestamp: .zero))
+    #expect(self.dialogue.sample(at: 40) == .closeDecoder)
+    #expect(self.dialogue.takeNotices() == [.releaseSourceMemory])
+    self.dialogue.schedule.isPaused = false
+    #expect(self.dialogue.sample(at: 80) == .transcode(dropsFrames: false))
+    #expect(self.dialogue.sample(at: 120, isKeyframe: true) == .pass(120))
+  }
+
+  @Test func `decoded frames are dropped while two more samples wait`() {
+    #expect(self.dialogue.sample(at: 0) { $0.backlog = 1 } == .transcode(dropsFrames: false))
+    #expect(self.dialogue.sample(at: 40) { $0.backlog = 2 } == .transcode(dropsFrames: true))
+  }
+
+  @Test func `a keyframe request is passed on to the source, at most twice a second`() {
+    _ = self.dialogue.sample(at: 0, isKeyframe: true)
+    _ = self.dialogue.handle(.keyframeRequested, at: 100)
+    #expect(self.dialogue.takeNotices() == [])
+    _ = self.dialogue.sample(at: 480)
+    #expect(self.dialogue.takeNotices() == [])
+    _ = self.dialogue.sample(at: 500)
+    #expect(self.dialogue.takeNotices() == [.requestKeyframeFromSource])
+    _ = self.dialogue.handle(.keyframeRequested, at: 600)
+    _ = self.dialogue.sample(at: 960)
+    #expect(self.dialogue.takeNotices() == [])
+    _ = self.dialogue.handle(.keyframeRequested, at: 1000)
+    #expect(self.dialogue.takeNotices() == [.requestKeyframeFromSource])
+    _ = self.dialogue.sample(at: 1040, isKeyframe: true)
+    _ = self.dialogue.sample(at: 2000)
+    #expect(self.dialogue.takeNotices() == [])
+  }
+
+  @Test func `no frame is repeated while samples are passed through`() {
+    _ = self.dialogue.frame(at: 0)
+    _ = self.dialogue.sample(at: 40, isKeyframe: true)
+    _ = self.dialogue.handle(.redrawRequested, at: 50)
+    _ = self.dialogue.handle(.keyframeRequested, at: 50)
+    #expect(self.dialogue.deadline == 2040)
+  }
+
+  @Test func `a silent source that was passed through shows the slate, and passes on from its next keyframe`() {
+    _ = self.dialogue.sample(at: 0, isKeyframe: true)
+    #expect(self.dialogue.timeout(at: 2000) == .slate(2000, forcesKeyframe: true))
+    #expect(self.dialogue.sample(at: 2030) == .transcode(dropsFrames: false))
+    _ = self.dialogue.takeNotices()
+    #expect(self.dialogue.sample(at: 2070, isKeyframe: true) == .pass(2070))
+    #expect(self.dialogue.takeNotices() == [.slateHidden])
+  }
+
+  @Test func `samples of one source keep their times, and follow other output by a millisecond`() {
+    _ = self.dialogue.sample(at: 0, isKeyframe: true)
+    #expect(
+      self.dialogue.sample(at: 40) { $0.decodeTime = VideoScheduleDialogue.time(-10) }
+        == .transcode(dropsFrames: false))
+    _ = self.dialogue.frame(at: 100)
+    #expect(self.dialogue.sample(at: 140, latency: 60, isKeyframe: true) == .transcode(dropsFrames: false))
+    let other = CodecDescription.h264(
+      H264Description(
+        sequenceParameterSet: [0x67, 1], pictureParameterSet: [0x68], width: 64, height: 48, frameRate: 25))
+    // Captured at 120, after the frame of 100.
+    #expect(self.dialogue.sample(at: 180, latency: 60, isKeyframe: true) { $0.description = other } == .pass(120))
+    // Captured at 90, before that frame: output right after it.
+    #expect(self.dialogue.sample(at: 220, latency: 130) { $0.description = other } == .pass(121))
+    #expect(self.dialogue.sample(at: 260, latency: 60) { $0.description = other } == .pass(200))
+  }
+
+  @Test func `a switch to a source of higher latency keeps times rising`() {
+    _ = self.dialogue.sample(at: 1000, isKeyframe: true)
+    #expect(
+      self.dialogue.sample(at: 1040, latency: 500, isKeyframe: true, from: VideoScheduleDialogue.other) == .pass(1001))
+    #expect(self.dialogue.takeNotices() == [.sourceSwitched])
+    #expect(self.dialogue.sample(at: 1080, latency: 500, from: VideoScheduleDialogue.other) == .pass(1002))
+  }
+
+  @Test func `a switch between sources that are passed through needs a keyframe of the new one`() {
+    _ = self.dialogue.frame(at: 0)
+    #expect(self.dialogue.sample(at: 40, from: VideoScheduleDialogue.other) == .transcode(dropsFrames: false))
+    #expect(self.dialogue.takeNotices() == [.releaseSourceMemory, .sourceSwitched])
+    #expect(self.dialogue.sample(at: 80, isKeyframe: true, from: VideoScheduleDialogue.other) == .pass(80))
+  }
+
+  @Test func `samples are decoded for snapshots, and until ten seconds after the last one`() {
+    _ = self.dialogue.sample(at: 0, isKeyframe: true)
+    #expect(self.dialogue.handle(.snapshotRequested, at: 10) == .decodeSnapshot)
+    #expect(self.dialogue.handle(.snapshotRequested, at: 20) == .none)
+    #expect(self.dialogue.sample(at: 40) == .pass(40, decodesSnapshot: true))
+    #expect(self.dialogue.sample(at: 5000) { $0.isSnapshotWanted = true } == .pass(5000, decodesSnapshot: true))
+    #expect(self.dialogue.sample(at: 14_999) == .pass(14_999, decodesSnapshot: true))
+    #expect(self.dialogue.sample(at: 15_000) == .pass(15_000))
+    #expect(self.dialogue.handle(.snapshotRequested, at: 15_010) == .decodeSnapshot)
+  }
+
+  @Test func `a snapshot of encoded frames needs no decoder`() {
+    _ = self.dialogue.frame(at: 0)
+    #expect(self.dialogue.handle(.snapshotRequested, at: 10) == .none)
+  }
+}
+
+extension AACDescription {
+  fileprivate static let example = AACDescription(
+    audioSpecificConfig: [0x11, 0x90], format: AudioFormat(sampleRate: 48_000, channelCount: 2), samplesPerFrame: 1024)
+}
