@@ -85,7 +85,7 @@ struct AudioPassThroughTests {
       try await self.settle()
     }
 
-    /// Waits until the pipeline has processed the queued blocks.
+    /// Waits until every block is dequeued; the pipeline may still process the last one.
     func settle() async throws {
       try await self.stream.eventually { self.stream.statistics.audioBlocksQueued == 0 }
     }
@@ -122,8 +122,12 @@ struct AudioPassThroughTests {
   {
     let run = try await Run(190)
     try await run.deliver(0..<60)
+    // A block leaves the queue before it is handled: only what was output shows that muting comes after it.
+    #expect(run.output.samples(atLeast: 61).count == 61)
     run.stream.isMuted = true
     try await run.deliver(60..<90)
+    // The encoder is two frames behind.
+    #expect(run.output.samples(atLeast: 89).count == 89)
     run.stream.isMuted = false
     try await run.deliver(90..<190)
     let samples = run.output.samples(atLeast: 191)
