@@ -69,7 +69,8 @@ extension EndToEnd {
           let before = try await vidicon.status { _ in true }
           // The slate is encoded at the frame rate.
           _ = try await vidicon.status { ($0.framesEncoded ?? 0) > (before.framesEncoded ?? 0) + 60 }
-          #expect(vidicon.child.errors.text.components(separatedBy: "connection to the X server was lost").count <= 2)
+          // Reported once, however often the screen is tried again.
+          #expect(vidicon.child.errors.text.components(separatedBy: "connection to the X server was lost").count == 2)
         }
       }
     }

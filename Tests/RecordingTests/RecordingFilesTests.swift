@@ -156,12 +156,34 @@ struct RecordingFilesTests {
     #expect(!RecordingSettings.Retention().isOld(modificationTime: modificationTime, now: 0))
   }
 
-  @Test func `a recording removes old files while it runs, and never its own`() async throws {
+  @Test func `a recording removes old files while it runs, never the one that it writes`() async throws {
     try await withTemporaryFolder { folder in
-      let settings = RecordingSettings(
-        try FilePattern("\(folder)/out.mp4"), partDuration: .seconds(1), retention: .init(byteCount: 1))
-      _ = try await self.record(settings, seconds: 6)
-      #expect(names(in: folder) == [])
+      let pattern = try FilePattern("\(folder)/out.mp4")
+      let earlier = try await self.record(RecordingSettings(pattern, partDuration: .seconds(1))).map(\.path)
+      #expect(earlier.count == 3)
+      let settings = RecordingSettings(pattern, partDuration: .seconds(1), retention: .init(byteCount: 1))
+      let test = TestRecorder(settings, descriptions: self.script.descriptions, clock: { 0 })
+      let events = Task { await test.recorder.events.prefix { $0 != .ended }.reduce(into: []) { $0.append($1) } }
+      _ = try await test.recorder.start(at: StreamScript.start)
+      let end = StreamScript.start + .seconds(6)
+      test.feed(
+        self.script.samples(from: StreamScript.start, to: end).map(\.sample).filter { $0.presentationTime < end })
+      let own = await test.recorder.stop(at: end).map(\.path)
+      var (written, removed): (String?, [String]) = (nil, [])
+      for event in await events.value {
+        switch event {
+        case .partStarted(let path): written = path
+        case .partFinished(let file) where file.path == written: written = nil
+        case .removedOld(let path):
+          #expect(path != written)
+          removed.append(path)
+        default: break
+        }
+      }
+      #expect(own.count >= 5)
+      // The oldest first; its own parts once they are finished.
+      #expect(Array(removed.prefix(3)) == earlier && Set(removed) == Set(earlier + own))
+      #expect(removed.count == Set(removed).count)
     }
   }
 }
