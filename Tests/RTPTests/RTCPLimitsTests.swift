@@ -1,0 +1,138 @@
+import Media
+import NIOCore
+import Testing
+
+@testable import RTP
+
+@Suite("RTCP at its limits, RFC 3550 §6")
+struct RTCPLimitsTests {
+  private static func block(_ ssrc: UInt32, lost: Int32 = 0) -> RTCPReportBlock {
+    RTCPReportBlock(
+      ssrc: ssrc, fractionLost: 255, cumulativeLost: lost, extendedHighestSequenceNumber: .max, jitter: .max,
+      lastSenderReport: .max, delaySinceLastSenderReport: .max)
+  }
+
+  private static func parse(_ packets: RTCPPacket...) throws -> [RTCPPacket] {
+    try RTCPCompoundPacket(parsing: ByteBuffer(bytes: RTCPTests.serialize(RTCPCompoundPacket(packets)))).packets
+  }
+
+  @Test func `a sender report with 31 blocks and an extension survives a round trip`() throws {
+    let report = RTCPPacket.senderReport(
+      RTCPSenderReport(
+        ssrc: .max, ntpTimestamp: NTPTimestamp(rawValue: .max), rtpTimestamp: .max, packetCount: .max,
+        octetCount: .max, reportBlocks: (0..<31).map { Self.block($0) },
+        profileExtension: ByteBuffer(bytes: [1, 2, 3, 4, 5, 6, 7, 8])))
+    #expect(try Self.parse(report) == [report])
+    // 8 bytes of header and SSRC, 20 of sender information, 31 × 24 of blocks, 8 of extension.
+    let bytes = RTCPTests.serialize(RTCPCompoundPacket([report]))
+    #expect(bytes.count == 8 + 20 + 31 * 24 + 8)
+    #expect(bytes[0] == 0b1001_1111 && bytes[2] == 0 && Int(bytes[3]) == bytes.count / 4 - 1)
+  }
+
+  @Test func `an extension of a receiver report is kept apart from its blocks`() throws {
+    let extended = RTCPReceiverReport(
+      ssrc: 1, reportBlocks: [Self.block(2)], profileExtension: ByteBuffer(bytes: [9, 9, 9, 9]))
+    #expect(try Self.parse(.receiverReport(extended)) == [.receiverReport(extended)])
+    #expect(
+      try Self.parse(.receiverReport(RTCPReceiverReport(ssrc: 1))) == [.receiverReport(RTCPReceiverReport(ssrc: 1))])
+  }
+
+  @Test(
+    arguments: [
+      (0, [0x00, 0x00, 0x00]), (1, [0x00, 0x00, 0x01]), (-1, [0xFF, 0xFF, 0xFF]), (0x7F_FFFF, [0x7F, 0xFF, 0xFF]),
+      (-0x80_0000, [0x80, 0x00, 0x00]),
+      // Beyond 24 bits the ends of the range are sent, §A.3.
+      (0x80_0000, [0x7F, 0xFF, 0xFF]), (-0x80_0001, [0x80, 0x00, 0x00]), (.max, [0x7F, 0xFF, 0xFF]),
+      (.min, [0x80, 0x00, 0x00]),
+    ] as [(Int32, [UInt8])])
+  func `the number of lost packets has 24 bits and a sign`(lost: Int32, bytes: [UInt8]) throws {
+    let report = RTCPReceiverReport(ssrc: 1, reportBlocks: [Self.block(2, lost: lost)])
+    let sent = RTCPTests.serialize(RTCPCompoundPacket([.receiverReport(report)]))
+    #expect(sent[12] == 255 && Array(sent[13..<16]) == bytes)
+    guard case .receiverReport(let received)? = try Self.parse(.receiverReport(report)).first else {
+      Issue.record("no receiver report")
+      return
+    }
+    #expect(received.reportBlocks.first?.cumulativeLost == min(max(lost, -0x80_0000), 0x7F_FFFF))
+  }
+
+  @Test func `every BYE reason of up to 255 bytes survives, padded to words`() throws {
+    for length in [0, 1, 2, 3, 4, 252, 253, 254, 255] {
+      let goodbye = RTCPGoodbye(sources: [1, 2], reason: String(repeating: "x", count: length))
+      let report = RTCPPacket.receiverReport(RTCPReceiverReport(ssrc: 1))
+      #expect(try Self.parse(report, .goodbye(goodbye)) == [report, .goodbye(goodbye)])
+      #expect(RTCPTests.serialize(RTCPCompoundPacket([.goodbye(goodbye)])).count.isMultiple(of: 4))
+    }
+    #expect(RTCPGoodbye(sources: [], reason: String(repeating: "x", count: 256)).reason?.count == 255)
+    #expect(RTCPGoodbye(sources: []).reasonText == nil)
+  }
+
+  @Test func `a BYE may have 31 sources or none`() throws {
+    let report = RTCPPacket.receiverReport(RTCPReceiverReport(ssrc: 1))
+    for count: UInt32 in [0, 31] {
+      let goodbye = RTCPGoodbye(sources: Array(0..<count))
+      #expect(try Self.parse(report, .goodbye(goodbye)).last == .goodbye(goodbye))
+    }
+  }
+
+  @Test func `a reason or item that is not UTF-8 is shown with replacement characters`() throws {
+    let bytes: [UInt8] = [0x80, 0xC9, 0, 1, 0, 0, 0, 8, 0x81, 0xCB, 0, 2, 0, 0, 0, 8, 2, 0xFF, 0x61, 0]
+    guard case .goodbye(let goodbye)? = try RTCPCompoundPacket(parsing: ByteBuffer(bytes: bytes)).packets.last else {
+      Issue.record("no BYE")
+      return
+    }
+    #expect(goodbye.reason == [0xFF, 0x61] && goodbye.reasonText == "\u{FFFD}a")
+    #expect(RTCPSourceDescription.Item(.note, value: [0xC3]).text == "\u{FFFD}")
+  }
+
+  @Test(arguments: [("é", 127), ("€", 85), ("👍", 63), ("x", 255)])
+  func `a text of more than 255 bytes is cut between characters`(character: String, count: Int) {
+    let text = String(repeating: character, count: 300)
+    let item = RTCPSourceDescription.Item(.cname, text)
+    #expect(item.text == String(repeating: character, count: count))
+    #expect(item.value.count <= 255 && item.value.count + character.utf8.count > 255)
+    #expect(RTCPGoodbye(sources: [1], reason: text).reasonText == item.text)
+  }
+
+  @Test func `a private extension shares 254 bytes between prefix and value`() {
+    let long = RTCPSourceDescription.Item(privatePrefix: String(repeating: "p", count: 300), value: "v")
+    #expect(long.value.count == 255 && long.value.first == 254)
+    #expect(long.privateExtension?.prefix == String(repeating: "p", count: 254) && long.privateExtension?.value == "")
+    let value = RTCPSourceDescription.Item(privatePrefix: "p", value: String(repeating: "v", count: 300))
+    #expect(value.privateExtension?.value == String(repeating: "v", count: 253))
+    for invalid: [UInt8] in [[], [1], [200, 1, 2], [3, 1, 2]] {
+      #expect(RTCPSourceDescription.Item(.privateExtension, value: invalid).privateExtension == nil)
+    }
+  }
+
+  @Test func `an APP or feedback packet is kept as it is, with its subtype`() throws {
+    let report = RTCPPacket.receiverReport(RTCPReceiverReport(ssrc: 1))
+    for (type, count) in [(UInt8(204), UInt8(31)), (205, 1), (206, 1), (207, 0), (199, 2)] {
+      let other = RTCPPacket.other(type: type, count: count, body: ByteBuffer(bytes: [0, 0, 0, 1, 0, 0, 0, 2]))
+      #expect(other.type == type)
+      #expect(try Self.parse(report, other) == [report, other])
+    }
+  }
+
+  @Test func `a packet without a body is one word long`() throws {
+    let bytes: [UInt8] = [0x80, 0xC9, 0, 1, 0, 0, 0, 8, 0x80, 0xCA, 0, 0, 0x80, 0xCB, 0, 0]
+    let packets = try RTCPCompoundPacket(parsing: ByteBuffer(bytes: bytes)).packets
+    #expect(packets[1] == .sourceDescription(RTCPSourceDescription(chunks: [])))
+    #expect(packets[2] == .goodbye(RTCPGoodbye(sources: [])))
+    #expect(RTCPTests.serialize(RTCPCompoundPacket(packets)) == bytes)
+  }
+
+  @Test(arguments: [0, 3, 5, 12])
+  func `padding that is not whole words within the packet is refused`(length: UInt8) {
+    let bytes: [UInt8] = [0x80, 0xC9, 0, 1, 0, 0, 0, 8, 0xA1, 0xCB, 0, 2, 0, 0, 0, 8, 0, 0, 0, length]
+    #expect(throws: ParsingError(.invalid, field: "padding", offset: 8)) {
+      try RTCPCompoundPacket(parsing: ByteBuffer(bytes: bytes))
+    }
+  }
+
+  @Test func `a slice of a larger buffer is parsed with offsets from its own start`() {
+    var buffer = ByteBuffer(bytes: [1, 2, 3, 4, 0x80, 0xC9, 0, 1, 0, 0, 0, 8, 0x40, 0xCB, 0, 0])
+    buffer.moveReaderIndex(forwardBy: 4)
+    #expect(throws: ParsingError(.invalid, field: "V", offset: 8)) { try RTCPCompoundPacket(parsing: buffer) }
+  }
+}
