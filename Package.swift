@@ -234,7 +234,9 @@ let package = Package(
       ], swiftSettings: settings),
     .testTarget(
       name: "MediaInputTests",
-      dependencies: ["MediaInput", "Bitstreams", "Capture", "Codecs", "Media", "TestSupport", "Threading", nioCore],
+      dependencies: [
+        "MediaInput", "Bitstreams", "CLibav", "Capture", "Codecs", "Media", "TestSupport", "Threading", nioCore,
+      ],
       swiftSettings: settings),
     .testTarget(
       name: "StreamControlTests",
@@ -254,7 +256,9 @@ let package = Package(
       swiftSettings: settings),
     .target(name: "FakeCamera", path: "Tests/FakeCamera", exclude: ["Library"], swiftSettings: settings),
     .testTarget(
-      name: "CodecsTests", dependencies: ["Codecs", "Capture", "Media", "Threading", nioCore], swiftSettings: settings),
+      name: "CodecsTests",
+      dependencies: ["Codecs", "Bitstreams", "CCapture", "CLibav", "Capture", "Media", "Threading", nioCore],
+      swiftSettings: settings),
     .testTarget(
       name: "InferenceTests", dependencies: ["Inference", "Media"], exclude: ["Goldens"], swiftSettings: settings),
     .testTarget(
