@@ -70,7 +70,7 @@ struct MP4FieldsTests {
     #expect(texts == [String(repeating: character, count: count)[...], "vidicon"])
   }
 
-  @Test func `a sound sample entry has the AudioSpecificConfig in its descriptors`() throws {
+  @Test func `an audio sample entry has the AudioSpecificConfig in its descriptors`() throws {
     let written = Self.bytes { SampleEntry(TestSamples.aac).serialize(into: &$0) }
     let expected: [[UInt8]] = [
       [0, 0, 0, 75], Array("mp4a".utf8),

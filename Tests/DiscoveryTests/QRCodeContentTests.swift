@@ -97,7 +97,7 @@ private struct QRCodeReader {
   }
 }
 
-@Suite("What phones read of a QR code, ISO/IEC 18004")
+@Suite("Content of QR codes, ISO/IEC 18004")
 struct QRCodeContentTests {
   @Test(arguments: [
     ("x", 21, 10), ("http://a.b/c", 21, 10), ("http://10.0.0.5/door", 25, 16),

@@ -122,7 +122,7 @@ struct AudioPassThroughTests {
   {
     let run = try await Run(190)
     try await run.deliver(0..<60)
-    // A block leaves the queue before it is handled: only what was output shows that muting comes after it.
+    // A block is dequeued before it is processed: only the output shows that muting comes after it.
     #expect(run.output.samples(atLeast: 61).count == 61)
     run.stream.isMuted = true
     try await run.deliver(60..<90)
