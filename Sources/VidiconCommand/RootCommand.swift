@@ -17,10 +17,15 @@ package struct RootCommand: AsyncParsableCommand {
   package init() {}
 
   package static func main() async {
+    await Self.main(nil)
+  }
+
+  /// Runs the program with these arguments; nil for those of the process.
+  static func main(_ arguments: [String]?) async {
     // From here on Ctrl-C ends the program in order.
     _ = TerminationSignals.shared
     do {
-      var command = try Self.parseAsRoot()
+      var command = try Self.parseAsRoot(arguments)
       if var command = command as? any AsyncParsableCommand {
         try await command.run()
       } else {

@@ -117,7 +117,9 @@ final class TextStatusDisplay: StatusDisplay {
 
 extension StreamReport {
   /// Such as "30.0 fps   2.29 Mb/s   3 viewers   0 dropped".
-  fileprivate func line(isNamed: Bool) -> String {
+  ///
+  /// - Parameter isNamed: Whether the line begins with the stream's name, where there are several.
+  func line(isNamed: Bool) -> String {
     var parts = isNamed ? [self.name] : []
     parts.append(String(format: "%.1f fps", self.frameRate))
     parts.append(String(format: "%.2f Mb/s", self.bitrate / 1e6))

@@ -1,0 +1,156 @@
+import Foundation
+import Testing
+
+@testable import VidiconCommand
+
+@Suite("Exit status and message of the program")
+struct ExitStatusTests {
+  @Test(
+    arguments: [
+      (["serve", "--fps", "0"], "\"0\" is not a frame rate; give 1 to 240"),
+      (["serve", "--rtsp-port", "70000"], "--rtsp-port 70000 is not a port"),
+      (["serve", "--rtsp-port", "1", "--http-port", "1"], "--rtsp-port and --http-port are both 1"),
+      (["serve", "--tls-cert", "c.pem"], "give both --tls-cert FILE and --tls-key FILE"),
+      (["serve", "--rtsps-port", "1"], "RTSPS needs a certificate and its key"),
+      (["serve", "--stream", "name=a", "--stream", "name=a"], "two streams have the name \"a\""),
+      (["serve", "--stream", "name=a,source=pipe:", "--stream", "name=b,source=pipe:"], "use pipe: once"),
+      (["serve", "--name", "a", "--stream", "name=b"], "--name and --stream exclude each other"),
+      (["serve", "--split-size", "1M"], "nothing is recorded; add --record PATTERN"),
+      (["serve", "--user", "joe"], "a name, a colon and a password are expected; give NAME:PASSWORD"),
+      (["serve", "--source", "tape:"], "tape:"),
+      (["serve", "--mask-part", "eyes"], "add --mask"),
+      (["serve", "--colour", "red"], "see vidicon --help"), (["tape"], "see vidicon --help"),
+      (["serve", "--fps"], "see vidicon --help"), (["record"], "see vidicon --help"),
+      (["repair"], "see vidicon --help"),
+      (["record", "x.mp4", "--duration", "soon"], "\"soon\" is not a time"),
+      (["record", "x.mp4", "--stream", "name=a", "--stream", "name=b"], "records one stream"),
+      (["record", "%Q.mp4", "--source", "bars"], "%Q"),
+    ] as [([String], String)])
+  func `a wrong option ends the program with status 64 and one line`(arguments: [String], message: String) async throws
+  {
+    let result = try await #require(
+      processExitsWith: .exitCode(64), observing: [\.standardOutputContent, \.standardErrorContent]
+    ) {
+      [arguments = arguments as [String]] in
+      await RootCommand.main(arguments)
+    }
+    #expect(OutputLines(result.standardOutputContent).text.isEmpty)
+    let lines = OutputLines(result.standardErrorContent).own
+    #expect(lines.count == 1 && lines[0].contains(message), "\(lines)")
+  }
+
+  @Test(
+    arguments: [
+      (["serve", "--config", "/nowhere/vidicon.yaml"], "there is no such file; check the path of --config"),
+      (["serve", "--source", "file:/nowhere/clip.mp4"], "there is no such file"),
+      (["serve", "--source", "bars", "--recordings", "/nowhere"], "there is no such folder; create it"),
+      (["record", "/nowhere/clip.mp4", "--source", "bars", "--audio", "none", "--size", "64x48"], "/nowhere"),
+      (["repair", "/nowhere/clip.mp4"], "/nowhere/clip.mp4: "),
+    ] as [([String], String)])
+  func `a missing file ends the program with status 1 and one line`(arguments: [String], message: String) async throws {
+    let result = try await #require(
+      processExitsWith: .exitCode(1), observing: [\.standardOutputContent, \.standardErrorContent]
+    ) {
+      [arguments = arguments as [String]] in
+      await RootCommand.main(arguments)
+    }
+    #expect(OutputLines(result.standardOutputContent).text.isEmpty)
+    let lines = OutputLines(result.standardErrorContent).own
+    #expect(lines.count == 1 && lines[0].contains(message), "\(lines)")
+  }
+
+  @Test func `of several files to repair each is reported, and one that fails decides the status`() async throws {
+    let result = try await #require(processExitsWith: .exitCode(1), observing: [\.standardErrorContent]) {
+      await RootCommand.main(["repair", "/nowhere/1.mp4", "/nowhere/2.mp4"])
+    }
+    let lines = OutputLines(result.standardErrorContent).own
+    #expect(lines.count == 2 && lines[0].contains("1.mp4") && lines[1].contains("2.mp4"))
+  }
+
+  @Test(
+    arguments: [
+      (["--version"], "0.1.0"), (["--help"], "SUBCOMMANDS:"), (["serve", "--help"], "--rtsp-port"),
+      (["help", "record"], "--split-duration"), ([], "SUBCOMMANDS:"),
+    ] as [([String], String)])
+  func `help and version are on standard output, with status 0`(arguments: [String], text: String) async throws {
+    let result = try await #require(
+      processExitsWith: .success, observing: [\.standardOutputContent, \.standardErrorContent]
+    ) {
+      [arguments = arguments as [String]] in
+      await RootCommand.main(arguments)
+    }
+    #expect(OutputLines(result.standardOutputContent).text.contains(text))
+    #expect(OutputLines(result.standardErrorContent).own == [])
+  }
+
+  @Test(.timeLimit(.minutes(2)))
+  func `a recording of a given length ends with status 0, and reports its file as text`() async throws {
+    let folder = try TemporaryFolder()
+    let result = try await #require(
+      processExitsWith: .success, observing: [\.standardOutputContent, \.standardErrorContent]
+    ) {
+      [path = folder.path as String] in
+      await RootCommand.main([
+        "record", "\(path)/clip.mp4", "--source", "bars", "--audio", "tone", "--size", "64x48", "--fps", "10",
+        "--duration", "1s",
+      ])
+    }
+    let lines = OutputLines(result.standardOutputContent).lines
+    #expect(lines.first == "  Recording  \(folder.path)/clip.mp4")
+    #expect(lines.last?.hasPrefix("  Recorded   \(folder.path)/clip.mp4   00:00:01   ") == true, "\(lines)")
+    #expect(OutputLines(result.standardErrorContent).own == [])
+    // The same name again is refused.
+    let again = try await #require(processExitsWith: .exitCode(1), observing: [\.standardErrorContent]) {
+      [path = folder.path as String] in
+      await RootCommand.main(["record", "\(path)/clip.mp4", "--source", "bars", "--duration", "1s"])
+    }
+    let errors = OutputLines(again.standardErrorContent).own
+    #expect(errors.last?.hasSuffix("it exists already; give another name, or --overwrite") == true, "\(errors)")
+  }
+
+  @Test(.timeLimit(.minutes(2)))
+  func `with JSON, a recording's events are its parts in order`() async throws {
+    let folder = try TemporaryFolder()
+    let result = try await #require(processExitsWith: .success, observing: [\.standardOutputContent]) {
+      [path = folder.path as String] in
+      await RootCommand.main([
+        "record", "\(path)/clip.mp4", "--source", "plasma", "--audio", "none", "--size", "64x48", "--fps", "10",
+        "--duration", "1s", "--name", "door", "--json",
+      ])
+    }
+    let objects = try OutputLines(result.standardOutputContent).lines.map {
+      try JSONDecoder().decode([String: JSONValue].self, from: Data($0.utf8))
+    }
+    let events = objects.filter { $0["event"] == "recording" }
+    #expect(events.map { $0["change"] } == ["started", "finished", "ended"])
+    #expect(events.allSatisfy { $0["stream"] == "door" })
+    #expect(events.prefix(2).allSatisfy { $0["path"] == .text("\(folder.path)/clip.mp4") })
+    guard events.count > 1, case .number(let seconds)? = events[1]["seconds"] else {
+      Issue.record("no length")
+      return
+    }
+    #expect((0.9...1.1).contains(seconds))
+    // Progress names the same state and file.
+    for object in objects where object["event"] == "status" {
+      guard case .object(let recording)? = object["recording"] else {
+        Issue.record("no recording in \(object)")
+        continue
+      }
+      #expect(recording["path"] == .text("\(folder.path)/clip.mp4") && recording["parts"] == 1)
+    }
+  }
+}
+
+/// A folder that is removed with the last reference.
+final class TemporaryFolder: Sendable {
+  let path: String
+
+  init() throws {
+    self.path = FileManager.default.temporaryDirectory.appending(path: "command-\(UUID().uuidString)").path
+    try FileManager.default.createDirectory(atPath: self.path, withIntermediateDirectories: true)
+  }
+
+  deinit {
+    try? FileManager.default.removeItem(atPath: self.path)  // A leftover folder is harmless.
+  }
+}

@@ -1,0 +1,154 @@
+import Foundation
+import Media
+import Testing
+
+@testable import Recording
+@testable import VidiconCommand
+
+@Suite("Recordings in words and as JSON")
+struct RecordingTextTests {
+  static let file = FinishedRecording(
+    path: "a/clip.mp4", duration: .milliseconds(60_999), byteCount: 17_249_000, lostByteCount: 0)
+  static let error = VidiconError(
+    .noSpace, subject: "a/clip.mp4", cause: "the disk is full", nextStep: "remove other files")
+
+  /// Every kind of event.
+  static let events: [RecordingEvent] = [
+    .partStarted(path: "a/clip.mp4"), .paused, .resumed, .fellBehind, .partFinished(Self.file),
+    .partNotFinished(Self.error), .leftover(.finished(Self.file)), .leftover(.wasFinished(path: "b.mp4")),
+    .leftover(.removedEmpty(path: "c.mp4")), .leftover(.failed(Self.error)), .removedOld(path: "d.mp4"),
+    .failed(Self.error), .ended,
+  ]
+
+  private func json(_ value: some Encodable) throws -> [String: JSONValue] {
+    try JSONDecoder().decode([String: JSONValue].self, from: JSONEncoder().encode(value))
+  }
+
+  @Test(
+    arguments: [
+      (0, "00:00:00"), (999, "00:00:00"), (61_000, "00:01:01"), (3_599_999, "00:59:59"), (3_600_000, "01:00:00"),
+      (86_400_000, "24:00:00"), (360_000_000, "100:00:00"),
+    ] as [(Int64, String)])
+  func `a time is hours, minutes and whole seconds`(milliseconds: Int64, text: String) {
+    #expect(Quantity.text(.milliseconds(milliseconds)) == text)
+  }
+
+  @Test(
+    arguments: [
+      (0, "0 kB"), (999, "0 kB"), (1_000, "1 kB"), (999_999, "999 kB"), (1_000_000, "1.0 MB"), (17_249_000, "17.2 MB"),
+      (999_900_000, "999.9 MB"), (1_000_000_000, "1.00 GB"), (12_345_678_901, "12.35 GB"),
+    ] as [(Int, String)])
+  func `a size is in powers of 1000`(byteCount: Int, text: String) {
+    #expect(Quantity.text(byteCount: byteCount) == text)
+  }
+
+  @Test(
+    arguments: [
+      (.idle, "not recording"), (.failed, "recording failed"), (.waiting, "waiting 00:01:00   17.2 MB"),
+      (.recording, "recording 00:01:00   17.2 MB"), (.paused, "paused 00:01:00   17.2 MB"),
+      (.finishing, "finishing 00:01:00   17.2 MB"),
+    ] as [(RecordingStatus.State, String)])
+  func `a status line ends with the state of the recording`(state: RecordingStatus.State, text: String) {
+    var status = RecordingStatus()
+    (status.state, status.duration, status.byteCount) = (state, .seconds(60), 17_249_000)
+    #expect(status.summary == text)
+  }
+
+  @Test func `progress counts the frames dropped before the encoder and by the disk`() {
+    var status = RecordingStatus()
+    (status.state, status.duration, status.byteCount) = (.recording, .seconds(60), 17_249_000)
+    (status.bitrate, status.videoSamplesDropped) = (2_296_000, 3)
+    #expect(status.progress(drops: 4) == "00:01:00   17.2 MB   2.30 Mb/s   7 dropped")
+    for state in [RecordingStatus.State.waiting, .paused, .finishing, .failed] {
+      status.state = state
+      #expect(status.progress(drops: 0) == "00:01:00   17.2 MB   2.30 Mb/s   3 dropped   \(state.rawValue)")
+    }
+  }
+
+  @Test func `the status as JSON has every field, in seconds, bytes and bits per second`() throws {
+    var status = RecordingStatus()
+    (status.state, status.path, status.partCount) = (.paused, "a/clip.mp4", 2)
+    (status.duration, status.byteCount) = (.milliseconds(1500), 17_249_000)
+    (status.bitrate, status.videoSamplesDropped) = (2_296_000, 3)
+    #expect(
+      try self.json(JSONRecording.Status(status)) == [
+        "state": "paused", "path": "a/clip.mp4", "parts": 2, "seconds": 1.5, "bytes": 17_249_000, "bitrate": 2_296_000,
+        "dropped": 3,
+      ])
+    #expect(try self.json(JSONRecording.Status(RecordingStatus()))["path"] == nil)
+  }
+
+  @Test func `each event as JSON names its change, with the file or the error it concerns`() throws {
+    let error: JSONValue = .text(Self.error.description)
+    let expected: [[String: JSONValue]] = [
+      ["change": "started", "path": "a/clip.mp4"], ["change": "paused"], ["change": "resumed"],
+      ["change": "fellBehind"], ["change": "finished", "path": "a/clip.mp4", "seconds": 60.999, "bytes": 17_249_000],
+      ["change": "notFinished", "path": "a/clip.mp4", "error": error], ["change": "repaired", "path": "a/clip.mp4"],
+      ["change": "repaired", "path": "b.mp4"], ["change": "repaired", "path": "c.mp4"],
+      ["change": "repaired", "path": "a/clip.mp4", "error": error], ["change": "removed", "path": "d.mp4"],
+      ["change": "failed", "path": "a/clip.mp4", "error": error], ["change": "ended"],
+    ]
+    for (event, fields) in zip(Self.events, expected) {
+      let common: [String: JSONValue] = ["event": "recording", "stream": "live"]
+      #expect(try self.json(JSONRecording.Event(event, of: "live")) == common.merging(fields) { $1 }, "\(event)")
+    }
+    #expect(expected.count == Self.events.count)
+  }
+
+  @Test func `a repair is reported with its file and what became of it`() {
+    var torn = Self.file
+    torn.lostByteCount = 1234
+    let repairs: [(Recordings.Repair, path: String, summary: String, problem: String?)] = [
+      (.finished(Self.file), "a/clip.mp4", "a/clip.mp4   00:01:00   17.2 MB   finished", nil),
+      (
+        .finished(torn), "a/clip.mp4",
+        "a/clip.mp4   00:01:00   17.2 MB   finished, without its last 1234 bytes, which are an incomplete fragment", nil
+      ),
+      (.wasFinished(path: "b.mp4"), "b.mp4", "b.mp4   was finished already", nil),
+      (.removedEmpty(path: "c.mp4"), "c.mp4", "c.mp4   removed; nothing had been recorded in it", nil),
+      (.failed(Self.error), "a/clip.mp4", Self.error.description, Self.error.description),
+    ]
+    for (repair, path, summary, problem) in repairs {
+      #expect(repair.path == path && repair.summary == summary && repair.problem == problem)
+    }
+  }
+
+  @Test func `files are reported on standard output, problems on standard error`() async throws {
+    let result = try await #require(
+      processExitsWith: .success, observing: [\.standardOutputContent, \.standardErrorContent]
+    ) {
+      for event in RecordingTextTests.events { event.show(of: "live") }
+    }
+    #expect(
+      OutputLines(result.standardOutputContent).lines == [
+        "  Recording  a/clip.mp4", "  Recording  paused", "  Recording  resumed",
+        "  Recorded   a/clip.mp4   00:01:00   17.2 MB", "  Repaired   a/clip.mp4   00:01:00   17.2 MB   finished",
+        "  Repaired   b.mp4   was finished already", "  Repaired   c.mp4   removed; nothing had been recorded in it",
+        "  Removed    d.mp4",
+      ])
+    #expect(
+      OutputLines(result.standardErrorContent).own == [
+        "vidicon: live: the disk is too slow; the recording continues when the disk has caught up",
+        "vidicon: live: \(Self.error)", "vidicon: live: \(Self.error)",
+        "vidicon: live: the recording has stopped: \(Self.error)",
+      ])
+  }
+
+  @Test func `with JSON, standard error still reports problems, and nothing else`() async throws {
+    let result = try await #require(
+      processExitsWith: .success, observing: [\.standardErrorContent, \.standardOutputContent]
+    ) {
+      let display = JSONStatusDisplay()
+      for event in RecordingTextTests.events { display.showRecording(event, of: "live") }
+      display.showSnapshot("s.jpg", of: "live")
+      display.showEnd()
+      _ = LineWriter.standardOutput.flush(within: nil)
+    }
+    let lines = OutputLines(result.standardOutputContent).lines
+    let objects = try lines.map { try JSONDecoder().decode([String: JSONValue].self, from: Data($0.utf8)) }
+    #expect(objects.count == Self.events.count + 2)
+    #expect(objects.dropLast(2).allSatisfy { $0["event"] == "recording" && $0["stream"] == "live" })
+    #expect(objects.suffix(2) == [["event": "snapshot", "stream": "live", "path": "s.jpg"], ["event": "stopped"]])
+    #expect(OutputLines(result.standardErrorContent).own.count == 4)
+  }
+}
