@@ -19,7 +19,7 @@ enum ParserCoverage {
       "HLS/HLSRequest"
     ],
     "FuzzHTTP": [
-      "Authentication/IPAddress", "HTTPServer/ByteRange", "HTTPServer/HTTPTarget",
+      "HTTPServer/ByteRange", "HTTPServer/HTTPTarget",
     ],
     "FuzzMP4": [
       "Containers/MP4Box", "Containers/MovieFragment", "Containers/MovieHeader", "Containers/MovieTrack",
