@@ -20,7 +20,7 @@ ip link set veth1 up
 
 mount -t tmpfs none /run
 mkdir /run/dbus /run/avahi-daemon
-# The daemon changes its folder's owner to its own user, who does not exist in a namespace with one user.
+# The daemon changes the owner of its folder to its own user, who does not exist in a namespace with one user.
 for file in passwd group; do
   sed -E "/^avahi:/s/:[0-9]+/:0/g" "/etc/$file" >"/run/$file"
   mount --bind "/run/$file" "/etc/$file"
@@ -45,7 +45,7 @@ use-ipv6=no
 publish-hinfo=no
 publish-workstation=no
 CONFIGURATION
-# The daemon's parent keeps running, since it closes the descriptors that observers of this script wait on.
+# The parent of the daemon keeps running, since it closes the descriptors that observers of this script wait on.
 setpriv --pdeathsig KILL dbus-daemon --config-file=/run/bus.conf --nofork --print-address &
 wait
 '
