@@ -134,19 +134,5 @@ extension EndToEnd {
         #expect(run.succeeded, "\(run.errors)")
       }
     }
-
-    @Test(.tags(.demanding), arguments: [false, true])
-    func `no response to a request that schemathesis makes differs from the OpenAPI document`(
-      isOperator: Bool
-    ) async throws {
-      try await Self.serving(Self.operators) { vidicon, _ in
-        let path = try #require(vidicon.started.controlTokenFile)
-        let token = isOperator ? [try String(contentsOfFile: path, encoding: .utf8)] : []
-        let run = try await Tool.run(
-          "bash", [TestMedia.client("schemathesis_run.sh"), "http://127.0.0.1:\(vidicon.httpPort)"] + token,
-          within: .seconds(90))
-        #expect(run.succeeded, "\(run.outputText.suffix(4_000)) \(run.errors.suffix(1_000))")
-      }
-    }
   }
 }

@@ -28,7 +28,7 @@ extension EndToEnd {
       let requests: [(name: String, bytes: [UInt8], statuses: [Int])] = [
         ("zeros", [UInt8](repeating: 0, count: 100_000), [400]),
         ("TLS", [0x16, 0x03, 0x01, 0x02, 0x00, 0x01, 0x00, 0x01, 0xfc, 0x03, 0x03, 0x0d, 0x0a, 0x0d, 0x0a], [400]),
-        ("RTSP", Array("DESCRIBE rtsp://a/live RTSP/1.0\r\nCSeq: 1\r\n\r\n".utf8), [400, 405]),
+        ("RTSP", Array("DESCRIBE rtsp://a/live RTSP/1.0\r\nCSeq: 1\r\n\r\n".utf8), [400, 405, 421]),
         ("a path without end", Array(("GET /" + String(repeating: "a", count: 200_000)).utf8), [400, 414, 431]),
         (
           "a long path", Array(("GET /" + String(repeating: "a", count: 5_000) + " HTTP/1.1\r\nHost: a\r\n\r\n").utf8),

@@ -90,13 +90,16 @@ extension EndToEnd {
     }
 
     @Test func `an unavailable source is refused with the reason, and the current one stays`() async throws {
-      try await VidiconProcess.serving(Self.bars) { vidicon in
+      let folder = FileManager.default.temporaryDirectory.path
+      try await VidiconProcess.serving(Self.bars + ["--files", folder]) { vidicon in
         let address = vidicon.page("/api/streams/live/source")
+        let missing = "file:\(folder)/\(UUID())/film.mp4"
         for (json, status, reason) in [
           (#"{"video":"nonsense"}"#, 400, "nonsense: it is not a video source"),
           (#"{"audio":"plasma"}"#, 400, "plasma: it is not an audio source"),
-          (#"{"video":"file:/nowhere/film.mp4"}"#, 502, "film.mp4"), (#"{"audio":"none"}"#, 409, "silence"),
-          (#"{"video":"plasma","audio":"file:/nowhere/film.mp4"}"#, 502, "film.mp4"),
+          (#"{"video":"\#(missing)"}"#, 502, "film.mp4"), (#"{"audio":"none"}"#, 409, "silence"),
+          (#"{"video":"plasma","audio":"\#(missing)"}"#, 502, "film.mp4"),
+          (#"{"video":"file:/etc/film.mp4"}"#, 403, "--files"),
           (#"{"video":"rtsp://me:secret@127.0.0.1:1/cam"}"#, 502, "127.0.0.1:1"),
         ] {
           let answer = try await Self.send("PUT", json, to: address)

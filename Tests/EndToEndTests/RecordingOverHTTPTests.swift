@@ -19,7 +19,9 @@ extension EndToEnd {
       var recordings: [Entry]
     }
 
-    @Test func `a recording is paused, resumed and stopped, and its file is served in ranges`() async throws {
+    @Test(.tags(.pacing)) func `a recording is paused, resumed and stopped, and its file is served in ranges`()
+      async throws
+    {
       try await TestMedia.withTemporaryFolder { folder in
         let options = ["--source", "bars", "--audio", "tone", "--size", "320x180", "--fps", "30"]
         try await VidiconProcess.serving(options + ["--record", "\(folder)/{name}.mp4"]) { vidicon in
@@ -61,7 +63,7 @@ extension EndToEnd {
       }
     }
 
-    @Test func `a recording starts on request, into the given folder, and is refused without one`()
+    @Test(.tags(.pacing)) func `a recording starts on request, into the given folder, and is refused without one`()
       async throws
     {
       try await TestMedia.withTemporaryFolder { folder in

@@ -90,6 +90,7 @@ recording = json.loads(ask("/api/recordings")[2])["recordings"][0]["file"]
 whole = {"Range": "bytes=0-9"}
 requests = [
     ("/", "/", None, 200), ("/health", "/health", None, 200), ("/metrics", "/metrics", None, 200),
+    ("/api/session", "/api/session", None, 200),
     ("/api/streams", "/api/streams", None, 200), ("/api/openapi.json", "/api/openapi.json", None, 200),
     ("/api/streams/{name}", f"/api/streams/{name}", None, 200), ("/api/streams/{name}", "/api/streams/none", None, 404),
     ("/api/streams/{name}", "/api/streams/%zz", None, 400),

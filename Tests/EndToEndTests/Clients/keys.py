@@ -50,6 +50,9 @@ class Session:
             if how != "background":
                 os.tcsetpgrp(0, os.getpgrp())
             signal.signal(signal.SIGTTOU, signal.SIG_DFL)
+            # A program started by a script in the background ignores them.
+            for number in (signal.SIGINT, signal.SIGQUIT):
+                signal.signal(number, signal.SIG_DFL)
             # Swift's interactive backtrace would wait for a key.
             os.execve(command[0], command, {**os.environ, "SWIFT_BACKTRACE": "enable=no"})
         try:
