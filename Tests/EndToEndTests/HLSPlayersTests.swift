@@ -102,7 +102,7 @@ extension EndToEnd {
     func `Chromium plays natively and with hls.js, on a page of another origin, as the first viewer`(
       way: String, playlist: String, maximumLatency: Double
     ) async throws {
-      try await VidiconProcess.serving(Self.bars) { vidicon in
+      try await VidiconProcess.serving(Self.bars + ["--cors", "*"]) { vidicon in
         let arguments = [way, vidicon.page("/live/\(playlist)"), "--library", try TestMedia.file("hls.mjs")]
         let run = try await Tool.run(
           "python3", [TestMedia.client("hls_play.py")] + arguments + ["--seconds", "8"], within: .seconds(80))

@@ -4,7 +4,7 @@ extension Tag {
   /// Starts a browser, a desktop player, or several programs: at most three such tests run at once.
   @Tag static var demanding: Self
 
-  /// Judges frame rate, pacing, or lost frames: runs after the tests above, at most three at once.
+  /// Judges frame rate, pacing, or lost frames: runs after the tests above, at most two at once.
   @Tag static var pacing: Self
 
   /// Judges latency or jitter: runs last, one test at a time.
@@ -61,7 +61,7 @@ private struct Share {
     if tags.contains(.timing) {
       (self.phase, self.units) = (.timing, Self.capacity)
     } else if tags.contains(.pacing) {
-      (self.phase, self.units) = (.pacing, Self.capacity / 3)
+      (self.phase, self.units) = (.pacing, Self.capacity / 2)
     } else {
       (self.phase, self.units) = (.concurrent, Self.capacity / (tags.contains(.demanding) ? 3 : 6))
     }
