@@ -12,7 +12,8 @@ extension EndToEnd.LiveControl {
   func `a switch each second, for a minute or longer, causes no error`() async throws {
     let seconds = Self.seconds
     try await Self.withSources { sources, environment in
-      try await VidiconProcess.serving(Self.bars, environment: environment) { vidicon in
+      let options = Self.bars + ["--files", FileManager.default.temporaryDirectory.path]
+      try await VidiconProcess.serving(options, environment: environment) { vidicon in
         let switching = Task { try await Self.switchEachSecond(among: sources, for: seconds, on: vidicon) }
         async let overRTSP = SwitchWatch.watch(vidicon.url(), seconds: seconds, options: FFmpeg.overTCP)
         async let overHLS = SwitchWatch.watch(vidicon.page("/live/live.m3u8"), seconds: seconds)

@@ -41,7 +41,7 @@ extension EndToEnd {
       _ = try await vidicon.status { _ in true }
     }
 
-    @Test(.tags(.pacing)) func `RTSP and HLS viewers get continuous timestamps across source switches`() async throws {
+    @Test(.tags(.timing)) func `RTSP and HLS viewers get continuous timestamps across source switches`() async throws {
       try await VidiconProcess.serving(Self.bars) { vidicon in
         let address = vidicon.page("/api/streams/live/source")
         let switching = Task {
@@ -93,12 +93,14 @@ extension EndToEnd {
       let folder = FileManager.default.temporaryDirectory.path
       try await VidiconProcess.serving(Self.bars + ["--files", folder]) { vidicon in
         let address = vidicon.page("/api/streams/live/source")
-        let missing = "file:\(folder)/\(UUID())/film.mp4"
+        let broken = "\(folder)/\(UUID())-film.mp4"
+        try Data("no film".utf8).write(to: URL(filePath: broken))
+        defer { try? FileManager.default.removeItem(atPath: broken) }
         for (json, status, reason) in [
           (#"{"video":"nonsense"}"#, 400, "nonsense: it is not a video source"),
           (#"{"audio":"plasma"}"#, 400, "plasma: it is not an audio source"),
-          (#"{"video":"\#(missing)"}"#, 502, "film.mp4"), (#"{"audio":"none"}"#, 409, "silence"),
-          (#"{"video":"plasma","audio":"\#(missing)"}"#, 502, "film.mp4"),
+          (#"{"video":"file:\#(broken)"}"#, 502, "film.mp4"), (#"{"audio":"none"}"#, 409, "silence"),
+          (#"{"video":"plasma","audio":"file:\#(broken)"}"#, 502, "film.mp4"),
           (#"{"video":"file:/etc/film.mp4"}"#, 403, "--files"),
           (#"{"video":"rtsp://me:secret@127.0.0.1:1/cam"}"#, 502, "127.0.0.1:1"),
         ] {

@@ -1,7 +1,7 @@
 import Testing
 
 extension Tag {
-  /// Starts a browser, a desktop player, or several programs: at most three such tests run at once.
+  /// Starts a browser, a desktop player, or several programs: at most two such tests run at once.
   @Tag static var demanding: Self
 
   /// Judges frame rate, pacing, or lost frames: runs after the tests above, at most two at once.
@@ -13,7 +13,7 @@ extension Tag {
 
 /// Runs tests concurrently, each with a share of the machine, in three phases.
 ///
-/// A test uses a fifth of two cores on average. Six tests without a tag run at once; then those tagged
+/// A test uses a fifth of two cores on average. Four tests without a tag run at once; then those tagged
 /// ``Testing/Tag/pacing``; then those tagged ``Testing/Tag/timing``. The wait for a share precedes the body of the test,
 /// so that the limits in it do not include the wait; the trait `.timeLimit` does.
 struct MachineShare: SuiteTrait, TestTrait, TestScoping {
@@ -52,7 +52,7 @@ private struct Share {
   }
 
   /// Sum of the units of all tests that run at once.
-  static let capacity = 6
+  static let capacity = 4
 
   let phase: Phase
   let units: Int
@@ -63,7 +63,7 @@ private struct Share {
     } else if tags.contains(.pacing) {
       (self.phase, self.units) = (.pacing, Self.capacity / 2)
     } else {
-      (self.phase, self.units) = (.concurrent, Self.capacity / (tags.contains(.demanding) ? 3 : 6))
+      (self.phase, self.units) = (.concurrent, Self.capacity / (tags.contains(.demanding) ? 2 : 4))
     }
   }
 }
