@@ -347,7 +347,8 @@ let package = Package(
       dependencies: [
         "Authentication", "Bitstreams", "CaptureDevices", "Codecs", "Containers", "Effects", "HLS", "HLSRules",
         "HTTPServer",
-        "Inference", "Media", "MediaInput", "RTP", "RTSP", "StreamControl", "VidiconCommand", "CV4L2", "Capture",
+        "Inference", "Media", "MediaInput", "RTP", "RTSP", "Recording", "StreamControl", "VidiconCommand", "CV4L2",
+        "Capture",
         nioCore,
       ],
       path: "Tests/FuzzBodies", swiftSettings: settings),

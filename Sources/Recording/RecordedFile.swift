@@ -18,55 +18,67 @@ public struct RecordedFile: Hashable, Sendable {
   public var modificationTime: Int64
   /// Whether the file is finished; otherwise it is being recorded, being finished, or was left by a crash.
   public var isFinished: Bool
+  /// Recorder of the file; nil for files of earlier versions.
+  var identity: RecordingIdentity?
+  /// Whether the clock was synchronized when the file was created.
+  var isClockSynchronized = false
+  /// Device and inode; nil in tests of other rooms.
+  var id: FileID?
 
   /// Lists the files that match a pattern, oldest first.
-  static func list(matching pattern: FilePattern) -> [RecordedFile] {
+  ///
+  /// - Parameter owner: Leaves out the files of other recorders; nil lists all.
+  static func list(matching pattern: FilePattern, of owner: RecordingIdentity? = nil) -> [RecordedFile] {
     var files: [RecordedFile] = []
     pattern.forEach { path in
-      guard let file = try? FileDescriptor(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW), let status = try? file.status(),
-        status.st_mode & S_IFMT == S_IFREG, let mark = RecordingMarker(of: file)
+      guard let file = RecordedFile(path, name: pattern.name(ofFile: path)),
+        owner == nil || file.identity == nil || file.identity == owner
       else { return }
-      files.append(
-        RecordedFile(
-          path: path, name: pattern.name(ofFile: path), byteCount: Int(clamping: status.st_size),
-          modificationTime: status.modificationTime,
-          isFinished: mark == .finished))
+      files.append(file)
     }
     return files.sorted { ($0.modificationTime, $0.path) < ($1.modificationTime, $1.path) }
   }
 
-  /// Removes finished files that exceed a retention rule.
-  ///
-  /// - Parameter now: Time of day, in nanoseconds since 1970.
-  /// - Returns: Paths of the removed files.
-  static func remove(
-    _ pattern: FilePattern, rule: RecordingSettings.Retention, now: Int64
-  ) -> [String] {
-    guard rule.age != nil || rule.byteCount != nil else { return [] }
-    let files = Self.list(matching: pattern)
-    var byteCount = files.reduce(0) { $0 + $1.byteCount }
-    var removed: [String] = []
-    for file in files where file.isFinished {
-      let isOld = rule.isOld(modificationTime: file.modificationTime, now: now)
-      guard isOld || rule.byteCount.map({ byteCount > $0 }) ?? false else { continue }
-      guard unlink(file.path) == 0 else { continue }
-      byteCount -= file.byteCount
-      removed.append(file.path)
-    }
-    return removed
+  /// Reads the head of a file; nil for files of other programs.
+  init?(_ path: String, name: String) {
+    guard let file = try? FileDescriptor(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW), let status = try? file.status(),
+      status.st_mode & S_IFMT == S_IFREG, let head = RecordingHead(of: file)
+    else { return nil }
+    self.init(
+      path: path, name: name, byteCount: Int(clamping: status.st_size), modificationTime: status.modificationTime,
+      isFinished: head.mark == .finished, identity: head.identity, isClockSynchronized: head.isClockSynchronized,
+      id: FileID(status))
+  }
+
+  /// Creates a description of a file.
+  package init(path: String, name: String, byteCount: Int, modificationTime: Int64, isFinished: Bool) {
+    self.init(
+      path: path, name: name, byteCount: byteCount, modificationTime: modificationTime, isFinished: isFinished,
+      identity: nil, isClockSynchronized: false, id: nil)
+  }
+
+  init(
+    path: String, name: String, byteCount: Int, modificationTime: Int64, isFinished: Bool,
+    identity: RecordingIdentity?, isClockSynchronized: Bool, id: FileID?
+  ) {
+    self.path = path
+    self.name = name
+    self.byteCount = byteCount
+    self.modificationTime = modificationTime
+    self.isFinished = isFinished
+    self.identity = identity
+    self.isClockSynchronized = isClockSynchronized
+    self.id = id
   }
 }
 
-extension RecordingSettings.Retention {
-  /// Whether a file is older than ``age``.
-  ///
-  /// - Parameters:
-  ///   - modificationTime: In nanoseconds since 1970.
-  ///   - now: In nanoseconds since 1970, not negative.
-  func isOld(modificationTime: Int64, now: Int64) -> Bool {
-    guard let age = self.age else { return false }
-    // The difference to a time of 1677 is more than 64 bits hold.
-    let (difference, isOverflow) = now.subtractingReportingOverflow(modificationTime)
-    return isOverflow || difference > age.nanoseconds
+/// Device and inode of a file, which a rename does not change.
+struct FileID: Hashable, Sendable {
+  private let device: UInt64
+  private let inode: UInt64
+
+  init(_ status: stat) {
+    self.device = UInt64(truncatingIfNeeded: status.st_dev)
+    self.inode = UInt64(truncatingIfNeeded: status.st_ino)
   }
 }

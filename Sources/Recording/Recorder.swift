@@ -1,7 +1,7 @@
 public import Media
 public import Streaming
 internal import Synchronization
-internal import Threading
+package import Threading
 
 /// Records a stream into MP4 files, from the same encoded samples that viewers receive.
 ///
@@ -29,7 +29,7 @@ public final class Recorder: Sendable {
   /// Where and how files are written.
   public let settings: RecordingSettings
   private let source: RecordingSource
-  private let clock: @Sendable () -> Int64
+  private let clock: WallClock
   private let statusStore = RecordingStatusStore()
   private let phase = Mutex(Phase.idle)
   private let isPaused = Mutex(false)
@@ -53,10 +53,10 @@ public final class Recorder: Sendable {
 
   /// - Parameters:
   ///   - startTime: Start of the first recording; nil for the time of ``start()``.
-  ///   - clock: The time of day, in nanoseconds since 1970.
+  ///   - clock: The time of day, for names and ages of files.
   package init(
     _ source: RecordingSource, settings: RecordingSettings, startTime: MediaTime? = nil,
-    clock: @escaping @Sendable () -> Int64 = { StreamClock.system.unixTime(at: StreamClock.system.now()) }
+    clock: WallClock = .system
   ) {
     self.source = source
     self.settings = settings
@@ -81,9 +81,10 @@ public final class Recorder: Sendable {
   /// Whether a pause was requested and not resumed; ``status`` follows when the samples before the pause are written.
   package var isPauseRequested: Bool { self.isPaused.withLock { $0 } }
 
-  /// Lists the files that match this recorder's pattern, oldest first. Reads the disk.
+  /// Lists the files of this recorder that match its pattern, and those of earlier versions, which do not name their
+  /// recorder; oldest first. Reads the disk.
   public func files() -> [RecordedFile] {
-    RecordedFile.list(matching: self.settings.pattern)
+    RecordedFile.list(matching: self.settings.pattern, of: self.identity)
   }
 
   /// Starts a recording at the next keyframe, which is requested. Files that an earlier crash left under names of the
@@ -185,6 +186,10 @@ extension Recorder {
   @discardableResult
   package func stop(at time: MediaTime) async -> [FinishedRecording] {
     await self.session?.stop(at: time) ?? []
+  }
+
+  private var identity: RecordingIdentity {
+    RecordingIdentity(stream: self.source.name, recorder: self.settings.recorderID)
   }
 
   private var session: RecordingSession? {

@@ -18,6 +18,9 @@ public enum RecordingEvent: Hashable, Sendable {
   case leftover(Recordings.Repair)
   /// A file was removed by the retention rule.
   case removedOld(path: String)
+  /// No file is removed by age, since the machine's clock is not synchronized by a time service; reported once per
+  /// recording.
+  case agesUnknown
   /// The recording stopped because of an error; the stream continues, and what was written is kept.
   case failed(VidiconError)
   /// The recording has ended, and its files are finished.

@@ -43,7 +43,10 @@ struct RecordingFinalizer {
   /// - Throws: ``VidiconError``; the fragmented file is then unchanged.
   func run(_ scan: MovieScan) throws(VidiconError) -> FinishedRecording {
     let status = try self.file.status()
-    let start = scan.movie.serializeStart(note: RecordingMarker.finished.box)
+    let head = RecordingHead(of: self.file)
+    let start = scan.movie.serializeStart(
+      note: RecordingHead.boxes(
+        .finished, head?.identity, isClockSynchronized: head?.isClockSynchronized ?? false))
     let length = UInt64(start.readableBytes) + scan.movie.dataLength
     try self.checkRoom(for: length)
 

@@ -16,16 +16,23 @@ final class RecordingMaintenance: Sendable {
     var jobs: [Job] = []
     var isEnding = false
     var finished: [FinishedRecording] = []
+    /// The finished parts of this session, in order.
+    var ownFiles: [FileID] = []
+    var hasReportedAges = false
   }
 
   private let settings: RecordingSettings
+  private let identity: RecordingIdentity
   private let statusStore: RecordingStatusStore
   private let state = Monitor(State())
-  private let clock: @Sendable () -> Int64
+  private let clock: WallClock
 
-  /// - Parameter clock: The time of day, in nanoseconds since 1970.
-  init(_ settings: RecordingSettings, statusStore: RecordingStatusStore, clock: @escaping @Sendable () -> Int64) {
+  /// - Parameter clock: The time of day, for the ages of files.
+  init(
+    _ settings: RecordingSettings, identity: RecordingIdentity, statusStore: RecordingStatusStore, clock: WallClock
+  ) {
     self.settings = settings
+    self.identity = identity
     self.statusStore = statusStore
     self.clock = clock
   }
@@ -71,10 +78,7 @@ final class RecordingMaintenance: Sendable {
         self.statusStore.report(.leftover(result))
       }
     case .finish(let part): self.perform(finishing: part)
-    case .tidy:
-      for path in RecordedFile.remove(self.settings.pattern, rule: self.settings.retention, now: self.clock()) {
-        self.statusStore.report(.removedOld(path: path))
-      }
+    case .tidy: self.removeOld(freeing: 0)
     }
   }
 
@@ -90,10 +94,69 @@ final class RecordingMaintenance: Sendable {
           .failed, path: part.path, cause: "the recording cannot be read back (\(error))", nextStep: "check the disk")
       }
       let finished = try finalizer.run(scan)
-      self.state.withLock { $0.finished.append(finished) }
+      let id = RecordedFile(finished.path, name: "")?.id
+      self.state.withLock { state in
+        state.finished.append(finished)
+        if let id { state.ownFiles.append(id) }
+      }
       self.statusStore.report(.partFinished(finished))
     } catch {
       self.statusStore.report(.partNotFinished(error))
     }
+  }
+}
+
+// MARK: - Retention
+extension RecordingMaintenance {
+  /// Removes the files that exceed the retention rule, oldest first. Called on the writer's thread too.
+  ///
+  /// - Parameter missing: Bytes to free on the disk in addition.
+  /// - Returns: Whether a file was removed.
+  @discardableResult
+  private func removeOld(freeing missing: Int) -> Bool {
+    let rule = self.settings.retention
+    guard rule.isSet else { return false }
+    var plan = RetentionPlan(rule: rule, owner: self.identity)
+    plan.missingByteCount = missing
+    plan.now = self.clock.isSynchronized() ? self.clock.now() : nil
+    if rule.age != nil, plan.now == nil, self.state.withLock({ !Self.exchange(&$0.hasReportedAges, true) }) {
+      self.statusStore.report(.agesUnknown)
+    }
+    let own = self.state.read { $0.ownFiles }
+    // Unless the recording is split, its parts belong together.
+    let isSplit = self.settings.partDuration != nil || self.settings.partByteCount != nil
+    plan.protected = Set(isSplit ? own.suffix(1) : own[...])
+    var isAnyRemoved = false
+    for file in plan.removals(from: RecordedFile.list(matching: self.settings.pattern)) where file.remove() {
+      isAnyRemoved = true
+      self.statusStore.report(.removedOld(path: file.path))
+    }
+    return isAnyRemoved
+  }
+
+  /// Checks that the disk has room for a part's next bytes, and removes old files when it has not.
+  ///
+  /// - Throws: ``VidiconError`` `.noSpace` when nothing can be removed.
+  func makeRoom(for byteCount: Int, on part: RecordingPart) throws(VidiconError) {
+    guard let space = DiskSpace(of: part.folder),
+      case let missing = space.missing(for: byteCount, leaving: self.settings.minimumFreeByteCount), missing > 0
+    else { return }
+    // Some file systems report the space of removed files later; the next fragment checks again.
+    if self.removeOld(freeing: missing) { return }
+    let minimum = self.settings.minimumFreeByteCount.map { UInt64(clamping: $0) } ?? space.defaultMinimum
+    throw VidiconError(
+      .noSpace, path: part.path,
+      cause: "the disk is full: \(Self.text(space.free)) are free, of which the recording leaves \(Self.text(minimum))",
+      nextStep: "free space, record to another disk, or let old recordings be removed (--keep-size), or less be left "
+        + "free (--keep-free)")
+  }
+
+  private static func text(_ byteCount: UInt64) -> String {
+    byteCount < 10_000_000 ? "\(byteCount / 1000) kB" : "\(byteCount / 1_000_000) MB"
+  }
+
+  private static func exchange(_ value: inout Bool, _ new: Bool) -> Bool {
+    defer { value = new }
+    return value
   }
 }

@@ -1,12 +1,6 @@
 internal import Containers
 internal import NIOCore
 
-#if canImport(Darwin)
-internal import Darwin
-#else
-internal import Glibc
-#endif
-
 /// Marks files of this program as finished or unfinished: a `free` box after `moov`, which players skip.
 enum RecordingMarker: String, CaseIterable {
   /// Marks a file that is being recorded, or was left by a crash.
@@ -23,21 +17,6 @@ enum RecordingMarker: String, CaseIterable {
     return buffer
   }
 
-  /// Reads the marker of a file with a few short reads; nil when the file has none.
-  init?(of file: FileDescriptor) {
-    guard let length = try? file.status().st_size, length > 0 else { return nil }
-    var walker = MP4FileWalker(length: UInt64(length)) { file.read(at: $0, count: $1) }
-    let types: [FourCharacterCode] = ["ftyp", "moov", "free"]
-    for type in types {
-      guard let box = try? walker.next(), box.type == type else { return nil }
-      guard type == "free" else { continue }
-      let count = Int(clamping: box.content.upperBound - box.content.lowerBound)
-      guard count <= 128, let bytes = file.read(at: box.content.lowerBound, count: count),
-        let mark = Self(rawValue: String(buffer: bytes))
-      else { return nil }
-      self = mark
-      return
-    }
-    return nil
-  }
+  /// Maximum length of the content of the box.
+  static let maximumLength = 128
 }

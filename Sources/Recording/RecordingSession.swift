@@ -13,18 +13,17 @@ final class RecordingSession: StreamOutput {
   private let settings: RecordingSettings
   private let source: RecordingSource
   private let statusStore: RecordingStatusStore
-  private let clock: @Sendable () -> Int64
+  private let clock: WallClock
   private let queue: RecordingQueue
   private let descriptions: [CodecDescription]
   private let state: Mutex<State>
 
   /// - Parameters:
   ///   - descriptions: Codec descriptions of the stream, at least one.
-  ///   - clock: The time of day, in nanoseconds since 1970.
+  ///   - clock: The time of day, for names and ages of files.
   init(
     _ settings: RecordingSettings, source: RecordingSource, descriptions: [CodecDescription],
-    statusStore: RecordingStatusStore,
-    clock: @escaping @Sendable () -> Int64
+    statusStore: RecordingStatusStore, clock: WallClock
   ) {
     self.settings = settings
     self.source = source
@@ -98,11 +97,13 @@ final class RecordingSession: StreamOutput {
 extension RecordingSession {
   private func run(started: (Result<String, VidiconError>) -> Void) {
     ThreadSignals.blockFileSize()
-    let maintenance = RecordingMaintenance(self.settings, statusStore: self.statusStore, clock: self.clock)
+    let identity = RecordingIdentity(stream: self.source.name, recorder: self.settings.recorderID)
+    let maintenance = RecordingMaintenance(
+      self.settings, identity: identity, statusStore: self.statusStore, clock: self.clock)
     let writer: RecordingWriter
     do throws(VidiconError) {
       writer = try RecordingWriter(
-        self.settings, descriptions: self.descriptions, statusStore: self.statusStore,
+        self.settings, identity: identity, descriptions: self.descriptions, statusStore: self.statusStore,
         maintenance: maintenance, requestKeyframe: self.source.requestKeyframe, clock: self.clock)
     } catch {
       self.end(with: [])

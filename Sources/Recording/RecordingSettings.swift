@@ -12,9 +12,14 @@ public struct RecordingSettings: Hashable, Sendable {
     case overwrite
   }
 
-  /// Retention rule: which finished files of the pattern, recorded by this program, are removed while recording.
+  /// Retention rule: which finished files of the pattern are removed while recording.
+  ///
+  /// Only files that the same recorder wrote are removed, by the identity stored in each (the stream's name and
+  /// ``RecordingSettings/recorderID``), oldest first; never the file finished last, and the parts of the current
+  /// recording only where it is split by duration or size.
   public struct Retention: Hashable, Sendable {
-    /// Maximum age since the last write; older files are removed. Nil for no limit.
+    /// Maximum age since the last write; older files are removed. Nil for no limit. While the machine's clock is not
+    /// synchronized by a time service no file is removed by age, nor one that was created in that state.
     public var age: MediaDuration?
     /// Maximum number of bytes of all files together, the current one included; the oldest files beyond it are
     /// removed. Nil for no limit.
@@ -40,6 +45,14 @@ public struct RecordingSettings: Hashable, Sendable {
   public var duration: MediaDuration?
   /// Which old files are removed.
   public var retention: Retention
+  /// Minimum number of bytes that a recording leaves free on its disk; nil for 1 GB, or 5 % of a disk below 20 GB.
+  ///
+  /// When fewer are left, the retention rule removes the oldest files; without a rule, or when there are none, the
+  /// recording stops and its file is finished.
+  public var minimumFreeByteCount: Int?
+  /// Identifies the recorder in its files, together with the stream's name; by default the pattern without the folders
+  /// before its first field.
+  public var recorderID: String
   /// Human-readable title, stored in the file; nil for none.
   public var title: String?
   /// Rotation that players apply; upright for streams whose frames are rotated before encoding.
@@ -55,6 +68,8 @@ public struct RecordingSettings: Hashable, Sendable {
     partByteCount: Int? = nil,
     duration: MediaDuration? = nil,
     retention: Retention = Retention(),
+    minimumFreeByteCount: Int? = nil,
+    recorderID: String? = nil,
     title: String? = nil,
     orientation: Orientation = .up,
     queueByteCount: Int = 32 << 20
@@ -65,6 +80,8 @@ public struct RecordingSettings: Hashable, Sendable {
     self.partByteCount = partByteCount
     self.duration = duration
     self.retention = retention
+    self.minimumFreeByteCount = minimumFreeByteCount
+    self.recorderID = recorderID ?? pattern.name(ofFile: pattern.description)
     self.title = title
     self.orientation = orientation
     self.queueByteCount = queueByteCount

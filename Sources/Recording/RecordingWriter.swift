@@ -2,14 +2,16 @@ internal import Bitstreams
 internal import Containers
 internal import Media
 internal import NIOCore
+internal import Threading
 
 /// Muxes queued samples into fragmented MP4 files. Used by one thread.
 final class RecordingWriter {
   private let settings: RecordingSettings
+  private let identity: RecordingIdentity
   private let statusStore: RecordingStatusStore
   private let maintenance: RecordingMaintenance
   private let requestKeyframe: () -> Void
-  private let clock: () -> Int64
+  private let clock: WallClock
 
   private var timeline: RecordingTimeline
   private var muxer: FragmentedMP4Muxer
@@ -33,23 +35,30 @@ final class RecordingWriter {
   ///
   /// - Parameters:
   ///   - descriptions: Codec descriptions of the tracks, at least one.
-  ///   - clock: The time of day, in nanoseconds since 1970.
+  ///   - clock: The time of day, for names and ages of files.
   init(
-    _ settings: RecordingSettings, descriptions: [CodecDescription], statusStore: RecordingStatusStore,
-    maintenance: RecordingMaintenance,
-    requestKeyframe: @escaping () -> Void, clock: @escaping () -> Int64
+    _ settings: RecordingSettings, identity: RecordingIdentity, descriptions: [CodecDescription],
+    statusStore: RecordingStatusStore, maintenance: RecordingMaintenance,
+    requestKeyframe: @escaping () -> Void, clock: WallClock
   ) throws(VidiconError) {
     self.settings = settings
+    self.identity = identity
     self.statusStore = statusStore
     self.maintenance = maintenance
     self.requestKeyframe = requestKeyframe
     self.clock = clock
     self.timeline = RecordingTimeline(descriptions, limits: RecordingTimeline.Limits(settings))
     self.muxer = FragmentedMP4Muxer(descriptions)
-    let now = clock()
+    let now = clock.now()
     self.lastTidying = now
     self.names = PartNames(settings.pattern, existing: settings.existingFiles, startTime: now)
-    self.part = try Self.makePart(&self.names, self.muxer, settings, now)
+    self.part = try Self.makePart(&self.names, self.muxer, settings, identity, clock)
+    do throws(VidiconError) {
+      try maintenance.makeRoom(for: 0, on: self.part)
+    } catch {
+      self.part.remove()
+      throw error
+    }
     self.reportPart()
   }
 
@@ -113,6 +122,7 @@ final class RecordingWriter {
         let fragment = self.muxer.fragment(
           samples.map(Self.kept), nextVideoDecodeTime: nextVideoTime.map { $0 + Self.tickMargin })
         guard fragment.readableBytes > 0 else { continue }
+        try self.maintenance.makeRoom(for: fragment.readableBytes, on: self.part)
         try self.part.append(fragment)
         self.count(fragment.readableBytes)
         self.tidyNowAndThen()
@@ -133,7 +143,7 @@ final class RecordingWriter {
   }
 
   private func startPart() throws(VidiconError) {
-    let next = try Self.makePart(&self.names, self.muxer, self.settings, self.clock())
+    let next = try Self.makePart(&self.names, self.muxer, self.settings, self.identity, self.clock)
     self.maintenance.finish(self.part)
     self.part = next
     self.reportPart()
@@ -141,13 +151,16 @@ final class RecordingWriter {
   }
 
   private static func makePart(
-    _ names: inout PartNames, _ muxer: FragmentedMP4Muxer, _ settings: RecordingSettings, _ now: Int64
+    _ names: inout PartNames, _ muxer: FragmentedMP4Muxer, _ settings: RecordingSettings,
+    _ identity: RecordingIdentity, _ clock: WallClock
   ) throws(VidiconError) -> RecordingPart {
+    let now = clock.now()
     let metadata = MovieMetadata(
       creationTime: MovieMetadata.creationTime(atUnixTime: now), title: settings.title, encoder: "Vidicon",
       orientation: settings.orientation)
     var head = muxer.initializationSegment(metadata: metadata)
-    head.writeImmutableBuffer(RecordingMarker.open.box)
+    head.writeImmutableBuffer(
+      RecordingHead.boxes(.open, identity, isClockSynchronized: clock.isSynchronized()))
     let (file, folder, name) = try names.makeFile(at: now)
     return try RecordingPart(file, folder: folder, name: name, head: head)
   }
@@ -183,8 +196,9 @@ final class RecordingWriter {
   }
 
   private func tidyNowAndThen() {
-    let now = self.clock()
-    guard now - self.lastTidying >= Self.tidyingInterval else { return }
+    let now = self.clock.now()
+    // The clock may have been set back.
+    guard !(0..<Self.tidyingInterval).contains(now - self.lastTidying) else { return }
     self.lastTidying = now
     self.maintenance.tidy()
   }

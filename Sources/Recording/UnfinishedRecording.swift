@@ -39,7 +39,7 @@ struct UnfinishedRecording {
   }
 
   /// The marker of a file that this program recorded; nil for other files.
-  var mark: RecordingMarker? { RecordingMarker(of: self.file) }
+  var mark: RecordingMarker? { RecordingHead(of: self.file)?.mark }
 
   /// Finishes the file.
   func repair() throws(VidiconError) -> Recordings.Repair {
@@ -121,7 +121,7 @@ enum UnfinishedRecordings {
     do throws(VidiconError) {
       // Checked before locking, so that files of other programs are never locked.
       guard let peek = try? FileDescriptor(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW),
-        try peek.status().st_mode & S_IFMT == S_IFREG, RecordingMarker(of: peek) == .open
+        try peek.status().st_mode & S_IFMT == S_IFREG, RecordingHead(of: peek)?.mark == .open
       else { return nil }
       let file = try UnfinishedRecording(path)
       return file.removeIfEmpty() ? .removedEmpty(path: path) : try file.repair()

@@ -48,6 +48,7 @@ enum JSONRecording {
         (self.change, self.path, self.error) = ("notFinished", error.subject, error.description)
       case .leftover(let repair): (self.change, self.path, self.error) = ("repaired", repair.path, repair.problem)
       case .removedOld(let path): (self.change, self.path) = ("removed", path)
+      case .agesUnknown: self.change = "agesUnknown"
       case .failed(let error): (self.change, self.path, self.error) = ("failed", error.subject, error.description)
       case .ended: self.change = "ended"
       }

@@ -8,11 +8,19 @@ struct PartArguments: ParsableArguments {
   @Option(help: "Start a new file before one exceeds this size, such as 500M.")
   var splitSize: String?
 
-  @Option(help: "Remove recordings of this name that are older than this, such as 7d.")
+  @Option(help: "Remove recordings of this stream and name that are older than this, such as 7d.")
   var keepAge: String?
 
-  @Option(help: "Remove the oldest recordings of this name while all together exceed this size, such as 20G.")
+  @Option(
+    help: "Remove the oldest recordings of this stream and name while all together exceed this size, such as 20G.")
   var keepSize: String?
+
+  @Option(
+    help: """
+      Leave this much of the disk free: the oldest recordings are removed with --keep-age or --keep-size, otherwise the \
+      recording stops. (default: 1G, or 5% of a disk below 20 GB)
+      """)
+  var keepFree: String?
 
   @Flag(help: "Overwrite existing files.")
   var overwrite = false
@@ -24,7 +32,8 @@ struct PartArguments: ParsableArguments {
   var values: [(StreamOptions.Key, String?)] {
     [
       (.splitDuration, self.splitDuration), (.splitSize, self.splitSize), (.keepAge, self.keepAge),
-      (.keepSize, self.keepSize), (.overwrite, self.overwrite ? "true" : nil), (.title, self.title),
+      (.keepSize, self.keepSize), (.keepFree, self.keepFree), (.overwrite, self.overwrite ? "true" : nil),
+      (.title, self.title),
     ]
   }
 }

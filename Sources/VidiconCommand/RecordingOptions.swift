@@ -12,6 +12,8 @@ struct RecordingOptions: Equatable {
   var splitSize: Int?
   var keepAge: MediaDuration?
   var keepSize: Int?
+  /// Bytes that stay free on the disk; nil for the default.
+  var keepFree: Int?
   var overwrites = false
   var title: String?
 
@@ -48,6 +50,7 @@ struct RecordingOptions: Equatable {
         partDuration: self.splitDuration,
         partByteCount: self.splitSize,
         retention: .init(age: self.keepAge, byteCount: self.keepSize),
+        minimumFreeByteCount: self.keepFree,
         title: self.title)
     } catch {
       throw .usage("\(error)")

@@ -40,7 +40,7 @@ package struct StreamOptions: Equatable {
   enum Key: String, CaseIterable {
     case preset, name, source, audio, size, fps, bitrate, scaling, encoder, audioBitrate
     case faces, mask, maskPart, maskAnchors, smooth, overlay, clock, snapshotOn
-    case record, recordings, splitDuration, splitSize, keepAge, keepSize, overwrite, title
+    case record, recordings, splitDuration, splitSize, keepAge, keepSize, keepFree, overwrite, title
   }
 
   /// Parses and sets one value.
@@ -70,6 +70,7 @@ package struct StreamOptions: Equatable {
     case .splitSize: self.recording.splitSize = try Quantity.byteCount(text)
     case .keepAge: self.recording.keepAge = try Quantity.duration(text)
     case .keepSize: self.recording.keepSize = try Quantity.byteCount(text)
+    case .keepFree: self.recording.keepFree = text == "0" ? 0 : try Quantity.byteCount(text)
     case .overwrite: self.recording.overwrites = try Self.boolean(text)
     case .title: self.recording.title = text
     }

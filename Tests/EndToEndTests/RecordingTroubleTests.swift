@@ -79,9 +79,14 @@ extension EndToEnd {
     @Test func `files are removed by size and by age, but not the one being recorded`() async throws {
       try await TestMedia.withTemporaryFolder { folder in
         try Data("mine".utf8).write(to: URL(fileURLWithPath: "\(folder)/live-notes.mp4"))
+        // Ages count while a time service keeps the clock.
+        let library = "\(folder)/clock.so"
+        let compiler = try await Tool.run(
+          "cc", ["-shared", "-fPIC", "-o", library, TestMedia.client("synchronized_clock.c")], within: .seconds(20))
+        try #require(compiler.succeeded, "\(compiler.errors)")
         for rule in [["--keep-size", "60k"], ["--keep-age", "2s"]] {
           let options = ["--record", "\(folder)/{name}.mp4", "--split-duration", "1s"] + rule
-          try await VidiconProcess.serving(Self.source + options) { vidicon in
+          try await VidiconProcess.serving(Self.source + options, environment: ["LD_PRELOAD": library]) { vidicon in
             let address = vidicon.page("/api/streams/live/recording")
             while try await Curl.get(address).json(State.self).duration < 12 {}
             let files = try await Curl.get(vidicon.page("/api/recordings")).json(Files.self)
@@ -91,8 +96,24 @@ extension EndToEnd {
         }
         let names = try FileManager.default.contentsOfDirectory(atPath: folder)
         #expect(names.contains("live-notes.mp4"))
-        #expect((2...8).contains(names.count), "\(names)")
+        #expect((3...9).contains(names.count), "\(names)")
         #expect(names.allSatisfy { !$0.hasPrefix(".") })
+      }
+    }
+
+    @Test func `a recording larger than --keep-size is kept, and so are the files of a longer name`() async throws {
+      try await TestMedia.withTemporaryFolder { folder in
+        func record(_ options: [String]) async throws {
+          let run = try await VidiconProcess.run(["record"] + options + Self.source + ["--duration", "2s"])
+          #expect(run.exit == .status(0), "\(run.errors)")
+        }
+        try await record(["\(folder)/cam-2.mp4", "--name", "cam-2"])
+        try await record(["\(folder)/cam.mp4", "--name", "cam", "--keep-size", "1k"])
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder).sorted() == ["cam-2.mp4", "cam.mp4"])
+        let full = try await VidiconProcess.run(
+          ["record", "\(folder)/full.mp4", "--keep-free", "999T"] + Self.source)
+        #expect(full.exit == .status(1) && full.errors.contains("the disk is full"), "\(full.errors)")
+        #expect(full.errors.contains("--keep-free") && full.errors.split(separator: "\n").count == 1)
       }
     }
 

@@ -1,6 +1,7 @@
 internal import Containers
 internal import Media
 internal import NIOCore
+internal import Recording
 
 /// Checks of the repair of recordings with any bytes as an unfinished file: samples lie within the file, and the
 /// tables of the progressive file count the same bytes.
@@ -12,6 +13,7 @@ struct RecordingFuzzCase {
   }
 
   func run() {
+    self.checkIdentity()
     let length = UInt64(self.input.readableBytes)
     let scan: MovieScan
     do throws(ParsingError) {
@@ -59,5 +61,16 @@ struct RecordingFuzzCase {
       }
     }
     precondition(samples == scan.movie.sampleCount)
+  }
+
+  private func checkIdentity() {
+    var isClockSynchronized = false
+    guard let identity = RecordingIdentity(parsing: self.input, isClockSynchronized: &isClockSynchronized) else {
+      return
+    }
+    var copy = false
+    var box = identity.box(isClockSynchronized: isClockSynchronized)
+    box.moveReaderIndex(forwardBy: 8)
+    precondition(RecordingIdentity(parsing: box, isClockSynchronized: &copy) == identity && copy == isClockSynchronized)
   }
 }

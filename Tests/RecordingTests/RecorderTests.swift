@@ -41,7 +41,7 @@ struct RecorderTests {
       #expect(names(in: folder) == ["out.mp4"])
       #expect(!test.isAttached)
 
-      #expect(try self.boxTypes(path) == ["ftyp", "moov", "free", "mdat"])
+      #expect(try self.boxTypes(path) == ["ftyp", "moov", "free", "uuid", "mdat"])
       #expect(try Tools.warnings(path) == "")
       let play = try Tools.play(path)
       #expect(play.frames.map(\.number) == Array(0..<225))

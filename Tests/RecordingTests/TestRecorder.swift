@@ -2,6 +2,7 @@ import Foundation
 import Media
 import Streaming
 import Synchronization
+import Threading
 
 @testable import Recording
 
@@ -13,18 +14,18 @@ final class TestRecorder: Sendable {
   private let requests = Mutex(0)
 
   init(
-    _ settings: RecordingSettings, descriptions: [CodecDescription],
-    clock: @escaping @Sendable () -> Int64 = { 1_790_000_000_000_000_000 }
+    _ settings: RecordingSettings, descriptions: [CodecDescription], name: String = "live",
+    isClockSynchronized: Bool = true, clock: @escaping @Sendable () -> Int64 = { 1_790_000_000_000_000_000 }
   ) {
     self.formats = Mutex(descriptions)
     let link = Link()
     self.recorder = Recorder(
       RecordingSource(
-        descriptions: { link.owner?.formats.withLock { $0 } ?? [] },
+        name: name, descriptions: { link.owner?.formats.withLock { $0 } ?? [] },
         requestKeyframe: { link.owner?.requests.withLock { $0 += 1 } },
         add: { output in link.owner?.outputs.withLock { $0.append(output) } },
         remove: { output in link.owner?.outputs.withLock { $0.removeAll { $0 === output } } }),
-      settings: settings, clock: clock)
+      settings: settings, clock: WallClock(now: clock, isSynchronized: { isClockSynchronized }))
     link.set(self)
   }
 

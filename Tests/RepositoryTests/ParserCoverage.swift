@@ -25,6 +25,7 @@ enum ParserCoverage {
       "Containers/MP4Box", "Containers/MovieFragment", "Containers/MovieHeader", "Containers/MovieTrack",
       "Containers/ProgressiveMP4", "Containers/TrackExtends", "Containers/TrackFragment+Parsing",
     ],
+    "FuzzRecording": ["Recording/RecordingIdentity"],
     "FuzzPNG": [
       "Effects/ImageHeader", "Effects/OverlayImage",
     ],

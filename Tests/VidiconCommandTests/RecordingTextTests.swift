@@ -17,7 +17,7 @@ struct RecordingTextTests {
     .partStarted(path: "a/clip.mp4"), .paused, .resumed, .fellBehind, .partFinished(Self.file),
     .partNotFinished(Self.error), .leftover(.finished(Self.file)), .leftover(.wasFinished(path: "b.mp4")),
     .leftover(.removedEmpty(path: "c.mp4")), .leftover(.failed(Self.error)), .removedOld(path: "d.mp4"),
-    .failed(Self.error), .ended,
+    .agesUnknown, .failed(Self.error), .ended,
   ]
 
   private func json(_ value: some Encodable) throws -> [String: JSONValue] {
@@ -86,7 +86,7 @@ struct RecordingTextTests {
       ["change": "notFinished", "path": "a/clip.mp4", "error": error], ["change": "repaired", "path": "a/clip.mp4"],
       ["change": "repaired", "path": "b.mp4"], ["change": "repaired", "path": "c.mp4"],
       ["change": "repaired", "path": "a/clip.mp4", "error": error], ["change": "removed", "path": "d.mp4"],
-      ["change": "failed", "path": "a/clip.mp4", "error": error], ["change": "ended"],
+      ["change": "agesUnknown"], ["change": "failed", "path": "a/clip.mp4", "error": error], ["change": "ended"],
     ]
     for (event, fields) in zip(Self.events, expected) {
       let common: [String: JSONValue] = ["event": "recording", "stream": "live"]
@@ -130,6 +130,7 @@ struct RecordingTextTests {
       OutputLines(result.standardErrorContent).own == [
         "vidicon: live: the disk is too slow; the recording continues when the disk has caught up",
         "vidicon: live: \(Self.error)", "vidicon: live: \(Self.error)",
+        "vidicon: live: the clock is not synchronized, so no recording is removed by age; see timedatectl",
         "vidicon: live: the recording has stopped: \(Self.error)",
       ])
   }
@@ -149,6 +150,6 @@ struct RecordingTextTests {
     #expect(objects.count == Self.events.count + 2)
     #expect(objects.dropLast(2).allSatisfy { $0["event"] == "recording" && $0["stream"] == "live" })
     #expect(objects.suffix(2) == [["event": "snapshot", "stream": "live", "path": "s.jpg"], ["event": "stopped"]])
-    #expect(OutputLines(result.standardErrorContent).own.count == 4)
+    #expect(OutputLines(result.standardErrorContent).own.count == 5)
   }
 }

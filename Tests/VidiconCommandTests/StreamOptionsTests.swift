@@ -84,12 +84,13 @@ struct StreamOptionsTests {
 
   @Test func `a recording has the stream's name and the options of its parts`() throws {
     let options = try StreamOptions(
-      parsing: "name=a/b,record=x/{name}.mp4,splitDuration=1h30m,keepSize=1.5G,overwrite=true,title=Yard",
+      parsing: "name=a/b,record=x/{name}.mp4,splitDuration=1h30m,keepSize=1.5G,keepFree=0,overwrite=true,title=Yard",
       defaults: StreamOptions())
     let settings = try #require(try options.recordingSettings(existing: .number))
     #expect(settings.pattern.description == "x/a-b.mp4" && settings.existingFiles == .overwrite)
     #expect(settings.partDuration == .seconds(5_400) && settings.retention.byteCount == 1_500_000_000)
     #expect(settings.title == "Yard" && settings.partByteCount == nil)
+    #expect(settings.minimumFreeByteCount == 0 && settings.recorderID == "a-b.mp4")
     #expect(try StreamOptions().recordingSettings(existing: .number) == nil)
   }
 

@@ -1,0 +1,60 @@
+internal import Containers
+internal import NIOCore
+
+#if canImport(Darwin)
+internal import Darwin
+#else
+internal import Glibc
+#endif
+
+/// What the boxes before the media data say about a file of this program: its marker, and who recorded it.
+struct RecordingHead: Hashable, Sendable {
+  /// Whether the file is finished.
+  var mark: RecordingMarker
+  /// Recorder of the file; nil for files of earlier versions.
+  var identity: RecordingIdentity?
+  /// Whether the clock was synchronized when the file was created.
+  var isClockSynchronized = false
+
+  /// Reads the head of a file with a few short reads; nil for files of other programs.
+  ///
+  /// The order of the boxes is `ftyp`, optionally `free` or `mdat`, `moov`, the marker (`free`), `uuid`.
+  init?(of file: FileDescriptor) {
+    guard let length = try? file.status().st_size, length > 0 else { return nil }
+    var walker = MP4FileWalker(length: UInt64(length)) { file.read(at: $0, count: $1) }
+    guard (try? walker.next())?.type == "ftyp", var box = try? walker.next() else { return nil }
+    if box.type == "free" || box.type == "mdat" {
+      guard let next = try? walker.next() else { return nil }
+      box = next
+    }
+    guard box.type == "moov", let marker = try? walker.next(), marker.type == "free",
+      let bytes = Self.content(of: marker.content, in: file, atMost: RecordingMarker.maximumLength),
+      let mark = RecordingMarker(rawValue: String(buffer: bytes))
+    else { return nil }
+    self.mark = mark
+    // The walker counts the usertype as part of the header.
+    if let box = try? walker.next(), box.type == "uuid", box.content.lowerBound >= 16,
+      let content = Self.content(
+        of: box.content.lowerBound - 16..<box.content.upperBound, in: file,
+        atMost: RecordingIdentity.maximumContentLength)
+    {
+      self.identity = RecordingIdentity(parsing: content, isClockSynchronized: &self.isClockSynchronized)
+    }
+  }
+
+  private static func content(of range: Range<UInt64>, in file: FileDescriptor, atMost maximum: Int) -> ByteBuffer? {
+    let count = Int(clamping: range.upperBound - range.lowerBound)
+    guard count <= maximum, let bytes = file.read(at: range.lowerBound, count: count), bytes.readableBytes == count
+    else { return nil }
+    return bytes
+  }
+
+  /// Serializes the boxes of a finished file after its `moov`; nil identity for files of earlier versions.
+  static func boxes(
+    _ mark: RecordingMarker, _ identity: RecordingIdentity?, isClockSynchronized: Bool
+  ) -> ByteBuffer {
+    var boxes = mark.box
+    if let identity { boxes.writeImmutableBuffer(identity.box(isClockSynchronized: isClockSynchronized)) }
+    return boxes
+  }
+}
