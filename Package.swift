@@ -206,18 +206,20 @@ let package = Package(
       ]),
     .systemLibrary(name: "CYUV", providers: [.apt(["libyuv-dev"]), .brew(["libyuv"])]),
 
-    // Shared by the tests: waits with a time limit, consumers that collect, media made by ffmpeg.
+    // Shared by the tests: waits with a time limit, consumers that collect, media made by ffmpeg, a client of Digest.
     .target(
-      name: "TestSupport", dependencies: ["Capture", "Media", "Threading"], path: "Tests/TestSupport",
+      name: "TestSupport", dependencies: ["Authentication", "Capture", "Media", "Threading"], path: "Tests/TestSupport",
       swiftSettings: settings),
     .testTarget(name: "MediaTests", dependencies: ["Media"], swiftSettings: settings),
     .testTarget(name: "BitstreamsTests", dependencies: ["Bitstreams", "Media", nioCore], swiftSettings: settings),
     .testTarget(
       name: "ContainersTests", dependencies: ["Containers", "Bitstreams", "Media", nioCore], swiftSettings: settings),
     .testTarget(name: "RTPTests", dependencies: ["RTP", "Bitstreams", "Media", nioCore], swiftSettings: settings),
-    .testTarget(name: "AuthenticationTests", dependencies: ["Authentication", "Media"], swiftSettings: settings),
     .testTarget(
-      name: "RTSPTests", dependencies: ["RTSP", "Authentication", "Media", nioCore], swiftSettings: settings),
+      name: "AuthenticationTests", dependencies: ["Authentication", "Media", "TestSupport"], swiftSettings: settings),
+    .testTarget(
+      name: "RTSPTests", dependencies: ["RTSP", "Authentication", "Media", "TestSupport", nioCore],
+      swiftSettings: settings),
     .testTarget(
       name: "HLSTests", dependencies: ["HLS", "HLSRules", "Bitstreams", "Containers", "Media", nioCore],
       swiftSettings: settings),

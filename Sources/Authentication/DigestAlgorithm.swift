@@ -1,7 +1,7 @@
 internal import Crypto
 
 /// The hash algorithm of the Digest scheme, RFC 7616 §3.3.
-enum DigestAlgorithm: String, Hashable, CaseIterable {
+package enum DigestAlgorithm: String, Hashable, CaseIterable {
   /// Preferred by RFC 7616; supported by ONVIF cameras and recorders.
   case sha256 = "SHA-256"
   /// Supported by nearly every player, and the default without an `algorithm` parameter.
@@ -18,7 +18,7 @@ enum DigestAlgorithm: String, Hashable, CaseIterable {
   }
 
   /// The hash of the parts joined by colons, in lower-case hexadecimal digits.
-  func hash(_ parts: String...) -> String {
+  package func hash(_ parts: String...) -> String {
     var text = parts.joined(separator: ":")
     return text.withUTF8 { bytes in
       switch self {

@@ -229,17 +229,17 @@ package final class HTTPServer: Sendable {
       }
       // HTTP/1.1: the end of the connection cancels this task.
       guard channel.parent?.parent != nil else {
-        return try await responder.answer(head, client: client, body: body).write(to: writer, on: channel)
+        return try await responder.respond(to: head, client: client, body: body).write(to: writer, on: channel)
       }
       // HTTP/2: a reset of the stream must cancel the wait of its request.
-      let answer = Task(executorPreference: loops[channel.eventLoop].executor) {
-        await responder.answer(head, client: client, body: body)
+      let response = Task(executorPreference: loops[channel.eventLoop].executor) {
+        await responder.respond(to: head, client: client, body: body)
       }
-      channel.closeFuture.whenComplete { _ in answer.cancel() }
+      channel.closeFuture.whenComplete { _ in response.cancel() }
       let value = await withTaskCancellationHandler {
-        await answer.value
+        await response.value
       } onCancel: {
-        answer.cancel()
+        response.cancel()
       }
       try await value.write(to: writer, on: channel)
     }

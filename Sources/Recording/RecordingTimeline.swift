@@ -320,10 +320,10 @@ extension RecordingTimeline {
     let planned = self.formats.next.first?.start
     // A fragment that begins a part may have no keyframe before it.
     let candidates = self.video.first?.decodeTime == planned ? self.video[...] : self.video.dropFirst()
-    let nextFrame = candidates.first { picture in
-      let length = picture.decodeTime - self.fragmentStart
-      return length >= Self.fragmentDuration || picture.decodeTime == planned
-        || picture.isKeyframe && (length >= Self.fragmentDuration * 3 / 4 || self.isPartFull(at: picture.decodeTime))
+    let nextFrame = candidates.first { frame in
+      let length = frame.decodeTime - self.fragmentStart
+      return length >= Self.fragmentDuration || frame.decodeTime == planned
+        || frame.isKeyframe && (length >= Self.fragmentDuration * 3 / 4 || self.isPartFull(at: frame.decodeTime))
     }
     if let nextFrame {
       let time = nextFrame.decodeTime
@@ -341,22 +341,22 @@ extension RecordingTimeline {
 
   /// Emits the samples before `time` as a fragment.
   private mutating func emitFragment(upTo time: MediaTime, next: MediaTime?) {
-    let pictures = self.video.removeFirst { $0.decodeTime < time }
+    let frames = self.video.removeFirst { $0.decodeTime < time }
     let audioEnd = time - self.half
-    let sounds = self.audio.removeFirst { $0.presentationTime < audioEnd }
+    let audioFrames = self.audio.removeFirst { $0.presentationTime < audioEnd }
     var samples: [EncodedSample] = []
-    samples.reserveCapacity(pictures.count + sounds.count)
-    for var picture in pictures {
-      picture.presentationTime = self.place(of: picture.presentationTime)
-      picture.decodeTime = self.place(of: picture.decodeTime)
-      samples.append(picture)
+    samples.reserveCapacity(frames.count + audioFrames.count)
+    for var frame in frames {
+      frame.presentationTime = self.place(of: frame.presentationTime)
+      frame.decodeTime = self.place(of: frame.decodeTime)
+      samples.append(frame)
     }
-    for var sound in sounds where self.formats.isCurrent(audioAt: sound.presentationTime) {
-      let wanted = self.place(of: sound.presentationTime)
+    for var audioFrame in audioFrames where self.formats.isCurrent(audioAt: audioFrame.presentationTime) {
+      let wanted = self.place(of: audioFrame.presentationTime)
       guard let place = self.audioPlacement?.place(wanted) else { continue }
-      sound.presentationTime = place
-      sound.decodeTime = place
-      samples.append(sound)
+      audioFrame.presentationTime = place
+      audioFrame.decodeTime = place
+      samples.append(audioFrame)
     }
     guard !samples.isEmpty else { return }
     self.fragmentByteCount = samples.reduce(0) { $0 + Self.byteCount($1) }

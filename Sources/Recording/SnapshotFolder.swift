@@ -49,12 +49,12 @@ public struct SnapshotFolder: Hashable, Sendable {
   ///
   /// - Returns: The file's path.
   public func saveSnapshot(of stream: LiveStream) async throws(VidiconError) -> String {
-    let picture = try await stream.snapshots.snapshot()
+    let jpeg = try await stream.snapshots.snapshot()
     let time = StreamClock.system.unixTime(at: StreamClock.system.now())
     let name = stream.name
     let result = await WorkerThread.run(named: "snapshot") { () -> Result<String, VidiconError> in
       do throws(VidiconError) {
-        return .success(try self.write(picture, of: name, atUnixTime: time))
+        return .success(try self.write(jpeg, of: name, atUnixTime: time))
       } catch {
         return .failure(error)
       }
@@ -65,7 +65,7 @@ public struct SnapshotFolder: Hashable, Sendable {
 
   /// Writes a temporary file without a name, and links it under its final name when it is complete.
   private func write(
-    _ picture: ByteBuffer, of stream: String, atUnixTime time: Int64
+    _ jpeg: ByteBuffer, of stream: String, atUnixTime time: Int64
   ) throws(VidiconError) -> String {
     let stream = stream.replacing("/", with: "-").replacing("%", with: "%%")
     let pattern = try FilePattern("\(stream)_%F_%H-%M-%S.jpg")
@@ -74,7 +74,7 @@ public struct SnapshotFolder: Hashable, Sendable {
     let temporary = ".\(name).\(getpid())-\(UInt32.random(in: 0...(.max)))"
     let file = try FileDescriptor(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, in: folder)
     defer { unlinkat(folder.number, temporary, 0) }
-    try file.write(picture, at: 0)
+    try file.write(jpeg, at: 0)
     try file.synchronizeData()
     for number in 1...Self.maximumNumber {
       let candidate = number == 1 ? name : FilePattern.numbered(name, number)

@@ -75,16 +75,16 @@ final class EncoderStage {
   }
 
   /// Outputs an access unit of the source as it is.
-  func pass(_ picture: SourceSample, now: MediaTime) {
+  func pass(_ source: SourceSample, now: MediaTime) {
     self.closeEncoder()
-    let sample = picture.sample
+    let sample = source.sample
     self.shared.statistics.withLock {
       $0.framesPassedThrough += 1
       $0.keyframes += sample.isKeyframe ? 1 : 0
       $0.videoBytes += sample.payload.readableBytes
       $0.videoDelay = now - sample.presentationTime
     }
-    self.output(sample, of: picture.description)
+    self.output(sample, of: source.description)
   }
 
   /// Provides a decoded frame of a passed-through source for snapshots.
@@ -105,17 +105,17 @@ final class EncoderStage {
   ///
   /// - Returns: `dropped` where an effect drops the frame, or all memory of the converter is in use.
   func encode(
-    _ picture: SourceFrame, forcesKeyframe: Bool, now: MediaTime
+    _ source: SourceFrame, forcesKeyframe: Bool, now: MediaTime
   ) throws(VidiconError) -> VideoSchedule.EncodingResult {
-    let frame = picture.feed.adjustment.applied(to: picture.frame)
+    let frame = source.feed.adjustment.applied(to: source.frame)
     // Read once: effects must not draw on a frame that is not private.
     let hasEffects = self.shared.hasEffects
-    guard var drawn = self.converter.draw(frame, matrix: picture.colorMatrix, isPrivate: hasEffects) else {
-      picture.feed.drop(frame.timestamp, reason: .late)
+    guard var drawn = self.converter.draw(frame, matrix: source.colorMatrix, isPrivate: hasEffects) else {
+      source.feed.drop(frame.timestamp, reason: .late)
       return .dropped
     }
     if hasEffects {
-      guard let changed = self.effects.process(drawn, from: frame, of: picture.feed) else { return .dropped }
+      guard let changed = self.effects.process(drawn, from: frame, of: source.feed) else { return .dropped }
       drawn = changed
     } else {
       self.effects.pass(drawn)
@@ -178,7 +178,7 @@ extension EncoderStage {
     self.snapshots.copyLast()
   }
 
-  private func deliver(_ picture: OutputFrame?) {
-    if let picture { self.shared.snapshots.offer(picture) }
+  private func deliver(_ frame: OutputFrame?) {
+    if let frame { self.shared.snapshots.offer(frame) }
   }
 }

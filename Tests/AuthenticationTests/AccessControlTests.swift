@@ -1,5 +1,6 @@
 import Media
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Authentication

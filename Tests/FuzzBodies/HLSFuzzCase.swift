@@ -111,9 +111,9 @@ struct HLSFuzzCase {
   }
 
   private mutating func isWaiting(_ request: HLSRequest) -> Bool {
-    let (answer, effects) = self.stream.answer(request, at: self.now)
-    precondition(!effects.wakesRequests, "an answer wakes others")
-    guard case .wait(let deadline) = answer else { return false }
+    let (response, effects) = self.stream.respond(to: request, at: self.now)
+    precondition(!effects.wakesRequests, "a response wakes others")
+    guard case .wait(let deadline) = response else { return false }
     precondition(deadline > self.now && deadline - self.now <= .seconds(60), "an absurd wait")
     return true
   }
@@ -151,7 +151,7 @@ struct HLSFuzzCase {
     guard let request = HLSRequest(file: file, query: query, arrival: self.now) else {
       preconditionFailure("\(file) is no name")
     }
-    guard case .content(let content) = self.stream.answer(request, at: self.now).answer else { return nil }
+    guard case .content(let content) = self.stream.respond(to: request, at: self.now).response else { return nil }
     return content.body
   }
 }

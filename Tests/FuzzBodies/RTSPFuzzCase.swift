@@ -160,8 +160,8 @@ struct RTSPFuzzLedger {
         response.serialize(into: &buffer)
         var parser = RTSPMessageParser()
         parser.append(buffer)
-        precondition(parser.next() == .response(response), "an answer cannot be read")
-        precondition(parser.unparsedByteCount == 0, "an answer is more than one")
+        precondition(parser.next() == .response(response), "a response cannot be read")
+        precondition(parser.unparsedByteCount == 0, "a response is more than one")
       case .startPlaying(let playback):
         precondition(!self.isPlaying && !playback.tracks.isEmpty, "a stream is joined twice, or for nothing")
         var channels: Set<UInt8> = []

@@ -104,7 +104,7 @@ extension HLSRuleChecker {
     if playlist.duration < boundary { self.report(.delta, "skips segments within the skip boundary") }
     let numbers = playlist.mediaSequence..<playlist.mediaSequence + skipped
     let segments = numbers.compactMap { self.known[$0] }
-    if segments.count < skipped { self.report(.delta, "skips segments that were never told") }
+    if segments.count < skipped { self.report(.delta, "skips segments that were never listed") }
     playlist.skippedSegments = skipped - segments.count
     playlist.segments.insert(contentsOf: segments.map { Self.withoutParts($0) }, at: 0)
     Self.carryMaps(&playlist)

@@ -128,15 +128,15 @@ struct Broadcast {
   }
 
   /// Requests a file, and performs the session's actions.
-  mutating func ask(_ file: String, _ query: String = "") -> HLSAnswer? {
+  mutating func ask(_ file: String, _ query: String = "") -> HLSResponse? {
     HLSRequest(file: file, query: query, arrival: self.now).map { self.ask($0) }
   }
 
-  mutating func ask(_ request: HLSRequest) -> HLSAnswer {
-    let (answer, effects) = self.stream.answer(request, at: self.now)
+  mutating func ask(_ request: HLSRequest) -> HLSResponse {
+    let (response, effects) = self.stream.respond(to: request, at: self.now)
     if effects.requestsKeyframe { self.isKeyframePending = true }
     self.keyframeRequests += effects.requestsKeyframe ? 1 : 0
-    return answer
+    return response
   }
 
   /// The text of an existing playlist.

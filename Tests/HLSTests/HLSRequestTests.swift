@@ -26,11 +26,11 @@ struct HLSRequestTests {
     var broadcast = Broadcast()
     broadcast.run(until: 5_000)
     for file in ["live.m3u8", "playlist.m3u8"] {
-      let answer = broadcast.ask(file, query)
+      let response = broadcast.ask(file, query)
       // A playlist without parts treats a part directive like its segment.
       if file == "playlist.m3u8", query.hasSuffix("_HLS_part=999") { continue }
-      guard case .badRequest(let reason)? = answer else {
-        Issue.record("\(file)?\(query): \(String(describing: answer))")
+      guard case .badRequest(let reason)? = response else {
+        Issue.record("\(file)?\(query): \(String(describing: response))")
         continue
       }
       #expect(!reason.isEmpty)

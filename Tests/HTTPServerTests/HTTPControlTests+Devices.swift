@@ -22,9 +22,10 @@ extension HTTPControlTests {
       devices: { [camera, microphone] }, generators: [.init(.video, "plasma", name: "Plasma")]
     ) { _ in .init() }
     try await self.withControl(catalog: catalog) { _, port in
-      let answer = try await Self.send("GET", "", to: "/api/devices", port: port)
+      let response = try await Self.send("GET", "", to: "/api/devices", port: port)
       #expect(
-        answer.body == #"{"devices":[{"controls":[{"defaultValue":1,"inactive":false,"kind":"integer","label":"Zoom","#
+        response.body
+          == #"{"devices":[{"controls":[{"defaultValue":1,"inactive":false,"kind":"integer","label":"Zoom","#
           + #""maximum":9,"minimum":1,"name":"zoom-absolute","readOnly":false,"step":2,"value":5}],"formats":["#
           + #"{"frameRates":[30,7.5],"height":480,"name":"YUYV","width":640},"#
           + #"{"frameRateRange":{"maximum":60,"minimum":1},"name":"MJPG"}],"kind":"camera","name":"Café \"Cam\"","#

@@ -15,8 +15,8 @@ extension HTTPControlTests {
       }
       for host in ["evil.example", "localhost.evil", "1.2.3", "1.2.3.4.5", "256.1.1.1", "1.2.3.4a", "cam"] {
         try await Self.expectSource("hidden", host, port: port)
-        let answer = try await Self.send("GET", "", to: Self.source, host: host, port: port)
-        #expect(Self.status(answer) == (host == "cam" ? "200" : "421"), "\(host)")
+        let response = try await Self.send("GET", "", to: Self.source, host: host, port: port)
+        #expect(Self.status(response) == (host == "cam" ? "200" : "421"), "\(host)")
       }
       for field in ["Via: 1.1 p", "Forwarded: for=10.0.0.1", "X-Forwarded-For: 10.0.0.1", "X-Real-IP: 10.0.0.1"] {
         try await Self.expectSource("hidden", "127.0.0.1", port: port, field)
@@ -38,11 +38,11 @@ extension HTTPControlTests {
   func `control without a password can be limited`(control: ControlPolicy, host: String, isAllowed: Bool) async throws {
     try await self.withControl(access: .permissive { $0.control = control }) { fixture, port in
       for (method, path) in [("PUT", Self.source), ("PATCH", Self.stream), ("POST", "\(Self.stream)/recording")] {
-        let answer = try await Self.send(
+        let response = try await Self.send(
           method, method == "PUT" ? #"{"video":"plasma"}"# : "{}", to: path, host: host, port: port)
         // There is no recorder.
         let refusal = control == .none ? "403" : "401"
-        #expect(Self.status(answer) == (!isAllowed ? refusal : method == "POST" ? "501" : "200"), "\(method)")
+        #expect(Self.status(response) == (!isAllowed ? refusal : method == "POST" ? "501" : "200"), "\(method)")
       }
       #expect(fixture.opened.count == (isAllowed ? 1 : 0))
       let entry = try await Self.send("GET", "", to: Self.stream, host: host, port: port)
@@ -97,12 +97,12 @@ extension HTTPControlTests {
       for (body, status) in [
         (#"{"name":"ben","password":"x"}"#, "403"), ("{}", "400"), ("x", "400"), (#"{"name":1}"#, "400"),
       ] {
-        let answer = try await login(body)
-        #expect(Self.status(answer) == status, "\(body)")
+        let response = try await login(body)
+        #expect(Self.status(response) == status, "\(body)")
       }
-      let answer = try await login(#"{"name":"ben","password":"secret"}"#)
-      #expect(answer.body.contains(#""role":"operator","steerable":true,"token":""#))
-      let token = answer.body.split(separator: "\"").last { $0.utf8.count == 32 } ?? ""
+      let response = try await login(#"{"name":"ben","password":"secret"}"#)
+      #expect(response.body.contains(#""role":"operator","steerable":true,"token":""#))
+      let token = response.body.split(separator: "\"").last { $0.utf8.count == 32 } ?? ""
       let bearer = "Authorization: Bearer \(token)"
       #expect(
         try await RawClient.get("/api/session", port: port, bearer).body == #"{"role":"operator","steerable":true}"#)
@@ -128,8 +128,8 @@ extension HTTPControlTests {
       for name in ["Location", "ETag", "Link", "Accept-Patch"] { #expect(playlist.head.contains(name)) }
       #expect(playlist.head.contains("Vary: Origin"))
       for path in ["/api/streams", Self.stream, "/", "/metrics", "/api/session"] {
-        let answer = try await RawClient.get(path, port: port, origin)
-        #expect(answer.head.hasPrefix("HTTP/1.1 403") && !answer.head.contains("Access-Control"), "\(path)")
+        let response = try await RawClient.get(path, port: port, origin)
+        #expect(response.head.hasPrefix("HTTP/1.1 403") && !response.head.contains("Access-Control"), "\(path)")
       }
       let other = try await RawClient.get("/cam/1/none.ts", port: port, "Origin: https://evil.example")
       #expect(other.head.hasPrefix("HTTP/1.1 403") && !other.head.contains("Access-Control"))
@@ -140,10 +140,10 @@ extension HTTPControlTests {
   func `images may be shown on pages of other sites, unless that is turned off`(allowsEmbedding: Bool) async throws {
     try await self.withControl(access: .permissive { $0.allowsEmbedding = allowsEmbedding }) { _, port in
       for path in ["/cam/1/snapshot.jpg?width=0", "/cam/1/mjpeg?fps=0"] {
-        let answer = try await RawClient.get(path, port: port)
-        let isLimited = answer.head.contains("Cross-Origin-Resource-Policy: same-origin")
+        let response = try await RawClient.get(path, port: port)
+        let isLimited = response.head.contains("Cross-Origin-Resource-Policy: same-origin")
         #expect(isLimited == !allowsEmbedding)
-        #expect(!answer.head.contains("Access-Control"))
+        #expect(!response.head.contains("Access-Control"))
       }
       let playlist = try await RawClient.get("/cam/1/none.ts", port: port)
       #expect(playlist.head.contains("Cross-Origin-Resource-Policy: same-origin"))
@@ -172,14 +172,14 @@ extension HTTPControlTests {
           path, port: port, method: "OPTIONS", "Origin: http://evil", "Access-Control-Request-Method: \(method)")
         #expect(preflight.head.hasPrefix("HTTP/1.1 403") && !preflight.head.contains("Access-Control"))
       }
-      for answer in [
+      for response in [
         try await RawClient.get(Self.source, port: port), try await RawClient.get("/api/devices", port: port),
         try await Self.send("PUT", #"{"video":"x"}"#, to: Self.source, port: port),
         try await Self.send("PATCH", "{}", to: Self.stream, port: port),
       ] {
-        #expect(Self.status(answer) == "200")
-        #expect(!answer.head.contains("Access-Control"))
-        #expect(answer.head.contains("Cross-Origin-Resource-Policy: same-origin"))
+        #expect(Self.status(response) == "200")
+        #expect(!response.head.contains("Access-Control"))
+        #expect(response.head.contains("Cross-Origin-Resource-Policy: same-origin"))
       }
     }
   }
@@ -199,13 +199,14 @@ extension HTTPControlTests {
         ("PUT", Self.source), ("PATCH", Self.stream), ("GET", Self.source), ("GET", "/api/devices"),
         ("GET", "\(Self.stream)/level"),
       ] {
-        let answer = try await Self.send(method, #"{"video":"x"}"#, to: path, port: port)
-        #expect(Self.status(answer) == "401", "\(method) \(path)")
+        let response = try await Self.send(method, #"{"video":"x"}"#, to: path, port: port)
+        #expect(Self.status(response) == "401", "\(method) \(path)")
       }
       #expect(fixture.opened.isEmpty)
       let login = "Authorization: Basic dXM6cHc="
-      let answer = try await Self.send("PUT", #"{"video":"screen:"}"#, to: Self.source, host: "cam", port: port, login)
-      #expect(Self.status(answer) == "200")
+      let response = try await Self.send(
+        "PUT", #"{"video":"screen:"}"#, to: Self.source, host: "cam", port: port, login)
+      #expect(Self.status(response) == "200")
       #expect(fixture.opened == [SourceNames(video: "screen:")])
       #expect(try await RawClient.get("/api/devices", port: port, login).body.contains(#""restricted":false"#))
     }

@@ -108,15 +108,15 @@ struct HTTPControlTests {
     #expect(seen == expected, "\(lines)")
   }
 
-  static func status(_ answer: (head: String, body: String)) -> String {
-    String(answer.head.prefix(12).suffix(3))
+  static func status(_ response: (head: String, body: String)) -> String {
+    String(response.head.prefix(12).suffix(3))
   }
 
   // MARK: - State
 
   @Test func `the state of a stream contains the controls of its camera`() async throws {
     try await self.withControl { _, port in
-      let answer = try await RawClient.get(Self.stream, port: port)
+      let response = try await RawClient.get(Self.stream, port: port)
       for part in [
         #""source":{"audio":"mic:","started":{"audio":"auto","video":"plasma"},"video":"file:/home/me/a.mp4"}"#,
         #""bitrate":1000000"#, #""mirror":true"#, #""rotation":270"#, #""mute":false"#, #""pause":false"#,
@@ -126,7 +126,7 @@ struct HTTPControlTests {
           + #""name":"zoom-absolute","readOnly":false,"step":2,"value":5}"#,
         #""menu":[{"label":"Off","value":0},{"label":"60 Hz","value":2}]"#,
       ] {
-        #expect(answer.body.contains(part), "\(part) in \(answer.body)")
+        #expect(response.body.contains(part), "\(part) in \(response.body)")
       }
       let list = try await RawClient.get("/api/streams", port: port)
       #expect(list.body.contains(#""rotation":270"#))
@@ -145,11 +145,11 @@ struct HTTPControlTests {
 
   @Test func `sources are replaced, and the response is the new state of the stream`() async throws {
     try await self.withControl(access: .permissive { $0.control = .all }) { fixture, port in
-      let answer = try await Self.send("PUT", #"{"video": "bars"}"#, to: Self.source, port: port)
-      #expect(Self.status(answer) == "200")
-      #expect(answer.body.contains(#""video":"bars""#))
+      let response = try await Self.send("PUT", #"{"video": "bars"}"#, to: Self.source, port: port)
+      #expect(Self.status(response) == "200")
+      #expect(response.body.contains(#""video":"bars""#))
       // Mirroring belongs to the earlier source.
-      #expect(answer.body.contains(#""mirror":false"#))
+      #expect(response.body.contains(#""mirror":false"#))
       _ = try await Self.send("PUT", #"{"audio":"tone","video":"é"}"#, to: Self.source, host: "cam", port: port)
       #expect(fixture.opened == [.init(video: "bars"), .init(video: "é", audio: "tone")])
       for source in ["file:/home/me/b.mp4", "screen:", "mic:"] {
@@ -177,9 +177,9 @@ struct HTTPControlTests {
   func `a body that names no sources is refused with the reason`(body: String, reason: String) async throws {
 
     try await self.withControl { fixture, port in
-      let answer = try await Self.send("PUT", body, to: Self.source, port: port)
-      #expect(Self.status(answer) == "400")
-      #expect(answer.body == reason + "\n")
+      let response = try await Self.send("PUT", body, to: Self.source, port: port)
+      #expect(Self.status(response) == "400")
+      #expect(response.body == reason + "\n")
       #expect(fixture.opened.isEmpty)
     }
   }
@@ -193,9 +193,9 @@ struct HTTPControlTests {
   ) async throws {
     try await self.withControl { fixture, port in
       fixture.fail(VidiconError(code, subject: "x", cause: "it cannot be", nextStep: "do otherwise"))
-      let answer = try await Self.send("PUT", #"{"video":"x"}"#, to: Self.source, port: port)
-      #expect(Self.status(answer) == status)
-      #expect(answer.body == "x: it cannot be; do otherwise\n")
+      let response = try await Self.send("PUT", #"{"video":"x"}"#, to: Self.source, port: port)
+      #expect(Self.status(response) == status)
+      #expect(response.body == "x: it cannot be; do otherwise\n")
       #expect(fixture.sources.video == "file:/home/me/a.mp4")
     }
   }
@@ -207,10 +207,10 @@ struct HTTPControlTests {
   func `a refused change has the status of its code`(code: VidiconError.Code, status: Int) {
 
     let error = HTTPBodyError(VidiconError(code, subject: "x", cause: "it cannot be", nextStep: "do otherwise"))
-    let answer = HTTPAnswer.refusal(error)
-    #expect(answer.status.code == status)
+    let response = ServerResponse.refusal(error)
+    #expect(response.status.code == status)
     #expect(error.reason == "x: it cannot be; do otherwise")
-    #expect(answer.fields[.retryAfter] == (code == .busy ? "5" : nil))
+    #expect(response.fields[.retryAfter] == (code == .busy ? "5" : nil))
   }
 
   // MARK: - Settings
@@ -223,10 +223,10 @@ struct HTTPControlTests {
         #"{"bitrate":50000,"mirror":false,"rotation":180,"mute":true,"pause":true,"controls":{"zoom-absolute":7}}"#,
         "{}",
       ] {
-        let answer = try await Self.send(
+        let response = try await Self.send(
           "PATCH", body, to: Self.stream, type: "application/merge-patch+json", port: port)
-        #expect(Self.status(answer) == "200")
-        #expect(answer.body.contains(#""zoom-absolute":5"#))
+        #expect(Self.status(response) == "200")
+        #expect(response.body.contains(#""zoom-absolute":5"#))
         #expect((stream.videoBitrate, stream.isMirrored, stream.rotation) == (50_000, false, .down))
         #expect(stream.isMuted && stream.isEncodingPaused)
         #expect(camera.values.withLock { $0 } == ["zoom-absolute": 7])
@@ -271,9 +271,9 @@ struct HTTPControlTests {
   func `an invalid change is refused with its key`(body: String, reason: String) async throws {
 
     try await self.withControl { fixture, port in
-      let answer = try await Self.send("PATCH", body, to: Self.stream, port: port)
-      #expect(Self.status(answer) == "400")
-      #expect(answer.body == reason + "\n")
+      let response = try await Self.send("PATCH", body, to: Self.stream, port: port)
+      #expect(Self.status(response) == "400")
+      #expect(response.body == reason + "\n")
       #expect(fixture.stream.isMirrored && fixture.stream.videoBitrate == 1_000_000)
     }
   }
@@ -292,8 +292,8 @@ struct HTTPControlTests {
       }
       let long = #"{"video":"\#(String(repeating: "a", count: 17_000))"}"#
       for (method, path) in [("PUT", Self.source), ("PATCH", Self.stream)] {
-        let answer = try await Self.send(method, long, to: path, port: port)
-        #expect(Self.status(answer) == "413")
+        let response = try await Self.send(method, long, to: path, port: port)
+        #expect(Self.status(response) == "413")
       }
       for (path, allowed) in [
         (Self.source, "GET, HEAD, PUT, OPTIONS"), (Self.stream, "GET, HEAD, PATCH, OPTIONS"),
@@ -314,8 +314,8 @@ struct HTTPControlTests {
         ("GET", "/api/streams/other/level", "501"), ("GET", "/api/streams/none/source", "404"),
         ("GET", "/api/devices", "501"), ("PATCH", "/api/streams", "405"), ("POST", Self.source, "405"),
       ] {
-        let answer = try await Self.send(method, "{}", to: path, port: port)
-        #expect(Self.status(answer) == status, "\(method) \(path)")
+        let response = try await Self.send(method, "{}", to: path, port: port)
+        #expect(Self.status(response) == status, "\(method) \(path)")
       }
       #expect(fixture.opened.isEmpty && fixture.stream.isMirrored)
     }

@@ -36,7 +36,7 @@ struct HTTPEffectsTests {
   private static func put(
     _ body: String, to path: String = Self.effects, type: String = "application/json", host: String = "127.0.0.1",
     port: Int, _ fields: String...
-  ) async throws -> Answer {
+  ) async throws -> Response {
     let lines =
       [
         "PUT \(path) HTTP/1.1", "Host: \(host)", "Connection: close", "Content-Type: \(type)",
@@ -44,18 +44,18 @@ struct HTTPEffectsTests {
       ] + fields
     let text = try await RawClient.connect(port: port).exchange([lines.joined(separator: "\r\n") + "\r\n\r\n" + body])
     let end = try #require(text.firstRange(of: "\r\n\r\n"))
-    return Answer(status: String(text.prefix(12).suffix(3)), body: String(text[end.upperBound...]))
+    return Response(status: String(text.prefix(12).suffix(3)), body: String(text[end.upperBound...]))
   }
 
-  private struct Answer: Sendable {
+  private struct Response: Sendable {
     var status: String
     var body: String
   }
 
   @Test func `effects are replaced as a whole, and are part of the stream's state`() async throws {
     try await self.withEffects { effects, _, port in
-      let answer = try await Self.put(#"{"clock":true,"color":{"brightness":0.5}}"#, port: port)
-      #expect(answer.status == "200" && answer.body.contains(#""brightness":0.5"#))
+      let response = try await Self.put(#"{"clock":true,"color":{"brightness":0.5}}"#, port: port)
+      #expect(response.status == "200" && response.body.contains(#""brightness":0.5"#))
       #expect(effects.settings.color.brightness == 0.5 && effects.settings.clock)
       #expect(try await Self.put(#"{"clock":true}"#, port: port).status == "200")
       #expect(effects.settings.color.brightness == 0)
@@ -74,9 +74,9 @@ struct HTTPEffectsTests {
   func `invalid effects are refused with the key that is wrong`(body: String, named: String) async throws {
 
     try await self.withEffects { effects, _, port in
-      let answer = try await Self.put(body, port: port)
-      #expect(answer.status == "400")
-      #expect(answer.body.contains(named), "\(answer.body)")
+      let response = try await Self.put(body, port: port)
+      #expect(response.status == "400")
+      #expect(response.body.contains(named), "\(response.body)")
       #expect(effects.settings == EffectSettings())
     }
   }
@@ -86,12 +86,12 @@ struct HTTPEffectsTests {
       for (body, status) in [
         (#"{"overlay":{}}"#, "400"), (#"{"mask":"image"}"#, "502"), (#"{"faces":"track"}"#, "502"),
       ] {
-        let answer = try await Self.put(body, port: port)
-        #expect(answer.status == status, "\(body)")
+        let response = try await Self.put(body, port: port)
+        #expect(response.status == status, "\(body)")
       }
       for image in ["", "no image"] {
-        let answer = try await Self.put(image, to: Self.effects + "/mask", type: "image/png", port: port)
-        #expect(answer.status == "400")
+        let response = try await Self.put(image, to: Self.effects + "/mask", type: "image/png", port: port)
+        #expect(response.status == "400")
       }
       #expect(effects.settings == EffectSettings())
     }
@@ -154,13 +154,13 @@ struct HTTPEffectsTests {
       let uploads = server.responder.imageUploads
       let first = try await RawClient.connect(port: port)
       // The body is not complete until the second client was answered.
-      let answer = try await first.exchange(request + "1234", last: "56789") {
+      let response = try await first.exchange(request + "1234", last: "56789") {
         try await eventually { uploads.byteCount == 18 }
         let busy = try await RawClient.connect(port: port).exchange([request + "123456789"])
         #expect(busy.hasPrefix("HTTP/1.1 429"))
         #expect(busy.lowercased().contains("retry-after: 5"))
       }
-      #expect(answer.hasPrefix("HTTP/1.1 400"))
+      #expect(response.hasPrefix("HTTP/1.1 400"))
       #expect(uploads.byteCount == 0)
       let done = try await RawClient.connect(port: port).exchange([request + "123456789"])
       #expect(done.hasPrefix("HTTP/1.1 400"))

@@ -77,9 +77,9 @@ struct HTTPLimitsTests {
     #expect(throws: HTTPParameterError(name: "fps", expectation: "a number from 1 to 120")) {
       try target.number("fps", in: 1...120)
     }
-    let answer = HTTPParameterError(name: "fps", expectation: "a number from 1 to 120").answer
-    #expect(answer.status == .badRequest)
-    #expect(answer.text == "fps must be a number from 1 to 120\n")
+    let response = HTTPParameterError(name: "fps", expectation: "a number from 1 to 120").response
+    #expect(response.status == .badRequest)
+    #expect(response.text == "fps must be a number from 1 to 120\n")
   }
 
   @Test func `parts of motion JPEG follow each other as RFC 2046 §5.1.1 says`() {
@@ -95,8 +95,8 @@ struct HTTPLimitsTests {
   @Test func `responses are counted by status class, and dates are formatted`() {
     let counters = HTTPCounters()
     for status in [200, 206, 304, 404, 401, 500, 100] { counters.count(.init(code: status)) }
-    #expect(counters.answers.map(\.count) == [1, 2, 1, 2, 1])
-    #expect(counters.answers.map(\.statusClass) == ["1xx", "2xx", "3xx", "4xx", "5xx"])
+    #expect(counters.responses.map(\.count) == [1, 2, 1, 2, 1])
+    #expect(counters.responses.map(\.statusClass) == ["1xx", "2xx", "3xx", "4xx", "5xx"])
     // RFC 9110 §5.6.7's example.
     #expect(counters.date(unixNanoseconds: 784_111_777_000_000_000) == "Sun, 06 Nov 1994 08:49:37 GMT")
     #expect(counters.date(unixNanoseconds: 784_111_777_999_999_999) == "Sun, 06 Nov 1994 08:49:37 GMT")

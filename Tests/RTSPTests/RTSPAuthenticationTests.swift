@@ -1,5 +1,6 @@
 import Authentication
 import Media
+import TestSupport
 import Testing
 
 @testable import RTSP

@@ -1,4 +1,5 @@
 import RTSP
+import TestSupport
 import Testing
 
 /// Requests captured from the programs, without dates.

@@ -24,16 +24,16 @@ package final class DecodedFrameConverter {
   }
 
   /// The frame in the announced format; nil when it cannot be converted, or all memory is in use.
-  package func picture(_ frame: UnsafeMutablePointer<AVFrame>, at time: MediaTime) -> VideoFrame? {
+  package func videoFrame(from frame: UnsafeMutablePointer<AVFrame>, at time: MediaTime) -> VideoFrame? {
     if let data = av_frame_get_side_data(frame, AV_FRAME_DATA_DISPLAYMATRIX), data.pointee.size >= 36 {
       (self.orientation, self.isMirrored) = data.pointee.data.withMemoryRebound(to: Int32.self, capacity: 9) {
         Self.orientation($0)
       }
     }
-    guard var picture = self.upright(frame, at: time) else { return nil }
-    picture.orientation = self.orientation
-    picture.isMirrored = self.isMirrored
-    return picture
+    guard var result = self.upright(frame, at: time) else { return nil }
+    result.orientation = self.orientation
+    result.isMirrored = self.isMirrored
+    return result
   }
 
   /// The frame without a copy, where it has the announced format; converted otherwise.

@@ -9,7 +9,7 @@ internal import NIOCore
 /// a time; what is damaged is left out.
 package final class H264Decoder {
   private let decoder: PacketDecoder
-  private let pictures: DecodedFrameConverter
+  private let converter: DecodedFrameConverter
   private let packet: UnsafeMutablePointer<AVPacket>
 
   /// Opens a decoder.
@@ -43,7 +43,7 @@ package final class H264Decoder {
       av_packet_free(&packet)
       throw error
     }
-    self.pictures = DecodedFrameConverter(displayMatrix: nil, frameRate: description.frameRate, as: .i420)
+    self.converter = DecodedFrameConverter(displayMatrix: nil, frameRate: description.frameRate, as: .i420)
   }
 
   deinit {
@@ -67,9 +67,9 @@ package final class H264Decoder {
     self.decoder.append(self.packet)
     var frames: [VideoFrame] = []
     _ = self.decoder.decodeNext { frame in
-      let told = frame.pointee.best_effort_timestamp
-      let time = told == vidicon_av_nopts_value ? sample.presentationTime : MediaTime(nanoseconds: told)
-      if let picture = self.pictures.picture(frame, at: time) { frames.append(picture) }
+      let timestamp = frame.pointee.best_effort_timestamp
+      let time = timestamp == vidicon_av_nopts_value ? sample.presentationTime : MediaTime(nanoseconds: timestamp)
+      if let converted = self.converter.videoFrame(from: frame, at: time) { frames.append(converted) }
     }
     return frames
   }

@@ -19,7 +19,7 @@ package struct JPEGDecoder: ~Copyable {
   private static let sizeChangeThreshold = 3
 
   private let context: UnsafeMutablePointer<AVCodecContext>
-  private let picture: UnsafeMutablePointer<AVFrame>
+  private let decodedFrame: UnsafeMutablePointer<AVFrame>
   private let packet: UnsafeMutablePointer<AVPacket>
   private let orientation: Orientation
   private var format: VideoFormat
@@ -31,23 +31,23 @@ package struct JPEGDecoder: ~Copyable {
   package init?(format: VideoFormat, orientation: Orientation) {
     LibavLog.silence()
     guard let codec = avcodec_find_decoder(AV_CODEC_ID_MJPEG), let context = avcodec_alloc_context3(codec),
-      let picture = av_frame_alloc(), let packet = av_packet_alloc()
+      let decodedFrame = av_frame_alloc(), let packet = av_packet_alloc()
     else { return nil }
     context.pointee.thread_count = 1
     context.pointee.err_recognition = AV_EF_EXPLODE
     context.pointee.max_pixels = Int64(Self.maximumSide) * Int64(Self.maximumSide) / 4
     guard avcodec_open2(context, codec, nil) >= 0 else {
-      var (context, picture, packet):
+      var (context, decodedFrame, packet):
         (UnsafeMutablePointer<AVCodecContext>?, UnsafeMutablePointer<AVFrame>?, UnsafeMutablePointer<AVPacket>?) = (
-          context, picture, packet
+          context, decodedFrame, packet
         )
       avcodec_free_context(&context)
-      av_frame_free(&picture)
+      av_frame_free(&decodedFrame)
       av_packet_free(&packet)
       return nil
     }
     self.context = context
-    self.picture = picture
+    self.decodedFrame = decodedFrame
     self.packet = packet
     self.orientation = orientation
     self.format = format
@@ -57,8 +57,8 @@ package struct JPEGDecoder: ~Copyable {
   deinit {
     var context: UnsafeMutablePointer<AVCodecContext>? = self.context
     avcodec_free_context(&context)
-    var picture: UnsafeMutablePointer<AVFrame>? = self.picture
-    av_frame_free(&picture)
+    var decodedFrame: UnsafeMutablePointer<AVFrame>? = self.decodedFrame
+    av_frame_free(&decodedFrame)
     var packet: UnsafeMutablePointer<AVPacket>? = self.packet
     av_packet_free(&packet)
   }
@@ -80,14 +80,14 @@ package struct JPEGDecoder: ~Copyable {
         self.packet.pointee.size = 0
       }
       let status = avcodec_send_packet(self.context, self.packet)
-      return status < 0 ? status : avcodec_receive_frame(self.context, self.picture)
+      return status < 0 ? status : avcodec_receive_frame(self.context, self.decodedFrame)
     }
-    defer { av_frame_unref(self.picture) }
-    guard status >= 0, self.picture.pointee.width > 0, self.picture.pointee.height > 0,
-      self.picture.pointee.decode_error_flags == 0,
-      self.picture.pointee.flags & AV_FRAME_FLAG_CORRUPT == 0
+    defer { av_frame_unref(self.decodedFrame) }
+    guard status >= 0, self.decodedFrame.pointee.width > 0, self.decodedFrame.pointee.height > 0,
+      self.decodedFrame.pointee.decode_error_flags == 0,
+      self.decodedFrame.pointee.flags & AV_FRAME_FLAG_CORRUPT == 0
     else { return nil }
-    let isNew = self.adopt(width: Int(self.picture.pointee.width), height: Int(self.picture.pointee.height))
+    let isNew = self.adopt(width: Int(self.decodedFrame.pointee.width), height: Int(self.decodedFrame.pointee.height))
     guard var frame = self.converter.convert(self.source, at: time) else { return nil }
     frame.orientation = self.orientation
     return isNew ? .newFormat(frame) : .frame(frame)
@@ -119,11 +119,11 @@ package struct JPEGDecoder: ~Copyable {
   }
 
   private var source: SwscaleConverter.Source {
-    let (data, rows) = (self.picture.pointee.data, self.picture.pointee.linesize)
+    let (data, rows) = (self.decodedFrame.pointee.data, self.decodedFrame.pointee.linesize)
     return SwscaleConverter.Source(
       planes: (UnsafePointer(data.0), UnsafePointer(data.1), UnsafePointer(data.2), UnsafePointer(data.3)),
-      bytesPerRow: (rows.0, rows.1, rows.2, rows.3), width: self.picture.pointee.width,
-      height: self.picture.pointee.height, pixelFormat: AVPixelFormat(self.picture.pointee.format),
-      isFullRange: self.picture.pointee.color_range == AVCOL_RANGE_JPEG)
+      bytesPerRow: (rows.0, rows.1, rows.2, rows.3), width: self.decodedFrame.pointee.width,
+      height: self.decodedFrame.pointee.height, pixelFormat: AVPixelFormat(self.decodedFrame.pointee.format),
+      isFullRange: self.decodedFrame.pointee.color_range == AVCOL_RANGE_JPEG)
   }
 }

@@ -144,7 +144,7 @@ final class ExchangeHandler: ChannelDuplexHandler, RemovableChannelHandler {
     self.isClosing = true
     self.counters.count(status)
     if Self.malformedStatuses.contains(status) { self.connection?.refusals.count(.malformed) }
-    var fields: HTTPFields = [.contentType: "text/plain; charset=utf-8", .server: HTTPAnswer.serverName]
+    var fields: HTTPFields = [.contentType: "text/plain; charset=utf-8", .server: ServerResponse.serverName]
     let body = ByteBuffer(string: text + "\n")
     fields[.contentLength] = String(body.readableBytes)
     fields[.cacheControl] = "no-store"

@@ -33,9 +33,9 @@ package struct HTTPBodyError: Error, Hashable {
   }
 }
 
-extension HTTPAnswer {
+extension ServerResponse {
   /// The response to a request that changed nothing.
-  static func refusal(_ error: HTTPBodyError) -> HTTPAnswer {
+  static func refusal(_ error: HTTPBodyError) -> ServerResponse {
     .text(error.status, error.reason, error.status == .serviceUnavailable ? [.retryAfter: "5"] : [:])
   }
 }

@@ -34,7 +34,7 @@ extension HTTPResponder {
   /// The response to a request for a host name that is not this server's; nil when it may proceed.
   ///
   /// HTTP/1.0 without `Host` may only read: a page in a browser always sends `Host`.
-  func refusalOfHost(_ request: HTTPRequest) -> HTTPAnswer? {
+  func refusalOfHost(_ request: HTTPRequest) -> ServerResponse? {
     // The absolute form takes precedence over `Host`, RFC 9112 §3.2.2; both must be names of this server.
     var hosts = [request.authority ?? ""]
     let path = request.path ?? ""
@@ -56,7 +56,7 @@ extension HTTPResponder {
   }
 
   /// The response to a request of a web page of another site; nil when it may proceed.
-  func refusalOfOrigin(_ request: HTTPRequest, route: HTTPRoute) -> HTTPAnswer? {
+  func refusalOfOrigin(_ request: HTTPRequest, route: HTTPRoute) -> ServerResponse? {
     let origins = request.headerFields[values: .origin]
     guard !origins.isEmpty else { return nil }
     let authority = request.authority.flatMap { Authority(parsing: $0) }
@@ -79,15 +79,16 @@ extension HTTPResponder {
   }
 
   /// Responds to OPTIONS; to a CORS preflight request (Fetch §3.3) only of a site of `--cors` for media.
-  func options(of route: HTTPRoute, _ request: HTTPRequest) -> HTTPAnswer {
-    var answer = HTTPAnswer(.noContent, [.allow: route.methods])
+  func options(of route: HTTPRoute, _ request: HTTPRequest) -> ServerResponse {
+    var response = ServerResponse(.noContent, [.allow: route.methods])
     guard route.isMedia, self.access.originPolicy.allowedOrigin(for: request.headerFields[.origin]) != nil else {
-      return answer
+      return response
     }
-    answer.fields[.accessControlAllowMethods] = "GET, HEAD, POST, PATCH, DELETE, OPTIONS"
-    answer.fields[.accessControlAllowHeaders] = "Authorization, Content-Type, If-Match, If-None-Match, If-Range, Range"
-    answer.fields[.accessControlMaxAge] = "86400"
-    return answer
+    response.fields[.accessControlAllowMethods] = "GET, HEAD, POST, PATCH, DELETE, OPTIONS"
+    response.fields[.accessControlAllowHeaders] =
+      "Authorization, Content-Type, If-Match, If-None-Match, If-Range, Range"
+    response.fields[.accessControlMaxAge] = "86400"
+    return response
   }
 
   // Users.
@@ -122,7 +123,7 @@ extension HTTPResponder {
   }
 
   /// 401, 403 or 429 when a client lacks a permission; nil when it may proceed.
-  func refusal(of permission: Permission, to user: HTTPUser) -> HTTPAnswer? {
+  func refusal(of permission: Permission, to user: HTTPUser) -> ServerResponse? {
     let decision = self.access.decide(
       permission, for: user.identification, isOnThisMachine: user.isOnThisMachine)
     switch decision {
@@ -135,19 +136,19 @@ extension HTTPResponder {
           : "this user is not an operator; log in with --operator's name and password, or the token of the terminal")
     case .throttled(let delay): return Self.throttled(delay)
     case .unauthorized(let stale):
-      var answer = HTTPAnswer.text(
+      var response = ServerResponse.text(
         .unauthorized,
         permission == .watch
           ? "a name and a password are required"
           : "an operator's password or token is required: see \"Control\" on the server's terminal")
       let challenges = self.access.challenges(
         for: permission, stale: stale, address: user.address, allowsBasic: user.allowsBasic, now: self.clock.now())
-      for challenge in challenges { answer.fields.append(HTTPField(name: .wwwAuthenticate, value: challenge)) }
-      return answer
+      for challenge in challenges { response.fields.append(HTTPField(name: .wwwAuthenticate, value: challenge)) }
+      return response
     }
   }
 
-  private static func throttled(_ delay: MediaDuration) -> HTTPAnswer {
+  private static func throttled(_ delay: MediaDuration) -> ServerResponse {
     .text(
       .tooManyRequests, "too many wrong passwords; wait before the next one",
       [.retryAfter: "\(delay.secondsRoundedUp)"])
@@ -168,18 +169,18 @@ extension HTTPResponder {
   private static let maximumLoginLength = 1024
 
   /// `GET /api/session`.
-  func session(of user: HTTPUser) -> HTTPAnswer {
+  func session(of user: HTTPUser) -> ServerResponse {
     Self.json(SessionEntry(role: user.role?.name, steerable: self.maySteer(user)))
   }
 
   /// `POST /api/session`: a name and a password for a token.
-  func login(_ request: HTTPRequest, user: HTTPUser, body: BodyReader) async -> HTTPAnswer {
+  func login(_ request: HTTPRequest, user: HTTPUser, body: BodyReader) async -> ServerResponse {
     let bytes: ByteBuffer
     do throws(HTTPRefusal) {
       bytes = try await self.order(
         in: request, of: ["application/json"], maximumLength: Self.maximumLoginLength, body: body)
     } catch {
-      return error.answer
+      return error.response
     }
     guard let login = try? JSONDecoder().decode(LoginOrder.self, from: Data(bytes.readableBytesView)) else {
       return .text(.badRequest, #"the body is {"name": NAME, "password": PASSWORD}"#)
@@ -203,10 +204,10 @@ extension HTTPResponder {
   }
 
   /// `DELETE /api/session`: ends the session of the request's token.
-  func endSession(_ request: HTTPRequest) -> HTTPAnswer {
+  func endSession(_ request: HTTPRequest) -> ServerResponse {
     let value = request.headerFields[.authorization] ?? ""
     if value.lowercased().hasPrefix("bearer ") { self.access.endSession(value.dropFirst(7).trimmingSpace()) }
-    return HTTPAnswer(.noContent)
+    return ServerResponse(.noContent)
   }
 }
 

@@ -12,7 +12,7 @@ extension HTTPResponder {
   private static let maximumChangeLength = 16 * 1024
 
   /// `GET /api/devices`.
-  func deviceList(user: HTTPUser) async -> HTTPAnswer {
+  func deviceList(user: HTTPUser) async -> ServerResponse {
     guard let catalog = self.providers.catalog else { return .text(.notImplemented, "there are no devices here") }
     guard let devices = await catalog.listDevices() else {
       return .text(.serviceUnavailable, "a device does not answer; ask again", [.retryAfter: "10"])
@@ -25,21 +25,21 @@ extension HTTPResponder {
   }
 
   /// `GET /api/streams/NAME/level`.
-  func level(of name: String) -> HTTPAnswer {
+  func level(of name: String) -> ServerResponse {
     guard let stream = self.streams[name]?.stream else { return .notFound() }
     guard self.providers.controls(stream).sources != nil else { return Self.noControl }
     return Self.json(StreamEntry.Level(stream.audioLevel))
   }
 
   /// `GET /api/streams/NAME/source`.
-  func sources(of name: String, user: HTTPUser) -> HTTPAnswer {
+  func sources(of name: String, user: HTTPUser) -> ServerResponse {
     guard let stream = self.streams[name]?.stream else { return .notFound() }
     guard let sources = self.providers.controls(stream).sources else { return Self.noControl }
     return Self.json(StreamEntry.Source(sources, isOperator: user.role == .operator))
   }
 
   /// `GET /api/streams/NAME`.
-  func streamEntry(_ name: String, user: HTTPUser) async -> HTTPAnswer {
+  func streamEntry(_ name: String, user: HTTPUser) async -> ServerResponse {
     guard let stream = self.streams[name] else { return .notFound() }
     var entry = self.entry(of: stream, at: self.clock.now(), user: user)
     if let sources = self.providers.controls(stream.stream).sources, sources.hasControls,
@@ -51,7 +51,8 @@ extension HTTPResponder {
   }
 
   /// `PUT /api/streams/NAME/source`.
-  func replaceSources(of name: String, _ request: HTTPRequest, user: HTTPUser, body: BodyReader) async -> HTTPAnswer {
+  func replaceSources(of name: String, _ request: HTTPRequest, user: HTTPUser, body: BodyReader) async -> ServerResponse
+  {
     await self.change(name, request, mediaTypes: ["application/json"], user: user, body: body) {
       (json, sources) throws(HTTPBodyError) in
       let names = try SourceNames(json)
@@ -64,7 +65,7 @@ extension HTTPResponder {
   }
 
   /// `PATCH /api/streams/NAME`.
-  func changeStream(_ name: String, _ request: HTTPRequest, user: HTTPUser, body: BodyReader) async -> HTTPAnswer {
+  func changeStream(_ name: String, _ request: HTTPRequest, user: HTTPUser, body: BodyReader) async -> ServerResponse {
     let mediaTypes = ["application/merge-patch+json", "application/json"]
     return await self.change(name, request, mediaTypes: mediaTypes, user: user, body: body) {
       (json, sources) throws(HTTPBodyError) in
@@ -84,14 +85,14 @@ extension HTTPResponder {
   private func change(
     _ name: String, _ request: HTTPRequest, mediaTypes: [String], user: HTTPUser, body: BodyReader,
     _ perform: (JSONValue, StreamSources) async throws(HTTPBodyError) -> Void
-  ) async -> HTTPAnswer {
+  ) async -> ServerResponse {
     guard let stream = self.streams[name]?.stream else { return .notFound() }
     guard let sources = self.providers.controls(stream).sources else { return Self.noControl }
     let bytes: ByteBuffer
     do throws(HTTPRefusal) {
       bytes = try await self.order(in: request, of: mediaTypes, maximumLength: Self.maximumChangeLength, body: body)
     } catch {
-      return error.answer
+      return error.response
     }
     guard let json = JSONValue(parsing: bytes) else {
       return .text(.badRequest, "the body is no JSON")
@@ -123,7 +124,7 @@ extension HTTPResponder {
     return bytes
   }
 
-  private static let noControl = HTTPAnswer.text(.notImplemented, "this stream cannot be changed here")
+  private static let noControl = ServerResponse.text(.notImplemented, "this stream cannot be changed here")
 }
 
 extension HTTPField.Name {

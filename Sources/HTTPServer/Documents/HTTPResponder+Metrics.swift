@@ -72,7 +72,7 @@ extension HTTPResponder {
       self.connections.timedOut)
     text.append(
       "http_requests_total", .counter, "HTTP responses, by status class.",
-      self.counters.answers.map { (["code": $0.statusClass], Double($0.count)) })
+      self.counters.responses.map { (["code": $0.statusClass], Double($0.count)) })
     return text.text
   }
 

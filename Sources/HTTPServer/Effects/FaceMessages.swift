@@ -74,21 +74,21 @@ struct FaceMessages {
   private var due: MediaTime?
 
   /// The messages of one frame, in order of delivery.
-  mutating func messages(of picture: TimedFrameMetadata) -> [TimedMetadata] {
-    let events = picture.metadata.faceEvents.map { event in
+  mutating func messages(of frame: TimedFrameMetadata) -> [TimedMetadata] {
+    let events = frame.metadata.faceEvents.map { event in
       // An event may be detected some frames late; messages carry the frame's time, which keeps them in order.
       Self.message(
-        Self.face, at: picture.timestamp,
+        Self.face, at: frame.timestamp,
         Event(
           time: Self.seconds(event.time), date: Self.date(event.time), event: event.kind.rawValue, id: event.face,
           box: Box(event.box)))
     }
-    return events + (self.faces(in: picture).map { [$0] } ?? [])
+    return events + (self.faces(in: frame).map { [$0] } ?? [])
   }
 
-  private mutating func faces(in picture: TimedFrameMetadata) -> TimedMetadata? {
-    let faces = picture.metadata.faces.map(Entry.init)
-    let time = picture.timestamp
+  private mutating func faces(in frame: TimedFrameMetadata) -> TimedMetadata? {
+    let faces = frame.metadata.faces.map(Entry.init)
+    let time = frame.timestamp
     let due = self.due ?? time
     // The disappearance of the last face is always reported.
     guard faces != self.lastFaces, time >= due || faces.isEmpty else { return nil }
@@ -98,7 +98,7 @@ struct FaceMessages {
     return Self.message(
       Self.faces, at: time,
       Faces(
-        time: Self.seconds(time), date: Self.date(time), width: picture.width, height: picture.height, faces: faces))
+        time: Self.seconds(time), date: Self.date(time), width: frame.width, height: frame.height, faces: faces))
   }
 
   private static func message(_ name: String, at time: MediaTime, _ content: some Encodable) -> TimedMetadata {

@@ -12,21 +12,21 @@ extension HTTPResponder {
   private static let maximumSettingsLength = 16 * 1024
 
   /// `GET /api/streams/NAME/events`.
-  func faceEvents(of name: String) -> HTTPAnswer {
+  func faceEvents(of name: String) -> ServerResponse {
     guard let stream = self.streams[name] else { return .notFound() }
     let (opening, events) = stream.faces.listen()
-    return HTTPAnswer(.ok, [.contentType: ServerSentEvent.mediaType], body: .events(opening: opening, events))
+    return ServerResponse(.ok, [.contentType: ServerSentEvent.mediaType], body: .events(opening: opening, events))
   }
 
   /// `GET /api/streams/NAME/effects`.
-  func effects(of name: String) -> HTTPAnswer {
+  func effects(of name: String) -> ServerResponse {
     guard let stream = self.streams[name]?.stream else { return .notFound() }
     guard let effects = self.providers.controls(stream).effects else { return Self.noEffects }
     return Self.json(effects.settings)
   }
 
   /// `PUT /api/streams/NAME/effects`. Only an operator may end the privacy of faces.
-  func setEffects(of name: String, _ request: HTTPRequest, isOperator: Bool, body: BodyReader) async -> HTTPAnswer {
+  func setEffects(of name: String, _ request: HTTPRequest, isOperator: Bool, body: BodyReader) async -> ServerResponse {
     await self.changeEffects(of: name) { effects throws(HTTPRefusal) in
       let bytes = try await self.order(
         in: request, of: ["application/json"], maximumLength: Self.maximumSettingsLength, body: body)
@@ -49,7 +49,7 @@ extension HTTPResponder {
   /// A page of another origin cannot send an image without a preflight request (Fetch §2.2.2).
   func setImage(
     for use: EffectImageUse, of name: String, _ request: HTTPRequest, client: HTTPClient, body: BodyReader
-  ) async -> HTTPAnswer {
+  ) async -> ServerResponse {
     await self.changeEffects(of: name) { effects throws(HTTPRefusal) in
       let upload: ImageUploads.Upload
       do throws(ImageUploads.Refusal) {
@@ -75,7 +75,7 @@ extension HTTPResponder {
     }
   }
 
-  private static func refusal(of upload: ImageUploads.Refusal) -> HTTPAnswer {
+  private static func refusal(of upload: ImageUploads.Refusal) -> ServerResponse {
     switch upload {
     case .busy:
       .text(
@@ -88,16 +88,16 @@ extension HTTPResponder {
   /// Changes a stream's effects, and answers with the new settings.
   private func changeEffects(
     of name: String, _ change: (StreamEffects) async throws(HTTPRefusal) -> Void
-  ) async -> HTTPAnswer {
+  ) async -> ServerResponse {
     guard let stream = self.streams[name]?.stream else { return .notFound() }
     guard let effects = self.providers.controls(stream).effects else { return Self.noEffects }
     do throws(HTTPRefusal) {
       try await change(effects)
     } catch {
-      return error.answer
+      return error.response
     }
     return self.effects(of: name)
   }
 
-  private static let noEffects = HTTPAnswer.text(.notImplemented, "this stream's effects cannot be changed here")
+  private static let noEffects = ServerResponse.text(.notImplemented, "this stream's effects cannot be changed here")
 }

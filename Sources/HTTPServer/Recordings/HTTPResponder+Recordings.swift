@@ -18,7 +18,7 @@ extension HTTPResponder {
   private static let maximumOrderLength = 1024
 
   /// `GET /api/streams/NAME/recording`.
-  func recordingState(of name: String) -> HTTPAnswer {
+  func recordingState(of name: String) -> ServerResponse {
     guard let stream = self.streams[name] else { return .notFound() }
     guard let recorder = self.providers.controls(stream.stream).recording else { return Self.noRecorder }
     return Self.json(RecordingEntry(recorder.status(), stream: name))
@@ -28,7 +28,7 @@ extension HTTPResponder {
   ///
   /// Only JSON is accepted: pages of other origins can send a form without a preflight request, but not JSON
   /// (Fetch §2.2.2).
-  func record(_ name: String, _ request: HTTPRequest, body: BodyReader) async -> HTTPAnswer {
+  func record(_ name: String, _ request: HTTPRequest, body: BodyReader) async -> ServerResponse {
     guard let stream = self.streams[name] else { return .notFound() }
     guard let recorder = self.providers.controls(stream.stream).recording else { return Self.noRecorder }
     let bytes: ByteBuffer
@@ -36,7 +36,7 @@ extension HTTPResponder {
       bytes = try await self.order(
         in: request, of: ["application/json"], maximumLength: Self.maximumOrderLength, body: body)
     } catch {
-      return error.answer
+      return error.response
     }
     guard let order = try? JSONDecoder().decode(RecordingOrder.self, from: Data(bytes.readableBytesView)) else {
       let actions = RecordingControl.Action.allCases.map { "\"\($0.rawValue)\"" }.joined(separator: ", ")
@@ -54,13 +54,13 @@ extension HTTPResponder {
   private static let maximumListed = 1000
 
   /// `/api/recordings`.
-  func recordingList(_ target: HTTPTarget) async -> HTTPAnswer {
+  func recordingList(_ target: HTTPTarget) async -> ServerResponse {
     let (limit, offset): (Int?, Int?)
     do throws(HTTPParameterError) {
       limit = try target.number("limit", in: 1...Self.maximumListed)
       offset = try target.number("offset", in: 0...1_000_000_000)
     } catch {
-      return error.answer
+      return error.response
     }
     var files: [(file: RecordedFile, stream: String)] = []
     for (name, recorder) in self.recorders {
@@ -76,7 +76,7 @@ extension HTTPResponder {
 
   /// `/recordings/STREAM/FILE`: a file as far as it is written. The path is compared with the names of the recorders' files,
   /// and never resolved on the disk.
-  func recordedFile(_ components: [String]) async -> HTTPAnswer {
+  func recordedFile(_ components: [String]) async -> ServerResponse {
     let path = components.joined(separator: "/")
     for (stream, recorder) in self.recorders where path.hasPrefix(stream + "/") {
       let name = path.dropFirst(stream.count + 1)
@@ -86,7 +86,7 @@ extension HTTPResponder {
     return .notFound("there is no such recording, or no longer")
   }
 
-  private func download(_ file: RecordedFile) async -> HTTPAnswer {
+  private func download(_ file: RecordedFile) async -> ServerResponse {
     let content: OpenFile
     do throws(OpenFile.Failure) {
       content = try await self.files.open(file.path)
@@ -95,16 +95,16 @@ extension HTTPResponder {
         ? .text(.serviceUnavailable, "too many recordings are being sent; ask again", [.retryAfter: "10"])
         : .notFound("there is no such recording, or no longer")
     }
-    var answer = HTTPAnswer(
+    var response = ServerResponse(
       .ok,
       [
         .contentType: "video/mp4",
         .contentDisposition: Self.disposition(ofFile: file.name.split(separator: "/").last ?? ""),
       ], body: .file(content, 0..<content.length), caching: .revalidated)
-    answer.etag = content.etag
-    answer.lastModified = content.modificationTime / 1_000_000_000
-    answer.hasRanges = true
-    return answer
+    response.etag = content.etag
+    response.lastModified = content.modificationTime / 1_000_000_000
+    response.hasRanges = true
+    return response
   }
 
   /// The value of `Content-Disposition`, RFC 6266 §4.3: the name in ASCII for old clients, and in UTF-8.
@@ -130,7 +130,7 @@ extension HTTPResponder {
     (try? await NIOThreadPool.singleton.runIfActive { recorder.files() }) ?? []
   }
 
-  private static let noRecorder = HTTPAnswer.text(
+  private static let noRecorder = ServerResponse.text(
     .notImplemented,
     "this stream is not recorded here; start the server with --record PATTERN, or with --recordings FOLDER to begin later"
   )

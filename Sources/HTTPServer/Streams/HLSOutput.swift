@@ -14,7 +14,7 @@ final class HLSOutput: StreamOutput {
   private struct Waiter {
     var deadline: MediaTime
     var eventLoop: any EventLoop
-    var continuation: CheckedContinuation<HLSAnswer?, Never>
+    var continuation: CheckedContinuation<HLSResponse?, Never>
   }
 
   private struct State {
@@ -92,15 +92,15 @@ final class HLSOutput: StreamOutput {
 
   /// Waits until the requested file is available or the request's deadline has passed.
   ///
-  /// - Returns: Never ``HLSAnswer/wait(until:)``; `unavailable` on cancellation.
-  func answer(_ request: HLSRequest) async -> HLSAnswer {
+  /// - Returns: Never ``HLSResponse/wait(until:)``; `unavailable` on cancellation.
+  func respond(to request: HLSRequest) async -> HLSResponse {
     while true {
-      if let answer = await self.attempt(request) { return answer }
+      if let response = await self.attempt(request) { return response }
     }
   }
 
   /// Passes the request to the state machine and waits if it must; nil when woken to retry.
-  private func attempt(_ request: HLSRequest) async -> HLSAnswer? {
+  private func attempt(_ request: HLSRequest) async -> HLSResponse? {
     let number = self.state.withLock { state in
       state.nextWaiter += 1
       return state.nextWaiter
@@ -109,18 +109,18 @@ final class HLSOutput: StreamOutput {
       await withCheckedContinuation { continuation in
         let now = self.clock.now()
         let eventLoop = MultiThreadedEventLoopGroup.currentEventLoop ?? self.eventLoop
-        var answer: HLSAnswer?
+        var response: HLSResponse?
         self.perform { state in
-          let result = state.machine.answer(request, at: now)
-          if case .wait(let deadline) = result.answer {
+          let result = state.machine.respond(to: request, at: now)
+          if case .wait(let deadline) = result.response {
             state.waiters[number] = Waiter(deadline: deadline, eventLoop: eventLoop, continuation: continuation)
           } else {
-            answer = result.answer
+            response = result.response
           }
           return result.effects
         }
-        if let answer {
-          continuation.resume(returning: answer)
+        if let response {
+          continuation.resume(returning: response)
         } else if Task.isCancelled {
           self.cancel(number)
         }

@@ -99,7 +99,7 @@ final class VideoTrack {
     } else if time == vidicon_av_nopts_value {
       time = 0
     }
-    guard let converted = self.converter.picture(frame, at: MediaTime(nanoseconds: time)) else { return }
+    guard let converted = self.converter.videoFrame(from: frame, at: MediaTime(nanoseconds: time)) else { return }
     self.lastTime = time
     self.frames.append(converted)
   }

@@ -85,7 +85,9 @@ final class NetworkVideoTrack {
     let timestamp = frame.pointee.best_effort_timestamp
     var time = timestamp == vidicon_av_nopts_value ? StreamClock.system.now() : MediaTime(nanoseconds: timestamp)
     if let lastTime { time = max(time, lastTime + SourceTimeline.minimumStep) }
-    guard let converted = self.converter.picture(frame, at: time) else { return consumer.captureSkipped(at: time) }
+    guard let converted = self.converter.videoFrame(from: frame, at: time) else {
+      return consumer.captureSkipped(at: time)
+    }
     self.lastTime = time
     consumer.consume(converted)
   }

@@ -72,11 +72,11 @@ final class EffectStage {
   }
 
   /// Passes a frame without effects: metadata reported before is no longer valid.
-  func pass(_ picture: VideoFrame) {
+  func pass(_ frame: VideoFrame) {
     self.view = nil
     guard self.hasReported else { return }
-    self.note(FrameMetadata(), at: picture.timestamp)
-    self.report(FrameMetadata(), of: picture)
+    self.note(FrameMetadata(), at: frame.timestamp)
+    self.report(FrameMetadata(), of: frame)
     self.hasReported = false
   }
 
@@ -99,14 +99,14 @@ final class EffectStage {
     if self.events.count > Self.maximumEvents { self.events.removeFirst(self.events.count - Self.maximumEvents) }
   }
 
-  private func report(_ metadata: FrameMetadata, of picture: VideoFrame) {
+  private func report(_ metadata: FrameMetadata, of frame: VideoFrame) {
     var metadata = metadata
     metadata.faceEvents = self.events
     self.events = []
     self.hasReported = true
     self.shared.statistics.withLock { $0.faces = metadata.faces.count }
     let timed = TimedFrameMetadata(
-      timestamp: picture.timestamp, width: picture.format.width, height: picture.format.height, metadata: metadata)
+      timestamp: frame.timestamp, width: frame.format.width, height: frame.format.height, metadata: metadata)
     self.send(timed)
     self.shared.metadata.yield(timed)
     for event in metadata.faceEvents { self.shared.faceEvents.yield(event) }

@@ -2,7 +2,7 @@ internal import HTTPTypes
 internal import HummingbirdCore
 internal import NIOCore
 
-extension HTTPAnswer {
+extension ServerResponse {
   /// Bytes written at a time to an HTTP/2 stream; a client is stalled when it does not read one slice in time.
   private static let multiplexedSlice = 64 * 1024
   /// Bytes of a file read, and held in memory, at a time.

@@ -32,23 +32,25 @@ struct HTTPResponder: Sendable {
   /// - Parameters:
   ///   - client: Addresses of the connection.
   ///   - body: Reads the request body; called at most once.
-  func answer(_ request: HTTPRequest, client: HTTPClient, body: BodyReader) async -> HTTPAnswer {
-    let answer = await self.content(for: request, client: client, body: body)
+  func respond(to request: HTTPRequest, client: HTTPClient, body: BodyReader) async -> ServerResponse {
+    let response = await self.content(for: request, client: client, body: body)
     let now = self.clock.unixTime(at: self.clock.now())
-    let context = HTTPAnswer.Context(
+    let context = ServerResponse.Context(
       date: self.counters.date(unixNanoseconds: now), unixSeconds: now / 1_000_000_000,
       isPrivate: self.access.isWatchingProtected, originPolicy: self.access.originPolicy
     ) { [gzip] body, etag in
       etag.map { gzip.compressed(body, etag: $0) } ?? Gzip.compress(body)
     }
-    let finished = answer.finished(for: request, context)
+    let finished = response.finished(for: request, context)
     self.counters.count(finished.status)
     return finished
   }
 
-  private func content(for request: HTTPRequest, client: HTTPClient, body: BodyReader) async -> HTTPAnswer {
+  private func content(for request: HTTPRequest, client: HTTPClient, body: BodyReader) async -> ServerResponse {
     if let refusal = self.refusalOfHost(request) { return refusal }
-    if request.method == .options, request.path == "*" { return HTTPAnswer(.noContent, [.allow: Self.serverMethods]) }
+    if request.method == .options, request.path == "*" {
+      return ServerResponse(.noContent, [.allow: Self.serverMethods])
+    }
     let target: HTTPTarget
     do throws(HTTPTarget.Failure) {
       target = try HTTPTarget(parsing: request.path ?? "")
@@ -59,19 +61,19 @@ struct HTTPResponder: Sendable {
       }
     }
     let route = HTTPRoute(target.components, names: self.streams.names)
-    var answer =
+    var response =
       if let refusal = self.refusalOfOrigin(request, route: route) {
         refusal
       } else {
         await self.content(route, target, request, client: client, body: body)
       }
-    answer.sharing = self.sharing(of: route)
-    return answer
+    response.sharing = self.sharing(of: route)
+    return response
   }
 
   private func content(
     _ route: HTTPRoute, _ target: HTTPTarget, _ request: HTTPRequest, client: HTTPClient, body: BodyReader
-  ) async -> HTTPAnswer {
+  ) async -> ServerResponse {
     let isChanging = route.changingMethods.contains(request.method.rawValue)
     switch (request.method, route) {
     case (.get, _) where route.isReadable: break
@@ -102,12 +104,12 @@ struct HTTPResponder: Sendable {
     default: break
     }
     if target.hasTrailingSlash, route != .recordings { return Self.redirect(target) }
-    return await self.answer(route, target, request, user: user)
+    return await self.respond(route, target, request, user: user)
   }
 
-  private func answer(
+  private func respond(
     _ route: HTTPRoute, _ target: HTTPTarget, _ request: HTTPRequest, user: HTTPUser
-  ) async -> HTTPAnswer {
+  ) async -> ServerResponse {
     switch route {
     case .health: return .text(.ok, "ok")
     case .metrics: return self.metrics()
@@ -144,7 +146,7 @@ struct HTTPResponder: Sendable {
     }
   }
 
-  private static func redirect(_ target: HTTPTarget) -> HTTPAnswer {
+  private static func redirect(_ target: HTTPTarget) -> ServerResponse {
     let query = target.query.isEmpty ? "" : "?\(target.query)"
     return .text(
       .permanentRedirect, "moved to the path without the trailing slash",

@@ -2,7 +2,7 @@ internal import HTTPTypes
 internal import NIOCore
 
 /// A response before conditions, ranges and content codings of its request are applied.
-struct HTTPAnswer: Sendable {
+struct ServerResponse: Sendable {
   /// The content of the response.
   enum Body: Sendable {
     /// No content.
@@ -44,14 +44,14 @@ struct HTTPAnswer: Sendable {
   /// A response with one line of plain text, such as an error message.
   static func text(
     _ status: HTTPResponse.Status, _ text: String, _ fields: HTTPFields = [:], caching: HTTPCaching = .never
-  ) -> HTTPAnswer {
+  ) -> ServerResponse {
     var fields = fields
     fields[.contentType] = "text/plain; charset=utf-8"
-    return HTTPAnswer(status, fields, body: .bytes(ByteBuffer(string: text + "\n")), caching: caching)
+    return ServerResponse(status, fields, body: .bytes(ByteBuffer(string: text + "\n")), caching: caching)
   }
 
   /// 404, cacheable for one second: a missing stream or file may appear soon.
-  static func notFound(_ text: String = "not found") -> HTTPAnswer {
+  static func notFound(_ text: String = "not found") -> ServerResponse {
     .text(.notFound, text, caching: .seconds(1))
   }
 }

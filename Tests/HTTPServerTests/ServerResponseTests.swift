@@ -7,24 +7,24 @@ import Testing
 @testable import HTTPServer
 
 @Suite("Responses, RFC 9110 and RFC 9111")
-struct HTTPAnswerTests {
-  static let context = HTTPAnswer.Context(date: "D", unixSeconds: 1_000, isPrivate: false) { _, _ in
+struct ServerResponseTests {
+  static let context = ServerResponse.Context(date: "D", unixSeconds: 1_000, isPrivate: false) { _, _ in
     ByteBuffer(string: "zip")
   }
 
-  static func segment(_ method: HTTPRequest.Method = .get, _ fields: HTTPFields = [:]) -> HTTPAnswer {
-    var answer = HTTPAnswer(
+  static func segment(_ method: HTTPRequest.Method = .get, _ fields: HTTPFields = [:]) -> ServerResponse {
+    var response = ServerResponse(
       .ok, [.contentType: "video/mp2t"], body: .bytes(ByteBuffer(string: "0123456789")), caching: .immutable)
-    answer.etag = "\"t-1.ts\""
-    answer.hasRanges = true
-    return answer.finished(for: Self.request(method, fields), Self.context)
+    response.etag = "\"t-1.ts\""
+    response.hasRanges = true
+    return response.finished(for: Self.request(method, fields), Self.context)
   }
 
-  static func playlist(_ fields: HTTPFields) -> HTTPAnswer {
-    var answer = HTTPAnswer(.ok, body: .bytes(ByteBuffer(repeating: 0x61, count: 512)), caching: .seconds(1))
-    answer.etag = "\"p\""
-    answer.isCompressible = true
-    return answer.finished(for: Self.request(.get, fields), Self.context)
+  static func playlist(_ fields: HTTPFields) -> ServerResponse {
+    var response = ServerResponse(.ok, body: .bytes(ByteBuffer(repeating: 0x61, count: 512)), caching: .seconds(1))
+    response.etag = "\"p\""
+    response.isCompressible = true
+    return response.finished(for: Self.request(.get, fields), Self.context)
   }
 
   static func request(_ method: HTTPRequest.Method, _ fields: HTTPFields) -> HTTPRequest {
@@ -32,23 +32,23 @@ struct HTTPAnswerTests {
   }
 
   @Test func `a segment has a length and an entity tag, is immutable and readable by no other origin`() {
-    let answer = Self.segment()
-    #expect(answer.status == .ok)
-    #expect(answer.text == "0123456789")
-    #expect(answer.fields[.contentLength] == "10")
-    #expect(answer.fields[.cacheControl] == "public, max-age=31536000, immutable")
-    #expect(answer.fields[.eTag] == "\"t-1.ts\"")
-    #expect(answer.fields[.acceptRanges] == "bytes")
-    #expect(answer.fields[.accessControlAllowOrigin] == nil)
-    #expect(answer.fields[.crossOriginResourcePolicy] == "same-origin")
-    #expect(answer.fields[.date] == "D")
-    #expect(answer.fields[.vary] == nil)
+    let response = Self.segment()
+    #expect(response.status == .ok)
+    #expect(response.text == "0123456789")
+    #expect(response.fields[.contentLength] == "10")
+    #expect(response.fields[.cacheControl] == "public, max-age=31536000, immutable")
+    #expect(response.fields[.eTag] == "\"t-1.ts\"")
+    #expect(response.fields[.acceptRanges] == "bytes")
+    #expect(response.fields[.accessControlAllowOrigin] == nil)
+    #expect(response.fields[.crossOriginResourcePolicy] == "same-origin")
+    #expect(response.fields[.date] == "D")
+    #expect(response.fields[.vary] == nil)
   }
 
   @Test func `HEAD has the same fields and no body`() {
-    let answer = Self.segment(.head)
-    #expect(answer.fields == Self.segment().fields)
-    #expect(answer.text == "")
+    let response = Self.segment(.head)
+    #expect(response.fields == Self.segment().fields)
+    #expect(response.text == "")
   }
 
   @Test(arguments: [
@@ -57,19 +57,19 @@ struct HTTPAnswerTests {
     ("BYTES=9-9", "9", "bytes 9-9/10"),
   ])
   func `a byte range is returned with 206`(range: String, text: String, contentRange: String) {
-    let answer = Self.segment(.get, [.range: range])
-    #expect(answer.status == .partialContent)
-    #expect(answer.text == text)
-    #expect(answer.fields[.contentRange] == contentRange)
-    #expect(answer.fields[.contentLength] == String(text.utf8.count))
+    let response = Self.segment(.get, [.range: range])
+    #expect(response.status == .partialContent)
+    #expect(response.text == text)
+    #expect(response.fields[.contentRange] == contentRange)
+    #expect(response.fields[.contentLength] == String(text.utf8.count))
   }
 
   @Test(arguments: ["bytes=10-", "bytes=-0", "bytes=99-100"])
   func `a range beyond the end is rejected with 416`(range: String) {
-    let answer = Self.segment(.get, [.range: range])
-    #expect(answer.status == .rangeNotSatisfiable)
-    #expect(answer.fields[.contentRange] == "bytes */10")
-    #expect(answer.fields[.cacheControl] == "no-store")
+    let response = Self.segment(.get, [.range: range])
+    #expect(response.status == .rangeNotSatisfiable)
+    #expect(response.fields[.contentRange] == "bytes */10")
+    #expect(response.fields[.cacheControl] == "no-store")
   }
 
   @Test(arguments: [
@@ -91,12 +91,12 @@ struct HTTPAnswerTests {
     ("*", "\"t-1.ts\""), ("\"t-1.ts-gzip\"", "\"t-1.ts-gzip\""),
   ])
   func `a matching If-None-Match gives 304 with the tag of the client`(tags: String, held: String) {
-    let answer = Self.segment(.get, [.ifNoneMatch: tags, .range: "bytes=1-2"])
-    #expect(answer.status == .notModified)
-    #expect(answer.text == "")
-    #expect(answer.fields[.eTag] == held)
-    #expect(answer.fields[.cacheControl] == "public, max-age=31536000, immutable")
-    #expect(answer.fields[.contentLength] == nil)
+    let response = Self.segment(.get, [.ifNoneMatch: tags, .range: "bytes=1-2"])
+    #expect(response.status == .notModified)
+    #expect(response.text == "")
+    #expect(response.fields[.eTag] == held)
+    #expect(response.fields[.cacheControl] == "public, max-age=31536000, immutable")
+    #expect(response.fields[.contentLength] == nil)
   }
 
   @Test(arguments: ["\"t-2.ts\"", "t-1.ts", "\"a, t-1.ts\"", ""])
@@ -176,7 +176,7 @@ struct HTTPAnswerTests {
   }
 }
 
-extension HTTPAnswer {
+extension ServerResponse {
   var text: String {
     if case .bytes(let bytes) = self.body { String(buffer: bytes) } else { "" }
   }

@@ -3,7 +3,7 @@ internal import HTTPTypes
 internal import Media
 internal import NIOCore
 
-extension HTTPAnswer {
+extension ServerResponse {
   /// Inputs of ``finished(for:_:)`` that do not depend on the request.
   struct Context: Sendable {
     /// The value of `Date`.
@@ -25,34 +25,34 @@ extension HTTPAnswer {
 
   /// Applies the request's conditions (304), range (206, 416), content coding and method (HEAD), and adds the fields of
   /// every response.
-  func finished(for request: HTTPRequest, _ context: Context) -> HTTPAnswer {
-    var answer = self
-    answer.fields[.server] = Self.serverName
-    answer.fields[.date] = context.date
-    answer.fields[.xContentTypeOptions] = "nosniff"
-    if self.isCompressible { answer.fields[.vary] = "Accept-Encoding" }
-    self.sharing.add(to: &answer.fields, origin: request.headerFields[.origin], policy: context.originPolicy)
-    if let etag { answer.fields[.eTag] = etag }
-    if let lastModified { answer.fields[.lastModified] = CalendarTime(unixTime: .seconds(lastModified)).httpDate }
+  func finished(for request: HTTPRequest, _ context: Context) -> ServerResponse {
+    var response = self
+    response.fields[.server] = Self.serverName
+    response.fields[.date] = context.date
+    response.fields[.xContentTypeOptions] = "nosniff"
+    if self.isCompressible { response.fields[.vary] = "Accept-Encoding" }
+    self.sharing.add(to: &response.fields, origin: request.headerFields[.origin], policy: context.originPolicy)
+    if let etag { response.fields[.eTag] = etag }
+    if let lastModified { response.fields[.lastModified] = CalendarTime(unixTime: .seconds(lastModified)).httpDate }
     if self.status == .ok, let etag, let held = EntityTag.match(request.headerFields[.ifNoneMatch], etag) {
-      answer.becomeNotModified()
-      answer.fields[.eTag] = held
-    } else if answer.isUnmodified(request.headerFields) {
-      answer.becomeNotModified()
+      response.becomeNotModified()
+      response.fields[.eTag] = held
+    } else if response.isUnmodified(request.headerFields) {
+      response.becomeNotModified()
     } else {
-      answer.selectRange(for: request, at: context.unixSeconds)
-      answer.compress(for: request, context)
-      switch answer.body {
-      case .bytes(let bytes): answer.fields[.contentLength] = String(bytes.readableBytes)
-      case .file(_, let range): answer.fields[.contentLength] = String(range.count)
-      case .empty where answer.status != .noContent: answer.fields[.contentLength] = "0"
+      response.selectRange(for: request, at: context.unixSeconds)
+      response.compress(for: request, context)
+      switch response.body {
+      case .bytes(let bytes): response.fields[.contentLength] = String(bytes.readableBytes)
+      case .file(_, let range): response.fields[.contentLength] = String(range.count)
+      case .empty where response.status != .noContent: response.fields[.contentLength] = "0"
       case .empty, .motionJPEG, .events: break
       }
     }
     // Of the final status: 416 is not cached for as long as the file.
-    answer.fields[.cacheControl] = answer.caching.text(isPrivate: context.isPrivate)
-    if request.method == .head { answer.body = .empty }
-    return answer
+    response.fields[.cacheControl] = response.caching.text(isPrivate: context.isPrivate)
+    if request.method == .head { response.body = .empty }
+    return response
   }
 
   /// Turns the response into 304.

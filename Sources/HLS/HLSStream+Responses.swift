@@ -11,26 +11,28 @@ extension HLSStream {
   /// requested keyframe is missing.
   ///
   /// - Returns: The answer, and actions for the owner: the first request activates the stream.
-  public mutating func answer(_ request: HLSRequest, at now: MediaTime) -> (answer: HLSAnswer, effects: HLSEffects) {
+  public mutating func respond(to request: HLSRequest, at now: MediaTime) -> (
+    response: HLSResponse, effects: HLSEffects
+  ) {
     if request.isPlaylist, let problem = request.directives.problem { return (.badRequest(problem), .none) }
     let effects = self.noteRequest(request, at: now)
-    return (self.answerNoted(request, at: now), effects)
+    return (self.respondToNoted(request, at: now), effects)
   }
 
-  private mutating func answerNoted(_ request: HLSRequest, at now: MediaTime) -> HLSAnswer {
+  private mutating func respondToNoted(_ request: HLSRequest, at now: MediaTime) -> HLSResponse {
     switch request.resource {
     case .multivariantPlaylist:
       guard let content = self.playlist(.multivariant, caching: self.shortCaching) else { return .notFound }
       return .content(content)
     case .mediaPlaylist(let format):
-      return self.answerPlaylist(request, format, at: now)
+      return self.playlistResponse(request, format, at: now)
     case .segment(let format, let token, let number):
       guard token == self.configuration.token, let segment = self.window.segment(number) else { return .notFound }
       return format == .transportStream
         ? .content(self.file(segment.transportStream, HLSContent.transportStreamType, "\(number).ts"))
         : .content(self.file(segment.fragments, self.mp4Type, "\(number).m4s"))
     case .part(let token, let number, let index):
-      return token == self.configuration.token ? self.answerPart(request, number, index, at: now) : .notFound
+      return token == self.configuration.token ? self.partResponse(request, number, index, at: now) : .notFound
     case .initialization(let token, let number):
       guard token == self.configuration.token, let bytes = self.window.initializations[number] else {
         return .notFound
@@ -39,7 +41,7 @@ extension HLSStream {
     }
   }
 
-  private mutating func answerPlaylist(_ request: HLSRequest, _ format: HLSFormat, at now: MediaTime) -> HLSAnswer {
+  private mutating func playlistResponse(_ request: HLSRequest, _ format: HLSFormat, at now: MediaTime) -> HLSResponse {
     if let problem = self.problem(of: request.directives, format) { return .badRequest(problem) }
     let isAvailable = self.isLongEnough(for: request.directives) && self.holds(request.directives, format)
     guard isAvailable || self.isEnded else { return self.wait(request, at: now) }
@@ -93,7 +95,7 @@ extension HLSStream {
     return self.window.growing.map { !$0.parts.isEmpty } ?? false
   }
 
-  private func answerPart(_ request: HLSRequest, _ number: Int, _ index: Int, at now: MediaTime) -> HLSAnswer {
+  private func partResponse(_ request: HLSRequest, _ number: Int, _ index: Int, at now: MediaTime) -> HLSResponse {
     if let part = self.window.segmentWithParts(number)?.parts.dropFirst(index).first {
       return .content(self.file(part.body, self.mp4Type, "\(number).\(index).m4s"))
     }
@@ -101,7 +103,7 @@ extension HLSStream {
     return isHinted && self.isActive ? self.wait(request, at: now) : .notFound
   }
 
-  private func wait(_ request: HLSRequest, at now: MediaTime) -> HLSAnswer {
+  private func wait(_ request: HLSRequest, at now: MediaTime) -> HLSResponse {
     let deadline = request.arrival + self.timing.requestTimeout
     if now < deadline { return .wait(until: deadline) }
     let latest = request.arrival + HLSTiming.keyframeRequestTimeout

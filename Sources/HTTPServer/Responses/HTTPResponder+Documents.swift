@@ -13,20 +13,20 @@ internal import Foundation
 
 extension HTTPResponder {
   /// Responds with a file of the web page.
-  func page(_ page: HTTPServerProviders.Page) -> HTTPAnswer {
+  func page(_ page: HTTPServerProviders.Page) -> ServerResponse {
     guard let file = self.providers.file(page) else { return .notFound() }
-    var answer = HTTPAnswer(
+    var response = ServerResponse(
       .ok, [.contentType: file.mediaType], body: .bytes(file.body), caching: .other(file.cacheControl))
     if !file.contentSecurityPolicy.isEmpty {
-      answer.fields[.contentSecurityPolicy] = file.contentSecurityPolicy
+      response.fields[.contentSecurityPolicy] = file.contentSecurityPolicy
     }
-    answer.etag = file.etag
-    answer.isCompressible = true
-    return answer
+    response.etag = file.etag
+    response.isCompressible = true
+    return response
   }
 
   /// `/api/streams`.
-  func streamList(user: HTTPUser) -> HTTPAnswer {
+  func streamList(user: HTTPUser) -> ServerResponse {
     let now = self.clock.now()
     return Self.json(
       StreamList(
@@ -43,43 +43,43 @@ extension HTTPResponder {
   }
 
   /// `/api/openapi.json`.
-  func openAPI() -> HTTPAnswer {
-    var answer = HTTPAnswer(
+  func openAPI() -> ServerResponse {
+    var response = ServerResponse(
       .ok, [.contentType: "application/json"], body: .bytes(OpenAPIDocument.bytes),
       caching: .revalidated)
-    answer.etag = OpenAPIDocument.etag
-    answer.isCompressible = true
-    return answer
+    response.etag = OpenAPIDocument.etag
+    response.isCompressible = true
+    return response
   }
 
   /// `/api/qr.svg?text=…`.
-  func qrCode(_ target: HTTPTarget) -> HTTPAnswer {
+  func qrCode(_ target: HTTPTarget) -> ServerResponse {
     guard let encode = self.providers.qrCode else { return .text(.notImplemented, "this server has no QR codes") }
     guard let text = target.parameter("text"), !text.isEmpty else {
       return .text(.badRequest, "the parameter text is missing, empty or not UTF-8")
     }
     guard let code = encode(text) else { return .text(.badRequest, "text is too long for a QR code") }
-    var answer = HTTPAnswer(
+    var response = ServerResponse(
       .ok, [.contentType: "image/svg+xml"], body: .bytes(ByteBuffer(string: code)), caching: .seconds(3600))
-    answer.isCompressible = true
-    return answer
+    response.isCompressible = true
+    return response
   }
 
   /// `/metrics`.
-  func metrics() -> HTTPAnswer {
-    var answer = HTTPAnswer(
+  func metrics() -> ServerResponse {
+    var response = ServerResponse(
       .ok, [.contentType: MetricsText.mediaType], body: .bytes(ByteBuffer(string: self.metricsText())))
-    answer.isCompressible = true
-    return answer
+    response.isCompressible = true
+    return response
   }
 
-  static func json(_ value: some Encodable) -> HTTPAnswer {
+  static func json(_ value: some Encodable) -> ServerResponse {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
     // Encoding fails only for non-finite numbers, which no response contains.
     guard let data = try? encoder.encode(value) else { return .text(.internalServerError, "no JSON") }
-    var answer = HTTPAnswer(.ok, [.contentType: "application/json"], body: .bytes(ByteBuffer(bytes: data)))
-    answer.isCompressible = true
-    return answer
+    var response = ServerResponse(.ok, [.contentType: "application/json"], body: .bytes(ByteBuffer(bytes: data)))
+    response.isCompressible = true
+    return response
   }
 }

@@ -2,7 +2,7 @@ public import Media
 public import NIOCore
 
 /// Response to a request for one of a stream's files.
-public enum HLSAnswer: Hashable, Sendable {
+public enum HLSResponse: Hashable, Sendable {
   /// 200 with a file.
   case content(HLSContent)
   /// The file does not exist yet: repeat the request at this time, or when ``HLSEffects/wakesRequests`` is set.

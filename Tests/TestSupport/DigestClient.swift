@@ -1,16 +1,16 @@
-@testable import Authentication
+package import Authentication
 
 /// A client that answers a Digest challenge, RFC 7616 §3.4, or RFC 2069 without `qop`.
-struct DigestClient {
-  let nonce: String
-  let algorithm: DigestAlgorithm
-  var user: String
-  var password: String
-  var usesProtection = false
-  var namesAlgorithm = false
+package struct DigestClient {
+  package let nonce: String
+  package let algorithm: DigestAlgorithm
+  package var user: String
+  package var password: String
+  package var usesProtection = false
+  package var namesAlgorithm = false
 
   /// Parses nonce and algorithm of a challenge.
-  init(challenge: String, user: String, password: String) {
+  package init(challenge: String, user: String, password: String) {
     let parts = challenge.split(separator: "\"")
     self.nonce = parts.count > 3 ? String(parts[3]) : ""
     self.algorithm = challenge.contains("SHA-256") ? .sha256 : .md5
@@ -19,7 +19,7 @@ struct DigestClient {
   }
 
   /// The value of `Authorization` for "METHOD URI".
-  func proof(of request: String) -> String {
+  package func proof(of request: String) -> String {
     let parts = request.split(separator: " ")
     let secret = self.algorithm.hash(self.user, "Vidicon", self.password)
     let resource = self.algorithm.hash(String(parts[0]), String(parts[1]))

@@ -23,7 +23,7 @@ final class HTTPCounters: Sendable {
   }
 
   /// Responses by status class, `1xx` to `5xx`.
-  var answers: [(statusClass: String, count: Int)] {
+  var responses: [(statusClass: String, count: Int)] {
     [
       ("1xx", self.informational.load(ordering: .relaxed)), ("2xx", self.successful.load(ordering: .relaxed)),
       ("3xx", self.redirected.load(ordering: .relaxed)), ("4xx", self.clientErrors.load(ordering: .relaxed)),

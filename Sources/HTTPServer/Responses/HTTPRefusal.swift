@@ -3,10 +3,10 @@ internal import HTTPTypes
 
 /// Ends the processing of a request with an error response.
 struct HTTPRefusal: Error {
-  var answer: HTTPAnswer
+  var response: ServerResponse
 
-  init(_ answer: HTTPAnswer) {
-    self.answer = answer
+  init(_ response: ServerResponse) {
+    self.response = response
   }
 }
 
@@ -16,7 +16,7 @@ struct HTTPParameterError: Error, Hashable {
   var expectation: String
 
   /// 400 with the parameter and its range.
-  var answer: HTTPAnswer { .text(.badRequest, "\(self.name) must be \(self.expectation)") }
+  var response: ServerResponse { .text(.badRequest, "\(self.name) must be \(self.expectation)") }
 }
 
 extension HTTPTarget {

@@ -9,20 +9,20 @@ extension HTTPResponder {
   /// Responds with an HLS playlist, segment or part; waits for it if the request is blocking.
   func file(
     _ file: String, of name: String, _ target: HTTPTarget, _ request: HTTPRequest, client: String
-  ) async -> HTTPAnswer {
+  ) async -> ServerResponse {
     let now = self.clock.now()
     guard let stream = self.streams[hls: name],
       let hlsRequest = HLSRequest(file: file, query: target.query, arrival: now)
     else { return .notFound() }
     let userAgent = request.headerFields[.userAgent] ?? ""
     stream.noteHLSRequest(address: client, userAgent: userAgent, at: now)
-    switch await stream.hls.answer(hlsRequest) {
+    switch await stream.hls.respond(to: hlsRequest) {
     case .content(let content):
       if hlsRequest.isMediaPlaylist {
         stream.noteHLSPlaylist(address: client, userAgent: userAgent, at: self.clock.now())
       }
       if request.method == .get { stream.countBytes(content.body.readableBytes, of: .hls) }
-      return HTTPAnswer(content)
+      return ServerResponse(content)
     case .notFound: return .notFound("no such file, or it is no longer available")
     case .badRequest(let reason): return .text(.badRequest, reason)
     case .wait, .unavailable:
@@ -31,10 +31,10 @@ extension HTTPResponder {
   }
 
   /// Responds with the current frame as a JPEG image.
-  func snapshot(of name: String, _ target: HTTPTarget) async -> HTTPAnswer {
+  func snapshot(of name: String, _ target: HTTPTarget) async -> ServerResponse {
     guard let stream = self.streams[name] else { return .notFound() }
     let width: Int?
-    do throws(HTTPParameterError) { width = try target.number("width", in: 1...16_384) } catch { return error.answer }
+    do throws(HTTPParameterError) { width = try target.number("width", in: 1...16_384) } catch { return error.response }
     let snapshot = Task { () -> Result<ByteBuffer, VidiconError> in
       do throws(VidiconError) {
         return .success(try await stream.stream.snapshots.snapshot(width: width))
@@ -46,7 +46,7 @@ extension HTTPResponder {
     switch await snapshot.result(within: Self.snapshotTimeout)?.get() {
     case .success(let file)?:
       stream.countBytes(file.readableBytes, of: .snapshot)
-      return HTTPAnswer(.ok, [.contentType: "image/jpeg"], body: .bytes(file))
+      return ServerResponse(.ok, [.contentType: "image/jpeg"], body: .bytes(file))
     case .failure(let error)?:
       return .text(.serviceUnavailable, error.description, [.retryAfter: "1"])
     case nil: return .text(.gatewayTimeout, "the source delivered no frame in time", [.retryAfter: "1"])
@@ -55,17 +55,17 @@ extension HTTPResponder {
 
   /// Responds with JPEG images of the following frames as `multipart/x-mixed-replace`, RFC 2046 §5.1; browsers display
   /// the newest part.
-  func motionJPEG(of name: String, _ target: HTTPTarget) -> HTTPAnswer {
+  func motionJPEG(of name: String, _ target: HTTPTarget) -> ServerResponse {
     guard let stream = self.streams[name] else { return .notFound() }
     let (width, frameRate): (Int?, Int?)
     do throws(HTTPParameterError) {
       width = try target.number("width", in: 1...16_384)
       frameRate = try target.number("fps", in: 1...120)
     } catch {
-      return error.answer
+      return error.response
     }
     let images = stream.stream.snapshots.motionJPEG(width: width, frameRate: frameRate ?? Self.motionJPEGFrameRate)
-    return HTTPAnswer(
+    return ServerResponse(
       .ok, [.contentType: "multipart/x-mixed-replace; boundary=\(MotionJPEGPart.boundary)"],
       body: .motionJPEG(images, of: stream))
   }
@@ -76,7 +76,7 @@ extension HTTPResponder {
   private static let motionJPEGFrameRate = 10
 }
 
-extension HTTPAnswer {
+extension ServerResponse {
   /// A response with an HLS file.
   init(_ content: HLSContent) {
     self.init(
