@@ -1,4 +1,5 @@
 import Capture
+import Media
 import MediaInput
 import TestSupport
 import Testing
