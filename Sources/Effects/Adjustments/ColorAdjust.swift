@@ -6,7 +6,7 @@ public final class ColorAdjust: VideoEffect {
   private let cb: [UInt8]
   private let cr: [UInt8]
 
-  /// Creates an adjustment; zeros change nothing. All values are -1 to 1.
+  /// Creates an adjustment. All values are clamped to -1...1; 0 changes nothing.
   ///
   /// - Parameters:
   ///   - brightness: Darker (negative) or brighter.
@@ -26,7 +26,7 @@ public final class ColorAdjust: VideoEffect {
     self.cr = table(16...240) { 128 + color * ($0 - 128) + warmth }
   }
 
-  /// Adjusts the colours of the frame.
+  /// Applies the adjustment to all pixels, by table lookup for luma and chroma.
   public func process(_ frame: inout EffectFrame) -> EffectVerdict {
     Canvas(frame.buffer).lookUp(luma: self.luma, cb: self.cb, cr: self.cr)
     return .keep

@@ -36,7 +36,7 @@ public final class ImageOverlay: VideoEffect {
     }
   }
 
-  /// Draws the image.
+  /// Draws the image on the frame, scaled and positioned for the frame's size.
   public func process(_ frame: inout EffectFrame) -> EffectVerdict {
     let layers = self.layers.withLock { $0.1 }
     let canvas = Canvas(frame.buffer)

@@ -9,7 +9,7 @@ public final class Mirror: VideoEffect {
   /// Creates a mirror.
   public init() {}
 
-  /// Mirrors the frame.
+  /// Exchanges left and right of the frame, through a copy whose memory is reused.
   public func process(_ frame: inout EffectFrame) -> EffectVerdict {
     let copy = self.scratch.withLock { $0.copy(of: frame.buffer) }
     let (from, to, format) = (Canvas(copy).pointers(), Canvas(frame.buffer).pointers(), frame.buffer.format)

@@ -13,7 +13,7 @@ public final class Rotate: VideoEffect {
     self.orientation = orientation
   }
 
-  /// Rotates the frame.
+  /// Rotates the frame, through a copy whose memory is reused; `up` leaves the frame unchanged.
   public func process(_ frame: inout EffectFrame) -> EffectVerdict {
     let mode: RotationModeEnum
     switch self.orientation {

@@ -24,6 +24,6 @@ public final class ClosureEffect: VideoEffect {
     self.body = body
   }
 
-  /// Calls the closure.
+  /// Passes the frame to the closure, and returns the closure's verdict.
   public func process(_ frame: inout EffectFrame) throws -> EffectVerdict { try self.body(&frame) }
 }

@@ -13,12 +13,12 @@ internal import Synchronization
 public final class EffectChain: Sendable {
   private let entries: Mutex<[Entry]>
 
-  /// Creates a chain.
+  /// Creates a chain of effects in the order of their application.
   public init(_ effects: [any VideoEffect] = []) {
     self.entries = Mutex(effects.map(Entry.init))
   }
 
-  /// The effects, in order.
+  /// The effects in the order of their application; a change applies from the next frame on.
   public var effects: [any VideoEffect] {
     get { self.entries.withLock { $0 }.map(\.effect) }
     set {
@@ -105,7 +105,7 @@ public final class EffectChain: Sendable {
     func process(
       _ frame: inout EffectFrame, from start: MediaTime, now: () -> MediaTime, reports: inout [EffectReport]
     ) -> (Bool, MediaTime) {
-      // Kept, since an effect may replace the whole frame.
+      // An effect may replace the whole frame: the original buffer is needed when it fails.
       let (original, budget) = (frame.buffer, frame.budget)
       self.prepare(for: original.format)
       var (verdict, cause) = (EffectVerdict.keep, String?.none)
@@ -152,7 +152,7 @@ public final class EffectChain: Sendable {
         }
         if took > budget {
           progress.statistics.overruns += 1
-          // Without a remaining budget an earlier effect is the slow one.
+          // Without a remaining budget the overrun was caused by an earlier effect.
           if !progress.hasReportedOverrun, progress.statistics.overruns >= Self.toleratedOverruns, budget > .zero {
             reports.append(EffectReport(name: progress.statistics.name, kind: .slow(took: took, budget: budget)))
             progress.hasReportedOverrun = true

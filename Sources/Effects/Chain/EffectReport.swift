@@ -2,7 +2,7 @@ public import Media
 
 /// Report about an effect, made once per cause.
 public struct EffectReport: Hashable, Sendable, CustomStringConvertible {
-  /// Kind of a report.
+  /// Cause of a report.
   public enum Kind: Hashable, Sendable {
     /// The effect took longer than the remaining time budget.
     case slow(took: MediaDuration, budget: MediaDuration)
@@ -10,9 +10,9 @@ public struct EffectReport: Hashable, Sendable, CustomStringConvertible {
     case failed(cause: String)
   }
 
-  /// Name of the effect.
+  /// ``VideoEffect/name`` of the effect.
   public var name: String
-  /// Kind of the report.
+  /// Cause of the report.
   public var kind: Kind
 
   /// Creates a report.
@@ -21,7 +21,7 @@ public struct EffectReport: Hashable, Sendable, CustomStringConvertible {
     self.kind = kind
   }
 
-  /// One line of text.
+  /// The report as one line for users, with the effect's name and the cause.
   public var description: String {
     switch self.kind {
     case .slow(let took, let budget):

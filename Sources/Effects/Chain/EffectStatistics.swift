@@ -2,7 +2,7 @@ public import Media
 
 /// Counters of an effect since it was added to its chain.
 public struct EffectStatistics: Hashable, Sendable {
-  /// Name of the effect.
+  /// ``VideoEffect/name`` of the effect.
   public let name: String
   /// Number of processed frames.
   public var frames = 0
@@ -16,7 +16,7 @@ public struct EffectStatistics: Hashable, Sendable {
   public var failures = 0
   /// Number of frames that the effect dropped.
   public var drops = 0
-  /// Number of frames that were covered on the effect's behalf.
+  /// Number of frames that were covered as a whole, because the effect requested it or threw as a privacy effect.
   public var covers = 0
 
   /// Creates statistics without any frame.

@@ -46,10 +46,10 @@ extension VideoEffect {
 
 /// Result of an effect for a frame.
 public enum EffectVerdict: Hashable, Sendable {
-  /// Passes the frame on.
+  /// The frame continues to the next effect and to the encoder.
   case keep
   /// The frame is withheld from all outputs.
   case drop
-  /// Fills the frame with dark grey before passing it on: its content must not be shown.
+  /// The frame is filled with dark grey and continues: its content must not be shown.
   case cover
 }

@@ -64,7 +64,7 @@ struct Canvas {
     withExtendedLifetime(self.buffer) {}
   }
 
-  /// Replaces luma, Cb and Cr by the entries of tables of 256.
+  /// Replaces each luma, Cb and Cr sample by its entry in a table of 256 values.
   func lookUp(luma: [UInt8], cb: [UInt8], cr: [UInt8]) {
     let (columns, rows) = ((self.width + 1) / 2, (self.height + 1) / 2)
     vidicon_look_up(self.planes.luma, self.planes.luma_stride, self.width, self.height, luma)

@@ -1,6 +1,6 @@
 internal import CEffects
 
-/// Region of a frame with even coordinates, except at the right and bottom edge of an odd frame.
+/// Region of a frame with even coordinates, except at the right and bottom edge of a frame of odd size.
 struct FrameRegion: Hashable {
   let x: Int
   let y: Int

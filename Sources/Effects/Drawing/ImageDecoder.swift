@@ -4,7 +4,7 @@ internal import CLibav
 enum ImageDecoder {
   /// Decodes red, green, blue and alpha of each pixel; nil when the bytes do not decode to the size in the header.
   static func decode(_ bytes: [UInt8], _ header: ImageHeader) -> [UInt8]? {
-    // Without this libav logs to standard error; failures are reported as errors.
+    // libav would log to standard error.
     av_log_set_level(AV_LOG_QUIET)
     av_log_set_level(AV_LOG_QUIET)  // Failures are reported as errors.
     var context = avcodec_alloc_context3(

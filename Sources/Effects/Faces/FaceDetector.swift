@@ -38,8 +38,8 @@ public struct FaceDetector: ~Copyable, Sendable {
     self.packed = PixelBuffer(format: VideoFormat(width: model.inputSide, height: model.inputSide, pixelFormat: .rgb24))
   }
 
-  /// Detects faces in a tile of an I420 frame, in pixels of the frame; each face several times, for
-  /// ``FaceCandidate/suppress(_:limit:)`` over all tiles.
+  /// Detects faces in a tile of an I420 frame. Returns several overlapping candidates for each face, in pixels of the
+  /// frame, to be reduced by ``FaceCandidate/suppress(_:limit:)`` over all tiles.
   ///
   /// - Parameter tile: A square within the frame.
   public mutating func detect(in frame: VideoFrame, tile: FaceTile) -> [FaceCandidate] {

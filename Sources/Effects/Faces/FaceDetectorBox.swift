@@ -1,7 +1,7 @@
 internal import Media
 internal import Synchronization
 
-/// A detector shared by closures; used by one at a time.
+/// Shares a ``FaceDetector`` among closures; a lock admits one caller at a time.
 final class FaceDetectorBox: Sendable {
   private let detector: Mutex<FaceDetector>
 

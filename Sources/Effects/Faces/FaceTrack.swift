@@ -3,7 +3,7 @@ internal import Media
 /// State of one face from frame to frame.
 struct FaceTrack {
   let id: Int
-  /// Score from which a detection is likely a face.
+  /// Minimum score of a detection that is likely a face.
   static let likelyScore: Float = 0.6
 
   /// Whether a mesh has confirmed the face, and a detector has found it with ``likelyScore``; an unconfirmed track may

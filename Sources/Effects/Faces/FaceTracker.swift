@@ -55,8 +55,8 @@ public final class FaceTracker: VideoEffect {
     var unitCost = Duration.microseconds(1500)
   }
 
-  /// Minimum score for privacy: half a face at the frame's edge, behind a hand, scores 0.35. So does some area in
-  /// every fifth frame without a face, which is reported as a possible face only.
+  /// Minimum score for privacy: half a face at the frame's edge, behind a hand, scores 0.35. So does some area in every
+  /// fifth frame without a face; such candidates are reported as possible faces only.
   private static let minimumPrivateScore: Float = 0.33
   /// Maximum age of candidates that are used.
   private static let staleness = MediaDuration.milliseconds(700)

@@ -45,7 +45,7 @@ struct FaceTracks {
         let candidate = candidates[other]
         let (offset, size) = (candidate.center - center, max(track.size, candidate.size.max()))
         let distance = (offset * offset).sum().squareRoot() / size
-        // A lost face may have moved further; but a box belongs to a visible face rather than to a hidden one.
+        // A lost face may have moved further; the penalty prefers a visible face for the candidate.
         let isLost = track.missCount > 0 || track.isHidden
         if distance < (isLost ? 0.9 : 0.5) { self.pairs.append((distance + (isLost ? 0.3 : 0), index, other)) }
       }
@@ -129,7 +129,7 @@ struct FaceTracks {
   func region(of index: Int, at time: MediaTime) -> FaceRegion {
     let track = self.tracks[index]
     var region = track.region
-    // A face without a mesh in the last frames has moved on.
+    // Without a mesh in the last frames, the position is extrapolated.
     region.center += track.center(at: time) - track.center(at: track.triedTime ?? time)
     return region
   }
@@ -139,7 +139,7 @@ struct FaceTracks {
     let before = self.tracks[index].withoutPoints
     self.tracks[index].update(mesh, at: time)
     guard self.tracks[index].missCount == 0 else { return }
-    // Two tracks on one face: the one that has jumped there is hidden behind it.
+    // Two tracks at one face: the track that jumped there is taken for a face hidden behind it.
     for other in self.tracks.indices where other != index && self.tracks[other].isVisible {
       let (own, theirs) = (self.tracks[index], self.tracks[other])
       let offset = own.center(at: time) - theirs.center(at: time)

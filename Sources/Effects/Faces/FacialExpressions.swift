@@ -32,7 +32,7 @@ struct EyeState: Hashable {
       return
     }
     self.closedTime = self.areBothClosed ? self.closedTime + max(0, elapsed) : 0
-    // A possible blink is observed until it ends, or proves to be none.
+    // Requests larger meshes until a possible blink ends or is ruled out.
     self.isSuspicious = opening < 0.85 * usual || self.areBothClosed && self.closedTime < 0.5
     // Moving average over half a second.
     self.usual = usual + (opening - usual) * max(0, min(1, 2 * elapsed))

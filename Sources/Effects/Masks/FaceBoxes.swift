@@ -4,12 +4,12 @@ internal import Media
 public final class FaceBoxes: VideoEffect {
   private let color: FrameColor
 
-  /// Creates an effect.
+  /// Creates an effect that draws boxes of one colour.
   public init(color: FrameColor = FrameColor(red: 80, green: 220, blue: 80)) {
     self.color = color
   }
 
-  /// Draws the boxes.
+  /// Draws a box around each face of the frame's metadata.
   public func process(_ frame: inout EffectFrame) -> EffectVerdict {
     let canvas = Canvas(frame.buffer)
     for face in frame.metadata.faces {

@@ -38,7 +38,7 @@ public final class FaceMask: VideoEffect {
     var order: [Int] = []
   }
 
-  /// Creates a mask.
+  /// Creates a mask of a style over a part of each face; an image is converted to the stream's colours here.
   public init(style: Style, part: Part = .face) {
     (self.style, self.part) = (style, part)
     // Converted here, since the first frame would otherwise be late.

@@ -1,27 +1,27 @@
 public import Media
 internal import Synchronization
 
-/// Covers faces with opaque boxes that are larger than they, and keeps each for a while after the face was last seen. While
-/// it is not known where faces are, the whole frame is covered: before the tracker has looked at all of it, while the
-/// tracker is behind or has failed, and where there is none before this in the chain.
+/// Covers each face with an opaque box larger than the face, and keeps the box for a time after the last detection.
+/// Covers the whole frame while face positions are unknown: before a ``FaceTracker`` has searched all of it, while the
+/// tracker is behind or has failed, and without a tracker earlier in the chain.
 ///
-/// With a tracker whose detection is ``FaceTracker/Detection/everyFrame`` no frame goes on that the detector has not seen;
-/// with ``FaceTracker/Detection/background`` a face that comes into the frame may be seen for up to 0.3 s.
+/// With ``FaceTracker/Detection/everyFrame`` the detector searches each frame before it is output; with
+/// ``FaceTracker/Detection/background`` a face that enters the frame may be visible for up to 0.3 s.
 ///
-/// Covered is also what only may be a face, so that boxes come and go where there is none. After it, detectors of others saw
+/// Uncertain detections are covered too, so that boxes also appear where there is no face. Independent detectors found
 /// no face in any of 1561 encoded frames (`docs/faces.md`).
 ///
-/// What it cannot promise: that the detector finds each face. Measured, it found 98% of the faces in natural photos; in
-/// frames of 1280 × 720, 96 to 100% of those 110 pixels wide, and 52 to 63% of those 60 pixels wide.
+/// A face that the detector misses is not covered. The detector found 98% of the faces in natural photos; at 1280 ×
+/// 720, 96 to 100% of the faces 110 pixels wide, and 52 to 63% of the faces 60 pixels wide.
 public final class PrivacyMask: VideoEffect {
-  /// Where it fails, the frame is covered.
+  /// True: a frame for which the mask throws is covered as a whole.
   public var isPrivacy: Bool { true }
 
   private struct Cover {
     var face: Int
     var outline: FaceOutline
     var lastTime: MediaTime
-    /// Whether a mesh has said that it is a face.
+    /// Whether a mesh has confirmed the face.
     var isSure: Bool
 
     init(_ face: Face, at time: MediaTime) {
@@ -35,7 +35,7 @@ public final class PrivacyMask: VideoEffect {
     var covers: [Cover] = []
   }
 
-  /// How long a box stays where no mesh has said that there is a face.
+  /// Maximum time for which a box is kept after the last detection of a face that no mesh has confirmed.
   private static let doubtfulHold = MediaDuration.milliseconds(500)
 
   private let color: FrameColor
@@ -43,23 +43,23 @@ public final class PrivacyMask: VideoEffect {
   private let hold: MediaDuration
   private let state = Mutex(State())
 
-  /// A mask.
+  /// Creates a mask.
   ///
   /// - Parameters:
-  ///   - growth: How many times larger than a face its box is, at least 1.
-  ///   - hold: How long a box stays after its face was last seen; half a second at most over what may be none.
+  ///   - growth: Size of the box relative to the face, at least 1.
+  ///   - hold: Time for which a box is kept after the last detection of its face; at most 0.5 s for uncertain faces.
   public init(
     color: FrameColor = FrameColor(luma: 40), growth: Float = 1.4, hold: MediaDuration = .milliseconds(1500)
   ) {
     (self.color, self.growth, self.hold) = (color, max(1, growth), hold)
   }
 
-  /// Boxes belong to places in frames of one size.
+  /// Drops all boxes: their positions are meaningless in frames of another size or source.
   public func prepare(for format: VideoFormat) {
     self.state.withLock { $0.covers = [] }
   }
 
-  /// Covers the faces, or the frame.
+  /// Covers the faces; requests a cover of the whole frame while face positions are unknown.
   public func process(_ frame: inout EffectFrame) -> EffectVerdict {
     let (time, canvas) = (frame.timestamp, Canvas(frame.buffer))
     let (faces, possible) = (frame.metadata.faces, frame.metadata.possibleFaces)

@@ -7,14 +7,14 @@ public final class SkinSmoothing: VideoEffect {
   private let strength: Float
   private let painter = Mutex(ShapePainter())
 
-  /// Creates an effect.
+  /// Creates an effect of constant strength.
   ///
   /// - Parameter strength: 0 (no effect) to 1.
   public init(strength: Float) {
     self.strength = strength
   }
 
-  /// Smooths the faces.
+  /// Smooths the skin of each face of the frame's metadata.
   public func process(_ frame: inout EffectFrame) -> EffectVerdict {
     guard self.strength > 0 else { return .keep }
     let canvas = Canvas(frame.buffer)

@@ -2,12 +2,12 @@ public import Media
 
 /// Creates the effects that settings describe, from images and models.
 public struct EffectFactory: Sendable {
-  /// The face models.
+  /// Folder of the face models, read by ``effects(for:keeping:)``.
   public var models: FaceModels
-  /// The images by use.
+  /// Uploaded images by their use; a missing one is an error where the settings need it.
   public var images: [EffectImageUse: OverlayImage]
 
-  /// Creates a factory.
+  /// Creates a factory; by default with the models of ``FaceModels/defaultFolder`` and without images.
   public init(models: FaceModels = FaceModels(), images: [EffectImageUse: OverlayImage] = [:]) {
     (self.models, self.images) = (models, images)
   }
