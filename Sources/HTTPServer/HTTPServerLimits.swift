@@ -19,7 +19,7 @@ public struct HTTPServerLimits: Hashable, Sendable {
   /// Maximum number of recorded files being sent at a time.
   public var downloads = 64
 
-  /// Default limits.
+  /// Creates the default limits.
   public init() {}
 }
 

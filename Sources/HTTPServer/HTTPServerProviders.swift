@@ -2,8 +2,8 @@ package import NIOCore
 package import StreamControl
 package import Streaming
 
-/// Closures through which an ``HTTPServer`` reads what its owner knows: page files, QR codes, addresses, other protocols'
-/// numbers, and the controls of each stream.
+/// Closures through which an ``HTTPServer`` reads data of its owner: page files, QR codes, addresses, counters of other
+/// protocols, and the controls of each stream.
 package struct HTTPServerProviders: Sendable {
   /// A file of the web page.
   package struct File: Sendable {
@@ -18,7 +18,7 @@ package struct HTTPServerProviders: Sendable {
     /// The value of `Content-Security-Policy`; empty for none.
     package var contentSecurityPolicy: String
 
-    /// A file.
+    /// Creates a file; the texts are values of header fields.
     package init(
       body: ByteBuffer, mediaType: String, etag: String, cacheControl: String = "no-cache",
       contentSecurityPolicy: String = ""
@@ -50,7 +50,7 @@ package struct HTTPServerProviders: Sendable {
     /// `http://HOST:PORT/NAME`, and `https:`.
     package var http: [String]
 
-    /// Addresses.
+    /// Creates a set of addresses, as complete URLs.
     package init(rtsp: [String] = [], http: [String] = []) {
       self.rtsp = rtsp
       self.http = http
@@ -68,7 +68,7 @@ package struct HTTPServerProviders: Sendable {
     /// Frames not sent to viewers that read too slowly.
     package var picturesSkipped: Int
 
-    /// Counters.
+    /// Creates counters since the start of the protocol's server; zero by default.
     package init(name: String, viewers: Int = 0, bytesSent: Int = 0, picturesSkipped: Int = 0) {
       self.name = name
       self.viewers = viewers
@@ -90,6 +90,6 @@ package struct HTTPServerProviders: Sendable {
   /// The sources to list at `/api/devices`; nil where there are none.
   package var catalog: SourceCatalog?
 
-  /// Providers that know nothing.
+  /// Creates providers without page, QR codes, addresses, counters and controls.
   package init() {}
 }

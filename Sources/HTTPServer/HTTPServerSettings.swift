@@ -13,7 +13,7 @@ public struct HTTPServerSettings: Hashable, Sendable {
 
     /// The TCP port; 0 for any free one.
     public var port: Int
-    /// Origin of the certificate.
+    /// Origin of the server's certificate, whose SHA-256 fingerprint is shown to users.
     public var certificate: Certificate
 
     /// Creates TLS settings from a port and a certificate.
@@ -32,7 +32,7 @@ public struct HTTPServerSettings: Hashable, Sendable {
   /// Limits on connections, requests and downloads.
   public var limits = HTTPServerLimits()
 
-  /// Default settings with a port.
+  /// Creates settings for plain HTTP on all addresses; port 0 selects any free one.
   public init(port: Int = 8080) {
     self.port = port
   }

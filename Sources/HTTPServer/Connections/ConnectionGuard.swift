@@ -10,9 +10,9 @@ final class ConnectionGuard: ChannelDuplexHandler {
   typealias OutboundIn = ByteBuffer
   typealias OutboundOut = ByteBuffer
 
-  /// Its place in the table of all connections; nil before it is registered.
+  /// The connection's entry in the table of all connections; nil before it is registered.
   var registration: ConnectionRegistry.Registration?
-  /// What it is used for now.
+  /// Present use of the connection, by which the table chooses connections to close.
   private(set) var use = ConnectionTable.Use.unused
   /// Time since which no request is open.
   private var idleSince = NIODeadline.now()

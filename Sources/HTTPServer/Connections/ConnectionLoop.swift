@@ -43,8 +43,8 @@ final class ConnectionLoop: Sendable {
 
   /// Registers a connection; at the limit another one is closed, of any event loop or server.
   ///
-  /// - Returns: False when the connection must be closed: its network has the most, all of them in use; or after
-  ///   ``closeAll()``.
+  /// - Returns: False when the connection must be closed: at the limit, when its network has the most connections and
+  ///   uses all of them; and after ``closeAll()``.
   func add(_ connection: ConnectionGuard, on channel: any Channel) -> Bool {
     if self.list.value.isClosed { return false }
     let registration = self.registry.register(from: IPAddress.network(of: channel.remoteAddress)) {

@@ -160,7 +160,7 @@ final class ExchangeHandler: ChannelDuplexHandler, RemovableChannelHandler {
     }
   }
 
-  /// Statuses of requests that no client sends by mistake of its user.
+  /// Statuses of rejected requests that count as malformed: a mistake of the client program, not of its user.
   private static let malformedStatuses: Set<HTTPResponse.Status> = [
     .badRequest, .contentTooLarge, .uriTooLong, .requestHeaderFieldsTooLarge,
   ]

@@ -4,7 +4,7 @@ internal import Media
 /// A request body that is refused, with the status of the response.
 package struct HTTPBodyError: Error, Hashable {
   var status: HTTPResponse.Status
-  /// What is wrong with which key, and what to do about it.
+  /// One line for users: the key, what is wrong with its value, and the valid values.
   package var reason: String
 
   /// A malformed body: 400.
@@ -17,7 +17,7 @@ package struct HTTPBodyError: Error, Hashable {
     self.reason = reason
   }
 
-  /// A change that the stream's controls refused.
+  /// Converts the error of a change that the stream's controls refused.
   ///
   /// - Parameter badRequests: Codes for which the client is at fault.
   init(_ error: VidiconError, badRequests: Set<VidiconError.Code> = [.invalidSpecification]) {

@@ -12,8 +12,9 @@ struct HTTPClient: Hashable, Sendable {
 
   /// Whether the request comes from a program on this machine, on its own behalf.
   ///
-  /// A proxy on this machine forwards for others, and says so in a header field. A page whose host name was rebound to this
-  /// machine (DNS rebinding) sends that name in `Host`; so only numeric addresses and `localhost` count.
+  /// A proxy on this machine forwards requests of other clients, and adds a header field of ``forwarding``. A page
+  /// whose host name was rebound to this machine (DNS rebinding) sends that name in `Host`, so only numeric addresses
+  /// and `localhost` count.
   func isOnThisMachine(_ request: HTTPRequest) -> Bool {
     guard self.hasAddressOfThisMachine, !Self.forwarding.contains(where: { request.headerFields[$0] != nil }) else {
       return false
@@ -27,7 +28,7 @@ struct HTTPClient: Hashable, Sendable {
 
   /// The address that counts for failed logins and nonces: the last one that a known proxy forwards, else the connection's.
   ///
-  /// A proxy appends the address of its client; addresses before it are the client's own words.
+  /// A proxy appends the address of its client; addresses before that one can be forged by the client.
   func effectiveAddress(of request: HTTPRequest, proxies: [String]) -> String {
     let own = IPAddress(parsing: self.address)
     guard let own, proxies.contains(where: { IPAddress(parsing: $0) == own }) else { return self.address }

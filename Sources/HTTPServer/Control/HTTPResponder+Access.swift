@@ -103,7 +103,7 @@ extension HTTPResponder {
     let isReading = request.method == .get || request.method == .head
     let accessRequest = AccessRequest(
       method: request.method.rawValue, authorization: request.headerFields[values: .authorization],
-      // A link must not be able to change anything.
+      // A token in a URL, which links and logs contain, is accepted for reading only.
       token: isReading ? target.parameter("token") : nil, address: address, isOnThisMachine: isOnThisMachine,
       allowsBasic: allowsBasic, changesState: changesState)
     if let check = self.access.passwordCheck(for: accessRequest, now: self.clock.now()) { await self.perform(check) }

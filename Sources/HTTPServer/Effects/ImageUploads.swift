@@ -61,11 +61,11 @@ final class ImageUploads: Sendable {
   /// Starts an upload.
   ///
   /// - Parameters:
-  ///   - network: Of the client; nil stands for all clients without an IP address.
-  ///   - length: Length of the body in bytes, if the client said it, at most ``HTTPBodyLimits/imageBytes``.
+  ///   - network: Network of the client; nil stands for all clients without an IP address.
+  ///   - length: `Content-Length` of the body in bytes, at most ``HTTPBodyLimits/imageBytes``; nil without that field.
   func start(from network: IPAddress?, length: Int?) throws(Refusal) -> Upload {
     let length = min(max(0, length ?? HTTPBodyLimits.imageBytes), HTTPBodyLimits.imageBytes)
-    // As received, and as passed to the decoder.
+    // The body exists twice: as received, and as passed to the decoder.
     let byteCount = 2 * length
     let refusal = self.state.withLock { state -> Refusal? in
       if state.networks.contains(network) { return .busy }
