@@ -1,7 +1,7 @@
 internal import CInference
 
-/// Performs a plan: memory for its values, filled, run and read by one thread at a time. Each thread that infers has an
-/// executor of its own; they share the plan.
+/// Executes an ``InferencePlan``: owns the memory of its values, which one thread at a time fills, runs and reads.
+/// Threads that infer at the same time use an executor each and share the plan.
 ///
 /// A run allocates nothing, takes no lock and starts no thread.
 ///
@@ -14,11 +14,11 @@ internal import CInference
 /// let score = executor.withOutput(1) { $0[0] }
 /// ```
 public struct InferenceExecutor: ~Copyable, @unchecked Sendable {  // Safe because its memory has one owner at a time.
-  /// What is performed.
+  /// The plan that ``run()`` executes.
   public let plan: InferencePlan
   private let arena: UnsafeMutablePointer<Float>
 
-  /// An executor; its inputs are all zeros.
+  /// Allocates ``InferencePlan/executorSize`` bytes; all inputs are zeros.
   public init(_ plan: InferencePlan) {
     self.plan = plan
     let memory = UnsafeMutableRawPointer.allocate(byteCount: plan.arenaSize * 4, alignment: 4 * ArenaLayout.alignment)
@@ -27,9 +27,11 @@ public struct InferenceExecutor: ~Copyable, @unchecked Sendable {  // Safe becau
 
   deinit { UnsafeMutableRawPointer(self.arena).deallocate() }
 
-  /// Fills an input, which then keeps its values for every run until it is filled again.
+  /// Fills an input, which keeps its values for every run until it is filled again.
   ///
-  /// - Parameter index: Which one, in the order of the plan's ``InferencePlan/inputs``.
+  /// - Parameters:
+  ///   - index: Index in the plan's ``InferencePlan/inputs``.
+  ///   - body: Receives the elements in row-major order; valid during the call only.
   public mutating func withInput<Result, Failure: Error>(
     _ index: Int, _ body: (UnsafeMutableBufferPointer<Float>) throws(Failure) -> Result
   ) throws(Failure) -> Result {
@@ -37,7 +39,7 @@ public struct InferenceExecutor: ~Copyable, @unchecked Sendable {  // Safe becau
     return try body(UnsafeMutableBufferPointer(start: self.arena + port.place, count: port.count))
   }
 
-  /// Computes the outputs.
+  /// Computes all outputs from the inputs, on the calling thread.
   public mutating func run() {
     self.plan.steps.withUnsafeBufferPointer { steps in
       guard let first = steps.baseAddress else { return }
@@ -47,7 +49,9 @@ public struct InferenceExecutor: ~Copyable, @unchecked Sendable {  // Safe becau
 
   /// Reads an output of the last run.
   ///
-  /// - Parameter index: Which one, in the order of the plan's ``InferencePlan/outputs``.
+  /// - Parameters:
+  ///   - index: Index in the plan's ``InferencePlan/outputs``.
+  ///   - body: Receives the elements in row-major order; valid during the call only.
   public borrowing func withOutput<Result, Failure: Error>(
     _ index: Int, _ body: (UnsafeBufferPointer<Float>) throws(Failure) -> Result
   ) throws(Failure) -> Result {

@@ -1,12 +1,12 @@
 internal import CInference
 
-/// What a processor computes with. Every machine has the last of ``available``; the results of all are the same, but for
-/// the rounding of each sum.
+/// SIMD instruction set of the kernels, such as AVX2. The last one of ``available`` exists on every machine. Results
+/// differ between instruction sets only by the rounding of sums.
 public struct InstructionSet: Hashable, Sendable, CustomStringConvertible {
-  /// Those that this processor has, fastest first.
+  /// The instruction sets of this processor, fastest first.
   public static let available = (0..<vidicon_kernels_count()).map(InstructionSet.init)
 
-  /// The fastest that this processor has.
+  /// The fastest instruction set of this processor.
   public static var fastest: InstructionSet { Self(index: 0) }
 
   private let index: Int
@@ -15,7 +15,7 @@ public struct InstructionSet: Hashable, Sendable, CustomStringConvertible {
     self.index = index
   }
 
-  /// Such as "AVX2".
+  /// Name of the instruction set, such as "AVX2".
   public var description: String { String(cString: self.kernels.name) }
 
   var kernels: vidicon_kernels {

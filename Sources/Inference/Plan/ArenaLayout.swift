@@ -1,22 +1,23 @@
-/// Where each value lies in the memory of an executor: values that are not needed at the same time share a place, which
-/// keeps a network's values in the processor's cache.
+/// Offset of each value in the arena of an executor. Values whose lifetimes do not overlap share memory, which keeps
+/// the arena small enough for the processor's cache.
 struct ArenaLayout {
-  /// 64 bytes, a line of the cache and the widest register.
+  /// Alignment of offsets in floats: 64 bytes, the size of a cache line and of the widest register.
   static let alignment = 16
 
-  /// The places of the values, in floats; nil for a value that no node uses.
+  /// Offset of each value, in floats; nil for a value that no node uses.
   private(set) var places: [Int?]
-  /// The floats that all values take.
+  /// Size of the arena, in floats.
   private(set) var size = 0
 
-  /// Largest values first, each at the lowest place where nothing lies that is needed at the same time.
+  /// Assigns offsets by descending size: each value gets the lowest offset that no value of an overlapping lifetime
+  /// uses.
   init(_ graph: Graph) {
     let lifetimes = Self.lifetimes(graph)
     self.places = [Int?](repeating: nil, count: graph.valueSizes.count)
     let order = graph.valueSizes.indices.filter { lifetimes[$0] != nil }.sorted {
       (graph.valueSizes[$1], $0) < (graph.valueSizes[$0], $1)
     }
-    // Sorted by place.
+    // Sorted by offset.
     var placed: [(range: Range<Int>, lifetime: ClosedRange<Int>)] = []
     for value in order {
       guard let lifetime = lifetimes[value] else { continue }
@@ -35,7 +36,8 @@ struct ArenaLayout {
 
   static func aligned(_ size: Int) -> Int { (size + Self.alignment - 1) / Self.alignment * Self.alignment }
 
-  /// From the first to the last node for which a value must be there. Inputs stay, so that a run can be repeated.
+  /// Lifetime of each value: the indices of the first and the last node that access it. Inputs live throughout, so that
+  /// a run can be repeated.
   private static func lifetimes(_ graph: Graph) -> [ClosedRange<Int>?] {
     var lifetimes = [ClosedRange<Int>?](repeating: nil, count: graph.valueSizes.count)
     func extend(_ value: Int, to time: Int) {

@@ -1,10 +1,10 @@
-/// The constants of a plan, laid out for the kernels, at an address that suits the widest registers.
+/// Immutable memory with the constants of a plan in the layout of the kernels, aligned for the widest registers.
 // Safe because nothing is written after the initializer.
 final class ConstantStore: @unchecked Sendable {
   let floats: UnsafePointer<Float>
   private let memory: UnsafeMutableRawPointer
 
-  /// A copy of constants.
+  /// Copies constants to aligned memory.
   init(_ values: [Float]) {
     self.memory = .allocate(byteCount: max(1, values.count) * 4, alignment: 4 * ArenaLayout.alignment)
     let floats = self.memory.bindMemory(to: Float.self, capacity: values.count)

@@ -1,22 +1,22 @@
-/// A model as it is performed: its operators checked, shapes inferred, reshapes gone, and operators fused that follow one
-/// another.
+/// Intermediate representation of a model: checked operators with known shapes, without reshapes, and with consecutive
+/// operators fused.
 struct Graph {
-  /// The number of elements of each value. A value is what is computed: tensors that are reshapes of one another are one.
+  /// Number of elements of each value. Tensors that are reshapes of one another are the same value.
   var valueSizes: [Int] = []
-  /// What computes them, in order.
+  /// The operations in the order of their execution.
   var nodes: [Node] = []
-  /// The values that the caller fills and gets, in the model's order, each with its tensor's shape.
+  /// Inputs and outputs of the model, in its order, with the shapes of their tensors.
   var inputs: [Port] = []
   var outputs: [Port] = []
 
-  /// A value that the caller sees.
+  /// An input or output of the model.
   struct Port {
     var value: Int
     var name: String
     var shape: [Int]
   }
 
-  /// Height, width and channels of a image.
+  /// Height, width and number of channels of an image.
   struct ImageShape: Hashable {
     var height: Int
     var width: Int
@@ -25,14 +25,14 @@ struct Graph {
     var count: Int { self.height * self.width * self.channels }
   }
 
-  /// What computes a value.
+  /// An operation that computes one value from one or two others.
   struct Node {
     var operation: Operation
-    /// The value that is read.
+    /// Index of the first operand in ``Graph/valueSizes``.
     var input: Int
-    /// A value that is added before the activation.
+    /// Index of a value that is added before the activation; nil for none.
     var second: Int?
-    /// The channels of `second`, where they are fewer than the output's.
+    /// Number of channels of `second`, at most that of the output.
     var secondChannels = 0
     var output: Int
     var inputShape: ImageShape
@@ -43,7 +43,7 @@ struct Graph {
   }
 
   enum Operation {
-    /// With constants of the model.
+    /// `CONV_2D` with constant weights (outputs, rows, columns, inputs).
     case convolution(Window, weights: [Float], bias: [Float])
     case depthwiseConvolution(Window, weights: [Float], bias: [Float])
     case maxPool(Window)
@@ -52,9 +52,9 @@ struct Graph {
     case logistic
     case resizeBilinear(alignsCorners: Bool, hasHalfPixelCenters: Bool)
     case depthToSpace(blockSize: Int)
-    /// Writes a part of the output.
+    /// Copies the input to a part of the output.
     case copy(Copy)
-    /// Writes zeros.
+    /// Fills the output with zeros.
     case clear
   }
 
@@ -63,12 +63,12 @@ struct Graph {
     var width: Int
     var strideY: Int
     var strideX: Int
-    /// How far the first window begins before the first pixel.
+    /// Rows of zero padding above the first row, and columns left of the first column.
     var top: Int
     var left: Int
   }
 
-  /// Runs of floats from one place to another.
+  /// Strided copy of runs of floats, in groups; offsets, lengths and strides are in floats.
   struct Copy {
     var outputOffset: Int
     var groupCount = 1
@@ -84,7 +84,7 @@ struct Graph {
     case none
     case relu
     case relu6
-    /// A slope for each channel.
+    /// One slope for each channel.
     case prelu([Float])
 
     init(_ activation: TFLiteActivation) {

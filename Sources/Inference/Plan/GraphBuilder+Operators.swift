@@ -18,7 +18,7 @@ extension GraphBuilder {
     if check.step.inputs.count > 2, check.step.inputs[2] != nil { bias = try check.floats(2).values }
     guard bias.count == channels else { throw check.error("bias") }
 
-    // Zeros around the image need not be stored: the window may begin before it.
+    // Explicit zero padding is folded into the convolution, whose window may begin outside of the image.
     var padding: Padding?
     if window.padding == .valid, let around = self.paddings[input], around.isSpatial {
       padding = around

@@ -1,15 +1,15 @@
 internal import Media
 
-/// Turns a model's operators into a graph, and checks each against the shapes that the model declares.
+/// Builds the graph of a model, and checks each operator against the shapes that the model declares.
 struct GraphBuilder {
   let model: TFLiteModel
   var graph = Graph()
-  /// The value of each tensor that is computed so far.
+  /// Index of the value of each tensor; nil for constants and tensors that are not computed yet.
   var values: [Int?]
-  /// Values that are others with zeros around.
+  /// Values that are other values with zero padding, by index.
   var paddings: [Int: Padding] = [:]
 
-  /// What a value has around another.
+  /// Zero padding of a value around its source.
   struct Padding {
     var source: Int
     var sourceShape: Graph.ImageShape
@@ -26,7 +26,9 @@ struct GraphBuilder {
     }
   }
 
-  /// The graph of a model, and the values that have zeros around others.
+  /// Builds the unfused graph of a model.
+  ///
+  /// - Throws: A ``ParsingError`` that names the operator where the model contradicts itself or is not supported.
   static func build(_ model: TFLiteModel) throws(ParsingError) -> GraphBuilder {
     var builder = GraphBuilder(model: model, values: [Int?](repeating: nil, count: model.tensors.count))
     guard model.tensors.count <= TFLiteModel.maximumTensorCount,
@@ -121,7 +123,7 @@ struct GraphBuilder {
     self.values[output.tensor] = result
   }
 
-  /// The value of a tensor that has been computed.
+  /// Index of the value of a tensor; throws when the tensor is a constant or not computed yet.
   func value(_ tensor: Int, _ check: OperatorCheck) throws(ParsingError) -> Int {
     guard let value = self.values[tensor] else {
       let isConstant = self.model.tensors[tensor].constant != nil

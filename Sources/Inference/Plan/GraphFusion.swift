@@ -1,4 +1,4 @@
-/// Makes one node of several where a kernel can do their work in one pass over the values:
+/// Fuses consecutive nodes that a kernel can compute in one pass over the values:
 ///
 /// ```
 /// CONV_2D ─▶ ADD ─▶ PRELU          one convolution, with a second operand and an activation
@@ -10,11 +10,11 @@
 struct GraphFusion {
   private var nodes: [Graph.Node?]
   private var readCounts: [Int]
-  /// The node that computes a value on its own.
+  /// Index of the node that computes a value completely, by value.
   private var producers: [Int: Int] = [:]
   private let paddings: [Int: GraphBuilder.Padding]
 
-  /// Fuses the nodes of what was built.
+  /// Fuses the nodes of a graph.
   static func fuse(_ built: GraphBuilder) -> Graph {
     var fusion = GraphFusion(built)
     for index in fusion.nodes.indices { fusion.visit(index) }
@@ -53,7 +53,7 @@ struct GraphFusion {
     if let node = self.nodes[index] { self.producers[node.output] = index }
   }
 
-  /// The node that computes a value, if that value has no other reader and it has no activation yet.
+  /// Index of the node that computes a value; nil when the value has several readers or the node has an activation.
   private func producer(of value: Int) -> Int? {
     guard self.readCounts[value] == 1, let index = self.producers[value],
       self.nodes[index]?.activation == Graph.Activation.none
@@ -61,7 +61,8 @@ struct GraphFusion {
     return index
   }
 
-  /// Lets the convolution of one of the summands add the other; the later one, since both must be there by then.
+  /// Fuses an addition into the convolution that computes one of its operands: the later one, since the other operand
+  /// must exist when it runs.
   private mutating func fuseAddition(_ index: Int, _ sum: Graph.Node) {
     guard let second = sum.second, sum.input != second else { return }
     let candidates = [sum.input, second].compactMap { value -> (value: Int, node: Int)? in
@@ -91,7 +92,7 @@ struct GraphFusion {
     self.producers[node.output] = place
   }
 
-  /// Those nodes on which the outputs depend.
+  /// The nodes on which the outputs depend, in the order of their execution.
   private func neededNodes(outputs: [Int]) -> [Graph.Node] {
     var needed = Set(outputs)
     var kept: [Graph.Node] = []

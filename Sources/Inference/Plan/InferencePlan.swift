@@ -1,8 +1,9 @@
 internal import CInference
 public import Media
 
-/// An executable model: its operators checked and fused, the weights laid out for the processor, and each value
-/// assigned to an arena offset. Made once for a model, in a few milliseconds, and shared by any number of executors.
+/// An executable model: operators checked and fused, weights in the layout of the processor's kernels, and each value
+/// assigned to an offset in the arena. Created once per model, in a few milliseconds, and shared by any number of
+/// ``InferenceExecutor``s.
 ///
 /// ```swift
 /// let plan = try InferencePlan(TFLiteModel(parsing: bytes))
@@ -10,44 +11,44 @@ public import Media
 /// var executor = InferenceExecutor(plan)
 /// ```
 public struct InferencePlan: Sendable {
-  /// Maximum number of floats of an executor's memory, and of all weights together: 256 MB.
+  /// Maximum number of floats of an executor's arena, and of all constants together: 256 MB each.
   static let maximumFloatCount = 1 << 26
 
-  /// A value that the caller fills or gets.
+  /// An input or output of the model.
   public struct Port: Hashable, Sendable {
-    /// The name that the model's author has given it.
+    /// Name of the tensor in the model.
     public var name: String
-    /// The number of elements in each dimension, the last of which lie side by side: for a image 1, rows, columns,
-    /// channels.
+    /// Number of elements in each dimension, in row-major order: for an image 1, rows, columns, channels.
     public var shape: [Int]
-    /// Where it lies in the arena.
+    /// Offset in the arena, in floats.
     var place: Int
 
-    /// The number of floats.
+    /// Total number of elements, each a 32-bit float.
     public var count: Int { self.shape.reduce(1, *) }
   }
 
-  /// What the caller fills before each run, in the model's order.
+  /// The inputs that the caller fills before a run, in the model's order.
   public let inputs: [Port]
-  /// What the caller gets after each run, in the model's order.
+  /// The outputs that the caller reads after a run, in the model's order.
   public let outputs: [Port]
-  /// What the steps are performed with.
+  /// The instruction set of the kernels.
   public let instructionSet: InstructionSet
-  /// The multiplications of convolutions in one run, by which the time can be guessed.
+  /// Number of multiplications of all convolutions in one run, an estimate of the running time.
   public let multiplicationCount: Int
 
-  /// The bytes of an executor's memory.
+  /// Size of an executor's arena, in bytes.
   public var executorSize: Int { 4 * self.arenaSize }
 
   let steps: [vidicon_step]
   let constants: ConstantStore
   let arenaSize: Int
 
-  /// The plan of a model.
+  /// Plans the execution of a model.
   ///
-  /// - Parameter instructionSet: The fastest one, where nothing else is measured or tested.
-  /// - Throws: A ``ParsingError`` where the model contradicts itself, where an operator is used in a way that is not
-  ///   supported, or where it needs more memory than 256 MB.
+  /// - Parameter instructionSet: Instruction set of the kernels; others than the fastest one are for tests and
+  ///   measurements.
+  /// - Throws: A ``ParsingError`` that names the operator where the model contradicts itself or uses an operator in an
+  ///   unsupported way; `tooLarge` where it needs more than 256 MB of values or constants.
   public init(_ model: TFLiteModel, instructionSet: InstructionSet = .fastest) throws(ParsingError) {
     let graph = GraphFusion.fuse(try GraphBuilder.build(model))
     let layout = ArenaLayout(graph)

@@ -1,7 +1,7 @@
 internal import CInference
 internal import Media
 
-/// An operator with the tensors it reads and computes, each access checked.
+/// Checked access to the operands and results of an operator.
 struct OperatorCheck {
   let step: TFLiteOperator
   let index: Int
@@ -21,17 +21,17 @@ struct OperatorCheck {
 
   func error(_ what: String) -> ParsingError { self.error(.invalid, what) }
 
-  /// The tensor of an operand that must be there.
+  /// Index of the tensor of a required operand.
   func input(_ index: Int) throws(ParsingError) -> Int {
     guard self.step.inputs.indices.contains(index), let tensor = self.step.inputs[index],
       self.model.tensors.indices.contains(tensor)
     else { throw self.error("inputs") }
-    // The size of what is computed was checked when it was; that of an input is here.
+    // The size of a computed tensor was checked with its operator; that of a model input or constant is checked here.
     guard self.model.tensors[tensor].elementCount != nil else { throw self.error(.tooLarge, "shape") }
     return tensor
   }
 
-  /// The only tensor that is computed.
+  /// The tensor of the operator's single result.
   func output() throws(ParsingError) -> (tensor: Int, shape: [Int], count: Int) {
     guard self.step.outputs.count == 1, let tensor = self.step.outputs.first,
       self.model.tensors.indices.contains(tensor), self.model.tensors[tensor].constant == nil
@@ -40,7 +40,7 @@ struct OperatorCheck {
     return (tensor, self.model.tensors[tensor].shape, count)
   }
 
-  /// A constant.
+  /// The constant floats of an operand.
   func floats(_ index: Int) throws(ParsingError) -> (shape: [Int], values: [Float]) {
     let tensor = self.model.tensors[try self.input(index)]
     guard case .floats(let values) = tensor.constant, values.count == tensor.elementCount else {
@@ -49,7 +49,7 @@ struct OperatorCheck {
     return (tensor.shape, values)
   }
 
-  /// A constant.
+  /// The constant integers of an operand.
   func integers(_ index: Int) throws(ParsingError) -> (shape: [Int], values: [Int32]) {
     let tensor = self.model.tensors[try self.input(index)]
     guard case .integers(let values) = tensor.constant, values.count == tensor.elementCount else {
@@ -58,7 +58,7 @@ struct OperatorCheck {
     return (tensor.shape, values)
   }
 
-  /// The first input and the output as images.
+  /// Shapes of the first operand and the result, which must be single images.
   func imageShapes() throws(ParsingError) -> ImageShapes {
     (
       try self.imageShape(self.model.tensors[try self.input(0)].shape), try self.imageShape(try self.output().shape)
@@ -71,7 +71,7 @@ struct OperatorCheck {
     return Graph.ImageShape(height: shape[1], width: shape[2], channels: shape[3])
   }
 
-  /// The inputs and the output, which have one shape of any number of dimensions: all but the last are rows.
+  /// Shapes of operands and result, which must be equal; all dimensions but the last are combined to one row of pixels.
   func equalShapes(_ inputCount: Int) throws(ParsingError) -> ImageShapes {
     let shape = try self.output().shape
     guard self.step.inputs.count >= inputCount, inputCount <= 2 else { throw self.error("inputs") }
@@ -91,7 +91,11 @@ struct OperatorCheck {
     )
   }
 
-  /// Where the windows of a convolution or a pool lie. `input` is what the model sees, with the zeros of `padding`.
+  /// Computes the position of the windows of a convolution or pooling.
+  ///
+  /// - Parameters:
+  ///   - input: Shape of the operand, including explicit padding.
+  ///   - padding: Explicit padding that is folded into the windows; nil for none.
   func place(
     _ window: TFLiteOperator.Window, height: Int, width: Int, over input: Graph.ImageShape,
     giving output: Graph.ImageShape, padding: GraphBuilder.Padding?
@@ -108,7 +112,7 @@ struct OperatorCheck {
       left: padding?.left ?? columns.before)
   }
 
-  /// How many windows there are along a side, and how far the first begins before it.
+  /// Number of windows along a side, and number of padding elements before the first element.
   private static func positions(
     _ size: Int, _ window: Int, _ stride: Int, _ padding: TFLiteOperator.Window.Padding
   ) -> (count: Int, before: Int) {

@@ -1,14 +1,14 @@
 internal import CInference
 internal import Media
 
-/// Turns nodes into the steps of the kernels, with their constants.
+/// Converts the nodes of a graph to steps of the C kernels, and packs their constants.
 struct StepLowering {
   let kernels: vidicon_kernels
   let layout: ArenaLayout
   private(set) var constants: [Float] = []
   private(set) var multiplicationCount = 0
   private var steps: [vidicon_step] = []
-  /// The longest row of zeros, and the largest window, that a convolution needs.
+  /// Maximum size of a row of zeros, and of the elements below a window, of any convolution, in floats.
   private var zeroCount = 0
   private var patchCount = 0
 
@@ -17,12 +17,12 @@ struct StepLowering {
     self.layout = layout
   }
 
-  /// The floats of an executor's memory. A kernel may read some floats behind the values, and ignores them.
+  /// Size of the arena in floats: values, a row of zeros, a window, and 64 floats that kernels may read beyond the end.
   var arenaSize: Int {
     self.layout.size + ArenaLayout.aligned(self.zeroCount) + ArenaLayout.aligned(self.patchCount) + 64
   }
 
-  /// The steps, once all nodes are lowered.
+  /// Returns the steps after all nodes were lowered, with the offsets of the shared scratch memory.
   func finish() -> [vidicon_step] {
     self.steps.map { step in
       var step = step
@@ -32,7 +32,7 @@ struct StepLowering {
     }
   }
 
-  /// Adds a node's step.
+  /// Appends the step of a node.
   mutating func lower(_ node: Graph.Node) throws(ParsingError) {
     var step = vidicon_step()
     step.input = self.layout.places[node.input] ?? 0
@@ -123,7 +123,7 @@ struct StepLowering {
     self.zeroCount = max(self.zeroCount, step.input_width * step.input_channels)
   }
 
-  /// Room for constants, at an address that suits the widest registers.
+  /// Reserves aligned room for constants, and returns its offset in floats.
   private mutating func reserve(_ count: Int) throws(ParsingError) -> Int {
     let place = ArenaLayout.aligned(self.constants.count)
     guard count <= InferencePlan.maximumFloatCount - place else {

@@ -1,16 +1,16 @@
 internal import Media
 
-/// Bytes in the FlatBuffers format, read where they lie. All numbers are little-endian.
+/// Reader of the FlatBuffers format that parses in place. All numbers are little-endian.
 ///
-/// A table begins with the signed distance back to its vtable: 16 bits of the vtable's length, 16 of the table's, then
-/// for each field 16 bits with its place in the table, 0 for an absent one. Strings, vectors and tables are referred to
-/// by their distance from the reference; a vector begins with its count.
+/// A table begins with the signed distance back to its vtable. The vtable has 16 bits of its length, 16 bits of the
+/// table's length, and for each field 16 bits with the field's offset in the table, 0 for an absent field. Strings,
+/// vectors and tables are referenced by their distance from the reference; a vector begins with its count.
 ///
-/// Each access is checked, so that any bytes can be read; only requested values are copied.
+/// Every access is bounds-checked, so that arbitrary bytes can be read; only requested values are copied.
 struct FlatBuffer {
   let bytes: [UInt8]
 
-  /// A number at a place.
+  /// Reads a number at an offset.
   func load<T: FixedWidthInteger>(_ type: T.Type, at place: Int, _ field: String) throws(ParsingError) -> T {
     let size = T.bitWidth / 8
     guard place >= 0, place <= self.bytes.count - size else {
@@ -19,30 +19,30 @@ struct FlatBuffer {
     return self.bytes.withUnsafeBytes { T(littleEndian: $0.loadUnaligned(fromByteOffset: place, as: T.self)) }
   }
 
-  /// The table that the reference at a place leads to.
+  /// Reads the table that the reference at an offset points to.
   func table(at place: Int, _ field: String) throws(ParsingError) -> Table {
-    // No overflow: the place is one in the bytes, the distance has 32 bits.
+    // No overflow: the offset is within the bytes, the distance has 32 bits.
     let start = place + Int(try self.load(UInt32.self, at: place, field))
     let vtable = start - Int(try self.load(Int32.self, at: start, field))
     let length = Int(try self.load(UInt16.self, at: vtable, field))
     return Table(buffer: self, start: start, vtable: vtable, fieldCount: max(0, length - 4) / 2)
   }
 
-  /// A table: its fields are numbered as in the schema.
+  /// A table, whose fields are numbered as in the schema.
   struct Table {
     let buffer: FlatBuffer
     let start: Int
     let vtable: Int
     let fieldCount: Int
 
-    /// Where a field lies; nil if it is absent and has its default.
+    /// Offset of a field; nil when the field is absent, which stands for its default.
     func place(_ index: Int, _ field: String) throws(ParsingError) -> Int? {
       guard index < self.fieldCount else { return nil }
       let distance = try self.buffer.load(UInt16.self, at: self.vtable + 4 + 2 * index, field)
       return distance == 0 ? nil : self.start + Int(distance)
     }
 
-    /// A number, or its default.
+    /// Reads a number; the default when the field is absent.
     func number<T: FixedWidthInteger>(
       _ index: Int, _ field: String, default absent: T
     ) throws(ParsingError) -> T {
@@ -50,13 +50,15 @@ struct FlatBuffer {
       return try self.buffer.load(T.self, at: place, field)
     }
 
-    /// A table, if there is one.
+    /// Reads a reference to a table; nil when the field is absent.
     func table(_ index: Int, _ field: String) throws(ParsingError) -> Table? {
       guard let place = try self.place(index, field) else { return nil }
       return try self.buffer.table(at: place, field)
     }
 
-    /// A vector of so many bytes each, if there is one; it lies within the bytes.
+    /// Reads a reference to a vector, checked to lie within the bytes; nil when the field is absent.
+    ///
+    /// - Parameter elementSize: Size of an element in bytes, at most 8.
     func vector(_ index: Int, _ field: String, elementSize: Int) throws(ParsingError) -> Vector? {
       guard let reference = try self.place(index, field) else { return nil }
       let place = reference + Int(try self.buffer.load(UInt32.self, at: reference, field))
@@ -68,7 +70,7 @@ struct FlatBuffer {
       return Vector(field: field, start: place + 4, count: count)
     }
 
-    /// Tables, at most so many.
+    /// Reads a vector of tables; empty when the field is absent, an error above `maximum` elements.
     func tables(_ index: Int, _ field: String, maximum: Int) throws(ParsingError) -> [Table] {
       guard let vector = try self.vector(index, field, elementSize: 4) else { return [] }
       try vector.check(maximum: maximum)
@@ -80,7 +82,7 @@ struct FlatBuffer {
       return tables
     }
 
-    /// Signed numbers, at most so many.
+    /// Reads a vector of signed 32-bit numbers; empty when the field is absent, an error above `maximum` elements.
     func integers(_ index: Int, _ field: String, maximum: Int) throws(ParsingError) -> [Int] {
       guard let vector = try self.vector(index, field, elementSize: 4) else { return [] }
       try vector.check(maximum: maximum)
@@ -92,7 +94,7 @@ struct FlatBuffer {
       return integers
     }
 
-    /// A text; what is not UTF-8 in it is repaired. Empty if there is none.
+    /// Reads a string of at most `maximum` bytes, with invalid UTF-8 replaced; empty when the field is absent.
     func text(_ index: Int, _ field: String, maximum: Int) throws(ParsingError) -> String {
       guard let vector = try self.vector(index, field, elementSize: 1) else { return "" }
       try vector.check(maximum: maximum)
@@ -100,7 +102,7 @@ struct FlatBuffer {
     }
   }
 
-  /// Where a vector's elements lie.
+  /// Position and count of a vector's elements.
   struct Vector {
     let field: String
     let start: Int

@@ -1,10 +1,10 @@
 internal import Media
 
-/// An operator's code, `BuiltinOperator` in the schema.
+/// Code of an operator, `BuiltinOperator` in the schema.
 struct OperatorCode {
   static let dequantize = 6
   static let densify = 124
-  /// The operators of this engine, and some others that models for faces and hands have, for errors.
+  /// Names for error messages: the supported operators, and others that are common in models of faces and hands.
   private static let names: [Int: String] = [
     0: "ADD", 1: "AVERAGE_POOL_2D", 2: "CONCATENATION", 3: "CONV_2D", 4: "DEPTHWISE_CONV_2D", 5: "DEPTH_TO_SPACE",
     6: "DEQUANTIZE", 9: "FULLY_CONNECTED", 14: "LOGISTIC", 17: "MAX_POOL_2D", 18: "MUL", 19: "RELU", 21: "RELU6",
@@ -16,7 +16,7 @@ struct OperatorCode {
   let value: Int
 
   init(parsing table: FlatBuffer.Table) throws(ParsingError) {
-    // Codes up to 127 stand in the older field, others in the newer one, in files of any age.
+    // Codes up to 127 are in the older field, larger ones in the newer field; the unused field is smaller.
     let older = Int(try table.number(0, "deprecated_builtin_code", default: Int8(0)))
     let newer = Int(try table.number(3, "builtin_code", default: Int32(0)))
     self.value = max(older, newer)
@@ -26,7 +26,7 @@ struct OperatorCode {
 }
 
 extension TFLiteOperator.Kind {
-  /// Reads an operator's options.
+  /// Parses the options of an operator; throws for unsupported operators and options.
   init(parsing table: FlatBuffer.Table, code: OperatorCode, index: Int) throws(ParsingError) {
     let options = OperatorOptions(table: try table.table(4, "builtin_options"), name: code.name, index: index)
     switch code.value {
@@ -61,7 +61,7 @@ extension TFLiteOperator.Kind {
   }
 }
 
-/// An operator's options; an absent table has all defaults.
+/// Table with the options of an operator; an absent table stands for all defaults.
 private struct OperatorOptions {
   let table: FlatBuffer.Table?
   let name: String
@@ -89,7 +89,7 @@ private struct OperatorOptions {
     }
   }
 
-  /// The options that convolutions and pools begin with.
+  /// Padding and strides, the first options of convolutions and pooling.
   func window() throws(ParsingError) -> TFLiteOperator.Window {
     let padding = try self.table?.number(0, "padding", default: Int8(0)) ?? 0
     guard (0...1).contains(padding) else { throw self.unsupported("padding") }

@@ -2,10 +2,10 @@ internal import CInference
 public import Media
 
 extension TFLiteModel {
-  /// Reads a model from a file's bytes.
+  /// Parses the content of a `.tflite` file.
   ///
-  /// - Throws: A ``ParsingError`` where the bytes are no model, or one with more than the limits above, with operators
-  ///   or options that are not supported (the error names them), or with other types than floats.
+  /// - Throws: A ``ParsingError`` for bytes that are not a model, and for a model beyond the limits of this type, with
+  ///   unsupported operators or options (which the error names), or with element types other than floats.
   public init(parsing bytes: [UInt8]) throws(ParsingError) {
     let buffer = FlatBuffer(bytes: bytes)
     guard try buffer.load(UInt32.self, at: 4, "file_identifier") == Self.fileIdentifier else {
@@ -21,7 +21,7 @@ extension TFLiteModel {
     guard let graph = graphs.first, graphs.count == 1 else {
       throw ParsingError(.unsupported, field: "subgraphs", offset: model.start)
     }
-    // One for each tensor, and the empty one.
+    // At most one buffer per tensor, and the empty buffer 0.
     let buffers = try model.tables(4, "buffers", maximum: 2 * Self.maximumTensorCount)
     var tensors = TensorReader(buffers: buffers)
     for table in try graph.tables(0, "tensors", maximum: Self.maximumTensorCount) { try tensors.read(table) }
@@ -56,6 +56,6 @@ extension TFLiteModel {
     self.init(tensors: try tensors.finish(needed: needed), operators: operators, inputs: inputs, outputs: outputs)
   }
 
-  /// "TFL3".
+  /// `file_identifier` of the schema: "TFL3", first character in the lowest byte.
   private static let fileIdentifier: UInt32 = 0x334C_4654
 }

@@ -1,7 +1,7 @@
-/// A neural network as TensorFlow Lite stores it (`.tflite`, schema version 3), read into values.
+/// A neural network in the format of TensorFlow Lite (`.tflite`, schema version 3), as values.
 ///
-/// What is read is one graph with the operators of ``TFLiteOperator/Kind``, over 32-bit floats. Weights may be stored with
-/// 16 bits (behind `DEQUANTIZE`) or sparsely (behind `DENSIFY`); both are turned into floats here.
+/// Supports one graph with the operators of ``TFLiteOperator/Kind`` over 32-bit floats. Weights stored as 16-bit floats
+/// (before a `DEQUANTIZE`) or sparsely (before a `DENSIFY`) are converted to dense 32-bit floats.
 ///
 /// ```swift
 /// let model = try TFLiteModel(parsing: bytes)
@@ -18,14 +18,14 @@ public struct TFLiteModel: Sendable {
 
   /// The tensors; operators refer to them by index.
   public var tensors: [TFLiteTensor]
-  /// The operators in the order in which they can be performed.
+  /// The operators in the order of their execution.
   public var operators: [TFLiteOperator]
-  /// The indices of the tensors that the caller fills.
+  /// Indices of the tensors that are inputs of the model.
   public var inputs: [Int]
-  /// The indices of the tensors that the caller gets.
+  /// Indices of the tensors that are outputs of the model.
   public var outputs: [Int]
 
-  /// A model of one's own making.
+  /// Creates a model from its parts, which ``InferencePlan`` checks.
   public init(tensors: [TFLiteTensor], operators: [TFLiteOperator], inputs: [Int], outputs: [Int]) {
     self.tensors = tensors
     self.operators = operators

@@ -1,26 +1,26 @@
-/// An operator of a model: what it does, to which tensors.
+/// An operator of a model with its operands and results.
 public struct TFLiteOperator: Hashable, Sendable {
-  /// What the operator does.
+  /// Operation and options.
   public var kind: Kind
-  /// The indices of the tensors that it reads; nil for an optional one that is absent.
+  /// Indices of the tensors that the operator reads; nil for an absent optional operand.
   public var inputs: [Int?]
-  /// The indices of the tensors that it computes.
+  /// Indices of the tensors that the operator computes.
   public var outputs: [Int]
 
-  /// An operator.
+  /// Creates an operator; indices refer to ``TFLiteModel/tensors``.
   public init(_ kind: Kind, inputs: [Int?], outputs: [Int]) {
     self.kind = kind
     self.inputs = inputs
     self.outputs = outputs
   }
 
-  /// What an operator does. The tensors it reads are named in their order.
+  /// Operation with its options. Each case lists the operands in their order.
   public enum Kind: Hashable, Sendable {
     /// `CONV_2D`: image, weights (outputs, rows, columns, inputs), and one bias for each output, which may be absent.
     case convolution(Window, TFLiteActivation)
     /// `DEPTHWISE_CONV_2D`: image, weights (1, rows, columns, channels), bias.
     case depthwiseConvolution(Window, TFLiteActivation)
-    /// `MAX_POOL_2D`: image. The size is that of the window.
+    /// `MAX_POOL_2D`: image. Height and width are those of the window, in pixels.
     case maxPool(Window, height: Int, width: Int, TFLiteActivation)
     /// `ADD`: two tensors of the same shape.
     case add(TFLiteActivation)
@@ -28,20 +28,20 @@ public struct TFLiteOperator: Hashable, Sendable {
     case activation(TFLiteActivation)
     /// `PRELU`: a tensor, and a slope for each of its channels.
     case prelu
-    /// `LOGISTIC`: a tensor, of which 1 / (1 + exp(-x)) is taken.
+    /// `LOGISTIC`: a tensor; the result is 1 / (1 + exp(-x)) of each element.
     case logistic
-    /// `PAD`: a tensor, and pairs of counts of zeros before and behind each dimension.
+    /// `PAD`: a tensor, and the numbers of zeros before and after each dimension.
     case pad
     /// `RESHAPE`: a tensor; the new shape is that of the output.
     case reshape
-    /// `CONCATENATION`: tensors, one behind the other in a dimension; a negative one counts from the last.
+    /// `CONCATENATION`: tensors, joined along the dimension `axis`; a negative axis counts from the last dimension.
     case concatenation(axis: Int, TFLiteActivation)
     /// `RESIZE_BILINEAR`: image; the new size is that of the output.
     case resizeBilinear(alignsCorners: Bool, hasHalfPixelCenters: Bool)
-    /// `DEPTH_TO_SPACE`: image, each pixel of which becomes a square with this side.
+    /// `DEPTH_TO_SPACE`: image; the channels of each pixel become a square of `blockSize` × `blockSize` pixels.
     case depthToSpace(blockSize: Int)
 
-    /// The name in TensorFlow Lite's schema.
+    /// Name of the operator in TensorFlow Lite's schema, such as `CONV_2D`.
     public var name: String {
       switch self {
       case .convolution: "CONV_2D"
@@ -61,24 +61,24 @@ public struct TFLiteOperator: Hashable, Sendable {
     }
   }
 
-  /// How a window moves over a image.
+  /// Movement of the window of a convolution or pooling over an image.
   public struct Window: Hashable, Sendable {
-    /// What is seen beyond the image's sides.
+    /// Padding of the image, `Padding` in the schema.
     public enum Padding: Hashable, Sendable {
-      /// Zeros on all sides, so that each stride's pixel is the window's centre.
+      /// `SAME`: zeros on all sides, so that the result has the size of the image divided by the stride, rounded up.
       case same
-      /// Nothing: the window stays within the image.
+      /// `VALID`: none; the window stays within the image.
       case valid
     }
 
-    /// What is seen beyond the image's sides.
+    /// Padding of the image.
     public var padding: Padding
-    /// Rows from one window to the next; at least 1.
+    /// Distance between two windows in rows, at least 1.
     public var strideY: Int
-    /// Columns from one window to the next; at least 1.
+    /// Distance between two windows in columns, at least 1.
     public var strideX: Int
 
-    /// A window's way.
+    /// Creates a movement, by default by one pixel.
     public init(_ padding: Padding, strideY: Int = 1, strideX: Int = 1) {
       self.padding = padding
       self.strideY = strideY
@@ -87,12 +87,12 @@ public struct TFLiteOperator: Hashable, Sendable {
   }
 }
 
-/// What is done to each value last, `ActivationFunctionType`.
+/// Activation function that is applied to each element of an operator's result, `ActivationFunctionType`.
 public enum TFLiteActivation: Hashable, Sendable {
-  /// Nothing.
+  /// The identity.
   case none
-  /// Negative values become 0.
+  /// `RELU`: negative values become 0.
   case relu
-  /// As before, and values above 6 become 6.
+  /// `RELU6`: negative values become 0, values above 6 become 6.
   case relu6
 }

@@ -1,33 +1,33 @@
-/// A tensor of a model: a value that is computed, or a constant.
+/// A tensor of a model: a constant, or an input or result of operators.
 public struct TFLiteTensor: Hashable, Sendable {
-  /// The name that the model's author has given it.
+  /// Name of the tensor in the model, for messages.
   public var name: String
-  /// The number of elements in each dimension, the last of which lie side by side; each is at least 1.
+  /// Number of elements in each dimension, at least 1 each, in row-major order.
   public var shape: [Int]
-  /// The value of a constant; nil for a tensor that is computed.
+  /// The elements of a constant; nil for other tensors.
   public var constant: Constant?
 
-  /// The value of a constant, as many elements as the shape says.
+  /// The elements of a constant, in the number given by the shape.
   public enum Constant: Hashable, Sendable {
-    /// Weights, whatever they were stored as.
+    /// Weights, converted from their stored form.
     case floats([Float])
-    /// Sizes and shapes.
+    /// Operands such as paddings and shapes.
     case integers([Int32])
   }
 
-  /// A tensor.
+  /// Creates a tensor; by default not a constant.
   public init(name: String = "", shape: [Int], constant: Constant? = nil) {
     self.name = name
     self.shape = shape
     self.constant = constant
   }
 
-  /// The number of elements; nil if it is more than the engine allows.
+  /// Number of elements; nil when a dimension is not positive or the product exceeds the maximum.
   var elementCount: Int? {
     var count = 1
     for size in self.shape {
       guard size > 0, size <= TFLiteModel.maximumElementCount else { return nil }
-      // No overflow: two numbers of at most 24 bits.
+      // No overflow: both factors have at most 24 bits.
       count *= size
       guard count <= TFLiteModel.maximumElementCount else { return nil }
     }

@@ -1,8 +1,8 @@
 internal import Media
 
 extension TensorReader {
-  /// Weights that are stored without their zeros, `SparsityParameters`: all dimensions but the last are dense; for each
-  /// row of the last one the indices of the stored elements follow.
+  /// Expands weights that are stored without zeros, `SparsityParameters`: all dimensions but the last are dense, and
+  /// each row of the last dimension has the indices of its stored elements.
   static func densify(
     _ values: [Float], shape: [Int], count: Int, _ table: FlatBuffer.Table
   ) throws(ParsingError) -> [Float] {
@@ -36,7 +36,7 @@ extension TensorReader {
     for row in 0..<rowCount {
       guard segments[row] <= segments[row + 1] else { throw error(.invalid, "array_segments") }
       for place in segments[row]..<segments[row + 1] {
-        // The last segment ends with the indices, and none comes after a later one.
+        // Segments are in ascending order, and the last one ends with the indices.
         guard place < indices.count, indices[place] >= 0, indices[place] < width else {
           throw error(.invalid, "array_indices")
         }
@@ -48,7 +48,7 @@ extension TensorReader {
 }
 
 extension FlatBuffer.Table {
-  /// A `SparseIndexVector`: its type, and behind it the vector of that type.
+  /// Reads a `SparseIndexVector`: a field with the element type, followed by a field with the vector.
   fileprivate func sparseIndices(_ index: Int, _ field: String, maximum: Int) throws(ParsingError) -> [Int] {
     let type = try self.number(index, field, default: UInt8(0))
     guard let table = try self.table(index + 1, field), (1...3).contains(type) else {

@@ -1,12 +1,12 @@
 internal import CInference
 internal import Media
 
-/// Reads a model's tensors, and unpacks the weights of those that are constants.
+/// Parses the tensors of a model, and unpacks the elements of constants.
 ///
-/// A constant is only turned into floats where an operator needs it so, and only once: a file of a few bytes cannot make
-/// many copies of it.
+/// A constant is unpacked only where an operator uses it. The total number of unpacked elements is limited, since
+/// several tensors of a small file can refer to the same bytes.
 struct TensorReader {
-  /// The types of elements, `TensorType`.
+  /// Element types, `TensorType` in the schema.
   private enum ElementType: Int8 {
     case float32 = 0
     case float16 = 1
@@ -17,7 +17,7 @@ struct TensorReader {
     var tensor: TFLiteTensor
     var type: ElementType?
     var count: Int
-    /// The bytes of a constant.
+    /// The bytes of a constant; nil for other tensors.
     var data: FlatBuffer.Vector?
     var sparsity: FlatBuffer.Table?
     var place: Int
@@ -33,7 +33,7 @@ struct TensorReader {
 
   var count: Int { self.entries.count }
 
-  /// Reads a tensor of the graph.
+  /// Parses one tensor without unpacking it.
   mutating func read(_ table: FlatBuffer.Table) throws(ParsingError) {
     let shape = try table.integers(0, "shape", maximum: TFLiteModel.maximumRank)
     let tensor = TFLiteTensor(name: try table.text(3, "name", maximum: 1024), shape: shape)
@@ -46,7 +46,7 @@ struct TensorReader {
       throw ParsingError(.invalid, field: "buffer", offset: table.start)
     }
     let data = try self.buffers[bufferIndex].vector(0, "data", elementSize: 1)
-    // Weights that are all zeros have no bytes where zeros are left out.
+    // Sparse weights that are all zeros have no bytes.
     let sparsity = try table.table(6, "sparsity")
     self.entries.append(
       Entry(
@@ -54,9 +54,9 @@ struct TensorReader {
         data: data.flatMap { $0.count > 0 || sparsity != nil ? $0 : nil }, sparsity: sparsity, place: table.start))
   }
 
-  /// Takes the value of a constant for another tensor of the same shape, as floats or as numbers to be turned into floats.
+  /// Makes another tensor of the same shape refer to the bytes of a constant: the effect of `DEQUANTIZE` and `DENSIFY`.
   ///
-  /// - Returns: Whether it is a constant.
+  /// - Returns: False when the source is not a constant, or the target is one already.
   mutating func unpack(_ source: Int, into target: Int) throws(ParsingError) -> Bool {
     guard source >= 0, source != target, self.entries[source].data != nil, self.entries[target].data == nil else {
       return false
@@ -71,14 +71,14 @@ struct TensorReader {
     return true
   }
 
-  /// All tensors, with the values of those constants that are needed.
+  /// Returns all tensors, with the constants among `needed` unpacked.
   mutating func finish(needed: Set<Int>) throws(ParsingError) -> [TFLiteTensor] {
     var tensors: [TFLiteTensor] = []
     tensors.reserveCapacity(self.entries.count)
     for (index, entry) in self.entries.enumerated() {
       var tensor = entry.tensor
       if !needed.contains(index) {
-        // The packed form of weights, say.
+        // Not used by any operator, such as the packed form of weights.
       } else if let data = entry.data {
         self.unpackedCount += entry.count
         guard self.unpackedCount <= TFLiteModel.maximumElementCount else {
@@ -124,7 +124,7 @@ struct TensorReader {
     }
   }
 
-  /// Both kinds of processor that this runs on store numbers as the file does.
+  /// Copies elements unchanged: all supported processors are little-endian, as the file is.
   private static func copy(
     _ bytes: UnsafeRawBufferPointer, _ data: FlatBuffer.Vector, into target: UnsafeMutableRawBufferPointer
   ) {
