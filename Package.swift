@@ -94,7 +94,9 @@ let package = Package(
       ], swiftSettings: settings),
     .target(
       name: "MediaInput",
-      dependencies: ["Media", "Bitstreams", "Threading", "Capture", "Codecs", "CLibav", nioCore],
+      dependencies: [
+        "Media", "Authentication", "Bitstreams", "Threading", "Capture", "Codecs", "CConnectGuard", "CLibav", nioCore,
+      ],
       swiftSettings: settings),
     .target(name: "Inference", dependencies: ["Media", "CInference"], swiftSettings: settings),
     .target(
@@ -176,6 +178,7 @@ let package = Package(
     // What Swift cannot say: pixel loops that must be fast in debug builds too, system calls its modules lack, and files
     // that are part of the program.
     .target(name: "CCapture"),
+    .target(name: "CConnectGuard"),
     .target(name: "CDatagrams"),
     .target(name: "CDiscovery"),
     .target(name: "CEffects"),

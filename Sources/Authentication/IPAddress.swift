@@ -26,19 +26,34 @@ package enum IPAddress: Hashable, Sendable {
     }
   }
 
-  /// Whether it is a link-local or cloud metadata address: RFC 3927, RFC 4291 §2.5.6; `fd00:ec2::254`, and IPv4 addresses in
-  /// the forms of NAT64 (RFC 6052) and 6to4 (RFC 3056).
+  /// Whether it is a link-local, unspecified or cloud metadata address: RFC 3927, RFC 4291 §2.5.2 and §2.5.6, RFC 1122
+  /// §3.2.1.3 (`0.0.0.0/8`), and addresses of providers; also IPv4 addresses in the forms of RFC 4291 §2.5.5, NAT64 (RFC 6052)
+  /// and 6to4 (RFC 3056).
   package var isLinkLocalOrMetadata: Bool {
+    if self.isLoopback { return false }
+    if let embedded = self.embeddedV4 { return IPAddress.v4(embedded).isLinkLocalOrMetadata }
     switch self {
-    case .v4(let address): return address >> 16 == 0xa9fe || address == 0x6464_64c8  // 100.100.100.200
+    case .v4(let address):
+      return address >> 16 == 0xa9fe || address >> 24 == 0 || Self.metadataV4.contains(address)
     case .v6(let upper, let lower):
-      if upper >> 54 == 0xfe80 >> 6 || upper == 0xfd00_0ec2 << 32 && lower == 0x254 { return true }
-      if upper == 0x0064_ff9b << 32, lower >> 32 == 0 {
-        return IPAddress.v4(UInt32(truncatingIfNeeded: lower)).isLinkLocalOrMetadata
-      }
-      if upper == 0, lower >> 32 == 0 { return IPAddress.v4(UInt32(truncatingIfNeeded: lower)).isLinkLocalOrMetadata }
-      return upper >> 48 == 0x2002 && IPAddress.v4(UInt32(truncatingIfNeeded: upper >> 16)).isLinkLocalOrMetadata
+      return upper >> 54 == 0xfe80 >> 6 || Self.metadataV6.contains { $0 == upper && $1 == lower }
     }
+  }
+
+  /// Metadata services outside of 169.254.0.0/16: 100.100.100.200 (Alibaba), 168.63.129.16 (Azure), 192.0.0.192 (Oracle).
+  private static let metadataV4: [UInt32] = [0x6464_64c8, 0xa83f_8110, 0xc000_00c0]
+
+  /// Metadata services of IPv6: `fd00:ec2::254` (Amazon), `fd20:ce::254` (Google), `fd00:42::42` (Scaleway).
+  private static let metadataV6: [(UInt64, UInt64)] = [
+    (0xfd00_0ec2 << 32, 0x254), (0xfd20_00ce << 32, 0x254), (0xfd00_0042 << 32, 0x42),
+  ]
+
+  /// The IPv4 address within an IPv6 address; nil without one.
+  private var embeddedV4: UInt32? {
+    guard case .v6(let upper, let lower) = self else { return nil }
+    let isLast = upper == 0x0064_ff9b << 32 && lower >> 32 == 0 || upper == 0 && [0, 0xffff].contains(lower >> 32)
+    if isLast { return UInt32(truncatingIfNeeded: lower) }
+    return upper >> 48 == 0x2002 ? UInt32(truncatingIfNeeded: upper >> 16) : nil
   }
 
   /// The address, or the first 64 bits of an IPv6 address, the smallest network that one subscriber has.

@@ -49,13 +49,16 @@ public struct SourceCatalog: Sendable {
     public var frameRate: FrameRate
     /// Whether files must be media containers on the disk, no URLs and playlists: a client chose them.
     public var isConfined: Bool
+    /// Whether network sources may connect to link-local and cloud metadata addresses.
+    public var allowsLinkLocal: Bool
 
     /// A request.
     public init(
       video: String? = nil, audio: String? = nil, presentVideo: String? = nil, width: Int = 1280, height: Int = 720,
-      frameRate: FrameRate = 30, isConfined: Bool = false
+      frameRate: FrameRate = 30, isConfined: Bool = false, allowsLinkLocal: Bool = true
     ) {
       self.isConfined = isConfined
+      self.allowsLinkLocal = allowsLinkLocal
       self.video = video
       self.audio = audio
       self.presentVideo = presentVideo
@@ -87,6 +90,8 @@ public struct SourceCatalog: Sendable {
   public var generators: [Generator]
   /// Folders whose files clients with the operator role may choose.
   public var fileFolders: [String] = []
+  /// Whether clients with the operator role may choose network sources at link-local and cloud metadata addresses.
+  public var allowsLinkLocal = false
   /// Opens capturers without starting them. May block for seconds; called on its own thread.
   public var open: @Sendable (Request) throws(VidiconError) -> Opened
   /// Coalesces the device queries of all streams and clients.
@@ -127,6 +132,7 @@ public struct SourceCatalog: Sendable {
       return try open(request)
     }
     catalog.fileFolders = self.fileFolders
+    catalog.allowsLinkLocal = self.allowsLinkLocal
     return catalog
   }
 }
@@ -156,7 +162,8 @@ extension SourceCatalog {
     // A plasma that is not started costs nothing.
     let sources = try Sources(
       SourceSpecification(video: video ?? .plasma, audio: audio ?? .none), width: request.width,
-      height: request.height, frameRate: request.frameRate, isConfined: request.isConfined)
+      height: request.height, frameRate: request.frameRate, isConfined: request.isConfined,
+      allowsLinkLocal: request.allowsLinkLocal)
     return Opened(video: video == nil ? nil : sources.video, audio: sources.audio)
   }
 

@@ -15,9 +15,12 @@ struct SourceReach {
   let start: SourceNames
   /// Folders whose files may be chosen.
   let fileFolders: [String]
+  /// Whether link-local and cloud metadata addresses may be chosen.
+  var allowsLinkLocal = false
 
   /// Replaces the paths of files by their true paths, and refuses files outside of the folders and link-local addresses.
-  /// Blocks while host names are resolved.
+  /// Blocks while host names are resolved. Addresses that a name has later, and that a server leads to, are refused when the
+  /// source connects: `NetworkSpecification.allowsLinkLocal`.
   func resolve(_ requested: SourceNames) -> Result<SourceNames, VidiconError> {
     do throws(VidiconError) {
       return .success(
@@ -30,7 +33,8 @@ struct SourceReach {
   private func resolve(_ text: String?) throws(VidiconError) -> String? {
     guard let text, text != self.start.video, text != self.start.audio else { return text }
     if NetworkSpecification.matches(text) {
-      try Self.checkHost(try NetworkSpecification(parsing: text))
+      let specification = try NetworkSpecification(parsing: text)
+      if !self.allowsLinkLocal { try Self.checkHost(specification) }
       return text
     }
     return SourceText(text).scheme == "file" ? "file:" + (try self.truePath(String(text.dropFirst(5)))) : text
@@ -57,13 +61,10 @@ struct SourceReach {
     return file
   }
 
-  /// Refuses a host with a link-local or metadata address. A name that resolves to another address later is not noticed.
+  /// Refuses a host with a link-local or metadata address.
   private static func checkHost(_ specification: NetworkSpecification) throws(VidiconError) {
-    for address in Self.addresses(of: specification.host) where address.isLinkLocalOrMetadata {
-      throw VidiconError(
-        .notPermitted, subject: specification.description,
-        cause: "link-local addresses, which cloud machines keep secrets at, are not chosen over HTTP",
-        nextStep: "start the server with this source")
+    if Self.addresses(of: specification.host).contains(where: \.isLinkLocalOrMetadata) {
+      throw .refusedLinkLocal(specification.description)
     }
   }
 

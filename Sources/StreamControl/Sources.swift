@@ -19,6 +19,7 @@ public struct Sources: Sendable {
   ///   - audioFormat: Format of generated audio; files have their own.
   ///   - loop: Whether files are looped.
   ///   - isConfined: Whether files must be media containers on the disk, no URLs and playlists.
+  ///   - allowsLinkLocal: Whether network sources may connect to link-local and cloud metadata addresses.
   /// - Throws: ``VidiconError`` when a file, pipe or address cannot be opened; `missingTrack` when it has no video or no
   ///   audio where that is requested.
   public init(
@@ -28,7 +29,8 @@ public struct Sources: Sendable {
     frameRate: FrameRate = FrameRate(30),
     audioFormat: AudioFormat = AudioFormat(sampleRate: 48_000, channelCount: 2),
     loop: Bool = true,
-    isConfined: Bool = false
+    isConfined: Bool = false,
+    allowsLinkLocal: Bool = true
   ) throws(VidiconError) {
     var file: FileSource?
     var network: NetworkSource?
@@ -62,7 +64,8 @@ public struct Sources: Sendable {
       file = source
       self.video = video
       automatic = source.audio
-    case .network(let address):
+    case .network(var address):
+      address.allowsLinkLocal = allowsLinkLocal
       let source = try NetworkSource(address)
       guard let video = source.video else {
         throw VidiconError(
@@ -89,8 +92,9 @@ public struct Sources: Sendable {
           nextStep: "choose another file, or one of auto, tone, silence and none")
       }
       self.audio = audio
-    case .network(let address):
+    case .network(var address):
       let isSame = specification.video == .network(address)
+      address.allowsLinkLocal = allowsLinkLocal
       let source = if isSame, let network { network } else { try NetworkSource(address) }
       guard let audio = source.audio else {
         throw VidiconError(

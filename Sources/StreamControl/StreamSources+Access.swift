@@ -1,5 +1,6 @@
 internal import Capture
 package import Media
+internal import MediaInput
 internal import Threading
 
 extension StreamSources {
@@ -21,7 +22,8 @@ extension StreamSources {
       .compactMap { $0.map(SourceText.init) }
     do throws(VidiconError) {
       let unlisted = isOperator ? [] : try self.checkAccess(to: named)
-      let reach = SourceReach(start: self.start, fileFolders: self.catalog.fileFolders)
+      let reach = SourceReach(
+        start: self.start, fileFolders: self.catalog.fileFolders, allowsLinkLocal: self.catalog.allowsLinkLocal)
       let reached = await WorkerThread.run(named: "reach", timeout: Self.openingTimeout) { reach.resolve(named) }
       guard let reached else {
         throw VidiconError(
@@ -30,7 +32,8 @@ extension StreamSources {
       }
       let resolved = try reached.get()
       let isConfined = [resolved.video, resolved.audio].contains { text in
-        text.map { SourceText($0).scheme == "file" && $0 != self.start.video && $0 != self.start.audio } ?? false
+        guard let text, text != self.start.video, text != self.start.audio else { return false }
+        return SourceText(text).scheme == "file" || NetworkSpecification.matches(text)
       }
       try await self.exclusively { () throws(VidiconError) in
         try await self.checkListed(unlisted)

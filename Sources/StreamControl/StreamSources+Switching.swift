@@ -38,7 +38,8 @@ extension StreamSources {
   ///
   /// - Parameters:
   ///   - onlyOtherDevices: Whether a device that is in use already stays untouched, whatever its options.
-  ///   - isConfined: Whether files must be media containers on the disk.
+  ///   - isConfined: Whether a client chose them: files must be media containers on the disk, and addresses of networks are
+  ///     checked.
   /// - Returns: Whether a source was replaced.
   @discardableResult
   func exchange(
@@ -116,7 +117,8 @@ extension StreamSources {
     let settings = self.stream.videoSettings
     let request = SourceCatalog.Request(
       video: requested.video, audio: audio, presentVideo: self.video, width: settings.width ?? 1280,
-      height: settings.height ?? 720, frameRate: settings.frameRate ?? 30, isConfined: isConfined)
+      height: settings.height ?? 720, frameRate: settings.frameRate ?? 30, isConfined: isConfined,
+      allowsLinkLocal: !isConfined || self.catalog.allowsLinkLocal)
     let result = await WorkerThread.run(named: "open", timeout: Self.openingTimeout) {
       [catalog] () -> Result<SourceCatalog.Opened, VidiconError> in
       do throws(VidiconError) {

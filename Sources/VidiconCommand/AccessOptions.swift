@@ -33,6 +33,13 @@ struct AccessOptions: ParsableArguments {
     name: .customLong("files"), help: "A folder whose files operators may choose as sources over HTTP; repeatable.")
   var fileFolders: [String] = []
 
+  @Flag(
+    help: """
+      Let operators choose network sources at link-local addresses over HTTP: 169.254.*, where some cameras are, and cloud \
+      machines keep secrets.
+      """)
+  var linkLocal = false
+
   @Option(
     name: .customLong("host"),
     help: "A further host name under which HTTP requests are answered, such as a proxy's; repeatable.")
@@ -69,6 +76,7 @@ extension ServeConfiguration {
     if let control = options.control { self.access.control = try Self.control(control, "--control") }
     if let text = options.recordingsFor { self.access.recordings = try Self.recordings(text, "--recordings-for") }
     if !options.fileFolders.isEmpty { self.fileFolders = options.fileFolders }
+    if options.linkLocal { self.allowsLinkLocal = true }
     if !options.hosts.isEmpty { self.access.hosts = options.hosts }
     if !options.corsOrigins.isEmpty { self.access.corsOrigins = options.corsOrigins }
     if options.noEmbed { self.access.allowsEmbedding = false }

@@ -194,6 +194,7 @@ struct ServeCommand: AsyncParsableCommand {
   private static func catalog(_ configuration: ServeConfiguration) -> SourceCatalog {
     var catalog = SourceCatalog.all
     catalog.fileFolders = configuration.fileFolders
+    catalog.allowsLinkLocal = configuration.allowsLinkLocal
     return Terminal.isInputInteractive ? catalog.limited(to: { $0 != "pipe:" }) : catalog
   }
 

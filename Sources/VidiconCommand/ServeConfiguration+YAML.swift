@@ -49,6 +49,7 @@ extension ServeConfiguration {
       case .insecureBasic: self.access.allowsInsecureBasic = try reader.boolean(value)
       case .userFile: self.userFile = try reader.text(value)
       case .files: self.fileFolders = try reader.texts(value)
+      case .linkLocal: self.allowsLinkLocal = try reader.boolean(value)
       case .rtspsPort: self.rtspsPort = try Self.port(reader.integer(value), "\(path): rtspsPort")
       case .tlsCertificate: self.tlsCertificate = try reader.text(value)
       case .tlsKey: self.tlsKey = try reader.text(value)
@@ -62,7 +63,7 @@ extension ServeConfiguration {
 
   private enum Key: String, CaseIterable {
     case bind, rtspPort, rtspUDP, rtspsPort, httpPort, httpsPort, discovery, tlsCertificate, tlsKey, users, control,
-      recordingsFor, behindProxy, hosts, cors, embed, insecureBasic, userFile, files, streams
+      recordingsFor, behindProxy, hosts, cors, embed, insecureBasic, userFile, files, linkLocal, streams
   }
 
   private enum UserKey: String, CaseIterable {

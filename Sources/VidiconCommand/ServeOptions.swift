@@ -80,6 +80,8 @@ package struct ServeConfiguration: Equatable {
   var userFile: String?
   /// Folders whose files may be chosen over HTTP.
   var fileFolders: [String] = []
+  /// Whether network sources at link-local addresses may be chosen over HTTP.
+  var allowsLinkLocal = false
   var rtspsPort: Int?
   var tlsCertificate: String?
   var tlsKey: String?

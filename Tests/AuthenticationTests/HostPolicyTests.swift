@@ -83,8 +83,15 @@ struct IPAddressTests {
     ("169.254.169.254", true), ("169.255.1.1", false), ("fe80::1", true), ("febf::1", true), ("fec0::1", false),
     ("fd00:ec2::254", true), ("::ffff:169.254.1.1", true), ("64:ff9b::a9fe:a9fe", true), ("2002:a9fe:a9fe::", true),
     ("::169.254.169.254", true), ("192.168.1.1", false), ("100.100.100.200", true), ("::1", false),
+    ("0.0.0.0", true), ("0.1.2.3", true), ("::", true), ("::ffff:0.0.0.0", true), ("127.0.0.1", false),
+    ("168.63.129.16", true), ("168.63.129.17", false), ("192.0.0.192", true), ("fd20:ce::254", true),
+    ("fd00:42::42", true), ("fd00:42::43", false), ("2001:db8::1", false),
   ])
   func `link-local and metadata addresses are recognized in every disguise`(text: String, isOne: Bool) throws {
     #expect(try #require(IPAddress(parsing: text)).isLinkLocalOrMetadata == isOne)
+    // The form of a socket of IPv6.
+    if case .v4(let address)? = IPAddress(parsing: text) {
+      #expect(IPAddress.v6(0, 0xffff << 32 | UInt64(address)).isLinkLocalOrMetadata == isOne)
+    }
   }
 }

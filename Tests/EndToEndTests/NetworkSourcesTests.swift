@@ -251,6 +251,53 @@ extension EndToEnd {
       }
     }
 
+    /// What a client's choice of a source led to.
+    private struct Choice: Decodable {
+      var status: Int
+      var text: String
+      /// Number of requests that arrived at the metadata service.
+      var requests: Int
+    }
+
+    @Test func `sources chosen over HTTP reach no metadata service, neither by names nor redirections nor playlists`()
+      async throws
+    {
+      struct Outcome: Decodable {
+        struct Owner: Decodable {
+          var isStarted: Bool
+          var requests: Int
+        }
+        var refused: [String: Choice]
+        var namesAsked: Int
+        var elsewhere: Choice
+        var allowed: [String: Choice]
+        var owner: Owner
+      }
+      for name in ["ip", "mount"] { _ = try Tool(name) }
+      try await TestMedia.withTemporaryFolder { folder in
+        // An unprivileged user is root in a user namespace.
+        let user = getuid() == 0 ? [] : ["--user", "--map-root-user"]
+        let run = try await Tool.run(
+          "unshare",
+          user + ["--net", "--mount", "--", try Tool("python3").path, TestMedia.client("link_local_sources.py")]
+            + [try VidiconProcess.path(), folder],
+          within: .seconds(90))
+        try #require(run.succeeded, "\(run.errors.suffix(2_000))")
+        let outcome = try JSONDecoder().decode(Outcome.self, from: Data(run.output))
+        #expect(outcome.refused.count == 12)
+        for (way, choice) in outcome.refused {
+          #expect(choice.requests == 0, "\(way)")
+          #expect(choice.status >= 400 && choice.text.contains("link-local"), "\(way): \(choice)")
+        }
+        #expect(outcome.namesAsked == 2, "the name was resolved before and at the connection")
+        #expect(outcome.elsewhere.status == 200)
+        for (way, choice) in outcome.allowed {
+          #expect(choice.status == 200 && choice.requests > 0, "\(way): \(choice)")
+        }
+        #expect(outcome.owner.isStarted && outcome.owner.requests > 0)
+      }
+    }
+
     @Test func `an RTMP source with B-frames is transcoded`() async throws {
       let ffmpeg = try Tool("ffmpeg").path
       let port = 20_000 + Int.random(in: 0..<10_000)

@@ -45,6 +45,7 @@ enum Floor: Comparable {
   /// C modules that only some targets import, so that others do not link X11, ALSA or libav.
   static let roomsOfModules: [String: Set<String>] = [
     "CALSA": ["CaptureDevices"],
+    "CConnectGuard": ["MediaInput"],
     "CV4L2": ["CaptureDevices"],
     "CXCB": ["CaptureDevices"],
     "CLibav": ["CaptureDevices", "Codecs", "Effects", "MediaInput"],

@@ -55,11 +55,16 @@ struct SourceReachTests {
     ("rtsp://169.254.169.254/x", VidiconError.Code.notPermitted), ("http://[fe80::1%25eth0]/x", .notPermitted),
     ("http://2852039166/latest", .notPermitted), ("http://[::ffff:169.254.1.1]:80/x", .notPermitted),
     ("http://[fd00:ec2::254]/x", .notPermitted), ("rtsp://192.168.1.9/x", nil), ("http://127.0.0.1:1/x", nil),
-    ("rtsp://", .invalidSpecification),
+    ("rtsp://", .invalidSpecification), ("http://0xa9.0376.43518/x", .notPermitted),
+    ("http://0.0.0.0:1/x", .notPermitted),
+    ("http://0/x", .notPermitted), ("http://[::]:1/x", .notPermitted), ("http://[::1]:1/x", nil),
+    ("http://168.63.129.16/x", .notPermitted), ("http://[fd20:ce::254]/x", .notPermitted),
   ])
   func `link-local and metadata addresses are refused in every form`(text: String, code: VidiconError.Code?) {
     #expect(Self.code(SourceReach(start: SourceNames(), fileFolders: []), text) == code)
     #expect(Self.code(SourceReach(start: SourceNames(video: text), fileFolders: []), text) == nil)
+    let open = SourceReach(start: SourceNames(), fileFolders: [], allowsLinkLocal: true)
+    #expect(Self.code(open, text) == (code == .notPermitted ? nil : code))
   }
 
   @Test func `a client's file is a media container, not a playlist`() throws {

@@ -30,6 +30,7 @@ struct ServeConfigurationTests {
       insecureBasic: true
       userFile: /etc/vidicon/users
       files: [/srv/media]
+      linkLocal: true
       tlsCertificate: cert.pem
       tlsKey: key.pem
       users:
@@ -54,6 +55,7 @@ struct ServeConfigurationTests {
     #expect(access.hosts == ["cam.example.org"] && access.corsOrigins == ["https://site.example"])
     #expect(!access.allowsEmbedding && access.allowsInsecureBasic)
     #expect(configuration.userFile == "/etc/vidicon/users" && configuration.fileFolders == ["/srv/media"])
+    #expect(configuration.allowsLinkLocal)
     #expect(access.users == [Credentials(user: "joe", password: "1:2")])
     #expect(configuration.streams.map(\.name) == ["door", "yard"])
     #expect(configuration.streams[0].frameRate == FrameRate(15) && configuration.streams[0].bitrate == 500_000)

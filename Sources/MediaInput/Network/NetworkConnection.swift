@@ -64,7 +64,11 @@ final class NetworkConnection: @unchecked Sendable {
   func read() throws(VidiconError) -> NetworkPacket? {
     guard let packet = NetworkPacket() else { throw self.error(-ENOMEM) }
     self.interrupt.callBegins(limit: self.readTimeout)
-    let status = av_read_frame(self.context, packet.pointer)
+    let (status, isRefused) = ConnectGuard.run(isActive: !self.specification.allowsLinkLocal) {
+      av_read_frame(self.context, packet.pointer)
+    }
+    // A playlist that leads to a refused address goes on with its next segment.
+    if isRefused { throw .refusedLinkLocal(self.specification.description) }
     if status == vidicon_averror_eagain { return nil }
     guard status >= 0 else { throw self.error(status) }
     guard packet.pointer.pointee.size > 0, let kind = self.kind(of: packet.pointer.pointee.stream_index),
@@ -98,6 +102,8 @@ final class NetworkConnection: @unchecked Sendable {
   private static func open(
     _ specification: NetworkSpecification, interrupt: LibavInterrupt
   ) throws(VidiconError) -> UnsafeMutablePointer<AVFormatContext> {
+    let isGuarded = !specification.allowsLinkLocal
+    guard !isGuarded || ConnectGuard.isEffective else { throw .uncheckedConnections(specification.description) }
     var opened = avformat_alloc_context()
     guard let allocated = opened else { throw VidiconError(network: -ENOMEM, of: specification) }
     allocated.pointee.interrupt_callback = interrupt.callback
@@ -105,14 +111,22 @@ final class NetworkConnection: @unchecked Sendable {
     defer { av_dict_free(&options) }
     interrupt.callBegins()
     LibavLog.silence()
-    var status = avformat_open_input(&opened, specification.url, nil, &options)
+    var (status, isRefused) = ConnectGuard.run(isActive: isGuarded) {
+      avformat_open_input(&opened, specification.url, nil, &options)
+    }
     // On failure the context has been freed.
-    guard status >= 0, let context = opened else { throw VidiconError(network: status, of: specification) }
+    guard status >= 0, let context = opened else {
+      throw isRefused
+        ? .refusedLinkLocal(specification.description) : VidiconError(network: status, of: specification)
+    }
     interrupt.callBegins()
-    status = avformat_find_stream_info(context, nil)
-    guard status >= 0, !interrupt.isCancelled else {
+    let search = ConnectGuard.run(isActive: isGuarded) { avformat_find_stream_info(context, nil) }
+    status = search.result
+    guard status >= 0, !isRefused, !search.isRefused, !interrupt.isCancelled else {
       avformat_close_input(&opened)
-      throw VidiconError(network: status >= 0 ? vidicon_averror_exit : status, of: specification)
+      throw isRefused || search.isRefused
+        ? .refusedLinkLocal(specification.description)
+        : VidiconError(network: status >= 0 ? vidicon_averror_exit : status, of: specification)
     }
     return context
   }
@@ -133,6 +147,8 @@ final class NetworkConnection: @unchecked Sendable {
       "fpsprobesize": "0",
     ]
     for (name, value) in entries { av_dict_set(&options, name, value, 0) }
+    // A proxy of the environment would connect to addresses that are not checked here.
+    if !specification.allowsLinkLocal { av_dict_set(&options, "http_proxy", "", 0) }
     return options
   }
 }

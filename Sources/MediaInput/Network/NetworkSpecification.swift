@@ -36,6 +36,10 @@ public struct NetworkSpecification: Hashable, Sendable, CustomStringConvertible 
   /// The URL without credentials and query, for display and logs.
   public let description: String
 
+  /// Whether connections to link-local and cloud metadata addresses are allowed. Applies to each address that a name resolves
+  /// to, to redirections, and to the entries of playlists.
+  public var allowsLinkLocal = true
+
   /// Maximum length in bytes.
   private static let maximumLength = 2_048
 

@@ -1,8 +1,23 @@
 internal import CLibav
 internal import Codecs
-internal import Media
+package import Media
 
 extension VidiconError {
+  /// The error of a source at, or leading to, an address that is not allowed.
+  package static func refusedLinkLocal(_ source: String) -> VidiconError {
+    VidiconError(
+      .notPermitted, subject: source,
+      cause: "it leads to a link-local or metadata address, where cloud machines keep secrets",
+      nextStep: "start the server with this source, or with --link-local")
+  }
+
+  /// The error of a source whose connections cannot be checked.
+  static func uncheckedConnections(_ source: String) -> VidiconError {
+    VidiconError(
+      .unsupported, subject: source, cause: "the addresses that it leads to cannot be checked on this system",
+      nextStep: "start the server with this source, or with --link-local")
+  }
+
   /// The error for a status of libavformat on a network source.
   init(network status: Int32, of specification: NetworkSpecification) {
     let source = specification.description

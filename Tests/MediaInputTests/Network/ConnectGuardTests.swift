@@ -1,0 +1,75 @@
+import Media
+import TestSupport
+import Testing
+
+@testable import MediaInput
+
+@Suite("Connections to link-local and metadata addresses", .timeLimit(.minutes(1)))
+struct ConnectGuardTests {
+  private static let refusal = "it leads to a link-local or metadata address, where cloud machines keep secrets"
+
+  /// The error of opening a source whose connections are checked; nil when it opens.
+  private static func error(_ url: String) throws -> VidiconError? {
+    var specification = try NetworkSpecification(parsing: url)
+    specification.allowsLinkLocal = false
+    do throws(VidiconError) {
+      _ = try NetworkSource(specification)
+      return nil
+    } catch {
+      return error
+    }
+  }
+
+  /// A server with one response for every request.
+  private static func server(_ response: String) throws -> LocalServer {
+    try LocalServer { connection in
+      while !connection.readHead().isEmpty { connection.write(response) }
+    }
+  }
+
+  @Test func `connections that libraries make are checked on this system`() {
+    #expect(ConnectGuard.isEffective)
+  }
+
+  @Test(arguments: [
+    "http://169.254.169.254/x", "http://2852039166/x", "http://0xa9fea9fe/x", "http://0251.0376.0251.0376/x",
+    "http://169.16689662/x", "https://169.254.1.1/x", "rtsp://169.254.169.254/x", "rtmp://169.254.169.254/a/b",
+    "http://0.0.0.0:1/x", "http://0:1/x", "http://100.100.100.200/x", "http://168.63.129.16/x",
+  ])
+  func `numeric hosts are refused in every spelling that the system accepts`(url: String) throws {
+    let error = try #require(try Self.error(url))
+    #expect(error.code == .notPermitted && error.cause == Self.refusal)
+  }
+
+  @Test(arguments: ["301 Moved Permanently", "302 Found", "307 Temporary Redirect", "308 Permanent Redirect"])
+  func `HTTP redirections are refused`(status: String) throws {
+    let server = try Self.server(
+      "HTTP/1.1 \(status)\r\nLocation: http://169.254.169.254/latest\r\nContent-Length: 0\r\n\r\n")
+    #expect(try Self.error("http://127.0.0.1:\(server.port)/x")?.cause == Self.refusal)
+  }
+
+  @Test func `RTSP redirections are refused`() throws {
+    let server = try Self.server(
+      "RTSP/1.0 302 Moved Temporarily\r\nCSeq: 1\r\nLocation: rtsp://169.254.169.254:80/latest\r\n\r\n")
+    #expect(try Self.error("rtsp://127.0.0.1:\(server.port)/x")?.cause == Self.refusal)
+  }
+
+  @Test(arguments: [
+    "#EXTINF:4,\nhttp://169.254.169.254/a.ts", "#EXT-X-MAP:URI=\"http://169.254.169.254/i.mp4\"\n#EXTINF:4,\na.m4s",
+    "#EXT-X-KEY:METHOD=AES-128,URI=\"http://169.254.169.254/key\"\n#EXTINF:4,\na.ts",
+    "#EXT-X-STREAM-INF:BANDWIDTH=1\nhttp://169.254.169.254/b.m3u8",
+  ])
+  func `segments, keys and further playlists of HLS are refused`(entry: String) throws {
+    let list = "#EXTM3U\n#EXT-X-VERSION:7\n#EXT-X-TARGETDURATION:4\n\(entry)\n#EXT-X-ENDLIST\n"
+    let server = try Self.server("HTTP/1.1 200 OK\r\nContent-Length: \(list.utf8.count)\r\n\r\n\(list)")
+    #expect(try Self.error("http://127.0.0.1:\(server.port)/x.m3u8")?.cause == Self.refusal)
+  }
+
+  @Test func `redirections and segments elsewhere are followed`() throws {
+    _ = try NetworkSourceTests.segments()
+    let files = try LocalServer.files(in: NetworkSourceTests.folder)
+    let server = try Self.server(
+      "HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:\(files.port)/hls.m3u8\r\nContent-Length: 0\r\n\r\n")
+    #expect(try Self.error("http://localhost:\(server.port)/x") == nil)
+  }
+}
