@@ -81,6 +81,21 @@ struct ServerResponseTests {
     #expect(Self.segment(.get, [.range: range]).text == "0123456789")
   }
 
+  /// RFC 9110 §8.8.2.2. The response is made at 1,000 s.
+  @Test(
+    arguments: [(997, .partialContent), (998, .partialContent), (999, .ok), (1_000, .ok), (1_001, .ok)]
+      as [(Int64, HTTPResponse.Status)])
+  func `a date selects a range only when the last change is more than a second old`(
+    lastModified: Int64, status: HTTPResponse.Status
+  ) {
+    var response = ServerResponse(.ok, body: .bytes(ByteBuffer(string: "0123456789")), caching: .immutable)
+    response.lastModified = lastModified
+    response.hasRanges = true
+    let date = CalendarTime(unixTime: .seconds(lastModified)).httpDate
+    let request = Self.request(.get, [.range: "bytes=1-2", .ifRange: date])
+    #expect(response.finished(for: request, Self.context).status == status)
+  }
+
   @Test func `a range is ignored when If-Range does not match`() {
     #expect(Self.segment(.get, [.range: "bytes=1-2", .ifRange: "\"other\""]).status == .ok)
     #expect(Self.segment(.get, [.range: "bytes=1-2", .ifRange: "\"t-1.ts\""]).status == .partialContent)
