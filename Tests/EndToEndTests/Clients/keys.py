@@ -1,16 +1,19 @@
 #!/usr/bin/env python3
 """Presses keys of `vidicon serve` on a pseudoterminal, and prints as JSON its output and the final terminal mode.
 
-usage: keys.py quit|interrupt|kill|crash|background VIDICON OPTION...
+usage: keys.py quit|interrupt|kill|crash|background|control VIDICON OPTION...
 
 quit presses m, m, space, space, s and q; interrupt m and Ctrl-C; kill sends SIGQUIT, crash SIGSEGV; background starts it as a
-shell starts a job in the background, where it must not be stopped, and gives it the terminal later.
+shell starts a job in the background, where it must not be stopped, and gives it the terminal later; control presses c, and
+prints as "shown" what it shows.
 """
+import fcntl
 import json
 import os
 import pty
 import select
 import signal
+import struct
 import sys
 import termios
 import time
@@ -29,13 +32,14 @@ class Session:
 
     def __init__(self):
         self.master, self.slave = pty.openpty()
+        # A QR code fits.
+        fcntl.ioctl(self.slave, termios.TIOCSWINSZ, struct.pack("HHHH", 100, 160, 0, 0))
         self.text = b""
         self.start = time.monotonic()
         self.leader = os.fork()
         if self.leader == 0:
             os.setsid()
             os.close(self.master)
-            import fcntl
             fcntl.ioctl(self.slave, termios.TIOCSCTTY, 0)
             for number in range(3):
                 os.dup2(self.slave, number)
@@ -123,6 +127,12 @@ try:
         session.press(b" ", "encoding is paused")
         session.press(b" ", "encoding continues")
         session.press(b"s", "plasma")
+        os.write(session.master, b"q")
+    elif how == "control":
+        seen = len(session.text)
+        session.press(b"c", "#control=")
+        session.until(lambda: session.text[seen:].split(b"#control=")[1].count(b"\n") > 0, "the end of the address")
+        result["shown"] = session.text[seen:].decode(errors="replace")
         os.write(session.master, b"q")
     elif how == "interrupt":
         session.press(b"m", "is mirrored")
