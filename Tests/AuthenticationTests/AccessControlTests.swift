@@ -101,6 +101,51 @@ struct AccessControlTests {
     #expect(Self.decide(.control, request, of: open) == .forbidden)
     #expect(Self.decide(.watch, request, of: open) == .allowed(.publisher(stream: "door")))
     #expect(Self.decide(.watch, request, of: Self.control("a:b", tokens: [token])) == .forbidden)
+    #expect(Self.decide(.readRecordings, request, of: open) == .forbidden)
+  }
+
+  @Test(arguments: [ControlPolicy.operators, .machine, .all, .none], [false, true])
+  func `a publisher's password and token give nothing but their stream, whatever the policies`(
+    policy: ControlPolicy, isOnThisMachine: Bool
+  ) throws {
+    let carl = try #require(Credentials(parsing: "carl:password", role: .publisher(stream: "door")))
+    let access = Self.control(change: {
+      $0.users = [carl] + [Credentials(parsing: "anna:sesame")].compactMap { $0 }
+      $0.control = policy
+      $0.recordings = .viewers
+    })
+    let made = access.makeToken(role: .publisher(stream: "yard"))
+    // carl:password
+    let requests = [
+      ("door", Self.request("Basic Y2FybDpwYXNzd29yZA==")), ("yard", Self.request("Bearer \(made.text)")),
+      ("yard", Self.request(token: made.text)),
+    ]
+    for (stream, request) in requests {
+      func decide(_ permission: Permission) -> AccessControl.Decision {
+        Self.decide(permission, request, of: access, local: isOnThisMachine)
+      }
+      #expect(decide(.publish(stream: stream)) == .allowed(.publisher(stream: stream)))
+      for other in ["door", "yard", "doo", "door/2", ""] where other != stream {
+        #expect(decide(.publish(stream: other)) == .forbidden, "\(other)")
+      }
+      for permission in [Permission.watch, .control, .readRecordings] { #expect(decide(permission) == .forbidden) }
+    }
+    // Viewers send nothing.
+    let anna = Self.decide(.publish(stream: "door"), Self.request("Basic YW5uYTpzZXNhbWU="), of: access)
+    #expect(anna == .forbidden)
+  }
+
+  @Test func `a request to send a stream is asked for its publisher's scheme`() throws {
+    let access = Self.control()
+    _ = access.makeToken(role: .publisher(stream: "door"))
+    func challenges(_ stream: String) -> [String] {
+      access.challenges(
+        for: .publish(stream: stream), stale: false, address: "192.0.2.1", allowsBasic: false, now: Self.now)
+    }
+    #expect(challenges("door").contains { $0.hasPrefix("Bearer") })
+    access.setUserFile(try UserFile(parsing: "publisher=yard carl:password"))
+    #expect(challenges("yard").contains { $0.hasPrefix("Digest") })
+    #expect(!challenges("door").contains { $0.hasPrefix("Digest") })
   }
 
   /// RFC 7617 §2 and §2.1.
