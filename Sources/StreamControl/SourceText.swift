@@ -1,4 +1,5 @@
 internal import CaptureDevices
+internal import MediaInput
 
 /// The text that names a source: `plasma`, `v4l2:/dev/video0?size=640x480`, `rtsp://USER:PASSWORD@HOST/`.
 struct SourceText: Hashable, Sendable {
@@ -11,6 +12,11 @@ struct SourceText: Hashable, Sendable {
   /// The part before the first colon, in lower case; nil for generated sources, which have none.
   var scheme: String? {
     self.text.firstIndex(of: ":").map { self.text[..<$0].lowercased() }
+  }
+
+  /// Whether it is a network source that accepts any TLS certificate.
+  var isInsecure: Bool {
+    NetworkSpecification.matches(self.text) && (try? NetworkSpecification(parsing: self.text))?.isInsecure == true
   }
 
   /// The text without secrets: passwords and query options of addresses are removed. Without the operator role, a file

@@ -48,6 +48,12 @@ public final class StreamSources: Sendable {
   /// Names of the current sources, passwords included.
   var names: SourceNames { self.present.withLock { $0 } }
 
+  /// Whether a current source accepts any TLS certificate (`?insecure=1`), so that its media may be another's.
+  public var acceptsAnyCertificate: Bool {
+    let names = self.names
+    return [names.video, names.audio].contains { $0.map { SourceText($0).isInsecure } ?? false }
+  }
+
   /// Names of the current sources without passwords; without folders and paths for clients that are not operators.
   package func shown(isOperator: Bool) -> SourceNames { self.names.shown(isOperator: isOperator) }
 

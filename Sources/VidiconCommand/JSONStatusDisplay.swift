@@ -60,6 +60,8 @@ final class JSONStatusDisplay: StatusDisplay {
       var viewersClosedAsSlow: Int
       var malformedRequests: Int
       var isSlateShown: Bool
+      /// Whether a source accepts any TLS certificate.
+      var isSourceInsecure: Bool
       // Present only with effects.
       var faces: Int?
       var effectMilliseconds: Double?
@@ -143,6 +145,7 @@ final class JSONStatusDisplay: StatusDisplay {
             viewersClosedAsSlow: $0.rtsp.viewersClosedAsSlow,
             malformedRequests: server.malformedRequests,
             isSlateShown: $0.stream.isSlateShown,
+            isSourceInsecure: $0.acceptsAnyCertificate,
             faces: $0.effectTime == nil ? nil : $0.stream.faces,
             effectMilliseconds: $0.effectTime.map { ($0 * 100).rounded() / 100 },
             framesDroppedByEffects: $0.effectTime == nil ? nil : $0.stream.framesDroppedByEffects,

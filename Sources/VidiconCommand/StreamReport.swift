@@ -13,6 +13,8 @@ struct StreamReport {
   var viewers: Int
   var rtsp: RTSPStreamStatistics
   var http: HTTPStreamStatistics
+  /// Whether a source accepts any TLS certificate.
+  var acceptsAnyCertificate: Bool
   /// Status of its recording; nil without a recorder.
   var recording: RecordingStatus?
   /// Encoded frames per second.
@@ -29,6 +31,7 @@ struct StreamReport {
     self.viewers = server.viewers(of: stream)
     self.rtsp = server.rtspStatistics(of: stream)
     self.http = server.httpStatistics(of: stream)
+    self.acceptsAnyCertificate = server.sources(of: stream)?.acceptsAnyCertificate ?? false
     self.recording = server.recorder(of: stream)?.status
     guard let last, interval > 0 else { return }
     self.frameRate = Double(self.stream.framesOut - last.stream.framesOut) / interval

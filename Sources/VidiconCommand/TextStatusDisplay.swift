@@ -127,6 +127,7 @@ extension StreamReport {
     parts.append("\(self.stream.totalFramesDropped) dropped")
     if self.rtsp.framesSkipped > 0 { parts.append("\(self.rtsp.framesSkipped) skipped for slow viewers") }
     if let text = StreamReport.text(effectTime: self.effectTime, of: self.stream) { parts.append(text) }
+    if self.acceptsAnyCertificate { parts.append("source not verified (insecure=1)") }
     if self.stream.isSlateShown { parts.append("no signal") }
     if let recording = self.recording { parts.append(recording.summary) }
     return parts.joined(separator: "   ")

@@ -118,7 +118,7 @@ struct HTTPControlTests {
     try await self.withControl { _, port in
       let response = try await RawClient.get(Self.stream, port: port)
       for part in [
-        #""source":{"audio":"mic:","started":{"audio":"auto","video":"plasma"},"video":"file:/home/me/a.mp4"}"#,
+        #""source":{"audio":"mic:","insecure":false,"started":{"audio":"auto","video":"plasma"},"video":"file:/home/me/a.mp4"}"#,
         #""bitrate":1000000"#, #""mirror":true"#, #""rotation":270"#, #""mute":false"#, #""pause":false"#,
         #""previewMirrored":true"#, #""level":{"peak":-120,"rms":-120}"#,
         #""controls":{"power-line":2,"zoom-absolute":5}"#,

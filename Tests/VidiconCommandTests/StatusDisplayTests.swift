@@ -36,12 +36,13 @@ struct StatusDisplayTests {
     report.rtsp.framesSkipped = 7
     report.effectTime = 4.14
     report.stream.faces = 2
+    report.acceptsAnyCertificate = true
     report.stream.isSlateShown = true
     report.recording = RecordingStatus()
     #expect(
       report.line(isNamed: false)
         == "0.0 fps   0.00 Mb/s   0 viewers   0 dropped   7 skipped for slow viewers   2 faces   effects 4.1 ms   "
-        + "no signal   not recording")
+        + "source not verified (insecure=1)   no signal   not recording")
   }
 
   @Test(

@@ -38,12 +38,15 @@ struct StreamEntry: Encodable, Sendable {
 
     var video: String?
     var audio: String?
+    /// Whether a source accepts any TLS certificate.
+    var insecure: Bool
     /// Sources at the start of the stream.
     var started: Names
 
     init(_ sources: StreamSources, isOperator: Bool) {
       let (present, start) = (sources.shown(isOperator: isOperator), sources.start.shown(isOperator: isOperator))
       (self.video, self.audio) = (present.video, present.audio)
+      self.insecure = sources.acceptsAnyCertificate
       self.started = Names(video: start.video, audio: start.audio)
     }
   }

@@ -21,6 +21,7 @@ final class MediaFile {
   /// Index of the audio stream; nil when there is none.
   let audioStream: Int?
   private let interrupt: LibavInterrupt
+  private let requests: RequestOptions
   private var context: UnsafeMutablePointer<AVFormatContext>
   /// Decode time of the first packet of each stream, in its time base.
   private var firstTimes: [Int32: Int64] = [:]
@@ -36,7 +37,9 @@ final class MediaFile {
     // FFmpeg's messages would interleave with the program's own lines; failures are reported by errors.
     av_log_set_level(AV_LOG_QUIET)
     let path = NetworkSpecification.masked(location)
-    let context = try Self.open(location, name: path, isConfined: isConfined, interrupt: interrupt)
+    let requests = RequestOptions(["tls_verify": "1"])
+    let context = try Self.open(
+      location, name: path, isConfined: isConfined, requests: requests, interrupt: interrupt)
     let video = context.bestStream(AVMEDIA_TYPE_VIDEO)
     let audio = context.bestStream(AVMEDIA_TYPE_AUDIO)
     guard video != nil || audio != nil else {
@@ -50,6 +53,7 @@ final class MediaFile {
     self.location = location
     self.isConfined = isConfined
     self.interrupt = interrupt
+    self.requests = requests
     self.context = context
     self.videoStream = video
     self.audioStream = audio
@@ -139,7 +143,7 @@ final class MediaFile {
 
   private func reopen() throws(VidiconError) {
     let fresh = try Self.open(
-      self.location, name: self.path, isConfined: self.isConfined, interrupt: self.interrupt)
+      self.location, name: self.path, isConfined: self.isConfined, requests: self.requests, interrupt: self.interrupt)
     let old = self.context
     let isSame =
       fresh.pointee.nb_streams == old.pointee.nb_streams
@@ -164,7 +168,7 @@ final class MediaFile {
   }
 
   private static func open(
-    _ location: String, name path: String, isConfined: Bool, interrupt: LibavInterrupt
+    _ location: String, name path: String, isConfined: Bool, requests: RequestOptions, interrupt: LibavInterrupt
   ) throws(VidiconError) -> UnsafeMutablePointer<AVFormatContext> {
     let url = try Self.url(location, name: path)
     var options: OpaquePointer?
@@ -173,6 +177,7 @@ final class MediaFile {
     var opened = avformat_alloc_context()
     guard let allocated = opened else { throw VidiconError(libav: -ENOMEM, source: path) }
     allocated.pointee.interrupt_callback = interrupt.callback
+    requests.attach(to: allocated)
     interrupt.callBegins()
     LibavLog.silence()
     var status = avformat_open_input(&opened, url, nil, &options)

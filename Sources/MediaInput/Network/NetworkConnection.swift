@@ -12,6 +12,7 @@ final class NetworkConnection: @unchecked Sendable {
   let interrupt: LibavInterrupt
   private let specification: NetworkSpecification
   private let context: UnsafeMutablePointer<AVFormatContext>
+  private let requests: RequestOptions
   /// Stream index of each track.
   private let streams: [MediaKind: Int]
   /// Whether packets have no timestamps.
@@ -24,7 +25,8 @@ final class NetworkConnection: @unchecked Sendable {
   /// - Parameter interrupt: Interrupts blocking calls.
   init(_ specification: NetworkSpecification, interrupt: LibavInterrupt) throws(VidiconError) {
     av_log_set_level(AV_LOG_QUIET)
-    let context = try Self.open(specification, interrupt: interrupt)
+    let requests = RequestOptions(Self.requestOptions(of: specification))
+    let context = try Self.open(specification, requests: requests, interrupt: interrupt)
     var streams: [MediaKind: Int] = [:]
     do throws(VidiconError) {
       streams[.video] = context.bestStream(AVMEDIA_TYPE_VIDEO)
@@ -40,6 +42,7 @@ final class NetworkConnection: @unchecked Sendable {
     self.specification = specification
     self.interrupt = interrupt
     self.context = context
+    self.requests = requests
     self.streams = streams
     let name = String(cString: context.pointee.iformat.pointee.name)
     let isSegmented = name.hasPrefix("hls") || name.hasPrefix("dash")
@@ -100,13 +103,17 @@ final class NetworkConnection: @unchecked Sendable {
   }
 
   private static func open(
-    _ specification: NetworkSpecification, interrupt: LibavInterrupt
+    _ specification: NetworkSpecification, requests: RequestOptions, interrupt: LibavInterrupt
   ) throws(VidiconError) -> UnsafeMutablePointer<AVFormatContext> {
+    if specification.scheme == "rtsps", !specification.isInsecure, !Self.verifiesRTSPS {
+      throw .unverifiableRTSPS(specification.description)
+    }
     let isGuarded = !specification.allowsLinkLocal
     guard !isGuarded || ConnectGuard.isEffective else { throw .uncheckedConnections(specification.description) }
     var opened = avformat_alloc_context()
     guard let allocated = opened else { throw VidiconError(network: -ENOMEM, of: specification) }
     allocated.pointee.interrupt_callback = interrupt.callback
+    requests.attach(to: allocated)
     var options = Self.options(of: specification)
     defer { av_dict_free(&options) }
     interrupt.callBegins()
@@ -131,6 +138,35 @@ final class NetworkConnection: @unchecked Sendable {
     return context
   }
 
+  /// Whether libavformat verifies certificates of RTSP over TLS: version 5.1, Debian 12's, has no option for it.
+  private static let verifiesRTSPS: Bool = {
+    guard let format = av_find_input_format("rtsp") else { return false }
+    var options: UnsafePointer<AVClass>? = format.pointee.priv_class
+    return withUnsafeMutablePointer(to: &options) {
+      av_opt_find($0, "tls_verify", nil, 0, AV_OPT_SEARCH_FAKE_OBJ) != nil
+    }
+  }()
+
+  /// Names of all demuxers but DASH's, whose requests have no callback: their certificates would not be verified.
+  private static let verifiedFormats: String = {
+    var names: [String] = []
+    var position: UnsafeMutableRawPointer?
+    while let format = av_demuxer_iterate(&position) {
+      let name = String(cString: format.pointee.name)
+      if name != "dash" { names.append(name) }
+    }
+    return names.joined(separator: ",")
+  }()
+
+  /// Options of the connection and of each request of a demuxer.
+  private static func requestOptions(of specification: NetworkSpecification) -> KeyValuePairs<String, String> {
+    // The system's certificate authorities.
+    let verification = specification.isInsecure ? "0" : "1"
+    // A proxy of the environment would connect to addresses that are not checked here.
+    return specification.allowsLinkLocal
+      ? ["tls_verify": verification] : ["tls_verify": verification, "http_proxy": ""]
+  }
+
   private static func options(of specification: NetworkSpecification) -> OpaquePointer? {
     var options: OpaquePointer?
     let network = "tcp,tls,udp,rtp,srtp,http,https,httpproxy,crypto,data"
@@ -139,16 +175,16 @@ final class NetworkConnection: @unchecked Sendable {
       "protocol_whitelist": "\(network),rtsp,rtsps,rtmp,rtmps,rtmpt,rtmpts,ffrtmphttp,srt",
       "rtsp_transport": specification.transport.rawValue,
       "allowed_media_types": "video+audio",
-      // The system's certificate authorities.
-      "tls_verify": specification.isInsecure ? "0" : "1",
       "user_agent": "Vidicon",
       // Missing stream information is detected within the first 3 s, without decoding frames for the frame rate.
       "analyzeduration": "3000000",
       "fpsprobesize": "0",
     ]
     for (name, value) in entries { av_dict_set(&options, name, value, 0) }
-    // A proxy of the environment would connect to addresses that are not checked here.
-    if !specification.allowsLinkLocal { av_dict_set(&options, "http_proxy", "", 0) }
+    for (name, value) in Self.requestOptions(of: specification) { av_dict_set(&options, name, value, 0) }
+    if specification.scheme == "https", !specification.isInsecure {
+      av_dict_set(&options, "format_whitelist", Self.verifiedFormats, 0)
+    }
     return options
   }
 }

@@ -13,7 +13,8 @@ public import Media
 /// - When the connection is lost, or no packet arrives for 10 s (30 s for HLS), ``VideoConsumer/captureEnded(_:)`` is called once.
 ///   Reconnection is attempted after 0.5, 1, 2, 4, 8 s and then every 10 s; frame size and codecs may differ then. A file over
 ///   HTTP restarts when it ends.
-/// - TLS certificates of `https`, `rtsps` and `rtmps` are not verified, since cameras have self-signed ones.
+/// - TLS certificates are verified, those of redirections, segments and keys too, unless the address has `?insecure=1`. Formats
+///   and protocols that libavformat cannot verify need it: DASH over `https`, and `rtsps` with a version that has no option for it, as 5.1.
 /// - Playlists and redirections are followed on the network only, never to local files.
 public final class NetworkSource: Sendable {
   /// The video; nil when the stream has none.

@@ -18,6 +18,13 @@ extension VidiconError {
       nextStep: "start the server with this source, or with --link-local")
   }
 
+  /// The error of RTSP over TLS where libavformat cannot verify certificates.
+  static func unverifiableRTSPS(_ source: String) -> VidiconError {
+    VidiconError(
+      .unsupported, subject: source, cause: "this version of libavformat does not verify certificates of rtsps",
+      nextStep: "add ?insecure=1 to the address to accept any certificate")
+  }
+
   /// The error for a status of libavformat on a network source.
   init(network status: Int32, of specification: NetworkSpecification) {
     let source = specification.description
@@ -44,8 +51,18 @@ extension VidiconError {
         (.failed, "the host cannot be reached", "check its address and the network")
       case -ETIMEDOUT, vidicon_averror_exit:
         (.failed, "no data arrived in time", "check that it can be reached and that it sends")
+      case -EIO where ["https", "rtsps", "rtmps"].contains(specification.scheme) && !specification.isInsecure:
+        (
+          .failed, "its host is unknown, its certificate is not trusted, or the connection was lost",
+          "check the address; ?insecure=1 accepts any certificate, as of cameras with self-made ones"
+        )
       case -EIO, -EPIPE, -ECONNRESET:
         (.failed, "its host is unknown, or the connection was lost", "check the address, and that the server runs")
+      case -EINVAL where specification.scheme == "https" && !specification.isInsecure:
+        (
+          .unsupported, "it has a format, such as DASH, whose requests are not verified",
+          "use its HLS playlist, or add ?insecure=1 to the address to accept any certificate"
+        )
       case vidicon_averror_eof:
         (.failed, "the stream has ended", "check that the server still sends it")
       case vidicon_averror_invaliddata:

@@ -112,6 +112,7 @@ export class SourcePanel {
     press("source-preview", this.#isPreviewMirrored);
     element("source-mute").hidden = stream.audio == null;
     write(element("source-turned"), stream.rotation ? `${stream.rotation}°` : "");
+    element("source-insecure").hidden = !stream.source.insecure;
     element("source-hint").hidden = !this.#list.restricted;
     element("stage").classList.toggle("mirrored", this.#isPreviewMirrored);
   }

@@ -103,3 +103,9 @@ test("without the operator role the panel is hidden, and the preview is that of 
   panel.stream = null;
   assert.ok(!element("stage").classes.has("mirrored"));
 });
+
+test("a source whose certificate is not verified is marked", async () => {
+  assert.equal(element("source-insecure").hidden, true);
+  await watch(2, { ...STREAM, source: { ...STREAM.source, insecure: true } });
+  assert.equal(element("source-insecure").hidden, false);
+});
