@@ -5,13 +5,13 @@ public import Media
 ///
 /// Used by one thread at a time. The resampler holds back a few milliseconds; timestamps account for it.
 public final class AudioResampler {
-  /// Input format.
+  /// Sample rate and channel count of the input.
   public let input: AudioFormat
-  /// Output format.
+  /// Sample rate and channel count of the output.
   public let output: AudioFormat
   private var context: OpaquePointer?
 
-  /// A resampler between two formats.
+  /// Creates a resampler between two formats.
   ///
   /// - Throws: A ``VidiconError`` `unsupported` where libswresample cannot convert between them.
   public init(from input: AudioFormat, to output: AudioFormat) throws(VidiconError) {
@@ -36,7 +36,7 @@ public final class AudioResampler {
     swr_free(&self.context)
   }
 
-  /// The block in the output format; its timestamp is that of its first sample.
+  /// Converts a block to the output format; the timestamp of the result is that of its first sample.
   public func resample(_ block: AudioBlock) -> AudioBlock {
     let inputRate = Int32(self.input.sampleRate)
     let held = MediaDuration.ticks(swr_get_delay(self.context, Int64(inputRate)), timescale: inputRate)

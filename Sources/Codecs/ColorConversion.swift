@@ -2,8 +2,9 @@ package import CCapture
 package import Media
 
 extension vidicon_color_conversion {
-  /// From limited range in one matrix to another one, in either range: the first's luma and colour differences as red,
-  /// green and blue (ITU-R BT.601-7 §2.5, BT.709-6 §3.2), and these as the second's (full range as in T.871 §7).
+  /// Creates the conversion of limited-range Y'CbCr of one matrix to Y'CbCr of another one, in limited or full range:
+  /// the product of the conversion to RGB by `source` and the conversion back by `target` (ITU-R BT.601-7 §2.5,
+  /// BT.709-6 §3.2; full range as in T.871 §7).
   package init(from source: ColorMatrix, to target: ColorMatrix, isFullRange: Bool) {
     let (red, blue) = source.lumaWeights
     let (targetRed, targetBlue) = target.lumaWeights

@@ -53,7 +53,7 @@ public final class JPEGEncoder {
     context.pointee.time_base = AVRational(num: 1, den: 1000)
     context.pointee.pix_fmt = AV_PIX_FMT_YUV420P
     context.pointee.color_range = AVCOL_RANGE_JPEG
-    // A known pixel aspect ratio makes it write the JFIF marker, which defines the color space.
+    // With a known pixel aspect ratio the encoder writes the JFIF marker, which defines the color space.
     context.pointee.sample_aspect_ratio = AVRational(num: 1, den: 1)
     context.pointee.thread_count = 1
     context.pointee.flags |= AV_CODEC_FLAG_QSCALE | AV_CODEC_FLAG_BITEXACT

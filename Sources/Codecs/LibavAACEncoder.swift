@@ -2,9 +2,9 @@ internal import CLibav
 public import Media
 internal import NIOCore
 
-/// AAC-LC through libavcodec's own encoder.
+/// AAC-LC encoder of libavcodec.
 ///
-/// Used by one thread at a time. Samples go in at any block size; timestamps come from counting them.
+/// Used by one thread at a time. Accepts blocks of any size; timestamps of the output are counted in samples.
 public final class LibavAACEncoder {
   /// Codec configuration; known at once.
   public let description: AACDescription
@@ -23,8 +23,8 @@ public final class LibavAACEncoder {
   /// Opens the encoder.
   ///
   /// - Parameters:
-  ///   - format: A sample rate that AAC has (8 000 to 96 000), 1 or 2 channels.
-  ///   - bitrate: Bits a second.
+  ///   - format: A sample rate of AAC, 8 000 to 96 000 Hz, and 1 or 2 channels.
+  ///   - bitrate: Bits per second.
   /// - Throws: A ``VidiconError`` `unsupported` where libavcodec refuses the settings.
   public init(format: AudioFormat, bitrate: Int) throws(VidiconError) {
     guard let codec = avcodec_find_encoder(AV_CODEC_ID_AAC) else {
@@ -114,7 +114,8 @@ public final class LibavAACEncoder {
     }
   }
 
-  /// The packet's time already counts the encoder's own delay: it is 1024 samples before that of the audio put in.
+  /// Emits the current packet as a sample. The packet's timestamp includes the encoder's delay: it is 1024 samples
+  /// before that of the audio passed in.
   private func emitPacket(_ emit: (EncodedSample) -> Void) {
     guard self.encoder.packet.pointee.pts >= self.firstPosition else { return }
     emit(

@@ -22,12 +22,12 @@ final class LibavEncoder {
     av_packet_free(&packet)
   }
 
-  /// The encoder's own parameters, such as parameter sets, once it is open.
+  /// Out-of-band configuration of the opened encoder, such as parameter sets; empty for encoders without.
   var extradata: UnsafeRawBufferPointer {
     UnsafeRawBufferPointer(start: self.context.pointee.extradata, count: Int(self.context.pointee.extradata_size))
   }
 
-  /// The bytes of the packet that came out last.
+  /// The bytes of the last packet received from the encoder.
   var packetBytes: UnsafeRawBufferPointer {
     UnsafeRawBufferPointer(start: self.packet.pointee.data, count: Int(self.packet.pointee.size))
   }

@@ -17,7 +17,7 @@ public final class LibavH264Encoder: VideoEncoder {
 
   /// Opens the encoder.
   ///
-  /// - Throws: A ``VidiconError``: `notFound` names those that are present, `unsupported` says what the encoder said.
+  /// - Throws: A ``VidiconError``: `notFound` lists the available encoders, `unsupported` contains the encoder's error.
   public init(_ settings: VideoEncoderSettings) throws(VidiconError) {
     guard let codec = avcodec_find_encoder_by_name(settings.encoder), codec.pointee.id == AV_CODEC_ID_H264 else {
       throw VidiconError(

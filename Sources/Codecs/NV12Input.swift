@@ -2,14 +2,14 @@ internal import CLibav
 internal import CYUV
 internal import Media
 
-/// Prepares frames for encoders that take no planar 4:2:0 from main memory: converted to NV12, and copied into the
-/// device's memory for those (h264_vaapi) that read from nowhere else.
+/// Prepares frames for encoders that do not accept planar 4:2:0 from main memory: converts them to NV12, and uploads
+/// them to the device's memory for encoders (h264_vaapi) that read only from there.
 final class NV12Input {
   private let encoder: String
   /// The device's pool of frames; nil for encoders that read NV12 from main memory (h264_qsv).
   private var devicePool: UnsafeMutablePointer<AVBufferRef>?
 
-  /// Chooses the encoder's input format; nil where planar 4:2:0 will do.
+  /// Chooses the encoder's input format; nil when the encoder accepts planar 4:2:0.
   init?(
     ifNeededFor codec: UnsafePointer<AVCodec>, context: UnsafeMutablePointer<AVCodecContext>, encoder: String
   ) throws(VidiconError) {
@@ -27,7 +27,7 @@ final class NV12Input {
     av_buffer_unref(&self.devicePool)
   }
 
-  /// The frame as the encoder takes it, to be freed by the caller.
+  /// Converts a frame to the encoder's input format; the caller frees the result with ``free(_:)``.
   func convert(_ input: UnsafeMutablePointer<AVFrame>) throws(VidiconError) -> UnsafeMutablePointer<AVFrame> {
     let converted = try self.makeFrame { frame in
       frame.pointee.format = AV_PIX_FMT_NV12.rawValue
@@ -50,7 +50,7 @@ final class NV12Input {
     }
   }
 
-  /// Frees a frame that ``convert(_:)`` made.
+  /// Frees a frame returned by ``convert(_:)``.
   static func free(_ frame: UnsafeMutablePointer<AVFrame>) {
     var frame: UnsafeMutablePointer<AVFrame>? = frame
     av_frame_free(&frame)
@@ -127,7 +127,7 @@ final class NV12Input {
 }
 
 extension VidiconError {
-  /// The encoder is there but cannot be opened.
+  /// The encoder exists but cannot be opened, for example without its device.
   static func openFailed(_ encoder: String, _ cause: String) -> VidiconError {
     VidiconError(
       .unsupported, subject: "encoder \(encoder)", cause: cause,

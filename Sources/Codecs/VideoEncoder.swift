@@ -21,7 +21,7 @@ public protocol VideoEncoder: AnyObject {
   func setBitrate(_ bitrate: Int)
 }
 
-/// Settings of an H.264 encoder.
+/// Size, rate, colors and bitrate with which an H.264 encoder is opened.
 public struct VideoEncoderSettings: Hashable, Sendable {
   /// Width in pixels, even.
   public var width: Int
@@ -35,7 +35,7 @@ public struct VideoEncoderSettings: Hashable, Sendable {
   public var bitrate: Int
   /// Maximum time between two keyframes.
   public var keyframeInterval: MediaDuration
-  /// The encoder's name in libavcodec.
+  /// Name of the encoder in libavcodec, such as `libx264`.
   public var encoder: String
 
   /// Settings; the defaults are those of ``encoder`` libx264, 2.3 Mb/s and a keyframe each two seconds.

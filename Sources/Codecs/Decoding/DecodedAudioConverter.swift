@@ -1,12 +1,13 @@
 package import CLibav
 package import Media
 
-/// Makes floating point in one or two channels, at one sample rate, of what a decoder of audio puts out.
+/// Converts the frames of an audio decoder to interleaved 32-bit floats of a fixed sample rate and channel count,
+/// through libswresample. Used by one thread at a time.
 package final class DecodedAudioConverter {
-  /// What all samples have.
+  /// Format of the output.
   package let format: AudioFormat
   private var resampler: OpaquePointer?
-  /// What the resampler was made for.
+  /// Input format that the resampler was set up for; -1 before the first frame.
   private var inputRate: Int32 = 0
   private var inputFormat: Int32 = -1
   private var inputChannels: Int32 = 0
@@ -19,13 +20,13 @@ package final class DecodedAudioConverter {
     swr_free(&self.resampler)
   }
 
-  /// Forgets what it holds back.
+  /// Discards the samples that the resampler holds back.
   package func reset() {
     swr_free(&self.resampler)
     self.inputFormat = -1
   }
 
-  /// The samples of a frame, interleaved; nil when there are none or they cannot be converted.
+  /// Converts the samples of a frame; nil when the resampler returns none or does not support the frame's format.
   package func samples(_ frame: UnsafeMutablePointer<AVFrame>) -> [Float]? {
     let count = frame.pointee.nb_samples
     guard count > 0, self.prepareResampler(for: frame), let resampler = self.resampler else { return nil }
@@ -46,7 +47,7 @@ package final class DecodedAudioConverter {
     return isConverted ? samples : nil
   }
 
-  /// Sets up the conversion, again when the decoder's output has changed.
+  /// Sets up the resampler for the first frame, and again when the decoder's output format changes.
   private func prepareResampler(for frame: UnsafeMutablePointer<AVFrame>) -> Bool {
     let channels = frame.pointee.ch_layout.nb_channels
     if self.resampler != nil, self.inputRate == frame.pointee.sample_rate, self.inputFormat == frame.pointee.format,
@@ -80,9 +81,9 @@ package final class DecodedAudioConverter {
 }
 
 extension PacketDecoder {
-  /// What the audio that comes out is to be: the stream's rate, at most two channels.
+  /// Format to convert the decoder's audio to: the stream's sample rate, at most two channels.
   ///
-  /// - Throws: ``VidiconError`` when no one could hear what the stream says it is.
+  /// - Throws: ``VidiconError`` `invalidData` for a sample rate outside of 1 000 to 768 000 Hz, or without channels.
   package func soundFormat(source: String) throws(VidiconError) -> AudioFormat {
     let rate = self.context.pointee.sample_rate
     let channels = self.context.pointee.ch_layout.nb_channels

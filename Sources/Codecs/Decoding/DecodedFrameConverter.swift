@@ -1,10 +1,10 @@
 package import CLibav
 package import Media
 
-/// Makes frames of what a decoder puts out: where they lie, if that is a format of ours, else converted. All have one
-/// format, also when the size changes within the stream: they are scaled then.
+/// Converts the frames of a video decoder to frames of one format. A frame in a format of ``PixelFormat`` is used in
+/// the decoder's memory, without a copy; others are converted, and scaled where the size changes within the stream.
 package final class DecodedFrameConverter {
-  /// Format of all frames; known from the first one on.
+  /// Format of all frames; nil before the first one.
   package private(set) var format: VideoFormat?
   private let frameRate: FrameRate
   private let pixelFormat: PixelFormat?
@@ -73,7 +73,7 @@ package final class DecodedFrameConverter {
     let width = Int(frame.pointee.width)
     let linesize = frame.pointee.linesize
     let rows = [linesize.0, linesize.1, linesize.2].prefix(pixelFormat.planeCount).map(Int.init)
-    // Rows may run upwards, with a negative distance.
+    // Bottom-up frames have a negative line size.
     for (plane, row) in rows.enumerated() where row < pixelFormat.minimumBytesPerRow(plane: plane, width: width) {
       return nil
     }
@@ -82,7 +82,7 @@ package final class DecodedFrameConverter {
       frameRate: self.frameRate, colorMatrix: Self.colorMatrix(frame.pointee.colorspace, height: frame.pointee.height))
   }
 
-  /// Moves a decoder's frame into a buffer that releases it with the last reference.
+  /// Moves a decoder's frame into a buffer that frees it with the buffer's last reference.
   private static func borrow(_ frame: UnsafeMutablePointer<AVFrame>, format: VideoFormat) -> PixelBuffer? {
     let data = frame.pointee.data
     let planes = [data.0, data.1, data.2].prefix(format.pixelFormat.planeCount).compactMap { $0 }
@@ -95,7 +95,7 @@ package final class DecodedFrameConverter {
     }
   }
 
-  /// The matrix that a stream names, or the one that players assume.
+  /// Color matrix that the stream signals; without a signal the one that players assume: BT.709 from 720 rows on.
   package static func colorMatrix(_ colorspace: AVColorSpace, height: Int32) -> ColorMatrix {
     switch colorspace {
     case AVCOL_SPC_BT709, AVCOL_SPC_BT2020_NCL, AVCOL_SPC_BT2020_CL: .bt709
@@ -104,7 +104,7 @@ package final class DecodedFrameConverter {
     }
   }
 
-  /// How a display matrix (libavutil/display.h) asks the frame to be turned, and exchanged left with right after that.
+  /// Rotation, and horizontal mirroring after it, that a display matrix (libavutil/display.h) requests.
   package static func orientation(_ matrix: UnsafePointer<Int32>?) -> (Orientation, isMirrored: Bool) {
     guard let matrix else { return (.up, false) }
     var values = (0..<9).map { matrix[$0] }
@@ -113,7 +113,7 @@ package final class DecodedFrameConverter {
       values[0] = 0 &- values[0]
       values[3] = 0 &- values[3]
     }
-    // Anticlockwise; not a number when the matrix is none.
+    // Counterclockwise; NaN for a singular matrix.
     let angle = av_display_rotation_get(values)
     guard angle.isFinite else { return (.up, false) }
     let quarters = (4 - Int((angle / 90).rounded()) % 4) % 4

@@ -5,8 +5,7 @@ internal import NIOCore
 
 /// Decodes H.264 in the form of ``EncodedSample``: length-prefixed NAL units, with out-of-band parameter sets.
 ///
-/// It is here and not among the encoders since it shares what it does with the sources that decode. Used by one thread at
-/// a time; what is damaged is left out.
+/// Used by one thread at a time. Damaged samples are skipped and counted.
 package final class H264Decoder {
   private let decoder: PacketDecoder
   private let converter: DecodedFrameConverter
@@ -14,7 +13,7 @@ package final class H264Decoder {
 
   /// Opens a decoder.
   ///
-  /// - Throws: ``VidiconError`` when there is none on this machine, or no memory.
+  /// - Throws: ``VidiconError`` when libavcodec has no H.264 decoder on this machine, or memory is exhausted.
   package init(_ description: H264Description) throws(VidiconError) {
     let source = "H.264 decoder"
     var allocated = avcodec_parameters_alloc()
@@ -51,10 +50,10 @@ package final class H264Decoder {
     av_packet_free(&packet)
   }
 
-  /// Packets and frames that could not be decoded.
+  /// Number of packets and frames that could not be decoded.
   package var corruptCount: Int { self.decoder.corruptCount }
 
-  /// The frames that are complete with a sample, in the order in which they are shown, in I420.
+  /// Decodes a sample, and returns the frames completed by it in presentation order, in I420.
   package func decode(_ sample: EncodedSample) -> [VideoFrame] {
     let count = sample.payload.readableBytes
     guard count > 0, count < 1 << 30, av_new_packet(self.packet, Int32(count)) == 0 else { return [] }

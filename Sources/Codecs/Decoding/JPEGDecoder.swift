@@ -13,7 +13,7 @@ package struct JPEGDecoder: ~Copyable {
     case newFormat(VideoFrame)
   }
 
-  /// Largest width and height that is decoded, in pixels.
+  /// Width of the largest image of 4:1, in pixels: images of more than 67 million pixels are rejected.
   private static let maximumSide = 16_384
   /// Number of successive images of another size that change the format.
   private static let sizeChangeThreshold = 3
@@ -27,7 +27,7 @@ package struct JPEGDecoder: ~Copyable {
   private var otherSize: (width: Int, height: Int)?
   private var otherCount = 0
 
-  /// - Parameter format: What the frames are to be, 4:2:0.
+  /// - Parameter format: Format of the frames, 4:2:0.
   package init?(format: VideoFormat, orientation: Orientation) {
     LibavLog.silence()
     guard let codec = avcodec_find_decoder(AV_CODEC_ID_MJPEG), let context = avcodec_alloc_context3(codec),
@@ -63,16 +63,16 @@ package struct JPEGDecoder: ~Copyable {
     av_packet_free(&packet)
   }
 
-  /// Decodes a frame.
+  /// Decodes an image.
   ///
   /// - Parameters:
-  ///   - bytes: The file, and what libavcodec may read past its end.
-  ///   - count: How many of them are the file.
-  /// - Returns: Nil when it is damaged, or all memory is in use.
+  ///   - bytes: The file, followed by `AV_INPUT_BUFFER_PADDING_SIZE` bytes that libavcodec may read past its end.
+  ///   - count: Length of the file in bytes.
+  /// - Returns: Nil when the file is damaged, or all pooled memory is in use.
   package mutating func decode(_ bytes: borrowing [UInt8], count: Int, at time: MediaTime) -> Outcome? {
     guard Self.isWhole(bytes, count: count) else { return nil }
     let status = bytes.withUnsafeBufferPointer { bytes in
-      // It is not written: the decoder copies what it does not use at once.
+      // The decoder only reads the bytes, and keeps no reference to them.
       self.packet.pointee.data = UnsafeMutablePointer(mutating: bytes.baseAddress)
       self.packet.pointee.size = Int32(clamping: count)
       defer {
@@ -93,7 +93,7 @@ package struct JPEGDecoder: ~Copyable {
     return isNew ? .newFormat(frame) : .frame(frame)
   }
 
-  /// Whether the end of the file is there; cameras that stop in the middle leave it out.
+  /// Whether the file begins with SOI and ends with EOI, except for zeros after it; a truncated file has no EOI.
   private static func isWhole(_ bytes: borrowing [UInt8], count: Int) -> Bool {
     bytes.withUnsafeBytes { bytes in
       var end = count
@@ -102,7 +102,9 @@ package struct JPEGDecoder: ~Copyable {
     }
   }
 
-  /// Goes over to another size when it has come several times in turn.
+  /// Changes the output format to another size after ``sizeChangeThreshold`` successive images of that size.
+  ///
+  /// - Returns: Whether the format has changed.
   private mutating func adopt(width: Int, height: Int) -> Bool {
     guard width != self.format.width || height != self.format.height else {
       self.otherSize = nil

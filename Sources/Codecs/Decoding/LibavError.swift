@@ -2,7 +2,7 @@ internal import CLibav
 package import Media
 
 extension VidiconError {
-  /// What a status of libavformat or libavcodec means for the user of a file.
+  /// Converts a negative status of libavformat or libavcodec to an error for the user of a file.
   package init(libav status: Int32, source: String) {
     let cause = libavMessage(status)
     switch status {

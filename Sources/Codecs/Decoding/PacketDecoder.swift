@@ -1,20 +1,20 @@
 package import CLibav
 package import Media
 
-/// A decoder of libavcodec and the packets that wait for it.
+/// Decoder of libavcodec with a queue of packets. Used by one thread at a time.
 ///
-/// Times are nanoseconds on the playback's timeline, in packets and in frames.
+/// Timestamps of packets and frames are nanoseconds on the timeline of the playback.
 package final class PacketDecoder {
-  /// The time base of all packets and frames here.
+  /// Time base of all packets and frames: nanoseconds.
   package static let timeBase = AVRational(num: 1, den: 1_000_000_000)
 
   package let context: UnsafeMutablePointer<AVCodecContext>
-  /// Packets and frames that could not be decoded.
+  /// Number of packets and frames that could not be decoded.
   package private(set) var corruptCount = 0
-  /// Frames that came out so far.
+  /// Number of frames decoded since the decoder was opened.
   package private(set) var frameCount = 0
   private let frame: UnsafeMutablePointer<AVFrame>
-  /// What waits, from ``head`` on; nil is the end of the file.
+  /// Queued packets from index ``head`` on; nil stands for the end of the file.
   private var packets: [UnsafeMutablePointer<AVPacket>?] = []
   private var head = 0
   private var byteCount = 0
@@ -25,7 +25,10 @@ package final class PacketDecoder {
     try self.init(stream.pointee.codecpar!, source: source)
   }
 
-  /// Opens a decoder for what parameters describe.
+  /// Opens the decoder for codec parameters.
+  ///
+  /// - Parameter source: Subject of errors, such as the path of the file.
+  /// - Throws: ``VidiconError`` `invalidData` when libavcodec has no decoder for the codec.
   package init(_ parameters: UnsafePointer<AVCodecParameters>, source: String) throws(VidiconError) {
     guard let codec = avcodec_find_decoder(parameters.pointee.codec_id) else {
       let name = String(cString: avcodec_get_name(parameters.pointee.codec_id))
@@ -66,12 +69,12 @@ package final class PacketDecoder {
     av_frame_free(&frame)
   }
 
-  /// Whether no packet waits.
+  /// Whether no packet is queued.
   package var isEmpty: Bool {
     self.head == self.packets.count
   }
 
-  /// Whether so much waits that no more is to be read: one second, or as much memory as a second may take.
+  /// Whether no more packets should be read: one second, 64 MiB or 8192 packets are queued.
   package var isFull: Bool {
     if self.byteCount >= 64 << 20 || self.packets.count - self.head >= 8_192 { return true }
     guard let first = self.packets[self.head...].lazy.compactMap({ $0 }).first?.pointee.dts,
@@ -81,7 +84,7 @@ package final class PacketDecoder {
     return last - first >= 1_000_000_000
   }
 
-  /// Takes over what a packet holds, and leaves it empty.
+  /// Enqueues the content of a packet, which is empty afterwards.
   package func append(_ packet: UnsafeMutablePointer<AVPacket>) {
     guard let copy = av_packet_alloc() else { return }
     av_packet_move_ref(copy, packet)
@@ -89,12 +92,12 @@ package final class PacketDecoder {
     self.packets.append(copy)
   }
 
-  /// After the packets so far the file ends; those that follow begin it again.
+  /// Enqueues the end of the file: decoding it outputs all delayed frames, and later packets start again.
   package func appendEnd() {
     self.packets.append(nil)
   }
 
-  /// Forgets everything that waits, inside the decoder too.
+  /// Discards all queued packets and the decoder's delayed frames.
   package func reset() {
     self.removePackets()
     avcodec_flush_buffers(self.context)
@@ -102,8 +105,8 @@ package final class PacketDecoder {
 
   /// Decodes the next packet.
   ///
-  /// - Parameter body: Gets each frame that comes out, and may move it away.
-  /// - Returns: False when no packet waits.
+  /// - Parameter body: Receives each decoded frame, and may move its content elsewhere (`av_frame_move_ref`).
+  /// - Returns: False when no packet is queued.
   package func decodeNext(_ body: (UnsafeMutablePointer<AVFrame>) -> Void) -> Bool {
     guard !self.isEmpty else { return false }
     var packet = self.packets[self.head]
@@ -114,7 +117,7 @@ package final class PacketDecoder {
       self.head = 0
     }
     self.byteCount -= Int(packet?.pointee.size ?? 0)
-    // Every frame is taken out after each packet, so the decoder always has room for the next one.
+    // All frames are received after each packet, so the decoder always accepts the next one.
     if avcodec_send_packet(self.context, packet) < 0, packet != nil { self.corruptCount += 1 }
     let isEnd = packet == nil
     av_packet_free(&packet)

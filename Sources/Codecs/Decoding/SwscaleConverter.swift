@@ -38,9 +38,9 @@ package final class SwscaleConverter {
   private var scaler: OpaquePointer?
   private var input: Input?
 
-  /// - Parameter format: What comes out.
+  /// - Parameter format: Format of the output.
   package init(format: VideoFormat) {
-    // Those that the pipeline holds, and the ones decoded ahead.
+    // For the frames that the pipeline holds and those that are decoded ahead.
     self.pool = VideoFramePool(format: format, capacity: 10)
   }
 
@@ -50,7 +50,7 @@ package final class SwscaleConverter {
 
   /// Converts, and scales where the size differs.
   ///
-  /// - Returns: Nil when all memory is in use, or libswscale does not know the source's format.
+  /// - Returns: Nil when all pooled memory is in use, or libswscale does not support the source's format.
   package func convert(_ source: Source, at time: MediaTime) -> VideoFrame? {
     let format = self.pool.format
     let (pixelFormat, isFullRange) = Self.withoutRange(source.pixelFormat)
@@ -79,7 +79,7 @@ package final class SwscaleConverter {
 
   private static func makeScaler(from input: Input, to format: VideoFormat) -> OpaquePointer? {
     guard let scaler = sws_alloc_context() else { return nil }
-    // The range must be known before the scaler chooses its way: that of equal ranges is a plain copy.
+    // The ranges must be set before the initialization, which chooses a plain copy for equal ranges.
     for (name, value) in [
       ("srcw", Int64(input.width)), ("srch", Int64(input.height)), ("src_format", Int64(input.pixelFormat)),
       ("src_range", input.isFullRange ? 1 : 0), ("dstw", Int64(format.width)), ("dsth", Int64(format.height)),
@@ -110,7 +110,7 @@ package final class SwscaleConverter {
 }
 
 extension PixelFormat {
-  /// FFmpeg's name.
+  /// The same format in FFmpeg's terms.
   package var libav: AVPixelFormat {
     switch self {
     case .nv12: AV_PIX_FMT_NV12
@@ -122,7 +122,7 @@ extension PixelFormat {
     }
   }
 
-  /// The format that FFmpeg calls so, if there is one.
+  /// Converts FFmpeg's pixel format; nil for one that ``PixelFormat`` lacks.
   package init?(libav format: AVPixelFormat) {
     switch format {
     case AV_PIX_FMT_NV12: self = .nv12
