@@ -4,10 +4,9 @@ internal import NIOCore
 
 /// Decides whether the AAC packets of a source are output unchanged, and with which times.
 ///
-/// They are while they match the announced configuration and each follows the one before it. The encoder, which
-/// replaces packets that do not, is left only after one second of packets that do, since every change is audible. Times
-/// are counted in samples from packet to packet, as the encoder counts them, and slowly corrected towards those of the
-/// source.
+/// Packets are output while they match the announced configuration and are contiguous. Other audio is encoded, until
+/// one second of packets has matched again, since each change between encoder and packets is audible. Times are counted
+/// in samples, as in the encoder, and slowly corrected towards those of the source.
 struct AACPassthrough {
   /// Announced configuration; nil where nothing is to be passed through.
   private let config: AudioSpecificConfig?
@@ -24,13 +23,13 @@ struct AACPassthrough {
   private var encodedEnd: MediaTime?
   /// Start of the current run of contiguous packets.
   private var steadySince: MediaTime?
-  /// The last packets of the run: they replace the up to three frames that the encoder still holds back when it is
-  /// left.
+  /// The last packets of the run: when output changes to packets, they replace the up to three frames that the encoder
+  /// has not output yet.
   private var recent: [EncodedSample] = []
 
   /// Minimum length of a run of contiguous packets before they are passed through.
   static let settlingTime = MediaDuration.seconds(1)
-  /// Deviation from the source's times that is tolerated, and the correction per packet beyond it.
+  /// Maximum deviation from the source's times without a correction, and the correction per packet beyond it.
   static let deadBand = MediaDuration.milliseconds(5)
   static let correction = MediaDuration.microseconds(100)
   /// Maximum bytes of a packet per channel: 6144 bits, ISO/IEC 14496-3 §4.5.3.
@@ -40,7 +39,7 @@ struct AACPassthrough {
 
   /// - Parameters:
   ///   - description: The announced configuration.
-  ///   - isWanted: False where all audio is to be encoded.
+  ///   - isWanted: Whether packets are passed through at all; false encodes all audio.
   init(_ description: AACDescription, isWanted: Bool) {
     self.config = isWanted ? try? AudioSpecificConfig(parsing: description.audioSpecificConfig) : nil
     self.format = description.format

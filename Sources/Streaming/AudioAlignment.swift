@@ -1,21 +1,25 @@
 internal import Media
 
-/// Fits a block of audio to the previous one: the encoder counts samples, the source timestamps blocks.
+/// Silence or cut that makes a block of audio contiguous with the previous one: the encoder counts samples, while the
+/// source timestamps blocks.
 struct AudioAlignment: Hashable {
-  /// Samples of silence to put in front of the block.
+  /// Number of samples of silence to insert before the block.
   var silence = 0
-  /// Samples to cut off its start.
+  /// Number of samples to remove from the start of the block.
   var excess = 0
   /// Whether the block is contiguous with the previous one.
   var isNone: Bool { self.silence == 0 && self.excess == 0 }
 
-  /// How far the source's timestamps may be off what the sample count says before it is a gap or an overlap: below the
-  /// 40 ms at which ear and eye part, above the jitter of a capturer that stamps its blocks on arrival.
+  /// Maximum difference between a block's timestamp and the sample count that is neither a gap nor an overlap: above
+  /// the jitter of a capturer that timestamps blocks on arrival, below the 40 ms of noticeable lip-sync error.
   static let tolerance = MediaDuration.milliseconds(20)
 
-  /// The fit of a block that starts at `start`, where the sample count says `expected`.
+  /// Compares the timestamp of a block with the sample count.
   ///
-  /// - Parameter tolerance: Zero for the first block of a source, which nothing connects with what came before it.
+  /// - Parameters:
+  ///   - start: Timestamp of the block.
+  ///   - expected: Time of the block by the sample count.
+  ///   - tolerance: Zero for the first block of a source, which is unrelated to the previous block.
   init(start: MediaTime, expected: MediaTime, sampleRate: Int, tolerance: MediaDuration = Self.tolerance) {
     let gap = start - expected
     if gap > tolerance {

@@ -5,13 +5,13 @@ public struct AudioLevel: Hashable, Sendable {
   /// The root of the mean square of all channels; a sine of full scale has -3.01.
   public var rms: Double
 
-  /// A level.
+  /// Creates a level; both values are at most 0.
   public init(peak: Double, rms: Double) {
     self.peak = peak
     self.rms = rms
   }
 
-  /// Silence.
+  /// Level of silence: -120 dB.
   public static let silence = AudioLevel(peak: Self.floor, rms: Self.floor)
 
   /// Lowest level reported, in decibels.

@@ -19,8 +19,8 @@ struct AudioLevelMeter {
   private var sums: [Sum] = [Sum()]
   private var sampleRate = 0
 
-  /// The stretches of 100 ms.
-  private static let stretches = 10
+  /// Number of complete sections in 100 ms.
+  private static let sectionCount = 10
 
   /// Adds a block and returns the level including it.
   mutating func measure(_ block: AudioBlock) -> AudioLevel {
@@ -30,14 +30,14 @@ struct AudioLevelMeter {
     }
     let channels = block.format.channelCount
     let length = max(1, self.sampleRate * channels / 100)
-    var samples = block.samples.suffix(length * Self.stretches)
+    var samples = block.samples.suffix(length * Self.sectionCount)
     while !samples.isEmpty {
       let missing = max(0, length - self.sums[self.sums.count - 1].count)
       self.add(samples.prefix(missing))
       samples = samples.dropFirst(missing)
       if self.sums[self.sums.count - 1].count >= length {
         self.sums.append(Sum())
-        if self.sums.count > Self.stretches + 1 { self.sums.removeFirst() }
+        if self.sums.count > Self.sectionCount + 1 { self.sums.removeFirst() }
       }
     }
     return self.level

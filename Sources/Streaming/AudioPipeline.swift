@@ -27,12 +27,12 @@ final class AudioPipeline {
   private var resampler: AudioResampler?
   private var meter = AudioLevelMeter()
   private var passthrough: AACPassthrough
-  /// Time by which the source may be late before silence replaces it.
+  /// Time after the expected arrival of a block at which silence replaces it.
   private var timeout: MediaDuration
   /// Initial value of ``timeout``.
   private let minimumTimeout: MediaDuration
 
-  /// Maximum of ``timeout``; a source that is always late delays all audio by this much.
+  /// Maximum of ``timeout``, and thereby of the latency that a source with late blocks adds to the audio.
   private static let maximumTimeout = MediaDuration.seconds(2)
   /// Time without a block after which the audio counts as missing.
   private static let maximumSilence = MediaDuration.seconds(1)
@@ -76,7 +76,7 @@ final class AudioPipeline {
     self.encoder.description
   }
 
-  /// Runs until the inputQueue is closed.
+  /// Runs until the input queue is closed.
   func run() throws(VidiconError) {
     while true {
       let expected = self.nextTime ?? self.startTime

@@ -153,7 +153,7 @@ final class EncoderStage {
         $0.videoEncodeTime = $0.videoEncodeTime + (end - start)
         $0.videoDelay = end - sample.presentationTime
       }
-      // It is known with the first sample.
+      // The description of an encoder is known with its first sample at the latest.
       if let description = encoder.description { self.output(sample, of: .h264(description)) }
     }
     return result

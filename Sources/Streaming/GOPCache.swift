@@ -51,7 +51,7 @@ final class GOPCache {
     if self.decoder == nil {
       samples = self.group
       guard !samples.isEmpty else { return [] }
-      // Without a decoder the slate is shown.
+      // Without a decoder no frames are output, and the slate replaces them.
       self.decoder = try? H264Decoder(description)
     }
     guard let decoder else { return [] }

@@ -126,7 +126,7 @@ extension LiveStream {
   }
 }
 
-// MARK: What is done to the sources
+// MARK: Adjustments
 
 extension LiveStream {
   /// Whether the present source is mirrored for all viewers, after ``rotation`` and in addition to the mirroring of its
@@ -190,7 +190,7 @@ extension LiveStream {
       guard let inputQueue = state.videoQueue else { throw .streamHasNoTrack(.video) }
       guard let feed = state.presentFeed else { throw .streamEnded }
       try state.open(capturer)
-      // The same source, opened again, keeps what it has.
+      // The same source, opened again, keeps its adjustment.
       let isSame = name != nil && name == earlierName
       return (
         inputQueue, feed,
@@ -230,8 +230,8 @@ extension LiveStream {
   ///
   /// - Parameter exchange: Records the new source, and returns how the earlier one is stopped; nil when the stream has
   ///   stopped meanwhile.
-  private func run<Mailbox>(
-    _ change: SourceSwitch<Mailbox>, exchange: @escaping @Sendable (inout State) -> (@Sendable () -> Void)?
+  private func run<InputQueue>(
+    _ change: SourceSwitch<InputQueue>, exchange: @escaping @Sendable (inout State) -> (@Sendable () -> Void)?
   ) async -> Result<Void, VidiconError> {
     self.switches.withLock { $0 += 1 }
     let result = await WorkerThread.run(named: "switch") { () -> Result<Void, VidiconError> in

@@ -19,9 +19,9 @@ internal import Threading
 public final class LiveStream: Sendable {
   /// Name in the stream's addresses, such as `rtsp://HOST:8554/NAME`; may contain slashes, see ``problem(withName:)``.
   public let name: String
-  /// Video settings.
+  /// Video settings, constant for the lifetime of the stream; ``videoBitrate`` can be changed separately.
   public let videoSettings: VideoSettings
-  /// Audio settings.
+  /// Audio settings, constant for the lifetime of the stream.
   public let audioSettings: AudioSettings
 
   enum Phase {
@@ -64,7 +64,7 @@ public final class LiveStream: Sendable {
   /// Number of switches in progress.
   let switches = Monitor(0)
 
-  /// A stream without sources.
+  /// Creates a stream without sources.
   ///
   /// - Parameters:
   ///   - name: Name in its addresses.

@@ -1,9 +1,9 @@
 internal import Media
 
 extension MediaTime {
-  /// Timestamps older than this are not on the stream's clock.
+  /// Maximum age of a timestamp; older ones are not on the stream's clock.
   private static let oldest = MediaDuration.seconds(10)
-  /// Timestamps further ahead than this are not on the stream's clock.
+  /// Maximum time by which a timestamp may be ahead; later ones are not on the stream's clock.
   private static let newest = MediaDuration.milliseconds(100)
 
   /// The timestamp of a frame that arrives now; `now` when it cannot be on the stream's clock.

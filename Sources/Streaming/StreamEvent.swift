@@ -3,7 +3,7 @@ public import Media
 
 /// Event of a running stream.
 public enum StreamEvent: Hashable, Sendable {
-  /// A source has ended (nil) or failed; viewers see the slate, or hear nothing, until it is back.
+  /// A source has ended (nil) or failed; the slate or silence replaces it until it is back.
   case sourceEnded(MediaKind, VidiconError?)
   /// The source has delivered no frame for ``VideoSettings/sourceTimeout``; viewers see the slate.
   case sourceSilent
@@ -12,7 +12,7 @@ public enum StreamEvent: Hashable, Sendable {
   /// Another source has replaced the present one, see ``LiveStream/switchVideo(to:)`` and
   /// ``LiveStream/switchAudio(to:)``.
   case sourceSwitched(MediaKind)
-  /// A source attached while the stream runs could not take over; the earlier one stays.
+  /// A source attached while the stream runs could not be opened or delivered nothing; the earlier one stays.
   case switchFailed(MediaKind, VidiconError)
   /// An effect has failed or is too slow, reported once per effect; the stream continues.
   case effect(EffectReport)

@@ -1,6 +1,6 @@
 public import Media
 
-/// Video settings of a stream.
+/// Size, rate, bitrate and encoder of a stream's video.
 public struct VideoSettings: Hashable, Sendable {
   /// Placement of a source whose aspect ratio differs from the output.
   public enum Scaling: String, Hashable, Sendable, CaseIterable {
@@ -14,7 +14,7 @@ public struct VideoSettings: Hashable, Sendable {
   public var width: Int?
   /// Height in pixels, even, 16 to 8192; nil for the source's.
   public var height: Int?
-  /// Maximum frame rate; a slower source is not filled up. Nil for the source's.
+  /// Maximum frame rate; frames of a slower source are not repeated to reach it. Nil for the source's.
   public var frameRate: FrameRate?
   /// Bitrate in bits per second. A source that compresses its video is passed through at its own bitrate where this is
   /// ``defaultBitrate``, and transcoded otherwise.
@@ -32,10 +32,10 @@ public struct VideoSettings: Hashable, Sendable {
   /// Timeouts of switching to another source, video or audio.
   var switchTimeouts = SwitchTimeouts()
 
-  /// 2.3 Mb/s.
+  /// Default bitrate: 2.3 Mb/s.
   public static let defaultBitrate = 2_300_000
 
-  /// Settings; by default those of the source, at 2.3 Mb/s, with a keyframe each two seconds.
+  /// Creates settings; by default the source's size and frame rate, 2.3 Mb/s, and a keyframe every two seconds.
   public init(
     width: Int? = nil,
     height: Int? = nil,
@@ -57,7 +57,7 @@ public struct VideoSettings: Hashable, Sendable {
   }
 }
 
-/// Audio settings of a stream.
+/// Format and bitrate of a stream's audio, which is AAC-LC.
 public struct AudioSettings: Hashable, Sendable {
   /// Sample rate in Hz; nil for the source's where AAC supports it, otherwise 48 000.
   public var sampleRate: Int?
@@ -66,13 +66,13 @@ public struct AudioSettings: Hashable, Sendable {
   /// Bitrate in bits per second. AAC of a network source is passed through at its own bitrate where this is
   /// ``defaultBitrate``, and transcoded otherwise.
   public var bitrate: Int
-  /// Time by which audio may be late before silence replaces it.
+  /// Time after the expected arrival of audio at which silence replaces it.
   package var timeout = MediaDuration.milliseconds(300)
 
-  /// 64 kb/s.
+  /// Default bitrate: 64 kb/s.
   public static let defaultBitrate = 64_000
 
-  /// Settings; by default the source's format at 64 kb/s.
+  /// Creates settings; by default the source's format at 64 kb/s.
   public init(sampleRate: Int? = nil, channelCount: Int? = nil, bitrate: Int = AudioSettings.defaultBitrate) {
     self.sampleRate = sampleRate
     self.channelCount = channelCount
@@ -84,7 +84,7 @@ public struct AudioSettings: Hashable, Sendable {
     96_000, 88_200, 64_000, 48_000, 44_100, 32_000, 24_000, 22_050, 16_000, 12_000, 11_025, 8_000, 7_350,
   ]
 
-  /// The format to encode for a source's.
+  /// Format in which audio of a source is encoded.
   func format(for source: AudioFormat) -> AudioFormat {
     AudioFormat(
       sampleRate: self.sampleRate ?? (Self.sampleRates.contains(source.sampleRate) ? source.sampleRate : 48_000),

@@ -12,7 +12,7 @@ public struct StreamStatistics: Hashable, Sendable {
   public var framesDropped: [FrameDrop.Reason: Int] = [:]
   /// Open video encoders: 1 while the stream runs, whatever the number of viewers; 0 while a source is passed through.
   public var videoEncoders = 0
-  /// Open audio encoders; one that rests while packets are passed through stays open.
+  /// Open audio encoders; the encoder stays open while packets are passed through.
   public var audioEncoders = 0
   /// Frames encoded, slates included.
   public var framesEncoded = 0
@@ -38,7 +38,7 @@ public struct StreamStatistics: Hashable, Sendable {
   public var audioEncodeTime = MediaDuration.zero
   /// Latency of the last encoded frame, from capture to the end of its encoding.
   public var videoDelay = MediaDuration.zero
-  /// Queued frames: normally 0 or 1; of compressed ones up to two seconds.
+  /// Queued frames: normally 0 or 1, at most 4; of a compressed source at most two seconds of access units.
   public var videoFramesQueued = 0
   /// Queued audio blocks.
   public var audioBlocksQueued = 0
@@ -64,7 +64,7 @@ public struct StreamStatistics: Hashable, Sendable {
     self.framesWithEffects == 0 ? nil : self.effectTime.seconds * 1000 / Double(self.framesWithEffects)
   }
 
-  /// Frames output.
+  /// Frames encoded, and access units passed through.
   public var framesOut: Int { self.framesEncoded + self.framesPassedThrough }
 
   /// Dropped frames, all reasons.

@@ -23,8 +23,8 @@ final class VideoPipeline {
 
   /// The present source.
   private var feed: VideoFeed
-  /// The last frame of the source; while encoding is paused, the one that is shown. It is in the memory of its source
-  /// only while that delivers frames that are shown: a device whose memory is retained cannot be opened again.
+  /// The last frame of the source; while encoding is paused, the displayed frame. It is in the memory of its source
+  /// only while frames of that source are displayed: a device whose memory is retained cannot be opened again.
   private var lastFrame: SourceFrame?
   private var isLastFrameCopied = false
 

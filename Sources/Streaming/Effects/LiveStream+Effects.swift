@@ -12,7 +12,7 @@ extension LiveStream {
     get { self.shared.effects.effects }
     set {
       self.shared.effects.effects = newValue
-      // A still frame shows them too.
+      // The last frame of a still source is encoded again with the new effects.
       self.state.withLock { $0.videoQueue }?.requestRedraw()
     }
   }

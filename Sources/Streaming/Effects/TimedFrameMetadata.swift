@@ -9,10 +9,10 @@ public struct TimedFrameMetadata: Hashable, Sendable {
   public let width: Int
   /// Height in pixels.
   public let height: Int
-  /// The metadata.
+  /// Faces and face events of the frame.
   public let metadata: FrameMetadata
 
-  /// Metadata of a frame.
+  /// Combines metadata with the timestamp and size of its frame.
   public init(timestamp: MediaTime, width: Int, height: Int, metadata: FrameMetadata) {
     (self.timestamp, self.width, self.height, self.metadata) = (timestamp, width, height, metadata)
   }

@@ -57,7 +57,7 @@ struct PastAdjustments: Sendable {
 extension Orientation {
   /// This rotation followed by another one.
   func turned(by other: Orientation) -> Orientation {
-    // Both are multiples of a quarter, and so is the sum.
+    // No trap: the sum of two multiples of 90° is one.
     Orientation(rawValue: (self.rawValue + other.rawValue) % 360)!
   }
 

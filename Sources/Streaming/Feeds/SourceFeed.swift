@@ -2,7 +2,7 @@ internal import Media
 
 /// Connects one source to the input queue while the source is attached; holds the state of that source alone.
 protocol SourceFeed: AnyObject, Sendable {
-  /// What the source delivers.
+  /// Type of the delivered items: frames and access units, or audio blocks.
   associatedtype Item: Sendable
 }
 

@@ -38,7 +38,7 @@ struct SourceSlot<Feed: SourceFeed> {
     self.present = feed
   }
 
-  /// Lets a source wait; returns false when the stream has ended.
+  /// Registers a source that is to replace the present one; returns false when the stream has ended.
   mutating func admit(_ feed: Feed) -> Bool {
     guard !self.isClosed else { return false }
     self.waiting = Waiting(feed: feed)

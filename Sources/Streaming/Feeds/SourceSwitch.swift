@@ -3,17 +3,17 @@ internal import Threading
 
 /// Replaces the present source by another one without a gap: the present one continues until the first item of the
 /// other one has arrived. On failure nothing changes.
-struct SourceSwitch<Mailbox: SourceInputQueue>: Sendable {
+struct SourceSwitch<InputQueue: SourceInputQueue>: Sendable {
   let kind: MediaKind
-  let inputQueue: Mailbox
+  let inputQueue: InputQueue
   /// Connection of the new source.
-  let feed: Mailbox.Feed
+  let feed: InputQueue.Feed
   let timeouts: SwitchTimeouts
   /// Opens the new source; may block indefinitely.
   let start: @Sendable () throws(VidiconError) -> Void
   /// Stops the new source; called once for each start that succeeded, unless the source has become the present one.
   let stop: @Sendable () -> Void
-  /// Called when the start has returned and, where it was too late, the source is stopped again.
+  /// Called when the start has returned; where the switch had ended by then, after the source was stopped again.
   let settled: @Sendable () -> Void
 
   /// Blocks until the new source is present or has failed, in bounded time, whatever the source does.
@@ -89,7 +89,7 @@ struct SourceSwitch<Mailbox: SourceInputQueue>: Sendable {
   }
 }
 
-/// Timeouts of a switch.
+/// Maximum durations of the two phases of a switch.
 struct SwitchTimeouts: Hashable, Sendable {
   /// Timeout of the start, which may look for a device or connect to a server.
   var start = MediaDuration.seconds(10)

@@ -24,7 +24,7 @@ struct SourceSample: Sendable {
   let description: CodecDescription
   /// Orientation of the decoded frames.
   var orientation = Orientation.up
-  /// Where it came from.
+  /// The source of the access unit.
   let feed: VideoFeed
 }
 

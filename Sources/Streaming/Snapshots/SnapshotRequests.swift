@@ -54,7 +54,7 @@ struct SnapshotRequests {
     let bytes: ByteBuffer
   }
 
-  /// What the pipeline shows.
+  /// Connection to an opened video pipeline.
   struct Source {
     let format: VideoFormat
     let frameInterval: MediaDuration
@@ -62,9 +62,9 @@ struct SnapshotRequests {
     let ask: @Sendable (_ number: Int) -> Void
   }
 
-  /// The most widths that snapshots can be waited for in at once, and the most groups of viewers.
+  /// Maximum number of widths in which snapshots are requested at a time, and of groups of viewers.
   static let maximumWidths = 8
-  /// The most files, and encoders, that are kept.
+  /// Maximum number of cached images, and of cached encoders.
   static let maximumKept = 4
   /// Time without requests after which the thread ends.
   static let idleTime = MediaDuration.seconds(10)
@@ -74,8 +74,8 @@ struct SnapshotRequests {
   private(set) var statistics = SnapshotStatistics()
   private var hasEnded = false
   private var isThreadRunning = false
-  /// The number given with the question that is open; nil when none is.
-  private var asked: Int?
+  /// Frame number of the request that the pipeline has not answered yet; nil for none.
+  private var requestedNumber: Int?
   private var output: OutputFrame?
   private var snapshots: [Int: [SnapshotWaiter]] = [:]
   private var groups: [Group] = []
@@ -84,7 +84,7 @@ struct SnapshotRequests {
   private var lastDemand = MediaTime.zero
   private var restEnd = MediaTime.zero
 
-  /// The pipeline has opened.
+  /// Connects an opened pipeline; without effect after the end of the stream.
   mutating func connect(_ source: Source) {
     if !self.hasEnded { self.source = source }
   }
@@ -93,7 +93,7 @@ struct SnapshotRequests {
   mutating func end() -> (snapshots: [SnapshotWaiter], viewers: [AsyncStream<ByteBuffer>.Continuation]) {
     self.hasEnded = true
     self.source = nil
-    (self.output, self.asked, self.files) = (nil, nil, [])
+    (self.output, self.requestedNumber, self.files) = (nil, nil, [])
     return self.takeAll()
   }
 
@@ -180,8 +180,8 @@ extension SnapshotRequests {
 extension SnapshotRequests {
   /// Accepts a frame from the pipeline, if one was requested.
   mutating func offer(_ output: OutputFrame) {
-    guard self.asked != nil else { return }
-    self.asked = nil
+    guard self.requestedNumber != nil else { return }
+    self.requestedNumber = nil
     self.output = output
   }
 
@@ -202,8 +202,8 @@ extension SnapshotRequests {
     guard let number = self.snapshots.isEmpty ? due.map(\.number).min() : 0 else {
       return .wait(until: self.groups.map(\.due).min())
     }
-    if let asked, asked <= number { return .wait(until: nil) }
-    self.asked = number
+    if let requestedNumber, requestedNumber <= number { return .wait(until: nil) }
+    self.requestedNumber = number
     return .ask(after: number)
   }
 
@@ -257,7 +257,7 @@ extension SnapshotRequests {
 
   private mutating func endThread() -> Step {
     self.isThreadRunning = false
-    (self.output, self.asked, self.files) = (nil, nil, [])
+    (self.output, self.requestedNumber, self.files) = (nil, nil, [])
     return .end
   }
 }

@@ -68,7 +68,7 @@ public final class StreamSnapshots: Sendable {
   }
 }
 
-// MARK: The stream's side
+// MARK: Calls of the video pipeline
 
 extension StreamSnapshots {
   /// Connects the opened pipeline.
