@@ -91,7 +91,7 @@ public final class StreamSources: Sendable {
   ///
   /// - Parameter values: Values by control name; nil selects the default.
   /// - Throws: ``VidiconError``; the controls keep their values. `invalidSpecification` for an unknown control or a value
-  ///   out of range.
+  ///   out of range, `wrongState` when the source has no controls.
   public func setControls(_ values: [String: Int?]) async throws(VidiconError) {
     try await self.exclusively { () throws(VidiconError) in try await self.set(values, resettingOthers: false) }
   }
@@ -116,7 +116,7 @@ public final class StreamSources: Sendable {
     guard let source = self.stream.videoSource as? any ControllableCapturer else {
       if values.isEmpty { return }
       throw VidiconError(
-        .invalidSpecification, subject: values.keys.sorted().joined(separator: ", "),
+        .wrongState, subject: values.keys.sorted().joined(separator: ", "),
         cause: "the video source has no controls", nextStep: "choose a camera")
     }
     let result = await WorkerThread.run(named: "controls", timeout: Self.controlTimeout) {

@@ -121,7 +121,7 @@ struct EffectFactoryTests {
     #expect(missingImage()?.description == "mask: no image has been set for it; set one first")
     settings.mask = nil
     #expect(missingImage()?.subject == "overlay")
-    #expect(missingImage()?.code == .invalidSpecification)
+    #expect(missingImage()?.code == .wrongState)
     settings.faces = .track
     #expect {
       _ = try EffectFactory(models: FaceModels(folder: "/nowhere")).effects(for: settings)

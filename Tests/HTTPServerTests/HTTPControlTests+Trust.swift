@@ -42,7 +42,7 @@ extension HTTPControlTests {
           method, method == "PUT" ? #"{"video":"plasma"}"# : "{}", to: path, host: host, port: port)
         // There is no recorder.
         let refusal = control == .none ? "403" : "401"
-        #expect(Self.status(response) == (!isAllowed ? refusal : method == "POST" ? "501" : "200"), "\(method)")
+        #expect(Self.status(response) == (!isAllowed ? refusal : method == "POST" ? "404" : "200"), "\(method)")
       }
       #expect(fixture.opened.count == (isAllowed ? 1 : 0))
       let entry = try await Self.send("GET", "", to: Self.stream, host: host, port: port)

@@ -309,10 +309,10 @@ struct HTTPControlTests {
         #expect(head.body.isEmpty)
       }
       for (method, path, status) in [
-        ("PUT", "/api/streams/none/source", "404"), ("PUT", "/api/streams/other/source", "501"),
-        ("PATCH", "/api/streams/other", "501"), ("GET", "/api/streams/other/source", "501"),
-        ("GET", "/api/streams/other/level", "501"), ("GET", "/api/streams/none/source", "404"),
-        ("GET", "/api/devices", "501"), ("PATCH", "/api/streams", "405"), ("POST", Self.source, "405"),
+        ("PUT", "/api/streams/none/source", "404"), ("PUT", "/api/streams/other/source", "404"),
+        ("PATCH", "/api/streams/other", "404"), ("GET", "/api/streams/other/source", "404"),
+        ("GET", "/api/streams/other/level", "404"), ("GET", "/api/streams/none/source", "404"),
+        ("GET", "/api/devices", "404"), ("PATCH", "/api/streams", "405"), ("POST", Self.source, "405"),
       ] {
         let response = try await Self.send(method, "{}", to: path, port: port)
         #expect(Self.status(response) == status, "\(method) \(path)")

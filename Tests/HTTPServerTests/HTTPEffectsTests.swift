@@ -81,10 +81,10 @@ struct HTTPEffectsTests {
     }
   }
 
-  @Test func `missing images are bad requests, missing models bad gateways`() async throws {
+  @Test func `missing images are conflicts, missing models bad gateways`() async throws {
     try await self.withEffects { effects, _, port in
       for (body, status) in [
-        (#"{"overlay":{}}"#, "400"), (#"{"mask":"image"}"#, "502"), (#"{"faces":"track"}"#, "502"),
+        (#"{"overlay":{}}"#, "409"), (#"{"mask":"image"}"#, "502"), (#"{"faces":"track"}"#, "502"),
       ] {
         let response = try await Self.put(body, port: port)
         #expect(response.status == status, "\(body)")
@@ -173,12 +173,12 @@ struct HTTPEffectsTests {
       #expect(image.head.hasPrefix("HTTP/1.1 405") && image.head.contains("PUT, OPTIONS"))
       #expect(!image.head.contains("GET"))
       for (path, status) in [
-        ("/api/streams/other/effects", "501"), ("/api/streams/none/effects", "404"), (Self.effects + "/nose", "404"),
+        ("/api/streams/other/effects", "404"), ("/api/streams/none/effects", "404"), (Self.effects + "/nose", "404"),
         ("/api/streams/none/events", "404"),
       ] {
         #expect(try await RawClient.get(path, port: port).head.prefix(12).suffix(3) == status, "\(path)")
       }
-      #expect(try await Self.put("{}", to: "/api/streams/other/effects", port: port).status == "501")
+      #expect(try await Self.put("{}", to: "/api/streams/other/effects", port: port).status == "404")
       #expect(try await Self.put("{}", to: Self.events, port: port).status == "405")
     }
   }

@@ -159,7 +159,7 @@ struct HTTPServerTests {
     }
     try await withServer { _, port in
       let none = try await RawClient.get("/api/qr.svg?text=a", port: port)
-      #expect(none.head.hasPrefix("HTTP/1.1 501"))
+      #expect(none.head.hasPrefix("HTTP/1.1 404"))
     }
   }
 

@@ -52,7 +52,7 @@ struct StreamEffectsTests {
   @Test func `an image is set before its settings, and a shown image is replaced`() async throws {
     let effects = StreamEffects(self.stream)
     let settings = self.settings { $0.overlay = .init() }
-    #expect(await self.code { () throws(VidiconError) in try await effects.apply(settings) } == .invalidSpecification)
+    #expect(await self.code { () throws(VidiconError) in try await effects.apply(settings) } == .wrongState)
     #expect(effects.settings == EffectSettings() && self.stream.effects.isEmpty)
     try await effects.setImage(self.image, for: .overlay)
     try await effects.apply(settings)

@@ -58,7 +58,7 @@ public struct EffectFactory: Sendable {
 
   private static func noImage(_ use: EffectImageUse) -> VidiconError {
     VidiconError(
-      .invalidSpecification, subject: use.rawValue, cause: "no image has been set for it", nextStep: "set one first")
+      .wrongState, subject: use.rawValue, cause: "no image has been set for it", nextStep: "set one first")
   }
 
   private static func kept<Effect: VideoEffect>(of effects: [any VideoEffect]) -> Effect? {

@@ -13,7 +13,7 @@ extension HTTPResponder {
 
   /// `GET /api/devices`.
   func deviceList(user: HTTPUser) async -> ServerResponse {
-    guard let catalog = self.providers.catalog else { return .text(.notImplemented, "there are no devices here") }
+    guard let catalog = self.providers.catalog else { return .notFound("there are no devices here") }
     guard let devices = await catalog.listDevices() else {
       return .text(.serviceUnavailable, "a device does not answer; ask again", [.retryAfter: "10"])
     }
@@ -124,7 +124,7 @@ extension HTTPResponder {
     return bytes
   }
 
-  private static let noControl = ServerResponse.text(.notImplemented, "this stream cannot be changed here")
+  private static let noControl = ServerResponse.notFound("this stream cannot be changed here")
 }
 
 extension HTTPField.Name {

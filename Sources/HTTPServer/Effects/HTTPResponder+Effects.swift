@@ -99,5 +99,5 @@ extension HTTPResponder {
     return self.effects(of: name)
   }
 
-  private static let noEffects = ServerResponse.text(.notImplemented, "this stream's effects cannot be changed here")
+  private static let noEffects = ServerResponse.notFound("this stream's effects cannot be changed here")
 }

@@ -130,8 +130,7 @@ extension HTTPResponder {
     (try? await NIOThreadPool.singleton.runIfActive { recorder.files() }) ?? []
   }
 
-  private static let noRecorder = ServerResponse.text(
-    .notImplemented,
+  private static let noRecorder = ServerResponse.notFound(
     "this stream is not recorded here; start the server with --record PATTERN, or with --recordings FOLDER to begin later"
   )
 }

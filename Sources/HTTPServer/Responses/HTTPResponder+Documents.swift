@@ -54,7 +54,7 @@ extension HTTPResponder {
 
   /// `/api/qr.svg?text=…`.
   func qrCode(_ target: HTTPTarget) -> ServerResponse {
-    guard let encode = self.providers.qrCode else { return .text(.notImplemented, "this server has no QR codes") }
+    guard let encode = self.providers.qrCode else { return .notFound("this server has no QR codes") }
     guard let text = target.parameter("text"), !text.isEmpty else {
       return .text(.badRequest, "the parameter text is missing, empty or not UTF-8")
     }
