@@ -114,7 +114,7 @@ class File:
         moov = next(box for box in self.boxes if box.kind == "moov")
         if "mdat" in kinds and kinds.index("mdat") < kinds.index("moov"):
             self.wrong("mdat is before moov")
-        unknown = set(kinds) - {"ftyp", "moov", "free", "mdat", "moof", "styp", "sidx", "mfra"}
+        unknown = set(kinds) - {"ftyp", "moov", "free", "uuid", "mdat", "moof", "styp", "sidx", "mfra"}
         if unknown:
             self.wrong(f"boxes {unknown} at the top")
         version, _, at = self.full(moov.one("mvhd"))
