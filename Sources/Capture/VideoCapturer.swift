@@ -127,7 +127,7 @@ extension VideoConsumer {
 
 /// A frame or audio block that was delivered and not used, or could not be captured.
 public struct FrameDrop: Hashable, Sendable {
-  /// The cause of a drop.
+  /// Reason why a frame or audio block was dropped.
   public enum Reason: String, Hashable, Sendable, CaseIterable {
     /// The input queue was full: the pipeline is slower than the source, and newer frames replaced this one.
     case late
@@ -141,10 +141,10 @@ public struct FrameDrop: Hashable, Sendable {
 
   /// Capture time: ``VideoFrame/timestamp`` or ``AudioBlock/timestamp``.
   public var timestamp: MediaTime
-  /// The cause.
+  /// Reason for the drop.
   public var reason: Reason
 
-  /// Creates a drop report.
+  /// Creates a report of a frame or audio block with this capture time.
   public init(timestamp: MediaTime, reason: Reason) {
     self.timestamp = timestamp
     self.reason = reason

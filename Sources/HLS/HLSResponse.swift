@@ -32,7 +32,7 @@ public struct HLSContent: Hashable, Sendable {
   public var body: ByteBuffer
   /// Value of `Content-Type`.
   public var mediaType: String
-  /// Cache lifetime.
+  /// Cache lifetime, for `Cache-Control`.
   public var caching: Caching
   /// Value of `ETag` with quotes; different for different bytes.
   public var etag: String

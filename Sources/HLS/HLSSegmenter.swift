@@ -156,7 +156,7 @@ struct HLSSegmenter: Sendable {
     let start = max(segmentStart, self.nextStart ?? segmentStart)
     let isShort = self.shortSegments > (start == segmentStart ? 0 : 1)
     let goal = start + (isShort ? self.timing.minimumSegment : self.timing.target)
-    // The next frame is nearer to the goal than the one after it.
+    // Whether the next frame is nearer to the target duration than the frame after it.
     let isNext = self.leadingTime.map { $0 + self.interval + self.interval / 2 >= goal } ?? false
     let isReached = self.otherReach.map { $0 >= goal } ?? false
     return isNext || isReached ? earliest : max(earliest, goal + Self.delay)

@@ -81,7 +81,7 @@ extension HLSStream {
     (self.window.growing?.number ?? self.window.nextNumber) - 1
   }
 
-  /// Whether a playlist contains the segment or part of the directives.
+  /// Whether the current playlist contains the segment or part that the directives request.
   private func holds(_ directives: HLSDirectives, _ format: HLSFormat) -> Bool {
     guard let number = directives.sequenceNumber else { return true }
     guard format == .lowLatency, let part = directives.part else { return number <= self.lastNumber }

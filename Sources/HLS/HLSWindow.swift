@@ -9,7 +9,7 @@ struct HLSWindow: Sendable {
   /// Maximum number of segments in the MPEG-TS playlist.
   static let transportStreamCount = 6
 
-  /// May be raised.
+  /// Durations of the playlists; the target duration may be raised while the stream is active.
   var timing: HLSTiming
   private let maximumBytes: Int
 

@@ -43,7 +43,7 @@ public final class CameraServer: Sendable {
   private let publications = Publications()
   private let catalog: SourceCatalog
 
-  /// A server that does not listen yet.
+  /// Creates a server that does not listen yet.
   ///
   /// - Parameters:
   ///   - rtspPort: TCP port for RTSP; 0 for any free one.
@@ -54,7 +54,7 @@ public final class CameraServer: Sendable {
         rtsp: RTSPServerSettings(port: rtspPort), http: HTTPServerSettings(port: httpPort)))
   }
 
-  /// A server that does not listen yet, with every setting of its protocols.
+  /// Creates a server that does not listen yet, with every setting of its protocols.
   ///
   /// - Parameters:
   ///   - settings: Addresses, ports, credentials and TLS of RTSP and HTTP.

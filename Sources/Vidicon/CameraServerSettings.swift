@@ -4,9 +4,9 @@ public import RTSPServer
 
 /// Ports, addresses, access and announcement of a ``CameraServer``.
 public struct CameraServerSettings: Hashable, Sendable {
-  /// RTSP.
+  /// Port, TLS and timeouts of RTSP.
   public var rtsp: RTSPServerSettings
-  /// HTTP: web page, HLS, motion JPEG, snapshots, API; nil turns it off.
+  /// Port, TLS and limits of HTTP: web page, HLS, motion JPEG, snapshots, API; nil turns it off.
   public var http: HTTPServerSettings?
   /// Users, tokens and rules of access, for RTSP and HTTP.
   public var access = AccessSettings()
@@ -19,7 +19,7 @@ public struct CameraServerSettings: Hashable, Sendable {
   /// At the limit a new connection displaces the least useful one of the address with the most connections.
   public var maximumConnections: Int?
 
-  /// Settings; every parameter has a default.
+  /// Creates settings; by default RTSP on port 8554, HTTP on port 8080, announced.
   public init(
     rtsp: RTSPServerSettings = RTSPServerSettings(), http: HTTPServerSettings? = HTTPServerSettings(),
     isAnnounced: Bool = true

@@ -6,7 +6,8 @@ internal import Streaming
 internal import WebPage
 
 extension HTTPServerProviders {
-  /// The web page, QR codes, the addresses of all protocols, the counters of RTSP, and the controls of each stream.
+  /// Creates the providers of a ``CameraServer``: the web page, QR codes, the addresses of all protocols, the counters
+  /// of RTSP, and the controls of each stream.
   init(
     rtsp: RTSPServer, addresses: @escaping @Sendable (LiveStream) -> StreamAddresses,
     controls: @escaping @Sendable (LiveStream) -> StreamControls, catalog: SourceCatalog

@@ -5,12 +5,12 @@ internal import StreamControl
 internal import Streaming
 internal import Synchronization
 
-/// A stream of a server, with everything that was attached to it.
+/// A stream of a server, with the recorder, sources and effects attached to it.
 struct Publication: Sendable {
   enum Phase: Sendable {
-    /// Something was attached; the stream is not on the network.
+    /// A recorder, sources or effects were attached; the stream is not published.
     case attached
-    /// The stream is on the network, or starts to be; its name is taken.
+    /// The stream is published or being started for that; its name is reserved.
     case published
     /// The stream was withdrawn, or has ended and was replaced by another stream of its name.
     case ended
@@ -21,7 +21,7 @@ struct Publication: Sendable {
   var sources: StreamSources?
   var effects: StreamEffects?
   var recorder: Recorder?
-  /// The services that are announced for it.
+  /// The DNS-SD services announced for the stream.
   var services: [Service] = []
 
   init(_ stream: LiveStream) {
@@ -43,7 +43,7 @@ final class Publications: Sendable {
     self.publications.withLock { $0.filter { $0.phase == .published }.map(\.stream) }
   }
 
-  /// Every recorder, also of streams that have ended.
+  /// All attached recorders, including those of streams that have ended.
   var recorders: [Recorder] {
     self.publications.withLock { $0.compactMap(\.recorder) }
   }
@@ -107,12 +107,12 @@ final class Publications: Sendable {
     }
   }
 
-  /// Forgets a stream and everything attached to it.
+  /// Removes a stream with its recorder, sources and effects.
   func remove(_ stream: LiveStream) {
     self.publications.withLock { $0.removeAll { $0.stream === stream } }
   }
 
-  /// What can be changed of a stream over HTTP.
+  /// Recorder, sources and effects of a stream, for changes over HTTP.
   func controls(of stream: LiveStream) -> StreamControls {
     let publication = self[stream]
     return StreamControls(

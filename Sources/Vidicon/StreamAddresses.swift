@@ -1,12 +1,12 @@
 /// The TCP ports that a ``CameraServer`` listens on; nil for a protocol that is off.
 public struct CameraServerPorts: Hashable, Sendable {
-  /// RTSP.
+  /// Port of RTSP.
   public var rtsp: Int
-  /// RTSP over TLS.
+  /// Port of RTSP over TLS.
   public var rtsps: Int?
-  /// HTTP.
+  /// Port of HTTP.
   public var http: Int?
-  /// HTTP over TLS.
+  /// Port of HTTP over TLS, with HTTP/2.
   public var https: Int?
 
   package init(rtsp: Int, rtsps: Int? = nil, http: Int? = nil, https: Int? = nil) {

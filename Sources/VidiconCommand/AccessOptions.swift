@@ -1,7 +1,7 @@
 import ArgumentParser
 import Authentication
 
-/// The command-line options of `vidicon serve` that say who may watch and control.
+/// The command-line options of `vidicon serve` for access: users, roles, host names, origins.
 struct AccessOptions: ParsableArguments {
   @Option(
     name: .customLong("user"),
@@ -117,7 +117,7 @@ extension ServeConfiguration {
     return policy
   }
 
-  /// Parses `NAME:PASSWORD`. The text may be a password by mistake, so that messages do not quote it.
+  /// Parses `NAME:PASSWORD`. Messages do not quote the text, since a user may give the password alone by mistake.
   private static func user(_ text: String, option: String, role: Role) throws(Failure) -> Credentials {
     guard let user = Credentials(parsing: text, role: role) else {
       throw .usage("\(option): a name, a colon and a password are expected; give NAME:PASSWORD")

@@ -19,7 +19,7 @@ struct ControlToken: Sendable {
     do {
       let folder = try Self.makeFolder()
       let path = "\(folder)/control-\(port)"
-      // A new file: an old one may have other permissions, or be a link.
+      // A new file is created, since an existing one may have other permissions, or be a link.
       unlink(path)
       let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
       guard descriptor >= 0 else { throw POSIXError(.init(rawValue: errno) ?? .EIO) }
@@ -75,7 +75,7 @@ struct AccessSummary: Sendable {
     self.token.map { "\(page)#control=\($0.secret.text)" }
   }
 
-  /// Sentences about what strangers may do.
+  /// Sentences for users about the rights of clients without credentials.
   var notes: [String] {
     var notes: [String] = []
     if !self.isWatchingProtected {

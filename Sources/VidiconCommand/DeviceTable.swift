@@ -102,7 +102,7 @@ struct DeviceTable {
     }
   }
 
-  /// The texts, each but the last with a comma.
+  /// Appends a comma to each text except the last.
   private static func commas(_ texts: [String]) -> [String] {
     texts.enumerated().map { $0.offset < texts.count - 1 ? $0.element + "," : $0.element }
   }

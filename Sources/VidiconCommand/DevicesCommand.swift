@@ -17,7 +17,7 @@ struct DevicesCommand: AsyncParsableCommand {
     }
     if self.json {
       Terminal.print(json: DeviceList(devices, generators: catalog.generators))
-      // Nothing runs meanwhile that a slow reader could disturb.
+      // Without a time limit: no stream runs that a slow reader could delay.
       LineWriter.standardOutput.flush(within: nil)
     } else {
       for line in DeviceTable(devices).lines { Terminal.print(line) }

@@ -36,7 +36,7 @@ struct EffectArguments: ParsableArguments {
   @Option(help: "Save a snapshot, as viewers see it, when a smile begins: smile:FOLDER.")
   var snapshotOn: String?
 
-  /// The options that are given.
+  /// Keys and values of the options on the command line; nil for absent ones.
   var values: [(StreamOptions.Key, String?)] {
     [
       (.faces, self.faces), (.mask, self.mask), (.maskPart, self.maskPart), (.maskAnchors, self.maskAnchors),

@@ -9,7 +9,7 @@ import Vidicon
 
 /// The effects that the user requests for a stream.
 struct EffectOptions: Equatable {
-  /// The settings without the content of files.
+  /// Effect settings, except those that are read from files.
   var settings = EffectSettings()
   var maskFile: String?
   var anchorsFile: String?
@@ -101,7 +101,7 @@ extension EffectOptions {
 
   private func load() throws(Failure) -> (EffectSettings, EffectFactory) {
     var (settings, factory) = (self.settings, EffectFactory())
-    // Smiles are found in tracked faces.
+    // Smiles are detected on tracked faces only.
     if self.snapshotFolder != nil, settings.faces == .off { settings.faces = .track }
     let positions = OverlayPosition.allCases.map(\.rawValue).joined(separator: ", ")
     if let file = self.maskFile {

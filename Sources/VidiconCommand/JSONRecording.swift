@@ -1,7 +1,7 @@
 import Media
 import Recording
 
-/// JSON of a recording, for programs.
+/// JSON output about recordings, one object per line.
 enum JSONRecording {
   /// Progress of a recording.
   struct Status: Encodable {
@@ -66,7 +66,7 @@ extension Recordings.Repair {
     }
   }
 
-  /// Why the file could not be repaired; nil otherwise.
+  /// Error of a failed repair, as one line; nil for other results.
   var problem: String? {
     if case .failed(let error) = self { error.description } else { nil }
   }

@@ -6,7 +6,7 @@ import Streaming
 import Synchronization
 import Vidicon
 
-/// Status for programs: one JSON object per line.
+/// Status display for programs: one JSON object per line on standard output.
 final class JSONStatusDisplay: StatusDisplay {
   private struct Started: Encodable {
     struct Stream: Encodable {
@@ -29,7 +29,7 @@ final class JSONStatusDisplay: StatusDisplay {
     var choice: String?
     /// Path of the file with the operator token.
     var controlTokenFile: String?
-    /// Sentences about what strangers may do.
+    /// Sentences for users about the rights of clients without credentials.
     var access: [String]
   }
 
@@ -71,7 +71,7 @@ final class JSONStatusDisplay: StatusDisplay {
 
     var event = "status"
     var streams: [Stream]
-    /// By reason, over all streams and protocols.
+    /// Number of refused requests by reason, over all streams and protocols.
     var refusals: [String: Int]
     /// Times that no connection could be accepted for a second.
     var acceptFailures: Int

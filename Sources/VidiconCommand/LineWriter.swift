@@ -22,10 +22,10 @@ final class LineWriter: Sendable {
     var lines: [String] = []
     var byteCount = 0
     var droppedCount = 0
-    /// Whether the thread is writing lines that it has taken.
+    /// Whether the thread is writing dequeued lines.
     var isWriting = false
     var hasThread = false
-    /// Whether the reader has gone; all further lines are discarded.
+    /// Whether the reading end of the pipe is closed; further lines are then discarded.
     var isBroken = false
   }
 
@@ -58,7 +58,7 @@ final class LineWriter: Sendable {
     }
     guard needsThread else { return }
     let isStarted = WorkerThread.startDetached(named: "output") { [self] in self.run() }
-    // Without a thread the lines wait; the next line tries again.
+    // When no thread can be started, the lines stay queued, and the next line starts one.
     if !isStarted { self.state.withLock { $0.hasThread = false } }
   }
 

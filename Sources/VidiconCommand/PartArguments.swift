@@ -28,7 +28,7 @@ struct PartArguments: ParsableArguments {
   @Option(help: "The title that players show.")
   var title: String?
 
-  /// The options that are given.
+  /// Keys and values of the options on the command line; nil for absent ones.
   var values: [(StreamOptions.Key, String?)] {
     [
       (.splitDuration, self.splitDuration), (.splitSize, self.splitSize), (.keepAge, self.keepAge),

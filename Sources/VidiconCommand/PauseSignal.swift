@@ -8,7 +8,7 @@ import Darwin
 import Glibc
 #endif
 
-/// SIGUSR1, which pauses and resumes recordings.
+/// Handler of SIGUSR1, which pauses and resumes recordings.
 struct PauseSignal: Sendable {
   private let signals: AsyncStream<Void>
   // Safe because the source is only kept alive.

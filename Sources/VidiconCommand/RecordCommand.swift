@@ -134,7 +134,7 @@ struct RecordCommand: AsyncParsableCommand {
       try await recorder.start()
     } catch {
       await stream.stop()
-      // The name may be taken by what a crash has left.
+      // The existing file may be an unfinished recording that a crash has left.
       if error.code == .alreadyExists {
         for repair in await Recordings.repairAll(matching: settings.pattern) { Terminal.warn(repair.summary) }
       }

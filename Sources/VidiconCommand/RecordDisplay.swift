@@ -29,7 +29,7 @@ final class RecordDisplay: Sendable {
 
   /// Shows an event of the recording.
   func show(_ event: RecordingEvent) {
-    // A failure ends the program, which reports it.
+    // Not shown here: a failure ends the program, which reports it.
     let isEnd = if case .failed = event { true } else { false }
     if self.isJSON { Terminal.print(json: JSONRecording.Event(event, of: self.stream.name)) }
     guard !isEnd else { return }

@@ -33,14 +33,14 @@ extension RecordingEvent {
 }
 
 extension FinishedRecording {
-  /// Such as "clip.mp4   00:01:00   17.2 MB".
+  /// File, duration and size, such as "clip.mp4   00:01:00   17.2 MB".
   var summary: String {
     "\(self.path)   \(Quantity.text(self.duration))   \(Quantity.text(byteCount: self.byteCount))"
   }
 }
 
 extension RecordingStatus {
-  /// Such as "recording 00:01:00   17.2 MB"; ends a stream's status line.
+  /// State, duration and size, such as "recording 00:01:00   17.2 MB"; the end of a stream's status line.
   var summary: String {
     switch self.state {
     case .idle: "not recording"
@@ -50,7 +50,7 @@ extension RecordingStatus {
     }
   }
 
-  /// Such as "00:01:00   17.2 MB   2.30 Mb/s   0 dropped".
+  /// Duration, size, bitrate and drops, such as "00:01:00   17.2 MB   2.30 Mb/s   0 dropped".
   ///
   /// - Parameter drops: Frames dropped before the encoder.
   func progress(drops: Int) -> String {

@@ -2,7 +2,8 @@ import Authentication
 
 /// The refusals of a server in words, for the status on a terminal.
 enum RefusalText {
-  /// Such as "refused: 3 failed logins, 1 foreign Host"; nil when nothing was refused. The most frequent reasons come first.
+  /// A status line such as "refused: 3 failed logins, 1 foreign Host", most frequent reasons first; nil when nothing
+  /// was refused.
   static func line(_ refusals: [RefusalReason: Int]) -> String? {
     let parts = refusals.filter { $0.value > 0 }
       .sorted { ($1.value, $0.key.rawValue) < ($0.value, $1.key.rawValue) }

@@ -35,11 +35,11 @@ package struct RootCommand: AsyncParsableCommand {
     } catch let failure as Failure {
       Terminal.fail(failure.message, status: failure.status)
     } catch let code as ExitCode {
-      // Everything was reported.
+      // The command has reported its result; waits until queued lines are written.
       Terminal.flush()
       Self.exit(withError: code)
     } catch {
-      // A request for help or the version.
+      // ArgumentParser reports requests for help and the version as errors with status 0.
       if Self.exitCode(for: error).isSuccess { Self.exit(withError: error) }
       let message = Self.message(for: error)
       Terminal.fail(

@@ -5,8 +5,8 @@ internal import StreamControl
 import Streaming
 
 extension StreamOptions {
-  /// Creates the stream with its sources attached. Opening a source may block for as long as another program does, so it runs
-  /// on its own thread.
+  /// Creates the stream with its sources attached. Opening a source may block for as long as another program or device
+  /// does not respond; it runs on a thread of its own.
   ///
   /// - Parameters:
   ///   - loop: Whether files are looped.

@@ -47,7 +47,7 @@ struct StreamReport {
     self.rtsp.bytesSent + self.http.bytesSent
   }
 
-  /// Such as "2 faces   effects 4.1 ms"; nil without effects.
+  /// Number of faces and time of effects, such as "2 faces   effects 4.1 ms"; nil without effects.
   static func text(effectTime: Double?, of stream: StreamStatistics) -> String? {
     guard let effectTime else { return nil }
     let time = String(format: "effects %.1f ms", effectTime)

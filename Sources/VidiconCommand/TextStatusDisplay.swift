@@ -20,7 +20,7 @@ final class TextStatusDisplay: StatusDisplay {
   private let showsQRCode: Bool
   private let state = Mutex(State())
 
-  /// A display.
+  /// Creates a display that writes to standard output.
   ///
   /// - Parameter showsQRCode: Whether a terminal gets a QR code of the first stream's page.
   init(showsQRCode: Bool) {
@@ -116,7 +116,7 @@ final class TextStatusDisplay: StatusDisplay {
 }
 
 extension StreamReport {
-  /// Such as "30.0 fps   2.29 Mb/s   3 viewers   0 dropped".
+  /// The status line of a stream, such as "30.0 fps   2.29 Mb/s   3 viewers   0 dropped".
   ///
   /// - Parameter isNamed: Whether the line begins with the stream's name, where there are several.
   func line(isNamed: Bool) -> String {

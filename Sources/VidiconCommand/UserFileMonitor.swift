@@ -20,7 +20,7 @@ struct UserFileMonitor: Sendable {
     }
   }
 
-  /// Interval between two looks at the file.
+  /// Interval at which the file is checked for changes.
   private static let interval = Duration.seconds(1)
 
   private let path: String

@@ -2,7 +2,7 @@ public import Media
 
 /// A camera, screen, window or microphone of this machine, as listed by `CaptureDevices.list()`.
 public struct CaptureDevice: Hashable, Sendable {
-  /// The kind of a device.
+  /// Kinds of devices, each with a prefix of its source specifications.
   public enum Kind: String, Hashable, Sendable, CaseIterable {
     /// A camera.
     case camera
@@ -14,11 +14,11 @@ public struct CaptureDevice: Hashable, Sendable {
     case microphone
   }
 
-  /// The kind of the device.
+  /// Camera, screen, window or microphone.
   public let kind: Kind
   /// The source specification that selects the device, such as "v4l2:/dev/video0".
   public let specification: String
-  /// Human-readable name.
+  /// Human-readable name, as the driver or the window reports it.
   public let name: String
   /// A name that survives unplugging and plugging in again; with a serial number also at another port.
   public let stableName: String
@@ -28,10 +28,10 @@ public struct CaptureDevice: Hashable, Sendable {
   public let controls: [DeviceControl]
   /// Why the device cannot be used now, and how to solve that, in one line; nil for a usable device.
   public let problem: String?
-  /// Direction a camera faces.
+  /// Direction a camera faces; ``CameraPosition/unspecified`` for other devices.
   public let position: CameraPosition
 
-  /// Creates a description of a device.
+  /// Creates a description of a device; by default a usable one without formats and controls.
   public init(
     kind: Kind, specification: String, name: String, stableName: String, formats: [CaptureDeviceFormat] = [],
     controls: [DeviceControl] = [], problem: String? = nil, position: CameraPosition = .unspecified
@@ -70,7 +70,7 @@ public struct CaptureDeviceFormat: Hashable, Sendable {
   /// Number of channels; nil for video.
   public let channels: Int?
 
-  /// A video format.
+  /// Creates a video format; sizes are in pixels.
   public init(name: String, width: Int?, height: Int?, frameRates: FrameRates) {
     self.name = name
     self.width = width
@@ -80,7 +80,7 @@ public struct CaptureDeviceFormat: Hashable, Sendable {
     self.channels = nil
   }
 
-  /// An audio format.
+  /// Creates an audio format; the sample rate is in Hz.
   public init(name: String, sampleRate: Int, channels: Int) {
     self.name = name
     self.width = nil

@@ -23,7 +23,7 @@ public struct DeviceControl: Hashable, Sendable {
     /// Human-readable name.
     public let label: String
 
-    /// Creates a menu item.
+    /// Creates a menu item from its value and its name for users.
     public init(value: Int, label: String) {
       self.value = value
       self.label = label
@@ -34,7 +34,7 @@ public struct DeviceControl: Hashable, Sendable {
   public let name: String
   /// The driver's name as it is: "Exposure Time, Absolute".
   public let label: String
-  /// The type of the values.
+  /// Type of the control's values.
   public let kind: Kind
   /// Minimum and maximum value, in the driver's unit; 0...1 for a boolean, 0...0 for a button. A menu need not have an item
   /// for every value.

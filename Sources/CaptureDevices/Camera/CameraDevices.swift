@@ -41,7 +41,7 @@ package enum CameraDevices {
         problem: formats.isEmpty ? "it offers no video; choose another of its nodes" : nil,
         position: device.position)
     } catch {
-      // Missing nodes, and devices that are not cameras.
+      // Missing nodes, and devices that are not cameras, are not listed.
       guard !error.isGone, error.call == .open, error.number != ENOTDIR else { return nil }
       let problem = error.vidiconError(source: "v4l2:\(path)", path: path)
       return self.camera(path, link: link, problem: "\(problem.cause); \(problem.nextStep)")

@@ -11,7 +11,7 @@ struct CameraPixels: Hashable {
     case convert(AVPixelFormat)
     /// Decoded: JPEG files.
     case jpeg
-    /// Passed on as samples: H.264 access units, ITU-T H.264 Annex B.
+    /// Converted to samples without decoding: H.264 access units, ITU-T H.264 Annex B.
     case h264
   }
 

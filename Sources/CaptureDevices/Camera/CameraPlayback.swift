@@ -94,7 +94,8 @@ final class CameraPlayback: Sendable {
       }
       do throws(V4L2Failure) {
         guard let buffer = try session.dequeue() else {
-          // An error that is not of this queue, or a buffer dequeued elsewhere: must not spin.
+          // The device is ready, but no buffer is: an error event, or a buffer dequeued by another process. Must not
+          // spin.
           if events & Int16(POLLIN) == 0 {
             try self.checkPresence(of: session.device)
             failures += 1

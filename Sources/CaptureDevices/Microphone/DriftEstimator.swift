@@ -31,9 +31,9 @@ struct DriftEstimator {
   private var position = 0.0
   /// Points of the current window.
   private var open: [(position: Double, residual: Double)] = []
-  /// Residual of recent outliers that agree, and their number in a row.
+  /// Residual of the latest outliers that agree, and the number of consecutive ones.
   private var stray: (residual: Double, count: Int)?
-  /// Number of windows from which ``drift`` was learnt before the last gap or step.
+  /// Number of windows before the last gap or step that contributed to ``drift``.
   private var settled = 0
 
   /// The clock's time at a position, on the line.

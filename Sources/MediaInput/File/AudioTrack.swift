@@ -7,7 +7,7 @@ final class AudioTrack {
   /// Format of all blocks.
   let format: AudioFormat
   let decoder: PacketDecoder
-  /// Decoded blocks that are not played yet.
+  /// Decoded blocks that have not been dequeued yet.
   private var blocks: [AudioBlock] = []
   private let converter: DecodedAudioConverter
   private var lastEnd: Int64?
@@ -27,12 +27,12 @@ final class AudioTrack {
     self.converter = DecodedAudioConverter(format: self.format)
   }
 
-  /// Whether more packets should be decoded.
+  /// Whether less than ``lookahead`` is decoded, so that the next packet should be decoded.
   var isHungry: Bool {
     self.blocks.reduce(.zero) { $0 + $1.duration } < Self.lookahead
   }
 
-  /// Whether no block and no packet is left.
+  /// Whether no decoded block and no queued packet is left.
   var isDrained: Bool {
     self.blocks.isEmpty && self.decoder.isEmpty
   }

@@ -198,7 +198,7 @@ final class MediaFile {
     "tls_verify": "1",
   ]
 
-  /// True files in formats that hold media themselves.
+  /// Local files in container formats that contain their media, for paths chosen by clients.
   private static let confinedOptions: KeyValuePairs<String, String> = [
     "protocol_whitelist": "file",
     "format_whitelist": "mov,mp4,m4a,3gp,3g2,mj2,matroska,webm,mpegts,mpeg,avi,flv,ogg,wav,mp3,aac,flac,h264,hevc,"

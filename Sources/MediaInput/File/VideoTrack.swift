@@ -9,9 +9,9 @@ final class VideoTrack {
   var isStill = false
   private let frameRate: FrameRate
   private let converter: DecodedFrameConverter
-  /// Decoded frames that are not shown yet.
+  /// Decoded frames that have not been dequeued yet.
   private var frames: [VideoFrame] = []
-  /// The frame that is shown.
+  /// The last dequeued frame, which may be repeated.
   private var shown: VideoFrame?
   private var lastTime: Int64?
 
@@ -27,12 +27,12 @@ final class VideoTrack {
   /// Format of all frames; nil before the first is decoded.
   var format: VideoFormat? { self.converter.format }
 
-  /// Whether more packets should be decoded.
+  /// Whether fewer than ``lookahead`` frames are decoded, so that the next packet should be decoded.
   var isHungry: Bool {
     self.frames.count < Self.lookahead
   }
 
-  /// Whether no frame and no packet is left.
+  /// Whether no decoded frame and no queued packet is left.
   var isDrained: Bool {
     self.frames.isEmpty && self.decoder.isEmpty
   }

@@ -7,7 +7,7 @@ internal import Media
 final class NetworkConnection: @unchecked Sendable {
   /// The tracks, at least one.
   let tracks: NetworkTracks
-  /// How packets arrive.
+  /// Whether packets arrive live or in bursts.
   let pace: SourceTimeline.Pace
   let interrupt: LibavInterrupt
   private let specification: NetworkSpecification

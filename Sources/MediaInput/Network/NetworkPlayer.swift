@@ -11,7 +11,7 @@ final class NetworkPlayer: TrackPlayer {
     var dropped = 0
   }
 
-  /// A connection that is not used yet, and the time at which it was made.
+  /// A connection that no session uses yet, and the time at which it was established.
   private struct Prepared: Sendable {
     let connection: NetworkConnection
     let time: MediaTime
@@ -56,7 +56,7 @@ final class NetworkPlayer: TrackPlayer {
     try self.start { $0.attach(video: consumer) }
   }
 
-  /// Starts delivering audio blocks, likewise.
+  /// Starts delivering audio blocks. The threads keep this object alive until ``stop(_:)``.
   func start(audio consumer: any AudioConsumer) throws(VidiconError) {
     try self.start { $0.attach(audio: consumer) }
   }

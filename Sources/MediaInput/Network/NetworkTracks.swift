@@ -144,8 +144,8 @@ final class NetworkAudioTrack {
 }
 
 extension AudioPacket {
-  /// Whether a decoded frame has the length, rate and channels of this packet. With implicit SBR or PS, or encoder delay to be
-  /// skipped, it has not.
+  /// Whether a decoded frame has the length, sample rate and channel count that the packet's description states; false
+  /// with implicit SBR or PS, and where encoder delay is skipped.
   fileprivate func holds(_ frame: UnsafeMutablePointer<AVFrame>) -> Bool {
     Int(frame.pointee.nb_samples) == self.description.samplesPerFrame
       && Int(frame.pointee.sample_rate) == self.description.format.sampleRate

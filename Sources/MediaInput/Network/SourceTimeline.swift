@@ -10,11 +10,11 @@ internal import Media
 ///
 /// A jump of the source's timestamps sets a new offset. Mapped timestamps always increase.
 struct SourceTimeline {
-  /// How samples arrive.
+  /// Arrival of samples relative to their capture.
   enum Pace: Hashable {
-    /// At their capture.
+    /// Samples arrive right after their capture.
     case live
-    /// Ahead of their presentation, and buffered until then.
+    /// Samples arrive in bursts, and are buffered until their presentation.
     case buffered
   }
 

@@ -107,7 +107,7 @@ struct Y4MStream {
       frame = nil
       return self.outcome(outcome)
     }
-    // A frame without memory is skipped with the next line.
+    // Without memory for it the frame is skipped when the next line is read.
     return .complete
   }
 

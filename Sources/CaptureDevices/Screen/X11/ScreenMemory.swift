@@ -42,7 +42,7 @@ final class ScreenMemory: @unchecked Sendable {
         munmap(start, self.size)
         throw error
       }
-      // A proxy between the server and us does not forward descriptors.
+      // A proxy between the server and this process does not forward descriptors.
       self.segment = nil
     }
   }

@@ -27,7 +27,8 @@ final class ScreenRing {
   private var slots: [Slot] = []
   /// Pixels in the server's format, where these have to be converted.
   private var raw: (memory: ScreenMemory, stale: RowRanges)?
-  /// Maximum size of a reply in bytes; larger images are fetched in parts where the server cannot write to our memory.
+  /// Maximum size of a reply in bytes; larger images are fetched in parts where the server cannot write to shared
+  /// memory.
   private static let replyLimit = 4 << 20
 
   /// Creates a ring without slots.

@@ -4,7 +4,7 @@ internal import Media
 internal import Threading
 internal import Glibc
 
-/// A first connection to an X server, which probes whether the server accepts our credentials.
+/// A first connection to an X server, which probes whether the server accepts the user's credentials.
 ///
 /// libxcb only reports that connecting failed, and prints the server's reason to standard error. The probe stays connected
 /// until the actual connection exists, since a server without connections may reset.
