@@ -17,7 +17,7 @@ package struct AccessRequest {
   /// The Digest nonce that the connection has authenticated with, which does not expire.
   package var connectionNonce: String?
 
-  /// A request.
+  /// Creates the request to judge from the credentials and the address of a client.
   package init(
     method: String, authorization: [String] = [], token: String? = nil, address: String, isOnThisMachine: Bool = false,
     allowsBasic: Bool = true, changesState: Bool = false, connectionNonce: String? = nil

@@ -1,8 +1,8 @@
 /// Users, tokens, and the rules of access that all protocols share.
 public struct AccessSettings: Hashable, Sendable {
-  /// Users with passwords.
+  /// Users with a password or its hash; a viewer among them makes watching need credentials.
   public var users: [Credentials] = []
-  /// Tokens.
+  /// Tokens that give a role without a name; a viewer's token makes watching need credentials.
   public var tokens: [AccessToken] = []
   /// Whether watching needs a password or token although no viewer has one: set where viewers come from a user file.
   public var protectsWatching = false

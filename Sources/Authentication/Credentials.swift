@@ -50,7 +50,7 @@ public struct AccessToken: Hashable, Sendable {
   /// Maximum length of a token, in bytes.
   static let maximumLength = 256
 
-  /// The text of the token.
+  /// The token as clients send it.
   public let secret: Secret
   /// The role of clients that send it.
   public let role: Role

@@ -37,7 +37,7 @@ public final class RefusalCounters: Sendable {
   /// Counters that are all zero.
   public init() {}
 
-  /// Counts refusals.
+  /// Adds refusals of a reason; callable from any thread.
   public func count(_ reason: RefusalReason, _ number: Int = 1) {
     self.counts.withLock { $0[reason, default: 0] += number }
   }

@@ -5,7 +5,7 @@ public struct Secret: Hashable, Sendable {
   /// The text itself, for comparison and for the owner's terminal only.
   package let text: String
 
-  /// A secret.
+  /// Creates a secret whose descriptions are redacted.
   public init(_ text: String) {
     self.text = text
   }

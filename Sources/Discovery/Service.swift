@@ -12,11 +12,11 @@ public struct Service: Hashable, Sendable {
 
   /// The instance name, shown to users; a number is appended when it is taken.
   public var name: ServiceName
-  /// The protocol.
+  /// Protocol of the service, part of its DNS-SD type.
   public var kind: Kind
-  /// The TCP port.
+  /// TCP port on which the service listens.
   public var port: UInt16
-  /// The TXT record.
+  /// TXT record with the stream's path.
   public var text: ServiceText
 
   /// A service instance with its TXT record.

@@ -57,7 +57,7 @@ public final class ServiceAnnouncer: @unchecked Sendable {
     }
   }
 
-  /// Withdraws a service.
+  /// Ends the announcement of a service; without effect when it is not announced.
   public func withdraw(_ service: Service) {
     self.queue.async {
       guard let index = self.entries.firstIndex(where: { $0.service == service }) else { return }

@@ -38,7 +38,7 @@ public struct ServiceName: Hashable, Sendable, CustomStringConvertible {
     return ServiceName(text: Self.cut(self.text, to: Self.maximumLength - suffix.utf8.count) + suffix)
   }
 
-  /// The name.
+  /// The instance name as announced, such as "live on myhost".
   public var description: String {
     self.text
   }

@@ -43,7 +43,7 @@ public struct VidiconError: Error, Hashable, Sendable, CustomStringConvertible {
   /// What the user can do about it: an imperative, lowercase, without a full stop.
   public var nextStep: String
 
-  /// Creates an error.
+  /// Creates an error; the texts are parts of one line, `SUBJECT: CAUSE; NEXT STEP`.
   public init(_ code: Code, subject: String, cause: String, nextStep: String) {
     self.code = code
     self.subject = subject

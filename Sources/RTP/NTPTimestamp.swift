@@ -7,7 +7,7 @@ public struct NTPTimestamp: Hashable, Sendable {
   private static let secondsToUnixEpoch: Int64 = (70 * 365 + 17) * 86_400
   private static let nanosecondsInSecond: Int64 = 1_000_000_000
 
-  /// A timestamp from its 64 bits.
+  /// Creates a timestamp from 32 bits of seconds and 32 bits of their fraction.
   public init(rawValue: UInt64) {
     self.rawValue = rawValue
   }

@@ -13,7 +13,7 @@ public struct RTSPHeaders: Hashable, Sendable, ExpressibleByDictionaryLiteral {
   /// All header lines in their order.
   public private(set) var fields: [Field] = []
 
-  /// No headers.
+  /// Creates an empty list of headers.
   public init() {}
 
   /// Headers in the order of the literal.

@@ -23,7 +23,7 @@ public struct RTSPMalformedMessage: Hashable, Sendable {
   /// closed.
   public var canContinue: Bool
 
-  /// A malformed message.
+  /// Creates the report of a malformed message, with the `CSeq` to answer if it was received.
   public init(_ error: ParsingError, cSeq: String? = nil, canContinue: Bool) {
     self.error = error
     self.cSeq = cSeq

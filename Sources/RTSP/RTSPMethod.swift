@@ -31,6 +31,6 @@ public struct RTSPMethod: RawRepresentable, Hashable, Sendable, CustomStringConv
   /// Starts the recording of media, RFC 2326 §10.11.
   public static let record = RTSPMethod(rawValue: "RECORD")
 
-  /// The name.
+  /// Name of the method as in a request line.
   public var description: String { self.rawValue }
 }

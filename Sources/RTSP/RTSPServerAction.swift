@@ -48,7 +48,7 @@ public struct RTSPTrackPosition: Hashable, Sendable {
   /// The RTP timestamp of the next packet.
   public var rtpTimestamp: UInt32
 
-  /// The position of a track.
+  /// Creates the position of a track's next packet, for `RTP-Info`.
   public init(index: Int, sequenceNumber: UInt16, rtpTimestamp: UInt32) {
     self.index = index
     self.sequenceNumber = sequenceNumber

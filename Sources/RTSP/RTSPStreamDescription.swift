@@ -26,7 +26,7 @@ public struct RTSPStreamDescription: Hashable, Sendable {
   /// The tracks, in the order of the session description.
   public var tracks: [Track]
 
-  /// A description with its tracks.
+  /// Creates the description of a stream from its SDP and its tracks.
   public init(name: String, sessionDescription: String, tracks: [Track]) {
     self.name = name
     self.sessionDescription = sessionDescription

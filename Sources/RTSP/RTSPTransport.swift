@@ -20,7 +20,7 @@ public struct RTSPTransport: Hashable, Sendable {
     /// The number for RTCP.
     public var rtcp: Number
 
-    /// A pair of numbers.
+    /// Creates a pair of ports or channels.
     public init(rtp: Number, rtcp: Number) {
       self.rtp = rtp
       self.rtcp = rtcp

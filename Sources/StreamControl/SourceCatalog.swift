@@ -25,7 +25,7 @@ public struct SourceCatalog: Sendable {
     /// The name to show to users.
     public var name: String
 
-    /// A generator and its name.
+    /// Creates an entry of the list of generators, with a name for users.
     public init(_ kind: MediaKind, _ specification: String, name: String) {
       self.kind = kind
       self.specification = specification
@@ -75,7 +75,7 @@ public struct SourceCatalog: Sendable {
     /// The audio capturer; nil keeps the current one, or stands for a source without audio.
     public var audio: (any AudioCapturer)?
 
-    /// Capturers.
+    /// Combines the opened capturers; nil for a kind that the source lacks or that was not requested.
     public init(video: (any VideoCapturer)? = nil, audio: (any AudioCapturer)? = nil) {
       self.video = video
       self.audio = audio

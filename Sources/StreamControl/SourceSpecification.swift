@@ -68,7 +68,7 @@ public struct SourceSpecification: Hashable, Sendable {
   /// An audio source.
   public var audio: Audio
 
-  /// A specification.
+  /// Creates a specification; by default the audio belongs to the video source.
   public init(video: Video, audio: Audio = .auto) {
     self.video = video
     self.audio = audio

@@ -7,7 +7,7 @@ public struct SourceNames: Hashable, Sendable {
   /// The audio source; nil where it has no name, or stays as it is.
   public var audio: String?
 
-  /// Names of sources.
+  /// Creates a request to replace the named sources; nil keeps a source.
   public init(video: String? = nil, audio: String? = nil) {
     self.video = video
     self.audio = audio
@@ -34,6 +34,6 @@ public struct StreamChange: Hashable, Sendable {
   /// Whether controls that ``controls`` does not name return to their defaults.
   public var resetsControls = false
 
-  /// No change.
+  /// Creates a change that keeps every setting.
   public init() {}
 }

@@ -22,7 +22,7 @@ public final class StreamEffects: Sendable {
     var effects: [any VideoEffect] = []
   }
 
-  /// The stream.
+  /// The stream whose effects are set.
   public let stream: LiveStream
   private let mutex = AsyncMutex(maximumWaiters: 16)
   private let state: Mutex<State>
@@ -35,7 +35,7 @@ public final class StreamEffects: Sendable {
     self.state = Mutex(State(factory: factory))
   }
 
-  /// The current settings.
+  /// The settings in effect; a change that fails keeps them, except for one that turns privacy on.
   public var settings: EffectSettings { self.state.withLock { $0.settings } }
 
   /// Makes the effects for new settings, and returns when the stream uses them.

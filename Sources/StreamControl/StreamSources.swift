@@ -13,7 +13,7 @@ internal import Threading
 /// try await server.sources(of: stream)?.replace(video: "v4l2:/dev/video1", audio: "mic:")
 /// ```
 public final class StreamSources: Sendable {
-  /// The stream.
+  /// The stream whose sources are switched.
   public let stream: LiveStream
   let catalog: SourceCatalog
   /// The sources that the stream started with.

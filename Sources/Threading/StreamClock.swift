@@ -11,7 +11,7 @@ internal import Glibc
 /// Reads `CLOCK_MONOTONIC`, so timestamps never jump. The offset to `CLOCK_REALTIME` is read once per process, so that RTCP
 /// sender reports, playlists and recordings agree.
 public struct StreamClock: Sendable {
-  /// The clock of this process.
+  /// The clock that all sources and streams of this process share.
   public static let system = StreamClock()
 
   /// Wall-clock time at ``MediaTime/zero``, in nanoseconds since 1970-01-01 00:00 UTC.
@@ -21,7 +21,7 @@ public struct StreamClock: Sendable {
     self.unixTimeAtZero = Self.read(CLOCK_REALTIME) - Self.read(CLOCK_MONOTONIC)
   }
 
-  /// The current time.
+  /// Returns the current time in nanoseconds; never goes back.
   public func now() -> MediaTime {
     MediaTime(nanoseconds: Self.read(CLOCK_MONOTONIC))
   }

@@ -33,7 +33,7 @@ struct SourceSpecificationTests {
     #expect(audio?.code == .invalidSpecification)
   }
 
-  @Test func `audio follows the frame unless it is chosen`() throws {
+  @Test func `audio is that of the video source unless it is chosen`() throws {
     let path = try TestMedia.flashAndBeep()
     let silent = try TestMedia.path("silent.mp4", ["-i", path, "-an", "-c", "copy"])
     let mute = try Sources(SourceSpecification(video: .file(path: silent)))
@@ -57,7 +57,7 @@ struct SourceSpecificationTests {
   }
 
   @Test(arguments: [SourceSpecification.Audio.auto, .file(path: "")])
-  func `one file gives frame and audio on one timeline`(audio: SourceSpecification.Audio) throws {
+  func `one file is the source of video and audio on one timeline`(audio: SourceSpecification.Audio) throws {
 
     let path = try TestMedia.flashAndBeep()
     let sources = try Sources(

@@ -23,7 +23,7 @@ public struct AudioSpecificConfig: Hashable, Sendable {
     /// Whether SBR is signalled after the fields of the core (`syncExtensionType`), which older decoders ignore.
     public var isBackwardCompatible: Bool
 
-    /// Creates an extension.
+    /// Creates an extension; the sampling frequency is that of the output, in Hz.
     public init(samplingFrequency: Int, hasParametricStereo: Bool, isBackwardCompatible: Bool) {
       self.samplingFrequency = samplingFrequency
       self.hasParametricStereo = hasParametricStereo

@@ -28,7 +28,7 @@ public struct VUIParameters: Hashable, Sendable {
     /// `fixed_frame_rate_flag`: frames have a constant rate.
     public var isFixed: Bool
 
-    /// Creates a timing.
+    /// Creates timing information; a frame lasts 2 × `unitsInTick` ÷ `timeScale` seconds.
     public init(unitsInTick: UInt32, timeScale: UInt32, isFixed: Bool) {
       self.unitsInTick = unitsInTick
       self.timeScale = timeScale

@@ -94,7 +94,7 @@ public struct ProgressiveMP4: Sendable {
     self.dataLength += UInt64(data.count)
   }
 
-  /// Duration of the movie.
+  /// Duration of the longest track.
   public var duration: MediaDuration {
     let timescale = self.timescale
     return .ticks(Int64(clamping: self.movieDuration(timescale: timescale)), timescale: timescale)

@@ -12,7 +12,7 @@ public struct TrackExtends: Hashable, Sendable {
   /// `default_sample_flags`.
   public var defaultFlags: SampleFlags
 
-  /// Creates defaults.
+  /// Creates the defaults of a track; durations are in ticks of its timescale.
   public init(trackID: UInt32, defaultDuration: UInt32, defaultSize: UInt32 = 0, defaultFlags: SampleFlags) {
     self.trackID = trackID
     self.defaultDuration = defaultDuration

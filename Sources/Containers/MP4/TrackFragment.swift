@@ -19,7 +19,7 @@ public struct TrackFragment: Hashable, Sendable {
     /// Ticks from decoding to presentation; may be negative.
     public var compositionOffset: Int32
 
-    /// Creates a sample.
+    /// Creates a sample; durations are in ticks of the track's timescale.
     public init(duration: UInt32, size: UInt32, flags: SampleFlags, compositionOffset: Int32 = 0) {
       self.duration = duration
       self.size = size
@@ -37,7 +37,7 @@ public struct TrackFragment: Hashable, Sendable {
   /// `data_offset`: offset of the first sample's bytes from the start of the `moof`; the others follow without gaps.
   public var dataOffset: Int32
 
-  /// Creates a run of samples.
+  /// Creates a run of samples whose first one has `baseDecodeTime`, in ticks of the track's timescale.
   public init(trackID: UInt32, baseDecodeTime: UInt64, samples: [Sample], dataOffset: Int32 = 0) {
     self.trackID = trackID
     self.baseDecodeTime = baseDecodeTime

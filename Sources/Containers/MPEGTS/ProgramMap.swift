@@ -18,12 +18,12 @@ public import NIOCore
 public struct ProgramMap: Hashable, Sendable {
   /// Entry of an elementary stream.
   public struct Stream: Hashable, Sendable {
-    /// Type of the content.
+    /// Codec of the stream, `stream_type`.
     public var type: ProgramStreamType
     /// PID of its packets, 13 bits.
     public var packetIdentifier: UInt16
 
-    /// Creates an entry.
+    /// Creates an entry from codec and PID.
     public init(type: ProgramStreamType, packetIdentifier: UInt16) {
       self.type = type
       self.packetIdentifier = packetIdentifier
@@ -37,7 +37,7 @@ public struct ProgramMap: Hashable, Sendable {
   /// Entries of the elementary streams.
   public var streams: [Stream]
 
-  /// Creates a program map.
+  /// Creates a program map of a version from 0 to 31.
   public init(version: UInt8, clockPacketIdentifier: UInt16, streams: [Stream]) {
     self.version = version
     self.clockPacketIdentifier = clockPacketIdentifier

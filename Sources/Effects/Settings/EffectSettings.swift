@@ -59,7 +59,7 @@ public struct EffectSettings: Hashable, Sendable {
     /// Colder or warmer.
     public var temperature = 0.0
 
-    /// No change.
+    /// Creates an adjustment that changes nothing.
     public init() {}
   }
 

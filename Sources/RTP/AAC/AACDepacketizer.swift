@@ -14,7 +14,7 @@ public struct AACDepacketizer: Sendable {
     /// The RTP timestamp: the packet's for its first frame, increased by ``samplesPerFrame`` for each further frame.
     public var timestamp: UInt32
 
-    /// A frame with its timestamp.
+    /// Creates a frame with the RTP timestamp of its first sample.
     public init(payload: ByteBuffer, timestamp: UInt32) {
       self.payload = payload
       self.timestamp = timestamp

@@ -10,7 +10,7 @@ public struct RTCPReceiverReport: Hashable, Sendable {
   /// The profile-specific extension behind the blocks, unparsed; a multiple of 4 bytes.
   public var profileExtension: ByteBuffer
 
-  /// A report with its blocks.
+  /// Creates a report, by default without report blocks.
   public init(ssrc: UInt32, reportBlocks: [RTCPReportBlock] = [], profileExtension: ByteBuffer = ByteBuffer()) {
     self.ssrc = ssrc
     self.reportBlocks = reportBlocks

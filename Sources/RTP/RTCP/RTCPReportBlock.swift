@@ -29,7 +29,7 @@ public struct RTCPReportBlock: Hashable, Sendable {
 
   static let length = 24
 
-  /// A block with its statistics.
+  /// Creates a report block about one source.
   public init(
     ssrc: UInt32, fractionLost: UInt8, cumulativeLost: Int32, extendedHighestSequenceNumber: UInt32, jitter: UInt32,
     lastSenderReport: UInt32 = 0, delaySinceLastSenderReport: UInt32 = 0

@@ -18,7 +18,7 @@ public struct RTCPSenderReport: Hashable, Sendable {
   /// The profile-specific extension behind the blocks, unparsed; a multiple of 4 bytes.
   public var profileExtension: ByteBuffer
 
-  /// A report with its counts.
+  /// Creates a report, by default without report blocks.
   public init(
     ssrc: UInt32, ntpTimestamp: NTPTimestamp, rtpTimestamp: UInt32, packetCount: UInt32, octetCount: UInt32,
     reportBlocks: [RTCPReportBlock] = [], profileExtension: ByteBuffer = ByteBuffer()

@@ -79,7 +79,7 @@ public struct RTCPSourceDescription: Hashable, Sendable {
     /// The items, in their order.
     public var items: [Item]
 
-    /// A chunk with its items.
+    /// Creates a chunk with the items of one source.
     public init(ssrc: UInt32, items: [Item]) {
       self.ssrc = ssrc
       self.items = items
@@ -89,7 +89,7 @@ public struct RTCPSourceDescription: Hashable, Sendable {
   /// The sources, at most 31.
   public var chunks: [Chunk]
 
-  /// A packet with its chunks.
+  /// Creates an SDES packet of at most 31 chunks.
   public init(chunks: [Chunk]) {
     self.chunks = chunks
   }

@@ -1,13 +1,13 @@
 /// The parameters of a format: `name=value;name=value` of `a=fmtp`, RFC 8866 §6.15.
 public struct SDPFormatParameters: Hashable, Sendable {
-  /// One parameter.
+  /// A parameter `NAME=VALUE` of an `fmtp` attribute.
   public struct Parameter: Hashable, Sendable {
     /// The name; compared case-insensitively, since cameras write "sizeLength" and "sizelength".
     public var name: String
     /// The value; may be empty, and may contain equals signs, as Base64 does.
     public var value: String
 
-    /// A parameter with its value.
+    /// Creates a parameter; names are compared case-insensitively.
     public init(_ name: String, _ value: String) {
       self.name = name
       self.value = value
