@@ -38,7 +38,7 @@ struct FrameConverterTests {
     #expect(drawn.buffer === frame.buffer)
   }
 
-  @Test func `a wide frame on a tall canvas has black bars above and below, and unchanged pixels between them`() throws
+  @Test func `a wide frame in a tall output has black bars above and below, and unchanged pixels between them`() throws
   {
     let drawn = try #require(self.converter(64, 128).draw(self.frame(width: 128, height: 64), matrix: .bt601))
     #expect(self.luma(drawn, x: 32, y: 0) == 16)
@@ -49,7 +49,7 @@ struct FrameConverterTests {
     #expect(self.luma(drawn, x: 32, y: 127) == 16)
   }
 
-  @Test func `a tall frame on a wide canvas has black bars at both sides`() throws {
+  @Test func `a tall frame in a wide output has black bars at both sides`() throws {
     let drawn = try #require(self.converter(128, 64).draw(self.frame(width: 64, height: 128), matrix: .bt601))
     #expect(self.luma(drawn, x: 0, y: 32) == 16)
     #expect(self.luma(drawn, x: 46, y: 32) == 16)
@@ -65,7 +65,7 @@ struct FrameConverterTests {
     #expect(self.luma(drawn, x: 63, y: 63) == 140)
   }
 
-  /// The four corners of an upright 64×64 canvas, clockwise from the top left.
+  /// The four corners of an upright 64×64 output, clockwise from the top left.
   @Test(
     arguments: [
       (Orientation.up, false, [100, 200, 140, 40]),
@@ -168,10 +168,10 @@ struct FrameConverterTests {
     .left: [[3, 7], [2, 6], [1, 5], [0, 4]],
   ]
 
-  /// A portrait canvas, 8 × 16: a portrait frame fills it at half its size; a landscape frame is scaled to a quarter
+  /// A portrait output, 8 × 16: a portrait frame fills it at half its size; a landscape frame is scaled to a quarter
   /// with bars (fit), or keeps its size and is cropped (fill). No pixel therefore mixes two cells.
   @Test(arguments: Orientation.allCases, VideoSettings.Scaling.allCases)
-  func `a portrait canvas shows each cell of a landscape frame in its place`(
+  func `a portrait output shows each cell of a landscape frame in its place`(
     orientation: Orientation, scaling: VideoSettings.Scaling
   ) throws {
     for isMirrored in [false, true] {
@@ -222,16 +222,16 @@ struct FrameConverterTests {
   }
 
   @Test(arguments: [PixelFormat.i420, .nv12, .yuyv], [(64, 48), (33, 17), (48, 64)])
-  func `a frame with another matrix is converted to the canvas's`(pixelFormat: PixelFormat, size: (Int, Int)) throws {
+  func `a frame with another matrix is converted to the output's`(pixelFormat: PixelFormat, size: (Int, Int)) throws {
     for colour in Self.colours {
-      for (from, matrix, to, canvasMatrix) in [
+      for (from, matrix, to, outputMatrix) in [
         (colour.bt601, ColorMatrix.bt601, colour.bt709, ColorMatrix.bt709),
         (colour.bt709, .bt709, colour.bt601, .bt601), (colour.bt709, .bt709, colour.bt709, .bt709),
       ] {
-        let canvas = FrameConverter(
-          format: VideoFormat(width: 64, height: 48, colorMatrix: canvasMatrix), scaling: .fit)
+        let converter = FrameConverter(
+          format: VideoFormat(width: 64, height: 48, colorMatrix: outputMatrix), scaling: .fit)
         let frame = self.plain(from, pixelFormat: pixelFormat, width: size.0, height: size.1)
-        let drawn = try #require(canvas.draw(frame, matrix: matrix))
+        let drawn = try #require(converter.draw(frame, matrix: matrix))
         for plane in 0..<3 {
           let middle = drawn.format.byteCount(plane: plane) / 2 + drawn.format.bytesPerRow[plane] / 2
           let found = drawn.withPlane(plane) { $0[middle] }
@@ -246,12 +246,12 @@ struct FrameConverterTests {
     }
   }
 
-  @Test func `RGB is converted to BT 709 on a BT 709 canvas`() throws {
+  @Test func `RGB is converted to BT 709 for a BT 709 output`() throws {
     let buffer = PixelBuffer(format: VideoFormat(width: 64, height: 48, pixelFormat: .rgb24))
     let bytes = buffer.unsafePlane(0)
     for index in bytes.indices { bytes[index] = index % 3 == 1 ? 255 : 0 }
-    let canvas = FrameConverter(format: VideoFormat(width: 64, height: 48, colorMatrix: .bt709), scaling: .fit)
-    let drawn = try #require(canvas.draw(VideoFrame(buffer: buffer, timestamp: .zero), matrix: .bt601))
+    let converter = FrameConverter(format: VideoFormat(width: 64, height: 48, colorMatrix: .bt709), scaling: .fit)
+    let drawn = try #require(converter.draw(VideoFrame(buffer: buffer, timestamp: .zero), matrix: .bt601))
     let found = (0..<3).map { plane in drawn.withPlane(plane) { Int($0[100]) } }
     #expect(zip(found, [173, 42, 26]).allSatisfy { abs($0 - $1) <= 2 }, "\(found)")
   }

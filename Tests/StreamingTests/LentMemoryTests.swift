@@ -111,9 +111,9 @@ struct LentMemoryTests {
     let copy = frame.copy
     #expect(copy.buffer !== buffer && copy.timestamp == frame.timestamp)
     #expect(copy.orientation == .right && copy.isMirrored)
-    let canvas = VideoFormat(width: 48, height: 64)
+    let output = VideoFormat(width: 48, height: 64)
     let drawn = try [frame, copy].map { frame in
-      try #require(FrameConverter(format: canvas, scaling: .fit).draw(frame, matrix: frame.format.colorMatrix))
+      try #require(FrameConverter(format: output, scaling: .fit).draw(frame, matrix: frame.format.colorMatrix))
     }
     for plane in 0..<3 {
       #expect(drawn[0].withPlane(plane) { Array($0) } == drawn[1].withPlane(plane) { Array($0) })

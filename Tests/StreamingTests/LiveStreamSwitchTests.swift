@@ -351,7 +351,7 @@ struct LiveStreamSwitchTests {
     await stream.stop()
   }
 
-  @Test func `a rotation that is set before the start determines the canvas's shape`() async throws {
+  @Test func `a rotation that is set before the start determines the output's shape`() async throws {
     let stream = LiveStream("test", video: Self.patient())
     stream.attachVideo(self.first)
     stream.rotation = .right

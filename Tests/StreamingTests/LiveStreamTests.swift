@@ -48,7 +48,7 @@ struct LiveStreamTests {
     #expect(self.output.hasEnded)
   }
 
-  @Test func `viewers get frames of the canvas's size`() async throws {
+  @Test func `viewers get frames of the output's size`() async throws {
     let (stream, _) = try await self.startedStream(
       VideoSettings(width: 320, height: 180, sourceTimeout: .seconds(1000)))
     guard case .h264(let description) = stream.descriptions.first else {
@@ -59,7 +59,7 @@ struct LiveStreamTests {
     await stream.stop()
   }
 
-  @Test func `a source rotated by a quarter turn gets a canvas of its upright shape`() async throws {
+  @Test func `a source rotated by a quarter turn gets an output of its upright shape`() async throws {
     let stream = LiveStream("test", video: VideoSettings(sourceTimeout: .seconds(1000)))
     stream.attachVideo(self.capturer)
     async let start: Void = stream.start()
