@@ -54,7 +54,7 @@ struct AccessControlTests {
   @Test(arguments: [
     (ControlPolicy.operators, false, false), (.machine, false, true), (.all, true, true), (.none, false, false),
   ])
-  func `the control policy says who controls without a password`(
+  func `the control policy determines the clients that control without a password`(
     policy: ControlPolicy, remotely: Bool, locally: Bool
   ) {
     let access = Self.control(change: { $0.control = policy })
@@ -205,7 +205,7 @@ struct AccessControlTests {
     #expect(access.refusals[.failedLogin] == 0)
   }
 
-  @Test func `challenges name the schemes with which the permission can be had`() throws {
+  @Test func `challenges list the schemes that can give the permission`() throws {
     let token = try #require(AccessToken(parsing: Self.operatorToken, role: .operator))
     func schemes(_ access: AccessControl, _ permission: Permission, allowsBasic: Bool = true) -> [Substring] {
       access.challenges(

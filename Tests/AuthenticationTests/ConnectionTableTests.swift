@@ -40,7 +40,7 @@ struct ConnectionTableTests {
     private func name(of id: ConnectionTable.ID) -> String { self.ids.first { $0.value == id }?.key ?? "?" }
   }
 
-  @Test func `a stranger who fills the table loses connections, the owner none`() {
+  @Test func `an address that fills the table loses its own connections, and no other address does`() {
     let dialogue = Dialogue(maximumCount: 5)
     #expect(dialogue.connect("owner", from: 1) == "")
     dialogue.use("owner", for: .idle)

@@ -18,7 +18,7 @@ struct HostPolicyTests {
     "evil.example", "localhost.evil.example", "127.0.0.1.evil.example", "xlocal.com", "cam.example.org.evil.example",
     "evilcam.example.org", "local.example", "1.2.3", "1.2.3.4.5", "256.1.1.1", "1.2.3.4a", ".", "a..com",
   ])
-  func `every other name is not`(host: String) throws {
+  func `every other name is foreign`(host: String) throws {
     #expect(!HostPolicy(names: ["cam.example.org"]).allows(try #require(Authority(parsing: host))))
   }
 
@@ -27,7 +27,7 @@ struct HostPolicyTests {
     "[fe80::1%eth0]",
     "a/b", "a?b", "a#b", "é.local", String(repeating: "a", count: 301),
   ])
-  func `other text is no host`(host: String) {
+  func `other text is not a host`(host: String) {
     #expect(Authority(parsing: host) == nil)
   }
 
@@ -75,7 +75,7 @@ struct IPAddressTests {
     "", "1.2.3", "1.2.3.4.5", "256.1.1.1", "01.2.3.4444", "+1.2.3.4", ":", ":::", "1::2::3", "1:2:3:4:5:6:7", "12345::",
     "1:2:3:4:5:6:7:8:9", "g::", "1.2.3.4::", "1:2:3:4:5:6:7::8",
   ])
-  func `other text is no address`(text: String) {
+  func `other text is not an address`(text: String) {
     #expect(IPAddress(parsing: text) == nil)
   }
 
@@ -87,7 +87,7 @@ struct IPAddressTests {
     ("168.63.129.16", true), ("168.63.129.17", false), ("192.0.0.192", true), ("fd20:ce::254", true),
     ("fd00:42::42", true), ("fd00:42::43", false), ("2001:db8::1", false),
   ])
-  func `link-local and metadata addresses are recognized in every disguise`(text: String, isOne: Bool) throws {
+  func `link-local and metadata addresses are recognized in every notation`(text: String, isOne: Bool) throws {
     #expect(try #require(IPAddress(parsing: text)).isLinkLocalOrMetadata == isOne)
     // The form of a socket of IPv6.
     if case .v4(let address)? = IPAddress(parsing: text) {

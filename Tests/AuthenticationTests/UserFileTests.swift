@@ -28,7 +28,7 @@ struct UserFileTests {
     "secret", "a:b\nsecret", "admin a:b", "operator", "operator secret", "publisher= a:b", "publisher a:b", "a:", ":b",
     "token=short", "operator token=with spaces in it", "a:b\na:c", "a:b\u{7}",
   ])
-  func `a wrong line is named by its number, and its content is not shown`(text: String) {
+  func `an invalid line is reported by its number, without its content`(text: String) {
     let lines = text.split(separator: "\n").count
     #expect {
       try UserFile(parsing: text)
@@ -84,7 +84,7 @@ struct UserFileTests {
     "$scrypt$ln=3,r=1,p=1$AAECAwQFBgc$!AECAwQFBgcICQoLDA0ODw",
     "", "$scrypt$", "secret",
   ])
-  func `other text is no hash`(text: String) {
+  func `other text is not a hash`(text: String) {
     #expect((try? PasswordHash(parsing: text)) == nil)
   }
 }

@@ -69,7 +69,7 @@ struct AudioSpecificConfigTests {
     #expect(throws: error) { try AudioSpecificConfig(parsing: bytes + [0, 0, 0, 0]) }
   }
 
-  @Test func `a format becomes the two bytes that every player knows`() {
+  @Test func `a format is serialized to the two bytes that every player supports`() {
     #expect(AudioSpecificConfig(format: AudioFormat(sampleRate: 48_000, channelCount: 2))?.serialize() == [0x11, 0x90])
     #expect(AudioSpecificConfig(format: AudioFormat(sampleRate: 44_100, channelCount: 1))?.serialize() == [0x12, 0x08])
     #expect(AudioSpecificConfig(format: AudioFormat(sampleRate: 48_000, channelCount: 7)) == nil)
@@ -127,7 +127,7 @@ struct ADTSHeaderTests {
     ([0xFF, 0xF1, 0x74, 0x80, 0x26, 0xDF, 0xFC], "sampling_frequency_index"),
     ([0xFF, 0xF1, 0x4C, 0x80, 0x00, 0xDF, 0xFC], "frame_length"),
   ])
-  func `bytes that are no header throw`(bytes: [UInt8], field: String) {
+  func `bytes without a syncword throw`(bytes: [UInt8], field: String) {
     var buffer = ByteBuffer(bytes: bytes)
     let error = #expect(throws: ParsingError.self) { try ADTSHeader(parsing: &buffer) }
     #expect(error?.field == field)

@@ -18,7 +18,7 @@ struct H264AccessUnitTests {
     ("a code at the very end", [0, 0, 1, 0x65, 1, 2, 3, 4, 5, 6, 7, 8, 0, 0, 1], [[0x65, 1, 2, 3, 4, 5, 6, 7, 8]]),
     ("zeros inside", [0, 0, 1, 0x65, 0, 0, 3, 1, 0, 0, 2, 0, 1], [[0x65, 0, 0, 3, 1, 0, 0, 2, 0, 1]]),
   ])
-  func `start codes part the units`(name: String, stream: [UInt8], units: [[UInt8]]) {
+  func `start codes separate NAL units`(name: String, stream: [UInt8], units: [[UInt8]]) {
     #expect(Self.units(ofAnnexB: stream) == units, "\(name)")
   }
 
@@ -39,7 +39,7 @@ struct H264AccessUnitTests {
   }
 
   @Test(arguments: [(1, [2, 0x65, 9, 0, 1, 0x41]), (2, [0, 2, 0x65, 9, 0, 0, 0, 1, 0x41])])
-  func `lengths may be shorter`(size: Int, sample: [UInt8]) throws {
+  func `length fields may have fewer than 4 bytes`(size: Int, sample: [UInt8]) throws {
     let units = try AVCCNALUnits(parsing: ByteBuffer(bytes: sample), lengthSize: size)
     #expect(units.map { Array($0.readableBytesView) } == [[0x65, 9], [0x41]])
     #expect(throws: ParsingError.self) {
@@ -49,12 +49,12 @@ struct H264AccessUnitTests {
     #expect(Array(unit.payload.readableBytesView) == [0, 0, 0, 2, 0x65, 9, 0, 0, 0, 1, 0x41])
   }
 
-  @Test func `lengths part the units of a sample and empty ones are skipped`() throws {
+  @Test func `lengths separate the NAL units of a sample, and empty units are skipped`() throws {
     let units = try AVCCNALUnits(parsing: ByteBuffer(bytes: [0, 0, 0, 2, 0x65, 1, 0, 0, 0, 0, 0, 0, 0, 1, 0x41]))
     #expect(units.map { Array($0.readableBytesView) } == [[0x65, 1], [0x41]])
   }
 
-  @Test func `every prefix of a sample throws, but for those that end with a unit`() throws {
+  @Test func `every prefix of a sample throws, except at the end of a NAL unit`() throws {
     let sample: [UInt8] = [0, 0, 0, 2, 0x65, 1, 0, 0, 0, 1, 0x41]
     for length in 1..<sample.count where length != 6 {
       #expect(throws: ParsingError(.truncated, field: "NALUnitLength", offset: length < 6 ? 0 : 6)) {
@@ -69,7 +69,7 @@ struct H264AccessUnitTests {
     }
   }
 
-  @Test func `an encoder's keyframe is taken apart`() {
+  @Test func `delimiters, parameter sets and filler are removed from the payload of an encoder's keyframe`() {
     let unit = H264AccessUnit(
       parsingAnnexB: ByteBuffer(bytes: [
         0, 0, 0, 1, 0x09, 0x10,  // access unit delimiter
@@ -90,7 +90,7 @@ struct H264AccessUnitTests {
         == ByteBuffer(bytes: [0, 0, 0, 2, 0x06, 0x05, 0, 0, 0, 3, 0x65, 0x88, 0x84, 0, 0, 0, 2, 0x65, 0x41]))
   }
 
-  @Test func `an access unit in memory of an encoder is taken apart the same way, wherever it ends`() {
+  @Test func `an access unit in an encoder's memory is parsed in the same way, wherever it ends`() {
     let stream: [UInt8] = [
       0xFF, 0, 0, 0, 1, 0x09, 0x10, 0, 0, 0, 1, 0x67, 0x42, 0, 0, 1, 0x68, 0xCB, 0, 0, 0, 1, 0, 0, 1, 0x06, 0x05, 0, 0,
       1, 0x65, 0x88, 0, 0, 0, 0, 1, 0x65, 0x41, 0, 0, 1, 0x0C, 0xFF, 0, 0, 1, 0x41, 0x9A,
@@ -104,13 +104,13 @@ struct H264AccessUnitTests {
     }
   }
 
-  @Test func `an access unit without IDR slice is no keyframe`() {
+  @Test func `an access unit without an IDR slice is not a keyframe`() {
     let unit = H264AccessUnit(parsingAnnexB: ByteBuffer(bytes: [0, 0, 1, 0x41, 0x9A]))
     #expect(!unit.isKeyframe)
     #expect(unit.payload == ByteBuffer(bytes: [0, 0, 0, 2, 0x41, 0x9A]))
   }
 
-  @Test func `a sample with parameter sets inside is cleaned the same way`() throws {
+  @Test func `in-band parameter sets of a sample are removed in the same way`() throws {
     let unit = try H264AccessUnit(
       parsingAVCC: ByteBuffer(bytes: [0, 0, 0, 2, 0x67, 1, 0, 0, 0, 2, 0x68, 2, 0, 0, 0, 1, 0x65]))
     #expect(unit.payload == ByteBuffer(bytes: [0, 0, 0, 1, 0x65]))

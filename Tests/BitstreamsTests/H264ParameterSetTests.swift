@@ -80,7 +80,7 @@ struct H264ParameterSetTests {
       (8, (32, 11)), (9, (80, 33)), (10, (18, 11)), (11, (15, 11)), (12, (64, 33)), (13, (160, 99)), (14, (4, 3)),
       (15, (3, 2)), (16, (2, 1)), (17, nil), (254, nil),
     ] as [(UInt32, (UInt16, UInt16)?)])
-  func `each number of a pixel's shape stands for its ratio`(index: UInt32, ratio: (UInt16, UInt16)?) throws {
+  func `each index of a sample aspect ratio is its ratio`(index: UInt32, ratio: (UInt16, UInt16)?) throws {
     let expected = ratio.map { VUIParameters.SampleAspectRatio(width: $0.0, height: $0.1) }
     #expect(try Self.aspectRatio([(1, 1), (index, 8)]) == expected)
     if let ratio {
@@ -125,7 +125,7 @@ struct H264ParameterSetTests {
     #expect(set.frameRate == FrameRate(15))
   }
 
-  @Test func `buffer model parameters are passed over`() throws {
+  @Test func `HRD parameters are skipped`() throws {
     let set = try H264SequenceParameterSet(parsing: Self.high720p30WithBufferModel)
     #expect(set.height == 720)
     #expect(set.frameRate == FrameRate(30))
@@ -133,7 +133,7 @@ struct H264ParameterSetTests {
     #expect(set.vui?.maximumDecoderFrameBuffering == 4)
   }
 
-  @Test func `scaling lists are passed over, also one that ends early`() throws {
+  @Test func `scaling lists are skipped, also one that ends early`() throws {
     var writer = BitWriter()
     Self.writeHighStart(to: &writer)
     writer.write(1, bits: 1)  // seq_scaling_matrix_present_flag
@@ -153,7 +153,7 @@ struct H264ParameterSetTests {
     baseline720p30, high1080p2997BT709, high422Interlaced576, high444Small, high720p30WithBufferModel,
     high576With16To11, high360FullRangeWith91To74,
   ])
-  func `every prefix throws, but for the stop bit's byte`(set: [UInt8]) {
+  func `every prefix throws, except without the byte of the stop bit`(set: [UInt8]) {
     for length in 0..<set.count - 2 {
       #expect(throws: ParsingError.self) { try H264SequenceParameterSet(parsing: Array(set.prefix(length))) }
     }

@@ -130,7 +130,7 @@ struct SwscaleConverterTests {
         to: VideoFormat(width: 16, height: 16)) == nil)
   }
 
-  @Test func `pixel formats have one name in FFmpeg, and those with an unused byte are read too`() {
+  @Test func `each pixel format has one format of FFmpeg, and formats with an unused byte are supported too`() {
     for format in PixelFormat.allCases { #expect(PixelFormat(libav: format.libav) == format) }
     #expect(PixelFormat(libav: AV_PIX_FMT_BGR0) == .bgra && PixelFormat(libav: AV_PIX_FMT_0RGB) == .argb)
     #expect(PixelFormat(libav: AV_PIX_FMT_YUVJ420P) == nil && PixelFormat(libav: AV_PIX_FMT_GRAY8) == nil)
@@ -165,7 +165,7 @@ struct LibavErrorTests {
     #expect(error.nextStep.contains(nextStep))
   }
 
-  @Test func `a number that has no text is shown`() {
+  @Test func `an error number without a text is shown as a number`() {
     #expect(libavMessage(-ENOENT) == "No such file or directory")
     #expect(libavMessage(-0x7000_0000).contains("\(-0x7000_0000)"))
   }

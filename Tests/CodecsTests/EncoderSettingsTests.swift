@@ -146,7 +146,7 @@ struct AACEncoderSettingsTests {
     #expect(parsed.audioObjectType == 2 && parsed.format == format && parsed.samplesPerFrame == 1024)
   }
 
-  @Test func `a gap moves the audio after it, and nothing before`() throws {
+  @Test func `a gap delays the audio after it only`() throws {
     let format = AudioFormat(sampleRate: 48_000, channelCount: 1)
     let encoder = try LibavAACEncoder(format: format, bitrate: 32_000)
     #expect(encoder.nextTime == nil)
@@ -211,7 +211,7 @@ struct AudioResamplerTests {
     #expect(mixed.samples[0] > 0.3 && abs(mixed.samples[1]) < 0.01 && mixed.samples[2] == 0)
   }
 
-  @Test func `the same format goes through unchanged`() throws {
+  @Test func `samples of the same format are unchanged`() throws {
     let format = AudioFormat(sampleRate: 44_100, channelCount: 2)
     let samples = (0..<200).map { Float($0) / 200 - 0.5 }
     #expect(try Self.resample(samples, from: format, to: format).samples == samples)

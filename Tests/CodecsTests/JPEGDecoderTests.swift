@@ -60,7 +60,7 @@ struct JPEGDecoderTests {
     #expect(decoded.frame.withPlane(0) { $0.allSatisfy { abs(Int($0) - expected) <= 1 } })
   }
 
-  @Test func `zeros behind the end are accepted, a missing end is damage`() throws {
+  @Test func `zeros after EOI are accepted, a file without EOI is damaged`() throws {
     var decoder = try Self.decoder()
     let file = try Self.file()
     #expect(Self.decode(file + [0, 0, 0, 0, 0], with: &decoder) != nil)
@@ -134,7 +134,7 @@ struct JPEGDecoderTests {
     #expect(last?.format.width == 64 && last?.withPlane(0) { abs(Int($0[100]) - 120) <= 2 } == true)
   }
 
-  @Test func `without free memory there is no frame, and there is one again after one is released`() throws {
+  @Test func `without free memory no frame is returned, until one is released`() throws {
     var decoder = try Self.decoder()
     let file = try Self.file()
     var held: [VideoFrame] = []

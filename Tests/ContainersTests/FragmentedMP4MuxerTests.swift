@@ -148,7 +148,7 @@ struct FragmentedMP4MuxerTests {
     #expect(muxer.skippedSampleCount == 1)
   }
 
-  @Test func `other codecs go on in time and number, with a start of their own`() throws {
+  @Test func `other codecs have another initialization segment, and times and fragment numbers continue`() throws {
     var muxer = FragmentedMP4Muxer([TestSamples.h264, TestSamples.aac])
     let samples = TestSamples.stream(seconds: 1, from: self.start)
     let first = try self.read(muxer.fragment(samples), of: muxer).table

@@ -21,7 +21,7 @@ struct MP4FieldsTests {
       (0, 2_082_844_800), (1_000_000_000, 2_082_844_801), (-2_082_844_800_000_000_000, 0),
       (-3_000_000_000_000_000_000, 0), (.max, .max),
     ] as [(Int64, UInt32)])
-  func `times of creation count from 1904, and stop at the ends of 32 bits`(nanoseconds: Int64, seconds: UInt32) {
+  func `times of creation count from 1904, clamped to 32 bits`(nanoseconds: Int64, seconds: UInt32) {
     #expect(MovieMetadata.creationTime(atUnixTime: nanoseconds) == seconds)
   }
 
@@ -33,7 +33,7 @@ struct MP4FieldsTests {
       (.down, [-0x1_0000, 0, 0, 0, -0x1_0000, 0, 640 << 16, 360 << 16, 0x4000_0000]),
       (.left, [0, -0x1_0000, 0, 0x1_0000, 0, 0, 0, 640 << 16, 0x4000_0000]),
     ] as [(Orientation, [Int32])])
-  func `an orientation is a matrix that keeps the frame where it was`(orientation: Orientation, values: [Int32]) {
+  func `an orientation is a matrix that keeps the frame at the origin`(orientation: Orientation, values: [Int32]) {
     let written = Self.bytes {
       MovieMetadata(orientation: orientation).writeMatrix(forSize: (640, 360), to: &$0)
     }
@@ -47,7 +47,7 @@ struct MP4FieldsTests {
     #expect(Set(corners) == [[0, 0], [size[0], 0], [0, size[1]], size])
   }
 
-  @Test func `a title is a UTF-8 item in the list of the user data`() throws {
+  @Test func `a title is a UTF-8 item in the metadata list of the user data`() throws {
     let written = Self.bytes { MovieMetadata(title: "Tür").writeUserData(to: &$0) }
     let list = try #require(try MP4Box.boxes(in: ByteBuffer(bytes: written)).first)
       .child("meta").children(skipping: 4)
@@ -61,7 +61,7 @@ struct MP4FieldsTests {
   }
 
   @Test(arguments: [("x", 1000), ("é", 500), ("👍", 250), ("👨‍👩‍👧‍👦", 40)])
-  func `a long title is cut between characters`(character: String, count: Int) throws {
+  func `a long title is truncated at a character boundary`(character: String, count: Int) throws {
     let metadata = MovieMetadata(title: String(repeating: character, count: 2000), encoder: "vidicon")
     let written = Self.bytes { metadata.writeUserData(to: &$0) }
     let items = try #require(try MP4Box.boxes(in: ByteBuffer(bytes: written)).first)
@@ -99,7 +99,7 @@ struct MP4FieldsTests {
     #expect(written.suffix(8).prefix(2) == [0x10, 0x10])
   }
 
-  @Test func `equal values in a row take one entry, §8·6·1·2`() {
+  @Test func `consecutive equal values are one entry, §8·6·1·2`() {
     var runs = RunLengths()
     #expect(Self.bytes { runs.write(to: &$0) } == Self.words(0))
     for value: UInt32 in [3, 3, 3, 0, 5, 5] { runs.append(value) }
@@ -120,7 +120,7 @@ struct MP4FieldsTests {
     #expect(FourCharacterCode(rawValue: 0x0A1B_7F20).description == "??? ")
   }
 
-  @Test func `a box header that is cut off consumes nothing`() throws {
+  @Test func `a truncated box header consumes nothing`() throws {
     let headers: [[UInt8]] = [
       [0, 0, 0, 8] + Array("free".utf8), [0, 0, 0, 1] + Array("mdat".utf8) + [0, 0, 0, 0, 0, 0, 0, 16],
       [0, 0, 0, 24] + Array("uuid".utf8) + [UInt8](repeating: 7, count: 16),
@@ -137,7 +137,7 @@ struct MP4FieldsTests {
     }
   }
 
-  @Test func `a file is walked box by box without reading their content`() throws {
+  @Test func `a file is walked box by box without reading the content of the boxes`() throws {
     let file = Self.bytes {
       $0.writeBox("ftyp") { $0.writeZeros(12) }
       $0.writeBox("free") { $0.writeZeros(100) }
@@ -159,7 +159,7 @@ struct MP4FieldsTests {
   }
 
   @Test(arguments: [(20, 0), (21, 20), (127, 20), (135, 128)])
-  func `a walk through a file that was cut off ends with an error at the box`(length: Int, offset: Int) {
+  func `a walk through a truncated file ends with an error at the truncated box`(length: Int, offset: Int) {
     let file = Self.bytes {
       $0.writeBox("ftyp") { $0.writeZeros(12) }
       $0.writeBox("free") { $0.writeZeros(100) }
@@ -194,7 +194,7 @@ struct TrackFragmentParsingTests {
     return try TrackFragment(parsing: try #require(try MP4Box.boxes(in: buffer).first), extends: Self.extends)
   }
 
-  @Test func `samples take the defaults of the file, and the header's before them`() throws {
+  @Test func `sample defaults are those of the track fragment, else those of the file`() throws {
     let file = try Self.fragment {
       $0.writeFullBox("tfhd", flags: 0x02_0000) { $0.writeInteger(UInt32(1)) }
       $0.writeFullBox("tfdt") { $0.writeInteger(UInt32(900)) }
@@ -214,7 +214,7 @@ struct TrackFragmentParsingTests {
     #expect(header.baseDecodeTime == 1 << 40 && header.dataOffset == -8)
   }
 
-  @Test func `a run may give each field of each sample, and other flags of the first`() throws {
+  @Test func `a run may contain each field of each sample, and other flags for the first sample`() throws {
     let each = try Self.fragment {
       $0.writeFullBox("tfhd", flags: 0x02_0000) { $0.writeInteger(UInt32(2)) }
       $0.writeFullBox("tfdt") { $0.writeInteger(UInt32(0)) }
@@ -239,7 +239,7 @@ struct TrackFragmentParsingTests {
     #expect(first.samples.map(\.flags.isSync) == [true, false, false])
   }
 
-  @Test func `fragments that cannot be placed are refused`() {
+  @Test func `fragments with missing, repeated or unsupported boxes are refused`() {
     let tfhd: (inout ByteBuffer) -> Void = { $0.writeFullBox("tfhd", flags: 0x02_0000) { $0.writeInteger(UInt32(1)) } }
     let tfdt: (inout ByteBuffer) -> Void = { $0.writeFullBox("tfdt") { $0.writeInteger(UInt32(0)) } }
     let trun: (inout ByteBuffer) -> Void = {

@@ -84,7 +84,7 @@ struct ProgramClockTests {
     }
   }
 
-  @Test func `after a late frame none is written before a keyframe`() throws {
+  @Test func `after a late frame, frames are skipped until a keyframe`() throws {
     let start = MediaTime.zero + .seconds(10)
     /// A keyframe, audio a second ahead, the frame at 33 ms too late, and later ones.
     var samples = [TestSamples.videoSample(at: start, isKeyframe: true)]
@@ -97,7 +97,7 @@ struct ProgramClockTests {
     #expect(times == [0, 1066, 1100])
   }
 
-  @Test func `a track that is gone does not hold the clock`() throws {
+  @Test func `a removed track does not delay the clock`() throws {
     var muxer = TransportStreamMuxer([TestSamples.h264, TestSamples.aac])
     var buffer = ByteBuffer()
     muxer.startSegment(into: &buffer)

@@ -55,7 +55,7 @@ struct ProgramTablesTests {
     }
   }
 
-  @Test func `a segment starts with both tables, one packet each, filled up with ones`() {
+  @Test func `a segment starts with PAT and PMT, one packet each, stuffed with 0xFF`() {
     var muxer = TransportStreamMuxer([TestSamples.h264, TestSamples.aac])
     var buffer = ByteBuffer()
     muxer.startSegment(into: &buffer)

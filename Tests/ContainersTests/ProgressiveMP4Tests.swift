@@ -204,7 +204,7 @@ struct ProgressiveMP4Tests {
     #expect(start.readMultipleIntegers(as: (UInt32, UInt32, UInt64).self)! == (1, 0x6D64_6174, 5 << 30 + 16))
   }
 
-  @Test func `every prefix holds the fragments that are whole in it`() throws {
+  @Test func `every prefix contains the fragments that are complete in it`() throws {
     let (head, fragments) = self.fragmentedFile(seconds: 2)
     let file = fragments.reduce(into: head) { $0.writeImmutableBuffer($1) }
     let ends = [head.readableBytes, head.readableBytes + fragments[0].readableBytes, file.readableBytes]
@@ -221,7 +221,7 @@ struct ProgressiveMP4Tests {
     }
   }
 
-  @Test func `a fragment whose samples lie elsewhere is the end`() throws {
+  @Test func `a fragment whose samples are not in its own media data ends the file`() throws {
     let (head, fragments) = self.fragmentedFile(seconds: 3)
     var file = head
     file.writeImmutableBuffer(fragments[0])

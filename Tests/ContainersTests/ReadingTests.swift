@@ -79,7 +79,7 @@ struct ReadingTests {
     #expect(events.count { if case .packet(_, _, 0x100) = $0 { true } else { false } } == 30)
   }
 
-  @Test func `a lost packet costs its access unit, and is counted`() {
+  @Test func `a lost packet drops its access unit, and is counted`() {
     var muxer = TransportStreamMuxer([TestSamples.h264])
     var bytes = ByteBuffer()
     muxer.startSegment(into: &bytes)

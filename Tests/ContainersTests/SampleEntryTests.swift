@@ -36,7 +36,7 @@ struct SampleEntryTests {
     return Array(entry.content.readableBytesView.dropFirst(78 + 8 + configuration.content.readableBytes))
   }
 
-  @Test func `colours and the shape of pixels are those that ffmpeg writes`() throws {
+  @Test func `colours and the pixel aspect ratio are those that ffmpeg writes`() throws {
     let tall: [[UInt8]] = [
       [0, 0, 0, 0x13], Array("colr".utf8), Array("nclx".utf8),
       [0, 5], [0, 5], [0, 5],  // primaries, transfer, matrix

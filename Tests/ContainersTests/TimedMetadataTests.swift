@@ -179,7 +179,7 @@ struct TimedMetadataTests {
     #expect(Self.bytes(buffer) == rows.flatMap { $0 })
   }
 
-  @Test func `messages stand before the fragment, which reads as without them`() throws {
+  @Test func `messages precede the fragment, which is parsed as without them`() throws {
     let start = MediaTime.zero + .seconds(10)
     let videoSamples = (0..<3).map { TestSamples.videoSample(at: start + .milliseconds($0 * 40), isKeyframe: $0 == 0) }
     let events = [start, start + .milliseconds(40)].map { Self.metadata(at: $0) }
@@ -215,7 +215,7 @@ struct TimedMetadataTests {
     #expect(buffer.readableBytes == 96)
   }
 
-  @Test func `the file type has the brand of messages if there may be some`() throws {
+  @Test func `the file type has the brand of messages if the track may have some`() throws {
     let muxer = FragmentedMP4Muxer([TestSamples.h264])
     for hasEvents in [false, true] {
       let head = muxer.initializationSegment(hasEvents: hasEvents)

@@ -40,7 +40,7 @@ struct TransportPacketTests {
     #expect(!packet.isDiscontinuous && !packet.isRandomAccess && !packet.startsUnit)
   }
 
-  @Test func `a packet without payload has none, whatever follows its adaptation field`() throws {
+  @Test func `a packet without payload is parsed as such, whatever follows its adaptation field`() throws {
     let whole = try TransportPacket(parsing: Self.packet([0x47, 0x1F, 0xFF, 0x20, 183, 0x00]))
     #expect(whole.packetIdentifier == 0x1FFF && !whole.hasPayload && whole.payload.readableBytes == 0)
     let short = try TransportPacket(parsing: Self.packet([0x47, 0x01, 0x00, 0x20, 1, 0x40]))
@@ -59,11 +59,11 @@ struct TransportPacketTests {
       ([0x47, 0x01, 0x00, 0x30, 184], ParsingError(.invalid, field: "adaptation_field_length", offset: 4)),
       ([0x47, 0x01, 0x00, 0x30, 6, 0x10], ParsingError(.invalid, field: "program_clock_reference", offset: 6)),
     ] as [([UInt8], ParsingError)])
-  func `a packet that cannot be used is refused with the field's name`(head: [UInt8], error: ParsingError) {
+  func `an unusable packet is refused with the name of the field`(head: [UInt8], error: ParsingError) {
     #expect(throws: error) { try TransportPacket(parsing: Self.packet(head)) }
   }
 
-  @Test func `fewer than 188 bytes are no packet, more are not looked at`() throws {
+  @Test func `fewer than 188 bytes are refused, further bytes are ignored`() throws {
     let bytes = Self.packet([0x47, 0x01, 0x00, 0x10])
     for length in [0, 1, 4, 187] {
       #expect(throws: ParsingError(.truncated, field: "transport_packet", offset: 0)) {
@@ -142,7 +142,7 @@ struct PESPacketTests {
         ParsingError(.truncated, field: "DTS", offset: 9)
       ),
     ] as [([UInt8], ParsingError)])
-  func `a malformed packet is refused with the field's name`(bytes: [UInt8], error: ParsingError) {
+  func `a malformed packet is refused with the name of the field`(bytes: [UInt8], error: ParsingError) {
     #expect(throws: error) { try PESPacket(parsing: ByteBuffer(bytes: bytes)) }
   }
 

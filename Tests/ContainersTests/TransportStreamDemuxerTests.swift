@@ -52,7 +52,7 @@ struct TransportStreamDemuxerTests {
     #expect(demuxer.discontinuityCount == 0 && demuxer.damageCount == 0)
   }
 
-  @Test func `counters wrap after 15, and a jump that is announced is none`() {
+  @Test func `continuity counters wrap after 15, and an announced discontinuity is not a loss`() {
     var packets = [Self.table, Self.map]
     for index: UInt64 in 0..<20 {
       packets.append(
@@ -91,7 +91,7 @@ struct TransportStreamDemuxerTests {
     #expect(demuxer.damageCount == 0 && demuxer.discontinuityCount == 0)
   }
 
-  @Test func `a repeated map is reported once, another version again`() {
+  @Test func `a repeated program map is reported once, and again with another version`() {
     let again = Self.packet(0x1000, counter: 1, start: true, payload: [0] + ProgramTablesTests.map)
     var changed = ProgramTablesTests.programMap
     changed.version = 1
@@ -124,7 +124,7 @@ struct TransportStreamDemuxerTests {
     #expect(demuxer.damageCount == 0)
   }
 
-  @Test func `the network information of an association is no program`() {
+  @Test func `the network PID of a program association table is not a program`() {
     let content: [UInt8] = [0x00, 0x00, 0xE0, 0x10, 0x00, 0x07, 0xF0, 0x00]
     let section = ProgramSection.serialize(tableID: 0, extension: 1, version: 0, content: content)
     let packets = [Self.packet(0x0000, counter: 0, start: true, payload: [0] + section), Self.map]
@@ -134,7 +134,7 @@ struct TransportStreamDemuxerTests {
     #expect(events == [] && demuxer.damageCount == 1)
   }
 
-  @Test func `damaged tables and packets are counted, and what follows is read`() {
+  @Test func `damaged tables and packets are counted, and later packets are demultiplexed`() {
     var map = Self.map
     map[187] ^= 1
     var error = Self.packet(0x100, counter: 0, start: true, payload: Self.pes(1, [1], isBounded: true))
@@ -173,7 +173,7 @@ struct TransportStreamDemuxerTests {
     #expect(events.dropFirst() == [.clock(3 * 2 * 300)])
   }
 
-  @Test func `a keyframe's mark is that of its first packet`() {
+  @Test func `a keyframe is marked by the random access indicator of its first packet`() {
     let packets = [
       Self.table, Self.map,
       Self.packet(0x100, counter: 0, start: true, flags: 0x40, payload: Self.pes(1, [1])),

@@ -41,7 +41,7 @@ struct TransportStreamMuxerTests {
     #expect(bytes == expected)
   }
 
-  @Test func `every length fills packets exactly and comes back`() throws {
+  @Test func `a payload of any length fills packets exactly and is demultiplexed unchanged`() throws {
     for size in 1...600 {
       let videoSample = TestSamples.videoSample(at: .zero + .seconds(1), size: size)
       let events = MuxedStream.demux(MuxedStream.mux([videoSample]))
@@ -133,7 +133,7 @@ struct TransportStreamMuxerTests {
     #expect(packets.reduce(0) { $0 + $1.packet.payload.readableBytes } == 40 * 8191)
   }
 
-  @Test func `segments go on counting, and each can be demuxed by itself`() throws {
+  @Test func `continuity counters continue across segments, and each segment can be demultiplexed by itself`() throws {
     var muxer = TransportStreamMuxer([TestSamples.h264, TestSamples.aac])
     var segments: [ByteBuffer] = []
     for sample in TestSamples.stream(seconds: 4) {
@@ -158,7 +158,7 @@ struct TransportStreamMuxerTests {
     #expect(self.packets(events, 0x100).count == 120)
   }
 
-  @Test func `other codecs come with the next version of the map, and counters go on`() throws {
+  @Test func `other codecs have the next version of the program map, and counters continue`() throws {
     var muxer = TransportStreamMuxer([TestSamples.h264, TestSamples.aac])
     var buffer = ByteBuffer()
     muxer.startSegment(into: &buffer)

@@ -41,7 +41,7 @@ struct DrawingTests {
     return ImageLayers(OverlayImage(width: width, height: height, pixels: pixels), matrix: .bt601)
   }
 
-  @Test func `an image on whole pixels fills exactly its box`() {
+  @Test func `an image aligned to pixels fills exactly its box`() {
     let buffer = Self.frame(16, 12)
     let image = Self.image(4, 4)
     Canvas(buffer).draw(image, ImagePlacement(x: 4, y: 2, width: 4, height: 4, of: (4, 4)))

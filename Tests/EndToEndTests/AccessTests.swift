@@ -125,7 +125,7 @@ extension EndToEnd {
       }
     }
 
-    @Test func `the page shows controls to operators only, and takes the token out of its address`() async throws {
+    @Test func `the page shows controls to operators only, and removes the token from its address`() async throws {
       try await Self.serving(Self.operators) { vidicon, folder in
         let path = try #require(vidicon.started.controlTokenFile)
         let token = try String(contentsOfFile: path, encoding: .utf8)

@@ -97,7 +97,7 @@ struct HTTPEffectsTests {
     }
   }
 
-  @Test func `privacy is ended on the server's machine or with a password`() async throws {
+  @Test func `with --control all, privacy is ended on the server's machine only`() async throws {
     try await self.withEffects(.permissive { $0.control = .all }) { effects, _, port in
       // Without models, privacy covers the whole frame.
       let covered = try await Self.put(#"{"faces":"privacy"}"#, port: port)

@@ -30,7 +30,7 @@ struct FusionTests {
     #expect(try OperatorTests.error(maker, padded, output) < 1e-4)
   }
 
-  @Test func `a sum of two convolutions, of which the first comes later in the sum`() throws {
+  @Test func `a sum of two convolutions, with the first one as the second operand`() throws {
     var maker = ModelMaker(seed: 3)
     let input = maker.input(1, 6, 6, 9)
     let (first, second) = (maker.convolution(input, channels: 20), maker.convolution(input, channels: 20))

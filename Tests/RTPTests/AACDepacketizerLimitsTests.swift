@@ -42,7 +42,7 @@ struct AACDepacketizerLimitsTests {
     #expect(outputs.map(\.timestamp) == [100, 1060])
   }
 
-  @Test func `an empty frame in a packet is left out, and keeps the time of those after it`() throws {
+  @Test func `an empty frame in a packet is skipped, and the following frames keep their times`() throws {
     var depacketizer = try Self.depacketizer()
     let payload: [UInt8] = [0x00, 0x30, 0x00, 0x08, 0x00, 0x00, 0x00, 0x10, 1, 2, 3]
     let outputs = try depacketizer.depacketize(Self.packet(1, 0, payload))
@@ -50,7 +50,7 @@ struct AACDepacketizerLimitsTests {
     #expect(outputs.map(\.payload) == [ByteBuffer(bytes: [1]), ByteBuffer(bytes: [2, 3])])
   }
 
-  @Test func `a packet with padding only is no loss and no frame`() throws {
+  @Test func `a packet with padding only is neither a loss nor a frame`() throws {
     var depacketizer = try Self.depacketizer()
     #expect(try depacketizer.depacketize(Self.packet(1, 0, [])).isEmpty)
     #expect(try depacketizer.depacketize(Self.packet(2, 0, Self.header(1) + [7])).count == 1)
@@ -111,7 +111,7 @@ struct AACDepacketizerLimitsTests {
     #expect(error?.field == "sizelength" && (error?.code == .unsupported) == (length.count < 10))
   }
 
-  @Test func `every cut of a packet of two frames throws or yields whole frames`() throws {
+  @Test func `every prefix of a packet of two frames throws or contains complete frames`() throws {
     let payload: [UInt8] = [0x00, 0x20, 0x00, 0x18, 0x00, 0x10, 1, 2, 3, 4, 5]
     for length in 1..<payload.count {
       var depacketizer = try Self.depacketizer()

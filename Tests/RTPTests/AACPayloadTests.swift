@@ -66,7 +66,7 @@ struct AACPayloadTests {
     }
   }
 
-  @Test func `a lost fragment loses its frame only`() throws {
+  @Test func `a lost fragment drops its frame only`() throws {
     for lost in 0..<4 {
       var packetizer = Self.packetizer(maximumPayloadLength: 64)
       var depacketizer = try Self.depacketizer()

@@ -86,7 +86,7 @@ struct RTCPLimitsTests {
   }
 
   @Test(arguments: [("é", 127), ("€", 85), ("👍", 63), ("x", 255)])
-  func `a text of more than 255 bytes is cut between characters`(character: String, count: Int) {
+  func `a text of more than 255 bytes is truncated at a character boundary`(character: String, count: Int) {
     let text = String(repeating: character, count: 300)
     let item = RTCPSourceDescription.Item(.cname, text)
     #expect(item.text == String(repeating: character, count: count))

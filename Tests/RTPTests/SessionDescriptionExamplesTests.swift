@@ -190,7 +190,7 @@ struct SessionDescriptionExamplesTests {
 
   @Test(
     arguments: [([0x00, 0x0F, 0xA0, 0xFF], "000FA0FF"), ([], ""), ([0x9A], "9A")] as [([UInt8], String)])
-  func `hexadecimal text has two digits a byte, in any case`(bytes: [UInt8], text: String) {
+  func `hexadecimal text has two digits per byte, in either case`(bytes: [UInt8], text: String) {
     #expect(Hexadecimal.encode(bytes) == text)
     #expect(Hexadecimal.decode(text.lowercased()) == (bytes.isEmpty ? nil : bytes))
   }

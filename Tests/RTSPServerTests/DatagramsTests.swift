@@ -44,7 +44,7 @@ struct DatagramsTests {
   }
 
   @Test(arguments: [true, false])
-  func `runs arrive in segments at each destination, with and without offload`(offload: Bool) throws {
+  func `runs of datagrams arrive at each destination, with and without segmentation offload`(offload: Bool) throws {
     try self.withPair { sockets, ports in
       try self.withPair { receivers, receiverPorts in
         let bytes = (0..<2500).map { UInt8(truncatingIfNeeded: $0) }

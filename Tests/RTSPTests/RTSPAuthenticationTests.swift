@@ -54,7 +54,7 @@ struct RTSPAuthenticationTests {
     #expect(dialogue.statuses() == ["401"])
   }
 
-  @Test func `after five wrong passwords a client waits, and the right password is not looked at meanwhile`() {
+  @Test func `after five wrong passwords a client is refused for a time, also with the right password`() {
     let dialogue = Dialogue(credentials: "user:pass")
     let describe = { (cSeq: Int, password: String) in
       dialogue.client("DESCRIBE rtsp://h/live RTSP/1.0\nCSeq: \(cSeq)\nAuthorization: Basic \(password)")

@@ -230,7 +230,7 @@ struct RecordingTimelineTests {
     #expect(abs((videoFrames[60].place - videoFrames[59].place - .seconds(12) - self.interval).nanoseconds) < 10)
   }
 
-  @Test func `a resumption during a pause that still waits for audio ends the wait at once`() {
+  @Test func `resuming during a pause that still waits for audio ends the wait at once`() {
     var run = TimelineRun(StreamScript(keyframeDistance: 5, audioDelay: .milliseconds(300)))
     run.resume(at: 0)
     run.run(to: 2)

@@ -36,7 +36,7 @@ struct StreamEffectsTests {
     StreamEffects(self.stream, factory: EffectFactory(models: FaceModels(folder: "/nowhere")))
   }
 
-  @Test func `effects are made for the settings, and other effects stay after them`() async throws {
+  @Test func `effects are created for the settings, and other effects remain after them`() async throws {
     let effects = StreamEffects(self.stream)
     let own = Mirror()
     self.stream.effects = [own]

@@ -129,7 +129,7 @@ struct VideoSchedulePassThroughTests {
     #expect(self.dialogue.sample(at: 260, latency: 60) { $0.description = other } == .pass(200))
   }
 
-  @Test func `a switch to a source of higher latency keeps times rising`() {
+  @Test func `timestamps keep increasing across a switch to a source of higher latency`() {
     _ = self.dialogue.sample(at: 1000, isKeyframe: true)
     #expect(
       self.dialogue.sample(at: 1040, latency: 500, isKeyframe: true, from: VideoScheduleDialogue.other) == .pass(1001))

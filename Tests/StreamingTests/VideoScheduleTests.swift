@@ -54,7 +54,7 @@ struct VideoScheduleTests {
     #expect(self.dialogue.timeout(at: 1130) == .again(1100, forcesKeyframe: true))
   }
 
-  @Test func `a frame that is up to 130 ms late is not pushed out by a repeated one`() {
+  @Test func `a frame that is up to 130 ms late is not replaced by a repeated one`() {
     _ = self.dialogue.frame(at: 0)
     _ = self.dialogue.handle(.keyframeRequested, at: 600)
     _ = self.dialogue.frame(at: 600)

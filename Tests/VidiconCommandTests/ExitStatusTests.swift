@@ -59,7 +59,7 @@ struct ExitStatusTests {
     #expect(lines.count == 1 && lines[0].contains(message), "\(lines)")
   }
 
-  @Test func `of several files to repair each is reported, and one that fails decides the status`() async throws {
+  @Test func `each of several files to repair is reported, and a failed one determines the exit status`() async throws {
     let result = try await #require(processExitsWith: .exitCode(1), observing: [\.standardErrorContent]) {
       await RootCommand.main(["repair", "/nowhere/1.mp4", "/nowhere/2.mp4"])
     }

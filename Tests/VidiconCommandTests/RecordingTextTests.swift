@@ -95,7 +95,7 @@ struct RecordingTextTests {
     #expect(expected.count == Self.events.count)
   }
 
-  @Test func `a repair is reported with its file and what became of it`() {
+  @Test func `a repair is reported with its file and its result`() {
     var torn = Self.file
     torn.lostByteCount = 1234
     let repairs: [(Recordings.Repair, path: String, summary: String, problem: String?)] = [

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Refusals in the status")
 struct RefusalTextTests {
-  @Test func `refusals are listed by number, those that did not happen are left out`() {
+  @Test func `refusals are listed by descending count, without reasons that did not occur`() {
     #expect(RefusalText.line([:]) == nil)
     #expect(RefusalText.line([.badHost: 0, .overLimit: 0]) == nil)
     #expect(
@@ -13,7 +13,7 @@ struct RefusalTextTests {
         == "refused: 7 failed login, 2 foreign Host, 2 malformed")
   }
 
-  @Test func `a lack of descriptors is said at once, and again after a minute at most`() {
+  @Test func `a lack of descriptors is reported at once, and again after a minute at the earliest`() {
     var warning = DescriptorWarning()
     let beginning = [0, 1].map { warning.said($0) }
     #expect(beginning == [false, true])

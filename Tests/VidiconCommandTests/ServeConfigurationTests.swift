@@ -78,7 +78,7 @@ struct ServeConfigurationTests {
     ("users: [{password: x}]", "needs a name"),
     ("a: [", "not YAML"),
   ])
-  func `an error names its place, and has exit status 64`(yaml: String, message: String) {
+  func `an error contains file, line and column, and has exit status 64`(yaml: String, message: String) {
     #expect {
       _ = try self.configuration(yaml)
     } throws: { error in

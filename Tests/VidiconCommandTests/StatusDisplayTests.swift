@@ -31,7 +31,7 @@ struct StatusDisplayTests {
     #expect(report.line(isNamed: true) == "door   30.0 fps   2.30 Mb/s   1 viewer   5 dropped")
   }
 
-  @Test func `a line ends with what is not as usual`() {
+  @Test func `a line ends with skipped frames, effects, warnings and the recording`() {
     var report = Self.report()
     report.rtsp.framesSkipped = 7
     report.effectTime = 4.14

@@ -32,7 +32,7 @@ struct TerminalTests {
     await #expect(processExitsWith: .exitCode(1)) { Terminal.fail("x", status: Failure("x").status) }
   }
 
-  @Test func `a status replaces the one before, and is erased before any other line`() async throws {
+  @Test func `a status replaces the previous one, and is erased before any other line`() async throws {
     let result = try await #require(
       processExitsWith: .success, observing: [\.standardOutputContent, \.standardErrorContent]
     ) {

@@ -103,7 +103,7 @@ struct CameraServerTests {
     await server.stop()
   }
 
-  @Test func `an address that is not an IP address is a mistake of the settings`() async {
+  @Test func `an address that is not an IP address is an invalid specification`() async {
     var settings = CameraServerSettings(rtsp: RTSPServerSettings(port: 0), http: nil, isAnnounced: false)
     settings.rtsp.address = "camera"
     let server = CameraServer(settings: settings)

@@ -24,7 +24,7 @@ struct PublicationTests {
     }
   }
 
-  @Test func `a name is reserved once, while it starts too, and another name beside it`() {
+  @Test func `a name is reserved once, also while its stream starts, and other names stay free`() {
     let publications = Publications()
     let (first, second, other) = (self.stream("a"), self.stream("a"), self.stream("b"))
     #expect(self.code { try publications.reserve(first) } == nil)
@@ -42,7 +42,7 @@ struct PublicationTests {
     #expect(publications.published.map(ObjectIdentifier.init) == [other, second].map(ObjectIdentifier.init))
   }
 
-  @Test func `a stream is forgotten with everything that was attached to it`() {
+  @Test func `removing a stream removes everything that was attached to it`() {
     let publications = Publications()
     let stream = self.stream("a")
     publications.update(stream) { $0.sources = StreamSources(stream, video: "plasma") }

@@ -51,7 +51,7 @@ struct AACPacketReaderTests {
     #expect(Self.read(whole + [0]) == nil)
   }
 
-  @Test func `packets that outputs cannot carry are skipped`() throws {
+  @Test func `packets that an output does not support are skipped`() throws {
     for bytes in [
       try Self.adts(blocks: 2), try Self.adts(configuration: 0), try Self.adts(configuration: 6),
       try Self.adts(type: 1),

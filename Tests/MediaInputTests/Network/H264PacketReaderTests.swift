@@ -89,7 +89,7 @@ struct H264PacketReaderTests {
     #expect(description.sequenceParameterSet == larger)
   }
 
-  @Test func `streams that outputs cannot carry are reported`() {
+  @Test func `streams that an output does not support are reported`() {
     var several = H264PacketReader(extradata: [], frameRate: 25)
     #expect(Self.isUnfit(Self.read(&several, [Self.sequence, Self.pictureSet, [0x68, 0x53, 0x01], [0x65, 1]])))
     var second = H264PacketReader(extradata: [], frameRate: 25)

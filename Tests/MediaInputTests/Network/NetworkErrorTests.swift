@@ -65,7 +65,7 @@ struct SourceTimelineLimitsTests {
     #expect(times.map(\.presentation) == times.map(\.decode))
   }
 
-  @Test func `samples of one timestamp are put apart, of each track by itself`() {
+  @Test func `samples with equal timestamps are separated, in each track independently`() {
     var timeline = Self.timeline()
     let video = (0..<3).map { _ in timeline.map(.video, decode: 0, presentation: 0, arrival: Self.at(0)).decode }
     #expect(video == [0, 100, 200].map { Self.at($0) })
@@ -85,14 +85,14 @@ struct SourceTimelineLimitsTests {
     #expect(times.decode == Self.at(0) && times.presentation == Self.at(reordering * 1000))
   }
 
-  @Test func `only one of the two timestamps is enough`() {
+  @Test func `one of decode and presentation time is enough`() {
     var timeline = Self.timeline()
     _ = timeline.map(.video, decode: 5_000_000_000, presentation: nil, arrival: Self.at(0))
     let next = timeline.map(.video, decode: nil, presentation: 5_040_000_000, arrival: Self.at(90_000))
     #expect(next == SourceTimeline.Times(decode: Self.at(40_000), presentation: Self.at(40_000)))
   }
 
-  @Test func `a new connection has a mapping of its own, and its times go on rising`() {
+  @Test func `a new connection has a new mapping, and mapped times keep increasing`() {
     var timeline = Self.timeline(.buffered)
     let before = timeline.map(.video, decode: 0, presentation: 0, arrival: Self.at(0)).decode
     #expect(before == Self.at(500_000))

@@ -79,7 +79,7 @@ struct SourceTimelineTests {
     #expect(video == SourceTimeline.Times(decode: Self.at(40), presentation: Self.at(120)))
   }
 
-  @Test func `timestamps always rise, across connections too`() {
+  @Test func `timestamps always increase, across connections too`() {
     let limit: Int64 = 1 << 60
     var generator = SystemRandomNumberGenerator()
     for pace in [SourceTimeline.Pace.live, .buffered] {
