@@ -1,6 +1,6 @@
 #include "Drawing.h"
 
-// The baseline variant runs on any processor of this architecture, the others on some.
+// The baseline variant runs on every processor of the architecture; the others are selected at run time.
 void vidicon_draw_layer_baseline(const vidicon_canvas *canvas, const vidicon_layer *layer,
                                  const vidicon_placement *placement, const vidicon_area *area, uint32_t opacity);
 #ifdef __x86_64__

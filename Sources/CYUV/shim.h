@@ -2,7 +2,7 @@
 #define VIDICON_CYUV_SHIM_H
 
 // libyuv: SIMD conversion and scaling of frames. It names packed RGB as a little-endian word: its ARGB is B, G, R, A in
-// memory (our bgra), its BGRA is A, R, G, B (our argb), its RAW is R, G, B (our rgb24).
+// memory (`PixelFormat.bgra`), its BGRA is A, R, G, B (`.argb`), its RAW is R, G, B (`.rgb24`).
 
 #include <stdint.h>
 #include <libyuv/convert.h>

@@ -38,8 +38,9 @@ struct FrameGridTests {
     #expect(grid.index(after: 5, at: .zero + .milliseconds(milliseconds)) == expected)
   }
 
-  /// The indices planned at 100 frames per second from time 0, with the times in milliseconds at which the thread asks for the
-  /// next frame and at which it is woken for it.
+  /// The indices planned at 100 frames per second from time 0.
+  ///
+  /// - Parameter steps: For each frame, the times in milliseconds at which the thread requests it and is woken for it.
   private func indices(_ steps: [(asked: Int64, woken: Int64)], maximumBurst: Int64 = 3) -> [Int64] {
     var plan = FramePlan(
       grid: FrameGrid(anchor: .zero, rate: FrameRate(100)), maximumBurst: maximumBurst, at: .zero)

@@ -189,7 +189,7 @@ struct FragmentedMP4MuxerTests {
     let other = CodecDescription.aac(
       AACDescription(audioSpecificConfig: [0x12, 0x08], format: AudioFormat(sampleRate: 44_100, channelCount: 1)))
     muxer.change(to: [other])
-    // Frames 8 and 9 stand for time that was written; the encoder before had gone on to the end of 9.
+    // The time of frames 8 and 9 is written already: the previous encoder ended with frame 9.
     let table = try self.read(muxer.fragment(frames(8..<12)), of: muxer).table
     let end = self.start + .ticks(10 * 1024, timescale: 48_000)
     #expect(table.tracks[0].samples.count == 2)

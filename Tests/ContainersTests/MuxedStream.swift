@@ -31,7 +31,7 @@ struct MuxedStream {
     return stream.bytes
   }
 
-  /// What a demuxer makes of bytes; also checks that nothing is damaged.
+  /// Demultiplexes bytes to events, and expects no damage.
   static func demux(_ bytes: ByteBuffer) -> [TransportStreamDemuxer.Event] {
     var demuxer = TransportStreamDemuxer()
     let events = demuxer.demux(bytes) + demuxer.finish()

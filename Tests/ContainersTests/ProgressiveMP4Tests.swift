@@ -55,7 +55,7 @@ struct ProgressiveMP4Tests {
     }
   }
 
-  /// What the tables of a track say.
+  /// Combines the sample tables of a track to one entry per sample.
   private func entries(_ track: MP4Box) throws -> [Entry] {
     let table = try track.child("mdia").child("minf").child("stbl")
     func numbers(_ type: FourCharacterCode) throws -> [UInt32] {

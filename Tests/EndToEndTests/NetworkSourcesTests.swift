@@ -251,7 +251,7 @@ extension EndToEnd {
       }
     }
 
-    /// What a client's choice of a source led to.
+    /// Response to a client's choice of a source, and its requests to the metadata service.
     private struct Choice: Decodable {
       var status: Int
       var text: String

@@ -1,48 +1,49 @@
 /// A rule of RFC 8216 or draft-pantos-hls-rfc8216bis that a sequence of media playlists can break.
 package enum HLSRule: String, Hashable, Sendable, CaseIterable {
-  /// The playlist can be read: known tags, each where it belongs, none twice (§4.1, §4.4).
+  /// The playlist is well-formed: known tags, each at a valid position, none repeated (§4.1, §4.4).
   case syntax
-  /// `EXT-X-VERSION` is that of the tags: 3 for fractions, 6 for `EXT-X-MAP`, 9 for `EXT-X-SKIP` (§8).
+  /// `EXT-X-VERSION` matches the tags in use: 3 for fractions, 6 for `EXT-X-MAP`, 9 for `EXT-X-SKIP` (§8).
   case version
   /// No `EXTINF` rounds above `EXT-X-TARGETDURATION` (§4.4.3.1).
   case targetDuration
   /// Target durations never change (§6.2.1).
   case constantTargets
-  /// Media sequence numbers only grow, and none is left out (§4.4.3.2, §6.2.2).
+  /// Media sequence numbers never decrease, and none is skipped (§4.4.3.2, §6.2.2).
   case mediaSequence
-  /// What a segment or part has once been said to be, it stays (§6.2.1).
+  /// URI, duration and attributes of a segment or part never change (§6.2.1).
   case constantSegments
-  /// A segment is taken away only where three target durations stay (§6.2.2).
+  /// A segment is removed only if at least three target durations remain (§6.2.2).
   case windowLength
-  /// The discontinuity sequence number counts the discontinuities that were taken away (§4.4.3.3).
+  /// The discontinuity sequence number counts the removed discontinuities (§4.4.3.3).
   case discontinuitySequence
   /// A part is no longer than the part target (§4.4.4.9).
   case partTarget
-  /// A part lasts 85% of the part target unless it is independent or the last of its segment (§4.4.4.9).
+  /// A part lasts at least 85% of the part target unless it is independent or the last of its segment (§4.4.4.9).
   case shortPart
-  /// The parts of a segment last as long together as the segment.
+  /// The durations of the parts of a segment add up to the duration of the segment.
   case partSum
-  /// Parts are listed near the end only: three target durations (§6.2.2), and never without `EXT-X-PART-INF`.
+  /// Parts are listed within three target durations of the end only (§6.2.2), and never without `EXT-X-PART-INF`.
   case partsAtEnd
-  /// Hold-backs and skip boundary are as long as they must be (§4.4.3.8).
+  /// Hold-backs and skip boundary have at least their minimum durations (§4.4.3.8).
   case serverControl
-  /// A low-latency playlist that goes on has one hint, and the next part is the one that was hinted (§4.4.5.3).
+  /// A low-latency playlist without `EXT-X-ENDLIST` has one preload hint, and the next part has the hinted URI
+  /// (§4.4.5.3).
   case preloadHint
   /// A delta update skips segments beyond the skip boundary only, and is otherwise equal to the full playlist (§6.2.5.1).
   case delta
-  /// After `EXT-X-ENDLIST` nothing changes, and nothing is hinted (§4.4.3.4).
+  /// A playlist with `EXT-X-ENDLIST` has no preload hint, and never changes (§4.4.3.4).
   case endList
-  /// There is a date where the playlist starts and after discontinuities, and dates agree with durations (§6.2.1).
+  /// The first segment and each one after a discontinuity has a date, and dates match durations (§6.2.1).
   case dateTime
-  /// fMP4 has an `EXT-X-MAP`; another one comes with a discontinuity (§4.4.4.5).
+  /// fMP4 has an `EXT-X-MAP`, which changes only at a discontinuity (§4.4.4.5).
   case map
-  /// A new segment comes within one and a half target durations (§6.2.1).
+  /// A new segment is listed within one and a half target durations (§6.2.1).
   case freshness
-  /// A segment's bytes are those of its parts, and a name always gives the same bytes.
+  /// A segment is the concatenation of its parts, and the content of a URI never changes.
   case bytes
 }
 
-/// A broken rule.
+/// A violation of a rule, with the values found.
 package struct HLSViolation: Hashable, Sendable, CustomStringConvertible {
   package var rule: HLSRule
   package var detail: String

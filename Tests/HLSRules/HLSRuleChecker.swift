@@ -7,13 +7,13 @@
 /// #expect(checker.violations == [])
 /// ```
 package struct HLSRuleChecker: Sendable {
-  /// What was broken, in order.
+  /// The violations in the order of their detection.
   package private(set) var violations: [HLSViolation] = []
-  /// How many playlists were checked.
+  /// Number of checked playlists.
   package private(set) var playlistCount = 0
-  /// How many of them were delta updates.
+  /// Number of checked delta updates.
   package private(set) var deltaCount = 0
-  /// Added to the time that a new segment may take; nil for no such check.
+  /// Seconds added to the maximum time until a new segment is listed; nil to skip this check.
   package var tolerance: Double?
 
   private var last: MediaPlaylistText?
@@ -23,9 +23,9 @@ package struct HLSRuleChecker: Sendable {
   private var known: [Int: MediaPlaylistText.Segment] = [:]
   private var files: [String: [UInt8]] = [:]
 
-  /// A checker of a new address.
+  /// Creates a checker for a playlist URL.
   ///
-  /// - Parameter tolerance: How much later than the rule says a new segment may come; nil where time plays no part.
+  /// - Parameter tolerance: Seconds added to the maximum time until a new segment is listed; nil to skip this check.
   package init(tolerance: Double? = nil) {
     self.tolerance = tolerance
   }
@@ -33,8 +33,8 @@ package struct HLSRuleChecker: Sendable {
   /// Checks the next playlist.
   ///
   /// - Parameters:
-  ///   - text: Full, or a delta update.
-  ///   - time: Seconds since any point.
+  ///   - text: The full playlist, or a delta update.
+  ///   - time: Arrival in seconds since an arbitrary start.
   package mutating func check(_ text: String, at time: Double) {
     var playlist = MediaPlaylistText(text)
     self.playlistCount += 1

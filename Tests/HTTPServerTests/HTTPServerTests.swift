@@ -271,7 +271,7 @@ func withServer(
 }
 
 extension AccessControl {
-  /// Rules of tests: programs on this machine control streams, unless a change says otherwise.
+  /// Access rules for tests: programs on this machine control streams, unless `change` sets another policy.
   static func permissive(_ change: (inout AccessSettings) -> Void = { _ in }) -> AccessControl {
     var settings = AccessSettings()
     settings.control = .machine

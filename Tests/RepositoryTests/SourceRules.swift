@@ -1,4 +1,4 @@
-/// What is wrong, and where.
+/// A violation of a rule, with file and line.
 struct Violation: Hashable, CustomStringConvertible {
   var path: String
   var line: Int
@@ -7,7 +7,7 @@ struct Violation: Hashable, CustomStringConvertible {
   var description: String { "\(self.path):\(self.line): \(self.message)" }
 }
 
-/// What holds for every Swift file, and the compiler does not check. Each rule returns what breaks it.
+/// Rules for every Swift file that the compiler does not check. Each rule returns its violations.
 enum SourceRules {
   /// Imports point down: from edges to engines to pure targets, and along `Floor.rooms`.
   static func imports(of text: SwiftText, in room: String) -> [Violation] {
@@ -36,7 +36,7 @@ enum SourceRules {
     }
   }
 
-  /// A pure target reads no clock, starts nothing, touches no channel or file, and throws no dice.
+  /// A pure target uses no clock, task, thread, channel, socket, file or random number.
   static func purity(of text: SwiftText) -> [Violation] {
     let impure: Set<Substring> = [
       // Clocks.
@@ -58,13 +58,13 @@ enum SourceRules {
     }
   }
 
-  /// A file of more than 600 lines holds more than one thing.
+  /// A file has at most 600 lines.
   static func length(of text: SwiftText) -> [Violation] {
     text.lines.count <= 601  // The last line end is followed by an empty piece.
       ? [] : [Violation(path: text.path, line: 601, message: "longer than 600 lines; split it")]
   }
 
-  /// What turns checks of the compiler off, or ends the process, says within six lines why it may.
+  /// Code that disables checks of the compiler, or can end the process, has a comment with the reason within six lines.
   static func justifications(of text: SwiftText) -> [Violation] {
     let marks = ["@unchecked Sendable", "nonisolated(unsafe)", "fatalError(", "try!", " as! ", "unsafeBitCast("]
     let reach = 6
@@ -77,7 +77,7 @@ enum SourceRules {
     }
   }
 
-  /// Tests wait for what happens, never for a while. A task that ends a wait at its limit is none.
+  /// Tests wait for events and never sleep; a task that implements the timeout of a wait is not a sleep.
   static func sleeps(in text: SwiftText) -> [Violation] {
     let sleeping: Set<Substring> = ["sleep", "usleep", "nanosleep", "asyncAfter"]
     return text.lines.compactMap { line in
@@ -87,8 +87,8 @@ enum SourceRules {
     }
   }
 
-  /// What is public has a doc comment; also the cases of enumerations and the requirements of protocols, which
-  /// swift-format passes over.
+  /// Public declarations have a doc comment, including the cases of enumerations and the requirements of protocols,
+  /// which swift-format does not check.
   static func documentation(of text: SwiftText) -> [Violation] {
     var violations: [Violation] = []
     var depth = 0

@@ -51,7 +51,7 @@ struct AudioSwitchTests {
     StreamClock.system.now() - .seconds(3)
   }
 
-  /// Waits for the samples of a stretch of audio: one less than its length, since the encoder retains one.
+  /// Waits for a number of encoded samples: one less than the delivered frames, since the encoder retains one.
   private func samples(_ count: Int) -> [EncodedSample] {
     self.output.samples(atLeast: count)
   }

@@ -77,7 +77,7 @@ final class VideoScheduleDialogue {
     return self.notices
   }
 
-  /// Performs an action as the pipeline does: an encoder that makes the keyframes it is asked for, and one at the start.
+  /// Performs an action as the pipeline does, with an encoder that outputs forced keyframes and starts with one.
   private func finish(_ action: VideoSchedule.Action, at time: Int64) -> VideoSchedule.Action {
     self.notices += self.schedule.takeNotices()
     switch action {

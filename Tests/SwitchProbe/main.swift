@@ -134,8 +134,8 @@ func count(_ folder: String) -> Int {
 
 func threadCount() -> Int { count("/proc/self/task") }
 
-/// Waits until only the sources in use and their threads remain; on a busy machine, threads that stop sources take a
-/// while to end. A leak stays for good.
+/// Waits until only the sources in use and their threads remain: on a busy machine, threads that stop sources end with
+/// a delay. A leak remains until the timeout.
 func settle(_ sources: Sources, to count: Int, threads: Int = .max) async {
   let deadline = StreamClock.system.now() + .seconds(10)
   while sources.alive > count || threadCount() > threads, StreamClock.system.now() < deadline { await Task.yield() }
@@ -180,7 +180,7 @@ func tellHoldings(of sources: Sources, threads: Int = .max) async -> Int {
   return running
 }
 
-/// Starts all threads of the concurrency pool, which keeps them for good.
+/// Starts all threads of the concurrency pool, which keeps them until the process ends.
 func openThreads() async {
   await withTaskGroup(of: Void.self) { group in
     for _ in 0..<ProcessInfo.processInfo.activeProcessorCount {
@@ -271,7 +271,7 @@ stream.attachVideo(try sources.video(0))
 stream.attachAudio(sources.audio(0))
 stream.add(watcher)
 try await stream.start()
-// The first switches allocate what is cached for good: memory of each size, the system's thread pool.
+// The first switches allocate permanently cached resources: memory of each size, the system's thread pool.
 // They end with the same source as the following ones.
 _ = await change(stream, sources, 0..<(sources.specifications.isEmpty ? 12 : sources.specifications.count * 4))
 await openThreads()

@@ -17,7 +17,7 @@ extension Tag {
 /// ``Testing/Tag/pacing``; then those tagged ``Testing/Tag/timing``. The wait for a share precedes the body of the test,
 /// so that the limits in it do not include the wait; the trait `.timeLimit` does.
 struct MachineShare: SuiteTrait, TestTrait, TestScoping {
-  /// Factor by which the timeouts of tools exceed what a test needs that runs alone.
+  /// Factor of the timeouts of tools, which are given for a test that runs alone.
   static let timeoutFactor = 3
 
   private static let limiter = ShareLimiter()
@@ -43,7 +43,7 @@ extension Trait where Self == MachineShare {
   static var machineShare: Self { Self() }
 }
 
-/// What a test may use of the machine, and when.
+/// Phase in which a test runs, and its share of the machine.
 private struct Share {
   enum Phase: Int {
     case concurrent

@@ -53,7 +53,7 @@ final class VidiconProcess: Sendable {
   private init(
     _ arguments: [String], input: Pipe?, environment: [String: String], entry: [String]
   ) async throws {
-    // Tests of other things control from this machine without a token.
+    // Only tests of access need a token: all others control from this machine.
     let control = arguments.contains("--control") ? [] : ["--control", "machine"]
     let command = entry + [try Self.path()]
     let child = try ChildProcess(
