@@ -18,8 +18,8 @@ extension RTSPRequest {
   func isCovered(byProofFor uri: String) -> Bool {
     if uri == self.uri { return true }
     guard let proven = try? RTSPURL(parsing: uri).pathComponents,
-      let asked = try? RTSPURL(parsing: self.uri).pathComponents
+      let requested = try? RTSPURL(parsing: self.uri).pathComponents
     else { return false }
-    return asked.starts(with: proven)
+    return requested.starts(with: proven)
   }
 }

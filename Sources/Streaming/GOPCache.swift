@@ -18,7 +18,7 @@ final class GOPCache {
   /// Samples not decoded yet.
   private var pending: [EncodedSample] = []
   /// Whether a keyframe has arrived and no sample since is missing.
-  private var isWhole = false
+  private var isComplete = false
 
   /// Appends the next sample.
   func append(_ sample: EncodedSample, of description: CodecDescription) {
@@ -26,10 +26,10 @@ final class GOPCache {
     if description != self.description { self.rest() }
     self.description = description
     if sample.isKeyframe {
-      self.isWhole = true
+      self.isComplete = true
       (self.group, self.byteCount, self.pending) = ([], 0, [])
     }
-    guard self.isWhole else { return }
+    guard self.isComplete else { return }
     if self.decoder != nil { self.pending.append(sample) }
     self.byteCount += sample.payload.readableBytes
     if self.group.count < Self.maximumCount, self.byteCount <= Self.maximumByteCount,
@@ -69,6 +69,6 @@ final class GOPCache {
   /// Removes everything: another source follows, or samples are missing.
   func reset() {
     self.rest()
-    (self.group, self.byteCount, self.isWhole) = ([], 0, false)
+    (self.group, self.byteCount, self.isComplete) = ([], 0, false)
   }
 }

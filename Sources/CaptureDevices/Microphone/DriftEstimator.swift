@@ -23,7 +23,7 @@ struct DriftEstimator {
 
   /// Reliability of the slope, 0 to 1: 0 below two seconds of data, 1 from ten seconds on.
   var confidence: Double {
-    min(max(Double(self.windows + self.settled) * Self.window - 2, 0) / 8, 1)
+    min(max(Double(self.windows + self.earlierWindows) * Self.window - 2, 0) / 8, 1)
   }
 
   /// The clock's time less the position, at ``position``.
@@ -32,9 +32,9 @@ struct DriftEstimator {
   /// Points of the current window.
   private var open: [(position: Double, residual: Double)] = []
   /// Residual of the latest outliers that agree, and the number of consecutive ones.
-  private var stray: (residual: Double, count: Int)?
+  private var outliers: (residual: Double, count: Int)?
   /// Number of windows before the last gap or step that contributed to ``drift``.
-  private var settled = 0
+  private var earlierWindows = 0
 
   /// The clock's time at a position, on the line.
   func time(at position: Double) -> Double {
@@ -58,16 +58,16 @@ struct DriftEstimator {
   /// Starts a new line with the same slope after a gap.
   mutating func restart() {
     self.open.removeAll(keepingCapacity: true)
-    (self.position, self.offset, self.stray) = (0, 0, nil)
+    (self.position, self.offset, self.outliers) = (0, 0, nil)
     // Keeps the weight of the known slope, so that the first points of the new line do not tilt it.
-    self.settled = max(self.settled, self.windows)
+    self.earlierWindows = max(self.earlierWindows, self.windows)
     self.windows = 0
   }
 
   private mutating func add(residual: Double, at middle: Double) -> Bool {
     if abs(residual) > Self.tolerance, self.windows > 0 {
-      let (first, count) = self.stray.flatMap { abs($0.residual - residual) < 0.01 ? $0 : nil } ?? (residual, 0)
-      self.stray = (first, count + 1)
+      let (first, count) = self.outliers.flatMap { abs($0.residual - residual) < 0.01 ? $0 : nil } ?? (residual, 0)
+      self.outliers = (first, count + 1)
       // At the start the line itself may be wrong; later the outliers must agree for a second.
       guard count + 1 >= min(max(self.windows, 2), 10) else { return false }
       let time = self.time(at: middle) + residual
@@ -75,13 +75,13 @@ struct DriftEstimator {
       (self.position, self.offset, self.windows) = (middle, time - middle, 1)
       return true
     }
-    self.stray = nil
+    self.outliers = nil
     self.windows = min(self.windows + 1, Self.memory)
     let count = Double(self.windows)
     let elapsed = middle - self.position
     self.offset = self.time(at: middle) - middle + residual * 2 * (2 * count - 1) / (count * (count + 1))
     if self.windows > 1, elapsed > 0 {
-      let known = Double(min(self.windows + self.settled, Self.memory))
+      let known = Double(min(self.windows + self.earlierWindows, Self.memory))
       self.drift += residual / elapsed * 6 / (known * (known + 1))
       self.drift = min(max(self.drift, Self.driftRange.lowerBound), Self.driftRange.upperBound)
     }

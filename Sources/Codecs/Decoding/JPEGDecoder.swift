@@ -70,7 +70,7 @@ package struct JPEGDecoder: ~Copyable {
   ///   - count: Length of the file in bytes.
   /// - Returns: Nil when the file is damaged, or all pooled memory is in use.
   package mutating func decode(_ bytes: borrowing [UInt8], count: Int, at time: MediaTime) -> Outcome? {
-    guard Self.isWhole(bytes, count: count) else { return nil }
+    guard Self.isComplete(bytes, count: count) else { return nil }
     let status = bytes.withUnsafeBufferPointer { bytes in
       // The decoder only reads the bytes, and keeps no reference to them.
       self.packet.pointee.data = UnsafeMutablePointer(mutating: bytes.baseAddress)
@@ -94,7 +94,7 @@ package struct JPEGDecoder: ~Copyable {
   }
 
   /// Whether the file begins with SOI and ends with EOI, except for zeros after it; a truncated file has no EOI.
-  private static func isWhole(_ bytes: borrowing [UInt8], count: Int) -> Bool {
+  private static func isComplete(_ bytes: borrowing [UInt8], count: Int) -> Bool {
     bytes.withUnsafeBytes { bytes in
       var end = count
       while end > 2, bytes[end - 1] == 0 { end -= 1 }

@@ -71,8 +71,8 @@ struct FaceTrack {
     self.found = candidate
     self.isLikely = self.isLikely || candidate.score >= Self.likelyScore
     let offset = candidate.center - self.center(at: time)
-    let isAstray = (offset * offset).sum().squareRoot() > 0.35 * self.size
-    guard self.missCount > 0 || self.isHidden || isAstray || self.points.isEmpty else { return }
+    let isFarOff = (offset * offset).sum().squareRoot() > 0.35 * self.size
+    guard self.missCount > 0 || self.isHidden || isFarOff || self.points.isEmpty else { return }
     self.region = FaceRegion(candidate)
     if self.missCount > 0 || self.isHidden { self.velocity = SIMD2(0, 0) }
     (self.center, self.centerTime) = (candidate.center, time)

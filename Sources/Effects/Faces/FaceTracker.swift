@@ -42,7 +42,7 @@ public final class FaceTracker: VideoEffect {
     var upright: PixelBuffer
     var tiles: [FaceTile] = []
     /// Timestamp of the frame in which each tile was last searched.
-    var lookTimes: [MediaTime?] = []
+    var searchTimes: [MediaTime?] = []
     var nextTile = 0
     var lastStart: MediaTime?
     var size = SIMD2(0, 0)
@@ -59,9 +59,9 @@ public final class FaceTracker: VideoEffect {
   /// fifth frame without a face; such candidates are reported as possible faces only.
   private static let minimumPrivateScore: Float = 0.33
   /// Maximum age of candidates that are used.
-  private static let staleness = MediaDuration.milliseconds(700)
+  private static let maximumCandidateAge = MediaDuration.milliseconds(700)
   /// Time in which all tiles are searched.
-  private static let round = MediaDuration.milliseconds(190)
+  private static let searchPeriod = MediaDuration.milliseconds(190)
 
   private let settings: Settings
   private let state: Mutex<State>
@@ -116,17 +116,17 @@ public final class FaceTracker: VideoEffect {
     let videoFrame = frame.viewed
     self.state.withLock { state in
       self.adapt(&state, to: videoFrame)
-      let isLooking =
+      let hasDetector =
         switch state.detection {
-        case .everyFrame: self.lookNow(&state, videoFrame)
+        case .everyFrame: self.searchAllTiles(&state, videoFrame)
         case .background: self.collect(&state, videoFrame)
         }
       self.follow(&state, videoFrame, budget)
       let (faces, possible, events) = state.tracks.finish(at: time)
       (frame.metadata.faces, frame.metadata.possibleFaces) = (faces, possible)
       frame.metadata.faceEvents += events
-      let isCurrent = state.lookTimes.allSatisfy { $0.map { time - $0 <= Self.staleness } ?? false }
-      frame.metadata.faceTracking = !isLooking ? .failed : isCurrent ? .current : .behind
+      let isCurrent = state.searchTimes.allSatisfy { $0.map { time - $0 <= Self.maximumCandidateAge } ?? false }
+      frame.metadata.faceTracking = !hasDetector ? .failed : isCurrent ? .current : .behind
     }
     return .keep
   }
@@ -139,13 +139,13 @@ public final class FaceTracker: VideoEffect {
     guard size != state.size || goesBack else { return }
     state.size = size
     state.tiles = FaceTile.covering(width: size.x, height: size.y)
-    state.lookTimes = Array(repeating: nil, count: state.tiles.count)
+    state.searchTimes = Array(repeating: nil, count: state.tiles.count)
     (state.nextTile, state.lastStart) = (0, nil)
     state.tracks.forget()
   }
 
   /// Searches all tiles; returns whether the detector succeeded.
-  private func lookNow(_ state: inout State, _ videoFrame: VideoFrame) -> Bool {
+  private func searchAllTiles(_ state: inout State, _ videoFrame: VideoFrame) -> Bool {
     state.found.removeAll(keepingCapacity: true)
     for index in state.tiles.indices {
       let tile = state.tiles[index]
@@ -153,7 +153,7 @@ public final class FaceTracker: VideoEffect {
       let first = state.found.count
       guard self.detect(state.upright, &state.found) else { return false }
       for place in first..<state.found.count { state.found[place] = self.place(state.found[place], tile) }
-      state.lookTimes[index] = videoFrame.timestamp
+      state.searchTimes[index] = videoFrame.timestamp
     }
     FaceCandidate.suppress(in: &state.found)
     state.tracks.see(state.found, at: videoFrame.timestamp)
@@ -171,9 +171,9 @@ public final class FaceTracker: VideoEffect {
       FaceCandidate.suppress(in: &state.found)
       for place in state.found.indices { state.found[place] = self.place(state.found[place], job.tile) }
       state.tracks.see(state.found, at: job.time)
-      state.lookTimes[job.index] = job.time
+      state.searchTimes[job.index] = job.time
     }
-    let interval = Self.round / Int64(max(1, state.tiles.count))
+    let interval = Self.searchPeriod / Int64(max(1, state.tiles.count))
     let isDue = state.lastStart.map { videoFrame.timestamp - $0 >= interval } ?? true
     if isDue, !state.tiles.isEmpty, search.isIdle {
       let index = state.nextTile % state.tiles.count

@@ -4,9 +4,9 @@ internal import Media
 /// the models.
 struct FaceTracks {
   /// Time for which a face is reported after it was last seen.
-  static let showing = MediaDuration.milliseconds(300)
+  static let reportRetention = MediaDuration.milliseconds(300)
   /// Time for which a lost face can be found again.
-  static let remembering = MediaDuration.milliseconds(1500)
+  static let trackRetention = MediaDuration.milliseconds(1500)
   /// Maximum number of tracked faces; further ones are ignored.
   static let limit = 32
 
@@ -167,8 +167,10 @@ struct FaceTracks {
   mutating func finish(at time: MediaTime) -> (faces: [Face], possible: [Face], events: [FaceEvent]) {
     self.tracks.removeAll { track in
       // A detection that no mesh confirms was not a face.
-      if !track.isConfirmed { return track.missCount >= 2 || track.isHidden || time - track.seenTime > Self.showing }
-      return time - track.seenTime > Self.remembering
+      if !track.isConfirmed {
+        return track.missCount >= 2 || track.isHidden || time - track.seenTime > Self.reportRetention
+      }
+      return time - track.seenTime > Self.trackRetention
     }
     var events: [FaceEvent] = []
     // A caller that retained the previous frame's faces keeps their memory, and new memory is allocated.
@@ -176,7 +178,7 @@ struct FaceTracks {
     self.possible.removeAll(keepingCapacity: true)
     for index in self.tracks.indices {
       let face = self.tracks[index].face(at: time)
-      guard self.tracks[index].isConfirmed, time - self.tracks[index].seenTime <= Self.showing else {
+      guard self.tracks[index].isConfirmed, time - self.tracks[index].seenTime <= Self.reportRetention else {
         self.possible.append(face)
         continue
       }

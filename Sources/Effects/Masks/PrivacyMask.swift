@@ -22,11 +22,11 @@ public final class PrivacyMask: VideoEffect {
     var outline: FaceOutline
     var lastTime: MediaTime
     /// Whether a mesh has confirmed the face.
-    var isSure: Bool
+    var isConfirmed: Bool
 
     init(_ face: Face, at time: MediaTime) {
       (self.face, self.outline, self.lastTime) = (face.id, FaceOutline(face, .face), time)
-      self.isSure = !face.mesh.isEmpty
+      self.isConfirmed = !face.mesh.isEmpty
     }
   }
 
@@ -36,7 +36,7 @@ public final class PrivacyMask: VideoEffect {
   }
 
   /// Maximum time for which a box is kept after the last detection of a face that no mesh has confirmed.
-  private static let doubtfulHold = MediaDuration.milliseconds(500)
+  private static let unconfirmedHold = MediaDuration.milliseconds(500)
 
   private let color: FrameColor
   private let growth: Float
@@ -66,7 +66,7 @@ public final class PrivacyMask: VideoEffect {
     self.state.withLock { state in
       func isPresent(_ id: Int) -> Bool { faces.contains { $0.id == id } || possible.contains { $0.id == id } }
       state.covers.removeAll {
-        let hold = $0.isSure ? self.hold : min(self.hold, Self.doubtfulHold)
+        let hold = $0.isConfirmed ? self.hold : min(self.hold, Self.unconfirmedHold)
         return isPresent($0.face) || time - $0.lastTime > hold || time < $0.lastTime
       }
       for face in faces { state.covers.append(Cover(face, at: time)) }

@@ -182,7 +182,7 @@ extension HTTPResponder {
     } catch {
       return error.response
     }
-    guard let login = try? JSONDecoder().decode(LoginOrder.self, from: Data(bytes.readableBytesView)) else {
+    guard let login = try? JSONDecoder().decode(LoginBody.self, from: Data(bytes.readableBytesView)) else {
       return .text(.badRequest, #"the body is {"name": NAME, "password": PASSWORD}"#)
     }
     let password = Secret(login.password)
@@ -219,7 +219,7 @@ private struct SessionEntry: Encodable {
 }
 
 /// Body of `POST /api/session`.
-private struct LoginOrder: Decodable {
+private struct LoginBody: Decodable {
   var name: String
   var password: String
 }

@@ -105,8 +105,8 @@ public struct AACPacketizer: Sendable {
     var payloadHeader: [UInt8] = []
     Self.append(16, to: &payloadHeader)
     Self.append(UInt16(frame.readableBytes) << 3, to: &payloadHeader)
-    let longest = self.maximumPayloadLength - payloadHeader.count
-    let count = (frame.readableBytes + longest - 1) / longest
+    let maximumLength = self.maximumPayloadLength - payloadHeader.count
+    let count = (frame.readableBytes + maximumLength - 1) / maximumLength
     let fragmentLength = (frame.readableBytes + count - 1) / count
     var rest = frame
     var batch = self.makeBatch(timestamp: timestamp)

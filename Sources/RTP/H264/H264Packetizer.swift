@@ -87,8 +87,8 @@ public struct H264Packetizer: Sendable {
     var rest = nalUnit
     let header = rest.readInteger(as: UInt8.self) ?? 0
     let indicator = header & H264PayloadHeader.nalRefIDCMask | H264PayloadHeader.fragmentationUnitA
-    let longest = self.maximumPayloadLength - 2
-    let count = (rest.readableBytes + longest - 1) / longest
+    let maximumLength = self.maximumPayloadLength - 2
+    let count = (rest.readableBytes + maximumLength - 1) / maximumLength
     let fragmentLength = (rest.readableBytes + count - 1) / count
     var position = H264PayloadHeader.fragmentStart
     while rest.readableBytes > 0, let fragment = rest.readSlice(length: min(fragmentLength, rest.readableBytes)) {

@@ -46,7 +46,7 @@ function takeFromAddress() {
   try {
     token = decodeURIComponent(token);
   } catch {
-    // Taken as it is.
+    // An invalid escape: the token is used unchanged.
   }
   if (TOKEN.test(token)) setOperatorToken(token);
   history.replaceState(null, "", location.pathname + location.search);

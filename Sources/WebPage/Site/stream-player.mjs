@@ -145,7 +145,7 @@ export class StreamPlayer {
     if (!this.#started && isNewest && this.#isReady(end)) this.#start();
   }
 
-  /** After a break in the stream, media that does not go on where the buffer ends is moved there. */
+  /** After a discontinuity, moves media that does not begin at the end of the buffer to that position. */
   #closeJump(start) {
     const end = this.#buffer.end;
     if (start === null || end === null) return;

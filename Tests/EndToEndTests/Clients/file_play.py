@@ -45,7 +45,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         try:
             self.wfile.write(body)
         except OSError:
-            pass  # the browser closes the connection when it has enough
+            pass  # the browser closes the connection when its buffer is full
 
     def log_message(self, *_):
         pass

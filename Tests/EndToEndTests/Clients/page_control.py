@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Opens a stream's page as a stranger and as an operator, and fails where it shows what it should not.
+"""Opens a stream's page as a viewer and as an operator, and fails where the wrong controls are visible.
 
 usage: page_control.py URL TOKEN     URL is such as http://127.0.0.1:8080/live
 """

@@ -223,7 +223,7 @@ def look(browser, base, name, state, screen, dark, folder):
         browser.until(ready, *arguments, seconds=30)
         if "player" in state:
             browser.run(AWAKE)
-        # What fades in or out has done so.
+        # Transitions have ended.
         browser.run_async("const done = arguments[0]; Promise.all(document.getAnimations().filter((a) => a.effect.getTiming()"
                           ".iterations < 9).map((a) => a.finished)).then(() => done(true), () => done(true));")
         wrong = browser.run(CHECK, phone, needed)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Steers a stream from its page, as a person does, and prints as JSON what came of it.
+"""Changes a stream through its page's controls, and prints the resulting states as JSON.
 
 usage: page_steer.py URL FOLDER --browser chromium|firefox     URL is such as http://127.0.0.1:8080/live; a screenshot is left
 """
