@@ -21,7 +21,7 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-nio.git", from: "2.101.2"),
   ],
   targets: [
-    // Hands the arguments to libFuzzer, since SwiftPM renames an executable's main function.
+    // Passes the arguments to libFuzzer, since SwiftPM renames an executable's main function.
     .target(name: "FuzzDriver"),
     .target(
       name: "FuzzEntry",
@@ -31,7 +31,7 @@ let package = Package(
       ]),
   ]
     + fuzzTargets.map {
-      // The default linker, gold, fails on a fuzzer with BoringSSL in it (RTSP's hashes): an internal error of its own.
+      // The default linker, gold, fails with an internal error on a fuzzer that links BoringSSL (RTSP's hashes).
       .executableTarget(
         name: $0, dependencies: ["FuzzEntry"],
         linkerSettings: [.unsafeFlags(["-use-ld=lld"], .when(platforms: [.linux]))])

@@ -9,7 +9,7 @@ struct FrameReport: Codable {
     var roll: Float
     var isSmiling: Bool
     var areEyesClosed: Bool
-    /// The measures behind both states; nil without a mesh.
+    /// The measures from which smiles and closed eyes are derived; nil without a mesh.
     var smile: Float?
     var eyeOpening: Float?
   }

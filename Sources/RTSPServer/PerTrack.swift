@@ -1,6 +1,6 @@
 internal import Media
 
-/// A value for the video track and one for the audio track, where there are such.
+/// A value for the video track and one for the audio track; nil for a track that a stream does not have.
 struct PerTrack<Value> {
   var video: Value?
   var audio: Value?

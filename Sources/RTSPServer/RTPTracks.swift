@@ -60,7 +60,7 @@ struct RTPTracks {
       case .audio: return try self.audio?.packetize(sample) ?? []
       }
     } catch {
-      // Only a malformed sample that is passed through from a source: one lost frame.
+      // Only samples passed through from a source can be malformed; the result is one lost frame.
       return []
     }
   }

@@ -26,11 +26,11 @@ final class RTPViewer {
     }
   }
 
-  /// How packets are sent to a viewer.
+  /// Decision about the packets of one sample for a viewer.
   enum SendAction {
-    /// Not at all: the track is not set up, or the viewer waits for its first keyframe.
+    /// Not sent: the track is not set up, or the viewer waits for its first keyframe.
     case none
-    /// Not at all, since the viewer is too slow; counted as a skipped frame.
+    /// Not sent, since the viewer is too slow; counted as a skipped frame.
     case skip
     case interleaved(channel: UInt8)
     case datagrams(DatagramDestinations)

@@ -9,7 +9,7 @@ internal import Synchronization
 
 /// Channel handler of one RTSP connection: performs the actions of ``RTSPServerSession``.
 ///
-/// Memory per connection is bounded: the handler reads nothing while the client does not read our responses, or while PLAY
+/// Memory per connection is bounded: the handler reads nothing while the client does not read its responses, or while PLAY
 /// waits for its keyframe.
 final class RTSPConnectionHandler: ChannelDuplexHandler {
   typealias InboundIn = ByteBuffer
@@ -30,7 +30,7 @@ final class RTSPConnectionHandler: ChannelDuplexHandler {
   private let settings: RTSPServerSettings
   private let directory: StreamDirectory
   private let eventLoop: any EventLoop
-  /// Its place in the table of all connections; nil in tests.
+  /// The connection's entry in the table of all connections; nil in tests.
   private let registration: ConnectionRegistry.Registration?
   private var parser = RTSPMessageParser()
   private var session: RTSPServerSession

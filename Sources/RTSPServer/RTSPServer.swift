@@ -21,7 +21,7 @@ internal import Glibc
 public final class RTSPServer: Sendable {
   /// The TCP ports in use.
   public struct Ports: Hashable, Sendable {
-    /// The port of RTSP.
+    /// Port of RTSP in plain TCP.
     public var rtsp: Int
     /// The port of RTSP over TLS; nil without TLS.
     public var rtsps: Int?
@@ -99,7 +99,7 @@ public final class RTSPServer: Sendable {
     self.directory.unpublish(stream)
   }
 
-  /// What a stream has sent to its viewers; all zero when it is not published.
+  /// Counters of a stream's viewers over RTSP; all zero when the stream is not published.
   public func statistics(of stream: LiveStream) -> RTSPStreamStatistics {
     self.directory.broadcaster(of: stream)?.counters.statistics ?? RTSPStreamStatistics()
   }

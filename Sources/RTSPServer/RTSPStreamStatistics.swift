@@ -1,7 +1,7 @@
 internal import Authentication
 internal import Synchronization
 
-/// What one stream has sent over RTSP.
+/// Counters of a stream over RTSP: viewers, bytes and drops since its publication.
 public struct RTSPStreamStatistics: Hashable, Sendable {
   /// Viewers that play, or wait for their first keyframe.
   public var viewers = 0

@@ -69,8 +69,8 @@ final class StreamDirectory: RTSPStreamDirectory, Sendable {
     self.state.withLock { state in state.entries.first { $0.broadcaster.stream === stream }?.broadcaster }
   }
 
-  /// The broadcaster of a stream that was described so; nil when it is no longer published. The parameter sets in the
-  /// description may have changed since.
+  /// The broadcaster of the stream of a description; nil when the stream is no longer published. Parameter sets may
+  /// have changed since the description was sent.
   func broadcaster(of description: RTSPStreamDescription) -> RTPBroadcaster? {
     self.state.withLock { state in
       state.entries.first { $0.description.name == description.name && $0.description.tracks == description.tracks }?

@@ -3,13 +3,13 @@ package import Recording
 
 /// Remote control of one stream's recorder. Statuses and messages name files, never folders.
 package struct RecordingControl: Sendable {
-  /// An order to the recorder.
+  /// Action that a client requests of a recorder.
   package enum Action: String, Hashable, Sendable, CaseIterable, Decodable {
     /// Starts a recording.
     case start
     /// Ends the recording and finishes its files.
     case stop
-    /// Leaves out what is captured from now on.
+    /// Leaves out the samples that follow, until ``resume``.
     case pause
     /// Continues with the next keyframe.
     case resume
@@ -17,7 +17,7 @@ package struct RecordingControl: Sendable {
 
   /// Progress of the current recording, or result of the last one.
   package struct Status: Hashable, Sendable {
-    /// The recorder's state. A pause or resume order shows at once, before its samples are written.
+    /// The recorder's state. A requested pause or resume is shown at once, before the samples up to it are written.
     package var state: RecordingStatus.State
     /// Name of the file being written, or of the last one; nil before the first.
     package var file: String?
@@ -32,7 +32,7 @@ package struct RecordingControl: Sendable {
     /// Why the recorder stopped by itself, for users; nil while it has not.
     package var error: String?
 
-    /// A status.
+    /// Creates a status; by default that of a recorder that has not recorded.
     package init(
       state: RecordingStatus.State = .idle, file: String? = nil, duration: MediaDuration = .zero, byteCount: Int = 0,
       bitrate: Int = 0, drops: Int = 0, error: String? = nil
@@ -56,7 +56,7 @@ package struct RecordingControl: Sendable {
   /// The recorder's files. Reads the disk.
   package var files: @Sendable () -> [RecordedFile]
 
-  /// A control of closures, for tests.
+  /// Creates a control from closures, for tests.
   package init(
     perform: @escaping @Sendable (Action) async throws(VidiconError) -> Void, status: @escaping @Sendable () -> Status,
     files: @escaping @Sendable () -> [RecordedFile]
@@ -66,7 +66,7 @@ package struct RecordingControl: Sendable {
     self.files = files
   }
 
-  /// The control of a recorder.
+  /// Creates the control of a recorder.
   package init(_ recorder: Recorder) {
     self.init { action throws(VidiconError) in
       try await recorder.perform(action)
@@ -90,7 +90,7 @@ extension Recorder {
     case .pause: try self.pause()
     case .resume: try self.resume()
     case .stop:
-      // A second stop while the files are being finished is no mistake: both wait for them.
+      // A second stop while files are being finished is not refused: both wait for the files.
       guard ![.idle, .failed].contains(self.status.state) else {
         throw VidiconError(
           .wrongState, subject: self.settings.pattern.description, cause: "no recording runs", nextStep: "start one")

@@ -1,4 +1,4 @@
-/// Everything that can be changed of one published stream; nil where it cannot.
+/// Sources, effects and recorder of a published stream, for changes; nil for those that are not attached.
 package struct StreamControls: Sendable {
   /// The sources and settings.
   package var sources: StreamSources?
@@ -7,7 +7,7 @@ package struct StreamControls: Sendable {
   /// The recording.
   package var recording: RecordingControl?
 
-  /// The controls of a stream.
+  /// Creates the controls of a stream; by default none.
   package init(sources: StreamSources? = nil, effects: StreamEffects? = nil, recording: RecordingControl? = nil) {
     self.sources = sources
     self.effects = effects

@@ -13,7 +13,7 @@ internal import Threading
 /// try await server.effects(of: stream)?.apply(settings)
 /// ```
 ///
-/// Effects that other code gave the stream stay, after these.
+/// Effects of the stream that were set elsewhere remain, after these.
 public final class StreamEffects: Sendable {
   private struct State {
     var settings = EffectSettings()
@@ -88,7 +88,7 @@ public final class StreamEffects: Sendable {
     switch result {
     case .success(let effects): state.effects = effects
     case .failure(let error):
-      // A missing image is the caller's mistake; any other failure is one of the face models.
+      // Any error other than a missing image concerns the face models.
       guard error.code != .invalidSpecification, state.settings.faces == .privacy else { throw error }
       // Without known faces, the mask covers the whole frame.
       state.effects = [PrivacyMask()]
