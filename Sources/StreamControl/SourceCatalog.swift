@@ -52,7 +52,7 @@ public struct SourceCatalog: Sendable {
     /// Whether network sources may connect to link-local and cloud metadata addresses.
     public var allowsLinkLocal: Bool
 
-    /// A request.
+    /// Creates a request; by default for no source, of 1280 × 720 pixels at 30 frames per second.
     public init(
       video: String? = nil, audio: String? = nil, presentVideo: String? = nil, width: Int = 1280, height: Int = 720,
       frameRate: FrameRate = 30, isConfined: Bool = false, allowsLinkLocal: Bool = true
@@ -97,7 +97,7 @@ public struct SourceCatalog: Sendable {
   /// Coalesces the device queries of all streams and clients.
   private var deviceFlight = Self.newDeviceFlight()
 
-  /// A catalog.
+  /// Creates a catalog from its closures and its list of generators.
   public init(
     devices: @escaping @Sendable () -> [CaptureDevice], generators: [Generator],
     open: @escaping @Sendable (Request) throws(VidiconError) -> Opened

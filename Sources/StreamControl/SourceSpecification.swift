@@ -25,7 +25,7 @@ public import MediaInput
 /// | `mic:NAME`  | ``MicrophoneCapturer``, of a ``MicrophoneSpecification``                    |
 /// | `none`      | no audio track                                                             |
 public struct SourceSpecification: Hashable, Sendable {
-  /// A video source.
+  /// Kinds of video sources, with their options.
   public enum Video: Hashable, Sendable {
     /// Moving colours.
     case plasma
@@ -45,7 +45,7 @@ public struct SourceSpecification: Hashable, Sendable {
     case network(NetworkSpecification)
   }
 
-  /// An audio source.
+  /// Kinds of audio sources, with their options.
   public enum Audio: Hashable, Sendable {
     /// The audio source that belongs to the video source.
     case auto
@@ -63,9 +63,9 @@ public struct SourceSpecification: Hashable, Sendable {
     case none
   }
 
-  /// A video source.
+  /// The source of the video track.
   public var video: Video
-  /// An audio source.
+  /// The source of the audio track; `auto` for the audio that belongs to the video source.
   public var audio: Audio
 
   /// Creates a specification; by default the audio belongs to the video source.
