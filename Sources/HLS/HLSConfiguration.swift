@@ -8,7 +8,8 @@ public struct HLSConfiguration: Hashable, Sendable {
   public var unixTimeAtZero: MediaDuration
   /// Configured bitrate of audio and video in bits per second, for `BANDWIDTH` until segments are measured.
   public var bitrate: Int
-  /// Time without a request after which the stream becomes inactive.
+  /// Time without a request after which the stream becomes inactive; at least three target durations where these are longer
+  /// than 3 s.
   public var idleTime: MediaDuration
   /// Minimum number of complete segments in the first playlist; they are half as long as later segments to reduce startup
   /// latency.

@@ -82,7 +82,7 @@ public struct HLSStream: Sendable {
   /// Time of the next ``advance(to:)`` call; nil while inactive. Changes with each call of a method.
   public var deadline: MediaTime? {
     guard let segmenter else { return nil }
-    let idle = self.lastRequest.map { $0 + self.configuration.idleTime }
+    let idle = self.lastRequest.map { $0 + self.idleTime }
     return [segmenter.requestDue, idle].compactMap { $0 }.min()
   }
 
@@ -105,7 +105,7 @@ public struct HLSStream: Sendable {
   /// Runs timers: requests a keyframe when no frame arrived, becomes inactive when there are no requests.
   public mutating func advance(to now: MediaTime) -> HLSEffects {
     guard self.segmenter != nil else { return .none }
-    if let lastRequest, now - lastRequest >= self.configuration.idleTime {
+    if let lastRequest, now - lastRequest >= self.idleTime {
       self.deactivate()
       return HLSEffects(wakesRequests: true)
     }
@@ -187,6 +187,13 @@ extension HLSStream {
       etag: "\"\(self.configuration.token)-\(kind.rawValue)\(self.revision)\"")
     self.playlists[kind] = content
     return content
+  }
+
+  /// Time without a request after which the stream becomes inactive. Players request a playlist once per target duration,
+  /// which is longer than 3 s only when the source's keyframes are rare.
+  private var idleTime: MediaDuration {
+    let target = self.timing.target
+    return target > .seconds(3) ? max(self.configuration.idleTime, target * 3) : self.configuration.idleTime
   }
 
   /// Whether requests have the longer timeout because a keyframe is missing.

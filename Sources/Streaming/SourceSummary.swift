@@ -45,12 +45,23 @@ struct SampleSummary {
 struct PassThroughRule {
   /// Maximum frame rate of the stream; `nil` for any.
   var maximumFrameRate: FrameRate?
-  /// Whether a specific encoder was requested, which then encodes every frame.
+  /// Whether every frame is encoded: a specific encoder, or none to be passed through, was requested.
   var requiresEncoder = false
+  /// Maximum decode time between two keyframes, when viewers wait for one; `nil` for any.
+  var maximumKeyframeInterval: MediaDuration?
+  /// Whether only the first source is passed through, and until a switch to another one.
+  var isLimitedToFirstSource = false
+
+  /// Maximum time between keyframes in ``VideoSettings/PassThrough/auto``. A viewer waits for a keyframe, and segments of HLS
+  /// last from one to another: three of them are in the first playlist.
+  static let maximumAutomaticInterval = MediaDuration.seconds(4)
 
   init(_ settings: VideoSettings) {
     self.maximumFrameRate = settings.frameRate
-    self.requiresEncoder = settings.encoder != VideoSettings().encoder
+    self.requiresEncoder = settings.encoder != VideoSettings().encoder || settings.passThrough == .off
+    guard settings.passThrough == .auto else { return }
+    self.maximumKeyframeInterval = Self.maximumAutomaticInterval
+    self.isLimitedToFirstSource = true
   }
 
   /// Whether nothing is to be done to the sample: H.264 of the output's size, upright, without effects, at the default

@@ -10,6 +10,19 @@ public struct VideoSettings: Hashable, Sendable {
     case fill
   }
 
+  /// When access units of a source that compresses its video are output as they are. In every mode they have to fit: H.264
+  /// without B-frames, upright and of the stream's size and frame rate, no effects, the default bitrate and encoder.
+  public enum PassThrough: String, Hashable, Sendable, CaseIterable {
+    /// Decided with the first access unit of the stream's first source, and for good: no longer after a switch to another
+    /// source, or when viewers wait for a keyframe, the last one is more than 4 s old, and the source meets no requests.
+    /// Parameter sets do not change because of a switch back.
+    case auto
+    /// Whenever they fit, from any source and with keyframes at any distance.
+    case on
+    /// Never: every frame is encoded.
+    case off
+  }
+
   /// Width in pixels, even, 16 to 8192; nil for the source's.
   public var width: Int?
   /// Height in pixels, even, 16 to 8192; nil for the source's.
@@ -17,7 +30,7 @@ public struct VideoSettings: Hashable, Sendable {
   /// Maximum frame rate; frames of a slower source are not repeated to reach it. Nil for the source's.
   public var frameRate: FrameRate?
   /// Bitrate in bits per second. A source that compresses its video is passed through at its own bitrate where this is
-  /// ``defaultBitrate``, and transcoded otherwise.
+  /// ``defaultBitrate`` and ``passThrough`` allows it, and transcoded otherwise.
   public var bitrate: Int
   /// Maximum time between two keyframes; a source that is passed through has its own.
   public var keyframeInterval: MediaDuration
@@ -25,6 +38,8 @@ public struct VideoSettings: Hashable, Sendable {
   public var encoder: String
   /// Placement of a source of another aspect ratio.
   public var scaling: Scaling
+  /// When access units of the source are passed through.
+  public var passThrough: PassThrough
   /// Time without a frame after which the slate is shown.
   public var sourceTimeout: MediaDuration
   /// Time between two frames while encoding is paused, which keep connections alive.
@@ -44,6 +59,7 @@ public struct VideoSettings: Hashable, Sendable {
     keyframeInterval: MediaDuration = .seconds(2),
     encoder: String = "libx264",
     scaling: Scaling = .fit,
+    passThrough: PassThrough = .auto,
     sourceTimeout: MediaDuration = .seconds(2)
   ) {
     self.width = width
@@ -53,6 +69,7 @@ public struct VideoSettings: Hashable, Sendable {
     self.keyframeInterval = keyframeInterval
     self.encoder = encoder
     self.scaling = scaling
+    self.passThrough = passThrough
     self.sourceTimeout = sourceTimeout
   }
 }

@@ -106,6 +106,8 @@ struct VideoSchedule: ~Copyable {
   static let slateDelayAfterEnd = MediaDuration.milliseconds(250)
   /// Time for which passed-through samples are decoded after the last snapshot request.
   static let snapshotTime = MediaDuration.seconds(10)
+  /// Time after a keyframe request by which a source that meets requests has sent one.
+  static let keyframeTimeout = MediaDuration.seconds(1)
   /// Maximum number of samples that may wait while decoded frames are encoded.
   static let maximumBacklog = 1
 
@@ -136,6 +138,12 @@ struct VideoSchedule: ~Copyable {
   private var joiningEnd = MediaTime.zero
 
   private var isPassing = false
+  /// The only source that may be passed through, where the rule limits it.
+  private var passThroughSource = PassThroughSource.undecided
+  /// Decode time of the last keyframe of the source, since the last switch.
+  private var lastSourceKeyframe: MediaTime?
+  /// Time of the first keyframe request to the source that it has not met yet.
+  private var firstSourceRequest: MediaTime?
   /// Codec configuration whose samples are known to be reordered.
   private var reordered: CodecDescription?
   /// Earliest time of the next keyframe request to a passed-through source.
@@ -267,6 +275,7 @@ extension VideoSchedule {
 
   private mutating func handle(_ frame: FrameSummary, at now: MediaTime) -> Action {
     self.isPassing = false
+    if self.passThroughSource == .undecided { self.passThroughSource = .none }
     self.captureLatency = now - frame.timestamp
     var timestamp = frame.timestamp
     if let lastTime = self.output.time {
@@ -308,6 +317,9 @@ extension VideoSchedule {
   private mutating func switchSource(to source: SourceID) {
     guard source != self.source else { return }
     self.source = source
+    self.passThroughSource = .none
+    self.lastSourceKeyframe = nil
+    self.firstSourceRequest = nil
     if let lastFrameSource, lastFrameSource != source { self.notices.append(.releaseSourceMemory) }
     self.notices.append(.sourceSwitched)
   }
@@ -348,12 +360,23 @@ extension VideoSchedule {
 // MARK: Sources that compress their video
 
 extension VideoSchedule {
+  /// The source that may be passed through under ``PassThroughRule/isLimitedToFirstSource``.
+  private enum PassThroughSource: Hashable {
+    /// Before the first frame or access unit.
+    case undecided
+    case source(SourceID)
+    case none
+  }
+
   private mutating func handle(_ sample: SampleSummary, at now: MediaTime) -> Action {
     self.switchSource(to: sample.source)
     if self.reordered != sample.description, sample.isReordered { self.reordered = sample.description }
-    let isAllowed =
-      self.reordered != sample.description && !self.isPaused
+    let fits =
+      self.reordered != sample.description
       && self.configuration.passThrough.allows(sample, in: self.configuration.format)
+    self.limitPassThrough(of: sample, fits: fits, at: now)
+    let isLimited = self.configuration.passThrough.isLimitedToFirstSource
+    let isAllowed = fits && !self.isPaused && (!isLimited || self.passThroughSource == .source(sample.source))
     if isAllowed, self.isPassing || sample.isKeyframe { return self.pass(sample, at: now) }
     self.isPassing = false
     if self.isPaused, self.lastFrameSource != nil {
@@ -362,6 +385,22 @@ extension VideoSchedule {
       return .closeDecoder
     }
     return .transcode(dropsFrames: sample.backlog > Self.maximumBacklog)
+  }
+
+  /// Decides with the first sample whether its source may be passed through, and takes that back when viewers wait for a
+  /// keyframe and the source's are too far apart.
+  private mutating func limitPassThrough(of sample: SampleSummary, fits: Bool, at now: MediaTime) {
+    if self.passThroughSource == .undecided {
+      self.passThroughSource = fits ? .source(sample.source) : .none
+    }
+    if sample.isKeyframe {
+      (self.lastSourceKeyframe, self.firstSourceRequest) = (sample.decodeTime, nil)
+      return
+    }
+    guard let maximum = self.configuration.passThrough.maximumKeyframeInterval, let last = self.lastSourceKeyframe,
+      sample.decodeTime - last > maximum, let request = self.firstSourceRequest, now - request >= Self.keyframeTimeout
+    else { return }
+    self.passThroughSource = .none
   }
 
   private mutating func pass(_ sample: SampleSummary, at now: MediaTime) -> Action {
@@ -389,6 +428,7 @@ extension VideoSchedule {
   private mutating func requestKeyframeFromSource(at now: MediaTime) {
     guard let due = self.requests.dueTime, now >= due, now >= self.nextSourceRequest else { return }
     self.nextSourceRequest = now + KeyframeRequests.interval
+    self.firstSourceRequest = self.firstSourceRequest ?? now
     self.notices.append(.requestKeyframeFromSource)
   }
 

@@ -35,6 +35,9 @@ struct StreamArguments: ParsableArguments {
   @Option(help: "libavcodec's H.264 encoder: libx264, h264_vaapi, h264_v4l2m2m, h264_nvenc, ….")
   var encoder: String?
 
+  @Option(help: "Whether H.264 of the source is sent as it is: auto (decided at the start), on or off.")
+  var passThrough: String?
+
   @Option(help: "The audio bitrate in bits per second, with k.")
   var audioBitrate: String?
 
@@ -56,7 +59,7 @@ struct StreamArguments: ParsableArguments {
     [
       (.preset, self.preset), (.name, self.name), (.source, self.source), (.audio, self.audio), (.size, self.size),
       (.fps, self.fps), (.bitrate, self.bitrate), (.scaling, self.scaling), (.encoder, self.encoder),
-      (.audioBitrate, self.audioBitrate),
+      (.passThrough, self.passThrough), (.audioBitrate, self.audioBitrate),
     ] + self.effects.values
   }
 }

@@ -16,6 +16,7 @@ package struct StreamOptions: Equatable {
   var bitrate = 2_300_000
   var scaling = VideoSettings.Scaling.fit
   var encoder = "libx264"
+  var passThrough = VideoSettings.PassThrough.auto
   var audioBitrate = AudioSettings.defaultBitrate
   /// Audio sample rate in Hz; nil for the source's.
   var sampleRate: Int?
@@ -38,7 +39,7 @@ package struct StreamOptions: Equatable {
 
   /// The keys of `--stream` and the configuration file.
   enum Key: String, CaseIterable {
-    case preset, name, source, audio, size, fps, bitrate, scaling, encoder, audioBitrate
+    case preset, name, source, audio, size, fps, bitrate, scaling, encoder, passThrough, audioBitrate
     case faces, mask, maskPart, maskAnchors, smooth, overlay, clock, snapshotOn
     case record, recordings, splitDuration, splitSize, keepAge, keepSize, keepFree, overwrite, title
   }
@@ -55,6 +56,7 @@ package struct StreamOptions: Equatable {
     case .bitrate: self.bitrate = try Self.bitrate(text, in: 10_000...200_000_000, example: "2300k")
     case .scaling: self.scaling = try Self.scaling(text)
     case .encoder: self.encoder = text
+    case .passThrough: self.passThrough = try Self.passThrough(text)
     case .audioBitrate: self.audioBitrate = try Self.bitrate(text, in: 8_000...512_000, example: "64k")
     case .faces: try self.effects.set(faces: text)
     case .mask: try self.effects.set(mask: text)
@@ -86,7 +88,7 @@ package struct StreamOptions: Equatable {
   var video: VideoSettings {
     VideoSettings(
       width: self.size?.width, height: self.size?.height, frameRate: self.frameRate, bitrate: self.bitrate,
-      encoder: self.encoder, scaling: self.scaling)
+      encoder: self.encoder, scaling: self.scaling, passThrough: self.passThrough)
   }
 
   /// Opens the sources; generated video has the stream's size and frame rate.
@@ -198,6 +200,13 @@ extension StreamOptions {
     case "false": return false
     default: throw .usage("\"\(text)\" is neither true nor false")
     }
+  }
+
+  private static func passThrough(_ text: String) throws(Failure) -> VideoSettings.PassThrough {
+    guard let mode = VideoSettings.PassThrough(rawValue: text) else {
+      throw .usage("\"\(text)\" is no mode of passing through; give auto, on or off")
+    }
+    return mode
   }
 
   private static func scaling(_ text: String) throws(Failure) -> VideoSettings.Scaling {

@@ -104,6 +104,23 @@ struct HLSIdleTests {
     #expect(MediaPlaylistText(broadcast.text("playlist.m3u8") ?? "").discontinuitySequence == 1)
   }
 
+  @Test func `with keyframes twelve seconds apart a viewer that polls at that interval keeps the segments`() {
+    var settings = Broadcast.Settings()
+    settings.heedsRequests = false
+    settings.keyframeInterval = 360
+    var broadcast = Broadcast(settings)
+    broadcast.run(until: 45_000)
+    broadcast.watched = []
+    for time in [57_000, 69_000, 81_000] as [Int64] {
+      broadcast.run(until: time)
+      #expect(broadcast.stream.isActive)
+      let playlist = MediaPlaylistText(broadcast.text("playlist.m3u8") ?? "")
+      #expect(playlist.segments.count >= 2)
+    }
+    broadcast.run(until: 81_000 + 36_100)
+    #expect(!broadcast.stream.isActive)
+  }
+
   @Test func `segment requests keep the session active too`() {
     var broadcast = Broadcast()
     broadcast.run(until: 5_000)

@@ -45,20 +45,75 @@ struct VideoSchedulePassThroughTests {
     #expect(self.dialogue.sample(at: 160, isKeyframe: true) == .pass(160), "\(name)")
   }
 
-  @Test(arguments: [VideoSettings(frameRate: 24), VideoSettings(encoder: "h264_vaapi")])
-  func `a lower frame rate or a named encoder transcodes`(settings: VideoSettings) {
+  @Test func `a source is not passed through again after a switch away from it`() {
+    _ = self.dialogue.sample(at: 0, isKeyframe: true)
+    #expect(
+      self.dialogue.sample(at: 40, isKeyframe: true, from: VideoScheduleDialogue.other)
+        == .transcode(dropsFrames: false))
+    #expect(self.dialogue.sample(at: 80, isKeyframe: true) == .transcode(dropsFrames: false))
+  }
+
+  @Test func `a source that follows frames is not passed through, unless asked for`() {
+    _ = self.dialogue.frame(at: 0)
+    let second = VideoScheduleDialogue.other
+    #expect(self.dialogue.sample(at: 40, isKeyframe: true, from: second) == .transcode(dropsFrames: false))
+    let dialogue = VideoScheduleDialogue(settings: VideoSettings(passThrough: .on))
+    _ = dialogue.frame(at: 0)
+    #expect(dialogue.sample(at: 40, isKeyframe: true, from: second) == .pass(40))
+  }
+
+  @Test func `a first source with effects is encoded for good, unless asked for`() {
+    for (mode, isPassed) in [(VideoSettings.PassThrough.auto, false), (.on, true)] {
+      let dialogue = VideoScheduleDialogue(settings: VideoSettings(passThrough: mode))
+      #expect(dialogue.sample(at: 0, isKeyframe: true) { $0.hasEffects = true } == .transcode(dropsFrames: false))
+      let next = dialogue.sample(at: 40, isKeyframe: true)
+      #expect(next == (isPassed ? .pass(40) : .transcode(dropsFrames: false)), "\(mode)")
+    }
+  }
+
+  @Test(arguments: [VideoSettings.PassThrough.auto, .on])
+  func `a source whose keyframes are rare and do not come on request is transcoded`(mode: VideoSettings.PassThrough) {
+
+    let dialogue = VideoScheduleDialogue(settings: VideoSettings(passThrough: mode))
+    _ = dialogue.sample(at: 0, isKeyframe: true)
+    // Without a viewer that waits for a keyframe, the interval does not matter.
+    #expect(dialogue.sample(at: 9000) == .pass(9000))
+    _ = dialogue.handle(.keyframeRequested, at: 9010)
+    #expect(dialogue.sample(at: 9050) == .pass(9050))
+    #expect(dialogue.sample(at: 10_000) == .pass(10_000))
+    let late = dialogue.sample(at: 10_040)
+    #expect(late == (mode == .on ? .pass(10_040) : .transcode(dropsFrames: false)))
+    let next = dialogue.sample(at: 11_000, isKeyframe: true)
+    #expect(next == (mode == .on ? .pass(11_000) : .transcode(dropsFrames: false)))
+  }
+
+  @Test func `a source that meets keyframe requests is passed through however rare its own keyframes are`() {
+    _ = self.dialogue.sample(at: 0, isKeyframe: true)
+    for start in [9000, 20_000] as [Int64] {
+      _ = self.dialogue.handle(.keyframeRequested, at: start)
+      #expect(self.dialogue.sample(at: start + 500) == .pass(start + 500))
+      #expect(self.dialogue.sample(at: start + 960, isKeyframe: true) == .pass(start + 960))
+      #expect(self.dialogue.sample(at: start + 3000) == .pass(start + 3000))
+    }
+  }
+
+  @Test(arguments: [
+    VideoSettings(frameRate: 24), VideoSettings(encoder: "h264_vaapi"), VideoSettings(passThrough: .off),
+  ])
+  func `a lower frame rate, a named encoder or the setting transcodes`(settings: VideoSettings) {
 
     let dialogue = VideoScheduleDialogue(settings: settings)
     #expect(dialogue.sample(at: 0, isKeyframe: true) == .transcode(dropsFrames: false))
   }
 
   @Test func `a codec configuration seen to reorder is not passed through again, another one is`() {
-    _ = self.dialogue.sample(at: 0, isKeyframe: true) { $0.presentationTime += .milliseconds(80) }
-    #expect(self.dialogue.sample(at: 400, isKeyframe: true) == .transcode(dropsFrames: false))
+    let dialogue = VideoScheduleDialogue(settings: VideoSettings(passThrough: .on))
+    _ = dialogue.sample(at: 0, isKeyframe: true) { $0.presentationTime += .milliseconds(80) }
+    #expect(dialogue.sample(at: 400, isKeyframe: true) == .transcode(dropsFrames: false))
     let other = CodecDescription.h264(
       H264Description(
         sequenceParameterSet: [0x67, 1], pictureParameterSet: [0x68], width: 64, height: 48, frameRate: 25))
-    #expect(self.dialogue.sample(at: 800, isKeyframe: true) { $0.description = other } == .pass(800))
+    #expect(dialogue.sample(at: 800, isKeyframe: true) { $0.description = other } == .pass(800))
   }
 
   @Test func `while encoding is paused samples are not decoded once a frame is kept`() {
@@ -96,11 +151,12 @@ struct VideoSchedulePassThroughTests {
   }
 
   @Test func `no frame is repeated while samples are passed through`() {
-    _ = self.dialogue.frame(at: 0)
-    _ = self.dialogue.sample(at: 40, isKeyframe: true)
-    _ = self.dialogue.handle(.redrawRequested, at: 50)
-    _ = self.dialogue.handle(.keyframeRequested, at: 50)
-    #expect(self.dialogue.deadline == 2040)
+    let dialogue = VideoScheduleDialogue(settings: VideoSettings(passThrough: .on))
+    _ = dialogue.frame(at: 0)
+    _ = dialogue.sample(at: 40, isKeyframe: true)
+    _ = dialogue.handle(.redrawRequested, at: 50)
+    _ = dialogue.handle(.keyframeRequested, at: 50)
+    #expect(dialogue.deadline == 2040)
   }
 
   @Test func `a silent source that was passed through shows the slate, and passes on from its next keyframe`() {
@@ -130,18 +186,20 @@ struct VideoSchedulePassThroughTests {
   }
 
   @Test func `timestamps keep increasing across a switch to a source of higher latency`() {
-    _ = self.dialogue.sample(at: 1000, isKeyframe: true)
+    let dialogue = VideoScheduleDialogue(settings: VideoSettings(passThrough: .on))
+    _ = dialogue.sample(at: 1000, isKeyframe: true)
     #expect(
-      self.dialogue.sample(at: 1040, latency: 500, isKeyframe: true, from: VideoScheduleDialogue.other) == .pass(1001))
-    #expect(self.dialogue.takeNotices() == [.sourceSwitched])
-    #expect(self.dialogue.sample(at: 1080, latency: 500, from: VideoScheduleDialogue.other) == .pass(1002))
+      dialogue.sample(at: 1040, latency: 500, isKeyframe: true, from: VideoScheduleDialogue.other) == .pass(1001))
+    #expect(dialogue.takeNotices() == [.sourceSwitched])
+    #expect(dialogue.sample(at: 1080, latency: 500, from: VideoScheduleDialogue.other) == .pass(1002))
   }
 
   @Test func `a switch between sources that are passed through needs a keyframe of the new one`() {
-    _ = self.dialogue.frame(at: 0)
-    #expect(self.dialogue.sample(at: 40, from: VideoScheduleDialogue.other) == .transcode(dropsFrames: false))
-    #expect(self.dialogue.takeNotices() == [.releaseSourceMemory, .sourceSwitched])
-    #expect(self.dialogue.sample(at: 80, isKeyframe: true, from: VideoScheduleDialogue.other) == .pass(80))
+    let dialogue = VideoScheduleDialogue(settings: VideoSettings(passThrough: .on))
+    _ = dialogue.frame(at: 0)
+    #expect(dialogue.sample(at: 40, from: VideoScheduleDialogue.other) == .transcode(dropsFrames: false))
+    #expect(dialogue.takeNotices() == [.releaseSourceMemory, .sourceSwitched])
+    #expect(dialogue.sample(at: 80, isKeyframe: true, from: VideoScheduleDialogue.other) == .pass(80))
   }
 
   @Test func `samples are decoded for snapshots, and until ten seconds after the last one`() {
