@@ -6,7 +6,7 @@ package struct AccessRequest {
   package var authorization: [String]
   /// A token in the query of the URL; nil without one.
   package var token: String?
-  /// The client's numeric address.
+  /// The client's numeric address; an IPv4 address in its IPv6 form is IPv4.
   package var address: String
   /// Whether the request comes from a program on this machine, on its own behalf.
   package var isOnThisMachine: Bool
@@ -25,7 +25,7 @@ package struct AccessRequest {
     self.method = method
     self.authorization = authorization
     self.token = token
-    self.address = address
+    self.address = IPAddress.plainText(address)
     self.isOnThisMachine = isOnThisMachine
     self.allowsBasic = allowsBasic
     self.changesState = changesState

@@ -18,6 +18,13 @@ package enum IPAddress: Hashable, Sendable {
     if upper == 0, lower >> 32 == 0xffff { self = .v4(UInt32(truncatingIfNeeded: lower)) }
   }
 
+  /// The text of an IPv4 address where a text has its IPv6 form (`::ffff:192.0.2.1`), as sockets of both families report it;
+  /// other text unchanged.
+  package static func plainText(_ text: String) -> String {
+    guard text.utf8.contains(UInt8(ascii: ":")), case .v4(let address)? = IPAddress(parsing: text) else { return text }
+    return [24, 16, 8, 0].map { "\(address >> UInt32($0) & 0xff)" }.joined(separator: ".")
+  }
+
   /// Whether it is an address of the loopback interface, RFC 1122 §3.2.1.3 and RFC 4291 §2.5.3.
   package var isLoopback: Bool {
     switch self {

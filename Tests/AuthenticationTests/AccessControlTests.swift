@@ -239,6 +239,17 @@ struct AccessControlTests {
     #expect(lines.withLock { $0.last } == "192.0.2.1: wrong password or token (5 times)")
   }
 
+  @Test(arguments: [
+    ("::ffff:192.0.2.7", "192.0.2.7"), ("::FFFF:c000:207", "192.0.2.7"), ("192.0.2.7", "192.0.2.7"),
+    ("2001:db8::1", "2001:db8::1"), ("", ""), ("::1", "::1"),
+  ])
+  func `an IPv4 address that a socket of both families reports is named as IPv4`(address: String, name: String) {
+    let lines = Mutex<[String]>([])
+    let access = Self.control("anna:sesame", report: { line in lines.withLock { $0.append(line) } })
+    _ = Self.decide(.watch, Self.request("Basic YW5uYTp3cm9uZw==", address: address), of: access)
+    #expect(lines.withLock { $0 } == ["\(name): wrong password or token"])
+  }
+
   @Test func `with open watching a wrong password leaves a viewer a viewer`() {
     let access = Self.control(operators: ["ben:secret"])
     #expect(Self.decide(.watch, Self.request("Basic YW5uYTp3cm9uZw=="), of: access) == .allowed(.viewer))
