@@ -50,14 +50,45 @@ struct ControlToken: Sendable {
     return folder
   }
 
-  /// The runtime folder of a user, or the state folder where the system has none.
-  static func folder(environment: [String: String], user: uid_t) -> String {
-    let candidates = [environment["XDG_RUNTIME_DIR"] ?? "", "/run/user/\(user)"]
-    if let folder = candidates.first(where: { $0.hasPrefix("/") && access($0, W_OK) == 0 }) {
-      return folder + "/vidicon"
+  /// The folder for a new file: the first that can be written to, or the last.
+  private static func folder(environment: [String: String], user: uid_t) -> String {
+    let folders = Self.folders(environment: environment, user: user)
+    return folders.first { access(($0 as NSString).deletingLastPathComponent, W_OK) == 0 } ?? folders[folders.count - 1]
+  }
+
+  /// The folders where servers of a user may have their files: the runtime folder, then the state folder, which a server
+  /// started by a service manager may have instead.
+  static func folders(environment: [String: String], user: uid_t) -> [String] {
+    func path(_ name: String) -> String? { environment[name].flatMap { $0.hasPrefix("/") ? $0 : nil } }
+    let state = path("XDG_STATE_HOME") ?? (environment["HOME"] ?? NSHomeDirectory()) + "/.local/state"
+    return [path("XDG_RUNTIME_DIR") ?? "/run/user/\(user)", state].map { $0 + "/vidicon" }
+  }
+
+  /// The tokens of a user's servers by HTTP port. A server that was killed leaves its own.
+  ///
+  /// - Throws: ``Failure`` for a file that others can read or replace.
+  static func find(environment: [String: String], user: uid_t) throws(Failure) -> [Int: String] {
+    var tokens: [Int: String] = [:]
+    for folder in Self.folders(environment: environment, user: user) {
+      for name in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] {
+        guard name.hasPrefix("control-"), let port = Int(name.dropFirst(8)), tokens[port] == nil else { continue }
+        tokens[port] = try Self.read("\(folder)/\(name)", user: user)
+      }
     }
-    if let state = environment["XDG_STATE_HOME"], state.hasPrefix("/") { return state + "/vidicon" }
-    return (environment["HOME"] ?? NSHomeDirectory()) + "/.local/state/vidicon"
+    return tokens
+  }
+
+  /// Reads a file that only its user reads and writes.
+  private static func read(_ path: String, user: uid_t) throws(Failure) -> String {
+    let descriptor = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
+    guard descriptor >= 0 else { throw Failure("\(path): \(String(cString: strerror(errno))); remove it") }
+    let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+    var status = stat()
+    guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_uid == user,
+      status.st_mode & 0o077 == 0, let data = try? file.read(upToCount: 512),
+      let token = AccessToken(parsing: String(decoding: data, as: UTF8.self), role: .operator)
+    else { throw Failure("\(path): it is not a file with a token that only its user reads; remove it") }
+    return token.secret.text
   }
 }
 

@@ -12,7 +12,10 @@ package struct RootCommand: AsyncParsableCommand {
     commandName: "vidicon",
     abstract: "Turns any camera, screen, file or generated video into a live network camera, and records it.",
     version: "0.1.0",
-    subcommands: [ServeCommand.self, RecordCommand.self, RepairCommand.self, DevicesCommand.self, PasswordCommand.self])
+    subcommands: [
+      ServeCommand.self, RecordCommand.self, RepairCommand.self, DevicesCommand.self, StatusCommand.self,
+      ControlCommand.self, PasswordCommand.self,
+    ])
 
   package init() {}
 

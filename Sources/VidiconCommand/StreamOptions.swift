@@ -53,7 +53,7 @@ package struct StreamOptions: Equatable {
     case .audio: self.audio = text
     case .size: self.size = try Self.size(text)
     case .fps: self.frameRate = try Self.frameRate(text)
-    case .bitrate: self.bitrate = try Self.bitrate(text, in: 10_000...200_000_000, example: "2300k")
+    case .bitrate: self.bitrate = try Self.videoBitrate(text)
     case .scaling: self.scaling = try Self.scaling(text)
     case .encoder: self.encoder = text
     case .passThrough: self.passThrough = try Self.passThrough(text)
@@ -171,6 +171,11 @@ extension StreamOptions {
     return rate
   }
 
+  /// Parses a video bitrate in bits per second, such as `2300k`.
+  static func videoBitrate(_ text: String) throws(Failure) -> Int {
+    try Self.bitrate(text, in: 10_000...200_000_000, example: "2300k")
+  }
+
   private static func bitrate(
     _ text: String, in range: ClosedRange<Int>, example: String
   ) throws(Failure) -> Int {
@@ -194,7 +199,8 @@ extension StreamOptions {
     (self.sampleRate, self.channelCount) = (audio.sampleRate, audio.channelCount)
   }
 
-  private static func boolean(_ text: String) throws(Failure) -> Bool {
+  /// Parses `true` or `false`.
+  static func boolean(_ text: String) throws(Failure) -> Bool {
     switch text {
     case "true": return true
     case "false": return false

@@ -125,6 +125,63 @@ extension EndToEnd {
       }
     }
 
+    /// Runs a command with a runtime folder; returns its exit status, output and errors.
+    private static func command(
+      _ arguments: [String], folder: String
+    ) async throws -> (exit: ChildProcess.Exit?, output: String, errors: String) {
+      let environment = ["XDG_RUNTIME_DIR": folder, "XDG_STATE_HOME": folder, "HOME": folder]
+      let child = try ChildProcess(VidiconProcess.path(), arguments, environment: environment)
+      let exit = await child.end(within: .seconds(30))
+      await child.output.end()
+      await child.errors.end()
+      return (exit, child.output.text, child.errors.text)
+    }
+
+    @Test func `commands of the same user find the token and control, those of others do not`() async throws {
+      try await Self.serving(Self.operators + ["--user", "anna:sesame"]) { vidicon, folder in
+        let token = try String(contentsOfFile: "\(folder)/vidicon/control-\(vidicon.httpPort)", encoding: .utf8)
+        let status = try await Self.command(["status"], folder: folder)
+        #expect(status.exit == .status(0), "\(status.errors)")
+        #expect(status.output.hasPrefix("live   320×180   15 fps"), "\(status.output)")
+        #expect(status.output.contains("/live#control=\(token)"))
+        let control = try await Self.command(
+          ["control", "live", "mirror=true", "rotation=180", "bitrate=500k", "source=plasma"], folder: folder)
+        #expect(control.exit == .status(0), "\(control.errors)")
+        #expect(control.output.contains("0.50 Mb/s") && control.output.contains("mirrored   rotated by 180°"))
+        #expect(control.output.contains("Source     plasma") && !control.output.contains(token))
+        let json = try await Self.command(["status", "live", "--json"], folder: folder)
+        #expect(json.output.contains(#""mirror":true"#) && json.output.contains(#""role":"operator""#))
+
+        // The server's words, in one line.
+        let wrong = try await Self.command(["control", "source=file:/etc/passwd"], folder: folder)
+        #expect(wrong.exit == .status(1) && wrong.output.isEmpty)
+        #expect(wrong.errors.split(separator: "\n").count == 1 && wrong.errors.contains("--files"), "\(wrong.errors)")
+        let unknown = try await Self.command(["control", "yard", "mirror=true"], folder: folder)
+        #expect(unknown.errors == "vidicon: there is no stream \"yard\"; the streams are live\n")
+
+        try await TestMedia.withTemporaryFolder { other in
+          for (arguments, message) in [
+            (["status"], "no server of this user was found on this machine"),
+            (
+              ["control", "mirror=false", "--port", "\(vidicon.httpPort)"],
+              "this user has no control token for the server"
+            ),
+          ] {
+            let run = try await Self.command(arguments, folder: other)
+            #expect(run.exit == .status(1) && run.output.isEmpty)
+            #expect(run.errors.split(separator: "\n").count == 1 && run.errors.contains(message), "\(run.errors)")
+          }
+          // A file that others could have written.
+          try FileManager.default.createDirectory(atPath: "\(other)/vidicon", withIntermediateDirectories: true)
+          try token.write(toFile: "\(other)/vidicon/control-1", atomically: true, encoding: .utf8)
+          try FileManager.default.setAttributes(
+            [.posixPermissions: 0o644], ofItemAtPath: "\(other)/vidicon/control-1")
+          let open = try await Self.command(["status"], folder: other)
+          #expect(open.errors.contains("it is not a file with a token that only its user reads"), "\(open.errors)")
+        }
+      }
+    }
+
     @Test func `the page shows controls to operators only, and removes the token from its address`() async throws {
       try await Self.serving(Self.operators) { vidicon, folder in
         let path = try #require(vidicon.started.controlTokenFile)

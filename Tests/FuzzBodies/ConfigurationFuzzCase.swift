@@ -1,7 +1,8 @@
+internal import Foundation
 internal import NIOCore
 internal import VidiconCommand
 
-/// Checks of the user's settings: the YAML configuration file and `--stream`.
+/// Checks of the user's settings, the YAML configuration file and `--stream`, and of responses to the program's commands.
 struct ConfigurationFuzzCase {
   private let text: String
 
@@ -12,6 +13,7 @@ struct ConfigurationFuzzCase {
   func run() {
     self.checkFile()
     self.checkStream()
+    self.checkResponse()
   }
 
   /// A file is refused with a message that names the file, or its ports are in range.
@@ -34,6 +36,14 @@ struct ConfigurationFuzzCase {
     } catch {
       precondition(error.status == 64 && !error.message.isEmpty, "a wrong option is a usage error")
     }
+  }
+
+  /// A response is refused, or its body is the end of the text.
+  private func checkResponse() {
+    let bytes = Data(self.text.utf8)
+    guard let response = LocalRequest.Response(parsing: bytes) else { return }
+    precondition(bytes.suffix(response.body.count).elementsEqual(response.body), "the body is what follows the head")
+    precondition(response.body.count + 13 <= bytes.count, "a head has a status line and an empty line")
   }
 
   private static func isName(_ name: String) -> Bool {

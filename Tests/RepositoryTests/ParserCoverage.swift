@@ -7,7 +7,7 @@ enum ParserCoverage {
       "Authentication/PasswordHash", "Authentication/UserFile",
     ],
     "FuzzConfiguration": [
-      "VidiconCommand/StreamOptions"
+      "VidiconCommand/LocalRequest", "VidiconCommand/StreamOptions",
     ],
     "FuzzControl": [
       "HTTPServer/JSONValue"

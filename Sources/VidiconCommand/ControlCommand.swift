@@ -1,0 +1,142 @@
+import ArgumentParser
+import Foundation
+
+/// `vidicon control`: changes a stream of a server that runs on this machine.
+struct ControlCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "control", abstract: "Change a stream of a running server, with the control token of the same user.",
+    usage: "vidicon control [NAME] KEY=VALUE… [--port PORT]",
+    discussion: """
+      Examples: vidicon control mirror=true
+                vidicon control door source=v4l2:/dev/video1 audio=mic:
+
+      The keys are source and audio (as --source and --audio of vidicon serve), bitrate (such as 2300k), mirror, mute and \
+      pause (true or false), rotation (0, 90, 180 or 270), and record (start, stop, pause or resume).
+      """)
+
+  @Argument(help: "The name of the stream, where there are several, and what to change.")
+  var words: [String]
+
+  @OptionGroup var server: RunningServer.Options
+
+  func run() throws {
+    let order = try ControlOrder(self.words)
+    let server = try RunningServer.find(self.server)
+    let streams = try server.streams(named: order.name)
+    guard let stream = streams.first, streams.count == 1 else {
+      let names = streams.map(\.name).joined(separator: ", ")
+      throw Failure(
+        streams.isEmpty
+          ? "the server has no stream" : "the server has several streams; name one of them first: \(names)")
+    }
+    for request in order.requests(page: stream.page) {
+      _ = try server.request(request.method, request.path, request.body)
+    }
+    for line in try server.streams(named: stream.name).flatMap({ $0.lines(token: nil) }) { Terminal.print(line) }
+  }
+}
+
+/// The arguments of `vidicon control`.
+struct ControlOrder: Equatable {
+  /// A request of the HTTP API.
+  struct Request: Equatable {
+    var method: String
+    var path: String
+    var body: Data
+  }
+
+  /// A change of settings, the body of `PATCH /api/streams/NAME`.
+  private struct Settings: Encodable, Equatable {
+    var bitrate: Int?
+    var mirror: Bool?
+    var rotation: Int?
+    var mute: Bool?
+    var pause: Bool?
+  }
+
+  /// The body of `PUT /api/streams/NAME/source`.
+  private struct Source: Encodable, Equatable {
+    var video: String?
+    var audio: String?
+  }
+
+  /// The body of `POST /api/streams/NAME/recording`.
+  private struct Recording: Encodable, Equatable {
+    var action: String
+  }
+
+  private static let keys = "source, audio, bitrate, mirror, mute, pause, rotation, record"
+
+  /// Name of the stream; nil for the only one.
+  private(set) var name: String?
+  private var settings = Settings()
+  private var source = Source()
+  private var recording: Recording?
+
+  /// Parses `[NAME] KEY=VALUE…`.
+  init(_ words: [String]) throws(Failure) {
+    var pairs = words[...]
+    if let first = pairs.first, !first.contains("=") {
+      self.name = first
+      pairs = pairs.dropFirst()
+    }
+    guard !pairs.isEmpty else { throw .usage("there is nothing to change; give KEY=VALUE with one of \(Self.keys)") }
+    var seen: Set<Substring> = []
+    for pair in pairs {
+      guard let separator = pair.firstIndex(of: "=") else {
+        throw .usage("\"\(pair)\" is not KEY=VALUE with one of \(Self.keys)")
+      }
+      let key = pair[..<separator]
+      guard seen.insert(key).inserted else { throw .usage("\(key) is given twice; give it once") }
+      try self.set(key, to: String(pair[pair.index(after: separator)...]))
+    }
+  }
+
+  private mutating func set(_ key: Substring, to text: String) throws(Failure) {
+    switch key {
+    case "source": self.source.video = Self.absolute(text)
+    case "audio": self.source.audio = Self.absolute(text)
+    case "bitrate": self.settings.bitrate = try StreamOptions.videoBitrate(text)
+    case "mirror": self.settings.mirror = try StreamOptions.boolean(text)
+    case "mute": self.settings.mute = try StreamOptions.boolean(text)
+    case "pause": self.settings.pause = try StreamOptions.boolean(text)
+    case "rotation":
+      guard let rotation = Int(text), [0, 90, 180, 270].contains(rotation) else {
+        throw .usage("\"\(text)\" is not a rotation; give 0, 90, 180 or 270")
+      }
+      self.settings.rotation = rotation
+    case "record":
+      guard ["start", "stop", "pause", "resume"].contains(text) else {
+        throw .usage("record=\(text): give start, stop, pause or resume")
+      }
+      self.recording = Recording(action: text)
+    default: throw .usage("there is no key \"\(key)\"; give one of \(Self.keys)")
+    }
+  }
+
+  /// The requests, in the order in which they are sent.
+  ///
+  /// - Parameter page: Path of the stream.
+  func requests(page: String) -> [Request] {
+    var requests: [Request] = []
+    func append(_ method: String, _ path: String, _ body: some Encodable) {
+      let encoder = JSONEncoder()
+      encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+      // Safe because texts, numbers and booleans are JSON.
+      guard let body = try? encoder.encode(body) else { fatalError("an order that is no JSON") }
+      requests.append(Request(method: method, path: "/api/streams\(page)\(path)", body: body))
+    }
+    if self.source != Source() { append("PUT", "/source", self.source) }
+    if self.settings != Settings() { append("PATCH", "", self.settings) }
+    if let recording { append("POST", "/recording", recording) }
+    return requests
+  }
+
+  /// The server runs in another folder.
+  private static func absolute(_ source: String) -> String {
+    guard source.hasPrefix("file:"), !source.hasPrefix("file:/"), !source.contains("://"), source.utf8.count > 5 else {
+      return source
+    }
+    return "file:" + FileManager.default.currentDirectoryPath + "/" + source.dropFirst(5)
+  }
+}

@@ -1,0 +1,155 @@
+import ArgumentParser
+import Foundation
+
+/// A server that runs on this machine, as its user's other programs reach it.
+struct RunningServer {
+  /// The option that chooses a server.
+  struct Options: ParsableArguments {
+    @Option(help: "The HTTP port of the server, where several run on this machine.")
+    var port: Int?
+  }
+
+  /// Its HTTP port.
+  let port: Int
+  /// An operator's token; nil where this user has none.
+  let token: String?
+
+  /// Finds a server by the files of control tokens in the user's runtime folder.
+  ///
+  /// - Parameter options: The port; without one the only server that answers.
+  static func find(_ options: Options) throws(Failure) -> RunningServer {
+    let tokens = try ControlToken.find(environment: ProcessInfo.processInfo.environment, user: getuid())
+    if let port = options.port {
+      let port = try ServeConfiguration.port(port, "--port")
+      return RunningServer(port: port, token: tokens[port])
+    }
+    var running: [RunningServer] = []
+    for (port, token) in tokens.sorted(by: { $0.key < $1.key }) {
+      // A server that was killed leaves its file.
+      do throws(LocalRequest.Failure) {
+        _ = try LocalRequest(path: "/health").send(port: port)
+        running.append(RunningServer(port: port, token: token))
+      } catch {
+        continue
+      }
+    }
+    guard let server = running.first else {
+      throw Failure(
+        "no server of this user was found on this machine; start one with \"vidicon serve\", or give the --port of another's"
+      )
+    }
+    guard running.count == 1 else {
+      let ports = running.map { "\($0.port)" }.joined(separator: ", ")
+      throw Failure("servers run at the ports \(ports); choose one with --port")
+    }
+    return server
+  }
+
+  /// Sends a request.
+  ///
+  /// - Parameters:
+  ///   - path: Path and query, percent-encoded.
+  ///   - body: JSON; nil for no body.
+  /// - Returns: The body of a successful response.
+  func request(_ method: String = "GET", _ path: String, _ body: Data? = nil) throws(Failure) -> Data {
+    let response: LocalRequest.Response
+    do throws(LocalRequest.Failure) {
+      response = try LocalRequest(method: method, path: path, token: self.token, body: body).send(port: self.port)
+    } catch .refused {
+      throw Failure("no server listens at port \(self.port) of this machine; check --port, and that it runs")
+    } catch {
+      throw Failure(
+        "the program at port \(self.port) does not answer; check --port, and that it is a server of Vidicon")
+    }
+    switch response.status {
+    case 200..<300: return response.body
+    case 401 where self.token == nil:
+      throw Failure(
+        "this user has no control token for the server at port \(self.port); run the command as the server's user")
+    default:
+      let text = String(decoding: response.body.prefix(1_000), as: UTF8.self).trimmingCharacters(
+        in: .whitespacesAndNewlines)
+      throw Failure(text.isEmpty ? "the server at port \(self.port) answers with status \(response.status)" : text)
+    }
+  }
+
+  /// The streams, or the one of a name.
+  func streams(named name: String?) throws(Failure) -> [StreamState] {
+    struct List: Decodable {
+      var streams: [StreamState]
+    }
+    let list = try self.decode(List.self, from: try self.request("GET", "/api/streams")).streams
+    guard let name else { return list }
+    let named = list.filter { $0.name == name }
+    guard named.isEmpty else { return named }
+    let names = list.map(\.name).joined(separator: ", ")
+    throw Failure(
+      "there is no stream \"\(name)\"; \(list.isEmpty ? "the server has none" : "the streams are \(names)")")
+  }
+
+  /// Decodes a response.
+  func decode<Value: Decodable>(_ type: Value.Type, from body: Data) throws(Failure) -> Value {
+    do {
+      return try JSONDecoder().decode(type, from: body)
+    } catch {
+      throw Failure("the program at port \(self.port) is no server of this version; run the server's own vidicon")
+    }
+  }
+}
+
+/// The state of a stream, as `/api/streams` describes it.
+struct StreamState: Decodable, Equatable {
+  struct Video: Decodable, Equatable {
+    var width: Int
+    var height: Int
+    var frameRate: Double
+    var bitrate: Int
+  }
+
+  struct Source: Decodable, Equatable {
+    var video: String?
+    var audio: String?
+    /// Whether it accepts any TLS certificate.
+    var insecure: Bool
+  }
+
+  var name: String
+  /// Path of its page.
+  var page: String
+  /// Addresses of its page.
+  var http: [String]
+  var video: Video?
+  var viewers: [String: Int]
+  var slate: Bool
+  var source: Source?
+  var mirror: Bool?
+  var rotation: Int?
+  var mute: Bool?
+  var pause: Bool?
+
+  /// Lines for users.
+  ///
+  /// - Parameter token: An operator's token, for the address that a browser controls with; nil without one.
+  func lines(token: String?) -> [String] {
+    var parts = [self.name]
+    if let video {
+      parts.append("\(video.width)×\(video.height)")
+      parts.append(String(format: "%.4g fps", video.frameRate))
+      parts.append(String(format: "%.2f Mb/s", Double(video.bitrate) / 1e6))
+    }
+    let count = self.viewers.values.reduce(0, +)
+    parts.append(count == 1 ? "1 viewer" : "\(count) viewers")
+    if self.slate { parts.append("no signal") }
+    if self.mirror == true { parts.append("mirrored") }
+    if let rotation, rotation != 0 { parts.append("rotated by \(rotation)°") }
+    if self.mute == true { parts.append("muted") }
+    if self.pause == true { parts.append("paused") }
+    var lines = [parts.joined(separator: "   ")]
+    if let video = self.source?.video { lines.append("  Source     \(video)") }
+    if let audio = self.source?.audio { lines.append("  Audio      \(audio)") }
+    if self.source?.insecure == true { lines.append("  Source     its certificate is not verified (insecure=1)") }
+    if let page = self.http.first { lines.append("  Browser    \(page)") }
+    if let token, let page = self.http.first { lines.append("  Control    \(page)#control=\(token)") }
+    return lines
+  }
+}

@@ -1,0 +1,31 @@
+import ArgumentParser
+import Foundation
+
+/// `vidicon status`: shows the streams of a server that runs on this machine.
+struct StatusCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "status", abstract: "Show the streams of a running server, and the address that controls them.",
+    discussion: """
+      Finds the servers of the same user by their control tokens, in files that only this user reads. The address behind \
+      "Control" makes a browser an operator.
+      """)
+
+  @Argument(help: "The name of a stream. (default: all)")
+  var name: String?
+
+  @OptionGroup var server: RunningServer.Options
+
+  @Flag(help: "The response of the HTTP API, /api/streams, as JSON.")
+  var json = false
+
+  func run() throws {
+    let server = try RunningServer.find(self.server)
+    let streams = try server.streams(named: self.name)
+    guard self.json else {
+      for stream in streams { for line in stream.lines(token: server.token) { Terminal.print(line) } }
+      return
+    }
+    let path = self.name == nil ? "/api/streams" : "/api/streams\(streams[0].page)"
+    Terminal.print(String(decoding: try server.request("GET", path), as: UTF8.self))
+  }
+}
