@@ -1,6 +1,7 @@
 // Polls the list of streams while the page is visible.
 
 import { ServerClock } from "./clock.mjs";
+import { operatorToken } from "./operator-token.mjs";
 import { pause, request } from "./requests.mjs";
 
 /** Polling interval in seconds. */
@@ -9,14 +10,16 @@ const INTERVAL = 2;
 /** The server's clock, estimated from its responses. */
 export const clock = new ServerClock();
 
-/** Requests the published streams. */
+/** Requests the published streams, as the holder of the operator token sees them. */
 export async function streams() {
+  const token = operatorToken();
   const sent = Date.now();
   const start = performance.now();
   const response = await request("/api/streams", { as: "json", cache: "no-store", seconds: 5 });
   // Not a second `Date.now()`: the clock may be set in between.
   clock.note(sent, sent + performance.now() - start, Date.parse(response.time));
-  return response.streams;
+  // A login or its end during the request: the roles of the response are outdated.
+  return token === operatorToken() ? response.streams : streams();
 }
 
 /**

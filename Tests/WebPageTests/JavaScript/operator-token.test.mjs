@@ -11,6 +11,7 @@ globalThis.location = {
   href: "http://10.0.0.5:8080/cam?way=hls#control=abc%2Fd_1", pathname: "/cam", search: "?way=hls", hash: "#control=abc%2Fd_1",
 };
 const { operatorToken, setOperatorToken, withToken } = await import("../../../Sources/WebPage/Site/operator-token.mjs");
+const { streams } = await import("../../../Sources/WebPage/Site/server.mjs");
 const { request } = await import("../../../Sources/WebPage/Site/requests.mjs");
 
 test("the token of the address is kept for the session, and leaves the address", () => {
@@ -40,4 +41,16 @@ test("the end of control forgets the token", async () => {
   assert.equal(withToken("/a"), "/a");
   globalThis.fetch = async (url, { headers }) => new Response(JSON.stringify(headers));
   assert.equal(await request("/x"), "{}");
+});
+
+test("a list of streams that was requested before a login is requested again with its token", async () => {
+  setOperatorToken(null);
+  const tokens = [];
+  globalThis.fetch = async (url, { headers }) => {
+    tokens.push(headers.Authorization);
+    if (tokens.length === 1) setOperatorToken("fresh");
+    return new Response(JSON.stringify({ time: new Date().toISOString(), streams: [{ role: tokens.at(-1) ? "operator" : "viewer" }] }));
+  };
+  assert.deepEqual(await streams(), [{ role: "operator" }]);
+  assert.deepEqual(tokens, [undefined, "Bearer fresh"]);
 });
