@@ -120,6 +120,16 @@ package struct ConnectionTable: Sendable {
     self.link(id.slot)
   }
 
+  /// Counts a connection for another network: its proxy has named the client. Without effect when it is not registered.
+  package mutating func setNetwork(_ network: IPAddress?, of id: ID) {
+    guard let slot = self.slot(of: id), slot.network != network else { return }
+    self.unlink(id.slot)
+    self.changeCount(of: slot.network, by: -1)
+    self.slots[id.slot]?.network = network
+    self.changeCount(of: network, by: 1)
+    self.link(id.slot)
+  }
+
   /// Removes a connection; without effect when it is not registered.
   ///
   /// - Returns: Whether it was registered.

@@ -16,6 +16,12 @@ package final class ConnectionRegistry: Sendable {
       self.registry.state.withLock { $0.table.setUse(use, of: self.id) }
     }
 
+    /// Counts the connection for another network, that of the client that a proxy has named; without effect after its
+    /// displacement.
+    package func setNetwork(_ network: IPAddress?) {
+      self.registry.state.withLock { $0.table.setNetwork(network, of: self.id) }
+    }
+
     /// Removes the connection, which is closed; without effect after its displacement.
     package func remove() {
       self.registry.state.withLock { state in

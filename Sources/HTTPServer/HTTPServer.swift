@@ -58,7 +58,8 @@ package final class HTTPServer: Sendable {
     self.ownsGroup = group == nil
     self.group = group ?? MultiThreadedEventLoopGroup(numberOfThreads: Self.eventLoopCount)
     self.loops = ConnectionLoops(
-      eventLoops: Array(self.group.makeIterator()), limits: settings.limits, registry: registry)
+      eventLoops: Array(self.group.makeIterator()), limits: settings.limits, registry: registry,
+      proxies: access.settings.proxies)
     self.responder = HTTPResponder(
       streams: self.streams, providers: providers,
       access: access, passwordThreads: passwordThreads, connections: self.loops,

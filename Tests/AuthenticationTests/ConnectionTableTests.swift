@@ -29,6 +29,10 @@ struct ConnectionTableTests {
       if let id = self.ids[name] { self.table.setUse(use, of: id) }
     }
 
+    func count(_ name: String, for host: UInt32) {
+      if let id = self.ids[name] { self.table.setNetwork(.v4(host), of: id) }
+    }
+
     func disconnect(_ name: String) -> Bool {
       self.ids[name].map { self.table.remove($0) } ?? false
     }
@@ -118,6 +122,28 @@ struct ConnectionTableTests {
     dialogue.use("a", for: .request)
     dialogue.use("a", for: .idle)
     #expect(dialogue.connect("c", from: 1) == "closes b")
+  }
+
+  @Test func `connections of a proxy count for the clients that it names`() {
+    let (proxy, owner, stranger): (UInt32, UInt32, UInt32) = (1, 2, 3)
+    let dialogue = Dialogue(maximumCount: 4)
+    #expect(dialogue.connect("owner", from: proxy) == "")
+    dialogue.count("owner", for: owner)
+    dialogue.use("owner", for: .motionJPEG)
+    for name in ["a", "b", "c"] {
+      #expect(dialogue.connect(name, from: proxy) == "")
+      dialogue.count(name, for: stranger)
+      dialogue.use(name, for: .motionJPEG)
+    }
+    #expect([proxy, owner, stranger].map { dialogue.count(from: $0) } == [0, 1, 3])
+    #expect(dialogue.connect("d", from: proxy) == "closes a")
+    // A further request on the same connection may be another client's.
+    dialogue.count("b", for: owner)
+    dialogue.count("b", for: owner)
+    dialogue.count("a", for: owner)
+    #expect([proxy, owner, stranger].map { dialogue.count(from: $0) } == [1, 2, 1])
+    for name in ["owner", "b", "c", "d"] { #expect(dialogue.disconnect(name)) }
+    #expect(dialogue.count == 0 && [proxy, owner, stranger].allSatisfy { dialogue.count(from: $0) == 0 })
   }
 
   @Test func `a closed connection leaves its place once`() {

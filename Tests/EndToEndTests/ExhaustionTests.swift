@@ -33,6 +33,36 @@ extension EndToEnd {
       }
     }
 
+    @Test func `without file descriptors accepting pauses and says so, and goes on when there are some`() async throws {
+      try await TwoHosts.with { hosts in
+        try await hosts.serving(Self.bars, openFiles: 400) { vidicon in
+          let watching = Task {
+            try await hosts.run("ordinary_viewers.py", ["12"], of: vidicon, on: .owner, as: OrdinaryViewers.self)
+          }
+          _ = try await vidicon.status { $0.viewers ?? 0 >= 16 }
+          let process = vidicon.child.processIdentifier
+          let count = try FileManager.default.contentsOfDirectory(atPath: "/proc/\(process)/fd").count
+          // The soft limit of the running program; the table of connections has room for more.
+          func limit(to count: Int) async throws {
+            let run = try await Tool.run("prlimit", ["--pid", "\(process)", "--nofile=\(count):"], within: .seconds(5))
+            try #require(run.succeeded, "\(run.errors)")
+          }
+          try await limit(to: count + 8)
+          let crowd = try hosts.start("stranger.py", ["crowd", "60"], of: vidicon, on: .stranger)
+          defer { crowd.kill() }
+          _ = try await vidicon.statusEvent { $0.acceptFailures ?? 0 > 0 }
+          try await vidicon.child.complains("no file descriptor is left for new connections, which wait")
+          try await limit(to: 400)
+          let seen = try await hosts.run(
+            "stranger.py", ["get", "5"], of: vidicon, on: .owner, as: [String: [String: Int]].self)
+          #expect(seen == ["HTTP/1.1": ["200": 5], "HTTP/2": ["200": 5], "RTSP": ["200": 5]])
+          let watched = try await watching.value
+          #expect(watched.packetsLost == 0)
+          #expect(watched.closed == 0)
+        }
+      }
+    }
+
     @Test func `slow and idle requests of every protocol end in time`() async throws {
       try await TwoHosts.with { hosts in
         try await hosts.serving(Self.bars + ["--user", "anna:sesame"]) { vidicon in

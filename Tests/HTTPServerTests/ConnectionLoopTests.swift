@@ -1,5 +1,6 @@
 import Authentication
 import Connections
+import HTTPTypes
 import Media
 import NIOCore
 import NIOEmbedded
@@ -90,6 +91,28 @@ struct ConnectionLoopTests {
     #expect(try self.tryConnect(loop).isAdded)
     #expect(!channel.isActive)
     #expect(loop.active.load(ordering: .relaxed) == 0)
+  }
+
+  @Test(arguments: [(["127.0.0.1"], true), (["192.0.2.9"], false), ([], false)])
+  func `connections of a known proxy count for its clients, those of others for themselves`(
+    proxies: [String], isProxy: Bool
+  ) throws {
+    let loop = ConnectionLoop(
+      eventLoop: self.eventLoop, limits: HTTPServerLimits(), registry: ConnectionRegistry(maximumCount: 3),
+      proxies: proxies)
+    var channels: [EmbeddedChannel] = []
+    for client in ["10.0.0.1", "10.0.0.1, 10.0.0.2", "10.0.0.2"] {
+      let (guardian, channel) = try self.connect(loop)
+      var request = HTTPRequest(method: .get, scheme: "http", authority: "h", path: "/live/mjpeg")
+      request.headerFields[HTTPField.Name("X-Forwarded-For")!] = client
+      guardian.exchangeBegan(nil, channel: channel)
+      guardian.countClient(of: request)
+      guardian.responseIsEndless(.motionJPEG)
+      channels.append(channel)
+    }
+    _ = try self.connect(loop)
+    // The client with two connections loses its oldest; without a known proxy all are one client's.
+    #expect(channels.map(\.isActive) == (isProxy ? [true, false, true] : [false, true, true]))
   }
 
   @Test func `the end of an endless response leaves an idle connection`() throws {

@@ -1,5 +1,6 @@
 internal import Authentication
 internal import Connections
+internal import HTTPTypes
 internal import Media
 internal import NIOCore
 
@@ -77,6 +78,13 @@ final class ConnectionGuard: ChannelDuplexHandler {
     self.partialSince = nil
     self.openExchanges += 1
     self.updateUse()
+  }
+
+  /// Counts the connection for the client of a request, where the connection is a known proxy's.
+  func countClient(of request: HTTPRequest) {
+    guard !self.loop.proxies.isEmpty, let address = self.context?.channel.remoteAddress?.ipAddress else { return }
+    let client = HTTPClient(address: address).effectiveAddress(of: request, proxies: self.loop.proxies)
+    self.registration?.setNetwork(IPAddress(parsing: client)?.network)
   }
 
   /// Called when a response is written, or its channel is closed.

@@ -27,14 +27,19 @@ final class ConnectionLoop: Sendable {
   /// Connections closed because the client read nothing, or sent no complete request, in time.
   let timedOut = Atomic(0)
   let registry: ConnectionRegistry
+  /// Numeric addresses of reverse proxies.
+  let proxies: [String]
   private let list: NIOLoopBoundBox<List>
 
-  /// - Parameter registry: The connections of all event loops and servers.
-  init(eventLoop: any EventLoop, limits: HTTPServerLimits, registry: ConnectionRegistry) {
+  /// - Parameters:
+  ///   - registry: The connections of all event loops and servers.
+  ///   - proxies: Numeric addresses of reverse proxies, whose connections count for the clients that they name.
+  init(eventLoop: any EventLoop, limits: HTTPServerLimits, registry: ConnectionRegistry, proxies: [String] = []) {
     self.eventLoop = eventLoop
     self.executor = EventLoopExecutor(eventLoop)
     self.limits = limits
     self.registry = registry
+    self.proxies = proxies
     self.list = .makeBoxSendingValue(List(), eventLoop: eventLoop)
   }
 

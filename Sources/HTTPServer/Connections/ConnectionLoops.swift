@@ -15,10 +15,16 @@ struct ConnectionLoops: Sendable {
   let registry: ConnectionRegistry
   private let loops: [ConnectionLoop]
 
-  /// - Parameter registry: The connections of all servers.
-  init(eventLoops: [any EventLoop], limits: HTTPServerLimits, registry: ConnectionRegistry) {
+  /// - Parameters:
+  ///   - registry: The connections of all servers.
+  ///   - proxies: Numeric addresses of reverse proxies.
+  init(
+    eventLoops: [any EventLoop], limits: HTTPServerLimits, registry: ConnectionRegistry, proxies: [String]
+  ) {
     self.registry = registry
-    self.loops = eventLoops.map { ConnectionLoop(eventLoop: $0, limits: limits, registry: registry) }
+    self.loops = eventLoops.map {
+      ConnectionLoop(eventLoop: $0, limits: limits, registry: registry, proxies: proxies)
+    }
   }
 
   subscript(eventLoop: any EventLoop) -> ConnectionLoop {

@@ -73,6 +73,7 @@ final class ExchangeHandler: ChannelDuplexHandler, RemovableChannelHandler {
       self.maximumBodyBytes = HTTPBodyLimits.maximumBytes(
         method: request.method.rawValue, path: request.path ?? "", default: self.limits.bodyBytes)
       self.connection?.exchangeBegan(self.isMultiplexed ? self : nil, channel: context.channel)
+      self.connection?.countClient(of: request)
       if (request.path?.utf8.count ?? 0) > self.limits.targetBytes {
         return self.refuse(context, .uriTooLong, "the path and query are longer than \(self.limits.targetBytes) bytes")
       }

@@ -59,6 +59,12 @@ struct TwoHosts {
     return try ChildProcess(command[0], Array(command[1...]))
   }
 
+  /// Starts a program on the program's host.
+  func start(_ program: String, _ arguments: [String]) throws -> ChildProcess {
+    let command = try self.entry + [try Tool(program).path] + arguments
+    return try ChildProcess(command[0], Array(command[1...]))
+  }
+
   private func command(
     _ client: String, _ arguments: [String], of vidicon: VidiconProcess, on host: Host
   ) throws -> [String] {
