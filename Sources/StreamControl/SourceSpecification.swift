@@ -1,3 +1,4 @@
+internal import Authentication
 public import CaptureDevices
 public import Media
 public import MediaInput
@@ -140,7 +141,7 @@ extension SourceSpecification {
 
   fileprivate static func unknown(_ text: String, _ cause: String, _ nextStep: String) -> VidiconError {
     VidiconError(
-      .invalidSpecification, subject: text.isEmpty ? "\"\"" : text,
+      .invalidSpecification, subject: text.isEmpty ? "\"\"" : text.withoutCredentials(),
       cause: text == "file:" ? "no path is given" : cause, nextStep: text == "file:" ? "write file:PATH" : nextStep)
   }
 }

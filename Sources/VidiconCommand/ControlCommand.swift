@@ -1,4 +1,5 @@
 import ArgumentParser
+import Authentication
 import Foundation
 
 /// `vidicon control`: changes a stream of a server that runs on this machine.
@@ -77,6 +78,9 @@ struct ControlOrder: Equatable {
   init(_ words: [String]) throws(Failure) {
     var pairs = words[...]
     if let first = pairs.first, !first.contains("=") {
+      guard !first.contains("@"), !first.contains("://") else {
+        throw .usage("\"\(first.withoutCredentials())\" is not KEY=VALUE with one of \(Self.keys)")
+      }
       self.name = first
       pairs = pairs.dropFirst()
     }
@@ -84,7 +88,7 @@ struct ControlOrder: Equatable {
     var seen: Set<Substring> = []
     for pair in pairs {
       guard let separator = pair.firstIndex(of: "=") else {
-        throw .usage("\"\(pair)\" is not KEY=VALUE with one of \(Self.keys)")
+        throw .usage("\"\(pair.withoutCredentials())\" is not KEY=VALUE with one of \(Self.keys)")
       }
       let key = pair[..<separator]
       guard seen.insert(key).inserted else { throw .usage("\(key) is given twice; give it once") }
@@ -110,7 +114,7 @@ struct ControlOrder: Equatable {
         throw .usage("record=\(text): give start, stop, pause or resume")
       }
       self.recording = Recording(action: text)
-    default: throw .usage("there is no key \"\(key)\"; give one of \(Self.keys)")
+    default: throw .usage("there is no key \"\(key.withoutCredentials())\"; give one of \(Self.keys)")
     }
   }
 

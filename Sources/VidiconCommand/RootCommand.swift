@@ -23,6 +23,16 @@ package struct RootCommand: AsyncParsableCommand {
     await Self.main(nil)
   }
 
+  /// A message of the parser, which quotes arguments that belong to no option: of `--user anna sesame` the password.
+  private static func withoutSecrets(_ message: String, arguments: [String]) -> String {
+    let mayQuoteSecret =
+      message.contains("nexpected argument")
+      && arguments.contains { argument in
+        ["--user", "--operator"].contains { argument.hasPrefix($0) } || argument.contains { ":@".contains($0) }
+      }
+    return mayQuoteSecret ? "an argument belongs to no option; write NAME:PASSWORD as one word" : message
+  }
+
   /// Runs the program with these arguments; nil for those of the process.
   static func main(_ arguments: [String]?) async {
     // From here on Ctrl-C ends the program in order.
@@ -44,7 +54,7 @@ package struct RootCommand: AsyncParsableCommand {
     } catch {
       // ArgumentParser reports requests for help and the version as errors with status 0.
       if Self.exitCode(for: error).isSuccess { Self.exit(withError: error) }
-      let message = Self.message(for: error)
+      let message = Self.withoutSecrets(Self.message(for: error), arguments: arguments ?? CommandLine.arguments)
       Terminal.fail(
         "\(message.hasSuffix(".") ? String(message.dropLast()) : message); see vidicon --help", status: EX_USAGE)
     }

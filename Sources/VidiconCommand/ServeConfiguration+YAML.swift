@@ -24,9 +24,9 @@ extension ServeConfiguration {
     do {
       root = try Yams.compose(yaml: text)
     } catch let error as YamlError {
-      throw .usage("\(path): not YAML: \(error)")
+      throw .usage("\(path)\(error.summary)")
     } catch {
-      throw .usage("\(path): not YAML: \(error)")
+      throw .usage("\(path): not YAML; docs/configuration.md describes the form")
     }
     self.init()
     guard let root else { throw .usage("\(path): it is empty; docs/configuration.md describes the keys") }
@@ -125,6 +125,19 @@ extension ServeConfiguration {
   }
 }
 
+extension YamlError {
+  /// Place and problem of an error, without the line of the file, which may have a password.
+  fileprivate var summary: String {
+    switch self {
+    case .scanner(_, let problem, let mark, _), .parser(_, let problem, let mark, _),
+      .composer(_, let problem, let mark, _):
+      ":\(mark.line):\(mark.column): not YAML: \(problem)"
+    case .reader(let problem, _, _, _): ": not YAML: \(problem)"
+    default: ": not YAML; docs/configuration.md describes the form"
+    }
+  }
+}
+
 /// Reads nodes of a YAML file; errors name file, line and column.
 private struct YAMLReader {
   let path: String
@@ -142,7 +155,9 @@ private struct YAMLReader {
       let text = try self.text(keyNode)
       guard let key = Key(rawValue: text) else {
         let known = Key.allCases.map(\.rawValue).joined(separator: ", ")
-        throw self.failure(keyNode, "unknown key \"\(text)\"; the keys here are \(known)")
+        // NAME:PASSWORD in the place of a user's keys.
+        let name = text.contains { ":@".contains($0) } ? "" : " \"\(text)\""
+        throw self.failure(keyNode, "unknown key\(name); the keys here are \(known)")
       }
       guard seen.insert(key).inserted else { throw self.failure(keyNode, "\"\(text)\" is given twice; give it once") }
       pairs.append((key, value))

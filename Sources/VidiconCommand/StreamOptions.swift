@@ -126,13 +126,15 @@ extension StreamOptions {
     for pair in pairs {
       guard let separator = pair.firstIndex(of: "="), let key = Key(rawValue: String(pair[..<separator])) else {
         let keys = Key.allCases.map(\.rawValue).joined(separator: ", ")
-        throw .usage("--stream: \"\(pair)\" is not KEY=VALUE with one of the keys; they are \(keys)")
+        // A comma within a password ends a pair.
+        let part = text.contains("@") ? "a part" : "\"\(pair)\""
+        throw .usage("--stream: \(part) is not KEY=VALUE with one of the keys; they are \(keys)")
       }
       guard seen.insert(key).inserted else { throw .usage("--stream: \(key.rawValue) is given twice; give it once") }
       values.append((key, String(pair[pair.index(after: separator)...])))
     }
     try self.set(values)
-    guard seen.contains(.name) else { throw .usage("--stream \(text): it has no name; start with name=NAME") }
+    guard seen.contains(.name) else { throw .usage("--stream: a stream has no name; start with name=NAME") }
   }
 
   private static func name(_ text: String) throws(Failure) -> String {

@@ -43,6 +43,32 @@ struct ExitStatusTests {
 
   @Test(
     arguments: [
+      ["serve", "--user", "anna", "sesame"], ["serve", "--operator=anna", "sesame"], ["serve", "anna:sesame"],
+      ["serve", "--usr", "anna:sesame"], ["serve", "--usr=anna:sesame"], ["serve", "--user", "sesame"],
+      ["serve", "--source", "htp://anna:sesame@h/x"], ["serve", "--source", "rtsp:/anna:sesame@h/x"],
+      ["serve", "--audio", "htp://h/x?token=sesame", "--source", "bars"], ["serve", "--source", "rtsp://anna:sesame@"],
+      ["serve", "--stream", "source=rtsp://anna:sesame@h/x"],
+      ["serve", "--stream", "name=a,source=rtsp://a:b,sesame,c@h"],
+      ["record", "x.mp4", "--source", "htp://anna:sesame@h/x"], ["control", "live", "htp://anna:sesame@h/x"],
+      ["control", "htp://anna:sesame@h/x?a=b"], ["control", "htp://anna:sesame@h/x", "mirror=true"],
+      ["control", "source:rtsp://anna:sesame@h/x=1"],
+    ])
+  func `a wrong command line ends the program with status 64 and one line without the password`(
+    arguments: [String]
+  ) async throws {
+    let result = try await #require(
+      processExitsWith: .exitCode(64), observing: [\.standardOutputContent, \.standardErrorContent]
+    ) {
+      [arguments = arguments as [String]] in
+      await RootCommand.main(arguments)
+    }
+    let errors = OutputLines(result.standardErrorContent)
+    #expect(errors.own.count == 1 && !errors.text.contains("sesame"), "\(errors.own)")
+    #expect(OutputLines(result.standardOutputContent).text.isEmpty)
+  }
+
+  @Test(
+    arguments: [
       (["serve", "--config", "/nowhere/vidicon.yaml"], "there is no such file; check the path of --config"),
       (["serve", "--source", "file:/nowhere/clip.mp4"], "there is no such file"),
       (["serve", "--source", "bars", "--recordings", "/nowhere"], "there is no such folder; create it"),

@@ -86,4 +86,22 @@ struct ServeConfigurationTests {
       return failure.status == 64 && failure.message.hasPrefix("vidicon.yaml") && failure.message.contains(message)
     }
   }
+
+  @Test(arguments: [
+    "users: [{name: anna, password: sesame", "users:\n  - name: anna\n   password: sesame\n", "users: [{anna:sesame}]",
+    "users: [{\"anna:sesame\": x}]", "users: [{name: anna, password: \"sesame}]",
+    "users: [{name: anna, password: @sesame}]",
+    "users: [{name: anna, pass word: sesame}]", "users: anna:sesame", "users: [anna:sesame]",
+    "users: [{name: anna, password: sesame, role: boss}]", "users: [{name: \"anna:sesame\", password: x}]",
+    "users: [{token: sesame}]", "users: [{name: anna, password: [sesame]}]", "users:\n\t- sesame",
+    "streams: [{name: a, source: \"rtsp://anna:sesame@h\", fps: x}]", "streams: [\"rtsp://anna:sesame@h\"]",
+  ])
+  func `an error of a file does not quote what may be a password`(yaml: String) {
+    #expect {
+      _ = try self.configuration(yaml)
+    } throws: { error in
+      guard let failure = error as? Failure else { return false }
+      return failure.status == 64 && failure.message.hasPrefix("vidicon.yaml") && !failure.message.contains("sesame")
+    }
+  }
 }
