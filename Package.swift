@@ -122,7 +122,8 @@ let package = Package(
     .target(
       name: "Connections",
       dependencies: [
-        "Authentication", nioCore, .product(name: "NIOSSL", package: "swift-nio-ssl"),
+        "Media", "Authentication", "Threading", "CThreading", nioCore,
+        .product(name: "NIOSSL", package: "swift-nio-ssl"),
         .product(name: "NIOTLS", package: "swift-nio"),
       ], swiftSettings: settings),
     .target(
@@ -305,7 +306,7 @@ let package = Package(
     .testTarget(
       name: "ConnectionsTests",
       dependencies: [
-        "Connections", "Authentication", nioCore, .product(name: "NIOEmbedded", package: "swift-nio"),
+        "Connections", "Authentication", "Media", nioCore, .product(name: "NIOEmbedded", package: "swift-nio"),
       ], swiftSettings: settings),
     .testTarget(
       name: "RTSPServerTests",

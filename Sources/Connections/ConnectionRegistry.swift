@@ -32,6 +32,8 @@ package final class ConnectionRegistry: Sendable {
 
   private struct State {
     var table: ConnectionTable
+    /// Maximum number of connections at a time since the last ``ConnectionRegistry/takePeakCount()``.
+    var peakCount = 0
     var closures: [ConnectionTable.ID: @Sendable () -> Void] = [:]
   }
 
@@ -56,6 +58,14 @@ package final class ConnectionRegistry: Sendable {
   /// Number of open connections.
   package var count: Int { self.state.withLock { $0.table.count } }
 
+  /// Returns the maximum number of connections at a time since the last call.
+  func takePeakCount() -> Int {
+    self.state.withLock { state in
+      defer { state.peakCount = state.table.count }
+      return state.peakCount
+    }
+  }
+
   /// Times that the system had no descriptor or memory for a new connection, upon which a server accepts none for a second.
   package var acceptFailures: Int { self.acceptFailureCount.load(ordering: .relaxed) }
 
@@ -74,6 +84,7 @@ package final class ConnectionRegistry: Sendable {
       case .admitted(let id, let closing):
         if let closing { displaced = state.closures.removeValue(forKey: closing) }
         state.closures[id] = close
+        state.peakCount = max(state.peakCount, state.table.count)
       }
       return (admission, displaced)
     }

@@ -36,6 +36,7 @@ public final class CameraServer: Sendable {
   /// Threads for comparisons with scrypt hashes: few, since each comparison takes 16 MiB.
   private let passwordThreads: NIOThreadPool
   private let registry: ConnectionRegistry
+  private let memoryReturn: MemoryReturn
   private let rtsp: RTSPServer
   private let http: HTTPServer?
   private let announcer: ServiceAnnouncer?
@@ -85,6 +86,7 @@ public final class CameraServer: Sendable {
     self.catalog = catalog
     self.group = group
     self.registry = registry
+    self.memoryReturn = MemoryReturn(of: registry)
     self.rtsp = rtsp
     self.http = settings.http.map { [listening, publications] http in
       HTTPServer(
@@ -126,6 +128,7 @@ public final class CameraServer: Sendable {
       await self.rtsp.stop()
       throw error
     }
+    self.memoryReturn.start()
     guard let rtsp = self.rtsp.ports else { return }
     let http = self.http?.ports
     self.listening.open(
@@ -163,6 +166,7 @@ public final class CameraServer: Sendable {
     for stream in self.publications.published { await self.end(stream) }
     await self.http?.stop()
     await self.rtsp.stop()
+    self.memoryReturn.stop()
     await withdrawn
     // Fails only when called twice.
     try? await self.passwordThreads.shutdownGracefully()

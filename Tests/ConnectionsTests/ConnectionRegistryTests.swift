@@ -58,6 +58,16 @@ struct ConnectionRegistryTests {
     #expect(registry.count == 1)
   }
 
+  @Test func `the peak count is the maximum since it was last taken`() throws {
+    let registry = ConnectionRegistry(maximumCount: 10)
+    let registrations = (0..<3).map { self.register("\($0)", from: 1, in: registry) }
+    for registration in registrations.dropFirst() { registration?.remove() }
+    #expect(registry.takePeakCount() == 3)
+    #expect(registry.takePeakCount() == 1)
+    _ = self.register("last", from: 1, in: registry)
+    #expect(registry.takePeakCount() == 2)
+  }
+
   @Test(arguments: [
     (1_048_576, 10_000), (10_128, 10_000), (4096, 3968), (1024, 896), (256, 128), (255, 128), (64, 32), (1, 1), (0, 1),
   ])

@@ -1,0 +1,13 @@
+#include "FreeMemory.h"
+
+#include <stdlib.h>
+
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
+void vidicon_return_free_memory(void) {
+#ifdef __GLIBC__
+  malloc_trim(0);
+#endif
+}
