@@ -1,8 +1,8 @@
 internal import Connections
 internal import HummingbirdCore
-internal import HummingbirdHTTP2
 internal import Logging
 internal import NIOCore
+internal import NIOSSL
 internal import Synchronization
 
 /// A Hummingbird child channel with limits on connections and time, whose requests are processed on its event loop.
@@ -27,9 +27,12 @@ struct GuardedChannel<Base: ServerChildChannel>: ServerChildChannel {
     }
     loop.pending.add(1, ordering: .relaxed)
     let value = self.base.setup(channel: channel, logger: logger)
-    if Base.self == HTTP2UpgradeChannel.self {
-      // Fails on a closed channel only.
-      try? channel.pipeline.syncOperations.addHandler(TLSFailureCounter(refusals: loop.registry.refusals))
+    // Right behind TLS: the negotiation of the protocol consumes the event that the handshake is complete. There is none
+    // without TLS, or on a closed channel.
+    let pipeline = channel.pipeline.syncOperations
+    if let encryption = try? pipeline.handler(type: NIOSSLServerHandler.self) {
+      try? pipeline.addHandler(
+        TLSFailureCounter(refusals: loop.registry.refusals), position: .after(encryption))
     }
     value.whenFailure { _ in loop.pending.subtract(1, ordering: .relaxed) }
     return value

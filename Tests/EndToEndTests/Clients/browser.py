@@ -29,12 +29,15 @@ class Failure(Exception):
     """the browser refused a command, or did not answer"""
 
 
-def open_browser(name, gesture_for_audio=False, dark=False):
+def open_browser(name, gesture_for_audio=False, dark=False, names=()):
     """
     gesture_for_audio: block autoplay with audio until a user gesture, as browsers do by default
     dark: report that the user prefers dark colours
+    names: names of /etc/hosts that Chromium may look up; no others are
     """
-    return {"chromium": Chromium, "firefox": Firefox}[name](gesture_for_audio, dark)
+    if name == "chromium":
+        return Chromium(gesture_for_audio, dark, names)
+    return Firefox(gesture_for_audio, dark)
 
 
 class Browser:
@@ -91,7 +94,7 @@ class Chromium(Browser):
     COMMANDS = {"go": "url", "run": "execute/sync", "run_async": "execute/async", "screenshot": "screenshot",
                 "devtools": "goog/cdp/execute", "log": "se/log"}
 
-    def __init__(self, gesture_for_audio, dark):
+    def __init__(self, gesture_for_audio, dark, names):
         super().__init__("chromium")
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
@@ -104,7 +107,8 @@ class Chromium(Browser):
             arguments = [
                 "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
                 "--hide-scrollbars", "--force-color-profile=srgb", "--disable-background-networking",
-                "--disable-component-update", "--disable-sync", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
+                "--disable-component-update", "--disable-sync", "--host-resolver-rules=" + ", ".join(
+                    ["MAP * ~NOTFOUND", "EXCLUDE 127.0.0.1", *(f"EXCLUDE {host}" for host in names)]),
                 f"--user-data-dir={self.folder}/profile"]
             if not gesture_for_audio:
                 arguments.append("--autoplay-policy=no-user-gesture-required")

@@ -9,15 +9,22 @@ usage: stranger.py SERVER HTTP HTTPS RTSP ACT [ARGUMENT ...]
   slow              sends a request of each protocol slowly, and measures how long its connection lasts
   rows [TOKEN]      sends the requests of docs/security.md over every protocol, with an operator's token or without, and prints
                     the statuses of each
+  uploads TOKEN     uploads two images at once over HTTP/1.1 and HTTP/2, and prints the status of the second one
   guess             guesses passwords over HTTP and RTSP, and counts the statuses
   login             logs in with the right password
+  change USER:PASSWORD  changes the stream with Digest, and prints the status and the value of Authorization
+  repeat VALUE      sends the same change again with this value of Authorization
+  connections TOKEN counts the open connections of the server
   state             reads what was changed
 """
 import collections
+import hashlib
 import json
+import re
 import resource
 import select
 import ssl
+import subprocess
 import sys
 import threading
 import time
@@ -30,7 +37,9 @@ def crowd(visitor, count):
     resource.setrlimit(resource.RLIMIT_NOFILE, (maximum, maximum))
     connections = []
     openings = [(visitor.rtsp, b"OPTIONS * RTSP/1.0\r\nCS"), (visitor.http, b"GET / HT"), (visitor.https, b"\x16\x03\x01"),
-                (visitor.rtsp, b""), (visitor.http, b""), (visitor.https, b"")]
+                (visitor.rtsp, b""), (visitor.http, b""), (visitor.https, b""),
+                (visitor.http, b"GET /api/streams/live/events HTTP/1.1\r\nHost: a\r\n\r\n"),
+                (visitor.http, b"GET /live/mjpeg HTTP/1.1\r\nHost: a\r\n\r\n")]
     for number in range(int(count)):
         port, opening = openings[number % len(openings)]
         try:
@@ -102,13 +111,24 @@ SOURCES = ["file:/etc/passwd", "file:concat:/etc/passwd|/etc/hosts", "file:http:
 CHANGES = {
     "settings": ("PATCH", "/api/streams/live", JSON, b'{"mute": true}'),
     "source": ("PUT", "/api/streams/live/source", JSON, b'{"video": "plasma"}'),
-    "effects": ("PUT", "/api/streams/live/effects", JSON, b'{"mirror": false}'),
+    "effects": ("PUT", "/api/streams/live/effects", JSON, b'{"clock": false}'),
     "mask": ("PUT", "/api/streams/live/effects/mask", {"Content-Type": "image/png"}, b"no image"),
     "recording": ("POST", "/api/streams/live/recording", JSON, b'{"action": "start"}'),
     "recordings": ("GET", "/api/recordings", {}, b""),
-    "a recording": ("GET", "/recordings/live/live.mp4", {}, b""),
+    "a recording": ("GET", "/recordings/live/live.mp4", {"Range": "bytes=0-99"}, b""),
 }
 MEDIA = ["/live", "/live/playlist.m3u8", "/live/snapshot.jpg", "/api/streams", "/metrics", "/"]
+
+
+def allowed_by_cors(visitor, protocol, path):
+    """Whether a response has a field of CORS; curl knows the compressed fields of HTTP/2."""
+    http2 = protocol == "2"
+    url = f"https://{visitor.host}:{visitor.https}" if http2 else f"http://{visitor.host}:{visitor.http}"
+    head = subprocess.run(
+        ["curl", "-sk", "--http2" if http2 else "--http1.1", "-o", "/dev/null", "-D", "-", "-H",
+         "Origin: http://evil.example", url + path], stdout=subprocess.PIPE, timeout=10).stdout.decode().lower()
+    assert head.startswith("http/" + protocol), head
+    return int("\naccess-control-" in head)
 
 
 def rows(visitor, token=None):
@@ -123,8 +143,7 @@ def rows(visitor, token=None):
             for host in ("camera", "camera.local", "camera.lan", "camera.home.arpa", "camera.internal", "localhost",
                          "192.0.2.9", "[2001:db8::1]"):
                 result["own host"].add(visitor.ask(protocol, "GET", path, own, host=host)[0])
-            fields = visitor.ask(protocol, "GET", path, own | {"Origin": "http://evil.example"})[1]
-            result["readable by other sites"].add(int("access-control-allow-origin" in fields))
+            result["readable by other sites"].add(allowed_by_cors(visitor, protocol, path))
         for name, (method, path, fields, body) in CHANGES.items():
             result["foreign origin"].add(
                 visitor.ask(protocol, method, path, own | fields | {"Origin": "http://evil.example"}, body)[0])
@@ -147,6 +166,45 @@ def rows(visitor, token=None):
     return {row: sorted(statuses) for row, statuses in result.items()}
 
 
+def uploads(visitor, token):
+    path, fields = "/api/streams/live/effects/mask", bearer(token) | {"Content-Type": "image/png"}
+    with visitor.connect(visitor.http) as connection:
+        head = [f"PUT {path} HTTP/1.1", f"Host: {visitor.host}", "Content-Length: 1000000"]
+        head += [f"{name}: {value}" for name, value in fields.items()]
+        connection.sendall("\r\n".join(head).encode() + b"\r\n\r\n" + bytes(1000))
+        # The response to another request means that this one has begun.
+        begun = json.loads(visitor.ask("1.1", "GET", "/api/session", bearer(token))[2])["role"]
+        while not re.search(r"^vidicon_image_upload_bytes [1-9]", visitor.ask("1.1", "GET", "/metrics")[2].decode(), re.M):
+            time.sleep(0.01)
+        return {"role": begun} | {
+            "HTTP/" + protocol: str(visitor.ask(protocol, "PUT", path, fields, b"no image")[0]) for protocol in ("1.1", "2")}
+
+
+CHANGE = "/api/streams/live"
+
+
+def change(visitor, login):
+    user, _, password = login.partition(":")
+    body = b'{"mirror": true}'
+    challenges = visitor.ask("1.1", "PATCH", CHANGE, JSON, body)[1]["www-authenticate"]
+    first = re.search(r'Digest realm="([^"]*)", nonce="([^"]*)".*? algorithm=([^, ]+)', challenges)
+    realm, nonce, algorithm = first.groups()
+    function = {"SHA-256": hashlib.sha256, "MD5": hashlib.md5}[algorithm]
+
+    def hashed(*parts):
+        return function(":".join(parts).encode()).hexdigest()
+
+    proof = hashed(hashed(user, realm, password), nonce, "00000001", "0a4f113b", "auth", hashed("PATCH", CHANGE))
+    value = (f'Digest username="{user}", realm="{realm}", nonce="{nonce}", uri="{CHANGE}", algorithm={algorithm}, '
+             f'qop=auth, nc=00000001, cnonce="0a4f113b", response="{proof}"')
+    return {"status": visitor.ask("1.1", "PATCH", CHANGE, JSON | {"Authorization": value}, body)[0], "value": value}
+
+
+def repeat(visitor, value):
+    status, fields, _ = visitor.ask("1.1", "PATCH", CHANGE, JSON | {"Authorization": value}, b'{"mirror": false}')
+    return {"status": status, "stale": "stale=true" in fields.get("www-authenticate", "")}
+
+
 def guess(visitor):
     seen = {"HTTP": collections.Counter(), "RTSP": collections.Counter()}
     for number in range(30):
@@ -161,7 +219,12 @@ def guess(visitor):
 
 def state(visitor):
     stream = json.loads(visitor.ask("1.1", "GET", "/api/streams/live")[2])
-    return {"mute": stream["mute"], "video": stream["source"]["video"]}
+    return {"mute": stream["mute"], "mirror": stream["mirror"], "video": stream["source"]["video"]}
+
+
+def connections(visitor, token):
+    text = visitor.ask("1.1", "GET", "/metrics", bearer(token))[2].decode()
+    return {"connections": int(re.search(r"^vidicon_connections (\d+)$", text, re.M).group(1))}
 
 
 def login(visitor):

@@ -95,7 +95,9 @@ def read_response(connection):
     fields = {}
     for line in lines[1:]:
         name, _, value = line.partition(":")
-        fields[name.lower()] = value.strip()
+        # Several fields of one name are one list, RFC 9110 §5.3.
+        name, value = name.lower(), value.strip()
+        fields[name] = f"{fields[name]}, {value}" if name in fields else value
     length = fields.get("content-length")
     while length is not None and len(body) < int(length):
         piece = connection.recv(65536)

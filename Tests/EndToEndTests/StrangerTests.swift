@@ -1,0 +1,139 @@
+import Foundation
+import Testing
+
+extension EndToEnd {
+  /// The rows of docs/security.md, on networks of their own. The owner sends the stranger's requests with a token, which
+  /// shows that they are refused for its lack only.
+  @Suite("What a stranger can do")
+  struct Stranger {
+    private static let bars = ["--source", "bars", "--audio", "none", "--size", "320x180", "--fps", "15"]
+    private static let token = "0123456789abcdef-owner"
+
+    /// Statuses of `rows`, HTTP/1.1 and HTTP/2 together.
+    private typealias Rows = [String: [Int]]
+
+    /// The rows that do not depend on who asks.
+    private static let common: Rows = [
+      "watch": [200], "own host": [200], "foreign host": [421], "foreign host and change": [421],
+      "foreign origin": [403], "null origin": [403], "readable by other sites": [0], "no host, HTTP/1.0": [200],
+      "no host, HTTP/1.0, change": [421], "no host, HTTP/1.1": [400], "RTSP watch": [200], "RTSP publish": [501],
+    ]
+    private static let changes = ["settings", "source", "effects", "mask", "recording", "recordings", "a recording"]
+
+    /// Output of `state`.
+    private struct State: Decodable, Equatable {
+      var mute: Bool
+      var mirror: Bool
+      var video: String
+    }
+
+    /// Runs with an operator's token and password, and watching open to everybody.
+    private static func serving(
+      _ hosts: TwoHosts, _ body: (VidiconProcess) async throws -> Void
+    ) async throws {
+      try await TestMedia.withTemporaryFolder { folder in
+        let users = "\(folder)/users"
+        try "operator token=\(Self.token)\noperator ben:secret\n".write(
+          toFile: users, atomically: true, encoding: .utf8)
+        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: users)
+        let options = ["--control", "operators", "--user-file", users, "--record", "\(folder)/{name}.mp4"]
+        try await hosts.serving(Self.bars + options, body)
+      }
+    }
+
+    @Test func `a stranger watches and changes nothing, over HTTP/1.1, HTTP/2 and RTSP`() async throws {
+      try await TwoHosts.with { hosts in
+        try await Self.serving(hosts) { vidicon in
+          let before = try await hosts.run("stranger.py", ["state"], of: vidicon, on: .stranger, as: State.self)
+          var expected = Self.common
+          for change in Self.changes { expected["change: \(change)"] = [401] }
+          expected["change as if local"] = [401]
+          expected["dangerous source"] = [401]
+          let seen = try await hosts.run("stranger.py", ["rows"], of: vidicon, on: .stranger, as: Rows.self)
+          #expect(seen == expected)
+          let after = try await hosts.run("stranger.py", ["state"], of: vidicon, on: .stranger, as: State.self)
+          #expect(before == State(mute: false, mirror: false, video: "bars") && after == before)
+          // The same requests with the token; the mask is no image, and the recording has begun already.
+          for change in ["settings", "source", "effects", "recordings"] {
+            expected["change: \(change)"] = [200]
+          }
+          (expected["change: mask"], expected["change: recording"]) = ([400], [409])
+          expected["change: a recording"] = [206]
+          expected["change as if local"] = [200, 206, 400, 409]
+          expected["dangerous source"] = [403]
+          let owned = try await hosts.run("stranger.py", ["rows", Self.token], of: vidicon, on: .owner, as: Rows.self)
+          #expect(owned == expected)
+          let status = try await vidicon.statusEvent { _ in true }
+          // Every request over HTTP/2 has ended without a notice, which is no failure of the handshake.
+          #expect(status.refusals?["tls_failure"] == 0)
+          for reason in ["bad_host", "bad_origin", "forbidden"] {
+            #expect(status.refusals?[reason] ?? 0 > 0, "\(reason)")
+          }
+        }
+      }
+    }
+
+    @Test func `a recorded change is not accepted again, and an address uploads one image at a time`() async throws {
+      struct Change: Decodable {
+        var status: Int
+        var value: String
+      }
+      struct Repetition: Decodable, Equatable {
+        var status: Int
+        var stale: Bool
+      }
+      try await TwoHosts.with { hosts in
+        try await Self.serving(hosts) { vidicon in
+          let change = try await hosts.run(
+            "stranger.py", ["change", "ben:secret"], of: vidicon, on: .owner, as: Change.self)
+          #expect(change.status == 200)
+          for host in [TwoHosts.Host.stranger, .owner] {
+            let repeated = try await hosts.run(
+              "stranger.py", ["repeat", change.value], of: vidicon, on: host, as: Repetition.self)
+            #expect(repeated == Repetition(status: 401, stale: true), "\(host)")
+          }
+          let uploads = try await hosts.run(
+            "stranger.py", ["uploads", Self.token], of: vidicon, on: .stranger, as: [String: String].self)
+          #expect(uploads == ["role": "operator", "HTTP/1.1": "429", "HTTP/2": "429"])
+        }
+      }
+    }
+
+    @Test func `guesses of passwords over HTTP/2 and RTSP slow the stranger down, and not the owner`() async throws {
+      try await TwoHosts.with { hosts in
+        try await hosts.serving(Self.bars + ["--control", "operators", "--user", "anna:sesame"]) { vidicon in
+          let seen = try await hosts.run(
+            "stranger.py", ["guess"], of: vidicon, on: .stranger, as: [String: [String: Int]].self)
+          let (http, rtsp) = (seen["HTTP"] ?? [:], seen["RTSP"] ?? [:])
+          #expect(Set(http.keys).subtracting(["401", "429"]) == ["right 429"], "\(seen)")
+          #expect(Set(rtsp.keys) == ["401", "503"], "\(seen)")
+          // Five guesses are free, for both protocols together; later ones wait 1 s, then 2 s.
+          #expect((5...8).contains((http["401"] ?? 0) + (rtsp["401"] ?? 0)), "\(seen)")
+          let login = try await hosts.run("stranger.py", ["login"], of: vidicon, on: .owner, as: [String: Int].self)
+          #expect(login == ["HTTP": 200, "RTSP": 200])
+          let status = try await vidicon.statusEvent { _ in true }
+          #expect(status.refusals?["throttled"] ?? 0 >= 50, "\(status.refusals ?? [:])")
+        }
+      }
+    }
+
+    /// Without the check of `Host`, which `--host` switches off for the name, the same page reads and changes everything.
+    @Test(.tags(.demanding), arguments: [([], 421), (["--host", "rebound.example"], 200)])
+    func `a page in Chromium whose name is rebound to the server gets nothing`(options: [String], status: Int)
+      async throws
+    {
+      try await TwoHosts.with { hosts in
+        try await hosts.serving(Self.bars + ["--control", "all"] + options) { vidicon in
+          let seen = try await hosts.run("rebind.py", [], of: vidicon, on: .owner, as: [String: [Int]?].self)
+          for request in ["snapshot", "playlist", "page", "streams", "recordings", "metrics", "change"] {
+            #expect((seen[request] ?? nil)?.first == status, "\(request): \(seen)")
+          }
+          // An image that is no image has no size.
+          #expect((seen["image"] ?? nil) == (status == 200 ? [200, 320] : [0, 0]))
+          let state = try await hosts.run("stranger.py", ["state"], of: vidicon, on: .owner, as: State.self)
+          #expect(state == State(mute: false, mirror: status == 200, video: "bars"))
+        }
+      }
+    }
+  }
+}
