@@ -5,7 +5,7 @@ extension EndToEnd {
   /// A stranger and the owner on networks of their own; the rows of docs/security.md.
   @Suite("What a stranger can use up")
   struct Exhaustion {
-    private static let bars = ["--source", "bars", "--audio", "none", "--size", "320x180", "--fps", "30"]
+    private static let bars = ["--source", "bars", "--audio", "none", "--size", "320x180", "--fps", "30", "--rtsp-udp"]
 
     @Test func `connections of one address do not lock others out, on any protocol`() async throws {
       try await TwoHosts.with { hosts in

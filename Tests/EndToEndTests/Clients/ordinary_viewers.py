@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""20 ordinary viewers of a stream, 16 over RTSP and 4 over HLS; prints as JSON how many frames they lost.
+"""20 ordinary viewers of a stream, 8 over RTSP with TCP, 8 with UDP, and 4 over HLS; prints as JSON how many frames they lost.
 
-usage: ordinary_viewers.py SERVER HTTP HTTPS RTSP SECONDS
+usage: ordinary_viewers.py SERVER HTTP HTTPS RTSP SECONDS [TOKEN]
 
 An RTSP viewer loses a frame where the sequence numbers of its RTP packets have a gap; an HLS viewer where it misses a
 segment. Says "watching" on standard error when all of them play.
@@ -9,6 +9,7 @@ segment. Says "watching" on standard error when all of them play.
 import json
 import re
 import select
+import socket
 import sys
 import threading
 import time
@@ -19,13 +20,18 @@ RTSP_VIEWERS, HLS_VIEWERS = 16, 4
 
 
 class Player:
-    """An RTSP viewer of the first track over TCP."""
+    """An RTSP viewer of the first track over TCP, or over UDP."""
 
-    def __init__(self, visitor):
-        self.connection, self.data = visitor.connect(visitor.rtsp), b""
+    def __init__(self, visitor, over_udp, query):
+        self.connection, self.data, self.datagrams = visitor.connect(visitor.rtsp), b"", []
+        transport = "RTP/AVP/TCP;unicast;interleaved=0-1"
+        if over_udp:
+            self.datagrams, port = datagram_sockets()
+            transport = f"RTP/AVP;unicast;client_port={port}-{port + 1}"
         url = f"rtsp://{visitor.host}:{visitor.rtsp}/live"
-        session = self.ask(f"SETUP {url}/trackID=0", "Transport: RTP/AVP/TCP;unicast;interleaved=0-1")
+        session = self.ask(f"SETUP {url}/trackID=0{query}", f"Transport: {transport}")
         self.session = re.search(r"Session: ([^;\r]+)", session).group(1)
+        url += query
         self.url, self.frames, self.lost, self.last, self.closed = url, 0, 0, None, False
         self.ask(f"PLAY {url}", f"Session: {self.session}")
         self.begin = time.monotonic()
@@ -66,14 +72,23 @@ class Player:
             if len(self.data) - offset < 4 + length:
                 break
             if self.data[offset + 1] == 0:
-                packet = self.data[offset + 4:offset + 4 + length]
-                number = int.from_bytes(packet[2:4], "big")
-                if self.last is not None and number != (self.last + 1) & 0xFFFF:
-                    self.lost += (number - self.last - 1) & 0xFFFF
-                self.last = number
-                self.frames += packet[1] >> 7
+                self.count(self.data[offset + 4:offset + 4 + length])
             offset += 4 + length
         self.data = self.data[offset:]
+
+    def receive_datagrams(self):
+        try:
+            while True:
+                self.count(self.datagrams[0].recv(65536))
+        except BlockingIOError:
+            pass
+
+    def count(self, packet):
+        number = int.from_bytes(packet[2:4], "big")
+        if self.last is not None and number != (self.last + 1) & 0xFFFF:
+            self.lost += (number - self.last - 1) & 0xFFFF
+        self.last = number
+        self.frames += packet[1] >> 7
 
     def keep_alive(self):
         try:
@@ -82,7 +97,25 @@ class Player:
             self.closed = True
 
 
-def watch_hls(visitor, end, result):
+def datagram_sockets():
+    """Sockets of an even port and the next one, RFC 3550 §11, and the first port."""
+    while True:
+        first, second = (socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(2))
+        first.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 22)
+        first.bind(("", 0))
+        port = first.getsockname()[1]
+        try:
+            if port % 2 == 0:
+                second.bind(("", port + 1))
+                first.setblocking(False)
+                return [first, second], port
+        except OSError:
+            pass
+        first.close()
+        second.close()
+
+
+def watch_hls(visitor, end, query, result):
     """Fetches every segment of the playlist in order on one connection."""
     segments, missed, failures, last, connection = 0, 0, 0, None, visitor.connect(visitor.http)
 
@@ -90,7 +123,7 @@ def watch_hls(visitor, end, result):
         nonlocal connection, failures
         for _ in range(2):
             try:
-                connection.sendall(f"GET {path} HTTP/1.1\r\nHost: {visitor.host}\r\n\r\n".encode())
+                connection.sendall(f"GET {path}{query} HTTP/1.1\r\nHost: {visitor.host}\r\n\r\n".encode())
                 status, _, body = read_response(connection)
                 if status == 200:
                     return body
@@ -114,19 +147,25 @@ def watch_hls(visitor, end, result):
 
 
 def main():
-    server, http, https, rtsp, seconds = sys.argv[1:]
+    server, http, https, rtsp, seconds, *token = sys.argv[1:]
+    query = "".join("?token=" + text for text in token)
     visitor = Visitor(server, int(http), int(https), int(rtsp))
-    players = [Player(visitor) for _ in range(RTSP_VIEWERS)]
+    players = [Player(visitor, over_udp=number % 2 == 1, query=query) for number in range(RTSP_VIEWERS)]
     end, hls = time.monotonic() + float(seconds), []
-    threads = [threading.Thread(target=watch_hls, args=(visitor, end, hls)) for _ in range(HLS_VIEWERS)]
+    threads = [threading.Thread(target=watch_hls, args=(visitor, end, query, hls)) for _ in range(HLS_VIEWERS)]
     for thread in threads:
         thread.start()
     by_socket = {player.connection: player for player in players}
+    by_datagrams = {player.datagrams[0]: player for player in players if player.datagrams}
     print("watching", file=sys.stderr, flush=True)
     next_keep_alive = time.monotonic() + 20
     while time.monotonic() < end:
-        for connection in select.select([c for c, p in by_socket.items() if not p.closed], [], [], 0.2)[0]:
-            by_socket[connection].receive()
+        open_sockets = [c for c, p in by_socket.items() if not p.closed]
+        for connection in select.select(open_sockets + list(by_datagrams), [], [], 0.2)[0]:
+            if connection in by_datagrams:
+                by_datagrams[connection].receive_datagrams()
+            else:
+                by_socket[connection].receive()
         if time.monotonic() >= next_keep_alive:
             next_keep_alive += 20
             for player in players:

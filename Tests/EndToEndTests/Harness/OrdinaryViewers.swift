@@ -1,4 +1,4 @@
-/// Output of ordinary_viewers.py: 16 viewers over RTSP and 4 over HLS.
+/// Output of ordinary_viewers.py: 16 viewers over RTSP, half of them over UDP, and 4 over HLS.
 struct OrdinaryViewers: Decodable {
   struct HLS: Decodable {
     var segments: Int

@@ -1,0 +1,240 @@
+#!/usr/bin/env python3
+"""Attacks a server for some seconds from one address, all at once, and prints as JSON what was sent.
+
+usage: hostile.py SERVER HTTP HTTPS RTSP RTSPS SECONDS
+
+  crowd      10,000 connections, silent or within a request, over RTSP, HTTP, HTTPS and RTSPS; closed ones are opened again
+  slow       requests byte by byte over each protocol, behind a complete TLS handshake where there is one
+  logins     1,000 wrong logins a second: half with passwords over RTSP, half with tokens over HTTP
+  uploads    images of 8 MiB, ten a second
+  streams    event streams and Motion JPEG that are not read
+
+Each attack is a process, with a lower priority than the server: on two hosts it would not compete for its processors.
+"""
+import collections
+import json
+import multiprocessing
+import os
+import resource
+import select
+import socket
+import ssl
+import sys
+import time
+
+from visitor import Visitor, basic, bearer
+
+CROWD, LOGINS, SLOW, UPLOADS, STREAMS = 10_000, 1_000, 30, 10, 150
+
+
+class Target(Visitor):
+    def __init__(self, host, http, https, rtsp, rtsps, end):
+        super().__init__(host, http, https, rtsp)
+        self.rtsps, self.end = rtsps, end
+
+    def begin(self, port):
+        """a connection that may not be complete yet"""
+        connection = socket.socket()
+        connection.setblocking(False)
+        connection.connect_ex((self.host, port))
+        return connection
+
+    def connect_secure(self, port):
+        context = ssl.create_default_context()
+        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+        return context.wrap_socket(self.connect(port, 5))
+
+    def lasts(self):
+        return time.monotonic() < self.end
+
+
+def crowd(target):
+    openings = [(target.rtsp, b"OPTIONS * RTSP/1.0\r\nCS"), (target.http, b"GET / HT"), (target.https, b"\x16\x03\x01"),
+                (target.rtsps, b"\x16\x03\x01"), (target.rtsp, b""), (target.http, b""), (target.https, b"")]
+    poll, connections, opened, closed = select.epoll(), {}, 0, 0
+    while target.lasts():
+        # 250 at a time, less than what servers keep in the queue of connections to accept.
+        for _ in range(min(250, CROWD - len(connections))):
+            port, opening = openings[opened % len(openings)]
+            connection = target.begin(port)
+            connections[connection.fileno()] = connection, opening
+            poll.register(connection, select.EPOLLIN | select.EPOLLOUT | select.EPOLLRDHUP)
+            opened += 1
+        for number, events in poll.poll(0.1, 1000):
+            connection, opening = connections[number]
+            if events & (select.EPOLLERR | select.EPOLLHUP | select.EPOLLRDHUP | select.EPOLLIN):
+                # Responses to half a request end the connection too.
+                del connections[number]
+                connection.close()
+                closed += 1
+                continue
+            poll.modify(number, select.EPOLLIN | select.EPOLLRDHUP)
+            try:
+                connection.send(opening)
+            except OSError:
+                pass
+    return {"sent": opened, "closed": closed, "open": len(connections)}
+
+
+def drip(target, port, text):
+    """Keeps connections of one protocol, on each of which a byte is sent from time to time."""
+    is_secure = port in (target.https, target.rtsps)
+    slots = [[None, b"", 0.0] for _ in range(SLOW)]
+    opened, sent = 0, 0
+    while target.lasts():
+        for slot in slots:
+            connection, rest, retry = slot
+            try:
+                if connection is None:
+                    if time.monotonic() < retry or not target.lasts():
+                        continue
+                    slot[:] = [target.connect_secure(port) if is_secure else target.connect(port, 5), text, 0.0]
+                    slot[0].setblocking(False)
+                    opened += 1
+                    continue
+                sent += connection.send(rest[:1])
+                slot[1] = rest[1:] or text
+            except (BlockingIOError, ssl.SSLWantWriteError):
+                pass
+            except OSError:
+                if connection:
+                    connection.close()
+                slot[:] = [None, b"", time.monotonic() + 2]
+        time.sleep(0.3)
+    return {"sent": opened, "bytes": sent}
+
+
+HEAD = b"GET / HTTP/1.1\r\nHost: a\r\nX: " + b"x" * 1000
+MESSAGE = b"OPTIONS * RTSP/1.0\r\nX: " + b"x" * 1000
+
+
+def slow_http(target):
+    return drip(target, target.http, HEAD)
+
+
+def slow_https(target):
+    return drip(target, target.https, HEAD)
+
+
+def slow_rtsp(target):
+    return drip(target, target.rtsp, MESSAGE)
+
+
+def slow_rtsps(target):
+    return drip(target, target.rtsps, MESSAGE)
+
+
+def logins(target):
+    """Sends what is due since the begin, so that a pause is made up for, and counts the statuses."""
+    url = f"rtsp://{target.host}:{target.rtsp}/live"
+    statuses, connections, sent, begin = collections.Counter(), {}, 0, time.monotonic()
+
+    def request(number):
+        if number % 2:
+            fields = basic(f"user{number % 40}", f"wrong{number}")
+            return target.rtsp, f"DESCRIBE {url} RTSP/1.0\r\nCSeq: {number}\r\nAuthorization: {fields['Authorization']}\r\n\r\n"
+        fields = bearer(f"wrong-token-{number:012}")
+        return target.http, (f"GET /api/recordings HTTP/1.1\r\nHost: {target.host}\r\n"
+                             f"Authorization: {fields['Authorization']}\r\n\r\n")
+
+    while target.lasts():
+        due = int((time.monotonic() - begin) * LOGINS) - sent
+        for _ in range(min(due, 100)):
+            port, text = request(sent)
+            sent += 1
+            try:
+                if port not in connections:
+                    connections[port] = target.connect(port, 5)
+                connections[port].sendall(text.encode())
+            except OSError:
+                connections.pop(port, None)
+        for port, connection in list(connections.items()):
+            try:
+                while select.select([connection], [], [], 0)[0]:
+                    piece = connection.recv(65536)
+                    if not piece:
+                        raise OSError("closed")
+                    for line in piece.split(b"\r\n"):
+                        if line.startswith((b"HTTP/1.1 ", b"RTSP/1.0 ")):
+                            statuses[line[9:12].decode()] += 1
+            except OSError:
+                connections.pop(port).close()
+        time.sleep(0.01)
+    return {"sent": sent} | statuses
+
+
+def uploads(target):
+    count, statuses, piece, size = 0, collections.Counter(), bytes(65536), 8 << 20
+    head = (f"PUT /api/streams/live/effects/mask HTTP/1.1\r\nHost: {target.host}\r\nContent-Type: image/png\r\n"
+            f"Content-Length: {size}\r\n\r\n").encode()
+    while target.lasts():
+        begin = time.monotonic()
+        try:
+            with target.connect(target.http, 5) as connection:
+                count += 1
+                connection.sendall(head)
+                for _ in range(size // len(piece)):
+                    if select.select([connection], [], [], 0)[0]:
+                        break
+                    connection.sendall(piece)
+                statuses[connection.recv(12)[9:].decode()] += 1
+        except OSError:
+            pass
+        time.sleep(max(0, 1 / UPLOADS - (time.monotonic() - begin)))
+    return {"sent": count} | statuses
+
+
+def streams(target):
+    requests = [f"GET {path} HTTP/1.1\r\nHost: {target.host}\r\n\r\n".encode()
+                for path in ("/api/streams/live/events", "/live/mjpeg?width=160")]
+    slots, opened = [None] * STREAMS, 0
+    while target.lasts():
+        for number, connection in enumerate(slots):
+            if not target.lasts():
+                break
+            try:
+                if connection is None:
+                    connection = socket.socket()
+                    connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+                    connection.settimeout(5)
+                    connection.connect((target.host, target.http))
+                    connection.sendall(requests[number % len(requests)])
+                    slots[number] = connection
+                    opened += 1
+                elif select.select([], [], [connection], 0)[2] or is_closed(connection):
+                    slots[number] = None
+                    connection.close()
+            except OSError:
+                slots[number] = None
+        time.sleep(1)
+    return {"sent": opened}
+
+
+def is_closed(connection):
+    poll = select.poll()
+    poll.register(connection, select.POLLRDHUP)
+    return bool(poll.poll(0))
+
+
+def run(attack, target, results):
+    os.nice(15)
+    results.put((attack.__name__, attack(target)))
+
+
+def main():
+    server, http, https, rtsp, rtsps, seconds = sys.argv[1:]
+    maximum = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (maximum, maximum))
+    target = Target(server, int(http), int(https), int(rtsp), int(rtsps), time.monotonic() + float(seconds))
+    results = multiprocessing.SimpleQueue()
+    attacks = [crowd, slow_http, slow_https, slow_rtsp, slow_rtsps, logins, uploads, streams]
+    processes = [multiprocessing.Process(target=run, args=(attack, target, results)) for attack in attacks]
+    for process in processes:
+        process.start()
+    found = dict(results.get() for _ in processes)
+    for process in processes:
+        process.join()
+    print(json.dumps(found))
+
+
+main()
