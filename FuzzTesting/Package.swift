@@ -10,7 +10,7 @@ let fuzzTargets = [
   "FuzzRTSP", "FuzzHLS", "FuzzHTTP", "FuzzAccess", "FuzzControl", "FuzzTransportStream", "FuzzMP4", "FuzzRecording",
   "FuzzTFLite",
   "FuzzPNG", "FuzzEffects", "FuzzSpecification", "FuzzY4M", "FuzzJPEG",
-  "FuzzCamera", "FuzzConfiguration",
+  "FuzzCamera", "FuzzPacket", "FuzzDeviceReply", "FuzzConfiguration",
 ]
 
 let package = Package(

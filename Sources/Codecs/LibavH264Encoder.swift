@@ -153,12 +153,12 @@ extension LibavH264Encoder {
 
   /// Codec configuration from the parameter sets in an access unit or extradata; nil without any.
   private static func describe(_ unit: H264AccessUnit, settings: VideoEncoderSettings) -> H264Description? {
-    guard let sequence = unit.sequenceParameterSets.last, let picture = unit.pictureParameterSets.last else {
+    guard let sequence = unit.sequenceParameterSets.last, let pictureSet = unit.pictureParameterSets.last else {
       return nil
     }
     return H264Description(
       sequenceParameterSet: Array(sequence.readableBytesView),
-      pictureParameterSet: Array(picture.readableBytesView),
+      pictureParameterSet: Array(pictureSet.readableBytesView),
       width: settings.width,
       height: settings.height,
       frameRate: settings.frameRate)

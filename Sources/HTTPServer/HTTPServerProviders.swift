@@ -66,14 +66,14 @@ package struct HTTPServerProviders: Sendable {
     /// Bytes sent since the start.
     package var bytesSent: Int
     /// Frames not sent to viewers that read too slowly.
-    package var picturesSkipped: Int
+    package var framesSkipped: Int
 
     /// Creates counters since the start of the protocol's server; zero by default.
-    package init(name: String, viewers: Int = 0, bytesSent: Int = 0, picturesSkipped: Int = 0) {
+    package init(name: String, viewers: Int = 0, bytesSent: Int = 0, framesSkipped: Int = 0) {
       self.name = name
       self.viewers = viewers
       self.bytesSent = bytesSent
-      self.picturesSkipped = picturesSkipped
+      self.framesSkipped = framesSkipped
     }
   }
 

@@ -82,7 +82,7 @@ final class EncoderStage {
       $0.framesPassedThrough += 1
       $0.keyframes += sample.isKeyframe ? 1 : 0
       $0.videoBytes += sample.payload.readableBytes
-      $0.videoDelay = now - sample.presentationTime
+      $0.videoLatency = now - sample.presentationTime
     }
     self.output(sample, of: source.description)
   }
@@ -151,7 +151,7 @@ final class EncoderStage {
         $0.keyframes += sample.isKeyframe ? 1 : 0
         $0.videoBytes += sample.payload.readableBytes
         $0.videoEncodeTime = $0.videoEncodeTime + (end - start)
-        $0.videoDelay = end - sample.presentationTime
+        $0.videoLatency = end - sample.presentationTime
       }
       // The description of an encoder is known with its first sample at the latest.
       if let description = encoder.description { self.output(sample, of: .h264(description)) }

@@ -37,7 +37,7 @@ public struct StreamStatistics: Hashable, Sendable {
   /// Time spent encoding audio, outputs excluded.
   public var audioEncodeTime = MediaDuration.zero
   /// Latency of the last encoded frame, from capture to the end of its encoding.
-  public var videoDelay = MediaDuration.zero
+  public var videoLatency = MediaDuration.zero
   /// Queued frames: normally 0 or 1, at most 4; of a compressed source at most two seconds of access units.
   public var videoFramesQueued = 0
   /// Queued audio blocks.

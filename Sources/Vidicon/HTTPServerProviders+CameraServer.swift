@@ -37,7 +37,7 @@ extension HTTPServerProviders {
       return [
         ProtocolStatistics(
           name: "rtsp", viewers: statistics.viewers, bytesSent: statistics.bytesSent,
-          picturesSkipped: statistics.framesSkipped)
+          framesSkipped: statistics.framesSkipped)
       ]
     }
     self.controls = controls

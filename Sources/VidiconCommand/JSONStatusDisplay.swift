@@ -56,7 +56,7 @@ final class JSONStatusDisplay: StatusDisplay {
       var mjpegViewers: Int
       var keyframeRequests: Int
       var bytesSent: Int
-      var picturesSkipped: Int
+      var framesSkipped: Int
       var viewersClosedAsSlow: Int
       var malformedRequests: Int
       var isSlateShown: Bool
@@ -141,7 +141,7 @@ final class JSONStatusDisplay: StatusDisplay {
             mjpegViewers: $0.http.motionJPEGViewers,
             keyframeRequests: $0.stream.keyframeRequests,
             bytesSent: $0.bytesSent,
-            picturesSkipped: $0.rtsp.framesSkipped,
+            framesSkipped: $0.rtsp.framesSkipped,
             viewersClosedAsSlow: $0.rtsp.viewersClosedAsSlow,
             malformedRequests: server.malformedRequests,
             isSlateShown: $0.stream.isSlateShown,

@@ -134,7 +134,7 @@ struct EffectChainTests {
     frame = Self.frame()
     #expect(chain.process(&frame, now: { clock.now }).reports == [])
     #expect(chain.statistics.map(\.overruns) == [0, 11, 11])
-    #expect(chain.statistics[1].time == .milliseconds(330) && chain.statistics[1].longestTime == .milliseconds(30))
+    #expect(chain.statistics[1].time == .milliseconds(330) && chain.statistics[1].maximumTime == .milliseconds(30))
   }
 
   @Test func `an effect that throws is reported once, and the frame continues`() {

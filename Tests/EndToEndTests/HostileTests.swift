@@ -147,7 +147,7 @@ extension EndToEnd {
         _ = try await vidicon.status { $0.viewers == 2 }
         _ = try await vidicon.status(within: .seconds(22)) { $0.viewers == 1 }
         #expect(try await waiting { slow.isClosed(within: .seconds(3)) })
-        let skipped = try await Metrics(of: vidicon).sum("vidicon_pictures_skipped_total", "protocol=\"rtsp\"")
+        let skipped = try await Metrics(of: vidicon).sum("vidicon_frames_skipped_total", "protocol=\"rtsp\"")
         #expect(try #require(skipped) > 0, "no frame was skipped before the close")
       }
     }

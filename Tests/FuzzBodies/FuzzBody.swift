@@ -51,6 +51,10 @@ public enum FuzzBody: String, CaseIterable, Sendable {
   case jpeg = "FuzzJPEG"
   /// Sizes, frame intervals and pixel formats that a camera's driver enumerates.
   case camera = "FuzzCamera"
+  /// H.264 and AAC packets of cameras and of demuxers.
+  case packet = "FuzzPacket"
+  /// Replies of the X server, and names of ALSA.
+  case deviceReply = "FuzzDeviceReply"
   /// The YAML configuration file and `--stream`.
   case configuration = "FuzzConfiguration"
 
@@ -80,6 +84,10 @@ public enum FuzzBody: String, CaseIterable, Sendable {
     case .camera:
       var camera = CameraFuzzCase(input)
       camera.run()
+    case .packet:
+      var packets = PacketFuzzCase(input)
+      packets.run()
+    case .deviceReply: DeviceReplyFuzzCase(input).run()
     case .configuration: ConfigurationFuzzCase(input).run()
     }
   }

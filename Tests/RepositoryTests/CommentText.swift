@@ -8,6 +8,10 @@ struct CommentText {
     case hash
     /// `#` and docstrings.
     case python
+    /// Every line outside code blocks, without code in backquotes.
+    case markdown
+    /// No comments: decisions keep the words of their date.
+    case none
   }
 
   /// Path below the repository's root.
@@ -19,11 +23,13 @@ struct CommentText {
     self.path = path
     var isInBlock = false
     for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
-      let comment =
+      let comment: Substring? =
         switch Self.syntax(of: path) {
         case .slashes: Self.slashComment(line, isInBlock: &isInBlock) ?? Self.name(line)
         case .hash: Self.hashComment(line)
         case .python: Self.docstring(line, isInBlock: &isInBlock) ?? Self.hashComment(line)
+        case .markdown: Self.prose(line, isInBlock: &isInBlock)
+        case .none: nil
         }
       if let comment { self.comments.append((index + 1, String(comment))) }
     }
@@ -34,6 +40,7 @@ struct CommentText {
     switch name.split(separator: ".", omittingEmptySubsequences: false).last {
     case "swift", "c", "h", "inc", "js", "mjs", "css", "modulemap": return .slashes
     case "py": return .python
+    case "md": return path.contains("/decisions/") ? .none : .markdown
     default: return .hash
     }
   }
@@ -61,6 +68,16 @@ struct CommentText {
     let text = line.drop(while: \.isWhitespace)
     if text.hasPrefix("#"), !text.hasPrefix("#!") { return text }
     return line.firstRange(of: "  # ").map { line[$0.lowerBound...] }
+  }
+
+  /// A line of Markdown that is not in a code block, with its code removed.
+  private static func prose(_ line: Substring, isInBlock: inout Bool) -> Substring? {
+    if line.drop(while: \.isWhitespace).hasPrefix("```") {
+      isInBlock.toggle()
+      return nil
+    }
+    let parts = line.split(separator: "`", omittingEmptySubsequences: false)
+    return isInBlock ? nil : parts.indices.filter { $0.isMultiple(of: 2) }.map { parts[$0] }.joined(separator: " ")[...]
   }
 
   /// A line of a docstring: a string in three quotes that begins its line.

@@ -18,17 +18,17 @@ enum Repository {
     }
   }
 
-  /// Comments of all files in C, JavaScript, Python, shell and CSS, and of Swift files, below some folders. Fuzz inputs and
-  /// hidden folders are left out.
+  /// Comments of all files in C, JavaScript, Python, shell and CSS, and of Swift files, and the text of Markdown, below some
+  /// folders or in some files. Fuzz inputs and hidden folders are left out.
   static func comments(in folders: String...) throws -> [CommentText] {
     let endings: Set<String> = [
-      "swift", "c", "h", "inc", "js", "mjs", "py", "sh", "css", "conf", "modulemap", "",
+      "swift", "c", "h", "inc", "js", "mjs", "py", "sh", "css", "conf", "modulemap", "md", "",
     ]
     return try folders.flatMap { folder in
+      let top = Self.top.appending(path: folder)
       let enumerator = FileManager.default.enumerator(
-        at: Self.top.appending(path: folder), includingPropertiesForKeys: [.isRegularFileKey],
-        options: .skipsHiddenFiles)
-      return try (enumerator?.compactMap { $0 as? URL } ?? []).compactMap { url -> CommentText? in
+        at: top, includingPropertiesForKeys: [.isRegularFileKey], options: .skipsHiddenFiles)
+      return try ([top] + (enumerator?.compactMap { $0 as? URL } ?? [])).compactMap { url -> CommentText? in
         let path = String(url.path.dropFirst(Self.top.path.count))
         guard endings.contains(url.pathExtension), !path.contains("/Seeds/"), !path.contains("/FailCases/"),
           try url.resourceValues(forKeys: [.isRegularFileKey]).isRegularFile == true,

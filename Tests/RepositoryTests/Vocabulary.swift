@@ -7,7 +7,8 @@ enum Vocabulary {
     "AttachedEffects": "Publication", "AttachedRecorders": "Publication", "AttachedSources": "Publication",
     "AudioMailbox": "AudioInputQueue", "BitstreamError": "ParsingError", "CaptureError": "VidiconError",
     "CaptureThread": "WorkerThread", "CodecError": "VidiconError", "CompressedPictures": "GOPCache",
-    "ContainerError": "ParsingError", "DecodedPictures": "DecodedFrameConverter",
+    "ContainerError": "ParsingError", "Mailbox": "InputQueue", "Once": "OnceAction", "Turns": "AsyncMutex",
+    "DecodedPictures": "DecodedFrameConverter",
     "DecodedSound": "DecodedAudioConverter", "EffectStudio": "EffectFactory", "H264VideoUsability": "VUIParameters",
     "HLSAnswer": "HLSResponse", "HLSCut": "HLSSegmenterAction", "HTTPAnswer": "ServerResponse",
     "Handover": "TransferBox", "JPEGPictures": "JPEGDecoder",
@@ -22,13 +23,11 @@ enum Vocabulary {
     "patience": "timeout", "seat": "slot",
   ]
 
-  /// Parts of identifiers that have a field's term.
-  static let replacedParts: [String: String] = ["Picture": "Frame", "Sound": "Audio"]
+  /// Parts of identifiers that have a field's term, in lower case.
+  static let replacedParts: [String: String] = ["picture": "frame", "sound": "audio"]
 
-  /// Identifiers of standards, and of libraries, that contain such a part.
-  static let standardIdentifiers: Set<String> = [
-    "H264PictureParameterSet", "baselinePictureParameterSet", "skipPictureOrderCount", "SoundCard",
-  ]
+  /// Terms of standards, and of libraries, that contain such a part, in lower case.
+  static let standardParts = ["pictureparameterset", "pictureset", "pictureordercount", "av_picture_type", "soundcard"]
 
   /// Words of comments and of test names that the field has a term for, with that term.
   static let replacedWords: [String: String] = [
@@ -63,9 +62,8 @@ extension SourceRules {
         if let term = Vocabulary.replacedIdentifiers[name] {
           return Violation(path: text.path, line: line.number, message: "\(name) was replaced by \(term)")
         }
-        guard !Vocabulary.standardIdentifiers.contains(name),
-          let part = Vocabulary.replacedParts.first(where: { name.contains($0.key) })
-        else { return nil }
+        let rest = Vocabulary.standardParts.reduce(name.lowercased()) { $0.replacing($1, with: "") }
+        guard let part = Vocabulary.replacedParts.first(where: { rest.contains($0.key) }) else { return nil }
         return Violation(path: text.path, line: line.number, message: "\(name): write \(part.value), not \(part.key)")
       }
     }

@@ -9,10 +9,12 @@ struct VocabularyTests {
 
   @Test func `comments and test names use the field's words`() throws {
     let files = try Repository.comments(
-      in: "Sources", "Tests", "Examples", "FuzzTesting", "Benchmarks", "scripts", "docs")
+      in: "Sources", "Tests", "Examples", "FuzzTesting", "Benchmarks", "scripts", "docs", "README.md")
     #expect(files.count { $0.path.hasSuffix(".py") } >= 15)
     #expect(files.count { $0.path.hasSuffix(".mjs") } >= 20)
-    #expect(files.contains { $0.path == "/scripts/setup" && !$0.comments.isEmpty })
+    for path in ["/scripts/setup", "/README.md", "/docs/watching.md"] {
+      #expect(files.contains { $0.path == path && !$0.comments.isEmpty }, "\(path)")
+    }
     let checked = files.filter {
       !$0.path.hasSuffix("/Vocabulary.swift") && !$0.path.hasSuffix("/VocabularyTests.swift")
     }
@@ -21,6 +23,7 @@ struct VocabularyTests {
 
   @Test(arguments: [
     ("let queue = VideoMailbox()", true), ("func lastPicture()", true), ("struct SoundLevel {", true),
+    ("let pictures = 1", true), ("func soundFormat()", true), ("let pictureParameterSets = 1", false),
     ("let set: H264PictureParameterSet", false), ("// VideoMailbox", false), ("let a = \"mailbox\"", false),
     ("let frame: VideoFrame", false),
   ])
@@ -49,6 +52,12 @@ struct VocabularyTests {
   ])
   func `comments and docstrings of Python are checked, other strings are not`(source: String, isFound: Bool) {
     #expect(!SourceRules.wording(of: CommentText(path: "a.py", text: source)).isEmpty == isFound)
+  }
+
+  @Test func `Markdown is checked, but for code and dated decisions`() {
+    let text = "# Pictures\n\nA `picture` is\n```sh\n# The picture.\n```\ntold.\n"
+    #expect(SourceRules.wording(of: CommentText(path: "/docs/a.md", text: text)).map(\.line) == [1, 7])
+    #expect(SourceRules.wording(of: CommentText(path: "/docs/decisions/a.md", text: text)) == [])
   }
 
   @Test func `comments of shell scripts are checked`() {

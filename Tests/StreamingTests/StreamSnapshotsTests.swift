@@ -148,7 +148,7 @@ struct StreamSnapshotsTests {
     self.show(luma: 200)
     let statistics = stream.statistics
     #expect(statistics.videoEncodeTime > .zero && statistics.audioEncodeTime == .zero)
-    #expect(statistics.videoDelay > .zero)
+    #expect(statistics.videoLatency > .zero)
     #expect(statistics.videoFramesQueued == 0 && statistics.audioBlocksQueued == 0)
     #expect(statistics.videoEncoders == 1 && statistics.audioEncoders == 0)
     await stream.stop()

@@ -50,8 +50,8 @@ public struct AVCDecoderConfiguration: Hashable, Sendable {
     guard self.lengthSize != 3 else { throw ParsingError(.invalid, field: "lengthSizeMinusOne", offset: 4) }
     let sequences = try Self.byte(&rest, "numOfSequenceParameterSets", at: offset(rest)) & 0b0001_1111
     self.sequenceParameterSets = try Self.sets(sequences, "sequenceParameterSetLength", &rest, of: count)
-    let pictures = try Self.byte(&rest, "numOfPictureParameterSets", at: offset(rest))
-    self.pictureParameterSets = try Self.sets(pictures, "pictureParameterSetLength", &rest, of: count)
+    let pictureSets = try Self.byte(&rest, "numOfPictureParameterSets", at: offset(rest))
+    self.pictureParameterSets = try Self.sets(pictureSets, "pictureParameterSetLength", &rest, of: count)
   }
 
   /// Appends the record.
@@ -59,7 +59,7 @@ public struct AVCDecoderConfiguration: Hashable, Sendable {
   /// Parameter sets of more than 65,535 bytes, which no decoder accepts, are left out.
   public func serialize(into buffer: inout ByteBuffer) {
     let sequences = Self.serializable(self.sequenceParameterSets, maximum: 31)
-    let pictures = Self.serializable(self.pictureParameterSets, maximum: 255)
+    let pictureSets = Self.serializable(self.pictureParameterSets, maximum: 255)
     buffer.writeInteger(UInt8(1))  // configurationVersion
     let profile = sequences.first?.dropFirst().prefix(3) ?? []
     buffer.writeBytes(profile)
@@ -67,8 +67,8 @@ public struct AVCDecoderConfiguration: Hashable, Sendable {
     buffer.writeInteger(0b1111_1100 | UInt8(truncatingIfNeeded: self.lengthSize - 1) & 0b11)
     buffer.writeInteger(0b1110_0000 | UInt8(sequences.count))
     Self.write(sequences, to: &buffer)
-    buffer.writeInteger(UInt8(pictures.count))
-    Self.write(pictures, to: &buffer)
+    buffer.writeInteger(UInt8(pictureSets.count))
+    Self.write(pictureSets, to: &buffer)
     guard let first = sequences.first, let set = try? H264SequenceParameterSet(parsing: first),
       ![66, 77, 88].contains(set.profileIDC)
     else { return }

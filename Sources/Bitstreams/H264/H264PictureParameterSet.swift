@@ -33,8 +33,8 @@ extension H264Description {
     parsing sequenceParameterSet: [UInt8], pictureParameterSet: [UInt8], frameRate: FrameRate
   ) throws(ParsingError) {
     let sequence = try H264SequenceParameterSet(parsing: sequenceParameterSet)
-    let picture = try H264PictureParameterSet(parsing: pictureParameterSet)
-    guard picture.sequenceParameterSetID == sequence.id else {
+    let pictureSet = try H264PictureParameterSet(parsing: pictureParameterSet)
+    guard pictureSet.sequenceParameterSetID == sequence.id else {
       throw ParsingError(.invalid, field: "seq_parameter_set_id", offset: 1)
     }
     self.init(

@@ -1,14 +1,14 @@
 internal import Bitstreams
-internal import Media
-internal import NIOCore
+package import Media
+package import NIOCore
 
 /// Converts the access units of an H.264 camera (ITU-T H.264 Annex B) to samples.
 ///
 /// Parameter sets are remembered, whether they come with each keyframe, once, or in buffers of their own. Access units are
 /// unusable before the first keyframe and from a loss to the next one, since a decoder would show artefacts.
-struct CameraAccessUnits {
+package struct CameraAccessUnits {
   /// The content of a buffer.
-  enum Outcome {
+  package enum Outcome {
     /// A decodable access unit.
     case sample(EncodedSample, of: H264Description)
     /// Parameter sets alone.
@@ -24,20 +24,20 @@ struct CameraAccessUnits {
   private var isWaitingForKeyframe = true
 
   /// - Parameter frameRate: The camera's frame rate, for parameter sets without timing information.
-  init(frameRate: FrameRate) {
+  package init(frameRate: FrameRate) {
     self.frameRate = frameRate
   }
 
   /// Discards access units until the next keyframe.
   ///
   /// - Returns: False when that was already the case.
-  mutating func handleLoss() -> Bool {
+  package mutating func handleLoss() -> Bool {
     defer { self.isWaitingForKeyframe = true }
     return !self.isWaitingForKeyframe
   }
 
   /// Parses the content of a buffer.
-  mutating func sample(parsing bytes: ByteBuffer, at time: MediaTime) -> Outcome {
+  package mutating func sample(parsing bytes: ByteBuffer, at time: MediaTime) -> Outcome {
     let unit = H264AccessUnit(parsingAnnexB: bytes)
     self.remember(unit)
     if unit.payload.readableBytes == 0 {

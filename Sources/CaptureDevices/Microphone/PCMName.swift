@@ -1,7 +1,7 @@
 /// The name of an ALSA PCM that is a device of a sound card, such as `hw:1,0` or `plughw:CARD=C920,DEV=0`.
-struct PCMName: Hashable {
+package struct PCMName: Hashable {
   /// Selection of a sound card.
-  enum Card: Hashable {
+  package enum Card: Hashable {
     /// ALSA's index, which changes when cards are connected in another order.
     case index(Int)
     /// The driver's identifier, which does not change.
@@ -9,11 +9,11 @@ struct PCMName: Hashable {
   }
 
   /// The plug-in around the device: `hw` for none, `plughw` for format conversion.
-  var kind: String
+  package var kind: String
   /// The card.
-  var card: Card
+  package var card: Card
   /// Number of the device on the card.
-  var device: Int
+  package var device: Int
 
   /// Creates a name from its parts.
   init(kind: String, card: Card, device: Int) {
@@ -23,7 +23,7 @@ struct PCMName: Hashable {
   }
 
   /// Parses a name; nil when it does not select a device of a card.
-  init?(_ name: String) {
+  package init?(_ name: String) {
     guard let colon = name.firstIndex(of: ":") else { return nil }
     self.kind = String(name[..<colon])
     guard ["hw", "plughw", "sysdefault", "dsnoop", "front"].contains(self.kind) else { return nil }
@@ -44,7 +44,7 @@ struct PCMName: Hashable {
   }
 
   /// The name in ALSA's syntax.
-  var text: String {
+  package var text: String {
     switch self.card {
     case .index(let index): "\(self.kind):\(index),\(self.device)"
     case .id(let id): "\(self.kind):CARD=\(id),DEV=\(self.device)"

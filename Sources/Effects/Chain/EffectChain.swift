@@ -140,7 +140,7 @@ public final class EffectChain: Sendable {
       self.progress.withLock { progress in
         progress.statistics.frames += 1
         progress.statistics.time = progress.statistics.time + took
-        progress.statistics.longestTime = max(progress.statistics.longestTime, took)
+        progress.statistics.maximumTime = max(progress.statistics.maximumTime, took)
         if verdict == .drop { progress.statistics.drops += 1 }
         if verdict == .cover { progress.statistics.covers += 1 }
         if let failure {

@@ -9,7 +9,7 @@ public struct EffectStatistics: Hashable, Sendable {
   /// Total processing time.
   public var time = MediaDuration.zero
   /// Maximum processing time of a frame.
-  public var longestTime = MediaDuration.zero
+  public var maximumTime = MediaDuration.zero
   /// Number of frames that took longer than the remaining budget.
   public var overruns = 0
   /// Number of frames for which the effect threw, or left an invalid frame.

@@ -40,7 +40,7 @@ extension HTTPResponder {
       self.bytes = PublishedStream.Content.allCases.map { ($0.rawValue, published.bytesSent(of: $0)) }
       self.bytes += others.map { ($0.name, $0.bytesSent) }
       self.recording = providers.controls(published.stream).recording?.status()
-      self.skipped = others.map { ($0.name, $0.picturesSkipped) }
+      self.skipped = others.map { ($0.name, $0.framesSkipped) }
     }
   }
 
@@ -150,7 +150,7 @@ extension HTTPResponder {
     text.append("viewers", .gauge, "Current viewers, by protocol.", byProtocol(\.viewers))
     text.append("sent_bytes_total", .counter, "Bytes of media sent to viewers, by protocol.", byProtocol(\.bytes))
     text.append(
-      "pictures_skipped_total", .counter, "Frames not sent to viewers that read too slowly, by protocol.",
+      "frames_skipped_total", .counter, "Frames not sent to viewers that read too slowly, by protocol.",
       byProtocol(\.skipped))
   }
 

@@ -15,7 +15,7 @@ internal import Foundation
 
 extension HTTPResponder {
   /// Maximum length of an order, in bytes.
-  private static let maximumOrderLength = 1024
+  private static let maximumRequestLength = 1024
 
   /// `GET /api/streams/NAME/recording`.
   func recordingState(of name: String) -> ServerResponse {
@@ -34,11 +34,11 @@ extension HTTPResponder {
     let bytes: ByteBuffer
     do throws(HTTPRefusal) {
       bytes = try await self.order(
-        in: request, of: ["application/json"], maximumLength: Self.maximumOrderLength, body: body)
+        in: request, of: ["application/json"], maximumLength: Self.maximumRequestLength, body: body)
     } catch {
       return error.response
     }
-    guard let order = try? JSONDecoder().decode(RecordingOrder.self, from: Data(bytes.readableBytesView)) else {
+    guard let order = try? JSONDecoder().decode(RecordingRequest.self, from: Data(bytes.readableBytesView)) else {
       let actions = RecordingControl.Action.allCases.map { "\"\($0.rawValue)\"" }.joined(separator: ", ")
       return .text(.badRequest, "the body is {\"action\": …} with one of \(actions)")
     }

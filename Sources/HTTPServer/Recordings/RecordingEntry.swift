@@ -27,7 +27,7 @@ struct RecordingEntry: Encodable, Sendable {
 }
 
 /// The body of `POST /api/streams/NAME/recording`.
-struct RecordingOrder: Decodable, Sendable {
+struct RecordingRequest: Decodable, Sendable {
   var action: RecordingControl.Action
 }
 

@@ -23,12 +23,12 @@ final class AudioTrack {
   init(stream: UnsafeMutablePointer<AVStream>, source: String) throws(VidiconError) {
     let decoder = try PacketDecoder(stream: stream, source: source)
     self.decoder = decoder
-    self.format = try decoder.soundFormat(source: source)
+    self.format = try decoder.audioFormat(source: source)
     self.converter = DecodedAudioConverter(format: self.format)
   }
 
   /// Whether less than ``lookahead`` is decoded, so that the next packet should be decoded.
-  var isHungry: Bool {
+  var needsBlocks: Bool {
     self.blocks.reduce(.zero) { $0 + $1.duration } < Self.lookahead
   }
 

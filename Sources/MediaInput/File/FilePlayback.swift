@@ -164,11 +164,11 @@ final class FilePlayback {
     self.video?.decoder.context.pointee.skip_frame = isLate ? AVDISCARD_NONREF : AVDISCARD_DEFAULT
     self.isAtStart = false
     var wantsPacket = false
-    if self.isAudioActive, let audio = self.audio, audio.isHungry {
+    if self.isAudioActive, let audio = self.audio, audio.needsBlocks {
       if audio.decode() { return true }
       wantsPacket = true
     }
-    if self.isVideoActive, let video = self.video, video.isHungry {
+    if self.isVideoActive, let video = self.video, video.needsFrames {
       if video.decode() { return true }
       wantsPacket = true
     }

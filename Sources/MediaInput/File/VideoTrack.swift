@@ -28,7 +28,7 @@ final class VideoTrack {
   var format: VideoFormat? { self.converter.format }
 
   /// Whether fewer than ``lookahead`` frames are decoded, so that the next packet should be decoded.
-  var isHungry: Bool {
+  var needsFrames: Bool {
     self.frames.count < Self.lookahead
   }
 

@@ -1,27 +1,27 @@
 internal import Bitstreams
-internal import Media
-internal import NIOCore
+package import Media
+package import NIOCore
 
 /// Extracts AAC that every output supports from a demuxer's packets: AAC-LC with 1024 samples per frame in one or two channels,
 /// with an ADTS header (as in MPEG-TS) or with an `AudioSpecificConfig`.
-struct AACPacketReader {
+package struct AACPacketReader {
   /// Description from the `AudioSpecificConfig`; nil where packets have ADTS headers.
   private var described: AACDescription?
 
   /// - Parameter extradata: The track's `AudioSpecificConfig`, or empty.
-  init(extradata: [UInt8]) {
+  package init(extradata: [UInt8]) {
     self.replace(extradata: extradata)
   }
 
   /// Replaces the description of the packets that follow.
-  mutating func replace(extradata: [UInt8]) {
+  package mutating func replace(extradata: [UInt8]) {
     self.described = (try? AudioSpecificConfig(parsing: extradata)).flatMap {
       $0.isSupported ? AACDescription(audioSpecificConfig: extradata, format: $0.format) : nil
     }
   }
 
   /// Parses a packet; nil when it cannot be passed through.
-  func read(_ packet: ByteBuffer) -> AudioPacket? {
+  package func read(_ packet: ByteBuffer) -> AudioPacket? {
     // 0xFFF is the ADTS syncword; a raw data block cannot begin with it (ID_END).
     guard let head = packet.getInteger(at: packet.readerIndex, as: UInt16.self), head & 0xFFF0 == 0xFFF0 else {
       return self.described.map { AudioPacket(payload: packet, description: $0) }

@@ -1,14 +1,14 @@
 internal import Bitstreams
-internal import Media
-internal import NIOCore
+package import Media
+package import NIOCore
 
 /// Converts a demuxer's H.264 packets, in Annex B or AVCC format with parameter sets inside or outside, to samples.
 ///
 /// Streams that some output does not support are reported as ``Result/unfit`` and then decoded: other formats than 8-bit 4:2:0,
 /// interlaced video, several parameter sets at once, and streams with random access points that are not IDR.
-struct H264PacketReader {
+package struct H264PacketReader {
   /// Result of parsing a packet.
-  enum Result {
+  package enum Result {
     case sample(EncodedSample, CodecDescription)
     /// No sample: the packet has no slice, is damaged, or precedes the first keyframe.
     case skipped
@@ -27,13 +27,13 @@ struct H264PacketReader {
   /// - Parameters:
   ///   - extradata: The track's `avcC` or Annex B parameter sets, or empty.
   ///   - frameRate: Frame rate where the SPS has none, or an implausible one.
-  init(extradata: [UInt8], frameRate: FrameRate) {
+  package init(extradata: [UInt8], frameRate: FrameRate) {
     self.frameRate = frameRate
     self.replace(extradata: extradata)
   }
 
   /// Replaces the parameter sets of the packets that follow.
-  mutating func replace(extradata: [UInt8]) {
+  package mutating func replace(extradata: [UInt8]) {
     if extradata.first == 1 {
       guard let configuration = try? AVCDecoderConfiguration(parsing: extradata) else { return }
       self.lengthSize = configuration.lengthSize
@@ -48,7 +48,9 @@ struct H264PacketReader {
       if let sequence = unit.sequenceParameterSets.first {
         self.sequenceParameterSet = Array(sequence.readableBytesView)
       }
-      if let picture = unit.pictureParameterSets.first { self.pictureParameterSet = Array(picture.readableBytesView) }
+      if let pictureSet = unit.pictureParameterSets.first {
+        self.pictureParameterSet = Array(pictureSet.readableBytesView)
+      }
     }
     self.needsKeyframe = true
   }
@@ -58,7 +60,7 @@ struct H264PacketReader {
   /// - Parameters:
   ///   - isKeyframe: Whether the demuxer says that decoding can start here.
   ///   - duration: Duration of the frame; nil when unknown.
-  mutating func read(
+  package mutating func read(
     _ packet: ByteBuffer, isKeyframe: Bool, times: SourceTimeline.Times, duration: MediaDuration?
   ) -> Result {
     let unit: H264AccessUnit
@@ -93,13 +95,15 @@ struct H264PacketReader {
   /// - Returns: Whether they have changed; nil when there are several at once.
   private mutating func adopt(_ unit: H264AccessUnit) -> Bool? {
     let sequences = Set(unit.sequenceParameterSets.map { Array($0.readableBytesView) })
-    let pictures = Set(unit.pictureParameterSets.map { Array($0.readableBytesView) })
-    guard sequences.count <= 1, pictures.count <= 1 else { return nil }
-    let (sequence, picture) = (sequences.first ?? self.sequenceParameterSet, pictures.first ?? self.pictureParameterSet)
+    let pictureSets = Set(unit.pictureParameterSets.map { Array($0.readableBytesView) })
+    guard sequences.count <= 1, pictureSets.count <= 1 else { return nil }
+    let (sequence, pictureSet) = (
+      sequences.first ?? self.sequenceParameterSet, pictureSets.first ?? self.pictureParameterSet
+    )
     // A replacement has the same identifier; an additional PPS has another one.
-    guard Self.isReplacement(of: self.pictureParameterSet, picture) else { return nil }
-    defer { (self.sequenceParameterSet, self.pictureParameterSet) = (sequence, picture) }
-    return sequence != self.sequenceParameterSet || picture != self.pictureParameterSet
+    guard Self.isReplacement(of: self.pictureParameterSet, pictureSet) else { return nil }
+    defer { (self.sequenceParameterSet, self.pictureParameterSet) = (sequence, pictureSet) }
+    return sequence != self.sequenceParameterSet || pictureSet != self.pictureParameterSet
   }
 
   private static func isReplacement(of old: [UInt8]?, _ new: [UInt8]?) -> Bool {
@@ -109,14 +113,14 @@ struct H264PacketReader {
 
   /// Description of the current parameter sets; nil when they cannot be passed through.
   private func describe() -> H264Description? {
-    guard let sequence = self.sequenceParameterSet, let picture = self.pictureParameterSet else { return nil }
-    if let description, description.sequenceParameterSet == sequence, description.pictureParameterSet == picture {
+    guard let sequence = self.sequenceParameterSet, let pictureSet = self.pictureParameterSet else { return nil }
+    if let description, description.sequenceParameterSet == sequence, description.pictureParameterSet == pictureSet {
       return description
     }
     guard let parsed = try? H264SequenceParameterSet(parsing: sequence),
       parsed.chromaFormatIDC == 1, parsed.bitDepthLuma == 8, parsed.bitDepthChroma == 8, parsed.isProgressive,
       var description = try? H264Description(
-        parsing: sequence, pictureParameterSet: picture, frameRate: self.frameRate)
+        parsing: sequence, pictureParameterSet: pictureSet, frameRate: self.frameRate)
     else { return nil }
     if !(0.1...240).contains(description.frameRate.framesPerSecond) { description.frameRate = self.frameRate }
     return description

@@ -104,7 +104,7 @@ final class NetworkAudioTrack {
 
   init(stream: UnsafeMutablePointer<AVStream>, source: String) throws(VidiconError) {
     self.decoder = try PacketDecoder(stream: stream, source: source)
-    self.format = try self.decoder.soundFormat(source: source)
+    self.format = try self.decoder.audioFormat(source: source)
     self.converter = DecodedAudioConverter(format: self.format)
     // No trap: every stream has parameters.
     let parameters = stream.pointee.codecpar!.pointee

@@ -1,4 +1,4 @@
-internal import Media
+package import Media
 
 /// Maps timestamps of a network source to the stream's clock, with one offset for audio and video.
 ///
@@ -9,7 +9,7 @@ internal import Media
 /// Buffered sources (segments, files): the offset is set once, ``bufferDelay`` ahead of the arrival.
 ///
 /// A jump of the source's timestamps sets a new offset. Mapped timestamps always increase.
-struct SourceTimeline {
+package struct SourceTimeline {
   /// Arrival of samples relative to their capture.
   enum Pace: Hashable {
     /// Samples arrive right after their capture.
@@ -19,9 +19,15 @@ struct SourceTimeline {
   }
 
   /// Timestamps of a sample on the stream's clock.
-  struct Times: Hashable {
-    var decode: MediaTime
-    var presentation: MediaTime
+  package struct Times: Hashable {
+    package var decode: MediaTime
+    package var presentation: MediaTime
+
+    /// Creates timestamps.
+    package init(decode: MediaTime, presentation: MediaTime) {
+      self.decode = decode
+      self.presentation = presentation
+    }
   }
 
   /// Playout delay of buffered sources, which absorbs a late burst.

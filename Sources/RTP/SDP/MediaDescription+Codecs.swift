@@ -93,21 +93,21 @@ extension MediaDescription {
       throw ParsingError(.missing, field: "sprop-parameter-sets")
     }
     var sequence: [UInt8]?
-    var picture: [UInt8]?
+    var pictureSet: [UInt8]?
     for part in text.split(separator: ",") {
       guard let set = Base64.decode(part.trimmed), let header = set.first else {
         throw ParsingError(.invalid, field: "sprop-parameter-sets")
       }
       switch H264NALUnitType(rawValue: header) {
       case .sequenceParameterSet: sequence = sequence ?? set
-      case .pictureParameterSet: picture = picture ?? set
+      case .pictureParameterSet: pictureSet = pictureSet ?? set
       default: break
       }
     }
-    guard let sequence, let picture else { throw ParsingError(.missing, field: "sprop-parameter-sets") }
+    guard let sequence, let pictureSet else { throw ParsingError(.missing, field: "sprop-parameter-sets") }
     do {
       return try H264Description(
-        parsing: sequence, pictureParameterSet: picture, frameRate: frameRate ?? FrameRate(25))
+        parsing: sequence, pictureParameterSet: pictureSet, frameRate: frameRate ?? FrameRate(25))
     } catch {
       throw ParsingError(error.code == .unsupported ? .unsupported : .invalid, field: "sprop-parameter-sets")
     }

@@ -16,19 +16,19 @@ struct X11SetupTests {
     let reason = Array("No protocol specified\n".utf8)
     // Xvfb's reply to a client without a cookie.
     let refusal: [UInt8] = [0, UInt8(reason.count), 11, 0, 0, 0, 6, 0] + reason + [0, 0]
-    #expect(X11Setup.answer(refusal) == .refused(reason: "No protocol specified"))
+    #expect(X11Setup.reply(parsing: refusal) == .refused(reason: "No protocol specified"))
     #expect(X11Setup.reasonLength(head: Array(refusal.prefix(8))) == 24)
-    #expect(X11Setup.answer([1, 0, 11, 0, 0, 0, 0xFF, 0xFF]) == .accepted)
+    #expect(X11Setup.reply(parsing: [1, 0, 11, 0, 0, 0, 0xFF, 0xFF]) == .accepted)
     #expect(X11Setup.reasonLength(head: [1, 0, 11, 0, 0, 0, 0xFF, 0xFF]) == 0)
-    #expect(X11Setup.answer([2, 0, 0, 0, 0, 0, 2, 0] + Array("more\u{1B}[1m".utf8)) == .refused(reason: "more [1m"))
-    for length in 0..<8 { #expect(X11Setup.answer(Array(refusal.prefix(length))) == nil) }
+    #expect(X11Setup.reply(parsing: [2, 0, 0, 0, 0, 0, 2, 0] + Array("more\u{1B}[1m".utf8)) == .refused(reason: "more [1m"))
+    for length in 0..<8 { #expect(X11Setup.reply(parsing: Array(refusal.prefix(length))) == nil) }
     for length in 8..<refusal.count {
-      guard case .refused = X11Setup.answer(Array(refusal.prefix(length))) else {
+      guard case .refused = X11Setup.reply(parsing: Array(refusal.prefix(length))) else {
         Issue.record("\(length)")
         continue
       }
     }
-    #expect(X11Setup.answer([0, 255, 11, 0, 0, 0, 0xFF, 0xFF, 0x41]) == .refused(reason: "A"))
-    #expect(X11Setup.answer(Array("HTTP/1.1 400 Bad".utf8)) == nil)
+    #expect(X11Setup.reply(parsing: [0, 255, 11, 0, 0, 0, 0xFF, 0xFF, 0x41]) == .refused(reason: "A"))
+    #expect(X11Setup.reply(parsing: Array("HTTP/1.1 400 Bad".utf8)) == nil)
   }
 }

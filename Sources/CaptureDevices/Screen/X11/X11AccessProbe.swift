@@ -28,12 +28,12 @@ final class X11AccessProbe {
         nextStep: "check DISPLAY, and that the X server runs and listens there")
     }
     self.authority = X11Authority(of: display, socket: self.socket)
-    guard let answer = self.authenticate() else {
+    guard let reply = self.authenticate() else {
       throw VidiconError(
         .failed, subject: source, cause: "the X server at \(display.name) does not respond",
         nextStep: "check whether it hangs or has too many connections")
     }
-    guard case .refused(let reason) = answer else { return }
+    guard case .refused(let reason) = reply else { return }
     let file = X11Display.variable("XAUTHORITY").map { "XAUTHORITY is \($0)" } ?? "XAUTHORITY is not set"
     throw VidiconError(
       .notPermitted, subject: source,
@@ -49,12 +49,12 @@ final class X11AccessProbe {
     var message: String
   }
 
-  private func authenticate() -> X11Setup.Answer? {
+  private func authenticate() -> X11Setup.Reply? {
     let request = X11Setup.request(name: self.authority.name, data: self.authority.data)
     guard send(self.socket, request, request.count, Int32(MSG_NOSIGNAL)) == request.count else { return nil }
     let head = self.read(X11Setup.headLength)
     guard let length = X11Setup.reasonLength(head: head) else { return nil }
-    return X11Setup.answer(head + self.read(length))
+    return X11Setup.reply(parsing: head + self.read(length))
   }
 
   /// Reads bytes; fewer when the server closes the connection or times out.

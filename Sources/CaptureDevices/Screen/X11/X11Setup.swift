@@ -10,16 +10,16 @@
 ///     2  unused
 ///     n  authorization protocol name, padded to a multiple of four
 ///     d  authorization data, padded to a multiple of four
-enum X11Setup {
+package enum X11Setup {
   /// The server's decision.
-  enum Answer: Hashable {
+  package enum Reply: Hashable {
     case accepted
     /// The reason is the server's text, which may be empty.
     case refused(reason: String)
   }
 
   /// Length of the reply before the reason, in bytes.
-  static let headLength = 8
+  package static let headLength = 8
 
   /// Serializes the request.
   ///
@@ -34,7 +34,7 @@ enum X11Setup {
   }
 
   /// Length of the reason that follows the head, in bytes; 0 for a success, nil when the head is not one of X11.
-  static func reasonLength(head: [UInt8]) -> Int? {
+  package static func reasonLength(head: [UInt8]) -> Int? {
     guard head.count == self.headLength, head[0] <= 2 else { return nil }
     return head[0] == 1 ? 0 : (Int(head[6]) | Int(head[7]) << 8) * 4
   }
@@ -42,7 +42,7 @@ enum X11Setup {
   /// Parses a reply; nil when it is not one of X11.
   ///
   /// - Parameter bytes: The head, and as much of the reason as was received.
-  static func answer(_ bytes: [UInt8]) -> Answer? {
+  package static func reply(parsing bytes: [UInt8]) -> Reply? {
     guard let length = self.reasonLength(head: Array(bytes.prefix(self.headLength))) else { return nil }
     if bytes[0] == 1 { return .accepted }
     let reason = bytes.dropFirst(self.headLength).prefix(bytes[0] == 0 ? min(length, Int(bytes[1])) : length)

@@ -1,0 +1,8 @@
+import FuzzEntry
+
+@main
+enum FuzzDeviceReply {
+  static func main() {
+    fuzz(.deviceReply)
+  }
+}

@@ -1,0 +1,8 @@
+import FuzzEntry
+
+@main
+enum FuzzPacket {
+  static func main() {
+    fuzz(.packet)
+  }
+}
