@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 
 extension Tag {
@@ -29,6 +30,9 @@ struct MachineShare: SuiteTrait, TestTrait, TestScoping {
   ) async throws {
     let share = Share(test.tags)
     await Self.limiter.acquire(share)
+    let start = ContinuousClock.now
+    // The durations that the test library reports include the wait for a share.
+    defer { print("ran for \((ContinuousClock.now - start).formatted(.units(allowed: [.seconds]))): \(test.name)") }
     do {
       try await function()
     } catch {
