@@ -68,10 +68,14 @@ final class FileDescriptor: Sendable {
     }
   }
 
-  /// Reads up to `count` bytes at an offset: fewer at the end of the file; nil on a read error.
+  /// Maximum number of attempts to read after an error: a controller or a network may fail once.
+  private static let maximumAttempts = 3
+
+  /// Reads up to `count` bytes at an offset: fewer at the end of the file; nil on repeated read errors.
   func read(at offset: UInt64, count: Int) -> ByteBuffer? {
     guard let offset = off_t(exactly: offset) else { return nil }
     var buffer = ByteBufferAllocator().buffer(capacity: count)
+    var failures = 0
     while buffer.readableBytes < count {
       let done = buffer.readableBytes
       var result = 0
@@ -79,7 +83,10 @@ final class FileDescriptor: Sendable {
         result = pread(self.number, space.baseAddress, count - done, offset + off_t(done))
         return max(0, result)
       }
-      if result < 0, errno != EINTR { return nil }
+      if result < 0, errno != EINTR {
+        failures += 1
+        guard failures < Self.maximumAttempts else { return nil }
+      }
       if result == 0 { break }
     }
     return buffer

@@ -8,6 +8,21 @@ public struct FinishedRecording: Hashable, Sendable {
   public var duration: MediaDuration
   /// Size of the file, in bytes.
   public var byteCount: Int
-  /// Bytes of an incomplete fragment at the end of the open file, which are lost; 0 after an ordinary stop.
+  /// Bytes of the open file that belong to no whole fragment, which are lost: an incomplete fragment at its end, and
+  /// ``damage``; 0 after an ordinary stop.
   public var lostByteCount: Int
+  /// Damaged parts of the open file; empty after an ordinary stop or crash.
+  public var damage: [Damage] = []
+  /// Path of the damaged file, which is kept; nil without damage.
+  public var original: String?
+
+  /// A damaged part of an open file.
+  public struct Damage: Hashable, Sendable {
+    /// Offset in the damaged file, in bytes.
+    public var offset: Int
+    /// Number of bytes.
+    public var byteCount: Int
+    /// Time that is missing in the recording; nil where it is not known, at the end of the file.
+    public var lostDuration: MediaDuration?
+  }
 }

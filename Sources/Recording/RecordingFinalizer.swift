@@ -32,13 +32,55 @@ struct RecordingFinalizer {
 
   /// Indexes the file's boxes and fragments.
   ///
-  /// - Throws: ``ParsingError`` when it is not a fragmented file.
-  func scan() throws(ParsingError) -> MovieScan {
-    let length = (try? self.file.status().st_size) ?? 0
-    return try MovieScan(length: UInt64(clamping: length)) { [file] in file.read(at: $0, count: $1) }
+  /// - Returns: The error of a file that is not fragmented, or whose head is damaged.
+  /// - Throws: ``VidiconError`` when the disk fails, so that it is not known what the file contains.
+  func scan() throws(VidiconError) -> Result<MovieScan, ParsingError> {
+    let length = Int(try self.file.status().st_size)
+    let isOwn = self.isOwn
+    var failure: Int32?
+    let read = { [file] (offset: UInt64, count: Int) -> ByteBuffer? in
+      let bytes = file.read(at: offset, count: count)
+      // A short read inside of the file: another program truncates it.
+      if bytes?.readableBytes != min(count, Int(clamping: UInt64(length) - min(offset, UInt64(length)))) {
+        failure = bytes == nil ? errno : EIO
+      }
+      return bytes
+    }
+    let result: Result<MovieScan, ParsingError>
+    do throws(ParsingError) {
+      result = .success(
+        try withoutActuallyEscaping(read) { (read) throws(ParsingError) in
+          try MovieScan(length: UInt64(clamping: length), isOwn: isOwn, read: read)
+        })
+    } catch {
+      result = .failure(error)
+    }
+    if let failure {
+      throw VidiconError(
+        .failed, path: self.file.path,
+        cause: "the disk fails while it is read (\(String(cString: strerror(failure)))); nothing was changed",
+        nextStep: "check the disk, or copy the file to another one and repair the copy")
+    }
+    return result
   }
 
-  /// Writes the progressive file and renames it over the fragmented one.
+  /// Whether this program recorded the file: by its marker, or the name of the encoder that it writes into `moov`.
+  var isOwn: Bool {
+    if RecordingHead(of: self.file) != nil { return true }
+    guard let head = self.file.read(at: 0, count: Self.headLength) else { return false }
+    return head.withUnsafeReadableBytes { bytes in
+      let names = [Self.encoder, "vidicon: "].map { Array($0.utf8) }
+      return bytes.indices.contains { index in names.contains { bytes[index...].starts(with: $0) } }
+    }
+  }
+
+  /// Name of the program in the metadata of its files.
+  static let encoder = "Vidicon"
+  /// Maximum number of bytes before the first fragment that are searched for ``encoder``.
+  private static let headLength = 64 << 10
+
+  /// Writes the progressive file and renames it over the fragmented one, which is kept under another name when it is
+  /// damaged.
   ///
   /// - Throws: ``VidiconError``; the fragmented file is then unchanged.
   func run(_ scan: MovieScan) throws(VidiconError) -> FinishedRecording {
@@ -52,6 +94,7 @@ struct RecordingFinalizer {
 
     let temporary = "\(Self.temporaryName.prefix)\(String(status.st_ino, radix: 16))\(Self.temporaryName.suffix)"
     let copy = try self.makeTemporary(temporary)
+    var original: String?
     do throws(VidiconError) {
       try copy.write(start, at: 0)
       var offset = UInt64(start.readableBytes)
@@ -69,6 +112,7 @@ struct RecordingFinalizer {
           .notFound, path: self.file.path, cause: "the file was moved or removed before it was finished",
           nextStep: "\"vidicon repair\" finishes it where it is now")
       }
+      if !scan.damage.isEmpty { original = try self.keepOriginal() }
       guard renameat(self.folder.number, temporary, self.folder.number, self.name) == 0 else {
         throw VidiconError(errno: errno, path: self.file.path)
       }
@@ -80,8 +124,37 @@ struct RecordingFinalizer {
     try? self.folder.synchronize()
     return FinishedRecording(
       path: self.file.path, duration: scan.movie.duration, byteCount: Int(clamping: length),
-      lostByteCount: Int(clamping: UInt64(clamping: status.st_size) - min(scan.end, UInt64(clamping: status.st_size))))
+      lostByteCount: Int(clamping: scan.lostByteCount),
+      damage: scan.damage.map {
+        FinishedRecording.Damage(
+          offset: Int(clamping: $0.range.lowerBound), byteCount: $0.range.count, lostDuration: $0.lostDuration)
+      },
+      original: original)
   }
+
+  /// Links the damaged file under a free name beside it: `NAME.damaged.mp4`, `NAME.damaged-2.mp4`.
+  ///
+  /// - Returns: The path.
+  private func keepOriginal() throws(VidiconError) -> String {
+    let dot = self.name.lastIndex(of: ".").flatMap { $0 > self.name.startIndex ? $0 : nil } ?? self.name.endIndex
+    let base = "\(self.name[..<dot])\(Self.damagedSuffix)\(self.name[dot...])"
+    for number in 1...Self.maximumAttempts {
+      let name = number == 1 ? base : FilePattern.numbered(base, number)
+      // A repair that was interrupted has linked it already.
+      if linkat(self.folder.number, self.name, self.folder.number, name, 0) == 0
+        || self.file.hasName(name, in: self.folder)
+      {
+        return self.folder.path == "." ? name : "\(Folder.split(self.file.path).folder)/\(name)"
+      }
+      guard errno == EEXIST else { throw VidiconError(errno: errno, path: self.file.path) }
+    }
+    throw VidiconError(
+      .alreadyExists, path: self.file.path, cause: "it is damaged, and there is no free name to keep the original",
+      nextStep: "move the files with \(Self.damagedSuffix) in their names away")
+  }
+
+  /// Mark in the names of damaged files that are kept.
+  static let damagedSuffix = ".damaged"
 
   /// Checks the free space for both files, so that a copy that cannot finish is not started.
   private func checkRoom(for length: UInt64) throws(VidiconError) {

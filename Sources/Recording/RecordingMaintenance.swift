@@ -87,12 +87,11 @@ final class RecordingMaintenance: Sendable {
     let finalizer = RecordingFinalizer(file: part.file, folder: part.folder, name: part.name)
     do throws(VidiconError) {
       let scan: MovieScan
-      do throws(ParsingError) {
-        scan = try finalizer.scan()
-      } catch {
-        throw VidiconError(
-          .failed, path: part.path, cause: "the recording cannot be read back (\(error))", nextStep: "check the disk")
+      switch try finalizer.scan() {
+      case .success(let found): scan = found
+      case .failure(let error): throw part.differs("\(error)")
       }
+      try part.check(scan)
       let finished = try finalizer.run(scan)
       let id = RecordedFile(finished.path, name: "")?.id
       self.state.withLock { state in

@@ -1,3 +1,4 @@
+internal import Containers
 internal import Media
 internal import NIOCore
 
@@ -20,6 +21,8 @@ struct RecordingPart: Sendable {
   private(set) var length: UInt64 = 0
   /// Offset of the first fragment.
   private(set) var headLength: UInt64 = 0
+  private(set) var fragmentCount = 0
+  private(set) var sampleCount = 0
 
   /// The path as the user gave it.
   var path: String { self.file.path }
@@ -28,7 +31,7 @@ struct RecordingPart: Sendable {
   init(_ file: FileDescriptor, folder: FileDescriptor, name: String, head: ByteBuffer) throws(VidiconError) {
     (self.file, self.folder, self.name) = (file, folder, name)
     do throws(VidiconError) {
-      try self.append(head)
+      try self.write(head)
       self.headLength = self.length
       try folder.synchronize()
     } catch {
@@ -42,9 +45,16 @@ struct RecordingPart: Sendable {
 
   /// Appends a fragment and waits until it is on disk.
   ///
+  /// - Parameter sampleCount: Number of samples in it.
   /// - Throws: ``VidiconError``; the file then ends with the previous fragment. `.notFound` when the file was moved or
   ///   removed.
-  mutating func append(_ bytes: ByteBuffer) throws(VidiconError) {
+  mutating func append(_ fragment: ByteBuffer, sampleCount: Int) throws(VidiconError) {
+    try self.write(fragment)
+    self.fragmentCount += 1
+    self.sampleCount += sampleCount
+  }
+
+  private mutating func write(_ bytes: ByteBuffer) throws(VidiconError) {
     do throws(VidiconError) {
       try self.file.write(bytes, at: self.length)
       try self.file.synchronizeData()
@@ -58,6 +68,27 @@ struct RecordingPart: Sendable {
         .notFound, path: self.path, cause: "the file was moved or removed while it was recorded",
         nextStep: "start a new recording; if it was moved, \"vidicon repair\" finishes it")
     }
+  }
+
+  /// Compares what is read back with what was written.
+  ///
+  /// - Throws: ``VidiconError`` when a byte, fragment or sample is missing.
+  func check(_ scan: MovieScan) throws(VidiconError) {
+    guard scan.isClean, scan.end == self.length, scan.fragmentCount == self.fragmentCount,
+      scan.movie.sampleCount == self.sampleCount
+    else {
+      throw self.differs(
+        "\(scan.fragmentCount) of \(self.fragmentCount) fragments, \(scan.movie.sampleCount) of \(self.sampleCount) "
+          + "samples, \(scan.end) of \(self.length) bytes")
+    }
+  }
+
+  /// The error of a file that is not as it was written.
+  func differs(_ found: String) -> VidiconError {
+    VidiconError(
+      .failed, path: self.path,
+      cause: "what is read back is not what was recorded (\(found)); the file was not changed",
+      nextStep: "check the disk, then \"vidicon repair\" saves every whole fragment")
   }
 
   /// Removes the file, unless its name now belongs to another file.

@@ -119,11 +119,13 @@ final class RecordingWriter {
       switch action {
       case .requestKeyframe: self.requestKeyframe()
       case .fragment(let samples, let nextVideoTime):
+        let skipped = self.muxer.skippedSampleCount
         let fragment = self.muxer.fragment(
           samples.map(Self.kept), nextVideoDecodeTime: nextVideoTime.map { $0 + Self.tickMargin })
         guard fragment.readableBytes > 0 else { continue }
         try self.maintenance.makeRoom(for: fragment.readableBytes, on: self.part)
-        try self.part.append(fragment)
+        try self.part.append(
+          fragment, sampleCount: samples.count - (self.muxer.skippedSampleCount - skipped))
         self.count(fragment.readableBytes)
         self.tidyNowAndThen()
       case .nextPart(let descriptions):
@@ -156,7 +158,8 @@ final class RecordingWriter {
   ) throws(VidiconError) -> RecordingPart {
     let now = clock.now()
     let metadata = MovieMetadata(
-      creationTime: MovieMetadata.creationTime(atUnixTime: now), title: settings.title, encoder: "Vidicon",
+      creationTime: MovieMetadata.creationTime(atUnixTime: now), title: settings.title,
+      encoder: RecordingFinalizer.encoder,
       orientation: settings.orientation)
     var head = muxer.initializationSegment(metadata: metadata)
     head.writeImmutableBuffer(

@@ -49,21 +49,31 @@ struct UnfinishedRecording {
     }
     let finalizer = RecordingFinalizer(file: self.file, folder: self.folder, name: self.name)
     let scan: MovieScan
-    do throws(ParsingError) {
-      scan = try finalizer.scan()
-    } catch {
-      return try self.explain(error)
+    switch try finalizer.scan() {
+    case .success(let found): scan = found
+    case .failure(let error): return try self.explain(error)
     }
+    guard !scan.isForeign else { throw self.foreign }
     guard scan.movie.sampleCount > 0 else {
-      throw self.error("it holds no whole fragment; nothing can be saved", "remove it")
+      throw self.error(
+        "it holds no whole fragment; nothing can be saved, and nothing was changed",
+        scan.damage.isEmpty ? "remove it" : "restore it from a backup")
     }
     return .finished(try finalizer.run(scan))
+  }
+
+  private var foreign: VidiconError {
+    self.error("it is not a recording of vidicon; nothing was changed", "repair it with the program that wrote it")
   }
 
   /// Removes the file when it contains no fragment.
   func removeIfEmpty() -> Bool {
     let finalizer = RecordingFinalizer(file: self.file, folder: self.folder, name: self.name)
-    guard self.mark == .open, let scan = try? finalizer.scan(), scan.movie.sampleCount == 0 else { return false }
+    guard self.mark == .open, case .success(let scan)? = try? finalizer.scan(), scan.movie.sampleCount == 0,
+      scan.damage.isEmpty
+    else {
+      return false
+    }
     return unlinkat(self.folder.number, self.name, 0) == 0
   }
 
@@ -113,7 +123,9 @@ enum UnfinishedRecordings {
   static func repair(in folder: String, names: [String]) -> [Recordings.Repair] {
     defer { Self.removeTemporaries(in: folder) }
     let prefix = folder == "." ? "" : folder.hasSuffix("/") ? folder : folder + "/"
-    return names.filter { !$0.hasPrefix(".") }.compactMap { Self.repair(prefix + $0) }
+    return names.filter { !$0.hasPrefix(".") && !$0.contains(RecordingFinalizer.damagedSuffix) }.compactMap {
+      Self.repair(prefix + $0)
+    }
   }
 
   /// Finishes a file if this program left it open; nil otherwise.

@@ -1,3 +1,4 @@
+import Foundation
 import Media
 import Recording
 
@@ -75,12 +76,30 @@ extension Recordings.Repair {
   var summary: String {
     switch self {
     case .finished(let file):
-      "\(file.summary)   finished"
-        + (file.lostByteCount > 0
-          ? ", without its last \(file.lostByteCount) bytes, which are an incomplete fragment" : "")
+      "\(file.summary)   finished\(file.losses)"
     case .wasFinished(let path): "\(path)   was finished already"
     case .removedEmpty(let path): "\(path)   removed; nothing had been recorded in it"
     case .failed(let error): "\(error)"
     }
+  }
+}
+
+extension FinishedRecording {
+  /// What a repair could not save, in words; empty when nothing was lost.
+  fileprivate var losses: String {
+    let damaged = self.damage.reduce(0) { $0 + $1.byteCount }
+    var parts: [String] = []
+    if !self.damage.isEmpty {
+      let times = self.damage.compactMap(\.lostDuration)
+      let time = String(format: "%.1f s", times.reduce(0) { $0 + $1.seconds })
+      let places = self.damage.count == 1 ? "1 damaged place" : "\(self.damage.count) damaged places"
+      let isTimeKnown = times.count == self.damage.count
+      parts.append("without \(damaged) bytes in \(places), \(isTimeKnown ? "" : "at least ")\(time) of the recording")
+    }
+    if self.lostByteCount > damaged {
+      parts.append("without its last \(self.lostByteCount - damaged) bytes, which are an incomplete fragment")
+    }
+    if let original { parts.append("the damaged file is kept as \(original)") }
+    return parts.map { ", " + $0 }.joined()
   }
 }

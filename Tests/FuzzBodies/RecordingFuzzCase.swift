@@ -14,10 +14,15 @@ struct RecordingFuzzCase {
 
   func run() {
     self.checkIdentity()
+    self.checkDamage()
+    for isOwn in [false, true] { self.checkScan(isOwn: isOwn) }
+  }
+
+  private func checkScan(isOwn: Bool) {
     let length = UInt64(self.input.readableBytes)
     let scan: MovieScan
     do throws(ParsingError) {
-      scan = try MovieScan(length: length) { [input] offset, count in
+      scan = try MovieScan(length: length, isOwn: isOwn) { [input] offset, count in
         precondition(count <= 4 << 20, "reads are bounded")
         guard offset <= length else { return nil }
         return input.getSlice(
@@ -72,5 +77,74 @@ struct RecordingFuzzCase {
     var box = identity.box(isClockSynchronized: isClockSynchronized)
     box.moveReaderIndex(forwardBy: 8)
     precondition(RecordingIdentity(parsing: box, isClockSynchronized: &copy) == identity && copy == isClockSynchronized)
+  }
+
+  /// A recording of six seconds: its bytes, and the range of each fragment.
+  private static let recording: (bytes: ByteBuffer, fragments: [Range<Int>]) = {
+    let descriptions: [CodecDescription] = [
+      .h264(
+        H264Description(
+          sequenceParameterSet: [0x67, 1], pictureParameterSet: [0x68, 2], width: 2, height: 2,
+          frameRate: FrameRate(25))),
+      .aac(
+        AACDescription(audioSpecificConfig: [0x11, 0x90], format: AudioFormat(sampleRate: 48_000, channelCount: 2))),
+    ]
+    var muxer = FragmentedMP4Muxer(descriptions)
+    var bytes = muxer.initializationSegment()
+    var fragments: [Range<Int>] = []
+    for second in Int64(0)..<6 {
+      let video = (second * 25..<second * 25 + 25).map { index in
+        EncodedSample(
+          kind: .video, payload: ByteBuffer(repeating: UInt8(index), count: 20 + Int(index % 9)),
+          presentationTime: MediaTime(ticks: index, timescale: 25), duration: .milliseconds(40),
+          isKeyframe: index % 25 == 0)
+      }
+      let audio = (second * 46..<second * 46 + 46).map { index in
+        EncodedSample(
+          kind: .audio, payload: ByteBuffer(repeating: UInt8(truncatingIfNeeded: index), count: 5),
+          presentationTime: MediaTime(ticks: index * 1024, timescale: 48_000),
+          duration: .ticks(1024, timescale: 48_000), isKeyframe: true)
+      }
+      let start = bytes.writerIndex
+      bytes.writeImmutableBuffer(muxer.fragment(video + audio))
+      fragments.append(start..<bytes.writerIndex)
+    }
+    return (bytes, fragments)
+  }()
+
+  /// Damages one fragment of a recording, and checks that each other fragment is found.
+  ///
+  /// Input: the fragment, an offset in it, whether the file ends there, and up to 64 bytes to write.
+  private func checkDamage() {
+    guard self.input.readableBytes <= 4 + 64 else { return }
+    var rest = self.input
+    guard let (number, offset, ends) = rest.readMultipleIntegers(as: (UInt8, UInt16, UInt8).self) else { return }
+    var (bytes, fragments) = Self.recording
+    let fragment = fragments[Int(number) % fragments.count]
+    let start = fragment.lowerBound + Int(offset) % fragment.count
+    if ends == 0xFF {
+      bytes.moveWriterIndex(to: start)
+      fragments.removeAll { $0.upperBound > start }
+    } else {
+      let count = min(64, fragment.upperBound - start, rest.readableBytes)
+      bytes.setBytes(rest.readableBytesView.prefix(count), at: start)
+      fragments.removeAll { $0 == fragment }
+    }
+    let file = bytes
+    guard
+      let scan = try? MovieScan(
+        length: UInt64(file.readableBytes), isOwn: true,
+        read: { offset, count in
+          file.getSlice(at: Int(offset), length: min(count, file.readableBytes - Int(offset)))
+        })
+    else { preconditionFailure("the head is whole") }
+    for fragment in fragments {
+      precondition(
+        scan.data.contains { $0.upperBound == UInt64(fragment.upperBound) && fragment.contains(Int($0.lowerBound)) },
+        "no whole fragment is lost")
+    }
+    let isShown = scan.fragmentCount == Self.recording.fragments.count
+    precondition(
+      isShown || !scan.isClean || ends == 0xFF && scan.end == UInt64(file.readableBytes), "losses are reported")
   }
 }

@@ -28,6 +28,25 @@ struct FuzzReplayTests {
     }
   }
 
+  @Test func `whatever bytes of a recording's fragment are damaged, each other fragment is saved`() {
+    var state: UInt64 = 0x9E37_79B9_7F4A_7C15
+    /// Numbers of Marsaglia's xorshift, the same in each run.
+    func next() -> UInt64 {
+      state ^= state << 13
+      state ^= state >> 7
+      state ^= state << 17
+      return state
+    }
+    for _ in 0..<300 {
+      var input = ByteBuffer()
+      // The tables are in the first 1500 bytes.
+      let offset = UInt16(next() % 1500)
+      input.writeMultipleIntegers(UInt8(next() % 6), offset, UInt8(next() % 20 == 0 ? 0xFF : 0))
+      for _ in 0..<(1 + next() % 12) { input.writeInteger(UInt8(truncatingIfNeeded: next())) }
+      FuzzBody.recording.run(input)
+    }
+  }
+
   /// The values that a byte is changed to: one per position in a long seed, since four take a debug build too long.
   private static func values(at index: Int, of seed: ByteBuffer) -> [UInt8] {
     let values: [UInt8] = [0x00, 0x7F, 0x80, 0xFF]

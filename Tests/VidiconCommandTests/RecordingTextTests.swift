@@ -98,11 +98,23 @@ struct RecordingTextTests {
   @Test func `a repair is reported with its file and its result`() {
     var torn = Self.file
     torn.lostByteCount = 1234
+    var damaged = Self.file
+    (damaged.lostByteCount, damaged.original) = (3234, "a/clip.damaged.mp4")
+    damaged.damage = [
+      .init(offset: 100, byteCount: 1500, lostDuration: .seconds(1)), .init(offset: 9000, byteCount: 500),
+    ]
     let repairs: [(Recordings.Repair, path: String, summary: String, problem: String?)] = [
       (.finished(Self.file), "a/clip.mp4", "a/clip.mp4   00:01:00   17.2 MB   finished", nil),
       (
         .finished(torn), "a/clip.mp4",
         "a/clip.mp4   00:01:00   17.2 MB   finished, without its last 1234 bytes, which are an incomplete fragment", nil
+      ),
+      (
+        .finished(damaged), "a/clip.mp4",
+        "a/clip.mp4   00:01:00   17.2 MB   finished, without 2000 bytes in 2 damaged places, at least 1.0 s of the "
+          + "recording, without its last 1234 bytes, which are an incomplete fragment, the damaged file is kept as "
+          + "a/clip.damaged.mp4",
+        nil
       ),
       (.wasFinished(path: "b.mp4"), "b.mp4", "b.mp4   was finished already", nil),
       (.removedEmpty(path: "c.mp4"), "c.mp4", "c.mp4   removed; nothing had been recorded in it", nil),

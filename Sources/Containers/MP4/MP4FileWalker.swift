@@ -18,17 +18,19 @@ public struct MP4FileWalker {
 
   private let length: UInt64
   private let read: Read
-  private var offset: UInt64 = 0
+  private var offset: UInt64
   /// Maximum header length in bytes: 8 + largesize 8 + usertype 16.
   private static let headerLength: UInt64 = 32
 
-  /// Starts at offset 0.
+  /// Creates a walker.
   ///
   /// - Parameters:
   ///   - length: Length of the file in bytes.
+  ///   - offset: Offset of the first box, at most `length`.
   ///   - read: Reads at most 32 bytes per call.
-  public init(length: UInt64, read: @escaping Read) {
+  public init(length: UInt64, from offset: UInt64 = 0, read: @escaping Read) {
     self.length = length
+    self.offset = min(offset, length)
     self.read = read
   }
 

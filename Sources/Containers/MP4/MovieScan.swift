@@ -1,55 +1,65 @@
 public import Media
 internal import NIOCore
 
-/// Result of scanning a fragmented file: its samples up to the last complete fragment. Anything after it, such as a
-/// partially written fragment, is ignored.
+/// Result of scanning a fragmented file: its whole fragments, and what lies between and behind them.
+///
+/// ```
+/// ftyp moov  moof mdat  moof mdat  ▒▒▒▒▒▒▒▒▒  moof mdat  moof md
+///            fragment   fragment   damage     fragment   torn tail
+/// ```
+///
+/// A recording of this program is scanned to its end: after bytes that are no fragment, the scan continues at the next
+/// `moof` whose sequence number, tracks, times, data offsets and sizes fit. Files of other programs may have layouts
+/// that look like damage; their scan ends at the first box that is not understood.
 public struct MovieScan: Sendable {
+  /// Bytes that belong to no whole fragment, with whole fragments behind them or too many to be one torn fragment.
+  public struct Damage: Hashable, Sendable {
+    /// Offsets in the file.
+    public var range: Range<UInt64>
+    /// Time that is missing in the movie there, zero when only a header was damaged; nil at the end of the file.
+    public var lostDuration: MediaDuration?
+  }
+
   /// Progressive movie of all samples.
-  public private(set) var movie: ProgressiveMP4
+  public internal(set) var movie: ProgressiveMP4
   /// Byte ranges of the media data in the file, in the order of the movie's tables.
-  public private(set) var data: [Range<UInt64>] = []
-  /// End offset of the last complete fragment, or of the `moov` box without fragments.
-  public private(set) var end: UInt64
+  public internal(set) var data: [Range<UInt64>] = []
+  /// Number of whole fragments.
+  public internal(set) var fragmentCount = 0
+  /// End offset of the last whole fragment, or of the `moov` box without fragments.
+  public internal(set) var end: UInt64
+  /// Damaged parts of the file, in order.
+  public internal(set) var damage: [Damage] = []
+  /// Bytes of an incomplete fragment at the end of the file, as a crash leaves it.
+  public internal(set) var tornByteCount: UInt64 = 0
+  /// Whether the file, of another program, has complete boxes that are not understood.
+  public internal(set) var isForeign = false
+
+  /// Whether every byte of the file belongs to a whole fragment, or to a box between or behind them.
+  public var isClean: Bool { self.damage.isEmpty && self.tornByteCount == 0 && !self.isForeign }
+
+  /// Bytes that belong to no whole fragment.
+  public var lostByteCount: UInt64 {
+    self.damage.reduce(self.tornByteCount) { $0 + $1.range.upperBound - $1.range.lowerBound }
+  }
 
   /// Maximum bytes of a `moov` or `moof` box, 4 MiB; those of fragmented files have some hundred bytes.
-  private static let maximumHeaderLength: UInt64 = 4 << 20
+  static let maximumHeaderLength: UInt64 = 4 << 20
   /// Maximum number of boxes other than fragments.
-  private static let maximumOtherBoxes = 10_000
+  static let maximumOtherBoxes = 10_000
 
   /// Scans a file.
   ///
   /// - Parameters:
   ///   - length: Length of the file in bytes.
+  ///   - isOwn: Whether the file is a recording of this program; see ``FragmentedMP4Muxer`` for its layout.
   ///   - read: Reads at most 4 MiB per call; nil on failure, which ends the scan.
   /// - Throws: `.missing` with field `ftyp`, `moov`, or (for a progressive file) `mvex`; others for an invalid `moov` box.
-  public init(length: UInt64, read: @escaping MP4FileWalker.Read) throws(ParsingError) {
+  public init(length: UInt64, isOwn: Bool = false, read: @escaping MP4FileWalker.Read) throws(ParsingError) {
     var walker = MP4FileWalker(length: length, read: read)
     (self.movie, self.end) = try Self.findMovie(&walker, read)
-    var moof: (box: MP4Box, start: UInt64)?
-    var otherBoxes = 0
-    do throws(ParsingError) {
-      while let box = try walker.next() {
-        switch box.type {
-        case "moof":
-          moof = (try Self.load(box, read), box.start)
-        case "mdat":
-          guard let fragment = moof else { continue }
-          moof = nil
-          // Data offsets are signed 32-bit numbers.
-          guard let from = Int32(exactly: box.content.lowerBound - fragment.start),
-            let to = Int32(exactly: box.content.upperBound - fragment.start)
-          else { throw ParsingError(.tooLarge, field: "mdat") }
-          try self.movie.append(moof: fragment.box, data: Int(from)..<Int(to))
-          self.data.append(box.content)
-          self.end = box.content.upperBound
-        default:
-          otherBoxes += 1
-          guard otherBoxes <= Self.maximumOtherBoxes else { throw ParsingError(.tooLarge, field: "file") }
-        }
-      }
-    } catch {
-      // The first invalid box ends the scan.
-    }
+    var scanner = FragmentScanner(length: length, isOwn: isOwn, read: read)
+    scanner.run(&self)
   }
 
   private static func findMovie(
@@ -70,7 +80,7 @@ public struct MovieScan: Sendable {
   }
 
   /// Reads a box into memory.
-  private static func load(_ box: MP4FileWalker.Box, _ read: MP4FileWalker.Read) throws(ParsingError) -> MP4Box {
+  static func load(_ box: MP4FileWalker.Box, _ read: MP4FileWalker.Read) throws(ParsingError) -> MP4Box {
     let length = box.content.upperBound - box.content.lowerBound
     guard length <= Self.maximumHeaderLength else { throw ParsingError(.tooLarge, field: box.type.description) }
     guard let content = read(box.content.lowerBound, Int(length)), content.readableBytes == Int(length) else {

@@ -60,38 +60,70 @@ public struct ProgressiveMP4: Sendable {
   ///   - data: Content of the following `mdat` box, in bytes from the start of the `moof`; all of it is kept.
   /// - Throws: `.invalid` when samples lie outside of `data`; others for an invalid box. The movie is unchanged then.
   public mutating func append(moof: MP4Box, data: Range<Int>) throws(ParsingError) {
-    var added: [(track: Int, fragment: TrackFragment, position: UInt64)] = []
-    var count = self.sampleCount
-    let boxes = try moof.children().filter { $0.type == "traf" }
+    try self.append(self.tables(parsing: moof), data: data)
+  }
+
+  /// Parses the tables of a fragment.
+  ///
+  /// - Throws: `.missing` for a track that the movie does not have; others for an invalid box.
+  func tables(parsing moof: MP4Box) throws(ParsingError) -> MovieFragmentTables {
+    let children = try moof.children()
+    let boxes = children.filter { $0.type == "traf" }
     guard boxes.count <= Self.maximumTrackCount else { throw ParsingError(.tooLarge, field: "traf") }
+    var header = try children.first { $0.type == "mfhd" }.map { (box) throws(ParsingError) in try box.full().content }
+    var tables = MovieFragmentTables(sequenceNumber: header?.readInteger(), runs: [])
     for box in boxes {
       let fragment = try TrackFragment(parsing: box, extends: self.defaults)
       guard let track = self.tracks.firstIndex(where: { $0.trackID == fragment.trackID }) else {
         throw ParsingError(.missing, field: "trak", offset: box.offset)
       }
       guard !fragment.samples.isEmpty else { continue }
-      guard !added.contains(where: { $0.track == track }) else {
+      guard !tables.runs.contains(where: { $0.track == track }) else {
         throw ParsingError(.unsupported, field: "traf", offset: box.offset)
       }
-      count += fragment.samples.count
-      guard count <= Self.maximumSampleCount else { throw ParsingError(.tooLarge, field: "trun", offset: box.offset) }
-      // Below 2⁶², so that sums of durations cannot overflow; gaps must fit a duration of 32 bits.
-      let table = self.tracks[track].table
-      guard fragment.baseDecodeTime < 1 << 62,
-        table.count == 0 || Int64(fragment.baseDecodeTime) - Int64(table.end) < 1 << 31
-      else {
+      // Below 2⁶², so that sums of durations cannot overflow.
+      guard fragment.baseDecodeTime < 1 << 62 else {
         throw ParsingError(.invalid, field: "baseMediaDecodeTime", offset: box.offset)
       }
-      let length = fragment.samples.reduce(0) { $0 + Int($1.size) }
-      let start = Int(fragment.dataOffset)
-      guard start >= data.lowerBound, start <= data.upperBound, length <= data.upperBound - start else {
-        throw ParsingError(.invalid, field: "data_offset", offset: box.offset)
-      }
-      added.append((track, fragment, self.dataLength + UInt64(start - data.lowerBound)))
+      tables.runs.append(MovieFragmentTables.Run(track: track, table: fragment))
     }
-    for (track, fragment, position) in added { self.tracks[track].table.append(fragment, at: position) }
+    return tables
+  }
+
+  /// Appends a complete fragment whose tables are parsed.
+  ///
+  /// - Parameter data: As for ``append(moof:data:)``.
+  /// - Throws: `.invalid`, `.tooLarge`; the movie is unchanged then.
+  mutating func append(_ fragment: MovieFragmentTables, data: Range<Int>) throws(ParsingError) {
+    let count = self.sampleCount + fragment.sampleCount
+    guard count <= Self.maximumSampleCount else { throw ParsingError(.tooLarge, field: "trun") }
+    for run in fragment.runs {
+      // Gaps must fit a duration of 32 bits.
+      let table = self.tracks[run.track].table
+      guard table.count == 0 || Int64(run.table.baseDecodeTime) - Int64(table.end) < 1 << 31 else {
+        throw ParsingError(.invalid, field: "baseMediaDecodeTime")
+      }
+    }
+    guard fragment.fits(in: data) else { throw ParsingError(.invalid, field: "data_offset") }
+    for run in fragment.runs {
+      self.tracks[run.track].table.append(
+        run.table, at: self.dataLength + UInt64(Int(run.table.dataOffset) - data.lowerBound))
+    }
     self.sampleCount = count
     self.dataLength += UInt64(data.count)
+  }
+
+  /// End of a track's last sample, in its ticks; nil while it has none.
+  func end(ofTrack index: Int) -> UInt64? {
+    self.tracks[index].table.count == 0 ? nil : self.tracks[index].table.end
+  }
+
+  /// Ticks per second of a track.
+  func timescale(ofTrack index: Int) -> Int32 { self.tracks[index].timescale }
+
+  /// Converts a duration to ticks of a track.
+  func ticks(_ duration: MediaDuration, ofTrack index: Int) -> UInt64 {
+    UInt64(clamping: duration.ticks(timescale: self.tracks[index].timescale))
   }
 
   /// Duration of the longest track.

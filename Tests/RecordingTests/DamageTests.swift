@@ -1,0 +1,193 @@
+import Foundation
+import Media
+import TestSupport
+import Testing
+
+@testable import Recording
+
+@Suite("Damaged recordings")
+struct DamageTests {
+  private let stream: EncodedStream
+
+  init() throws { self.stream = try EncodedStream.shared.get() }
+
+  /// Bytes of an unfinished file of some seconds, and the ranges of its fragments, `moof` and `mdat`.
+  private func openFile(seconds: Double) async throws -> (bytes: Data, fragments: [Range<Int>]) {
+    let bytes = try await withTemporaryFolder { folder in
+      let path = "\(folder)/out.mp4"
+      let test = TestRecorder(RecordingSettings(try FilePattern(path)), descriptions: self.stream.descriptions)
+      _ = try await test.recorder.start(at: EncodedStream.start)
+      test.feed(self.stream.samples.filter { $0.presentationTime < EncodedStream.time(seconds) })
+      try test.recorder.pause(at: EncodedStream.time(seconds))
+      try await eventually { test.recorder.status.state == .paused }
+      let bytes = try Data(contentsOf: URL(filePath: path))
+      await test.recorder.stop()
+      return bytes
+    }
+    var starts: [Int] = []
+    var offset = 0
+    while offset < bytes.count {
+      if bytes[offset + 4..<offset + 8] == Data("moof".utf8) { starts.append(offset) }
+      offset += bytes[offset..<offset + 4].reduce(0) { $0 << 8 | Int($1) }
+    }
+    return (bytes, zip(starts, starts.dropFirst() + [bytes.count]).map { $0..<$1 })
+  }
+
+  /// Repairs bytes, and returns the result with the frames that the repaired file shows.
+  private func repair(_ bytes: Data) async throws -> (FinishedRecording, frames: [Int]) {
+    try await withTemporaryFolder { folder in
+      let path = "\(folder)/out.mp4"
+      try bytes.write(to: URL(filePath: path))
+      guard case .finished(let finished) = try await Recordings.repair(path) else {
+        throw VidiconError(.failed, subject: path, cause: "not finished", nextStep: "")
+      }
+      if finished.damage.isEmpty {
+        #expect(names(in: folder) == ["out.mp4"] && finished.original == nil)
+      } else {
+        #expect(names(in: folder) == ["out.damaged.mp4", "out.mp4"])
+        #expect(finished.original == "\(folder)/out.damaged.mp4")
+        #expect(try Data(contentsOf: URL(filePath: "\(folder)/out.damaged.mp4")) == bytes)
+      }
+      #expect(try await Recordings.repair(path) == .wasFinished(path: path))
+      #expect(await Recordings.repairAll(in: folder) == [], "the damaged file is not repaired again")
+      #expect(try Tools.warnings(path) == "")
+      return (finished, try Tools.play(path).frames.map(\.number))
+    }
+  }
+
+  @Test func `four damaged bytes in the fourth fragment cost one second of ten`() async throws {
+    let (bytes, fragments) = try await self.openFile(seconds: 10)
+    try #require(fragments.count == 10)
+    let whole = Array(0..<300)
+    let third = fragments[3]
+    // Sizes and types of boxes, sequence number, track, time, counts: each of the header's words.
+    for offset in stride(from: 0, to: 120, by: 16) {
+      var damaged = bytes
+      for index in 0..<4 { damaged[third.lowerBound + offset + index] ^= 0xA5 }
+      let (finished, frames) = try await self.repair(damaged)
+      #expect(frames.count >= 270, "offset \(offset): \(frames.count) frames")
+      #expect(
+        frames.filter { !(90..<120).contains($0) } == whole.filter { !(90..<120).contains($0) }, "offset \(offset)")
+      if frames.count == 270 {
+        #expect(finished.damage.count == 1)
+        #expect(finished.damage.first?.offset == third.lowerBound && finished.lostByteCount == third.count)
+        let lost = try #require(finished.damage.first?.lostDuration)
+        #expect(abs(lost.seconds - 1) < 0.05)
+        // The lost time stays in the timeline, so that audio and video stay together.
+        #expect(abs(finished.duration.seconds - 10) < 0.05)
+      }
+    }
+  }
+
+  @Test func `a damaged header of the media data loses nothing`() async throws {
+    let (bytes, fragments) = try await self.openFile(seconds: 4)
+    let data = try #require(bytes.range(of: Data("mdat".utf8), in: fragments[1])).lowerBound - 4
+    for index in 0..<8 {
+      var damaged = bytes
+      damaged[data + index] ^= 0xFF
+      let (finished, frames) = try await self.repair(damaged)
+      #expect(frames == Array(0..<120))
+      #expect(finished.damage == [.init(offset: data, byteCount: 8, lostDuration: .zero)])
+    }
+  }
+
+  @Test func `overwritten, removed and inserted blocks cost the fragments that they touch`() async throws {
+    let (bytes, fragments) = try await self.openFile(seconds: 8)
+    let middle = fragments[2].lowerBound + 100..<fragments[4].lowerBound + 200
+    for (name, change) in [
+      ("zeros", { $0.replaceSubrange(middle, with: Data(count: middle.count)) }),
+      ("removed", { $0.removeSubrange(middle) }),
+      ("inserted", { $0.insert(contentsOf: Data(repeating: 0x6D, count: 9999), at: fragments[3].lowerBound) }),
+      (
+        "two places",
+        {
+          $0[fragments[1].lowerBound + 5] = 0; $0[fragments[6].lowerBound + 5] = 0
+        }
+      ),
+    ] as [(String, (inout Data) -> Void)] {
+      var damaged = bytes
+      change(&damaged)
+      let (finished, frames) = try await self.repair(damaged)
+      let lost: [Range<Int>] =
+        switch name {
+        case "inserted": []
+        case "two places": [30..<60, 180..<210]
+        default: [60..<150]
+        }
+      #expect(frames == (0..<240).filter { frame in !lost.contains { $0.contains(frame) } }, "\(name)")
+      #expect(finished.damage.count == (name == "two places" ? 2 : 1), "\(name)")
+    }
+  }
+
+  @Test func `no byte that is wrong costs a fragment that it is not part of`() async throws {
+    let (bytes, fragments) = try await self.openFile(seconds: 3)
+    var generator = SystemRandomNumberGenerator()
+    for _ in 0..<20 {
+      var damaged = bytes
+      let offset = Int.random(in: fragments[1], using: &generator)
+      damaged[offset] ^= UInt8.random(in: 1...255, using: &generator)
+      let (finished, frames) = try await self.repairTables(damaged)
+      #expect(frames == 60 || frames == 90, "byte \(offset - fragments[1].lowerBound): \(frames) frames")
+      #expect(finished.lostByteCount == 0 || fragments[1].contains(finished.damage.first?.offset ?? 0))
+    }
+  }
+
+  /// As ``repair(_:)``, with the number of frames in the tables: decoders report damaged media data.
+  private func repairTables(_ bytes: Data) async throws -> (FinishedRecording, frames: Int) {
+    try await withTemporaryFolder { folder in
+      let path = "\(folder)/out.mp4"
+      try bytes.write(to: URL(filePath: path))
+      guard case .finished(let finished) = try await Recordings.repair(path) else {
+        throw VidiconError(.failed, subject: path, cause: "not finished", nextStep: "")
+      }
+      return (finished, try Tools.times(path, "v:0").count)
+    }
+  }
+
+  @Test func `fragmented files of other programs with another layout are left alone`() async throws {
+    try await withTemporaryFolder { folder in
+      let path = "\(folder)/foreign.mp4"
+      let make = try Tools.run(
+        "ffmpeg",
+        [
+          "-v", "error", "-f", "lavfi", "-i", "testsrc=s=64x64:r=25:d=3", "-f", "lavfi", "-i", "sine=d=3", "-c:v",
+          "libx264", "-g", "25", "-c:a", "aac", "-movflags", "frag_keyframe+empty_moov", path,
+        ])
+      try #require(make.status == 0, "\(make.errors)")
+      let bytes = try Data(contentsOf: URL(filePath: path))
+      let error = await #expect(throws: VidiconError.self) { try await Recordings.repair(path) }
+      #expect(error?.code == .invalidData)
+      #expect(error?.description.contains("is not a recording of vidicon; nothing was changed") == true, "\(error!)")
+      #expect(error?.description.contains("remove it") == false)
+      #expect(try Data(contentsOf: URL(filePath: path)) == bytes)
+    }
+  }
+
+  @Test func `recordings of earlier versions, without an identity or a marker, are finished`() async throws {
+    let (bytes, fragments) = try await self.openFile(seconds: 3)
+    let head = bytes.prefix(fragments[0].lowerBound)
+    let moovEnd = try #require(head.range(of: Data("moov".utf8))).lowerBound - 4
+    let moovLength = head[moovEnd..<moovEnd + 4].reduce(0) { $0 << 8 | Int($1) }
+    let marker = moovEnd + moovLength
+    let identity = marker + head[marker..<marker + 4].reduce(0) { $0 << 8 | Int($1) }
+    for kept in [marker, identity] {
+      var old = head.prefix(kept) + bytes.dropFirst(head.count)
+      #expect(try await self.repair(old).frames == Array(0..<90))
+      old[kept + (fragments[1].lowerBound - head.count) + 4] ^= 0xFF
+      #expect(try await self.repair(old).frames == Array(0..<30) + Array(60..<90))
+    }
+  }
+
+  @Test func `a file that the disk cannot read is not truncated`() async throws {
+    let (bytes, _) = try await self.openFile(seconds: 2)
+    let descriptor = try await withTemporaryFolder { folder in
+      let path = "\(folder)/out.mp4"
+      try bytes.write(to: URL(filePath: path))
+      // A file that becomes shorter while it is read behaves as one with unreadable blocks.
+      return try FileDescriptor(path, O_WRONLY)
+    }
+    let finalizer = RecordingFinalizer(file: descriptor, folder: descriptor, name: "out.mp4")
+    let error = #expect(throws: VidiconError.self) { _ = try finalizer.scan() }
+    #expect(error?.code == .failed && error?.description.contains("nothing was changed") == true)
+  }
+}
