@@ -10,16 +10,21 @@ internal import Glibc
 struct PartNames {
   private let pattern: FilePattern
   private let existing: RecordingSettings.ExistingFiles
+  private let identity: RecordingIdentity
   private let startTime: Int64
   /// The last name without its number, and the number.
   private var last: (path: String, number: Int)?
 
-  /// Maximum number of files with the same name.
-  private static let maximumNumber = 99_999
+  /// Number of names that are tried one by one before the folder is listed.
+  private static let triedNames = 16
 
-  /// - Parameter startTime: Start of the recording, in nanoseconds since 1970.
-  init(_ pattern: FilePattern, existing: RecordingSettings.ExistingFiles, startTime: Int64) {
-    (self.pattern, self.existing, self.startTime) = (pattern, existing, startTime)
+  /// - Parameters:
+  ///   - identity: The recorder, whose earlier recording may still be finishing its files.
+  ///   - startTime: Start of the recording, in nanoseconds since 1970.
+  init(
+    _ pattern: FilePattern, existing: RecordingSettings.ExistingFiles, identity: RecordingIdentity, startTime: Int64
+  ) {
+    (self.pattern, self.existing, self.identity, self.startTime) = (pattern, existing, identity, startTime)
   }
 
   /// Creates the file of the part that begins at a time of day, in nanoseconds since 1970.
@@ -34,7 +39,9 @@ struct PartNames {
     let (folderPath, name) = Folder.split(path)
     let folder = try FileDescriptor(folderPath, O_RDONLY | O_DIRECTORY)
     var number = self.last.map { $0.path == path ? $0.number + 1 : 1 } ?? 1
-    while number <= Self.maximumNumber {
+    let firstNumber = number
+    while true {
+      if number == firstNumber + Self.triedNames { number = Self.freeNumber(of: name, from: number, in: folderPath) }
       let candidate = number == 1 ? name : FilePattern.numbered(name, number)
       if let file = try self.make(candidate, in: folder) {
         self.last = (path, number)
@@ -42,9 +49,14 @@ struct PartNames {
       }
       number += 1
     }
-    throw VidiconError(
-      .alreadyExists, path: path, cause: "there are \(Self.maximumNumber) files of this name",
-      nextStep: "give a name with the time, such as %F_%H-%M-%S.mp4")
+  }
+
+  /// The lowest number from `first` on that no file in a folder has.
+  private static func freeNumber(of name: String, from first: Int, in folder: String) -> Int {
+    let taken = Set(Folder.names(in: folder))
+    var number = first
+    while taken.contains(FilePattern.numbered(name, number)) { number += 1 }
+    return number
   }
 
   /// Creates a file; nil when the name is taken and the next one is to be tried.
@@ -78,6 +90,8 @@ struct PartNames {
     }
     if self.last != nil, status.modificationTime >= self.startTime { return false }
     guard file.lock() else {
+      // An earlier recording of the same recorder is finishing it.
+      if RecordingHead(of: file)?.identity == self.identity { return false }
       throw VidiconError(
         .busy, path: file.path, cause: "another recording is writing it",
         nextStep: "stop that one, or give another name")

@@ -20,19 +20,26 @@ package import Threading
 /// A stopped recorder can be started again. Stop a recorder before releasing it: otherwise its last file stays open
 /// until the stream ends.
 public final class Recorder: Sendable {
-  private enum Phase {
-    case idle
-    case starting
-    case recording(RecordingSession)
+  private struct State: ~Copyable {
+    var machine = RecorderMachine()
+    /// The current recording, or the last one.
+    var session: RecordingSession?
+    /// Earlier recordings whose files are being finished.
+    var earlier: [RecordingSession] = []
+
+    /// Processes the end of a recording that ended by itself.
+    mutating func synchronize() {
+      if self.machine.isRunning, self.session?.hasEnded == true { self.machine.ended() }
+      self.earlier.removeAll { $0.isOver }
+    }
   }
 
   /// Where and how files are written.
   public let settings: RecordingSettings
   private let source: RecordingSource
   private let clock: WallClock
-  private let statusStore = RecordingStatusStore()
-  private let phase = Mutex(Phase.idle)
-  private let isPaused = Mutex(false)
+  private let reports = RecordingReports()
+  private let state = Mutex(State())
   private let startTime: Mutex<MediaTime?>
 
   /// Creates a recorder of a stream; the stream must run when the recording starts.
@@ -65,21 +72,23 @@ public final class Recorder: Sendable {
   }
 
   /// Events of all recordings, for one consumer.
-  public var events: AsyncStream<RecordingEvent> { self.statusStore.events }
+  public var events: AsyncStream<RecordingEvent> { self.reports.events }
 
   /// Status of the current recording, or of the last one.
   public var status: RecordingStatus {
-    var status = self.statusStore.status
-    if let counts = self.session?.counts {
-      status.videoSamplesDropped = counts.videoSamplesDropped
-      status.audioSamplesDropped = counts.audioSamplesDropped
-      status.queuedByteCount = counts.byteCount
+    let (session, isRunning, finishing) = self.update { state in
+      (state.session, state.machine.isRunning, state.earlier.count)
     }
+    guard let session else { return RecordingStatus() }
+    var status = session.status
+    let isFinishing = !isRunning && !session.isOver
+    if isFinishing { status.state = .finishing }
+    status.finishingCount = finishing + (isFinishing ? 1 : 0)
     return status
   }
 
   /// Whether a pause was requested and not resumed; ``status`` follows when the samples before the pause are written.
-  package var isPauseRequested: Bool { self.isPaused.withLock { $0 } }
+  package var isPauseRequested: Bool { self.update { $0.machine.isPaused } }
 
   /// Lists the files of this recorder that match its pattern, and those of earlier versions, which do not name their
   /// recorder; oldest first. Reads the disk.
@@ -87,11 +96,12 @@ public final class Recorder: Sendable {
     RecordedFile.list(matching: self.settings.pattern, of: self.identity)
   }
 
-  /// Starts a recording at the next keyframe, which is requested. Files that an earlier crash left under names of the
+  /// Starts a recording at the next keyframe, which is requested; also while an earlier one finishes its files. Files that an earlier crash left under names of the
   /// pattern are repaired in the background.
   ///
   /// - Returns: The path of the first file.
-  /// - Throws: ``VidiconError`` when a recording is running, the stream is not running, or the file cannot be created.
+  /// - Throws: ``VidiconError`` when a recording is running, the stream is not running, the file cannot be created, or the
+  ///   recording was stopped meanwhile.
   @discardableResult
   public func start() async throws(VidiconError) -> String {
     let startTime = self.startTime.withLock { $0.take() }
@@ -116,7 +126,7 @@ public final class Recorder: Sendable {
   ///
   /// - Throws: ``VidiconError`` `.wrongState` when no recording is running.
   public func togglePause() throws(VidiconError) {
-    if self.isPaused.withLock({ $0 }) { try self.resume() } else { try self.pause() }
+    if self.isPauseRequested { try self.resume() } else { try self.pause() }
   }
 
   /// Stops the recording after the last sample captured before the call, and waits until its files are finished.
@@ -128,89 +138,112 @@ public final class Recorder: Sendable {
     await self.stop(at: StreamClock.system.now())
   }
 
+  /// Stops the recording as ``stop()``, without waiting for its files, which are finished in the background: the status
+  /// is ``RecordingStatus/State/finishing``, and another recording can start.
+  ///
+  /// - Throws: ``VidiconError`` `.wrongState` when no recording is running.
+  public func requestStop() throws(VidiconError) {
+    guard self.order(stoppingAt: StreamClock.system.now()) else {
+      throw self.wrongState("no recording runs", "start one")
+    }
+  }
+
   /// Waits until the recording ends: stopped, failed, its configured duration reached, or the stream ended.
   ///
   /// - Returns: The finished files, as ``stop()``.
   @discardableResult
   public func waitUntilEnd() async -> [FinishedRecording] {
-    await self.session?.result() ?? []
+    await self.update { $0.session }?.result() ?? []
   }
 }
 
 // MARK: - Explicit times, for tests and benchmarks
 extension Recorder {
   package func start(at time: MediaTime) async throws(VidiconError) -> String {
-    let isFree = self.phase.withLock { phase in
-      if case .starting = phase { return false }
-      if case .recording(let session) = phase, !session.isOver { return false }
-      phase = .starting
+    let descriptions = self.source.descriptions()
+    let session = RecordingSession(
+      self.settings, source: self.source, descriptions: descriptions, reports: self.reports, clock: self.clock)
+    let isFree = self.update { state in
+      guard state.machine.start() else { return false }
+      if let last = state.session, !last.isOver { state.earlier.append(last) }
+      state.session = session
       return true
     }
     guard isFree else { throw self.wrongState("a recording runs already", "stop it first") }
     do throws(VidiconError) {
-      let descriptions = self.source.descriptions()
-      guard !descriptions.isEmpty else {
-        throw self.wrongState("the stream does not run", "start it first")
-      }
-      let session = RecordingSession(
-        self.settings, source: self.source, descriptions: descriptions, statusStore: self.statusStore, clock: self.clock
-      )
-      self.statusStore.update {
-        $0 = RecordingStatus()
-        $0.state = .waiting
-      }
+      guard !descriptions.isEmpty else { throw self.wrongState("the stream does not run", "start it first") }
       let path = try await session.start(at: time)
-      self.isPaused.withLock { $0 = false }
-      self.phase.withLock { $0 = .recording(session) }
+      guard self.perform(commandsFor: session) else {
+        throw self.wrongState("the recording was stopped while it started", "start it again")
+      }
       return path
     } catch {
-      self.phase.withLock { $0 = .idle }
-      self.statusStore.update {
-        $0.state = .failed
-        $0.error = error
-      }
+      self.update { if $0.session === session, !session.isStarted { $0.machine.ended() } }
+      session.fail(error)
       throw error
     }
   }
 
+  /// Passes on the orders that arrived while a session started.
+  ///
+  /// - Returns: Whether the recording continues.
+  private func perform(commandsFor session: RecordingSession) -> Bool {
+    self.update { state in
+      guard state.session === session else { return false }
+      // Under the lock, so that later orders do not overtake them.
+      let commands = state.machine.started()
+      for command in commands { session.perform(command) }
+      return !commands.contains { if case .stop = $0 { true } else { false } }
+    }
+  }
+
   func pause(at time: MediaTime) throws(VidiconError) {
-    guard let session = self.runningSession else { throw self.wrongState("no recording runs", "start one") }
-    if self.isPaused.exchange(true) == false { session.pause(at: time) }
+    guard self.order({ $0.pause(at: time) }) else { throw self.wrongState("no recording runs", "start one") }
   }
 
   func resume(at time: MediaTime) throws(VidiconError) {
-    guard let session = self.runningSession else { throw self.wrongState("no recording runs", "start one") }
-    if self.isPaused.exchange(false) == true { session.resume(at: time) }
+    guard self.order({ $0.resume(at: time) }) else { throw self.wrongState("no recording runs", "start one") }
   }
 
   @discardableResult
   package func stop(at time: MediaTime) async -> [FinishedRecording] {
-    await self.session?.stop(at: time) ?? []
+    _ = self.order(stoppingAt: time)
+    let (session, earlier) = self.update { ($0.session, $0.earlier) }
+    for session in earlier { _ = await session.result() }
+    return await session?.result() ?? []
+  }
+
+  /// Stops a recording that runs or starts; false when there is none.
+  private func order(stoppingAt time: MediaTime) -> Bool {
+    self.order { $0.stop(at: time) }
+  }
+
+  /// Performs an order; false when it needs a recording that runs.
+  private func order(_ decide: (inout RecorderMachine) -> RecorderMachine.Decision) -> Bool {
+    self.update { state in
+      switch decide(&state.machine) {
+      case .refused: return false
+      case .nothing: return true
+      case .perform(let command):
+        // Under the lock, so that the session receives orders in the machine's order.
+        state.session?.perform(command)
+        return true
+      }
+    }
+  }
+
+  private func update<Result>(_ body: (inout State) -> Result) -> Result {
+    self.state.withLock { state in
+      state.synchronize()
+      return body(&state)
+    }
   }
 
   private var identity: RecordingIdentity {
     RecordingIdentity(stream: self.source.name, recorder: self.settings.recorderID)
   }
 
-  private var session: RecordingSession? {
-    self.phase.withLock { if case .recording(let session) = $0 { session } else { nil } }
-  }
-
-  private var runningSession: RecordingSession? {
-    self.session.flatMap { $0.isOver ? nil : $0 }
-  }
-
   private func wrongState(_ cause: String, _ nextStep: String) -> VidiconError {
     VidiconError(.wrongState, path: self.settings.pattern.description, cause: cause, nextStep: nextStep)
-  }
-}
-
-extension Mutex<Bool> {
-  /// Sets the value and returns the previous one.
-  fileprivate borrowing func exchange(_ value: Bool) -> Bool {
-    self.withLock { current in
-      defer { current = value }
-      return current
-    }
   }
 }

@@ -98,6 +98,7 @@ final class RecordingMaintenance: Sendable {
         state.finished.append(finished)
         if let id { state.ownFiles.append(id) }
       }
+      if let id { self.statusStore.reports.noteFinished(id) }
       self.statusStore.report(.partFinished(finished))
     } catch {
       self.statusStore.report(.partNotFinished(error))
@@ -124,7 +125,8 @@ extension RecordingMaintenance {
     let own = self.state.read { $0.ownFiles }
     // Unless the recording is split, its parts belong together.
     let isSplit = self.settings.partDuration != nil || self.settings.partByteCount != nil
-    plan.protected = Set(isSplit ? own.suffix(1) : own[...])
+    plan.protected = Set(isSplit ? [] : own)
+    if let last = self.statusStore.reports.lastFinished { plan.protected.insert(last) }
     var isAnyRemoved = false
     for file in plan.removals(from: RecordedFile.list(matching: self.settings.pattern)) where file.remove() {
       isAnyRemoved = true

@@ -8,6 +8,9 @@ final class RecordingSession: StreamOutput {
   private struct State {
     var result: [FinishedRecording]?
     var waiting: [CheckedContinuation<[FinishedRecording], Never>] = []
+    var isStarted = false
+    /// Whether the last sample is written.
+    var hasEnded = false
   }
 
   private let settings: RecordingSettings
@@ -23,11 +26,11 @@ final class RecordingSession: StreamOutput {
   ///   - clock: The time of day, for names and ages of files.
   init(
     _ settings: RecordingSettings, source: RecordingSource, descriptions: [CodecDescription],
-    statusStore: RecordingStatusStore, clock: WallClock
+    reports: RecordingReports, clock: WallClock
   ) {
     self.settings = settings
     self.source = source
-    self.statusStore = statusStore
+    self.statusStore = RecordingStatusStore(reports)
     self.clock = clock
     self.descriptions = descriptions
     self.queue = RecordingQueue(
@@ -55,17 +58,26 @@ final class RecordingSession: StreamOutput {
     return path
   }
 
-  func pause(at time: MediaTime) { self.queue.append(.pause(time)) }
-
-  func resume(at time: MediaTime) { self.queue.append(.resume(time)) }
-
-  /// Ends the recording with the last sample captured before `time`, and waits until its files are finished.
-  func stop(at time: MediaTime) async -> [FinishedRecording] {
-    self.queue.append(.stop(time))
-    return await self.result()
+  /// Enqueues a command: samples captured before its time precede it.
+  func perform(_ command: RecorderMachine.Command) {
+    switch command {
+    case .pause(let time): self.queue.append(.pause(time))
+    case .resume(let time): self.queue.append(.resume(time))
+    case .stop(let time): self.queue.append(.stop(time))
+    }
   }
 
-  /// Waits until the recording has ended.
+  /// Ends a session that has not started.
+  func fail(_ error: VidiconError) {
+    guard !self.isStarted else { return }
+    self.statusStore.update {
+      $0.state = .failed
+      $0.error = error
+    }
+    self.end(with: [])
+  }
+
+  /// Waits until the recording has ended and its files are finished.
   func result() async -> [FinishedRecording] {
     await withCheckedContinuation { continuation in
       let result = self.state.withLock { state in
@@ -76,9 +88,24 @@ final class RecordingSession: StreamOutput {
     }
   }
 
+  /// Whether the recording has ended and its files are finished.
   var isOver: Bool { self.state.withLock { $0.result != nil } }
 
-  var counts: RecordingQueue.Counts { self.queue.counts }
+  /// Whether no further sample is recorded: stopped, failed, or at its end.
+  var hasEnded: Bool { self.state.withLock { $0.hasEnded || $0.result != nil } }
+
+  /// Whether the first file was created.
+  var isStarted: Bool { self.state.withLock { $0.isStarted } }
+
+  /// Progress of this recording.
+  var status: RecordingStatus {
+    var status = self.statusStore.status
+    let counts = self.queue.counts
+    status.videoSamplesDropped = counts.videoSamplesDropped
+    status.audioSamplesDropped = counts.audioSamplesDropped
+    status.queuedByteCount = counts.byteCount
+    return status
+  }
 
   func consume(_ sample: EncodedSample) {
     self.queue.append(sample)
@@ -113,6 +140,7 @@ extension RecordingSession {
     let hasThread = (try? thread.start { _ in maintenance.run() }) != nil
     maintenance.repair()
     maintenance.tidy()
+    self.state.withLock { $0.isStarted = true }
     started(.success(self.statusStore.status.path ?? ""))
 
     var failure: VidiconError?
@@ -128,6 +156,7 @@ extension RecordingSession {
       $0.state = .finishing
       $0.error = failure
     }
+    self.state.withLock { $0.hasEnded = true }
     writer.close()
     maintenance.tidy()
     maintenance.end()

@@ -36,6 +36,10 @@ public struct RecordingStatus: Hashable, Sendable {
   public var audioSamplesDropped = 0
   /// Number of bytes queued for the disk.
   public var queuedByteCount = 0
+  /// Number of recordings whose files are being finished in the background.
+  public var finishingCount = 0
+  /// Number of parts that could not be finished; they are fragmented MP4 files, which play and can be repaired.
+  public var unfinishedPartCount = 0
   /// Error that stopped the recording.
   public var error: VidiconError?
 

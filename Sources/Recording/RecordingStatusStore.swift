@@ -1,18 +1,16 @@
-internal import Media
 internal import Synchronization
 
-/// Status and events of a recording, written by its threads and read by its owner.
+/// Status of one recording, written by its threads and read by its recorder.
 final class RecordingStatusStore: Sendable {
-  let events: AsyncStream<RecordingEvent>
-  private let continuation: AsyncStream<RecordingEvent>.Continuation
-  private let current = Mutex(RecordingStatus())
+  /// Events and results of all recordings of the recorder.
+  let reports: RecordingReports
+  private let current: Mutex<RecordingStatus>
 
-  init() {
-    (self.events, self.continuation) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(64))
-  }
-
-  deinit {
-    self.continuation.finish()
+  init(_ reports: RecordingReports) {
+    self.reports = reports
+    var status = RecordingStatus()
+    status.state = .waiting
+    self.current = Mutex(status)
   }
 
   var status: RecordingStatus { self.current.withLock { $0 } }
@@ -22,6 +20,7 @@ final class RecordingStatusStore: Sendable {
   }
 
   func report(_ event: RecordingEvent) {
-    self.continuation.yield(event)
+    if case .partNotFinished = event { self.update { $0.unfinishedPartCount += 1 } }
+    self.reports.report(event)
   }
 }

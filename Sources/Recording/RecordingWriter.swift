@@ -51,7 +51,8 @@ final class RecordingWriter {
     self.muxer = FragmentedMP4Muxer(descriptions)
     let now = clock.now()
     self.lastTidying = now
-    self.names = PartNames(settings.pattern, existing: settings.existingFiles, startTime: now)
+    self.names = PartNames(
+      settings.pattern, existing: settings.existingFiles, identity: identity, startTime: now)
     self.part = try Self.makePart(&self.names, self.muxer, settings, identity, clock)
     do throws(VidiconError) {
       try maintenance.makeRoom(for: 0, on: self.part)

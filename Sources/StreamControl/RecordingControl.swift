@@ -7,7 +7,7 @@ package struct RecordingControl: Sendable {
   package enum Action: String, Hashable, Sendable, CaseIterable, Decodable {
     /// Starts a recording.
     case start
-    /// Ends the recording and finishes its files.
+    /// Ends the recording; its files are finished in the background, while the next one can start.
     case stop
     /// Leaves out the samples that follow, until ``resume``.
     case pause
@@ -47,7 +47,7 @@ package struct RecordingControl: Sendable {
     }
   }
 
-  /// Performs an action; ``Action/stop`` returns when the files are finished.
+  /// Performs an action; ``Action/stop`` returns at once, and the files are finished in the background.
   ///
   /// Throws ``VidiconError``: `wrongState` when the action does not fit the recorder's state, other codes when it failed.
   package var perform: @Sendable (Action) async throws(VidiconError) -> Void
@@ -90,12 +90,9 @@ extension Recorder {
     case .pause: try self.pause()
     case .resume: try self.resume()
     case .stop:
-      // A second stop while files are being finished is not refused: both wait for the files.
-      guard ![.idle, .failed].contains(self.status.state) else {
-        throw VidiconError(
-          .wrongState, subject: self.settings.pattern.description, cause: "no recording runs", nextStep: "start one")
-      }
-      await self.stop()
+      // A second stop while the files are being finished is no mistake.
+      if self.status.state == .finishing { return }
+      try self.requestStop()
     }
   }
 }

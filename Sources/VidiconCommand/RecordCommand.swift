@@ -59,6 +59,9 @@ struct RecordCommand: AsyncParsableCommand {
     await reporter.value
     if let error = recorder.status.error { throw Failure("the recording has stopped: \(error)") }
     if let failure { throw failure }
+    if recorder.status.unfinishedPartCount > 0 {
+      throw Failure("a file is not finished; it plays, and \"vidicon repair\" finishes it")
+    }
   }
 
   /// Records until a signal arrives, the recording ends, the source ends, or an encoder fails; then finishes the files,

@@ -222,6 +222,48 @@ struct RecorderTests {
     }
   }
 
+  @Test func `the next recording starts while the files of the last are finished, and stop waits for both`()
+    async throws
+  {
+    try await withTemporaryFolder { folder in
+      let test = TestRecorder(
+        RecordingSettings(try FilePattern("\(folder)/a.mp4"), existingFiles: .overwrite),
+        descriptions: self.stream.descriptions)
+      _ = try await test.recorder.start(at: EncodedStream.start)
+      test.feed(self.samples(0, 2))
+      try test.recorder.requestStop()
+      #expect(throws: VidiconError.self) { try test.recorder.requestStop() }
+      #expect([.finishing, .idle].contains(test.recorder.status.state))
+      // The first one's file may be locked, and is then not overwritten.
+      let second = try await test.recorder.start(at: EncodedStream.time(2))
+      #expect(test.recorder.status.state == .waiting)
+      test.feed(self.samples(2, 4))
+      let files = await test.recorder.stop(at: EncodedStream.time(4))
+      #expect(files.map(\.path) == [second])
+      #expect(test.recorder.status.state == .idle && test.recorder.status.finishingCount == 0)
+      for name in names(in: folder) { #expect(try Tools.warnings("\(folder)/\(name)") == "") }
+    }
+  }
+
+  @Test(arguments: 0..<20) func `a stop that arrives while a recording starts is obeyed`(round: Int) async throws {
+    try await withTemporaryFolder { folder in
+      let test = TestRecorder(
+        RecordingSettings(try FilePattern("\(folder)/a.mp4")), descriptions: self.stream.descriptions)
+      let start = Task { try await test.recorder.start(at: EncodedStream.start) }
+      var isStopped = false
+      while !isStopped {
+        isStopped = (try? test.recorder.requestStop()) != nil
+        if !isStopped { await Task.yield() }
+      }
+      _ = await start.result
+      #expect(await test.recorder.waitUntilEnd().isEmpty)
+      #expect(test.recorder.status.state == .idle)
+      #expect(throws: VidiconError.self) { try test.recorder.pause() }
+      #expect(names(in: folder) == [])
+      #expect(!test.isAttached)
+    }
+  }
+
   @Test func `a recording without samples leaves no file`() async throws {
     try await withTemporaryFolder { folder in
       let test = TestRecorder(

@@ -7,8 +7,8 @@ import * as text from "./text.mjs";
 const element = (id) => document.getElementById(id);
 /** Polling interval in seconds. */
 const INTERVAL = 1;
-/** Timeout of a command in seconds: finishing a long file takes time. */
-const COMMAND_TIMEOUT = 600;
+/** Timeout of a command in seconds: creating a file on a busy disk takes time. */
+const COMMAND_TIMEOUT = 60;
 
 export class RecordingBar {
   #address = null;

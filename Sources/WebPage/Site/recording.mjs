@@ -7,7 +7,8 @@ const STATES = {
   waiting: { text: "Starting", main: "pause", stop: true },
   recording: { text: "Recording", main: "pause", stop: true, runs: true },
   paused: { text: "Paused", main: "resume", stop: true },
-  finishing: { text: "Finishing file", main: null },
+  // The file is finished in the background.
+  finishing: { text: "Finishing file", main: "start" },
 };
 
 /** Labels of the main button by command. */
@@ -18,7 +19,7 @@ export const NAMES = { start: "Record", pause: "Pause", resume: "Resume" };
  * @returns {{text: string, main: "start"|"pause"|"resume"|null, canStop: boolean, runs: boolean, error: string}}
  */
 export function describe(recording) {
-  const { text, main, stop = false, runs = false } = STATES[recording.state] ?? STATES.finishing;
+  const { text, main, stop = false, runs = false } = STATES[recording.state] ?? { text: "Finishing file", main: null };
   return { text, main, canStop: stop, runs, error: recording.state === "failed" ? sentence(recording.error) : "" };
 }
 

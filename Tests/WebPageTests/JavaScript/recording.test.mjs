@@ -11,7 +11,7 @@ test("each state has a label and its commands", () => {
   assert.deepEqual(seen("waiting"), ["Starting", "Pause", true, false]);
   assert.deepEqual(seen("recording"), ["Recording", "Pause", true, true]);
   assert.deepEqual(seen("paused"), ["Paused", "Resume", true, false]);
-  assert.deepEqual(seen("finishing"), ["Finishing file", null, false, false]);
+  assert.deepEqual(seen("finishing"), ["Finishing file", "Record", false, false]);
   assert.deepEqual(seen("failed"), ["Failed", "Record", false, false]);
 });
 
