@@ -21,7 +21,7 @@ final class FileDescriptor: Sendable {
   ///   - folder: The folder that a relative path starts at; nil for the working directory.
   ///   - subject: The path in errors; nil for the folder's path and `path`.
   init(
-    _ path: String, _ flags: Int32, mode: mode_t = 0o666, in folder: FileDescriptor? = nil, subject: String? = nil
+    _ path: String, _ flags: Int32, mode: mode_t = 0o640, in folder: FileDescriptor? = nil, subject: String? = nil
   ) throws(VidiconError) {
     let shown = subject ?? folder.map { $0.path == "." ? path : "\($0.path)/\(path)" } ?? path
     let number = openat(folder?.number ?? AT_FDCWD, path, flags | O_CLOEXEC, mode)
@@ -34,18 +34,26 @@ final class FileDescriptor: Sendable {
     close(self.number)
   }
 
-  /// Acquires the exclusive lock (`flock`) of a file without waiting; the lock is released with the last reference, or
-  /// when the process ends.
-  ///
-  /// - Returns: Whether the lock was free; true on file systems without locks.
-  func lock() -> Bool {
-    flock(self.number, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK
+  /// Outcome of an attempt to lock a file.
+  enum Lock: Equatable {
+    case acquired
+    /// Another open file has it.
+    case taken
+    /// The file system has no locks, or an error occurred: it is not known whether the file is in use.
+    case unknown
   }
 
-  /// Waits for the exclusive lock; returns at once on file systems without locks.
-  func waitForLock() {
-    while flock(self.number, LOCK_EX) != 0, errno == EINTR {}
+  /// Acquires the exclusive lock (`flock`) of a file without waiting; the lock is released with the last reference, or
+  /// when the process ends.
+  func lock() -> Lock {
+    while flock(self.number, LOCK_EX | LOCK_NB) != 0 {
+      if errno != EINTR { return errno == EWOULDBLOCK ? .taken : .unknown }
+    }
+    return .acquired
   }
+
+  /// Whether this descriptor may write.
+  var isWritable: Bool { fcntl(self.number, F_GETFL) & O_ACCMODE == O_RDWR }
 
   /// File size, type and times, as `fstat(2)` returns them.
   func status() throws(VidiconError) -> stat {

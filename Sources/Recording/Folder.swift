@@ -24,7 +24,7 @@ enum Folder {
 
   /// Creates a folder unless it exists.
   static func make(_ path: String) throws(VidiconError) {
-    guard mkdir(path, 0o777) == 0 || errno == EEXIST else { throw VidiconError(errno: errno, path: path) }
+    guard mkdir(path, 0o750) == 0 || errno == EEXIST else { throw VidiconError(errno: errno, path: path) }
   }
 
   /// Splits a path into its folder and its last component.

@@ -33,7 +33,7 @@ struct PartNames {
   /// taken.
   mutating func makeFile(
     at time: Int64
-  ) throws(VidiconError) -> (file: FileDescriptor, folder: FileDescriptor, name: String) {
+  ) throws(VidiconError) -> RecordingPart.File {
     let (folders, path) = self.pattern.name(atUnixTime: time)
     for folder in folders { try Folder.make(folder) }
     let (folderPath, name) = Folder.split(path)
@@ -45,7 +45,7 @@ struct PartNames {
       let candidate = number == 1 ? name : FilePattern.numbered(name, number)
       if let file = try self.make(candidate, in: folder) {
         self.last = (path, number)
-        return (file, folder, candidate)
+        return file
       }
       number += 1
     }
@@ -60,13 +60,13 @@ struct PartNames {
   }
 
   /// Creates a file; nil when the name is taken and the next one is to be tried.
-  private func make(_ name: String, in folder: FileDescriptor) throws(VidiconError) -> FileDescriptor? {
+  private func make(_ name: String, in folder: FileDescriptor) throws(VidiconError) -> RecordingPart.File? {
     while true {
       do throws(VidiconError) {
         let file = try FileDescriptor(name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, in: folder)
         // A new file has no other user, so the lock is always free.
         _ = file.lock()
-        return file
+        return RecordingPart.File(file: file, folder: folder, name: name)
       } catch  where error.code == .alreadyExists {
         switch self.existing {
         case .number: return nil
@@ -74,14 +74,17 @@ struct PartNames {
           if self.last != nil { return nil }
           throw error
         case .overwrite:
-          guard try self.removeOld(name, in: folder) else { return nil }
+          guard try self.mayReplace(name, in: folder) else { return nil }
+          // The old file stays until the new one has its first fragment.
+          let (file, temporary) = try TemporaryFile.make(in: folder, subject: error.subject)
+          return RecordingPart.File(file: file, folder: folder, name: temporary, finalName: name)
         }
       }
     }
   }
 
-  /// Removes a file that is to be overwritten; false when it belongs to this recording.
-  private func removeOld(_ name: String, in folder: FileDescriptor) throws(VidiconError) -> Bool {
+  /// Whether a file may be overwritten; false when it belongs to this recording.
+  private func mayReplace(_ name: String, in folder: FileDescriptor) throws(VidiconError) -> Bool {
     let file = try FileDescriptor(name, O_RDONLY | O_NONBLOCK | O_NOFOLLOW, in: folder)
     let status = try file.status()
     guard status.st_mode & S_IFMT == S_IFREG else {
@@ -89,15 +92,12 @@ struct PartNames {
         .alreadyExists, path: file.path, cause: "it exists and is no file", nextStep: "give another name")
     }
     if self.last != nil, status.modificationTime >= self.startTime { return false }
-    guard file.lock() else {
+    guard file.lock() != .taken else {
       // An earlier recording of the same recorder is finishing it.
       if RecordingHead(of: file)?.identity == self.identity { return false }
       throw VidiconError(
         .busy, path: file.path, cause: "another recording is writing it",
         nextStep: "stop that one, or give another name")
-    }
-    guard unlinkat(folder.number, name, 0) == 0 || errno == ENOENT else {
-      throw VidiconError(errno: errno, path: file.path)
     }
     return true
   }

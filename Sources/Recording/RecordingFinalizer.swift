@@ -8,27 +8,35 @@ internal import Darwin
 internal import Glibc
 #endif
 
-/// Converts a fragmented MP4 file to a progressive one, in place.
+/// Converts a fragmented MP4 file to a progressive one.
 ///
-/// The new file is written beside the old one under a temporary name, synchronized to disk, and renamed over the old
-/// one. Until then the old file is unchanged; the next repair removes temporary files that a crash left.
+/// | file | conversion |
+/// |------|------------|
+/// | up to 16 MiB | copied, with its index first |
+/// | larger, or without room for a copy | in place: the index is appended, and all before it becomes one `mdat` |
+/// | damaged, or of an earlier version | copied; a damaged file stays under another name |
+///
+/// A copy is written beside the file under a temporary name, synchronized to disk, and renamed over it. In place, one
+/// write of 8 bytes makes the file progressive:
+///
+/// ```
+/// ftyp  free(16)  moov  free uuid  moof mdat  moof mdat …                       fragmented
+/// ftyp  mdat( … all of the above … )                     moov  free uuid       progressive
+/// ```
+///
+/// Until the rename or that write the file is the fragmented one, whatever fails.
 struct RecordingFinalizer {
   /// The fragmented file; its lock is held.
   let file: FileDescriptor
   let folder: FileDescriptor
   let name: String
+  /// Maximum number of bytes of media data that are copied where finishing in place is possible.
+  var maximumCopiedByteCount = RecordingSettings.maximumCopiedByteCount
 
-  /// Prefix and suffix of temporary file names.
-  private static let temporaryName = (prefix: ".vidicon-", suffix: ".tmp")
-  /// Maximum number of attempts to create the temporary file.
+  /// Maximum number of names for a damaged file.
   private static let maximumAttempts = 100
   /// Maximum number of bytes copied per system call.
   private static let maximumCopy = 64 << 20
-
-  /// Whether a name is that of a temporary file.
-  static func isTemporary(_ name: String) -> Bool {
-    name.hasPrefix(self.temporaryName.prefix) && name.hasSuffix(self.temporaryName.suffix)
-  }
 
   /// Indexes the file's boxes and fragments.
   ///
@@ -79,11 +87,70 @@ struct RecordingFinalizer {
   /// Maximum number of bytes before the first fragment that are searched for ``encoder``.
   private static let headLength = 64 << 10
 
-  /// Writes the progressive file and renames it over the fragmented one, which is kept under another name when it is
-  /// damaged.
+  /// Makes the file progressive; a damaged one is kept under another name.
   ///
   /// - Throws: ``VidiconError``; the fragmented file is then unchanged.
   func run(_ scan: MovieScan) throws(VidiconError) -> FinishedRecording {
+    if let reserved = scan.reserved, scan.damage.isEmpty, self.file.isWritable, RecordingHead(of: self.file) != nil,
+      scan.movie.dataLength > UInt64(clamping: self.maximumCopiedByteCount) || !self.hasRoom(for: scan.movie.dataLength)
+    {
+      return try self.finishInPlace(scan, reserved)
+    }
+    return try self.copy(scan)
+  }
+
+  /// Appends the index, and turns everything before it into media data.
+  private func finishInPlace(
+    _ scan: MovieScan, _ reserved: Range<UInt64>
+  ) throws(VidiconError) -> FinishedRecording {
+    let status = try self.file.status()
+    let head = RecordingHead(of: self.file)
+    var index = scan.movie.serializeIndex(of: scan.data)
+    index.writeImmutableBuffer(
+      RecordingHead.boxes(
+        .finished, head?.identity, isClockSynchronized: head?.isClockSynchronized ?? false))
+    guard self.file.hasName(self.name, in: self.folder) else { throw self.moved }
+    do throws(VidiconError) {
+      // Nothing of the recording: a torn fragment, or the index of an interrupted attempt.
+      guard ftruncate(self.file.number, off_t(scan.end)) == 0 else {
+        throw VidiconError(errno: errno, path: self.file.path)
+      }
+      try self.file.write(index, at: scan.end)
+      // The size of mdat lies in the content of the free box until its header is replaced.
+      try self.file.write(ByteBuffer(integer: scan.end - reserved.lowerBound), at: reserved.lowerBound + 8)
+      try self.file.synchronizeData()
+    } catch {
+      ftruncate(self.file.number, off_t(scan.end))
+      throw error
+    }
+    var header = ByteBuffer(integer: UInt32(1))
+    header.writeInteger(("mdat" as FourCharacterCode).rawValue)
+    try self.file.write(header, at: reserved.lowerBound)
+    Self.setModificationTime(of: self.file, to: status)
+    try self.file.synchronize()
+    return self.result(scan, byteCount: scan.end + UInt64(index.readableBytes), original: nil)
+  }
+
+  private func result(_ scan: MovieScan, byteCount: UInt64, original: String?) -> FinishedRecording {
+    FinishedRecording(
+      path: self.file.path, duration: scan.movie.duration, byteCount: Int(clamping: byteCount),
+      lostByteCount: Int(clamping: scan.lostByteCount),
+      damage: scan.damage.map {
+        FinishedRecording.Damage(
+          offset: Int(clamping: $0.range.lowerBound), byteCount: $0.range.count, lostDuration: $0.lostDuration)
+      },
+      original: original)
+  }
+
+  private var moved: VidiconError {
+    VidiconError(
+      .notFound, path: self.file.path, cause: "the file was moved or removed before it was finished",
+      nextStep: "\"vidicon repair\" finishes it where it is now")
+  }
+
+  /// Writes the progressive file and renames it over the fragmented one, which is kept under another name when it is
+  /// damaged.
+  private func copy(_ scan: MovieScan) throws(VidiconError) -> FinishedRecording {
     let status = try self.file.status()
     let head = RecordingHead(of: self.file)
     let start = scan.movie.serializeStart(
@@ -92,8 +159,7 @@ struct RecordingFinalizer {
     let length = UInt64(start.readableBytes) + scan.movie.dataLength
     try self.checkRoom(for: length)
 
-    let temporary = "\(Self.temporaryName.prefix)\(String(status.st_ino, radix: 16))\(Self.temporaryName.suffix)"
-    let copy = try self.makeTemporary(temporary)
+    let (copy, temporary) = try TemporaryFile.make(in: self.folder, subject: self.file.path)
     var original: String?
     do throws(VidiconError) {
       try copy.write(start, at: 0)
@@ -107,11 +173,7 @@ struct RecordingFinalizer {
       _ = fchmod(copy.number, status.st_mode & 0o7777)
       Self.setModificationTime(of: copy, to: status)
       try copy.synchronize()
-      guard self.file.hasName(self.name, in: self.folder) else {
-        throw VidiconError(
-          .notFound, path: self.file.path, cause: "the file was moved or removed before it was finished",
-          nextStep: "\"vidicon repair\" finishes it where it is now")
-      }
+      guard self.file.hasName(self.name, in: self.folder) else { throw self.moved }
       if !scan.damage.isEmpty { original = try self.keepOriginal() }
       guard renameat(self.folder.number, temporary, self.folder.number, self.name) == 0 else {
         throw VidiconError(errno: errno, path: self.file.path)
@@ -122,14 +184,7 @@ struct RecordingFinalizer {
     }
     // The rename has succeeded; if it does not reach the disk, the fragmented file is still there after a crash.
     try? self.folder.synchronize()
-    return FinishedRecording(
-      path: self.file.path, duration: scan.movie.duration, byteCount: Int(clamping: length),
-      lostByteCount: Int(clamping: scan.lostByteCount),
-      damage: scan.damage.map {
-        FinishedRecording.Damage(
-          offset: Int(clamping: $0.range.lowerBound), byteCount: $0.range.count, lostDuration: $0.lostDuration)
-      },
-      original: original)
+    return self.result(scan, byteCount: length, original: original)
   }
 
   /// Links the damaged file under a free name beside it: `NAME.damaged.mp4`, `NAME.damaged-2.mp4`.
@@ -156,32 +211,17 @@ struct RecordingFinalizer {
   /// Mark in the names of damaged files that are kept.
   static let damagedSuffix = ".damaged"
 
-  /// Checks the free space for both files, so that a copy that cannot finish is not started.
-  private func checkRoom(for length: UInt64) throws(VidiconError) {
-    var system = statvfs()
-    guard fstatvfs(self.folder.number, &system) == 0, system.f_blocks > 0 else { return }
-    let (free, overflow) = UInt64(system.f_bavail).multipliedReportingOverflow(by: UInt64(system.f_frsize))
-    guard overflow || free >= length else {
-      throw VidiconError(
-        .noSpace, path: self.file.path, cause: "there is no room to finish the file, which plays as it is",
-        nextStep: "free \((length >> 20) + 1) MB, then \"vidicon repair\" finishes it")
-    }
+  /// Whether the disk has room for a copy.
+  private func hasRoom(for length: UInt64) -> Bool {
+    DiskSpace(of: self.folder).map { $0.free >= length } ?? true
   }
 
-  private func makeTemporary(_ name: String) throws(VidiconError) -> FileDescriptor {
-    // The lock of the fragmented file keeps out all others except the removal of leftover temporary files, which holds
-    // a lock briefly and may have removed a file that was just created.
-    for _ in 0..<Self.maximumAttempts {
-      let copy = try FileDescriptor(
-        name, O_RDWR | O_CREAT | O_NOFOLLOW, in: self.folder, subject: self.file.path)
-      copy.waitForLock()
-      guard copy.hasName(name, in: self.folder) else { continue }
-      guard ftruncate(copy.number, 0) == 0 else { throw VidiconError(errno: errno, path: copy.path) }
-      return copy
-    }
+  /// Checks the free space for both files, so that a copy that cannot finish is not started.
+  private func checkRoom(for length: UInt64) throws(VidiconError) {
+    guard !self.hasRoom(for: length) else { return }
     throw VidiconError(
-      .failed, path: self.file.path, cause: "another program removes what is written beside it",
-      nextStep: "\"vidicon repair\" finishes it when that has ended")
+      .noSpace, path: self.file.path, cause: "there is no room to finish the file, which plays as it is",
+      nextStep: "free \((length >> 20) + 1) MB, then \"vidicon repair\" finishes it")
   }
 
   private static func setModificationTime(of copy: FileDescriptor, to status: stat) {

@@ -49,6 +49,20 @@ struct RecordingHead: Hashable, Sendable {
     return bytes
   }
 
+  /// Room behind `ftyp` for the header of the `mdat` that makes a fragmented file progressive, in bytes.
+  static let reserveLength: UInt32 = 16
+
+  /// Inserts the reserve behind `ftyp` of an initialization segment.
+  static func reserving(in segment: ByteBuffer) -> ByteBuffer {
+    var segment = segment
+    // The segment begins with ftyp, whose first word is its length.
+    let length = segment.getInteger(at: segment.readerIndex, as: UInt32.self) ?? 0
+    var head = segment.readSlice(length: Int(length)) ?? ByteBuffer()
+    head.writeMultipleIntegers(Self.reserveLength, ("free" as FourCharacterCode).rawValue, UInt64(0))
+    head.writeImmutableBuffer(segment)
+    return head
+  }
+
   /// Serializes the boxes of a finished file after its `moov`; nil identity for files of earlier versions.
   static func boxes(
     _ mark: RecordingMarker, _ identity: RecordingIdentity?, isClockSynchronized: Bool

@@ -84,7 +84,9 @@ final class RecordingMaintenance: Sendable {
 
   private func perform(finishing part: RecordingPart) {
     guard !part.isEmpty else { return part.remove() }
-    let finalizer = RecordingFinalizer(file: part.file, folder: part.folder, name: part.name)
+    let finalizer = RecordingFinalizer(
+      file: part.file, folder: part.folder, name: part.name,
+      maximumCopiedByteCount: self.settings.maximumCopiedByteCount)
     do throws(VidiconError) {
       let scan: MovieScan
       switch try finalizer.scan() {

@@ -14,9 +14,20 @@ internal import Glibc
 /// The file has its final name from the start, since it is playable at any time. Its lock shows other processes that
 /// it is in use.
 struct RecordingPart: Sendable {
+  /// A created file, and its names.
+  struct File: Sendable {
+    var file: FileDescriptor
+    var folder: FileDescriptor
+    /// Current name.
+    var name: String
+    /// Name from the first fragment on, which replaces an existing file; nil where `name` is final.
+    var finalName: String?
+  }
+
   let file: FileDescriptor
   let folder: FileDescriptor
-  let name: String
+  private(set) var name: String
+  private var finalName: String?
   /// Offset of the next fragment.
   private(set) var length: UInt64 = 0
   /// Offset of the first fragment.
@@ -28,8 +39,9 @@ struct RecordingPart: Sendable {
   var path: String { self.file.path }
 
   /// Creates a file and writes the boxes before the fragments.
-  init(_ file: FileDescriptor, folder: FileDescriptor, name: String, head: ByteBuffer) throws(VidiconError) {
-    (self.file, self.folder, self.name) = (file, folder, name)
+  init(_ created: File, head: ByteBuffer) throws(VidiconError) {
+    (self.file, self.folder) = (created.file, created.folder)
+    (self.name, self.finalName) = (created.name, created.finalName)
     do throws(VidiconError) {
       try self.write(head)
       self.headLength = self.length
@@ -52,6 +64,24 @@ struct RecordingPart: Sendable {
     try self.write(fragment)
     self.fragmentCount += 1
     self.sampleCount += sampleCount
+    try self.replaceOld()
+  }
+
+  /// Takes the name of the file that is overwritten, once there is something to replace it.
+  private mutating func replaceOld() throws(VidiconError) {
+    guard let finalName = self.finalName else { return }
+    if let old = try? FileDescriptor(finalName, O_RDWR | O_NONBLOCK | O_NOFOLLOW, in: self.folder), old.lock() == .taken
+    {
+      throw VidiconError(
+        .busy, path: self.path, cause: "another recording is writing it",
+        nextStep: "stop that one, or give another name")
+    }
+    guard renameat(self.folder.number, self.name, self.folder.number, finalName) == 0 else {
+      throw VidiconError(errno: errno, path: self.path)
+    }
+    self.name = finalName
+    self.finalName = nil
+    try self.folder.synchronize()
   }
 
   private mutating func write(_ bytes: ByteBuffer) throws(VidiconError) {

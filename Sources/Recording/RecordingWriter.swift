@@ -162,11 +162,11 @@ final class RecordingWriter {
       creationTime: MovieMetadata.creationTime(atUnixTime: now), title: settings.title,
       encoder: RecordingFinalizer.encoder,
       orientation: settings.orientation)
-    var head = muxer.initializationSegment(metadata: metadata)
+    var head = RecordingHead.reserving(in: muxer.initializationSegment(metadata: metadata))
     head.writeImmutableBuffer(
       RecordingHead.boxes(.open, identity, isClockSynchronized: clock.isSynchronized()))
-    let (file, folder, name) = try names.makeFile(at: now)
-    return try RecordingPart(file, folder: folder, name: name, head: head)
+    let file = try names.makeFile(at: now)
+    return try RecordingPart(file, head: head)
   }
 
   private func reportPart() {

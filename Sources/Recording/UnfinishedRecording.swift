@@ -28,11 +28,23 @@ struct UnfinishedRecording {
     defer { free(resolved) }
     let (folder, name) = Folder.split(String(cString: resolved))
     self.folder = try FileDescriptor(folder, O_RDONLY | O_DIRECTORY, subject: path)
-    self.file = try FileDescriptor(name, O_RDONLY | O_NONBLOCK | O_NOFOLLOW, in: self.folder, subject: path)
+    // Some network file systems lock only what may be written.
+    let flags = O_NONBLOCK | O_NOFOLLOW
+    if let file = try? FileDescriptor(name, O_RDWR | flags, in: self.folder, subject: path) {
+      self.file = file
+    } else {
+      self.file = try FileDescriptor(name, O_RDONLY | flags, in: self.folder, subject: path)
+    }
     (self.path, self.name) = (path, name)
     guard try self.file.status().st_mode & S_IFMT == S_IFREG else { throw self.error("it is no file", "give a file") }
     // The previous owner of the lock may have replaced the file with the finished one.
-    guard self.file.lock(), self.file.hasName(name, in: self.folder) else {
+    let lock = self.file.lock()
+    guard lock != .unknown else {
+      throw VidiconError(
+        .failed, path: path, cause: "its file system does not say whether it is being recorded; nothing was changed",
+        nextStep: "copy it to another disk and repair the copy")
+    }
+    guard lock == .acquired, self.file.hasName(name, in: self.folder) else {
       throw VidiconError(
         .busy, path: path, cause: "it is being recorded or finished", nextStep: "stop the recording, or wait")
     }
@@ -42,12 +54,17 @@ struct UnfinishedRecording {
   var mark: RecordingMarker? { RecordingHead(of: self.file)?.mark }
 
   /// Finishes the file.
-  func repair() throws(VidiconError) -> Recordings.Repair {
+  ///
+  /// - Parameter maximumCopiedByteCount: Files with more media data are finished in place.
+  func repair(
+    maximumCopiedByteCount: Int = RecordingSettings.maximumCopiedByteCount
+  ) throws(VidiconError) -> Recordings.Repair {
     if self.mark == .finished { return .wasFinished(path: self.path) }
     guard try self.file.status().st_size > 0 else {
       throw self.error("it is empty; nothing was recorded in it", "remove it")
     }
-    let finalizer = RecordingFinalizer(file: self.file, folder: self.folder, name: self.name)
+    let finalizer = RecordingFinalizer(
+      file: self.file, folder: self.folder, name: self.name, maximumCopiedByteCount: maximumCopiedByteCount)
     let scan: MovieScan
     switch try finalizer.scan() {
     case .success(let found): scan = found
@@ -112,7 +129,7 @@ enum UnfinishedRecordings {
   static func repair(matching pattern: FilePattern) -> [Recordings.Repair] {
     var results: [Recordings.Repair] = []
     pattern.forEach(
-      folder: { Self.removeTemporaries(in: $0) },
+      folder: { TemporaryFile.removeAll(in: $0) },
       file: { path in
         if let result = Self.repair(path) { results.append(result) }
       })
@@ -121,7 +138,7 @@ enum UnfinishedRecordings {
 
   /// Finishes files of a folder.
   static func repair(in folder: String, names: [String]) -> [Recordings.Repair] {
-    defer { Self.removeTemporaries(in: folder) }
+    defer { TemporaryFile.removeAll(in: folder) }
     let prefix = folder == "." ? "" : folder.hasSuffix("/") ? folder : folder + "/"
     return names.filter { !$0.hasPrefix(".") && !$0.contains(RecordingFinalizer.damagedSuffix) }.compactMap {
       Self.repair(prefix + $0)
@@ -139,20 +156,6 @@ enum UnfinishedRecordings {
       return file.removeIfEmpty() ? .removedEmpty(path: path) : try file.repair()
     } catch {
       return error.code == .busy ? nil : .failed(error)
-    }
-  }
-
-  /// Removes temporary files of interrupted finalizations.
-  private static func removeTemporaries(in folder: String) {
-    let names = Folder.names(in: folder).filter(RecordingFinalizer.isTemporary)
-    guard !names.isEmpty, let folder = try? FileDescriptor(folder, O_RDONLY | O_DIRECTORY) else { return }
-    for name in names {
-      // Before the lock was acquired, another process may have taken over the name.
-      if let file = try? FileDescriptor(name, O_RDONLY | O_NONBLOCK | O_NOFOLLOW, in: folder), file.lock(),
-        file.hasName(name, in: folder)
-      {
-        unlinkat(folder.number, name, 0)
-      }
     }
   }
 }

@@ -78,9 +78,8 @@ struct ServeCommand: AsyncParsableCommand {
       streams, on: server, display: display, interruption: interruption, keys: keys, access: access)
     TerminalKeys.end()
     pausing.cancel()
-    if await !server.stop(finishingRecordingsWithin: Self.recordingsTimeout) {
-      Terminal.warn("a recording is not finished; it plays, and the next start or \"vidicon repair\" finishes it")
-    }
+    // However large a recording is, it is finished in place.
+    await server.stop()
     for reporter in reporters {
       // Reports the remaining events first.
       reporter.cancel()
@@ -88,6 +87,9 @@ struct ServeCommand: AsyncParsableCommand {
     }
     display.showEnd()
     if case .failed(let failure) = ending { throw failure }
+    if recorders.contains(where: { $0.1.status.unfinishedPartCount > 0 }) {
+      throw Failure("a recording is not finished; it plays, and the next start or \"vidicon repair\" finishes it")
+    }
   }
 
   /// Makes the operator token, unless control is off, or open to every viewer.
@@ -99,9 +101,6 @@ struct ServeCommand: AsyncParsableCommand {
     }
     return summary
   }
-
-  /// Maximum time to finish recordings at the end, so that the program ends within two seconds.
-  private static let recordingsTimeout = Duration.milliseconds(1500)
 
   /// Why serving ended.
   private enum Ending: Sendable {

@@ -19,7 +19,7 @@ extension EndToEnd {
 
       let options = ["--source", "plasma", "--audio", "tone", "--size", "320x180", "--bitrate", "200k"]
       try await VidiconProcess.serving(options) { vidicon in
-        try await Self.behindNginx(vidicon) { port in
+        try await Self.behindNginx(vidicon) { port, _ in
           let seconds = 12.0
           let alone = try await Self.watch(mode, vidicon.page("/live/\(playlist)"), viewers: 1, seconds: seconds)
           #expect(alone.failures == [])
@@ -40,6 +40,59 @@ extension EndToEnd {
       }
     }
 
+    private struct State: Decodable { var duration: Double }
+
+    private struct Files: Decodable {
+      struct Entry: Decodable { var file: String }
+      var recordings: [Entry]
+    }
+
+    @Test func `recordings keep Range, viewers get HTTP/2 over TLS, and foreign names are refused`() async throws {
+      try await TestMedia.withTemporaryFolder { folder in
+        let options = ["--source", "bars", "--audio", "none", "--size", "320x180"]
+        let recording = ["--record", "\(folder)/{name}.mp4", "--recordings-for", "viewers"]
+        try await VidiconProcess.serving(options + recording) { vidicon in
+          while try await Curl.get(vidicon.page("/api/streams/live/recording")).json(State.self).duration < 2 {}
+          let files = try await Curl.get(vidicon.page("/api/recordings")).json(Files.self).recordings
+          let file = try #require(files.first).file
+          try await Self.behindNginx(vidicon) { port, securePort in
+            let part = try await Curl.get("http://127.0.0.1:\(port)\(file)", ["--range", "100-199"])
+            #expect(part.status == 206 && part.body.count == 100)
+            let secure = try await Curl.get("https://127.0.0.1:\(securePort)/live/index.m3u8", ["--http2"])
+            #expect(secure.status == 200 && secure.version == "2")
+            for host in ["evil.example", "127.0.0.1.evil.example"] {
+              let foreign = try await Curl.get(
+                "http://127.0.0.1:\(port)/live/index.m3u8", ["--header", "Host: \(host)"])
+              #expect(foreign.status == 421)
+            }
+          }
+        }
+      }
+    }
+
+    @Test func `a viewer that requests a part before it exists keeps it from no other`() async throws {
+      let options = ["--source", "bars", "--audio", "none", "--size", "320x180"]
+      try await VidiconProcess.serving(options) { vidicon in
+        try await Self.behindNginx(vidicon) { port, _ in
+          let playlist = try await Curl.get(vidicon.page("/live/index.m3u8")).text
+          // The variant's playlist, and the address of a part some seconds ahead of the hint.
+          let variant = try #require(playlist.split(separator: "\n").last { !$0.hasPrefix("#") })
+          let media = try await Curl.get(vidicon.page("/live/\(variant)")).text
+          let hint = try #require(
+            media.firstMatch(of: #/PRELOAD-HINT:TYPE=PART,URI="([^"]*?)([0-9]+)(\.[0-9]+)?(\.m4s[^"]*)"/#))
+          let number = try #require(Int(hint.2))
+          let ahead = "\(hint.1)\(number + 2)\(hint.3 ?? "")\(hint.4)"
+          let folder =
+            variant.contains("/")
+            ? "/live/\(variant.split(separator: "/").dropLast().joined(separator: "/"))/" : "/live/"
+          let url = "http://127.0.0.1:\(port)\(folder)\(ahead)"
+          #expect(try await Curl.get(url).status == 404)
+          while try await Curl.get(vidicon.page(folder + ahead)).status != 200 {}
+          #expect(try await Curl.get(url).status == 200)
+        }
+      }
+    }
+
     private static func watch(_ mode: String, _ url: String, viewers: Int, seconds: Double) async throws -> Watched {
       let arguments = [mode, url, "--viewers", "\(viewers)", "--seconds", "\(seconds)"]
       let run = try await Tool.run(
@@ -55,14 +108,25 @@ extension EndToEnd {
     }
 
     /// Runs nginx with docs/nginx.conf; only ports and paths are replaced.
-    private static func behindNginx(_ vidicon: VidiconProcess, _ body: (Int) async throws -> Void) async throws {
+    private static func behindNginx(
+      _ vidicon: VidiconProcess, _ body: (_ port: Int, _ securePort: Int) async throws -> Void
+    ) async throws {
       try await TestMedia.withTemporaryFolder { folder in
-        let port = try freePort()
+        let (port, securePort) = (try freePort(), try freePort())
+        let certificate = try await Tool.run(
+          "openssl",
+          [
+            "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
+            "-subj",
+            "/CN=camera.example", "-keyout", "\(folder)/key.pem", "-out", "\(folder)/fullchain.pem",
+          ], within: .seconds(20))
+        try #require(certificate.succeeded, "\(certificate.errors)")
         let text = try String(contentsOf: TestMedia.checkout.appendingPathComponent("docs/nginx.conf"), encoding: .utf8)
         var changed = text
         for (old, new) in [
           ("server 127.0.0.1:8080;", "server 127.0.0.1:\(vidicon.httpPort);"),
-          ("listen 8088;", "listen 127.0.0.1:\(port);"),
+          ("listen 8088", "listen 127.0.0.1:\(port)"), ("listen 8443", "listen 127.0.0.1:\(securePort)"),
+          ("/etc/vidicon", folder),
           ("/run/vidicon-nginx.pid", "\(folder)/pid"), ("/var/log/vidicon-nginx.log", "\(folder)/log"),
           ("/dev/shm/vidicon-cache", "\(folder)/cache"),
         ] {
@@ -77,7 +141,7 @@ extension EndToEnd {
         do {
           _ = try await Curl.get(
             "http://127.0.0.1:\(port)/health", ["--retry", "20", "--retry-connrefused", "--retry-delay", "1"])
-          try await body(port)
+          try await body(port, securePort)
         } catch {
           nginx.signal(SIGTERM)
           _ = await nginx.end(within: .seconds(5))

@@ -114,6 +114,7 @@ extension EndToEnd {
       // VLC runs as another user.
       try FileManager.default.setAttributes(
         [.posixPermissions: 0o755], ofItemAtPath: URL(fileURLWithPath: file.path).deletingLastPathComponent().path)
+      try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: file.path)
       let show = try await VLC.play(file.path, options, each: 1, width: RecordedFile.width, height: 360)
       #expect(show.run.succeeded && show.hasAudio)
       #expect(show.captures.count >= 25, "VLC showed \(show.captures.count) frames")

@@ -28,6 +28,8 @@ public struct MovieScan: Sendable {
   public internal(set) var fragmentCount = 0
   /// End offset of the last whole fragment, or of the `moov` box without fragments.
   public internal(set) var end: UInt64
+  /// A `free` box between `ftyp` and `moov` with room for the header of another box; nil without one.
+  public internal(set) var reserved: Range<UInt64>?
   /// Damaged parts of the file, in order.
   public internal(set) var damage: [Damage] = []
   /// Bytes of an incomplete fragment at the end of the file, as a crash leaves it.
@@ -45,6 +47,8 @@ public struct MovieScan: Sendable {
 
   /// Maximum bytes of a `moov` or `moof` box, 4 MiB; those of fragmented files have some hundred bytes.
   static let maximumHeaderLength: UInt64 = 4 << 20
+  /// Bytes of a box header with a 64-bit size.
+  static let minimumReserve: UInt64 = 16
   /// Maximum number of boxes other than fragments.
   static let maximumOtherBoxes = 10_000
 
@@ -57,24 +61,28 @@ public struct MovieScan: Sendable {
   /// - Throws: `.missing` with field `ftyp`, `moov`, or (for a progressive file) `mvex`; others for an invalid `moov` box.
   public init(length: UInt64, isOwn: Bool = false, read: @escaping MP4FileWalker.Read) throws(ParsingError) {
     var walker = MP4FileWalker(length: length, read: read)
-    (self.movie, self.end) = try Self.findMovie(&walker, read)
+    (self.movie, self.end, self.reserved) = try Self.findMovie(&walker, read)
     var scanner = FragmentScanner(length: length, isOwn: isOwn, read: read)
     scanner.run(&self)
   }
 
   private static func findMovie(
     _ walker: inout MP4FileWalker, _ read: MP4FileWalker.Read
-  ) throws(ParsingError) -> (ProgressiveMP4, end: UInt64) {
+  ) throws(ParsingError) -> (ProgressiveMP4, end: UInt64, reserved: Range<UInt64>?) {
     let missing = ParsingError(.missing, field: "ftyp")
     do throws(ParsingError) {
       guard try walker.next()?.type == "ftyp" else { throw missing }
     } catch {
       throw missing
     }
+    var reserved: Range<UInt64>?
     for _ in 0..<Self.maximumOtherBoxes {
       guard let box = try walker.next() else { break }
+      if box.type == "free", box.content.upperBound - box.start >= Self.minimumReserve, reserved == nil {
+        reserved = box.start..<box.content.upperBound
+      }
       guard box.type == "moov" else { continue }
-      return (try ProgressiveMP4(parsing: Self.load(box, read)), box.content.upperBound)
+      return (try ProgressiveMP4(parsing: Self.load(box, read)), box.content.upperBound, reserved)
     }
     throw ParsingError(.missing, field: "moov")
   }

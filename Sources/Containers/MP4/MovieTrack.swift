@@ -55,7 +55,7 @@ struct MovieTrack {
 
   /// Appends the `trak` box of the progressive file.
   func serialize(
-    into buffer: inout ByteBuffer, movieStart: MediaTime, movieTimescale: Int32, dataStart: UInt64,
+    into buffer: inout ByteBuffer, movieStart: MediaTime, movieTimescale: Int32, data: MediaDataMap,
     usesLargeOffsets: Bool
   ) {
     buffer.writeBox("trak") {
@@ -69,7 +69,7 @@ struct MovieTrack {
         $0.writeBox("minf") {
           for box in self.informationBoxes where box.type != "stbl" { box.serialize(into: &$0) }
           self.table.serialize(
-            into: &$0, description: self.description, dataStart: dataStart, usesLargeOffsets: usesLargeOffsets)
+            into: &$0, description: self.description, data: data, usesLargeOffsets: usesLargeOffsets)
         }
       }
     }

@@ -161,7 +161,8 @@ public struct ProgressiveMP4: Sendable {
     let headerLength: UInt64 = self.dataLength + 8 > UInt64(UInt32.max) ? 16 : 8
     for _ in 0..<2 {
       movie.clear()
-      self.serializeMovie(into: &movie, dataStart: dataStart, usesLargeOffsets: usesLargeOffsets)
+      self.serializeMovie(
+        into: &movie, data: MediaDataMap(startingAt: dataStart), usesLargeOffsets: usesLargeOffsets)
       dataStart = UInt64(fileType.readableBytes + movie.readableBytes + note.readableBytes) + headerLength
     }
     var buffer = ByteBufferAllocator().buffer(capacity: Int(dataStart))
@@ -177,6 +178,17 @@ public struct ProgressiveMP4: Sendable {
     return buffer
   }
 
+  /// Serializes a `moov` box whose samples stay where they are in the fragmented file.
+  ///
+  /// - Parameter data: Ranges of the fragments' media data, as ``MovieScan/data`` returns them.
+  public func serializeIndex(of data: [Range<UInt64>]) -> ByteBuffer {
+    var movie = ByteBuffer()
+    self.serializeMovie(
+      into: &movie, data: MediaDataMap(data),
+      usesLargeOffsets: data.last.map { $0.upperBound > UInt64(UInt32.max) } ?? false)
+    return movie
+  }
+
   private static func fileType() -> ByteBuffer {
     var buffer = ByteBuffer()
     let brands: [FourCharacterCode] = ["isom", "iso4", "avc1", "mp41"]
@@ -188,14 +200,14 @@ public struct ProgressiveMP4: Sendable {
     return buffer
   }
 
-  private func serializeMovie(into buffer: inout ByteBuffer, dataStart: UInt64, usesLargeOffsets: Bool) {
+  private func serializeMovie(into buffer: inout ByteBuffer, data: MediaDataMap, usesLargeOffsets: Bool) {
     let tracks = self.filledTracks
     let start = tracks.map(\.startTime).min() ?? .zero
     buffer.writeBox("moov") {
       self.header.serialize(duration: self.movieDuration(timescale: self.timescale), into: &$0)
       for track in tracks {
         track.serialize(
-          into: &$0, movieStart: start, movieTimescale: self.timescale, dataStart: dataStart,
+          into: &$0, movieStart: start, movieTimescale: self.timescale, data: data,
           usesLargeOffsets: usesLargeOffsets)
       }
       for box in self.otherBoxes { box.serialize(into: &$0) }

@@ -70,10 +70,10 @@ struct SampleTable {
   ///
   /// - Parameters:
   ///   - description: The `stsd` box with header.
-  ///   - dataStart: Offset of the media data in the file.
+  ///   - data: Offsets of the media data in the file.
   ///   - usesLargeOffsets: Whether to write 64-bit chunk offsets (`co64`).
   func serialize(
-    into buffer: inout ByteBuffer, description: ByteBuffer, dataStart: UInt64, usesLargeOffsets: Bool
+    into buffer: inout ByteBuffer, description: ByteBuffer, data: MediaDataMap, usesLargeOffsets: Bool
   ) {
     buffer.writeBox("stbl") {
       $0.writeImmutableBuffer(description)
@@ -102,7 +102,7 @@ struct SampleTable {
         $0.writeInteger(UInt32(clamping: self.chunks.count))
         for chunk in self.chunks {
           // No trap: media data are less than 2⁶³ bytes.
-          let offset = dataStart + chunk
+          let offset = data.offset(of: chunk)
           if usesLargeOffsets {
             $0.writeInteger(offset)
           } else {

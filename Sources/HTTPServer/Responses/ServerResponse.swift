@@ -50,8 +50,8 @@ struct ServerResponse: Sendable {
     return ServerResponse(status, fields, body: .bytes(ByteBuffer(string: text + "\n")), caching: caching)
   }
 
-  /// 404, cacheable for one second: a missing stream or file may appear soon.
+  /// 404, never cached: a request for a part before it exists would keep it from all viewers of a cache.
   static func notFound(_ text: String = "not found") -> ServerResponse {
-    .text(.notFound, text, caching: .seconds(1))
+    .text(.notFound, text, caching: .never)
   }
 }
