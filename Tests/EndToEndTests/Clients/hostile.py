@@ -52,9 +52,10 @@ def crowd(target):
     openings = [(target.rtsp, b"OPTIONS * RTSP/1.0\r\nCS"), (target.http, b"GET / HT"), (target.https, b"\x16\x03\x01"),
                 (target.rtsps, b"\x16\x03\x01"), (target.rtsp, b""), (target.http, b""), (target.https, b"")]
     poll, connections, opened, closed = select.epoll(), {}, 0, 0
+    room = min(CROWD, resource.getrlimit(resource.RLIMIT_NOFILE)[0] - 100)
     while target.lasts():
         # 250 at a time, less than what servers keep in the queue of connections to accept.
-        for _ in range(min(250, CROWD - len(connections))):
+        for _ in range(min(250, room - len(connections))):
             port, opening = openings[opened % len(openings)]
             connection = target.begin(port)
             connections[connection.fileno()] = connection, opening
@@ -218,7 +219,12 @@ def is_closed(connection):
 
 def run(attack, target, results):
     os.nice(15)
-    results.put((attack.__name__, attack(target)))
+    try:
+        results.put((attack.__name__, attack(target)))
+    except BaseException:
+        # Without a result the caller would wait forever.
+        results.put((attack.__name__, {}))
+        raise
 
 
 def main():

@@ -155,9 +155,11 @@ final class VidiconProcess: Sendable {
   }
 
   /// Resident memory of the program, in bytes.
-  func residentMemory() throws -> Int {
+  ///
+  /// - Parameter isPeak: Whether it is the maximum since the start.
+  func residentMemory(isPeak: Bool = false) throws -> Int {
     let status = try String(contentsOfFile: "/proc/\(self.child.processIdentifier)/status", encoding: .utf8)
-    let line = try #require(status.split(separator: "\n").first { $0.hasPrefix("VmRSS:") })
+    let line = try #require(status.split(separator: "\n").first { $0.hasPrefix(isPeak ? "VmHWM:" : "VmRSS:") })
     return try #require(line.split(separator: " ").compactMap { Int($0) }.first) * 1024
   }
 
