@@ -102,6 +102,30 @@ extension EndToEnd {
       }
     }
 
+    @Test func `players watch with a token in the address, over RTSP and HLS`() async throws {
+      try await TestMedia.withTemporaryFolder { folder in
+        // The characters of a token.
+        let (path, token) = ("\(folder)/users", "0123456789-._~+/aZ==")
+        try "token=\(token)\n".write(toFile: path, atomically: true, encoding: .utf8)
+        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
+        try await Self.serving(Self.operators + ["--user-file", path]) { vidicon, _ in
+          let query = "?token=0123456789-._~%2B%2FaZ%3D%3D"
+          _ = try await vidicon.status { $0.framesEncoded ?? 0 > 60 }
+          for address in [vidicon.url(), vidicon.page("/live/index.m3u8"), vidicon.page("/live/playlist.m3u8")] {
+            let options = address.hasPrefix("rtsp") ? FFmpeg.overTCP : []
+            func play(_ query: String) async throws -> Tool.Run {
+              try await Tool.run(
+                "ffmpeg", FFmpeg.quiet + options + ["-i", address + query, "-t", "1", "-f", "null", "-"],
+                within: .seconds(30))
+            }
+            let played = try await play(query)
+            #expect(played.succeeded && !played.errors.contains("401"), "\(address): \(played.errors)")
+            #expect(try await !play("").succeeded, "\(address)")
+          }
+        }
+      }
+    }
+
     @Test(arguments: [
       (["--user", "sesame"], "sesame"), (["--operator", "sesame"], "sesame"), (["--user", "anna:"], "NAME:PASSWORD: "),
       (["--source", "file:http://anna:sesame@127.0.0.1:1/x"], "sesame"), (["--user-file", "/dev/null"], "sesame"),

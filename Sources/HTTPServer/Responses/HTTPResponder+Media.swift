@@ -1,3 +1,4 @@
+internal import Authentication
 internal import HLS
 internal import HTTPTypes
 internal import Media
@@ -8,25 +9,39 @@ internal import Threading
 extension HTTPResponder {
   /// Responds with an HLS playlist, segment or part; waits for it if the request is blocking.
   func file(
-    _ file: String, of name: String, _ target: HTTPTarget, _ request: HTTPRequest, client: String
+    _ file: String, of name: String, _ target: HTTPTarget, _ request: HTTPRequest, user: HTTPUser
   ) async -> ServerResponse {
     let now = self.clock.now()
     guard let stream = self.streams[hls: name],
       let hlsRequest = HLSRequest(file: file, query: target.query, arrival: now)
     else { return .notFound() }
     let userAgent = request.headerFields[.userAgent] ?? ""
-    stream.noteHLSRequest(address: client, userAgent: userAgent, at: now)
+    stream.noteHLSRequest(address: user.address, userAgent: userAgent, at: now)
     switch await stream.hls.respond(to: hlsRequest) {
     case .content(let content):
       if hlsRequest.isMediaPlaylist {
-        stream.noteHLSPlaylist(address: client, userAgent: userAgent, at: self.clock.now())
+        stream.noteHLSPlaylist(address: user.address, userAgent: userAgent, at: self.clock.now())
       }
       if request.method == .get { stream.countBytes(content.body.readableBytes, of: .hls) }
-      return ServerResponse(content)
+      var response = ServerResponse(content)
+      if content.isPlaylist, let token = Self.queryToken(target, request, user) {
+        response.body = .bytes(PlaylistToken.add(token, to: content.body))
+        // Compressed bodies are cached by entity tag.
+        response.etag = nil
+      }
+      return response
     case .notFound: return .notFound("no such file, or it is no longer available")
     case .badRequest(let reason): return .text(.badRequest, reason)
     case .wait, .unavailable:
       return .text(.serviceUnavailable, "not available in time; retry", [.retryAfter: "1"])
+    }
+  }
+
+  /// The valid token in the query of a request; nil where a header has the credentials.
+  private static func queryToken(_ target: HTTPTarget, _ request: HTTPRequest, _ user: HTTPUser) -> String? {
+    switch user.identification {
+    case .identified: request.headerFields[.authorization] == nil ? target.parameter("token") : nil
+    case .anonymous, .rejected, .throttled: nil
     }
   }
 

@@ -133,7 +133,7 @@ struct HTTPResponder: Sendable {
     case .snapshot(let name): return await self.snapshot(of: name, target)
     case .motionJPEG(let name): return self.motionJPEG(of: name, target)
     case .file(let file, let name):
-      return await self.file(file, of: name, target, request, client: user.address)
+      return await self.file(file, of: name, target, request, user: user)
     case .notFound, .effectImage:
       // A browser gets the player page, which reports the missing stream and starts when it appears.
       guard request.headerFields[.accept]?.contains("text/html") == true, !target.components.isEmpty else {
