@@ -43,6 +43,9 @@ struct RecordCommand: AsyncParsableCommand {
     // Before the recording starts, an interruption leaves nothing to finish.
     guard let (stream, recorder) = try await startup.result(unless: interruption)?.get() else { return }
 
+    if options.acceptsAnyCertificate {
+      Terminal.warn("\(options.name): its source is not verified (insecure=1); its media may be another's")
+    }
     let display = RecordDisplay(recorder, of: stream, isJSON: self.json)
     let reporter = Task { for await event in recorder.events { display.show(event) } }
     let pausing = Task { await pauses.togglePauses(of: [recorder]) }

@@ -1,6 +1,7 @@
 import CaptureDevices
 import Effects
 import Media
+import MediaInput
 import Recording
 import StreamControl
 import Streaming
@@ -105,6 +106,14 @@ package struct StreamOptions: Equatable {
   /// Settings of the audio track.
   var audioSettings: AudioSettings {
     AudioSettings(sampleRate: self.sampleRate, channelCount: self.channelCount, bitrate: self.audioBitrate)
+  }
+
+  /// Whether a source accepts any TLS certificate.
+  var acceptsAnyCertificate: Bool {
+    [self.source, self.audio].contains { text in
+      guard let text, NetworkSpecification.matches(text) else { return false }
+      return (try? NetworkSpecification(parsing: text))?.isInsecure == true
+    }
   }
 
   /// Settings of the recording; nil without one.

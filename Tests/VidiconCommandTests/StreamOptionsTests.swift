@@ -137,4 +137,15 @@ struct StreamOptionsTests {
     let recorded = try await options.openStream(loop: true)
     #expect((recorded.audioSource is SilenceCapturer) == false)
   }
+
+  @Test(arguments: [
+    ("https://h/x?insecure=1", "none", true), ("rtsps://h/x?a=b&insecure=1", "auto", true),
+    ("bars", "https://h/x?insecure=1", true), ("https://h/x", "auto", false), ("https://h/x?insecure=0", "auto", false),
+    ("file:a?insecure=1", "tone", false),
+  ])
+  func `a source that accepts any certificate is known`(source: String, audio: String, isInsecure: Bool) {
+    var options = StreamOptions()
+    (options.source, options.audio) = (source, audio)
+    #expect(options.acceptsAnyCertificate == isInsecure)
+  }
 }
