@@ -65,6 +65,11 @@ struct RecordingPart: Sendable {
     self.fragmentCount += 1
     self.sampleCount += sampleCount
     try self.replaceOld()
+    guard self.file.hasName(self.name, in: self.folder) else {
+      throw VidiconError(
+        .notFound, path: self.path, cause: "the file was moved or removed while it was recorded",
+        nextStep: "start a new recording; if it was moved, \"vidicon repair\" finishes it")
+    }
   }
 
   /// Takes the name of the file that is overwritten, once there is something to replace it.
@@ -93,11 +98,6 @@ struct RecordingPart: Sendable {
       throw error
     }
     self.length += UInt64(bytes.readableBytes)
-    guard self.file.hasName(self.name, in: self.folder) else {
-      throw VidiconError(
-        .notFound, path: self.path, cause: "the file was moved or removed while it was recorded",
-        nextStep: "start a new recording; if it was moved, \"vidicon repair\" finishes it")
-    }
   }
 
   /// Compares what is read back with what was written.

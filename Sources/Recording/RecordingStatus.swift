@@ -38,7 +38,8 @@ public struct RecordingStatus: Hashable, Sendable {
   public var queuedByteCount = 0
   /// Number of recordings whose files are being finished in the background.
   public var finishingCount = 0
-  /// Number of parts that could not be finished; they are fragmented MP4 files, which play and can be repaired.
+  /// Number of parts that could not be finished; they are fragmented MP4 files, which play and can be repaired. Files
+  /// that were moved or removed do not count.
   public var unfinishedPartCount = 0
   /// Error that stopped the recording.
   public var error: VidiconError?

@@ -1,3 +1,4 @@
+internal import Media
 internal import Synchronization
 
 /// Status of one recording, written by its threads and read by its recorder.
@@ -20,7 +21,10 @@ final class RecordingStatusStore: Sendable {
   }
 
   func report(_ event: RecordingEvent) {
-    if case .partNotFinished = event { self.update { $0.unfinishedPartCount += 1 } }
+    // A file that its owner has moved or removed is not left unfinished.
+    if case .partNotFinished(let error) = event, error.code != .notFound {
+      self.update { $0.unfinishedPartCount += 1 }
+    }
     self.reports.report(event)
   }
 }
