@@ -100,7 +100,11 @@ let package = Package(
       swiftSettings: settings),
     .target(name: "Inference", dependencies: ["Media", "CInference"], swiftSettings: settings),
     .target(
-      name: "Effects", dependencies: ["Media", "Inference", "CEffects", "CInference", "CLibav", "CYUV"],
+      name: "Effects",
+      dependencies: [
+        "Media", "Inference", "CEffects", "CInference", "CLibav", "CYUV",
+        .product(name: "Crypto", package: "swift-crypto"),
+      ],
       swiftSettings: settings),
     .target(
       name: "Streaming",

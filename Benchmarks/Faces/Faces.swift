@@ -34,7 +34,7 @@ struct Faces {
     case "track": return [try FaceTracker()]
     case "track-every": return [try FaceTracker(settings: .init(detection: .everyFrame))]
     case "track-every-down": return [try FaceTracker(settings: .init(detection: .everyFrame, orientation: .down))]
-    case "privacy": return [PrivacyMask()]
+    case "privacy": return [try PrivacyMask(models: FaceModels())]
     case "oval": return [FaceMask(style: .oval())]
     case "blur": return [FaceMask(style: .blur)]
     case "pixelate": return [FaceMask(style: .pixelate)]

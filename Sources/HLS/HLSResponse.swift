@@ -9,6 +9,8 @@ public enum HLSResponse: Hashable, Sendable {
   case wait(until: MediaTime)
   /// 404: the file never existed, has expired, or does not exist yet.
   case notFound
+  /// 410: the file existed, and was discarded for good.
+  case gone
   /// 400 with the reason in one line.
   case badRequest(String)
   /// 503: the wait for the file timed out.

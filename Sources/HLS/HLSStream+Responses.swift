@@ -27,15 +27,20 @@ extension HLSStream {
     case .mediaPlaylist(let format):
       return self.playlistResponse(request, format, at: now)
     case .segment(let format, let token, let number):
-      guard token == self.configuration.token, let segment = self.window.segment(number) else { return .notFound }
+      guard token == self.configuration.token else { return .notFound }
+      guard let segment = self.window.segment(number) else {
+        return number < self.firstNumber ? .gone : .notFound
+      }
       return format == .transportStream
         ? .content(self.file(segment.transportStream, HLSContent.transportStreamType, "\(number).ts"))
         : .content(self.file(segment.fragments, self.mp4Type, "\(number).m4s"))
     case .part(let token, let number, let index):
-      return token == self.configuration.token ? self.partResponse(request, number, index, at: now) : .notFound
+      guard token == self.configuration.token else { return .notFound }
+      return number < self.firstNumber ? .gone : self.partResponse(request, number, index, at: now)
     case .initialization(let token, let number):
-      guard token == self.configuration.token, let bytes = self.window.initializations[number] else {
-        return .notFound
+      guard token == self.configuration.token else { return .notFound }
+      guard let bytes = self.window.initializations[number] else {
+        return number < self.firstInitialization ? .gone : .notFound
       }
       return .content(self.file(bytes, self.mp4Type, "init\(number).mp4"))
     }

@@ -40,6 +40,9 @@ public struct HLSStream: Sendable {
   /// Number of the initialization segment, incremented with each change.
   private var initialization = 1
   private var initializationBytes: ByteBuffer
+  /// Numbers of the first segment and initialization segment that were not discarded.
+  private(set) var firstNumber = 0
+  private(set) var firstInitialization = 0
   /// Whether segments existed before the last inactivity.
   private var hasHistory = false
   private var lastRequest: MediaTime?
@@ -133,6 +136,22 @@ public struct HLSStream: Sendable {
     guard isActive else { return .none }
     self.stopSegmenter()
     self.segmenter = HLSSegmenter(descriptions, timing: self.timing, startSegments: 1, isDiscontinuous: true)
+    return HLSEffects(requestsKeyframe: true, wakesRequests: true)
+  }
+
+  /// Discards all segments, which answer as gone from now on; the next one starts with a discontinuity and a keyframe.
+  public mutating func discardEarlier() -> HLSEffects {
+    guard self.window.nextNumber > 0 else { return .none }
+    let isActive = self.isActive
+    self.hasHistory = true
+    self.stopSegmenter()
+    self.window.removeAll()
+    (self.firstNumber, self.firstInitialization) = (self.window.nextNumber, self.initialization + 1)
+    self.initialization += 1
+    self.invalidate()
+    guard isActive, !self.isEnded else { return HLSEffects(wakesRequests: true) }
+    self.segmenter = HLSSegmenter(
+      self.descriptions, timing: self.timing, startSegments: self.configuration.startSegments, isDiscontinuous: true)
     return HLSEffects(requestsKeyframe: true, wakesRequests: true)
   }
 

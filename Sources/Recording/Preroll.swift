@@ -78,6 +78,14 @@ final class Preroll: StreamOutput {
     target?.descriptionChanged(to: description)
   }
 
+  func discardEarlier() {
+    let target = self.state.withLock { state -> (any StreamOutput)? in
+      state.held.removeAll { if case .sample = $0 { true } else { false } }
+      return state.target
+    }
+    target?.discardEarlier()
+  }
+
   func streamEnded() {
     let target = self.state.withLock { state in
       state.hasStreamEnded = true

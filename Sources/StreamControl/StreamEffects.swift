@@ -51,6 +51,15 @@ public final class StreamEffects: Sendable {
           .notPermitted, subject: self.stream.name, cause: "faces are private here",
           nextStep: "end that on the server's machine, or with a password")
       }
+      // Larger faces only would be covered.
+      func smallest(_ settings: EffectSettings) -> Double {
+        settings.privacyMinimumFace ?? Double(PrivacyMask.defaultMinimumFace)
+      }
+      guard mayEndPrivacy || state.settings.faces != .privacy || smallest(settings) <= smallest(state.settings) else {
+        throw VidiconError(
+          .notPermitted, subject: self.stream.name, cause: "faces are private here, small ones too",
+          nextStep: "end that on the server's machine, or with a password")
+      }
       state.settings = settings
     }
   }

@@ -1,5 +1,6 @@
 internal import Capture
 internal import Codecs
+internal import Effects
 internal import Media
 internal import NIOCore
 internal import Synchronization
@@ -75,7 +76,9 @@ final class EncoderStage {
   }
 
   /// Outputs an access unit of the source as it is.
-  func pass(_ source: SourceSample, now: MediaTime) {
+  ///
+  /// - Parameter permission: Of the stream's effects, which see nothing of it.
+  func pass(_ source: SourceSample, permission: PassThroughPermission, now: MediaTime) {
     self.closeEncoder()
     let sample = source.sample
     self.shared.statistics.withLock {
@@ -90,7 +93,9 @@ final class EncoderStage {
   /// Provides a decoded frame of a passed-through source for snapshots.
   func showDecoded(_ frame: VideoFrame, now: MediaTime) {
     guard let drawn = self.converter.draw(frame, matrix: frame.format.colorMatrix) else { return }
-    self.deliver(self.snapshots.show(drawn, at: now, isWanted: self.shared.snapshots.isFrameWanted))
+    self.deliver(
+      self.snapshots.show(
+        self.shared.effects.release(drawn), at: now, isWanted: self.shared.snapshots.isFrameWanted))
   }
 
   private func output(_ sample: EncodedSample, of description: CodecDescription) {
@@ -103,36 +108,42 @@ final class EncoderStage {
 
   /// Applies the effects to a frame and encodes it.
   ///
-  /// - Returns: `dropped` where an effect drops the frame, or all memory of the converter is in use.
+  /// - Parameter completes: Whether the frame is not to be held back by a privacy effect.
+  /// - Returns: `dropped` where an effect drops the frame, or all memory of the converter is in use; `heldBack` where a
+  ///   privacy effect holds it back, and no earlier one is encoded.
   func encode(
-    _ source: SourceFrame, forcesKeyframe: Bool, now: MediaTime
+    _ source: SourceFrame, completes: Bool, forcesKeyframe: Bool, now: MediaTime
   ) throws(VidiconError) -> VideoSchedule.EncodingResult {
     let frame = source.feed.adjustment.applied(to: source.frame)
     // Read once: effects must not draw on a frame that is not private.
     let hasEffects = self.shared.hasEffects
-    guard var drawn = self.converter.draw(frame, matrix: source.colorMatrix, isPrivate: hasEffects) else {
+    guard let drawn = self.converter.draw(frame, matrix: source.colorMatrix, isPrivate: hasEffects) else {
       source.feed.drop(frame.timestamp, reason: .late)
       return .dropped
     }
-    if hasEffects {
-      guard let changed = self.effects.process(drawn, from: frame, of: source.feed) else { return .dropped }
-      drawn = changed
-    } else {
+    guard hasEffects else {
       self.effects.pass(drawn)
+      return try self.encode(self.shared.effects.release(drawn), forcesKeyframe: forcesKeyframe, now: now)
     }
-    return try self.encode(drawn, forcesKeyframe: forcesKeyframe, now: now)
+    let (frames, isHeldBack) = self.effects.process(drawn, from: frame, of: source.feed, completes: completes)
+    var result = isHeldBack ? VideoSchedule.EncodingResult.heldBack : .dropped
+    for frame in frames {
+      let next = try self.encode(frame, forcesKeyframe: forcesKeyframe && result != .keyframe, now: now)
+      if result != .keyframe { result = next }
+    }
+    return result
   }
 
   /// Encodes the slate, which has the encoder's format already.
   func encodeSlate(
-    _ slate: VideoFrame, forcesKeyframe: Bool, now: MediaTime
+    _ slate: ReleasedFrame, forcesKeyframe: Bool, now: MediaTime
   ) throws(VidiconError) -> VideoSchedule.EncodingResult {
     self.effects.interrupt()
     return try self.encode(slate, forcesKeyframe: forcesKeyframe, now: now)
   }
 
   private func encode(
-    _ frame: VideoFrame, forcesKeyframe: Bool, now: MediaTime
+    _ frame: ReleasedFrame, forcesKeyframe: Bool, now: MediaTime
   ) throws(VidiconError) -> VideoSchedule.EncodingResult {
     let encoder = try self.openEncoder()
     let bitrate = self.shared.videoBitrate
@@ -143,7 +154,7 @@ final class EncoderStage {
     self.deliver(self.snapshots.show(frame, at: now, isWanted: self.shared.snapshots.isFrameWanted))
     var result = VideoSchedule.EncodingResult.frame
     let start = self.clock.now()
-    try encoder.encode(frame, forcesKeyframe: forcesKeyframe) { sample in
+    try encoder.encode(frame.frame, forcesKeyframe: forcesKeyframe) { sample in
       let end = self.clock.now()
       if sample.isKeyframe { result = .keyframe }
       self.shared.statistics.withLock {
@@ -178,7 +189,12 @@ extension EncoderStage {
     self.snapshots.copyLast()
   }
 
-  private func deliver(_ frame: OutputFrame?) {
-    if let frame { self.shared.snapshots.offer(frame) }
+  /// Forgets the frame kept for snapshots.
+  func discardEarlier() {
+    self.snapshots.discardEarlier()
+  }
+
+  private func deliver(_ source: OutputFrame?) {
+    if let source { self.shared.snapshots.offer(source) }
   }
 }

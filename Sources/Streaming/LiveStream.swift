@@ -284,7 +284,7 @@ extension LiveStream {
     return await self.startPipeline(named: "video") { (started) throws(VidiconError) in
       let pipeline = try VideoPipeline(
         source: source, feed: feed, inputQueue: inputQueue, settings: self.videoSettings, shared: self.shared,
-        announce: self.describe, report: self.broadcast, emit: self.broadcast)
+        announce: self.describe, report: self.broadcast, discard: self.discardEarlier, emit: self.broadcast)
       try pipeline.run(started: started)
     }
   }
@@ -346,6 +346,12 @@ extension LiveStream {
     for output in self.outputs.withLock({ $0 }) ?? [] {
       output.consume(sample)
     }
+  }
+
+  /// Discards what outputs keep of earlier frames.
+  func discardEarlier() {
+    self.shared.snapshots.discardEarlier()
+    for output in self.outputs.withLock({ $0 }) ?? [] { output.discardEarlier() }
   }
 
   private func broadcast(_ metadata: TimedFrameMetadata) {

@@ -19,6 +19,12 @@ public protocol StreamOutput: AnyObject, Sendable {
   /// the output is added. Must return at once; an equal description must have no effect.
   func descriptionChanged(to description: CodecDescription)
 
+  /// Discards everything that was consumed before and can still be fetched or sent: faces are private from now on, and
+  /// earlier frames show them. The next frame is a keyframe.
+  ///
+  /// Called on any thread, also several times. Must return at once.
+  func discardEarlier()
+
   /// Called once after the last sample.
   func streamEnded()
 }
@@ -26,6 +32,9 @@ public protocol StreamOutput: AnyObject, Sendable {
 extension StreamOutput {
   /// Does nothing.
   public func consume(_ metadata: TimedFrameMetadata) {}
+
+  /// Does nothing: for outputs that keep nothing, or only what was recorded on purpose.
+  public func discardEarlier() {}
 
   /// Does nothing: for outputs whose receivers find parameter sets within the samples.
   public func descriptionChanged(to description: CodecDescription) {}

@@ -1,5 +1,6 @@
 internal import Capture
 internal import Codecs
+internal import Effects
 internal import Media
 internal import NIOCore
 internal import Synchronization
@@ -19,7 +20,7 @@ final class VideoPipeline {
   private var schedule: VideoSchedule
   /// The samples of the present source, where it compresses its video.
   private let gopCache = GOPCache()
-  private lazy var slate = Slate.frame(format: self.stage.format)
+  private lazy var slate = ReleasedFrame.slate("NO SIGNAL", format: self.stage.format)
 
   /// The present source.
   private var feed: VideoFeed
@@ -27,6 +28,10 @@ final class VideoPipeline {
   /// only while frames of that source are displayed: a device whose memory is retained cannot be opened again.
   private var lastFrame: SourceFrame?
   private var isLastFrameCopied = false
+  /// Discards what outputs keep of earlier frames.
+  private let discard: () -> Void
+  /// Whether the last frame was private.
+  private var isPrivate: Bool
 
   /// Opens the encoder for a started source, once the first frame has shown its orientation.
   init(
@@ -37,6 +42,7 @@ final class VideoPipeline {
     shared: StreamState,
     announce: @escaping (CodecDescription) -> Void,
     report: @escaping (TimedFrameMetadata) -> Void,
+    discard: @escaping () -> Void,
     emit: @escaping (EncodedSample) -> Void
   ) throws(VidiconError) {
     let frameRate = min(settings.frameRate ?? source.frameRate, source.frameRate)
@@ -56,6 +62,8 @@ final class VideoPipeline {
     self.inputQueue = inputQueue
     self.feed = feed
     self.shared = shared
+    self.discard = discard
+    self.isPrivate = shared.effects.isPrivate
     self.frameRate = frameRate
     let rule = PassThroughRule(settings)
     var opensEncoder = true
@@ -102,7 +110,18 @@ final class VideoPipeline {
     return self.stage.snapshots.deadline.map { min($0, deadline) } ?? deadline
   }
 
+  /// Discards earlier frames, and begins with a keyframe, where frames are private from now on.
+  private func notePrivacy(now: MediaTime) {
+    let isPrivate = self.shared.effects.isPrivate
+    defer { self.isPrivate = isPrivate }
+    guard isPrivate, !self.isPrivate else { return }
+    self.stage.discardEarlier()
+    self.discard()
+    self.handle(.keyframeRequested, now: now)
+  }
+
   private func handle(_ event: VideoInputQueue.Event?, now: MediaTime) throws(VidiconError) {
+    self.notePrivacy(now: now)
     switch event {
     case .closed: break
     case .keyframeRequested: self.handle(.keyframeRequested, now: now)
@@ -150,7 +169,8 @@ final class VideoPipeline {
       frame.frame.timestamp = timestamp
       self.lastFrame = frame
       self.isLastFrameCopied = false
-      self.finish(try self.stage.encode(frame, forcesKeyframe: forcesKeyframe, now: now), now: now)
+      self.finish(
+        try self.stage.encode(frame, completes: false, forcesKeyframe: forcesKeyframe, now: now), now: now)
     default: break
     }
   }
@@ -168,7 +188,9 @@ final class VideoPipeline {
       self.lastFrame = nil
       sample.sample.decodeTime = decodeTime
       sample.sample.presentationTime = presentationTime
-      self.stage.pass(sample, now: now)
+      // Effects that were set since the decision: the next sample is transcoded.
+      guard let permission = self.shared.effects.passThroughPermission else { break }
+      self.stage.pass(sample, permission: permission, now: now)
       if decodesSnapshot { self.decodeSnapshot(now: now) } else { self.gopCache.rest() }
     case .closeDecoder: self.gopCache.rest()
     case .transcode(let dropsFrames):
@@ -192,10 +214,11 @@ final class VideoPipeline {
     case .encodeLastAgain(let timestamp, let forcesKeyframe):
       guard var frame = self.lastFrame else { return self.finish(.dropped, now: now) }
       frame.frame.timestamp = timestamp
-      self.finish(try self.stage.encode(frame, forcesKeyframe: forcesKeyframe, now: now), now: now)
+      self.finish(
+        try self.stage.encode(frame, completes: true, forcesKeyframe: forcesKeyframe, now: now), now: now)
     case .encodeSlate(let timestamp, let forcesKeyframe):
-      self.slate.timestamp = timestamp
-      self.finish(try self.stage.encodeSlate(self.slate, forcesKeyframe: forcesKeyframe, now: now), now: now)
+      self.finish(
+        try self.stage.encodeSlate(self.slate.at(timestamp), forcesKeyframe: forcesKeyframe, now: now), now: now)
     default: break
     }
   }

@@ -79,6 +79,8 @@ struct VideoSchedule: ~Copyable {
     case keyframe
     /// An effect dropped the frame, or no memory was available for it.
     case dropped
+    /// A privacy effect holds the frame back; it is encoded with one of the next frames.
+    case heldBack
   }
 
   struct Configuration {

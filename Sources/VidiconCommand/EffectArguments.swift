@@ -9,6 +9,10 @@ struct EffectArguments: ParsableArguments {
       """)
   var faces: String?
 
+  @Option(
+    help: "The smallest face that privacy searches for, of the frame's height; smaller is slower. (default: 5.5%)")
+  var privacyMinFace: String?
+
   @Option(help: "The mask over each face: a PNG or JPEG file, or oval, blur, pixelate, solid.")
   var mask: String?
 
@@ -39,7 +43,8 @@ struct EffectArguments: ParsableArguments {
   /// Keys and values of the options on the command line; nil for absent ones.
   var values: [(StreamOptions.Key, String?)] {
     [
-      (.faces, self.faces), (.mask, self.mask), (.maskPart, self.maskPart), (.maskAnchors, self.maskAnchors),
+      (.faces, self.faces), (.privacyMinFace, self.privacyMinFace), (.mask, self.mask), (.maskPart, self.maskPart),
+      (.maskAnchors, self.maskAnchors),
       (.smooth, self.smooth), (.overlay, self.overlay), (.clock, self.clock ? "true" : nil),
       (.snapshotOn, self.snapshotOn),
     ]

@@ -21,6 +21,14 @@ struct EffectOptions: Equatable {
     self.settings.faces = try Self.name(text, "setting for faces")
   }
 
+  /// Parses a part of the frame's shorter side, such as `5.5%`.
+  mutating func set(privacyMinFace text: String) throws(Failure) {
+    guard text.hasSuffix("%"), let percent = Double(text.dropLast()),
+      PrivacyMask.minimumFaceRange.contains(percent / 100)
+    else { throw .usage("\"\(text)\" is not a size of faces; give 2% to 50% of the frame's height, such as 5.5%") }
+    self.settings.privacyMinimumFace = percent / 100
+  }
+
   /// Parses the name of a shape, or the path of an image.
   mutating func set(mask text: String) throws(Failure) {
     let shape = EffectSettings.Mask(rawValue: text)
@@ -73,6 +81,9 @@ struct EffectOptions: Equatable {
 
   /// Checks that options of a mask come with a mask.
   func validate() throws(Failure) {
+    if self.settings.privacyMinimumFace != nil, self.settings.faces != .privacy {
+      throw .usage("the smallest private face is given but no privacy; add --faces privacy")
+    }
     if self.settings.mask == nil, self.settings.maskPart != .face {
       throw .usage("a mask's part is given but no mask; add --mask, such as --mask blur")
     }

@@ -41,7 +41,7 @@ package struct StreamOptions: Equatable {
   /// The keys of `--stream` and the configuration file.
   enum Key: String, CaseIterable {
     case preset, name, source, audio, size, fps, bitrate, scaling, encoder, passThrough, audioBitrate
-    case faces, mask, maskPart, maskAnchors, smooth, overlay, clock, snapshotOn
+    case faces, privacyMinFace, mask, maskPart, maskAnchors, smooth, overlay, clock, snapshotOn
     case record, recordings, splitDuration, splitSize, keepAge, keepSize, keepFree, overwrite, title
   }
 
@@ -63,6 +63,7 @@ package struct StreamOptions: Equatable {
     case .mask: try self.effects.set(mask: text)
     case .maskPart: try self.effects.set(maskPart: text)
     case .maskAnchors: self.effects.anchorsFile = text
+    case .privacyMinFace: try self.effects.set(privacyMinFace: text)
     case .smooth: try self.effects.set(smooth: text)
     case .overlay: try self.effects.set(overlay: text)
     case .clock: self.effects.settings.clock = try Self.boolean(text)

@@ -31,7 +31,7 @@ struct EffectSettingsTests {
     for settings in [settings, EffectSettings()] {
       let json = try JSONEncoder().encode(settings)
       #expect(try EffectSettings.parse(json: Array(json)) == settings)
-      #expect(try #require(JSONSerialization.jsonObject(with: json) as? [String: Any]).count == 8)
+      #expect(try #require(JSONSerialization.jsonObject(with: json) as? [String: Any]).count == 9)
     }
   }
 
@@ -39,7 +39,7 @@ struct EffectSettingsTests {
     ("[]", "the settings: not a JSON object; give one"), ("", "the settings: not valid JSON; give a JSON object"),
     ("{", "the settings: not valid JSON"), ("7", "the settings: not a JSON object"), (#"{"smooth": 1e999}"#, ""),
     (#"{"smooth": NaN}"#, ""),
-    (#"{"colour": 1}"#, #""colour": there is no such key; the keys are faces, mask"#),
+    (#"{"colour": 1}"#, #""colour": there is no such key; the keys are faces, privacyMinFace, mask"#),
     (#"{"faces": "on"}"#, #""faces": the value is not valid; give one of off, track, boxes, privacy"#),
     (#"{"faces": true}"#, #""faces": the value is not valid; give one of"#),
     (#"{"mask": ["oval"]}"#, #""mask": the value is not valid; give one of oval, blur"#),
@@ -103,13 +103,24 @@ struct EffectFactoryTests {
     settings.faces = .privacy
     let studio = EffectFactory()
     let first = try studio.effects(for: settings)
-    #expect((first[0] as? FaceTracker)?.detection == .everyFrame)
+    #expect((first[1] as? PrivacyMask)?.hasDetector == true)
     settings.smooth = 0.5
     let second = try studio.effects(for: settings, keeping: first)
     #expect(second[0] === first[0] && second[2] === first[1])
-    settings.faces = .track
+    // A refused change leaves them as they are.
+    settings.mask = .image
+    #expect(throws: VidiconError.self) { _ = try studio.effects(for: settings, keeping: second) }
+    settings.mask = nil
+    (settings.faces, settings.overlay) = (.track, .init())
+    #expect(throws: VidiconError.self) { _ = try studio.effects(for: settings, keeping: second) }
+    #expect((first[1] as? PrivacyMask)?.hasDetector == true)
+    settings.overlay = nil
     let third = try studio.effects(for: settings, keeping: second)
-    #expect(third[0] === first[0] && (first[0] as? FaceTracker)?.detection == .background)
+    #expect(third[0] === first[0] && !third.contains { $0 is PrivacyMask })
+    // A mask that can only cover whole frames is replaced.
+    settings.faces = .privacy
+    let fourth = try studio.effects(for: settings, keeping: [PrivacyMask()])
+    #expect((fourth[2] as? PrivacyMask)?.hasDetector == true)
   }
 
   @Test func `a missing image and missing models are reported`() throws {

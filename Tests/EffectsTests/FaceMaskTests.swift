@@ -70,7 +70,7 @@ struct FaceMaskTests {
   }
 
   @Test func `privacy covers faces and candidates, and continues to cover for a while`() {
-    let mask = PrivacyMask()
+    let mask = PrivacyMask { { _, _, _ in true } }
     let face = Self.face(50, 60, side: 40)
     let possible = Self.face(120, 60, id: 2, side: 40, hasMesh: false)
     let both = Self.apply([mask], [face], possible: [possible])
@@ -87,11 +87,9 @@ struct FaceMaskTests {
     #expect(later(1600) == 100)
   }
 
-  @Test(arguments: [FaceTrackingState.behind, .failed, nil])
-  func `privacy requests a full cover while faces are unknown`(state: FaceTrackingState?) {
-
+  @Test func `privacy without a detector requests a full cover`() {
     var frame = EffectFrame(buffer: DrawingTests.frame(64, 48), timestamp: .zero, budget: .seconds(1))
-    frame.metadata.faceTracking = state
+    frame.metadata.faceTracking = .current
     #expect(PrivacyMask().process(&frame) == .cover)
   }
 

@@ -1,8 +1,21 @@
-import Effects
 import Foundation
-import Inference
 import Media
 import Testing
+
+@testable import Effects
+@testable import Inference
+
+@Suite("Self-test of the face detectors")
+struct FaceSelfTestTests {
+  @Test(arguments: [FaceModel.shortRangeDetector, .fullRangeDetector])
+  func `the models find the face, and models whose weights are zeros do not`(model: FaceModel) throws {
+    try FaceSelfTest.check(model, plan: FaceModels().plan(for: model))
+    // A plan of its own: its first layer sees nothing.
+    let plan = try FaceModels().plan(for: model)
+    UnsafeMutablePointer(mutating: plan.constants.floats).update(repeating: 0, count: 500)
+    #expect(throws: VidiconError.self) { try FaceSelfTest.check(model, plan: plan) }
+  }
+}
 
 @Suite("Face model files")
 struct FaceModelsTests {
@@ -43,6 +56,12 @@ struct FaceModelsTests {
       let other = URL(filePath: FaceModels.defaultFolder).appending(path: FaceModel.fullRangeDetector.fileName)
       try Data(contentsOf: other).write(to: file)
       #expect(error()?.cause == "not the model that its name says")
+      // One bit of a weight.
+      let own = URL(filePath: FaceModels.defaultFolder).appending(path: FaceModel.mesh.fileName)
+      var bytes = try Data(contentsOf: own)
+      bytes[bytes.count / 2] ^= 1
+      try bytes.write(to: file)
+      #expect(error()?.code == .invalidData && error()?.cause.hasPrefix("damaged, or another version") == true)
       try FileManager.default.removeItem(at: file)
       try FileManager.default.createDirectory(at: file, withIntermediateDirectories: true)
       #expect(error()?.code == .failed)

@@ -49,7 +49,7 @@ struct FaceQualityTests {
   /// Composed frames of a woman's face, 110 to 206 pixels wide, and rooms.
   private static func film(_ faces: String, frames: Int, _ body: (Int, EffectFrame) throws -> Void) throws {
     let tracker = try FaceTracker(settings: .init(detection: .everyFrame))
-    let chain = EffectChain([tracker, PrivacyMask()])
+    let chain = EffectChain([tracker, try PrivacyMask(models: FaceModels())])
     let woman =
       "movie=\(RealImage.path("WolfgangLanger_Pexels.mp4")):seek_point=8.5,crop=320:360:270:0,setpts=N/30/TB"
     try RealImage.forEach(
@@ -99,7 +99,8 @@ struct FaceQualityTests {
     try RealImage.forEach("bigbuckbunny.mp4", width: 1280, height: 720) { index, buffer in
       var frame = EffectFrame(
         buffer: buffer, timestamp: MediaTime(ticks: Int64(index), timescale: 25), budget: .seconds(10))
-      #expect(tracker.process(&frame) == .keep)
+      let verdict = try tracker.process(&frame)
+      #expect(verdict == .keep)
       #expect(frame.metadata.faces.isEmpty)
       return index < 12
     }

@@ -19,6 +19,38 @@ struct HLSIdleTests {
     #expect(!broadcast.stream.isActive)
   }
 
+  @Test func `discarded segments are gone, and the stream continues after a discontinuity at a keyframe`() {
+    var broadcast = Broadcast()
+    broadcast.fetchesFiles = true
+    broadcast.run(until: 5_000)
+    let earlier = MediaPlaylistText(broadcast.text("live.m3u8") ?? "")
+    var files = ["a1b2-0.ts", "a1b2-0.m4s", "a1b2-init1.mp4"] + earlier.hints
+    for number in 1..<6 { files += ["a1b2-\(number).ts", "a1b2-\(number).m4s", "a1b2-\(number).0.m4s"] }
+    let requests = broadcast.keyframeRequests
+    broadcast.perform(broadcast.stream.discardEarlier())
+    #expect(broadcast.keyframeRequests == requests + 1 && broadcast.stream.statistics.windowBytes == 0)
+    for file in files { #expect(broadcast.ask(file) == .gone, "\(file)") }
+    #expect(broadcast.ask("a1b2-9.ts") == .notFound && broadcast.ask("a1b2-init3.mp4") == .notFound)
+    #expect(broadcast.ask("live.m3u8") == .wait(until: broadcast.now + .seconds(3)))
+    broadcast.run(until: 9_000)
+    let text = broadcast.text("live.m3u8") ?? ""
+    #expect(text.contains("#EXT-X-DISCONTINUITY"))
+    for file in files {
+      #expect(!text.contains(file))
+      #expect(broadcast.ask(file) == .gone, "\(file)")
+    }
+    #expect(broadcast.violations.isEmpty, "\(broadcast.violations)")
+  }
+
+  @Test func `an idle stream has nothing to discard, and an ended one is gone too`() {
+    var broadcast = Broadcast()
+    #expect(broadcast.stream.discardEarlier() == .none)
+    broadcast.run(until: 3_000)
+    _ = broadcast.stream.end()
+    #expect(broadcast.stream.discardEarlier() == HLSEffects(wakesRequests: true))
+    #expect(broadcast.ask("a1b2-0.ts") == .gone && broadcast.ask("playlist.m3u8") == .notFound)
+  }
+
   @Test(arguments: ["live.m3u8", "playlist.m3u8"])
   func `the first viewer has a playlist after a short segment`(file: String) {
 

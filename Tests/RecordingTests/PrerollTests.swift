@@ -48,6 +48,16 @@ struct PrerollTests {
       ])
   }
 
+  @Test func `samples of before faces were private are not recorded, the codec's changes are`() {
+    let (preroll, log) = (Preroll(limit: 100), Log())
+    preroll.consume(self.script.videoFrame(0))
+    preroll.descriptionChanged(to: StreamScript.otherVideo)
+    preroll.discardEarlier()
+    preroll.consume(self.script.videoFrame(1))
+    #expect(preroll.forward(to: log))
+    #expect(log.entries == [.change(StreamScript.otherVideo), .sample(1)])
+  }
+
   @Test func `the end of the stream is forwarded when it came before the recording`() {
     let (preroll, log) = (Preroll(limit: 100), Log())
     preroll.consume(self.script.videoFrame(0))

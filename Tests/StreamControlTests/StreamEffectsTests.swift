@@ -74,6 +74,10 @@ struct StreamEffectsTests {
         await self.code { () throws(VidiconError) in try await effects.apply(settings, mayEndPrivacy: false) }
           == .notPermitted)
     }
+    let larger = self.settings { ($0.faces, $0.privacyMinimumFace) = (.privacy, 0.2) }
+    #expect(
+      await self.code { () throws(VidiconError) in try await effects.apply(larger, mayEndPrivacy: false) }
+        == .notPermitted)
     #expect(self.stream.effects.map(\.name) == ["PrivacyMask"])
     try await effects.apply(EffectSettings())
     #expect(self.stream.effects.isEmpty)

@@ -38,7 +38,7 @@ struct LiveStreamEffectsTests {
   }
 
   /// The JPEG file of a grey frame.
-  private func file(luma: UInt8) throws -> ByteBuffer {
+  func file(luma: UInt8) throws -> ByteBuffer {
     let buffer = PixelBuffer(format: self.source.format)
     for plane in 0..<3 {
       buffer.unsafePlane(plane).initializeMemory(as: UInt8.self, repeating: plane == 0 ? luma : 128)

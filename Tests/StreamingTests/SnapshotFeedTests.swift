@@ -1,12 +1,14 @@
 import Media
 import Testing
 
+@testable import Effects
 @testable import Streaming
 
 @Suite("Snapshot feed")
 struct SnapshotFeedTests {
   private var feed = SnapshotFeed(frameInterval: .milliseconds(40))
-  private let frame = VideoFrame(buffer: PixelBuffer(format: VideoFormat(width: 16, height: 16)), timestamp: .zero)
+  private let frame = ReleasedFrame(
+    VideoFrame(buffer: PixelBuffer(format: VideoFormat(width: 16, height: 16)), timestamp: .zero))
 
   private func time(_ milliseconds: Int64) -> MediaTime {
     .zero + .milliseconds(milliseconds)
@@ -34,6 +36,15 @@ struct SnapshotFeedTests {
     let frame = self.feed.request(after: 0, at: self.time(100 + age), isStill: false)
     #expect(frame?.number == (isDelivered ? 1 : nil))
     #expect(self.feed.deadline == (isDelivered ? nil : self.time(180)))
+  }
+
+  @Test mutating func `a discarded frame is never delivered, and frames continue to be counted`() {
+    _ = self.feed.show(self.frame, at: self.time(0), isWanted: false)
+    _ = self.feed.request(after: 0, at: self.time(50), isStill: false)
+    self.feed.discardEarlier()
+    #expect(self.feed.deadline == nil && self.feed.handleDeadline(at: self.time(1000))?.number == nil)
+    #expect(self.feed.request(after: 0, at: self.time(10), isStill: true)?.number == nil)
+    #expect(self.feed.show(self.frame, at: self.time(60), isWanted: true)?.number == 2)
   }
 
   @Test mutating func `a frame that is a little late is waited for and delivered`() {

@@ -3,6 +3,7 @@ import NIOCore
 import Synchronization
 import Testing
 
+@testable import Effects
 @testable import Streaming
 
 @Suite("Snapshot requests")
@@ -29,7 +30,8 @@ struct SnapshotRequestsTests {
 
   private func frame(_ number: Int, at time: MediaTime) -> OutputFrame {
     let buffer = PixelBuffer(format: VideoFormat(width: 16, height: 16))
-    return OutputFrame(number: number, frame: VideoFrame(buffer: buffer, timestamp: time), time: time)
+    return OutputFrame(
+      number: number, released: ReleasedFrame(VideoFrame(buffer: buffer, timestamp: time)), time: time)
   }
 
   private mutating func snapshot(width: Int?, at milliseconds: Int64) -> SnapshotRequests.Answer? {
@@ -58,7 +60,7 @@ struct SnapshotRequestsTests {
         for job in jobs {
           if job.file == nil { made.append(job.width) } else { reused.append(job.width) }
           let answer = SnapshotRequests.Answer.success(job.file ?? ByteBuffer(integer: frame.number))
-          for viewer in self.requests.finish(job, of: frame, answer) { viewer.yield(ByteBuffer(integer: 0)) }
+          for viewer in self.requests.finish(job, of: frame, answer) ?? [] { viewer.yield(ByteBuffer(integer: 0)) }
           for snapshot in job.snapshots { snapshot(answer) }
         }
       }

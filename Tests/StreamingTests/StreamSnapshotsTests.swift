@@ -1,4 +1,5 @@
 import Codecs
+import Effects
 import Media
 import NIOCore
 import TestSupport
@@ -98,7 +99,8 @@ struct StreamSnapshotsTests {
     try await stream.eventually { stream.statistics.isSlateShown }
     let encoded = self.output.samples.count
     _ = self.output.samples(atLeast: encoded + 2)
-    let slate = try JPEGEncoder(format: self.capturer.format).encode(Slate.frame(format: self.capturer.format))
+    let slate = try JPEGEncoder(format: self.capturer.format).encode(
+      ReleasedFrame.slate("NO SIGNAL", format: self.capturer.format).frame)
     #expect(try await stream.snapshots.snapshot() == slate)
     await stream.stop()
   }

@@ -50,7 +50,9 @@ struct EffectOptionsTests {
     (StreamOptions.Key.faces, "on", "give off, track, boxes, privacy"), (.maskPart, "nose", "give face, eyes, mouth"),
     (.maskPart, "eyes", "add --mask"), (.maskAnchors, "a.json", "add --mask FILE.png"),
     (.mask, "image", "./glasses.png"),
-    (.smooth, "2", "give 0 to 1"), (.smooth, "nan", "give 0 to 1"), (.smooth, "x", "give 0 to 1"),
+    (.privacyMinFace, "5", "give 2% to 50%"), (.privacyMinFace, "1%", "give 2% to 50%"),
+    (.privacyMinFace, "nan%", "give 2% to 50%"), (.smooth, "2", "give 0 to 1"), (.smooth, "nan", "give 0 to 1"),
+    (.smooth, "x", "give 0 to 1"),
     (.overlay, "@top", "give FILE@POSITION"), (.clock, "yes", "neither true nor false"),
     (.snapshotOn, "blink:x", "give smile:FOLDER"), (.snapshotOn, "smile:", "give smile:FOLDER"),
   ])

@@ -53,6 +53,59 @@ public final class EffectChain: Sendable {
     public var reports: [EffectReport] = []
   }
 
+  /// Frames that have passed all effects.
+  package struct Progress {
+    /// The frames, oldest first, with their metadata; a frame that an effect dropped has no pixels.
+    package var frames: [(metadata: FrameMetadata, timestamp: MediaTime, released: ReleasedFrame?)] = []
+    /// Reports for the log.
+    package var reports: [EffectReport] = []
+  }
+
+  /// Processes a frame with all effects, of which a privacy effect may hold it back; returns the frames that may be shown
+  /// now. Called by one thread at a time.
+  ///
+  /// - Parameters:
+  ///   - frame: The frame; its budget is the time for all effects.
+  ///   - completes: Whether no frame is to be held back.
+  ///   - now: A monotonic clock.
+  package func advance(_ frame: EffectFrame, completes: Bool, now: () -> MediaTime) -> Progress {
+    let entries = self.entries.withLock { $0 }
+    var progress = Progress()
+    self.advance(frame, through: entries[...], completes: completes, now: now, into: &progress)
+    return progress
+  }
+
+  private func advance(
+    _ frame: EffectFrame, through entries: ArraySlice<Entry>, completes: Bool, now: () -> MediaTime,
+    into progress: inout Progress
+  ) {
+    var frame = frame
+    let budget = frame.budget
+    let start = now()
+    var before = start
+    for (index, entry) in zip(entries.indices, entries) {
+      frame.budget = max(.zero, budget - (before - start))
+      guard let holding = entry.effect as? any HoldingEffect else {
+        let isLeft: Bool
+        (isLeft, before) = entry.process(&frame, from: before, now: now, reports: &progress.reports)
+        // The following effects do not receive a dropped frame.
+        guard isLeft else {
+          progress.frames.append((frame.metadata, frame.timestamp, nil))
+          return
+        }
+        continue
+      }
+      let held = entry.submit(
+        frame, to: holding, completes: completes, from: before, now: now, reports: &progress.reports)
+      for frame in held {
+        self.advance(frame, through: entries[(index + 1)...], completes: completes, now: now, into: &progress)
+      }
+      return
+    }
+    let shown = VideoFrame(buffer: frame.buffer, timestamp: frame.timestamp, captureDelay: frame.captureDelay)
+    progress.frames.append((frame.metadata, frame.timestamp, ReleasedFrame(shown)))
+  }
+
   /// Processes a frame with all effects. Called by one thread at a time.
   ///
   /// - Parameters:
@@ -122,6 +175,25 @@ public final class EffectChain: Sendable {
       if verdict == .cover { frame.buffer.cover() }
       self.note(verdict, took: took, budget: budget, failure: cause, reports: &reports)
       return (verdict != .drop, end)
+    }
+
+    /// Adds a frame to a holding effect; returns the frames that it passes on, covered where it says so.
+    func submit(
+      _ frame: EffectFrame, to effect: any HoldingEffect, completes: Bool, from start: MediaTime, now: () -> MediaTime,
+      reports: inout [EffectReport]
+    ) -> [EffectFrame] {
+      self.prepare(for: frame.buffer.format)
+      let held = effect.submit(frame, completes: completes)
+      let took = now() - start
+      var frames: [EffectFrame] = []
+      for (frame, verdict) in held.frames where verdict != .drop {
+        if verdict == .cover { frame.buffer.cover() }
+        frames.append(frame)
+      }
+      let covers = held.frames.count { $0.verdict == .cover }
+      self.progress.withLock { $0.statistics.covers += covers }
+      self.note(.keep, took: took, budget: frame.budget, failure: held.failure, reports: &reports)
+      return frames
     }
 
     private func prepare(for format: VideoFormat) {

@@ -1,7 +1,7 @@
 public import Media
 
 /// A frame that a ``VideoEffect`` processes, with its metadata.
-public struct EffectFrame {
+public struct EffectFrame: Sendable {
   /// The pixels: I420, upright, writable. Assign another buffer of the same size to replace them.
   public var buffer: PixelBuffer
   /// Capture time.
@@ -10,6 +10,8 @@ public struct EffectFrame {
   public var metadata: FrameMetadata
   /// Orientation that the source reported; already applied to ``buffer``.
   public let sourceOrientation: Orientation
+  /// Latency of the device before ``timestamp``.
+  package var captureDelay = MediaDuration.zero
   /// Time left for this effect.
   public internal(set) var budget: MediaDuration
 

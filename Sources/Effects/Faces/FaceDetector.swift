@@ -30,8 +30,13 @@ public struct FaceDetector: ~Copyable, Sendable {
 
   /// Creates a detector with a minimum score.
   init(_ model: FaceModel, models: FaceModels, threshold: Float?) throws(VidiconError) {
+    self.init(model, plan: try models.plan(for: model), threshold: threshold)
+  }
+
+  /// Creates a detector with the plan of its model.
+  init(_ model: FaceModel, plan: InferencePlan, threshold: Float?) {
     precondition(model != .mesh && model != .fineMesh, "a mesh finds no faces")
-    self.executor = InferenceExecutor(try models.plan(for: model))
+    self.executor = InferenceExecutor(plan)
     self.output = FaceDetectorOutput(model, threshold: threshold)
     self.side = model.inputSide
     self.scaled = PixelBuffer(format: VideoFormat(width: model.inputSide, height: model.inputSide, pixelFormat: .i420))

@@ -1,3 +1,4 @@
+internal import Crypto
 public import Inference
 public import Media
 
@@ -40,6 +41,12 @@ public struct FaceModels: Hashable, Sendable {
     guard plan.inputs.map(\.shape) == [[1, model.inputSide, model.inputSide, 3]],
       Array(plan.outputs.map(\.count).prefix(2)) == model.outputCounts
     else { throw Self.error(.invalidData, path, "not the model that its name says") }
+    // Weights that were changed or zeroed have the right shape.
+    let sum = SHA256.hash(data: bytes).map { Self.hexadecimal($0) }.joined()
+    guard sum == model.checksum else {
+      throw Self.error(
+        .invalidData, path, "damaged, or another version of the model (its SHA-256 is \(sum.prefix(12))…)")
+    }
     return plan
   }
 
@@ -47,6 +54,10 @@ public struct FaceModels: Hashable, Sendable {
     guard let value = getenv(name) else { return nil }
     let text = String(cString: value)
     return text.isEmpty ? nil : text
+  }
+
+  private static func hexadecimal(_ byte: UInt8) -> String {
+    String(byte >> 4, radix: 16) + String(byte & 15, radix: 16)
   }
 
   /// Maximum file size in bytes: several times the largest model.
@@ -77,6 +88,17 @@ public struct FaceModels: Hashable, Sendable {
 }
 
 extension FaceModel {
+  /// SHA-256 of the file that `scripts/setup` installs.
+  fileprivate var checksum: String {
+    switch self {
+    case .shortRangeDetector: "bbff11cebd1eb27a1e004cae0b0e63ec8c551cbf34a4451148b4908b8db3eca8"
+    case .fullRangeDetector: "99bf9494d84f50acc6617d89873f71bf6635a841ea699c17cb3377f9507cfec3"
+    case .sparseFullRangeDetector: "2c3728e6da56f21e21a320433396fb06d40d9088f2247c05e5635a688d45dfe1"
+    case .mesh: "1055cb9d4a9ca8b8c688902a3a5194311138ba256bcc94e336d8373a5f30c814"
+    case .fineMesh: "c7d54204ce0448474c7f3fa9af494787c0965cbdd6f20fc72867e43046bd43d5"
+    }
+  }
+
   /// Element counts of the first two outputs.
   fileprivate var outputCounts: [Int] {
     switch self {

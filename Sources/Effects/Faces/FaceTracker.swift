@@ -47,6 +47,8 @@ public final class FaceTracker: VideoEffect {
     var lastStart: MediaTime?
     var size = SIMD2(0, 0)
     var lastTime: MediaTime?
+    /// Since when parts of the frame are not searched in time; nil while they are.
+    var behindSince: MediaTime?
     /// Memory for candidates.
     var found: [FaceCandidate] = []
     var mesh: FaceMesh
@@ -110,11 +112,17 @@ public final class FaceTracker: VideoEffect {
     self.state.withLock { $0.size = .zero }
   }
 
+  /// Time for which the search may be behind before it is reported.
+  private static let tolerance = MediaDuration.seconds(2)
+
   /// Tracks the faces of a frame.
-  public func process(_ frame: inout EffectFrame) -> EffectVerdict {
+  ///
+  /// - Throws: When the detector has failed, or parts of the frame have not been searched for two seconds: masks may be
+  ///   missing or misplaced.
+  public func process(_ frame: inout EffectFrame) throws -> EffectVerdict {
     let (time, budget) = (frame.timestamp, frame.budget)
     let videoFrame = frame.viewed
-    self.state.withLock { state in
+    let trouble = self.state.withLock { state -> Trouble? in
       self.adapt(&state, to: videoFrame)
       let hasDetector =
         switch state.detection {
@@ -127,7 +135,13 @@ public final class FaceTracker: VideoEffect {
       frame.metadata.faceEvents += events
       let isCurrent = state.searchTimes.allSatisfy { $0.map { time - $0 <= Self.maximumCandidateAge } ?? false }
       frame.metadata.faceTracking = !hasDetector ? .failed : isCurrent ? .current : .behind
+      state.behindSince = isCurrent ? nil : state.behindSince ?? time
+      let isTooLong = state.behindSince.map { time - $0 >= Self.tolerance } ?? false
+      return hasDetector
+        ? isTooLong ? Trouble(cause: "the search for faces is behind") : nil
+        : Trouble(cause: "the search for faces has failed")
     }
+    if let trouble { throw trouble }
     return .keep
   }
 
@@ -142,6 +156,12 @@ public final class FaceTracker: VideoEffect {
     state.searchTimes = Array(repeating: nil, count: state.tiles.count)
     (state.nextTile, state.lastStart) = (0, nil)
     state.tracks.forget()
+    state.behindSince = nil
+  }
+
+  private struct Trouble: Error, CustomStringConvertible {
+    var cause: String
+    var description: String { "\(self.cause); masks may be missing" }
   }
 
   /// Searches all tiles; returns whether the detector succeeded.

@@ -1,84 +1,165 @@
 public import Media
 internal import Synchronization
 
-/// Covers each face with an opaque box larger than the face, and keeps the box for a time after the last detection.
-/// Covers the whole frame while face positions are unknown: before a ``FaceTracker`` has searched all of it, while the
-/// tracker is behind or has failed, and without a tracker earlier in the chain.
+/// Covers faces with opaque boxes that are larger than they. It searches for them itself, in frames of any orientation, and
+/// holds frames back until a round of the search is over; what cannot be searched in time is covered.
 ///
-/// With ``FaceTracker/Detection/everyFrame`` the detector searches each frame before it is output; with
-/// ``FaceTracker/Detection/background`` a face that enters the frame may be visible for up to 0.3 s.
+/// A frame shows a place only if that place was searched upright and turned by 90°, 180° and 270°, at all sizes from the
+/// smallest promised one, in this frame or one of the two after it, or has not changed since that was done in the last
+/// second. Every candidate is covered, in all frames of its round and for 1.25 s after it, and so is each face that a
+/// ``FaceTracker`` earlier in the chain follows. Covered is also what only may be a face, so that boxes come and go where
+/// there is none.
 ///
-/// Uncertain detections are covered too, so that boxes also appear where there is no face. Independent detectors found
-/// no face in any of 1561 encoded frames (`docs/faces.md`).
+/// The whole frame is covered where the detector has failed or hangs, where there are more candidates, or more faces
+/// smaller than promised, than can be handled, and where there is no detector.
 ///
-/// A face that the detector misses is not covered. The detector found 98% of the faces in natural photos; at 1280 ×
-/// 720, 96 to 100% of the faces 110 pixels wide, and 52 to 63% of the faces 60 pixels wide.
-public final class PrivacyMask: VideoEffect {
-  /// True: a frame for which the mask throws is covered as a whole.
+/// What it cannot promise: that the models find each face; see `docs/faces.md`. Audio is not altered.
+public final class PrivacyMask: HoldingEffect {
+  /// Where it fails, the frame is covered.
   public var isPrivacy: Bool { true }
 
   private struct Cover {
     var face: Int
     var outline: FaceOutline
     var lastTime: MediaTime
-    /// Whether a mesh has confirmed the face.
-    var isConfirmed: Bool
+    /// Whether a mesh has said that it is a face.
+    var isSure: Bool
 
     init(_ face: Face, at time: MediaTime) {
       (self.face, self.outline, self.lastTime) = (face.id, FaceOutline(face, .face), time)
-      self.isConfirmed = !face.mesh.isEmpty
+      self.isSure = !face.mesh.isEmpty
     }
   }
 
   private struct State {
     var painter = ShapePainter()
     var covers: [Cover] = []
+    var search: PrivacySearch?
+    var supervision = PrivacySearch.Supervision()
   }
 
-  /// Maximum time for which a box is kept after the last detection of a face that no mesh has confirmed.
-  private static let unconfirmedHold = MediaDuration.milliseconds(500)
+  /// How long the box of a tracked face stays where no mesh has said that there is a face.
+  private static let doubtfulHold = MediaDuration.milliseconds(500)
 
+  /// Default smallest face relative to the frame's shorter side: 40 pixels of 720.
+  public static let defaultMinimumFace = PrivacyLayout.defaultMinimumFace
+  /// Range of the smallest face.
+  public static let minimumFaceRange = 0.02...0.5
+
+  /// Smallest face that is searched for, relative to the frame's shorter side.
+  let minimumFace: Float
   private let color: FrameColor
   private let growth: Float
   private let hold: MediaDuration
-  private let state = Mutex(State())
+  private let state: Mutex<State>
 
-  /// Creates a mask.
+  /// A mask without a detector: it covers the whole frame.
   ///
   /// - Parameters:
-  ///   - growth: Size of the box relative to the face, at least 1.
-  ///   - hold: Time for which a box is kept after the last detection of its face; at most 0.5 s for uncertain faces.
-  public init(
+  ///   - growth: How many times larger than a tracked face its box is, at least 1.
+  ///   - hold: How long a box stays after a tracked face was last seen; half a second at most over what may be none.
+  public convenience init(
     color: FrameColor = FrameColor(luma: 40), growth: Float = 1.4, hold: MediaDuration = .milliseconds(1500)
   ) {
+    self.init(color: color, growth: growth, hold: hold, search: nil)
+  }
+
+  /// A mask that searches for faces.
+  ///
+  /// - Parameters:
+  ///   - models: The detectors; both are read now.
+  ///   - minimumFace: Size of the smallest face that is to be found, relative to the frame's shorter side. Smaller ones
+  ///     cost time in inverse proportion to their area.
+  /// - Throws: ``VidiconError`` when a model is missing or invalid.
+  public convenience init(
+    models: FaceModels, minimumFace: Float = PrivacyMask.defaultMinimumFace, color: FrameColor = FrameColor(luma: 40)
+  ) throws(VidiconError) {
+    let plans = try FaceDetectorPlans(models)
+    self.init(minimumFace: minimumFace, color: color) { plans.makeDetect() }
+  }
+
+  /// A mask with custom detectors.
+  convenience init(
+    minimumFace: Float = PrivacyMask.defaultMinimumFace, color: FrameColor = FrameColor(luma: 40),
+    limits: PrivacySearch.Limits = PrivacySearch.Limits(), makeDetect: @escaping PrivacySearch.MakeDetect
+  ) {
+    let range = Self.minimumFaceRange
+    let bounded = Float(max(range.lowerBound, min(range.upperBound, Double(minimumFace))))
+    self.init(
+      color: color, growth: 1.4, hold: .milliseconds(1500),
+      search: PrivacySearch(minimumFace: bounded, limits: limits, makeDetect: makeDetect))
+  }
+
+  private init(color: FrameColor, growth: Float, hold: MediaDuration, search: PrivacySearch?) {
     (self.color, self.growth, self.hold) = (color, max(1, growth), hold)
+    self.minimumFace = search?.minimumFace ?? PrivacyMask.defaultMinimumFace
+    self.state = Mutex(State(search: search))
   }
 
-  /// Drops all boxes: their positions are meaningless in frames of another size or source.
+  /// Whether the mask has a detector.
+  var hasDetector: Bool { self.state.withLock { $0.search != nil } }
+
+  deinit { self.state.withLock { $0.search?.stop() } }
+
+  /// Forgets all faces: boxes belong to places in frames of one source and size.
   public func prepare(for format: VideoFormat) {
-    self.state.withLock { $0.covers = [] }
+    self.state.withLock {
+      $0.covers = []
+      $0.search?.reset()
+    }
   }
 
-  /// Covers the faces; requests a cover of the whole frame while face positions are unknown.
+  /// Searches a frame completely, and covers its faces.
   public func process(_ frame: inout EffectFrame) -> EffectVerdict {
-    let (time, canvas) = (frame.timestamp, Canvas(frame.buffer))
-    let (faces, possible) = (frame.metadata.faces, frame.metadata.possibleFaces)
+    let released = self.submit(frame, completes: true)
+    guard let last = released.frames.last else { return .cover }
+    frame = last.frame
+    return last.verdict
+  }
+
+  func submit(_ frame: EffectFrame, completes: Bool) -> HeldFrames {
     self.state.withLock { state in
-      func isPresent(_ id: Int) -> Bool { faces.contains { $0.id == id } || possible.contains { $0.id == id } }
-      state.covers.removeAll {
-        let hold = $0.isConfirmed ? self.hold : min(self.hold, Self.unconfirmedHold)
-        return isPresent($0.face) || time - $0.lastTime > hold || time < $0.lastTime
+      guard state.search != nil else { return HeldFrames(frames: [(frame, .cover)]) }
+      let before = state.supervision
+      var results = state.search?.add(frame, completes: completes) ?? []
+      let supervision = state.search?.supervision ?? before
+      state.supervision = supervision
+      var frames: [(frame: EffectFrame, verdict: EffectVerdict)] = []
+      for index in results.indices {
+        let verdict = self.cover(&results[index], &state)
+        frames.append((results[index].frame, verdict))
       }
-      for face in faces { state.covers.append(Cover(face, at: time)) }
-      for face in possible { state.covers.append(Cover(face, at: time)) }
-      for cover in state.covers {
-        var shape = cover.outline.shape(.box)
-        // Grows by half its size in the first second without a detection: the face may have moved.
-        let size = self.growth + min(1, Float((time - cover.lastTime).seconds)) / 2
-        (shape.right, shape.down, shape.feather) = (shape.right * size, shape.down * size, 1)
-        state.painter.paint(shape, .solid(self.color), on: canvas)
+      var released = HeldFrames(frames: frames)
+      if supervision.stalls > before.stalls {
+        released.failure = "the search for faces hangs; it is started again, and what it cannot search is covered"
+      } else if supervision.failures > before.failures {
+        released.failure = "the search for faces has failed; it is started again, and what it cannot search is covered"
       }
+      return released
     }
-    return frame.metadata.faceTracking == .current ? .keep : .cover
+  }
+
+  private func cover(_ result: inout PrivacySearch.Result, _ state: inout State) -> EffectVerdict {
+    let (time, canvas) = (result.frame.timestamp, Canvas(result.frame.buffer))
+    let (faces, possible) = (result.frame.metadata.faces, result.frame.metadata.possibleFaces)
+    func isPresent(_ id: Int) -> Bool { faces.contains { $0.id == id } || possible.contains { $0.id == id } }
+    state.covers.removeAll {
+      let hold = $0.isSure ? self.hold : min(self.hold, Self.doubtfulHold)
+      return isPresent($0.face) || time - $0.lastTime > hold || time < $0.lastTime
+    }
+    for face in faces { state.covers.append(Cover(face, at: time)) }
+    for face in possible { state.covers.append(Cover(face, at: time)) }
+    for cover in state.covers {
+      var shape = cover.outline.shape(.box)
+      // Grows by half its size in the first second without a detection: the face may have moved.
+      let size = self.growth + min(1, Float((time - cover.lastTime).seconds)) / 2
+      (shape.right, shape.down, shape.feather) = (shape.right * size, shape.down * size, 1)
+      state.painter.paint(shape, .solid(self.color), on: canvas)
+    }
+    guard let boxes = result.boxes else { return .cover }
+    for box in boxes {
+      if let area = canvas.area(from: box.low, to: box.high) { canvas.fill(area, self.color) }
+    }
+    return .keep
   }
 }

@@ -23,7 +23,7 @@ public struct EffectFactory: Sendable {
     if settings.needsFaces { effects.append(try self.tracker(for: settings, keeping: earlier)) }
     if settings.smooth > 0 { effects.append(SkinSmoothing(strength: Float(settings.smooth))) }
     // Before effects that draw on top of it.
-    if settings.faces == .privacy { effects.append(Self.kept(of: earlier) ?? PrivacyMask()) }
+    if settings.faces == .privacy { effects.append(try self.privacyMask(for: settings, keeping: earlier)) }
     if let style = try self.style(for: settings) {
       effects.append(FaceMask(style: style, part: settings.maskPart))
     }
@@ -45,15 +45,20 @@ public struct EffectFactory: Sendable {
     return effects
   }
 
+  private func privacyMask(
+    for settings: EffectSettings, keeping earlier: [any VideoEffect]
+  ) throws(VidiconError) -> PrivacyMask {
+    let minimumFace = settings.privacyMinimumFace.map { Float($0) } ?? PrivacyMask.defaultMinimumFace
+    // One without a detector is replaced as soon as the models can be used.
+    if let mask: PrivacyMask = Self.kept(of: earlier), mask.hasDetector, mask.minimumFace == minimumFace { return mask }
+    return try PrivacyMask(models: self.models, minimumFace: minimumFace)
+  }
+
   private func tracker(
     for settings: EffectSettings, keeping earlier: [any VideoEffect]
   ) throws(VidiconError) -> FaceTracker {
-    let detection: FaceTracker.Detection = settings.faces == .privacy ? .everyFrame : .background
-    if let tracker: FaceTracker = Self.kept(of: earlier) {
-      tracker.detection = detection
-      return tracker
-    }
-    return try FaceTracker(models: self.models, settings: FaceTracker.Settings(detection: detection))
+    if let tracker: FaceTracker = Self.kept(of: earlier) { return tracker }
+    return try FaceTracker(models: self.models)
   }
 
   private static func noImage(_ use: EffectImageUse) -> VidiconError {

@@ -40,7 +40,7 @@ extension Decodable {
 
 extension EffectSettings: Codable {
   private enum Key: String, CodingKey, CaseIterable {
-    case faces, mask, maskPart, maskAnchors, smooth, overlay, clock, color
+    case faces, privacyMinFace, mask, maskPart, maskAnchors, smooth, overlay, clock, color
   }
 
   /// Decodes settings; absent or null values have their defaults.
@@ -49,6 +49,7 @@ extension EffectSettings: Codable {
   public init(from decoder: any Decoder) throws {
     let object = try StrictObject(decoder, keys: Key.allCases.map(\.rawValue))
     self.faces = try object.name("faces", of: Faces.self) ?? .off
+    self.privacyMinimumFace = try object.number("privacyMinFace", in: PrivacyMask.minimumFaceRange)
     self.mask = try object.name("mask", of: Mask.self)
     self.maskPart = try object.name("maskPart", of: FaceMask.Part.self) ?? .face
     self.maskAnchors = try object.object("maskAnchors", MaskAnchors.init)
@@ -62,6 +63,7 @@ extension EffectSettings: Codable {
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: Key.self)
     try container.encode(self.faces.rawValue, forKey: .faces)
+    try container.encode(self.privacyMinimumFace, forKey: .privacyMinFace)
     try container.encode(self.mask?.rawValue, forKey: .mask)
     try container.encode(self.maskPart.rawValue, forKey: .maskPart)
     try container.encode(self.maskAnchors, forKey: .maskAnchors)

@@ -4,7 +4,7 @@
 ///
 /// ```json
 /// {
-///   "faces": "off", "mask": null, "maskPart": "face", "maskAnchors": null, "smooth": 0, "overlay": null,
+///   "faces": "off", "privacyMinFace": null, "mask": null, "maskPart": "face", "maskAnchors": null, "smooth": 0, "overlay": null,
 ///   "clock": false, "color": {"brightness": 0, "contrast": 0, "saturation": 0, "temperature": 0}
 /// }
 /// ```
@@ -65,6 +65,9 @@ public struct EffectSettings: Hashable, Sendable {
 
   /// Face detection mode.
   public var faces = Faces.off
+  /// Smallest face that privacy mode searches for, relative to the frame's shorter side; nil for
+  /// ``PrivacyMask/defaultMinimumFace``.
+  public var privacyMinimumFace: Double?
   /// Mask drawn over each face; nil for none.
   public var mask: Mask?
   /// Part of the face that the mask covers.

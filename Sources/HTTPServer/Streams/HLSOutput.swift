@@ -77,6 +77,10 @@ final class HLSOutput: StreamOutput {
     }
   }
 
+  func discardEarlier() {
+    self.perform { (machine: inout HLSStream) in machine.discardEarlier() }
+  }
+
   func streamEnded() {
     let now = self.clock.now()
     self.perform { (state: inout State) in

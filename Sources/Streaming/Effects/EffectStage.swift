@@ -46,8 +46,11 @@ final class EffectStage {
   /// - Parameters:
   ///   - drawn: The converted frame, not referenced elsewhere.
   ///   - source: The source's frame.
-  /// - Returns: The frame to encode; nil where an effect drops it.
-  func process(_ drawn: VideoFrame, from source: VideoFrame, of feed: VideoFeed) -> VideoFrame? {
+  ///   - completes: Whether no frame is to be held back by a privacy effect.
+  /// - Returns: The frames to encode now, oldest first: without those that an effect drops or holds back.
+  func process(
+    _ drawn: VideoFrame, from source: VideoFrame, of feed: VideoFeed, completes: Bool
+  ) -> (frames: [ReleasedFrame], isHeldBack: Bool) {
     let view = View(
       feed: feed, orientation: source.orientation, isMirrored: source.isMirrored,
       size: SIMD2(source.format.width, source.format.height))
@@ -56,19 +59,25 @@ final class EffectStage {
 
     var frame = EffectFrame(
       buffer: drawn.buffer, timestamp: drawn.timestamp, budget: self.budget, sourceOrientation: source.orientation)
+    frame.captureDelay = drawn.captureDelay
     let start = self.clock.now()
-    let outcome = self.shared.effects.process(&frame, now: self.clock.now)
+    let progress = self.shared.effects.advance(frame, completes: completes, now: self.clock.now)
     let time = self.clock.now() - start
+    let drops = progress.frames.count { $0.released == nil }
     self.shared.statistics.withLock {
       $0.framesWithEffects += 1
       $0.effectTime = $0.effectTime + time
-      $0.framesDroppedByEffects += outcome.isDropped ? 1 : 0
+      $0.framesDroppedByEffects += drops
     }
-    for report in outcome.reports { self.shared.report(.effect(report)) }
-    self.note(frame.metadata, at: drawn.timestamp)
-    guard !outcome.isDropped else { return nil }
-    self.report(frame.metadata, of: drawn)
-    return VideoFrame(buffer: frame.buffer, timestamp: drawn.timestamp, captureDelay: drawn.captureDelay)
+    for report in progress.reports { self.shared.report(.effect(report)) }
+    var frames: [ReleasedFrame] = []
+    for (metadata, timestamp, released) in progress.frames {
+      self.note(metadata, at: timestamp)
+      guard let released else { continue }
+      self.report(metadata, of: released.frame)
+      frames.append(released)
+    }
+    return (frames, progress.frames.isEmpty)
   }
 
   /// Passes a frame without effects: metadata reported before is no longer valid.

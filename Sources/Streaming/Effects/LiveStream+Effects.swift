@@ -7,11 +7,16 @@ extension LiveStream {
   ///
   /// An effect that stays keeps its state. A source that compresses its video is transcoded while there are effects.
   /// Viewers, recordings and snapshots get only processed frames, except for the slate; a frame that is being processed
-  /// when this is set keeps the earlier effects, and a snapshot may show it for one frame interval.
+  /// when this is set keeps the earlier effects.
+  ///
+  /// Adding a privacy effect discards what outputs keep of earlier frames: HLS segments, snapshots, queued samples.
   public var effects: [any VideoEffect] {
     get { self.shared.effects.effects }
     set {
+      let wasPrivate = self.shared.effects.isPrivate
       self.shared.effects.effects = newValue
+      // The pipeline does it again before the first private frame, for a frame that it is processing now.
+      if !wasPrivate, self.shared.effects.isPrivate { self.discardEarlier() }
       // The last frame of a still source is encoded again with the new effects.
       self.state.withLock { $0.videoQueue }?.requestRedraw()
     }

@@ -1,3 +1,4 @@
+internal import Effects
 internal import Media
 
 /// Pipeline side of snapshots: keeps the last output frame, and delivers it when it is requested.
@@ -10,14 +11,16 @@ struct SnapshotFeed {
 
   private let frameInterval: MediaDuration
   private var shown: OutputFrame?
+  /// Number of the last frame before ``discardEarlier()``.
+  private var lastNumber = 0
 
   init(frameInterval: MediaDuration) {
     self.frameInterval = frameInterval
   }
 
   /// Notes each frame before it is encoded; returns it when it is to be delivered.
-  mutating func show(_ frame: VideoFrame, at now: MediaTime, isWanted: Bool) -> OutputFrame? {
-    let output = OutputFrame(number: (self.shown?.number ?? 0) + 1, frame: frame, time: now)
+  mutating func show(_ frame: ReleasedFrame, at now: MediaTime, isWanted: Bool) -> OutputFrame? {
+    let output = OutputFrame(number: (self.shown?.number ?? self.lastNumber) + 1, released: frame, time: now)
     self.shown = output
     guard isWanted else { return nil }
     self.deadline = nil
@@ -41,9 +44,15 @@ struct SnapshotFeed {
     return nil
   }
 
+  /// Forgets the last frame; frames continue to be counted.
+  mutating func discardEarlier() {
+    self.lastNumber = self.shown?.number ?? self.lastNumber
+    (self.shown, self.deadline) = (nil, nil)
+  }
+
   /// Copies the last frame into memory of its own.
   mutating func copyLast() {
-    self.shown = self.shown.map { OutputFrame(number: $0.number, frame: $0.frame.copy, time: $0.time) }
+    self.shown = self.shown.map { OutputFrame(number: $0.number, released: $0.released.copy, time: $0.time) }
   }
 
   /// Returns the last frame when the next one is overdue.
@@ -59,7 +68,9 @@ struct OutputFrame: Sendable {
   /// Counts output frames from 1.
   let number: Int
   /// In the stream's format.
-  let frame: VideoFrame
+  let released: ReleasedFrame
   /// When the frame was passed to the encoder.
   let time: MediaTime
+
+  var frame: VideoFrame { self.released.frame }
 }

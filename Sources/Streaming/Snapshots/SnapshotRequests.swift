@@ -73,6 +73,8 @@ struct SnapshotRequests {
   private(set) var source: Source?
   private(set) var statistics = SnapshotStatistics()
   private var hasEnded = false
+  /// Whether the frame whose images are being encoded was discarded.
+  private var isDiscarded = false
   private var isThreadRunning = false
   /// Frame number of the request that the pipeline has not answered yet; nil for none.
   private var requestedNumber: Int?
@@ -178,6 +180,14 @@ extension SnapshotRequests {
 // MARK: The pipeline and the thread
 
 extension SnapshotRequests {
+  /// Discards frames and images; an image that is being encoded is not kept.
+  mutating func discardEarlier() {
+    self.isDiscarded = true
+    // The requested frame may be an earlier one.
+    (self.output, self.requestedNumber, self.files) = (nil, nil, [])
+    for index in self.groups.indices { self.groups[index].file = nil }
+  }
+
   /// Accepts a frame from the pipeline, if one was requested.
   mutating func offer(_ output: OutputFrame) {
     guard self.requestedNumber != nil else { return }
@@ -207,10 +217,19 @@ extension SnapshotRequests {
     return .ask(after: number)
   }
 
-  /// Notes an encoded image or a failure; returns the viewers that get it.
+  /// Notes an encoded image or a failure.
+  ///
+  /// - Returns: The viewers that get it; nil where the image must not be shown, and is requested again.
   mutating func finish(
     _ job: Job, of output: OutputFrame, _ answer: Answer
-  ) -> [AsyncStream<ByteBuffer>.Continuation] {
+  ) -> [AsyncStream<ByteBuffer>.Continuation]? {
+    guard !self.isDiscarded || self.hasEnded else {
+      self.snapshots[job.width, default: []] += job.snapshots
+      for index in self.groups.indices where self.groups[index].width == job.width {
+        (self.groups[index].isPending, self.groups[index].number) = (false, 0)
+      }
+      return nil
+    }
     if case .success(let bytes) = answer, job.file == nil, !self.hasEnded {
       self.statistics.imagesEncoded += 1
       self.files.removeAll { $0.width == job.width }
@@ -235,6 +254,7 @@ extension SnapshotRequests {
 
   /// Removes and returns the due images of a frame, each width once.
   private mutating func takeJobs(_ output: OutputFrame, at now: MediaTime) -> [Job] {
+    self.isDiscarded = false
     var jobs = self.snapshots.mapValues { $0 }.map { Job(width: $0.key, snapshots: $0.value) }
     self.snapshots = [:]
     for index in self.groups.indices where self.groups[index].due <= now && self.groups[index].number < output.number {

@@ -91,6 +91,11 @@ extension StreamSnapshots {
     self.requests.withLock { $0.offer(output) }
   }
 
+  /// Discards kept frames and images, and those that are being encoded.
+  func discardEarlier() {
+    self.requests.withLock { $0.discardEarlier() }
+  }
+
   /// Ends all requests with the stream.
   func streamEnded() {
     let (snapshots, viewers) = self.requests.withLock { $0.end() }
@@ -156,7 +161,7 @@ extension StreamSnapshots {
         answer = .failure(error)
       }
     }
-    let viewers = self.requests.withLock { $0.finish(job, of: output, answer) }
+    guard let viewers = self.requests.withLock({ $0.finish(job, of: output, answer) }) else { return }
     for snapshot in job.snapshots { snapshot(answer) }
     for viewer in viewers {
       switch answer {

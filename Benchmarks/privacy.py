@@ -1,0 +1,356 @@
+#!/usr/bin/env python3
+"""Searches for faces that privacy mode leaves to be seen: the measurement "privacy" of `run`.
+
+Scenes of real faces at known places are composed, recorded by `vidicon record --faces privacy`, and each labelled face of the
+recorded file is looked at: it must be covered. The labels are the judge. Two detectors of other families than the models in
+use, OpenCV's cascades and dlib's, search the frames turned upright and enlarged; they can only add faces.
+
+    Benchmarks/privacy.py --program VIDICON --media FOLDER [--frames NUMBER] [--scene NAME]...
+"""
+
+import argparse
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import cv2
+import numpy
+
+RATE = 30
+# Luma of the cover, and its tolerance after encoding.
+COVER, TOLERANCE = 40, 14
+# Faces of the photo of five: centre and side of the box from the eyebrows to the chin.
+FIVE = [(736, 363, 112), (580, 377, 107), (477, 265, 86), (367, 305, 117), (266, 124, 101)]
+# The bits of a frame's number, as squares of this size at the lower edge.
+BIT = 16
+
+
+class Head:
+    """A head cut out of a photo, with the place of its box."""
+
+    def __init__(self, photo, x, y, side):
+        reach = int(1.05 * side)
+        padded = cv2.copyMakeBorder(photo, reach, reach, reach, reach, cv2.BORDER_REPLICATE)
+        x, y = int(x) + reach, int(y) + reach
+        self.image, self.side = padded[y - reach:y + reach, x - reach:x + reach], side
+        across = numpy.linspace(-1, 1, 2 * reach)
+        radius = numpy.sqrt(across[None] ** 2 + across[:, None] ** 2)
+        self.alpha = numpy.clip((1 - radius) * 8, 0, 1).astype(numpy.float32)
+
+    def turned(self, side, turn=0, angle=0.0):
+        """The head with a box of another size, turned clockwise by quarters and by an angle in degrees."""
+        factor = side / self.side
+        method = cv2.INTER_AREA if factor < 1 else cv2.INTER_CUBIC
+        image = cv2.resize(self.image, None, fx=factor, fy=factor, interpolation=method)
+        alpha = cv2.resize(self.alpha, (image.shape[1], image.shape[0]))
+        if angle:
+            middle = (image.shape[1] / 2, image.shape[0] / 2)
+            matrix = cv2.getRotationMatrix2D(middle, -angle, 1)
+            image = cv2.warpAffine(image, matrix, (image.shape[1], image.shape[0]), borderMode=cv2.BORDER_REPLICATE)
+            alpha = cv2.warpAffine(alpha, matrix, (image.shape[1], image.shape[0]))
+        return numpy.rot90(image, -turn), numpy.rot90(alpha, -turn)
+
+
+def put(frame, head, x, y, side, turn=0, angle=0.0):
+    """Puts a head into a frame; returns its label."""
+    image, alpha = head.turned(side, turn, angle)
+    height, width = image.shape[:2]
+    left, top = int(x - width / 2), int(y - height / 2)
+    low, high = max(0, left), min(frame.shape[1], left + width)
+    upper, lower = max(0, top), min(frame.shape[0], top + height)
+    if low < high and upper < lower:
+        part = image[upper - top:lower - top, low - left:high - left].astype(numpy.float32)
+        weight = alpha[upper - top:lower - top, low - left:high - left, None]
+        target = frame[upper:lower, low:high]
+        frame[upper:lower, low:high] = (part * weight + target * (1 - weight)).astype(numpy.uint8)
+    return (x, y, side)
+
+
+class Scenes:
+    def __init__(self, media):
+        photo = cv2.imread(str(media / "multi_face.jpg"))
+        self.heads = [Head(photo, *face) for face in FIVE]
+        single = self.frames(media / "single_face.mp4")
+        self.heads.append(Head(single[0], 294, 204, 188))
+        self.film = self.frames(media / "WolfgangLanger_Pexels.mp4")
+        self.rooms = self.frames(media / "no_face.mp4")
+
+    @staticmethod
+    def frames(path):
+        film, frames = cv2.VideoCapture(str(path)), []
+        while True:
+            good, frame = film.read()
+            if not good:
+                return frames
+            frames.append(frame)
+
+    def room(self, index, width=1280, height=720):
+        # There and back again.
+        count = len(self.rooms)
+        place = index % (2 * count - 2)
+        room = self.rooms[place if place < count else 2 * count - 2 - place]
+        return cv2.resize(room, (width, height), interpolation=cv2.INTER_AREA if width < room.shape[1] else cv2.INTER_LINEAR)
+
+    # Each scene returns a frame and its labels: centre and side of each face's box.
+
+    def one(self, index):
+        frame = self.room(0)
+        # A head that moves as a speaker's does.
+        x, y = 640 + 40 * numpy.sin(index / 12), 330 + 12 * numpy.sin(index / 7)
+        return frame, [put(frame, self.heads[5], x, y, 190, angle=8 * numpy.sin(index / 15))]
+
+    def five(self, index):
+        frame = self.room(0)
+        return frame, [put(frame, head, 180 + 230 * number + 15 * numpy.sin(index / 9 + number), 340 + 60 * (number % 2), 60 + 20 * number)
+                       for number, head in enumerate(self.heads[:5])]
+
+    def grid(self, index, columns, rows, smallest, largest, width=1280, height=720, turn=0, moves=3):
+        frame, labels, count = self.room(0, width, height), [], columns * rows
+        for number in range(count):
+            x = (number % columns + 0.5) * width / columns + moves * numpy.sin(index / 10 + number)
+            y = (number // columns + 0.5) * height / rows + moves * numpy.cos(index / 11 + number)
+            side = smallest + (largest - smallest) * (number * 7 % count) / count
+            labels.append(put(frame, self.heads[number % 5], x, y, side, turn))
+        return frame, labels
+
+    def crowd(self, index):
+        return self.grid(index, 10, 6, 60, 80, 1920, 1080)
+
+    def crowd_of_small_faces(self, index):
+        return self.grid(index, 10, 6, 40, 70, 1920, 1080)
+
+    def smallest(self, index):
+        return self.grid(index, 6, 3, 40, 44, turn=index // 40 % 4)
+
+    def upside_down(self, index):
+        return self.grid(index, 3, 2, 50, 150, turn=2)
+
+    def sideways(self, index):
+        return self.grid(index, 3, 2, 50, 150, turn=1 if index // 60 % 2 else 3)
+
+    def lying(self, index):
+        frame = self.room(0)
+        return frame, [put(frame, self.heads[5], 640 + 10 * numpy.sin(index / 20), 420, 230, turn=1, angle=10 * numpy.sin(index / 30))]
+
+    def half_out_of_frame(self, index):
+        frame = self.room(0)
+        labels = [put(frame, self.heads[0], 1275, 200 + index % 100, 140), put(frame, self.heads[3], 4, 500 - index % 60, 120)]
+        labels.append(put(frame, self.heads[2], 640, 716, 160))
+        return frame, labels
+
+    def behind_a_hand(self, index):
+        # The film shows a hand in front of the face; its labels are those of the face before.
+        frame = cv2.resize(self.film[(180 + index) % len(self.film)], (1280, 720), interpolation=cv2.INTER_CUBIC)
+        return frame, None
+
+    def entering_fast(self, index):
+        frame, labels = self.room(0), []
+        step = index % 40
+        if step < 30:
+            x = -120 + step * 52
+            labels.append(put(frame, self.heads[index // 40 % 5], x, 360 + 40 * numpy.sin(index), 130, turn=index // 40 % 4))
+        return frame, labels
+
+    def photo_on_a_phone(self, index):
+        frame = self.room(0)
+        x, y = 640 + 120 * numpy.sin(index / 14), 400 + 40 * numpy.cos(index / 9)
+        phone = numpy.full((300, 150, 3), 235, numpy.uint8)
+        label = put(phone, self.heads[index // 90 % 5], 75, 130, 70)
+        phone = cv2.copyMakeBorder(phone, 12, 12, 8, 8, cv2.BORDER_CONSTANT, value=(20, 20, 20))
+        left, top = int(x), int(y) - 160
+        frame[top:top + phone.shape[0], left:left + phone.shape[1]] = phone
+        return frame, [(left + 8 + label[0], top + 12 + label[1], label[2])]
+
+    def dark(self, index):
+        frame = self.room(0)
+        side = 520 if index // 60 % 2 else 120
+        labels = [put(frame, self.heads[index // 120 % 5], 640 + 20 * numpy.sin(index / 10), 360, side)]
+        noise = numpy.random.default_rng(index).normal(0, 1.5, frame.shape)
+        return numpy.clip(frame * 0.12 + noise, 0, 255).astype(numpy.uint8), labels
+
+    def motion_blurred(self, index):
+        frame = self.room(0)
+        x = 300 + 680 * (0.5 + 0.5 * numpy.sin(index / 12))
+        labels = [put(frame, self.heads[index // 75 % 5], x, 360, 120)]
+        length = 1 + int(18 * abs(numpy.cos(index / 12)))
+        return cv2.blur(frame, (length, 1)), labels
+
+    def printed_crowd(self, index):
+        # A poster on a wall: nothing moves.
+        return self.grid(0, 8, 4, 42, 60, moves=0)
+
+    def large_frame(self, index):
+        return self.grid(index, 4, 3, 120, 400, 4096, 2160, moves=8)
+
+    def empty_room(self, index):
+        return self.room(index), []
+
+
+SCENES = ["one", "five", "crowd", "crowd_of_small_faces", "smallest", "upside_down", "sideways", "lying", "half_out_of_frame", "behind_a_hand",
+          "entering_fast", "photo_on_a_phone", "dark", "motion_blurred", "printed_crowd", "large_frame", "empty_room"]
+
+
+def write(scenes, name, count, path):
+    """Writes a scene as a film whose frames carry their numbers; returns the labels of each frame."""
+    labels, encoder = [], None
+    for index in range(count):
+        frame, found = getattr(scenes, name)(index)
+        labels.append(found)
+        frame = numpy.ascontiguousarray(frame)
+        for bit in range(16):
+            value = 230 if index >> bit & 1 else 20
+            frame[-BIT:, bit * BIT:(bit + 1) * BIT] = value
+        if encoder is None:
+            height, width = frame.shape[:2]
+            encoder = subprocess.Popen(
+                ["ffmpeg", "-v", "error", "-y", "-f", "rawvideo", "-pix_fmt", "bgr24", "-s", f"{width}x{height}", "-r", str(RATE), "-i", "-",
+                 "-c:v", "libx264", "-preset", "ultrafast", "-crf", "10", "-g", "30", "-pix_fmt", "yuv420p", str(path)], stdin=subprocess.PIPE)
+        encoder.stdin.write(frame.tobytes())
+    encoder.stdin.close()
+    if encoder.wait():
+        sys.exit(f"{name}: ffmpeg cannot write the film")
+    return labels
+
+
+def read(path):
+    """The frames of a file: colours."""
+    film = cv2.VideoCapture(str(path))
+    while True:
+        good, frame = film.read()
+        if not good:
+            return
+        yield frame
+
+
+def luma(frame):
+    """Luma as encoded: 16 to 235."""
+    return cv2.cvtColor(frame, cv2.COLOR_BGR2YUV)[:, :, 0].astype(numpy.int32) * 219 // 255 + 16
+
+
+def number(plane):
+    """The number in a frame; nil where it is covered."""
+    value = 0
+    for bit in range(16):
+        cell = plane[-BIT + 4:-4, bit * BIT + 4:(bit + 1) * BIT - 4].mean()
+        if 55 < cell < 150 or COVER - 3 < cell < COVER + 6:
+            return None
+        value |= (cell > 100) << bit
+    return value
+
+
+class Detectors:
+    """Detectors of other families, which may only add faces."""
+
+    def __init__(self):
+        import dlib
+        self.dlib = dlib.get_frontal_face_detector()
+        folder = next((path for path in (pathlib.Path("/usr/share/opencv4/haarcascades"), pathlib.Path(getattr(cv2, "data", cv2).haarcascades) if hasattr(cv2, "data") else None) if path and path.is_dir()), None)
+        if folder is None:
+            raise ImportError("opencv-data")
+        self.cascade = cv2.CascadeClassifier(str(folder / "haarcascade_frontalface_alt2.xml"))
+
+    def faces(self, frame):
+        """Boxes of faces in a frame and in the three turned ones: centre and side, in pixels of the frame."""
+        scale = min(2.0, 1280 / frame.shape[1])
+        found = []
+        for turn in range(4):
+            turned = numpy.ascontiguousarray(numpy.rot90(frame, turn))
+            grey = cv2.resize(cv2.cvtColor(turned, cv2.COLOR_BGR2GRAY), None, fx=scale, fy=scale, interpolation=cv2.INTER_AREA)
+            boxes = [tuple(box) for box in self.cascade.detectMultiScale(grey, 1.1, 6, minSize=(36, 36))]
+            boxes += [(r.left(), r.top(), r.width(), r.height()) for r in self.dlib(grey, 0)]
+            for x, y, width, height in boxes:
+                center = ((x + width / 2) / scale, (y + height / 2) / scale)
+                found.append((turn, center, width / scale))
+        return [(self.back(center, turn, frame.shape), side) for turn, center, side in found]
+
+    @staticmethod
+    def back(center, turn, shape):
+        (x, y), (height, width) = center, shape[:2]
+        # numpy turns counterclockwise: (x, y) goes to (y, width - x).
+        return {0: (x, y), 1: (width - y, x), 2: (width - x, height - y), 3: (y, height - x)}[turn]
+
+
+def is_covered(plane, x, y, side):
+    """Whether the inner part of a face's box is covered: eyes, nose and mouth."""
+    half = side * 0.42
+    left, right = max(0, int(x - half)), min(plane.shape[1], int(x + half))
+    top, bottom = max(0, int(y - half)), min(plane.shape[0], int(y + half))
+    if right - left < 6 or bottom - top < 6:
+        return True
+    part = abs(plane[top:bottom, left:right] - COVER) <= TOLERANCE
+    return part.mean() > 0.9
+
+
+def measure(program, scenes, name, count, folder, detectors, every):
+    source, recorded = folder / "scene.mp4", folder / "recorded.mp4"
+    recorded.unlink(missing_ok=True)
+    labels = write(scenes, name, count, source)
+    run = subprocess.run(
+        [program, "record", str(recorded), "--source", f"file:{source}", "--audio", "none", "--faces", "privacy", "--bitrate", "8M",
+         "--duration", f"{count / RATE + 1}s"], capture_output=True, text=True)
+    if run.returncode:
+        sys.exit(f"{name}: vidicon failed: {run.stderr}")
+    originals = read(source) if every else None
+    frames = faces = 0
+    leaks, added, covered, last = [], [], [], -1
+    for frame in read(recorded):
+        plane = luma(frame)
+        frames += 1
+        covered.append(float((abs(plane[::8, ::8] - COVER) <= 3).mean()))
+        index = number(plane)
+        if index is None or not 0 <= index < count:
+            # The number is covered: the labels of the frames nearby are all looked at.
+            index = min(count - 1, last + 1)
+        last = index
+        for x, y, side in labels[index] or []:
+            if not (-0.1 * side < x < plane.shape[1] + 0.1 * side and -0.1 * side < y < plane.shape[0] + 0.1 * side):
+                continue
+            faces += 1
+            if not is_covered(plane, x, y, side):
+                leaks.append((index, round(float(x)), round(float(y)), round(float(side))))
+        if every and frames % every == 0:
+            # A detection counts where the detectors see a face in the source too, or a label is.
+            near = [((x, y), side) for x, y, side in labels[index] or []]
+            seen = detectors.faces(frame)
+            if seen and labels[index] is None:
+                near = detectors.faces(scenes_frame(scenes, name, index))
+            for center, side in seen:
+                if any(abs(center[0] - c[0]) + abs(center[1] - c[1]) < 0.6 * max(side, s) for c, s in near) and not is_covered(plane, *center, side * 0.7):
+                    added.append((index, round(float(center[0])), round(float(center[1])), round(float(side))))
+    return {"scene": name, "frames": frames, "of": count, "faces": faces, "leaks": leaks, "added": added,
+            "covered": sum(covered) / max(1, len(covered))}
+
+
+def scenes_frame(scenes, name, index):
+    return getattr(scenes, name)(index)[0]
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--program", required=True)
+    parser.add_argument("--media", required=True, type=pathlib.Path)
+    parser.add_argument("--frames", type=int, default=20_000)
+    parser.add_argument("--scene", action="append")
+    parser.add_argument("--every", type=int, default=15, help="search each of so many frames with the other detectors")
+    options = parser.parse_args()
+    # Absent detectors are an error: a leak that they would find is not to be missed.
+    sys.path.append(str(options.media / "detectors"))
+    detectors = Detectors()
+    scenes = Scenes(options.media)
+    names = options.scene or SCENES
+    failed = False
+    with tempfile.TemporaryDirectory() as folder:
+        for name in names:
+            result = measure(options.program, scenes, name, max(30, options.frames // len(names)), pathlib.Path(folder), detectors, options.every)
+            failed = failed or bool(result["leaks"] or result["added"]) or name == "empty_room" and result["covered"] > 0.1
+            leaks = sorted({leak[0] for leak in result["leaks"] + result["added"]})
+            print(f"{name}: {result['frames']} of {result['of']} frames, {result['faces']} faces, {len(result['leaks'])} visible, "
+                  f"{len(result['added'])} more found, in {len(leaks)} frames; {100 * result['covered']:.1f}% covered"
+                  + (f"; first: {json.dumps((result['leaks'] + result['added'])[:4])}" if leaks else ""), flush=True)
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,215 @@
+import Media
+import Testing
+
+@testable import Effects
+
+@Suite("Schedule of a complete search")
+struct PrivacyScheduleTests {
+  /// Frames of which everything changes, at 30 per second.
+  private struct Dialogue {
+    var schedule = PrivacySchedule(isImmediate: [true] + Array(repeating: false, count: 30))
+    var number = 0
+
+    mutating func add(completes: Bool = false, isChanged: Bool = true) -> PrivacySchedule.Batch {
+      self.number += 1
+      return self.schedule.add(
+        number: self.number, time: MediaTime(ticks: Int64(self.number), timescale: 30), completes: completes
+      ) { _, _ in isChanged }
+    }
+
+    mutating func released(completes: Bool = false) -> [(number: Int, uncertain: [Int])] {
+      var frames: [(number: Int, uncertain: [Int])] = []
+      while let frame = self.schedule.release(completes: completes) { frames.append(frame) }
+      return frames
+    }
+  }
+
+  @Test func `the work of a round is spread evenly, and the immediate part runs for each frame`() {
+    var dialogue = Dialogue()
+    var counts: [Int] = []
+    var numbers: [Int] = []
+    for _ in 0..<12 {
+      let batch = dialogue.add()
+      #expect(batch.probes.first == 0 && Set(batch.probes).count == batch.probes.count)
+      counts.append(batch.requiredCount)
+      dialogue.schedule.finish(batch.probes.prefix(batch.requiredCount))
+      for frame in dialogue.released() {
+        #expect(frame.uncertain == [])
+        numbers.append(frame.number)
+      }
+    }
+    #expect(counts.allSatisfy { $0 == 11 }, "\(counts)")
+    #expect(numbers == Array(1...10))
+  }
+
+  @Test func `what was not searched in a round is uncertain`() {
+    var dialogue = Dialogue()
+    for _ in 0..<2 {
+      #expect(!dialogue.add().probes.isEmpty)
+      #expect(dialogue.released().isEmpty)
+    }
+    _ = dialogue.add()
+    dialogue.schedule.finish([1, 2, 3])
+    let released = dialogue.released()
+    #expect(released.map(\.number) == [1])
+    #expect(released.first?.uncertain == [0] + Array(4...30))
+  }
+
+  @Test func `an unchanged frame owes nothing for a second, and old tiles are searched before`() {
+    var dialogue = Dialogue()
+    let first = dialogue.add(completes: true)
+    #expect(first.requiredCount == 31)
+    dialogue.schedule.finish(first.probes)
+    #expect(dialogue.released(completes: true).map(\.number) == [1])
+    var runs = 0
+    for _ in 0..<60 {
+      let batch = dialogue.add(isChanged: false)
+      #expect(batch.requiredCount == 0)
+      runs += batch.probes.count
+      dialogue.schedule.finish(batch.probes)
+      #expect(dialogue.released().count == 1)
+    }
+    #expect((60...130).contains(runs))
+    // Without these searches they are due after a second.
+    for _ in 0..<40 { _ = dialogue.add(isChanged: false) }
+    #expect(dialogue.schedule.held.last?.owedCountForTests == 31)
+  }
+
+  @Test func `a frame that is to be shown at once has all of its search required`() {
+    var dialogue = Dialogue()
+    _ = dialogue.add()
+    let batch = dialogue.add(completes: true)
+    #expect(batch.requiredCount == 31)
+    dialogue.schedule.finish(batch.probes)
+    // The immediate part of the first frame did not run.
+    let released = dialogue.released(completes: true)
+    #expect(released.map(\.number) == [1, 2] && released.map(\.uncertain) == [[0], []])
+    dialogue.schedule.reset()
+    #expect(dialogue.schedule.held.isEmpty && dialogue.schedule.searched.allSatisfy { $0 == nil })
+  }
+}
+
+extension PrivacySchedule.Held {
+  fileprivate var owedCountForTests: Int { self.owed.count { $0 } }
+}
+
+@Suite("Layout of a complete search")
+struct PrivacyLayoutTests {
+  @Test(arguments: [(1280, 720), (1920, 1080), (720, 1280), (4096, 2160), (640, 360), (64, 48), (2, 2), (4096, 100)])
+  func `each place is searched in each direction at each size`(width: Int, height: Int) {
+    let layout = PrivacyLayout(width: width, height: height)
+    let levels = Set(layout.probes.map { [$0.tile.side, $0.orientation.rawValue] })
+    for level in levels {
+      let tiles = layout.probes.filter { $0.tile.side == level[0] && $0.orientation.rawValue == level[1] }.map(\.tile)
+      for place in [SIMD2(0, 0), SIMD2(layout.width - 1, 0), SIMD2(layout.width / 2, layout.height - 1)] {
+        #expect(
+          tiles.contains {
+            ($0.x...$0.x + $0.side).contains(place.x) && ($0.y...$0.y + $0.side).contains(place.y)
+          })
+      }
+    }
+    #expect(levels.count % 4 == 0)
+    // Immediate: one model for near faces, and the largest tiles, upright.
+    #expect(layout.probes.filter(\.isImmediate).allSatisfy { $0.orientation == .up })
+  }
+
+  @Test func `the smallest face is 25 pixels wide for the detector, and fits into the overlap of two tiles`() {
+    let layout = PrivacyLayout(width: 1280, height: 720)
+    #expect(layout.probes.count == 4 + 4 * (2 + 18))
+    let tiles = layout.probes.filter { $0.model == .fullRangeDetector }.map(\.tile)
+    let smallest = tiles.map(\.side).min() ?? 0
+    #expect(smallest == 192 && layout.minimumFace > 25)
+    let row = Set(tiles.filter { $0.side == smallest && $0.y == 0 }.map(\.x)).sorted()
+    for (left, right) in zip(row, row.dropFirst()) {
+      #expect(Float(left + smallest - right) > 1.5 * layout.minimumFace)
+    }
+    // Smaller faces cost more.
+    let fine = PrivacyLayout(width: 1280, height: 720, minimumFace: 0.0275)
+    #expect(fine.probes.count > 200)
+  }
+}
+
+@Suite("Changes of a frame, by block")
+struct FrameChangesTests {
+  @Test func `noise is no change, a face is one, and so is a slow change`() {
+    var changes = FrameChanges(width: 32, height: 16)
+    var luma = [UInt8](repeating: 100, count: 32 * 16)
+    changes.add(luma, stride: 32)
+    #expect(changes.changes.allSatisfy { $0 == 1 } && changes.changes.count == 32)
+    for index in luma.indices { luma[index] = index % 2 == 0 ? 98 : 102 }
+    changes.add(luma, stride: 32)
+    #expect(changes.changes.allSatisfy { $0 == 1 })
+    for y in 4..<8 { for x in 4..<8 { luma[y * 32 + x] = 110 } }
+    changes.add(luma, stride: 32)
+    #expect(changes.changes[8 + 1] == 3 && changes.changes.count { $0 == 3 } == 1)
+    for step in 0..<4 {
+      for index in luma.indices { luma[index] = UInt8(100 - step) }
+      changes.add(luma, stride: 32)
+    }
+    #expect(changes.changes[0] == 7)
+  }
+}
+
+@Suite("Covers over candidates")
+struct PrivacyCoversTests {
+  private static func time(_ milliseconds: Int64) -> MediaTime { MediaTime(ticks: milliseconds, timescale: 1000) }
+
+  private func isCovered(_ covers: PrivacyCovers, _ x: Float, _ y: Float, at milliseconds: Int64) -> Bool {
+    guard let boxes = covers.boxes(at: Self.time(milliseconds)) else { return true }
+    return boxes.contains { $0.low.x <= x && x <= $0.high.x && $0.low.y <= y && y <= $0.high.y }
+  }
+
+  @Test func `each candidate is covered, also a small one on a large one, from the start of its round on`() {
+    var covers = PrivacyCovers(minimumFace: 20)
+    let faces = [
+      FaceCandidateTests.candidate(100, 100, side: 80), FaceCandidateTests.candidate(130, 160, side: 24),
+      FaceCandidateTests.candidate(400, 100, side: 30, score: 0.31),
+    ]
+    covers.add(faces, at: Self.time(100), from: Self.time(34))
+    for time: Int64 in [34, 67, 100, 1300] {
+      #expect(self.isCovered(covers, 100, 100, at: time) && self.isCovered(covers, 135, 175, at: time))
+      #expect(self.isCovered(covers, 400, 100, at: time))
+    }
+    #expect(!self.isCovered(covers, 100, 100, at: 33) && !self.isCovered(covers, 300, 300, at: 100))
+    #expect(!self.isCovered(covers, 400, 100, at: 1400) && self.isCovered(covers, 100, 100, at: 1400))
+    #expect(!self.isCovered(covers, 100, 100, at: 1700))
+  }
+
+  @Test func `five hundred faces are all covered, more than can be handled cover the whole frame`() {
+    var covers = PrivacyCovers(minimumFace: 20)
+    covers.add((0..<500).map { FaceCandidateTests.candidate(Float($0) * 200, 0, side: 30) }, at: .zero, from: .zero)
+    #expect(covers.boxes(at: .zero)?.count == 500)
+    covers.add(
+      (0..<1000).map { FaceCandidateTests.candidate(Float($0) * 200, 900, side: 30) }, at: .zero, from: .zero)
+    #expect(covers.boxes(at: .zero) == nil && covers.boxes(at: Self.time(1400)) == nil)
+    covers.reset()
+    #expect(covers.boxes(at: .zero) == [])
+  }
+
+  @Test func `many faces that are smaller than promised cover the whole frame, a few only themselves`() {
+    var covers = PrivacyCovers(minimumFace: 20)
+    func small(_ count: Int) -> [FaceCandidate] {
+      (0..<count).map { FaceCandidateTests.candidate(Float($0) * 50, 0, side: 12) }
+    }
+    covers.add(small(3) + small(3), at: .zero, from: .zero)
+    #expect(covers.boxes(at: .zero)?.isEmpty == false)
+    covers.add(small(4), at: .zero, from: .zero)
+    #expect(covers.boxes(at: .zero) == nil)
+  }
+
+  @Test func `the cover of a moving face follows it, and covers its way`() {
+    var covers = PrivacyCovers(minimumFace: 20)
+    for step: Int64 in 0..<10 {
+      let place = FaceCandidateTests.candidate(100 + Float(step) * 20, 100, side: 60)
+      covers.add([place], at: Self.time(step * 100), from: Self.time(max(0, step * 100 - 66)))
+    }
+    #expect(self.isCovered(covers, 280, 100, at: 900) && self.isCovered(covers, 250, 100, at: 850))
+    #expect(!self.isCovered(covers, 100, 100, at: 900))
+  }
+
+  @Test func `a candidate at no place covers the whole frame`() {
+    var covers = PrivacyCovers(minimumFace: 20)
+    covers.add([FaceCandidateTests.candidate(.nan, 0, side: 30)], at: .zero, from: .zero)
+    #expect(covers.boxes(at: .zero) == nil)
+  }
+}
