@@ -157,7 +157,7 @@ struct LiveStreamTests {
     stream.isEncodingPaused = false
     let resumed = StreamClock.system.now()
     self.capturer.deliver(at: resumed)
-    #expect(self.output.first { $0.presentationTime == resumed } != nil)
+    #expect(self.output.first { $0.presentationTime >= resumed }?.presentationTime == resumed)
     await stream.stop()
   }
 
@@ -180,7 +180,7 @@ struct LiveStreamTests {
     stream.isEncodingPaused = false
     let resumed = StreamClock.system.now()
     self.capturer.deliver(at: resumed)
-    #expect(self.output.first { $0.presentationTime == resumed } != nil)
+    #expect(self.output.first { $0.presentationTime >= resumed }?.presentationTime == resumed)
     let times = self.output.samples.map(\.presentationTime)
     #expect(zip(times, times.dropFirst()).allSatisfy { $0 < $1 })
     await stream.stop()
@@ -260,7 +260,9 @@ struct LiveStreamTests {
     let (stream, _) = try await self.startedStream()
     let before = StreamClock.system.now()
     self.capturer.deliver(at: MediaTime(nanoseconds: 1))
-    #expect(self.output.first { $0.presentationTime >= before } != nil)
+    let sample = try #require(self.output.first { $0.presentationTime >= before })
+    #expect(sample.presentationTime <= StreamClock.system.now())
+    #expect(stream.statistics.framesDropped.isEmpty)
     await stream.stop()
   }
 }

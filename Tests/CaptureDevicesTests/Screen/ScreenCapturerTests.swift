@@ -84,7 +84,7 @@ extension Screens {
       }
     }
 
-    @Test func `frames come at most at the frame rate`() throws {
+    @Test func `frames of a screen that always changes come at the frame rate`() throws {
       let display = try TestDisplay()
       let painter = try TestPainter(display.name)
       let window = painter.window(x: 0, y: 0, width: 640, height: 480)
@@ -99,7 +99,11 @@ extension Screens {
         }
         let times = viewer.state.read { $0.times }
         #expect(times.count <= 42 && times.count > 10, "\(times.count) frames")
-        #expect(zip(times, times.dropFirst()).allSatisfy { $0 < $1 })
+        // Half of the intervals are that of the frame rate, also on a busy machine.
+        let intervals = zip(times, times.dropFirst()).map { $1 - $0 }
+        #expect(intervals.allSatisfy { $0 > .zero })
+        let median = intervals.sorted()[intervals.count / 2]
+        #expect(median > .milliseconds(40) && median < .milliseconds(60), "\(median.seconds) s")
       }
     }
 
