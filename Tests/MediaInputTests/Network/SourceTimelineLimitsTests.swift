@@ -1,0 +1,89 @@
+import Media
+import Testing
+
+@testable import MediaInput
+
+@Suite("Limits of the source timeline")
+struct SourceTimelineLimitsTests {
+  private static let start = MediaTime(nanoseconds: 1_000_000_000_000)
+
+  private static func at(_ microseconds: Int64) -> MediaTime { Self.start + .microseconds(microseconds) }
+
+  private static func timeline(_ pace: SourceTimeline.Pace = .live) -> SourceTimeline {
+    var timeline = SourceTimeline()
+    timeline.restart(pace)
+    return timeline
+  }
+
+  @Test func `samples without timestamps have their time of arrival, at least 100 µs apart`() {
+    var timeline = Self.timeline()
+    let times = [0, 10, 20, 500_000].map {
+      timeline.map(.video, decode: nil, presentation: nil, arrival: Self.at($0))
+    }
+    #expect(times.map(\.decode) == [0, 100, 200, 500_000].map { Self.at($0) })
+    #expect(times.map(\.presentation) == times.map(\.decode))
+  }
+
+  @Test func `samples with equal timestamps are separated, in each track independently`() {
+    var timeline = Self.timeline()
+    let video = (0..<3).map { _ in timeline.map(.video, decode: 0, presentation: 0, arrival: Self.at(0)).decode }
+    #expect(video == [0, 100, 200].map { Self.at($0) })
+    #expect(timeline.map(.audio, decode: 0, presentation: 0, arrival: Self.at(0)).decode == Self.at(0))
+  }
+
+  @Test(
+    arguments: [
+      (0, 80, 80), (0, 0, 0), (100, 40, 0), (0, 2_000, 2_000), (0, 2_001, 2_000), (0, 3_600_000, 2_000),
+    ] as [(Int64, Int64, Int64)])
+  func `presentation follows decoding by at most two seconds, and never precedes it`(
+    decode: Int64, presentation: Int64, reordering: Int64
+  ) {
+    var timeline = Self.timeline()
+    let times = timeline.map(
+      .video, decode: decode * 1_000_000, presentation: presentation * 1_000_000, arrival: Self.at(0))
+    #expect(times.decode == Self.at(0) && times.presentation == Self.at(reordering * 1000))
+  }
+
+  @Test func `one of decode and presentation time is enough`() {
+    var timeline = Self.timeline()
+    _ = timeline.map(.video, decode: 5_000_000_000, presentation: nil, arrival: Self.at(0))
+    let next = timeline.map(.video, decode: nil, presentation: 5_040_000_000, arrival: Self.at(90_000))
+    #expect(next == SourceTimeline.Times(decode: Self.at(40_000), presentation: Self.at(40_000)))
+  }
+
+  @Test func `a new connection has a new mapping, and mapped times keep increasing`() {
+    var timeline = Self.timeline(.buffered)
+    let before = timeline.map(.video, decode: 0, presentation: 0, arrival: Self.at(0)).decode
+    #expect(before == Self.at(500_000))
+    timeline.restart(.live)
+    // It arrives before the buffered sample is shown.
+    let first = timeline.map(.video, decode: 77_000_000_000, presentation: 77_000_000_000, arrival: Self.at(1_000))
+    #expect(first.decode == Self.at(500_100))
+    let later = timeline.map(.video, decode: 78_000_000_000, presentation: 78_000_000_000, arrival: Self.at(1_001_000))
+    #expect(later.decode == Self.at(1_001_000))
+  }
+
+  @Test func `a source clock that runs faster is followed at once, without latency`() {
+    var timeline = Self.timeline()
+    // 1,000 ppm fast, for ten minutes, ten frames a second.
+    for index: Int64 in 0..<6_000 {
+      let arrival = Self.at(index * 100_000)
+      let time = timeline.map(.video, decode: index * 100_100_000, presentation: nil, arrival: arrival).decode
+      #expect(time == arrival)
+    }
+  }
+
+  @Test(arguments: [0, 50, 200] as [Int64])
+  func `a slower clock leaves at most its drift of ten seconds and the network's jitter`(partsPerMillion: Int64) {
+    var timeline = Self.timeline()
+    var maximum = MediaDuration.zero
+    for index: Int64 in 0..<36_000 {
+      // Ten frames a second for an hour; every third arrives 20 ms later than the others.
+      let arrival = Self.at(index * 100_000 + (index % 3 == 2 ? 20_000 : 0))
+      let source = index * (100_000_000 - partsPerMillion * 100)
+      let time = timeline.map(.video, decode: source, presentation: nil, arrival: arrival).decode
+      maximum = max(maximum, arrival - time)
+    }
+    #expect(maximum >= .milliseconds(20) && maximum <= .milliseconds(20 + 2 * partsPerMillion / 100 + 1))
+  }
+}

@@ -1,0 +1,24 @@
+import Testing
+
+@testable import Vidicon
+
+@Suite("Addresses of a stream")
+struct StreamAddressesTests {
+  @Test func `each open port has an address for each host, the encrypted ones last`() {
+    let all = StreamAddresses(
+      path: "/a%20b", hosts: ["10.0.0.5", "[fd00::1]"], ports: .init(rtsp: 8554, rtsps: 8322, http: 8080, https: 8443))
+    #expect(
+      all.rtsp == [
+        "rtsp://10.0.0.5:8554/a%20b", "rtsp://[fd00::1]:8554/a%20b", "rtsps://10.0.0.5:8322/a%20b",
+        "rtsps://[fd00::1]:8322/a%20b",
+      ])
+    #expect(
+      all.page == [
+        "http://10.0.0.5:8080/a%20b", "http://[fd00::1]:8080/a%20b", "https://10.0.0.5:8443/a%20b",
+        "https://[fd00::1]:8443/a%20b",
+      ])
+    let plain = StreamAddresses(path: "/a", hosts: ["h"], ports: .init(rtsp: 1))
+    #expect(plain.rtsp == ["rtsp://h:1/a"] && plain.page == [])
+    #expect(StreamAddresses(path: "/a", hosts: [], ports: .init(rtsp: 1, http: 2)).page == [])
+  }
+}
