@@ -187,7 +187,9 @@ package final class HTTPServer: Sendable {
         GuardedChannel(base: channel, loops: self.loops), address: address, port: port, group: self.group,
         registry: self.loops.registry)
     } catch {
-      throw VidiconError(error, address: self.settings.address, port: port)
+      throw VidiconError(
+        binding: error, address: self.settings.address, port: port, options: "--http-port or --https-port",
+        unprivilegedPort: 8080)
     }
   }
 

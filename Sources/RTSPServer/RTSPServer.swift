@@ -209,7 +209,9 @@ public final class RTSPServer: Sendable {
         .bind(to: socketAddress)
         .get()
     } catch {
-      throw Self.bindError(error, address: self.settings.address, port: port)
+      throw VidiconError(
+        binding: error, address: self.settings.address, port: port, options: "--rtsp-port or --rtsps-port",
+        unprivilegedPort: 8554)
     }
   }
 
@@ -250,31 +252,6 @@ public final class RTSPServer: Sendable {
       throw VidiconError(
         .invalidData, subject: "\(tls.certificateFile) and \(tls.keyFile)", cause: "TLS does not accept them",
         nextStep: "give a certificate chain and the private key that belongs to it")
-    }
-  }
-
-  /// Translates the failure to bind a port.
-  private static func bindError(_ error: any Error, address: String?, port: Int) -> VidiconError {
-    let number = (error as? IOError)?.errnoCode
-    let subject = address.map { "port \(port) of \($0)" } ?? "port \(port)"
-    return switch number {
-    case EADDRINUSE:
-      VidiconError(
-        .portInUse, subject: subject, cause: "in use by another program",
-        nextStep: "choose another port with --rtsp-port or --rtsps-port; 0 takes any free one")
-    case EACCES:
-      VidiconError(
-        .notPermitted, subject: subject, cause: "not open to this user",
-        nextStep: "choose a port from 1024 on, such as 8554")
-    case EADDRNOTAVAIL:
-      VidiconError(
-        .notFound, subject: address ?? "the address", cause: "not an address of this machine",
-        nextStep: "leave --bind away to listen on all of them")
-    default:
-      VidiconError(
-        .failed, subject: subject,
-        cause: "cannot be opened (\(number.map { String(cString: strerror($0)) } ?? "\(error)"))",
-        nextStep: "check the address and the port")
     }
   }
 }

@@ -5,35 +5,8 @@ import Testing
 
 @testable import HTTPServer
 
-#if canImport(Darwin)
-import Darwin
-#else
-import Glibc
-#endif
-
-@Suite("Ports, body limits and caching policies")
+@Suite("Body limits and caching policies")
 struct HTTPLimitsTests {
-  @Test(
-    arguments: [
-      (EADDRINUSE, nil, VidiconError.Code.portInUse, "port 80"), (EADDRINUSE, "::1", .portInUse, "port 80 of ::1"),
-      (EACCES, nil, .notPermitted, "port 80"), (EADDRNOTAVAIL, "192.0.2.1", .notFound, "192.0.2.1"),
-      (EADDRNOTAVAIL, nil, .notFound, "the address"), (EMFILE, nil, .failed, "port 80"),
-    ] as [(CInt, String?, VidiconError.Code, String)])
-  func `an errno of bind becomes a code and a subject`(
-    number: CInt, address: String?, code: VidiconError.Code, subject: String
-  ) {
-    let error = VidiconError(IOError(errnoCode: number, reason: "bind"), address: address, port: 80)
-    #expect(error.code == code)
-    #expect(error.subject == subject)
-    #expect(!error.cause.isEmpty && !error.nextStep.isEmpty)
-  }
-
-  @Test func `an unknown failure of bind is part of the cause`() {
-    struct Odd: Error, CustomStringConvertible { let description = "odd" }
-    let error = VidiconError(Odd(), address: nil, port: 8080)
-    #expect(error.description == "port 8080: cannot be opened (odd); check the address and the port")
-  }
-
   @Test(arguments: [
     ("PUT", "/api/streams/a/effects/mask", 8 << 20), ("PUT", "/api/streams/a/b/effects/overlay", 8 << 20),
     ("POST", "/api/streams/a/effects/mask", 100), ("PUT", "/api/streams/a/effects", 100),
