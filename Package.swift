@@ -102,7 +102,7 @@ let package = Package(
     .target(
       name: "Effects",
       dependencies: [
-        "Media", "Inference", "CEffects", "CInference", "CLibav", "CYUV",
+        "Media", "Codecs", "Inference", "CEffects", "CInference", "CLibav", "CYUV",
         .product(name: "Crypto", package: "swift-crypto"),
       ],
       swiftSettings: settings),

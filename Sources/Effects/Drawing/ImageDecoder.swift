@@ -1,12 +1,11 @@
 internal import CLibav
+internal import Codecs
 
 /// Decodes PNG and JPEG images with libavcodec.
 enum ImageDecoder {
   /// Decodes red, green, blue and alpha of each pixel; nil when the bytes do not decode to the size in the header.
   static func decode(_ bytes: [UInt8], _ header: ImageHeader) -> [UInt8]? {
-    // libav would log to standard error.
-    av_log_set_level(AV_LOG_QUIET)
-    av_log_set_level(AV_LOG_QUIET)  // Failures are reported as errors.
+    LibavLog.silence()
     var context = avcodec_alloc_context3(
       avcodec_find_decoder(header.format == .png ? AV_CODEC_ID_PNG : AV_CODEC_ID_MJPEG))
     var packet = av_packet_alloc()

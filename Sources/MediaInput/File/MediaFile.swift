@@ -34,8 +34,6 @@ final class MediaFile {
   /// - Parameter isConfined: Whether only media containers on the disk are opened: a playlist could lead elsewhere.
   /// - Throws: ``VidiconError`` when it cannot be opened or has neither video nor audio.
   init(path location: String, isConfined: Bool, interrupt: LibavInterrupt) throws(VidiconError) {
-    // FFmpeg's messages would interleave with the program's own lines; failures are reported by errors.
-    av_log_set_level(AV_LOG_QUIET)
     let path = NetworkSpecification.masked(location)
     let requests = RequestOptions(["tls_verify": "1"])
     let context = try Self.open(

@@ -24,7 +24,6 @@ final class NetworkConnection: @unchecked Sendable {
   ///
   /// - Parameter interrupt: Interrupts blocking calls.
   init(_ specification: NetworkSpecification, interrupt: LibavInterrupt) throws(VidiconError) {
-    av_log_set_level(AV_LOG_QUIET)
     let requests = RequestOptions(Self.requestOptions(of: specification))
     let context = try Self.open(specification, requests: requests, interrupt: interrupt)
     var streams: [MediaKind: Int] = [:]
