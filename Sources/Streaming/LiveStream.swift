@@ -42,6 +42,8 @@ public final class LiveStream: Sendable {
     var threads: [WorkerThread] = []
     /// The last switch by ``attachVideo(_:)`` or ``attachAudio(_:)`` of a running stream.
     var attachment: Task<Void, Never>?
+    /// The source that the start could not start.
+    var failedSource: MediaKind?
     /// Last codec configuration by kind.
     var latest: [MediaKind: CodecDescription] = [:]
 
@@ -149,6 +151,11 @@ public final class LiveStream: Sendable {
   /// Whether the stream has started and not ended.
   public var isRunning: Bool {
     self.state.withLock { $0.phase == .running } && self.outputs.withLock { $0 != nil }
+  }
+
+  /// The source whose start failed, and with it ``start()``; nil when another part failed, or none.
+  package var failedSource: MediaKind? {
+    self.state.withLock { $0.failedSource }
   }
 
   /// Whether the stream has ended.
@@ -261,14 +268,17 @@ extension LiveStream {
       let (video, audio, videoQueue, audioQueue) = self.state.withLock {
         ($0.video, $0.audio, $0.videoQueue, $0.audioQueue)
       }
+      var kind = MediaKind.video
       do throws(VidiconError) {
         if let video, let feed = videoQueue?.withSlot({ $0.present }) {
           try video.start(consumer: feed)
           feed.announce(video.format)
         }
+        kind = .audio
         if let audio, let feed = audioQueue?.withSlot({ $0.present }) { try audio.start(consumer: feed) }
         return .success(())
       } catch {
+        self.state.withLock { $0.failedSource = kind }
         return .failure(error)
       }
     }

@@ -40,7 +40,7 @@ struct DefaultSource {
             stream: stream, options: options, description: "\(camera.name) (\(camera.specification)), audio \(audio)")
         } catch {
           Terminal.warn("\(error.message); trying the next source")
-          if !error.isAboutAudio { break }
+          if error.kind == .video { break }
         }
       }
     }
@@ -71,9 +71,11 @@ struct DefaultSource {
     }
   }
 
+  /// A source that cannot be used.
   private struct Refusal: Error {
     var message: String
-    var isAboutAudio: Bool
+    /// Audio when another audio source may work with the same camera.
+    var kind: MediaKind
   }
 
   private func start(_ options: StreamOptions) async throws(Refusal) -> LiveStream {
@@ -81,10 +83,9 @@ struct DefaultSource {
     let stream: LiveStream
     do {
       stream = try await options.openStream(loop: self.loop, hasAudioTrack: true)
-    } catch let error as Failure {
-      throw Refusal(message: error.message, isAboutAudio: error.message.contains("mic:"))
     } catch {
-      throw Refusal(message: "\(error)", isAboutAudio: false)
+      // The camera's specification comes from the list of devices, and nothing is opened yet.
+      throw Refusal(message: (error as? Failure)?.message ?? "\(error)", kind: .audio)
     }
     let starting = Task { () async -> Result<Void, VidiconError> in
       do throws(VidiconError) {
@@ -97,13 +98,13 @@ struct DefaultSource {
     case .success where !stream.statistics.isSlateShown: return stream
     case .success:
       await stream.stop()
-      throw Refusal(message: "\(source): it delivers no frames", isAboutAudio: false)
+      throw Refusal(message: "\(source): it delivers no frames", kind: .video)
     case .failure(let error):
-      throw Refusal(message: error.description, isAboutAudio: error.subject.hasPrefix("mic"))
+      throw Refusal(message: error.description, kind: stream.failedSource ?? .video)
     case nil:
       // The driver may never return; if it does, the stream is stopped.
       Task { await stream.stop() }
-      throw Refusal(message: "\(source): it does not answer", isAboutAudio: false)
+      throw Refusal(message: "\(source): it does not answer", kind: .video)
     }
   }
 }

@@ -223,6 +223,17 @@ struct LiveStreamTests {
     #expect(self.output.hasEnded)
   }
 
+  @Test(arguments: [nil, .video, .audio] as [MediaKind?])
+  func `a source that fails to start fails the start, and is known`(kind: MediaKind?) async throws {
+    let failure = VidiconError(.notFound, subject: "x", cause: "unplugged", nextStep: "plug it in")
+    let stream = LiveStream("test", video: VideoSettings(encoder: kind == nil ? "h264_nowhere" : "libx264"))
+    stream.attachVideo(ScriptedVideoCapturer(failure: kind == .video ? failure : nil))
+    stream.attachAudio(ScriptedAudioCapturer(failure: kind == .audio ? failure : nil))
+    let error = await #expect(throws: VidiconError.self) { try await stream.start() }
+    #expect(error?.subject == (kind == nil ? "encoder h264_nowhere" : "x"))
+    #expect(stream.failedSource == kind)
+  }
+
   @Test func `a missing encoder fails the start`() async throws {
     let stream = LiveStream("test", video: VideoSettings(encoder: "h264_nowhere"))
     stream.attachVideo(self.capturer)
