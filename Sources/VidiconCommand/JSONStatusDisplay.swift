@@ -172,3 +172,10 @@ final class JSONStatusDisplay: StatusDisplay {
     Terminal.print(json: value)
   }
 }
+
+/// JSON event of a saved snapshot.
+struct JSONSnapshot: Encodable {
+  var event = "snapshot"
+  var stream: String
+  var path: String
+}
