@@ -20,7 +20,8 @@ struct X11SetupTests {
     #expect(X11Setup.reasonLength(head: Array(refusal.prefix(8))) == 24)
     #expect(X11Setup.reply(parsing: [1, 0, 11, 0, 0, 0, 0xFF, 0xFF]) == .accepted)
     #expect(X11Setup.reasonLength(head: [1, 0, 11, 0, 0, 0, 0xFF, 0xFF]) == 0)
-    #expect(X11Setup.reply(parsing: [2, 0, 0, 0, 0, 0, 2, 0] + Array("more\u{1B}[1m".utf8)) == .refused(reason: "more [1m"))
+    #expect(
+      X11Setup.reply(parsing: [2, 0, 0, 0, 0, 0, 2, 0] + Array("more\u{1B}[1m".utf8)) == .refused(reason: "more [1m"))
     for length in 0..<8 { #expect(X11Setup.reply(parsing: Array(refusal.prefix(length))) == nil) }
     for length in 8..<refusal.count {
       guard case .refused = X11Setup.reply(parsing: Array(refusal.prefix(length))) else {
