@@ -1,7 +1,12 @@
 internal import CYUV
-internal import Foundation
 internal import Inference
 internal import Media
+
+#if canImport(FoundationEssentials)
+internal import FoundationEssentials
+#else
+internal import Foundation
+#endif
 
 /// Checks that a detector finds a known face before it is relied on: the weights may be damaged, or the kernels wrong on this
 /// processor.
