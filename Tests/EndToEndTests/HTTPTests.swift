@@ -53,9 +53,9 @@ extension EndToEnd {
           Expected(path: files.fragment, type: "video/mp4", caching: forever),
           Expected(path: files.part, type: "video/mp4", caching: forever),
           Expected(path: files.initialization, type: "video/mp4", caching: forever),
-          Expected(path: "/none", type: text, caching: moment, status: 404),
-          Expected(path: "/none/snapshot.jpg", type: text, caching: moment, status: 404),
-          Expected(path: "\(Self.stream)/none.ts", type: text, caching: moment, status: 404),
+          Expected(path: "/none", type: text, caching: never, status: 404),
+          Expected(path: "/none/snapshot.jpg", type: text, caching: never, status: 404),
+          Expected(path: "\(Self.stream)/none.ts", type: text, caching: never, status: 404),
           Expected(path: "\(Self.stream)/snapshot.jpg?width=0", type: text, caching: never, status: 400),
           Expected(path: "/%zz", type: text, caching: never, status: 400),
         ]

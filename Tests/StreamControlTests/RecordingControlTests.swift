@@ -58,6 +58,8 @@ struct RecordingControlTests {
       #expect([.waiting, .recording].contains(control.status().state))
       while control.status().byteCount == 0 { await Task.yield() }
       #expect(await self.code(control, .stop) == nil)
+      #expect([.finishing, .idle].contains(control.status().state))
+      while control.status().state == .finishing { await Task.yield() }
       #expect(control.status().state == .idle)
       #expect(control.status().file == "a.mp4")
       #expect(control.files().map(\.name) == ["a.mp4"])
