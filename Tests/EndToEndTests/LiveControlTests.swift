@@ -74,7 +74,7 @@ extension EndToEnd {
           (state.mirror, state.rotation, state.mute, state.pause, state.bitrate) == (true, 90, true, true, 500_000))
         // A PATCH is applied completely or not at all.
         let refused = try await Self.send("PATCH", #"{"mirror":false,"controls":{"zoom":1}}"#, to: address)
-        #expect(refused.status == 400)
+        #expect(refused.status == 409)
         #expect(refused.text.contains("zoom"))
         #expect(try await Curl.get(address).json(State.self).mirror)
         let reset = try await Self.send("PATCH", #"{"mirror":null,"rotation":null,"bitrate":null}"#, to: address)

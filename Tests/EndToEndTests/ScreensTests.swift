@@ -69,8 +69,11 @@ extension EndToEnd {
           let before = try await vidicon.status { _ in true }
           // The slate is encoded at the frame rate.
           _ = try await vidicon.status { ($0.framesEncoded ?? 0) > (before.framesEncoded ?? 0) + 60 }
-          // Reported once, however often the screen is tried again.
-          #expect(vidicon.child.errors.text.components(separatedBy: "connection to the X server was lost").count == 2)
+          // Reported once, however often the screen is tried again; a test beside this one may open and close a display of
+          // the same number.
+          let errors = vidicon.child.errors.text
+          let losses = errors.ranges(of: "connection to the X server was lost").count
+          #expect(losses == 1 + errors.ranges(of: "the video source is back").count, "\(errors)")
         }
       }
     }

@@ -40,7 +40,9 @@ private final class TLSServer {
   }
 
   deinit {
-    self.process.terminate()
+    // The server inherits the signals that the test process ignores.
+    kill(self.process.processIdentifier, SIGKILL)
+    self.process.waitUntilExit()
   }
 }
 
