@@ -136,7 +136,7 @@ def watch_hls(visitor, end, query, result):
     while time.monotonic() < end:
         text = fetch("/live/playlist.m3u8").decode()
         number = int((re.findall(r"#EXT-X-MEDIA-SEQUENCE:(\d+)", text) or [0])[0])
-        for name in re.findall(r"^[^#\s]+\.ts$", text, re.M):
+        for name in re.findall(r"^([^#\s?]+\.ts)(?:\?\S*)?$", text, re.M):
             if last is None or number > last:
                 missed += 0 if last is None else number - last - 1
                 missed += 0 if fetch("/live/" + name).startswith(b"G") else 1
