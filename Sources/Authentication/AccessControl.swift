@@ -54,6 +54,9 @@ public final class AccessControl: Sendable {
     var tokens: [AccessToken]
     /// Users and tokens of the user file.
     var file = UserFile.empty
+    /// Whether the user file has had a viewer: watching stays protected when a later version has none, such as one that an
+    /// editor has truncated.
+    var hasHadViewers = false
     var throttle = LoginThrottle()
     var nonces = NonceCounts()
     var sessions: [(token: AccessToken, expiry: MediaTime)] = []
@@ -116,6 +119,7 @@ extension AccessControl {
   /// Replaces the users and tokens of the user file. Logins on the page end.
   public func setUserFile(_ file: UserFile) {
     self.state.withLock { state in
+      state.hasHadViewers = state.hasHadViewers || file.hasViewers
       state.file = file
       state.sessions = []
     }
@@ -403,9 +407,15 @@ extension AccessControl.State {
   }
 
   func isWatchingProtected(_ settings: AccessSettings) -> Bool {
-    settings.protectsWatching || self.users.contains { $0.role == .viewer }
-      || self.file.users.contains { $0.role == .viewer } || self.tokens.contains { $0.role == .viewer }
-      || self.file.tokens.contains { $0.role == .viewer }
+    settings.protectsWatching || self.hasHadViewers || self.users.contains { $0.role == .viewer }
+      || self.tokens.contains { $0.role == .viewer }
+  }
+}
+
+extension UserFile {
+  /// Whether a user or a token has the viewer role.
+  fileprivate var hasViewers: Bool {
+    self.users.contains { $0.role == .viewer } || self.tokens.contains { $0.role == .viewer }
   }
 }
 

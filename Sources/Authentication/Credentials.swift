@@ -19,11 +19,16 @@ public struct Credentials: Hashable, Sendable {
   ///
   /// - Parameters:
   ///   - user: The name, without a colon.
-  ///   - password: The password; a text in the form of a ``PasswordHash`` is one.
+  ///   - password: The password; a text in the form of a ``PasswordHash`` is one. A text that begins like one and is none, such
+  ///     as a hash that was cut, is not usable: it would be a password that others have seen.
   ///   - role: The role of the user.
   public init(user: String, password: String, role: Role = .viewer) {
     self.user = user
-    self.password = (try? PasswordHash(parsing: password)).map { .scrypt($0) } ?? .clear(Secret(password))
+    if let hash = try? PasswordHash(parsing: password) {
+      self.password = .scrypt(hash)
+    } else {
+      self.password = .clear(Secret(password.hasPrefix("$scrypt$") ? "" : password))
+    }
     self.role = role
   }
 

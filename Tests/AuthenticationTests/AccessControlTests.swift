@@ -304,6 +304,9 @@ struct AccessControlTests {
     #expect(Self.decide(.control, Self.request(token: Self.operatorToken), of: access) == .allowed(.operator))
     access.setUserFile(try UserFile(parsing: ""))
     #expect(Self.decide(.control, Self.request(token: Self.operatorToken), of: access) == .unauthorized(stale: false))
+    // Also that of a file which an editor has truncated.
+    #expect(access.isWatchingProtected)
+    #expect(Self.decide(.watch, Self.request(nil), of: access) == .unauthorized(stale: false))
   }
 
   @Test func `a token made at the start is valid, and secrets do not print`() {

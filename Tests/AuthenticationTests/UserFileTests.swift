@@ -86,5 +86,6 @@ struct UserFileTests {
   ])
   func `other text is not a hash`(text: String) {
     #expect((try? PasswordHash(parsing: text)) == nil)
+    if text.hasPrefix("$scrypt$") { #expect(Credentials(parsing: "anna:\(text)")?.isUsable == false) }
   }
 }

@@ -151,6 +151,23 @@ extension HTTPControlTests {
     }
   }
 
+  @Test(arguments: [true, false])
+  func `with --cors images of other pages are refused too when embedding is turned off`(allowsEmbedding: Bool)
+    async throws
+  {
+
+    let access = AccessControl.permissive {
+      $0.corsOrigins = ["https://example.org"]
+      $0.allowsEmbedding = allowsEmbedding
+    }
+    try await self.withControl(access: access) { _, port in
+      let image = try await RawClient.get("/cam/1/snapshot.jpg?width=0", port: port)
+      #expect(image.head.contains("Cross-Origin-Resource-Policy: same-origin") == !allowsEmbedding)
+      let segment = try await RawClient.get("/cam/1/none.ts", port: port)
+      #expect(!segment.head.contains("Cross-Origin-Resource-Policy"))
+    }
+  }
+
   @Test func `the address behind a known proxy is the last one that it forwards`() async throws {
     var request = HTTPRequest(method: .get, scheme: "http", authority: "h", path: "/")
     let client = HTTPClient(address: "127.0.0.1")
@@ -158,6 +175,16 @@ extension HTTPControlTests {
     request.headerFields[.init("X-Forwarded-For")!] = "198.51.100.1, 198.51.100.2"
     #expect(address([]) == "127.0.0.1" && address(["10.0.0.1"]) == "127.0.0.1")
     #expect(address(["127.0.0.1"]) == "198.51.100.2")
+    // A client behind a proxy that appends to one of the fields forges the other one.
+    request.headerFields[.init("Forwarded")!] = "for=203.0.113.9"
+    #expect(address(["127.0.0.1"]) == "127.0.0.1")
+    request.headerFields[.init("Forwarded")!] = "for=203.0.113.9, for=198.51.100.2"
+    #expect(address(["127.0.0.1"]) == "198.51.100.2")
+    request.headerFields[.init("X-Forwarded-For")!] = "198.51.100.1, 198.51.100.3:4711"
+    #expect(address(["127.0.0.1"]) == "127.0.0.1")
+    request.headerFields[.init("Forwarded")!] = nil
+    #expect(address(["127.0.0.1"]) == "198.51.100.3")
+    request.headerFields[.init("X-Forwarded-For")!] = nil
     request.headerFields[.init("Forwarded")!] = #"for=10.1.1.1, for="[2001:db8::7]:4711";proto=http"#
     #expect(address(["127.0.0.1"]) == "2001:db8::7")
     request.headerFields[.init("Forwarded")!] = "for=unknown"

@@ -28,21 +28,37 @@ struct HTTPClient: Hashable, Sendable {
 
   /// The address that counts for failed logins and nonces: the last one that a known proxy forwards, else the connection's.
   ///
-  /// A proxy appends the address of its client; addresses before that one can be forged by the client.
+  /// A proxy appends the address of its client; addresses before that one can be forged by the client. Most proxies append to
+  /// one of the two fields and pass on the other as the client sent it, so that the connection's address counts where the
+  /// fields differ.
   func effectiveAddress(of request: HTTPRequest, proxies: [String]) -> String {
     let own = IPAddress(parsing: self.address)
     guard let own, proxies.contains(where: { IPAddress(parsing: $0) == own }) else { return self.address }
-    if let forwarded = request.headerFields[values: .forwarded].last {
-      let hop = forwarded.splitOutsideQuotes(UInt8(ascii: ",")).last ?? ""
-      for pair in hop.splitOutsideQuotes(UInt8(ascii: ";")) where pair.lowercased().hasPrefix("for=") {
-        if let authority = Authority(parsing: String(pair.dropFirst(4)).unquoted()), authority.address != nil {
-          return authority.host
-        }
-      }
-      return self.address
+    let fields = request.headerFields
+    let hops = [
+      fields[values: .forwarded].last.map(Self.forwardedHop),
+      fields[values: .xForwardedFor].last.map { Self.address($0.split(separator: ",").last?.trimmingSpace() ?? "") },
+    ].compactMap(\.self)
+    guard let first = hops.first, let address = first,
+      hops.allSatisfy({ $0.flatMap { IPAddress(parsing: $0) } == IPAddress(parsing: address) })
+    else { return self.address }
+    return address
+  }
+
+  /// The address of the last element of `Forwarded`, RFC 7239 §4; nil where it is hidden.
+  private static func forwardedHop(_ field: String) -> String? {
+    let hop = field.splitOutsideQuotes(UInt8(ascii: ",")).last ?? ""
+    for pair in hop.splitOutsideQuotes(UInt8(ascii: ";")) where pair.lowercased().hasPrefix("for=") {
+      return Self.address(String(pair.dropFirst(4)).unquoted())
     }
-    let hop = request.headerFields[values: .xForwardedFor].last?.split(separator: ",").last?.trimmingSpace() ?? ""
-    return IPAddress(parsing: hop) != nil ? hop : self.address
+    return nil
+  }
+
+  /// The address of a hop, which may have a port; nil where it is none.
+  private static func address(_ hop: String) -> String? {
+    if IPAddress(parsing: hop) != nil { return hop }
+    guard let authority = Authority(parsing: hop), authority.address != nil else { return nil }
+    return authority.host
   }
 
   /// Header fields in which proxies name the client.

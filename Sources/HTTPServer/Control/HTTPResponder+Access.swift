@@ -74,8 +74,11 @@ extension HTTPResponder {
 
   /// The web pages that may use the responses of a route.
   func sharing(of route: HTTPRoute) -> HTTPSharing {
-    if route.isMedia, !self.access.settings.corsOrigins.isEmpty { return .crossOrigin }
-    return route.isImage && self.access.settings.allowsEmbedding ? .embeddable : .sameOrigin
+    let isEmbeddable = route.isImage && self.access.settings.allowsEmbedding
+    if route.isMedia, !self.access.settings.corsOrigins.isEmpty {
+      return .crossOrigin(isEmbeddable: isEmbeddable || !route.isImage)
+    }
+    return isEmbeddable ? .embeddable : .sameOrigin
   }
 
   /// Responds to OPTIONS; to a CORS preflight request (Fetch §3.3) only of a site of `--cors` for media.

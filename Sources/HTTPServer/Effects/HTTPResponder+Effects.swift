@@ -48,13 +48,13 @@ extension HTTPResponder {
   ///
   /// A page of another origin cannot send an image without a preflight request (Fetch §2.2.2).
   func setImage(
-    for use: EffectImageUse, of name: String, _ request: HTTPRequest, client: HTTPClient, body: BodyReader
+    for use: EffectImageUse, of name: String, _ request: HTTPRequest, address: String, body: BodyReader
   ) async -> ServerResponse {
     await self.changeEffects(of: name) { effects throws(HTTPRefusal) in
       let upload: ImageUploads.Upload
       do throws(ImageUploads.Refusal) {
         upload = try self.imageUploads.start(
-          from: IPAddress(parsing: client.address)?.network,
+          from: IPAddress(parsing: address)?.network,
           length: request.headerFields[.contentLength].flatMap { Int($0) })
       } catch {
         throw HTTPRefusal(Self.refusal(of: error))

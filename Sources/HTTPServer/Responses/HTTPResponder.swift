@@ -96,7 +96,7 @@ struct HTTPResponder: Sendable {
     case (.put, .effects(let name)):
       return await self.setEffects(of: name, request, isOperator: isOperator, body: body)
     case (.put, .effectImage(let use, let name)):
-      return await self.setImage(for: use, of: name, request, client: client, body: body)
+      return await self.setImage(for: use, of: name, request, address: user.address, body: body)
     case (.patch, .stream(let name)):
       return await self.changeStream(name, request, user: user, body: body)
     case (.post, .session): return await self.login(request, user: user, body: body)

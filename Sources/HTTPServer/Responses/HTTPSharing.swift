@@ -7,8 +7,8 @@ enum HTTPSharing: Hashable, Sendable {
   case sameOrigin
   /// Pages of every site show it as an image, but cannot read it.
   case embeddable
-  /// Pages of the sites of `--cors` read it.
-  case crossOrigin
+  /// Pages of the sites of `--cors` read it; other pages show it only if it is embeddable.
+  case crossOrigin(isEmbeddable: Bool)
 
   /// Response fields that browsers of other sites may read beside the simple ones, Fetch §3.3.5.
   private static let exposedFields =
@@ -19,7 +19,9 @@ enum HTTPSharing: Hashable, Sendable {
     switch self {
     case .sameOrigin: fields[.crossOriginResourcePolicy] = "same-origin"
     case .embeddable: break
-    case .crossOrigin:
+    case .crossOrigin(let isEmbeddable):
+      // Requests with CORS ignore it.
+      if !isEmbeddable { fields[.crossOriginResourcePolicy] = "same-origin" }
       if policy.dependsOnOrigin {
         fields[.vary] = [fields[.vary], "Origin"].compactMap(\.self).joined(separator: ", ")
       }
