@@ -41,6 +41,12 @@ package final class ConnectionRegistry: Sendable {
   /// Refusals of all servers.
   package let refusals: RefusalCounters
   private let acceptFailureCount = Atomic(0)
+  /// Accepted connections that are not closed yet, registered or not.
+  private let acceptedCount = Atomic(0)
+  /// Maximum of ``acceptedCount``: the registered connections, and some on their way in or out.
+  private let acceptedLimit: Int
+  /// Connections beyond the maximum that may be accepted before others are closed; fewer than ``OpenFileLimit/reserve``.
+  static let acceptedMargin = 32
 
   /// - Parameters:
   ///   - maximumCount: Maximum number of connections, at least 1.
@@ -50,6 +56,7 @@ package final class ConnectionRegistry: Sendable {
   ) {
     self.refusals = refusals
     self.state = Mutex(State(table: ConnectionTable(maximumCount: maximumCount)))
+    self.acceptedLimit = maximumCount + Self.acceptedMargin
   }
 
   /// Maximum number of connections.
@@ -68,6 +75,15 @@ package final class ConnectionRegistry: Sendable {
 
   /// Times that the system had no descriptor or memory for a new connection, upon which a server accepts none for a second.
   package var acceptFailures: Int { self.acceptFailureCount.load(ordering: .relaxed) }
+
+  /// Whether no further connection is to be accepted until one is closed.
+  var isOutOfDescriptors: Bool { self.acceptedCount.load(ordering: .relaxed) >= self.acceptedLimit }
+
+  /// Counts an accepted connection.
+  func countAccepted() { self.acceptedCount.add(1, ordering: .relaxed) }
+
+  /// Counts the end of an accepted connection.
+  func countClosed() { self.acceptedCount.subtract(1, ordering: .relaxed) }
 
   /// Registers a connection; at the limit closes another one.
   ///

@@ -181,7 +181,9 @@ public final class RTSPServer: Sendable {
         .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
         .serverChannelInitializer { channel in
           channel.eventLoop.makeCompletedFuture {
-            try channel.pipeline.syncOperations.addHandler(AcceptFailureHandler(registry: registry))
+            try channel.pipeline.syncOperations.addHandlers([
+              AcceptLimitHandler(registry: registry), AcceptFailureHandler(registry: registry),
+            ])
           }
         }
         .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)

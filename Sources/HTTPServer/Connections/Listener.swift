@@ -46,6 +46,7 @@ struct Listener: Sendable {
     for await result in opened {
       let channel = try result.get()
       try await channel.pipeline.addHandler(AcceptFailureHandler(registry: registry), position: .first).get()
+      try await channel.pipeline.addHandler(AcceptLimitHandler(registry: registry), position: .first).get()
       return Listener(port: channel.localAddress?.port ?? port, channel: channel, task: task)
     }
     throw CancellationError()

@@ -1,0 +1,45 @@
+import NIOCore
+import NIOEmbedded
+import Testing
+
+@testable import Connections
+
+@Suite("Limit of accepted connections")
+struct AcceptLimitHandlerTests {
+  /// Counts the `accept` calls that reach the system.
+  private final class ReadCounter: ChannelOutboundHandler {
+    typealias OutboundIn = Never
+    var count = 0
+
+    func read(context: ChannelHandlerContext) {
+      self.count += 1
+      context.read()
+    }
+  }
+
+  @Test func `a connection beyond the limit is accepted when another one is closed`() throws {
+    let registry = ConnectionRegistry(maximumCount: 2)
+    let counter = ReadCounter()
+    let loop = EmbeddedEventLoop()
+    let listener = EmbeddedChannel(handlers: [counter, AcceptLimitHandler(registry: registry)], loop: loop)
+    var accepted: [EmbeddedChannel] = []
+    for _ in 0..<2 + ConnectionRegistry.acceptedMargin {
+      listener.read()
+      let channel = EmbeddedChannel(loop: loop)
+      try listener.writeInbound(channel as any Channel)
+      accepted.append(channel)
+    }
+    let count = counter.count
+    #expect(count == accepted.count)
+    listener.read()
+    listener.read()
+    loop.advanceTime(by: .seconds(1))
+    #expect(counter.count == count)
+    try accepted[0].close().wait()
+    loop.advanceTime(by: AcceptLimitHandler.interval)
+    #expect(counter.count == count + 1)
+    // Once for both requests.
+    loop.advanceTime(by: .seconds(1))
+    #expect(counter.count == count + 1)
+  }
+}
