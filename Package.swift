@@ -25,6 +25,7 @@ let package = Package(
     .library(name: "Bitstreams", targets: ["Bitstreams"]),
     .library(name: "Containers", targets: ["Containers"]),
     .library(name: "HLS", targets: ["HLS"]),
+    .library(name: "RateControl", targets: ["RateControl"]),
     .library(name: "RTP", targets: ["RTP"]),
     .library(name: "RTSP", targets: ["RTSP"]),
     .library(name: "WebPage", targets: ["WebPage"]),
@@ -67,6 +68,7 @@ let package = Package(
     .target(name: "Bitstreams", dependencies: ["Media", nioCore], swiftSettings: settings),
     .target(name: "Containers", dependencies: ["Bitstreams", "Media", nioCore], swiftSettings: settings),
     .target(name: "HLS", dependencies: ["Bitstreams", "Containers", "Media", nioCore], swiftSettings: settings),
+    .target(name: "RateControl", dependencies: ["Media"], swiftSettings: settings),
     .target(name: "RTP", dependencies: ["Bitstreams", "Media", nioCore], swiftSettings: settings),
     .target(
       name: "Authentication",
@@ -102,7 +104,7 @@ let package = Package(
     .target(
       name: "Effects",
       dependencies: [
-        "Media", "Codecs", "Inference", "CEffects", "CInference", "CLibav", "CYUV",
+        "Media", "Threading", "Codecs", "Inference", "CEffects", "CInference", "CLibav", "CYUV",
         .product(name: "Crypto", package: "swift-crypto"),
       ],
       swiftSettings: settings),
@@ -126,7 +128,7 @@ let package = Package(
     .target(
       name: "Connections",
       dependencies: [
-        "Media", "Authentication", "Threading", "CThreading", nioCore,
+        "Media", "Authentication", "Threading", "CThreading", nioCore, nioPosix,
         .product(name: "NIOSSL", package: "swift-nio-ssl"),
         .product(name: "NIOTLS", package: "swift-nio"),
       ], swiftSettings: settings),
@@ -231,6 +233,7 @@ let package = Package(
     .testTarget(
       name: "HLSTests", dependencies: ["HLS", "HLSRules", "Bitstreams", "Containers", "Media", nioCore],
       swiftSettings: settings),
+    .testTarget(name: "RateControlTests", dependencies: ["RateControl", "Media"], swiftSettings: settings),
     .testTarget(
       name: "ThreadingTests", dependencies: ["Threading", "TestSupport", "Media"], swiftSettings: settings),
     .testTarget(
@@ -265,22 +268,30 @@ let package = Package(
       path: "Tests/CameraProbe",
       swiftSettings: settings),
     .target(name: "FakeCamera", path: "Tests/FakeCamera", exclude: ["Library"], swiftSettings: settings),
+    // Files whose system calls fail, for RecordingTests and EndToEndTests: a preloaded library with a journal.
+    .target(
+      name: "FaultyDisk", dependencies: ["Containers", "Media", nioCore], path: "Tests/FaultyDisk",
+      exclude: ["Library"],
+      swiftSettings: settings),
     .testTarget(
       name: "CodecsTests",
-      dependencies: ["Codecs", "Bitstreams", "CCapture", "CLibav", "Capture", "Media", "Threading", nioCore],
+      dependencies: [
+        "Codecs", "Bitstreams", "CCapture", "CLibav", "Capture", "Media", "TestSupport", "Threading", nioCore,
+      ],
       swiftSettings: settings),
     .testTarget(
-      name: "InferenceTests", dependencies: ["Inference", "Media"], exclude: ["Goldens"], swiftSettings: settings),
-    .testTarget(
-      name: "EffectsTests", dependencies: ["CEffects", "Effects", "Inference", "Media"], exclude: ["Labels"],
+      name: "InferenceTests", dependencies: ["Inference", "Media", "TestSupport"], exclude: ["Goldens"],
       swiftSettings: settings),
+    .testTarget(
+      name: "EffectsTests", dependencies: ["CEffects", "Effects", "Inference", "Media", "TestSupport"],
+      exclude: ["Labels"], swiftSettings: settings),
     .testTarget(
       name: "StreamingTests",
       dependencies: [
         "Streaming", "SwitchProbe", "TestSupport", "Capture", "Codecs", "Effects", "Media", "Threading", nioCore,
       ],
       swiftSettings: settings),
-    // Converts pictures, for Benchmarks/run.
+    // Converts frames, for Benchmarks/run.
     .executableTarget(
       name: "ConvertBenchmark", dependencies: ["Streaming", "Media", "CYUV"], path: "Benchmarks/Convert",
       swiftSettings: settings),
@@ -293,7 +304,8 @@ let package = Package(
     .testTarget(
       name: "RecordingTests",
       dependencies: [
-        "Recording", "RecordingProbe", "TestSupport", "Containers", "Capture", "Codecs", "Effects", "Streaming",
+        "Recording", "RecordingProbe", "FaultyDisk", "TestSupport", "Containers", "Capture", "Codecs", "Effects",
+        "Streaming",
         "Media",
         "Threading", nioCore,
       ],
@@ -310,7 +322,8 @@ let package = Package(
     .testTarget(
       name: "ConnectionsTests",
       dependencies: [
-        "Connections", "Authentication", "Media", nioCore, .product(name: "NIOEmbedded", package: "swift-nio"),
+        "Connections", "Authentication", "Media", "TestSupport", "Threading", nioCore, nioPosix,
+        .product(name: "NIOEmbedded", package: "swift-nio"),
       ], swiftSettings: settings),
     .testTarget(
       name: "RTSPServerTests",
@@ -356,10 +369,8 @@ let package = Package(
       name: "FuzzBodies",
       dependencies: [
         "Authentication", "Bitstreams", "CaptureDevices", "Codecs", "Containers", "Effects", "HLS", "HLSRules",
-        "HTTPServer",
-        "Inference", "Media", "MediaInput", "RTP", "RTSP", "Recording", "StreamControl", "VidiconCommand", "CV4L2",
-        "Capture",
-        nioCore,
+        "HTTPServer", "Inference", "Media", "MediaInput", "RTP", "RTSP", "Recording", "StreamControl",
+        "VidiconCommand", "CV4L2", "Capture", nioCore, .product(name: "HTTPTypes", package: "swift-http-types"),
       ],
       path: "Tests/FuzzBodies", swiftSettings: settings),
     .testTarget(name: "FuzzBodiesTests", dependencies: ["FuzzBodies", nioCore], swiftSettings: settings),
@@ -373,7 +384,7 @@ let package = Package(
     // Real players against the built program.
     .testTarget(
       name: "EndToEndTests",
-      dependencies: ["Containers", "Discovery", "FakeCamera", "HLSRules", "TestSupport", nioCore],
+      dependencies: ["Containers", "Discovery", "FakeCamera", "FaultyDisk", "HLSRules", "TestSupport", nioCore],
       exclude: ["Clients"],
       swiftSettings: settings),
   ]

@@ -17,7 +17,7 @@ import tempfile
 TOP = pathlib.Path(__file__).resolve().parent.parent
 MEDIA = TOP / ".build-media"
 WOLFGANG, SINGLE = "WolfgangLanger_Pexels.mp4", "single_face.mp4"
-# A frontal face, 206 pixels from cheek to cheek, in the centre of 320 × 360.
+# A frontal face, 206 pixels from cheek to cheek, in the center of 320 × 360.
 WOMAN, MAN = f"movie={MEDIA / WOLFGANG}:seek_point=8.5,crop=320:360:270:0", f"movie={MEDIA / SINGLE},crop=330:330:155:20"
 EMPTY = f"movie={MEDIA / 'no_face.mp4'}:loop=0,setpts=N/30/TB,scale=1280:720"
 
@@ -115,7 +115,7 @@ def measure_quality(settings, row):
         # The mask extends above the mesh.
         x, y = x + width / 2 + 0.05 * height * math.sin(roll), y + height / 2 - 0.05 * height * math.cos(roll)
         errors.append(math.hypot(x - float(label["x"]), y - float(label["y"])) / float(label["width"]))
-    row(f"a mask's centre in {len(errors)} frames of a moving head; labels made by hand, in face widths",
+    row(f"a mask's center in {len(errors)} frames of a moving head; labels made by hand, in face widths",
         f"mean {statistics.mean(errors):.1%}, worst {max(errors):.1%}", "", "", "8%", max(errors) <= 0.08)
 
     closed = {one["frame"] for one in metadata if one["faces"] and one["faces"][0]["areEyesClosed"]}
@@ -210,8 +210,8 @@ class Detectors:
                 x, y = x + (place % 48 + 0.5) / 48, y + (place // 48 + 0.5) / 48
                 found.append((left + side * (x - w / 2), side * (y - h / 2), side * w, side * h))
         if with_cascade:
-            grey = self.cv2.cvtColor(frame, self.cv2.COLOR_BGR2GRAY)
-            found += [tuple(box) for box in self.cascade.detectMultiScale(grey, 1.1, 3, minSize=(60, 60))]
+            gray = self.cv2.cvtColor(frame, self.cv2.COLOR_BGR2GRAY)
+            found += [tuple(box) for box in self.cascade.detectMultiScale(gray, 1.1, 3, minSize=(60, 60))]
         return found
 
 

@@ -15,6 +15,7 @@ import time
 import urllib.request
 
 import faces
+import seek
 
 TICKS = os.sysconf("SC_CLK_TCK")
 
@@ -307,13 +308,18 @@ def measure_record(settings):
 
 
 def measure_finish(settings):
-    """Finishing an hour's recording as a progressive file, against a synced copy of it."""
+    """Finishing an hour's recording as a progressive file, against a synced copy of it; and its cost, kernel included."""
     frames, film, copy = prepare_frames(settings), settings.tools / "recorded.mp4", settings.tools / "copy.mp4"
-    ours = theirs = 0.0
+    ours = theirs = user = kernel = encoding = 0.0
     for _ in range(settings.rounds):
         output = subprocess.run([settings.tools / "RecordingMeter", "finish", frames, film], check=True, capture_output=True)
         report = json.loads(output.stdout)
         ours += report["seconds"]
+        user += report["user"] / report["duration"]
+        kernel += report["kernel"] / report["duration"]
+        output = subprocess.run([settings.tools / "RecordingMeter", "cost", frames], check=True, capture_output=True)
+        peer = json.loads(output.stdout)
+        encoding += (peer["user"] + peer["kernel"]) / peer["seconds"]
         begin = time.monotonic()
         shutil.copyfile(film, copy)
         with open(copy, "rb") as file:
@@ -325,6 +331,15 @@ def measure_finish(settings):
     limit = theirs / settings.rounds + 2 * gigabytes
     row(f"finishing an hour's recording of {gigabytes:.2f} GB; copying it", f"{ours / settings.rounds:.2f} s",
         f"{theirs / settings.rounds:.2f} s", f"{ours / theirs:.2f}", f"copy + 2 s per GB: {limit:.2f} s", ours / settings.rounds <= limit)
+    cost = user + kernel
+    row("processor time for recording a second of 720p30 and audio, kernel included; encoding it",
+        f"{1e6 * cost / settings.rounds:.0f} µs, of which {1e6 * kernel / settings.rounds:.0f} µs in the kernel",
+        f"{1e6 * encoding / settings.rounds:.0f} µs", f"{cost / encoding:.2%}", "2%", cost <= 0.02 * encoding)
+
+
+def measure_seek(settings):
+    """Viewers that seek in many recordings, and what live viewers notice of them."""
+    seek.measure(settings, row, vidicon, watched_by)
 
 
 def measure_hls(settings):
@@ -488,6 +503,7 @@ MEASUREMENTS = {
     "convert": measure_convert,
     "record": measure_record,
     "finish": measure_finish,
+    "seek": measure_seek,
     "hls": measure_hls,
     "hlsdelay": measure_hls_delay,
     "tcp": lambda settings: measure_fan_out(settings, "tcp"),

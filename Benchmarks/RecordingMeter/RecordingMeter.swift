@@ -12,7 +12,8 @@ import Synchronization
 ///     RecordingMeter encode FRAMES        also encodes them
 ///     RecordingMeter record FRAMES FILE   also records them `rounds` times, one second after the other
 ///     RecordingMeter finish FRAMES FILE   records an hour of them, at about 2.3 Mb/s, and prints the duration of the
-///     stop
+///                                         stop, and the processor time of all threads in user and kernel mode
+///     RecordingMeter cost FRAMES          encodes them `rounds` times, and prints the processor time
 ///
 /// Part of the main package instead of Benchmarks', since the recorder's clock and source are package-internal.
 @main
@@ -39,12 +40,20 @@ struct RecordingMeter {
   private static func run() async throws {
     let arguments = Array(CommandLine.arguments.dropFirst())
     guard
-      let mode = arguments.first, ["read", "encode", "record", "finish"].contains(mode),
-      arguments.count == (["read", "encode"].contains(mode) ? 2 : 3),
+      let mode = arguments.first, ["read", "encode", "cost", "record", "finish"].contains(mode),
+      arguments.count == (["read", "encode", "cost"].contains(mode) ? 2 : 3),
       let frames = FileHandle(forReadingAtPath: arguments[1])
     else {
-      FileHandle.standardError.write(Data("usage: RecordingMeter read|encode|record|finish FRAMES [FILE]\n".utf8))
+      FileHandle.standardError.write(Data("usage: RecordingMeter read|encode|cost|record|finish FRAMES [FILE]\n".utf8))
       exit(64)
+    }
+    if mode == "cost" {
+      let begin = ProcessorTime()
+      for _ in 0..<Self.rounds {
+        try frames.seek(toOffset: 0)
+        _ = try Self.encode(frames, discards: false)
+      }
+      return print("{\"seconds\": \(Self.rounds), \(ProcessorTime().since(begin))}")
     }
     let second = try Self.encode(frames, discards: mode == "read")
     if ["read", "encode"].contains(mode) { return }
@@ -52,6 +61,7 @@ struct RecordingMeter {
     let tape = Tape(second.descriptions)
     let recorder = Recorder(
       tape.source, settings: RecordingSettings(try FilePattern(arguments[2]), existingFiles: .overwrite))
+    let cost = ProcessorTime()
     _ = try await recorder.start(at: Self.start)
     for index in 0..<Int64(seconds) {
       for var sample in second.samples {
@@ -67,7 +77,28 @@ struct RecordingMeter {
     let files = await recorder.stop(at: Self.start + .seconds(Int64(seconds)))
     let length = (ContinuousClock.now - begin) / .seconds(1)
     guard let file = files.first, recorder.status.videoSamplesDropped == 0 else { exit(1) }
-    print("{\"bytes\": \(file.byteCount), \"duration\": \(file.duration.seconds), \"seconds\": \(length)}")
+    print(
+      "{\"bytes\": \(file.byteCount), \"duration\": \(file.duration.seconds), \"seconds\": \(length), "
+        + "\(ProcessorTime().since(cost))}")
+  }
+
+  /// Processor time of all threads of the process so far.
+  private struct ProcessorTime {
+    private let user: Double
+    private let kernel: Double
+
+    init() {
+      var usage = rusage()
+      // RUSAGE_SELF, whose type differs between platforms.
+      getrusage(0, &usage)
+      self.user = Double(usage.ru_utime.tv_sec) + Double(usage.ru_utime.tv_usec) / 1e6
+      self.kernel = Double(usage.ru_stime.tv_sec) + Double(usage.ru_stime.tv_usec) / 1e6
+    }
+
+    /// JSON members with the seconds since another time.
+    func since(_ begin: ProcessorTime) -> String {
+      "\"user\": \(self.user - begin.user), \"kernel\": \(self.kernel - begin.kernel)"
+    }
   }
 
   /// Recording source with prepared samples instead of a stream.

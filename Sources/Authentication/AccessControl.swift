@@ -49,7 +49,7 @@ public final class AccessControl: Sendable {
     case throttled(MediaDuration)
   }
 
-  fileprivate struct State {
+  struct State {
     var users: [Credentials]
     var tokens: [AccessToken]
     /// Users and tokens of the user file.
@@ -59,18 +59,21 @@ public final class AccessControl: Sendable {
     var hasHadViewers = false
     var throttle = LoginThrottle()
     var nonces = NonceCounts()
-    var sessions: [(token: AccessToken, expiry: MediaTime)] = []
-    /// Keyed hashes of passwords that have been compared with a scrypt hash, oldest first.
-    var verified: [[UInt8]] = []
+    /// Logins on the page, oldest first.
+    var sessions: [(token: AccessToken, user: String, expiry: MediaTime)] = []
+    /// Marks of comparisons with scrypt hashes that were right.
+    var rightPasswords = RecentMarks()
+    /// Marks of comparisons that were wrong, so that a program with an old password costs one comparison.
+    var wrongPasswords = RecentMarks()
     var reports = ReportLimiter()
   }
 
   /// Maximum number of logins on the page; the oldest is ended by a further one.
   private static let maximumSessions = 256
+  /// Maximum number of logins of a user, so that a viewer does not end those of operators.
+  private static let maximumSessionsOfUser = 32
   /// Maximum duration of a login on the page.
   private static let sessionLifetime = MediaDuration.seconds(12 * 3600)
-  /// Maximum number of remembered comparisons with scrypt hashes.
-  private static let maximumVerified = 256
 
   /// The rules; users and tokens of the user file are not in them.
   public let settings: AccessSettings
@@ -80,20 +83,36 @@ public final class AccessControl: Sendable {
   package let hostPolicy: HostPolicy
   /// Web pages that may read media.
   package let originPolicy: OriginPolicy
-  private let authenticator: Authenticator
+  let authenticator: Authenticator
   private let key: SymmetricKey
   private let makeRandom: @Sendable () -> UInt64
+  private let isOnOwnLink: @Sendable (IPAddress) -> Bool
   private let report: @Sendable (String) -> Void
-  private let state: Mutex<State>
+  let state: Mutex<State>
 
   /// - Parameters:
   ///   - settings: Users, tokens and rules.
   ///   - machineNames: Host names of this machine.
   ///   - makeRandom: Returns unpredictable numbers, for nonces and tokens.
   ///   - report: Receives lines about refusals for the owner, at most one a minute by address or host name.
-  public init(
+  public convenience init(
     settings: AccessSettings, machineNames: [String] = [], makeRandom: @escaping @Sendable () -> UInt64,
     report: @escaping @Sendable (String) -> Void = { _ in }
+  ) {
+    self.init(
+      settings: settings, machineNames: machineNames, makeRandom: makeRandom, isOnOwnLink: { _ in false },
+      report: report)
+  }
+
+  /// - Parameters:
+  ///   - settings: Users, tokens and rules.
+  ///   - machineNames: Host names of this machine.
+  ///   - makeRandom: Returns unpredictable numbers, for nonces and tokens.
+  ///   - isOnOwnLink: Whether an IPv6 address is in a network of this machine's own, whose hosts are not of one owner.
+  ///   - report: Receives lines about refusals for the owner, at most one a minute by address or host name.
+  package init(
+    settings: AccessSettings, machineNames: [String] = [], makeRandom: @escaping @Sendable () -> UInt64,
+    isOnOwnLink: @escaping @Sendable (IPAddress) -> Bool, report: @escaping @Sendable (String) -> Void = { _ in }
   ) {
     func bytes() -> [UInt8] {
       (0..<4).flatMap { _ in
@@ -108,6 +127,7 @@ public final class AccessControl: Sendable {
     self.authenticator = Authenticator(secret: bytes())
     self.key = SymmetricKey(data: bytes())
     self.makeRandom = makeRandom
+    self.isOnOwnLink = isOnOwnLink
     self.report = report
     self.state = Mutex(State(users: settings.users, tokens: settings.tokens))
   }
@@ -139,17 +159,25 @@ extension AccessControl {
 
   /// Verifies a name and a password, and begins a session.
   ///
+  /// - Parameter refusedCheck: As ``AccessRequest/refusedCheck``.
   /// - Returns: A token for the session, ended by ``endSession(_:)`` or after 12 hours.
-  package func login(user: String, password: Secret, address: String, now: MediaTime) -> LoginResult {
+  package func login(
+    user: String, password: Secret, address: String, refusedCheck: MediaDuration? = nil, now: MediaTime
+  ) -> LoginResult {
     let proof = Authorization.basic(user: Array(user.utf8), password: Array(password.text.utf8))
-    let request = AccessRequest(method: "POST", address: address)
+    let request = AccessRequest(method: "POST", address: address, refusedCheck: refusedCheck)
     switch self.identify(proof, request, covers: { _ in false }, now: now) {
     case .identified(let identity):
       let token = AccessToken(role: identity.role, makeRandom: self.makeRandom)
       self.state.withLock { state in
         state.sessions.removeAll { $0.expiry <= now }
-        if state.sessions.count >= Self.maximumSessions { state.sessions.removeFirst() }
-        state.sessions.append((token, now + Self.sessionLifetime))
+        let own = state.sessions.indices.filter { state.sessions[$0].user == user }
+        if own.count >= Self.maximumSessionsOfUser {
+          state.sessions.remove(at: own[0])
+        } else if state.sessions.count >= Self.maximumSessions {
+          state.sessions.removeFirst()
+        }
+        state.sessions.append((token, user, now + Self.sessionLifetime))
       }
       return .token(token.secret, identity.role)
     case .throttled(let delay): return .throttled(delay)
@@ -171,9 +199,9 @@ extension AccessControl {
   /// - Parameter covers: Whether a Digest proof for this URI is valid for the requested resource.
   package func identify(_ request: AccessRequest, covers: (_ uri: String) -> Bool, now: MediaTime) -> Identification {
     // Several lines are not allowed, RFC 7235 §4.2, and ambiguous.
-    guard request.authorization.count <= 1 else { return .rejected(stale: false) }
+    guard request.authorization.count <= 1 else { return self.rejectMalformed() }
     if let value = request.authorization.first {
-      guard let proof = Authorization(parsing: value) else { return .rejected(stale: false) }
+      guard let proof = Authorization(parsing: value) else { return self.rejectMalformed() }
       return self.identify(proof, request, covers: covers, now: now)
     }
     guard let token = request.token, !token.isEmpty else { return .anonymous }
@@ -183,8 +211,13 @@ extension AccessControl {
   private func identify(
     _ proof: Authorization, _ request: AccessRequest, covers: (_ uri: String) -> Bool, now: MediaTime
   ) -> Identification {
-    if case .basic = proof, !request.allowsBasic { return .rejected(stale: false) }
+    if case .basic = proof, !request.allowsBasic { return self.rejectInsecureBasic(request, now: now) }
+    if let delay = request.refusedCheck {
+      self.refusals.count(.throttled)
+      return .throttled(delay)
+    }
     let name = proof.name
+    let isShared = self.isShared(request.address)
     let result = self.state.withLock { state -> (Identification, report: String?) in
       if let delay = state.throttle.delay(address: request.address, name: name, now: now) {
         self.refusals.count(.throttled)
@@ -192,11 +225,12 @@ extension AccessControl {
       }
       let result = self.verify(proof, request, covers: covers, now: now, state: &state)
       switch result {
-      case .identified: state.throttle.recordLogin(address: request.address, now: now)
+      case .identified:
+        state.throttle.recordLogin(address: request.address, isNetworkShared: isShared, now: now)
       case .rejected(stale: false):
         self.refusals.count(.failedLogin)
         state.throttle.recordFailure(address: request.address, name: name, now: now)
-        let count = state.reports.count("login \(request.address)", now: now)
+        let count = state.reports.count("login \(LoginThrottle.network(of: request.address))", now: now)
         return (result, count.map { "\(request.address): wrong password or token\($0 > 1 ? " (\($0) times)" : "")" })
       case .anonymous, .rejected, .throttled: break
       }
@@ -204,6 +238,29 @@ extension AccessControl {
     }
     if let line = result.report { self.report(line) }
     return result.0
+  }
+
+  private func rejectMalformed() -> Identification {
+    self.refusals.count(.malformed)
+    return .rejected(stale: false)
+  }
+
+  /// Counts a password that was sent in the clear. It is not compared, so that it is no guess.
+  private func rejectInsecureBasic(_ request: AccessRequest, now: MediaTime) -> Identification {
+    self.refusals.count(.failedLogin)
+    let subject = "basic \(LoginThrottle.network(of: request.address))"
+    if let count = self.state.withLock({ $0.reports.count(subject, now: now) }) {
+      self.report(
+        "\(request.address): a password was sent over HTTP without TLS\(count > 1 ? " (\(count) times)" : ""), and not "
+          + "accepted; use HTTPS, or allow it with --insecure-basic")
+    }
+    return .rejected(stale: false)
+  }
+
+  /// Whether the network of an address, as far as logins are concerned, has hosts of different owners.
+  private func isShared(_ address: String) -> Bool {
+    guard let address = IPAddress(parsing: address), address != address.network else { return false }
+    return address.isLinkLocal || self.isOnOwnLink(address)
   }
 
   private func verify(
@@ -217,8 +274,8 @@ extension AccessControl {
       for token in state.allTokens(now: now) where token.secret.matches(text.utf8) { role = token.role }
       return role.map { .identified(Identity(role: $0)) } ?? .rejected(stale: false)
     case .basic(let user, let password):
-      let verdict = self.authenticator.verify(user: user, password: password, of: state.allUsers) { check in
-        state.verified.contains(self.mark(of: check))
+      let verdict = self.authenticator.verify(user: user, password: password, of: state.allUsers) { comparison in
+        state.rightPasswords.contains(self.mark(of: comparison))
       }
       guard case .accepted(let acceptance) = verdict else { return .rejected(stale: false) }
       return .identified(Identity(role: acceptance.user.role))
@@ -317,49 +374,10 @@ extension AccessControl {
   }
 }
 
-// MARK: Slow comparisons
-
 extension AccessControl {
-  /// The comparison with a scrypt hash that a request needs before ``identify(_:covers:now:)``; nil for none.
-  package func passwordCheck(for request: AccessRequest, now: MediaTime) -> PasswordCheck? {
-    guard request.allowsBasic, request.authorization.count == 1,
-      case .basic(let user, let password)? = Authorization(parsing: request.authorization[0])
-    else { return nil }
-    return self.passwordCheck(user: user, password: password, address: request.address, now: now)
-  }
-
-  /// The comparison with a scrypt hash that a login needs before ``login(user:password:address:now:)``; nil for none.
-  package func passwordCheck(user: String, password: Secret, address: String, now: MediaTime) -> PasswordCheck? {
-    self.passwordCheck(user: Array(user.utf8), password: Array(password.text.utf8), address: address, now: now)
-  }
-
-  private func passwordCheck(
-    user: [UInt8], password: [UInt8], address: String, now: MediaTime
-  ) -> PasswordCheck? {
-    self.state.withLock { state -> PasswordCheck? in
-      let name = String(decoding: user, as: UTF8.self)
-      guard state.throttle.delay(address: address, name: name, now: now) == nil else { return nil }
-      let verdict = self.authenticator.verify(user: user, password: password, of: state.allUsers) { check in
-        state.verified.contains(self.mark(of: check))
-      }
-      guard case .unverified(let check) = verdict else { return nil }
-      return check
-    }
-  }
-
-  /// Remembers that a comparison has succeeded.
-  package func remember(_ check: PasswordCheck) {
-    let mark = self.mark(of: check)
-    self.state.withLock { state in
-      guard !state.verified.contains(mark) else { return }
-      if state.verified.count >= Self.maximumVerified { state.verified.removeFirst() }
-      state.verified.append(mark)
-    }
-  }
-
   /// Password and hash under a key of this process.
-  private func mark(of check: PasswordCheck) -> [UInt8] {
-    let bytes = Array("\(check.hash.text)\0".utf8) + Array(check.password.text.utf8)
+  func mark(of comparison: HashComparison) -> [UInt8] {
+    let bytes = Array("\(comparison.hash.text)\0".utf8) + Array(comparison.password.text.utf8)
     return Array(HMAC<SHA256>.authenticationCode(for: bytes, using: self.key))
   }
 }
@@ -370,7 +388,7 @@ extension AccessControl {
   /// Counts a request for a host name that is not this server's.
   package func refuseHost(_ host: String, now: MediaTime) {
     self.refusals.count(.badHost)
-    let name = String(host.prefix(100)).withoutControls()
+    let name = String(host.prefix(100)).withoutCredentials().withoutControls()
     guard let count = self.state.withLock({ $0.reports.count("host", now: now) }) else { return }
     self.report(
       "refused \(count > 1 ? "\(count) requests, the last one " : "a request ")for the host \"\(name)\", "

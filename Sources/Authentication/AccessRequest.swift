@@ -1,3 +1,5 @@
+package import Media
+
 /// The parts of a request that decide on its access.
 package struct AccessRequest {
   /// The request method.
@@ -16,11 +18,15 @@ package struct AccessRequest {
   package var changesState: Bool
   /// The Digest nonce that the connection has authenticated with, which does not expire.
   package var connectionNonce: String?
+  /// Time after which the client can try again when the comparison with a hash that the request needs was refused; nil
+  /// when it was made, or the request needs none.
+  package var refusedCheck: MediaDuration?
 
   /// Creates the request to judge from the credentials and the address of a client.
   package init(
     method: String, authorization: [String] = [], token: String? = nil, address: String, isOnThisMachine: Bool = false,
-    allowsBasic: Bool = true, changesState: Bool = false, connectionNonce: String? = nil
+    allowsBasic: Bool = true, changesState: Bool = false, connectionNonce: String? = nil,
+    refusedCheck: MediaDuration? = nil
   ) {
     self.method = method
     self.authorization = authorization
@@ -30,5 +36,6 @@ package struct AccessRequest {
     self.allowsBasic = allowsBasic
     self.changesState = changesState
     self.connectionNonce = connectionNonce
+    self.refusedCheck = refusedCheck
   }
 }

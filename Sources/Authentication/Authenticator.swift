@@ -23,7 +23,7 @@ struct Authenticator: Sendable {
     /// The password is right.
     case accepted(Acceptance)
     /// The password is to be compared with a hash, which takes long.
-    case unverified(PasswordCheck)
+    case unverified(HashComparison)
     /// No valid proof; `stale` when only the nonce has expired, so that the client can retry without asking its user.
     case rejected(stale: Bool)
   }
@@ -97,7 +97,7 @@ struct Authenticator: Sendable {
   ///
   /// - Parameter isVerified: Whether a check of a hash has succeeded before.
   func verify(
-    user name: [UInt8], password: [UInt8], of users: [Credentials], isVerified: (PasswordCheck) -> Bool
+    user name: [UInt8], password: [UInt8], of users: [Credentials], isVerified: (HashComparison) -> Bool
   ) -> Verdict {
     var verdict = Verdict.rejected(stale: false)
     // For every user, so that the time does not depend on whether the name exists.
@@ -109,8 +109,8 @@ struct Authenticator: Sendable {
         if hasName && hasPassword { verdict = .accepted(Acceptance(user: user)) }
       case .scrypt(let hash):
         guard hasName else { continue }
-        let check = PasswordCheck(password: Secret(String(decoding: password, as: UTF8.self)), hash: hash)
-        verdict = isVerified(check) ? .accepted(Acceptance(user: user)) : .unverified(check)
+        let comparison = HashComparison(password: Secret(String(decoding: password, as: UTF8.self)), hash: hash)
+        verdict = isVerified(comparison) ? .accepted(Acceptance(user: user)) : .unverified(comparison)
       }
     }
     return verdict
@@ -137,10 +137,10 @@ struct Authenticator: Sendable {
     return proven
   }
 
-  /// A nonce: 16 hexadecimal digits of the time, 32 of a keyed hash of the time and the client's network.
+  /// A nonce: 16 hexadecimal digits of the time, 32 of a keyed hash of the time and the client's address.
   private func nonce(at time: MediaTime, address: String) -> String {
     let bytes = (0..<8).map { UInt8(truncatingIfNeeded: time.nanoseconds >> (56 - 8 * $0)) }
-    let client = IPAddress(parsing: address).map { "\($0.network)" } ?? address
+    let client = IPAddress(parsing: address).map { "\($0)" } ?? address
     let code = HMAC<SHA256>.authenticationCode(for: bytes + Array(client.utf8), using: self.key)
     return hexadecimal(bytes) + hexadecimal(code.prefix(16))
   }
@@ -153,13 +153,8 @@ struct Authenticator: Sendable {
   }
 }
 
-/// A comparison of a password with a hash.
-package struct PasswordCheck: Hashable, Sendable {
-  let password: Secret
-  let hash: PasswordHash
-
-  /// Compares. Takes about 0.2 s and 16 MiB: never call it on an event loop.
-  package func run() -> Bool {
-    self.hash.verifies(Array(self.password.text.utf8))
-  }
+/// A password that a client has sent, and the hash to compare it with.
+struct HashComparison: Hashable {
+  var password: Secret
+  var hash: PasswordHash
 }

@@ -33,6 +33,15 @@ package enum IPAddress: Hashable, Sendable {
     }
   }
 
+  /// Whether every host of a link chooses such an address itself: `fe80::/10`, RFC 4291 §2.5.6, or `169.254.0.0/16`,
+  /// RFC 3927.
+  package var isLinkLocal: Bool {
+    switch self {
+    case .v4(let address): address >> 16 == 0xa9fe
+    case .v6(let upper, _): upper >> 54 == 0xfe80 >> 6
+    }
+  }
+
   /// Whether it is a link-local, unspecified or cloud metadata address: RFC 3927, RFC 4291 §2.5.2 and §2.5.6, RFC 1122
   /// §3.2.1.3 (`0.0.0.0/8`), and addresses of providers; also IPv4 addresses in the forms of RFC 4291 §2.5.5, NAT64 (RFC 6052)
   /// and 6to4 (RFC 3056).
@@ -41,9 +50,9 @@ package enum IPAddress: Hashable, Sendable {
     if let embedded = self.embeddedV4 { return IPAddress.v4(embedded).isLinkLocalOrMetadata }
     switch self {
     case .v4(let address):
-      return address >> 16 == 0xa9fe || address >> 24 == 0 || Self.metadataV4.contains(address)
+      return self.isLinkLocal || address >> 24 == 0 || Self.metadataV4.contains(address)
     case .v6(let upper, let lower):
-      return upper >> 54 == 0xfe80 >> 6 || Self.metadataV6.contains { $0 == upper && $1 == lower }
+      return self.isLinkLocal || Self.metadataV6.contains { $0 == upper && $1 == lower }
     }
   }
 
@@ -66,6 +75,20 @@ package enum IPAddress: Hashable, Sendable {
   /// The address, or the first 64 bits of an IPv6 address, the smallest network that one subscriber has.
   package var network: IPAddress {
     if case .v6(let upper, _) = self { .v6(upper, 0) } else { self }
+  }
+
+  /// Whether the address is in the network of another one that has a prefix of this length, of which at most 64 bits count
+  /// in IPv6: hosts choose the other 64 themselves.
+  package func shares(prefix length: Int, with other: IPAddress) -> Bool {
+    switch (self, other) {
+    case (.v4(let own), .v4(let other)):
+      let bits = max(0, min(length, 32))
+      return bits == 0 || (own ^ other) >> UInt32(32 - bits) == 0
+    case (.v6(let own, _), .v6(let other, _)):
+      let bits = max(0, min(length, 64))
+      return bits == 0 || (own ^ other) >> UInt64(64 - bits) == 0
+    default: return false
+    }
   }
 
   private static func v4(_ text: some StringProtocol) -> UInt32? {

@@ -3,8 +3,10 @@ package import Media
 /// Slows down guesses of passwords and tokens: five failures of an address with a name are free, then each failure refuses
 /// further attempts for 1 s, 2 s, 4 s … 60 s.
 ///
-/// An IPv6 network of 64 bits counts as one address. An address with a successful login in the last 24 hours is not slowed,
-/// so that a program with an old password does not lock its neighbour out.
+/// An IPv6 network of 64 bits counts as one address, since each of its hosts has as many addresses as it likes. An address
+/// with a successful login in the last 24 hours is not slowed, so that a program with an old password does not lock its
+/// neighbour out: a network elsewhere as a whole, since hosts change their address in it daily; of a network that
+/// strangers share with the owner, such as the server's own, only the address itself.
 struct LoginThrottle {
   /// Number of failures without a delay.
   static let freeFailures = 5
@@ -14,7 +16,8 @@ struct LoginThrottle {
   static let memory = MediaDuration.seconds(3600)
   /// Time for which a successful login exempts its address.
   static let exemption = MediaDuration.seconds(24 * 3600)
-  /// Maximum number of addresses; when full, the one that was quiet longest is dropped.
+  /// Maximum number of networks with failures, and of addresses and networks with logins; when full, the one that was quiet
+  /// longest is dropped. Failures never displace logins.
   static let maximumAddresses = 4096
   /// Maximum number of names by address; further names count as one.
   static let maximumNames = 16
@@ -26,31 +29,48 @@ struct LoginThrottle {
 
   private struct Entry {
     var names: [String: Failures] = [:]
-    var lastLogin: MediaTime?
     var lastActivity: MediaTime
   }
 
-  private var entries: [String: Entry] = [:]
+  /// What a login exempts.
+  private enum Exempt: Hashable {
+    case address(String)
+    case network(String)
+  }
 
-  /// Number of addresses with failures or logins.
+  /// By network.
+  private var entries: [String: Entry] = [:]
+  /// The last login of each.
+  private var logins: [Exempt: MediaTime] = [:]
+
+  /// Number of networks with failures.
   var count: Int { self.entries.count }
+  /// Number of addresses and networks with logins.
+  var loginCount: Int { self.logins.count }
+
+  /// Whether a login of the last day exempts an address.
+  private func isExempt(_ address: String, now: MediaTime) -> Bool {
+    [.address(Self.canonical(address)), .network(Self.network(of: address))].contains { (exempt: Exempt) in
+      self.logins[exempt].map { now - $0 < Self.exemption } ?? false
+    }
+  }
 
   /// Time until the next attempt is allowed; nil when it is allowed now.
   func delay(address: String, name: String, now: MediaTime) -> MediaDuration? {
-    guard let entry = self.entries[Self.key(address)] else { return nil }
-    if let lastLogin = entry.lastLogin, now - lastLogin < Self.exemption { return nil }
-    guard let failures = entry.names[Self.name(name, in: entry)], failures.count >= Self.freeFailures else {
-      return nil
-    }
+    guard let entry = self.entries[Self.network(of: address)],
+      let failures = entry.names[Self.name(name, in: entry)], failures.count >= Self.freeFailures,
+      !self.isExempt(address, now: now)
+    else { return nil }
     let exponent = min(failures.count - Self.freeFailures, 6)
     let delay = min(MediaDuration.seconds(1 << Int64(exponent)), Self.maximumDelay)
     let remaining = failures.last + delay - now
     return remaining > .zero ? remaining : nil
   }
 
-  /// Records a wrong password or token.
+  /// Records a wrong password or token; without effect for an address that is not slowed.
   mutating func recordFailure(address: String, name: String, now: MediaTime) {
-    let key = Self.key(address)
+    guard !self.isExempt(address, now: now) else { return }
+    let key = Self.network(of: address)
     self.makeRoom(for: key)
     var entry = self.entries[key] ?? Entry(lastActivity: now)
     entry.lastActivity = now
@@ -64,14 +84,19 @@ struct LoginThrottle {
   }
 
   /// Records a successful login.
-  mutating func recordLogin(address: String, now: MediaTime) {
-    let key = Self.key(address)
-    self.makeRoom(for: key)
-    var entry = self.entries[key] ?? Entry(lastActivity: now)
-    entry.lastActivity = now
-    entry.lastLogin = now
-    entry.names = [:]
-    self.entries[key] = entry
+  ///
+  /// - Parameter isNetworkShared: Whether strangers may be in the address's network: it exempts the address only, and does
+  ///   not forget the network's failures.
+  mutating func recordLogin(address: String, isNetworkShared: Bool = false, now: MediaTime) {
+    let network = Self.network(of: address)
+    let exempt = isNetworkShared ? Exempt.address(Self.canonical(address)) : .network(network)
+    if self.logins[exempt] == nil, self.logins.count >= Self.maximumAddresses,
+      let oldest = self.logins.min(by: { $0.value < $1.value })
+    {
+      self.logins[oldest.key] = nil
+    }
+    self.logins[exempt] = now
+    if !isNetworkShared { self.entries[network] = nil }
   }
 
   /// The name under which failures are counted; the empty name stands for all names beyond the limit.
@@ -80,9 +105,14 @@ struct LoginThrottle {
     return entry.names[name] != nil || entry.names.count < Self.maximumNames ? name : ""
   }
 
-  private static func key(_ address: String) -> String {
-    guard let address = IPAddress(parsing: address) else { return address }
-    return "\(address.network)"
+  /// The name of the network of an address: of the first 64 bits of an IPv6 address, else of the address itself.
+  static func network(of address: String) -> String {
+    IPAddress(parsing: address).map { "\($0.network)" } ?? address
+  }
+
+  /// The same text for all spellings of an address.
+  private static func canonical(_ address: String) -> String {
+    IPAddress(parsing: address).map { "\($0)" } ?? address
   }
 
   private mutating func makeRoom(for key: String) {

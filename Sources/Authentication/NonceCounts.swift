@@ -4,9 +4,11 @@ internal import Media
 ///
 /// Reads may repeat a count: several players always send 1, and a repeated read changes nothing.
 struct NonceCounts {
-  /// Maximum number of nonces with used counts. When full, the oldest nonce is dropped, and nonces created up to its time
-  /// are not accepted for changes any more.
+  /// Maximum number of nonces with used counts. When full, the oldest ``droppedNonces`` are dropped, and nonces created up to
+  /// the time of the newest of them are not accepted for changes any more.
   static let maximumNonces = 1024
+  /// Number of nonces dropped at once, so that a crowd of nonces costs little.
+  private static let droppedNonces = 256
   /// Maximum distance of a late count from the highest one.
   private static let window: UInt32 = 64
 
@@ -54,10 +56,9 @@ struct NonceCounts {
   private mutating func makeRoom(expiry: MediaTime) {
     guard self.entries.count >= Self.maximumNonces else { return }
     self.entries = self.entries.filter { $0.value.created >= expiry }
-    guard self.entries.count >= Self.maximumNonces, let oldest = self.entries.values.map(\.created).min() else {
-      return
-    }
-    self.oldestAllowed = oldest
-    self.entries = self.entries.filter { $0.value.created > oldest }
+    guard self.entries.count >= Self.maximumNonces else { return }
+    let limit = self.entries.values.map(\.created).sorted()[Self.droppedNonces - 1]
+    self.oldestAllowed = limit
+    self.entries = self.entries.filter { $0.value.created > limit }
   }
 }

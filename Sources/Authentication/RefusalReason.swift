@@ -6,13 +6,13 @@ public enum RefusalReason: String, Hashable, Sendable, CaseIterable {
   case badHost = "bad_host"
   /// HTTP 403: the `Origin` is a web page of another site.
   case badOrigin = "bad_origin"
-  /// A wrong password or token.
+  /// A wrong password or token, or a password that was sent in the clear.
   case failedLogin = "failed_login"
-  /// HTTP 429, RTSP 503: too many wrong passwords or tokens.
+  /// HTTP 429, RTSP 503: too many wrong passwords or tokens, or too many comparisons with hashes at once.
   case throttled
   /// The request needs a role that the client does not have.
   case forbidden
-  /// A connection closed or refused because there are too many.
+  /// A connection, upload or download closed or refused because there are too many.
   case overLimit = "over_limit"
   /// A malformed request, message or packet.
   case malformed

@@ -5,16 +5,6 @@ extension StringProtocol where UTF8View: BidirectionalCollection, SubSequence ==
       && zip(self.utf8, other.utf8).allSatisfy { $0.lowercasedASCII == $1.lowercasedASCII }
   }
 
-  /// The text for messages where it may be an address, or a part of one: without what precedes the last at sign, which may be
-  /// a password, and without the query of an address.
-  package func withoutCredentials() -> String {
-    var rest = self[...]
-    if self.contains("://"), let mark = self.utf8.firstIndex(of: UInt8(ascii: "?")) { rest = self[..<mark] }
-    let ending = rest.endIndex == self.endIndex ? "" : "?…"
-    guard let at = rest.utf8.lastIndex(of: UInt8(ascii: "@")) else { return rest + ending }
-    return "…" + rest[at...] + ending
-  }
-
   /// The text without leading and trailing spaces and tabs.
   package func trimmingSpace() -> String {
     let isText: (UInt8) -> Bool = { $0 != UInt8(ascii: " ") && $0 != UInt8(ascii: "\t") }

@@ -28,10 +28,10 @@ void vidicon_plasma_row(uint8_t *row, const uint8_t *across, const uint8_t *fall
     }
   }
   for (; x < width; x++) {
-    uint32_t colour = palette[(uint8_t)(across[x] + falling[x] + rising[x] + offset)];
-    row[0] = (uint8_t)colour;
-    row[1] = (uint8_t)(colour >> 8);
-    row[2] = (uint8_t)(colour >> 16);
+    uint32_t color = palette[(uint8_t)(across[x] + falling[x] + rising[x] + offset)];
+    row[0] = (uint8_t)color;
+    row[1] = (uint8_t)(color >> 8);
+    row[2] = (uint8_t)(color >> 16);
     row += 3;
   }
 }

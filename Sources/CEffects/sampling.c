@@ -31,7 +31,7 @@ void vidicon_sample(float *rgb, size_t side, const vidicon_i420 *frame, const vi
     for (size_t column = 0; column < side; column++, rgb += 3) {
       const float x = to.origin_x + (float)column * to.right_x + (float)row * to.down_x;
       const float y = to.origin_y + (float)column * to.right_y + (float)row * to.down_y;
-      // A chroma sample is at the centre of four luma pixels.
+      // A chroma sample is at the center of four luma pixels.
       const float chroma_x = x / 2 - 0.25F, chroma_y = y / 2 - 0.25F;
       const float luma = (between(p.luma, p.luma_stride, p.width, p.height, x, y) - 16) * (1.0F / 219);
       const float cb = (between(p.cb, p.chroma_stride, width, height, chroma_x, chroma_y) - 128) * (1.0F / 224);

@@ -115,12 +115,12 @@ int vidicon_v4l2_set_format(int descriptor, bool is_multi_planar, vidicon_v4l2_f
     format.fmt.pix_mp.pixelformat = result->fourcc;
     format.fmt.pix_mp.width = result->width;
     format.fmt.pix_mp.height = result->height;
-    format.fmt.pix_mp.field = V4L2_FIELD_ANY;
+    format.fmt.pix_mp.field = result->field;
   } else {
     format.fmt.pix.pixelformat = result->fourcc;
     format.fmt.pix.width = result->width;
     format.fmt.pix.height = result->height;
-    format.fmt.pix.field = V4L2_FIELD_ANY;
+    format.fmt.pix.field = result->field;
   }
   int error = vidicon_v4l2_call(descriptor, VIDIOC_S_FMT, &format);
   if (error) return error;
@@ -130,6 +130,7 @@ int vidicon_v4l2_set_format(int descriptor, bool is_multi_planar, vidicon_v4l2_f
     result->fourcc = pixels->pixelformat;
     result->width = pixels->width;
     result->height = pixels->height;
+    result->field = pixels->field;
     result->colorspace = pixels->colorspace;
     result->matrix = pixels->ycbcr_enc;
     result->quantization = pixels->quantization;
@@ -141,6 +142,7 @@ int vidicon_v4l2_set_format(int descriptor, bool is_multi_planar, vidicon_v4l2_f
     result->fourcc = pixels->pixelformat;
     result->width = pixels->width;
     result->height = pixels->height;
+    result->field = pixels->field;
     result->colorspace = pixels->colorspace;
     // Without this marker the fields after it are undefined.
     if (pixels->priv == V4L2_PIX_FMT_PRIV_MAGIC) {

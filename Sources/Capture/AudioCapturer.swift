@@ -31,7 +31,7 @@ public protocol AudioCapturer: AnyObject, Sendable {
 }
 
 extension AudioCapturer {
-  /// Does nothing.
+  /// Does nothing; implemented by capturers that count or report their unused blocks.
   public func didDrop(_ drop: FrameDrop) {}
 }
 

@@ -84,7 +84,7 @@ package struct FrameGrid: Hashable, Sendable {
     let unixTime = clock.unixTime(at: time)
     var remainder = unixTime % 1_000_000_000
     if remainder < 0 { remainder += 1_000_000_000 }
-    self.init(anchor: clock.mediaTime(atUnixTime: unixTime - remainder), rate: rate)
+    self.init(anchor: time - MediaDuration(nanoseconds: remainder), rate: rate)
   }
 
   /// The time at which a frame is due.

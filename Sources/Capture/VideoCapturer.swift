@@ -62,16 +62,16 @@ public protocol VideoCapturer: AnyObject, Sendable {
 }
 
 extension VideoCapturer {
-  /// Returns `.unspecified`.
+  /// Unspecified: for sources that are not cameras, or whose direction is not known.
   public var position: CameraPosition { .unspecified }
 
-  /// Returns `.up`.
+  /// No rotation: for upright compressed video, and for sources that deliver uncompressed frames.
   public var sampleOrientation: Orientation { .up }
 
-  /// Does nothing.
+  /// Does nothing: for sources of uncompressed video, and those that cannot be asked for a keyframe.
   public func requestKeyframe() {}
 
-  /// Does nothing.
+  /// Does nothing; implemented by capturers that count or report their unused frames.
   public func didDrop(_ drop: FrameDrop) {}
 }
 
@@ -121,7 +121,7 @@ extension VideoConsumer {
   /// Does nothing; a missing frame also shows in the timestamps.
   public func captureSkipped(at timestamp: MediaTime) {}
 
-  /// Does nothing.
+  /// Does nothing; implemented by consumers that depend on the format before the next frame arrives.
   public func captureFormatChanged(to format: VideoFormat) {}
 }
 
@@ -141,7 +141,7 @@ public struct FrameDrop: Hashable, Sendable {
 
   /// Capture time: ``VideoFrame/timestamp`` or ``AudioBlock/timestamp``.
   public var timestamp: MediaTime
-  /// Reason for the drop.
+  /// Why the frame or audio block was not used.
   public var reason: Reason
 
   /// Creates a report of a frame or audio block with this capture time.

@@ -12,9 +12,9 @@ public final class JPEGEncoder {
   /// Widths that can be requested, in pixels.
   public static let widths = 16...4096
 
-  /// Width in pixels, even.
+  /// Width of the images in pixels, even, in the range of ``widths``.
   public let width: Int
-  /// Height in pixels, even.
+  /// Height of the images in pixels, even, at least 2.
   public let height: Int
 
   private let source: VideoFormat

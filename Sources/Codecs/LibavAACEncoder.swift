@@ -6,7 +6,7 @@ internal import NIOCore
 ///
 /// Used by one thread at a time. Accepts blocks of any size; timestamps of the output are counted in samples.
 public final class LibavAACEncoder {
-  /// Codec configuration; known at once.
+  /// Codec configuration of the output; known before the first sample.
   public let description: AACDescription
 
   private let encoder: LibavEncoder

@@ -23,17 +23,17 @@ public protocol VideoEncoder: AnyObject {
 
 /// Size, rate, colors and bitrate with which an H.264 encoder is opened.
 public struct VideoEncoderSettings: Hashable, Sendable {
-  /// Width in pixels, even.
+  /// Width of the frames in pixels, even.
   public var width: Int
-  /// Height in pixels, even.
+  /// Height of the frames in pixels, even.
   public var height: Int
-  /// Frame rate that the bitrate is based on.
+  /// Nominal frame rate, on which bitrate and keyframe interval are based.
   public var frameRate: FrameRate
   /// Color matrix of the frames, signalled in the VUI.
   public var colorMatrix: ColorMatrix
   /// Bitrate in bits per second; the rate control buffer (VBV) holds one second of it.
   public var bitrate: Int
-  /// Maximum time between two keyframes.
+  /// Maximum time between two keyframes, rounded to whole frames of ``frameRate``, at least one.
   public var keyframeInterval: MediaDuration
   /// Name of the encoder in libavcodec, such as `libx264`.
   public var encoder: String

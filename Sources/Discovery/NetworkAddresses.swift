@@ -34,6 +34,14 @@ public enum NetworkAddresses {
     return String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
   }
 
+  /// The machine's host name, and the names that `/etc/hosts` gives its addresses, its domain name among them. No name server
+  /// is asked: on a foreign network it may give this machine any name.
+  public static var hostNames: [String] {
+    HostsFile.names(
+      in: HostsFile.read(), of: Set(LocalAddress.all().filter { $0.scope != .loopback }.map(\.bytes)),
+      hostName: self.hostName)
+  }
+
   /// The machine's name in multicast DNS, RFC 6762 §3, such as "myhost.local", valid while a service is announced; nil
   /// when the host name is empty or `localhost`.
   ///
@@ -75,8 +83,8 @@ public enum NetworkAddresses {
     if let bytes = LocalAddress.bytes(of: numeric) {
       // Several interfaces may have the same link-local address; the scope selects one.
       let scope = address.contains("%") ? String(address.drop { $0 != "%" }.dropFirst()) : nil
-      let wanted = LocalAddress(interface: "", index: 0, text: numeric, bytes: bytes)
-      if wanted.scope == .loopback, let loopback = addresses.first(where: { $0.scope == .loopback }) {
+      let requested = LocalAddress(interface: "", index: 0, text: numeric, bytes: bytes)
+      if requested.scope == .loopback, let loopback = addresses.first(where: { $0.scope == .loopback }) {
         return vidicon_discovery_local_only(loopback.index)
       }
       let owner = addresses.first { candidate in

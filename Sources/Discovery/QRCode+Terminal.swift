@@ -1,5 +1,5 @@
 extension QRCode {
-  /// Black on white of xterm's 256 fixed colours, so that dark terminals and colour themes do not invert the code.
+  /// Black on white of xterm's 256 fixed colors, so that dark terminals and color themes do not invert the code.
   private static let colors = "\u{1B}[38;5;16;48;5;231m"
   private static let reset = "\u{1B}[0m"
 

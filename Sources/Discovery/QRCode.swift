@@ -30,7 +30,7 @@ public struct QRCode: Hashable, Sendable {
     }
     defer { QRcode_free(code) }
     self.size = Int(code.pointee.width)
-    // The lowest bit of a byte is the colour of its module.
+    // The lowest bit of a byte is the color of its module.
     self.modules = UnsafeBufferPointer(start: code.pointee.data, count: self.size * self.size).map { $0 & 1 == 1 }
   }
 

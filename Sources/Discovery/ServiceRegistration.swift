@@ -103,10 +103,10 @@ final class ServiceRegistration: @unchecked Sendable {
   }
 
   #if canImport(Darwin)
-  private static let notRunning = "streams cannot be found by name, since the system's mDNSResponder does not answer"
+  private static let notRunning = "streams cannot be found by name, since the system's mDNSResponder does not respond"
   private static let howToRun = "use the printed addresses"
   #else
-  private static let notRunning = "streams cannot be found by name, since the daemon of Avahi does not answer"
+  private static let notRunning = "streams cannot be found by name, since the daemon of Avahi does not respond"
   private static let howToRun = "install and start avahi-daemon, or use the printed addresses"
   #endif
 }

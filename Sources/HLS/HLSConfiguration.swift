@@ -1,10 +1,11 @@
 public import Media
 
-/// Configuration of an ``HLSStream``.
+/// Configuration of an ``HLSStream``: names, clock, bitrate, idle time and memory.
 public struct HLSConfiguration: Hashable, Sendable {
   /// Prefix of segment names, ASCII letters and digits; different at each start of the server, so that names are unique.
   public var token: String
-  /// Unix time at the zero of the streams' clock; a sample's time plus this is its `EXT-X-PROGRAM-DATE-TIME`.
+  /// Unix time at the zero of the streams' clock; a sample's time plus this is its `EXT-X-PROGRAM-DATE-TIME`. When the
+  /// machine's clock is set, ``HLSStream/unixTimeAtZero`` changes.
   public var unixTimeAtZero: MediaDuration
   /// Configured bitrate of audio and video in bits per second, for `BANDWIDTH` until segments are measured.
   public var bitrate: Int

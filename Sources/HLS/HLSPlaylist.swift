@@ -7,6 +7,8 @@ struct HLSPlaylist {
   let timing: HLSTiming
   let window: HLSWindow
   let isEnded: Bool
+  /// Whether each segment starts with a keyframe.
+  var hasIndependentSegments = true
 
   /// The MPEG-TS playlist: complete segments.
   func transportStream() -> String {
@@ -71,7 +73,7 @@ struct HLSPlaylist {
       let before = first.discontinuities - (first.isDiscontinuous ? 1 : 0)
       text += "#EXT-X-DISCONTINUITY-SEQUENCE:\(before)\n"
     }
-    text += "#EXT-X-INDEPENDENT-SEGMENTS\n"
+    if self.hasIndependentSegments { text += "#EXT-X-INDEPENDENT-SEGMENTS\n" }
   }
 
   private static func writeTags(of segment: HLSSegment, to text: inout String) {

@@ -19,7 +19,7 @@ public enum HLSResponse: Hashable, Sendable {
 
 /// A file with its HTTP headers; the bytes are shared.
 public struct HLSContent: Hashable, Sendable {
-  /// Cache lifetime of a file.
+  /// Cache lifetime of a file, from which `Cache-Control` is made.
   public enum Caching: Hashable, Sendable {
     /// Unlimited: no other file ever has this name.
     case immutable
@@ -32,9 +32,9 @@ public struct HLSContent: Hashable, Sendable {
 
   /// Bytes, built once and shared by all responses.
   public var body: ByteBuffer
-  /// Value of `Content-Type`.
+  /// Value of `Content-Type`: one of the four types below.
   public var mediaType: String
-  /// Cache lifetime, for `Cache-Control`.
+  /// Cache lifetime of the file, for `Cache-Control`.
   public var caching: Caching
   /// Value of `ETag` with quotes; different for different bytes.
   public var etag: String

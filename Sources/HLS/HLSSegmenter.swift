@@ -9,8 +9,9 @@ internal import NIOCore
 /// kind is no longer waited for, and its late samples go into a later part.
 ///
 /// A segment ends at the first keyframe after half of the target duration; a keyframe is requested so that the frame at the
-/// target duration is one. Sources with rare keyframes make longer segments. Without video frames, segments of audio alone
-/// continue; the segment after them starts without a keyframe, and video is dropped until there is one.
+/// target duration is one. Sources with rare keyframes make longer segments, until a playlist has promised a target duration:
+/// then a segment that would exceed it ends without a keyframe, and the next one starts without. Without video frames,
+/// segments of audio alone continue; the segment after them starts without a keyframe, and video is dropped until there is one.
 ///
 /// Boundaries are whole microseconds, so that the durations of parts in a playlist add up to those of segments.
 struct HLSSegmenter: Sendable {
@@ -18,6 +19,8 @@ struct HLSSegmenter: Sendable {
   static let maximumLag = MediaDuration.milliseconds(250)
   /// Time after a frame is due at which a keyframe is requested, because the frame did not arrive.
   static let delay = MediaDuration.milliseconds(150)
+  /// Maximum time between a request and the capture of a frame that meets it, in both directions; or two frames.
+  static let requestMargin = MediaDuration.milliseconds(300)
   /// Minimum time between two requests for the same keyframe.
   static let requestInterval = MediaDuration.milliseconds(500)
   /// Maximum time without samples that is not a discontinuity.
@@ -31,8 +34,10 @@ struct HLSSegmenter: Sendable {
   /// Maximum bytes of a segment; a larger one ends without a keyframe.
   static let maximumBytes = 32 << 20
 
-  /// Timing; the target duration may be raised.
+  /// Timing; the target duration may be raised until ``isTargetFixed``.
   var timing: HLSTiming
+  /// Whether viewers know the target duration, so that no segment may exceed it.
+  var isTargetFixed = false
   private let leadingKind: MediaKind
   private let hasOther: Bool
   private let leadsWithVideo: Bool
@@ -64,6 +69,8 @@ struct HLSSegmenter: Sendable {
   private var requestTime: MediaTime?
   /// Time between the last two leading samples, at least the nominal interval.
   private var interval: MediaDuration
+  /// Whether the current segment starts with a frame that is no keyframe.
+  private var startsWithinGroup = false
 
   /// Time of the first audio sample that waits for a keyframe.
   private var audioWaitStart: MediaTime?
@@ -72,6 +79,10 @@ struct HLSSegmenter: Sendable {
   private var isRequestRepeated = false
   /// Whether keyframes arrive late after requests.
   private(set) var isShortOfKeyframes = false
+  /// Whether a keyframe has followed a request at once, as those of an encoder do; true without video.
+  private(set) var meetsRequests: Bool
+  /// Whether a segment has started with a frame that is no keyframe.
+  private(set) var hasDependentSegment = false
   private(set) var droppedSamples = 0
 
   init(_ descriptions: [CodecDescription], timing: HLSTiming, startSegments: Int, isDiscontinuous: Bool) {
@@ -84,6 +95,7 @@ struct HLSSegmenter: Sendable {
     self.needsKeyframe = self.leadsWithVideo
     self.isDiscontinuous = isDiscontinuous
     self.interval = timing.sampleInterval
+    self.meetsRequests = !self.leadsWithVideo
   }
 
   /// Appends a sample.
@@ -185,6 +197,11 @@ extension HLSSegmenter {
       self.needsKeyframe = false
     }
     if sample.isKeyframe {
+      if let requestTime, !self.isRequestRepeated, time - requestTime >= .zero - Self.requestMargin,
+        time - requestTime <= max(Self.requestMargin, self.interval * 2)
+      {
+        self.meetsRequests = true
+      }
       // The keyframe arrived after a single request.
       if self.requestTime != nil, !self.isRequestRepeated { self.isShortOfKeyframes = false }
       self.isRequestRepeated = false
@@ -242,6 +259,7 @@ extension HLSSegmenter {
 
   private mutating func start(at start: MediaTime, isDiscontinuous: Bool, into actions: inout [HLSSegmenterAction]) {
     self.segmentStart = start
+    self.startsWithinGroup = false
     self.audioWaitStart = nil
     self.partStart = start
     self.segmentBytes = 0
@@ -281,8 +299,11 @@ extension HLSSegmenter {
   }
 
   /// Minimum duration after which a keyframe ends the segment: less than half of the target duration for start segments,
-  /// whose keyframe is requested there and jitters; the target duration for audio alone, where each sample is a keyframe.
+  /// whose keyframe is requested there and jitters; the target duration for audio alone, where each sample is a keyframe; a
+  /// part for segments that start without one.
   private var minimumSegment: MediaDuration {
+    // Players can start at the keyframe once a segment starts there.
+    if self.startsWithinGroup { return self.timing.partTarget }
     if self.shortSegments > 0 { return self.timing.target * 2 / 5 }
     return self.leadsWithVideo ? self.timing.minimumSegment : self.timing.target
   }
@@ -296,8 +317,12 @@ extension HLSSegmenter {
   }
 
   private func isTooLong(until end: MediaTime) -> Bool {
-    self.segmentBytes > Self.maximumBytes
-      || self.segmentStart.map { end - $0 > self.timing.maximumWithoutKeyframe } ?? false
+    guard let segmentStart else { return false }
+    if self.segmentBytes > Self.maximumBytes { return true }
+    let length = end - segmentStart
+    // The next part would be too much.
+    if self.isTargetFixed { return length + self.timing.partTarget >= self.timing.maximumSegment }
+    return length > self.timing.maximumWithoutKeyframe
   }
 
   /// Whether all samples of a kind before a time have arrived, or are no longer waited for.
@@ -327,13 +352,18 @@ extension HLSSegmenter {
     actions.append(.end)
     self.shortSegments = max(0, self.shortSegments - 1)
     self.segmentStart = nil
-    if self.leadsWithVideo, self.leading.first?.isKeyframe != true {
+    let hasVideo = self.leadsWithVideo && !(leadingSamples.isEmpty && self.leading.isEmpty)
+    let startsWithinGroup = self.isTargetFixed && hasVideo && self.leading.first?.isKeyframe != true
+    if startsWithinGroup {
+      self.hasDependentSegment = true
+    } else if self.leadsWithVideo, self.leading.first?.isKeyframe != true {
       self.droppedSamples += self.leading.count
       self.leading.removeAll()
       self.needsKeyframe = true
     }
-    if !self.leading.isEmpty || self.hasOther {
+    if !self.leading.isEmpty || self.hasOther || startsWithinGroup {
       self.start(at: part.end, isDiscontinuous: false, into: &actions)
+      self.startsWithinGroup = startsWithinGroup
     } else {
       // No segment until the next keyframe, which follows a gap.
       self.isDiscontinuous = true

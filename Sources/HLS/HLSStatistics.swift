@@ -8,14 +8,14 @@ public struct HLSStatistics: Hashable, Sendable {
   public var windowBytes = 0
   /// Number of segments completed since the start.
   public var segments = 0
-  /// Number of parts since the start.
+  /// Number of parts (`EXT-X-PART`) completed since the start.
   public var parts = 0
-  /// Number of activations by a request.
+  /// Number of times that a playlist request has activated the stream.
   public var activations = 0
   /// Number of dropped samples: before a keyframe, out of order, or skipped by a muxer, such as late audio; a sample that
   /// both muxers skip counts twice.
   public var droppedSamples = 0
 
-  /// Creates counters at zero.
+  /// Creates counters at zero, those of an inactive stream.
   public init() {}
 }

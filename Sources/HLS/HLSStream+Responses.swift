@@ -54,6 +54,7 @@ extension HLSStream {
     // A request for an old segment gets the current playlist, which will change.
     let isBlocking = request.directives.sequenceNumber.map { $0 > 0 && $0 >= self.lastNumber } ?? false && !self.isEnded
     let caching = isBlocking ? HLSContent.Caching.blocking(self.timing.target * 6) : self.shortCaching
+    self.fixTargets()
     if format == .lowLatency, request.directives.allowsSkip, let content = self.playlist(.delta, caching: caching) {
       return .content(content)
     }
@@ -63,9 +64,10 @@ extension HLSStream {
     return .content(content)
   }
 
-  /// Whether there is enough media for a playlist: one part for requests with `_HLS_part`, else the start segments.
+  /// Whether there is enough media for a playlist: one part for requests with `_HLS_part`, once the target duration is
+  /// known; else the start segments.
   private func isLongEnough(for directives: HLSDirectives) -> Bool {
-    guard directives.part == nil else { return self.window.hasParts }
+    guard directives.part == nil else { return self.window.hasParts && self.isKeyframeIntervalKnown }
     let segments = self.window.segments
     if segments.count >= self.configuration.startSegments { return true }
     // Two long segments of a source with rare keyframes are enough too.

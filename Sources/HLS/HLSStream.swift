@@ -22,7 +22,10 @@ internal import NIOCore
 public struct HLSStream: Sendable {
   /// Configuration, constant for the lifetime of the stream.
   public let configuration: HLSConfiguration
-  /// Codec configuration of each track.
+  /// Unix time at the zero of the streams' clock, for segments that start from now on. A change is a discontinuity of
+  /// `EXT-X-PROGRAM-DATE-TIME`, and of nothing else.
+  public var unixTimeAtZero: MediaDuration
+  /// Codec configuration of each track; replaced by ``change(to:)``.
   public private(set) var descriptions: [CodecDescription]
 
   private(set) var timing: HLSTiming {
@@ -31,6 +34,14 @@ public struct HLSStream: Sendable {
       self.segmenter?.timing = self.timing
     }
   }
+  /// Codec configuration for which the timing holds.
+  private var timedDescriptions: [CodecDescription]
+  /// Whether a media playlist was sent since the last activation, which has promised the target durations.
+  private var areTargetsFixed = false {
+    didSet { self.segmenter?.isTargetFixed = self.areTargetsFixed }
+  }
+  /// Whether each segment since the last activation starts with a keyframe.
+  private(set) var hasIndependentSegments = true
   var window: HLSWindow
   private(set) var isEnded = false
   private var variant: HLSVariant
@@ -58,8 +69,10 @@ public struct HLSStream: Sendable {
   /// - Parameter descriptions: At least one track; the first of each kind is used.
   public init(_ descriptions: [CodecDescription], configuration: HLSConfiguration) {
     self.configuration = configuration
+    self.unixTimeAtZero = configuration.unixTimeAtZero
     self.descriptions = descriptions
     self.timing = HLSTiming(descriptions)
+    self.timedDescriptions = descriptions
     self.window = HLSWindow(timing: self.timing, maximumBytes: configuration.maximumBytes)
     self.variant = HLSVariant(descriptions)
     self.transportStream = TransportStreamMuxer(descriptions)
@@ -67,7 +80,7 @@ public struct HLSStream: Sendable {
     self.initializationBytes = self.fragments.initializationSegment(hasEvents: true)
   }
 
-  /// Counters and gauges, for metrics.
+  /// Counters since the stream was created, and gauges of its present state.
   public var statistics: HLSStatistics {
     var statistics = self.counts
     statistics.isActive = self.isActive
@@ -118,14 +131,15 @@ public struct HLSStream: Sendable {
   /// Continues with other codecs or parameters: ends the current segment; the next one starts with a discontinuity and a
   /// keyframe. Later samples have the new parameters; equal descriptions change nothing.
   ///
-  /// Target durations are constant while the stream is active (RFC 8216 §6.2.1), with one exception that deviates from the
-  /// rule: if the source does not honour keyframe requests and a segment becomes longer, the target duration is raised.
-  /// Players read it with each playlist, and handle a changed target duration better than a segment that exceeds it.
+  /// Target durations are constant from the first playlist until the stream is inactive (RFC 8216 §6.2.1). Before it, the
+  /// target duration is raised to the segments of a source that meets no keyframe requests; later, a longer group of pictures
+  /// is divided, and playlists no longer have `EXT-X-INDEPENDENT-SEGMENTS`.
   public mutating func change(to descriptions: [CodecDescription]) -> HLSEffects {
     guard descriptions != self.descriptions, !self.isEnded else { return .none }
     let isActive = self.isActive
     if let actions = self.segmenter?.interrupt() { _ = self.perform(actions) }
-    if !isActive { self.timing = HLSTiming(descriptions) }
+    // Parts that are listed already keep their part target.
+    if !isActive || !self.areTargetsFixed && !self.window.hasParts { self.setTiming(of: descriptions) }
     self.descriptions = descriptions
     self.variant = HLSVariant(descriptions)
     self.transportStream.change(to: descriptions)
@@ -136,6 +150,7 @@ public struct HLSStream: Sendable {
     guard isActive else { return .none }
     self.stopSegmenter()
     self.segmenter = HLSSegmenter(descriptions, timing: self.timing, startSegments: 1, isDiscontinuous: true)
+    self.segmenter?.isTargetFixed = self.areTargetsFixed
     return HLSEffects(requestsKeyframe: true, wakesRequests: true)
   }
 
@@ -152,6 +167,7 @@ public struct HLSStream: Sendable {
     guard isActive, !self.isEnded else { return HLSEffects(wakesRequests: true) }
     self.segmenter = HLSSegmenter(
       self.descriptions, timing: self.timing, startSegments: self.configuration.startSegments, isDiscontinuous: true)
+    self.segmenter?.isTargetFixed = self.areTargetsFixed
     return HLSEffects(requestsKeyframe: true, wakesRequests: true)
   }
 
@@ -188,14 +204,16 @@ extension HLSStream {
       return content
     }
     let playlist = HLSPlaylist(
-      token: self.configuration.token, timing: self.timing, window: self.window, isEnded: self.isEnded)
+      token: self.configuration.token, timing: self.timing, window: self.window, isEnded: self.isEnded,
+      hasIndependentSegments: self.hasIndependentSegments)
     let text: String?
     switch kind {
     case .multivariant:
       let measured = self.bitrates
       let expected = self.configuration.bitrate
       text = self.variant.playlist(
-        peakBitrate: max(measured.peak, expected + expected / 2), averageBitrate: measured.average ?? expected)
+        peakBitrate: max(measured.peak, expected + expected / 2), averageBitrate: measured.average ?? expected,
+        hasIndependentSegments: self.hasIndependentSegments)
     case .transportStream: text = playlist.transportStream()
     case .lowLatency: text = playlist.lowLatency(isDelta: false)
     case .delta: text = playlist.lowLatency(isDelta: true)
@@ -215,6 +233,23 @@ extension HLSStream {
     return target > .seconds(3) ? max(self.configuration.idleTime, target * 3) : self.configuration.idleTime
   }
 
+  /// Promises the target durations: a media playlist is sent.
+  mutating func fixTargets() {
+    if !self.areTargetsFixed { self.areTargetsFixed = true }
+  }
+
+  /// Whether the interval of the source's keyframes is known well enough to promise a target duration: they follow requests,
+  /// or a segment is complete.
+  var isKeyframeIntervalKnown: Bool {
+    self.areTargetsFixed || !self.window.segments.isEmpty || self.segmenter?.meetsRequests ?? false
+  }
+
+  private mutating func setTiming(of descriptions: [CodecDescription]) {
+    guard self.timedDescriptions != descriptions else { return }
+    self.timing = HLSTiming(descriptions)
+    self.timedDescriptions = descriptions
+  }
+
   /// Whether requests have the longer timeout because a keyframe is missing.
   var isShortOfKeyframes: Bool { self.segmenter?.isShortOfKeyframes ?? false }
 
@@ -223,6 +258,10 @@ extension HLSStream {
     if self.window.nextNumber > 0 { self.hasHistory = true }
     self.stopSegmenter()
     self.window.removeAll()
+    self.areTargetsFixed = false
+    self.hasIndependentSegments = true
+    // What was learned about the same source still holds.
+    self.setTiming(of: self.descriptions)
     self.invalidate()
   }
 
@@ -242,13 +281,14 @@ extension HLSStream {
   /// - Returns: Whether a part or segment was completed.
   private mutating func perform(_ actions: [HLSSegmenterAction]) -> Bool {
     var isNew = false
+    if self.segmenter?.hasDependentSegment ?? false { self.hasIndependentSegments = false }
     for action in actions {
       switch action {
       case .start(let time, let isDiscontinuous):
         var head = ByteBuffer()
         self.transportStream.startSegment(into: &head)
         self.window.start(
-          at: time, unixTime: self.configuration.unixTimeAtZero.adding(time), isDiscontinuous: isDiscontinuous,
+          at: time, unixTime: self.unixTimeAtZero.adding(time), isDiscontinuous: isDiscontinuous,
           initialization: self.initialization, self.initializationBytes, transportStream: head)
       case .part(let part):
         isNew = true
@@ -268,7 +308,8 @@ extension HLSStream {
           self.bitrates.add(bytes: last.fragments.readableBytes, duration: last.duration)
           var raised = self.timing
           // A segment that ended without a keyframe does not predict later ones.
-          if last.duration < self.timing.maximumWithoutKeyframe, raised.raise(to: last.duration) {
+          if !self.areTargetsFixed, last.duration < self.timing.maximumWithoutKeyframe, raised.raise(to: last.duration)
+          {
             self.timing = raised
           }
         }

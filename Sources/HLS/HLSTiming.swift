@@ -54,7 +54,7 @@ struct HLSTiming: Hashable, Sendable {
     self.init(sampleInterval: interval)
   }
 
-  /// Raises the target duration to a longer segment of a source with rare keyframes.
+  /// Raises the target duration to a longer segment of a source with rare keyframes; only before the first playlist.
   ///
   /// - Returns: false when the segment is not longer.
   mutating func raise(to duration: MediaDuration) -> Bool {
@@ -95,7 +95,7 @@ struct HLSTiming: Hashable, Sendable {
     return target >= second ? 3 : Int((3 * second + target - 1) / target)
   }
 
-  /// Duration at which a segment ends without a keyframe.
+  /// Duration at which a segment ends without a keyframe while no playlist has promised a target duration.
   var maximumWithoutKeyframe: MediaDuration { max(self.target * 10, .seconds(20)) }
 
   /// Request timeout while a requested keyframe is missing: passed-through sources may have keyframes 15 s apart, and a

@@ -17,15 +17,15 @@ struct HLSVariant: Hashable, Sendable {
   }
 
   /// Writes the multivariant playlist; bitrates in bits per second.
-  func playlist(peakBitrate: Int, averageBitrate: Int) -> String {
+  func playlist(peakBitrate: Int, averageBitrate: Int, hasIndependentSegments: Bool) -> String {
     var attributes = "BANDWIDTH=\(peakBitrate),AVERAGE-BANDWIDTH=\(averageBitrate),CODECS=\"\(self.codecs)\""
     if let resolution { attributes += ",RESOLUTION=\(resolution)" }
     if let frameRate { attributes += ",FRAME-RATE=\(frameRate)" }
+    let independence = hasIndependentSegments ? "#EXT-X-INDEPENDENT-SEGMENTS\n" : ""
     return """
       #EXTM3U
       #EXT-X-VERSION:6
-      #EXT-X-INDEPENDENT-SEGMENTS
-      #EXT-X-STREAM-INF:\(attributes)
+      \(independence)#EXT-X-STREAM-INF:\(attributes)
       live.m3u8
 
       """

@@ -45,11 +45,11 @@ package final class HTTPServer: Sendable {
   ///
   /// - Parameters:
   ///   - access: Users, tokens and rules, shared with other protocols.
-  ///   - passwordThreads: Threads for comparisons with scrypt hashes.
+  ///   - passwords: Compares passwords with scrypt hashes for all servers; nil for a checker of its own.
   ///   - group: Event loops shared with other servers, and shut down by their owner; nil for a group of its own.
   ///   - registry: The connections of all servers of the process.
   package init(
-    settings: HTTPServerSettings, access: AccessControl, passwordThreads: NIOThreadPool = .singleton,
+    settings: HTTPServerSettings, access: AccessControl, passwords: PasswordChecker? = nil,
     providers: HTTPServerProviders = HTTPServerProviders(), group: MultiThreadedEventLoopGroup? = nil,
     registry: ConnectionRegistry = ConnectionRegistry()
   ) {
@@ -62,7 +62,7 @@ package final class HTTPServer: Sendable {
       proxies: access.settings.proxies)
     self.responder = HTTPResponder(
       streams: self.streams, providers: providers,
-      access: access, passwordThreads: passwordThreads, connections: self.loops,
+      access: access, passwords: passwords ?? PasswordChecker(access: access), connections: self.loops,
       files: OpenFiles(most: settings.limits.downloads))
   }
 

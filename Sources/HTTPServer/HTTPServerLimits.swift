@@ -19,7 +19,7 @@ public struct HTTPServerLimits: Hashable, Sendable {
   /// Maximum number of recorded files being sent at a time.
   public var downloads = 64
 
-  /// Creates the default limits.
+  /// Creates the default limits: the initial values of the properties.
   public init() {}
 }
 

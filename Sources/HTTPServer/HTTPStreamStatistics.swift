@@ -2,7 +2,7 @@
 public struct HTTPStreamStatistics: Hashable, Sendable {
   /// HLS viewers: distinct pairs of client address and `User-Agent` in the last 10 seconds.
   public var hlsViewers = 0
-  /// Open motion JPEG responses.
+  /// Motion JPEG responses that are open now, one for each viewer.
   public var motionJPEGViewers = 0
   /// Bytes of playlists, segments and JPEG images sent, without heads.
   public var bytesSent = 0

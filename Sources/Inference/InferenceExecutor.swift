@@ -14,7 +14,7 @@ internal import CInference
 /// let score = executor.withOutput(1) { $0[0] }
 /// ```
 public struct InferenceExecutor: ~Copyable, @unchecked Sendable {  // Safe because its memory has one owner at a time.
-  /// The plan that ``run()`` executes.
+  /// The plan that ``run()`` executes; other executors may share it.
   public let plan: InferencePlan
   private let arena: UnsafeMutablePointer<Float>
 

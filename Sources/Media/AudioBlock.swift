@@ -1,8 +1,8 @@
 public import NIOCore
 
-/// Consecutive samples of uncompressed audio.
+/// Consecutive samples of uncompressed audio, of any length, with the capture time of the first one.
 public struct AudioBlock: Sendable {
-  /// Sample rate and channel count.
+  /// Sample rate in Hz and channel count of ``samples``.
   public let format: AudioFormat
   /// Capture time of the first sample, on the streams' clock.
   public var timestamp: MediaTime
@@ -59,7 +59,7 @@ public struct AudioFormat: Hashable, Sendable {
 public struct AudioPacket: Sendable {
   /// One `raw_data_block` (ISO/IEC 14496-3), without ADTS header.
   public var payload: ByteBuffer
-  /// Decoder configuration of the packet.
+  /// AAC configuration with which a decoder decodes ``payload``.
   public var description: AACDescription
 
   /// Creates a packet from its payload and decoder configuration.

@@ -24,7 +24,7 @@ public struct H264Description: Hashable, Sendable {
   public var width: Int
   /// Height of a frame in pixels, after cropping.
   public var height: Int
-  /// Nominal frame rate.
+  /// Nominal frame rate, in frames per second; frames may come at uneven times.
   public var frameRate: FrameRate
 
   /// Creates a configuration; the parameter sets are not parsed or checked.
@@ -39,7 +39,7 @@ public struct H264Description: Hashable, Sendable {
   }
 }
 
-/// AAC decoder configuration.
+/// AAC decoder configuration: the `AudioSpecificConfig`, with the format and frame length that it describes.
 public struct AACDescription: Hashable, Sendable {
   /// Bytes of the `AudioSpecificConfig`, ISO/IEC 14496-3 §1.6.2.1.
   public var audioSpecificConfig: [UInt8]

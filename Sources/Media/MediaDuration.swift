@@ -55,27 +55,27 @@ public struct MediaDuration: Hashable, Comparable, Sendable {
     Double(self.nanoseconds) / 1e9
   }
 
-  /// Whether `lhs` is shorter.
+  /// Whether `lhs` is less than `rhs`; negative durations are less than zero.
   public static func < (lhs: MediaDuration, rhs: MediaDuration) -> Bool {
     lhs.nanoseconds < rhs.nanoseconds
   }
 
-  /// Sum of two durations.
+  /// Sum of two durations; traps on overflow.
   public static func + (lhs: MediaDuration, rhs: MediaDuration) -> MediaDuration {
     MediaDuration(nanoseconds: lhs.nanoseconds + rhs.nanoseconds)
   }
 
-  /// Difference of two durations; may be negative.
+  /// Difference of two durations, may be negative; traps on overflow.
   public static func - (lhs: MediaDuration, rhs: MediaDuration) -> MediaDuration {
     MediaDuration(nanoseconds: lhs.nanoseconds - rhs.nanoseconds)
   }
 
-  /// Duration multiplied by a whole number.
+  /// Duration multiplied by a whole number; traps on overflow.
   public static func * (lhs: MediaDuration, rhs: Int64) -> MediaDuration {
     MediaDuration(nanoseconds: lhs.nanoseconds * rhs)
   }
 
-  /// Duration divided by a whole number, rounded toward zero.
+  /// Duration divided by a whole number, rounded toward zero; traps for 0.
   public static func / (lhs: MediaDuration, rhs: Int64) -> MediaDuration {
     MediaDuration(nanoseconds: lhs.nanoseconds / rhs)
   }

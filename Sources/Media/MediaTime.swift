@@ -7,7 +7,7 @@ public struct MediaTime: Hashable, Comparable, Sendable {
   /// Nanoseconds since the clock's zero; may be negative.
   public var nanoseconds: Int64
 
-  /// Zero of the clock.
+  /// Zero of the streams' clock: an arbitrary point in time, such as the machine's start.
   public static let zero = MediaTime(nanoseconds: 0)
 
   /// Creates the time that is `nanoseconds` after the clock's zero.
@@ -38,7 +38,7 @@ public struct MediaTime: Hashable, Comparable, Sendable {
     Double(self.nanoseconds) / 1e9
   }
 
-  /// Whether `lhs` is earlier.
+  /// Whether `lhs` is earlier than `rhs`.
   public static func < (lhs: MediaTime, rhs: MediaTime) -> Bool {
     lhs.nanoseconds < rhs.nanoseconds
   }

@@ -49,7 +49,7 @@ public enum PixelFormat: String, Hashable, Sendable, CaseIterable {
     }
   }
 
-  /// Whether pixels are luma and colour differences rather than red, green and blue.
+  /// Whether pixels are luma and color differences rather than red, green and blue.
   public var isYCbCr: Bool {
     switch self {
     case .nv12, .i420, .yuyv: true

@@ -9,7 +9,7 @@ public struct TimedMetadata: Hashable, Sendable {
   /// Content, usually JSON; about 60,000 bytes of UTF-8 together with the name fit an ID3 tag.
   public var text: String
 
-  /// Creates metadata for one time.
+  /// Creates metadata for one time; the length of the texts is not checked.
   public init(time: MediaTime, name: String, text: String) {
     self.time = time
     self.name = name

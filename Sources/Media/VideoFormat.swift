@@ -4,7 +4,7 @@ public struct VideoFormat: Hashable, Sendable {
   public let width: Int
   /// Height in pixels, at least 1.
   public let height: Int
-  /// Memory layout of the pixels.
+  /// Memory layout of the pixels: planes, order of components and chroma subsampling.
   public let pixelFormat: PixelFormat
   /// Bytes from one row to the next, per plane; at least ``PixelFormat/minimumBytesPerRow(plane:width:)``.
   public let bytesPerRow: [Int]

@@ -2,7 +2,7 @@
 ///
 /// Copying a frame copies no pixels.
 public struct VideoFrame: Sendable {
-  /// Pixels, by plane.
+  /// Pixels in the planes of ``format``; shared by all copies of the frame.
   public let buffer: PixelBuffer
   /// Capture time, on the streams' clock.
   public var timestamp: MediaTime

@@ -34,7 +34,7 @@ public struct VidiconError: Error, Hashable, Sendable, CustomStringConvertible {
     case failed
   }
 
-  /// Kind of failure.
+  /// Kind of failure, for code that reacts to it; users see ``description``.
   public var code: Code
   /// Source, file, device or encoder that failed, as the user names it.
   public var subject: String
@@ -43,10 +43,11 @@ public struct VidiconError: Error, Hashable, Sendable, CustomStringConvertible {
   /// What the user can do about it: an imperative, lowercase, without a full stop.
   public var nextStep: String
 
-  /// Creates an error; the texts are parts of one line, `SUBJECT: CAUSE; NEXT STEP`.
+  /// Creates an error; the texts are parts of one line, `SUBJECT: CAUSE; NEXT STEP`. Of a subject that is an address, nothing
+  /// is kept that may be a password.
   public init(_ code: Code, subject: String, cause: String, nextStep: String) {
     self.code = code
-    self.subject = subject
+    self.subject = subject.contains("://") ? subject.withoutCredentials() : subject
     self.cause = cause
     self.nextStep = nextStep
   }

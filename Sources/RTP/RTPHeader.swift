@@ -31,13 +31,13 @@ public struct RTPHeader: Hashable, Sendable {
 
   /// M, defined by the payload format; in video the last packet of an access unit.
   public var marker: Bool
-  /// PT, 0 to 127.
+  /// PT, the payload type, 0 to 127: the format, as the session description assigns it.
   public var payloadType: UInt8
   /// The sequence number: increments by 1 with each packet from a random value, and wraps at 16 bits.
   public var sequenceNumber: UInt16
   /// The sampling instant of the payload's first byte in ticks of the format's clock, from a random start.
   public var timestamp: UInt32
-  /// SSRC, the synchronization source.
+  /// SSRC, the synchronization source: a random identifier of the sender's track, RFC 3550 §8.
   public var ssrc: UInt32
   /// CSRC, the sources that a mixer combined; at most 15.
   public var contributingSources: [UInt32] = []
@@ -48,7 +48,7 @@ public struct RTPHeader: Hashable, Sendable {
   public static let fixedLength = 12
   static let version: UInt8 = 2
 
-  /// A header without optional parts.
+  /// A header without optional parts; the highest bit of `payloadType` is not serialized.
   public init(marker: Bool, payloadType: UInt8, sequenceNumber: UInt16, timestamp: UInt32, ssrc: UInt32) {
     self.marker = marker
     self.payloadType = payloadType

@@ -3,14 +3,14 @@ public import NIOCore
 
 /// An RTP packet, RFC 3550 §5.
 public struct RTPPacket: Hashable, Sendable {
-  /// The header before the payload.
+  /// The fixed header and its optional parts, RFC 3550 §5.1.
   public var header: RTPHeader
   /// The payload without padding; a slice of the parsed datagram.
   public var payload: ByteBuffer
   /// Length of the padding behind the payload in bytes, its length byte included; 0 to 255.
   public var paddingLength: UInt8
 
-  /// A packet without padding.
+  /// A packet without padding: ``paddingLength`` is 0.
   public init(header: RTPHeader, payload: ByteBuffer) {
     self.header = header
     self.payload = payload

@@ -47,7 +47,7 @@ public struct RTPPacketBatch: Sendable {
     self.isKeyframe = isKeyframe
   }
 
-  /// The number of packets.
+  /// The number of packets in the batch, the count of ``packetLengths``.
   public var packetCount: Int {
     self.packetLengths.count
   }

@@ -2,7 +2,7 @@ internal import Authentication
 
 /// The header lines of a message in their order, RFC 2326 §12. Names are compared case-insensitively.
 public struct RTSPHeaders: Hashable, Sendable, ExpressibleByDictionaryLiteral {
-  /// One header line.
+  /// One header line, its folded lines included.
   public struct Field: Hashable, Sendable {
     /// The name, in the case in which it was written.
     public let name: String

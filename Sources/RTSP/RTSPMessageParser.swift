@@ -14,7 +14,7 @@ public struct RTSPMessageParser: Sendable {
   public struct Limits: Hashable, Sendable {
     /// Maximum length of the request or status line, in bytes without its line end.
     public var startLineBytes = 2 * 1024
-    /// Maximum number of header lines.
+    /// Maximum number of header lines in a message.
     public var headerCount = 64
     /// Maximum length of a header line with its folded lines, in bytes.
     public var headerBytes = 4 * 1024

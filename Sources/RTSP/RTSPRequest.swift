@@ -1,9 +1,9 @@
 internal import Authentication
 public import NIOCore
 
-/// A request, RFC 2326 §6.
+/// A request, RFC 2326 §6: method, URI, header lines and body.
 public struct RTSPRequest: Hashable, Sendable {
-  /// The method.
+  /// The method; one that no RFC defines is kept as written.
   public var method: RTSPMethod
   /// The request URI as written: a URL, a path or `*`.
   public var uri: String

@@ -1,9 +1,9 @@
 internal import Authentication
 public import NIOCore
 
-/// A response, RFC 2326 §7.
+/// A response, RFC 2326 §7: status, reason phrase, header lines and body.
 public struct RTSPResponse: Hashable, Sendable {
-  /// The status.
+  /// The status code of the status line, RFC 2326 §7.1.1.
   public var status: RTSPStatus
   /// The text behind the status code, for humans only, RFC 2326 §7.1.1.
   public var reasonPhrase: String

@@ -19,15 +19,15 @@ public struct RTSPPlayback: Hashable, Sendable {
     public var index: Int
     /// The track's ``RTSPStreamDescription/Track/ssrc`` at SETUP.
     public var ssrc: UInt32
-    /// The transport of its packets.
+    /// Where its packets are sent: channels of the connection, or UDP ports.
     public var transport: RTSPTrackTransport
   }
 
-  /// The session's identifier.
+  /// The session's identifier, RFC 2326 §3.4: the value of `Session` in its requests.
   public var sessionID: String
-  /// The ``RTSPStreamDescription/name`` of the stream.
+  /// Name of the stream to play: its ``RTSPStreamDescription/name``.
   public var streamName: String
-  /// The tracks, ordered by index.
+  /// The tracks that were set up, ordered by ``Track/index``.
   public var tracks: [Track]
 }
 

@@ -3,7 +3,7 @@ public import Media
 
 /// Configuration shared by all sessions of a listener.
 public struct RTSPServerConfiguration: Sendable {
-  /// The value of the `Server` header.
+  /// The value of the `Server` header, RFC 2326 §12.36.
   public var serverName: String
   /// The server's UDP ports; nil to refuse UDP with status 461, after which clients use TCP.
   public var udpPorts: RTSPTransport.Pair<UInt16>?
@@ -14,7 +14,7 @@ public struct RTSPServerConfiguration: Sendable {
   public var setupTimeout: MediaDuration
   /// Maximum time that PLAY waits for ``RTSPServerSession/playingStarted(at:now:)``.
   public var startTimeout: MediaDuration
-  /// Verifies the credentials of requests.
+  /// Users, tokens and rules that every request except OPTIONS is checked against.
   public var access: AccessControl
 
   /// A configuration with default timeouts of 60 s, 10 s and 10 s.

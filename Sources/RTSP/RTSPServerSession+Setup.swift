@@ -54,7 +54,7 @@ extension RTSPServerSession {
       answer.ssrc = tracks.stream.tracks[index].ssrc
       switch alternative.lowerTransport {
       case .tcp:
-        guard let channels = tracks.channels(forTrack: index, wanted: alternative.interleaved) else { continue }
+        guard let channels = tracks.channels(forTrack: index, requested: alternative.interleaved) else { continue }
         answer.interleaved = channels
         return (.interleaved(channels), answer)
       case .udp:

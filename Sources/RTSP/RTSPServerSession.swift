@@ -38,15 +38,18 @@ public struct RTSPServerSession: ~Copyable {
   /// Handles a request.
   ///
   /// The connection must pass no request while PLAY waits (``isStarting``); the response to one is 455.
+  ///
+  /// - Parameter refusedCheck: Time after which the client can try again when the comparison of its password with a hash
+  ///   was refused.
   public mutating func handle(
-    _ request: RTSPRequest, directory: some RTSPStreamDirectory, now: MediaTime
+    _ request: RTSPRequest, directory: some RTSPStreamDirectory, refusedCheck: MediaDuration? = nil, now: MediaTime
   ) -> [RTSPServerAction] {
     if self.state.isClosed { return [] }
     self.lastActivity = max(self.lastActivity, now)
-    guard let cSeq = request.headers["CSeq"], !cSeq.isEmpty, cSeq.utf8.allSatisfy(\.isDigit) else {
-      return [self.respond(.badRequest)]
+    guard let cSeq = Self.sequenceNumber(of: request) else { return [self.respond(.badRequest)] }
+    if let refusal = self.refusal(of: request, cSeq: cSeq, refusedCheck: refusedCheck, now: now) {
+      return [.respond(refusal)]
     }
-    if let refusal = self.refusal(of: request, cSeq: cSeq, now: now) { return [.respond(refusal)] }
     switch request.method {
     case .options: return [self.respond(.ok, cSeq: cSeq, ["Public": Self.publicMethods])]
     case .describe: return self.describe(request, cSeq: cSeq, directory: directory)
@@ -59,6 +62,19 @@ public struct RTSPServerSession: ~Copyable {
       return self.tearDown(request, cSeq: cSeq, directory: directory)
     default: return self.handleParameters(request, cSeq: cSeq)
     }
+  }
+
+  /// Whether ``handle(_:directory:refusedCheck:now:)`` verifies the credentials of a request. Those of others are not to be
+  /// compared with hashes: a stranger's would cost time and count as no failed login.
+  package func verifiesCredentials(of request: RTSPRequest) -> Bool {
+    guard !self.state.isClosed, let cSeq = Self.sequenceNumber(of: request) else { return false }
+    return self.refusalOfMethod(of: request, cSeq: cSeq) == nil && request.method != .options
+  }
+
+  /// The value of `CSeq`; nil when it is missing or no number.
+  private static func sequenceNumber(of request: RTSPRequest) -> String? {
+    guard let cSeq = request.headers["CSeq"], !cSeq.isEmpty, cSeq.utf8.allSatisfy(\.isDigit) else { return nil }
+    return cSeq
   }
 
   /// Handles a malformed message: responds with its status, and closes the connection when the framing is lost.
@@ -132,19 +148,27 @@ public struct RTSPServerSession: ~Copyable {
     self.state.close() ? [.stopPlaying, .close] : [.close]
   }
 
-  /// The response to a request that no method handler sees: wrong state, unknown method or option, no permission, wrong
-  /// session.
-  private mutating func refusal(of request: RTSPRequest, cSeq: String, now: MediaTime) -> RTSPResponse? {
+  /// The response to a request in the wrong state, or with an unknown method or option; nil when it may proceed.
+  private func refusalOfMethod(of request: RTSPRequest, cSeq: String) -> RTSPResponse? {
     if self.isStarting { return self.notValidInThisState(cSeq: cSeq) }
     guard Self.methods.contains(request.method) else {
       return self.response(.notImplemented, cSeq: cSeq, ["Public": Self.publicMethods])
     }
-    if let required = request.headers.list(of: "Require") ?? request.headers.list(of: "Proxy-Require") {
-      return self.response(.optionNotSupported, cSeq: cSeq, ["Unsupported": required])
-    }
+    let required = request.headers.list(of: "Require") ?? request.headers.list(of: "Proxy-Require")
+    return required.map { self.response(.optionNotSupported, cSeq: cSeq, ["Unsupported": $0]) }
+  }
+
+  /// The response to a request that no method handler sees: wrong state, unknown method or option, no permission, wrong
+  /// session.
+  private mutating func refusal(
+    of request: RTSPRequest, cSeq: String, refusedCheck: MediaDuration?, now: MediaTime
+  ) -> RTSPResponse? {
+    if let refusal = self.refusalOfMethod(of: request, cSeq: cSeq) { return refusal }
     // FFmpeg and GStreamer send OPTIONS before they know that a password is needed, and as keep-alive.
     if request.method == .options { return nil }
-    if let refusal = self.accessRefusal(of: request, cSeq: cSeq, now: now) { return refusal }
+    if let refusal = self.accessRefusal(of: request, cSeq: cSeq, refusedCheck: refusedCheck, now: now) {
+      return refusal
+    }
     // A session belongs to its connection, so the identifier may be absent; a wrong identifier is an error.
     guard let session = request.headers["Session"] else { return nil }
     let identifier = session.splitOutsideQuotes(UInt8(ascii: ";"))[0]
@@ -152,10 +176,14 @@ public struct RTSPServerSession: ~Copyable {
   }
 
   /// The response to a request of a client that may not watch; nil when it may.
-  private mutating func accessRefusal(of request: RTSPRequest, cSeq: String, now: MediaTime) -> RTSPResponse? {
+  private mutating func accessRefusal(
+    of request: RTSPRequest, cSeq: String, refusedCheck: MediaDuration?, now: MediaTime
+  ) -> RTSPResponse? {
     let access = self.configuration.access
+    var accessRequest = request.accessRequest(from: self.clientAddress, enteredWith: self.nonce)
+    accessRequest.refusedCheck = refusedCheck
     var identification = access.identify(
-      request.accessRequest(from: self.clientAddress, enteredWith: self.nonce),
+      accessRequest,
       covers: { request.isCovered(byProofFor: $0) }, now: now)
     switch identification {
     case .identified(let identity) where identity.nonce == nil: self.identity = identity

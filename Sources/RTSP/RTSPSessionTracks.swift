@@ -43,13 +43,13 @@ struct RTSPSessionTracks: Hashable {
   }
 
   /// The channels for a track: the requested pair if it is free, else the lowest free pair; nil without a free pair.
-  func channels(forTrack index: Int, wanted: RTSPTransport.Pair<UInt8>?) -> RTSPTransport.Pair<UInt8>? {
+  func channels(forTrack index: Int, requested: RTSPTransport.Pair<UInt8>?) -> RTSPTransport.Pair<UInt8>? {
     var others = self
     others.remove(index: index)
     func isFree(_ pair: RTSPTransport.Pair<UInt8>) -> Bool {
       others.track(forChannel: pair.rtp) == nil && others.track(forChannel: pair.rtcp) == nil
     }
-    if let wanted, wanted.rtp != wanted.rtcp, isFree(wanted) { return wanted }
+    if let requested, requested.rtp != requested.rtcp, isFree(requested) { return requested }
     for channel in stride(from: UInt8(0), through: 254, by: 2) {
       let pair = RTSPTransport.Pair(rtp: channel, rtcp: channel + 1)
       if isFree(pair) { return pair }

@@ -4,7 +4,7 @@ public import Media
 public struct RTSPStreamDescription: Hashable, Sendable {
   /// One track, in the order of the session description.
   public struct Track: Hashable, Sendable {
-    /// Video or audio.
+    /// Whether the track is video or audio.
     public var kind: MediaKind
     /// The value of `a=control`, relative to the stream's URL, without slashes, such as "trackID=0".
     public var control: String

@@ -15,9 +15,9 @@ public struct RTSPTransport: Hashable, Sendable {
 
   /// A pair of channels or ports.
   public struct Pair<Number: FixedWidthInteger & Sendable>: Hashable, Sendable {
-    /// The number for RTP.
+    /// Channel or port of the RTP packets.
     public var rtp: Number
-    /// The number for RTCP.
+    /// Channel or port of the RTCP packets; usually the number after that of RTP.
     public var rtcp: Number
 
     /// Creates a pair of ports or channels.
@@ -27,7 +27,7 @@ public struct RTSPTransport: Hashable, Sendable {
     }
   }
 
-  /// The direction of the media.
+  /// The direction of the media, the parameter `mode`.
   public enum Mode: String, Hashable, Sendable {
     /// To the client.
     case play = "PLAY"
@@ -41,15 +41,15 @@ public struct RTSPTransport: Hashable, Sendable {
   public var namesUDP = false
   /// Whether the client requests multicast. Without `unicast` and `multicast` it is unicast, as in other servers.
   public var isMulticast = false
-  /// The channels of the connection, ``LowerTransport/tcp`` only.
+  /// `interleaved`: the channels of the connection, ``LowerTransport/tcp`` only.
   public var interleaved: Pair<UInt8>?
-  /// The ports of the client, ``LowerTransport/udp`` only.
+  /// `client_port`: the ports of the client, ``LowerTransport/udp`` only.
   public var clientPorts: Pair<UInt16>?
-  /// The ports of the server, ``LowerTransport/udp`` only.
+  /// `server_port`: the ports of the server, ``LowerTransport/udp`` only.
   public var serverPorts: Pair<UInt16>?
-  /// The sender's synchronization source, RFC 3550 §3.
+  /// `ssrc`: the sender's synchronization source, RFC 3550 §3.
   public var ssrc: UInt32?
-  /// The direction of the media; nil for play.
+  /// `mode`: the direction of the media; nil when it is absent, which means play.
   public var mode: Mode?
 
   /// A unicast transport without channels or ports.
@@ -96,7 +96,7 @@ public struct RTSPTransport: Hashable, Sendable {
     return transports
   }
 
-  /// The text of the specification.
+  /// The text of the specification, such as `RTP/AVP/TCP;unicast;interleaved=0-1`.
   public func serialize() -> String {
     var text = self.lowerTransport == .tcp ? "RTP/AVP/TCP" : self.namesUDP ? "RTP/AVP/UDP" : "RTP/AVP"
     text += self.isMulticast ? ";multicast" : ";unicast"

@@ -18,6 +18,8 @@ final class RTPBroadcaster: StreamOutput {
   private let onEnd: @Sendable (LiveStream) -> Void
   // Locked while packets are built and enqueued, so that every event loop gets them in the order of their positions.
   private let tracks: Mutex<RTPTracks>
+  /// Number of calls of ``discardEarlier()``.
+  private let discards = Atomic(0)
 
   init(
     stream: LiveStream, descriptions: [CodecDescription], eventLoops: [any EventLoop],
@@ -47,10 +49,15 @@ final class RTPBroadcaster: StreamOutput {
     guard self.groups.contains(where: \.hasViewers) else { return }
     self.tracks.withLock { tracks in
       let positions = tracks.positions(at: sample.presentationTime)
+      let number = self.discards.load(ordering: .acquiring)
       for batch in tracks.packetize(sample) {
         let packets = SharedPackets(kind: sample.kind, batch: batch, positions: positions)
         for group in self.groups where group.hasViewers {
-          group.eventLoop.execute { group.fanOut(packets) }
+          group.eventLoop.execute {
+            // Video that waited for the event loop while privacy was switched on is not sent.
+            guard packets.kind == .audio || number == self.discards.load(ordering: .acquiring) else { return }
+            group.fanOut(packets)
+          }
         }
       }
     }
@@ -59,6 +66,15 @@ final class RTPBroadcaster: StreamOutput {
   func descriptionChanged(to description: CodecDescription) {
     self.tracks.withLock { $0.change(to: description) }
     self.onDescriptionChange(self.stream)
+  }
+
+  /// Drops video packets that wait for an event loop, and disconnects viewers whose connections have data to send: it
+  /// cannot be taken out.
+  func discardEarlier() {
+    self.discards.add(1, ordering: .acquiringAndReleasing)
+    for group in self.groups where group.hasViewers {
+      group.eventLoop.execute { group.discardEarlier() }
+    }
   }
 
   func streamEnded() {

@@ -111,6 +111,12 @@ final class RTPViewer {
     }
   }
 
+  /// Closes a connection that has data to send: earlier frames, which must not be shown any more.
+  func discardEarlier() {
+    guard let video = self.transports.video, case .interleaved = video else { return }
+    self.connection.discardEarlier()
+  }
+
   /// Sends RTCP goodbyes and closes the connection, at the end of the stream.
   func endStream(_ goodbyes: PerTrack<ByteBuffer>) {
     self.send(goodbyes)

@@ -2,7 +2,6 @@ internal import Authentication
 internal import Connections
 internal import Media
 internal import NIOCore
-internal import NIOPosix
 internal import RTSP
 internal import Streaming
 internal import Synchronization
@@ -41,9 +40,9 @@ final class RTSPConnectionHandler: ChannelDuplexHandler {
   private var isReadHeld = false
   private var isClosing = false
   private let access: AccessControl
-  private let passwordThreads: NIOThreadPool
-  /// Whether a password is compared with a hash; no request is handled meanwhile.
-  private var isVerifying = false
+  private let passwords: PasswordChecker
+  /// The comparison of a password with a hash that waits or runs; no request is handled meanwhile.
+  private var pendingCheck: PasswordCheckQueue.Ticket?
 
   /// The stream that is played.
   private struct Playback {
@@ -64,12 +63,12 @@ final class RTSPConnectionHandler: ChannelDuplexHandler {
 
   init(
     settings: RTSPServerSettings, session: RTSPServerConfiguration, directory: StreamDirectory,
-    passwordThreads: NIOThreadPool, eventLoop: any EventLoop, registration: ConnectionRegistry.Registration? = nil
+    passwords: PasswordChecker, eventLoop: any EventLoop, registration: ConnectionRegistry.Registration? = nil
   ) {
     self.registration = registration
     self.settings = settings
     self.access = session.access
-    self.passwordThreads = passwordThreads
+    self.passwords = passwords
     self.directory = directory
     self.eventLoop = eventLoop
     self.session = RTSPServerSession(
@@ -104,7 +103,7 @@ final class RTSPConnectionHandler: ChannelDuplexHandler {
   }
 
   func read(context: ChannelHandlerContext) {
-    self.isReadHeld = self.session.isStarting || self.isVerifying || !self.isWritable || self.isClosing
+    self.isReadHeld = self.session.isStarting || self.pendingCheck != nil || !self.isWritable || self.isClosing
     if !self.isReadHeld { context.read() }
   }
 
@@ -136,7 +135,7 @@ final class RTSPConnectionHandler: ChannelDuplexHandler {
 
 extension RTSPConnectionHandler {
   private func processMessages() {
-    while !self.session.isStarting, !self.isVerifying, !self.isClosing, let message = self.parser.next() {
+    while !self.session.isStarting, self.pendingCheck == nil, !self.isClosing, let message = self.parser.next() {
       self.handle(message)
     }
     self.scheduleTimer()
@@ -152,12 +151,13 @@ extension RTSPConnectionHandler {
     switch message {
     case .request(let request):
       self.session.clientAddress = self.context?.remoteAddress?.ipAddress ?? ""
-      if let check = self.access.passwordCheck(
-        for: request.accessRequest(from: self.session.clientAddress), now: now)
+      if self.session.verifiesCredentials(of: request),
+        let check = self.access.passwordCheck(
+          for: request.accessRequest(from: self.session.clientAddress), now: now)
       {
         return self.verify(check, for: request)
       }
-      self.perform(self.session.handle(request, directory: self.directory, now: now))
+      self.respond(to: request)
     case .response:
       self.session.handleActivity(now: now)
     case .interleaved(let channel, _):
@@ -174,17 +174,31 @@ extension RTSPConnectionHandler {
 
   /// Compares a password with a hash on another thread, then handles its request.
   private func verify(_ check: PasswordCheck, for request: RTSPRequest) {
-    self.isVerifying = true
+    let ticket = self.passwords.makeTicket()
+    self.pendingCheck = ticket
     let handler = NIOLoopBound(self, eventLoop: self.eventLoop)
-    self.passwordThreads.runIfActive(eventLoop: self.eventLoop) { check.run() }.whenComplete { result in
-      let handler = handler.value
-      // A failure means that the server has stopped.
-      if case .success(true) = result { handler.access.remember(check) }
-      handler.isVerifying = false
-      handler.perform(handler.session.handle(request, directory: handler.directory, now: handler.now))
-      handler.processMessages()
-      handler.resumeReading()
+    self.passwords.submit(check, ticket: ticket) { outcome in
+      handler.eventLoop.execute {
+        let handler = handler.value
+        handler.pendingCheck = nil
+        // Also when the connection has ended: a guess that was compared counts.
+        if case .refused(let delay) = outcome {
+          handler.respond(to: request, refusedCheck: delay)
+        } else {
+          handler.respond(to: request)
+        }
+        handler.processMessages()
+        handler.resumeReading()
+      }
     }
+  }
+
+  /// Handles a request whose password is compared, where it has a hash.
+  private func respond(to request: RTSPRequest, refusedCheck: MediaDuration? = nil) {
+    let actions = self.session.handle(
+      request, directory: self.directory, refusedCheck: refusedCheck, now: self.now)
+    for case .respond(let response) in actions where response.status == .badRequest { self.directory.countMalformed() }
+    self.perform(actions)
   }
 
   private func perform(_ actions: [RTSPServerAction]) {
@@ -342,6 +356,12 @@ extension RTSPConnectionHandler {
     }
   }
 
+  /// Closes the connection if it has data to send, which cannot be taken back.
+  func discardEarlier() {
+    guard !self.isWritable || (self.bufferedBytes ?? 0) > 0 else { return }
+    self.context?.close(promise: nil)
+  }
+
   /// Closes the connection at the end of its stream.
   func streamEnded() {
     self.perform(self.session.handleStreamEnded())
@@ -380,6 +400,7 @@ extension RTSPConnectionHandler {
     self.timer = nil
     self.stall?.check.cancel()
     self.stall = nil
+    if let pendingCheck { self.passwords.cancel(pendingCheck) }
     self.stopPlaying()
     if let context { self.directory.remove(context.channel) }
     self.context = nil

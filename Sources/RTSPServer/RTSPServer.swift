@@ -19,7 +19,7 @@ internal import Glibc
 /// Each viewer is one connection on an event loop. Samples are packetized once for all viewers on the stream's threads, and
 /// cost one write per viewer.
 public final class RTSPServer: Sendable {
-  /// The TCP ports in use.
+  /// The TCP ports on which the server listens; chosen by the system where the settings have 0.
   public struct Ports: Hashable, Sendable {
     /// Port of RTSP in plain TCP.
     public var rtsp: Int
@@ -40,8 +40,7 @@ public final class RTSPServer: Sendable {
   private let directory: StreamDirectory
   private let state = Mutex(State())
   private let accessControl: AccessControl
-  /// Threads for comparisons with scrypt hashes.
-  private let passwordThreads: NIOThreadPool
+  private let passwords: PasswordChecker
 
   /// One event loop per core, at most four: the encoders need the other cores.
   private static let eventLoopCount = min(System.coreCount, 4)
@@ -54,7 +53,7 @@ public final class RTSPServer: Sendable {
   public convenience init(settings: RTSPServerSettings, access: AccessControl? = nil) {
     let access = access ?? AccessControl(settings: AccessSettings(), makeRandom: { .random(in: 0...UInt64.max) })
     self.init(
-      settings: settings, access: access, passwordThreads: .singleton, group: nil,
+      settings: settings, access: access, passwords: PasswordChecker(access: access), group: nil,
       registry: ConnectionRegistry(refusals: access.refusals))
   }
 
@@ -62,17 +61,17 @@ public final class RTSPServer: Sendable {
   ///
   /// - Parameters:
   ///   - access: Users, tokens and rules, shared with other protocols.
-  ///   - passwordThreads: Threads for comparisons with scrypt hashes.
+  ///   - passwords: Compares passwords with scrypt hashes for all servers.
   ///   - group: Event loops that are shared with other servers and shut down by the caller; nil for event loops of its own.
   ///   - registry: The connections of all servers of the process.
   package init(
-    settings: RTSPServerSettings, access: AccessControl, passwordThreads: NIOThreadPool,
+    settings: RTSPServerSettings, access: AccessControl, passwords: PasswordChecker,
     group shared: MultiThreadedEventLoopGroup?, registry: ConnectionRegistry
   ) {
     let group = shared ?? MultiThreadedEventLoopGroup(numberOfThreads: Self.eventLoopCount)
     self.settings = settings
     self.accessControl = access
-    self.passwordThreads = passwordThreads
+    self.passwords = passwords
     self.ownsGroup = shared == nil
     self.group = group
     self.registry = registry
@@ -173,7 +172,7 @@ public final class RTSPServer: Sendable {
         nextStep: "give one of this machine's, such as 127.0.0.1, or none to listen on all")
     }
     let (directory, settings, registry) = (self.directory, self.settings, self.registry)
-    let passwordThreads = self.passwordThreads
+    let passwords = self.passwords
     let session = self.sessionConfiguration(isSecure: context != nil)
     do {
       return try await ServerBootstrap(group: self.group)
@@ -204,7 +203,7 @@ public final class RTSPServer: Sendable {
             }
             try channel.pipeline.syncOperations.addHandler(
               RTSPConnectionHandler(
-                settings: settings, session: session, directory: directory, passwordThreads: passwordThreads,
+                settings: settings, session: session, directory: directory, passwords: passwords,
                 eventLoop: channel.eventLoop, registration: registration))
           }
         }
@@ -246,7 +245,7 @@ public final class RTSPServer: Sendable {
     let key = try read(tls.keyFile, as: "private key") { try NIOSSLPrivateKey(file: tls.keyFile, format: .pem) }
     var configuration = TLSConfiguration.makeServerConfiguration(
       certificateChain: chain.map { .certificate($0) }, privateKey: .privateKey(key))
-    // Clients that do not answer close_notify must not delay the end.
+    // Clients that do not respond to close_notify must not delay the end.
     configuration.shutdownTimeout = .milliseconds(300)
     do {
       return try NIOSSLContext(configuration: configuration)

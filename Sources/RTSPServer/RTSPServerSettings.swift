@@ -29,10 +29,10 @@ public struct RTSPServerSettings: Hashable, Sendable {
   public var tls: TLS?
   /// Time without a request or RTCP packet after which a connection is closed; whole seconds.
   public var sessionTimeout = MediaDuration.seconds(60)
-  /// Time without progress after which a viewer that is too slow is closed.
+  /// Time without progress after which a viewer that is too slow is closed; 10 s by default.
   public var stallTimeout = MediaDuration.seconds(10)
 
-  /// Default settings with a port.
+  /// Creates settings of a TCP port, without TLS and UDP.
   public init(port: Int = 8554) {
     self.port = port
   }

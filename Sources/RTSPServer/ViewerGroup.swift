@@ -80,6 +80,11 @@ final class ViewerGroup: @unchecked Sendable {
     for viewer in self.viewers { viewer.send(reports) }
   }
 
+  /// Disconnects the viewers whose connections have data to send.
+  func discardEarlier() {
+    for viewer in self.viewers { viewer.discardEarlier() }
+  }
+
   /// Sends RTCP goodbyes to every viewer and closes its connection.
   func endStream(_ goodbyes: PerTrack<ByteBuffer>) {
     for viewer in self.viewers { viewer.endStream(goodbyes) }

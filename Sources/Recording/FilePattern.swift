@@ -159,25 +159,53 @@ extension FilePattern {
   /// Enumerates the existing files whose names match the pattern, numbered ones included.
   ///
   /// - Parameters:
-  ///   - folder: Called with each folder that may contain matching files, after the files in it.
+  ///   - willList: Called with each folder that may contain matching files, before it is listed.
+  ///   - folder: Called with each of these folders, after the files in it.
   ///   - file: Called with the path of each matching file.
-  func forEach(folder: (String) -> Void = { _ in }, file: (String) -> Void) {
-    self.forEach(below: self.folder, depth: self.fixedCount, folder: folder, file: file)
+  func forEach(
+    willList: (String) -> Void = { _ in }, folder: (String) -> Void = { _ in }, file: (String) -> Void
+  ) {
+    self.forEach(below: self.folder, depth: self.fixedCount, willList: willList, folder: folder, file: file)
   }
 
-  private func forEach(below path: String, depth: Int, folder: (String) -> Void, file: (String) -> Void) {
+  private func forEach(
+    below path: String, depth: Int, willList: (String) -> Void, folder: (String) -> Void, file: (String) -> Void
+  ) {
     let isLast = depth == self.components.count - 1
+    willList(path)
     // A component without fields has exactly one name.
     let names = Folder.names(in: path).filter { self.matches($0, self.components[depth], isFile: isLast) }
     for name in names {
-      let below = path == "." ? name : path.hasSuffix("/") ? path + name : "\(path)/\(name)"
+      let below = Folder.path(name, in: path)
       if isLast {
         file(below)
       } else {
-        self.forEach(below: below, depth: depth + 1, folder: folder, file: file)
+        self.forEach(below: below, depth: depth + 1, willList: willList, folder: folder, file: file)
       }
     }
     folder(path)
+  }
+
+  /// What a path is called by this pattern.
+  enum Kind {
+    /// A file, or a numbered one.
+    case file
+    /// A folder that may contain files of the pattern.
+    case folder
+  }
+
+  /// Returns what a path is by its name alone; nil for other names.
+  func kind(ofPath path: String) -> Kind? {
+    let folder = self.folder
+    let prefix = folder == "." ? "" : folder.hasSuffix("/") ? folder : folder + "/"
+    guard path.hasPrefix(prefix) else { return nil }
+    let names = path.dropFirst(prefix.count).split(separator: "/", omittingEmptySubsequences: false)
+    let components = self.components.dropFirst(self.fixedCount)
+    guard names.count <= components.count else { return nil }
+    for (offset, (name, elements)) in zip(names, components).enumerated() {
+      guard self.matches(String(name), elements, isFile: offset == components.count - 1) else { return nil }
+    }
+    return names.count == components.count ? .file : .folder
   }
 
   private func matches(_ name: String, _ elements: [Element], isFile: Bool) -> Bool {

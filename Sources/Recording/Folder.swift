@@ -22,9 +22,20 @@ enum Folder {
     return names.sorted()
   }
 
-  /// Creates a folder unless it exists.
+  /// Creates a folder unless it exists. A new one is on disk when the call returns: otherwise a power loss would take
+  /// the files in it along, however often they were synchronized.
   static func make(_ path: String) throws(VidiconError) {
-    guard mkdir(path, 0o750) == 0 || errno == EEXIST else { throw VidiconError(errno: errno, path: path) }
+    guard mkdir(path, 0o750) == 0 else {
+      if errno == EEXIST { return }
+      throw VidiconError(errno: errno, path: path)
+    }
+    // A folder that may be written but not read cannot be synchronized.
+    try (try? FileDescriptor(self.split(path).folder, O_RDONLY | O_DIRECTORY))?.synchronize()
+  }
+
+  /// Joins a folder's path and the name of an entry.
+  static func path(_ name: String, in folder: String) -> String {
+    folder == "." ? name : folder.hasSuffix("/") ? folder + name : "\(folder)/\(name)"
   }
 
   /// Splits a path into its folder and its last component.

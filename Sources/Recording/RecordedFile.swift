@@ -27,14 +27,11 @@ public struct RecordedFile: Hashable, Sendable {
 
   /// Lists the files that match a pattern, oldest first.
   ///
-  /// - Parameter owner: Leaves out the files of other recorders; nil lists all.
-  static func list(matching pattern: FilePattern, of owner: RecordingIdentity? = nil) -> [RecordedFile] {
+  /// Opens each of them, unlike ``RecordingCatalog``.
+  static func list(matching pattern: FilePattern) -> [RecordedFile] {
     var files: [RecordedFile] = []
     pattern.forEach { path in
-      guard let file = RecordedFile(path, name: pattern.name(ofFile: path)),
-        owner == nil || file.identity == nil || file.identity == owner
-      else { return }
-      files.append(file)
+      if let file = RecordedFile(path, name: pattern.name(ofFile: path)) { files.append(file) }
     }
     return files.sorted { ($0.modificationTime, $0.path) < ($1.modificationTime, $1.path) }
   }

@@ -38,7 +38,8 @@ public final class Recorder: Sendable {
   public let settings: RecordingSettings
   private let source: RecordingSource
   private let clock: WallClock
-  private let reports = RecordingReports()
+  private let reports: RecordingReports
+  private let catalog: RecordingCatalog
   private let state = Mutex(State())
   private let startTime: Mutex<MediaTime?>
 
@@ -69,6 +70,9 @@ public final class Recorder: Sendable {
     self.settings = settings
     self.startTime = Mutex(startTime)
     self.clock = clock
+    self.catalog = RecordingCatalog(
+      settings.pattern, of: RecordingIdentity(stream: source.name, recorder: settings.recorderID))
+    self.reports = RecordingReports(catalog: self.catalog)
   }
 
   /// Events of all recordings, for one consumer.
@@ -91,10 +95,15 @@ public final class Recorder: Sendable {
   package var isPauseRequested: Bool { self.update { $0.machine.isPaused } }
 
   /// Lists the files of this recorder that match its pattern, and those of earlier versions, which do not name their
-  /// recorder; oldest first. Reads the disk.
-  public func files() -> [RecordedFile] {
-    RecordedFile.list(matching: self.settings.pattern, of: self.identity)
-  }
+  /// recorder; oldest first.
+  ///
+  /// Reads the folders when called first; later only files that have changed. May block.
+  public func files() -> [RecordedFile] { self.catalog.files() }
+
+  /// Finds one of ``files()`` without listing a folder. May block.
+  ///
+  /// - Parameter name: As ``RecordedFile/name``.
+  public func file(named name: String) -> RecordedFile? { self.catalog.file(named: name) }
 
   /// Starts a recording at the next keyframe, which is requested; also while an earlier one finishes its files. Files that an earlier crash left under names of the
   /// pattern are repaired in the background.
@@ -237,10 +246,6 @@ extension Recorder {
       state.synchronize()
       return body(&state)
     }
-  }
-
-  private var identity: RecordingIdentity {
-    RecordingIdentity(stream: self.source.name, recorder: self.settings.recorderID)
   }
 
   private func wrongState(_ cause: String, _ nextStep: String) -> VidiconError {

@@ -43,33 +43,53 @@ struct RecordingFinalizer {
   /// - Returns: The error of a file that is not fragmented, or whose head is damaged.
   /// - Throws: ``VidiconError`` when the disk fails, so that it is not known what the file contains.
   func scan() throws(VidiconError) -> Result<MovieScan, ParsingError> {
-    let length = Int(try self.file.status().st_size)
     let isOwn = self.isOwn
-    var failure: Int32?
-    let read = { [file] (offset: UInt64, count: Int) -> ByteBuffer? in
+    return try self.reading { (length, read) -> Result<MovieScan, ParsingError> in
+      do throws(ParsingError) {
+        return .success(try MovieScan(length: length, isOwn: isOwn, read: read))
+      } catch {
+        return .failure(error)
+      }
+    }
+  }
+
+  /// Reads the head again, of which a finished file keeps the identity.
+  ///
+  /// - Returns: Nil for a file of another program.
+  /// - Throws: ``VidiconError`` when the disk fails.
+  private func head() throws(VidiconError) -> RecordingHead? {
+    try self.reading { (length, read) in RecordingHead(length: length, read: read) }
+  }
+
+  /// Runs a function that reads the file.
+  ///
+  /// - Parameter body: Receives the length of the file, and a closure that reads bytes at an offset.
+  /// - Throws: ``VidiconError`` when a read failed: what `body` returned is not known to be true then.
+  private func reading<Result>(_ body: (UInt64, @escaping MP4FileWalker.Read) -> Result) throws(VidiconError) -> Result
+  {
+    let length = UInt64(clamping: try self.file.status().st_size)
+    let failure = ReadFailure()
+    let result = body(length) { [file] (offset: UInt64, count: Int) -> ByteBuffer? in
       let bytes = file.read(at: offset, count: count)
       // A short read inside of the file: another program truncates it.
-      if bytes?.readableBytes != min(count, Int(clamping: UInt64(length) - min(offset, UInt64(length)))) {
-        failure = bytes == nil ? errno : EIO
+      if bytes?.readableBytes != min(count, Int(clamping: length - min(offset, length))) {
+        failure.number = bytes == nil ? errno : EIO
       }
       return bytes
     }
-    let result: Result<MovieScan, ParsingError>
-    do throws(ParsingError) {
-      result = .success(
-        try withoutActuallyEscaping(read) { (read) throws(ParsingError) in
-          try MovieScan(length: UInt64(clamping: length), isOwn: isOwn, read: read)
-        })
-    } catch {
-      result = .failure(error)
-    }
-    if let failure {
+    if let number = failure.number {
       throw VidiconError(
         .failed, path: self.file.path,
-        cause: "the disk fails while it is read (\(String(cString: strerror(failure)))); nothing was changed",
+        cause: "the disk fails while it is read (\(String(cString: strerror(number)))); nothing was changed",
         nextStep: "check the disk, or copy the file to another one and repair the copy")
     }
     return result
+  }
+
+  /// The last failure of a read.
+  private final class ReadFailure {
+    /// Value of `errno`; nil when all reads succeeded.
+    var number: Int32?
   }
 
   /// Whether this program recorded the file: by its marker, or the name of the encoder that it writes into `moov`.
@@ -91,24 +111,23 @@ struct RecordingFinalizer {
   ///
   /// - Throws: ``VidiconError``; the fragmented file is then unchanged.
   func run(_ scan: MovieScan) throws(VidiconError) -> FinishedRecording {
-    if let reserved = scan.reserved, scan.damage.isEmpty, self.file.isWritable, RecordingHead(of: self.file) != nil,
+    let head = try self.head()
+    if let reserved = scan.reserved, scan.damage.isEmpty, self.file.isWritable, let head,
       scan.movie.dataLength > UInt64(clamping: self.maximumCopiedByteCount) || !self.hasRoom(for: scan.movie.dataLength)
     {
-      return try self.finishInPlace(scan, reserved)
+      return try self.finishInPlace(scan, reserved, head)
     }
-    return try self.copy(scan)
+    return try self.copy(scan, head)
   }
 
   /// Appends the index, and turns everything before it into media data.
   private func finishInPlace(
-    _ scan: MovieScan, _ reserved: Range<UInt64>
+    _ scan: MovieScan, _ reserved: Range<UInt64>, _ head: RecordingHead
   ) throws(VidiconError) -> FinishedRecording {
     let status = try self.file.status()
-    let head = RecordingHead(of: self.file)
     var index = scan.movie.serializeIndex(of: scan.data)
     index.writeImmutableBuffer(
-      RecordingHead.boxes(
-        .finished, head?.identity, isClockSynchronized: head?.isClockSynchronized ?? false))
+      RecordingHead.boxes(.finished, head.identity, isClockSynchronized: head.isClockSynchronized))
     guard self.file.hasName(self.name, in: self.folder) else { throw self.moved }
     do throws(VidiconError) {
       // Nothing of the recording: a torn fragment, or the index of an interrupted attempt.
@@ -150,9 +169,8 @@ struct RecordingFinalizer {
 
   /// Writes the progressive file and renames it over the fragmented one, which is kept under another name when it is
   /// damaged.
-  private func copy(_ scan: MovieScan) throws(VidiconError) -> FinishedRecording {
+  private func copy(_ scan: MovieScan, _ head: RecordingHead?) throws(VidiconError) -> FinishedRecording {
     let status = try self.file.status()
-    let head = RecordingHead(of: self.file)
     let start = scan.movie.serializeStart(
       note: RecordingHead.boxes(
         .finished, head?.identity, isClockSynchronized: head?.isClockSynchronized ?? false))

@@ -16,36 +16,45 @@ struct RecordingHead: Hashable, Sendable {
   /// Whether the clock was synchronized when the file was created.
   var isClockSynchronized = false
 
-  /// Reads the head of a file with a few short reads; nil for files of other programs.
-  ///
-  /// The order of the boxes is `ftyp`, optionally `free` or `mdat`, `moov`, the marker (`free`), `uuid`.
+  /// Reads the head of a file with a few short reads; nil for files of other programs, and when the disk fails.
   init?(of file: FileDescriptor) {
     guard let length = try? file.status().st_size, length > 0 else { return nil }
-    var walker = MP4FileWalker(length: UInt64(length)) { file.read(at: $0, count: $1) }
+    self.init(length: UInt64(length)) { file.read(at: $0, count: $1) }
+  }
+
+  /// Reads the head of a file; nil for files of other programs.
+  ///
+  /// The order of the boxes is `ftyp`, optionally `free` or `mdat`, `moov`, the marker (`free`), `uuid`.
+  ///
+  /// - Parameters:
+  ///   - length: Length of the file in bytes.
+  ///   - read: Reads bytes at an offset of the file.
+  init?(length: UInt64, read: @escaping MP4FileWalker.Read) {
+    var walker = MP4FileWalker(length: length, read: read)
     guard (try? walker.next())?.type == "ftyp", var box = try? walker.next() else { return nil }
     if box.type == "free" || box.type == "mdat" {
       guard let next = try? walker.next() else { return nil }
       box = next
     }
     guard box.type == "moov", let marker = try? walker.next(), marker.type == "free",
-      let bytes = Self.content(of: marker.content, in: file, atMost: RecordingMarker.maximumLength),
+      let bytes = Self.content(of: marker.content, atMost: RecordingMarker.maximumLength, read),
       let mark = RecordingMarker(rawValue: String(buffer: bytes))
     else { return nil }
     self.mark = mark
     // The walker counts the usertype as part of the header.
     if let box = try? walker.next(), box.type == "uuid", box.content.lowerBound >= 16,
       let content = Self.content(
-        of: box.content.lowerBound - 16..<box.content.upperBound, in: file,
-        atMost: RecordingIdentity.maximumContentLength)
+        of: box.content.lowerBound - 16..<box.content.upperBound, atMost: RecordingIdentity.maximumContentLength, read)
     {
       self.identity = RecordingIdentity(parsing: content, isClockSynchronized: &self.isClockSynchronized)
     }
   }
 
-  private static func content(of range: Range<UInt64>, in file: FileDescriptor, atMost maximum: Int) -> ByteBuffer? {
+  private static func content(
+    of range: Range<UInt64>, atMost maximum: Int, _ read: MP4FileWalker.Read
+  ) -> ByteBuffer? {
     let count = Int(clamping: range.upperBound - range.lowerBound)
-    guard count <= maximum, let bytes = file.read(at: range.lowerBound, count: count), bytes.readableBytes == count
-    else { return nil }
+    guard count <= maximum, let bytes = read(range.lowerBound, count), bytes.readableBytes == count else { return nil }
     return bytes
   }
 

@@ -1,12 +1,15 @@
 internal import Synchronization
 
-/// What the recordings of one recorder share: its events, and the file that was finished last.
+/// What the recordings of one recorder share: its events, its catalog, and the file that was finished last.
 final class RecordingReports: Sendable {
   let events: AsyncStream<RecordingEvent>
   private let continuation: AsyncStream<RecordingEvent>.Continuation
   private let finished = Mutex<FileID?>(nil)
+  private let catalog: RecordingCatalog?
 
-  init() {
+  /// - Parameter catalog: Is informed of files that are created, finished or removed.
+  init(catalog: RecordingCatalog? = nil) {
+    self.catalog = catalog
     (self.events, self.continuation) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(64))
   }
 
@@ -15,6 +18,11 @@ final class RecordingReports: Sendable {
   }
 
   func report(_ event: RecordingEvent) {
+    switch event {
+    case .partStarted(let path), .removedOld(let path), .leftover(.removedEmpty(let path)): self.catalog?.note(path)
+    case .partFinished(let file), .leftover(.finished(let file)): self.catalog?.note(file.path)
+    default: break
+    }
     self.continuation.yield(event)
   }
 

@@ -58,9 +58,9 @@ public struct RecordingSettings: Hashable, Sendable {
   /// Rotation that players apply; upright for streams whose frames are rotated before encoding.
   public var orientation: Orientation
   /// Maximum number of bytes of media data that are copied when a file is finished; larger files are finished in place.
-  var maximumCopiedByteCount = Self.maximumCopiedByteCount
+  package var maximumCopiedByteCount = Self.maximumCopiedByteCount
   /// Default of the property: copying 16 MiB takes less than a second.
-  static let maximumCopiedByteCount = 16 << 20
+  package static let maximumCopiedByteCount = 16 << 20
   /// Maximum number of bytes of samples queued for the disk; beyond it samples are dropped up to the next keyframe.
   public var queueByteCount: Int
 

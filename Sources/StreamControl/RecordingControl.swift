@@ -53,17 +53,20 @@ package struct RecordingControl: Sendable {
   package var perform: @Sendable (Action) async throws(VidiconError) -> Void
   /// The current status. Does not block.
   package var status: @Sendable () -> Status
-  /// The recorder's files. Reads the disk.
+  /// The recorder's files, oldest first. May block.
   package var files: @Sendable () -> [RecordedFile]
+  /// One of the files, by its ``RecordedFile/name``. Reads nothing but that file; may block.
+  package var file: @Sendable (_ name: String) -> RecordedFile?
 
   /// Creates a control from closures, for tests.
   package init(
     perform: @escaping @Sendable (Action) async throws(VidiconError) -> Void, status: @escaping @Sendable () -> Status,
-    files: @escaping @Sendable () -> [RecordedFile]
+    files: @escaping @Sendable () -> [RecordedFile], file: @escaping @Sendable (_ name: String) -> RecordedFile?
   ) {
     self.perform = perform
     self.status = status
     self.files = files
+    self.file = file
   }
 
   /// Creates the control of a recorder.
@@ -79,6 +82,8 @@ package struct RecordingControl: Sendable {
         drops: status.videoSamplesDropped + status.audioSamplesDropped, error: status.error?.reason)
     } files: {
       recorder.files()
+    } file: {
+      recorder.file(named: $0)
     }
   }
 }

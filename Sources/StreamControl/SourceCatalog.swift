@@ -40,12 +40,12 @@ public struct SourceCatalog: Sendable {
     /// Name of the audio source; nil keeps the current one.
     public var audio: String?
     /// Name of the current video source, which `auto` audio depends on; nil where it has no name.
-    public var presentVideo: String?
+    public var currentVideo: String?
     /// Width of generated frames, in pixels.
     public var width: Int
     /// Height of generated frames, in pixels.
     public var height: Int
-    /// Rate of generated frames.
+    /// Frame rate of generated video, in frames per second.
     public var frameRate: FrameRate
     /// Whether files must be media containers on the disk, no URLs and playlists: a client chose them.
     public var isConfined: Bool
@@ -54,14 +54,14 @@ public struct SourceCatalog: Sendable {
 
     /// Creates a request; by default for no source, of 1280 × 720 pixels at 30 frames per second.
     public init(
-      video: String? = nil, audio: String? = nil, presentVideo: String? = nil, width: Int = 1280, height: Int = 720,
+      video: String? = nil, audio: String? = nil, currentVideo: String? = nil, width: Int = 1280, height: Int = 720,
       frameRate: FrameRate = 30, isConfined: Bool = false, allowsLinkLocal: Bool = true
     ) {
       self.isConfined = isConfined
       self.allowsLinkLocal = allowsLinkLocal
       self.video = video
       self.audio = audio
-      self.presentVideo = presentVideo
+      self.currentVideo = currentVideo
       self.width = width
       self.height = height
       self.frameRate = frameRate
@@ -112,7 +112,7 @@ public struct SourceCatalog: Sendable {
     throw VidiconError(
       .invalidSpecification, subject: request.video ?? request.audio ?? "source",
       cause: "sources cannot be chosen here",
-      nextStep: "start the server with the source that is wanted")
+      nextStep: "start the server with that source")
   }
 
   /// The part of this catalog whose names pass a test.
@@ -151,14 +151,14 @@ extension SourceCatalog {
   public static let all = SourceCatalog(
     devices: { CaptureDevices.list() },
     generators: [
-      .init(.video, "plasma", name: "Plasma"), .init(.video, "bars", name: "Colour bars"),
+      .init(.video, "plasma", name: "Plasma"), .init(.video, "bars", name: "Color bars"),
       .init(.video, "noise", name: "Noise"), .init(.audio, "tone", name: "Beeps"),
       .init(.audio, "silence", name: "Silence"),
     ]
   ) { request throws(VidiconError) in
     let video = try request.video.map { text throws(VidiconError) in try SourceSpecification.Video(parsing: text) }
     var audio = try request.audio.map { text throws(VidiconError) in try SourceSpecification.Audio(parsing: text) }
-    if audio == .auto, video == nil { audio = try Self.audio(matching: request.presentVideo) }
+    if audio == .auto, video == nil { audio = try Self.audio(matching: request.currentVideo) }
     // A plasma that is not started costs nothing.
     let sources = try Sources(
       SourceSpecification(video: video ?? .plasma, audio: audio ?? .none), width: request.width,
@@ -168,8 +168,8 @@ extension SourceCatalog {
   }
 
   /// The meaning of `auto` beside a video source that stays open, and cannot be opened a second time.
-  private static func audio(matching presentVideo: String?) throws(VidiconError) -> SourceSpecification.Audio {
-    guard let video = presentVideo.map(SourceText.init), let scheme = video.scheme else { return .tone }
+  private static func audio(matching currentVideo: String?) throws(VidiconError) -> SourceSpecification.Audio {
+    guard let video = currentVideo.map(SourceText.init), let scheme = video.scheme else { return .tone }
     switch scheme {
     case "file": return try SourceSpecification.Audio(parsing: video.text)
     case "v4l2": return try SourceSpecification.Audio(parsing: "mic:")

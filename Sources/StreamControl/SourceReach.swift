@@ -1,4 +1,5 @@
 internal import Authentication
+internal import CaptureDevices
 internal import Media
 internal import MediaInput
 
@@ -18,7 +19,8 @@ struct SourceReach {
   /// Whether link-local and cloud metadata addresses may be chosen.
   var allowsLinkLocal = false
 
-  /// Replaces the paths of files by their true paths, and refuses files outside of the folders and link-local addresses.
+  /// Replaces the paths of files by their true paths, and refuses files outside of the folders, link-local addresses, displays
+  /// of other machines, and names of devices that lead elsewhere.
   /// Blocks while host names are resolved. Addresses that a name has later, and that a server leads to, are refused when the
   /// source connects: `NetworkSpecification.allowsLinkLocal`.
   func resolve(_ requested: SourceNames) -> Result<SourceNames, VidiconError> {
@@ -35,9 +37,35 @@ struct SourceReach {
     if NetworkSpecification.matches(text) {
       let specification = try NetworkSpecification(parsing: text)
       if !self.allowsLinkLocal { try Self.checkHost(specification) }
+      guard specification.isCaller else {
+        throw Self.notOverHTTP(specification.description, "it opens a port of this machine", "use mode=caller")
+      }
       return text
     }
-    return SourceText(text).scheme == "file" ? "file:" + (try self.truePath(String(text.dropFirst(5)))) : text
+    switch SourceText(text).scheme {
+    case "file": return "file:" + (try self.truePath(String(text.dropFirst(5))))
+    case "screen":
+      guard try ScreenSpecification(parsing: text).isOfThisMachine else {
+        throw Self.notOverHTTP(text, "its display may be of another machine", "write screen: or screen::0")
+      }
+    case "mic":
+      guard try MicrophoneSpecification(parsing: text).isOfThisMachine else {
+        throw Self.notOverHTTP(text, "its name may lead to a file or another machine", "use one of vidicon devices")
+      }
+    case "v4l2":
+      guard try CameraSpecification(parsing: String(text.dropFirst(5))).isOfThisMachine else {
+        throw Self.notOverHTTP(text, "its path is not that of a camera", "use /dev/video0 or a link in /dev/v4l")
+      }
+    default: break
+    }
+    return text
+  }
+
+  /// The error of a source that only the owner chooses, on the command line or in the configuration file.
+  private static func notOverHTTP(_ source: String, _ cause: String, _ nextStep: String) -> VidiconError {
+    VidiconError(
+      .notPermitted, subject: source.withoutCredentials(), cause: cause,
+      nextStep: "\(nextStep), or start the server with this source")
   }
 
   /// The path without links and dots; a regular file below a folder.

@@ -1,4 +1,3 @@
-internal import Authentication
 public import CaptureDevices
 public import Media
 public import MediaInput
@@ -28,11 +27,11 @@ public import MediaInput
 public struct SourceSpecification: Hashable, Sendable {
   /// Kinds of video sources, with their options.
   public enum Video: Hashable, Sendable {
-    /// Moving colours.
+    /// Moving colors.
     case plasma
     /// White noise.
     case noise
-    /// Colour bars with the time of day.
+    /// Color bars with the time of day.
     case bars
     /// The video track of a file.
     case file(path: String)

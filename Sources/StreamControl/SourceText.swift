@@ -1,4 +1,5 @@
 internal import CaptureDevices
+internal import Media
 internal import MediaInput
 
 /// The text that names a source: `plasma`, `v4l2:/dev/video0?size=640x480`, `rtsp://USER:PASSWORD@HOST/`.
@@ -19,20 +20,37 @@ struct SourceText: Hashable, Sendable {
     NetworkSpecification.matches(self.text) && (try? NetworkSpecification(parsing: self.text))?.isInsecure == true
   }
 
-  /// The text without secrets: passwords and query options of addresses are removed. Without the operator role, a file
-  /// keeps its name but not its folder, and an address keeps its host only.
+  /// The text without anything that may be a password or token, as far as an audience sees it.
+  func shown(to audience: SourceAudience) -> String {
+    switch audience {
+    case .operators: self.shown(isOperator: true)
+    case .controllingViewers: self.shown(isOperator: false)
+    case .viewers: self.kind
+    }
+  }
+
+  /// The kind of source: the text of a generated one, else its scheme and `…`.
+  private var kind: String {
+    let shown = self.shown(isOperator: false)
+    if let scheme = shown.firstRange(of: "://") { return shown[..<scheme.upperBound] + "…" }
+    return shown.firstIndex(of: ":").map { shown[...$0] + "…" } ?? shown
+  }
+
+  /// The text without anything that may be a password or token. Without the operator role, a file keeps its name but not its
+  /// folder, and an address keeps its host only.
   func shown(isOperator: Bool) -> String {
-    if let authority = self.text.firstRange(of: "://") {
-      let rest = self.text[authority.upperBound...].prefix { $0 != "?" && $0 != "#" }
-      // A password may contain an at sign and, by mistake, a slash.
-      let place = rest.lastIndex(of: "@").map { rest[rest.index(after: $0)...] } ?? rest
-      let address = isOperator ? place : place.prefix { $0 != "/" }
-      return String(self.text[..<authority.upperBound] + address)
+    if self.text.contains("://") {
+      let shown = self.text.withoutCredentials()
+      guard !isOperator, let rest = shown.firstRange(of: "://")?.upperBound else { return shown }
+      let place = shown[rest...].prefix { $0 != "/" && $0 != "?" }
+      let host = place.lastIndex(of: "@").map { place[place.index(after: $0)...] } ?? place
+      return String(shown[..<rest] + host)
     }
-    if self.scheme == "file", !isOperator, let slash = self.text.lastIndex(of: "/") {
-      return "file:" + self.text[self.text.index(after: slash)...]
+    let shown = self.text.contains("@") ? self.text.withoutCredentials() : self.text
+    if self.scheme == "file", !isOperator, let slash = shown.lastIndex(of: "/") {
+      return "file:" + shown[shown.index(after: slash)...]
     }
-    return self.text
+    return shown
   }
 
   /// Replaces every quotation of this source in a message by ``shown(isOperator:)``.

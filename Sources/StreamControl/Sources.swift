@@ -5,7 +5,7 @@ internal import MediaInput
 
 /// The capturers of a ``SourceSpecification``, open but not started.
 public struct Sources: Sendable {
-  /// The video capturer.
+  /// The video capturer, open but not started.
   public let video: any VideoCapturer
   /// The audio capturer; nil for no audio track.
   public let audio: (any AudioCapturer)?
@@ -58,7 +58,7 @@ public struct Sources: Sendable {
       let source = try FileSource(path: path, loop: loop, isConfined: isConfined)
       guard let video = source.video else {
         throw VidiconError(
-          .missingTrack, subject: path, cause: "it has no video",
+          .missingTrack, subject: NetworkSpecification.masked(path), cause: "it has no video",
           nextStep: "use it as audio source, with another video source")
       }
       file = source
@@ -88,7 +88,7 @@ public struct Sources: Sendable {
       let source = if isSame, let file { file } else { try FileSource(path: path, loop: loop, isConfined: isConfined) }
       guard let audio = source.audio else {
         throw VidiconError(
-          .missingTrack, subject: path, cause: "it has no audio",
+          .missingTrack, subject: NetworkSpecification.masked(path), cause: "it has no audio",
           nextStep: "choose another file, or one of auto, tone, silence and none")
       }
       self.audio = audio

@@ -1,14 +1,14 @@
 public import Media
 
 /// The texts that name a stream's sources, such as `v4l2:/dev/video0` and `mic:`.
-public struct SourceNames: Hashable, Sendable {
+package struct SourceNames: Hashable, Sendable {
   /// The video source; nil where it has no name, or stays as it is.
-  public var video: String?
+  package var video: String?
   /// The audio source; nil where it has no name, or stays as it is.
-  public var audio: String?
+  package var audio: String?
 
   /// Creates a request to replace the named sources; nil keeps a source.
-  public init(video: String? = nil, audio: String? = nil) {
+  package init(video: String? = nil, audio: String? = nil) {
     self.video = video
     self.audio = audio
   }
@@ -23,11 +23,11 @@ public struct StreamChange: Hashable, Sendable {
   public var bitrate: Int?
   /// Whether the video is mirrored horizontally.
   public var isMirrored: Bool?
-  /// Clockwise rotation of the video.
+  /// Clockwise rotation of the present video source, in addition to the orientation of its frames.
   public var rotation: Orientation?
-  /// Whether silence replaces the audio.
+  /// Whether silence is encoded in place of the audio.
   public var isMuted: Bool?
-  /// Whether video encoding is paused.
+  /// Whether video encoding is paused: viewers see a still frame, audio continues.
   public var isPaused: Bool?
   /// Values of the camera's controls by name; a nil value selects the default.
   public var controls: [String: Int?] = [:]

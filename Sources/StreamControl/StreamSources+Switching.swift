@@ -18,9 +18,9 @@ extension StreamSources {
     for source in [self.start.video].compactMap({ $0 }) + usable + ["plasma"] where !sources.contains(source) {
       sources.append(source)
     }
-    let present = self.video.flatMap { sources.firstIndex(of: $0) } ?? -1
-    for offset in 1..<max(1, sources.count + (present < 0 ? 1 : 0)) {
-      let source = sources[(present + offset) % sources.count]
+    let current = self.video.flatMap { sources.firstIndex(of: $0) } ?? -1
+    for offset in 1..<max(1, sources.count + (current < 0 ? 1 : 0)) {
+      let source = sources[(current + offset) % sources.count]
       do throws(VidiconError) {
         var isChanged = false
         try await self.exclusively { () throws(VidiconError) in
@@ -47,27 +47,33 @@ extension StreamSources {
   ) async throws(VidiconError) -> Bool {
     let requested = self.withoutPresent(requested)
     guard requested != SourceNames() else { return false }
+    if let video = requested.video, let name = SourcePrivacy.shared.streamHiding(video, from: self.stream) {
+      throw VidiconError(
+        .notPermitted, subject: SourceText(video).shown(isOperator: false),
+        cause: "the stream \(name) shows it with faces covered",
+        nextStep: "cover them in \(self.stream.name) first: set faces to privacy")
+    }
     var opened = try await self.open(requested, isConfined: isConfined)
     if let video = opened.video {
-      let relation = await Self.relation(of: video, to: self.stream.videoSource)
+      let relation = await self.relation(of: video, to: self.stream.videoSource)
       if onlyOtherDevices ? relation != .otherDevice : relation == .same && self.hasVideo {
         opened.video = nil
         if requested.audio == "auto", self.audio == "auto", self.hasAudio { opened.audio = nil }
       }
     }
-    let (earlier, earlierName) = (self.stream.videoSource, self.video)
+    let (previous, previousName) = (self.stream.videoSource, self.video)
     if let video = opened.video { try await self.replaceVideo(by: video, named: requested.video) }
     guard let audio = opened.audio else { return opened.video != nil }
     do throws(VidiconError) {
-      try await self.stream.switchAudio(to: audio)
+      try await self.stream.switchAudio(to: audio, named: requested.audio)
     } catch {
       let error = self.switchFailure(error, hasTrack: self.stream.audioSource != nil)
       // Both sources change, or none.
-      guard opened.video != nil, let earlier else { throw error }
+      guard opened.video != nil, let previous else { throw error }
       do throws(VidiconError) {
-        try await self.replaceVideo(by: earlier, named: earlierName)
-      } catch let earlierError {
-        throw error.notRestored(earlierError)
+        try await self.replaceVideo(by: previous, named: previousName)
+      } catch let previousError {
+        throw error.notRestored(previousError)
       }
       throw error
     }
@@ -83,22 +89,23 @@ extension StreamSources {
 
   /// The requested sources without the current ones that work. `auto` names another audio source when video changes.
   private func withoutPresent(_ requested: SourceNames) -> SourceNames {
-    let present = self.names
+    let current = self.names
     var requested = requested
-    if requested.video == present.video, self.hasVideo { requested.video = nil }
-    if requested.audio == present.audio, self.hasAudio, requested.audio != "auto" || requested.video == nil {
+    if requested.video == current.video, self.hasVideo { requested.video = nil }
+    if requested.audio == current.audio, self.hasAudio, requested.audio != "auto" || requested.video == nil {
       requested.audio = nil
     }
     return requested
   }
 
   /// Whether a capturer uses the device of the current one.
-  private static func relation(
-    of capturer: any VideoCapturer, to present: (any VideoCapturer)?
+  private func relation(
+    of capturer: any VideoCapturer, to current: (any VideoCapturer)?
   ) async -> DeviceRelation {
-    guard let present = present as? any ExclusiveCapturer, present !== capturer else { return .otherDevice }
-    return await WorkerThread.run(named: "devices", timeout: Self.openingTimeout) { present.relation(of: capturer) }
-      ?? .otherDevice
+    guard let current = current as? any ExclusiveCapturer, current !== capturer else { return .otherDevice }
+    return await self.calls.run("relation", named: "devices", timeout: Self.openingTimeout) {
+      current.relation(of: capturer)
+    } ?? .otherDevice
   }
 
   /// Opens the requested sources. A source without audio is opened as silence, since a track cannot end while a stream
@@ -116,10 +123,11 @@ extension StreamSources {
     let audio = requested.audio == "auto" && self.stream.audioSource == nil ? nil : requested.audio
     let settings = self.stream.videoSettings
     let request = SourceCatalog.Request(
-      video: requested.video, audio: audio, presentVideo: self.video, width: settings.width ?? 1280,
+      video: requested.video, audio: audio, currentVideo: self.video, width: settings.width ?? 1280,
       height: settings.height ?? 720, frameRate: settings.frameRate ?? 30, isConfined: isConfined,
       allowsLinkLocal: !isConfined || self.catalog.allowsLinkLocal)
-    let result = await WorkerThread.run(named: "open", timeout: Self.openingTimeout) {
+    let kind = "open \(requested.video ?? "") \(requested.audio ?? "")"
+    let result = await self.calls.run(kind, named: "open", timeout: Self.openingTimeout) {
       [catalog] () -> Result<SourceCatalog.Opened, VidiconError> in
       do throws(VidiconError) {
         return .success(try catalog.open(request))
@@ -144,20 +152,20 @@ extension StreamSources {
   /// Switches video to another capturer. Of a device that is in use already, the current capturer stops first, since a
   /// device has one owner, and starts again when the new one fails.
   private func replaceVideo(by capturer: any VideoCapturer, named name: String?) async throws(VidiconError) {
-    guard let present = self.stream.videoSource as? any ExclusiveCapturer,
-      await Self.relation(of: capturer, to: present) != .otherDevice
+    guard let current = self.stream.videoSource as? any ExclusiveCapturer,
+      await self.relation(of: capturer, to: current) != .otherDevice
     else { return try await self.switchVideo(to: capturer, named: name) }
-    let earlierName = self.video
-    _ = await WorkerThread.run(named: "stop", timeout: Self.openingTimeout) { present.stop() }
+    let previousName = self.video
+    _ = await WorkerThread.run(named: "stop", timeout: Self.openingTimeout) { current.stop() }
     do throws(VidiconError) {
       try await self.switchVideo(to: capturer, named: name)
     } catch {
       if error.code == .wrongState { throw error }
       do throws(VidiconError) {
         // A switch to the capturer that the stream has would do nothing.
-        try await self.switchVideo(to: present.another(), named: earlierName)
-      } catch let earlierError {
-        throw error.notRestored(earlierError)
+        try await self.switchVideo(to: current.another(), named: previousName)
+      } catch let previousError {
+        throw error.notRestored(previousError)
       }
       throw error
     }
@@ -183,10 +191,10 @@ extension StreamSources {
 }
 
 extension VidiconError {
-  /// This error, and that the earlier video source could not be started again.
-  fileprivate func notRestored(_ earlier: VidiconError) -> VidiconError {
+  /// This error, and that the previous video source could not be started again.
+  fileprivate func notRestored(_ previous: VidiconError) -> VidiconError {
     var error = self
-    error.nextStep += "; the earlier source does not start again either: \(earlier)"
+    error.nextStep += "; the previous source does not start again either: \(previous)"
     return error
   }
 }

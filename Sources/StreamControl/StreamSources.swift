@@ -18,8 +18,10 @@ public final class StreamSources: Sendable {
   let catalog: SourceCatalog
   /// The sources that the stream started with.
   package let start: SourceNames
-  private let present: Mutex<SourceNames>
+  private let current: Mutex<SourceNames>
   private let mutex = AsyncMutex(maximumWaiters: 16)
+  /// Calls of devices and files, which may hang.
+  let calls = BlockingCalls()
 
   /// Maximum time to open a source; its start has a limit of its own.
   static let openingTimeout = Duration.seconds(15)
@@ -36,7 +38,8 @@ public final class StreamSources: Sendable {
     self.stream = stream
     self.catalog = catalog
     self.start = SourceNames(video: video, audio: audio)
-    self.present = Mutex(self.start)
+    self.current = Mutex(self.start)
+    SourcePrivacy.shared.add(self)
   }
 
   /// Name of the current video source as it was given, passwords included; nil where it has none.
@@ -46,7 +49,7 @@ public final class StreamSources: Sendable {
   public var audio: String? { self.names.audio }
 
   /// Names of the current sources, passwords included.
-  var names: SourceNames { self.present.withLock { $0 } }
+  var names: SourceNames { self.current.withLock { $0 } }
 
   /// Whether a current source accepts any TLS certificate (`?insecure=1`), so that its media may be another's.
   public var acceptsAnyCertificate: Bool {
@@ -57,8 +60,11 @@ public final class StreamSources: Sendable {
   /// Names of the current sources without passwords; without folders and paths for clients that are not operators.
   package func shown(isOperator: Bool) -> SourceNames { self.names.shown(isOperator: isOperator) }
 
+  /// Names of the current sources without passwords, as far as an audience sees them.
+  package func shown(to audience: SourceAudience) -> SourceNames { self.names.shown(to: audience) }
+
   /// Names of the current sources without passwords, once no change is in progress.
-  package var settled: SourceNames {
+  package var shownAfterChange: SourceNames {
     get async {
       if await self.mutex.lock() { self.mutex.unlock() }
       return self.shown(isOperator: true)
@@ -71,8 +77,9 @@ public final class StreamSources: Sendable {
   ///   - video: Name of the new source; nil keeps the current one.
   ///   - audio: Name of the new source; nil keeps the current one.
   /// - Throws: ``VidiconError``; the earlier sources stay. `invalidSpecification` for a name that the catalog does not
-  ///   have, `wrongState` when the stream has no such track or has ended, `busy` while 16 other changes wait. When both
-  ///   were requested and the audio fails, the earlier video source is opened again; the error says if that failed.
+  ///   have, `notPermitted` for one that another stream shows with privacy, `wrongState` when the stream has no such
+  ///   track or has ended, `busy` while 16 other changes wait. When both were requested and the audio fails, the earlier
+  ///   video source is opened again; the error says if that failed.
   public func replace(video: String? = nil, audio: String? = nil) async throws(VidiconError) {
     try await self.exclusively { () throws(VidiconError) in
       try await self.exchange(SourceNames(video: video, audio: audio))
@@ -99,7 +106,7 @@ public final class StreamSources: Sendable {
   /// Changes settings: all or none. Only controls wait for other changes and for the device.
   ///
   /// - Throws: ``VidiconError``, as ``setControls(_:)``.
-  package func change(_ change: StreamChange) async throws(VidiconError) {
+  public func change(_ change: StreamChange) async throws(VidiconError) {
     if !change.controls.isEmpty || change.resetsControls {
       try await self.exclusively { () throws(VidiconError) in
         try await self.set(change.controls, resettingOthers: change.resetsControls)
@@ -119,7 +126,7 @@ public final class StreamSources: Sendable {
         .wrongState, subject: values.keys.sorted().joined(separator: ", "),
         cause: "the video source has no controls", nextStep: "choose a camera")
     }
-    let result = await WorkerThread.run(named: "controls", timeout: Self.controlTimeout) {
+    let result = await self.calls.run("controls", named: "controls", timeout: Self.controlTimeout) {
       ControlChange.perform(values, resettingOthers: resettingOthers, on: source)
     }
     switch result {
@@ -127,13 +134,13 @@ public final class StreamSources: Sendable {
     case .failure(let error): throw error.asSourceFailure
     case nil:
       throw VidiconError(
-        .timedOut, subject: "controls", cause: "the camera does not answer", nextStep: "plug it in again")
+        .timedOut, subject: "controls", cause: "the camera does not respond", nextStep: "plug it in again")
     }
   }
 
   /// Sets the names of sources that have taken over.
   func setNames(_ body: (inout SourceNames) -> Void) {
-    self.present.withLock { body(&$0) }
+    self.current.withLock { body(&$0) }
   }
 
   /// Runs a change after the changes before it.
@@ -152,6 +159,12 @@ extension SourceNames {
   /// The names without passwords; without folders and paths for clients that are not operators.
   package func shown(isOperator: Bool) -> SourceNames {
     func shown(_ text: String?) -> String? { text.map { SourceText($0).shown(isOperator: isOperator) } }
+    return SourceNames(video: shown(self.video), audio: shown(self.audio))
+  }
+
+  /// The names without passwords, as far as an audience sees them.
+  package func shown(to audience: SourceAudience) -> SourceNames {
+    func shown(_ text: String?) -> String? { text.map { SourceText($0).shown(to: audience) } }
     return SourceNames(video: shown(self.video), audio: shown(self.audio))
   }
 }

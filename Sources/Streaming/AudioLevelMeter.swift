@@ -8,7 +8,7 @@ internal import Glibc
 
 /// Level of audio in decibels below full scale: 0 is full scale, -120 stands for silence.
 public struct AudioLevel: Hashable, Sendable {
-  /// The highest sample of any channel.
+  /// The highest absolute value of a sample of any channel, in decibels.
   public var peak: Double
   /// The root of the mean square of all channels; a sine of full scale has -3.01.
   public var rms: Double
@@ -19,7 +19,7 @@ public struct AudioLevel: Hashable, Sendable {
     self.rms = rms
   }
 
-  /// Level of silence: -120 dB.
+  /// Level of silence: peak and RMS are -120 dB.
   public static let silence = AudioLevel(peak: Self.floor, rms: Self.floor)
 
   /// Lowest level reported, in decibels.

@@ -23,7 +23,7 @@ final class AudioPipeline {
   private var hasSourceEnded = false
   /// Arrival of the last block.
   private var lastArrival: MediaTime
-  /// Resampler of the present source; nil where its format is the encoder's.
+  /// Resampler of the current source; nil where its format is the encoder's.
   private var resampler: AudioResampler?
   private var meter = AudioLevelMeter()
   private var passthrough: AACPassthrough

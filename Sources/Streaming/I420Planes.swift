@@ -129,7 +129,7 @@ struct I420Planes {
     self.fill(Area(x: right, y: area.y, width: self.width - right, height: area.height), luma: 16)
   }
 
-  /// Makes an area grey, 16 (black) to 235 (white).
+  /// Makes an area gray, 16 (black) to 235 (white).
   func fill(_ area: Area, luma: UInt8) {
     guard area.width > 0, area.height > 0 else { return }
     I420Rect(

@@ -8,7 +8,7 @@ extension LiveStream {
   /// Sets the video source.
   ///
   /// While the stream runs, the source is switched in the background as ``switchVideo(to:)`` does, after those attached
-  /// before it; a failure is reported as ``StreamEvent/switchFailed(_:_:)``, and the earlier source stays.
+  /// before it; a failure is reported as ``StreamEvent/switchFailed(_:_:)``, and the previous source stays.
   public func attachVideo(_ capturer: any VideoCapturer) {
     let isAttached = self.state.withLock { state in
       guard state.phase == .idle else { return false }
@@ -32,11 +32,11 @@ extension LiveStream {
     }
   }
 
-  /// Switches a source after the earlier calls. The task ends at the latest with the stream, which ends every switch.
+  /// Switches a source after the previous calls. The task ends at the latest with the stream, which ends every switch.
   private func switchLater(_ kind: MediaKind, _ change: @escaping @Sendable () async throws(VidiconError) -> Void) {
     self.state.withLock { state in
-      state.attachment = Task { [earlier = state.attachment] in
-        await earlier?.value
+      state.attachment = Task { [previous = state.attachment] in
+        await previous?.value
         do throws(VidiconError) {
           try await change()
         } catch {
@@ -56,16 +56,16 @@ extension LiveStream {
     self.state.withLock { $0.audio }
   }
 
-  /// Switches the video to another source, and returns when it is the present one and the earlier one is stopped.
+  /// Switches the video to another source, and returns when it is the current one and the previous one is stopped.
   ///
-  /// The earlier source continues until the first frame of the new one has arrived, so that viewers see a cut and no
+  /// The previous source continues until the first frame of the new one has arrived, so that viewers see a cut and no
   /// gap. Output size, encoder and parameter sets stay; the new source may have another size, frame rate, pixel format
   /// and color matrix. Reported as ``StreamEvent/sourceSwitched(_:)``.
   ///
   /// Switches are performed one after the other, in the order of their calls. Before the stream is started this does
-  /// what ``attachVideo(_:)`` does; while it starts, it waits for that. Switching to the present source does nothing.
+  /// what ``attachVideo(_:)`` does; while it starts, it waits for that. Switching to the current source does nothing.
   ///
-  /// - Throws: A ``VidiconError``, and the earlier source stays: the new source's own error, or
+  /// - Throws: A ``VidiconError``, and the previous source stays: the new source's own error, or
   ///   ``VidiconError/Code/failed``, when it cannot be opened within 10 s, or fails, ends or delivers nothing within 5
   ///   s after that; ``VidiconError/Code/wrongState`` when the stream was started without video or has ended;
   ///   ``VidiconError/Code/cancelled`` when the task is cancelled before the switch begins.
@@ -77,15 +77,15 @@ extension LiveStream {
   ///
   /// - Parameters:
   ///   - name: Name of the new source; a source that was replaced under this name gives its rotation and mirroring to it.
-  ///   - earlierName: Name of the current source.
+  ///   - previousName: Name of the current source.
   package func switchVideo(
-    to capturer: any VideoCapturer, named name: String?, replacing earlierName: String?
+    to capturer: any VideoCapturer, named name: String?, replacing previousName: String?
   ) async throws(VidiconError) {
     guard await self.videoLock.lock() else { throw .streamRequestCancelled }
     defer { self.videoLock.unlock() }
     guard
-      let (inputQueue, earlierFeed, adjustment) = try self.prepareVideoSwitch(
-        to: capturer, named: name, replacing: earlierName)
+      let (inputQueue, previousFeed, adjustment) = try self.prepareVideoSwitch(
+        to: capturer, named: name, replacing: previousName)
     else { return }
     let feed = VideoFeed(capturer: capturer, inputQueue: inputQueue, adjustment: adjustment)
     let change = SourceSwitch(
@@ -95,33 +95,40 @@ extension LiveStream {
         feed.announce(capturer.format)
       },
       stop: { capturer.stop() },
-      settled: { self.finishOpening(capturer) })
+      startReturned: { self.finishOpening(capturer) })
     try await self.run(change) { state in
-      guard let earlier = state.video else { return nil }
-      state.pastAdjustments.keep(earlierFeed.adjustment, of: earlier, named: earlierName)
+      guard let previous = state.video else { return nil }
+      state.pastAdjustments.keep(previousFeed.adjustment, of: previous, named: previousName)
       state.video = capturer
-      return { earlier.stop() }
+      return { previous.stop() }
     }.get()
   }
 
-  /// Switches the audio to another source, and returns when it is the present one and the earlier one is stopped.
+  /// Switches the audio to another source, and returns when it is the current one and the previous one is stopped.
   ///
   /// Behaves as ``switchVideo(to:)``. Audio is converted to the stream's sample rate and number of channels, and its
   /// timestamps stay contiguous: a gap is filled with silence, an overlap cut. For silence there is ``isMuted``.
   public func switchAudio(to capturer: any AudioCapturer) async throws(VidiconError) {
+    try await self.switchAudio(to: capturer, named: nil)
+  }
+
+  /// Switches audio as ``switchAudio(to:)``.
+  ///
+  /// - Parameter name: Name of the new source; one that hangs while it is opened is not opened again under this name.
+  package func switchAudio(to capturer: any AudioCapturer, named name: String?) async throws(VidiconError) {
     guard await self.audioLock.lock() else { throw .streamRequestCancelled }
     defer { self.audioLock.unlock() }
-    guard let inputQueue = try self.prepareAudioSwitch(to: capturer) else { return }
+    guard let inputQueue = try self.prepareAudioSwitch(to: capturer, named: name) else { return }
     let feed = AudioFeed(capturer: capturer, inputQueue: inputQueue)
     let change = SourceSwitch(
       kind: .audio, inputQueue: inputQueue, feed: feed, timeouts: self.videoSettings.switchTimeouts,
       start: { () throws(VidiconError) in try capturer.start(consumer: feed) },
       stop: { capturer.stop() },
-      settled: { self.finishOpening(capturer) })
+      startReturned: { self.finishOpening(capturer) })
     try await self.run(change) { state in
-      guard let earlier = state.audio else { return nil }
+      guard let previous = state.audio else { return nil }
       state.audio = capturer
-      return { earlier.stop() }
+      return { previous.stop() }
     }.get()
   }
 }
@@ -129,14 +136,14 @@ extension LiveStream {
 // MARK: Adjustments
 
 extension LiveStream {
-  /// Whether the present source is mirrored for all viewers, after ``rotation`` and in addition to the mirroring of its
+  /// Whether the current source is mirrored for all viewers, after ``rotation`` and in addition to the mirroring of its
   /// frames. Belongs to the source: another one starts unmirrored, and one that returns keeps its setting.
   public var isMirrored: Bool {
     get { self.adjustment.isMirrored }
     set { self.adjust { $0.isMirrored = newValue } }
   }
 
-  /// Rotation of the present source for all viewers, in addition to the orientation of its frames; the output keeps its
+  /// Rotation of the current source for all viewers, in addition to the orientation of its frames; the output keeps its
   /// size. Belongs to the source, as ``isMirrored`` does.
   public var rotation: Orientation {
     get { self.adjustment.rotation }
@@ -162,12 +169,12 @@ extension LiveStream {
   }
 
   private var adjustment: SourceAdjustment {
-    self.state.withLock { $0.presentFeed?.adjustment ?? $0.adjustment }
+    self.state.withLock { $0.currentFeed?.adjustment ?? $0.adjustment }
   }
 
   private func adjust(_ body: (inout SourceAdjustment) -> Void) {
     self.state.withLock { state in
-      guard let feed = state.presentFeed else { return body(&state.adjustment) }
+      guard let feed = state.currentFeed else { return body(&state.adjustment) }
       feed.adjust(body)
       state.videoQueue?.requestRedraw()
     }
@@ -177,21 +184,21 @@ extension LiveStream {
 // MARK: Switching
 
 extension LiveStream {
-  /// The input queue, its present source, and the adjustment of the new one; nil when nothing is left to do.
+  /// The input queue, its current source, and the adjustment of the new one; nil when nothing is left to do.
   private func prepareVideoSwitch(
-    to capturer: any VideoCapturer, named name: String?, replacing earlierName: String?
+    to capturer: any VideoCapturer, named name: String?, replacing previousName: String?
   ) throws(VidiconError) -> (VideoInputQueue, VideoFeed, SourceAdjustment)? {
     try self.prepareSwitch { (state) throws(VidiconError) in
       if state.video === capturer { return nil }
       if state.phase == .idle {
-        state.attach(capturer, named: name, replacing: earlierName)
+        state.attach(capturer, named: name, replacing: previousName)
         return nil
       }
       guard let inputQueue = state.videoQueue else { throw .streamHasNoTrack(.video) }
-      guard let feed = state.presentFeed else { throw .streamEnded }
-      try state.open(capturer)
+      guard let feed = state.currentFeed else { throw .streamEnded }
+      try state.open(capturer, named: name)
       // The same source, opened again, keeps its adjustment.
-      let isSame = name != nil && name == earlierName
+      let isSame = name != nil && name == previousName
       return (
         inputQueue, feed,
         isSame ? feed.adjustment : state.pastAdjustments.adjustment(of: capturer, named: name)
@@ -199,7 +206,9 @@ extension LiveStream {
     }
   }
 
-  private func prepareAudioSwitch(to capturer: any AudioCapturer) throws(VidiconError) -> AudioInputQueue? {
+  private func prepareAudioSwitch(
+    to capturer: any AudioCapturer, named name: String?
+  ) throws(VidiconError) -> AudioInputQueue? {
     try self.prepareSwitch { (state) throws(VidiconError) in
       if state.audio === capturer { return nil }
       if state.phase == .idle {
@@ -207,7 +216,7 @@ extension LiveStream {
         return nil
       }
       guard let inputQueue = state.audioQueue else { throw .streamHasNoTrack(.audio) }
-      try state.open(capturer)
+      try state.open(capturer, named: name)
       return inputQueue
     }
   }
@@ -223,12 +232,12 @@ extension LiveStream {
   }
 
   private func finishOpening(_ capturer: any AnyObject & Sendable) {
-    self.state.withLock { $0.opening.removeAll { $0 === capturer } }
+    self.state.withLock { $0.opening.removeAll { $0.capturer === capturer } }
   }
 
   /// Runs a switch on a thread of its own.
   ///
-  /// - Parameter exchange: Records the new source, and returns how the earlier one is stopped; nil when the stream has
+  /// - Parameter exchange: Records the new source, and returns how the previous one is stopped; nil when the stream has
   ///   stopped meanwhile.
   private func run<InputQueue>(
     _ change: SourceSwitch<InputQueue>, exchange: @escaping @Sendable (inout State) -> (@Sendable () -> Void)?
@@ -238,43 +247,54 @@ extension LiveStream {
       defer { self.switches.withLock { $0 -= 1 } }
       let result = change.run()
       guard case .success = result else { return result }
-      guard let stopEarlier = self.state.withLock({ exchange(&$0) }) else {
+      guard let stopPrevious = self.state.withLock({ exchange(&$0) }) else {
         change.stop()
         return .failure(.streamEnded)
       }
-      stopEarlier()
+      stopPrevious()
       return result
     }
     if let result { return result }
     self.switches.withLock { $0 -= 1 }
-    change.settled()
+    change.startReturned()
     return .failure(.noThread("stream"))
   }
 }
 
 extension LiveStream.State {
-  /// Connection of the present video source, while the stream runs.
-  fileprivate var presentFeed: VideoFeed? {
-    self.videoQueue?.withSlot { $0.present }
+  /// Connection of the current video source, while the stream runs.
+  fileprivate var currentFeed: VideoFeed? {
+    self.videoQueue?.withSlot { $0.current }
   }
 
   fileprivate mutating func attach(
-    _ capturer: any VideoCapturer, named name: String? = nil, replacing earlierName: String? = nil
+    _ capturer: any VideoCapturer, named name: String? = nil, replacing previousName: String? = nil
   ) {
     if let video = self.video {
-      self.pastAdjustments.keep(self.adjustment, of: video, named: earlierName)
+      self.pastAdjustments.keep(self.adjustment, of: video, named: previousName)
       self.adjustment = self.pastAdjustments.adjustment(of: capturer, named: name)
     }
     self.video = capturer
   }
 
-  /// Notes that a source is being opened; only one thread may open it at a time.
-  fileprivate mutating func open(_ capturer: any AnyObject & Sendable) throws(VidiconError) {
-    guard !self.opening.contains(where: { $0 === capturer }) else {
+  /// Maximum number of sources that are being opened, most of which hang: only two can be opened at a time.
+  private static var maximumOpening: Int { 8 }
+
+  /// Notes that a source is being opened. Only one thread may open a source at a time, and one that hangs must not occupy
+  /// another thread with each request.
+  fileprivate mutating func open(_ capturer: any AnyObject & Sendable, named name: String?) throws(VidiconError) {
+    let isOpening = self.opening.contains { $0.capturer === capturer || ($0.name == name && name != nil) }
+    guard !isOpening else {
       throw VidiconError(
         .failed, subject: "new source", cause: "it is still being opened since the last try",
         nextStep: "try again when that has ended, or use another one")
     }
-    self.opening.append(capturer)
+    guard self.opening.count < Self.maximumOpening else {
+      throw VidiconError(
+        .failed, subject: "new source",
+        cause: "\(self.opening.count) sources are still being opened",
+        nextStep: "unplug devices that do not answer, or try again later")
+    }
+    self.opening.append(LiveStream.Opening(capturer: capturer, name: name))
   }
 }

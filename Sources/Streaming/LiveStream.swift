@@ -28,6 +28,13 @@ public final class LiveStream: Sendable {
     case idle, starting, running, ended
   }
 
+  /// A source that is being opened.
+  struct Opening: Sendable {
+    var capturer: any AnyObject & Sendable
+    /// Name of the source; nil where it has none.
+    var name: String?
+  }
+
   struct State: Sendable {
     var phase = Phase.idle
     var video: (any VideoCapturer)?
@@ -37,8 +44,8 @@ public final class LiveStream: Sendable {
     /// Adjustment of the video source until the stream is started.
     var adjustment = SourceAdjustment()
     var pastAdjustments = PastAdjustments()
-    /// Sources that are being opened, or were given up while they were.
-    var opening: [any AnyObject & Sendable] = []
+    /// Sources that are being opened, or were given up while they were; each occupies a thread.
+    var opening: [Opening] = []
     var threads: [WorkerThread] = []
     /// The last switch by ``attachVideo(_:)`` or ``attachAudio(_:)`` of a running stream.
     var attachment: Task<Void, Never>?
@@ -108,7 +115,7 @@ public final class LiveStream: Sendable {
     set { self.shared.videoBitrate = max(1, newValue) }
   }
 
-  /// Counters since the start.
+  /// Counters since the start, and the present state of queues, slate and effects.
   public var statistics: StreamStatistics {
     let (video, audio) = self.state.withLock { ($0.videoQueue, $0.audioQueue) }
     var statistics = self.shared.statistics.withLock { $0 }
@@ -270,12 +277,12 @@ extension LiveStream {
       }
       var kind = MediaKind.video
       do throws(VidiconError) {
-        if let video, let feed = videoQueue?.withSlot({ $0.present }) {
+        if let video, let feed = videoQueue?.currentFeed {
           try video.start(consumer: feed)
           feed.announce(video.format)
         }
         kind = .audio
-        if let audio, let feed = audioQueue?.withSlot({ $0.present }) { try audio.start(consumer: feed) }
+        if let audio, let feed = audioQueue?.currentFeed { try audio.start(consumer: feed) }
         return .success(())
       } catch {
         self.state.withLock { $0.failedSource = kind }
@@ -287,7 +294,7 @@ extension LiveStream {
 
   private func startVideo() async -> Result<CodecDescription, VidiconError>? {
     guard case (let capturer?, let inputQueue?) = self.state.withLock({ ($0.video, $0.videoQueue) }),
-      let feed = inputQueue.withSlot({ $0.present })
+      let feed = inputQueue.withSlot({ $0.current })
     else { return nil }
     // The thread may outlive the capturer.
     let source = capturer.format
@@ -301,7 +308,7 @@ extension LiveStream {
 
   private func startAudio() async -> Result<CodecDescription, VidiconError>? {
     guard case (let capturer?, let inputQueue?) = self.state.withLock({ ($0.audio, $0.audioQueue) }),
-      let feed = inputQueue.withSlot({ $0.present })
+      let feed = inputQueue.withSlot({ $0.current })
     else { return nil }
     // The thread lives longer than the capturer may.
     let source = capturer.format
@@ -358,7 +365,7 @@ extension LiveStream {
     }
   }
 
-  /// Discards what outputs keep of earlier frames.
+  /// Discards frames and segments that outputs have kept.
   func discardEarlier() {
     self.shared.snapshots.discardEarlier()
     for output in self.outputs.withLock({ $0 }) ?? [] { output.discardEarlier() }

@@ -1,7 +1,7 @@
 public import Effects
 public import Media
 
-/// Event of a running stream.
+/// Event of a running stream: a change of its sources, or a failure.
 public enum StreamEvent: Hashable, Sendable {
   /// A source has ended (nil) or failed; the slate or silence replaces it until it is back.
   case sourceEnded(MediaKind, VidiconError?)
@@ -9,10 +9,10 @@ public enum StreamEvent: Hashable, Sendable {
   case sourceSilent
   /// A source delivers frames again after the slate, or audio after its end.
   case sourceBack(MediaKind)
-  /// Another source has replaced the present one, see ``LiveStream/switchVideo(to:)`` and
+  /// Another source has replaced the current one, see ``LiveStream/switchVideo(to:)`` and
   /// ``LiveStream/switchAudio(to:)``.
   case sourceSwitched(MediaKind)
-  /// A source attached while the stream runs could not be opened or delivered nothing; the earlier one stays.
+  /// A source attached while the stream runs could not be opened or delivered nothing; the previous one stays.
   case switchFailed(MediaKind, VidiconError)
   /// An effect has failed or is too slow, reported once per effect; the stream continues.
   case effect(EffectReport)

@@ -15,7 +15,7 @@ public protocol StreamOutput: AnyObject, Sendable {
   /// Announces a new codec configuration for the samples that follow, from a keyframe on: passing through a source has
   /// begun or ended. ``LiveStream/descriptions`` holds it already.
   ///
-  /// Called on the thread of that kind's samples, before the first of them; and with the present configurations when
+  /// Called on the thread of that kind's samples, before the first of them; and with the current configurations when
   /// the output is added. Must return at once; an equal description must have no effect.
   func descriptionChanged(to description: CodecDescription)
 
@@ -30,7 +30,7 @@ public protocol StreamOutput: AnyObject, Sendable {
 }
 
 extension StreamOutput {
-  /// Does nothing.
+  /// Does nothing: for outputs that carry no metadata.
   public func consume(_ metadata: TimedFrameMetadata) {}
 
   /// Does nothing: for outputs that keep nothing, or only what was recorded on purpose.

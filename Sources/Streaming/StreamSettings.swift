@@ -36,7 +36,7 @@ public struct VideoSettings: Hashable, Sendable {
   public var keyframeInterval: MediaDuration
   /// Name of the encoder in libavcodec, such as libx264, h264_vaapi, h264_v4l2m2m, h264_nvenc.
   public var encoder: String
-  /// Placement of a source of another aspect ratio.
+  /// Placement of a source of another aspect ratio; ``Scaling/fit`` by default.
   public var scaling: Scaling
   /// When access units of the source are passed through.
   public var passThrough: PassThrough
@@ -47,7 +47,7 @@ public struct VideoSettings: Hashable, Sendable {
   /// Timeouts of switching to another source, video or audio.
   var switchTimeouts = SwitchTimeouts()
 
-  /// Default bitrate: 2.3 Mb/s.
+  /// Default of ``bitrate``: 2.3 Mb/s. With another bitrate, compressed sources are transcoded.
   public static let defaultBitrate = 2_300_000
 
   /// Creates settings; by default the source's size and frame rate, 2.3 Mb/s, and a keyframe every two seconds.
@@ -86,7 +86,7 @@ public struct AudioSettings: Hashable, Sendable {
   /// Time after the expected arrival of audio at which silence replaces it.
   package var timeout = MediaDuration.milliseconds(300)
 
-  /// Default bitrate: 64 kb/s.
+  /// Default of ``bitrate``: 64 kb/s. With another bitrate, AAC of network sources is transcoded.
   public static let defaultBitrate = 64_000
 
   /// Creates settings; by default the source's format at 64 kb/s.

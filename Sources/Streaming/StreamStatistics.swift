@@ -2,33 +2,33 @@ public import Capture
 public import Effects
 public import Media
 
-/// Counters of a stream since its start.
+/// Counters of a stream since its start, and gauges of its queues and sources.
 public struct StreamStatistics: Hashable, Sendable {
-  /// Frames delivered by the source.
+  /// Frames and access units delivered by the sources, skipped and dropped ones included.
   public var framesIn = 0
   /// Frames skipped because the source is faster than the stream's frame rate; not counted as dropped.
   public var framesThinned = 0
-  /// Dropped frames by reason.
+  /// Dropped frames and access units by reason; those of `noMemory` were never delivered, nor counted in ``framesIn``.
   public var framesDropped: [FrameDrop.Reason: Int] = [:]
   /// Open video encoders: 1 while the stream runs, whatever the number of viewers; 0 while a source is passed through.
   public var videoEncoders = 0
   /// Open audio encoders; the encoder stays open while packets are passed through.
   public var audioEncoders = 0
-  /// Frames encoded, slates included.
+  /// Access units output by the encoder: frames, repeated frames and slates.
   public var framesEncoded = 0
   /// Access units of the source that were passed through.
   public var framesPassedThrough = 0
   /// Audio packets of the source that were passed through.
   public var audioFramesPassedThrough = 0
-  /// Keyframes, encoded and passed through.
+  /// Keyframes that were output, encoded and passed through.
   public var keyframes = 0
-  /// Keyframe requests of viewers, segmenters and packet loss.
+  /// Keyframe requests of viewers, segmenters and packet loss; one keyframe may meet several.
   public var keyframeRequests = 0
-  /// Bytes of compressed video.
+  /// Bytes of the access units that were output, encoded and passed through, whatever the number of viewers.
   public var videoBytes = 0
-  /// Bytes of compressed audio.
+  /// Bytes of the AAC frames that were output, encoded and passed through, whatever the number of viewers.
   public var audioBytes = 0
-  /// Audio blocks dropped.
+  /// Audio blocks dropped because a second of audio was queued, or because their source had been replaced.
   public var audioBlocksDropped = 0
   /// Samples of silence inserted for missing audio.
   public var silentSamples = 0
@@ -40,15 +40,15 @@ public struct StreamStatistics: Hashable, Sendable {
   public var videoLatency = MediaDuration.zero
   /// Queued frames: normally 0 or 1, at most 4; of a compressed source at most two seconds of access units.
   public var videoFramesQueued = 0
-  /// Queued audio blocks.
+  /// Audio blocks queued now; ``audioQueued`` is their duration.
   public var audioBlocksQueued = 0
   /// Duration of the queued audio; at most one second and a block.
   public var audioQueued = MediaDuration.zero
   /// Counters of each of ``LiveStream/effects`` since it was added.
   public var effects: [EffectStatistics] = []
-  /// Frames processed by effects.
+  /// Frames passed to the effects, including those that effects dropped or held back.
   public var framesWithEffects = 0
-  /// Time spent in effects.
+  /// Time spent in all effects for ``framesWithEffects`` together.
   public var effectTime = MediaDuration.zero
   /// Frames that effects dropped as requested; not counted in ``framesDropped``.
   public var framesDroppedByEffects = 0
@@ -67,7 +67,7 @@ public struct StreamStatistics: Hashable, Sendable {
   /// Frames encoded, and access units passed through.
   public var framesOut: Int { self.framesEncoded + self.framesPassedThrough }
 
-  /// Dropped frames, all reasons.
+  /// Dropped frames and access units of all reasons, the sum of ``framesDropped``.
   public var totalFramesDropped: Int {
     self.framesDropped.values.reduce(0, +)
   }

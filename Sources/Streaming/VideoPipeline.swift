@@ -14,21 +14,20 @@ internal import Threading
 final class VideoPipeline {
   private let inputQueue: VideoInputQueue
   private let shared: StreamState
-  private let frameRate: FrameRate
   private let stage: EncoderStage
   private let clock = StreamClock.system
   private var schedule: VideoSchedule
-  /// The samples of the present source, where it compresses its video.
+  /// The samples of the current source, where it compresses its video.
   private let gopCache = GOPCache()
   private lazy var slate = ReleasedFrame.slate("NO SIGNAL", format: self.stage.format)
 
-  /// The present source.
+  /// The current source.
   private var feed: VideoFeed
   /// The last frame of the source; while encoding is paused, the displayed frame. It is in the memory of its source
   /// only while frames of that source are displayed: a device whose memory is retained cannot be opened again.
   private var lastFrame: SourceFrame?
   private var isLastFrameCopied = false
-  /// Discards what outputs keep of earlier frames.
+  /// Discards frames and segments that outputs have kept.
   private let discard: () -> Void
   /// Whether the last frame was private.
   private var isPrivate: Bool
@@ -64,7 +63,6 @@ final class VideoPipeline {
     self.shared = shared
     self.discard = discard
     self.isPrivate = shared.effects.isPrivate
-    self.frameRate = frameRate
     let rule = PassThroughRule(settings)
     var opensEncoder = true
     if case .sample(let sample) = first {

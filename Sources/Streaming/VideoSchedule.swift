@@ -128,6 +128,8 @@ struct VideoSchedule: ~Copyable {
   /// Source of the frame that the pipeline keeps; `nil` without one.
   private var lastFrameSource: SourceID?
   private var output = Output()
+  /// The source whose times are mapped, and how; `nil` where its times are those of the output.
+  private var timeline: (source: SourceID, offset: SwitchOffset?)
   /// The encoding whose result has not been reported yet.
   private var encoding: Encoding?
 
@@ -160,6 +162,7 @@ struct VideoSchedule: ~Copyable {
     self.configuration = configuration
     self.requests = KeyframeRequests(maximumInterval: configuration.maximumKeyframeInterval)
     self.source = source
+    self.timeline = (source, nil)
     self.lastArrival = isSourceSilent ? now - configuration.slateDelay : now
   }
 
@@ -278,11 +281,11 @@ extension VideoSchedule {
   private mutating func handle(_ frame: FrameSummary, at now: MediaTime) -> Action {
     self.isPassing = false
     if self.passThroughSource == .undecided { self.passThroughSource = .none }
-    self.captureLatency = now - frame.timestamp
-    var timestamp = frame.timestamp
+    var timestamp = self.mapped(frame.timestamp, of: frame.source, at: now)
+    self.captureLatency = now - timestamp
     if let lastTime = self.output.time {
       if frame.source != self.source {
-        // A source of higher latency than the previous one; its first frame may be the only one for a while.
+        // The first frame of a source may be the only one for a while.
         timestamp = max(timestamp, lastTime + Self.minimumInterval)
       } else if timestamp <= lastTime {
         return .dropNewest
@@ -302,6 +305,22 @@ extension VideoSchedule {
     self.noteArrival(at: now)
     if hasLastFrame { self.notices.append(.releaseSourceMemory) }
     return hasLastFrame ? .none : .keepNewest(timestamp: timestamp)
+  }
+
+  /// The time of a frame or sample on the viewers' timeline, see ``SwitchOffset``.
+  private mutating func mapped(_ time: MediaTime, of source: SourceID, at now: MediaTime) -> MediaTime {
+    if source != self.timeline.source { self.timeline = (source, self.switchOffset(to: time, at: now)) }
+    return self.timeline.offset?.applied(to: time) ?? time
+  }
+
+  /// Places the first frame of another source one interval after the last output, when it was captured before that by a
+  /// frame or more, or so much later that viewers would wait although frames keep arriving.
+  private func switchOffset(to time: MediaTime, at now: MediaTime) -> SwitchOffset? {
+    guard let lastTime = self.output.time, let moment = self.output.moment else { return nil }
+    let (step, interval) = (time - lastTime, self.frameInterval)
+    let isBehind = step <= .zero - interval
+    let isAhead = step > interval * 2 && now - moment <= interval * 2
+    return isBehind || isAhead ? SwitchOffset(interval - step, from: time) : nil
   }
 
   private mutating func encodeLastAgain(timestamp: MediaTime, of source: SourceID, at now: MediaTime) -> Action {
@@ -409,14 +428,15 @@ extension VideoSchedule {
     self.isPassing = true
     self.isRedrawDue = false
     self.lastFrameSource = nil
-    self.captureLatency = now - sample.decodeTime
+    var decodeTime = self.mapped(sample.decodeTime, of: sample.source, at: now)
+    let shift = decodeTime - sample.decodeTime
+    self.captureLatency = now - decodeTime
     self.noteArrival(at: now)
     // Previous output may be of another source, or encoded frames with later presentation times.
     let isContinued = sample.source == self.output.source
     let last = (isContinued ? self.output.passedDecodeTime : nil) ?? self.output.time
-    var decodeTime = sample.decodeTime
     if let last { decodeTime = max(decodeTime, last + Self.minimumInterval) }
-    let presentationTime = max(sample.presentationTime, decodeTime)
+    let presentationTime = max(sample.presentationTime + shift, decodeTime)
     if sample.isKeyframe { self.requests.keyframeEncoded(at: now) }
     self.output.append(at: now, timestamp: presentationTime, source: sample.source, passedDecodeTime: decodeTime)
     self.requestKeyframeFromSource(at: now)

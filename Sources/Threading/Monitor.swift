@@ -10,7 +10,7 @@ internal import Glibc
 /// A value behind a lock, with a condition on which threads wait for it to change (Hoare's monitor).
 ///
 /// ``withLock(_:)`` and a successful ``take(until:_:)`` may change the value and wake all waiting threads;
-/// ``read(_:)`` and ``wait(until:for:)`` only look at it and wake none. Where no thread waits, use
+/// ``read(_:)`` and ``wait(until:for:)`` only look at it and wake none, nor does ``withLockWakingNone(_:)``. Where no thread waits, use
 /// `Synchronization.Mutex`.
 package final class Monitor<State>: @unchecked Sendable {
   private var state: State
@@ -56,6 +56,13 @@ package final class Monitor<State>: @unchecked Sendable {
     pthread_mutex_lock(self.mutex)
     defer { pthread_mutex_unlock(self.mutex) }
     return try body(self.state)
+  }
+
+  /// Mutates parts of the value on which no waiter's condition depends, such as counters, without waking waiters.
+  package func withLockWakingNone<Result>(_ body: (inout State) throws -> Result) rethrows -> Result {
+    pthread_mutex_lock(self.mutex)
+    defer { pthread_mutex_unlock(self.mutex) }
+    return try body(&self.state)
   }
 
   /// Blocks until `body` returns a value, without changing the monitor's value.

@@ -71,15 +71,17 @@ public final class CameraServer: Sendable {
   ) {
     let group = MultiThreadedEventLoopGroup(numberOfThreads: Self.eventLoopCount)
     let access = AccessControl(
-      settings: settings.access, machineNames: [NetworkAddresses.hostName],
-      makeRandom: { .random(in: 0...UInt64.max) }, report: report)
+      settings: settings.access, machineNames: NetworkAddresses.hostNames,
+      makeRandom: { .random(in: 0...UInt64.max) }, isOnOwnLink: { [networks = OwnNetworks()] in networks.contain($0) },
+      report: report)
     let registry =
       settings.maximumConnections.map { ConnectionRegistry(maximumCount: $0, refusals: access.refusals) }
       ?? ConnectionRegistry(refusals: access.refusals)
-    let passwordThreads = NIOThreadPool(numberOfThreads: 2)
+    let passwordThreads = NIOThreadPool(numberOfThreads: PasswordCheckQueue.maximumRunning)
     passwordThreads.start()
+    let passwords = PasswordChecker(access: access, threads: passwordThreads)
     let rtsp = RTSPServer(
-      settings: settings.rtsp, access: access, passwordThreads: passwordThreads, group: group, registry: registry)
+      settings: settings.rtsp, access: access, passwords: passwords, group: group, registry: registry)
     self.access = access
     self.passwordThreads = passwordThreads
     self.settings = settings
@@ -90,7 +92,7 @@ public final class CameraServer: Sendable {
     self.rtsp = rtsp
     self.http = settings.http.map { [listening, publications] http in
       HTTPServer(
-        settings: http, access: access, passwordThreads: passwordThreads,
+        settings: http, access: access, passwords: passwords,
         providers: HTTPServerProviders(
           rtsp: rtsp, addresses: { listening.addresses(of: $0) }, controls: { publications.controls(of: $0) },
           catalog: catalog), group: group, registry: registry)
@@ -308,7 +310,7 @@ extension CameraServer {
     return self.rtspStatistics(of: stream).viewers + http.hlsViewers + http.motionJPEGViewers
   }
 
-  /// Counters of a stream over RTSP.
+  /// Counters of a stream's viewers over RTSP; all zero when it is not published.
   public func rtspStatistics(of stream: LiveStream) -> RTSPStreamStatistics {
     self.rtsp.statistics(of: stream)
   }

@@ -1,12 +1,12 @@
 /// The TCP ports that a ``CameraServer`` listens on; nil for a protocol that is off.
 public struct CameraServerPorts: Hashable, Sendable {
-  /// Port of RTSP.
+  /// TCP port of RTSP, 1 to 65 535.
   public var rtsp: Int
-  /// Port of RTSP over TLS.
+  /// TCP port of RTSP over TLS (`rtsps:`); nil without TLS.
   public var rtsps: Int?
-  /// Port of HTTP.
+  /// TCP port of HTTP; nil when HTTP is off.
   public var http: Int?
-  /// Port of HTTP over TLS, with HTTP/2.
+  /// TCP port of HTTP over TLS (`https:`), with HTTP/2; nil without TLS.
   public var https: Int?
 
   package init(rtsp: Int, rtsps: Int? = nil, http: Int? = nil, https: Int? = nil) {

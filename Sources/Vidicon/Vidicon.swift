@@ -1,5 +1,5 @@
-// `import Vidicon` is all that a program needs: modules whose public names are for programs as a whole, and single types
-// of the others.
+// What a program needs: modules whose public names are for programs as a whole, and single types of the others. The bytes
+// of snapshots and samples are `ByteBuffer`s, of NIOCore.
 @_exported public import Capture
 @_exported public import CaptureDevices
 @_exported public import Effects
@@ -25,6 +25,8 @@
 @_exported public import enum Discovery.NetworkAddresses
 @_exported public import struct Discovery.QRCode
 @_exported public import struct Discovery.Service
+@_exported public import struct Discovery.ServiceName
+@_exported public import struct Discovery.ServiceText
 @_exported public import struct HTTPServer.HTTPServerLimits
 @_exported public import struct HTTPServer.HTTPServerSettings
 @_exported public import struct HTTPServer.HTTPStreamStatistics

@@ -88,23 +88,23 @@ extension ServeConfiguration {
   func validateAccess() throws(Failure) {
     var names: Set<String> = []
     for user in self.access.users where !names.insert(user.user).inserted {
-      throw .usage("two users have the name \"\(user.user)\"; give each its own")
+      throw .usage("two users have the same name; give each its own")
     }
     for host in self.access.hosts where !AccessSettings.isHostName(host) {
-      throw .usage("--host: \"\(host)\" is not a host name; give one without port, such as cam.example.org")
+      throw .usage("--host: \(quoted(host)) is not a host name; give one without port, such as cam.example.org")
     }
     for origin in self.access.corsOrigins where !OriginPolicy.isOrigin(origin) {
-      throw .usage("--cors: \"\(origin)\" is not an origin; give one such as https://example.org, or *")
+      throw .usage("--cors: \(quoted(origin)) is not an origin; give one such as https://example.org, or *")
     }
     for proxy in self.access.proxies where !AccessSettings.isNumericAddress(proxy) {
-      throw .usage("--behind-proxy: \"\(proxy)\" is not a numeric address; give the proxy's, such as 127.0.0.1")
+      throw .usage("--behind-proxy: \(quoted(proxy)) is not a numeric address; give the proxy's, such as 127.0.0.1")
     }
   }
 
   /// Parses a value of `control`.
   static func control(_ text: String, _ name: String) throws(Failure) -> ControlPolicy {
     guard let control = ControlPolicy(rawValue: text) else {
-      throw .usage("\(name): \"\(text)\" is not one of operators, machine, all and none")
+      throw .usage("\(name): \(quoted(text)) is not one of operators, machine, all and none")
     }
     return control
   }
@@ -112,7 +112,7 @@ extension ServeConfiguration {
   /// Parses a value of `recordingsFor`.
   static func recordings(_ text: String, _ name: String) throws(Failure) -> RecordingsPolicy {
     guard let policy = RecordingsPolicy(rawValue: text) else {
-      throw .usage("\(name): \"\(text)\" is not one of operators and viewers")
+      throw .usage("\(name): \(quoted(text)) is not one of operators and viewers")
     }
     return policy
   }
@@ -122,7 +122,7 @@ extension ServeConfiguration {
     guard let user = Credentials(parsing: text, role: role) else {
       throw .usage("\(option): a name, a colon and a password are expected; give NAME:PASSWORD")
     }
-    guard user.isUsable else { throw .usage("\(option) \(user.user): has no password; give NAME:PASSWORD") }
+    guard user.isUsable else { throw .usage("\(option): a user has no password; give NAME:PASSWORD") }
     return user
   }
 }

@@ -1,6 +1,6 @@
 import ArgumentParser
-import Authentication
 import Foundation
+import Media
 
 /// `vidicon control`: changes a stream of a server that runs on this machine.
 struct ControlCommand: ParsableCommand {
@@ -21,16 +21,16 @@ struct ControlCommand: ParsableCommand {
   @OptionGroup var server: RunningServer.Options
 
   func run() throws {
-    let order = try ControlOrder(self.words)
+    let arguments = try ControlArguments(self.words)
     let server = try RunningServer.find(self.server)
-    let streams = try server.streams(named: order.name)
+    let streams = try server.streams(named: arguments.name)
     guard let stream = streams.first, streams.count == 1 else {
       let names = streams.map(\.name).joined(separator: ", ")
       throw Failure(
         streams.isEmpty
           ? "the server has no stream" : "the server has several streams; name one of them first: \(names)")
     }
-    for request in order.requests(page: stream.page) {
+    for request in arguments.requests(page: stream.page) {
       _ = try server.request(request.method, request.path, request.body)
     }
     for line in try server.streams(named: stream.name).flatMap({ $0.lines(token: nil) }) { Terminal.print(line) }
@@ -38,7 +38,7 @@ struct ControlCommand: ParsableCommand {
 }
 
 /// The arguments of `vidicon control`.
-struct ControlOrder: Equatable {
+struct ControlArguments: Equatable {
   /// A request of the HTTP API.
   struct Request: Equatable {
     var method: String
@@ -79,7 +79,7 @@ struct ControlOrder: Equatable {
     var pairs = words[...]
     if let first = pairs.first, !first.contains("=") {
       guard !first.contains("@"), !first.contains("://") else {
-        throw .usage("\"\(first.withoutCredentials())\" is not KEY=VALUE with one of \(Self.keys)")
+        throw .usage("\(quoted(first)) is not KEY=VALUE with one of \(Self.keys)")
       }
       self.name = first
       pairs = pairs.dropFirst()
@@ -88,7 +88,7 @@ struct ControlOrder: Equatable {
     var seen: Set<Substring> = []
     for pair in pairs {
       guard let separator = pair.firstIndex(of: "=") else {
-        throw .usage("\"\(pair.withoutCredentials())\" is not KEY=VALUE with one of \(Self.keys)")
+        throw .usage("\(quoted(pair)) is not KEY=VALUE with one of \(Self.keys)")
       }
       let key = pair[..<separator]
       guard seen.insert(key).inserted else { throw .usage("\(key) is given twice; give it once") }
@@ -106,15 +106,15 @@ struct ControlOrder: Equatable {
     case "pause": self.settings.pause = try StreamOptions.boolean(text)
     case "rotation":
       guard let rotation = Int(text), [0, 90, 180, 270].contains(rotation) else {
-        throw .usage("\"\(text)\" is not a rotation; give 0, 90, 180 or 270")
+        throw .usage("\(quoted(text)) is not a rotation; give 0, 90, 180 or 270")
       }
       self.settings.rotation = rotation
     case "record":
       guard ["start", "stop", "pause", "resume"].contains(text) else {
-        throw .usage("record=\(text): give start, stop, pause or resume")
+        throw .usage("record=\(text.withoutCredentials()): give start, stop, pause or resume")
       }
       self.recording = Recording(action: text)
-    default: throw .usage("there is no key \"\(key.withoutCredentials())\"; give one of \(Self.keys)")
+    default: throw .usage("there is no key \(quoted(key)); give one of \(Self.keys)")
     }
   }
 
@@ -127,7 +127,7 @@ struct ControlOrder: Equatable {
       let encoder = JSONEncoder()
       encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
       // Safe because texts, numbers and booleans are JSON.
-      guard let body = try? encoder.encode(body) else { fatalError("an order that is no JSON") }
+      guard let body = try? encoder.encode(body) else { fatalError("a command that is no JSON") }
       requests.append(Request(method: method, path: "/api/streams\(page)\(path)", body: body))
     }
     if self.source != Source() { append("PUT", "/source", self.source) }

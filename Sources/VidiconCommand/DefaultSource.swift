@@ -37,7 +37,8 @@ struct DefaultSource {
         do {
           let stream = try await self.start(options)
           return Choice(
-            stream: stream, options: options, description: "\(camera.name) (\(camera.specification)), audio \(audio)")
+            stream: stream, options: options,
+            description: "\(camera.name) (\(camera.specification)), audio \(audio.withoutCredentials())")
         } catch {
           Terminal.warn("\(error.message); trying the next source")
           if error.kind == .video { break }
@@ -50,7 +51,7 @@ struct DefaultSource {
     return Choice(
       stream: try await options.openStream(loop: self.loop, hasAudioTrack: true), options: options,
       description: (hasCamera ? "no camera opens" : "there is no camera")
-        + ": plasma, audio \(options.audio == "auto" ? "tone" : options.audio)")
+        + ": plasma, audio \(options.audio == "auto" ? "tone" : options.audio.withoutCredentials())")
   }
 
   /// The audio sources to try with a camera: the requested one, else the camera's own microphone, another microphone, and
@@ -104,7 +105,7 @@ struct DefaultSource {
     case nil:
       // The driver may never return; if it does, the stream is stopped.
       Task { await stream.stop() }
-      throw Refusal(message: "\(source): it does not answer", kind: .video)
+      throw Refusal(message: "\(source): it does not respond", kind: .video)
     }
   }
 }

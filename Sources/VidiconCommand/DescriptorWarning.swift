@@ -1,4 +1,4 @@
-/// Decides when to warn that new connections cannot be accepted; asked each second.
+/// Rate limit of the warning that no connection can be accepted; evaluated each second.
 struct DescriptorWarning {
   /// Minimum number of seconds between two warnings.
   static let interval = 60

@@ -13,7 +13,7 @@ struct DevicesCommand: AsyncParsableCommand {
   func run() async throws {
     let catalog = SourceCatalog.all
     guard let devices = await catalog.listDevices() else {
-      throw Failure("a device does not answer; unplug it, or end the program that uses it")
+      throw Failure("a device does not respond; unplug it, or end the program that uses it")
     }
     if self.json {
       Terminal.print(json: DeviceList(devices, generators: catalog.generators))

@@ -1,4 +1,3 @@
-internal import CaptureDevices
 import Effects
 import Foundation
 import Media
@@ -25,7 +24,7 @@ struct EffectOptions: Equatable {
   mutating func set(privacyMinFace text: String) throws(Failure) {
     guard text.hasSuffix("%"), let percent = Double(text.dropLast()),
       PrivacyMask.minimumFaceRange.contains(percent / 100)
-    else { throw .usage("\"\(text)\" is not a size of faces; give 2% to 50% of the frame's height, such as 5.5%") }
+    else { throw .usage("\(quoted(text)) is not a size of faces; give 2% to 50% of the frame's height, such as 5.5%") }
     self.settings.privacyMinimumFace = percent / 100
   }
 
@@ -43,7 +42,7 @@ struct EffectOptions: Equatable {
 
   mutating func set(smooth text: String) throws(Failure) {
     guard let strength = Double(text), (0...1).contains(strength) else {
-      throw .usage("\"\(text)\" is not a strength; give 0 to 1, such as 0.5")
+      throw .usage("\(quoted(text)) is not a strength; give 0 to 1, such as 0.5")
     }
     self.settings.smooth = strength
   }
@@ -57,7 +56,7 @@ struct EffectOptions: Equatable {
       (file, position) = (text[..<sign], named)
     }
     guard !file.isEmpty else {
-      throw .usage("\"\(text)\" names no image; give FILE@POSITION, such as logo.png@top-right")
+      throw .usage("\(quoted(text)) names no image; give FILE@POSITION, such as logo.png@top-right")
     }
     self.settings.overlay = EffectSettings.Overlay(position: position)
     self.overlayFile = String(file)
@@ -65,7 +64,7 @@ struct EffectOptions: Equatable {
 
   mutating func set(snapshotOn text: String) throws(Failure) {
     guard text.hasPrefix("smile:"), text != "smile:" else {
-      throw .usage("\"\(text)\" is not an event and a folder; give smile:FOLDER")
+      throw .usage("\(quoted(text)) is not an event and a folder; give smile:FOLDER")
     }
     self.snapshotFolder = String(text.dropFirst("smile:".count))
   }
@@ -74,7 +73,7 @@ struct EffectOptions: Equatable {
     _ text: String, _ what: String
   ) throws(Failure) -> Name {
     guard let name = Name(rawValue: text) else {
-      throw .usage("\"\(text)\" is not a \(what); give \(Name.allCases.map(\.rawValue).joined(separator: ", "))")
+      throw .usage("\(quoted(text)) is not a \(what); give \(Name.allCases.map(\.rawValue).joined(separator: ", "))")
     }
     return name
   }
@@ -145,12 +144,12 @@ extension EffectOptions {
       defer { try? file.close() }  // It was only read.
       bytes = try file.read(upToCount: Self.maximumAnchorBytes)
     } catch {
-      throw Failure("\(path): it cannot be read; check the path of --mask-anchors")
+      throw Failure("\(path.withoutCredentials()): it cannot be read; check the path of --mask-anchors")
     }
     do throws(VidiconError) {
       return try MaskAnchors.parse(json: Array(bytes ?? Data()))
     } catch {
-      throw Failure("\(path): \(error), such as {\"left\": [0.3, 0.5], \"right\": [0.7, 0.5]}")
+      throw Failure("\(path.withoutCredentials()): \(error), such as {\"left\": [0.3, 0.5], \"right\": [0.7, 0.5]}")
     }
   }
 
@@ -158,7 +157,9 @@ extension EffectOptions {
     guard let folder = self.snapshotFolder else { return }
     var isFolder: ObjCBool = false
     guard FileManager.default.fileExists(atPath: folder, isDirectory: &isFolder), isFolder.boolValue else {
-      throw Failure("--snapshot-on smile:\(folder): there is no such folder; create it (mkdir -p), or give another one")
+      throw Failure(
+        "--snapshot-on smile:\(folder.withoutCredentials()): there is no such folder; create it (mkdir -p), or give another one"
+      )
     }
   }
 }

@@ -1,4 +1,3 @@
-import CaptureDevices
 import Discovery
 import Media
 import Recording

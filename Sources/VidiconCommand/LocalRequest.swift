@@ -57,11 +57,11 @@ package struct LocalRequest {
     return Data((lines.joined(separator: "\r\n") + "\r\n\r\n").utf8) + (self.body ?? Data())
   }
 
-  /// Sends the request to this machine, and waits for the response.
-  func send(port: Int) throws(Failure) -> Response {
-    let descriptor = try Self.connect(port: port)
+  /// Sends the request to a server on this machine, and waits for the response.
+  func send(to address: ServerAddress) throws(Failure) -> Response {
+    let descriptor = try Self.connect(to: address)
     defer { close(descriptor) }
-    let bytes = self.serialize(port: port)
+    let bytes = self.serialize(port: address.port)
     var sent = 0
     while sent < bytes.count {
       let count = bytes[sent...].withUnsafeBytes { Self.send($0, to: descriptor) }
@@ -88,10 +88,10 @@ package struct LocalRequest {
     #endif
   }
 
-  /// Connects to the loopback address, of IPv4 or IPv6.
-  private static func connect(port: Int) throws(Failure) -> Int32 {
+  /// Connects to the server's address; without one to the loopback address, of IPv4 or IPv6.
+  private static func connect(to server: ServerAddress) throws(Failure) -> Int32 {
     var failure = Failure.noResponse
-    for host in ["127.0.0.1", "::1"] {
+    for host in server.host.map({ [$0] }) ?? ["127.0.0.1", "::1"] {
       var hints = addrinfo()
       hints.ai_flags = AI_NUMERICHOST
       #if canImport(Darwin)
@@ -100,7 +100,7 @@ package struct LocalRequest {
       hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
       #endif
       var address: UnsafeMutablePointer<addrinfo>?
-      guard getaddrinfo(host, "\(port)", &hints, &address) == 0, let address else { continue }
+      guard getaddrinfo(host, "\(server.port)", &hints, &address) == 0, let address else { continue }
       defer { freeaddrinfo(address) }
       let entry = address.pointee
       let descriptor = socket(entry.ai_family, entry.ai_socktype, 0)

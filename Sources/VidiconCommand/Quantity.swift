@@ -1,4 +1,3 @@
-import CaptureDevices
 import Foundation
 import Media
 
@@ -17,7 +16,7 @@ enum Quantity {
       seconds += (Double(number) ?? .nan) * (factors[unit] ?? .nan)
     } while !rest.isEmpty
     guard (0.001...3650 * 86_400).contains(seconds) else {
-      throw .usage("\"\(text)\" is not a time; give seconds, or such as 90s, 10m, 1h30m, 7d")
+      throw .usage("\(quoted(text)) is not a time; give seconds, or such as 90s, 10m, 1h30m, 7d")
     }
     return .milliseconds(Int64((seconds * 1000).rounded()))
   }
@@ -30,7 +29,7 @@ enum Quantity {
     if unit.hasSuffix("b") { unit.removeLast() }
     let count = (Double(number) ?? .nan) * (factors[unit] ?? .nan)
     guard (1...1e15).contains(count) else {
-      throw .usage("\"\(text)\" is not a size; give bytes, or such as 500M, 20G")
+      throw .usage("\(quoted(text)) is not a size; give bytes, or such as 500M, 20G")
     }
     return Int(count)
   }

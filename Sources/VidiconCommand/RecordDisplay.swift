@@ -1,4 +1,3 @@
-internal import CaptureDevices
 import Media
 import Recording
 import Streaming

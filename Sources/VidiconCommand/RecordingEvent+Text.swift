@@ -1,4 +1,3 @@
-import CaptureDevices
 import Foundation
 import Media
 import Recording

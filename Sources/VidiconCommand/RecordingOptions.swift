@@ -30,7 +30,9 @@ struct RecordingOptions: Equatable {
     guard let folder, self.pattern == nil else { return }
     var isFolder: ObjCBool = false
     guard FileManager.default.fileExists(atPath: folder, isDirectory: &isFolder), isFolder.boolValue else {
-      throw Failure("--recordings \(folder): there is no such folder; create it (mkdir -p), or give another one")
+      throw Failure(
+        "--recordings \(folder.withoutCredentials()): there is no such folder; create it (mkdir -p), or give another one"
+      )
     }
   }
 

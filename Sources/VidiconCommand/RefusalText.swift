@@ -18,7 +18,7 @@ enum RefusalText {
     case .failedLogin: "failed login"
     case .throttled: "throttled login"
     case .forbidden: "without permission"
-    case .overLimit: "over the limit of connections"
+    case .overLimit: "over a limit"
     case .malformed: "malformed"
     case .sessionNotFound: "RTSP 454"
     case .methodNotValid: "RTSP 455"

@@ -1,4 +1,5 @@
 package import ArgumentParser
+internal import Media
 
 #if canImport(Darwin)
 import Darwin
@@ -23,14 +24,24 @@ package struct RootCommand: AsyncParsableCommand {
     await Self.main(nil)
   }
 
-  /// A message of the parser, which quotes arguments that belong to no option: of `--user anna sesame` the password.
-  private static func withoutSecrets(_ message: String, arguments: [String]) -> String {
+  /// A message of the parser, which quotes arguments: without those that may have a password.
+  static func withoutSecrets(_ message: String, arguments: [String]) -> String {
+    func isUser(_ argument: String) -> Bool { ["--user", "--operator"].contains { argument.hasPrefix($0) } }
+    // Of `--user anna sesame` and `--user -sesame`, what belongs to no option is the password.
+    let strays = zip(arguments, arguments.dropFirst()).filter { isUser($0.0) }.map(\.1)
     let mayQuoteSecret =
       message.contains("nexpected argument")
-      && arguments.contains { argument in
-        ["--user", "--operator"].contains { argument.hasPrefix($0) } || argument.contains { ":@".contains($0) }
-      }
-    return mayQuoteSecret ? "an argument belongs to no option; write NAME:PASSWORD as one word" : message
+      && arguments.contains { argument in isUser(argument) || argument.contains { ":@".contains($0) } }
+    if mayQuoteSecret || strays.contains(where: { !$0.isEmpty && message.contains("'\($0)'") }) {
+      return "an argument belongs to no option; write NAME:PASSWORD as one word"
+    }
+    let values = arguments.flatMap { argument in
+      [argument] + (argument.firstIndex(of: "=").map { [String(argument[argument.index(after: $0)...])] } ?? [])
+    }
+    return values.sorted { $0.utf8.count > $1.utf8.count }.reduce(message) { message, value in
+      let shown = value.withoutCredentials()
+      return shown == value ? message : message.replacing(value, with: shown)
+    }
   }
 
   /// Runs the program with these arguments; nil for those of the process.

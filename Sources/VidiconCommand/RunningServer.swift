@@ -5,30 +5,39 @@ import Foundation
 struct RunningServer {
   /// The option that chooses a server.
   struct Options: ParsableArguments {
-    @Option(help: "The HTTP port of the server, where several run on this machine.")
+    @Option(help: "The port of HTTP or HTTPS of the server, where several run on this machine.")
     var port: Int?
   }
 
-  /// Its HTTP port.
-  let port: Int
+  /// Where it answers.
+  let address: ServerAddress
   /// An operator's token; nil where this user has none.
   let token: String?
 
-  /// Finds a server by the files of control tokens in the user's runtime folder.
+  /// Its HTTP port.
+  private var port: Int { self.address.port }
+
+  /// Finds a server by the files of addresses and control tokens in the user's runtime folder.
   ///
   /// - Parameter options: The port; without one the only server that answers.
   static func find(_ options: Options) throws(Failure) -> RunningServer {
-    let tokens = try ControlToken.find(environment: ProcessInfo.processInfo.environment, user: getuid())
+    let environment = ProcessInfo.processInfo.environment
+    let tokens = try ControlToken.find(environment: environment, user: getuid())
+    let addresses = try ServerAddress.find(environment: environment, user: getuid())
+    let servers = Set(tokens.keys).union(addresses.keys).sorted().map { port in
+      RunningServer(address: addresses[port] ?? ServerAddress(port: port), token: tokens[port])
+    }
     if let port = options.port {
       let port = try ServeConfiguration.port(port, "--port")
-      return RunningServer(port: port, token: tokens[port])
+      return servers.first { $0.address.port == port } ?? servers.first { $0.address.securePort == port }
+        ?? RunningServer(address: ServerAddress(port: port), token: nil)
     }
     var running: [RunningServer] = []
-    for (port, token) in tokens.sorted(by: { $0.key < $1.key }) {
-      // A server that was killed leaves its file.
+    for server in servers {
+      // A server that was killed leaves its files.
       do throws(LocalRequest.Failure) {
-        _ = try LocalRequest(path: "/health").send(port: port)
-        running.append(RunningServer(port: port, token: token))
+        _ = try LocalRequest(path: "/health").send(to: server.address)
+        running.append(server)
       } catch {
         continue
       }
@@ -54,12 +63,12 @@ struct RunningServer {
   func request(_ method: String = "GET", _ path: String, _ body: Data? = nil) throws(Failure) -> Data {
     let response: LocalRequest.Response
     do throws(LocalRequest.Failure) {
-      response = try LocalRequest(method: method, path: path, token: self.token, body: body).send(port: self.port)
+      response = try LocalRequest(method: method, path: path, token: self.token, body: body).send(to: self.address)
     } catch .refused {
       throw Failure("no server listens at port \(self.port) of this machine; check --port, and that it runs")
     } catch {
       throw Failure(
-        "the program at port \(self.port) does not answer; check --port, and that it is a server of Vidicon")
+        "the program at port \(self.port) does not respond; check --port, and that it is a server of Vidicon")
     }
     switch response.status {
     case 200..<300: return response.body

@@ -38,6 +38,10 @@ struct ServeCommand: AsyncParsableCommand {
     guard let (streams, choice) = try await startup.result(unless: interruption)?.get() else { return }
     let access = Self.makeAccessSummary(server)
     defer { access.token?.remove() }
+    let addressFile = server.ports.flatMap { ports in
+      ports.http.flatMap { ServerAddress(bind: configuration.bind, port: $0, securePort: ports.https).write() }
+    }
+    defer { addressFile?.remove() }
     display.showStart(server: server, streams: streams, choice: choice, access: access)
     let monitoring = Task { [userFile] in
       var userFile = userFile
@@ -169,7 +173,7 @@ struct ServeCommand: AsyncParsableCommand {
       case .sourceBack(let kind):
         Terminal.warn("\(stream.name): the \(kind.rawValue) source is back")
       case .sourceSwitched(let kind):
-        let shown = await sources?.settled
+        let shown = await sources?.shownAfterChange
         if let source = kind == .video ? shown?.video : shown?.audio {
           display.showSource(source, kind: kind, of: stream.name)
         }

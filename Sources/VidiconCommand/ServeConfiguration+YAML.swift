@@ -1,6 +1,6 @@
 import Authentication
-internal import CaptureDevices
 import Foundation
+import Media
 import Yams
 
 extension ServeConfiguration {
@@ -12,7 +12,7 @@ extension ServeConfiguration {
     } catch {
       let isMissing = !FileManager.default.fileExists(atPath: path)
       throw Failure(
-        "\(path): \(isMissing ? "there is no such file" : "it cannot be read as UTF-8 text"); check the path of --config"
+        "\(path.withoutCredentials()): \(isMissing ? "there is no such file" : "it cannot be read as UTF-8 text"); check the path of --config"
       )
     }
     try self.init(yaml: text, path: path)
@@ -104,7 +104,7 @@ extension ServeConfiguration {
       throw reader.failure(node, "a user needs a name without a colon; see docs/configuration.md")
     }
     guard !password.isEmpty else {
-      throw reader.failure(node, "user \"\(name)\" has no password; see docs/configuration.md")
+      throw reader.failure(node, "a user has no password; see docs/configuration.md")
     }
     self.access.users.append(Credentials(user: name, password: password, role: role))
   }
@@ -155,9 +155,7 @@ private struct YAMLReader {
       let text = try self.text(keyNode)
       guard let key = Key(rawValue: text) else {
         let known = Key.allCases.map(\.rawValue).joined(separator: ", ")
-        // NAME:PASSWORD in the place of a user's keys.
-        let name = text.contains { ":@".contains($0) } ? "" : " \"\(text)\""
-        throw self.failure(keyNode, "unknown key\(name); the keys here are \(known)")
+        throw self.failure(keyNode, "unknown key \(quoted(text)); the keys here are \(known)")
       }
       guard seen.insert(key).inserted else { throw self.failure(keyNode, "\"\(text)\" is given twice; give it once") }
       pairs.append((key, value))

@@ -1,7 +1,8 @@
 import ArgumentParser
 import Authentication
-internal import CaptureDevices
+internal import Effects
 import Recording
+import StreamControl
 
 /// The command-line options of `vidicon serve`.
 struct ServeOptions: ParsableArguments {
@@ -157,6 +158,7 @@ extension ServeConfiguration {
       throw .usage("standard input can feed one stream only; use pipe: once")
     }
     for stream in self.streams { try stream.effects.validate() }
+    try self.validatePrivacy()
     try self.validateRecordings()
     try self.validateAccess()
     if (self.tlsCertificate == nil) != (self.tlsKey == nil) {
@@ -176,6 +178,16 @@ extension ServeConfiguration {
       if let other = ports[..<index].first(where: { $0.1 == port }) {
         throw .usage("\(other.0) and \(name) are both \(port); give each a port of its own")
       }
+    }
+  }
+
+  /// Checks that no stream shows without privacy what another one shows with it.
+  private func validatePrivacy() throws(Failure) {
+    let hiding = self.streams.filter { $0.effects.settings.faces == .privacy }
+    for stream in self.streams where stream.effects.settings.faces != .privacy {
+      guard let other = hiding.first(where: { SourcePrivacy.areSame($0.source, stream.source) }) else { continue }
+      throw .usage(
+        "\"\(stream.name)\" would show the source of \"\(other.name)\" without privacy; add faces=privacy to it")
     }
   }
 

@@ -1,4 +1,3 @@
-import CaptureDevices
 import Effects
 import Media
 import MediaInput
@@ -137,7 +136,7 @@ extension StreamOptions {
       guard let separator = pair.firstIndex(of: "="), let key = Key(rawValue: String(pair[..<separator])) else {
         let keys = Key.allCases.map(\.rawValue).joined(separator: ", ")
         // A comma within a password ends a pair.
-        let part = text.contains("@") ? "a part" : "\"\(pair)\""
+        let part = text.contains { "@:".contains($0) } ? "a part" : quoted(pair)
         throw .usage("--stream: \(part) is not KEY=VALUE with one of the keys; they are \(keys)")
       }
       guard seen.insert(key).inserted else { throw .usage("--stream: \(key.rawValue) is given twice; give it once") }
@@ -156,11 +155,13 @@ extension StreamOptions {
       }
     }
     if let cause = LiveStream.problem(withName: text) {
-      throw .usage("\(text.debugDescription) cannot be a stream's name: \(cause); choose another one, such as live")
+      throw .usage(
+        "\(text.withoutCredentials().debugDescription) cannot be a stream's name: \(cause); choose another one, such as live"
+      )
     }
     guard isAllowed else {
       throw .usage(
-        "\(text.debugDescription) cannot be a stream's name; use letters, digits and - _ . ~, with single slashes between them"
+        "\(text.withoutCredentials().debugDescription) cannot be a stream's name; use letters, digits and - _ . ~, with single slashes between them"
       )
     }
     return text
@@ -171,14 +172,14 @@ extension StreamOptions {
     guard parts.count == 2, let width = parts[0], let height = parts[1], (16...8192).contains(width),
       (16...8192).contains(height), width.isMultiple(of: 2), height.isMultiple(of: 2)
     else {
-      throw .usage("\"\(text)\" is not a size; give even numbers from 16 to 8192, such as 1280x720")
+      throw .usage("\(quoted(text)) is not a size; give even numbers from 16 to 8192, such as 1280x720")
     }
     return Size(width: width, height: height)
   }
 
   private static func frameRate(_ text: String) throws(Failure) -> FrameRate {
     guard let rate = FrameRate(parsing: text, in: 1...240) else {
-      throw .usage("\"\(text)\" is not a frame rate; give 1 to 240, such as 30, 29.97 or 30000/1001")
+      throw .usage("\(quoted(text)) is not a frame rate; give 1 to 240, such as 30, 29.97 or 30000/1001")
     }
     return rate
   }
@@ -197,14 +198,14 @@ extension StreamOptions {
       (Double(range.lowerBound)...Double(range.upperBound)).contains(number * (factor ?? 1))
     else {
       throw .usage(
-        "\"\(text)\" is not a bitrate; give \(range.lowerBound / 1000)k to \(range.upperBound / 1000)k, such as \(example)"
+        "\(quoted(text)) is not a bitrate; give \(range.lowerBound / 1000)k to \(range.upperBound / 1000)k, such as \(example)"
       )
     }
     return Int(number * (factor ?? 1))
   }
 
   private mutating func apply(preset text: String) throws(Failure) {
-    guard text == "portrait" else { throw .usage("\"\(text)\" is not a preset; give portrait") }
+    guard text == "portrait" else { throw .usage("\(quoted(text)) is not a preset; give portrait") }
     let (video, audio) = (VideoSettings.portrait, AudioSettings.portrait)
     if let width = video.width, let height = video.height { self.size = Size(width: width, height: height) }
     (self.bitrate, self.audioBitrate) = (video.bitrate, audio.bitrate)
@@ -216,20 +217,20 @@ extension StreamOptions {
     switch text {
     case "true": return true
     case "false": return false
-    default: throw .usage("\"\(text)\" is neither true nor false")
+    default: throw .usage("\(quoted(text)) is neither true nor false")
     }
   }
 
   private static func passThrough(_ text: String) throws(Failure) -> VideoSettings.PassThrough {
     guard let mode = VideoSettings.PassThrough(rawValue: text) else {
-      throw .usage("\"\(text)\" is no mode of passing through; give auto, on or off")
+      throw .usage("\(quoted(text)) is no mode of passing through; give auto, on or off")
     }
     return mode
   }
 
   private static func scaling(_ text: String) throws(Failure) -> VideoSettings.Scaling {
     guard let scaling = VideoSettings.Scaling(rawValue: text) else {
-      throw .usage("\"\(text)\" is not a scaling mode; give fit (with bars) or fill (with crop)")
+      throw .usage("\(quoted(text)) is not a scaling mode; give fit (with bars) or fill (with crop)")
     }
     return scaling
   }

@@ -1,4 +1,3 @@
-import CaptureDevices
 import Discovery
 import Foundation
 import Media
@@ -34,7 +33,10 @@ final class TextStatusDisplay: StatusDisplay {
       if let choice { Self.print([choice], as: "Source") }
       Self.print(addresses.rtsp, as: "OBS, VLC")
       Self.print(addresses.page, as: "Browser")
-      Self.print(addresses.page.prefix(1).compactMap({ access.controlAddress(page: $0) }), as: "Control")
+      let control = addresses.page.first.flatMap {
+        access.controlText(page: $0, isTerminal: Terminal.isInteractive)
+      }
+      if let control { Self.print([control], as: "Control") }
     }
     for note in access.notes { Self.print([note], as: "Access") }
     if let fingerprint = server.certificateFingerprint { Terminal.print("  Certificate  SHA-256 \(fingerprint)") }
@@ -50,6 +52,7 @@ final class TextStatusDisplay: StatusDisplay {
 
   func showControl(_ address: String?) {
     guard let address else { return Self.print(["there is no control token"], as: "Control") }
+    guard Terminal.isInteractive else { return Self.print(["the token is shown on terminals only"], as: "Control") }
     for line in Self.qrCode(address) { Terminal.print("  " + line) }
     Self.print([address], as: "Control")
   }

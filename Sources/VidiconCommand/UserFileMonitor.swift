@@ -1,22 +1,32 @@
 import Authentication
-import CaptureDevices
 import Foundation
 import Media
 
 /// Reads the user file, and reads it again when it changes.
 struct UserFileMonitor: Sendable {
-  /// Identity and time of a version of the file.
+  /// What has become of the file since it was last looked at.
+  enum Change {
+    /// It was read again.
+    case users(UserFile)
+    /// It is missing or wrong: a sentence for the owner.
+    case problem(String)
+  }
+
+  /// Identity and times of a version of the file. Programs can set the time of the last change of its content back, but not
+  /// that of its last change of any kind.
   private struct Version: Hashable {
+    var device: UInt64
     var inode: UInt64
     var size: Int64
-    var seconds: Int
-    var nanoseconds: Int
+    var content: [Int]
+    var status: [Int]
 
     init(_ status: stat) {
+      self.device = UInt64(status.st_dev)
       self.inode = UInt64(status.st_ino)
       self.size = Int64(status.st_size)
-      self.seconds = Int(status.st_mtim.tv_sec)
-      self.nanoseconds = Int(status.st_mtim.tv_nsec)
+      self.content = [Int(status.st_mtim.tv_sec), Int(status.st_mtim.tv_nsec)]
+      self.status = [Int(status.st_ctim.tv_sec), Int(status.st_ctim.tv_nsec)]
     }
   }
 
@@ -24,11 +34,18 @@ struct UserFileMonitor: Sendable {
   private static let interval = Duration.seconds(1)
 
   private let path: String
+  /// The user of this process; the file must be its own, or root's.
+  private let user: uid_t
+  /// The version that was last looked at; nil before the first one, and while the file is missing.
   private var version: Version?
+  private var isMissing = false
 
   /// A monitor of a file that has not been read.
-  init(path: String) {
+  ///
+  /// - Parameter user: The user whose file, or root's, it may be.
+  init(path: String, user: uid_t = geteuid()) {
     self.path = path
+    self.user = user
   }
 
   /// Reads the file.
@@ -44,7 +61,11 @@ struct UserFileMonitor: Sendable {
     guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
       throw Failure("\(self.path): it is not a regular file; check the path of --user-file")
     }
-    self.version = Version(status)
+    let version = Version(status)
+    self.version = version
+    guard status.st_uid == self.user || status.st_uid == 0 else {
+      throw Failure("\(self.path): another user of this machine owns it, and can change it; make it your own")
+    }
     guard status.st_mode & 0o077 == 0 else {
       throw Failure("\(self.path): other users of this machine can read it; run chmod 600 on it")
     }
@@ -54,6 +75,8 @@ struct UserFileMonitor: Sendable {
     } catch {
       throw Failure("\(self.path): it cannot be read (\(error.localizedDescription))")
     }
+    // Written meanwhile: it is looked at again.
+    if fstat(descriptor, &status) != 0 || Version(status) != version { self.version = nil }
     guard let text = String(validating: data, as: UTF8.self) else {
       throw Failure("\(self.path): it is not UTF-8 text; see docs/access.md")
     }
@@ -64,17 +87,36 @@ struct UserFileMonitor: Sendable {
     }
   }
 
-  /// Reads the file whenever it changes, until the task is cancelled. A file that is missing or wrong changes nothing, and
-  /// is reported once.
+  /// Reads the file when it has changed since the last call; nil when it has not. A file that is missing or wrong changes no
+  /// user, so that watching stays protected, and is reported once.
+  mutating func poll() -> Change? {
+    var status = stat()
+    guard stat(self.path, &status) == 0 else {
+      let reason = String(cString: strerror(errno))
+      if self.isMissing { return nil }
+      (self.isMissing, self.version) = (true, nil)
+      return .problem("\(self.path): \(reason); the users stay as they were")
+    }
+    self.isMissing = false
+    guard Version(status) != self.version else { return nil }
+    // Also where it cannot be opened.
+    self.version = Version(status)
+    do throws(Failure) {
+      return .users(try self.read())
+    } catch {
+      return .problem("\(error.message); the users stay as they were")
+    }
+  }
+
+  /// Reads the file whenever it changes, until the task is cancelled.
   mutating func run(_ apply: (UserFile) -> Void) async {
     while (try? await Task.sleep(for: Self.interval)) != nil {
-      var status = stat()
-      guard stat(self.path, &status) == 0, Version(status) != self.version else { continue }
-      do throws(Failure) {
-        apply(try self.read())
+      switch self.poll() {
+      case .users(let file):
+        apply(file)
         Terminal.warn("\(self.path): the users have changed")
-      } catch {
-        Terminal.warn("\(error.message); the users stay as they were")
+      case .problem(let text): Terminal.warn(text)
+      case nil: break
       }
     }
   }

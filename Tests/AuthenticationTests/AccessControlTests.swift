@@ -180,10 +180,31 @@ struct AccessControlTests {
     }
   }
 
-  @Test func `two Authorization lines are rejected`() {
+  @Test func `two Authorization lines, and a malformed one, are rejected and counted`() {
+    let access = Self.control("anna:sesame")
     var request = Self.request("Basic YW5uYTpzZXNhbWU=")
     request.authorization.append("Basic YW5uYTpzZXNhbWU=")
-    #expect(Self.decide(.watch, request, of: Self.control("anna:sesame")) == .unauthorized(stale: false))
+    #expect(Self.decide(.watch, request, of: access) == .unauthorized(stale: false))
+    for value in ["Basic", "Basic !", "Digest nonce", "Bearer a b", ""] {
+      #expect(Self.decide(.watch, Self.request(value), of: access) == .unauthorized(stale: false), "\(value)")
+    }
+    #expect(access.refusals[.malformed] == 6 && access.refusals[.failedLogin] == 0)
+  }
+
+  @Test func `a password sent in the clear is counted and reported, and is no guess`() {
+    let lines = Mutex<[String]>([])
+    let access = Self.control("anna:sesame", report: { line in lines.withLock { $0.append(line) } })
+    for _ in 0..<9 {
+      let clear = Self.request("Basic YW5uYTpzZXNhbWU=", allowsBasic: false)
+      #expect(Self.decide(.watch, clear, of: access) == .unauthorized(stale: false))
+    }
+    #expect(access.refusals[.failedLogin] == 9)
+    #expect(Self.decide(.watch, Self.request("Basic YW5uYTpzZXNhbWU="), of: access) == .allowed(.viewer))
+    #expect(
+      lines.withLock { $0 } == [
+        "192.0.2.1: a password was sent over HTTP without TLS, and not accepted; use HTTPS, or allow it with "
+          + "--insecure-basic"
+      ])
   }
 
   @Test(arguments: [true, false])
@@ -203,6 +224,48 @@ struct AccessControlTests {
     elsewhere.address = "192.0.2.2"
     #expect(Self.decide(.readRecordings, elsewhere, of: access) == .unauthorized(stale: true))
     #expect(access.refusals[.failedLogin] == 0)
+  }
+
+  @Test func `a nonce is of no use to another host of the same IPv6 network`() {
+    let access = Self.control(operators: ["user:pass"])
+    let challenge = access.challenges(
+      for: .control, stale: false, address: "fe80::1%eth0", allowsBasic: false, now: Self.now)[1]
+    let client = DigestClient(challenge: challenge, user: "user", password: "pass")
+    var request = Self.request(client.proof(of: "GET /x"), address: "fe80:0:0:0::1")
+    #expect(Self.decide(.readRecordings, request, of: access) == .allowed(.operator))
+    request.address = "fe80::2"
+    #expect(Self.decide(.readRecordings, request, of: access) == .unauthorized(stale: true))
+  }
+
+  /// anna:wrong
+  private static let wrong = "Basic YW5uYTp3cm9uZw=="
+
+  @Test(arguments: [("fe80::", true), ("fd77::", true), ("2001:db8::", false)])
+  func `of the own network and of link-local addresses a login exempts its address only`(
+    network: String, isShared: Bool
+  ) throws {
+    var settings = AccessSettings()
+    settings.users = [Credentials(user: "anna", password: "sesame")]
+    let own = try #require(IPAddress(parsing: "fd77::99"))
+    let access = AccessControl(
+      settings: settings, makeRandom: { 7 }, isOnOwnLink: { $0.shares(prefix: 64, with: own) })
+    func decide(_ proof: String, _ host: Int) -> AccessControl.Decision {
+      Self.decide(.watch, Self.request(proof, address: "\(network)\(host)"), of: access)
+    }
+    let right = "Basic YW5uYTpzZXNhbWU="
+    #expect(decide(right, 1) == .allowed(.viewer))
+    // The stranger has many addresses.
+    for host in 2..<7 { #expect(decide(Self.wrong, host) == .unauthorized(stale: false)) }
+    #expect(decide(Self.wrong, 7) == (isShared ? .throttled(.seconds(1)) : .unauthorized(stale: false)))
+    #expect(decide(right, 1) == .allowed(.viewer))
+    for _ in 0..<9 { #expect(decide(Self.wrong, 1) == .unauthorized(stale: false)) }
+  }
+
+  @Test func `a network's failed logins are reported together`() {
+    let lines = Mutex<[String]>([])
+    let access = Self.control("anna:sesame", report: { line in lines.withLock { $0.append(line) } })
+    for host in 1...4 { _ = Self.decide(.watch, Self.request(Self.wrong, address: "2001:db8::\(host)"), of: access) }
+    #expect(lines.withLock { $0 } == ["2001:db8::1: wrong password or token"])
   }
 
   @Test func `challenges list the schemes that can give the permission`() throws {
@@ -274,6 +337,29 @@ struct AccessControlTests {
     #expect(Self.decide(.control, request, of: access) == .unauthorized(stale: false))
   }
 
+  @Test func `many logins of a viewer end none of an operator`() throws {
+    var settings = AccessSettings()
+    settings.users = [
+      Credentials(user: "anna", password: "sesame"), Credentials(user: "ben", password: "secret", role: .operator),
+    ]
+    let access = AccessControl(settings: settings, makeRandom: { .random(in: 0...UInt64.max) })
+    func login(_ user: String, _ password: String) throws -> Secret {
+      let result = access.login(user: user, password: Secret(password), address: "::1", now: Self.now)
+      guard case .token(let token, _) = result else { throw CancellationError() }
+      return token
+    }
+    let ben = try login("ben", "secret")
+    let anna = try (0..<300).map { _ in try login("anna", "sesame") }
+    // Tokens of the same random numbers are equal.
+    #expect(Set([ben] + anna).count == 301)
+    func decide(_ permission: Permission, _ token: Secret) -> AccessControl.Decision {
+      Self.decide(permission, Self.request(token: token.text), of: access)
+    }
+    #expect(decide(.control, ben) == .allowed(.operator))
+    let valid = anna.indices.filter { decide(.watch, anna[$0]) == .allowed(.viewer) }
+    #expect(valid == Array(268..<300))
+  }
+
   @Test func `a password with a scrypt hash is compared once, then remembered`() throws {
     let hash = try #require(
       PasswordHash(
@@ -282,18 +368,37 @@ struct AccessControlTests {
     let right = Self.request("Basic YmVuOnNlY3JldA==")
     let check = try #require(access.passwordCheck(for: right, now: Self.now))
     #expect(check.run())
+    #expect(access.standing(of: check, now: Self.now) == .needed)
     #expect(Self.decide(.control, right, of: access) == .unauthorized(stale: false))
-    access.remember(check)
+    access.remember(check, isRight: true)
+    #expect(access.standing(of: check, now: Self.now) == .done)
     #expect(access.passwordCheck(for: right, now: Self.now) == nil)
     #expect(Self.decide(.control, right, of: access) == .allowed(.operator))
     // ben:wrong
     let wrong = Self.request("Basic YmVuOndyb25n")
-    #expect(try #require(access.passwordCheck(for: wrong, now: Self.now)).run() == false)
+    let wrongCheck = try #require(access.passwordCheck(for: wrong, now: Self.now))
+    #expect(!wrongCheck.run())
+    access.remember(wrongCheck, isRight: false)
+    #expect(access.passwordCheck(for: wrong, now: Self.now) == nil)
     #expect(Self.decide(.control, wrong, of: access) == .unauthorized(stale: false))
     // Digest needs the password itself.
     #expect(
       access.challenges(for: .control, stale: false, address: "::1", allowsBasic: true, now: Self.now)
         == ["Basic realm=\"Vidicon\""])
+  }
+
+  @Test func `a login whose comparison is refused is throttled, and is no guess`() throws {
+    let hash = try PasswordCheckQueueTests.hash(of: "secret")
+    let access = Self.control(operators: ["ben:\(hash.text)"])
+    var request = Self.request("Basic YmVuOnNlY3JldA==")
+    request.refusedCheck = .seconds(1)
+    #expect(Self.decide(.control, request, of: access) == .throttled(.seconds(1)))
+    // With open watching it stays a viewer.
+    #expect(Self.decide(.watch, request, of: access) == .allowed(.viewer))
+    let login = access.login(
+      user: "ben", password: Secret("secret"), address: "::1", refusedCheck: .seconds(1), now: Self.now)
+    #expect(login == .throttled(.seconds(1)))
+    #expect(access.refusals[.throttled] == 3 && access.refusals[.failedLogin] == 0)
   }
 
   @Test func `the user file adds users and tokens, and its change replaces them`() throws {

@@ -50,6 +50,42 @@ struct LoginThrottleTests {
     #expect(throttle.delay(address: "192.0.2.1", name: "anna", now: nextDay) == .seconds(1))
   }
 
+  @Test func `in a shared network a login exempts its address only, and forgets nothing`() {
+    var throttle = LoginThrottle()
+    func fail(_ address: String, at now: MediaTime = Self.start) {
+      throttle.recordFailure(address: address, name: "anna", now: now)
+    }
+    for _ in 0..<5 { fail("fe80::bad") }
+    throttle.recordLogin(address: "fe80::1%eth0", isNetworkShared: true, now: Self.start)
+    #expect(throttle.delay(address: "fe80:0::1", name: "anna", now: Self.start) == nil)
+    #expect(throttle.delay(address: "fe80::bad", name: "anna", now: Self.start) == .seconds(1))
+    // Failures of the exempt address do not slow its neighbours down.
+    for _ in 0..<9 { fail("fe80::1") }
+    #expect(throttle.delay(address: "fe80::bad", name: "anna", now: Self.start) == .seconds(1))
+    // An address that is also the name of its network exempts no more than others.
+    throttle.recordLogin(address: "fe80::", isNetworkShared: true, now: Self.start)
+    #expect(throttle.delay(address: "fe80::bad", name: "anna", now: Self.start) == .seconds(1))
+    // Elsewhere the network is exempt.
+    for _ in 0..<5 { fail("2001:db8::bad") }
+    throttle.recordLogin(address: "2001:db8::1", now: Self.start)
+    for _ in 0..<5 { fail("2001:db8::bad") }
+    #expect(throttle.delay(address: "2001:db8::bad", name: "anna", now: Self.start) == nil)
+  }
+
+  @Test func `failures of many networks displace no login, and logins are bounded`() {
+    var throttle = LoginThrottle()
+    throttle.recordLogin(address: "192.0.2.1", now: Self.start)
+    for host in 0..<5000 {
+      throttle.recordFailure(address: "10.0.\(host / 250).\(host % 250)", name: "", now: Self.start + .seconds(1))
+    }
+    for _ in 0..<9 { throttle.recordFailure(address: "192.0.2.1", name: "anna", now: Self.start) }
+    #expect(throttle.delay(address: "192.0.2.1", name: "anna", now: Self.start) == nil)
+    for host in 0..<5000 {
+      throttle.recordLogin(address: "10.1.\(host / 250).\(host % 250)", now: Self.start + .milliseconds(Int64(host)))
+    }
+    #expect(throttle.loginCount == LoginThrottle.maximumAddresses)
+  }
+
   @Test func `many names of one address count as one, and the table is bounded`() {
     var throttle = LoginThrottle()
     for name in 0..<100 { throttle.recordFailure(address: "192.0.2.1", name: "user\(name)", now: Self.start) }
@@ -76,7 +112,7 @@ struct NonceCountsTests {
 
   @Test func `a full table drops the oldest nonces, and never accepts them again`() {
     var counts = NonceCounts()
-    for index in 0..<3000 {
+    for index in 0..<100_000 {
       let created = MediaTime(nanoseconds: Int64(index))
       let uses = (0..<2).map { _ in counts.use(1, of: "\(index)", created: created, expiry: .zero) }
       #expect(uses == [true, false])

@@ -62,7 +62,7 @@ struct H264ParameterSetTests {
     #expect(set.vui?.timing == .init(unitsInTick: 1001, timeScale: 60_000, isFixed: false))
   }
 
-  @Test func `sample aspect ratios by index and in full, and colours, are parsed`() throws {
+  @Test func `sample aspect ratios by index and in full, and colors, are parsed`() throws {
     let tall = try #require(try H264SequenceParameterSet(parsing: Self.high576With16To11).vui)
     #expect(tall.sampleAspectRatio == .init(width: 16, height: 11))
     #expect(tall.colour == .init(primaries: 5, transferCharacteristics: 5, matrixCoefficients: 5))

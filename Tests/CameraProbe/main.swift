@@ -4,7 +4,7 @@
 //   CameraProbe play SPECIFICATION WIDTH HEIGHT RATE
 //
 // "play" reads one command per line: start, stop, keep COUNT (number of frames to hold; 0 releases all), controls,
-// set NAME VALUE, keyframe, resources, relation SPECIFICATION (of another capturer's device to this one's). It ends at the
+// set NAME VALUE, keyframe, resources, cpu (milliseconds used), relation SPECIFICATION (of another capturer's device to this one's). It ends at the
 // end of its input. Both print lines of words, as JSON strings where a word may contain spaces.
 
 import Capture
@@ -84,7 +84,7 @@ func number(in frame: VideoFrame) -> Int {
   return (0..<16).reduce(0) { $0 << 1 | (pixel(frame, $1 * side + side / 2, side / 2)[0] > 128 ? 1 : 0) }
 }
 
-/// The samples at the centres of the eight bars near the bottom, as `a,b,c/a,b,c…`.
+/// The samples at the centers of the eight bars near the bottom, as `a,b,c/a,b,c…`.
 func bars(in frame: VideoFrame) -> String {
   (0..<8).map { bar in
     pixel(frame, (2 * bar + 1) * frame.format.width / 16, frame.format.height * 7 / 8)
@@ -159,6 +159,7 @@ func play(_ text: String, width: Int, height: Int, rate: Int32) {
         say("set", words[1])
       case "keyframe": camera.requestKeyframe()
       case "resources": say("resources", resources())
+      case "cpu": say("cpu", Int(Double(clock()) * 1000 / Double(CLOCKS_PER_SEC)))
       case "relation":
         let other = CameraCapturer(try CameraSpecification(parsing: words[1]), width: width, height: height)
         say("relation", camera.relation(of: other))

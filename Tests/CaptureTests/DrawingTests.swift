@@ -30,11 +30,11 @@ struct DrawingTests {
     #expect(Bars.isFlash(unixTime: -1, interval: interval))
   }
 
-  @Test func `the bars have the luma and chroma of 75% colours in BT.601`() {
+  @Test func `the bars have the luma and chroma of 75% colors in BT.601`() {
     let format = VideoFormat(width: 320, height: 180, pixelFormat: .i420, frameRate: FrameRate(25))
     let buffer = PixelBuffer(format: format)
     Bars(format: format).draw(frame: 3, unixTime: 500_000_000, into: buffer)
-    // The centre of each bar at half the height, clear of the text.
+    // The center of each bar at half the height, clear of the text.
     let luma = buffer.unsafePlane(0)
     let row = 100 * format.bytesPerRow[0]
     #expect((0..<7).map { luma[row + $0 * 320 / 7 + 20] } == [180, 162, 131, 112, 84, 65, 35])

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Codecs
 
-@Suite("Conversion between colour matrices")
+@Suite("Conversion between color matrices")
 struct ColorConversionTests {
   @Test func `the same matrix and range is the identity`() {
     for matrix in [ColorMatrix.bt601, .bt709] {
@@ -23,7 +23,7 @@ struct ColorConversionTests {
     #expect(full.luma_offset == 0 && full.luma_from_cb == 0 && full.cb_from_cr == 0)
   }
 
-  /// Luma and colour differences of a colour, red, green and blue from 0 to 1, in limited range.
+  /// Luma and color differences of a color, red, green and blue from 0 to 1, in limited range.
   private static func encode(_ color: [Double], _ matrix: ColorMatrix) -> [Double] {
     let (red, blue) = matrix == .bt601 ? (0.299, 0.114) : (0.2126, 0.0722)
     let luma = red * color[0] + (1 - red - blue) * color[1] + blue * color[2]
@@ -33,7 +33,7 @@ struct ColorConversionTests {
   }
 
   @Test(arguments: [(ColorMatrix.bt709, ColorMatrix.bt601), (.bt601, .bt709)])
-  func `a colour of one matrix is the same colour in the other`(from: ColorMatrix, to: ColorMatrix) {
+  func `a color of one matrix is the same color in the other`(from: ColorMatrix, to: ColorMatrix) {
     var conversion = vidicon_color_conversion(from: from, to: to, isFullRange: false)
     let colors: [[Double]] = [
       [0, 0, 0], [1, 1, 1], [0.5, 0.5, 0.5], [1, 0, 0], [0, 1, 0], [0, 0, 1], [0.8, 0.4, 0.2], [0.1, 0.6, 0.9],

@@ -59,7 +59,7 @@ struct EncoderSettingsTests {
   }
 
   @Test(arguments: [(ColorMatrix.bt601, 6), (.bt709, 1)] as [(ColorMatrix, UInt8)])
-  func `colours are signalled in limited range, with the numbers of ITU-T H·273`(
+  func `colors are signalled in limited range, with the numbers of ITU-T H·273`(
     matrix: ColorMatrix, number: UInt8
   ) throws {
     let encoder = try LibavH264Encoder(

@@ -1,6 +1,7 @@
 import Codecs
 import Media
 import NIOCore
+import TestSupport
 import Testing
 
 @Suite("H.264 decoder")
@@ -34,21 +35,26 @@ struct H264DecoderTests {
     #expect(decoder.corruptCount == 0)
   }
 
-  @Test func `damaged samples do not trap`() throws {
+  @Test(arguments: UInt64(0)..<30) func `damaged samples do not trap`(seed: UInt64) throws {
     let (samples, description) = try Self.samples()
-    var generator = SystemRandomNumberGenerator()
-    for _ in 0..<30 {
-      let decoder = try H264Decoder(description)
-      for var sample in samples {
-        var bytes = Array(sample.payload.readableBytesView)
-        switch Int.random(in: 0..<4, using: &generator) {
-        case 0: bytes = Array(bytes.prefix(Int.random(in: 0...bytes.count)))
-        case 1: for _ in 0..<4 { bytes[Int.random(in: 0..<bytes.count)] = .random(in: 0...255) }
-        case 2: bytes = (0..<Int.random(in: 0...100)).map { _ in .random(in: 0...255) }
-        default: break
+    var generator = SplitMix(seed: seed)
+    let decoder = try H264Decoder(description)
+    for (index, var sample) in samples.enumerated() {
+      var bytes = Array(sample.payload.readableBytesView)
+      switch Int.random(in: 0..<4, using: &generator) {
+      case 0: bytes = Array(bytes.prefix(Int.random(in: 0...bytes.count, using: &generator)))
+      case 1:
+        for _ in 0..<4 {
+          bytes[Int.random(in: 0..<bytes.count, using: &generator)] = .random(in: 0...255, using: &generator)
         }
-        sample.payload = ByteBuffer(bytes: bytes)
-        for frame in decoder.decode(sample) { #expect(frame.format.width == 64 && frame.format.height == 48) }
+      case 2:
+        let count = Int.random(in: 0...100, using: &generator)
+        bytes = (0..<count).map { _ in .random(in: 0...255, using: &generator) }
+      default: break
+      }
+      sample.payload = ByteBuffer(bytes: bytes)
+      for frame in decoder.decode(sample) {
+        #expect(frame.format.width == 64 && frame.format.height == 48, "seed \(seed), sample \(index)")
       }
     }
   }

@@ -9,7 +9,7 @@ struct JPEGDecoderTests {
   /// Bytes that libavcodec may read past the end of a file.
   private static let padding = [UInt8](repeating: 0, count: 64)
 
-  /// A file of an evenly coloured frame in limited range.
+  /// A file of an evenly colored frame in limited range.
   private static func file(
     width: Int = 64, height: Int = 48, luma: UInt8 = 120, cb: UInt8 = 100, cr: UInt8 = 150
   ) throws -> [UInt8] {

@@ -11,7 +11,7 @@ struct JPEGEncoderTests {
     [128, 128, 128], [200, 100, 50],
   ]
 
-  /// Vertical bars of different colours, in limited range.
+  /// Vertical bars of different colors, in limited range.
   private func bars(width: Int = 640, height: Int = 360, matrix: ColorMatrix) -> VideoFrame {
     // ITU-R BT.601-7 §2.5.1 and BT.709-6 §3.2.
     let (red, blue) = matrix == .bt601 ? (0.299, 0.114) : (0.2126, 0.0722)
@@ -38,7 +38,7 @@ struct JPEGEncoderTests {
   }
 
   @Test(arguments: [ColorMatrix.bt601, .bt709], [640, 480, 320])
-  func `colours match the frame, for every matrix and requested size`(
+  func `colors match the frame, for every matrix and requested size`(
     matrix: ColorMatrix, width: Int
   ) throws {
     let frame = self.bars(matrix: matrix)

@@ -7,7 +7,7 @@ import Testing
 @Suite("Video sample entries, ISO/IEC 14496-12 §12.1 and -15 §5.4")
 struct SampleEntryTests {
   /// Written by libx264 (core 164) through ffmpeg 5.1 on Debian 12: 720×576, pixels 16:11 (aspect_ratio_idc 4),
-  /// colours of BT.470 B/G.
+  /// colors of BT.470 B/G.
   private static let high576With16To11: [UInt8] = [
     0x67, 0x64, 0x00, 0x1E, 0xAC, 0xD9, 0x40, 0xB4, 0x12, 0x6C, 0x11, 0xA8, 0x28, 0x28, 0x2A, 0x00, 0x00, 0x03, 0x00,
     0x02, 0x00, 0x00, 0x03, 0x00, 0x64, 0x1E, 0x2C, 0x5B, 0x2C,
@@ -36,7 +36,7 @@ struct SampleEntryTests {
     return Array(entry.content.readableBytesView.dropFirst(78 + 8 + configuration.content.readableBytes))
   }
 
-  @Test func `colours and the pixel aspect ratio are those that ffmpeg writes`() throws {
+  @Test func `colors and the pixel aspect ratio are those that ffmpeg writes`() throws {
     let tall: [[UInt8]] = [
       [0, 0, 0, 0x13], Array("colr".utf8), Array("nclx".utf8),
       [0, 5], [0, 5], [0, 5],  // primaries, transfer, matrix
@@ -58,7 +58,7 @@ struct SampleEntryTests {
   }
 
   @Test func `absent fields are not written`() throws {
-    // The set has a ratio of 1:1 and no colours.
+    // The set has a ratio of 1:1 and no colors.
     let square: [[UInt8]] = [[0, 0, 0, 0x10], Array("pasp".utf8), [0, 0, 0, 1], [0, 0, 0, 1]]
     #expect(try self.extensions(TestSamples.h264) == square.flatMap { $0 })
     #expect(try self.extensions(self.description([0x67, 0x64, 0, 0x1F], width: 2, height: 2)).isEmpty)

@@ -124,6 +124,38 @@ struct TransportStreamDemuxerTests {
     #expect(demuxer.damageCount == 0)
   }
 
+  @Test(arguments: [1, 2, 3, 20])
+  func `the end of a section precedes the next one in its packet, which may be incomplete too`(split: Int) {
+    var changed = ProgramTablesTests.programMap
+    changed.version = 1
+    let first = ProgramTablesTests.map
+    let second = changed.serialize()
+    let packets = [
+      Self.table,
+      Self.packet(0x1000, counter: 0, start: true, payload: [0] + first.prefix(split)),
+      Self.packet(
+        0x1000, counter: 1, start: true,
+        payload: [UInt8(first.count - split)] + first.dropFirst(split) + second.prefix(split)),
+      Self.packet(0x1000, counter: 2, payload: second.dropFirst(split) + [0xFF, 0xFF]),
+      // Without a start, nothing can begin here.
+      Self.packet(0x1000, counter: 3, payload: first),
+    ]
+    let (events, demuxer) = Self.demux(packets)
+    #expect(events == [.programMap(ProgramTablesTests.programMap), .programMap(changed)])
+    #expect(demuxer.damageCount == 0)
+  }
+
+  @Test func `a packet may hold several sections`() {
+    var changed = ProgramTablesTests.programMap
+    changed.version = 1
+    var damaged = ProgramTablesTests.map
+    damaged[damaged.count - 1] ^= 1
+    let payload = [0] + ProgramTablesTests.map + damaged + changed.serialize() + [0xFF]
+    let (events, demuxer) = Self.demux([Self.table, Self.packet(0x1000, counter: 0, start: true, payload: payload)])
+    #expect(events == [.programMap(ProgramTablesTests.programMap), .programMap(changed)])
+    #expect(demuxer.damageCount == 1)
+  }
+
   @Test func `the network PID of a program association table is not a program`() {
     let content: [UInt8] = [0x00, 0x00, 0xE0, 0x10, 0x00, 0x07, 0xF0, 0x00]
     let section = ProgramSection.serialize(tableID: 0, extension: 1, version: 0, content: content)

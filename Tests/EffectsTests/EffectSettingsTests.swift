@@ -101,25 +101,25 @@ struct EffectFactoryTests {
   @Test func `the face tracker and the privacy mask are kept when settings change`() throws {
     var settings = EffectSettings()
     settings.faces = .privacy
-    let studio = EffectFactory()
-    let first = try studio.effects(for: settings)
+    let factory = EffectFactory()
+    let first = try factory.effects(for: settings)
     #expect((first[1] as? PrivacyMask)?.hasDetector == true)
     settings.smooth = 0.5
-    let second = try studio.effects(for: settings, keeping: first)
+    let second = try factory.effects(for: settings, keeping: first)
     #expect(second[0] === first[0] && second[2] === first[1])
     // A refused change leaves them as they are.
     settings.mask = .image
-    #expect(throws: VidiconError.self) { _ = try studio.effects(for: settings, keeping: second) }
+    #expect(throws: VidiconError.self) { _ = try factory.effects(for: settings, keeping: second) }
     settings.mask = nil
     (settings.faces, settings.overlay) = (.track, .init())
-    #expect(throws: VidiconError.self) { _ = try studio.effects(for: settings, keeping: second) }
+    #expect(throws: VidiconError.self) { _ = try factory.effects(for: settings, keeping: second) }
     #expect((first[1] as? PrivacyMask)?.hasDetector == true)
     settings.overlay = nil
-    let third = try studio.effects(for: settings, keeping: second)
+    let third = try factory.effects(for: settings, keeping: second)
     #expect(third[0] === first[0] && !third.contains { $0 is PrivacyMask })
     // A mask that can only cover whole frames is replaced.
     settings.faces = .privacy
-    let fourth = try studio.effects(for: settings, keeping: [PrivacyMask()])
+    let fourth = try factory.effects(for: settings, keeping: [PrivacyMask()])
     #expect((fourth[2] as? PrivacyMask)?.hasDetector == true)
   }
 

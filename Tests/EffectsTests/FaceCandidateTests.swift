@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Candidates of a face detector")
 struct FaceCandidateTests {
-  /// A square box whose key points are all at its centre.
+  /// A square box whose key points are all at its center.
   static func candidate(_ x: Float, _ y: Float, side: Float = 10, score: Float = 0.9) -> FaceCandidate {
     let center = SIMD2(x, y)
     return FaceCandidate(

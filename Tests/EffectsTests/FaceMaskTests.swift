@@ -70,7 +70,7 @@ struct FaceMaskTests {
   }
 
   @Test func `privacy covers faces and candidates, and continues to cover for a while`() {
-    let mask = PrivacyMask { { _, _, _ in true } }
+    let mask = PrivacyMask { { _, _ in true } }
     let face = Self.face(50, 60, side: 40)
     let possible = Self.face(120, 60, id: 2, side: 40, hasMesh: false)
     let both = Self.apply([mask], [face], possible: [possible])

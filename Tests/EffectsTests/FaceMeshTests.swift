@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Face meshes")
 struct FaceMeshTests {
-  /// A mesh with the given points; all others are at the centre.
+  /// A mesh with the given points; all others are at the center.
   private static func mesh(_ places: [Int: SIMD2<Float>]) -> FaceMesh {
     var points = [SIMD3<Float>](repeating: SIMD3(50, 50, 0), count: 478)
     for (index, place) in places { points[index] = SIMD3(place, 0) }

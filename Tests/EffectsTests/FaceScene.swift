@@ -5,7 +5,7 @@ import Media
 
 /// Frames composed of real faces at known places.
 struct FaceScene {
-  /// A face of the photo of five: centre and side of its box, from the eyebrows to the chin, in 1000 × 666 pixels.
+  /// A face of the photo of five: center and side of its box, from the eyebrows to the chin, in 1000 × 666 pixels.
   struct Model {
     var center: SIMD2<Float>
     var side: Float
@@ -53,7 +53,7 @@ struct FaceScene {
   ///
   /// - Parameters:
   ///   - index: Index of the face in ``models``.
-  ///   - center: Centre of the face's box.
+  ///   - center: Center of the face's box.
   ///   - side: Side of the face's box.
   ///   - orientation: Rotation that makes it upright.
   mutating func add(_ index: Int, at center: SIMD2<Float>, side: Float, orientation: Orientation = .up) throws {

@@ -71,7 +71,7 @@ struct FaceTracksTests {
           }
         self.tracks.update(index, mesh, at: self.time)
         let track = self.tracks.tracks[index]
-        if track.missCount == 0, track.isVisible, isFine || track.wantsFineMesh {
+        if track.missCount == 0, track.isVisible, isFine || track.needsFineMesh {
           self.tracks.updateEyes(index, mesh, at: self.time)
         }
       }

@@ -25,7 +25,6 @@ struct FrameEffectTests {
 
   @Test(arguments: [(32, 20), (33, 21), (1, 1), (2, 3)])
   func `a mirror swaps left and right`(width: Int, height: Int) {
-
     let before = Self.frame(width, height)
     let expected = (0..<width).map { DrawingTests.sample(before, 0, $0, height - 1) }
     let after = Self.apply(Mirror(), before)
@@ -38,15 +37,35 @@ struct FrameEffectTests {
     let after = Self.apply(Rotate(.down), before)
     #expect(after(63, 31) == first && after(0, 0) == last)
     let turned = Self.apply(Rotate(.right), Self.frame(64, 32))
-    // 16 of 64 columns, in the centre; the top left corner moves to the right.
+    // 16 of 64 columns, in the center; the top left corner moves to the right.
     #expect(turned(5, 16) == 16 && turned(60, 16) == 16)
     #expect(abs(turned(38, 1) - first) < 12 && abs(turned(25, 30) - last) < 12)
     #expect(Self.apply(Rotate(.up), Self.frame(8, 8))(0, 0) == 16)
   }
 
-  @Test(arguments: [Orientation.right, .left, .down], [(1, 1), (33, 31), (2, 50)])
-  func `frames of any size can be rotated`(orientation: Orientation, size: (Int, Int)) {
-    _ = Self.apply(Rotate(orientation), Self.frame(size.0, size.1))
+  /// A sample of a rotated frame, and its expected luma.
+  private typealias Sample = (x: Int, y: Int, luma: Int)
+
+  @Test func `frames of any size can be rotated`() {
+    // A quarter turn of 33 × 31 is scaled to 29 × 31, between columns 2 and 30; one of 2 × 50 to 2 × 1, in row 24, where
+    // a sample is the average of 25 rows.
+    let cases: [(orientation: Orientation, width: Int, height: Int, samples: [Sample])] = [
+      (.down, 1, 1, [(0, 0, 16)]), (.right, 1, 1, [(0, 0, 16)]), (.left, 1, 1, [(0, 0, 16)]),
+      (.down, 33, 31, [(32, 30, 16), (0, 0, 208), (32, 0, 112), (0, 30, 112)]),
+      (.right, 33, 31, [(30, 0, 16), (2, 30, 208), (2, 0, 112), (30, 30, 112), (0, 15, 16), (32, 15, 16)]),
+      (.left, 33, 31, [(2, 30, 16), (30, 0, 208), (2, 0, 112), (30, 30, 112), (0, 15, 16), (32, 15, 16)]),
+      (.down, 2, 50, [(1, 49, 16), (0, 0, 164), (1, 0, 114), (0, 49, 66)]),
+      (.right, 2, 50, [(0, 24, 115), (1, 24, 65), (0, 0, 16), (1, 49, 16)]),
+      (.left, 2, 50, [(0, 24, 65), (1, 24, 115), (0, 0, 16), (1, 49, 16)]),
+    ]
+    for (orientation, width, height, samples) in cases {
+      let after = Self.apply(Rotate(orientation), Self.frame(width, height))
+      // A half turn moves samples, a quarter turn also filters them.
+      let tolerance = orientation == .down ? 0 : 11
+      for (x, y, luma) in samples {
+        #expect(abs(after(x, y) - luma) <= tolerance, "\(orientation), \(width) × \(height): \(x), \(y)")
+      }
+    }
   }
 
   @Test func `a crop enlarges its region and keeps its aspect ratio`() {
@@ -60,7 +79,7 @@ struct FrameEffectTests {
     #expect(Self.apply(Crop(x: 2, y: 2, width: 1, height: 1), Self.frame(64, 32))(0, 0) == 16)
   }
 
-  @Test func `colours are adjusted as requested, and zeros change nothing`() {
+  @Test func `colors are adjusted as requested, and zeros change nothing`() {
     func after(_ effect: ColorAdjust) -> (Int, Int, Int) {
       let buffer = DrawingTests.frame(8, 8)
       _ = Self.apply(effect, buffer)

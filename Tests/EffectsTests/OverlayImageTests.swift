@@ -29,7 +29,7 @@ struct OverlayImageTests {
     } catch { return error }
   }
 
-  @Test func `a PNG keeps its colours and its transparency`() throws {
+  @Test func `a PNG keeps its colors and its transparency`() throws {
     let image = try OverlayImage(parsing: Self.png(), name: "logo.png")
     #expect((image.width, image.height) == (40, 30))
     #expect(Array(image.pixels[0..<4]) == [255, 128, 0, 128] || Array(image.pixels[0..<4]) == [255, 128, 0, 127])

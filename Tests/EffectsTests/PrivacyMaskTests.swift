@@ -61,6 +61,27 @@ struct PrivacyMaskTests {
     }
   }
 
+  @Test(arguments: Orientation.allCases)
+  func `faces of which the frame's edge cuts off half are covered`(orientation: Orientation) throws {
+    for side: Float in [44, 80, 140] {
+      var scene = try FaceScene(width: 1280, height: 720)
+      for (index, place) in [SIMD2<Float>(2, 300), SIMD2(1278, 420), SIMD2(500, 2), SIMD2(800, 718)].enumerated() {
+        try scene.add(index, at: place, side: side, orientation: orientation)
+      }
+      let frame = try Self.covered(scene)
+      #expect(scene.uncovered(in: frame).map(\.center) == [], "\(side)")
+      #expect(FaceScene.coveredPart(of: frame) < 0.5, "\(side)")
+    }
+  }
+
+  @Test func `of a garage without people at most a tenth is covered`() throws {
+    let garage = try RealImage.frame("motorcycle_left.png", width: 1280, height: 720).buffer
+    let mask = try Self.mask()
+    var frame = EffectFrame(buffer: garage, timestamp: .zero, budget: .seconds(10))
+    #expect(mask.process(&frame) == .keep)
+    #expect(FaceScene.coveredPart(of: frame.buffer) < 0.1)
+  }
+
   @Test func `a small face in front of a large one hides neither`() throws {
     var scene = try FaceScene(width: 1280, height: 720)
     try scene.add(0, at: SIMD2(640, 360), side: 260)
@@ -100,7 +121,7 @@ struct PrivacyReleaseTests {
   @Test func `the first frame is searched at once, an unchanged one is shown without a full search`() {
     let runs = Runs()
     let mask = PrivacyMask {
-      { _, _, _ in
+      { _, _ in
         runs.add()
         return true
       }
@@ -116,7 +137,7 @@ struct PrivacyReleaseTests {
   }
 
   @Test func `a changing stream is held back by a round, in order, and no frame is lost`() {
-    let mask = PrivacyMask { { _, _, _ in true } }
+    let mask = PrivacyMask { { _, _ in true } }
     var times: [MediaTime] = []
     for index in 0..<20 {
       let frames = mask.submit(Self.frame(Int64(index), luma: UInt8(60 + index * 8)), completes: false).frames
@@ -131,8 +152,8 @@ struct PrivacyReleaseTests {
   @Test func `what a later frame of the round shows covers the earlier ones`() {
     let isFound = Mutex(false)
     let mask = PrivacyMask {
-      { model, _, found in
-        if model == .fullRangeDetector, isFound.withLock({ $0 }) {
+      { job, found in
+        if job.model == .fullRangeDetector, isFound.withLock({ $0 }) {
           found.append(FaceCandidateTests.candidate(0.5, 0.5, side: 0.9))
         }
         return true
@@ -149,31 +170,42 @@ struct PrivacyReleaseTests {
 
   @Test func `a detector that hangs delays frames by a bounded time, they are covered, and it is started again`() {
     let (starts, gate) = (Runs(), DispatchSemaphore(value: 0))
-    let mask = PrivacyMask {
+    let mask = PrivacyMask(limits: PrivacySearch.Limits(threadCount: 1)) {
       starts.add()
       let isFirst = starts.count == 1
-      return { _, _, _ in
+      return { _, _ in
         if isFirst { gate.wait() }
         return true
       }
     }
     // Not the first frame, which waits longer.
-    var failures: [String] = []
+    var (failures, stalls) = ([String](), 0)
     for index in 0..<4 {
       let held = mask.submit(Self.frame(Int64(index), luma: UInt8(60 + index * 20)), completes: false)
       if let failure = held.failure { failures.append(failure) }
+      stalls += held.stalls
       if index == 0 { #expect(held.frames.allSatisfy { Self.luma($0.frame) == 40 }) }
     }
-    #expect(starts.count == 2 && failures.count == 1 && failures[0].contains("hangs"))
+    #expect(starts.count == 2 && stalls == 1)
+    #expect(failures.count == 1 && failures[0].contains("hangs"))
     // The second thread answers.
     let after = mask.submit(Self.frame(4, luma: 200), completes: true)
     #expect(after.failure == nil && after.frames.last.map { Self.luma($0.frame) } == 200)
     gate.signal()
   }
 
+  @Test func `the chain counts failures and stalls of the search`() {
+    let chain = EffectChain([PrivacyMask { { _, _ in false } }])
+    for index: Int64 in 0..<2 {
+      let progress = chain.advance(Self.frame(index * 30), completes: true) { MediaTime.zero }
+      #expect(progress.frames.compactMap { $0.released.map { $0.frame.buffer.unsafePlane(0)[0] } } == [40])
+    }
+    #expect(chain.statistics.map(\.detectionFailures) == [2] && chain.statistics.map(\.detectionStalls) == [0])
+  }
+
   @Test func `a detector that fails leaves all frames covered, also unchanged ones after a second`() {
     let isAlive = Mutex(true)
-    let mask = PrivacyMask { { _, _, _ in isAlive.withLock { $0 } } }
+    let mask = PrivacyMask { { _, _ in isAlive.withLock { $0 } } }
     #expect(mask.submit(Self.frame(0), completes: false).frames.map { Self.luma($0.frame) } == [100])
     isAlive.withLock { $0 = false }
     var lumas: [UInt8] = []

@@ -97,6 +97,14 @@ extension EndToEnd {
             _ = try await vidicon.status { _ in true }
           }
           #expect(try await status("ben:secret", "--basic") == 401)
+          // Without the file watching stays protected.
+          try FileManager.default.removeItem(atPath: path)
+          for _ in 0..<20 where !vidicon.child.errors.text.contains("; the users stay as they were") {
+            _ = try await vidicon.statusEvent { _ in true }
+          }
+          #expect(vidicon.child.errors.text.contains("\(path): No such file or directory; the users stay as they were"))
+          #expect(try await Curl.get(vidicon.page("/live")).status == 401)
+          #expect(try await Curl.get(vidicon.page("/live"), ["--basic", "--user", "anna:other"]).status == 200)
           for word in ["sesame", "other", "secret", hash] { #expect(!vidicon.child.errors.text.contains(word)) }
         }
       }
@@ -122,6 +130,70 @@ extension EndToEnd {
             #expect(played.succeeded && !played.errors.contains("401"), "\(address): \(played.errors)")
             #expect(try await !play("").succeeded, "\(address)")
           }
+        }
+      }
+    }
+
+    @Test(arguments: [[], ["--json"]])
+    func `without a terminal the token is in no output, nor in the log of requests that have it`(
+      format: [String]
+    ) async throws {
+      try await TestMedia.withTemporaryFolder { folder in
+        let options = ["--rtsp-port", "0", "--http-port", "0", "--no-discovery"] + Self.operators
+        let child = try ChildProcess(
+          VidiconProcess.path(), ["serve"] + format + options + Self.bars, environment: ["XDG_RUNTIME_DIR": folder])
+        defer { child.kill() }
+        let runtime = "\(folder)/vidicon"
+        // It prints the path of the file, as text or as JSON.
+        var port: Int?
+        for await piece in child.output.pieces {
+          guard let match = String(decoding: piece, as: UTF8.self).firstMatch(of: #/vidicon/control-([0-9]+)/#) else {
+            continue
+          }
+          port = Int(match.1)
+          break
+        }
+        let httpPort = try #require(port, "\(child.errors.text)")
+        let token = try String(contentsOfFile: "\(runtime)/control-\(httpPort)", encoding: .utf8)
+        let page = "http://127.0.0.1:\(httpPort)"
+        for (path, options, status) in [
+          ("/live/snapshot.jpg?token=\(token)", [], 200), ("/api/recordings?token=\(token)", [], 200),
+          ("/live/?token=\(token)", [], 308), ("/none/%?token=\(token)", [], 400),
+          ("/live?token=\(token)", ["--header", "Host: evil.example"], 421),
+          ("/live?token=\(token)", ["--header", "Host: anna:\(token)@evil.example"], 421),
+          ("/api/streams/live?token=\(token)", ["--request", "PATCH"], 401),
+        ] as [(String, [String], Int)] {
+          #expect(try await Curl.get(page + path, options).status == status, "\(path)")
+        }
+        child.signal(SIGINT)
+        #expect(await child.end(within: .seconds(5)) == .status(0))
+        await child.output.end()
+        await child.errors.end()
+        let text = child.output.text + child.errors.text
+        #expect(!text.contains(token), "\(text)")
+        #expect(text.contains("\(runtime)/control-\(httpPort)") && text.contains("evil.example"), "\(text)")
+      }
+    }
+
+    @Test(arguments: ["127.0.0.2", "::1", "0.0.0.0"])
+    func `commands find a server at the address that it listens on, by its ports of HTTP and HTTPS`(
+      address: String
+    ) async throws {
+      let bind = ["--bind", address, "--https-port", "0"]
+      try await Self.serving(Self.operators + bind) { vidicon, folder in
+        let port = vidicon.httpPort
+        let host = ["127.0.0.2": "127.0.0.2", "::1": "[::1]"][address] ?? "localhost"
+        let securePort = try #require(vidicon.started.httpsPort)
+        let text = try String(contentsOfFile: "\(folder)/vidicon/address-\(port)", encoding: .utf8)
+        #expect(text == "http://\(host):\(port)\nhttps://\(host):\(securePort)\n")
+        for (options, state) in [
+          ([], "mirror=true"), (["--port", "\(port)"], "mirror=false"), (["--port", "\(securePort)"], "mirror=true"),
+        ] {
+          let control = try await Self.command(["control", state] + options, folder: folder)
+          #expect(control.exit == .status(0), "\(options): \(control.errors)")
+          #expect(control.output.contains("mirrored") == (state == "mirror=true"))
+          let status = try await Self.command(["status"] + options, folder: folder)
+          #expect(status.exit == .status(0) && status.output.contains("#control="), "\(status.errors)")
         }
       }
     }
@@ -201,7 +273,7 @@ extension EndToEnd {
           try FileManager.default.setAttributes(
             [.posixPermissions: 0o644], ofItemAtPath: "\(other)/vidicon/control-1")
           let open = try await Self.command(["status"], folder: other)
-          #expect(open.errors.contains("it is not a file with a token that only its user reads"), "\(open.errors)")
+          #expect(open.errors.contains("it is not a file that only its user reads"), "\(open.errors)")
         }
       }
     }

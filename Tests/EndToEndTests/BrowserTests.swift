@@ -35,8 +35,8 @@ extension EndToEnd {
       var forbidden: [String]
     }
 
-    /// Output of page_steer.py.
-    private struct Steered: Decodable {
+    /// Output of page_settings.py.
+    private struct PageSettings: Decodable {
       struct Changed: Decodable, Equatable {
         var mirror: Bool
         var rotation: Int
@@ -59,15 +59,15 @@ extension EndToEnd {
     ) async throws {
       try await VidiconProcess.serving(["--source", "bars", "--audio", "tone", "--size", "320x180"]) { vidicon in
         try await TestMedia.withTemporaryFolder { folder in
-          let seen: Steered = try await Self.drive(
-            "page_steer.py", [vidicon.page("/live"), folder, "--browser", browser], within: .seconds(90))
+          let seen: PageSettings = try await Self.drive(
+            "page_settings.py", [vidicon.page("/live"), folder, "--browser", browser], within: .seconds(90))
           #expect(seen.groups.contains("Test patterns"))
           #expect(seen.source == "plasma")
           #expect(seen.changed == .init(mirror: true, rotation: 90, mute: true, pause: true))
           // The preview is mirrored for this viewer only.
           #expect(seen.preview.hasPrefix("matrix(-1"))
           #expect(!seen.previewAsTold)
-          #expect(seen.problem.contains("/dev/none"))
+          #expect(seen.problem.contains("/dev/video99"))
           #expect(seen.complaints == [])
         }
       }

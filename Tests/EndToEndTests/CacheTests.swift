@@ -12,6 +12,7 @@ extension EndToEnd {
       var bytes: Int
       var failures: [String]
       var gaps: Int
+      var hints: Int
     }
 
     @Test(.tags(.pacing), arguments: [("ts", "playlist.m3u8"), ("ll", "index.m3u8")])
@@ -33,6 +34,7 @@ extension EndToEnd {
           #expect(many.failures == [])
           #expect(many.gaps == 0)
           #expect(many.media > 300 * Int(seconds) / 2, "\(many)")
+          if mode == "ll" { #expect(many.hints > many.media / 2, "\(many)") }
           // The viewers connect over two further seconds; /metrics itself is one request.
           let share = cost / one * seconds / (seconds + 2)
           #expect((0.5...1.5).contains(share), "\(cost) requests for 300 viewers, \(one) for one in \(seconds) s")
@@ -74,6 +76,26 @@ extension EndToEnd {
       let options = ["--source", "bars", "--audio", "none", "--size", "320x180"]
       try await VidiconProcess.serving(options) { vidicon in
         try await Self.behindNginx(vidicon) { port, _ in
+          // Meanwhile viewers request each part that a playlist hints at, and a hostile one those after it.
+          async let watched = Self.watch("ll", "http://127.0.0.1:\(port)/live/index.m3u8", viewers: 3, seconds: 6)
+          let end = ContinuousClock.now + .seconds(7)
+          var refusals = 0
+          while ContinuousClock.now < end {
+            let media = try await Curl.get(vidicon.page("/live/live.m3u8")).text
+            guard
+              let hint = media.firstMatch(of: #/PRELOAD-HINT:TYPE=PART,URI="([^"]*-)([0-9]+)\.([0-9]+)(\.m4s)"/#),
+              let number = Int(hint.2), let part = Int(hint.3)
+            else { continue }
+            for (segment, index) in [(number, part + 1), (number, part + 2), (number + 1, 0), (number + 1, 1)] {
+              let url = "http://127.0.0.1:\(port)/live/\(hint.1)\(segment).\(index)\(hint.4)"
+              if try await Curl.get(url, ["--max-time", "1"]).status == 404 { refusals += 1 }
+            }
+          }
+          let viewers = try await watched
+          #expect(viewers.failures == [] && viewers.gaps == 0, "\(viewers)")
+          #expect(viewers.hints > 3 * 15, "\(viewers)")
+          #expect(refusals > 20)
+
           let playlist = try await Curl.get(vidicon.page("/live/index.m3u8")).text
           // The variant's playlist, and the address of a part some seconds ahead of the hint.
           let variant = try #require(playlist.split(separator: "\n").last { !$0.hasPrefix("#") })
@@ -93,6 +115,55 @@ extension EndToEnd {
       }
     }
 
+    /// A cache that keeps every path, and ignores the query of requests, as many do.
+    @Test func `what was fetched with a token is served from the cache to no other client`() async throws {
+      try await TestMedia.withTemporaryFolder { folder in
+        let options = ["--source", "bars", "--audio", "none", "--size", "320x180", "--control", "operators"]
+        let recording = ["--record", "\(folder)/{name}.mp4"]
+        try await VidiconProcess.serving(
+          options + recording, environment: ["XDG_RUNTIME_DIR": folder]
+        ) { vidicon in
+          let token = try String(contentsOfFile: #require(vidicon.started.controlTokenFile), encoding: .utf8)
+          let (query, bearer) = ("?token=\(token)", ["--header", "Authorization: Bearer \(token)"])
+          let recorded = vidicon.page("/api/streams/live/recording")
+          while try await Curl.get(recorded, bearer).json(State.self).duration < 2 {}
+          let files = try await Curl.get(vidicon.page("/api/recordings"), bearer).json(Files.self).recordings
+          let file = try #require(files.first).file
+          let playlist = try await Curl.get(vidicon.page("/live/index.m3u8")).text
+          let variant = "/live/" + (try #require(playlist.split(separator: "\n").last { !$0.hasPrefix("#") }))
+          let media = try await Curl.get(vidicon.page(variant)).text
+          let name = try #require(media.firstMatch(of: #/EXT-X-MAP:URI="([^"]*)"/#)).1
+          let header = variant.prefix { $0 != "?" }.split(separator: "/").dropLast().joined(separator: "/")
+          let initialization = "/\(header)/\(name)"
+          let everything = [
+            ("$uri$is_args$args", "$uri"), ("location ~ \\.(m3u8|ts|m4s|mp4)$ {", "location ~ ^/ {"),
+            ("location ^~ /recordings/ {", "location ^~ /none/ {"),
+          ]
+          try await Self.behindNginx(vidicon, replacing: everything) { port, _ in
+            let proxy = "http://127.0.0.1:\(port)"
+            for path in [
+              "/live/index.m3u8", variant, initialization, file, "/live/", "/api/openapi.json", "/api/recordings",
+            ] {
+              for (owned, options) in [(path + query, []), (path, bearer)] as [(String, [String])] {
+                for _ in 0..<2 {
+                  let owner = try await Curl.get(proxy + owned, options)
+                  #expect(owner.status < 400 && owner["x-cache"] != "HIT", "\(owned)")
+                  #expect(owner["cache-control"]?.contains("public") == false, "\(owned)")
+                }
+              }
+              let other = try await Curl.get(proxy + path)
+              let isOpen = path != file && path != "/api/recordings"
+              #expect(other.status == (isOpen ? path == "/live/" ? 308 : 200 : 401), "\(path)")
+              #expect(other["x-cache"] != "HIT" && !other.text.contains(token), "\(path)")
+              #expect(other["location"]?.contains("token") != true)
+            }
+            // The cache works.
+            #expect(try await Curl.get(proxy + initialization)["x-cache"] == "HIT")
+          }
+        }
+      }
+    }
+
     private static func watch(_ mode: String, _ url: String, viewers: Int, seconds: Double) async throws -> Watched {
       let arguments = [mode, url, "--viewers", "\(viewers)", "--seconds", "\(seconds)"]
       let run = try await Tool.run(
@@ -107,9 +178,10 @@ extension EndToEnd {
       try await #require(Metrics(of: vidicon).sum("vidicon_http_requests_total"))
     }
 
-    /// Runs nginx with docs/nginx.conf; only ports and paths are replaced.
+    /// Runs nginx with docs/nginx.conf; without `changes` only ports and paths are replaced.
     private static func behindNginx(
-      _ vidicon: VidiconProcess, _ body: (_ port: Int, _ securePort: Int) async throws -> Void
+      _ vidicon: VidiconProcess, replacing changes: [(String, String)] = [],
+      _ body: (_ port: Int, _ securePort: Int) async throws -> Void
     ) async throws {
       try await TestMedia.withTemporaryFolder { folder in
         let (port, securePort) = (try freePort(), try freePort())
@@ -129,7 +201,7 @@ extension EndToEnd {
           ("/etc/vidicon", folder),
           ("/run/vidicon-nginx.pid", "\(folder)/pid"), ("/var/log/vidicon-nginx.log", "\(folder)/log"),
           ("/dev/shm/vidicon-cache", "\(folder)/cache"),
-        ] {
+        ] + changes {
           try #require(changed.contains(old), "docs/nginx.conf has no \"\(old)\"")
           changed = changed.replacingOccurrences(of: old, with: new)
         }

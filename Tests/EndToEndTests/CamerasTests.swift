@@ -180,7 +180,7 @@ extension EndToEnd {
     }
 
     // Each also ends in time: Ctrl-C has two seconds.
-    @Test(arguments: ["unplug=2", "after=20", "hang=60", "error=1", "empty=1"])
+    @Test(arguments: ["unplug=2", "after=20", "hang=60"])
     func `a failing camera leaves a slate, and does not delay the exit`(camera: String) async throws {
       try await Self.serving([camera]) { vidicon in
         _ = try await vidicon.status { $0.isSlateShown == true }
@@ -188,6 +188,20 @@ extension EndToEnd {
         _ = try await vidicon.status { _ in true }
         let lines = vidicon.child.errors.text.split(separator: "\n")
         #expect(lines.count == 1 && lines[0].hasPrefix("vidicon: live: "), "\(lines)")
+      }
+    }
+
+    @Test(arguments: [("error=1", "every frame of it is damaged"), ("empty=1", "every frame of it is cut off")])
+    func `a camera that delivers nothing usable is named with its reason`(camera: String, reason: String) async throws {
+      try await Self.serving([camera]) { vidicon in
+        _ = try await vidicon.status { $0.isSlateShown == true }
+        let end = ContinuousClock.now + .seconds(10)
+        while !vidicon.child.errors.text.contains(reason), ContinuousClock.now < end {
+          _ = try await vidicon.status { _ in true }
+        }
+        let lines = vidicon.child.errors.text.split(separator: "\n").filter { $0.contains("v4l2:") }
+        #expect(lines.count == 1, "\(vidicon.child.errors.text)")
+        #expect(lines.first?.hasPrefix("vidicon: live: video: v4l2:/dev/video0: \(reason); use another cable") == true)
       }
     }
 

@@ -100,11 +100,27 @@ extension EndToEnd {
           let path = "\(folder)/live.mp4"
           _ = try await vidicon.statusEvent { _ in (try? Data(contentsOf: URL(fileURLWithPath: path)).isEmpty) == false
           }
+          // The date of a recording in progress changes.
+          let recording = vidicon.page("/api/streams/live/recording")
+          let stop = ["--header", "Content-Type: application/json", "--data", #"{"action": "stop"}"#]
+          #expect(try await Curl.get(recording, stop).status == 200)
+          while try await !Curl.get(recording).text.contains(#""state":"idle""#) {}
           let touched = try await Tool.run("touch", ["-d", "2300-01-01", path], within: .seconds(5))
           try #require(touched.succeeded)
           let list = try await Curl.get(vidicon.page("/api/recordings"))
           #expect(list.status == 200)
           #expect(list.text.contains("live.mp4"))
+          let file = vidicon.page("/recordings/live/live.mp4")
+          let film = try await Curl.get(file, ["--output", "\(folder)/film"])
+          #expect(film.status == 200)
+          #expect(try Data(contentsOf: URL(filePath: "\(folder)/film")) == Data(contentsOf: URL(filePath: path)))
+          let date = try #require(film["last-modified"])
+          for (options, status) in [
+            (["--range", "1-2"], 206), (["--range", "1-2", "--header", "If-Range: \(date)"], 200), (["--head"], 200),
+            (["--header", "If-Modified-Since: \(date)"], 304), (["--header", "If-None-Match: *"], 304),
+          ] as [([String], Int)] {
+            #expect(try await Curl.get(file, options).status == status, "\(options)")
+          }
           #expect(try await Curl.get(vidicon.page("/health")).status == 200)
         }
       }

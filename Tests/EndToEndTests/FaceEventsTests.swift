@@ -166,7 +166,7 @@ extension EndToEnd {
           try #require(run.succeeded, "\(run.errors)")
           let seen = try JSONDecoder().decode(Seen.self, from: Data(run.output))
           #expect(seen.before == nil)
-          // The face is a third of the frame wide, right of its centre.
+          // The face is a third of the frame wide, right of its center.
           #expect((0.4...0.7).contains(seen.frame.x) && (0.2...0.45).contains(seen.frame.width), "\(seen.frame)")
           #expect((0...0.5).contains(seen.frame.y) && (0.4...0.9).contains(seen.frame.height), "\(seen.frame)")
           #expect(seen.label == "true")

@@ -46,7 +46,7 @@ extension EndToEnd {
       }
     }
 
-    /// An opaque image of one colour.
+    /// An opaque image of one color.
     private static func makeImage(_ path: String) async throws {
       let run = try await Tool.run(
         "ffmpeg", FFmpeg.quiet + ["-f", "lavfi", "-i", "color=magenta:size=64x64", "-frames:v", "1", path],

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 extension EndToEnd {
@@ -43,10 +44,11 @@ extension EndToEnd {
     @Test(.tags(.pacing)) func `an invalid request is answered with an error status, or the connection is closed`()
       async throws
     {
+      var generator = SplitMix(seed: 1)
       let field = "X: " + String(repeating: "a", count: 4_000) + "\r\n"
       let openings: [(name: String, bytes: [UInt8])] = [
         ("zeros", [UInt8](repeating: 0, count: 100_000)),
-        ("noise", (0..<100_000).map { _ in UInt8.random(in: 0...255) }),
+        ("noise of seed 1", (0..<100_000).map { _ in UInt8.random(in: 0...255, using: &generator) }),
         ("TLS where there is none", [0x16, 0x03, 0x01, 0x00, 0xc8, 0x01, 0x00, 0x00, 0xc4, 0x03, 0x03]),
         ("HTTP/2 without TLS", Array("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".utf8)),
         ("another protocol", Array("DESCRIBE rtsp://a/live RTSP/1.0\r\nCSeq: 1\r\n\r\n".utf8)),

@@ -67,7 +67,7 @@ extension EndToEnd {
           ]
         }
         #expect((400..<500).contains(statuses["SETUP without Transport"] ?? 0), "\(statuses)")
-        #expect(statuses["PLAY before SETUP"] == 454 || statuses["PLAY before SETUP"] == 455, "\(statuses)")
+        #expect(statuses["PLAY before SETUP"] == 455, "\(statuses)")
         #expect(statuses["PLAY of a session that is not"] == 454, "\(statuses)")
         #expect(statuses["a method of another protocol"] == 501, "\(statuses)")
         #expect(statuses["OPTIONS after all that"] == 200, "\(statuses)")

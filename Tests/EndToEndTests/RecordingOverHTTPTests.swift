@@ -33,14 +33,14 @@ extension EndToEnd {
           _ = try await Curl.get(vidicon.page(try #require(first.file)), ["--output", part])
           #expect(try await FFmpeg.times(ofVideoIn: part).count >= 50)
 
-          #expect(try await Self.order("pause", address).json(State.self).state == "paused")
-          #expect(try await Self.order("start", address).status == 409)
-          #expect(["waiting", "recording"].contains(try await Self.order("resume", address).json(State.self).state))
-          var end = try await Self.order("stop", address).json(State.self)
+          #expect(try await Self.command("pause", address).json(State.self).state == "paused")
+          #expect(try await Self.command("start", address).status == 409)
+          #expect(["waiting", "recording"].contains(try await Self.command("resume", address).json(State.self).state))
+          var end = try await Self.command("stop", address).json(State.self)
           #expect(["finishing", "idle"].contains(end.state))
           while end.state == "finishing" { end = try await Curl.get(address).json(State.self) }
           #expect(end.state == "idle")
-          #expect(try await Self.order("stop", address).status == 409)
+          #expect(try await Self.command("stop", address).status == 409)
 
           let files = try await Curl.get(vidicon.page("/api/recordings")).json(Files.self).recordings
           try #require(files.count == 1)
@@ -74,7 +74,7 @@ extension EndToEnd {
           let address = vidicon.page("/api/streams/live/recording")
           #expect(try await Curl.get(address).json(State.self).state == "idle")
           #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == [])
-          #expect(try await Self.order("start", address).status == 200)
+          #expect(try await Self.command("start", address).status == 200)
           while try await Curl.get(address).json(State.self).duration < 2 {}
           let numbers = try await Curl.get(vidicon.page("/metrics")).text
           #expect(numbers.contains(#"vidicon_recording_state{stream="live",state="recording"} 1"#))
@@ -86,15 +86,15 @@ extension EndToEnd {
           #expect(large.status == 413)
           try FileManager.default.removeItem(atPath: body)
           // The next recording starts at once, while the file of the first is finished.
-          #expect(["finishing", "idle"].contains(try await Self.order("stop", address).json(State.self).state))
-          #expect(try await Self.order("start", address).status == 200)
+          #expect(["finishing", "idle"].contains(try await Self.command("stop", address).json(State.self).state))
+          #expect(try await Self.command("start", address).status == 200)
           while try await Curl.get(address).json(State.self).duration < 1 {}
         }
         let names = try FileManager.default.contentsOfDirectory(atPath: folder).sorted()
         #expect(names.count == 2 && names.allSatisfy { $0.hasPrefix("live_20") && $0.hasSuffix(".mp4") }, "\(names)")
         for name in names { #expect(try await FFmpeg.times(ofVideoIn: "\(folder)/\(name)").count >= 25) }
         try await VidiconProcess.serving(options) { vidicon in
-          let answer = try await Self.order("start", vidicon.page("/api/streams/live/recording"))
+          let answer = try await Self.command("start", vidicon.page("/api/streams/live/recording"))
           #expect(answer.status == 404)
           #expect(answer.text.contains("--recordings FOLDER"))
         }
@@ -105,7 +105,7 @@ extension EndToEnd {
       }
     }
 
-    private static func order(_ action: String, _ address: String) async throws -> Curl {
+    private static func command(_ action: String, _ address: String) async throws -> Curl {
       try await Curl.get(
         address, ["--header", "Content-Type: application/json", "--data", "{\"action\": \"\(action)\"}"])
     }

@@ -92,6 +92,9 @@ extension EndToEnd {
             let files = try await Curl.get(vidicon.page("/api/recordings")).json(Files.self)
             // Each part has 20 kB and lasts one or two seconds; the last one is being finished.
             #expect((1...6).contains(files.total), "\(rule): \(files)")
+            let removed = try await [vidicon.recordingEvent("removed").path, vidicon.recordingEvent("removed").path]
+            #expect(removed[0] != removed[1], "\(rule): \(removed)")
+            #expect(removed.allSatisfy { $0?.hasPrefix("\(folder)/live") == true }, "\(rule): \(removed)")
           }
         }
         let names = try FileManager.default.contentsOfDirectory(atPath: folder)

@@ -26,7 +26,7 @@ extension EndToEnd {
       }
     }
 
-    @Test func `a snapshot has the requested width, and the stream's aspect ratio and colours`() async throws {
+    @Test func `a snapshot has the requested width, and the stream's aspect ratio and colors`() async throws {
       try await VidiconProcess.serving(Self.bars(30)) { vidicon in
         let widths: [(query: String, width: Int, height: Int)] = [
           ("", 1280, 720), ("?width=640", 640, 360), ("?width=321", 320, 180), ("?width=16384", 1280, 720),
@@ -43,16 +43,16 @@ extension EndToEnd {
           #expect(answer.status == 400 && answer.text.contains("width"), "\(query)")
         }
         // White, yellow, cyan, green, magenta, red and blue of 75%, from left to right.
-        let colours = [
+        let colors = [
           [191, 191, 191], [191, 191, 0], [0, 191, 191], [0, 191, 0], [191, 0, 191], [191, 0, 0], [0, 0, 191],
         ]
         let snapshot = try await Curl.get(vidicon.page("/live/snapshot.jpg"))
         let rgb = try await Self.raw(snapshot.body, "rgb24")
         try #require(rgb.count == 1280 * 720 * 3)
-        for (index, colour) in colours.enumerated() {
+        for (index, color) in colors.enumerated() {
           let at = (400 * 1280 + index * 1280 / 7 + 90) * 3
-          let distance = zip(rgb[at..<(at + 3)], colour).map { abs(Int($0) - $1) }.max() ?? 255
-          #expect(distance <= 8, "bar \(index): \(rgb[at..<(at + 3)]) is not \(colour)")
+          let distance = zip(rgb[at..<(at + 3)], color).map { abs(Int($0) - $1) }.max() ?? 255
+          #expect(distance <= 8, "bar \(index): \(rgb[at..<(at + 3)]) is not \(color)")
         }
       }
     }

@@ -77,7 +77,7 @@ func expectGood(_ play: FFmpeg.Play, frameRate: Double, seconds: Double) throws 
   #expect(Double(frames.count) > seconds * frameRate * 0.93)
   let samples = Array(stride(from: 0, to: frames.count - 15, by: 15))
   #expect(samples.allSatisfy { frames.mean($0) > 10 && frames.mean($0) < 245 }, "black or white")
-  #expect(samples.allSatisfy { frames.deviation($0) > 4 }, "one flat colour")
+  #expect(samples.allSatisfy { frames.deviation($0) > 4 }, "one flat color")
   let moving = samples.filter { frames.difference($0, $0 + 15) > 0.3 }
   #expect(moving.count > samples.count / 2, "\(moving.count) of \(samples.count) frames changed within 15")
 

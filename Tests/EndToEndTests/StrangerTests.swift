@@ -74,27 +74,59 @@ extension EndToEnd {
     }
 
     @Test func `a recorded change is not accepted again, and an address uploads one image at a time`() async throws {
-      struct Change: Decodable {
-        var status: Int
-        var value: String
-      }
-      struct Repetition: Decodable, Equatable {
-        var status: Int
-        var stale: Bool
-      }
       try await TwoHosts.with { hosts in
         try await Self.serving(hosts) { vidicon in
-          let change = try await hosts.run(
-            "stranger.py", ["change", "ben:secret"], of: vidicon, on: .owner, as: Change.self)
-          #expect(change.status == 200)
-          for host in [TwoHosts.Host.stranger, .owner] {
-            let repeated = try await hosts.run(
-              "stranger.py", ["repeat", change.value], of: vidicon, on: host, as: Repetition.self)
-            #expect(repeated == Repetition(status: 401, stale: true), "\(host)")
+          for protocolVersion in ["1.1", "2"] {
+            let proof = try await hosts.run(
+              "stranger.py", ["prove", "ben:secret"], of: vidicon, on: .owner, as: Proof.self)
+            func change(_ version: String, _ host: TwoHosts.Host) async throws -> Change {
+              try await hosts.run(
+                "stranger.py", ["change", version, proof.value], of: vidicon, on: host, as: Change.self)
+            }
+            #expect(try await change(protocolVersion, .owner).status == 200)
+            for host in [TwoHosts.Host.stranger, .owner] {
+              #expect(try await change("1.1", host) == Change(status: 401, stale: true), "\(host)")
+              #expect(try await change("2", host).status == 401, "\(host)")
+            }
           }
           let uploads = try await hosts.run(
             "stranger.py", ["uploads", Self.token], of: vidicon, on: .stranger, as: [String: String].self)
           #expect(uploads == ["role": "operator", "HTTP/1.1": "429", "HTTP/2": "429"])
+        }
+      }
+    }
+
+    /// Output of `change`.
+    private struct Change: Decodable, Equatable {
+      var status: Int
+      var stale: Bool
+    }
+
+    /// Output of `prove`.
+    private struct Proof: Decodable {
+      var value: String
+    }
+
+    @Test func `a neighbour in the owner's IPv6 network uses neither the owner's nonce nor login`() async throws {
+      try await TwoHosts.with { hosts in
+        let users = ["--user", "anna:sesame", "--operator", "ben:secret"]
+        try await hosts.serving(Self.bars + ["--control", "operators"] + users) { vidicon in
+          func run<Result: Decodable>(
+            _ arguments: String..., on host: TwoHosts.Host, as type: Result.Type
+          ) async throws -> Result {
+            try await hosts.run("stranger.py", arguments, of: vidicon, on: host, overIPv6: true, as: type)
+          }
+          let proof = try await run("prove", "ben:secret", on: .owner, as: Proof.self).value
+          #expect(
+            try await run("change", "1.1", proof, on: .neighbour, as: Change.self) == Change(status: 401, stale: true))
+          // The same proof is right for the owner.
+          #expect(try await run("change", "1.1", proof, on: .owner, as: Change.self).status == 200)
+          let right = ["HTTP": 200, "RTSP": 200]
+          #expect(try await run("login", on: .owner, as: [String: Int].self) == right)
+          let seen = try await run("guess", on: .neighbour, as: [String: [String: Int]].self)
+          let (http, rtsp) = (seen["HTTP"] ?? [:], seen["RTSP"] ?? [:])
+          #expect(Set(http.keys) == ["401", "429", "right 429"] && Set(rtsp.keys) == ["401", "503"], "\(seen)")
+          #expect(try await run("login", on: .owner, as: [String: Int].self) == right)
         }
       }
     }

@@ -34,7 +34,8 @@ struct CameraFuzzCase {
       }
     }
     let chooser = CameraFormatChooser(
-      width: wanted.width, height: wanted.height, frameRate: FrameRate(30), isUSB: isUSB & 1 == 1)
+      width: wanted.width, height: wanted.height, frameRate: FrameRate(30),
+      usbSpeed: isUSB & 1 == 1 ? USBSpeed(megabitsPerSecond: 480) : nil)
     guard let choice = chooser.choose(from: modes) else { return }
     precondition(
       modes.contains { $0.fourCC == choice.fourCC && $0.width == choice.width && $0.height == choice.height },

@@ -14,6 +14,7 @@ struct ConfigurationFuzzCase {
     self.checkFile()
     self.checkStream()
     self.checkResponse()
+    self.checkAddress()
   }
 
   /// A file is refused with a message that names the file, or its ports are in range.
@@ -44,6 +45,12 @@ struct ConfigurationFuzzCase {
     guard let response = LocalRequest.Response(parsing: bytes) else { return }
     precondition(bytes.suffix(response.body.count).elementsEqual(response.body), "the body is what follows the head")
     precondition(response.body.count + 13 <= bytes.count, "a head has a status line and an empty line")
+  }
+
+  /// The address of a server is refused, or written as it was read.
+  private func checkAddress() {
+    guard let address = ServerAddress(parsing: self.text) else { return }
+    precondition(ServerAddress(parsing: address.text) == address, "an address is written and read")
   }
 
   private static func isName(_ name: String) -> Bool {

@@ -12,7 +12,7 @@ struct ControlFuzzCase {
 
   func run() {
     guard let json = JSONValue(parsing: self.body) else { return }
-    do throws(HTTPBodyError) {
+    do throws(HTTPRefusal) {
       let sources = try SourceNames(json)
       let texts = [sources.video, sources.audio].compactMap(\.self)
       precondition(!texts.isEmpty, "a change of sources names one")
@@ -20,7 +20,7 @@ struct ControlFuzzCase {
     } catch {
       self.checkLine(error.reason)
     }
-    do throws(HTTPBodyError) {
+    do throws(HTTPRefusal) {
       let change = try StreamChange(json, startBitrate: 1)
       if let bitrate = change.bitrate {
         precondition(bitrate == 1 || StreamChange.bitrates.contains(bitrate), "a bitrate is in its range")

@@ -1,5 +1,6 @@
 internal import Authentication
 internal import HTTPServer
+internal import HTTPTypes
 internal import NIOCore
 
 /// Checks of the server's own parsers with a request target or header value.
@@ -21,9 +22,30 @@ struct HTTPFuzzCase {
       precondition(
         !range.isEmpty && range.lowerBound >= 0 && range.upperBound <= length, "a range is part of the whole")
     }
+    self.checkForwarding()
     _ = ContentCoding.acceptsGzip(self.text)
     if let tag = EntityTag.match(self.text, "\"t\"") {
       precondition(tag == "\"t\"" || tag == "\"t-gzip\"", "a tag that matches is one of the file's")
+    }
+  }
+
+  /// Whatever a request says of the address it was forwarded for, only a known proxy is believed, and an address results.
+  private func checkForwarding() {
+    let client = HTTPClient(address: "127.0.0.1", localAddress: "127.0.0.1")
+    // No traps: they are tokens.
+    let fields = [HTTPField.Name("Forwarded")!, HTTPField.Name("X-Forwarded-For")!]
+    for field in fields {
+      var request = HTTPRequest(method: .get, scheme: "http", authority: "localhost", path: "/")
+      request.headerFields[field] = self.text
+      precondition(client.effectiveAddress(of: request, proxies: []) == "127.0.0.1", "a stranger is believed")
+      precondition(!client.isOnThisMachine(request), "a forwarded request counts as one of this machine")
+      let address = client.effectiveAddress(of: request, proxies: ["127.0.0.1"])
+      precondition(IPAddress(parsing: address) != nil, "the result is an address")
+      // A client that forges the other field is not believed either.
+      guard let other = fields.first(where: { $0 != field }) else { return }
+      request.headerFields[other] = field == fields[0] ? "203.0.113.9" : "for=203.0.113.9"
+      let both = client.effectiveAddress(of: request, proxies: ["127.0.0.1"])
+      precondition(both == "127.0.0.1" || IPAddress(parsing: both) == IPAddress(parsing: "203.0.113.9"))
     }
   }
 

@@ -14,10 +14,12 @@ struct FuzzReplayTests {
   }
 
   @Test(arguments: FuzzBody.allCases)
-  func `each prefix of each seed, and each seed with one byte changed, is handled`(body: FuzzBody) throws {
+  func `prefixes of each seed, and each seed with one byte changed, are handled`(body: FuzzBody) throws {
 
     for seed in try Self.inputs("Seeds", body) {
-      for length in 0..<seed.readableBytes {
+      // A seed of a whole file takes a debug build too long at each position.
+      let step = seed.readableBytes > 1000 ? 7 : 1
+      for length in stride(from: 0, to: seed.readableBytes, by: step) {
         body.run(ByteBuffer(bytes: seed.readableBytesView.prefix(length)))
         for value in Self.values(at: length, of: seed) {
           var changed = seed

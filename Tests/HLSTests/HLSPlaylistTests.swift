@@ -139,6 +139,24 @@ struct HLSPlaylistTests {
     #expect(broadcast.text("playlist.m3u8")?.contains("#EXT-X-PROGRAM-DATE-TIME:\(text)\n") == true)
   }
 
+  @Test func `a step of the wall clock is a discontinuity of dates, and of nothing else`() {
+    var broadcast = Broadcast()
+    broadcast.run(until: 10_000)
+    broadcast.stream.unixTimeAtZero = broadcast.stream.unixTimeAtZero + .seconds(3600)
+    broadcast.run(until: 15_000)
+    for file in broadcast.watched {
+      let text = broadcast.text(file) ?? ""
+      let segments = MediaPlaylistText(text).segments
+      let steps = zip(segments, segments.dropFirst()).map { first, next in
+        (next.dateTime ?? 0) - (first.dateTime ?? 0) - first.duration
+      }
+      #expect(steps.count { abs($0 - 3600) < 0.01 } == 1, "\(steps)")
+      #expect(steps.count { abs($0) < 0.01 } == steps.count - 1, "\(steps)")
+      #expect(!text.contains("#EXT-X-DISCONTINUITY\n"))
+    }
+    #expect(broadcast.violations.allSatisfy { $0.rule == .dateTime })
+  }
+
   @Test func `the end of the stream ends the playlists`() {
     var broadcast = Broadcast()
     broadcast.run(until: 3_850)

@@ -14,8 +14,7 @@ struct HLSRatesTests {
   ]
 
   @Test(arguments: Self.rates)
-  func `rules hold with audio, at any frame rate and jitter`(frameRate: FrameRate, jitter: Int64) {
-
+  func `rules hold with audio, at any frame rate and jitter`(frameRate: FrameRate, jitter: Int64) throws {
     var settings = Broadcast.Settings()
     settings.frameRate = frameRate
     settings.jitter = .milliseconds(jitter)
@@ -23,7 +22,9 @@ struct HLSRatesTests {
     broadcast.run(until: 18_000)
     #expect(broadcast.violations == [])
     #expect(broadcast.stream.statistics.segments >= 5)
-    #expect(frameRate < 1 || broadcast.checkers["live.m3u8"]?.deltaCount ?? 0 > 1)
+    // Below one frame per second the target duration is 3 s: CAN-SKIP-UNTIL, six times that, is the whole broadcast.
+    let deltaCount = try #require(broadcast.checkers["live.m3u8"]).deltaCount
+    #expect(frameRate < 1 ? deltaCount == 0 : deltaCount > 1, "\(deltaCount) delta updates")
   }
 
   private static let ratesWithoutAudio: [(FrameRate, Int64)] = [
@@ -32,7 +33,6 @@ struct HLSRatesTests {
 
   @Test(arguments: Self.ratesWithoutAudio)
   func `rules hold without audio`(frameRate: FrameRate, jitter: Int64) {
-
     var settings = Broadcast.Settings()
     settings.frameRate = frameRate
     settings.hasAudio = false
@@ -72,7 +72,6 @@ struct HLSRatesTests {
 
   @Test(arguments: Self.delays)
   func `rules hold whichever track comes first`(videoDelay: Int64, audioDelay: Int64) {
-
     var settings = Broadcast.Settings()
     settings.videoDelay = .milliseconds(videoDelay)
     settings.audioDelay = .milliseconds(audioDelay)
@@ -85,7 +84,6 @@ struct HLSRatesTests {
 
   @Test(arguments: [true, false])
   func `rules hold for a source with one frame every 2 seconds, despite its nominal rate`(hasAudio: Bool) {
-
     var settings = Broadcast.Settings()
     settings.hasAudio = hasAudio
     settings.frameInterval = .seconds(2)
@@ -130,6 +128,78 @@ struct HLSRatesTests {
     broadcast.run(until: 20_000)
     #expect(broadcast.violations == [])
     #expect(broadcast.stream.statistics.segments == 9)
+  }
+
+  @Test func `groups of pictures that become longer never raise the target duration, and no frame is lost`() {
+    var settings = Broadcast.Settings()
+    settings.heedsRequests = false
+    var broadcast = Broadcast(settings)
+    broadcast.run(until: 10_000)
+    #expect(broadcast.text("playlist.m3u8")?.contains("#EXT-X-INDEPENDENT-SEGMENTS\n") == true)
+    // From 2 s to 10 s.
+    broadcast.settings.keyframeInterval = 300
+    var targets: Set<Int?> = []
+    for time in stride(from: 10_500, to: 60_000, by: 500) as StrideTo<Int64> {
+      broadcast.run(until: time)
+      for file in broadcast.watched {
+        let playlist = MediaPlaylistText(broadcast.text(file) ?? "")
+        targets.insert(playlist.targetDuration)
+        #expect(playlist.segments.allSatisfy { $0.duration < 2.5 })
+      }
+    }
+    #expect(targets == [2])
+    #expect(broadcast.violations == [])
+    #expect(broadcast.stream.statistics.droppedSamples == 0)
+    // Not every segment starts with a keyframe any more.
+    for file in broadcast.watched + ["index.m3u8"] {
+      #expect(broadcast.text(file)?.contains("#EXT-X-INDEPENDENT-SEGMENTS") == false, "\(file)")
+    }
+  }
+
+  @Test func `no playlist promises a target duration before the source's interval is known`() throws {
+    var settings = Broadcast.Settings()
+    settings.heedsRequests = false
+    settings.keyframeInterval = 300
+    var broadcast = Broadcast(settings)
+    broadcast.watched = []
+    broadcast.run(until: 3_000)
+    let early = try #require(HLSRequest(file: "live.m3u8", query: "_HLS_msn=0&_HLS_part=0", arrival: broadcast.now))
+    guard case .wait = broadcast.ask(early) else {
+      Issue.record("a playlist before the first keyframe")
+      return
+    }
+    // Keyframes at 10 s and 20 s; parts exist from 10 s on.
+    for time in stride(from: 4_000, through: 20_000, by: 500) as StrideThrough<Int64> {
+      broadcast.run(until: time)
+      let request = try #require(
+        HLSRequest(file: "live.m3u8", query: "_HLS_msn=0&_HLS_part=0", arrival: broadcast.now))
+      guard case .wait = broadcast.ask(request) else {
+        Issue.record("a playlist after \(time) ms")
+        return
+      }
+    }
+    broadcast.run(until: 20_500)
+    guard case .content(let content) = broadcast.ask(early) else {
+      Issue.record("no playlist")
+      return
+    }
+    #expect(MediaPlaylistText(String(buffer: content.body)).targetDuration == 10)
+  }
+
+  @Test func `what was learned about a source holds after the stream was inactive`() {
+    var settings = Broadcast.Settings()
+    settings.heedsRequests = false
+    settings.keyframeInterval = 120
+    var broadcast = Broadcast(settings)
+    broadcast.run(until: 20_000)
+    let watched = broadcast.watched
+    broadcast.watched = []
+    broadcast.run(until: 40_000)
+    #expect(!broadcast.stream.isActive)
+    broadcast.watched = watched
+    broadcast.run(until: 60_000)
+    #expect(MediaPlaylistText(broadcast.text("playlist.m3u8") ?? "").targetDuration == 4)
+    #expect(broadcast.violations == [])
   }
 
   @Test func `without any keyframe memory is bounded and audio continues`() {

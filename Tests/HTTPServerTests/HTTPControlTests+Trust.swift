@@ -88,7 +88,7 @@ extension HTTPControlTests {
   @Test func `a login on the page gives a token, and ends with it`() async throws {
     let access = AccessControl.permissive {
       $0.users = [Credentials(user: "ben", password: "secret", role: .operator)]
-      $0.control = .operators
+      ($0.control, $0.allowsInsecureBasic) = (.operators, true)
     }
     try await self.withControl(access: access) { _, port in
       func login(_ body: String) async throws -> (head: String, body: String) {
@@ -105,11 +105,13 @@ extension HTTPControlTests {
       let token = response.body.split(separator: "\"").last { $0.utf8.count == 32 } ?? ""
       let bearer = "Authorization: Bearer \(token)"
       #expect(
-        try await RawClient.get("/api/session", port: port, bearer).body == #"{"role":"operator","steerable":true}"#)
+        try await RawClient.get("/api/session", port: port, bearer).body
+          == #"{"login":"password","role":"operator","steerable":true}"#)
       #expect(
         try await RawClient.get("/api/session", port: port, method: "DELETE", bearer).head.hasPrefix("HTTP/1.1 204"))
       #expect(
-        try await RawClient.get("/api/session", port: port, bearer).body == #"{"role":"viewer","steerable":false}"#)
+        try await RawClient.get("/api/session", port: port, bearer).body
+          == #"{"login":"password","role":"viewer","steerable":false}"#)
     }
   }
 

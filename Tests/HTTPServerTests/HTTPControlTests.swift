@@ -148,7 +148,7 @@ struct HTTPControlTests {
       let response = try await Self.send("PUT", #"{"video": "bars"}"#, to: Self.source, port: port)
       #expect(Self.status(response) == "200")
       #expect(response.body.contains(#""video":"bars""#))
-      // Mirroring belongs to the earlier source.
+      // Mirroring belongs to the previous source.
       #expect(response.body.contains(#""mirror":false"#))
       _ = try await Self.send("PUT", #"{"audio":"tone","video":"é"}"#, to: Self.source, host: "cam", port: port)
       #expect(fixture.opened == [.init(video: "bars"), .init(video: "é", audio: "tone")])
@@ -206,8 +206,8 @@ struct HTTPControlTests {
     ] as [(VidiconError.Code, Int)])
   func `a refused change has the status of its code`(code: VidiconError.Code, status: Int) {
 
-    let error = HTTPBodyError(VidiconError(code, subject: "x", cause: "it cannot be", nextStep: "do otherwise"))
-    let response = ServerResponse.refusal(error)
+    let error = HTTPRefusal(VidiconError(code, subject: "x", cause: "it cannot be", nextStep: "do otherwise"))
+    let response = error.response
     #expect(response.status.code == status)
     #expect(error.reason == "x: it cannot be; do otherwise")
     #expect(response.fields[.retryAfter] == (code == .busy ? "5" : nil))

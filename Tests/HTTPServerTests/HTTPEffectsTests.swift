@@ -52,6 +52,20 @@ struct HTTPEffectsTests {
     var body: String
   }
 
+  @Test func `metrics contain the restarts of the search for faces`() async throws {
+    try await self.withEffects { effects, _, port in
+      effects.stream.effects = [PrivacyMask()]
+      let text = try await RawClient.get("/metrics", port: port).body
+      for line in [
+        "# TYPE vidicon_face_detection_restarts_total counter",
+        #"vidicon_face_detection_restarts_total{stream="cam/1",reason="stalled"} 0"#,
+        #"vidicon_face_detection_restarts_total{stream="cam/1",reason="failed"} 0"#,
+      ] {
+        #expect(text.contains("\(line)\n"), "\(line)")
+      }
+    }
+  }
+
   @Test func `effects are replaced as a whole, and are part of the stream's state`() async throws {
     try await self.withEffects { effects, _, port in
       let response = try await Self.put(#"{"clock":true,"color":{"brightness":0.5}}"#, port: port)
@@ -164,6 +178,8 @@ struct HTTPEffectsTests {
       #expect(uploads.byteCount == 0)
       let done = try await RawClient.connect(port: port).exchange([request + "123456789"])
       #expect(done.hasPrefix("HTTP/1.1 400"))
+      let refusals = server.responder.access.refusals
+      #expect(refusals[.overLimit] == 1 && refusals[.malformed] == 2)
     }
   }
 

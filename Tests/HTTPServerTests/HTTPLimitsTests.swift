@@ -47,10 +47,10 @@ struct HTTPLimitsTests {
   func `a number out of range is named in the error`(text: String) throws {
 
     let target = try HTTPTarget(parsing: "/a?fps=" + text)
-    #expect(throws: HTTPParameterError(name: "fps", expectation: "a number from 1 to 120")) {
+    #expect(throws: HTTPRefusal("fps must be a number from 1 to 120")) {
       try target.number("fps", in: 1...120)
     }
-    let response = HTTPParameterError(name: "fps", expectation: "a number from 1 to 120").response
+    let response = HTTPRefusal("fps must be a number from 1 to 120").response
     #expect(response.status == .badRequest)
     #expect(response.text == "fps must be a number from 1 to 120\n")
   }

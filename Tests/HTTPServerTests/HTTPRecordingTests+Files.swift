@@ -20,7 +20,7 @@ extension HTTPRecordingTests {
       #expect(response.body == "0123456789")
       for field in [
         "HTTP/1.1 200 OK", "Content-Type: video/mp4", "Content-Length: 10", "Accept-Ranges: bytes", "ETag: \"",
-        "Last-Modified: Sun, 06 Nov 1994 08:49:37 GMT", "Cache-Control: public, no-cache",
+        "Last-Modified: Sun, 06 Nov 1994 08:49:37 GMT", "Cache-Control: private, no-cache",
         "Content-Disposition: attachment; filename=\"___.mp4\"; filename*=UTF-8''%22%C3%A4%22.mp4",
         "X-Content-Type-Options: nosniff",
       ] {

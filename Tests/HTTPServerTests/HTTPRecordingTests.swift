@@ -63,6 +63,8 @@ struct HTTPRecordingTests {
         self.status.withLock { $0 }
       } files: {
         self.files.withLock { $0 }
+      } file: { name in
+        self.files.withLock { files in files.first { $0.name == name } }
       }
     }
   }
@@ -127,6 +129,58 @@ struct HTTPRecordingTests {
           + #""file":"/recordings/cam/1/21%20%C3%A4/a.mp4","state":"failed"}"#)
       #expect(try await RawClient.get("/api/streams/cam/1", port: port).body.contains(#""recording":"\#(Self.path)""#))
       #expect(try await !RawClient.get("/api/streams/other", port: port).body.contains("recording"))
+    }
+  }
+
+  @Test(arguments: [
+    (ControlPolicy.operators, RecordingsPolicy.operators, false), (.operators, .viewers, true),
+    (.all, .operators, true),
+    (.none, .operators, false),
+  ])
+  func `who may not read recordings sees the state of one only`(
+    control: ControlPolicy, recordings: RecordingsPolicy, seesFile: Bool
+  ) async throws {
+    let access = AccessControl.permissive {
+      ($0.control, $0.recordings) = (control, recordings)
+    }
+    let token = access.makeToken(role: .operator)
+    try await self.withRecorder(access) { fake, port in
+      fake.set(.init(state: .recording, file: "a.mp4", duration: .seconds(3), byteCount: 12, error: "/home/me is full"))
+      let seen = try await RawClient.get(Self.path, port: port)
+      #expect((seen.body == #"{"state":"recording"}"#) == !seesFile)
+      #expect(seen.body.contains("a.mp4") == seesFile)
+      let known = try await RawClient.get("\(Self.path)?token=\(token.text)", port: port)
+      #expect(known.body.contains(#""file":"/recordings/cam/1/a.mp4""#))
+    }
+  }
+
+  @Test func `links to recordings have a ticket, and no cache keeps the files`() async throws {
+    let access = AccessControl.permissive { $0.control = .operators }
+    let token = access.makeToken(role: .operator)
+    try await self.withRecorder(access) { fake, port in
+      try fake.add("a.mp4", "film")
+      try fake.add("b.mp4", "other")
+      let list = try await RawClient.get("/api/recordings?token=\(token.text)", port: port).body
+      #expect(!list.contains(token.text))
+      let tickets = list.matches(of: #/"ticket":"([0-9a-f]{48})"/#).map { String($0.1) }
+      #expect(tickets.count == 2)
+      // The newest file is the first.
+      let link = "/recordings/cam/1/a.mp4?ticket=\(tickets[1])"
+      let film = try await RawClient.get(link, port: port)
+      #expect(film.head.hasPrefix("HTTP/1.1 200") && film.body == "film")
+      #expect(film.head.contains("Cache-Control: private, no-cache"))
+      for path in [
+        "/recordings/cam/1/a.mp4", "/recordings/cam/1/a.mp4?ticket=\(tickets[0])",
+        "/api/recordings?ticket=\(tickets[1])",
+      ] {
+        #expect(try await RawClient.get(path, port: port).head.hasPrefix("HTTP/1.1 401"), "\(path)")
+      }
+    }
+    try await self.withRecorder(.permissive { ($0.control, $0.recordings) = (.operators, .viewers) }) { fake, port in
+      try fake.add("a.mp4", "film")
+      #expect(try await !RawClient.get("/api/recordings", port: port).body.contains("ticket"))
+      let film = try await RawClient.get("/recordings/cam/1/a.mp4", port: port)
+      #expect(film.head.contains("Cache-Control: private, no-cache"))
     }
   }
 
@@ -204,15 +258,15 @@ struct HTTPRecordingTests {
     }
     try await self.withRecorder(access) { fake, port in
       try fake.add("a.mp4", "content")
-      let order = #"{"action":"start"}"#
-      #expect(try await Self.post(order, port: port).head.hasPrefix("HTTP/1.1 401"))
+      let command = #"{"action":"start"}"#
+      #expect(try await Self.post(command, port: port).head.hasPrefix("HTTP/1.1 401"))
       for path in [Self.path, "/api/recordings", "/recordings", "/recordings/", "/recordings/cam/1/a.mp4"] {
         #expect(try await RawClient.get(path, port: port).head.hasPrefix("HTTP/1.1 401"), "\(path)")
         #expect(
           try await RawClient.get(path, port: port, "Authorization: Basic dXM6cHc=").head.hasPrefix("HTTP/1.1 200"))
       }
       #expect(
-        try await Self.post(order, port: port, "Authorization: Basic dXM6cHc=").head.hasPrefix("HTTP/1.1 200"))
+        try await Self.post(command, port: port, "Authorization: Basic dXM6cHc=").head.hasPrefix("HTTP/1.1 200"))
     }
   }
 

@@ -47,8 +47,8 @@ struct HTTPTargetTests {
     #expect(target.parameter("none") == "")
     #expect(target.parameter("bad") == nil)
     #expect(target.parameter("other") == nil)
-    #expect(throws: HTTPParameterError.self) { try target.number("width", in: 6...9) }
-    #expect(throws: HTTPParameterError.self) { try target.number("text", in: 0...9) }
+    #expect(throws: HTTPRefusal.self) { try target.number("width", in: 6...9) }
+    #expect(throws: HTTPRefusal.self) { try target.number("text", in: 0...9) }
   }
 
   @Test func `the path of a name with slashes and reserved characters is parsed back`() throws {

@@ -25,7 +25,7 @@ struct OpenAPITests {
     let document = try Self.document()
     #expect(document["openapi"] as? String == "3.1.0")
     let info = try #require(document["info"] as? [String: Any])
-    #expect(info["version"] as? String == "1.3.0")
+    #expect(info["version"] as? String == "2.0.0")
   }
 
   @Test func `the document lists exactly the implemented routes with their methods`() throws {

@@ -1,5 +1,6 @@
 import Inference
 import Media
+import TestSupport
 import Testing
 
 @Suite("Inference plans")
@@ -75,7 +76,7 @@ struct InferencePlanTests {
   }
 
   private static func run(_ plan: InferencePlan, seed: UInt64) -> [Float] {
-    var random = SplitMix(state: seed)
+    var random = SplitMix(seed: seed)
     var executor = InferenceExecutor(plan)
     executor.withInput(0) { input in
       for index in input.indices { input[index] = Float.random(in: -1...1, using: &random) }

@@ -1,4 +1,5 @@
 import Inference
+import TestSupport
 
 /// Builds models operator by operator, with weights from a seed; output shapes are computed.
 struct ModelMaker {
@@ -6,7 +7,7 @@ struct ModelMaker {
   private var random: SplitMix
 
   init(seed: UInt64) {
-    self.random = SplitMix(state: seed)
+    self.random = SplitMix(seed: seed)
   }
 
   /// Returns the model with these outputs.
@@ -104,18 +105,5 @@ struct ModelMaker {
   private mutating func add(_ tensor: TFLiteTensor) -> Int {
     self.model.tensors.append(tensor)
     return self.model.tensors.count - 1
-  }
-}
-
-/// SplitMix64: a short generator whose numbers are the same on every platform.
-struct SplitMix: RandomNumberGenerator {
-  var state: UInt64
-
-  mutating func next() -> UInt64 {
-    self.state &+= 0x9E37_79B9_7F4A_7C15
-    var mixed = self.state
-    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-    return mixed ^ (mixed >> 31)
   }
 }

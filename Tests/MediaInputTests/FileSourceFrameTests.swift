@@ -13,9 +13,9 @@ struct FileSourceFrameTests {
     ("yuyv", "yuyv422"), ("i420", "yuv422p"), ("i420", "yuv444p10le"), ("i420", "gray"), ("i420", "gbrp"),
     ("i420", "yuv410p"), ("i420", "rgb565le"), ("i420", "ya8"),
   ])
-  func `every pixel format is converted with the same colours`(format: String, pixelFormat: String) throws {
+  func `every pixel format is converted with the same colors`(format: String, pixelFormat: String) throws {
 
-    // 33 × 17 pixels of red, or of the grey that red becomes.
+    // 33 × 17 pixels of red, or of the gray that red becomes.
     let path = try TestMedia.path(
       "red-\(pixelFormat).nut",
       [
@@ -65,7 +65,7 @@ struct FileSourceFrameTests {
     #expect(!frame.isMirrored)
   }
 
-  @Test func `the colour matrix is the file's, or the one that players assume for the size`() throws {
+  @Test func `the color matrix is the file's, or the one that players assume for the size`() throws {
     let cases: [(String, [String], ColorMatrix)] = [
       ("64x48", [], .bt601), ("1280x720", [], .bt709), ("1280x720", ["-colorspace", "smpte170m"], .bt601),
       ("64x48", ["-colorspace", "bt709"], .bt709),
@@ -103,7 +103,7 @@ struct FileSourceFrameTests {
     #expect(zip(frames, frames.dropFirst()).allSatisfy { $0.timestamp < $1.timestamp })
   }
 
-  /// Whether colours are equal, within the tolerance of conversions.
+  /// Whether colors are equal, within the tolerance of conversions.
   private func isNear(_ bytes: ArraySlice<UInt8>, _ expected: [UInt8]) -> Bool {
     bytes.count == expected.count && zip(bytes, expected).allSatisfy { abs(Int($0) - Int($1)) <= 4 }
   }

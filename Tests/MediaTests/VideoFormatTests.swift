@@ -18,7 +18,7 @@ struct VideoFormatTests {
     }
   }
 
-  @Test func `planes and colour space follow from the format`() {
+  @Test func `planes and color space follow from the format`() {
     #expect(PixelFormat.allCases.map(\.planeCount) == [2, 3, 1, 1, 1, 1])
     #expect(PixelFormat.allCases.filter(\.isYCbCr) == [.nv12, .i420, .yuyv])
   }
@@ -31,7 +31,7 @@ struct VideoFormatTests {
     #expect((0..<3).map { padded.byteCount(plane: $0) } == [24, 8, 8])
   }
 
-  @Test func `the layout ignores frame rate and colour matrix, not padding`() {
+  @Test func `the layout ignores frame rate and color matrix, not padding`() {
     let format = VideoFormat(width: 64, height: 36, frameRate: 30)
     #expect(format.hasSameLayout(as: VideoFormat(width: 64, height: 36, frameRate: 60, colorMatrix: .bt709)))
     #expect(!format.hasSameLayout(as: VideoFormat(width: 64, height: 36, bytesPerRow: [64, 32, 33])))
@@ -44,7 +44,7 @@ struct VideoFormatTests {
     #expect(Orientation.allCases.map(\.rawValue) == [0, 90, 180, 270])
   }
 
-  @Test func `colour matrices have the numbers of ITU-T H 273`() {
+  @Test func `color matrices have the numbers of ITU-T H 273`() {
     #expect(ColorMatrix(rawValue: 1) == .bt709)
     #expect(ColorMatrix(rawValue: 6) == .bt601)
     #expect(ColorMatrix(rawValue: 2) == nil)

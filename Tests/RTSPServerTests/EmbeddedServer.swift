@@ -1,8 +1,8 @@
 import Authentication
+import Connections
 import Media
 import NIOCore
 import NIOEmbedded
-import NIOPosix
 import RTP
 import RTSP
 import Streaming
@@ -36,12 +36,12 @@ struct EmbeddedServer {
   /// A client that has sent nothing.
   func connect() throws -> EmbeddedClient {
     let channel = EmbeddedChannel(loop: self.loop)
-    let configuration = RTSPServerConfiguration(
-      serverName: "Vidicon", access: AccessControl(settings: AccessSettings(), makeRandom: { 1 }))
+    let access = AccessControl(settings: AccessSettings(), makeRandom: { 1 })
+    let configuration = RTSPServerConfiguration(serverName: "Vidicon", access: access)
     try channel.pipeline.syncOperations.addHandler(
       RTSPConnectionHandler(
         settings: RTSPServerSettings(), session: configuration, directory: self.directory,
-        passwordThreads: .singleton, eventLoop: self.loop))
+        passwords: PasswordChecker(access: access), eventLoop: self.loop))
     try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 5000)).wait()
     return EmbeddedClient(channel: channel)
   }
@@ -70,15 +70,22 @@ struct EmbeddedServer {
   /// A frame that depends on the one before it: one packet.
   func sendFrame() { self.send(.video, [0, 0, 0, 2, 0x41, 0x80], isKeyframe: false) }
 
+  /// A frame that waits for the event loop.
+  func queueFrame() { self.enqueue(.video, [0, 0, 0, 2, 0x41, 0x80], isKeyframe: false) }
+
   /// An AAC frame: one packet.
   func sendAudio() { self.send(.audio, [1, 2, 3], isKeyframe: true) }
 
   private func send(_ kind: MediaKind, _ payload: [UInt8], isKeyframe: Bool) {
+    self.enqueue(kind, payload, isKeyframe: isKeyframe)
+    self.loop.run()
+  }
+
+  private func enqueue(_ kind: MediaKind, _ payload: [UInt8], isKeyframe: Bool) {
     self.broadcaster.consume(
       EncodedSample(
         kind: kind, payload: ByteBuffer(bytes: payload), presentationTime: .zero, duration: .milliseconds(20),
         isKeyframe: isKeyframe))
-    self.loop.run()
   }
 }
 

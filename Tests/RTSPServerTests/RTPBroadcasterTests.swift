@@ -1,8 +1,8 @@
 import Authentication
+import Connections
 import Media
 import NIOCore
 import NIOEmbedded
-import NIOPosix
 import RTSP
 import Testing
 
@@ -28,6 +28,19 @@ struct RTPBroadcasterTests {
     reporting.cancel()
     self.server.loop.advanceTime(by: .seconds(10))
     #expect(try playing.received() == [])
+  }
+
+  @Test func `video that waits while privacy is switched on is dropped, a viewer with unsent data is closed`() throws {
+    let (prompt, slow) = (try self.server.connectAndStart(), try self.server.connectAndStart())
+    _ = try (prompt.received(), slow.received())
+    slow.setWritable(false)
+    self.server.queueFrame()
+    self.server.broadcaster.discardEarlier()
+    self.server.loop.run()
+    #expect(try prompt.received() == [] && prompt.isOpen)
+    #expect(!slow.isOpen)
+    self.server.sendKeyframe()
+    #expect(try prompt.received() == ["RTP 0", "RTP 0"])
   }
 
   @Test func `without viewers no sample is packetized`() throws {
@@ -99,10 +112,10 @@ struct RTPBroadcasterTests {
   @Test func `a viewer is in its group once`() throws {
     let group = ViewerGroup(
       eventLoop: self.server.loop, counters: ViewerCounters(refusals: RefusalCounters()), sockets: { nil })
+    let access = AccessControl(settings: .init(), makeRandom: { 1 })
     let handler = RTSPConnectionHandler(
-      settings: RTSPServerSettings(),
-      session: RTSPServerConfiguration(serverName: "", access: .init(settings: .init(), makeRandom: { 1 })),
-      directory: self.server.directory, passwordThreads: .singleton, eventLoop: self.server.loop)
+      settings: RTSPServerSettings(), session: RTSPServerConfiguration(serverName: "", access: access),
+      directory: self.server.directory, passwords: PasswordChecker(access: access), eventLoop: self.server.loop)
     let viewer = RTPViewer(transports: PerTrack(), connection: handler)
     group.add(viewer)
     group.add(viewer)

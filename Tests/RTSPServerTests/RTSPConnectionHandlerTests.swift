@@ -1,3 +1,4 @@
+import Authentication
 import Media
 import NIOCore
 import NIOEmbedded
@@ -138,6 +139,18 @@ struct RTSPConnectionHandlerTests {
     #expect(try client.received() == ["400"])
     #expect(!client.isOpen)
     #expect(self.server.directory.malformedRequests.load(ordering: .relaxed) == 3)
+  }
+
+  @Test func `refusals of requests are counted by their status`() throws {
+    let client = try self.server.connect()
+    try client.send("DESCRIBE rtsp://h/live RTSP/1.0\r\n\r\n")
+    try client.send("PLAY rtsp://h/live RTSP/1.0\r\nCSeq: 1\r\nSession: x\r\n\r\n")
+    try client.send("PLAY rtsp://h/live RTSP/1.0\r\nCSeq: 2\r\n\r\n")
+    try client.send("SETUP rtsp://h/live/trackID=0 RTSP/1.0\r\nCSeq: 3\r\nTransport: RTP/AVP;multicast\r\n\r\n")
+    #expect(try client.received() == ["400", "454", "455", "461"])
+    for reason in [RefusalReason.malformed, .sessionNotFound, .methodNotValid, .unsupportedTransport] {
+      #expect(self.server.directory.refusals[reason] == 1, "\(reason)")
+    }
   }
 
   @Test func `UDP is refused without sockets`() throws {

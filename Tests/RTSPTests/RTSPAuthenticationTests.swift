@@ -1,5 +1,6 @@
 import Authentication
 import Media
+import NIOCore
 import TestSupport
 import Testing
 
@@ -45,6 +46,26 @@ struct RTSPAuthenticationTests {
     let other = Dialogue(credentials: "user:pass", openedAt: dialogue.now)
     other.client("DESCRIBE rtsp://h/live RTSP/1.0\nCSeq: 9\nAuthorization: \(sha256("DESCRIBE rtsp://h/live"))")
     #expect(other.headers("WWW-Authenticate").filter { $0.contains("stale=true") }.count == 2)
+  }
+
+  /// Requests that are answered without a look at the credentials must not cost a comparison with a hash.
+  @Test(arguments: [
+    ("DESCRIBE rtsp://h/live RTSP/1.0\nCSeq: 1", true), ("OPTIONS * RTSP/1.0\nCSeq: 1", false),
+    ("RECORD rtsp://h/live RTSP/1.0\nCSeq: 1", false), ("DESCRIBE rtsp://h/live RTSP/1.0", false),
+    ("SETUP rtsp://h/live RTSP/1.0\nCSeq: 1\nRequire: x", false), ("PLAY rtsp://h/live RTSP/1.0\nCSeq: x", false),
+  ])
+  func `credentials are verified where they decide`(head: String, isVerified: Bool) throws {
+    var parser = RTSPMessageParser()
+    parser.append(ByteBuffer(string: head.split(separator: "\n").joined(separator: "\r\n") + "\r\n\r\n"))
+    guard case .request(let request) = parser.next() else {
+      Issue.record("no request: \(head)")
+      return
+    }
+    let access = AccessControl(settings: AccessSettings(), makeRandom: { 1 })
+    let session = RTSPServerSession(
+      configuration: RTSPServerConfiguration(serverName: "", access: access), now: .zero, makeRandom: { 1 })
+    let isSeen = session.verifiesCredentials(of: request)
+    #expect(isSeen == isVerified)
   }
 
   @Test(arguments: ["DESCRIBE", "SETUP", "PLAY", "PAUSE", "TEARDOWN", "GET_PARAMETER", "SET_PARAMETER"])

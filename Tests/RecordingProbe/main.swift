@@ -1,9 +1,12 @@
 // Test program that records bars and a tone to a file; tests kill it or fill its disk.
 //
 //   RecordingProbe PATH FRAMES
+//   RecordingProbe tape SECONDS PATTERN...
 //
-// Prints "frame MICROSECONDS" for each encoded video frame, with the time in its timecode strip, and "event TEXT" for
-// each recording event. Stops the recording and exits after FRAMES frames.
+// The second form records so many seconds to each pattern, at the same time, as fast as the disk is, and finishes them
+// by a copy where the pattern contains "-copied", in place elsewhere. It prints "start PATTERN", what became of it, and
+// "ended UNFINISHED SECONDS". The first form prints "frame MICROSECONDS" for each encoded video frame, with the time in
+// its timecode strip, and "event TEXT" for each recording event. Stops the recording and exits after FRAMES frames.
 
 import Capture
 import Foundation
@@ -43,6 +46,23 @@ func say(_ line: String) {
 }
 
 let arguments = CommandLine.arguments
+if arguments.count > 3, arguments[1] == "tape", let seconds = Int64(arguments[2]) {
+  let tape = try Tape()
+  await withTaskGroup(of: Void.self) { group in
+    for (index, pattern) in arguments.dropFirst(3).enumerated() {
+      // A recording waits a second for late audio when it is stopped.
+      if index >= 32 { await group.next() }
+      group.addTask {
+        guard let parsed = try? FilePattern(pattern) else { return }
+        var settings = RecordingSettings(parsed)
+        settings.maximumCopiedByteCount = pattern.contains("-copied") ? .max : 0
+        let lines = await tape.record(settings, seconds: seconds)
+        say((["start \(pattern)"] + lines).joined(separator: "\n"))
+      }
+    }
+  }
+  exit(0)
+}
 guard arguments.count == 3, let count = Int(arguments[2]) else {
   say("usage: RecordingProbe PATH FRAMES")
   exit(64)

@@ -1,9 +1,10 @@
 import Media
+import TestSupport
 import Testing
 
 @testable import Recording
 
-@Suite("Recorder machine: orders in any interleaving")
+@Suite("Recorder machine: commands in any interleaving")
 struct RecorderMachineTests {
   /// A machine that expectations can refer to.
   private final class Dialogue {
@@ -38,7 +39,7 @@ struct RecorderMachineTests {
     #expect(machine.start())
   }
 
-  @Test func `without a recording every other order is refused`() {
+  @Test func `without a recording every other command is refused`() {
     let machine = Dialogue()
     #expect(machine.pause(at: .zero) == .refused)
     #expect(machine.resume(at: .zero) == .refused)
@@ -83,9 +84,9 @@ struct RecorderMachineTests {
     #expect(machine.start())
   }
 
-  @Test func `over random orders, the state shown is that of the commands performed`() {
-    var generator = SystemRandomNumberGenerator()
-    for _ in 0..<200 {
+  @Test func `over random commands, the state shown is that of the commands performed`() {
+    for seed: UInt64 in 0..<200 {
+      var generator = SplitMix(seed: seed)
       let machine = Dialogue()
       // What a session that performs the commands would be.
       var session: (exists: Bool, isPaused: Bool) = (false, false)
@@ -103,7 +104,7 @@ struct RecorderMachineTests {
         switch Int.random(in: 0..<6, using: &generator) {
         case 0:
           let isFree = machine.start()
-          #expect(isFree == (!session.exists && !isStarting))
+          #expect(isFree == (!session.exists && !isStarting), "seed \(seed)")
           isStarting = isStarting || isFree
         case 1 where isStarting:
           isStarting = false
@@ -118,11 +119,11 @@ struct RecorderMachineTests {
         default: break
         }
         if case .perform(let command) = decision {
-          #expect(session.exists && !isStarting)
+          #expect(session.exists && !isStarting, "seed \(seed)")
           perform(command)
         }
         guard !isStarting else { continue }
-        #expect(machine.isRunning == session.exists && machine.isPaused == session.isPaused)
+        #expect(machine.isRunning == session.exists && machine.isPaused == session.isPaused, "seed \(seed)")
       }
     }
   }

@@ -13,6 +13,7 @@ enum Floor: Comparable {
     "Bitstreams": .pure,
     "Containers": .pure,
     "HLS": .pure,
+    "RateControl": .pure,
     "RTP": .pure,
     "Authentication": .pure,
     "RTSP": .pure,

@@ -1,13 +1,14 @@
 /// The parsers of bytes from outside, and the fuzz target that reaches each.
 enum ParserCoverage {
-  /// Files of `Sources` that declare an initializer or function with the label `parsing`, as module and file name, by the fuzz target that reaches them.
+  /// Files of `Sources` that declare an initializer or function with the label `parsing`, as module and file name, by the
+  /// fuzz target that reaches them.
   static let files: [String: [String]] = [
     "FuzzAccess": [
       "Authentication/HostPolicy", "Authentication/IPAddress", "Authentication/OriginPolicy",
       "Authentication/PasswordHash", "Authentication/UserFile",
     ],
     "FuzzConfiguration": [
-      "VidiconCommand/LocalRequest", "VidiconCommand/StreamOptions",
+      "VidiconCommand/LocalRequest", "VidiconCommand/ServerAddress", "VidiconCommand/StreamOptions",
     ],
     "FuzzDeviceReply": ["CaptureDevices/X11Setup"],
     "FuzzPacket": ["CaptureDevices/CameraAccessUnits"],
@@ -32,7 +33,7 @@ enum ParserCoverage {
       "Effects/ImageHeader", "Effects/OverlayImage",
     ],
     "FuzzRTCP": [
-      "RTP/RTCPCompoundPacket", "RTP/RTCPGoodbye", "RTP/RTCPReceiverReport", "RTP/RTCPReportBlock",
+      "RTP/RTCPCompoundPacket", "RTP/RTCPGoodbye", "RTP/RTCPPacket", "RTP/RTCPReceiverReport", "RTP/RTCPReportBlock",
       "RTP/RTCPSenderReport", "RTP/RTCPSourceDescription",
     ],
     "FuzzRTP": [

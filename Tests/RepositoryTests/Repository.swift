@@ -9,9 +9,11 @@ enum Repository {
   /// The Swift files below some folders, without hidden ones.
   static func swiftFiles(in folders: String...) throws -> [SwiftText] {
     try folders.flatMap { folder in
+      let top = Self.top.appending(path: folder)
       let enumerator = FileManager.default.enumerator(
-        at: Self.top.appending(path: folder), includingPropertiesForKeys: nil, options: .skipsHiddenFiles)
-      return try (enumerator?.compactMap { $0 as? URL } ?? []).filter { $0.pathExtension == "swift" }.map { url in
+        at: top, includingPropertiesForKeys: nil, options: .skipsHiddenFiles)
+      let files = [top] + (enumerator?.compactMap { $0 as? URL } ?? [])
+      return try files.filter { $0.pathExtension == "swift" }.map { url in
         SwiftText(
           path: String(url.path.dropFirst(Self.top.path.count)), text: try String(contentsOf: url, encoding: .utf8))
       }

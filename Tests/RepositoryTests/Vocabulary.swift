@@ -20,32 +20,43 @@ enum Vocabulary {
     "Turnstile": "ConcurrencyLimiter", "VideoMailbox": "VideoInputQueue", "VideoPipelineState": "VideoSchedule",
     "WakeUp": "WakePipe", "importanceMask": "nalRefIDCMask", "mailbox": "inputQueue",
     "pauseEncoding": "isEncodingPaused",
-    "patience": "timeout", "seat": "slot",
+    "Trouble": "TrackingError", "drawCentred": "drawCentered", "patience": "timeout", "presentFeed": "currentFeed",
+    "presentVideo": "currentVideo", "seat": "slot", "settled": "startReturned", "studio": "factory",
+    "takeAudio": "dequeueAudio", "takeFrame": "dequeueFrame", "takeNext": "dequeueNext",
+    "wantedPlayback": "requestedPlayback", "wantsFineMesh": "needsFineMesh", "wantsPacket": "needsPacket",
   ]
 
   /// Parts of identifiers that have a field's term, in lower case.
-  static let replacedParts: [String: String] = ["picture": "frame", "sound": "audio"]
+  static let replacedParts: [String: String] = ["picture": "frame", "sound": "audio", "steer": "control"]
 
-  /// Terms of standards, and of libraries, that contain such a part, in lower case.
-  static let standardParts = ["pictureparameterset", "pictureset", "pictureordercount", "av_picture_type", "soundcard"]
+  /// Terms of standards, of libraries and of the HTTP API that contain such a part, in lower case.
+  static let standardParts = [
+    "pictureparameterset", "pictureset", "pictureordercount", "av_picture_type", "soundcard", "steerable",
+  ]
 
   /// Words of comments and of test names that the field has a term for, with that term.
   static let replacedWords: [String: String] = [
-    "anew": "again", "mailbox": "queue", "nets": "models", "nobody": "the thing that is meant", "patience": "timeout",
+    "anew": "again", "centre": "center", "centred": "centered", "centres": "centers", "colour": "color",
+    "coloured": "colored", "colours": "colors", "grey": "gray", "mailbox": "queue", "nets": "models",
+    "nobody": "the thing that is meant", "patience": "timeout",
     "picture": "frame", "pictures": "frames", "somebody": "the thing that is meant", "sound": "audio",
-    "sounds": "audio", "tell": "report", "tells": "reports", "told": "reported",
+    "sounds": "audio", "steer": "control", "steers": "controls", "tell": "report", "tells": "reports",
+    "told": "reported",
     "whoever": "the thing that is meant",
   ]
 
   /// Phrases that the field has a verb for, with that verb.
   static let replacedPhrases: [String: String] = [
-    "gives back": "releases", "given back": "released", "hand on": "pass through", "hand over": "deliver",
+    "ask again": "try again", "earlier source": "previous source", "gives back": "releases", "given back": "released",
+    "hand on": "pass through", "hand over": "deliver",
     "handed on": "passed through", "handed over": "delivered", "handing over": "delivering",
     "hands on": "passes through", "hands over": "delivers", "is let go": "is released", "lets go of": "releases",
+    "present source": "current source",
   ]
 
   /// Terms of standards that contain such a word.
   static let standardTerms = [
+    "colour_",
     "picture parameter set", "idr picture", "sound server", "picture order", "group of pictures", "groups of pictures",
     "coded picture",
     "picture timing", "picture_", "reference picture", "sound card", "attached picture", "picture element",

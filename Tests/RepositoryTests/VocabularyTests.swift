@@ -3,16 +3,18 @@ import Testing
 @Suite("Vocabulary")
 struct VocabularyTests {
   @Test func `identifiers that were replaced do not come back`() throws {
-    let files = try Repository.swiftFiles(in: "Sources", "Tests", "Examples", "FuzzTesting", "Benchmarks")
+    let files = try Repository.swiftFiles(
+      in: "Sources", "Tests", "Examples", "FuzzTesting", "Benchmarks", "Package.swift")
+    #expect(files.contains { $0.path == "/Package.swift" })
     #expect(files.filter { !$0.path.hasSuffix("/Vocabulary.swift") }.flatMap(SourceRules.vocabulary) == [])
   }
 
   @Test func `comments and test names use the field's words`() throws {
     let files = try Repository.comments(
-      in: "Sources", "Tests", "Examples", "FuzzTesting", "Benchmarks", "scripts", "docs", "README.md")
+      in: "Sources", "Tests", "Examples", "FuzzTesting", "Benchmarks", "scripts", "docs", "README.md", "Package.swift")
     #expect(files.count { $0.path.hasSuffix(".py") } >= 15)
     #expect(files.count { $0.path.hasSuffix(".mjs") } >= 20)
-    for path in ["/scripts/setup", "/README.md", "/docs/watching.md"] {
+    for path in ["/scripts/setup", "/README.md", "/docs/watching.md", "/Package.swift"] {
       #expect(files.contains { $0.path == path && !$0.comments.isEmpty }, "\(path)")
     }
     let checked = files.filter {
@@ -25,7 +27,7 @@ struct VocabularyTests {
     ("let queue = VideoMailbox()", true), ("func lastPicture()", true), ("struct SoundLevel {", true),
     ("let pictures = 1", true), ("func soundFormat()", true), ("let pictureParameterSets = 1", false),
     ("let set: H264PictureParameterSet", false), ("// VideoMailbox", false), ("let a = \"mailbox\"", false),
-    ("let frame: VideoFrame", false),
+    ("let frame: VideoFrame", false), ("func maySteer() {}", true), ("var steerable = false", false),
   ])
   func `a replaced identifier is found in code only`(source: String, isFound: Bool) {
     let text = SwiftText(path: "A.swift", text: source)
@@ -39,6 +41,8 @@ struct VocabularyTests {
     ("/// Takes it in both hands, overhead.", false),
     ("@Test func `a viewer is told`() {}", true), ("@Test func `a viewer is notified`() {}", false),
     ("@Suite(\"Sounds\") struct A {}", true), ("test(\"the picture\", () => {});", true),
+    ("/// A grey frame.", true), ("/// `colour_primaries`.", false), ("/// The present source.", true),
+    ("/// A source that is present.", false),
   ])
   func `a word with a better term is found in comments and test names only`(source: String, isFound: Bool) {
     let text = CommentText(path: "A.swift", text: source)

@@ -1,6 +1,7 @@
 import Media
 import MediaInput
 import StreamControl
+import TestSupport
 import Testing
 
 @Suite("Network specification")
@@ -15,7 +16,7 @@ struct NetworkSpecificationTests {
     ("rtsp://u:p@ss@camera/", "rtsp://u:p@ss@camera/", "rtsp://…@camera/"),
     ("https://host/a/b.m3u8?token=secret", "https://host/a/b.m3u8?token=secret", "https://host/a/b.m3u8?…"),
     ("http://host", "http://host", "http://host"),
-    ("rtmp://host/app/key", "rtmp://host/app/key", "rtmp://host/app/key"),
+    ("rtmp://host/app/key", "rtmp://host/app/key", "rtmp://host/app/…"),
     ("srt://host:9000?mode=caller", "srt://host:9000?mode=caller", "srt://host:9000?…"),
   ])
   func `an address is read, and shown without its secrets`(text: String, url: String, shown: String) throws {
@@ -61,14 +62,14 @@ struct NetworkSpecificationTests {
   }
 
   @Test func `no bytes make it trap`() {
-    var generator = SystemRandomNumberGenerator()
+    var generator = SplitMix(seed: 1)
     let alphabet = Array("rtsp://u:p@h[]:#?=%/.é\u{301}\u{0}4".unicodeScalars)
     for _ in 0..<20_000 {
       let length = Int.random(in: 0...24, using: &generator)
-      var text = Bool.random() ? "rtsp://" : ""
-      for _ in 0..<length { text.unicodeScalars.append(alphabet.randomElement()!) }
+      var text = Bool.random(using: &generator) ? "rtsp://" : ""
+      for _ in 0..<length { text.unicodeScalars.append(alphabet.randomElement(using: &generator)!) }
       guard let specification = try? NetworkSpecification(parsing: text) else { continue }
-      #expect((try? NetworkSpecification(parsing: specification.url))?.url == specification.url)
+      #expect((try? NetworkSpecification(parsing: specification.url))?.url == specification.url, "seed 1: \(text)")
     }
   }
 }

@@ -14,7 +14,7 @@ struct SourceCatalogTests {
     ] as [(String?, String?)])
   func `auto is the audio of the video source that stays`(video: String?, audio: String?) {
     let opened = Result { () throws(VidiconError) in
-      try SourceCatalog.all.open(.init(audio: "auto", presentVideo: video)).audio
+      try SourceCatalog.all.open(.init(audio: "auto", currentVideo: video)).audio
     }
     switch (opened, audio) {
     case (.success(let capturer), "tone"): #expect(capturer is ToneCapturer)

@@ -67,6 +67,28 @@ struct SourceReachTests {
     #expect(Self.code(open, text) == (code == .notPermitted ? nil : code))
   }
 
+  @Test(arguments: [
+    ("screen:", true), ("screen::0", true), ("screen::0.1?region=1,2,3,4", true), ("screen:cam:0", false),
+    ("screen:169.254.169.254:80", false), ("screen:localhost:10.0", false), ("screen:[::1]:0", false),
+    ("screen:unix:0", false), ("screen:/tmp/x:0", false), ("screen:tcp/cam:0", false), ("mic:", true),
+    ("mic:C920", true),
+    ("mic:hw:1,0", true), ("mic:plughw:CARD=C920,DEV=0?rate=48000", true), ("mic:pulse", true),
+    ("mic:pipewire:cam", false),
+    ("mic:shm:cam,0", false), ("mic:oss:/dev/dsp", false), ("mic:plug:shm", false), ("mic:/etc/passwd", false),
+    ("v4l2:", true), ("v4l2:C920", true), ("v4l2:/dev/video0?fps=30", true), ("v4l2:/dev/v4l/by-id/x", true),
+    ("v4l2:/dev/watchdog", false), ("v4l2:/etc/passwd", false), ("v4l2:/dev/v4l/../watchdog", false),
+    ("srt://cam:9000", true), ("srt://cam:9000?mode=caller&latency=1", true), ("srt://cam:9000?mode=listener", false),
+    ("srt://cam:9000?latency=1&mode=rendezvous", false), ("plasma", true), ("auto", true),
+  ])
+  func `displays of other machines, other devices and listening ports are the owner's to choose`(
+    text: String, isAllowed: Bool
+  ) {
+    var reach = SourceReach(start: SourceNames(), fileFolders: [])
+    reach.allowsLinkLocal = true
+    #expect(Self.code(reach, text) == (isAllowed ? nil : .notPermitted))
+    #expect(Self.code(SourceReach(start: SourceNames(video: text), fileFolders: []), text) == nil)
+  }
+
   @Test func `a client's file is a media container, not a playlist`() throws {
     try Self.withFolders { folder in
       let film = try TestMedia.flashAndBeep()

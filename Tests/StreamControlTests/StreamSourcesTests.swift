@@ -1,5 +1,6 @@
 import Capture
 import CaptureDevices
+import Effects
 import Media
 import Streaming
 import Synchronization
@@ -12,13 +13,24 @@ struct StreamSourcesTests {
   // Names.
 
   @Test(arguments: [
+    ("plasma", "plasma"), ("v4l2:/dev/video0", "v4l2:…"), ("file:/home/me/a.mp4", "file:…"), ("screen::0", "screen:…"),
+    ("rtsp://me:secret@cam:554/a", "rtsp://…"), ("rtsp://me:se/cret@cam", "rtsp://…"), ("mic:hw:1,0", "mic:…"),
+    ("file:http://cam/a.mp4", "file:http://…"), ("pipe:", "pipe:…"),
+  ])
+  func `viewers see the kind of a source only`(text: String, kind: String) {
+    #expect(SourceText(text).shown(to: .viewers) == kind)
+    #expect(SourceText(text).shown(to: .controllingViewers) == SourceText(text).shown(isOperator: false))
+    #expect(SourceText(text).shown(to: .operators) == SourceText(text).shown(isOperator: true))
+  }
+
+  @Test(arguments: [
     ("plasma", "plasma", "plasma"),
     ("v4l2:/dev/video0?size=1x1", "v4l2:/dev/video0?size=1x1", "v4l2:/dev/video0?size=1x1"),
     ("file:/home/me/a.mp4", "file:/home/me/a.mp4", "file:a.mp4"), ("file:a.mp4", "file:a.mp4", "file:a.mp4"),
-    ("rtsp://me:secret@cam:554/a/b?token=1#x", "rtsp://cam:554/a/b", "rtsp://cam:554"),
-    ("rtmp://host/live/streamkey", "rtmp://host/live/streamkey", "rtmp://host"),
-    ("http://a:b@c@host/x", "http://host/x", "http://host"), ("http://a:b/c@host/x", "http://host/x", "http://host"),
-    ("file:http://me:secret@host/a", "file:http://host/a", "file:http://host"), ("https://", "https://", "https://"),
+    ("rtsp://me:secret@cam:554/a/b?token=1#x", "rtsp://…@cam:554/a/b?…", "rtsp://cam:554"),
+    ("rtmp://host/live/streamkey", "rtmp://host/live/…", "rtmp://host"),
+    ("http://a:b@c@host/x", "http://…@host/x", "http://host"), ("http://a:b/c@host/x", "http://…", "http://…"),
+    ("file:http://me:secret@host/a", "file:http://…@host/a", "file:http://host"), ("https://", "https://", "https://"),
   ])
   func `passwords are never shown, folders and paths to operators only`(text: String, full: String, other: String) {
     #expect(SourceText(text).shown(isOperator: true) == full)
@@ -30,6 +42,26 @@ struct StreamSourcesTests {
       let message = "\(quoted): it does not open; try again"
       #expect(SourceText(text).redacted(message, isOperator: false) == "\(other): it does not open; try again")
     }
+  }
+
+  @Test func `a source that a stream shows with privacy is hidden from streams without`() async throws {
+    let (hiding, other) = (LiveStream("hiding"), LiveStream("other"))
+    let sources = [
+      StreamSources(hiding, video: "file:/a/1.mp4?x"), StreamSources(other, video: "plasma"),
+    ]
+    #expect(SourcePrivacy.shared.streamHiding("file:/a/1.mp4", from: other) == nil)
+    hiding.effects = [PrivacyMask()]
+    #expect(SourcePrivacy.shared.streamHiding("file:/a/1.mp4", from: other) == "hiding")
+    #expect(SourcePrivacy.shared.streamHiding("file:/a/1.mp4", from: hiding) == nil)
+    #expect(SourcePrivacy.shared.streamHiding("file:/a/2.mp4", from: other) == nil)
+    let error = await #expect(throws: VidiconError.self) { try await sources[1].replace(video: "file:/a/1.mp4?y") }
+    #expect(error?.code == .notPermitted && error?.cause.contains("hiding") == true)
+    other.effects = [PrivacyMask()]
+    #expect(SourcePrivacy.shared.streamHiding("file:/a/1.mp4", from: other) == nil)
+    // Generated video, and addresses with passwords.
+    #expect(!SourcePrivacy.areSame("plasma", "plasma") && !SourcePrivacy.areSame(nil, nil))
+    #expect(SourcePrivacy.areSame("rtsp://me:secret@cam/a?b", "rtsp://cam/a"))
+    #expect(SourcePrivacy.areSame("v4l2:/dev/video0?size=1x1", "v4l2:/dev/video0"))
   }
 
   @Test func `viewers may choose generated sources, start sources, and devices of the kind of a start source`() {
@@ -113,7 +145,7 @@ struct StreamSourcesTests {
     let camera = Camera()
     let error = try #require(camera.change(["go": 1].merging([name: value]) { $1 }))
     #expect(error.code == .invalidSpecification)
-    #expect((error.subject == "controls" || name == "blur") && error.description.contains(name))
+    #expect(error.subject == (name == "blur" ? "blur" : "controls") && error.description.contains(name))
     #expect(error.nextStep.contains(hint), "\(error)")
     #expect(camera.set.withLock { $0.isEmpty })
   }

@@ -1,7 +1,9 @@
 import Capture
 import Media
-import Streaming
+import Synchronization
 import Testing
+
+@testable import Streaming
 
 @Suite("Sources attached while a stream runs", .timeLimit(.minutes(1)))
 struct AttachWhileRunningTests {
@@ -32,25 +34,25 @@ struct AttachWhileRunningTests {
   @Test func `sources take over in the order of their calls`() async throws {
     try await self.withStream { stream in
       let (video, audio) = (PlasmaCapturer(width: 64, height: 36), SilenceCapturer())
-      let earlier = NoiseCapturer(width: 64, height: 36)
-      stream.attachVideo(earlier)
+      let previous = NoiseCapturer(width: 64, height: 36)
+      stream.attachVideo(previous)
       stream.attachVideo(video)
       stream.attachAudio(audio)
       while stream.audioSource !== audio { await Task.yield() }
-      #expect(stream.videoSource === video && video.isStarted && !earlier.isStarted)
+      #expect(stream.videoSource === video && video.isStarted && !previous.isStarted)
     }
   }
 
-  @Test func `a source that fails is reported, and the earlier one stays`() async throws {
+  @Test func `a source that fails is reported, and the previous one stays`() async throws {
     try await self.withStream { stream in
-      let earlier = stream.videoSource
+      let previous = stream.videoSource
       stream.attachVideo(Broken())
       for await event in stream.events {
         guard case .switchFailed(let kind, let error) = event else { continue }
         #expect(kind == .video && error == Broken.error)
         break
       }
-      #expect(stream.videoSource === earlier)
+      #expect(stream.videoSource === previous)
     }
   }
 
@@ -59,7 +61,10 @@ struct AttachWhileRunningTests {
     stream.attachAudio(SilenceCapturer())
     try await stream.start()
     await stream.stop()
-    stream.attachAudio(ToneCapturer())
-    #expect(stream.audioSource == nil)
+    let audio = ToneCapturer()
+    stream.attachAudio(audio)
+    let attachment = try #require(stream.state.withLock { $0.attachment })
+    await attachment.value
+    #expect(stream.audioSource == nil && !audio.isStarted)
   }
 }

@@ -94,7 +94,7 @@ struct AudioSwitchTests {
     await stream.stop()
   }
 
-  @Test func `audio of the earlier source that arrives after the switch is dropped and reported`() async throws {
+  @Test func `audio of the previous source that arrives after the switch is dropped and reported`() async throws {
     let stream = try await self.startedStream()
     let time = StreamClock.system.now()
     self.first.deliver(at: time, samples: 480)
@@ -106,7 +106,7 @@ struct AudioSwitchTests {
     await stream.stop()
   }
 
-  @Test func `a source that fails to start leaves the earlier one in place`() async throws {
+  @Test func `a source that fails to start leaves the previous one in place`() async throws {
     let stream = try await self.startedStream()
     let failure = VidiconError(.notFound, subject: "x", cause: "gone", nextStep: "plug it in")
     await #expect(throws: failure) {

@@ -40,7 +40,7 @@ final class ViewingOutput: StreamOutput {
 
   func streamEnded() {}
 
-  /// The luma at the centre of each frame, in order of time.
+  /// The luma at the center of each frame, in order of time.
   var lumas: [UInt8] { self.state.withLock { $0.lumas.sorted { $0.key < $1.key }.map(\.value) } }
   /// The metadata of the frames.
   var metadata: [TimedFrameMetadata] { self.state.withLock { $0.metadata } }

@@ -97,7 +97,7 @@ struct FrameConverterTests {
       ([255, 0, 0], [82, 90, 240]), ([0, 255, 0], [145, 54, 34]), ([0, 0, 255], [41, 240, 110]),
       ([255, 255, 255], [235, 128, 128]), ([0, 0, 0], [16, 128, 128]),
     ] as [([UInt8], [UInt8])])
-  func `every RGB format gives the same luma and colour differences`(rgb: [UInt8], expected: [UInt8]) throws {
+  func `every RGB format gives the same luma and color differences`(rgb: [UInt8], expected: [UInt8]) throws {
 
     let orders: [(PixelFormat, [UInt8])] = [
       (.rgb24, rgb), (.argb, [255] + rgb), (.bgra, [rgb[2], rgb[1], rgb[0], 255]),
@@ -199,22 +199,22 @@ struct FrameConverterTests {
   }
 
   /// Full red, green, blue and white in BT.601 and in BT.709 (ITU-R BT.601-7 §2.5.3, BT.709-6 §3.4, rounded).
-  private static let colours: [(bt601: [UInt8], bt709: [UInt8])] = [
+  private static let colors: [(bt601: [UInt8], bt709: [UInt8])] = [
     ([82, 90, 240], [63, 102, 240]), ([145, 54, 34], [173, 42, 26]), ([41, 240, 110], [32, 240, 118]),
     ([235, 128, 128], [235, 128, 128]),
   ]
 
-  private func plain(_ colour: [UInt8], pixelFormat: PixelFormat, width: Int, height: Int) -> VideoFrame {
+  private func plain(_ color: [UInt8], pixelFormat: PixelFormat, width: Int, height: Int) -> VideoFrame {
     let buffer = PixelBuffer(format: VideoFormat(width: width, height: height, pixelFormat: pixelFormat))
     for plane in 0..<pixelFormat.planeCount {
       let bytes = buffer.unsafePlane(plane)
       for index in bytes.indices {
         bytes[index] =
           switch (pixelFormat, plane) {
-          case (.i420, _): colour[plane]
-          case (.nv12, 0): colour[0]
-          case (.nv12, _): colour[1 + index % 2]
-          default: [colour[0], colour[1], colour[0], colour[2]][index % 4]
+          case (.i420, _): color[plane]
+          case (.nv12, 0): color[0]
+          case (.nv12, _): color[1 + index % 2]
+          default: [color[0], color[1], color[0], color[2]][index % 4]
           }
       }
     }
@@ -223,10 +223,10 @@ struct FrameConverterTests {
 
   @Test(arguments: [PixelFormat.i420, .nv12, .yuyv], [(64, 48), (33, 17), (48, 64)])
   func `a frame with another matrix is converted to the output's`(pixelFormat: PixelFormat, size: (Int, Int)) throws {
-    for colour in Self.colours {
+    for color in Self.colors {
       for (from, matrix, to, outputMatrix) in [
-        (colour.bt601, ColorMatrix.bt601, colour.bt709, ColorMatrix.bt709),
-        (colour.bt709, .bt709, colour.bt601, .bt601), (colour.bt709, .bt709, colour.bt709, .bt709),
+        (color.bt601, ColorMatrix.bt601, color.bt709, ColorMatrix.bt709),
+        (color.bt709, .bt709, color.bt601, .bt601), (color.bt709, .bt709, color.bt709, .bt709),
       ] {
         let converter = FrameConverter(
           format: VideoFormat(width: 64, height: 48, colorMatrix: outputMatrix), scaling: .fit)

@@ -25,7 +25,7 @@ struct PrivacyTests {
 
   @Test func `a detector that fails leaves the frame covered, and the stream continues`() async throws {
     let isAlive = Mutex(true)
-    let mask = PrivacyMask { { _, _, _ in isAlive.withLock { $0 } } }
+    let mask = PrivacyMask { { _, _ in isAlive.withLock { $0 } } }
     let stream = try await self.stage.startedStream([mask])
     // The detector has found that there are no faces.
     while !LiveStreamEffectsTests.near(220)(self.stage.output.lumas.last ?? 0) { self.stage.show() }
@@ -41,7 +41,7 @@ struct PrivacyTests {
   @Test func `a detector that hangs leaves the frame covered`() async throws {
     let gate = DispatchSemaphore(value: 0)
     let mask = PrivacyMask {
-      { _, _, _ in
+      { _, _ in
         gate.wait()
         gate.signal()
         return true
@@ -58,7 +58,7 @@ struct PrivacyTests {
     // Bright areas are faces, which are unknown when a frame arrives.
     let looks = Mutex(0)
     let mask = PrivacyMask {
-      { _, _, _ in
+      { _, _ in
         looks.withLock { $0 += 1 }
         return false
       }

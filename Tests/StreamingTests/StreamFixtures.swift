@@ -89,7 +89,7 @@ final class ScriptedVideoCapturer: VideoCapturer {
   /// Number of keyframe requests.
   var keyframeRequests: Int { self.state.withLock { $0.keyframeRequests } }
 
-  /// Delivers a grey frame.
+  /// Delivers a gray frame.
   func deliver(
     at time: MediaTime, format: VideoFormat? = nil, orientation: Orientation = .up, luma: UInt8 = 128
   ) {
@@ -109,7 +109,7 @@ final class ScriptedVideoCapturer: VideoCapturer {
     self.state.withLock { $0.consumer }?.consume(frame)
   }
 
-  /// Delivers a grey frame in memory that must be released, as a device's.
+  /// Delivers a gray frame in memory that must be released, as a device's.
   func lend(at time: MediaTime, luma: UInt8 = 128) {
     let sizes = (0..<self.format.pixelFormat.planeCount).map { self.format.byteCount(plane: $0) }
     // Safe because the memory is freed with its last reference, and written only here.

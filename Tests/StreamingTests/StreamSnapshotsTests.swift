@@ -33,7 +33,7 @@ struct StreamSnapshotsTests {
     _ = self.output.first { $0.presentationTime == time }
   }
 
-  /// The JPEG file of a grey frame in the capturer's format.
+  /// The JPEG file of a gray frame in the capturer's format.
   private func file(luma: UInt8, width: Int? = nil) throws -> ByteBuffer {
     let buffer = PixelBuffer(format: self.capturer.format)
     for plane in 0..<3 {

@@ -189,9 +189,19 @@ struct VideoSchedulePassThroughTests {
     let dialogue = VideoScheduleDialogue(settings: VideoSettings(passThrough: .on))
     _ = dialogue.sample(at: 1000, isKeyframe: true)
     #expect(
-      dialogue.sample(at: 1040, latency: 500, isKeyframe: true, from: VideoScheduleDialogue.other) == .pass(1001))
+      dialogue.sample(at: 1040, latency: 500, isKeyframe: true, from: VideoScheduleDialogue.other) == .pass(1040))
     #expect(dialogue.takeNotices() == [.sourceSwitched])
-    #expect(dialogue.sample(at: 1080, latency: 500, from: VideoScheduleDialogue.other) == .pass(1002))
+    // Half of 40 ms: the offset of 500 ms decays in a second.
+    #expect(dialogue.sample(at: 1080, latency: 500, from: VideoScheduleDialogue.other) == .pass(1060))
+    #expect(dialogue.sample(at: 2040, latency: 500, from: VideoScheduleDialogue.other) == .pass(1540))
+    #expect(dialogue.sample(at: 2080, latency: 500, from: VideoScheduleDialogue.other) == .pass(1580))
+  }
+
+  @Test func `a bitrate that equals the default is no reason to transcode`() {
+    let dialogue = VideoScheduleDialogue(settings: VideoSettings(bitrate: 2_300_000))
+    #expect(dialogue.sample(at: 0, isKeyframe: true) == .pass(0))
+    #expect(dialogue.sample(at: 40) { $0.bitrate = 2_300_000 } == .pass(40))
+    #expect(dialogue.sample(at: 80) { $0.bitrate = 2_300_001 } == .transcode(dropsFrames: false))
   }
 
   @Test func `a switch between sources that are passed through needs a keyframe of the new one`() {

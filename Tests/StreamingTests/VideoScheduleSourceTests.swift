@@ -7,7 +7,7 @@ import Testing
 struct VideoScheduleSourceTests {
   private let dialogue = VideoScheduleDialogue()
 
-  @Test func `another source replaces the present one with its first frame, a keyframe`() {
+  @Test func `another source replaces the current one with its first frame, a keyframe`() {
     _ = self.dialogue.frame(at: 0)
     #expect(self.dialogue.frame(at: 1000, from: VideoScheduleDialogue.other) == .newest(1000, forcesKeyframe: true))
     #expect(self.dialogue.takeNotices() == [.sourceSwitched])
@@ -20,29 +20,67 @@ struct VideoScheduleSourceTests {
     #expect(self.dialogue.frame(at: 499, from: VideoScheduleDialogue.other) == .newest(499))
   }
 
-  @Test func `the first frame of a source of higher latency follows the last one by a millisecond`() {
+  @Test func `a source whose latency is higher by less than a frame keeps its times after its first frame`() {
     _ = self.dialogue.frame(at: 1000)
-    #expect(self.dialogue.frame(at: 1100, latency: 300, from: VideoScheduleDialogue.other) == .newest(1001))
-    // Later frames of the new source are late until their capture times have caught up.
-    #expect(self.dialogue.frame(at: 1140, latency: 300, from: VideoScheduleDialogue.other) == .dropNewest)
-    #expect(self.dialogue.frame(at: 1340, latency: 300, from: VideoScheduleDialogue.other) == .newest(1040))
+    #expect(self.dialogue.frame(at: 1010, latency: 30, from: VideoScheduleDialogue.other) == .newest(1001))
+    #expect(self.dialogue.frame(at: 1050, latency: 30, from: VideoScheduleDialogue.other) == .newest(1020))
   }
 
-  @Test func `repeated frames have the latency of the new source`() {
+  @Test(arguments: [(0, 50), (0, 100), (0, 200), (0, 350), (0, 500), (200, 500), (50, 1500)] as [(Int64, Int64)])
+  func `a switch between sources of different latency has no gap, and their times are right again after a second`(
+    low: Int64, high: Int64
+  ) {
+    let (camera, other) = (VideoScheduleDialogue.camera, VideoScheduleDialogue.other)
+    var shown: [(arrival: Int64, time: Int64)] = []
+    // Frames of both sources are 40 ms apart, and 13 ms from those of the other.
+    let phases: [(Range<Int64>, Int64, VideoSchedule.SourceID)] = [
+      (0..<4000, low, camera), (4013..<9000, high, other), (9013..<14_000, low, camera),
+    ]
+    for (times, latency, source) in phases {
+      for arrival in stride(from: times.lowerBound, to: times.upperBound, by: 40) {
+        let action = self.dialogue.frame(at: arrival, latency: latency, from: source)
+        guard case .encodeNewest(let time, _) = action else {
+          Issue.record("\(action) at \(arrival)")
+          continue
+        }
+        shown.append((arrival, (time - MediaTime.zero).ticks(timescale: 1000)))
+        let decay = max(1000, 2 * (high - low))
+        if arrival - times.lowerBound >= decay || times.lowerBound == 0 {
+          #expect(shown.last?.time == arrival - latency)
+        }
+      }
+    }
+    for (last, next) in zip(shown, shown.dropFirst()) {
+      #expect((1...80).contains(next.time - last.time), "\(last) \(next)")
+      #expect(next.arrival - last.arrival <= 80)
+    }
+  }
+
+  @Test func `a source that follows a pause in the frames keeps its times`() {
     _ = self.dialogue.frame(at: 0)
-    _ = self.dialogue.frame(at: 1000, latency: 400, from: VideoScheduleDialogue.other)
-    _ = self.dialogue.handle(.redrawRequested, at: 1000)
-    #expect(self.dialogue.timeout(at: 1130) == .again(730))
+    #expect(
+      self.dialogue.frame(at: 1000, latency: 400, from: VideoScheduleDialogue.other)
+        == .newest(600, forcesKeyframe: true))
+  }
+
+  @Test func `repeated frames have the latency that the new source is shown with`() {
+    _ = self.dialogue.frame(at: 1000)
+    _ = self.dialogue.frame(at: 1040, latency: 400, from: VideoScheduleDialogue.other)
+    _ = self.dialogue.handle(.redrawRequested, at: 1040)
+    #expect(self.dialogue.timeout(at: 1170) == .again(1170))
+    _ = self.dialogue.frame(at: 3000, latency: 400, from: VideoScheduleDialogue.other)
+    _ = self.dialogue.handle(.redrawRequested, at: 3000)
+    #expect(self.dialogue.timeout(at: 3130) == .again(2730))
   }
 
   @Test func `a repeated frame is never before the last output`() {
     _ = self.dialogue.frame(at: 1000)
-    _ = self.dialogue.frame(at: 1010, latency: 400, from: VideoScheduleDialogue.other)
+    #expect(self.dialogue.frame(at: 1010, latency: 400) == .dropNewest)
     _ = self.dialogue.handle(.redrawRequested, at: 1010)
-    #expect(self.dialogue.timeout(at: 1140) == .again(1002))
+    #expect(self.dialogue.timeout(at: 1140) == .again(1001))
   }
 
-  @Test func `a switch while encoding is paused keeps the frame of the earlier source`() {
+  @Test func `a switch while encoding is paused keeps the frame of the previous source`() {
     _ = self.dialogue.frame(at: 0)
     self.dialogue.schedule.isPaused = true
     #expect(self.dialogue.frame(at: 40, from: VideoScheduleDialogue.other) == .none)

@@ -26,7 +26,10 @@ struct MonitorTests {
   @Test func `reading does not wake a waiter, mutating does`() throws {
     let (monitor, evaluations) = (Monitor(State()), Monitor(0))
     let thread = try self.waiter(on: monitor, evaluations)
-    for _ in 0..<1_000 { _ = monitor.read { $0.value } }
+    for index in 0..<1_000 {
+      _ = monitor.read { $0.value }
+      monitor.withLockWakingNone { $0.value = index % 50 }
+    }
     // Each of the reads would have woken the waiter as this mutation does.
     monitor.withLock { $0.value = 1 }
     _ = evaluations.wait { $0 >= 2 ? true : nil }

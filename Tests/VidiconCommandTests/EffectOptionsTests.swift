@@ -1,4 +1,3 @@
-import CaptureDevices
 import Effects
 import Foundation
 import Streaming

@@ -14,6 +14,10 @@ struct ExitStatusTests {
       (["serve", "--rtsps-port", "1"], "RTSPS needs a certificate and its key"),
       (["serve", "--stream", "name=a", "--stream", "name=a"], "two streams have the name \"a\""),
       (["serve", "--stream", "name=a,source=pipe:", "--stream", "name=b,source=pipe:"], "use pipe: once"),
+      (
+        ["serve", "--stream", "name=a,source=file:x.mp4,faces=privacy", "--stream", "name=b,source=file:x.mp4"],
+        "\"b\" would show the source of \"a\" without privacy"
+      ),
       (["serve", "--name", "a", "--stream", "name=b"], "--name and --stream exclude each other"),
       (["serve", "--split-size", "1M"], "nothing is recorded; add --record PATTERN"),
       (["serve", "--user", "joe"], "a name, a colon and a password are expected; give NAME:PASSWORD"),

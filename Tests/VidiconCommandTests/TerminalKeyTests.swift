@@ -1,4 +1,3 @@
-import CaptureDevices
 import Testing
 
 @testable import VidiconCommand

@@ -39,7 +39,7 @@ public struct AudioSpecificConfig: Hashable, Sendable {
   public var channelConfiguration: UInt8
   /// Samples per channel in a frame of the core: 1024 or 960.
   public var samplesPerFrame: Int
-  /// Spectral band replication, if signalled.
+  /// SBR on top of the core, signalled before or after the core's fields; nil without it, as in plain AAC.
   public var spectralBandReplication: SpectralBandReplication?
 
   /// Creates a configuration of AAC-LC with 1024 samples per frame.

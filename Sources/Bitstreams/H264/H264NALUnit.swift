@@ -12,17 +12,17 @@ public struct H264NALUnitType: RawRepresentable, Hashable, Sendable {
   public static let nonIDRSlice = Self(rawValue: 1)
   /// Slice of an IDR picture: decoding can start here.
   public static let idrSlice = Self(rawValue: 5)
-  /// Supplemental enhancement information (SEI).
+  /// Supplemental enhancement information (SEI), §7.3.2.3: data that decoding does not need, such as captions.
   public static let supplementalEnhancementInformation = Self(rawValue: 6)
-  /// Sequence parameter set (SPS).
+  /// Sequence parameter set (SPS), §7.3.2.1; see ``H264SequenceParameterSet``.
   public static let sequenceParameterSet = Self(rawValue: 7)
-  /// Picture parameter set (PPS).
+  /// Picture parameter set (PPS), §7.3.2.2; see ``H264PictureParameterSet``.
   public static let pictureParameterSet = Self(rawValue: 8)
-  /// Access unit delimiter (AUD).
+  /// Access unit delimiter (AUD), §7.3.2.4: where it is present, the first NAL unit of an access unit.
   public static let accessUnitDelimiter = Self(rawValue: 9)
   /// End of a coded video sequence: an IDR picture follows.
   public static let endOfSequence = Self(rawValue: 10)
-  /// End of the stream.
+  /// End of the stream, §7.3.2.6: no NAL unit follows in the bitstream.
   public static let endOfStream = Self(rawValue: 11)
   /// Filler data of a constant bitrate.
   public static let fillerData = Self(rawValue: 12)

@@ -10,13 +10,13 @@ public struct H264SequenceParameterSet: Hashable, Sendable {
   public var levelIDC: UInt8
   /// `seq_parameter_set_id`, 0 to 31.
   public var id: UInt8
-  /// `chroma_format_idc`: 0 grey, 1 4:2:0, 2 4:2:2, 3 4:4:4.
+  /// `chroma_format_idc`: 0 gray, 1 4:2:0, 2 4:2:2, 3 4:4:4.
   public var chromaFormatIDC: UInt8
   /// Bits per luma sample, 8 to 14.
   public var bitDepthLuma: UInt8
   /// Bits per chroma sample, 8 to 14.
   public var bitDepthChroma: UInt8
-  /// `max_num_ref_frames`, 0 to 16.
+  /// `max_num_ref_frames`, 0 to 16: maximum number of frames that the decoder keeps for prediction.
   public var maximumReferenceFrames: UInt8
   /// `frame_mbs_only_flag`: every frame is progressive.
   public var isProgressive: Bool
@@ -24,7 +24,7 @@ public struct H264SequenceParameterSet: Hashable, Sendable {
   public var width: Int
   /// Height in pixels after cropping, 1 to 33,760.
   public var height: Int
-  /// Video usability information, if present.
+  /// Color, pixel shape and timing; nil when `vui_parameters_present_flag` is 0.
   public var vui: VUIParameters?
 
   /// Maximum width or height in macroblocks at level 6.2, annex A.3.1: √(8 × 139,264).

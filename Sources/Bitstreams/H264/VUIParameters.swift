@@ -1,14 +1,14 @@
 public import Media
 
-/// Video usability information (VUI) of a sequence parameter set, ITU-T H.264 §E.1.1: colour, pixel shape and timing.
+/// Video usability information (VUI) of a sequence parameter set, ITU-T H.264 §E.1.1: color, pixel shape and timing.
 public struct VUIParameters: Hashable, Sendable {
-  /// Colour code points, ITU-T H.273.
+  /// Color code points, ITU-T H.273; in each of them 2 is "unspecified".
   public struct ColourDescription: Hashable, Sendable {
-    /// `colour_primaries`: 1 is BT.709.
+    /// `colour_primaries`, table E-3: 1 is BT.709, 5 and 6 are BT.601 with 625 and 525 lines.
     public var primaries: UInt8
-    /// `transfer_characteristics`: 1 is BT.709.
+    /// `transfer_characteristics`, table E-4: 1 is BT.709, 6 BT.601.
     public var transferCharacteristics: UInt8
-    /// `matrix_coefficients`: 1 is BT.709, 6 BT.601.
+    /// `matrix_coefficients`, table E-5: 1 is BT.709, 5 and 6 are BT.601.
     public var matrixCoefficients: UInt8
 
     /// Creates a description from three code points of ITU-T H.273.
@@ -19,7 +19,7 @@ public struct VUIParameters: Hashable, Sendable {
     }
   }
 
-  /// Field timing, `timing_info`.
+  /// Clock of the frames, `timing_info`: a tick lasts ``unitsInTick`` ÷ ``timeScale`` seconds, a frame two ticks.
   public struct Timing: Hashable, Sendable {
     /// `num_units_in_tick`, at least 1 in a valid stream.
     public var unitsInTick: UInt32
@@ -50,13 +50,13 @@ public struct VUIParameters: Hashable, Sendable {
     }
   }
 
-  /// Sample aspect ratio, if present and valid.
+  /// Ratio of a pixel's width to its height; nil when it is absent, unspecified or reserved.
   public var sampleAspectRatio: SampleAspectRatio?
   /// `video_full_range_flag`: luma is 0 to 255 instead of 16 to 235.
   public var isFullRange = false
-  /// Colour description, if present.
+  /// Code points of the colors; nil when `colour_description_present_flag` is 0 or absent.
   public var colour: ColourDescription?
-  /// Timing, if present.
+  /// Clock of the frames; nil when `timing_info_present_flag` is 0.
   public var timing: Timing?
   /// `max_num_reorder_frames`, if present, 0 to 16: 0 means output in decoding order.
   public var reorderFrames: UInt8?

@@ -12,7 +12,7 @@
 ///
 /// @param row     Receives `width` × 3 bytes.
 /// @param across  `width` bytes, as are `falling` and `rising`.
-/// @param palette 256 colours: red in the lowest byte, then green and blue.
+/// @param palette 256 colors: red in the lowest byte, then green and blue.
 void vidicon_plasma_row(uint8_t *row, const uint8_t *across, const uint8_t *falling, const uint8_t *rising,
                         uint8_t offset, const uint32_t *palette, size_t width);
 

@@ -8,14 +8,12 @@
 /// Decides on the address of a connection; runs on the thread that connects.
 typedef bool (*vidicon_connect_rule)(const struct sockaddr *address, socklen_t length);
 
-/// Begins to ask `refuses` before each connection that this thread makes through connect(2), in whatever library. A
-/// refused connection fails with EACCES before a packet is sent. Connections of the C library itself, as to name servers,
-/// are not asked for. Calls are not nested.
+/// Calls `refuses` before each connection that this thread makes through connect(2), from any library, until
+/// vidicon_connect_guard_end. A refused connection fails with EACCES before a packet is sent. The C library's own connections,
+/// such as those to name servers, are not checked. Calls are not nested.
 void vidicon_connect_guard_begin(vidicon_connect_rule refuses);
 
-/// Ends asking.
-///
-/// Returns the number of refused connections since vidicon_connect_guard_begin.
+/// Ends the checks, and returns the number of connections refused since vidicon_connect_guard_begin.
 uint32_t vidicon_connect_guard_end(void);
 
 /// Whether the connect(2) that libraries call is the guard's: not where symbols of libraries are bound to a library

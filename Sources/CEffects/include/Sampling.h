@@ -15,7 +15,7 @@ typedef struct {
 } vidicon_i420;
 
 /// Source positions of the pixels of a square: pixel (x, y) is sampled at `origin + x * right + y * down` of the
-/// frame, where integers are the centres of luma pixels. Positions outside the frame get its nearest pixel.
+/// frame, where integers are the centers of luma pixels. Positions outside the frame get its nearest pixel.
 typedef struct {
   float origin_x, origin_y, right_x, right_y, down_x, down_y;
 } vidicon_placement;

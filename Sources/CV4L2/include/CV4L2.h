@@ -53,12 +53,14 @@ int vidicon_v4l2_get_intervals_at(int descriptor, uint32_t fourcc, uint32_t widt
 /// Pixel format, size and memory layout of frames (VIDIOC_S_FMT).
 typedef struct {
   uint32_t fourcc, width, height;
+  /// Interlacing (enum v4l2_field).
+  uint32_t field;
   uint32_t colorspace, matrix, quantization;
   uint32_t plane_count;
   uint32_t bytes_per_line[VIDICON_V4L2_PLANES];
 } vidicon_v4l2_format;
 
-/// Sets FourCC and size, and returns the format that the driver has chosen.
+/// Sets FourCC, size and field, and returns the format that the driver has chosen.
 int vidicon_v4l2_set_format(int descriptor, bool is_multi_planar, vidicon_v4l2_format *format);
 /// Sets the frame interval in seconds (VIDIOC_S_PARM), and returns the one that the driver has chosen.
 int vidicon_v4l2_set_interval(int descriptor, bool is_multi_planar, uint32_t *numerator, uint32_t *denominator);

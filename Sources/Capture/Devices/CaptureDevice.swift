@@ -14,7 +14,7 @@ public struct CaptureDevice: Hashable, Sendable {
     case microphone
   }
 
-  /// Camera, screen, window or microphone.
+  /// Kind of the device: camera, screen, window or microphone.
   public let kind: Kind
   /// The source specification that selects the device, such as "v4l2:/dev/video0".
   public let specification: String
@@ -63,7 +63,7 @@ public struct CaptureDeviceFormat: Hashable, Sendable {
   public let width: Int?
   /// Height in pixels; nil for audio, and for video of any size.
   public let height: Int?
-  /// Frame rates; empty for audio.
+  /// Frame rates that the device offers in this format; ``FrameRates/discrete(_:)`` without rates for audio.
   public let frameRates: FrameRates
   /// Samples per second of each channel; nil for video.
   public let sampleRate: Int?

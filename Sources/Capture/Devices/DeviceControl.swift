@@ -20,7 +20,7 @@ public struct DeviceControl: Hashable, Sendable {
   public struct MenuItem: Hashable, Sendable {
     /// The control's value that selects the item.
     public let value: Int
-    /// Human-readable name.
+    /// Human-readable name of the item, such as "Aperture Priority Mode".
     public let label: String
 
     /// Creates a menu item from its value and its name for users.
@@ -34,20 +34,20 @@ public struct DeviceControl: Hashable, Sendable {
   public let name: String
   /// The driver's name as it is: "Exposure Time, Absolute".
   public let label: String
-  /// Type of the control's values.
+  /// Type of the values; determines which of ``range``, ``step`` and ``menu`` apply.
   public let kind: Kind
   /// Minimum and maximum value, in the driver's unit; 0...1 for a boolean, 0...0 for a button. A menu need not have an item
   /// for every value.
   public let range: ClosedRange<Int>
   /// Distance between valid values, counted from the minimum; at least 1.
   public let step: Int
-  /// The driver's initial value.
+  /// The driver's initial value, in the unit of ``range``.
   public let defaultValue: Int
   /// The current value; the default for controls that cannot be read.
   public let value: Int
   /// The items of a menu; empty for other kinds.
   public let menu: [MenuItem]
-  /// Whether the control cannot be set.
+  /// Whether the value can only be read; setting it is an error.
   public let isReadOnly: Bool
   /// Whether setting the control has no effect now, such as the focus while autofocus is on.
   public let isInactive: Bool

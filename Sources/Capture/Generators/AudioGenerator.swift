@@ -56,12 +56,12 @@ protocol GeneratedAudioCapturer: AudioCapturer {
 }
 
 extension GeneratedAudioCapturer {
-  /// The format passed to the initializer.
+  /// Sample rate and channel count that were passed to the initializer.
   public var format: AudioFormat {
     self.generator.format
   }
 
-  /// Whether blocks are being generated.
+  /// True from a successful `start(consumer:)` until `stop()`.
   public var isStarted: Bool {
     self.generator.isStarted
   }

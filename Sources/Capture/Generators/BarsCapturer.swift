@@ -7,7 +7,7 @@ internal import Darwin
 internal import Glibc
 #endif
 
-/// A test image: colour bars with the date and time of day, a white flash each second, and a ``TimecodeStrip``.
+/// A test image: color bars with the date and time of day, a white flash each second, and a ``TimecodeStrip``.
 ///
 /// The flash covers the lower third. It begins with the frame captured on the whole second of wall-clock time (at
 /// fractional rates the nearest one) and covers all frames that begin within 60 ms; the beep of a ``ToneCapturer`` begins
@@ -29,7 +29,7 @@ public final class BarsCapturer: GeneratedVideoCapturer {
 
 /// Draws the frames of ``BarsCapturer``; the constant parts are drawn once and copied into each frame.
 struct Bars {
-  /// A colour in the limited range of BT.601.
+  /// A color in the limited range of BT.601.
   private struct Color {
     let y: UInt8
     let cb: UInt8
@@ -81,7 +81,7 @@ struct Bars {
       }
     }
     if let cell = TimecodeStrip.cellSize(width: width, height: height) {
-      // Grey, so that the strip can be read from RGB frames as well.
+      // Gray, so that the strip can be read from RGB frames as well.
       self.fill(columns: 0..<TimecodeStrip.cellCount * cell, rows: 0..<cell, color: .black)
     }
     if self.textScale > 0 {

@@ -23,11 +23,11 @@ public struct DrawnFrame: ~Copyable {
     self.index = index
   }
 
-  /// Size and pixel layout.
+  /// Size, pixel layout and nominal frame rate of the frame.
   public var format: VideoFormat { self.buffer.format }
-  /// Width in pixels.
+  /// Width in pixels, at least 1.
   public var width: Int { self.format.width }
-  /// Height in pixels.
+  /// Height in pixels, at least 1.
   public var height: Int { self.format.height }
   /// Distance between rows of the first plane, in bytes.
   public var bytesPerRow: Int { self.format.bytesPerRow[0] }

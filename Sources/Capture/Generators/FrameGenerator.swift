@@ -67,7 +67,7 @@ extension GeneratedVideoCapturer {
     self.generator.format
   }
 
-  /// Whether frames are being generated.
+  /// True from a successful `start(consumer:)` until `stop()`.
   public var isStarted: Bool {
     self.generator.isStarted
   }

@@ -7,7 +7,7 @@ internal import Darwin
 internal import Glibc
 #endif
 
-/// A plasma effect: flowing colours made of moving sine waves, in RGB with 3 bytes per pixel.
+/// A plasma effect: flowing colors made of moving sine waves, in RGB with 3 bytes per pixel.
 public final class PlasmaCapturer: GeneratedVideoCapturer {
   let generator: FrameGenerator
 
@@ -25,7 +25,7 @@ public final class PlasmaCapturer: GeneratedVideoCapturer {
 
 /// Draws the frames of a plasma.
 ///
-/// A pixel's colour is the sum of four waves: along x, along y and along both diagonals. Each wave is a table of a few
+/// A pixel's color is the sum of four waves: along x, along y and along both diagonals. Each wave is a table of a few
 /// thousand entries, computed once per frame; a pixel costs three byte additions, 16 pixels at a time, and one look-up in
 /// a circular palette.
 struct Plasma {

@@ -34,23 +34,23 @@ public final class PushCapturer: VideoCapturer {
     }
   }
 
-  /// The format of every frame.
+  /// Size, pixel layout and maximum frame rate of the pushed frames, as passed to the initializer.
   public let format: VideoFormat
   private let pool: VideoFramePool
   private let state = Monitor(State())
 
-  /// Creates a capturer for frames of one format.
+  /// Creates a capturer for frames of one format; frames of another layout are dropped by the stream.
   public init(_ format: VideoFormat) {
     self.format = format
     self.pool = VideoFramePool(format: format)
   }
 
-  /// Whether a consumer accepts frames.
+  /// True from ``start(consumer:)`` until ``stop()``; only in between are pushed frames delivered.
   public var isStarted: Bool {
     self.state.read { $0.consumer != nil }
   }
 
-  /// Starts passing frames to a consumer.
+  /// Starts passing frames to a consumer, on the threads that push them.
   public func start(consumer: any VideoConsumer) {
     self.state.withLock { $0.consumer = consumer }
   }

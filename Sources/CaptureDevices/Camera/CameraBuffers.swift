@@ -16,6 +16,8 @@ final class CameraBuffers: @unchecked Sendable {
   struct Memory {
     let start: UnsafeMutableRawPointer
     let length: Int
+    /// Size of the address range that is unmapped with it, the page behind the memory included.
+    let reservedLength: Int
   }
 
   /// The memories of each buffer.
@@ -78,15 +80,26 @@ final class CameraBuffers: @unchecked Sendable {
     self.released.withLock { $0 = (nil, []) }
   }
 
+  /// Maps a memory, and a page of zeros behind it: libswscale and libyuv process rows in vectors, and read up to one of them
+  /// past the last row, which may end with the last page of the memory.
   private static func map(_ descriptor: Int32, length: Int, offset: Int) throws(V4L2Failure) -> Memory {
     guard length > 0 else { throw V4L2Failure(call: .map, number: EINVAL) }
-    let start = mmap(nil, length, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, off_t(offset))
-    guard let start, start != MAP_FAILED else { throw V4L2Failure(call: .map, number: errno) }
-    return Memory(start: start, length: length)
+    let page = sysconf(Int32(_SC_PAGESIZE))
+    let reservedLength = (length + page - 1) / page * page + page
+    let reserved = mmap(nil, reservedLength, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
+    guard let reserved, reserved != MAP_FAILED else { throw V4L2Failure(call: .map, number: errno) }
+    let start = mmap(
+      reserved, length, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, descriptor, off_t(offset))
+    guard let start, start != MAP_FAILED else {
+      let number = errno
+      munmap(reserved, reservedLength)
+      throw V4L2Failure(call: .map, number: number)
+    }
+    return Memory(start: start, length: length, reservedLength: reservedLength)
   }
 
   private static func unmap(_ memories: [[Memory]]) {
-    for memory in memories.joined() { munmap(memory.start, memory.length) }
+    for memory in memories.joined() { munmap(memory.start, memory.reservedLength) }
   }
 }
 

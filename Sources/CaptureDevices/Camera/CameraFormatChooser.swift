@@ -5,7 +5,7 @@ package import Media
 ///
 /// Size comes first: the smallest that is at least the requested one, else the largest. Then the frame rate: the highest
 /// that does not exceed the requested one, else the lowest. Among equal ones, uncompressed formats are preferred as long as
-/// USB has the bandwidth, then JPEG. H.264 is chosen when requested, or when only it is large enough.
+/// the connection has the bandwidth, then JPEG. H.264 is chosen when requested, or when only it is large enough.
 package struct CameraFormatChooser {
   /// The format to set on the camera.
   package struct Choice: Hashable {
@@ -14,9 +14,6 @@ package struct CameraFormatChooser {
     package var height: Int
     package var frameRate: FrameRate
   }
-
-  /// Bytes per second that USB 2 carries in one device's isochronous transfers, of its 480 Mb/s.
-  static let usbBytesPerSecond = 40_000_000
 
   /// Requested width in pixels.
   var width: Int
@@ -28,20 +25,20 @@ package struct CameraFormatChooser {
   var accepts: (FourCC) -> Bool
   /// Whether H.264 was requested.
   var prefersH264: Bool
-  /// Whether the camera is connected over USB, and its bandwidth limited to ``usbBytesPerSecond``.
-  var isUSB: Bool
+  /// Speed of the camera's USB connection; nil when it has another one, which is not limited.
+  var usbSpeed: USBSpeed?
 
   /// Creates a chooser of the format nearest to a size in pixels and a frame rate.
   package init(
     width: Int, height: Int, frameRate: FrameRate, accepts: @escaping (FourCC) -> Bool = { _ in true },
-    prefersH264: Bool = false, isUSB: Bool
+    prefersH264: Bool = false, usbSpeed: USBSpeed?
   ) {
     self.width = width
     self.height = height
     self.frameRate = frameRate
     self.accepts = accepts
     self.prefersH264 = prefersH264
-    self.isUSB = isUSB
+    self.usbSpeed = usbSpeed
   }
 
   /// The best mode; nil when none has a known and requested format.
@@ -81,7 +78,7 @@ package struct CameraFormatChooser {
       isLargeEnough ? area : -area,
       rate > self.frameRate ? 1 : 0,
       rate > self.frameRate ? millihertz : -millihertz,
-      self.isUSB && bytesPerSecond > Double(Self.usbBytesPerSecond) ? 1 : 0,
+      self.usbSpeed.map { bytesPerSecond > Double($0.usableBytesPerSecond) } ?? false ? 1 : 0,
       isCompressed ? 1 : 0,
       pixels?.cost ?? 0,
     ]

@@ -52,7 +52,9 @@ final class CameraFrameReader {
   }
 
   /// Delivers the content of a filled buffer, and returns the buffer to the driver at once or when its frame is released.
-  func handle(_ buffer: vidicon_v4l2_buffer, at time: MediaTime) throws(V4L2Failure) {
+  ///
+  /// - Returns: Why the content is not usable; nil when it is.
+  func handle(_ buffer: vidicon_v4l2_buffer, at time: MediaTime) throws(V4L2Failure) -> CameraHealth.Failure? {
     let memories = self.session.buffers.memories[Int(buffer.index)]
     let data = memories.indices.map { index in
       index < Int(buffer.plane_count) ? buffer.data(index, length: memories[index].length) : 0..<0
@@ -62,12 +64,16 @@ final class CameraFrameReader {
     guard isComplete else {
       self.output.skip(at: time)
       self.handleLoss()
-      return try self.session.queue(buffer.index)
+      try self.session.queue(buffer.index)
+      return buffer.is_error ? .damaged : .incomplete
     }
+    var trouble: CameraHealth.Failure?
     let starts = zip(memories, data).map { $0.start + $1.lowerBound }
     let bytes = UnsafeRawBufferPointer(start: starts[0], count: data[0].count)
     switch self.session.pixels.handling {
-    case .jpeg: self.jpeg?.decode(bytes, at: time)
+    case .jpeg:
+      self.jpeg?.decode(bytes, at: time)
+      if self.jpeg?.isFailing ?? false { trouble = .damaged }
     case .h264: self.handleAccessUnit(bytes, at: time)
     case .convert(let format): self.deliver(self.convert(starts, from: format, at: time), at: time)
     case .direct(let format, _) where self.converter != nil:
@@ -75,11 +81,13 @@ final class CameraFrameReader {
     case .direct(_, let order):
       let lengths = zip(memories, data).map { $0.length - $1.lowerBound }
       if self.session.queuedCount >= Self.minimumQueuedCount, self.session.layout.fitsWhole(in: lengths) {
-        return self.output.consume(self.borrow(buffer.index, starts: starts, order: order, at: time))
+        self.output.consume(self.borrow(buffer.index, starts: starts, order: order, at: time))
+        return nil
       }
       self.deliver(self.copy(starts, order: order, at: time), at: time)
     }
     try self.session.queue(buffer.index)
+    return trouble
   }
 
   private func deliver(_ frame: VideoFrame?, at time: MediaTime) {

@@ -1,6 +1,7 @@
 internal import CLibav
 internal import Codecs
 internal import Media
+internal import Synchronization
 internal import Threading
 
 /// Decodes a camera's JPEG images on a thread of its own, so that the device's buffers are released at once.
@@ -20,10 +21,16 @@ final class CameraJPEGDecoder: Sendable {
     var isStopped = false
   }
 
+  /// Whether the last image could not be decoded; shared with the thread.
+  private final class Outcome: Sendable {
+    let isFailure = Atomic(false)
+  }
+
   /// Number of bytes that libavcodec may read past the end.
   private static let padding = Int(AV_INPUT_BUFFER_PADDING_SIZE)
 
   private let state: Monitor<State>
+  private let failing = Outcome()
   private let output: CameraOutput
   private let thread: WorkerThread
 
@@ -43,10 +50,12 @@ final class CameraJPEGDecoder: Sendable {
         nextStep: "choose another format with ?format=")
     }
     let box = TransferBox(decoder)
-    try self.thread.start { _ in
+    try self.thread.start { [failing] _ in
       guard var decoder = box.take() else { return }
       while let waiting = Self.next(state) {
-        switch decoder.decode(waiting.bytes, count: waiting.bytes.count - Self.padding, at: waiting.time) {
+        let outcome = decoder.decode(waiting.bytes, count: waiting.bytes.count - Self.padding, at: waiting.time)
+        failing.isFailure.store(outcome == nil, ordering: .relaxed)
+        switch outcome {
         case .frame(let frame): output.consume(frame)
         case .newFormat(let frame):
           output.announce(frame.format)
@@ -56,6 +65,11 @@ final class CameraJPEGDecoder: Sendable {
         state.withLock { $0.spare = waiting.bytes }
       }
     }
+  }
+
+  /// Whether the last image could not be decoded.
+  var isFailing: Bool {
+    self.failing.isFailure.load(ordering: .relaxed)
   }
 
   /// Enqueues an image for decoding; does not block.

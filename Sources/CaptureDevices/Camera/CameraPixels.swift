@@ -68,7 +68,6 @@ struct CameraPixels: Hashable {
   private static let luma = Plane(bytes: 1)
   private static let chroma420 = Plane(bytes: 1, across: 2, down: 2)
   private static let pairs420 = Plane(bytes: 2, across: 2, down: 2)
-  private static let pairs422 = Plane(bytes: 2, across: 2)
   private static let packed422 = Plane(bytes: 4, across: 2)
 
   /// The known formats, by the names of linux/videodev2.h.
@@ -92,7 +91,6 @@ struct CameraPixels: Hashable {
     FourCC("UYVY"): CameraPixels(.convert(AV_PIX_FMT_UYVY422), [packed422]),
     FourCC("YVYU"): CameraPixels(.convert(AV_PIX_FMT_YVYU422), [packed422]),
     FourCC("NV21"): CameraPixels(.convert(AV_PIX_FMT_NV21), [luma, pairs420]),
-    FourCC("NV16"): CameraPixels(.convert(AV_PIX_FMT_NV16), [luma, pairs422]),
     FourCC("422P"): CameraPixels(
       .convert(AV_PIX_FMT_YUV422P), [luma, Plane(bytes: 1, across: 2), Plane(bytes: 1, across: 2)]),
     FourCC("BGR3"): CameraPixels(.convert(AV_PIX_FMT_BGR24), [Plane(bytes: 3)]),

@@ -43,9 +43,11 @@ final class CameraPlayback: Sendable {
     var session = first.take()
     var recovery = CameraRecovery()
     while let path = session?.device.path {
-      let error = self.capture(&session)
-      guard let error, !self.wake.isStopped else { return }
-      if recovery.handleFailure(after: self.output.currentRun) { self.output.end(error) }
+      let loss = self.capture(&session)
+      guard let loss, !self.wake.isStopped else { return }
+      if recovery.handleLoss(after: self.output.currentRun, isUnplugged: loss.isUnplugged) {
+        self.output.end(loss.error)
+      }
       session = self.search(from: path, &recovery)
       if let session {
         self.output.begin(trial: recovery.trial)
@@ -54,10 +56,17 @@ final class CameraPlayback: Sendable {
     }
   }
 
+  /// Why a camera is lost.
+  private struct Loss {
+    var error: VidiconError
+    /// Whether the camera was disconnected; it has failed otherwise.
+    var isUnplugged = false
+  }
+
   /// Delivers frames, then closes the device: while it is open here, a reconnected camera gets another node.
   ///
   /// - Returns: Why the camera is lost; nil when stopped.
-  private func capture(_ session: inout CameraSession?) -> VidiconError? {
+  private func capture(_ session: inout CameraSession?) -> Loss? {
     guard let current = session.take() else { return nil }
     defer {
       self.state.withLock { $0.device = nil }
@@ -70,15 +79,16 @@ final class CameraPlayback: Sendable {
         try self.deliverFrames(current, reader)
         return nil
       } catch {
-        return error.vidiconError(source: self.request.source, path: current.device.path)
+        return Loss(
+          error: error.vidiconError(source: self.request.source, path: current.device.path), isUnplugged: error.isGone)
       }
     } catch {
-      return error
+      return Loss(error: error)
     }
   }
 
   private func deliverFrames(_ session: CameraSession, _ reader: CameraFrameReader) throws(V4L2Failure) {
-    var (timestamps, sequence) = (CameraTimestamps(), CameraSequence())
+    var (timestamps, sequence, health) = (CameraTimestamps(), CameraSequence(), CameraHealth())
     let interval = session.format.frameRate.frameInterval
     var lastArrival = StreamClock.system.now()
     var failures = 0
@@ -92,33 +102,50 @@ final class CameraPlayback: Sendable {
         if StreamClock.system.now() - lastArrival > Self.frameTimeout { try self.checkPresence(of: session.device) }
         continue
       }
+      var trouble: CameraHealth.Failure?
       do throws(V4L2Failure) {
-        guard let buffer = try session.dequeue() else {
+        if let buffer = try session.dequeue() {
+          let now = StreamClock.system.now()
+          (lastArrival, failures) = (now, 0)
+          let time = timestamps.time(of: buffer.timestamp < 0 ? nil : buffer.timestamp, at: now)
+          let missing = sequence.missing(before: buffer.sequence)
+          if missing > 0 {
+            self.output.skip(at: (1...missing).reversed().map { time - interval * Int64($0) })
+            reader.handleLoss()
+          }
+          trouble = try reader.handle(buffer, at: time)
+        } else {
           // The device is ready, but no buffer is: an error event, or a buffer dequeued by another process. Must not
           // spin.
-          if events & Int16(POLLIN) == 0 {
+          self.pauseAfterFailure()
+          if events & Int16(POLLIN) != 0 {
+            trouble = .missing
+          } else {
             try self.checkPresence(of: session.device)
             failures += 1
-            self.pauseAfterFailure()
+            if failures > Self.maximumFailures { throw V4L2Failure(call: .capture, number: EIO) }
+            continue
           }
-          if failures > Self.maximumFailures { throw V4L2Failure(call: .capture, number: EIO) }
-          continue
         }
-        let now = StreamClock.system.now()
-        (lastArrival, failures) = (now, 0)
-        let time = timestamps.time(of: buffer.timestamp < 0 ? nil : buffer.timestamp, at: now)
-        let missing = sequence.missing(before: buffer.sequence)
-        if missing > 0 {
-          self.output.skip(at: (1...missing).reversed().map { time - interval * Int64($0) })
-          reader.handleLoss()
-        }
-        try reader.handle(buffer, at: time)
       } catch {
         if error.isGone { throw error }
         failures += 1
         if failures > Self.maximumFailures { throw error }
         try self.checkPresence(of: session.device)
         self.pauseAfterFailure()
+        continue
+      }
+      guard let trouble else {
+        health.handleUsable()
+        continue
+      }
+      switch health.handleTrouble(at: StreamClock.system.now()) {
+      case .none: break
+      case .restart:
+        try session.restart()
+        sequence = CameraSequence()
+        reader.handleLoss()
+      case .reopen: throw V4L2Failure(call: trouble.call, number: EIO)
       }
     }
   }

@@ -5,6 +5,7 @@ internal import Media
 ///
 /// A camera that opens and soon fails again would alternate with the slate and fill the log. From its second consecutive
 /// failure on, it is opened with exponential back-off, and its frames are withheld until they have come for some seconds.
+/// A camera that is unplugged has not failed: it is shown as soon as it is back, each time.
 struct CameraRecovery {
   /// Duration of frames after which earlier failures are forgotten.
   static let stableDuration = MediaDuration.seconds(5)
@@ -17,6 +18,8 @@ struct CameraRecovery {
 
   /// Number of consecutive failures.
   private(set) var failureCount = 0
+  /// Whether the camera was lost before.
+  private var wasLost = false
   private var refusedSince: MediaTime?
   private var isRefusalReported = false
 
@@ -32,9 +35,16 @@ struct CameraRecovery {
 
   /// Records that the camera was lost.
   ///
-  /// - Parameter run: The frames since the camera was opened.
-  /// - Returns: Whether to report the failure.
-  mutating func handleFailure(after run: CameraOutput.Run) -> Bool {
+  /// - Parameters:
+  ///   - run: The frames since the camera was opened.
+  ///   - isUnplugged: Whether the camera was disconnected; it has failed otherwise.
+  /// - Returns: Whether to report the loss.
+  mutating func handleLoss(after run: CameraOutput.Run, isUnplugged: Bool) -> Bool {
+    defer { self.wasLost = true }
+    if isUnplugged {
+      (self.failureCount, self.isRefusalReported, self.refusedSince) = (0, false, nil)
+      return run.isForwarding || !self.wasLost
+    }
     if run.duration >= Self.stableDuration {
       self.failureCount = 0
       self.isRefusalReported = false

@@ -32,7 +32,7 @@ struct CameraRequest: Hashable, Sendable {
     let chooser = CameraFormatChooser(
       width: self.size.width, height: self.size.height, frameRate: self.specification.frameRate ?? self.frameRate,
       accepts: self.specification.accepts, prefersH264: self.specification.format == "h264",
-      isUSB: device.identity.isUSB)
+      usbSpeed: device.identity.isUSB ? USBSpeed(ofNode: device.path) ?? .highSpeed : nil)
     if let choice = chooser.choose(from: modes) { return choice }
     var seen: Set<FourCC> = []
     let offered = modes.map(\.fourCC).filter { seen.insert($0).inserted }.map(\.description).joined(separator: ", ")

@@ -26,6 +26,8 @@ final class CameraSession {
   let buffers: CameraBuffers
   /// Number of buffers owned by the driver.
   private(set) var queuedCount = 0
+  /// Whether each buffer is owned by the driver.
+  private var isQueued: [Bool]
   private var isClosed = false
 
   /// Opens the first usable camera of a list of nodes.
@@ -47,17 +49,25 @@ final class CameraSession {
     let source = request.source
     try device.setInput(request.specification.input, source: source)
     let choice = try request.choose(from: device)
-    var set = vidicon_v4l2_format()
-    set.fourcc = choice.fourCC.rawValue
-    (set.width, set.height) = (UInt32(choice.width), UInt32(choice.height))
+    let set: vidicon_v4l2_format
     let rate: FrameRate
     do throws(V4L2Failure) {
-      try device.check(vidicon_v4l2_set_format(device.descriptor, device.identity.isMultiPlanar, &set), .format)
+      set = try device.setFormat(choice)
+    } catch {
+      throw error.vidiconError(source: source, path: device.path)
+    }
+    if case .separate(let name) = CameraField(set.field) {
+      throw VidiconError(
+        .unsupported, subject: source, cause: "it delivers single fields, not whole frames (V4L2_FIELD_\(name))",
+        nextStep: "choose another input or size with ?input= and ?size=, or a converter that deinterlaces")
+    }
+    do throws(V4L2Failure) {
       rate = device.setFrameRate(choice.frameRate)
       self.buffers = try CameraBuffers(device, count: Self.bufferCount, wake: wake)
     } catch {
       throw error.vidiconError(source: source, path: device.path)
     }
+    self.isQueued = Array(repeating: false, count: self.buffers.memories.count)
     let sides = 1...UInt32(CameraMode.maximumSide)
     guard let pixels = CameraPixels(fourCC: FourCC(rawValue: set.fourcc)), sides.contains(set.width),
       sides.contains(set.height)
@@ -115,6 +125,7 @@ final class CameraSession {
     try self.device.check(
       vidicon_v4l2_queue_buffer(self.device.descriptor, self.device.identity.isMultiPlanar, index, planeCount),
       .capture)
+    self.isQueued[Int(index)] = true
     self.queuedCount += 1
   }
 
@@ -131,8 +142,21 @@ final class CameraSession {
     if status == EAGAIN { return nil }
     try self.device.check(status, .capture)
     guard Int(buffer.index) < self.buffers.memories.count else { throw V4L2Failure(call: .capture, number: EIO) }
+    self.isQueued[Int(buffer.index)] = false
     self.queuedCount -= 1
     return buffer
+  }
+
+  /// Stops and starts streaming (`VIDIOC_STREAMOFF`, `VIDIOC_STREAMON`). Buffers that frames reference stay theirs.
+  func restart() throws(V4L2Failure) {
+    let isMultiPlanar = self.device.identity.isMultiPlanar
+    try self.device.check(vidicon_v4l2_set_streaming(self.device.descriptor, isMultiPlanar, false), .start)
+    // The driver has returned its buffers.
+    let returned = self.isQueued.indices.filter { self.isQueued[$0] }
+    self.isQueued = Array(repeating: false, count: self.isQueued.count)
+    self.queuedCount = 0
+    for index in returned { try self.queue(UInt32(index)) }
+    try self.device.check(vidicon_v4l2_set_streaming(self.device.descriptor, isMultiPlanar, true), .start)
   }
 
   /// The format of the delivered frames, given the format that the driver has set.

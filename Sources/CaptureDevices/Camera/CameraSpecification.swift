@@ -43,6 +43,12 @@ public struct CameraSpecification: Hashable, Sendable {
 }
 
 extension CameraSpecification {
+  /// Whether a path is that of a camera's node, or of a link that the system makes: opening another device may have effects.
+  package var isOfThisMachine: Bool {
+    guard case .path(let path) = self.device else { return true }
+    return ["/dev/video", "/dev/v4l/"].contains { path.hasPrefix($0) } && !path.split(separator: "/").contains("..")
+  }
+
   /// Parses the part of a specification that follows `v4l2:`.
   ///
   /// - Throws: ``VidiconError`` with ``VidiconError/Code/invalidSpecification``, whose next step shows a valid value.
@@ -60,14 +66,16 @@ extension CameraSpecification {
     for item in parts[1].split(separator: "&", omittingEmptySubsequences: false) where !item.isEmpty {
       let pair = item.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
       let (key, value) = (pair[0], pair.count == 2 ? pair[1] : "")
-      guard seen.insert(key).inserted else { throw parser.error("\"\(key)\" is given twice", "give it once") }
+      guard seen.insert(key).inserted else {
+        throw parser.error("\"\(key.withoutCredentials())\" is given twice", "give it once")
+      }
       switch key {
       case "size": (self.width, self.height) = try parser.size(value)
       case "fps": self.frameRate = try parser.rate(value)
       case "format": self.format = try parser.format(value)
       case "input": self.input = try parser.input(value)
       default:
-        throw parser.error("a camera has no option \"\(key)\"", "use size, fps, format or input")
+        throw parser.error("a camera has no option \"\(key.withoutCredentials())\"", "use size, fps, format or input")
       }
     }
   }
@@ -77,7 +85,7 @@ extension CameraSpecification {
     private let source: String
 
     init(_ text: String) {
-      self.source = "v4l2:\(text.prefix(200))"
+      self.source = String("v4l2:\(text)".withoutCredentials().prefix(200))
     }
 
     func error(_ cause: String, _ nextStep: String) -> VidiconError {
@@ -89,27 +97,32 @@ extension CameraSpecification {
         self.number($0, maximum: 16_384)
       }
       guard numbers.count == 2, let width = numbers[0], let height = numbers[1], width > 0, height > 0 else {
-        throw self.error("\"\(text)\" is no size", "write it as size=1280x720, of 1 to 16384 pixels")
+        throw self.error(
+          "\"\(text.withoutCredentials())\" is no size", "write it as size=1280x720, of 1 to 16384 pixels")
       }
       return (width, height)
     }
 
     func rate(_ text: Substring) throws(VidiconError) -> FrameRate {
       if let rate = FrameRate(parsing: text, in: 0.001...1000) { return rate }
-      throw self.error("\"\(text)\" is no frame rate", "write it as fps=30, fps=29.97 or fps=30000/1001, at most 1000")
+      throw self.error(
+        "\"\(text.withoutCredentials())\" is no frame rate",
+        "write it as fps=30, fps=29.97 or fps=30000/1001, at most 1000")
     }
 
     func format(_ text: Substring) throws(VidiconError) -> String {
       let isName = (1...5).contains(text.utf8.count) && text.utf8.allSatisfy { (0x21..<0x7F).contains($0) }
       guard isName else {
-        throw self.error("\"\(text)\" is no format", "use mjpeg, h264, yuyv, nv12 or the four characters of another")
+        throw self.error(
+          "\"\(text.withoutCredentials())\" is no format",
+          "use mjpeg, h264, yuyv, nv12 or the four characters of another")
       }
       return text.lowercased()
     }
 
     func input(_ text: Substring) throws(VidiconError) -> Int {
       guard let input = self.number(text, maximum: 63) else {
-        throw self.error("\"\(text)\" is no input number", "write it as input=0, up to 63")
+        throw self.error("\"\(text.withoutCredentials())\" is no input number", "write it as input=0, up to 63")
       }
       return input
     }

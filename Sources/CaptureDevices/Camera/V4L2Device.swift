@@ -127,6 +127,26 @@ extension V4L2Device {
     return names
   }
 
+  /// Sets pixel format and size, with whole frames where the driver has them.
+  ///
+  /// - Returns: The format that the driver has set, of single fields when it has nothing else; see ``CameraField``.
+  func setFormat(_ choice: CameraFormatChooser.Choice) throws(V4L2Failure) -> vidicon_v4l2_format {
+    var last = V4L2Failure(call: .format, number: EINVAL)
+    var found: vidicon_v4l2_format?
+    for field in CameraField.requests {
+      var set = vidicon_v4l2_format()
+      set.fourcc = choice.fourCC.rawValue
+      (set.width, set.height, set.field) = (UInt32(choice.width), UInt32(choice.height), field)
+      let status = vidicon_v4l2_set_format(self.descriptor, self.identity.isMultiPlanar, &set)
+      if status == 0, CameraField(set.field).hasWholeFrames { return set }
+      if status == 0 { found = set }
+      last = V4L2Failure(call: .format, number: status)
+      guard status == 0 || status == EINVAL else { throw last }
+    }
+    guard let found else { throw last }
+    return found
+  }
+
   /// Sets the frame rate.
   ///
   /// - Returns: The frame rate that the driver has set; the requested one when the driver reports none.

@@ -19,6 +19,9 @@ struct V4L2Failure: Error, Hashable {
     case map = "its frame buffers cannot be mapped"
     case start = "streaming cannot be started"
     case capture = "it delivers no more frames"
+    case damaged = "every frame of it is damaged"
+    case incomplete = "every frame of it is cut off"
+    case missing = "it announces frames that it does not deliver"
     case control = "the control cannot be set"
   }
 
@@ -77,6 +80,10 @@ struct V4L2Failure: Error, Hashable {
       return VidiconError(
         .failed, subject: source, cause: "the bandwidth of its connection, shared with other devices, is too low",
         nextStep: "choose a smaller size or another format with ?size= and ?format=, or use another port")
+    case _ where [.damaged, .incomplete, .missing].contains(self.call):
+      return VidiconError(
+        .failed, subject: source, cause: self.call.rawValue,
+        nextStep: "use another cable or USB port, or choose a smaller size or another format with ?size= and ?format=")
     default:
       return VidiconError(
         .failed, subject: source, cause: "\(self.call.rawValue) (\(systemErrorMessage(self.number)))",

@@ -9,7 +9,7 @@ internal import Threading
 /// and video stay in sync for days. A lost device is reported once by ``AudioConsumer/captureEnded(_:)`` and searched for
 /// several times per second; when it is back, blocks follow.
 public final class MicrophoneCapturer: AudioCapturer {
-  /// The selected microphone and format.
+  /// The selected microphone, and the requested sample rate and channel count.
   public let specification: MicrophoneSpecification
   private let negotiatedFormat: Mutex<AudioFormat>
   private let thread = WorkerThread(name: "microphone")

@@ -42,7 +42,7 @@ public struct MicrophoneSpecification: Hashable, Sendable {
   /// - Throws: ``VidiconError`` with ``VidiconError/Code/invalidSpecification``, whose next step shows a valid value.
   public init(parsing text: String) throws(VidiconError) {
     func error(_ cause: String, _ nextStep: String) -> VidiconError {
-      VidiconError(.invalidSpecification, subject: text, cause: cause, nextStep: nextStep)
+      VidiconError(.invalidSpecification, subject: text.withoutCredentials(), cause: cause, nextStep: nextStep)
     }
     guard text.hasPrefix(Self.scheme) else {
       throw error("it is not a microphone", "write mic:NAME, or mic: for the default one")
@@ -65,7 +65,7 @@ public struct MicrophoneSpecification: Hashable, Sendable {
       let parts = option.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
       let value = parts.count == 2 ? Self.number(parts[1]) : nil
       guard seen.insert(parts[0]).inserted else {
-        throw error("the option \(parts[0]) is given twice", "give it once")
+        throw error("the option \(parts[0].withoutCredentials()) is given twice", "give it once")
       }
       switch parts[0] {
       case "rate":
@@ -79,9 +79,19 @@ public struct MicrophoneSpecification: Hashable, Sendable {
         }
         self.channelCount = value
       default:
-        throw error("a microphone has no option \"\(parts[0])\"", "use rate= and channels=")
+        throw error("a microphone has no option \"\(parts[0].withoutCredentials())\"", "use rate= and channels=")
       }
     }
+  }
+
+  /// Whether the name is that of a sound card, or of a PCM of the system without arguments: those of other PCMs may be paths
+  /// and servers.
+  package var isOfThisMachine: Bool {
+    guard let name else { return true }
+    guard !name.contains("/") else { return false }
+    guard let colon = name.firstIndex(of: ":") else { return true }
+    return ["hw", "plughw", "default", "sysdefault", "front", "dsnoop", "hdmi", "iec958", "usbstream"]
+      .contains(name[..<colon]) || name.hasPrefix("surround")
   }
 
   private static let scheme = "mic:"

@@ -18,7 +18,7 @@ internal import Threading
 ///
 /// A Wayland session only shows windows of X11 programs, through XWayland and by window number.
 public final class ScreenCapturer: VideoCapturer {
-  /// The selected screen or window.
+  /// The selected screen or window, and the part of it to capture.
   public let specification: ScreenSpecification
   private let frameRate: FrameRate
   private let currentFormat: Mutex<VideoFormat>

@@ -12,18 +12,18 @@ public import Media
 /// | `cursor` | `0`                | 0 hides the mouse pointer, 1 shows it (default)                                |
 /// | `fps`    | `15`, `29.97`      | the maximum frame rate, in frames per second                                   |
 public struct ScreenSpecification: Hashable, Sendable {
-  /// A rectangle in pixels.
+  /// A rectangle in pixels, measured from the top left corner of the screen or window.
   public struct Region: Hashable, Sendable {
-    /// First column, 0 to 65535.
+    /// First column, 0 to 65535; 0 is the left edge.
     public var x: Int
-    /// First row, 0 to 65535.
+    /// First row, 0 to 65535; 0 is the top edge.
     public var y: Int
     /// Number of columns, 1 to 65535.
     public var width: Int
     /// Number of rows, 1 to 65535.
     public var height: Int
 
-    /// Creates a rectangle.
+    /// Creates a rectangle; the ranges are not checked.
     public init(x: Int, y: Int, width: Int, height: Int) {
       self.x = x
       self.y = y
@@ -38,12 +38,12 @@ public struct ScreenSpecification: Hashable, Sendable {
   public var region: Region?
   /// The window to capture, 1 to 0xFFFFFFFF; nil for the screen.
   public var window: UInt32?
-  /// Whether frames include the mouse pointer.
+  /// Whether frames include the mouse pointer; true by default.
   public var showsCursor: Bool
   /// Maximum frame rate in frames per second; nil for the stream's.
   public var frameRate: FrameRate?
 
-  /// Creates a specification.
+  /// Creates a specification; by default of the whole screen of the environment, with the mouse pointer.
   public init(
     display: String? = nil, region: Region? = nil, window: UInt32? = nil, showsCursor: Bool = true,
     frameRate: FrameRate? = nil
@@ -68,7 +68,8 @@ public struct ScreenSpecification: Hashable, Sendable {
     if let display = parts.first, !display.isEmpty {
       guard Self.isDisplay(display) else {
         throw Self.error(
-          text, "\"\(display.prefix(40))\" is not an X display", "write screen:, screen::0 or screen:HOST:0.1")
+          text, "\"\(display.withoutCredentials().prefix(40))\" is not an X display",
+          "write screen:, screen::0 or screen:HOST:0.1")
       }
       self.display = String(display)
     }
@@ -78,15 +79,23 @@ public struct ScreenSpecification: Hashable, Sendable {
       let pair = option.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
       guard pair.count == 2, names.insert(pair[0]).inserted else {
         throw Self.error(
-          text, pair.count == 2 ? "\(pair[0].prefix(20)) is given twice" : "\"\(option.prefix(40))\" is not an option",
+          text,
+          pair.count == 2
+            ? "\(pair[0].withoutCredentials().prefix(20)) is given twice"
+            : "\"\(option.withoutCredentials().prefix(40))\" is not an option",
           "give each of region=X,Y,W,H, window=ID, cursor=0|1 and fps=RATE at most once, with & between them")
       }
       try self.setOption(pair[0], pair[1], of: text)
     }
   }
 
+  /// Whether the display is one of this machine: with a host before the number, Xlib connects over TCP, or to a socket.
+  package var isOfThisMachine: Bool {
+    self.display?.hasPrefix(":") ?? true
+  }
+
   private mutating func setOption(_ name: Substring, _ value: Substring, of text: String) throws(VidiconError) {
-    let option = "\(name)=\(value.prefix(40))"
+    let option = "\(name)=\(value.withoutCredentials().prefix(40))"
     switch name {
     case "region":
       guard let region = Region(parsing: value) else {
@@ -112,12 +121,14 @@ public struct ScreenSpecification: Hashable, Sendable {
       self.frameRate = rate
     default:
       throw Self.error(
-        text, "there is no option \"\(name.prefix(40))\"", "use region=X,Y,W,H, window=ID, cursor=0|1 and fps=RATE")
+        text, "there is no option \"\(name.withoutCredentials().prefix(40))\"",
+        "use region=X,Y,W,H, window=ID, cursor=0|1 and fps=RATE")
     }
   }
 
   private static func error(_ text: String, _ cause: String, _ nextStep: String) -> VidiconError {
-    VidiconError(.invalidSpecification, subject: String(text.prefix(200)), cause: cause, nextStep: nextStep)
+    VidiconError(
+      .invalidSpecification, subject: String(text.withoutCredentials().prefix(200)), cause: cause, nextStep: nextStep)
   }
 
   /// Whether a text is HOST:NUMBER or HOST:NUMBER.SCREEN; the host may be empty.

@@ -39,7 +39,7 @@ struct FragmentScanner {
   private static let maximumFoundLength: UInt64 = 1 << 18
   /// Minimum bytes of a fragment: `moof` with `mfhd`, `traf`, `tfhd`, `tfdt` and `trun`, and `mdat`.
   private static let minimumFragmentLength: UInt64 = 100
-  /// Bytes of a tail that are not surprising after a crash, in addition to two fragments.
+  /// Maximum length of an incomplete end that a crash explains, in addition to two fragments.
   private static let usualTailLength: UInt64 = 1 << 16
   /// Boxes between `moov` and the first fragment of a recording, in this order: the marker and the identity.
   private static let headBoxes: [FourCharacterCode] = ["free", "uuid"]

@@ -5,9 +5,9 @@ public import NIOCore
 ///
 /// Children are parsed on demand, one level at a time, so that nesting depth needs no recursion.
 public struct MP4Box: Hashable, Sendable {
-  /// Box type.
+  /// Box type, such as `moov`; `uuid` for an extended type, whose 16 bytes of usertype are skipped.
   public var type: FourCharacterCode
-  /// Slice of the bytes after the header.
+  /// Slice of the bytes after the header, of which a usertype is part.
   public var content: ByteBuffer
   /// Offset of the box header in bytes from the start of the parsed buffer.
   public var offset: Int
@@ -77,7 +77,7 @@ public struct MP4Box: Hashable, Sendable {
 /// | (64)  | largesize |
 /// | (128) | usertype, if type is "uuid" |
 public struct MP4BoxHeader: Hashable, Sendable {
-  /// Box type.
+  /// Box type, such as `moov`; `uuid` when a usertype follows.
   public var type: FourCharacterCode
   /// Length of the header in bytes: 8, + 8 with largesize, + 16 with usertype.
   public var length: Int

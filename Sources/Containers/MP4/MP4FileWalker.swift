@@ -5,11 +5,11 @@ public import NIOCore
 public struct MP4FileWalker {
   /// Position of a box in the file.
   public struct Box: Hashable, Sendable {
-    /// Box type.
+    /// Box type, such as `moov` or `mdat`.
     public var type: FourCharacterCode
-    /// Offset of the header in bytes.
+    /// Offset of the header from the start of the file, in bytes.
     public var start: UInt64
-    /// Range of the bytes after the header.
+    /// Offsets of the bytes after the header, from the start of the file.
     public var content: Range<UInt64>
   }
 

@@ -3,9 +3,9 @@ internal import NIOCore
 
 /// Sample tables of a fragment: the `moof` box, ISO/IEC 14496-12 §8.8.4.
 public struct MovieFragment: Hashable, Sendable {
-  /// `sequence_number`, increasing from fragment to fragment.
+  /// `sequence_number` of the `mfhd` box (§8.8.5), increasing from fragment to fragment.
   public var sequenceNumber: UInt32
-  /// Sample table of each track.
+  /// Sample tables, one for each `traf` box, in the order of the file.
   public var tracks: [TrackFragment]
 
   /// Parses a `moof` box.

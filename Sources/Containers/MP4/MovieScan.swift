@@ -14,17 +14,17 @@ internal import NIOCore
 public struct MovieScan: Sendable {
   /// Bytes that belong to no whole fragment, with whole fragments behind them or too many to be one torn fragment.
   public struct Damage: Hashable, Sendable {
-    /// Offsets in the file.
+    /// Byte offsets from the start of the file.
     public var range: Range<UInt64>
     /// Time that is missing in the movie there, zero when only a header was damaged; nil at the end of the file.
     public var lostDuration: MediaDuration?
   }
 
-  /// Progressive movie of all samples.
+  /// Progressive movie of the samples of all whole fragments.
   public internal(set) var movie: ProgressiveMP4
   /// Byte ranges of the media data in the file, in the order of the movie's tables.
   public internal(set) var data: [Range<UInt64>] = []
-  /// Number of whole fragments.
+  /// Number of whole fragments, a `moof` and its `mdat` each, whose samples ``movie`` has.
   public internal(set) var fragmentCount = 0
   /// End offset of the last whole fragment, or of the `moov` box without fragments.
   public internal(set) var end: UInt64
@@ -40,7 +40,7 @@ public struct MovieScan: Sendable {
   /// Whether every byte of the file belongs to a whole fragment, or to a box between or behind them.
   public var isClean: Bool { self.damage.isEmpty && self.tornByteCount == 0 && !self.isForeign }
 
-  /// Bytes that belong to no whole fragment.
+  /// Bytes that belong to no whole fragment: those of ``damage``, and ``tornByteCount``.
   public var lostByteCount: UInt64 {
     self.damage.reduce(self.tornByteCount) { $0 + $1.range.upperBound - $1.range.lowerBound }
   }

@@ -126,7 +126,7 @@ public struct ProgressiveMP4: Sendable {
     UInt64(clamping: duration.ticks(timescale: self.tracks[index].timescale))
   }
 
-  /// Duration of the longest track.
+  /// Time from the first sample of any track to the end of the last track; zero without samples.
   public var duration: MediaDuration {
     let timescale = self.timescale
     return .ticks(Int64(clamping: self.movieDuration(timescale: timescale)), timescale: timescale)

@@ -3,13 +3,13 @@ public import NIOCore
 
 /// Sample defaults of a track's fragments: the `trex` box, ISO/IEC 14496-12 §8.8.3.
 public struct TrackExtends: Hashable, Sendable {
-  /// `track_ID`, at least 1.
+  /// `track_ID` of the track that the defaults apply to, at least 1.
   public var trackID: UInt32
   /// `default_sample_duration`, in ticks of the track's timescale.
   public var defaultDuration: UInt32
-  /// `default_sample_size`, in bytes.
+  /// `default_sample_size`, in bytes; by default 0, since ``TrackFragment`` writes the size of each sample.
   public var defaultSize: UInt32
-  /// `default_sample_flags`.
+  /// `default_sample_flags`, for samples whose fragment has no flags.
   public var defaultFlags: SampleFlags
 
   /// Creates the defaults of a track; durations are in ticks of its timescale.
@@ -66,7 +66,7 @@ public struct SampleFlags: RawRepresentable, Hashable, Sendable {
 
   /// Sync sample: depends on no other, decoding can start here.
   public static let sync = Self(rawValue: 0x0200_0000)
-  /// Non-sync sample: depends on others.
+  /// Non-sync sample: depends on others, decoding cannot start here.
   public static let nonSync = Self(rawValue: 0x0101_0000)
 
   /// Whether the sample is a sync sample: decoding can start here.

@@ -8,15 +8,15 @@ public import NIOCore
 ///       └─ trun  per sample, the fields that differ from the track's defaults
 /// ```
 public struct TrackFragment: Hashable, Sendable {
-  /// One sample of a run.
+  /// One sample of a run: an entry of the `trun` box, ISO/IEC 14496-12 §8.8.8.
   public struct Sample: Hashable, Sendable {
     /// Ticks of the track's timescale until the next decoding time.
     public var duration: UInt32
-    /// Size in bytes.
+    /// Length of the sample's data in the `mdat` box, in bytes.
     public var size: UInt32
-    /// Dependency flags.
+    /// Dependency flags: whether the sample is a sync sample, where decoding can start.
     public var flags: SampleFlags
-    /// Ticks from decoding to presentation; may be negative.
+    /// Ticks of the track's timescale from decoding to presentation; may be negative.
     public var compositionOffset: Int32
 
     /// Creates a sample; durations are in ticks of the track's timescale.
@@ -28,11 +28,11 @@ public struct TrackFragment: Hashable, Sendable {
     }
   }
 
-  /// `track_ID`, at least 1.
+  /// `track_ID` of the `tfhd` box, at least 1.
   public var trackID: UInt32
   /// `baseMediaDecodeTime`: decoding time of the first sample, in ticks of the track's timescale.
   public var baseDecodeTime: UInt64
-  /// Samples in decoding order.
+  /// Samples of the run, in decoding order; ``baseDecodeTime`` is that of the first one.
   public var samples: [Sample]
   /// `data_offset`: offset of the first sample's bytes from the start of the `moof`; the others follow without gaps.
   public var dataOffset: Int32

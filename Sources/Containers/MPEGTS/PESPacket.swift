@@ -10,7 +10,7 @@ public struct PESPacket: Hashable, Sendable {
   public var presentationTimestamp: UInt64?
   /// DTS in ticks of 90 kHz, 33 bits, if it differs from the PTS.
   public var decodeTimestamp: UInt64?
-  /// Bytes of the elementary stream.
+  /// Slice after the PES header: bytes of the elementary stream, such as an access unit in Annex B.
   public var payload: ByteBuffer
 
   /// Parses a complete packet. Bytes after a PES_packet_length other than 0 are ignored.

@@ -16,11 +16,11 @@ public import NIOCore
 /// | 8, 3, 13, 4, 12 | for each stream: stream_type, reserved, elementary_PID, reserved, ES_info_length, descriptors |
 /// | 32    | CRC_32 |
 public struct ProgramMap: Hashable, Sendable {
-  /// Entry of an elementary stream.
+  /// Entry of one elementary stream: its codec, and the PID of its packets.
   public struct Stream: Hashable, Sendable {
-    /// Codec of the stream, `stream_type`.
+    /// `stream_type`: codec and framing of the stream.
     public var type: ProgramStreamType
-    /// PID of its packets, 13 bits.
+    /// `elementary_PID` of its packets, 13 bits.
     public var packetIdentifier: UInt16
 
     /// Creates an entry from codec and PID.
@@ -34,7 +34,7 @@ public struct ProgramMap: Hashable, Sendable {
   public var version: UInt8
   /// `PCR_PID`: PID of the packets that carry the program clock, 13 bits.
   public var clockPacketIdentifier: UInt16
-  /// Entries of the elementary streams.
+  /// Entries of the elementary streams, in the order of the section.
   public var streams: [Stream]
 
   /// Creates a program map of a version from 0 to 31.
@@ -96,7 +96,7 @@ public struct ProgramMap: Hashable, Sendable {
 
 /// Type of an elementary stream: `stream_type`, ISO/IEC 13818-1 table 2-34.
 public struct ProgramStreamType: RawRepresentable, Hashable, Sendable {
-  /// `stream_type`.
+  /// `stream_type`, 0 to 255; other values than those below are kept.
   public let rawValue: UInt8
 
   /// Creates a type from its number.
@@ -104,7 +104,7 @@ public struct ProgramStreamType: RawRepresentable, Hashable, Sendable {
     self.rawValue = rawValue
   }
 
-  /// AAC with ADTS headers.
+  /// AAC in ADTS frames, ISO/IEC 13818-7.
   public static let adtsAAC = Self(rawValue: 0x0F)
   /// Metadata in PES packets, here ID3 tags.
   public static let metadata = Self(rawValue: 0x15)

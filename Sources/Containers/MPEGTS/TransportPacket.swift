@@ -3,11 +3,11 @@ public import NIOCore
 
 /// A parsed packet of a transport stream, ISO/IEC 13818-1 §2.4.3.2. The syntax table is at `TransportPacketWriter`.
 public struct TransportPacket: Hashable, Sendable {
-  /// PID, 13 bits.
+  /// PID of the table or elementary stream, 13 bits.
   public var packetIdentifier: UInt16
   /// `payload_unit_start_indicator`: a PES packet or section starts in the payload.
   public var startsUnit: Bool
-  /// `continuity_counter`, 0 to 15.
+  /// `continuity_counter`, 0 to 15: counts the packets of a PID that have a payload.
   public var continuityCounter: UInt8
   /// Whether the packet has a payload; only such packets increment the continuity counter.
   public var hasPayload: Bool

@@ -6,7 +6,7 @@ public import NIOCore
 /// Accepts input in pieces of any length. Damaged packets are skipped and counted; no input is an error, and memory is
 /// bounded by ``init(maximumPacketLength:)`` per stream.
 public struct TransportStreamDemuxer: Sendable {
-  /// Result of demultiplexing.
+  /// Result of demultiplexing: a program map, a clock value or a PES packet.
   public enum Event: Hashable, Sendable {
     /// Program map, at first and after each change.
     case programMap(ProgramMap)
@@ -18,7 +18,7 @@ public struct TransportStreamDemuxer: Sendable {
 
   /// Number of skipped pieces: runs of bytes outside packets, invalid packets, sections and PES packets.
   public private(set) var damageCount = 0
-  /// Number of packets with an unexpected continuity counter.
+  /// Number of packets whose continuity counter does not follow, without those of an announced discontinuity.
   public private(set) var discontinuityCount = 0
 
   /// An incomplete PES packet or section.
@@ -134,36 +134,44 @@ public struct TransportStreamDemuxer: Sendable {
     events.append(.packet(packet, isRandomAccess: unit.isRandomAccess, packetIdentifier: identifier))
   }
 
-  /// Collects a section; further sections in the same packet are ignored.
+  /// Collects sections, §2.4.4.2: a packet that starts one holds the end of the section before it, then whole sections and
+  /// the beginning of a further one.
   private mutating func handleTable(_ packet: TransportPacket, _ events: inout [Event]) {
     let identifier = packet.packetIdentifier
     var payload = packet.payload
     if packet.startsUnit {
-      guard let pointer = payload.readInteger(as: UInt8.self), payload.readSlice(length: Int(pointer)) != nil else {
+      guard let pointer = payload.readInteger(as: UInt8.self), let end = payload.readSlice(length: Int(pointer)) else {
         self.damageCount += 1
         return
       }
+      self.appendSectionBytes(end, of: identifier, &events)
       self.units[identifier] = Unit(isOpen: true)
     }
+    self.appendSectionBytes(payload, of: identifier, &events)
+  }
+
+  /// Appends bytes to the incomplete section, and handles the sections that they complete.
+  private mutating func appendSectionBytes(_ bytes: ByteBuffer, of identifier: UInt16, _ events: inout [Event]) {
     guard var unit = self.units.removeValue(forKey: identifier), unit.isOpen else { return }
-    unit.bytes.writeImmutableBuffer(payload)
-    guard let length = unit.bytes.getInteger(at: unit.bytes.readerIndex + 1, as: UInt16.self) else { return }
-    let sectionLength = ProgramSection.headLength + Int(length & 0x0FFF)
-    guard unit.bytes.readableBytes >= sectionLength else {
-      self.units[identifier] = unit
-      return
-    }
-    do {
-      if identifier == PacketIdentifier.programAssociation {
-        try self.handleAssociation(unit.bytes)
-      } else {
-        let map = try ProgramMap(parsing: unit.bytes)
-        if map != self.programMap { events.append(.programMap(map)) }
-        self.programMap = map
+    unit.bytes.writeImmutableBuffer(bytes)
+    while let section = ProgramSection.readSection(from: &unit.bytes) {
+      do throws(ParsingError) {
+        try self.handleSection(section, of: identifier, &events)
+      } catch {
+        self.damageCount += 1
       }
-    } catch {
-      self.damageCount += 1
     }
+    guard unit.bytes.readableBytes > 0, !ProgramSection.startsStuffing(unit.bytes) else { return }
+    self.units[identifier] = unit
+  }
+
+  private mutating func handleSection(
+    _ section: ByteBuffer, of identifier: UInt16, _ events: inout [Event]
+  ) throws(ParsingError) {
+    guard identifier != PacketIdentifier.programAssociation else { return try self.handleAssociation(section) }
+    let map = try ProgramMap(parsing: section)
+    if map != self.programMap { events.append(.programMap(map)) }
+    self.programMap = map
   }
 
   /// Selects the first program other than program_number 0, the network, §2.4.4.3.

@@ -10,8 +10,8 @@ public final class ColorAdjust: VideoEffect {
   ///
   /// - Parameters:
   ///   - brightness: Darker (negative) or brighter.
-  ///   - contrast: Lower, down to uniform grey at -1, or higher, up to twice at 1.
-  ///   - saturation: Lower, down to greyscale at -1, or higher, up to twice at 1.
+  ///   - contrast: Lower, down to uniform gray at -1, or higher, up to twice at 1.
+  ///   - saturation: Lower, down to grayscale at -1, or higher, up to twice at 1.
   ///   - temperature: Colder (bluer) or warmer (redder).
   public init(brightness: Float = 0, contrast: Float = 0, saturation: Float = 0, temperature: Float = 0) {
     func bounded(_ value: Float) -> Float { max(-1, min(1, value)) }
@@ -20,7 +20,7 @@ public final class ColorAdjust: VideoEffect {
     }
     let (gain, color) = (1 + bounded(contrast), 1 + bounded(saturation))
     let (offset, warmth) = (110 * bounded(brightness), 28 * bounded(temperature))
-    // Mid grey is unchanged.
+    // Mid gray is unchanged.
     self.luma = table(16...235) { 125.5 + gain * ($0 - 125.5) + offset }
     self.cb = table(16...240) { 128 + color * ($0 - 128) - warmth }
     self.cr = table(16...240) { 128 + color * ($0 - 128) + warmth }

@@ -2,11 +2,11 @@ internal import CYUV
 internal import Media
 internal import Synchronization
 
-/// Mirrors frames horizontally.
+/// Mirrors each frame horizontally: exchanges left and right.
 public final class Mirror: VideoEffect {
   private let scratch = Mutex(ScratchFrame())
 
-  /// Creates a mirror.
+  /// Creates an effect that mirrors every frame.
   public init() {}
 
   /// Exchanges left and right of the frame, through a copy whose memory is reused.

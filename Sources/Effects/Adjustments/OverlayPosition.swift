@@ -2,19 +2,19 @@
 public enum OverlayPosition: String, Hashable, Sendable, CaseIterable {
   /// Top left corner.
   case topLeft = "top-left"
-  /// Centre of the top edge.
+  /// Center of the top edge.
   case top
   /// Top right corner.
   case topRight = "top-right"
-  /// Centre of the left edge.
+  /// Center of the left edge.
   case left
-  /// Centre of the frame.
+  /// Center of the frame.
   case center
-  /// Centre of the right edge.
+  /// Center of the right edge.
   case right
   /// Bottom left corner.
   case bottomLeft = "bottom-left"
-  /// Centre of the bottom edge.
+  /// Center of the bottom edge.
   case bottom
   /// Bottom right corner.
   case bottomRight = "bottom-right"

@@ -27,8 +27,8 @@ public final class TextClock: VideoEffect {
   public func process(_ frame: inout EffectFrame) -> EffectVerdict {
     let (text, canvas) = (self.text(), Canvas(frame.buffer))
     // About a thirtieth of the frame's height, or less where the text would not fit.
-    let wanted = max(1, canvas.height / 30 / BitmapFont.glyphHeight)
-    let scale = min(wanted, BitmapFont.scale(of: text, fitting: canvas.width, by: canvas.height))
+    let preferred = max(1, canvas.height / 30 / BitmapFont.glyphHeight)
+    let scale = min(preferred, BitmapFont.scale(of: text, fitting: canvas.width, by: canvas.height))
     guard scale > 0 else { return .keep }
     let (width, height) = BitmapFont.size(of: text, scale: scale)
     let margin = 3 * scale

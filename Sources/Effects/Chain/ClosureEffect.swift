@@ -10,7 +10,7 @@
 /// ]
 /// ```
 public final class ClosureEffect: VideoEffect {
-  /// Name in statistics and messages.
+  /// Name in statistics and messages; "closure" by default.
   public let name: String
   private let body: @Sendable (inout EffectFrame) throws -> EffectVerdict
 

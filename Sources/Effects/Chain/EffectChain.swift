@@ -45,9 +45,9 @@ public final class EffectChain: Sendable {
     self.entries.withLock { $0 }.map { $0.progress.withLock(\.statistics) }
   }
 
-  /// Result of processing a frame.
+  /// Result of processing a frame: whether it may be shown, and reports for the log.
   public struct Outcome: Hashable, Sendable {
-    /// Whether the frame is withheld from all outputs.
+    /// Whether an effect dropped the frame, which is withheld from all outputs.
     public var isDropped = false
     /// Reports for the log: each effect's first failure, and once that it is slow.
     public var reports: [EffectReport] = []
@@ -177,7 +177,7 @@ public final class EffectChain: Sendable {
       return (verdict != .drop, end)
     }
 
-    /// Adds a frame to a holding effect; returns the frames that it passes on, covered where it says so.
+    /// Adds a frame to a holding effect; returns the frames that it releases, those with the verdict `cover` covered.
     func submit(
       _ frame: EffectFrame, to effect: any HoldingEffect, completes: Bool, from start: MediaTime, now: () -> MediaTime,
       reports: inout [EffectReport]
@@ -191,7 +191,11 @@ public final class EffectChain: Sendable {
         frames.append(frame)
       }
       let covers = held.frames.count { $0.verdict == .cover }
-      self.progress.withLock { $0.statistics.covers += covers }
+      self.progress.withLock {
+        $0.statistics.covers += covers
+        $0.statistics.detectionStalls += held.stalls
+        $0.statistics.detectionFailures += held.failures
+      }
       self.note(.keep, took: took, budget: frame.budget, failure: held.failure, reports: &reports)
       return frames
     }
@@ -243,7 +247,7 @@ extension VideoFormat {
 }
 
 extension PixelBuffer {
-  /// Fills an I420 frame with dark grey.
+  /// Fills an I420 frame with dark gray.
   func cover() {
     for plane in 0..<3 {
       self.unsafePlane(plane).initializeMemory(as: UInt8.self, repeating: plane == 0 ? 40 : 128)

@@ -4,7 +4,7 @@ public import Media
 public struct EffectFrame: Sendable {
   /// The pixels: I420, upright, writable. Assign another buffer of the same size to replace them.
   public var buffer: PixelBuffer
-  /// Capture time.
+  /// Capture time, on the streams' clock.
   public let timestamp: MediaTime
   /// Metadata that accompanies the frame to the outputs.
   public var metadata: FrameMetadata
@@ -12,7 +12,7 @@ public struct EffectFrame: Sendable {
   public let sourceOrientation: Orientation
   /// Latency of the device before ``timestamp``.
   package var captureDelay = MediaDuration.zero
-  /// Time left for this effect.
+  /// Time left for this effect: the chain's budget less the time of the effects before it, at least zero.
   public internal(set) var budget: MediaDuration
 
   /// Creates a frame for a chain.

@@ -2,7 +2,7 @@ public import Media
 
 /// Report about an effect, made once per cause.
 public struct EffectReport: Hashable, Sendable, CustomStringConvertible {
-  /// Cause of a report.
+  /// Cause of a report, with the measured times or the error.
   public enum Kind: Hashable, Sendable {
     /// The effect took longer than the remaining time budget.
     case slow(took: MediaDuration, budget: MediaDuration)
@@ -10,12 +10,12 @@ public struct EffectReport: Hashable, Sendable, CustomStringConvertible {
     case failed(cause: String)
   }
 
-  /// ``VideoEffect/name`` of the effect.
+  /// Name of the effect, ``VideoEffect/name``.
   public var name: String
-  /// Cause of the report.
+  /// Cause of the report, with the measured times or the error.
   public var kind: Kind
 
-  /// Creates a report.
+  /// Creates a report about the effect of this name.
   public init(name: String, kind: Kind) {
     self.name = name
     self.kind = kind

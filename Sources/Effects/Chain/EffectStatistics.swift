@@ -4,11 +4,11 @@ public import Media
 public struct EffectStatistics: Hashable, Sendable {
   /// ``VideoEffect/name`` of the effect.
   public let name: String
-  /// Number of processed frames.
+  /// Number of frames passed to the effect, including those that it dropped or failed on.
   public var frames = 0
-  /// Total processing time.
+  /// Time spent in the effect for all ``frames`` together.
   public var time = MediaDuration.zero
-  /// Maximum processing time of a frame.
+  /// Maximum time spent in the effect for one frame.
   public var maximumTime = MediaDuration.zero
   /// Number of frames that took longer than the remaining budget.
   public var overruns = 0
@@ -19,7 +19,12 @@ public struct EffectStatistics: Hashable, Sendable {
   /// Number of frames that were covered as a whole, because the effect requested it or threw as a privacy effect.
   public var covers = 0
 
-  /// Creates statistics without any frame.
+  /// Number of times that the search for faces of a privacy effect missed its deadline, and was started again.
+  public var detectionStalls = 0
+  /// Number of times that the search for faces of a privacy effect failed, and was started again.
+  public var detectionFailures = 0
+
+  /// Creates statistics with all counters at zero.
   public init(name: String) {
     self.name = name
   }

@@ -11,6 +11,9 @@ protocol HoldingEffect: VideoEffect {
 /// Frames that a ``HoldingEffect`` passes on, oldest first.
 struct HeldFrames {
   var frames: [(frame: EffectFrame, verdict: EffectVerdict)] = []
+  /// Searches for faces that missed their deadline, and that failed.
+  var stalls = 0
+  var failures = 0
   /// What has failed, for users.
   var failure: String?
 }

@@ -17,7 +17,7 @@ package struct ReleasedFrame: Sendable {
     let plane = DrawingPlane(
       buffer.unsafePlane(0), width: format.width, height: format.height, bytesPerRow: format.bytesPerRow[0])
     let scale = BitmapFont.scale(of: text, fitting: format.width / 2, by: format.height / 4)
-    BitmapFont.drawCentred(text, scale: scale, luma: 180, into: plane)
+    BitmapFont.drawCentered(text, scale: scale, luma: 180, into: plane)
     return ReleasedFrame(VideoFrame(buffer: buffer, timestamp: .zero))
   }
 

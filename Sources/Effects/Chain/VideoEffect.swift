@@ -23,7 +23,7 @@ public protocol VideoEffect: AnyObject, Sendable {
   /// Whether a frame must not be shown without this effect. Where such an effect throws, the whole frame is covered.
   /// Default: `false`.
   var isPrivacy: Bool { get }
-  /// Called before the first frame, and again when the frame size or colour matrix changes, or when frames are
+  /// Called before the first frame, and again when the frame size or color matrix changes, or when frames are
   /// unrelated to the previous ones: after a switch or rotation of the source.
   func prepare(for format: VideoFormat)
   /// Processes one frame, in order of time.
@@ -36,11 +36,11 @@ public protocol VideoEffect: AnyObject, Sendable {
 }
 
 extension VideoEffect {
-  /// The type's name.
+  /// Name of the type, such as `Mirror`.
   public var name: String { "\(type(of: self))" }
   /// False: frames may be shown without the effect.
   public var isPrivacy: Bool { false }
-  /// Does nothing.
+  /// Does nothing; implemented by effects that depend on the frame size or keep state between frames.
   public func prepare(for format: VideoFormat) {}
 }
 
@@ -50,6 +50,6 @@ public enum EffectVerdict: Hashable, Sendable {
   case keep
   /// The frame is withheld from all outputs.
   case drop
-  /// The frame is filled with dark grey and continues: its content must not be shown.
+  /// The frame is filled with dark gray and continues: its content must not be shown.
   case cover
 }

@@ -44,7 +44,7 @@ struct Canvas {
     guard let area = self.area(from: low, to: high) else { return }
     let reduction = min(Self.length(back.right), Self.length(back.down))
     image.withLayer(for: reduction) { layer, scale in
-      // Converts from corners to pixel centres, half a pixel further, in both images.
+      // Converts from corners to pixel centers, half a pixel further, in both images.
       let origin = (back.origin + (back.right + back.down) / 2) / scale - 0.5
       let (right, down) = (back.right / scale, back.down / scale)
       var (canvas, layer, area) = (self.planes, layer, area.raw)

@@ -1,20 +1,20 @@
 public import Media
 
-/// A colour in limited-range Y, Cb, Cr.
+/// A color in limited-range Y, Cb, Cr.
 public struct FrameColor: Hashable, Sendable {
   /// Luma: 16 (black) to 235 (white).
   public var luma: UInt8
-  /// Blue difference; 128 for grey.
+  /// Blue difference (Cb): 16 to 240, 128 for gray.
   public var cb: UInt8
-  /// Red difference; 128 for grey.
+  /// Red difference (Cr): 16 to 240, 128 for gray.
   public var cr: UInt8
 
-  /// Creates a grey from 16 (black) to 235 (white).
+  /// Creates a gray from 16 (black) to 235 (white).
   public init(luma: UInt8) {
     (self.luma, self.cb, self.cr) = (luma, 128, 128)
   }
 
-  /// Converts red, green and blue to the colour of a matrix.
+  /// Converts red, green and blue to the color of a matrix.
   public init(red: UInt8, green: UInt8, blue: UInt8, matrix: ColorMatrix = .bt601) {
     let weights = matrix.weights
     func sum(_ row: Int, _ offset: Int32) -> UInt8 {

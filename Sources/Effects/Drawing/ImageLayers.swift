@@ -1,7 +1,7 @@
 internal import CEffects
 internal import Media
 
-/// An image converted to a stream's colours, with a mipmap chain for drawing it reduced.
+/// An image converted to a stream's colors, with a mipmap chain for drawing it reduced.
 final class ImageLayers: Sendable {
   private struct Layer {
     var width: Int

@@ -18,12 +18,12 @@ struct ImagePlacement: Hashable {
   init(
     _ first: SIMD2<Float>, _ second: SIMD2<Float>, upon target: SIMD2<Float>, _ other: SIMD2<Float>, stretch: Float = 1
   ) {
-    let (across, wanted) = (second - first, other - target)
+    let (across, mapped) = (second - first, other - target)
     let length = (across * across).sum()
     // The quotient of both directions as complex numbers: rotation and scale.
     let turn =
       SIMD2(
-        (wanted * across).sum(), wanted.y * across.x - wanted.x * across.y) / length
+        (mapped * across).sum(), mapped.y * across.x - mapped.x * across.y) / length
     self.right = turn
     self.down = SIMD2(-turn.y, turn.x) * stretch
     self.origin = target - self.right * first.x - self.down * first.y

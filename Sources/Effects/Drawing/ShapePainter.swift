@@ -13,9 +13,9 @@ struct ShapePainter {
 
     var kind: Kind
     var center: SIMD2<Float>
-    /// Vector from the centre to the right edge.
+    /// Vector from the center to the right edge.
     var right: SIMD2<Float>
-    /// Vector from the centre to the lower edge.
+    /// Vector from the center to the lower edge.
     var down: SIMD2<Float>
     /// Width of the soft edge in pixels, at least 1; half of it is outside the shape.
     var feather: Float = 2

@@ -1,38 +1,38 @@
 /// A face in a frame. Positions and sizes are in pixels of the frame; left and right are the person's.
 public struct Face: Hashable, Sendable, Identifiable {
-  /// An axis-aligned box.
+  /// An axis-aligned box in pixels of the frame; it may extend beyond the frame.
   public struct Box: Hashable, Sendable {
-    /// Left edge.
+    /// Left edge, in pixels from the left edge of the frame; may be negative.
     public var x: Float
-    /// Top edge.
+    /// Top edge, in pixels from the top edge of the frame; may be negative.
     public var y: Float
-    /// Width.
+    /// Width in pixels.
     public var width: Float
-    /// Height.
+    /// Height in pixels.
     public var height: Float
 
-    /// Creates a box.
+    /// Creates a box from its top left corner and its size, in pixels.
     public init(x: Float, y: Float, width: Float, height: Float) {
       (self.x, self.y, self.width, self.height) = (x, y, width, height)
     }
 
-    /// Centre of the box.
+    /// Center of the box: column and row, in pixels.
     public var center: SIMD2<Float> { SIMD2(self.x + self.width / 2, self.y + self.height / 2) }
   }
 
-  /// Points that are known for every face.
+  /// Points that are known for every face, each a column and a row.
   public struct KeyPoints: Hashable, Sendable {
-    /// Centre of the right eye.
+    /// Center of the person's right eye.
     public var rightEye: SIMD2<Float>
-    /// Centre of the left eye.
+    /// Center of the person's left eye.
     public var leftEye: SIMD2<Float>
     /// Tip of the nose.
     public var nose: SIMD2<Float>
-    /// Centre of the mouth.
+    /// Center of the mouth.
     public var mouth: SIMD2<Float>
-    /// Right ear, at its front.
+    /// Front of the person's right ear (tragion).
     public var rightEar: SIMD2<Float>
-    /// Left ear, at its front.
+    /// Front of the person's left ear (tragion).
     public var leftEar: SIMD2<Float>
 
     /// Returns the points after applying `change` to each.
@@ -42,7 +42,7 @@ public struct Face: Hashable, Sendable, Identifiable {
         mouth: change(self.mouth), rightEar: change(self.rightEar), leftEar: change(self.leftEar))
     }
 
-    /// Creates key points.
+    /// Creates key points; each is a column and a row, all in the same unit.
     public init(
       rightEye: SIMD2<Float>, leftEye: SIMD2<Float>, nose: SIMD2<Float>, mouth: SIMD2<Float>, rightEar: SIMD2<Float>,
       leftEar: SIMD2<Float>
@@ -58,9 +58,9 @@ public struct Face: Hashable, Sendable, Identifiable {
   public var box: Box
   /// Clockwise rotation in the plane of the frame, in radians.
   public var roll: Float
-  /// Eyes, nose, mouth and ears.
+  /// Eyes, nose, mouth and ears, in pixels of the frame.
   public var keyPoints: KeyPoints
-  /// 468 or 478 surface points: column, row, depth; empty where only the box is known.
+  /// 468 or 478 surface points: column, row and depth in pixels; empty where only the box is known.
   public var mesh: [SIMD3<Float>]
   /// Whether the face smiles. A crying face may count as smiling.
   public var isSmiling: Bool
@@ -71,7 +71,7 @@ public struct Face: Hashable, Sendable, Identifiable {
   /// Confidence that this is a face, 0 to 1.
   public var confidence: Float
 
-  /// Creates a face.
+  /// Creates a face; by default without a mesh, not smiling and with open eyes.
   public init(
     id: Int, box: Box, roll: Float, keyPoints: KeyPoints, mesh: [SIMD3<Float>] = [], isSmiling: Bool = false,
     leftEyeClosed: Bool = false, rightEyeClosed: Bool = false, confidence: Float = 1

@@ -9,16 +9,16 @@ internal import Glibc
 /// A possible face found by a detector: a box, six key points and a score. Positions and sizes are in units of the
 /// searched area, or of the result of ``moved(by:scaledBy:)``.
 public struct FaceCandidate: Hashable, Sendable {
-  /// Centre of the box.
+  /// Center of the box: column and row.
   public var center: SIMD2<Float>
   /// Width and height of the box.
   public var size: SIMD2<Float>
-  /// Eyes, nose, mouth and ears.
+  /// Eyes, nose, mouth and ears, in the unit of ``center``.
   public var keyPoints: Face.KeyPoints
   /// Confidence that this is a face, 0 to 1.
   public var score: Float
 
-  /// Creates a candidate.
+  /// Creates a candidate; all positions and sizes are in the same unit.
   public init(center: SIMD2<Float>, size: SIMD2<Float>, keyPoints: Face.KeyPoints, score: Float) {
     self.center = center
     self.size = size
@@ -31,7 +31,8 @@ public struct FaceCandidate: Hashable, Sendable {
     Self.angle(self.keyPoints.leftEye - self.keyPoints.rightEye)
   }
 
-  /// Scales, then moves the candidate.
+  /// Maps the candidate to other coordinates: multiplies positions and size by `scale`, then adds `offset` to
+  /// positions.
   public func moved(by offset: SIMD2<Float>, scaledBy scale: SIMD2<Float>) -> FaceCandidate {
     FaceCandidate(
       center: self.center * scale + offset, size: self.size * scale,

@@ -56,11 +56,15 @@ public struct FaceDetector: ~Copyable, Sendable {
   }
 
   /// Adds the candidates in a frame of the model's input size, in units from 0 to 1.
-  mutating func detect(in shrunk: PixelBuffer, into found: inout [FaceCandidate]) {
+  ///
+  /// - Parameter threshold: Minimum score, where it is above the detector's own.
+  mutating func detect(in shrunk: PixelBuffer, threshold: Float = 0, into found: inout [FaceCandidate]) {
     self.fillInput(shrunk)
     self.executor.run()
     self.executor.withOutput(0) { values in
-      self.executor.withOutput(1) { self.output.addCandidates(values: values, scores: $0, to: &found) }
+      self.executor.withOutput(1) {
+        self.output.addCandidates(values: values, scores: $0, threshold: threshold, to: &found)
+      }
     }
   }
 

@@ -9,7 +9,7 @@ final class FaceDetectorBox: Sendable {
     self.detector = Mutex(detector)
   }
 
-  func detect(in shrunk: PixelBuffer, into found: inout [FaceCandidate]) {
-    self.detector.withLock { $0.detect(in: shrunk, into: &found) }
+  func detect(in shrunk: PixelBuffer, threshold: Float = 0, into found: inout [FaceCandidate]) {
+    self.detector.withLock { $0.detect(in: shrunk, threshold: threshold, into: &found) }
   }
 }

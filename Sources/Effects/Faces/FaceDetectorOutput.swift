@@ -6,13 +6,13 @@ internal import Glibc
 
 /// Decodes the output tensors of a detector model.
 ///
-/// For each anchor, row by row, the model outputs 16 numbers and a score: the box's centre, width and height, then six
+/// For each anchor, row by row, the model outputs 16 numbers and a score: the box's center, width and height, then six
 /// points, all in pixels of its input and relative to the anchor.
 struct FaceDetectorOutput {
   /// Numbers per anchor.
   static let valueCount = 16
 
-  /// Anchor centres, in units of the input.
+  /// Anchor centers, in units of the input.
   let anchors: [SIMD2<Float>]
   let inputSide: Float
   /// Minimum score of a face.
@@ -47,11 +47,14 @@ struct FaceDetectorOutput {
   /// - Parameters:
   ///   - values: 16 numbers per anchor.
   ///   - scores: The logit of each anchor.
+  ///   - threshold: Minimum score, where it is above ``threshold``.
   func addCandidates(
-    values: UnsafeBufferPointer<Float>, scores: UnsafeBufferPointer<Float>, to found: inout [FaceCandidate]
+    values: UnsafeBufferPointer<Float>, scores: UnsafeBufferPointer<Float>, threshold: Float = 0,
+    to found: inout [FaceCandidate]
   ) {
     precondition(scores.count == self.anchors.count && values.count == Self.valueCount * self.anchors.count)
-    let limit = logf(self.threshold / (1 - self.threshold))
+    let threshold = max(threshold, self.threshold)
+    let limit = logf(threshold / (1 - threshold))
     for index in 0..<scores.count where scores[index] >= limit {
       let own = UnsafeBufferPointer(rebasing: values[Self.valueCount * index..<Self.valueCount * (index + 1)])
       // Non-finite values are not a face.

@@ -2,7 +2,7 @@ public import Media
 
 /// A change of a tracked face: entered, left, smile or blink.
 public struct FaceEvent: Hashable, Sendable {
-  /// Kind of an event.
+  /// Kind of an event: what has changed about the face.
   public enum Kind: String, Hashable, Sendable, CaseIterable {
     /// The face entered the frame.
     case entered
@@ -14,16 +14,16 @@ public struct FaceEvent: Hashable, Sendable {
     case blink
   }
 
-  /// Kind of the event.
+  /// What has changed about the face.
   public var kind: Kind
   /// Identifier of the face, ``Face/id``.
   public var face: Int
   /// Timestamp of the frame that shows the event.
   public var time: MediaTime
-  /// Position of the face.
+  /// Position of the face, in pixels of the frame; for ``Kind/left`` the last one that was reported.
   public var box: Face.Box
 
-  /// Creates an event.
+  /// Creates an event of a face, at the timestamp of a frame.
   public init(_ kind: Kind, face: Int, time: MediaTime, box: Face.Box) {
     (self.kind, self.face, self.time, self.box) = (kind, face, time, box)
   }

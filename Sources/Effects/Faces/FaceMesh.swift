@@ -54,7 +54,7 @@ public struct FaceMesh: Hashable, Sendable {
   /// Opening of the right eye: height divided by width. Closed eyes have 0.01 to 0.07, open ones 0.24 to 0.35.
   public var rightEyeOpening: Float { self.opening(Self.rightEye) }
 
-  /// Opening of the left eye.
+  /// Opening of the left eye: height divided by width, as ``rightEyeOpening``.
   public var leftEyeOpening: Float { self.opening(Self.leftEye) }
 
   /// Clockwise rotation in the plane of the frame, in radians.
@@ -63,7 +63,7 @@ public struct FaceMesh: Hashable, Sendable {
   }
 
   /// Smile measure: the mouth's width relative to the distance of the outer eye corners, plus twice the height of its
-  /// corners above its centre. A crying mouth can have the value of a smile.
+  /// corners above its center. A crying mouth can have the value of a smile.
   public var smile: Float {
     let across = self.flat(Self.leftEye.outer) - self.flat(Self.rightEye.outer)
     let distance = Self.length(across)

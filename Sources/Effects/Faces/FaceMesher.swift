@@ -58,7 +58,7 @@ public struct FaceMesher: ~Copyable, Sendable {
     _ frame: VideoFrame, from corner: SIMD2<Float>, right: SIMD2<Float>, down: SIMD2<Float>
   ) {
     let (side, format) = (self.side, frame.format)
-    // From the corner of the first pixel to its centre, then to the frame's coordinates, in which pixel centres are
+    // From the corner of the first pixel to its center, then to the frame's coordinates, in which pixel centers are
     // integers.
     let origin = corner + (right + down) / 2 - 0.5
     self.executor.withInput(0) { input in

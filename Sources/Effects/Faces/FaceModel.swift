@@ -11,7 +11,7 @@ public enum FaceModel: String, CaseIterable, Sendable {
   /// Mesh of 478 points, more precise at the eyes.
   case fineMesh = "face_landmarks_detector"
 
-  /// File name of the model.
+  /// File name of the model in the folder of ``FaceModels``, such as `face_landmark.tflite`.
   public var fileName: String { "\(self.rawValue).tflite" }
 
   /// Width and height of the input image, in pixels.

@@ -8,12 +8,12 @@ internal import Darwin
 internal import Glibc
 #endif
 
-/// Folder of the face models, and their loading.
+/// Folder of the face models, from which detectors and masks load them.
 public struct FaceModels: Hashable, Sendable {
-  /// Path of the folder.
+  /// Path of the folder; its files are named ``FaceModel/fileName``.
   public var folder: String
 
-  /// Uses the models in a folder.
+  /// Uses the models in a folder, by default ``defaultFolder``; reads no file yet.
   public init(folder: String = Self.defaultFolder) {
     self.folder = folder
   }

@@ -35,7 +35,7 @@ struct FaceTrack {
   private(set) var confidence: Float
   /// Pixels per second.
   private var velocity = SIMD2<Float>(0, 0)
-  /// Centre of the face, not smoothed, and the time of that position.
+  /// Center of the face, not smoothed, and the time of that position.
   private var center: SIMD2<Float>
   private var centerTime: MediaTime
   private var found: FaceCandidate
@@ -53,7 +53,7 @@ struct FaceTrack {
     self.isLikely = candidate.score >= Self.likelyScore
   }
 
-  /// Position of the face's centre at a time, interpolated or extrapolated.
+  /// Position of the face's center at a time, interpolated or extrapolated.
   func center(at time: MediaTime) -> SIMD2<Float> {
     // Motion is extrapolated linearly for at most half a second.
     let elapsed = max(-0.3, min(0.5, Float((time - self.centerTime).seconds)))
@@ -64,7 +64,7 @@ struct FaceTrack {
   var isVisible: Bool { !self.isHidden }
 
   /// Whether the smaller mesh indicates that the eyes may be closing.
-  var wantsFineMesh: Bool { self.eyes.isSuspicious }
+  var needsFineMesh: Bool { self.eyes.isSuspicious }
 
   /// Updates the track with a new detection of the face.
   mutating func find(_ candidate: FaceCandidate, at time: MediaTime) {

@@ -8,7 +8,7 @@ internal import Synchronization
 /// fifth of a second, or within as many frames as there are tiles, if that is longer. In between, each face is tracked
 /// in every frame by its mesh; more than four faces take turns.
 public final class FaceTracker: VideoEffect {
-  /// Schedule of the detector.
+  /// Schedule of the detector: continuous in the background, or in every frame.
   public enum Detection: Hashable, Sendable {
     /// Continuous, on its own thread: frames do not wait, and a new face is known after up to 0.3 s.
     case background
@@ -16,14 +16,14 @@ public final class FaceTracker: VideoEffect {
     case everyFrame
   }
 
-  /// Settings of a tracker.
+  /// Settings of a tracker: when faces are searched, and how the camera is mounted.
   public struct Settings: Hashable, Sendable {
-    /// Schedule of the detector.
+    /// Schedule of the detector; ``Detection/background`` by default.
     public var detection: Detection
     /// Rotation that makes faces upright: for cameras that are mounted upside down and do not report it.
     public var orientation: Orientation
 
-    /// Creates settings.
+    /// Creates settings; by default detection in the background, of an upright camera.
     public init(detection: Detection = .background, orientation: Orientation = .up) {
       self.detection = detection
       self.orientation = orientation
@@ -122,7 +122,7 @@ public final class FaceTracker: VideoEffect {
   public func process(_ frame: inout EffectFrame) throws -> EffectVerdict {
     let (time, budget) = (frame.timestamp, frame.budget)
     let videoFrame = frame.viewed
-    let trouble = self.state.withLock { state -> Trouble? in
+    let error = self.state.withLock { state -> TrackingError? in
       self.adapt(&state, to: videoFrame)
       let hasDetector =
         switch state.detection {
@@ -138,10 +138,10 @@ public final class FaceTracker: VideoEffect {
       state.behindSince = isCurrent ? nil : state.behindSince ?? time
       let isTooLong = state.behindSince.map { time - $0 >= Self.tolerance } ?? false
       return hasDetector
-        ? isTooLong ? Trouble(cause: "the search for faces is behind") : nil
-        : Trouble(cause: "the search for faces has failed")
+        ? isTooLong ? TrackingError(cause: "the search for faces is behind") : nil
+        : TrackingError(cause: "the search for faces has failed")
     }
-    if let trouble { throw trouble }
+    if let error { throw error }
     return .keep
   }
 
@@ -159,7 +159,7 @@ public final class FaceTracker: VideoEffect {
     state.behindSince = nil
   }
 
-  private struct Trouble: Error, CustomStringConvertible {
+  private struct TrackingError: Error, CustomStringConvertible {
     var cause: String
     var description: String { "\(self.cause); masks may be missing" }
   }
@@ -182,8 +182,8 @@ public final class FaceTracker: VideoEffect {
 
   /// Fetches the thread's result, and starts the next tile when it is due; returns whether the thread is alive.
   private func collect(_ state: inout State, _ videoFrame: VideoFrame) -> Bool {
-    let search = state.search ?? FaceSearch(side: FaceModel.fullRangeDetector.inputSide, detect: self.detect)
-    state.search = search
+    var search = state.search ?? FaceSearch(side: FaceModel.fullRangeDetector.inputSide, detect: self.detect)
+    defer { state.search = search }
     if let job = search.takeResult(&state.found), state.tiles.indices.contains(job.index),
       state.tiles[job.index] == job.tile, job.time <= videoFrame.timestamp
     {
@@ -216,7 +216,7 @@ public final class FaceTracker: VideoEffect {
       state.unitCost = state.unitCost * 0.9 + (ContinuousClock.now - start) * 0.1
       state.tracks.update(index, state.mesh, at: time)
       let track = state.tracks.tracks[index]
-      if track.isVisible, track.missCount == 0, isFine || track.wantsFineMesh && affordable >= 4 {
+      if track.isVisible, track.missCount == 0, isFine || track.needsFineMesh && affordable >= 4 {
         state.fine.find(&state.fineMesh, in: videoFrame, region: track.region)
         state.tracks.updateEyes(index, state.fineMesh, at: time)
       }

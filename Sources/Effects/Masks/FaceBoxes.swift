@@ -4,7 +4,7 @@ internal import Media
 public final class FaceBoxes: VideoEffect {
   private let color: FrameColor
 
-  /// Creates an effect that draws boxes of one colour.
+  /// Creates an effect that draws boxes of one color.
   public init(color: FrameColor = FrameColor(red: 80, green: 220, blue: 80)) {
     self.color = color
   }

@@ -3,13 +3,13 @@ internal import Synchronization
 
 /// Draws a mask over each face that a ``FaceTracker`` earlier in the chain has found.
 public final class FaceMask: VideoEffect {
-  /// Appearance of the mask.
+  /// Appearance of the mask: an image, a color, or the altered face.
   public enum Style: Hashable, Sendable {
     /// An image, rotated and scaled with the face; without anchors, the default ones.
     case image(OverlayImage, anchors: MaskAnchors? = nil)
-    /// An oval of one colour.
+    /// An oval of one color.
     case oval(FrameColor = FrameColor(luma: 40))
-    /// A box of one colour.
+    /// A box of one color.
     case solid(FrameColor = FrameColor(luma: 40))
     /// The face, blurred. People who know the face may still recognize it.
     case blur
@@ -38,7 +38,7 @@ public final class FaceMask: VideoEffect {
     var order: [Int] = []
   }
 
-  /// Creates a mask of a style over a part of each face; an image is converted to the stream's colours here.
+  /// Creates a mask of a style over a part of each face; an image is converted to the stream's colors here.
   public init(style: Style, part: Part = .face) {
     (self.style, self.part) = (style, part)
     // Converted here, since the first frame would otherwise be late.

@@ -7,7 +7,7 @@ internal import Glibc
 /// Position, size and rotation of a face, or of a part of it.
 struct FaceOutline {
   var center: SIMD2<Float>
-  /// Vectors from the centre to the right edge, and to the lower edge.
+  /// Vectors from the center to the right edge, and to the lower edge.
   var right: SIMD2<Float>
   var down: SIMD2<Float>
   /// Points that an image's anchors are mapped to.

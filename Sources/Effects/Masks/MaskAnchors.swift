@@ -3,10 +3,10 @@
 public struct MaskAnchors: Hashable, Sendable, Codable {
   /// Point mapped to the eye, or mouth corner, on the left side of an upright frame.
   public var left: SIMD2<Float>
-  /// Point mapped to the other eye or corner.
+  /// Point mapped to the eye, or mouth corner, on the right side of an upright frame.
   public var right: SIMD2<Float>
 
-  /// Creates anchors.
+  /// Creates anchors from two points, each a fraction of the image's width and height.
   public init(left: SIMD2<Float>, right: SIMD2<Float>) {
     (self.left, self.right) = (left, right)
   }

@@ -43,7 +43,7 @@ public final class PrivacyMask: HoldingEffect {
 
   /// Default smallest face relative to the frame's shorter side: 40 pixels of 720.
   public static let defaultMinimumFace = PrivacyLayout.defaultMinimumFace
-  /// Range of the smallest face.
+  /// Range of the smallest face's size, relative to the frame's shorter side.
   public static let minimumFaceRange = 0.02...0.5
 
   /// Smallest face that is searched for, relative to the frame's shorter side.
@@ -130,9 +130,12 @@ public final class PrivacyMask: HoldingEffect {
         frames.append((results[index].frame, verdict))
       }
       var released = HeldFrames(frames: frames)
-      if supervision.stalls > before.stalls {
+      (released.stalls, released.failures) = (
+        supervision.stalls - before.stalls, supervision.failures - before.failures
+      )
+      if released.stalls > 0 {
         released.failure = "the search for faces hangs; it is started again, and what it cannot search is covered"
-      } else if supervision.failures > before.failures {
+      } else if released.failures > 0 {
         released.failure = "the search for faces has failed; it is started again, and what it cannot search is covered"
       }
       return released

@@ -3,8 +3,8 @@ internal import Media
 
 /// The detector models of a private stream, from which each detection thread gets executors of its own.
 struct FaceDetectorPlans: Sendable {
-  /// Score of half a face at the frame's edge, behind a hand.
-  private static let threshold: Float = 0.3
+  /// Minimum score that a job can ask for.
+  private static let threshold: Float = 0.02
 
   private let near: InferencePlan
   private let far: InferencePlan
@@ -18,11 +18,12 @@ struct FaceDetectorPlans: Sendable {
   }
 
   /// Creates detectors for one thread.
-  func makeDetect() -> DetectionThread.Detect {
-    let near = FaceDetectorBox(FaceDetector(.shortRangeDetector, plan: self.near, threshold: nil))
+  func makeDetect() -> DetectionThreads.Detect {
+    let near = FaceDetectorBox(FaceDetector(.shortRangeDetector, plan: self.near, threshold: Self.threshold))
     let far = FaceDetectorBox(FaceDetector(.fullRangeDetector, plan: self.far, threshold: Self.threshold))
-    return { model, input, found in
-      (model == .shortRangeDetector ? near : far).detect(in: input, into: &found)
+    return { job, found in
+      let detector = job.model == .shortRangeDetector ? near : far
+      detector.detect(in: job.input, threshold: job.threshold, into: &found)
       return true
     }
   }

@@ -38,14 +38,16 @@ struct PrivacyCovers {
     /// When it was found.
     var seen: MediaTime
     var end: MediaTime
+    /// Whether it was likely a face, now or when it was first seen.
+    var isLikely: Bool
   }
 
   /// Maximum number of covers; the whole frame is covered beyond.
   static let limit = 1000
   /// Number of faces below the smallest size from which others may have been missed.
   static let smallFaceLimit = 3
-  /// Score from which a candidate is likely a face.
-  private static let likelyScore: Float = 0.6
+  /// Part of the smallest promised size below which a face counts as small.
+  private static let smallPart: Float = 0.8
   /// How long a cover stays: longer than an unchanged tile is not searched.
   private static let hold = MediaDuration.milliseconds(1500)
   private static let doubtfulHold = MediaDuration.milliseconds(1250)
@@ -73,18 +75,21 @@ struct PrivacyCovers {
         self.wholeEnd = time + Self.hold
         continue
       }
-      if candidate.score >= Self.likelyScore, candidate.size.max() < 0.8 * self.minimumFace,
+      if candidate.score >= CandidateCheck.likelyScore, candidate.size.max() < Self.smallPart * self.minimumFace,
         !small.contains(where: { $0.overlap(with: box) > 0.2 })
       {
         small.append(box)
       }
-      let hold = candidate.score >= Self.likelyScore ? Self.hold : Self.doubtfulHold
-      self.cover(box, until: time + hold, at: time, from: start)
+      let isLikely = candidate.score >= CandidateCheck.likelyScore || self.isContinued(by: candidate, at: time)
+      let hold = isLikely ? Self.hold : Self.doubtfulHold
+      self.cover(box, isLikely: isLikely, until: time + hold, at: time, from: start)
     }
     if small.count > Self.smallFaceLimit || self.covers.count > Self.limit { self.wholeEnd = time + Self.hold }
   }
 
-  private mutating func cover(_ box: Box, until end: MediaTime, at time: MediaTime, from start: MediaTime) {
+  private mutating func cover(
+    _ box: Box, isLikely: Bool, until end: MediaTime, at time: MediaTime, from start: MediaTime
+  ) {
     // The same face, found by another search of the same frame: both boxes are covered.
     if let same = self.covers.firstIndex(where: {
       $0.seen == time && ($0.box.contains(box) || $0.box.overlap(with: box) > 0.5)
@@ -92,9 +97,10 @@ struct PrivacyCovers {
       self.covers[same].box = self.covers[same].box.union(box)
       self.covers[same].pathBox = self.covers[same].pathBox.union(box)
       self.covers[same].end = max(self.covers[same].end, end)
+      self.covers[same].isLikely = self.covers[same].isLikely || isLikely
       return
     }
-    var new = Cover(box: box, pathBox: box.grown(by: 0.3), begin: start, seen: time, end: end)
+    var new = Cover(box: box, pathBox: box.grown(by: 0.3), begin: start, seen: time, end: end, isLikely: isLikely)
     // Where it was before; in between it is on the way.
     let before = self.covers.indices.filter {
       self.covers[$0].seen < time && self.covers[$0].end > time && self.covers[$0].box.isContinued(by: box)
@@ -105,6 +111,16 @@ struct PrivacyCovers {
       self.covers[index].end = time
     }
     self.covers.append(new)
+  }
+
+  /// Whether a candidate is at a place where a face is covered, of its size or up to twice as large or small.
+  func isContinued(by candidate: FaceCandidate, at time: MediaTime) -> Bool {
+    let box = Self.box(of: candidate)
+    return self.covers.contains {
+      $0.isLikely && $0.begin <= time && time <= $0.end && $0.box.low.x <= box.center.x && $0.box.low.y <= box.center.y
+        && box.center.x <= $0.box.high.x && box.center.y <= $0.box.high.y && $0.box.side < 2 * box.side
+        && box.side < 2 * $0.box.side
+    }
   }
 
   /// The boxes to cover in a frame; nil for the whole frame.

@@ -5,11 +5,20 @@ internal import Media
 /// The frame is scaled once, so that the smallest tiles have the detector's input size; all coordinates are in pixels of
 /// that scaled frame.
 struct PrivacyLayout: Hashable {
+  /// A rectangle within the frame.
+  struct Area: Hashable {
+    var x: Range<Int>
+    var y: Range<Int>
+  }
+
   /// One run of a model.
   struct Probe: Hashable {
     var model: FaceModel
-    /// The searched square. It exceeds the frame where the whole frame is searched at once.
+    /// The searched square. Squares at the frame's edge exceed it, so that faces are found of which the edge cuts off half.
     var tile: FaceTile
+    /// Part of the frame that this square is responsible for: the others of its size have the rest. What changes here is
+    /// searched again.
+    var core: Area
     /// Rotation that makes the faces upright that this run finds best.
     var orientation: Orientation
     /// Whether it runs for each frame, instead of once for all frames of a round.
@@ -18,8 +27,8 @@ struct PrivacyLayout: Hashable {
     var threshold: Float
     /// Minimum size of a face relative to the square.
     var minimumSize: Float
-    /// Number of changed blocks from which the square is searched again.
-    var tolerance: Int
+    /// Part of ``core`` from which it is searched again when it has changed, in pixels: a third of the smallest face.
+    var tolerance: Float
   }
 
   /// Default of ``minimumFace`` relative to the frame's height: 40 pixels of 720.
@@ -27,12 +36,18 @@ struct PrivacyLayout: Hashable {
   /// Side of the smallest tiles, in sizes of the smallest face: the detector sees it about 25 pixels wide. With 19 it misses
   /// one face of 20, with 22 none, but with a lower score.
   private static let tileFaces: Float = 7.5
-  /// Ratio of two consecutive tile sizes: a face that is small in one fills at most a third of the next.
-  private static let maximumStep: Float = 3
+  /// Smallest face for the model of near faces, relative to its square; smaller ones are found by the other one.
+  private static let nearFace: Float = 0.3
+  /// Side of the largest tiles, in shorter sides of the frame.
+  private static let largestTile: Float = 1.3
+  /// Ratio of two consecutive tile sizes: the smallest face of one is at most 43% of the next in size.
+  private static let maximumStep: Float = 3.3
   /// Overlap of two tiles relative to their side.
   private static let overlap: Float = 0.18
+  /// Part of a tile's side by which tiles exceed the frame, at least.
+  private static let excess: Float = 0.12
   private static let detectorSide = FaceModel.fullRangeDetector.inputSide
-  /// Score of half a face at the frame's edge, behind a hand.
+  /// Score of half a face at the frame's edge, behind a hand; see ``CandidateCheck``.
   private static let threshold: Float = 0.3
 
   /// Size of the scaled frame.
@@ -56,7 +71,7 @@ struct PrivacyLayout: Hashable {
     self.scale = SIMD2(Float(width) / Float(self.width), Float(height) / Float(self.height))
     self.minimumFace = face * factor
 
-    let side = min(self.width, self.height)
+    let side = Int(Self.largestTile * Float(min(self.width, self.height))) & ~1
     var sides = [side]
     let ratio = Float(side) / max(2, smallest * factor)
     if ratio > 1.15 {
@@ -73,18 +88,21 @@ struct PrivacyLayout: Hashable {
     for orientation in Orientation.allCases {
       probes.append(
         Probe(
-          model: .shortRangeDetector, tile: whole, orientation: orientation, isImmediate: orientation == .up,
-          threshold: 0.6, minimumSize: 0.2, tolerance: 4))
+          model: .shortRangeDetector, tile: whole, core: Area(x: 0..<self.width, y: 0..<self.height),
+          orientation: orientation, isImmediate: orientation == .up, threshold: 0.6, minimumSize: Self.nearFace,
+          tolerance: Self.tolerance(Self.nearFace * Float(longer))))
     }
     for (level, side) in sides.enumerated() {
+      let rows = Self.places(self.height, side), columns = Self.places(self.width, side)
       for orientation in Orientation.allCases {
-        for y in Self.places(self.height, side) {
-          for x in Self.places(self.width, side) {
+        for (y, rowCore) in zip(rows, Self.cores(rows, side, self.height)) {
+          for (x, columnCore) in zip(columns, Self.cores(columns, side, self.width)) {
             probes.append(
               Probe(
-                model: .fullRangeDetector, tile: FaceTile(x: x, y: y, side: side), orientation: orientation,
+                model: .fullRangeDetector, tile: FaceTile(x: x, y: y, side: side),
+                core: Area(x: columnCore, y: rowCore), orientation: orientation,
                 isImmediate: level == 0 && orientation == .up, threshold: Self.threshold, minimumSize: 0,
-                tolerance: level == 0 ? 4 : 2))
+                tolerance: Self.tolerance(Float(side) / Self.tileFaces)))
           }
         }
       }
@@ -92,14 +110,24 @@ struct PrivacyLayout: Hashable {
     self.probes = probes
   }
 
-  /// First pixels of tiles that cover a length and overlap.
+  /// First pixels of tiles that cover a length, overlap and exceed it.
   private static func places(_ length: Int, _ side: Int) -> [Int] {
-    guard length > side else { return [0] }
+    let excess = Int(Self.excess * Float(side))
     let step = max(2, Float(side) * (1 - Self.overlap))
-    let count = Int((Float(length - side) / step - 0.02).rounded(.up)) + 1
-    guard count > 1 else { return [0, (length - side) & ~1] }
-    return (0..<count).map { (length - side) * $0 / (count - 1) & ~1 }
+    let rest = length + 2 * excess - side
+    let count = max(1, Int((Float(rest) / step - 0.08).rounded(.up)) + 1)
+    // Divided by 2 without its sign: even also where it is negative.
+    guard count > 1 else { return [-((side - length) / 2 & ~1)] }
+    return (0..<count).map { -((excess - rest * $0 / (count - 1)) / 2 * 2) }
   }
+
+  /// The parts of a length that tiles are responsible for: they meet in the middle of the tiles' overlaps.
+  private static func cores(_ places: [Int], _ side: Int, _ length: Int) -> [Range<Int>] {
+    let ends = zip(places, places.dropFirst()).map { max(0, min(length, ($1 + $0 + side) / 2)) } + [length]
+    return zip([0] + ends, ends).map { $0..<max($0, $1) }
+  }
+
+  private static func tolerance(_ face: Float) -> Float { face * face * 0.3 }
 
   private static func power(_ base: Float, _ exponent: Int) -> Float {
     (0..<exponent).reduce(Float(1)) { result, _ in result * base }

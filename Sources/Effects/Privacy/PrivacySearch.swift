@@ -1,10 +1,17 @@
 internal import CYUV
 internal import Media
+internal import Threading
+
+#if canImport(Darwin)
+internal import Darwin
+#else
+internal import Glibc
+#endif
 
 /// Searches frames completely, each round in all directions, and holds them back until their round is over.
 struct PrivacySearch {
   /// Creates the detectors of a thread.
-  typealias MakeDetect = @Sendable () -> DetectionThread.Detect
+  typealias MakeDetect = @Sendable () -> DetectionThreads.Detect
 
   /// A frame whose round is over.
   struct Result {
@@ -23,7 +30,7 @@ struct PrivacySearch {
     var isAlive = true
   }
 
-  /// Times that a frame waits for its search.
+  /// Times that a frame waits for its search, and the threads that run it.
   struct Limits {
     /// For a frame among others: the frame rate falls to 10 per second before tiles are covered.
     var frame = MediaDuration.milliseconds(100)
@@ -31,6 +38,8 @@ struct PrivacySearch {
     var complete = MediaDuration.seconds(2)
     /// For the run of a model that has begun before.
     var runTimeout = MediaDuration.milliseconds(400)
+    /// Number of threads: more than there are processors would only wait for each other.
+    var threadCount = max(1, min(4, sysconf(Int32(_SC_NPROCESSORS_ONLN))))
   }
 
   /// Interval of frames from which each is released at once.
@@ -44,7 +53,7 @@ struct PrivacySearch {
   private let limits: Limits
   private let makeDetect: MakeDetect
   private(set) var supervision = Supervision()
-  private var thread: DetectionThread?
+  private var threads: DetectionThreads?
   private var lastStart: MediaTime?
 
   private var size = SIMD2(0, 0)
@@ -60,8 +69,7 @@ struct PrivacySearch {
   // Memory that is reused from frame to frame.
   private var scaled = PixelBuffer(format: VideoFormat(width: 16, height: 16))
   private var samples = PixelBuffer(format: VideoFormat(width: 16, height: 16))
-  private var turning: [Int: PixelBuffer] = [:]
-  private var inputs: [Int: [PixelBuffer]] = [:]
+  private var inputs = DetectorInputs()
   /// Number of the frame in which each block has changed; 0 for covered ones.
   private var visibleChanges: [Int] = []
 
@@ -70,8 +78,8 @@ struct PrivacySearch {
     (self.minimumFace, self.limits, self.makeDetect) = (minimumFace, limits, makeDetect)
   }
 
-  /// Ends the thread.
-  func stop() { self.thread?.stop() }
+  /// Ends the threads.
+  func stop() { self.threads?.stop() }
 
   /// Drops the frames that are held back, and forgets all that is known: frames are unrelated to the previous ones.
   mutating func reset() {
@@ -101,13 +109,14 @@ struct PrivacySearch {
     let batch = self.schedule.add(number: self.changes.number, time: time, completes: completes) { probe, since in
       Self.hasChanged(layout.probes[probe], since: since, visible, columns: columns)
     }
-    self.run(batch, at: time, budget: frame.budget, completes: completes)
+    self.run(batch, frame, completes: completes)
 
     var results: [Result] = []
     while let (_, uncertain) = self.schedule.release(completes: completes) {
       let frame = self.held.removeFirst()
       var boxes = self.covers.boxes(at: frame.timestamp)
       for probe in uncertain {
+        // Not only the core: a face may exceed it.
         let tile = layout.probes[probe].tile
         let low = SIMD2(Float(tile.x), Float(tile.y))
         boxes?.append(PrivacyCovers.Box(low: low, high: low + Float(tile.side)))
@@ -181,15 +190,16 @@ struct PrivacySearch {
     _ probe: PrivacyLayout.Probe, since number: Int, _ visible: [Int], columns: Int
   ) -> Bool {
     let rows = visible.count / max(1, columns)
-    let tile = probe.tile
-    let left = max(0, tile.x / Self.blockSide), right = min(columns, (tile.x + tile.side - 1) / Self.blockSide + 1)
-    let top = max(0, tile.y / Self.blockSide), bottom = min(rows, (tile.y + tile.side - 1) / Self.blockSide + 1)
+    let core = probe.core
+    let left = core.x.lowerBound / Self.blockSide, right = min(columns, (core.x.upperBound - 1) / Self.blockSide + 1)
+    let top = core.y.lowerBound / Self.blockSide, bottom = min(rows, (core.y.upperBound - 1) / Self.blockSide + 1)
     guard left < right, top < bottom else { return false }
+    let tolerance = max(1, Int(probe.tolerance) / (Self.blockSide * Self.blockSide))
     var count = 0
     return visible.withUnsafeBufferPointer { visible in
       for row in top..<bottom {
         for column in left..<right where visible[row * columns + column] > number { count += 1 }
-        if count >= probe.tolerance { return true }
+        if count >= tolerance { return true }
       }
       return false
     }
@@ -199,107 +209,130 @@ struct PrivacySearch {
 // MARK: Models
 
 extension PrivacySearch {
-  private mutating func run(
-    _ batch: PrivacySchedule.Batch, at time: MediaTime, budget: MediaDuration, completes: Bool
-  ) {
-    guard !batch.probes.isEmpty, let thread = self.startedThread(at: time) else { return }
-    var counts: [Int: Int] = [:]
-    var jobs: [DetectionThread.Job] = []
-    for index in batch.probes {
-      let probe = self.layout.probes[index]
-      let side = probe.model.inputSide
-      let input = self.input(side, counts[side, default: 0])
-      counts[side, default: 0] += 1
-      self.fill(input, probe)
-      jobs.append(DetectionThread.Job(model: probe.model, input: input))
-    }
+  private mutating func run(_ batch: PrivacySchedule.Batch, _ frame: EffectFrame, completes: Bool) {
+    let time = frame.timestamp
+    guard !batch.probes.isEmpty, let threads = self.startedThreads(at: time) else { return }
+    let begin = StreamClock.system.now()
     let limit = completes ? self.limits.complete : self.limits.frame
-    let outcome = thread.run(
-      &jobs, requiredCount: batch.requiredCount, optional: budget / 2, limit: limit, runTimeout: self.limits.runTimeout)
-    var candidates: [FaceCandidate] = []
-    var finished: [Int] = []
-    for (index, job) in zip(batch.probes, jobs) {
-      guard let found = job.found else { continue }
-      finished.append(index)
+    self.inputs.reuse()
+    var jobs = batch.probes.map { index in
       let probe = self.layout.probes[index]
-      let side = Float(probe.tile.side)
-      for candidate in found where candidate.size.max() >= probe.minimumSize && candidate.score >= probe.threshold {
-        candidates.append(
-          candidate.turnedBack(probe.orientation).moved(
-            by: SIMD2(Float(probe.tile.x), Float(probe.tile.y)), scaledBy: SIMD2(side, side)))
-      }
+      return DetectionThreads.Job(
+        model: probe.model,
+        input: self.inputs.make(self.scaled, probe.tile, probe.orientation, side: probe.model.inputSide),
+        threshold: probe.threshold)
+    }
+    var outcome = threads.run(
+      &jobs, requiredCount: batch.requiredCount, optional: frame.budget / 2, limit: limit,
+      runTimeout: self.limits.runTimeout)
+    var candidates: [FaceCandidate] = []
+    var checks: [CandidateCheck] = []
+    var finished: [Int] = []
+    for (index, job) in zip(batch.probes, jobs) where job.isDone {
+      finished.append(index)
+      self.sort(job.found, of: self.layout.probes[index], at: time, into: &candidates, or: &checks)
+    }
+    if case .finished = outcome, !checks.isEmpty {
+      let rest = max(.zero, limit - (StreamClock.system.now() - begin))
+      outcome = self.look(again: checks, at: frame, threads, limit: rest, into: &candidates)
+    } else {
+      candidates += checks.flatMap(\.candidates)
     }
     self.covers.add(candidates, at: time, from: self.schedule.held.first?.time ?? time)
     self.schedule.finish(finished)
     switch outcome {
     case .finished: self.supervision.isAlive = true
     case .late, .dead:
-      // The thread may still read the frames of its jobs.
-      (self.thread, self.inputs) = (nil, [:])
+      // The threads may still read the frames of their jobs.
+      self.threads = nil
+      self.inputs.abandon()
       self.supervision.isAlive = false
       if case .late = outcome { self.supervision.stalls += 1 } else { self.supervision.failures += 1 }
     }
   }
 
-  private mutating func startedThread(at time: MediaTime) -> DetectionThread? {
-    if let thread { return thread }
+  /// Divides what a detector has found into candidates to cover and those that need a second look.
+  private func sort(
+    _ found: [FaceCandidate], of probe: PrivacyLayout.Probe, at time: MediaTime, into candidates: inout [FaceCandidate],
+    or checks: inout [CandidateCheck]
+  ) {
+    let side = Float(probe.tile.side)
+    let bound = SIMD2(Float(self.layout.width), Float(self.layout.height))
+    let placed = found.compactMap { candidate -> FaceCandidate? in
+      guard candidate.size.max() >= probe.minimumSize else { return nil }
+      let placed = candidate.turnedBack(probe.orientation).moved(
+        by: SIMD2(Float(probe.tile.x), Float(probe.tile.y)), scaledBy: SIMD2(side, side))
+      // Mirror images outside of the frame.
+      let (low, high) = (placed.center + placed.size / 2, placed.center - placed.size / 2)
+      let isOutside = low.x < 0 || low.y < 0 || high.x > bound.x || high.y > bound.y
+      return isOutside ? nil : placed
+    }
+    for group in CandidateCheck.groups(placed) {
+      if group[0].score >= CandidateCheck.likelyScore {
+        candidates += group
+      } else if self.covers.isContinued(by: group[0], at: time) {
+        // A face that was seen before: turned away, or behind a hand.
+        candidates += group
+      } else if group[0].size.max() >= CandidateCheck.minimumSize * self.layout.minimumFace {
+        checks.append(CandidateCheck(group, orientation: probe.orientation))
+      }
+    }
+  }
+
+  /// Has both detectors look at weak candidates again; those that are faces, or could not be looked at, are covered.
+  private mutating func look(
+    again checks: [CandidateCheck], at frame: EffectFrame, _ threads: DetectionThreads, limit: MediaDuration,
+    into candidates: inout [FaceCandidate]
+  ) -> DetectionThreads.Outcome {
+    // Squares of the source frame: it has more detail than the scaled one.
+    let scale = self.layout.scale
+    var placed: [CandidateCheck] = []
+    for (index, check) in checks.enumerated() {
+      if index >= CandidateCheck.limit {
+        candidates += check.candidates
+      } else {
+        placed.append(
+          CandidateCheck(check.candidates.map { $0.moved(by: .zero, scaledBy: scale) }, orientation: check.orientation))
+      }
+    }
+    self.inputs.reuse()
+    var jobs = placed.flatMap { check in
+      check.looks.map { look in
+        DetectionThreads.Job(
+          model: look.model,
+          input: self.inputs.make(frame.buffer, look.tile, check.orientation, side: look.model.inputSide),
+          threshold: 0)
+      }
+    }
+    let outcome = threads.run(
+      &jobs, requiredCount: jobs.count, optional: limit, limit: limit, runTimeout: self.limits.runTimeout)
+    var first = 0
+    for (check, placed) in zip(checks, placed) {
+      let own = first..<min(jobs.count, first + placed.looks.count)
+      first += placed.looks.count
+      let areDone = own.count == placed.looks.count && own.allSatisfy { jobs[$0].isDone }
+      let found = zip(own, placed.looks).map { index, look in
+        let tile = look.tile
+        return jobs[index].found.map {
+          $0.turnedBack(placed.orientation).moved(
+            by: SIMD2(Float(tile.x), Float(tile.y)), scaledBy: SIMD2(repeating: Float(tile.side)))
+        }
+      }
+      if !areDone || placed.isFace(found) { candidates += check.candidates }
+    }
+    return outcome
+  }
+
+  private mutating func startedThreads(at time: MediaTime) -> DetectionThreads? {
+    if let threads { return threads }
     if let lastStart, self.supervision.stalls + self.supervision.failures > 1, time >= lastStart,
       time - lastStart < Self.restartInterval
     {
       return nil
     }
     self.lastStart = time
-    let thread = DetectionThread(detect: self.makeDetect())
-    self.thread = thread
-    return thread
-  }
-
-  private mutating func input(_ side: Int, _ index: Int) -> PixelBuffer {
-    while self.inputs[side, default: []].count <= index {
-      self.inputs[side, default: []].append(PixelBuffer(format: VideoFormat(width: side, height: side)))
-    }
-    return self.inputs[side, default: []][index]
-  }
-
-  /// Scales and rotates a tile of the scaled frame to a model's input.
-  private mutating func fill(_ input: PixelBuffer, _ probe: PrivacyLayout.Probe) {
-    let side = probe.model.inputSide
-    let target: PixelBuffer
-    if probe.orientation == .up {
-      target = input
-    } else if let memory = self.turning[side] {
-      target = memory
-    } else {
-      target = PixelBuffer(format: VideoFormat(width: side, height: side))
-      self.turning[side] = target
-    }
-    let tile = probe.tile
-    let (width, height) = (self.layout.width, self.layout.height)
-    // The part of the tile that lies in the frame, and where that is in the input.
-    let left = max(0, tile.x), top = max(0, tile.y)
-    let right = min(width, tile.x + tile.side), bottom = min(height, tile.y + tile.side)
-    if right - left < tile.side || bottom - top < tile.side { target.cover() }
-    func scaled(_ length: Int) -> Int { length * side / tile.side & ~1 }
-    let (x, y) = (scaled(left - tile.x), scaled(top - tile.y))
-    let (columns, rows) = (max(2, scaled(right - left)), max(2, scaled(bottom - top)))
-    let (from, to) = (
-      Canvas(self.scaled).pointers(x: left, y: top), Canvas(target).pointers(x: min(x, side - 2), y: min(y, side - 2))
-    )
-    _ = I420Scale(
-      from.luma, from.lumaStride, from.cb, from.chromaStride, from.cr, from.chromaStride, Int32(right - left),
-      Int32(bottom - top), to.luma, to.lumaStride, to.cb, to.chromaStride, to.cr, to.chromaStride,
-      Int32(min(columns, side - x)), Int32(min(rows, side - y)), kFilterBox)
-    let mode: RotationModeEnum
-    switch probe.orientation {
-    case .up: return
-    case .right: mode = kRotate90
-    case .down: mode = kRotate180
-    case .left: mode = kRotate270
-    }
-    let (before, after) = (Canvas(target).pointers(), Canvas(input).pointers())
-    _ = I420Rotate(
-      before.luma, before.lumaStride, before.cb, before.chromaStride, before.cr, before.chromaStride, after.luma,
-      after.lumaStride, after.cb, after.chromaStride, after.cr, after.chromaStride, Int32(side), Int32(side), mode)
-    withExtendedLifetime((self.scaled, target, input)) {}
+    let threads = DetectionThreads(count: self.limits.threadCount, makeDetect: self.makeDetect)
+    self.threads = threads
+    return threads
   }
 }

@@ -84,7 +84,7 @@ public struct EffectFactory: Sendable {
   }
 }
 
-/// Use of an uploaded image.
+/// Use of an uploaded image: over faces, or at a fixed position.
 public enum EffectImageUse: String, Hashable, Sendable, CaseIterable {
   /// Drawn over faces: ``EffectSettings/Mask/image``.
   case mask

@@ -86,7 +86,7 @@ extension EffectSettings.Overlay: Encodable {
     self.opacity = try object.number("opacity", in: 0...1) ?? self.opacity
   }
 
-  /// Encodes all keys.
+  /// Encodes the keys `position` and `opacity`.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: Key.self)
     try container.encode(self.position.rawValue, forKey: .position)

@@ -9,7 +9,7 @@
 /// }
 /// ```
 public struct EffectSettings: Hashable, Sendable {
-  /// Face detection mode.
+  /// Face detection mode: whether faces are detected, marked or covered.
   public enum Faces: String, Hashable, Sendable, CaseIterable {
     /// No detection, unless a mask or smoothing needs it.
     case off
@@ -21,7 +21,7 @@ public struct EffectSettings: Hashable, Sendable {
     case privacy
   }
 
-  /// Mask drawn over faces.
+  /// Mask drawn over faces, see ``FaceMask/Style``.
   public enum Mask: String, Hashable, Sendable, CaseIterable {
     /// A dark oval.
     case oval
@@ -37,40 +37,40 @@ public struct EffectSettings: Hashable, Sendable {
 
   /// An image, such as a logo, at a fixed position of the frame.
   public struct Overlay: Hashable, Sendable {
-    /// Position in the frame.
+    /// Position in the frame; ``OverlayPosition/topRight`` by default.
     public var position: OverlayPosition
-    /// 0 (invisible) to 1.
+    /// Opacity from 0 (invisible) to 1, which is the default.
     public var opacity: Double
 
-    /// Creates an overlay.
+    /// Creates an overlay; by default opaque, in the top right corner.
     public init(position: OverlayPosition = .topRight, opacity: Double = 1) {
       (self.position, self.opacity) = (position, opacity)
     }
   }
 
-  /// Colour adjustments, each from -1 to 1, with 0 for none; see ``ColorAdjust``.
+  /// Color adjustments, each from -1 to 1, with 0 for none; see ``ColorAdjust``.
   public struct Color: Hashable, Sendable, Encodable {
-    /// Darker or brighter.
+    /// Brightness from -1 (darker) to 1 (brighter); 0 changes nothing.
     public var brightness = 0.0
-    /// Flatter, or up to twice the differences.
+    /// Contrast from -1 (uniform gray) to 1 (twice the differences); 0 changes nothing.
     public var contrast = 0.0
-    /// Paler, or up to twice the colour.
+    /// Saturation from -1 (grayscale) to 1 (twice the color); 0 changes nothing.
     public var saturation = 0.0
-    /// Colder or warmer.
+    /// White balance from -1 (colder, bluer) to 1 (warmer, redder); 0 changes nothing.
     public var temperature = 0.0
 
     /// Creates an adjustment that changes nothing.
     public init() {}
   }
 
-  /// Face detection mode.
+  /// Face detection mode; ``Faces/off`` by default.
   public var faces = Faces.off
   /// Smallest face that privacy mode searches for, relative to the frame's shorter side; nil for
   /// ``PrivacyMask/defaultMinimumFace``.
   public var privacyMinimumFace: Double?
   /// Mask drawn over each face; nil for none.
   public var mask: Mask?
-  /// Part of the face that the mask covers.
+  /// Part of the face that the mask covers; the whole face by default.
   public var maskPart = FaceMask.Part.face
   /// Points of the mask's image that are mapped to the face; nil for the defaults.
   public var maskAnchors: MaskAnchors?
@@ -80,7 +80,7 @@ public struct EffectSettings: Hashable, Sendable {
   public var overlay: Overlay?
   /// Whether the time of day is drawn into the frame.
   public var clock = false
-  /// Colour adjustments.
+  /// Color adjustments; none by default.
   public var color = Color()
 
   /// Creates settings without effects.

@@ -39,7 +39,7 @@ struct ServerCertificate: Sendable {
     var configuration = TLSConfiguration.makeServerConfiguration(
       certificateChain: chain.map { .certificate($0) }, privateKey: .privateKey(key))
     configuration.minimumTLSVersion = .tlsv12
-    // A client that does not answer `close_notify` must not delay shutdown.
+    // A client that does not respond to `close_notify` must not delay shutdown.
     configuration.shutdownTimeout = .milliseconds(300)
     self.configuration = configuration
     do {

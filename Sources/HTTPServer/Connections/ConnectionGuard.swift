@@ -13,7 +13,7 @@ final class ConnectionGuard: ChannelDuplexHandler {
 
   /// The connection's entry in the table of all connections; nil before it is registered.
   var registration: ConnectionRegistry.Registration?
-  /// Present use of the connection, by which the table chooses connections to close.
+  /// Current use of the connection, by which the table chooses connections to close.
   private(set) var use = ConnectionTable.Use.unused
   /// Time since which no request is open.
   private var idleSince = NIODeadline.now()
@@ -21,7 +21,7 @@ final class ConnectionGuard: ChannelDuplexHandler {
   private var context: ChannelHandlerContext?
   /// Requests whose responses are not finished.
   private var openExchanges = 0
-  /// Open responses that end with the stream only, by their use.
+  /// Number of open responses that have no end before the video stream's, by their use.
   private var endless: [ConnectionTable.Use: Int] = [:]
   /// HTTP/2 streams whose responses are not finished.
   private var exchanges: [ObjectIdentifier: (handler: ExchangeHandler, channel: any Channel)] = [:]

@@ -21,7 +21,7 @@ final class ExchangeHandler: ChannelDuplexHandler, RemovableChannelHandler {
   private var openExchanges = 0
   /// Whether a request head has been received and the end of its body has not.
   private var isWithinRequest = false
-  /// Use of the connection for the response being sent; nil unless it ends with the stream only.
+  /// Use of the connection for the response being sent; nil unless the response has no end before the video stream's.
   private var endless: ConnectionTable.Use?
   private var bodyBytes = 0
   private var maximumBodyBytes = 0
@@ -144,7 +144,7 @@ final class ExchangeHandler: ChannelDuplexHandler, RemovableChannelHandler {
     }
     self.isClosing = true
     self.counters.count(status)
-    if Self.malformedStatuses.contains(status) { self.connection?.refusals.count(.malformed) }
+    if HTTPRefusal.malformedStatuses.contains(status) { self.connection?.refusals.count(.malformed) }
     var fields: HTTPFields = [.contentType: "text/plain; charset=utf-8", .server: ServerResponse.serverName]
     let body = ByteBuffer(string: text + "\n")
     fields[.contentLength] = String(body.readableBytes)
@@ -160,11 +160,6 @@ final class ExchangeHandler: ChannelDuplexHandler, RemovableChannelHandler {
       context.close(mode: .output, promise: nil)
     }
   }
-
-  /// Statuses of rejected requests that count as malformed: a mistake of the client program, not of its user.
-  private static let malformedStatuses: Set<HTTPResponse.Status> = [
-    .badRequest, .contentTooLarge, .uriTooLong, .requestHeaderFieldsTooLarge,
-  ]
 
   /// Starts the timeout of the body.
   private func limitBody(_ context: ChannelHandlerContext) {
@@ -187,7 +182,8 @@ final class ExchangeHandler: ChannelDuplexHandler, RemovableChannelHandler {
 }
 
 extension ConnectionTable.Use {
-  /// The use of a connection whose response ends with the stream only; nil for other responses.
+  /// The use of a connection whose response has no end before the video stream's: events and motion JPEG; nil for other
+  /// responses.
   fileprivate init?(endless response: HTTPResponse) {
     guard response.status == .ok, let type = response.headerFields[.contentType] else { return nil }
     if type.hasPrefix(ServerSentEvent.mediaType) {

@@ -1,8 +1,8 @@
 internal import Authentication
-internal import HTTPTypes
+package import HTTPTypes
 
 /// The addresses of a request's connection.
-struct HTTPClient: Hashable, Sendable {
+package struct HTTPClient: Hashable, Sendable {
   /// Remote address without port.
   var address: String
   /// Local address without port.
@@ -10,12 +10,18 @@ struct HTTPClient: Hashable, Sendable {
   /// Whether the connection is encrypted.
   var isSecure = false
 
+  package init(address: String, localAddress: String = "", isSecure: Bool = false) {
+    self.address = address
+    self.localAddress = localAddress
+    self.isSecure = isSecure
+  }
+
   /// Whether the request comes from a program on this machine, on its own behalf.
   ///
   /// A proxy on this machine forwards requests of other clients, and adds a header field of ``forwarding``. A page
   /// whose host name was rebound to this machine (DNS rebinding) sends that name in `Host`, so only numeric addresses
   /// and `localhost` count.
-  func isOnThisMachine(_ request: HTTPRequest) -> Bool {
+  package func isOnThisMachine(_ request: HTTPRequest) -> Bool {
     guard self.hasAddressOfThisMachine, !Self.forwarding.contains(where: { request.headerFields[$0] != nil }) else {
       return false
     }
@@ -26,12 +32,21 @@ struct HTTPClient: Hashable, Sendable {
     return authority.address != nil || authority.host == "localhost"
   }
 
+  /// Whether the client's connection is encrypted: this one, or that to a known proxy, which says so in `X-Forwarded-Proto`. A
+  /// client that forges the field deceives itself only.
+  func isSecure(_ request: HTTPRequest, proxies: [String]) -> Bool {
+    if self.isSecure { return true }
+    let own = IPAddress(parsing: self.address)
+    guard let own, proxies.contains(where: { IPAddress(parsing: $0) == own }) else { return false }
+    return request.headerFields[values: .xForwardedProto].last?.equalsIgnoringCase("https") == true
+  }
+
   /// The address that counts for failed logins and nonces: the last one that a known proxy forwards, else the connection's.
   ///
   /// A proxy appends the address of its client; addresses before that one can be forged by the client. Most proxies append to
   /// one of the two fields and pass on the other as the client sent it, so that the connection's address counts where the
   /// fields differ.
-  func effectiveAddress(of request: HTTPRequest, proxies: [String]) -> String {
+  package func effectiveAddress(of request: HTTPRequest, proxies: [String]) -> String {
     let own = IPAddress(parsing: self.address)
     guard let own, proxies.contains(where: { IPAddress(parsing: $0) == own }) else { return self.address }
     let fields = request.headerFields
@@ -75,4 +90,5 @@ extension HTTPField.Name {
   /// RFC 7239 §4.
   fileprivate static let forwarded = HTTPField.Name("Forwarded")!
   fileprivate static let xForwardedFor = HTTPField.Name("X-Forwarded-For")!
+  fileprivate static let xForwardedProto = HTTPField.Name("X-Forwarded-Proto")!
 }

@@ -1,8 +1,9 @@
 internal import Authentication
+internal import Connections
 internal import HTTPTypes
 internal import Media
 internal import NIOCore
-internal import NIOPosix
+internal import StreamControl
 internal import Threading
 
 #if canImport(FoundationEssentials)
@@ -21,7 +22,7 @@ struct HTTPUser: Sendable {
   var address: String
   /// Whether it is a program on this machine, on its own behalf.
   var isOnThisMachine: Bool
-  /// Whether Basic is offered and accepted.
+  /// Whether passwords in plain text are accepted: Basic, and logins of the page.
   var allowsBasic: Bool
 }
 
@@ -102,27 +103,27 @@ extension HTTPResponder {
   ) async -> HTTPUser {
     let isOnThisMachine = client.isOnThisMachine(request)
     let address = client.effectiveAddress(of: request, proxies: self.access.settings.proxies)
-    let allowsBasic = client.isSecure || isOnThisMachine || self.access.settings.allowsInsecureBasic
+    let allowsBasic =
+      client.isSecure(request, proxies: self.access.settings.proxies) || isOnThisMachine
+      || self.access.settings.allowsInsecureBasic
     let isReading = request.method == .get || request.method == .head
-    let accessRequest = AccessRequest(
+    var accessRequest = AccessRequest(
       method: request.method.rawValue, authorization: request.headerFields[values: .authorization],
       // A token in a URL, which links and logs contain, is accepted for reading only.
       token: isReading ? target.parameter("token") : nil, address: address, isOnThisMachine: isOnThisMachine,
       allowsBasic: allowsBasic, changesState: changesState)
-    if let check = self.access.passwordCheck(for: accessRequest, now: self.clock.now()) { await self.perform(check) }
+    var now = self.clock.now()
+    if let check = self.access.passwordCheck(for: accessRequest, now: now) {
+      if case .refused(let delay) = await self.passwords.run(check) { accessRequest.refusedCheck = delay }
+      now = self.clock.now()
+    }
     let requested = request.path ?? ""
     let identification = self.access.identify(
-      accessRequest, covers: { HTTPTarget.isSame($0, requested) }, now: self.clock.now())
+      accessRequest, covers: { HTTPTarget.isSame($0, requested) }, now: now)
     return HTTPUser(
       identification: identification,
       role: self.access.role(of: identification, isOnThisMachine: isOnThisMachine), address: address,
       isOnThisMachine: isOnThisMachine, allowsBasic: allowsBasic)
-  }
-
-  /// Compares a password with a hash, off the event loop.
-  private func perform(_ check: PasswordCheck) async {
-    // Throws when the task is cancelled; then the response is not sent.
-    if (try? await self.passwordThreads.runIfActive({ check.run() })) == true { self.access.remember(check) }
   }
 
   /// 401, 403 or 429 when a client lacks a permission; nil when it may proceed.
@@ -153,17 +154,38 @@ extension HTTPResponder {
 
   private static func throttled(_ delay: MediaDuration) -> ServerResponse {
     .text(
-      .tooManyRequests, "too many wrong passwords; wait before the next one",
+      .tooManyRequests, "too many wrong passwords, or logins at once; wait before the next one",
       [.retryAfter: "\(delay.secondsRoundedUp)"])
   }
 
   /// Whether a client may change streams.
-  func maySteer(_ user: HTTPUser) -> Bool {
+  func mayControl(_ user: HTTPUser) -> Bool {
+    self.mayControl(user.role)
+  }
+
+  private func mayControl(_ role: Role?) -> Bool {
     switch self.access.settings.control {
     case .none: false
-    case .all: user.role == .operator || user.role == .viewer
-    case .operators, .machine: user.role == .operator
+    case .all: role == .operator || role == .viewer
+    case .operators, .machine: role == .operator
     }
+  }
+
+  /// The way in which a client can log in to control.
+  func login(of user: HTTPUser) -> LoginWay {
+    self.access.settings.control == .none ? .none : user.allowsBasic ? .password : .token
+  }
+
+  /// What a client sees of the names of sources.
+  func audience(_ user: HTTPUser) -> SourceAudience {
+    user.role == .operator ? .operators : self.mayControl(user) ? .controllingViewers : .viewers
+  }
+
+  /// Whether a client may list and download recordings.
+  func mayReadRecordings(_ user: HTTPUser) -> Bool {
+    let settings = self.access.settings
+    return user.role == .operator
+      || user.role == .viewer && (settings.recordings == .viewers || settings.control == .all)
   }
 
   // Sessions.
@@ -173,34 +195,41 @@ extension HTTPResponder {
 
   /// `GET /api/session`.
   func session(of user: HTTPUser) -> ServerResponse {
-    Self.json(SessionEntry(role: user.role?.name, steerable: self.maySteer(user)))
+    Self.json(SessionEntry(role: user.role?.name, steerable: self.mayControl(user), login: self.login(of: user)))
   }
 
   /// `POST /api/session`: a name and a password for a token.
-  func login(_ request: HTTPRequest, user: HTTPUser, body: BodyReader) async -> ServerResponse {
-    let bytes: ByteBuffer
-    do throws(HTTPRefusal) {
-      bytes = try await self.order(
-        in: request, of: ["application/json"], maximumLength: Self.maximumLoginLength, body: body)
-    } catch {
-      return error.response
+  ///
+  /// A password in plain text is accepted where Basic is: not over HTTP without TLS from other machines.
+  func login(
+    _ request: HTTPRequest, user: HTTPUser, body: BodyReader
+  ) async throws(HTTPRefusal) -> ServerResponse {
+    guard user.allowsBasic else {
+      throw HTTPRefusal(
+        .forbidden,
+        "this connection is not encrypted, so passwords are not accepted: use HTTPS, or the address behind \"Control\" on "
+          + "the server's terminal, or start the server with --insecure-basic")
     }
+    let bytes = try await self.readBody(
+      of: request, as: ["application/json"], maximumLength: Self.maximumLoginLength, from: body)
     guard let login = try? JSONDecoder().decode(LoginBody.self, from: Data(bytes.readableBytesView)) else {
-      return .text(.badRequest, #"the body is {"name": NAME, "password": PASSWORD}"#)
+      throw HTTPRefusal(#"the body is {"name": NAME, "password": PASSWORD}"#)
     }
     let password = Secret(login.password)
+    var (now, refusedCheck) = (self.clock.now(), MediaDuration?.none)
     if let check = self.access.passwordCheck(
-      user: login.name, password: password, address: user.address, now: self.clock.now())
+      user: login.name, password: password, address: user.address, now: now)
     {
-      await self.perform(check)
+      if case .refused(let delay) = await self.passwords.run(check) { refusedCheck = delay }
+      now = self.clock.now()
     }
     let result = self.access.login(
-      user: login.name, password: password, address: user.address, now: self.clock.now())
+      user: login.name, password: password, address: user.address, refusedCheck: refusedCheck, now: now)
     switch result {
     case .token(let token, let role):
       return Self.json(
         SessionEntry(
-          role: role.name, steerable: self.access.settings.control != .none && role == .operator, token: token.text))
+          role: role.name, steerable: self.mayControl(role), login: self.login(of: user), token: token.text))
     case .rejected: return .text(.forbidden, "the name or the password is wrong")
     case .throttled(let delay): return Self.throttled(delay)
     }
@@ -218,7 +247,18 @@ extension HTTPResponder {
 private struct SessionEntry: Encodable {
   var role: String?
   var steerable: Bool
+  var login: LoginWay
   var token: String?
+}
+
+/// Ways in which a client can log in to control.
+enum LoginWay: String, Encodable {
+  /// With an operator's password, or a token.
+  case password
+  /// With a token: a password would be sent without encryption.
+  case token
+  /// In no way, since control is off.
+  case none
 }
 
 /// Body of `POST /api/session`.

@@ -15,7 +15,7 @@ extension HTTPResponder {
   func deviceList(user: HTTPUser) async -> ServerResponse {
     guard let catalog = self.providers.catalog else { return .notFound("there are no devices here") }
     guard let devices = await catalog.listDevices() else {
-      return .text(.serviceUnavailable, "a device does not answer; ask again", [.retryAfter: "10"])
+      return .text(.serviceUnavailable, "a device does not respond; try again", [.retryAfter: "10"])
     }
     if user.role == .operator { return Self.json(DeviceList(devices, generators: catalog.generators)) }
     let start = self.streams.all.compactMap { self.providers.controls($0.stream).sources?.start }
@@ -35,7 +35,7 @@ extension HTTPResponder {
   func sources(of name: String, user: HTTPUser) -> ServerResponse {
     guard let stream = self.streams[name]?.stream else { return .notFound() }
     guard let sources = self.providers.controls(stream).sources else { return Self.noControl }
-    return Self.json(StreamEntry.Source(sources, isOperator: user.role == .operator))
+    return Self.json(StreamEntry.Source(sources, to: self.audience(user)))
   }
 
   /// `GET /api/streams/NAME`.
@@ -51,29 +51,32 @@ extension HTTPResponder {
   }
 
   /// `PUT /api/streams/NAME/source`.
-  func replaceSources(of name: String, _ request: HTTPRequest, user: HTTPUser, body: BodyReader) async -> ServerResponse
-  {
-    await self.change(name, request, mediaTypes: ["application/json"], user: user, body: body) {
-      (json, sources) throws(HTTPBodyError) in
+  func replaceSources(
+    of name: String, _ request: HTTPRequest, user: HTTPUser, body: BodyReader
+  ) async throws(HTTPRefusal) -> ServerResponse {
+    try await self.change(name, request, mediaTypes: ["application/json"], user: user, body: body) {
+      (json, sources) throws(HTTPRefusal) in
       let names = try SourceNames(json)
       do throws(VidiconError) {
         try await sources.replace(names, isOperator: user.role == .operator)
       } catch {
-        throw HTTPBodyError(error)
+        throw HTTPRefusal(error)
       }
     }
   }
 
   /// `PATCH /api/streams/NAME`.
-  func changeStream(_ name: String, _ request: HTTPRequest, user: HTTPUser, body: BodyReader) async -> ServerResponse {
+  func changeStream(
+    _ name: String, _ request: HTTPRequest, user: HTTPUser, body: BodyReader
+  ) async throws(HTTPRefusal) -> ServerResponse {
     let mediaTypes = ["application/merge-patch+json", "application/json"]
-    return await self.change(name, request, mediaTypes: mediaTypes, user: user, body: body) {
-      (json, sources) throws(HTTPBodyError) in
+    return try await self.change(name, request, mediaTypes: mediaTypes, user: user, body: body) {
+      (json, sources) throws(HTTPRefusal) in
       let change = try StreamChange(json, startBitrate: sources.stream.videoSettings.bitrate)
       do throws(VidiconError) {
         try await sources.change(change)
       } catch {
-        throw HTTPBodyError(error)
+        throw HTTPRefusal(error)
       }
     }
   }
@@ -84,42 +87,32 @@ extension HTTPResponder {
   /// (Fetch §2.2.2).
   private func change(
     _ name: String, _ request: HTTPRequest, mediaTypes: [String], user: HTTPUser, body: BodyReader,
-    _ perform: (JSONValue, StreamSources) async throws(HTTPBodyError) -> Void
-  ) async -> ServerResponse {
+    _ perform: (JSONValue, StreamSources) async throws(HTTPRefusal) -> Void
+  ) async throws(HTTPRefusal) -> ServerResponse {
     guard let stream = self.streams[name]?.stream else { return .notFound() }
     guard let sources = self.providers.controls(stream).sources else { return Self.noControl }
-    let bytes: ByteBuffer
-    do throws(HTTPRefusal) {
-      bytes = try await self.order(in: request, of: mediaTypes, maximumLength: Self.maximumChangeLength, body: body)
-    } catch {
-      return error.response
-    }
-    guard let json = JSONValue(parsing: bytes) else {
-      return .text(.badRequest, "the body is no JSON")
-    }
-    do throws(HTTPBodyError) {
-      try await perform(json, sources)
-    } catch {
-      return .refusal(error)
-    }
+    let bytes = try await self.readBody(
+      of: request, as: mediaTypes, maximumLength: Self.maximumChangeLength, from: body)
+    guard let json = JSONValue(parsing: bytes) else { throw HTTPRefusal("the body is no JSON") }
+    try await perform(json, sources)
     return await self.streamEntry(name, user: user)
   }
 
   /// Reads the body of a change.
   ///
   /// - Throws: ``HTTPRefusal`` for another media type (415) or a body that is too long (413).
-  func order(
-    in request: HTTPRequest, of mediaTypes: [String], maximumLength: Int, body: BodyReader
+  func readBody(
+    of request: HTTPRequest, as mediaTypes: [String], maximumLength: Int, from body: BodyReader
   ) async throws(HTTPRefusal) -> ByteBuffer {
     let mediaType = request.headerFields[.contentType]?.prefix { $0 != ";" }.trimmingSpace() ?? ""
     guard mediaTypes.contains(where: { mediaType.equalsIgnoringCase($0) }) else {
       let known = mediaTypes.joined(separator: ", ")
       let field: HTTPField.Name = request.method == .patch ? .acceptPatch : .accept
       throw HTTPRefusal(
-        .text(.unsupportedMediaType, "the body is \(mediaTypes.joined(separator: " or "))", [field: known]))
+        .unsupportedMediaType, "the body is \(mediaTypes.joined(separator: " or "))", [field: known])
     }
     guard let bytes = await body(maximumLength) else {
-      throw HTTPRefusal(.text(.contentTooLarge, "a body of more than \(maximumLength) bytes"))
+      throw HTTPRefusal(.contentTooLarge, "a body of more than \(maximumLength) bytes")
     }
     return bytes
   }

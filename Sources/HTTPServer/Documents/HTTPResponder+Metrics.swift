@@ -1,6 +1,7 @@
 internal import Authentication
 internal import Capture
 internal import Connections
+internal import Effects
 internal import HLS
 internal import Media
 internal import Recording
@@ -66,6 +67,9 @@ extension HTTPResponder {
       "Times that no connection was accepted for a second because the system had no descriptor or memory.",
       registry.acceptFailures)
     text.append(
+      "clock_steps_total", .counter, "Steps of the machine's clock: it was set, or the machine slept.",
+      self.clock.stepCount)
+    text.append(
       "image_upload_bytes", .gauge, "Memory of the images being uploaded, in bytes.", self.imageUploads.byteCount)
     text.append(
       "http_connections_timed_out_total", .counter, "HTTP connections closed because the client was too slow.",
@@ -110,6 +114,18 @@ extension HTTPResponder {
           (
             ["stream": stream.name, "reason": $0.rawValue],
             Double(stream.statistics.framesDropped[$0, default: 0])
+          )
+        }
+      })
+    text.append(
+      "face_detection_restarts_total", .counter,
+      "Times that the search for faces of privacy mode missed its deadline or failed, and was started again; frames are "
+        + "covered meanwhile.",
+      streams.flatMap { stream in
+        [("stalled", \EffectStatistics.detectionStalls), ("failed", \.detectionFailures)].map { reason, count in
+          (
+            ["stream": stream.name, "reason": reason],
+            Double(stream.statistics.effects.reduce(0) { $0 + $1[keyPath: count] })
           )
         }
       })

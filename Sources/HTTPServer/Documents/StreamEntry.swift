@@ -43,9 +43,9 @@ struct StreamEntry: Encodable, Sendable {
     /// Sources at the start of the stream.
     var started: Names
 
-    init(_ sources: StreamSources, isOperator: Bool) {
-      let (present, start) = (sources.shown(isOperator: isOperator), sources.start.shown(isOperator: isOperator))
-      (self.video, self.audio) = (present.video, present.audio)
+    init(_ sources: StreamSources, to audience: SourceAudience) {
+      let (current, start) = (sources.shown(to: audience), sources.start.shown(to: audience))
+      (self.video, self.audio) = (current.video, current.audio)
       self.insecure = sources.acceptsAnyCertificate
       self.started = Names(video: start.video, audio: start.audio)
     }
@@ -87,6 +87,8 @@ struct StreamEntry: Encodable, Sendable {
   var role = "viewer"
   /// Whether the client may change the stream.
   var steerable = false
+  /// The way in which the client can log in to control.
+  var login = LoginWay.none
   // Present only where the stream can be changed.
   var source: Source?
   var bitrate: Int?
@@ -103,7 +105,7 @@ struct StreamEntry: Encodable, Sendable {
   /// Descriptions of these controls.
   var controlList: [ControlEntry]?
 
-  init(_ published: PublishedStream, providers: HTTPServerProviders, at now: MediaTime, isOperator: Bool) {
+  init(_ published: PublishedStream, providers: HTTPServerProviders, at now: MediaTime, audience: SourceAudience) {
     let stream = published.stream
     let path = stream.path
     let addresses = providers.addresses(stream)
@@ -143,7 +145,7 @@ struct StreamEntry: Encodable, Sendable {
     self.startedAt = CalendarTime(unixTime: published.publishedAt).rfc3339
     self.effects = controls.effects?.settings
     guard let sources = controls.sources else { return }
-    self.source = Source(sources, isOperator: isOperator)
+    self.source = Source(sources, to: audience)
     self.bitrate = stream.videoBitrate
     self.mirror = stream.isMirrored
     self.rotation = stream.rotation.rawValue

@@ -26,20 +26,22 @@ extension HTTPResponder {
   }
 
   /// `PUT /api/streams/NAME/effects`. Only an operator may end the privacy of faces.
-  func setEffects(of name: String, _ request: HTTPRequest, isOperator: Bool, body: BodyReader) async -> ServerResponse {
-    await self.changeEffects(of: name) { effects throws(HTTPRefusal) in
-      let bytes = try await self.order(
-        in: request, of: ["application/json"], maximumLength: Self.maximumSettingsLength, body: body)
+  func setEffects(
+    of name: String, _ request: HTTPRequest, isOperator: Bool, body: BodyReader
+  ) async throws(HTTPRefusal) -> ServerResponse {
+    try await self.changeEffects(of: name) { effects throws(HTTPRefusal) in
+      let bytes = try await self.readBody(
+        of: request, as: ["application/json"], maximumLength: Self.maximumSettingsLength, from: body)
       let settings: EffectSettings
       do throws(VidiconError) {
         settings = try EffectSettings.parse(json: Array(bytes.readableBytesView))
       } catch {
-        throw HTTPRefusal(.text(.badRequest, error.description))
+        throw HTTPRefusal(error.description)
       }
       do throws(VidiconError) {
         try await effects.apply(settings, mayEndPrivacy: isOperator)
       } catch {
-        throw HTTPRefusal(.refusal(HTTPBodyError(error)))
+        throw HTTPRefusal(error)
       }
     }
   }
@@ -49,53 +51,51 @@ extension HTTPResponder {
   /// A page of another origin cannot send an image without a preflight request (Fetch §2.2.2).
   func setImage(
     for use: EffectImageUse, of name: String, _ request: HTTPRequest, address: String, body: BodyReader
-  ) async -> ServerResponse {
-    await self.changeEffects(of: name) { effects throws(HTTPRefusal) in
+  ) async throws(HTTPRefusal) -> ServerResponse {
+    try await self.changeEffects(of: name) { effects throws(HTTPRefusal) in
       let upload: ImageUploads.Upload
       do throws(ImageUploads.Refusal) {
         upload = try self.imageUploads.start(
           from: IPAddress(parsing: address)?.network,
           length: request.headerFields[.contentLength].flatMap { Int($0) })
       } catch {
-        throw HTTPRefusal(Self.refusal(of: error))
+        throw self.refusal(of: error)
       }
       let types = ["image/png", "image/jpeg"]
-      let body = try await self.order(in: request, of: types, maximumLength: HTTPBodyLimits.imageBytes, body: body)
+      let body = try await self.readBody(
+        of: request, as: types, maximumLength: HTTPBodyLimits.imageBytes, from: body)
       let bytes = Array(body.readableBytesView)
       guard upload.reserve(OverlayImage.decodingByteCount(of: bytes)) else {
-        throw HTTPRefusal(Self.refusal(of: .full))
+        throw self.refusal(of: .full)
       }
       defer { withExtendedLifetime(upload) {} }
       do throws(VidiconError) {
         try await effects.setImage(bytes, for: use)
       } catch {
-        throw HTTPRefusal(
-          .refusal(HTTPBodyError(error, badRequests: [.invalidSpecification, .invalidData, .unsupported])))
+        throw HTTPRefusal(error, badRequests: [.invalidSpecification, .invalidData, .unsupported])
       }
     }
   }
 
-  private static func refusal(of upload: ImageUploads.Refusal) -> ServerResponse {
-    switch upload {
+  /// Counts and describes an upload over a limit.
+  private func refusal(of upload: ImageUploads.Refusal) -> HTTPRefusal {
+    self.access.refusals.count(.overLimit)
+    return switch upload {
     case .busy:
-      .text(
+      HTTPRefusal(
         .tooManyRequests, "another image is being sent from this address; send this one after it", [.retryAfter: "5"])
     case .full:
-      .text(.serviceUnavailable, "other images are being sent; ask again", [.retryAfter: "5"])
+      HTTPRefusal(.serviceUnavailable, "other images are being sent; try again", [.retryAfter: "5"])
     }
   }
 
   /// Changes a stream's effects, and answers with the new settings.
   private func changeEffects(
     of name: String, _ change: (StreamEffects) async throws(HTTPRefusal) -> Void
-  ) async -> ServerResponse {
+  ) async throws(HTTPRefusal) -> ServerResponse {
     guard let stream = self.streams[name]?.stream else { return .notFound() }
     guard let effects = self.providers.controls(stream).effects else { return Self.noEffects }
-    do throws(HTTPRefusal) {
-      try await change(effects)
-    } catch {
-      return error.response
-    }
+    try await change(effects)
     return self.effects(of: name)
   }
 

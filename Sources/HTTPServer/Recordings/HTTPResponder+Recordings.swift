@@ -6,6 +6,7 @@ internal import NIOPosix
 internal import Recording
 internal import StreamControl
 internal import Streaming
+internal import Threading
 
 #if canImport(FoundationEssentials)
 internal import FoundationEssentials
@@ -14,36 +15,36 @@ internal import Foundation
 #endif
 
 extension HTTPResponder {
-  /// Maximum length of an order, in bytes.
+  /// Maximum length of a command, in bytes.
   private static let maximumRequestLength = 1024
 
   /// `GET /api/streams/NAME/recording`.
-  func recordingState(of name: String) -> ServerResponse {
+  func recordingState(of name: String, user: HTTPUser) -> ServerResponse {
     guard let stream = self.streams[name] else { return .notFound() }
     guard let recorder = self.providers.controls(stream.stream).recording else { return Self.noRecorder }
-    return Self.json(RecordingEntry(recorder.status(), stream: name))
+    // Other viewers see that the stream is recorded, not what about it.
+    return self.mayReadRecordings(user)
+      ? Self.json(RecordingEntry(recorder.status(), stream: name))
+      : Self.json(RecordingStateEntry(state: recorder.status().state.rawValue))
   }
 
   /// `POST /api/streams/NAME/recording`.
   ///
   /// Only JSON is accepted: pages of other origins can send a form without a preflight request, but not JSON
   /// (Fetch §2.2.2).
-  func record(_ name: String, _ request: HTTPRequest, body: BodyReader) async -> ServerResponse {
+  func record(
+    _ name: String, _ request: HTTPRequest, body: BodyReader
+  ) async throws(HTTPRefusal) -> ServerResponse {
     guard let stream = self.streams[name] else { return .notFound() }
     guard let recorder = self.providers.controls(stream.stream).recording else { return Self.noRecorder }
-    let bytes: ByteBuffer
-    do throws(HTTPRefusal) {
-      bytes = try await self.order(
-        in: request, of: ["application/json"], maximumLength: Self.maximumRequestLength, body: body)
-    } catch {
-      return error.response
-    }
-    guard let order = try? JSONDecoder().decode(RecordingRequest.self, from: Data(bytes.readableBytesView)) else {
+    let bytes = try await self.readBody(
+      of: request, as: ["application/json"], maximumLength: Self.maximumRequestLength, from: body)
+    guard let change = try? JSONDecoder().decode(RecordingRequest.self, from: Data(bytes.readableBytesView)) else {
       let actions = RecordingControl.Action.allCases.map { "\"\($0.rawValue)\"" }.joined(separator: ", ")
-      return .text(.badRequest, "the body is {\"action\": …} with one of \(actions)")
+      throw HTTPRefusal("the body is {\"action\": …} with one of \(actions)")
     }
     do throws(VidiconError) {
-      try await recorder.perform(order.action)
+      try await recorder.perform(change.action)
     } catch {
       return .text(error.code == .wrongState ? .conflict : .internalServerError, error.reason)
     }
@@ -54,14 +55,9 @@ extension HTTPResponder {
   private static let maximumListed = 1000
 
   /// `/api/recordings`.
-  func recordingList(_ target: HTTPTarget) async -> ServerResponse {
-    let (limit, offset): (Int?, Int?)
-    do throws(HTTPParameterError) {
-      limit = try target.number("limit", in: 1...Self.maximumListed)
-      offset = try target.number("offset", in: 0...1_000_000_000)
-    } catch {
-      return error.response
-    }
+  func recordingList(_ target: HTTPTarget, user: HTTPUser) async throws(HTTPRefusal) -> ServerResponse {
+    let limit = try target.number("limit", in: 1...Self.maximumListed)
+    let offset = try target.number("offset", in: 0...1_000_000_000)
     var files: [(file: RecordedFile, stream: String)] = []
     for (name, recorder) in self.recorders {
       files += await Self.files(of: recorder).map { ($0, name) }
@@ -70,20 +66,32 @@ extension HTTPResponder {
     let listed = files.dropFirst(offset ?? 0).prefix(limit ?? Self.maximumListed)
     return Self.json(
       RecordingList(
-        recordings: listed.map { RecordedFileEntry($0.file, stream: $0.stream) }, total: files.count,
+        recordings: listed.map { file, stream in
+          var entry = RecordedFileEntry(file, stream: stream)
+          if case .identified = user.identification {
+            entry.ticket = self.tickets.ticket(for: "\(stream)/\(file.name)", now: self.clock.now())
+          }
+          return entry
+        }, total: files.count,
         bytes: files.reduce(0) { $0 + $1.file.byteCount }))
   }
 
-  /// `/recordings/STREAM/FILE`: a file as far as it is written. The path is compared with the names of the recorders' files,
-  /// and never resolved on the disk.
+  /// `/recordings/STREAM/FILE`: a file as far as it is written. Only names of the recorders' patterns are looked up, so that
+  /// no other file is reached; a seeking viewer costs one opened file per request.
   func recordedFile(_ components: [String]) async -> ServerResponse {
     let path = components.joined(separator: "/")
     for (stream, recorder) in self.recorders where path.hasPrefix(stream + "/") {
       let name = path.dropFirst(stream.count + 1)
-      guard let file = await Self.files(of: recorder).first(where: { $0.name == name }) else { continue }
+      guard let file = await Self.file(String(name), of: recorder) else { continue }
       return await self.download(file)
     }
     return .notFound("there is no such recording, or no longer")
+  }
+
+  /// Whether a request has a valid ticket for the recorded file that it names.
+  func hasTicket(_ target: HTTPTarget, for route: HTTPRoute) -> Bool {
+    guard case .recordedFile(let components) = route, let ticket = target.parameter("ticket") else { return false }
+    return self.tickets.accepts(ticket, for: components.joined(separator: "/"), now: self.clock.now())
   }
 
   private func download(_ file: RecordedFile) async -> ServerResponse {
@@ -91,16 +99,18 @@ extension HTTPResponder {
     do throws(OpenFile.Failure) {
       content = try await self.files.open(file.path)
     } catch {
-      return error == .tooMany
-        ? .text(.serviceUnavailable, "too many recordings are being sent; ask again", [.retryAfter: "10"])
-        : .notFound("there is no such recording, or no longer")
+      guard error == .tooMany else { return .notFound("there is no such recording, or no longer") }
+      self.access.refusals.count(.overLimit)
+      return .text(.serviceUnavailable, "too many recordings are being sent; ask again", [.retryAfter: "10"])
     }
     var response = ServerResponse(
       .ok,
       [
         .contentType: "video/mp4",
         .contentDisposition: Self.disposition(ofFile: file.name.split(separator: "/").last ?? ""),
-      ], body: .file(content, 0..<content.length), caching: .revalidated)
+      ], body: .file(content, 0..<content.length),
+      // A role reads recordings, also where everybody watches.
+      caching: .other("private, no-cache"))
     response.etag = content.etag
     response.lastModified = content.modificationTime / 1_000_000_000
     response.hasRanges = true
@@ -128,6 +138,12 @@ extension HTTPResponder {
   private static func files(of recorder: RecordingControl) async -> [RecordedFile] {
     // Throws when the task is cancelled; then the response is not sent.
     (try? await NIOThreadPool.singleton.runIfActive { recorder.files() }) ?? []
+  }
+
+  /// Finds a file, off the event loop.
+  private static func file(_ name: String, of recorder: RecordingControl) async -> RecordedFile? {
+    // As above.
+    (try? await NIOThreadPool.singleton.runIfActive { recorder.file(name) }) ?? nil
   }
 
   private static let noRecorder = ServerResponse.notFound(

@@ -3,6 +3,11 @@ internal import Recording
 internal import StreamControl
 internal import Streaming
 
+/// The JSON of `/api/streams/NAME/recording` for clients that may not read recordings.
+struct RecordingStateEntry: Encodable, Sendable {
+  var state: String
+}
+
 /// The JSON of `/api/streams/NAME/recording`.
 struct RecordingEntry: Encodable, Sendable {
   var state: String
@@ -49,6 +54,8 @@ struct RecordedFileEntry: Encodable, Sendable {
   var bytes: Int
   var modifiedAt: String
   var finished: Bool
+  /// For the query of a link to the file; nil where no credentials are needed, or the browser sends them.
+  var ticket: String?
 
   init(_ file: RecordedFile, stream: String) {
     self.stream = stream

@@ -28,8 +28,8 @@ package enum ContentCoding {
         identity = weight
       }
     }
-    let wanted = gzip ?? any ?? 0
-    return wanted > 0 && wanted >= identity ?? 0
+    let quality = gzip ?? any ?? 0
+    return quality > 0 && quality >= identity ?? 0
   }
 
   /// Parses a weight of 0 to 1 with at most three decimals into thousandths; nil when malformed.

@@ -26,7 +26,8 @@ enum HTTPCaching: Hashable, Sendable {
 
   /// The value of `Cache-Control`.
   ///
-  /// - Parameter isPrivate: Whether a password is required, so that shared caches must not store the response.
+  /// - Parameter isPrivate: Whether a password is required or credentials were sent, so that shared caches must not store the
+  ///   response.
   func text(isPrivate: Bool) -> String {
     let scope = isPrivate ? "private" : "public"
     return switch self {

@@ -1,30 +1,58 @@
 internal import Authentication
 internal import HTTPTypes
+internal import Media
 
-/// Ends the processing of a request with an error response.
-struct HTTPRefusal: Error {
-  var response: ServerResponse
+/// A request that is refused, with the status and the text of the response.
+package struct HTTPRefusal: Error, Hashable {
+  /// Statuses that count as malformed: a mistake of the client program, not of its user.
+  static let malformedStatuses: Set<HTTPResponse.Status> = [
+    .badRequest, .contentTooLarge, .uriTooLong, .requestHeaderFieldsTooLarge,
+  ]
 
-  init(_ response: ServerResponse) {
-    self.response = response
+  var status: HTTPResponse.Status
+  /// One line for users: what is wrong, and the valid values.
+  package var reason: String
+  /// Further fields of the response.
+  var fields: HTTPFields
+
+  /// A malformed request: 400.
+  init(_ reason: String) {
+    self.init(.badRequest, reason)
   }
-}
 
-/// A malformed or out-of-range query parameter.
-struct HTTPParameterError: Error, Hashable {
-  var name: String
-  var expectation: String
+  init(_ status: HTTPResponse.Status, _ reason: String, _ fields: HTTPFields = [:]) {
+    self.status = status
+    self.reason = reason
+    self.fields = fields
+  }
 
-  /// 400 with the parameter and its range.
-  var response: ServerResponse { .text(.badRequest, "\(self.name) must be \(self.expectation)") }
+  /// Converts the error of a change that the stream's controls refused.
+  ///
+  /// - Parameter badRequests: Codes for which the client is at fault.
+  init(_ error: VidiconError, badRequests: Set<VidiconError.Code> = [.invalidSpecification]) {
+    let status: HTTPResponse.Status =
+      switch error.code {
+      case let code where badRequests.contains(code): .badRequest
+      case .notPermitted: .forbidden
+      case .wrongState: .conflict
+      case .busy: .serviceUnavailable
+      default: .badGateway
+      }
+    self.init(status, error.description, status == .serviceUnavailable ? [.retryAfter: "5"] : [:])
+  }
+
+  /// The response to the request, which changed nothing.
+  var response: ServerResponse { .text(self.status, self.reason, self.fields) }
 }
 
 extension HTTPTarget {
   /// Parses a decimal parameter; nil when it is absent.
-  func number(_ name: String, in range: ClosedRange<Int>) throws(HTTPParameterError) -> Int? {
+  ///
+  /// - Throws: ``HTTPRefusal`` with status 400 for a value that is malformed or out of range.
+  func number(_ name: String, in range: ClosedRange<Int>) throws(HTTPRefusal) -> Int? {
     guard let text = self.parameter(name) else { return nil }
     guard let number = text.decimal(as: Int.self), range.contains(number) else {
-      throw HTTPParameterError(name: name, expectation: "a number from \(range.lowerBound) to \(range.upperBound)")
+      throw HTTPRefusal("\(name) must be a number from \(range.lowerBound) to \(range.upperBound)")
     }
     return number
   }

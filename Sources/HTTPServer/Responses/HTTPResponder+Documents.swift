@@ -36,9 +36,10 @@ extension HTTPResponder {
 
   /// The JSON object of one stream.
   func entry(of stream: PublishedStream, at now: MediaTime, user: HTTPUser) -> StreamEntry {
-    var entry = StreamEntry(stream, providers: self.providers, at: now, isOperator: user.role == .operator)
+    var entry = StreamEntry(stream, providers: self.providers, at: now, audience: self.audience(user))
     entry.role = user.role?.name ?? Role.viewer.name
-    entry.steerable = self.maySteer(user)
+    entry.steerable = self.mayControl(user)
+    entry.login = self.login(of: user)
     return entry
   }
 

@@ -28,6 +28,7 @@ extension HTTPResponder {
         response.body = .bytes(PlaylistToken.add(token, to: content.body))
         // Compressed bodies are cached by entity tag.
         response.etag = nil
+        response.caching = .never
       }
       return response
     case .notFound: return .notFound("no such file, or it is no longer available")
@@ -47,10 +48,9 @@ extension HTTPResponder {
   }
 
   /// Responds with the current frame as a JPEG image.
-  func snapshot(of name: String, _ target: HTTPTarget) async -> ServerResponse {
+  func snapshot(of name: String, _ target: HTTPTarget) async throws(HTTPRefusal) -> ServerResponse {
     guard let stream = self.streams[name] else { return .notFound() }
-    let width: Int?
-    do throws(HTTPParameterError) { width = try target.number("width", in: 1...16_384) } catch { return error.response }
+    let width = try target.number("width", in: 1...16_384)
     let snapshot = Task { () -> Result<ByteBuffer, VidiconError> in
       do throws(VidiconError) {
         return .success(try await stream.stream.snapshots.snapshot(width: width))
@@ -71,15 +71,10 @@ extension HTTPResponder {
 
   /// Responds with JPEG images of the following frames as `multipart/x-mixed-replace`, RFC 2046 §5.1; browsers display
   /// the newest part.
-  func motionJPEG(of name: String, _ target: HTTPTarget) -> ServerResponse {
+  func motionJPEG(of name: String, _ target: HTTPTarget) throws(HTTPRefusal) -> ServerResponse {
     guard let stream = self.streams[name] else { return .notFound() }
-    let (width, frameRate): (Int?, Int?)
-    do throws(HTTPParameterError) {
-      width = try target.number("width", in: 1...16_384)
-      frameRate = try target.number("fps", in: 1...120)
-    } catch {
-      return error.response
-    }
+    let width = try target.number("width", in: 1...16_384)
+    let frameRate = try target.number("fps", in: 1...120)
     let images = stream.stream.snapshots.motionJPEG(width: width, frameRate: frameRate ?? Self.motionJPEGFrameRate)
     return ServerResponse(
       .ok, [.contentType: "multipart/x-mixed-replace; boundary=\(MotionJPEGPart.boundary)"],

@@ -1,8 +1,8 @@
 internal import Authentication
+internal import Connections
 internal import HTTPTypes
 internal import Media
 internal import NIOCore
-internal import NIOPosix
 internal import Streaming
 internal import Threading
 
@@ -12,8 +12,8 @@ struct HTTPResponder: Sendable {
   let providers: HTTPServerProviders
   /// Users, tokens and rules.
   let access: AccessControl
-  /// Threads for comparisons with scrypt hashes.
-  let passwordThreads: NIOThreadPool
+  /// Compares passwords with scrypt hashes.
+  let passwords: PasswordChecker
   let counters = HTTPCounters()
   let gzip = Gzip()
   let clock = StreamClock.system
@@ -23,6 +23,8 @@ struct HTTPResponder: Sendable {
   let files: OpenFiles
   /// Uploads of images in progress.
   let imageUploads = ImageUploads()
+  /// Tickets for downloads of recorded files.
+  let tickets = DownloadTickets { .random(in: 0...UInt64.max) }
 
   /// Reads the body of a request; nil when it is longer than `maximumBytes` or incomplete.
   typealias BodyReader = (_ maximumBytes: Int) async -> ByteBuffer?
@@ -37,13 +39,24 @@ struct HTTPResponder: Sendable {
     let now = self.clock.unixTime(at: self.clock.now())
     let context = ServerResponse.Context(
       date: self.counters.date(unixNanoseconds: now), unixSeconds: now / 1_000_000_000,
-      isPrivate: self.access.isWatchingProtected, originPolicy: self.access.originPolicy
+      isPrivate: self.access.isWatchingProtected || Self.hasCredentials(request), originPolicy: self.access.originPolicy
     ) { [gzip] body, etag in
       etag.map { gzip.compressed(body, etag: $0) } ?? Gzip.compress(body)
     }
     let finished = response.finished(for: request, context)
     self.counters.count(finished.status)
+    if HTTPRefusal.malformedStatuses.contains(finished.status) { self.access.refusals.count(.malformed) }
     return finished
+  }
+
+  /// Whether a request has credentials, valid or not: its response is for its client, and not for shared caches.
+  static func hasCredentials(_ request: HTTPRequest) -> Bool {
+    let fields = request.headerFields
+    if fields[.authorization] != nil || fields[.cookie] != nil { return true }
+    guard let path = request.path, let mark = path.utf8.firstIndex(of: UInt8(ascii: "?")) else { return false }
+    return path[mark...].utf8.dropFirst().split(separator: UInt8(ascii: "&")).contains { pair in
+      pair.starts(with: "token=".utf8) || pair.starts(with: "ticket=".utf8)
+    }
   }
 
   private func content(for request: HTTPRequest, client: HTTPClient, body: BodyReader) async -> ServerResponse {
@@ -61,19 +74,23 @@ struct HTTPResponder: Sendable {
       }
     }
     let route = HTTPRoute(target.components, names: self.streams.names)
-    var response =
-      if let refusal = self.refusalOfOrigin(request, route: route) {
-        refusal
-      } else {
-        await self.content(route, target, request, client: client, body: body)
+    var response: ServerResponse
+    if let refusal = self.refusalOfOrigin(request, route: route) {
+      response = refusal
+    } else {
+      do throws(HTTPRefusal) {
+        response = try await self.content(route, target, request, client: client, body: body)
+      } catch {
+        response = error.response
       }
+    }
     response.sharing = self.sharing(of: route)
     return response
   }
 
   private func content(
     _ route: HTTPRoute, _ target: HTTPTarget, _ request: HTTPRequest, client: HTTPClient, body: BodyReader
-  ) async -> ServerResponse {
+  ) async throws(HTTPRefusal) -> ServerResponse {
     let isChanging = route.changingMethods.contains(request.method.rawValue)
     switch (request.method, route) {
     case (.get, _) where route.isReadable: break
@@ -85,31 +102,33 @@ struct HTTPResponder: Sendable {
     default: return .text(.methodNotAllowed, "only \(route.methods) are supported", [.allow: route.methods])
     }
     let user = await self.identify(request, target, client: client, changesState: isChanging)
-    if let permission = route.permission(changing: isChanging), let refusal = self.refusal(of: permission, to: user) {
+    if let permission = route.permission(changing: isChanging), !self.hasTicket(target, for: route),
+      let refusal = self.refusal(of: permission, to: user)
+    {
       return refusal
     }
     let isOperator = user.role == .operator
     switch (request.method, route) {
-    case (.post, .recording(let name)): return await self.record(name, request, body: body)
+    case (.post, .recording(let name)): return try await self.record(name, request, body: body)
     case (.put, .source(let name)):
-      return await self.replaceSources(of: name, request, user: user, body: body)
+      return try await self.replaceSources(of: name, request, user: user, body: body)
     case (.put, .effects(let name)):
-      return await self.setEffects(of: name, request, isOperator: isOperator, body: body)
+      return try await self.setEffects(of: name, request, isOperator: isOperator, body: body)
     case (.put, .effectImage(let use, let name)):
-      return await self.setImage(for: use, of: name, request, address: user.address, body: body)
+      return try await self.setImage(for: use, of: name, request, address: user.address, body: body)
     case (.patch, .stream(let name)):
-      return await self.changeStream(name, request, user: user, body: body)
-    case (.post, .session): return await self.login(request, user: user, body: body)
+      return try await self.changeStream(name, request, user: user, body: body)
+    case (.post, .session): return try await self.login(request, user: user, body: body)
     case (.delete, .session): return self.endSession(request)
     default: break
     }
     if target.hasTrailingSlash, route != .recordings { return Self.redirect(target) }
-    return await self.respond(route, target, request, user: user)
+    return try await self.respond(route, target, request, user: user)
   }
 
   private func respond(
     _ route: HTTPRoute, _ target: HTTPTarget, _ request: HTTPRequest, user: HTTPUser
-  ) async -> ServerResponse {
+  ) async throws(HTTPRefusal) -> ServerResponse {
     switch route {
     case .health: return .text(.ok, "ok")
     case .metrics: return self.metrics()
@@ -123,15 +142,15 @@ struct HTTPResponder: Sendable {
     case .session: return self.session(of: user)
     case .openAPI: return self.openAPI()
     case .qrCode: return self.qrCode(target)
-    case .recording(let name): return self.recordingState(of: name)
-    case .recordingList: return await self.recordingList(target)
+    case .recording(let name): return self.recordingState(of: name, user: user)
+    case .recordingList: return try await self.recordingList(target, user: user)
     case .recordedFile(let components): return await self.recordedFile(components)
     case .recordings: return self.page(.recordings)
     case .list: return self.page(.list)
     case .page: return self.page(.player)
     case .pageFile(let path): return self.page(.file(path))
-    case .snapshot(let name): return await self.snapshot(of: name, target)
-    case .motionJPEG(let name): return self.motionJPEG(of: name, target)
+    case .snapshot(let name): return try await self.snapshot(of: name, target)
+    case .motionJPEG(let name): return try self.motionJPEG(of: name, target)
     case .file(let file, let name):
       return await self.file(file, of: name, target, request, user: user)
     case .notFound, .effectImage:
@@ -150,6 +169,8 @@ struct HTTPResponder: Sendable {
     let query = target.query.isEmpty ? "" : "?\(target.query)"
     return .text(
       .permanentRedirect, "moved to the path without the trailing slash",
-      [.location: LiveStream.path(ofName: target.components.joined(separator: "/")) + query], caching: .seconds(60))
+      [.location: LiveStream.path(ofName: target.components.joined(separator: "/")) + query],
+      // A query may have a token.
+      caching: query.isEmpty ? .seconds(60) : .never)
   }
 }

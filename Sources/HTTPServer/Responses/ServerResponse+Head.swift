@@ -10,7 +10,7 @@ extension ServerResponse {
     var date: String
     /// The same time in seconds since 1970.
     var unixSeconds: Int64
-    /// Whether a password is required, so that shared caches must not store responses.
+    /// Whether a password is required or credentials were sent, so that shared caches must not store the response.
     var isPrivate: Bool
     /// Sites whose pages may read media.
     var originPolicy = OriginPolicy()

@@ -60,7 +60,11 @@ final class HLSOutput: StreamOutput {
   func consume(_ sample: EncodedSample) {
     guard self.isActive.load(ordering: .relaxed) else { return }
     let now = self.clock.now()
-    self.perform { $0.consume(sample, at: now) }
+    let zero = MediaDuration(nanoseconds: self.clock.unixTime(at: .zero))
+    self.perform { machine in
+      machine.unixTimeAtZero = zero
+      return machine.consume(sample, at: now)
+    }
   }
 
   /// Adds timed metadata; call it before the sample of the same time.

@@ -1,6 +1,6 @@
 /// An operator of a model with its operands and results.
 public struct TFLiteOperator: Hashable, Sendable {
-  /// Operation and options.
+  /// Operation with its options, such as strides and the activation function.
   public var kind: Kind
   /// Indices of the tensors that the operator reads; nil for an absent optional operand.
   public var inputs: [Int?]
@@ -71,7 +71,7 @@ public struct TFLiteOperator: Hashable, Sendable {
       case valid
     }
 
-    /// Padding of the image.
+    /// Padding of the image, which determines the size of the result.
     public var padding: Padding
     /// Distance between two windows in rows, at least 1.
     public var strideY: Int

@@ -45,12 +45,12 @@ package enum BitmapFont {
     }
   }
 
-  /// Draws a line of text centred in a plane.
+  /// Draws a line of text centered in a plane.
   ///
   /// - Parameters:
   ///   - text: As in ``draw(_:x:y:scale:luma:into:)``.
   ///   - scale: Pixels per point, such as from ``scale(of:fitting:by:)``.
-  package static func drawCentred(_ text: String, scale: Int, luma: UInt8 = 235, into plane: DrawingPlane) {
+  package static func drawCentered(_ text: String, scale: Int, luma: UInt8 = 235, into plane: DrawingPlane) {
     let size = Self.size(of: text, scale: scale)
     Self.draw(
       text, x: (plane.width - size.width) / 2, y: (plane.height - size.height) / 2, scale: scale, luma: luma,

@@ -77,7 +77,7 @@ final class AudioTrack {
   }
 
   /// Dequeues the block at ``nextTime(isGap:)``; nil when its samples overlap what was played.
-  func takeNext(isGap: Bool) -> AudioBlock? {
+  func dequeueNext(isGap: Bool) -> AudioBlock? {
     guard let time = self.nextTime(isGap: isGap) else { return nil }
     self.begin(at: time)
     let rate = Int64(self.format.sampleRate)

@@ -99,13 +99,13 @@ final class FilePlayback {
   }
 
   /// Dequeues the frame that ``next`` announced.
-  func takeFrame() -> VideoFrame? {
-    self.video?.takeNext(isGap: self.isVideoGap)
+  func dequeueFrame() -> VideoFrame? {
+    self.video?.dequeueNext(isGap: self.isVideoGap)
   }
 
   /// Dequeues the audio block that ``next`` announced.
-  func takeAudio() -> AudioBlock? {
-    self.audio?.takeNext(isGap: self.isAudioGap)
+  func dequeueAudio() -> AudioBlock? {
+    self.audio?.dequeueNext(isGap: self.isAudioGap)
   }
 
   /// Whether the video track has ended.
@@ -163,16 +163,16 @@ final class FilePlayback {
   func advance(isLate: Bool) -> Bool {
     self.video?.decoder.context.pointee.skip_frame = isLate ? AVDISCARD_NONREF : AVDISCARD_DEFAULT
     self.isAtStart = false
-    var wantsPacket = false
+    var needsPacket = false
     if self.isAudioActive, let audio = self.audio, audio.needsBlocks {
       if audio.decode() { return true }
-      wantsPacket = true
+      needsPacket = true
     }
     if self.isVideoActive, let video = self.video, video.needsFrames {
       if video.decode() { return true }
-      wantsPacket = true
+      needsPacket = true
     }
-    guard wantsPacket, !self.isEnded, !self.isFull else { return false }
+    guard needsPacket, !self.isEnded, !self.isFull else { return false }
     self.read()
     return true
   }

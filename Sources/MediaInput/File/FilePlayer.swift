@@ -45,7 +45,7 @@ final class FilePlayer: TrackPlayer {
 
   /// Whether the consumer of a track is attached.
   func isStarted(_ kind: MediaKind) -> Bool {
-    self.state.withLock { kind == .video ? $0.video != nil : $0.audio != nil }
+    self.state.read { kind == .video ? $0.video != nil : $0.audio != nil }
   }
 
   /// Starts delivering frames. The thread keeps this object alive until ``stop(_:)``.
@@ -66,7 +66,7 @@ final class FilePlayer: TrackPlayer {
       guard state.video == nil, state.audio == nil, let thread = state.thread else { return (nil, isOwn) }
       state.thread = nil
       state.playback += 1
-      self.interrupt.wantedPlayback.store(state.playback, ordering: .relaxed)
+      self.interrupt.requestedPlayback.store(state.playback, ordering: .relaxed)
       return (thread, isOwn)
     }
     if let thread {
@@ -105,13 +105,13 @@ final class FilePlayer: TrackPlayer {
       var anchor: MediaTime?
       // Timeline position at which this playback began.
       var first: Int64 = 0
-      var lateness = MediaDuration.zero
-      while let wanted = self.wanted(number) {
+      var delay = MediaDuration.zero
+      while let tracks = self.tracks(of: number) {
         // Both tracks are decoded during the first second, so that a consumer started shortly after the other misses
         // nothing: video could only join at the next keyframe.
         let position = anchor.map { (StreamClock.system.now() - $0).nanoseconds }
         let isSettling = position.map { $0 - first < 1_000_000_000 } ?? true
-        playback.setActive(video: wanted.video || isSettling, audio: wanted.audio || isSettling, at: position)
+        playback.setActive(video: tracks.video || isSettling, audio: tracks.audio || isSettling, at: position)
 
         let next = playback.next
         var due: MediaTime?
@@ -119,15 +119,15 @@ final class FilePlayer: TrackPlayer {
           let now = StreamClock.system.now()
           let time = begin + MediaDuration(nanoseconds: next.time)
           if time <= now {
-            lateness = now - time
+            delay = now - time
             // After a stall (busy or suspended machine, network) playback resumes at its position instead of catching up.
-            if lateness > .seconds(1) { anchor = begin + lateness }
-            self.deliver(next, of: playback, at: lateness > .seconds(1) ? now : time, number)
+            if delay > .seconds(1) { anchor = begin + delay }
+            self.deliver(next, of: playback, at: delay > .seconds(1) ? now : time, number)
             continue
           }
           due = time
         }
-        if playback.advance(isLate: lateness > .milliseconds(300)) {
+        if playback.advance(isLate: delay > .milliseconds(300)) {
           self.corrupt.store(playback.corruptCount, ordering: .relaxed)
           continue
         }
@@ -143,7 +143,7 @@ final class FilePlayer: TrackPlayer {
         let wake = due ?? (isOver ? nil : StreamClock.system.now() + .milliseconds(10))
         _ = self.state.wait(until: wake) { state in
           let isSame =
-            state.playback == number && wanted == (state.video != nil, state.audio != nil)
+            state.playback == number && tracks == (state.video != nil, state.audio != nil)
             && (!isOver || state.ended.count == 2)
           return isSame ? nil : true
         }
@@ -152,18 +152,18 @@ final class FilePlayer: TrackPlayer {
   }
 
   /// The tracks with a consumer; nil when this playback must end.
-  private func wanted(_ number: Int) -> (video: Bool, audio: Bool)? {
-    self.state.withLock { $0.playback == number ? ($0.video != nil, $0.audio != nil) : nil }
+  private func tracks(of number: Int) -> (video: Bool, audio: Bool)? {
+    self.state.read { $0.playback == number ? ($0.video != nil, $0.audio != nil) : nil }
   }
 
   private func deliver(_ next: FilePlayback.Next, of playback: FilePlayback, at time: MediaTime, _ number: Int) {
     switch next {
     case .frame:
-      guard var frame = playback.takeFrame() else { return }
+      guard var frame = playback.dequeueFrame() else { return }
       frame.timestamp = time
       self.notify(.video, number, { $0.video }) { $0.consume(frame) }
     case .audio:
-      guard var block = playback.takeAudio() else { return }
+      guard var block = playback.dequeueAudio() else { return }
       block.timestamp = time
       self.notify(.audio, number, { $0.audio }) { $0.consume(block) }
     }

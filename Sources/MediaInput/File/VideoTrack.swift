@@ -66,7 +66,7 @@ final class VideoTrack {
   }
 
   /// Dequeues the frame at ``nextTime(isGap:)``.
-  func takeNext(isGap: Bool) -> VideoFrame? {
+  func dequeueNext(isGap: Bool) -> VideoFrame? {
     guard let time = self.nextTime(isGap: isGap) else { return nil }
     if let next = self.frames.first, next.timestamp.nanoseconds == time {
       self.frames.removeFirst()

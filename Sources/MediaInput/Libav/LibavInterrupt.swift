@@ -6,7 +6,7 @@ internal import Threading
 /// Interrupts blocking calls of libavformat at a deadline, or when the playback that they belong to was stopped.
 final class LibavInterrupt: Sendable {
   /// Number of the current playback; calls of an older one are interrupted.
-  let wantedPlayback = Atomic<Int>(0)
+  let requestedPlayback = Atomic<Int>(0)
   /// Number of the playback that makes the calls.
   let currentPlayback = Atomic<Int>(0)
   private let deadline = Atomic<Int64>(.max)
@@ -20,12 +20,12 @@ final class LibavInterrupt: Sendable {
 
   /// Interrupts the current call and all later ones; for objects with a single playback.
   func cancel() {
-    self.wantedPlayback.store(-1, ordering: .relaxed)
+    self.requestedPlayback.store(-1, ordering: .relaxed)
   }
 
   /// Whether the playback was stopped.
   var isCancelled: Bool {
-    self.wantedPlayback.load(ordering: .relaxed) != self.currentPlayback.load(ordering: .relaxed)
+    self.requestedPlayback.load(ordering: .relaxed) != self.currentPlayback.load(ordering: .relaxed)
   }
 
   /// The callback that libavformat polls while it blocks; valid during the lifetime of this object.

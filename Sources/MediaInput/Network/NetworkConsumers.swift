@@ -22,7 +22,7 @@ final class NetworkConsumers: Sendable {
   }
 
   func isAttached(_ kind: MediaKind) -> Bool {
-    self.state.withLock { kind == .video ? $0.video != nil : $0.audio != nil }
+    self.state.read { kind == .video ? $0.video != nil : $0.audio != nil }
   }
 
   /// Detaches a consumer. No call follows after it returns, unless the consumer itself makes the call.

@@ -9,8 +9,9 @@ public import Media
 /// | `rtmp`, `rtmps`, `rtmpt`        | a media server |
 /// | `srt`                           | a caller or listener, where libavformat was built with it |
 ///
-/// User name and password precede the host, percent-encoded: `rtsp://USER:PASSWORD@HOST/PATH`. The query after `?` is sent to the
-/// server, except the option `insecure=1`, which accepts any certificate of a TLS server. The fragment after `#` is never sent and has one option: `#transport=udp` receives RTP over UDP instead of TCP.
+/// User name and password precede the host, percent-encoded: `rtsp://USER:PASSWORD@HOST/PATH`. The query after `?` is
+/// sent to the server, except the option `insecure=1`, which accepts any certificate of a TLS server. The fragment after
+/// `#` is never sent and has one option: `#transport=udp` receives RTP over UDP instead of TCP.
 public struct NetworkSpecification: Hashable, Sendable, CustomStringConvertible {
   /// Transport of RTP packets with RTSP.
   public enum Transport: String, Hashable, Sendable, CaseIterable {
@@ -20,25 +21,34 @@ public struct NetworkSpecification: Hashable, Sendable, CustomStringConvertible 
     case udp
   }
 
-  /// Supported URL schemes.
+  /// Supported URL schemes, in lower case; a URL may write them in any case.
   public static let schemes = ["rtsp", "rtsps", "http", "https", "rtmp", "rtmps", "rtmpt", "srt"]
 
   /// The URL with user name and password. Must not be displayed or logged.
   public let url: String
-  /// The scheme, in lower case.
+  /// The scheme in lower case, one of ``schemes``.
   public let scheme: String
-  /// Transport of RTP packets with RTSP.
+  /// Transport of RTP packets with RTSP; ``Transport/tcp`` unless the URL ends with `#transport=udp`.
   public let transport: Transport
   /// The host: a name, or a numeric address without brackets.
   package let host: String
   /// Whether a user name is part of the address.
   public let hasCredentials: Bool
-  /// The URL without credentials and query, for display and logs.
+  /// The URL for display and logs, without anything that may be a password or token.
   public let description: String
 
   /// Whether connections to link-local and cloud metadata addresses are allowed. Applies to each address that a name resolves
   /// to, to redirections, and to the entries of playlists.
   public var allowsLinkLocal = true
+
+  /// Whether the source is connected to, and no port of this machine waits for it, as with SRT and `mode=listener`.
+  package var isCaller: Bool {
+    guard self.scheme == "srt" else { return true }
+    let query = self.url.utf8.drop { $0 != UInt8(ascii: "?") }
+    return query.split(whereSeparator: { "?&;".utf8.contains($0) }).allSatisfy { pair in
+      !pair.starts(with: "mode=".utf8) || pair.elementsEqual("mode=caller".utf8)
+    }
+  }
 
   /// Maximum length in bytes.
   private static let maximumLength = 2_048
@@ -48,9 +58,10 @@ public struct NetworkSpecification: Hashable, Sendable, CustomStringConvertible 
     Self.schemes.contains { text.lowercasedASCII.hasPrefix($0 + "://") }
   }
 
-  /// A path or URL for display: of a URL without credentials and query.
-  static func masked(_ text: String) -> String {
-    text.utf8.contains(UInt8(ascii: "@")) && text.contains("://") ? Parts(text).masked : text
+  /// A path or URL for display, without anything that may be a password or token.
+  package static func masked(_ text: String) -> String {
+    // A path may begin with any text.
+    String("file:\(text)".withoutCredentials().dropFirst(5))
   }
 
   /// Whether the certificate of a TLS server is not verified (`insecure=1`).
@@ -61,9 +72,10 @@ public struct NetworkSpecification: Hashable, Sendable, CustomStringConvertible 
   /// - Throws: ``VidiconError`` with ``VidiconError/Code/invalidSpecification``, without the password.
   public init(parsing text: String) throws(VidiconError) {
     let parts = Parts(text)
-    self.description = parts.masked
+    let description = String(text.withoutCredentials().prefix(300))
+    self.description = description
     func failure(_ cause: String, _ nextStep: String) -> VidiconError {
-      VidiconError(.invalidSpecification, subject: parts.masked, cause: cause, nextStep: nextStep)
+      VidiconError(.invalidSpecification, subject: description, cause: cause, nextStep: nextStep)
     }
     guard Self.schemes.contains(parts.scheme) else {
       throw failure("its scheme is not known", "use one of \(Self.schemes.map { $0 + "://" }.joined(separator: ", "))")
@@ -79,7 +91,9 @@ public struct NetworkSpecification: Hashable, Sendable, CustomStringConvertible 
     }
     if let port = parts.port {
       guard let number = UInt16(port), number > 0 else {
-        throw failure("its port is not a number from 1 to 65535", "write \(parts.scheme)://HOST:PORT/PATH")
+        throw failure(
+          "its port is not a number from 1 to 65535",
+          "write \(parts.scheme)://HOST:PORT/PATH, and percent-encode / ? # @ of a password")
       }
     }
     switch parts.fragment {
@@ -126,15 +140,10 @@ private struct Parts {
   var fragment: Substring?
   /// The URL without fragment, with the scheme in lower case.
   var url = ""
-  /// The URL without credentials and query.
-  var masked = ""
 
   init(_ text: String) {
     // Compares bytes: a combining character would hide a delimiter before it.
-    guard let mark = text.range(of: "://") else {
-      self.masked = String(text.prefix(100))
-      return
-    }
+    guard let mark = text.range(of: "://") else { return }
     self.scheme = String(text[..<mark.lowerBound]).lowercasedASCII
     var rest = text[mark.upperBound...]
     if let hash = rest.utf8.lastIndex(of: UInt8(ascii: "#")) {
@@ -155,7 +164,6 @@ private struct Parts {
     self.url = self.scheme + "://" + rest
     let authorityEnd = rest.utf8.firstIndex { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") } ?? rest.endIndex
     var authority = rest[..<authorityEnd]
-    let tail = rest[authorityEnd...]
     if let at = authority.utf8.lastIndex(of: UInt8(ascii: "@")) {
       self.hasCredentials = true
       authority = authority[authority.utf8.index(after: at)...]
@@ -166,10 +174,6 @@ private struct Parts {
       self.host = authority[..<colon]
       self.port = authority[authority.utf8.index(after: colon)...]
     }
-    let path = tail.utf8.firstIndex(of: UInt8(ascii: "?")).map { tail[..<$0] + "?…" } ?? tail
-    let shown = "\(self.scheme)://\(self.hasCredentials ? "…@" : "")\(authority)\(path)"
-    self.masked = String(
-      shown.unicodeScalars.prefix(200).map { $0.value < 0x20 || $0.value == 0x7F ? "?" : Character($0) })
   }
 }
 

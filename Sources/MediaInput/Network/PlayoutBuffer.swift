@@ -29,7 +29,7 @@ final class PlayoutBuffer: Sendable {
   private let state = Monitor(State())
 
   /// Number of dropped packets.
-  var droppedCount: Int { self.state.withLock { $0.dropped } }
+  var droppedCount: Int { self.state.read { $0.dropped } }
 
   /// Enqueues an item other than a packet; never dropped.
   func append(_ item: Item) {

@@ -51,12 +51,15 @@ public final class PipeCapturer: VideoCapturer {
     self.stop()
   }
 
-  /// Whether frames are being read.
+  /// True from a successful ``start(consumer:)`` until ``stop()``, also after the end of the input.
   public var isStarted: Bool {
     self.thread.isStarted
   }
 
-  /// Starts reading frames.
+  /// Starts reading frames, on a thread of its own; does nothing while started.
+  ///
+  /// - Throws: ``VidiconError`` with ``VidiconError/Code/failed`` when the system has no thread or file descriptor
+  ///   left.
   public func start(consumer: any VideoConsumer) throws(VidiconError) {
     guard !self.thread.isStarted else { return }
     let reader = try PipeReader(descriptor: self.descriptor, source: self.source)

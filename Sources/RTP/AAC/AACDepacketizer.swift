@@ -7,7 +7,7 @@ public import NIOCore
 /// A packet contains one frame, several, or a fragment of a frame. Memory is bounded: at most one fragmented frame of
 /// 64 KiB is held. The caller passes the packets of one source and payload type.
 public struct AACDepacketizer: Sendable {
-  /// A received frame: one `raw_data_block`.
+  /// A received frame: one `raw_data_block` (ISO/IEC 14496-3), without ADTS header.
   public struct Output: Hashable, Sendable {
     /// The frame; a slice of its packet unless it was fragmented.
     public var payload: ByteBuffer
@@ -23,7 +23,7 @@ public struct AACDepacketizer: Sendable {
 
   /// Samples per frame: the increment of the timestamp from frame to frame.
   public let samplesPerFrame: Int
-  /// Number of packets that were never received.
+  /// Number of packets that were never received, by the gaps in the sequence numbers.
   public private(set) var lostPacketCount: UInt64 = 0
   /// Number of received packets that were not used: late, malformed, or fragments of an incomplete frame.
   public private(set) var droppedPacketCount: UInt64 = 0

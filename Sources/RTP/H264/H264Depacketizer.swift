@@ -10,11 +10,11 @@ internal import NIOCore
 ///
 /// Memory is bounded: one access unit of ``maximumAccessUnitLength`` bytes, and 32 parameter sets of each kind.
 public struct H264Depacketizer: Sendable {
-  /// A received access unit.
+  /// A received access unit, with its timestamp and whether it is complete.
   public struct Output: Hashable, Sendable {
     /// The NAL units, with the parameter sets of dropped access units before it.
     public var accessUnit: H264AccessUnit
-    /// The RTP timestamp.
+    /// The RTP timestamp of its packets, in ticks of 90 kHz (RFC 6184 §8.2.1); wraps at 32 bits.
     public var timestamp: UInt32
     /// Whether no part is known to be missing.
     public var isComplete: Bool
@@ -31,7 +31,7 @@ public struct H264Depacketizer: Sendable {
   public let dropsUntilKeyframe: Bool
   /// Maximum length of an access unit, in bytes.
   public let maximumAccessUnitLength: Int
-  /// Number of packets that were never received.
+  /// Number of packets that were never received, by the gaps in the sequence numbers.
   public private(set) var lostPacketCount: UInt64 = 0
   /// Number of received packets that were not used: late, malformed, or fragments without a start.
   public private(set) var droppedPacketCount: UInt64 = 0

@@ -3,7 +3,7 @@ internal import NIOCore
 
 /// A goodbye packet (BYE), RFC 3550 §6.6: the sources that end.
 public struct RTCPGoodbye: Hashable, Sendable {
-  /// The sources, at most 31.
+  /// SSRC or CSRC of each source that ends; at most 31.
   public var sources: [UInt32]
   /// The reason for leaving, in UTF-8; at most 255 bytes.
   public var reason: [UInt8]?

@@ -22,7 +22,7 @@ public enum RTCPPacket: Hashable, Sendable {
   /// Any other PT, such as 204 (APP) and those of later RFCs, with the 5 bits of `count` and the unparsed body.
   case other(type: UInt8, count: UInt8, body: ByteBuffer)
 
-  /// PT, the packet type.
+  /// PT, the packet type, RFC 3550 §12.1, such as 200 for a sender report.
   public var type: UInt8 {
     switch self {
     case .senderReport: Self.senderReportType
@@ -55,6 +55,8 @@ public enum RTCPPacket: Hashable, Sendable {
   }
 
   /// Appends the packet to a buffer.
+  ///
+  /// Traps when a count exceeds 31, or the length is not a multiple of 4 bytes up to 256 KiB.
   public func serialize(into buffer: inout ByteBuffer) {
     let start = buffer.writerIndex
     buffer.writeRepeatingByte(0, count: Self.headerLength)

@@ -3,7 +3,7 @@ public import NIOCore
 
 /// A receiver report (RR), RFC 3550 §6.4.2.
 public struct RTCPReceiverReport: Hashable, Sendable {
-  /// SSRC of the receiver.
+  /// SSRC of the receiver that sends the report.
   public var ssrc: UInt32
   /// One block per received source, at most 31; an empty report is valid.
   public var reportBlocks: [RTCPReportBlock]

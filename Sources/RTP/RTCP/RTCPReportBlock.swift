@@ -12,7 +12,7 @@ internal import NIOCore
 /// |                   delay since last SR (DLSR)                  |
 /// ```
 public struct RTCPReportBlock: Hashable, Sendable {
-  /// SSRC of the reported source.
+  /// SSRC of the source that the block reports on.
   public var ssrc: UInt32
   /// Fraction of packets lost since the last report, in 1 / 256.
   public var fractionLost: UInt8

@@ -3,11 +3,11 @@ public import NIOCore
 
 /// A sender report (SR), RFC 3550 §6.4.1: maps RTP timestamps to wall-clock time, and counts what was sent.
 public struct RTCPSenderReport: Hashable, Sendable {
-  /// SSRC of the sender.
+  /// SSRC of the sender, as in its RTP packets.
   public var ssrc: UInt32
-  /// Wall-clock time of the report.
+  /// Wall-clock time at which the report is sent.
   public var ntpTimestamp: NTPTimestamp
-  /// The same instant on the RTP clock.
+  /// The same instant in ticks of the RTP clock, with the random offset of the packets' timestamps.
   public var rtpTimestamp: UInt32
   /// Number of packets sent since the start, modulo 2³².
   public var packetCount: UInt32

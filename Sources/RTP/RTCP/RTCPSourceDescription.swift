@@ -54,29 +54,29 @@ public struct RTCPSourceDescription: Hashable, Sendable {
       self.rawValue = rawValue
     }
 
-    /// CNAME, the same for all tracks of a stream: players synchronize audio and video by it.
+    /// CNAME, §6.5.1: the same for all tracks of a stream; players synchronize audio and video by it.
     public static let cname = Self(rawValue: 1)
-    /// NAME, the user's name.
+    /// NAME, §6.5.2: the user's name, for display.
     public static let name = Self(rawValue: 2)
-    /// EMAIL, the user's e-mail address.
+    /// EMAIL, §6.5.3: the user's e-mail address.
     public static let email = Self(rawValue: 3)
-    /// PHONE, the user's telephone number.
+    /// PHONE, §6.5.4: the user's telephone number, with "+" and country code.
     public static let phone = Self(rawValue: 4)
-    /// LOC, the user's location.
+    /// LOC, §6.5.5: the user's geographic location.
     public static let location = Self(rawValue: 5)
-    /// TOOL, the name of the sending program.
+    /// TOOL, §6.5.6: name, and possibly version, of the sending program.
     public static let tool = Self(rawValue: 6)
-    /// NOTE, a transient message.
+    /// NOTE, §6.5.7: a transient message about the source's state.
     public static let note = Self(rawValue: 7)
-    /// PRIV, a private extension.
+    /// PRIV, §6.5.8: an experimental or application-specific item with prefix and value.
     public static let privateExtension = Self(rawValue: 8)
   }
 
-  /// The items of one source.
+  /// The items of one source: one chunk of the packet.
   public struct Chunk: Hashable, Sendable {
     /// SSRC or CSRC of the source.
     public var ssrc: UInt32
-    /// The items, in their order.
+    /// The items, in the order of the packet.
     public var items: [Item]
 
     /// Creates a chunk with the items of one source.
@@ -86,7 +86,7 @@ public struct RTCPSourceDescription: Hashable, Sendable {
     }
   }
 
-  /// The sources, at most 31.
+  /// One chunk for each source, at most 31.
   public var chunks: [Chunk]
 
   /// Creates an SDES packet of at most 31 chunks.

@@ -17,7 +17,7 @@ public struct RTPReceptionStatistics: Sendable {
 
   /// Clock rate of the source's timestamps, in ticks per second.
   public let clockRate: Int32
-  /// Number of packets counted since the start.
+  /// Number of packets received, late and duplicate ones included, since the start or the last restart.
   public private(set) var receivedCount: UInt64 = 0
 
   private var isStarted = false
@@ -35,7 +35,9 @@ public struct RTPReceptionStatistics: Sendable {
   private static let maximumDropout: UInt16 = 3000
   private static let maximumMisorder: UInt16 = 100
 
-  /// Statistics before the first packet.
+  /// Creates statistics before the first packet.
+  ///
+  /// - Parameter clockRate: Ticks per second of the RTP timestamps; traps below 1.
   public init(clockRate: Int32) {
     precondition(clockRate > 0, "a clock counts at least one tick a second")
     self.clockRate = clockRate

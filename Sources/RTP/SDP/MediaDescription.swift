@@ -6,7 +6,7 @@ public struct MediaDescription: Hashable, Sendable {
   public var media: String
   /// The transport port; 0 with RTSP, where SETUP negotiates ports.
   public var port: UInt16
-  /// The transport, such as "RTP/AVP".
+  /// The transport protocol, such as "RTP/AVP": RTP with the profile of RFC 3551, without encryption.
   public var transport: String
   /// The formats; with RTP the payload types.
   public var formats: [String]
@@ -16,10 +16,10 @@ public struct MediaDescription: Hashable, Sendable {
   public var connection: String?
   /// The values of `b=`, such as "AS:2300".
   public var bandwidths: [String] = []
-  /// The attributes of the track.
+  /// The attributes of the track (`a=`), in their order, RFC 8866 §5.13.
   public var attributes: [SDPAttribute] = []
 
-  /// A media description without attributes.
+  /// A media description without attributes; by default with port 0 and "RTP/AVP".
   public init(media: String, port: UInt16 = 0, transport: String = "RTP/AVP", formats: [String]) {
     self.media = media
     self.port = port

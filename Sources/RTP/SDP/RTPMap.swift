@@ -1,6 +1,6 @@
 /// The encoding behind a payload type: `encoding/clock-rate[/channels]` of `a=rtpmap`, RFC 8866 §6.6.
 public struct RTPMap: Hashable, Sendable {
-  /// The encoding name; compared case-insensitively.
+  /// The encoding name, such as "H264" or "mpeg4-generic"; compared case-insensitively.
   public var encoding: String
   /// Clock rate of the timestamps in ticks per second, at least 1.
   public var clockRate: Int32

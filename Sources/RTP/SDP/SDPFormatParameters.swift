@@ -14,10 +14,10 @@ public struct SDPFormatParameters: Hashable, Sendable {
     }
   }
 
-  /// The parameters in their order.
+  /// The parameters, in the order of the text; a name may occur several times.
   public var parameters: [Parameter]
 
-  /// Parameters in their order.
+  /// Creates parameters that are serialized in this order.
   public init(_ parameters: [Parameter]) {
     self.parameters = parameters
   }

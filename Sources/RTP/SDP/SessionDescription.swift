@@ -21,20 +21,20 @@ public struct SessionDescription: Hashable, Sendable {
   public var origin: String
   /// The session name; serialized as "-" when it is empty.
   public var name: String
-  /// The session information (`i=`).
+  /// The session information (`i=`), RFC 8866 §5.4: a text for users; nil without one.
   public var information: String?
   /// The fields of `c=`, such as "IN IP4 0.0.0.0".
   public var connection: String?
   /// The values of `b=`, such as "AS:2300".
   public var bandwidths: [String] = []
-  /// The session-level attributes.
+  /// The session-level attributes (`a=`), in their order, RFC 8866 §5.13.
   public var attributes: [SDPAttribute] = []
-  /// The tracks, in their order.
+  /// The tracks (`m=`), in their order, RFC 8866 §5.14.
   public var media: [MediaDescription] = []
 
-  /// Maximum length of a parsed text, in bytes.
+  /// Maximum length of a parsed text in bytes: 64 KiB.
   public static let maximumLength = 64 * 1024
-  /// Maximum number of tracks.
+  /// Maximum number of tracks in a parsed text; more are an error.
   public static let maximumMediaCount = 64
 
   /// A session without tracks.

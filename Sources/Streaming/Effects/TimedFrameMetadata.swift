@@ -7,7 +7,7 @@ public struct TimedFrameMetadata: Hashable, Sendable {
   public let timestamp: MediaTime
   /// Width of the frame in pixels, in which positions and sizes are given.
   public let width: Int
-  /// Height in pixels.
+  /// Height of the frame in pixels.
   public let height: Int
   /// Faces and face events of the frame.
   public let metadata: FrameMetadata

@@ -36,7 +36,7 @@ final class AudioInputQueue: SourceInputQueue {
   func consume(_ audio: SourceAudio) -> FrameDrop.Reason? {
     self.state.withLock { state in
       switch state.slot.role(of: audio.feed) {
-      case .present:
+      case .current:
         guard state.queued < Self.capacity else { break }
         state.append(audio)
         return nil
@@ -57,7 +57,7 @@ final class AudioInputQueue: SourceInputQueue {
   func end(_ feed: AudioFeed, _ error: VidiconError?) {
     self.state.withLock { state in
       switch state.slot.role(of: feed) {
-      case .present: state.ending = .some(error)
+      case .current: state.ending = .some(error)
       case .waiting: state.slot.waitingEnding = .some(error)
       case .dismissed: break
       }
@@ -88,7 +88,7 @@ final class AudioInputQueue: SourceInputQueue {
 
   /// Number of dropped blocks, and number and duration of queued ones.
   var counts: (dropped: Int, blocks: Int, queued: MediaDuration) {
-    self.state.withLock { ($0.dropped, $0.queue.count, $0.queued) }
+    self.state.read { ($0.dropped, $0.queue.count, $0.queued) }
   }
 
   private static func duration(of blocks: [SourceAudio]) -> MediaDuration {
@@ -99,6 +99,8 @@ final class AudioInputQueue: SourceInputQueue {
 // MARK: Switching
 
 extension AudioInputQueue {
+  var currentFeed: AudioFeed? { self.state.read { $0.slot.current } }
+
   func withSlot<Result>(_ body: (inout SourceSlot<AudioFeed>) -> Result) -> Result {
     self.state.withLock { body(&$0.slot) }
   }
@@ -107,7 +109,7 @@ extension AudioInputQueue {
     self.state.take(until: deadline) { body(&$0.slot) }
   }
 
-  /// Blocks of the present source that are queued already are still used; where the two overlap, the earlier one is.
+  /// Blocks of the current source that are queued already are still used; where the two overlap, the earlier one is.
   func cut(to feed: AudioFeed) -> Bool {
     self.state.withLock { state in
       guard let (blocks, ending) = state.slot.promote(feed) else { return false }

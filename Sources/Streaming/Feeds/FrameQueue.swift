@@ -3,7 +3,7 @@ internal import Media
 /// Frames that wait for the pipeline: more than one only while the machine is briefly busy.
 ///
 /// Drop policy: when four wait, the pipeline is too slow and all but the newest are dropped. From then on only the
-/// newest waits, which keeps the latency minimal, until a second's worth of frames was enqueued without a drop.
+/// newest waits, which keeps the latency minimal, until ``countToRecover`` frames have found the queue empty.
 struct FrameQueue: Sendable {
   /// Maximum number of waiting frames while the pipeline keeps up: at 30 fps it may pause for 130 ms without a drop.
   static let capacity = 4

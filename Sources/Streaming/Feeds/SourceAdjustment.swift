@@ -20,7 +20,7 @@ struct SourceAdjustment: Hashable, Sendable {
   }
 }
 
-/// The adjustments of sources that were replaced, for when they come back: by capturer as long as it lives, and by name.
+/// Adjustments of replaced sources, restored when a source returns: by capturer while that object exists, and by name.
 struct PastAdjustments: Sendable {
   private struct Entry: Sendable {
     weak var capturer: (any AnyObject & Sendable)?

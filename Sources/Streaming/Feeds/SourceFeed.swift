@@ -6,17 +6,17 @@ protocol SourceFeed: AnyObject, Sendable {
   associatedtype Item: Sendable
 }
 
-/// Input queue of one media kind: the present source fills it, and a source that is to replace it waits in its slot.
+/// Input queue of one media kind: the current source fills it, and a source that is to replace it waits in its slot.
 protocol SourceInputQueue: AnyObject, Sendable {
   associatedtype Feed: SourceFeed
 
-  /// Reads or changes the slot.
+  /// Changes the slot.
   func withSlot<Result>(_ body: (inout SourceSlot<Feed>) -> Result) -> Result
 
   /// Blocks until `body` returns a value; nil when it did not before the deadline.
   func waitForSlot<Result>(until deadline: MediaTime, _ body: (inout SourceSlot<Feed>) -> Result?) -> Result?
 
-  /// Replaces the present source by the waiting one; items of the former are refused from now on.
+  /// Replaces the current source by the waiting one; items of the former are refused from now on.
   ///
   /// - Returns: False when the stream has ended meanwhile.
   func cut(to feed: Feed) -> Bool

@@ -1,10 +1,10 @@
 internal import Media
 
-/// Slot of an input queue: the present source, and one that waits to replace it.
+/// Slot of an input queue: the current source, and one that waits to replace it.
 struct SourceSlot<Feed: SourceFeed> {
   /// Role of a source.
   enum Role {
-    case present
+    case current
     case waiting
     /// Replaced, given up, or the stream has ended.
     case dismissed
@@ -19,26 +19,26 @@ struct SourceSlot<Feed: SourceFeed> {
   }
 
   /// The source of the output; nil at the end of the stream.
-  private(set) var present: Feed?
+  private(set) var current: Feed?
   /// Whether the stream has ended.
   private(set) var isClosed = false
   private var waiting: Waiting?
 
-  init(present: Feed? = nil) {
-    self.present = present
+  init(current: Feed? = nil) {
+    self.current = current
   }
 
   func role(of feed: Feed) -> Role {
-    if feed === self.present { return .present }
+    if feed === self.current { return .current }
     return feed === self.waiting?.feed ? .waiting : .dismissed
   }
 
   /// Connects the stream's first source.
   mutating func connect(_ feed: Feed) {
-    self.present = feed
+    self.current = feed
   }
 
-  /// Registers a source that is to replace the present one; returns false when the stream has ended.
+  /// Registers a source that is to replace the current one; returns false when the stream has ended.
   mutating func admit(_ feed: Feed) -> Bool {
     guard !self.isClosed else { return false }
     self.waiting = Waiting(feed: feed)
@@ -81,12 +81,12 @@ struct SourceSlot<Feed: SourceFeed> {
     return false
   }
 
-  /// Makes the waiting source the present one.
+  /// Makes the waiting source the current one.
   ///
   /// - Returns: Its items, and its end if it has ended; nil when it does not wait.
   mutating func promote(_ feed: Feed) -> (items: [Feed.Item], ending: VidiconError??)? {
     guard !self.isClosed, let waiting = self.waiting, waiting.feed === feed else { return nil }
-    self.present = feed
+    self.current = feed
     self.waiting = nil
     return (waiting.items, waiting.ending)
   }
@@ -94,6 +94,6 @@ struct SourceSlot<Feed: SourceFeed> {
   /// Ends the slot. A waiting source remains until the switch has noticed.
   mutating func close() {
     self.isClosed = true
-    self.present = nil
+    self.current = nil
   }
 }

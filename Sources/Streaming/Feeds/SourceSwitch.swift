@@ -1,7 +1,7 @@
 internal import Media
 internal import Threading
 
-/// Replaces the present source by another one without a gap: the present one continues until the first item of the
+/// Replaces the current source by another one without a gap: the current one continues until the first item of the
 /// other one has arrived. On failure nothing changes.
 struct SourceSwitch<InputQueue: SourceInputQueue>: Sendable {
   let kind: MediaKind
@@ -11,23 +11,23 @@ struct SourceSwitch<InputQueue: SourceInputQueue>: Sendable {
   let timeouts: SwitchTimeouts
   /// Opens the new source; may block indefinitely.
   let start: @Sendable () throws(VidiconError) -> Void
-  /// Stops the new source; called once for each start that succeeded, unless the source has become the present one.
+  /// Stops the new source; called once for each start that succeeded, unless the source has become the current one.
   let stop: @Sendable () -> Void
   /// Called when the start has returned; where the switch had ended by then, after the source was stopped again.
-  let settled: @Sendable () -> Void
+  let startReturned: @Sendable () -> Void
 
-  /// Blocks until the new source is present or has failed, in bounded time, whatever the source does.
+  /// Blocks until the new source is the current one or has failed, in bounded time, whatever the source does.
   ///
-  /// - Returns: A failure when the present source stays; the new one is then stopped, or will be once its start has
+  /// - Returns: A failure when the current source stays; the new one is then stopped, or will be once its start has
   ///   returned.
   func run() -> Result<Void, VidiconError> {
     guard self.inputQueue.withSlot({ $0.admit(self.feed) }) else {
-      self.settled()
+      self.startReturned()
       return .failure(.streamEnded)
     }
     guard WorkerThread.startDetached(named: "open", self.open) else {
       _ = self.inputQueue.withSlot { $0.withdraw(self.feed) }
-      self.settled()
+      self.startReturned()
       return .failure(.noThread("stream"))
     }
     let error = self.waitForStart() ?? self.waitForFirstItem()
@@ -46,7 +46,7 @@ struct SourceSwitch<InputQueue: SourceInputQueue>: Sendable {
     }
     let isWanted = self.inputQueue.withSlot { $0.started(self.feed, result) }
     if !isWanted, case .success = result { self.stop() }
-    self.settled()
+    self.startReturned()
   }
 
   private func waitForStart() -> VidiconError? {

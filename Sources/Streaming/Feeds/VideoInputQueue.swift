@@ -23,7 +23,7 @@ final class VideoInputQueue: SourceInputQueue {
     var slot = SourceSlot<VideoFeed>()
     var frameQueue = FrameQueue()
     var samples = SampleQueue()
-    /// Samples of the source that waits to replace the present one.
+    /// Samples of the source that waits to replace the current one.
     var waitingSamples = SampleQueue()
     var ending: VidiconError??
     var isKeyframeRequested = false
@@ -58,16 +58,16 @@ final class VideoInputQueue: SourceInputQueue {
 
   /// The stream's frame rate, which limits faster sources; nil until the pipeline has opened.
   var frameRate: FrameRate? {
-    self.state.withLock { $0.frameRate }
+    self.state.read { $0.frameRate }
   }
 
   /// Sets the stream's frame rate.
   func limit(to frameRate: FrameRate) {
-    let present = self.state.withLock { state in
+    let current = self.state.withLock { state in
       state.frameRate = frameRate
-      return state.slot.present
+      return state.slot.current
     }
-    present?.limit(to: frameRate)
+    current?.limit(to: frameRate)
   }
 
   /// First item of a source.
@@ -97,7 +97,7 @@ final class VideoInputQueue: SourceInputQueue {
       state.framesIn += 1
       var dropped: [SourceFrame] = []
       switch state.slot.role(of: frame.feed) {
-      case .present: dropped = state.frameQueue.append(frame)
+      case .current: dropped = state.frameQueue.append(frame)
       case .waiting:
         if case .frame(let last) = state.slot.waitingItems.last { dropped = [last] }
         state.slot.waitingItems = [.frame(frame)]
@@ -116,7 +116,7 @@ final class VideoInputQueue: SourceInputQueue {
       state.framesIn += 1
       var dropped: [FrameDrop]
       switch state.slot.role(of: sample.feed) {
-      case .present: dropped = state.samples.append(sample)
+      case .current: dropped = state.samples.append(sample)
       case .waiting:
         if state.slot.waitingItems.isEmpty { state.waitingSamples = SampleQueue() }
         dropped = state.waitingSamples.append(sample)
@@ -131,7 +131,7 @@ final class VideoInputQueue: SourceInputQueue {
 
   /// Counts a frame skipped for the frame rate.
   func countThinned() {
-    self.state.withLock {
+    self.state.withLockWakingNone {
       $0.framesIn += 1
       $0.framesThinned += 1
     }
@@ -139,18 +139,18 @@ final class VideoInputQueue: SourceInputQueue {
 
   /// Counts a frame that is dropped before it is enqueued.
   func countFrame() {
-    self.state.withLock { $0.framesIn += 1 }
+    self.state.withLockWakingNone { $0.framesIn += 1 }
   }
 
   func countDrop(_ reason: FrameDrop.Reason) {
-    self.state.withLock { $0.drops[reason, default: 0] += 1 }
+    self.state.withLockWakingNone { $0.drops[reason, default: 0] += 1 }
   }
 
   /// Notes the end of a source.
   func end(_ feed: VideoFeed, _ error: VidiconError?) {
     self.state.withLock { state in
       switch state.slot.role(of: feed) {
-      case .present: state.ending = .some(error)
+      case .current: state.ending = .some(error)
       case .waiting: state.slot.waitingEnding = .some(error)
       case .dismissed: break
       }
@@ -200,7 +200,7 @@ final class VideoInputQueue: SourceInputQueue {
 
   /// Frames delivered, skipped for the frame rate, dropped by reason, and queued.
   var counts: (framesIn: Int, thinned: Int, drops: [FrameDrop.Reason: Int], queued: Int) {
-    self.state.withLock {
+    self.state.read {
       ($0.framesIn, $0.framesThinned, $0.drops, $0.frameQueue.frames.count + $0.samples.samples.count)
     }
   }
@@ -209,6 +209,8 @@ final class VideoInputQueue: SourceInputQueue {
 // MARK: Switching
 
 extension VideoInputQueue {
+  var currentFeed: VideoFeed? { self.state.read { $0.slot.current } }
+
   func withSlot<Result>(_ body: (inout SourceSlot<VideoFeed>) -> Result) -> Result {
     self.state.withLock { body(&$0.slot) }
   }
@@ -219,16 +221,16 @@ extension VideoInputQueue {
 
   func cut(to feed: VideoFeed) -> Bool {
     let dropped = self.state.withLock { state -> [SourceDrop]? in
-      let earlier = state.slot.present
+      let previous = state.slot.current
       guard let (items, ending) = state.slot.promote(feed) else { return nil }
       state.ending = ending
-      var dropped = state.drop(state.samples.removeAll(), of: earlier)
+      var dropped = state.drop(state.samples.removeAll(), of: previous)
       state.samples = SampleQueue()
       for item in items {
         switch item {
         case .frame(let frame): dropped += state.drop(state.frameQueue.append(frame), reason: .late)
         case .sample(let sample):
-          // Samples do not wait for frames of the earlier source.
+          // Samples do not wait for frames of the previous source.
           dropped += state.drop(state.frameQueue.removeAll(), reason: .late)
           dropped += state.drop(state.samples.append(sample), of: feed)
         }

@@ -11,7 +11,7 @@ internal import Threading
 public final class StreamSnapshots: Sendable {
   /// Widths that can be requested, in pixels; an image is never wider than the stream.
   public static let widths = JPEGEncoder.widths
-  /// Frame rates that can be requested of motion JPEG.
+  /// Frame rates that can be requested of motion JPEG, in frames per second.
   public static let frameRates = 1...30
 
   private let requests = Monitor(SnapshotRequests())
@@ -62,9 +62,9 @@ public final class StreamSnapshots: Sendable {
     return images
   }
 
-  /// Counters since the start.
+  /// Counters since the stream's start, and the present number of viewers.
   public var statistics: SnapshotStatistics {
-    self.requests.withLock { $0.statistics }
+    self.requests.read { $0.statistics }
   }
 }
 
@@ -123,7 +123,7 @@ extension StreamSnapshots {
       case .wait: continue
       case .ask(let number):
         self.isWanted.store(true, ordering: .relaxed)
-        self.requests.withLock { $0.source }?.ask(number)
+        self.requests.read { $0.source }?.ask(number)
       case .encode(let output, let jobs):
         let start = StreamClock.system.now()
         for job in jobs { self.perform(job, of: output, with: &encoders) }
@@ -189,10 +189,10 @@ extension StreamSnapshots {
 
 /// Counters of a stream's snapshots since its start.
 public struct SnapshotStatistics: Hashable, Sendable {
-  /// Present viewers of motion JPEG.
+  /// Motion JPEG viewers that are connected now; snapshot requests are not counted.
   public var viewers = 0
   /// JPEG images encoded; each may have been sent to many viewers.
   public var imagesEncoded = 0
-  /// Time spent encoding them.
+  /// Time that the snapshot thread spent on encoding images and delivering them.
   public var encodeTime = MediaDuration.zero
 }

@@ -1,9 +1,17 @@
 // The button and dialog to log in to control, and to end it.
+//
+// Over HTTP without TLS the server accepts passwords from its own machine only: the dialog then asks for the token, which ends
+// with the server, and is no password that its owner uses elsewhere.
 
 import { operatorToken, setOperatorToken } from "./operator-token.mjs";
 import { request } from "./requests.mjs";
 
 const element = (id) => document.getElementById(id);
+/** Hints of the dialog, by the way in which a client can log in. */
+const HINTS = {
+  password: "Name and password of an operator, or no name and the token that the server shows in its terminal.",
+  token: "The token that the server shows in its terminal. Passwords are accepted over HTTPS only.",
+};
 
 export class Login {
   constructor() {
@@ -28,8 +36,15 @@ export class Login {
     // A token that the server no longer knows; it was restarted, or the session was ended.
     if (operatorToken() && stream.role !== "operator") setOperatorToken(null);
     const hasToken = operatorToken() !== null;
-    element("control").hidden = stream.steerable && !hasToken || stream.role === "operator" && !stream.steerable;
+    element("control").hidden = !hasToken && (stream.steerable || stream.login === "none")
+      || stream.role === "operator" && !stream.steerable;
     write(element("control"), hasToken ? "End control" : "Log in to control");
+    const acceptsPassword = stream.login === "password";
+    element("login-name-field").hidden = !acceptsPassword;
+    if (!acceptsPassword) element("login-name").value = "";
+    write(element("login-hint"), HINTS[stream.login] ?? "");
+    write(element("login-password-label"), acceptsPassword ? "Password or token" : "Token");
+    element("login-clear").hidden = globalThis.isSecureContext !== false;
   }
 
   async #begin() {

@@ -84,8 +84,9 @@ export class RecordingBar {
     element("record").hidden = false;
     element("record").dataset.state = recording.state;
     write(element("record-state"), state);
-    this.#time.note(recording.duration, runs, performance.now());
-    const isNew = recording.state === "idle" && !recording.file;
+    this.#time.note(recording.duration ?? 0, runs, performance.now());
+    // Without the right to read recordings, the state is all there is.
+    const isNew = recording.duration === undefined || recording.state === "idle" && !recording.file;
     element("record-time").hidden = isNew;
     write(element("record-size"), isNew ? "" : [
       text.bytes(recording.bytes), recording.drops > 0 ? `${recording.drops} dropped` : "",

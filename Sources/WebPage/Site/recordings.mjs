@@ -1,6 +1,5 @@
 // The page with the list of recordings.
 
-import { withToken } from "./operator-token.mjs";
 import { pause, request } from "./requests.mjs";
 import * as text from "./text.mjs";
 
@@ -15,13 +14,23 @@ function rowFor(recording) {
   const find = (selector) => item.querySelector(selector);
   find(".name").textContent = recording.name;
   find(".play").setAttribute("aria-label", `Play ${recording.name}`);
-  find(".play").addEventListener("click", () => play(recording));
   find(".save").setAttribute("aria-label", `Download ${recording.name}`);
-  find(".save").href = withToken(recording.file);
-  return { item, find };
+  // No ticket in the link: what is copied from the page opens nothing for others.
+  find(".save").href = recording.file;
+  const row = { item, find, recording };
+  find(".play").addEventListener("click", () => play(row.recording));
+  find(".save").addEventListener("click", (event) => {
+    if (!row.recording.ticket) return;
+    event.preventDefault();
+    const link = Object.assign(document.createElement("a"), { href: addressOf(row.recording), download: "" });
+    link.click();
+  });
+  return row;
 }
 
-function update({ find }, recording) {
+function update(row, recording) {
+  const { find } = row;
+  row.recording = recording;
   write(find(".details"), [
     recording.stream, new Date(recording.modifiedAt).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" }),
     text.bytes(recording.bytes),
@@ -58,9 +67,14 @@ function fail(error) {
   element("problem").hidden = false;
 }
 
+/** The URL of a file with its ticket, for elements and downloads, which have no header. */
+function addressOf({ file, ticket }) {
+  return ticket ? `${file}?ticket=${ticket}` : file;
+}
+
 function play(recording) {
   element("theatre-name").textContent = recording.name;
-  element("film").src = withToken(recording.file);
+  element("film").src = addressOf(recording);
   element("theatre").showModal();
   element("film").play().catch(() => {}); // The element has controls.
 }

@@ -17,7 +17,7 @@ struct CameraCapturerTests {
     ("YU12", "i420", ";stride=64"), ("NM12", "nv12", ";planes=1;stride=32"), ("UYVY", "i420", ";stride=64"),
     ("YUYV", "yuyv", ";count=2"), ("NM12", "nv12", ";planes=1;stride=32;count=2"),
     ("YV12", "i420", ";stride=64;count=2"),
-  ]) func `frames of every pixel format have the right colours, numbers and times`(
+  ]) func `frames of every pixel format have the right colors, numbers and times`(
     fourCC: String, pixelFormat: String, options: String
   ) throws {
     try CameraProbe.play(cameras: ["formats=\(fourCC) 320x240 30\(options)"]) { probe in

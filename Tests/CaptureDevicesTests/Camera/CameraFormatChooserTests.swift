@@ -18,13 +18,13 @@ struct CameraFormatChooserTests {
   ]
 
   private func choose(
-    _ width: Int, _ height: Int, _ rate: FrameRate, from modes: [CameraMode] = webcam, isUSB: Bool = true,
+    _ width: Int, _ height: Int, _ rate: FrameRate, from modes: [CameraMode] = webcam, speed: Double? = 480,
     format: String? = nil
   ) -> String? {
     let specification = CameraSpecification(format: format)
     let chooser = CameraFormatChooser(
       width: width, height: height, frameRate: rate, accepts: specification.accepts, prefersH264: format == "h264",
-      isUSB: isUSB)
+      usbSpeed: speed.map(USBSpeed.init(megabitsPerSecond:)))
     return chooser.choose(from: modes).map { "\($0.fourCC) \($0.width)x\($0.height) \($0.frameRate)" }
   }
 
@@ -59,7 +59,11 @@ struct CameraFormatChooserTests {
     // 1280 × 720 × 2 bytes × 30 are 55 MB/s.
     let modes = [Self.mode(.yuyv, 1280, 720, 30, 15), Self.mode(.mjpeg, 1280, 720, 30)]
     #expect(self.choose(1280, 720, 30, from: modes) == "MJPG 1280x720 30")
-    #expect(self.choose(1280, 720, 30, from: modes, isUSB: false) == "YUYV 1280x720 30")
+    #expect(self.choose(1280, 720, 30, from: modes, speed: nil) == "YUYV 1280x720 30")
+    #expect(self.choose(1280, 720, 30, from: modes, speed: 5000) == "YUYV 1280x720 30")
+    let small = [Self.mode(.yuyv, 320, 240, 15), Self.mode(.mjpeg, 320, 240, 15)]
+    #expect(self.choose(320, 240, 15, from: small) == "YUYV 320x240 15")
+    #expect(self.choose(320, 240, 15, from: small, speed: 12) == "MJPG 320x240 15")
     #expect(self.choose(1280, 720, 15, from: modes) == "YUYV 1280x720 15")
     #expect(self.choose(1280, 720, 30, from: [modes[0]]) == "YUYV 1280x720 30")
   }

@@ -165,7 +165,7 @@ struct ProbedFrame: Hashable {
     self.bars = line.words[6].split(separator: "/").map { $0.split(separator: ",").compactMap { Int($0) } }
   }
 
-  /// The colours of the simulated camera in Y'CbCr.
+  /// The colors of the simulated camera in Y'CbCr.
   static let colours = [
     [235, 128, 128], [210, 16, 146], [170, 166, 16], [145, 54, 34], [106, 202, 222], [81, 90, 240], [41, 240, 110],
     [16, 128, 128],

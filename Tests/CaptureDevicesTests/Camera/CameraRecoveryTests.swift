@@ -17,11 +17,11 @@ struct CameraRecoveryTests {
     var recovery = CameraRecovery()
     var intervals: [MediaDuration] = []
     for _ in 0..<8 {
-      _ = recovery.handleFailure(after: Self.run(.seconds(1)))
+      _ = recovery.handleLoss(after: Self.run(.seconds(1)), isUnplugged: false)
       intervals.append(recovery.interval)
     }
     #expect(intervals == [400, 800, 1600, 3200, 6400, 10_000, 10_000, 10_000].map { .milliseconds($0) })
-    _ = recovery.handleFailure(after: Self.run(.seconds(6)))
+    _ = recovery.handleLoss(after: Self.run(.seconds(6)), isUnplugged: false)
     #expect(recovery.interval == .milliseconds(400) && recovery.trial == .zero)
   }
 
@@ -32,7 +32,7 @@ struct CameraRecoveryTests {
     var trials: [MediaDuration] = []
     for (seconds, hasFrames) in runs {
       let run = hasFrames ? Self.run(.seconds(Int64(seconds)), trial: recovery.trial) : CameraOutput.Run()
-      reported.append(recovery.handleFailure(after: run))
+      reported.append(recovery.handleLoss(after: run, isUnplugged: false))
       trials.append(recovery.trial)
     }
     #expect(reported == [true, false, false, true, true])
@@ -49,7 +49,7 @@ struct CameraRecoveryTests {
 
   @Test func `a connected camera that cannot be opened is reported once, after a delay`() {
     var recovery = CameraRecovery()
-    _ = recovery.handleFailure(after: Self.run(.seconds(1)))
+    _ = recovery.handleLoss(after: Self.run(.seconds(1)), isUnplugged: false)
     var reported: [Int64] = []
     for time: Int64 in [0, 1000, 2999] where recovery.handleRefusal(at: .zero + .milliseconds(time)) {
       reported.append(time)
@@ -60,10 +60,34 @@ struct CameraRecoveryTests {
     where recovery.handleRefusal(at: .zero + .milliseconds(time)) {
       reported.append(time)
     }
-    _ = recovery.handleFailure(after: Self.run(.seconds(60)))
+    _ = recovery.handleLoss(after: Self.run(.seconds(60)), isUnplugged: false)
     for time: Int64 in [30_000, 33_000] where recovery.handleRefusal(at: .zero + .milliseconds(time)) {
       reported.append(time)
     }
     #expect(reported == [6500, 33_000])
+  }
+
+  @Test func `a camera that is unplugged soon again is searched for and shown without delay`() {
+    var recovery = CameraRecovery()
+    for _ in 0..<3 {
+      let isReported = recovery.handleLoss(after: Self.run(.seconds(1)), isUnplugged: true)
+      #expect(isReported)
+      #expect(recovery.interval == CameraRecovery.searchInterval && recovery.trial == .zero)
+    }
+    // Lost before its first frame: the loss before that was reported.
+    let isReported = recovery.handleLoss(after: CameraOutput.Run(), isUnplugged: true)
+    #expect(!isReported)
+  }
+
+  @Test func `unplugging a failing camera ends its back-off`() {
+    var recovery = CameraRecovery()
+    for _ in 0..<4 { _ = recovery.handleLoss(after: Self.run(.seconds(1)), isUnplugged: false) }
+    #expect(recovery.interval == .milliseconds(3200) && recovery.trial == CameraRecovery.stableDuration)
+    _ = recovery.handleLoss(after: Self.run(.seconds(1)), isUnplugged: true)
+    #expect(recovery.interval == CameraRecovery.searchInterval && recovery.trial == .zero)
+    // A failure after that is the first one.
+    let isReported = recovery.handleLoss(after: Self.run(.seconds(1)), isUnplugged: false)
+    #expect(isReported)
+    #expect(recovery.interval == CameraRecovery.searchInterval && recovery.trial == .zero)
   }
 }

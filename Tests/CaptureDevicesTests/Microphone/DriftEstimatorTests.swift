@@ -1,4 +1,5 @@
 import Media
+import TestSupport
 import Testing
 
 @testable import CaptureDevices
@@ -18,7 +19,7 @@ struct DriftEstimatorTests {
     var output = 0.0
     var anchor = 0.0
     var steps = 0
-    var random = SplitMix(state: 1)
+    var random = SplitMix(seed: 1)
 
     /// Simulates blocks whose timestamps have a jitter, and returns the maximum offset between output and true time, and
     /// the maximum deviation and slew of the resampling rate.
@@ -49,19 +50,6 @@ struct DriftEstimatorTests {
         self.trueTime += self.block * (1 + self.drift)
       }
       return worst
-    }
-  }
-
-  /// A reproducible pseudorandom generator.
-  struct SplitMix: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-      self.state &+= 0x9e37_79b9_7f4a_7c15
-      var mixed = self.state
-      mixed = (mixed ^ (mixed >> 30)) &* 0xbf58_476d_1ce4_e5b9
-      mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
-      return mixed ^ (mixed >> 31)
     }
   }
 

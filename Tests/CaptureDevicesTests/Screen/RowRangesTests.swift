@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import CaptureDevices
@@ -23,8 +24,8 @@ struct RowRangesTests {
   }
 
   @Test func `the number of ranges is limited, and every inserted row is contained`() {
-    var random = SystemRandomNumberGenerator()
-    for _ in 0..<200 {
+    for seed: UInt64 in 0..<200 {
+      var random = SplitMix(seed: seed)
       var rows = RowRanges()
       var inserted: Set<Int> = []
       for _ in 0..<30 {
@@ -32,15 +33,17 @@ struct RowRangesTests {
         let range = start..<min(1_080, start + Int.random(in: 1..<40, using: &random))
         rows.insert(range)
         inserted.formUnion(range)
-        #expect(rows.ranges.count <= RowRanges.maximumCount)
+        #expect(rows.ranges.count <= RowRanges.maximumCount, "seed \(seed)")
       }
       let held = Set(rows.ranges.joined())
-      #expect(inserted.isSubset(of: held))
-      #expect(rows.count == held.count)
-      for (before, after) in zip(rows.ranges, rows.ranges.dropFirst()) { #expect(before.upperBound < after.lowerBound) }
+      #expect(inserted.isSubset(of: held), "seed \(seed)")
+      #expect(rows.count == held.count, "seed \(seed)")
+      for (before, after) in zip(rows.ranges, rows.ranges.dropFirst()) {
+        #expect(before.upperBound < after.lowerBound, "seed \(seed)")
+      }
       var union = RowRanges(0..<10)
       union.formUnion(rows)
-      #expect(held.union(0..<10).isSubset(of: Set(union.ranges.joined())))
+      #expect(held.union(0..<10).isSubset(of: Set(union.ranges.joined())), "seed \(seed)")
     }
   }
 }

@@ -7,7 +7,7 @@ import Foundation
 import Media
 import Testing
 
-/// A colour that varies with the position in each channel.
+/// A color that varies with the position in each channel.
 private func pattern(_ x: Int, _ y: Int) -> UInt32 {
   UInt32(x & 0xFF) | UInt32(y & 0xFF) << 8 | UInt32((x * 7 + y * 13) & 0xFF) << 16
 }
@@ -128,7 +128,7 @@ extension Screens {
       let frames = collector.state.read { $0.frames }
       let distinct = Dictionary(frames.map { (ObjectIdentifier($0.buffer), $0) }) { first, _ in first }
       #expect(distinct.count == 5)
-      // Held frames are not overwritten: each has one colour, and no two the same.
+      // Held frames are not overwritten: each has one color, and no two the same.
       let colors = distinct.values.map { ScreenViewer.Screenshot(frame: $0) }.map {
         ($0.color(0, 0), $0.color(639, 479))
       }
@@ -137,7 +137,7 @@ extension Screens {
     }
 
     @Test(arguments: [(16, 0xF8FCF8 as UInt32), (30, 0xFFFFFF)])
-    func `other colour depths are converted`(depth: Int, mask: UInt32) throws {
+    func `other color depths are converted`(depth: Int, mask: UInt32) throws {
       let display = try TestDisplay("320x200x\(depth)")
       let painter = try TestPainter(display.name)
       let colors: [UInt32] = [0xF80000, 0x00FC00, 0x0000F8, 0x888888]
@@ -158,7 +158,7 @@ extension Screens {
       }
     }
 
-    @Test func `an unsupported colour depth is an error`() throws {
+    @Test func `an unsupported color depth is an error`() throws {
       let display = try TestDisplay("320x200x8")
       let capturer = ScreenCapturer(ScreenSpecification(display: display.name))
       let error = #expect(throws: VidiconError.self) { try capturer.start(consumer: ScreenViewer()) }

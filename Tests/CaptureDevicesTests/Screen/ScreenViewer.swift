@@ -9,7 +9,7 @@ final class ScreenViewer: VideoConsumer {
   struct Screenshot: Sendable {
     let frame: VideoFrame
 
-    /// The colour of a pixel as 0xRRGGBB.
+    /// The color of a pixel as 0xRRGGBB.
     func color(_ x: Int, _ y: Int) -> UInt32 {
       self.frame.withPlane(0) { bytes in
         let pixel = bytes.loadUnaligned(
@@ -18,7 +18,7 @@ final class ScreenViewer: VideoConsumer {
       }
     }
 
-    /// Number of pixels in a rectangle that differ from the expected colours.
+    /// Number of pixels in a rectangle that differ from the expected colors.
     func differences(
       x: Int = 0, y: Int = 0, width: Int? = nil, height: Int? = nil, from expected: (Int, Int) -> UInt32
     ) -> Int {

@@ -112,7 +112,7 @@ final class TestPainter {
     self.finish()
   }
 
-  /// Sets the pointer image to a coloured square with one transparent pixel in its upper left corner.
+  /// Sets the pointer image to a colored square with one transparent pixel in its upper left corner.
   func cursor(size: Int, hotSpot: Int, color: (red: UInt16, green: UInt16, blue: UInt16)) {
     let rowBytes = (size + 31) / 32 * 4
     func bitmap(_ isSet: (Int, Int) -> Bool) -> UInt32 {

@@ -32,7 +32,7 @@ class Failure(Exception):
 def open_browser(name, gesture_for_audio=False, dark=False, names=()):
     """
     gesture_for_audio: block autoplay with audio until a user gesture, as browsers do by default
-    dark: report that the user prefers dark colours
+    dark: report that the user prefers dark colors
     names: names of /etc/hosts that Chromium may look up; no others are
     """
     if name == "chromium":

@@ -2,8 +2,8 @@
 """Simulates many HLS viewers, each with a persistent connection: hls_viewers.py ts|ll URL --viewers N --seconds S
 
 "ts" requests a media playlist once per target duration and each new segment. "ll" requests the low-latency playlist with
-blocking reloads, and each part as soon as it is listed. Prints the totals as JSON:
-{"viewers", "playlists", "media", "bytes", "failures": [...], "gaps", "delays": {"p50", "max"}}
+blocking reloads, and each part before it exists, as soon as the playlist hints at it. Prints the totals as JSON:
+{"viewers", "playlists", "media", "bytes", "failures": [...], "gaps", "hints", "delays": {"p50", "max"}}
 """
 import argparse
 import asyncio
@@ -67,6 +67,9 @@ class Connection:
 class Viewer:
     def __init__(self, url, end, totals, codings):
         self.connection = Connection(url, codings)
+        # HTTP/1.1 answers in order: a request that waits for its part needs a connection of its own.
+        self.ahead = Connection(url, codings)
+        self.hinted = None
         self.path = urllib.parse.urlsplit(url).path
         self.end = end
         self.totals = totals
@@ -91,7 +94,10 @@ class Viewer:
             if len(self.totals["failures"]) < 20:
                 self.totals["failures"].append(f"{type(error).__name__}: {error}")
         finally:
+            if self.hinted is not None:
+                self.hinted[1].cancel()
             self.connection.close()
+            self.ahead.close()
 
     async def watch_segments(self):
         last = None
@@ -133,12 +139,33 @@ class Viewer:
                                   (parts[0][0][0] == position[0] + 1 and parts[0][0][1] == 0)):
                     self.totals["gaps"] += 1
             for place, name, _ in parts:
-                await self.fetch(name)
+                if self.hinted is not None and self.hinted[0] == name:
+                    await self.hinted[1]
+                    self.hinted = None
+                else:
+                    await self.fetch(name)
                 position = place
+            await self.preload(text)
             msn, part = self.next_part(text)
             begin = time.monotonic()
             text = await self.playlist(f"{self.path}?_HLS_msn={msn}&_HLS_part={part}")
             self.totals["delays"].append(time.monotonic() - begin)
+
+    async def preload(self, text):
+        """Requests the part that the playlist hints at, while the next playlist is awaited."""
+        hint = re.search(r'#EXT-X-PRELOAD-HINT:TYPE=PART,URI="([^"]+)"', text)
+        if hint is None or (self.hinted is not None and self.hinted[0] == hint[1]):
+            return
+        if self.hinted is not None:
+            await self.hinted[1]
+
+        async def get(name):
+            body = await self.ahead.get(self.absolute(name))
+            self.totals["media"] += 1
+            self.totals["hints"] += 1
+            self.totals["bytes"] += len(body)
+
+        self.hinted = (hint[1], asyncio.create_task(get(hint[1])))
 
     @staticmethod
     def parts(text):
@@ -175,7 +202,7 @@ async def main():
     parser.add_argument("--seconds", type=float, default=10)
     parser.add_argument("--ramp", type=float, default=2, help="seconds over which they come")
     settings = parser.parse_args()
-    totals = {"viewers": settings.viewers, "playlists": 0, "media": 0, "bytes": 0, "failures": [], "gaps": 0, "delays": []}
+    totals = {"viewers": settings.viewers, "playlists": 0, "media": 0, "bytes": 0, "failures": [], "gaps": 0, "hints": 0, "delays": []}
     end = time.monotonic() + settings.ramp + settings.seconds
 
     async def one(index):

@@ -3,7 +3,7 @@
 
 usage: page_faces.py URL FOLDER --browser chromium|firefox     URL is such as http://127.0.0.1:8080/live; screenshots are stored in FOLDER
 
-The mask is an image of one colour, uploaded from the page.
+The mask is an image of one color, uploaded from the page.
 """
 import argparse
 import json
@@ -56,7 +56,7 @@ canvas.toBlob((blob) => {
   done(true);
 }, "image/png");
 """
-# Fraction of the frame with the colour of the mask.
+# Fraction of the frame with the color of the mask.
 GREEN = """
 const video = document.querySelector("video"), canvas = document.createElement("canvas");
 [canvas.width, canvas.height] = [video.videoWidth, video.videoHeight];

@@ -132,7 +132,7 @@ for (const element of texts) {
     if (color[3] > 0) chain.unshift(color);
     if (color[3] === 1) break;
   }
-  // A video frame can have any colour.
+  // A video frame can have any color.
   const grounds = onFrame ? [[0, 0, 0, 1], [255, 255, 255, 1]] : [parse(getComputedStyle(document.body).backgroundColor)];
   const worst = Math.min(...grounds.map((ground) => {
     const below = chain.reduce((sum, color) => over(color, sum), ground);
@@ -242,7 +242,7 @@ def main():
         browser.devtools("Page.enable")
         for state in only or STATES:
             for screen in SCREENS:
-                # Colours do not depend on the size of the screen.
+                # Colors do not depend on the size of the screen.
                 for dark in (False,) if screen == "small" else (False, True):
                     found = look(browser, base, name, state, screen, dark, folder)
                     looks += 1

@@ -12,8 +12,9 @@ usage: stranger.py SERVER HTTP HTTPS RTSP ACT [ARGUMENT ...]
   uploads TOKEN     uploads two images at once over HTTP/1.1 and HTTP/2, and prints the status of the second one
   guess             guesses passwords over HTTP and RTSP, and counts the statuses
   login             logs in with the right password
-  change USER:PASSWORD  changes the stream with Digest, and prints the status and the value of Authorization
-  repeat VALUE      sends the same change again with this value of Authorization
+  prove USER:PASSWORD  prints the value of Authorization that changes the stream with Digest
+  change PROTOCOL VALUE  changes the stream with this value of Authorization over HTTP/1.1 or HTTP/2, and prints the status
+  refused           prints the metrics of refusals by reason
   connections TOKEN counts the open connections of the server
   state             reads what was changed
 """
@@ -183,10 +184,9 @@ def uploads(visitor, token):
 CHANGE = "/api/streams/live"
 
 
-def change(visitor, login):
+def prove(visitor, login):
     user, _, password = login.partition(":")
-    body = b'{"mirror": true}'
-    challenges = visitor.ask("1.1", "PATCH", CHANGE, JSON, body)[1]["www-authenticate"]
+    challenges = visitor.ask("1.1", "PATCH", CHANGE, JSON, b'{"mirror": true}')[1]["www-authenticate"]
     first = re.search(r'Digest realm="([^"]*)", nonce="([^"]*)".*? algorithm=([^, ]+)', challenges)
     realm, nonce, algorithm = first.groups()
     function = {"SHA-256": hashlib.sha256, "MD5": hashlib.md5}[algorithm]
@@ -195,14 +195,20 @@ def change(visitor, login):
         return function(":".join(parts).encode()).hexdigest()
 
     proof = hashed(hashed(user, realm, password), nonce, "00000001", "0a4f113b", "auth", hashed("PATCH", CHANGE))
-    value = (f'Digest username="{user}", realm="{realm}", nonce="{nonce}", uri="{CHANGE}", algorithm={algorithm}, '
-             f'qop=auth, nc=00000001, cnonce="0a4f113b", response="{proof}"')
-    return {"status": visitor.ask("1.1", "PATCH", CHANGE, JSON | {"Authorization": value}, body)[0], "value": value}
+    return {"value": f'Digest username="{user}", realm="{realm}", nonce="{nonce}", uri="{CHANGE}", algorithm={algorithm}, '
+                     f'qop=auth, nc=00000001, cnonce="0a4f113b", response="{proof}"'}
 
 
-def repeat(visitor, value):
-    status, fields, _ = visitor.ask("1.1", "PATCH", CHANGE, JSON | {"Authorization": value}, b'{"mirror": false}')
+def change(visitor, protocol, value):
+    """The fields of HTTP/2 are compressed, so that only HTTP/1.1 shows whether the nonce is stale."""
+    status, fields, _ = visitor.ask(
+        protocol, "PATCH", CHANGE, JSON | {"Authorization": value}, b'{"mirror": true}')
     return {"status": status, "stale": "stale=true" in fields.get("www-authenticate", "")}
+
+
+def refused(visitor):
+    text = visitor.ask("1.1", "GET", "/metrics")[2].decode()
+    return {reason: int(count) for reason, count in re.findall(r'^vidicon_refusals_total\{reason="(\w+)"\} (\d+)$', text, re.M)}
 
 
 def guess(visitor):
@@ -211,7 +217,9 @@ def guess(visitor):
         login = basic("anna", f"wrong{number}")
         seen["HTTP"][visitor.ask("2", "GET", "/api/streams", login)[0]] += 1
         seen["RTSP"][visitor.ask_rtsp("DESCRIBE", fields=login)] += 1
-    # The right password has to wait too.
+    # The right password has to wait too, at least a second after a wrong one.
+    while visitor.ask("2", "GET", "/api/streams", basic("anna", "wrong"))[0] != 401:
+        time.sleep(0.05)
     seen["HTTP"]["right", visitor.ask("2", "GET", "/api/streams", basic("anna", "sesame"))[0]] += 1
     return {protocol: {" ".join(map(str, status)) if isinstance(status, tuple) else str(status): count
                        for status, count in counter.items()} for protocol, counter in seen.items()}

@@ -17,6 +17,11 @@ class Visitor:
     def __init__(self, host, http, https, rtsp):
         self.host, self.http, self.https, self.rtsp = host, http, https, rtsp
 
+    @property
+    def name(self):
+        """The address as URLs and Host have it."""
+        return f"[{self.host}]" if ":" in self.host else self.host
+
     def connect(self, port, limit=10):
         return socket.create_connection((self.host, port), timeout=limit)
 
@@ -28,7 +33,7 @@ class Visitor:
 
     def ask(self, protocol, method, path, fields=None, body=b"", host=None):
         """protocol: "1.1", "2" or "1.0"; host: the authority, "" for none. Returns (status, fields, body)."""
-        host = f"{self.host}:{self.https if protocol == '2' else self.http}" if host is None else host
+        host = f"{self.name}:{self.https if protocol == '2' else self.http}" if host is None else host
         try:
             if protocol == "2":
                 return self.ask2(method, path, fields or {}, body, host)
@@ -63,7 +68,7 @@ class Visitor:
 
     def ask_rtsp(self, method, url=None, fields=None, times=1):
         """The status of the last of some equal requests on one connection."""
-        url = url or f"rtsp://{self.host}:{self.rtsp}/live"
+        url = url or f"rtsp://{self.name}:{self.rtsp}/live"
         status = 0
         try:
             with self.connect(self.rtsp) as connection:

@@ -31,7 +31,7 @@ struct FaceClip {
     return rows.map { row in columns.map { Int(frame[frame.startIndex + row * 160 + $0]) } }
   }
 
-  /// Luma of the centre of the face, brows to mouth. This region shows the face in every frame of the clip.
+  /// Luma of the center of the face, brows to mouth. This region shows the face in every frame of the clip.
   private func face(_ index: Int) -> [[Int]] { self.part(index, 60..<86, 34..<66) }
 
   /// Visible detail of the face: mean absolute difference of neighbouring pixels, per frame. 8 to 10 without a mask.

@@ -1,15 +1,20 @@
 import Foundation
 import Testing
 
-/// Three hosts in networks of their own: Clients/two_hosts.sh. The program runs on one, an owner and a stranger on others.
+/// Four hosts in networks of their own: Clients/two_hosts.sh. The program runs on one, an owner and a neighbour on one
+/// network with it, a stranger on another.
 struct TwoHosts {
   /// A host other than that of the program.
   enum Host: String {
     case owner
+    case neighbour
     case stranger
 
     /// Address of the program's host, as this host reaches it.
-    var server: String { self == .owner ? "10.77.1.1" : "10.77.2.1" }
+    func server(overIPv6 isIPv6: Bool) -> String {
+      let network = self == .stranger ? 2 : 1
+      return isIPv6 ? "fd77:\(network)::1" : "10.77.\(network).1"
+    }
   }
 
   private let hosts: ChildProcess
@@ -42,10 +47,9 @@ struct TwoHosts {
   /// - Parameter arguments: Arguments after the server's address and ports: HTTP, HTTPS, RTSP.
   func run<Result: Decodable>(
     _ client: String, _ arguments: [String], of vidicon: VidiconProcess, on host: Host,
-    as type: Result.Type = Result.self,
-    within limit: Duration = .seconds(60)
+    overIPv6 isIPv6: Bool = false, as type: Result.Type = Result.self, within limit: Duration = .seconds(60)
   ) async throws -> Result {
-    let command = try self.command(client, arguments, of: vidicon, on: host)
+    let command = try self.command(client, arguments, of: vidicon, on: host, overIPv6: isIPv6)
     let run = try await Tool.run(program: command[0], Array(command[1...]), within: limit)
     try #require(run.succeeded, "\(client) on \(host): \(run.errors.suffix(2_000))")
     return try JSONDecoder().decode(type, from: Data(run.output))
@@ -55,7 +59,7 @@ struct TwoHosts {
   func start(
     _ client: String, _ arguments: [String], of vidicon: VidiconProcess, on host: Host
   ) throws -> ChildProcess {
-    let command = try self.command(client, arguments, of: vidicon, on: host)
+    let command = try self.command(client, arguments, of: vidicon, on: host, overIPv6: false)
     return try ChildProcess(command[0], Array(command[1...]))
   }
 
@@ -66,11 +70,12 @@ struct TwoHosts {
   }
 
   private func command(
-    _ client: String, _ arguments: [String], of vidicon: VidiconProcess, on host: Host
+    _ client: String, _ arguments: [String], of vidicon: VidiconProcess, on host: Host, overIPv6 isIPv6: Bool
   ) throws -> [String] {
     let ports = [vidicon.httpPort, try #require(vidicon.started.httpsPort), vidicon.rtspPort]
     return try self.entry + [
-      Tool("ip").path, "netns", "exec", host.rawValue, Tool("python3").path, TestMedia.client(client), host.server,
+      Tool("ip").path, "netns", "exec", host.rawValue, Tool("python3").path, TestMedia.client(client),
+      host.server(overIPv6: isIPv6),
     ] + ports.map(String.init) + arguments
   }
 

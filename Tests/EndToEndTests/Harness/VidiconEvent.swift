@@ -34,6 +34,9 @@ struct VidiconEvent: Decodable {
   var choice: String?
   /// Path of the file with the operator token.
   var controlTokenFile: String?
+  /// What happened to a recording, and to which file, in events "recording".
+  var change: String?
+  var path: String?
   /// Sentences about what strangers may do.
   var access: [String]?
 }

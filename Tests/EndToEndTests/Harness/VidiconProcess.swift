@@ -154,6 +154,13 @@ final class VidiconProcess: Sendable {
     }
   }
 
+  /// Waits for the next event of a recording with this change; events that have arrived before count too.
+  func recordingEvent(_ change: String, within limit: Duration = .seconds(30)) async throws -> VidiconEvent {
+    try await Self.first(of: self.events, within: limit) { received in
+      received.event.event == "recording" && received.event.change == change
+    }
+  }
+
   /// Resident memory of the program, in bytes.
   ///
   /// - Parameter isPeak: Whether it is the maximum since the start.

@@ -13,8 +13,14 @@
 //   count=4            maximum number of buffers stride=64   padding of each row in bytes colorspace=7
 //   lie=1              buffers have half the size of a frame
 //   short=5, error=5, empty=5, lost=5, jump=5   failure of every fifth frame
+//   corrupt=20         number of frames of an open after which every one is damaged; cure=1 until streaming is restarted,
+//                      cure=2 until the camera is reopened  phantom=20  the same, and no buffer follows a readiness
+//   field=7 weaves=1   the field that the driver sets whatever is requested; unless interlaced frames are
+//   late=300           age of each frame's timestamp in milliseconds
+//   speed=5000         speed of the USB connection in sysfs, in Mb/s     guard=1      no memory follows a mapping
 //   clock=copy         timestamps without a clock after=10   number of frames after which none follow
 //   unplug=1.5         seconds after the first STREAMON, once; replug=0.5 seconds later; elsewhere=/dev/video7 at this node
+//   unplugs=3          number of disconnections, each that long after the STREAMON that follows the one before
 //   vanish=20          number of calls after which the camera is disconnected
 //   hang=3             duration of the tenth DQBUF in seconds  deaf=3    duration of each QUERYCAP in seconds
 //   fail=5             number of frames of an open after which DQBUF fails; fails=1 for the first of these opens only
@@ -24,7 +30,7 @@
 // As in the kernel, the file that requested buffers owns the camera until it requests none, or is closed and has no mapping
 // left: a mapping keeps the file open. Meanwhile other files get EBUSY.
 //
-// Drawn frames: eight colour bars, and above them the frame number in 16 black and white squares, most significant bit
+// Drawn frames: eight color bars, and above them the frame number in 16 black and white squares, most significant bit
 // first.
 
 #define _GNU_SOURCE
@@ -68,6 +74,8 @@ struct camera {
   int values[CONTROLS];
   unsigned owner; // The file that owns the buffers, or 0.
   unsigned failed_count, last_failed, call_count;
+  unsigned stream_count; // Number of opens that have streamed.
+  unsigned gone_count;   // Number of disconnections that are over.
 };
 
 // An open file of a camera.
@@ -79,7 +87,8 @@ struct opened {
   unsigned buffer_count, head, tail, queue[BUFFERS * 2];
   bool is_queued[BUFFERS];
   struct format *format;
-  unsigned width, height, rate, sequence, taken;
+  unsigned width, height, rate, sequence, taken, start_count;
+  unsigned stream; // Number of this open among those that have streamed.
   unsigned first; // Number of the frame with the start of the file.
 };
 
@@ -126,6 +135,13 @@ static bool option(const struct camera *camera, const char *key, char *text, siz
 static double number(const struct camera *camera, const char *key) {
   char text[32];
   return option(camera, key, text, sizeof text) ? atof(text) : 0;
+}
+
+// Whether an option that spoils the frames of an open after a number applies now.
+static bool is_spoiled(const struct opened *opened, const char *key) {
+  unsigned after = (unsigned)number(opened->camera, key), cure = (unsigned)number(opened->camera, "cure");
+  if (!after || !opened->is_on || opened->taken < after) return false;
+  return !(cure == 1 && opened->start_count > 1) && !(cure == 2 && opened->stream > 1);
 }
 
 static bool is_every(const struct opened *opened, const char *key) {
@@ -292,11 +308,16 @@ static int planes_of(uint32_t fourcc, struct plane planes[3]) {
   } table[] = {
       {V4L2_PIX_FMT_YUYV, {{4, 2, 1, "yuyv"}}, 1},
       {V4L2_PIX_FMT_UYVY, {{4, 2, 1, "uyvy"}}, 1},
+      {V4L2_PIX_FMT_YVYU, {{4, 2, 1, "yvyu"}}, 1},
       {V4L2_PIX_FMT_GREY, {{1, 1, 1, "y"}}, 1},
+      {V4L2_PIX_FMT_Y16, {{2, 1, 1, "xy"}}, 1},
+      {V4L2_PIX_FMT_RGB565, {{2, 1, 1, "xx"}}, 1},
       {V4L2_PIX_FMT_RGB24, {{3, 1, 1, "rgb"}}, 1},
       {V4L2_PIX_FMT_BGR24, {{3, 1, 1, "bgr"}}, 1},
       {V4L2_PIX_FMT_XBGR32, {{4, 1, 1, "bgrx"}}, 1},
       {V4L2_PIX_FMT_NV12, {{1, 1, 1, "y"}, {2, 2, 2, "uv"}}, 2},
+      {V4L2_PIX_FMT_NV21, {{1, 1, 1, "y"}, {2, 2, 2, "vu"}}, 2},
+      {V4L2_PIX_FMT_YUV422P, {{1, 1, 1, "y"}, {1, 2, 1, "u"}, {1, 2, 1, "v"}}, 3},
       {V4L2_PIX_FMT_NV12M, {{1, 1, 1, "y"}, {2, 2, 2, "uv"}}, 2},
       {V4L2_PIX_FMT_YUV420, {{1, 1, 1, "y"}, {1, 2, 2, "u"}, {1, 2, 2, "v"}}, 3},
       {V4L2_PIX_FMT_YVU420, {{1, 1, 1, "y"}, {1, 2, 2, "v"}, {1, 2, 2, "u"}}, 3},
@@ -346,15 +367,15 @@ static uint8_t sample(const struct opened *opened, char kind, unsigned x, unsign
                                      {106, 202, 222, 255, 0, 255},   {81, 90, 240, 255, 0, 0},
                                      {41, 240, 110, 0, 0, 255},      {16, 128, 128, 0, 0, 0}};
   unsigned square = opened->width / 16;
-  const uint8_t *colour = bars[x * 8 / opened->width];
-  if (y < square) colour = bars[opened->sequence >> (15 - x / square) & 1 ? 0 : 7];
+  const uint8_t *color = bars[x * 8 / opened->width];
+  if (y < square) color = bars[opened->sequence >> (15 - x / square) & 1 ? 0 : 7];
   switch (kind) {
-  case 'y': return colour[0];
-  case 'u': return colour[1];
-  case 'v': return colour[2];
-  case 'r': return colour[3];
-  case 'g': return colour[4];
-  case 'b': return colour[5];
+  case 'y': return color[0];
+  case 'u': return color[1];
+  case 'v': return color[2];
+  case 'r': return color[3];
+  case 'g': return color[4];
+  case 'b': return color[5];
   default: return 0;
   }
 }
@@ -438,7 +459,7 @@ static int dequeue(struct opened *opened, struct v4l2_buffer *buffer) {
     nanosleep(&time, NULL);
     pthread_mutex_lock(&lock);
   }
-  if (opened->head == opened->tail) return fail(EAGAIN);
+  if (opened->head == opened->tail || is_spoiled(opened, "phantom")) return fail(EAGAIN);
   if (read(opened->descriptor, &ticks, sizeof ticks) < 0) return fail(errno);
   opened->taken++;
   // Frames that were not dequeued in time are lost, and those selected by an option.
@@ -457,8 +478,9 @@ static int dequeue(struct opened *opened, struct v4l2_buffer *buffer) {
     if (is_every(opened, "empty")) used[i] = 0;
   }
   describe(opened, buffer, index, used);
-  if (is_every(opened, "error")) buffer->flags |= V4L2_BUF_FLAG_ERROR;
-  double time = now() - 0.005;
+  if (is_every(opened, "error") || is_spoiled(opened, "corrupt")) buffer->flags |= V4L2_BUF_FLAG_ERROR;
+  double late = number(camera, "late");
+  double time = now() - (late ? late / 1000 : 0.005);
   if (is_every(opened, "jump")) time += opened->sequence % 2 ? 3600 : -3600;
   buffer->timestamp.tv_sec = (time_t)time;
   buffer->timestamp.tv_usec = (suseconds_t)((time - (double)(time_t)time) * 1e6);
@@ -493,6 +515,9 @@ static int set_format(struct opened *opened, struct v4l2_format *request, bool i
       }
     }
   }
+  uint32_t requested = multi ? request->fmt.pix_mp.field : request->fmt.pix.field;
+  uint32_t field = number(camera, "field") ? (uint32_t)number(camera, "field") : V4L2_FIELD_NONE;
+  if (number(camera, "weaves") && requested == V4L2_FIELD_INTERLACED) field = requested;
   struct plane planes[3];
   int count = planes_of(opened->format->fourcc, planes);
   uint32_t colorspace = number(camera, "colorspace") ? (uint32_t)number(camera, "colorspace") : V4L2_COLORSPACE_SRGB;
@@ -500,6 +525,7 @@ static int set_format(struct opened *opened, struct v4l2_format *request, bool i
     struct v4l2_pix_format_mplane *pixels = &request->fmt.pix_mp;
     *pixels = (struct v4l2_pix_format_mplane){.width = opened->width, .height = opened->height,
                                               .pixelformat = opened->format->fourcc, .colorspace = colorspace,
+                                              .field = field,
                                               .num_planes = (uint8_t)memory_count(opened)};
     for (unsigned i = 0; i < pixels->num_planes; i++) {
       pixels->plane_fmt[i].sizeimage = length_of(opened, i);
@@ -508,6 +534,7 @@ static int set_format(struct opened *opened, struct v4l2_format *request, bool i
   } else {
     request->fmt.pix = (struct v4l2_pix_format){.width = opened->width, .height = opened->height,
                                                 .pixelformat = opened->format->fourcc, .colorspace = colorspace,
+                                                .field = field,
                                                 .sizeimage = length_of(opened, 0), .priv = V4L2_PIX_FMT_PRIV_MAGIC,
                                                 .bytesperline = count ? stride_of(opened, &planes[0]) : 0};
   }
@@ -639,8 +666,19 @@ static int set_streaming(struct opened *opened, bool is_on) {
   if (is_on) time.it_interval.tv_nsec = time.it_value.tv_nsec = 1000000000 / (opened->rate > 1 ? opened->rate : 2);
   timerfd_settime(opened->descriptor, 0, &time, NULL);
   opened->is_on = is_on;
-  if (!is_on) opened->head = opened->tail = 0;
-  if (is_on && !opened->camera->streaming_since) opened->camera->streaming_since = now();
+  if (!is_on) {
+    opened->head = opened->tail = 0;
+    memset(opened->is_queued, 0, sizeof opened->is_queued);
+    return 0;
+  }
+  struct camera *camera = opened->camera;
+  if (!opened->start_count++) opened->stream = ++camera->stream_count;
+  if (!camera->streaming_since) {
+    camera->streaming_since = now();
+  } else if (gone_for(camera) > number(camera, "replug") && camera->gone_count + 1 < number(camera, "unplugs")) {
+    camera->streaming_since = now();
+    camera->gone_count++;
+  }
   return 0;
 }
 
@@ -729,8 +767,25 @@ static int answer(struct opened *opened, unsigned long request, void *argument) 
   return fail(ENOTTY);
 }
 
+// A file with a camera's speed, in place of the one in sysfs; -1 for another path.
+static int open_speed(const char *path) {
+  for (int i = 0; path && i < CAMERAS; i++) {
+    char expected[128], text[32];
+    if (!cameras[i].options || !option(&cameras[i], "speed", text, sizeof text)) continue;
+    snprintf(expected, sizeof expected, "/sys/class/video4linux/%s/device/../speed", cameras[i].path + strlen("/dev/"));
+    if (strcmp(path, expected)) continue;
+    int file = memfd_create("fake speed", MFD_CLOEXEC);
+    dprintf(file, "%s\n", text);
+    lseek(file, 0, SEEK_SET);
+    return file;
+  }
+  return -1;
+}
+
 #define OPEN(name)                                                          \
   int name(const char *path, int flags, ...) {                              \
+    int speed = open_speed(path);                                           \
+    if (speed >= 0) return speed;                                           \
     va_list list;                                                           \
     va_start(list, flags);                                                  \
     mode_t mode = va_arg(list, mode_t);                                     \
@@ -788,6 +843,10 @@ static void remember(const struct opened *opened, void *start) {
   void *name(void *start, size_t length, int protection, int flags, int descriptor, offset_type offset) { \
     pthread_mutex_lock(&lock);                                                                            \
     struct opened *opened = find(descriptor);                                                             \
+    if (opened && !start && number(opened->camera, "guard")) {                                            \
+      start = REAL(name)(NULL, page(length) + 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);       \
+      flags |= MAP_FIXED;                                                                                 \
+    }                                                                                                     \
     void *result =                                                                                        \
         REAL(name)(start, length, protection, flags, opened ? opened->memory : descriptor, offset);       \
     int error = errno;                                                                                    \
@@ -815,6 +874,7 @@ int munmap(void *start, size_t length) {
 int poll(struct pollfd *descriptors, nfds_t count, int timeout) {
   int rest = timeout;
   struct pollfd hidden[16];
+  bool phantom = false;
   for (nfds_t i = 0; i < count && count <= 16; i++) {
     pthread_mutex_lock(&lock);
     struct opened *opened = find(descriptors[i].fd);
@@ -823,6 +883,7 @@ int poll(struct pollfd *descriptors, nfds_t count, int timeout) {
       notice(opened);
       gone = is_lost(opened);
       silent = number(opened->camera, "after") && opened->taken >= number(opened->camera, "after");
+      phantom = is_spoiled(opened, "phantom");
       double unplug = number(opened->camera, "unplug");
       if (unplug && (rest < 0 || rest > 20)) rest = 20;
     }
@@ -833,6 +894,10 @@ int poll(struct pollfd *descriptors, nfds_t count, int timeout) {
     }
     hidden[i] = descriptors[i];
     if (silent) hidden[i].fd = -1;
+    if (phantom) {
+      descriptors[i].revents = POLLIN;
+      return 1;
+    }
   }
   if (count > 16) return REAL(poll)(descriptors, count, timeout);
   int result = REAL(poll)(hidden, count, rest);

@@ -1,4 +1,5 @@
 import Media
+import TestSupport
 import Testing
 
 @testable import MediaInput
@@ -81,7 +82,8 @@ struct SourceTimelineTests {
 
   @Test func `timestamps always increase, across connections too`() {
     let limit: Int64 = 1 << 60
-    var generator = SystemRandomNumberGenerator()
+    let seed: UInt64 = 1
+    var generator = SplitMix(seed: seed)
     for pace in [SourceTimeline.Pace.live, .buffered] {
       var timeline = SourceTimeline()
       timeline.restart(pace)
@@ -90,19 +92,21 @@ struct SourceTimelineTests {
       for step in 0..<20_000 {
         if step % 1_000 == 999 { timeline.restart(pace) }
         arrival += MediaDuration(nanoseconds: .random(in: 0...50_000_000, using: &generator))
-        let kind = Bool.random() ? MediaKind.video : .audio
+        let kind = Bool.random(using: &generator) ? MediaKind.video : .audio
         func time() -> Int64? {
-          switch Int.random(in: 0..<6) {
+          switch Int.random(in: 0..<6, using: &generator) {
           case 0: nil
-          case 1: Bool.random() ? limit : -limit
-          case 2: .random(in: -limit...limit)
+          case 1: Bool.random(using: &generator) ? limit : -limit
+          case 2: .random(in: -limit...limit, using: &generator)
           default: Int64(step) * 20_000_000
           }
         }
         let times = timeline.map(kind, decode: time(), presentation: time(), arrival: arrival)
-        if let before = last[kind] { #expect(times.decode > before) }
-        #expect(times.presentation >= times.decode && times.presentation - times.decode <= .seconds(2))
-        #expect(times.decode - arrival < .seconds(30))
+        if let before = last[kind] { #expect(times.decode > before, "seed \(seed), step \(step)") }
+        #expect(
+          times.presentation >= times.decode && times.presentation - times.decode <= .seconds(2),
+          "seed \(seed), step \(step)")
+        #expect(times.decode - arrival < .seconds(30), "seed \(seed), step \(step)")
         last[kind] = times.decode
       }
     }

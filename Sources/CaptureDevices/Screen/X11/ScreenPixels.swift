@@ -14,7 +14,7 @@ enum ScreenPixels: Hashable {
   /// 10 bits each in 4 bytes: depth 30.
   case rgb30
 
-  /// The layout of a visual with these colour masks; nil when it is not supported.
+  /// The layout of a visual with these color masks; nil when it is not supported.
   ///
   /// - Parameters:
   ///   - bitsPerPixel: Distance between pixels, in bits.
@@ -72,7 +72,7 @@ extension X11Connection {
     else {
       throw VidiconError(
         .invalidData, subject: source,
-        cause: "its colour depth of \(depth) bits is not supported; 16, 24, 30 and 32 are",
+        cause: "its color depth of \(depth) bits is not supported; 16, 24, 30 and 32 are",
         nextStep: "start the X server with a depth of 24")
     }
     return pixels

@@ -1,5 +1,22 @@
 internal import Media
 
+/// Actions that the owner of an ``HLSStream`` performs after a call.
+public struct HLSEffects: Hashable, Sendable {
+  /// Whether to request a keyframe from the encoder.
+  public var requestsKeyframe: Bool
+  /// Whether to repeat all waiting requests.
+  public var wakesRequests: Bool
+
+  /// Creates a set of actions; none by default.
+  public init(requestsKeyframe: Bool = false, wakesRequests: Bool = false) {
+    self.requestsKeyframe = requestsKeyframe
+    self.wakesRequests = wakesRequests
+  }
+
+  /// No action: neither flag is set.
+  public static let none = HLSEffects(requestsKeyframe: false)
+}
+
 /// Decision of ``HLSSegmenter``.
 enum HLSSegmenterAction: Sendable {
   /// Starts a segment at a time; it is discontinuous after a gap or a change of parameters.

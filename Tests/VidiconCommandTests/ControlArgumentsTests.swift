@@ -4,9 +4,9 @@ import Testing
 @testable import VidiconCommand
 
 @Suite("vidicon control and vidicon status")
-struct ControlOrderTests {
+struct ControlArgumentsTests {
   private static func texts(_ words: [String], page: String = "/door") throws -> [String] {
-    try ControlOrder(words).requests(page: page).map {
+    try ControlArguments(words).requests(page: page).map {
       "\($0.method) \($0.path) \(String(decoding: $0.body, as: UTF8.self))"
     }
   }
@@ -19,8 +19,8 @@ struct ControlOrderTests {
         #"PATCH /api/streams/door {"bitrate":1500000,"mirror":true}"#,
         #"POST /api/streams/door/recording {"action":"start"}"#,
       ])
-    #expect(try ControlOrder(["yard", "mute=false"]).name == "yard")
-    #expect(try ControlOrder(["mute=false"]).name == nil)
+    #expect(try ControlArguments(["yard", "mute=false"]).name == "yard")
+    #expect(try ControlArguments(["mute=false"]).name == nil)
     #expect(
       try Self.texts(["rotation=90", "mute=true", "pause=false"], page: "/a%20b") == [
         #"PATCH /api/streams/a%20b {"mute":true,"pause":false,"rotation":90}"#
@@ -44,7 +44,7 @@ struct ControlOrderTests {
   ])
   func `a wrong change is named, with exit status 64`(words: [String], message: String) {
     #expect {
-      _ = try ControlOrder(words)
+      _ = try ControlArguments(words)
     } throws: { error in
       guard let failure = error as? Failure else { return false }
       return failure.status == 64 && failure.message.contains(message)

@@ -1,11 +1,38 @@
 package import NIOCore
 internal import Synchronization
 
-/// Handler of a listening channel that accepts only as many connections as there are descriptors for: those that wait are in
-/// the system's queue.
+#if canImport(Darwin)
+internal import Darwin
+#else
+internal import Glibc
+#endif
+
+/// First handler of a listening channel: reports `accept` calls that failed for lack of descriptors or memory.
 ///
-/// A connection that a new one displaces, and one that is refused, holds its descriptor until its own event loop closes it.
-/// Without a limit here a crowd is accepted faster than that, until no descriptor is left.
+/// NIO's `AcceptBackoffHandler` behind it pauses accepting for a second; the connections wait in the system's queue.
+package final class AcceptFailureHandler: ChannelInboundHandler, Sendable {
+  package typealias InboundIn = any Channel
+
+  private let registry: ConnectionRegistry
+
+  /// - Parameter registry: Counts the failures, and closes a connection for each.
+  package init(registry: ConnectionRegistry) {
+    self.registry = registry
+  }
+
+  package func errorCaught(context: ChannelHandlerContext, error: any Error) {
+    if let error = error as? IOError, [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(error.errnoCode) {
+      self.registry.handleAcceptFailure()
+    }
+    context.fireErrorCaught(error)
+  }
+}
+
+/// Handler of a listening channel: pauses `accept` while no file descriptor is free. Further connections wait in the system's
+/// queue.
+///
+/// A displaced or refused connection holds its descriptor until its own event loop closes it. Without this limit many
+/// simultaneous connections are accepted faster than that, until no descriptor is left.
 package final class AcceptLimitHandler: ChannelDuplexHandler, Sendable {
   package typealias InboundIn = any Channel
   package typealias InboundOut = any Channel

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Changes a stream through its page's controls, and prints the resulting states as JSON.
 
-usage: page_steer.py URL FOLDER --browser chromium|firefox     URL is such as http://127.0.0.1:8080/live; a screenshot is left
+usage: page_settings.py URL FOLDER --browser chromium|firefox     URL is such as http://127.0.0.1:8080/live; a screenshot is left
 """
 import argparse
 import json
@@ -53,10 +53,10 @@ with open_browser(options.browser) as browser:
     seen["preview"] = browser.run("return getComputedStyle(document.querySelector('video')).transform;")
     seen["previewAsTold"] = state()["previewMirrored"]
     browser.until("return Number(document.getElementById('level').getAttribute('aria-valuenow')) > -60;")
-    browser.run(CHOOSE, "source-video", "v4l2:/dev/none")
+    browser.run(CHOOSE, "source-video", "v4l2:/dev/video99")
     browser.until("return !document.getElementById('source-problem').hidden;")
     seen["problem"] = browser.run(TEXT, "source-problem")
     browser.until("return document.getElementById('source-video').value === 'plasma';")
-    browser.screenshot(options.folder / f"steer-{options.browser}.png")
+    browser.screenshot(options.folder / f"settings-{options.browser}.png")
     seen["complaints"] = [line for line in browser.complaints() if "502" not in line and "400" not in line]
 print(json.dumps(seen, ensure_ascii=False))

@@ -1,0 +1,84 @@
+import Media
+import Testing
+
+@testable import Effects
+
+@Suite("Second look at weak candidates")
+struct CandidateCheckTests {
+  private static let candidate = FaceCandidateTests.candidate(400, 300, side: 40, score: 0.4)
+
+  private static func isFace(_ scores: [Float?], first: Float = 0.4, x: Float = 400, side: Float = 40) -> Bool {
+    let check = CandidateCheck(
+      [FaceCandidateTests.candidate(400, 300, side: 40, score: first)], orientation: .right)
+    return check.isFace(
+      scores.map { score in score.map { [FaceCandidateTests.candidate(x, 300, side: side, score: $0)] } ?? [] })
+  }
+
+  @Test func `both models look at squares around the candidate in which it has the size that they see best`() {
+    let check = CandidateCheck([Self.candidate], orientation: .right)
+    #expect(check.looks.map(\.model) == [.fullRangeDetector, .shortRangeDetector])
+    #expect(
+      check.looks.map(\.tile) == [FaceTile(x: 330, y: 230, side: 140), FaceTile(x: 356, y: 256, side: 88)])
+    // Beyond the frame's edge.
+    let half = CandidateCheck([FaceCandidateTests.candidate(2, 300, side: 40, score: 0.4)], orientation: .up)
+    #expect(half.looks[0].tile == FaceTile(x: -68, y: 230, side: 140))
+  }
+
+  @Test func `what they see decides`() {
+    #expect(!Self.isFace([nil, nil]))
+    #expect(!Self.isFace([0.2, 0.3]))
+    #expect(Self.isFace([0.5, 0.5]))
+    #expect(Self.isFace([0.1, 0.8]))
+    #expect(Self.isFace([nil, 0.8], first: 0.59))
+    // At another place, or of another size.
+    #expect(!Self.isFace([0.9, 0.9], x: 430) && !Self.isFace([0.9, 0.9], side: 90))
+  }
+
+  @Test func `candidates of one face are one group, the likeliest first`() {
+    let faces: [FaceCandidate] = [
+      FaceCandidateTests.candidate(100, 100, side: 40, score: 0.4),
+      FaceCandidateTests.candidate(300, 100, side: 40, score: 0.5),
+      FaceCandidateTests.candidate(104, 100, side: 40, score: 0.7),
+    ]
+    #expect(CandidateCheck.groups(faces) == [[faces[2], faces[0]], [faces[1]]])
+    #expect(CandidateCheck.groups([]) == [])
+  }
+}
+
+@Suite("Input of the detectors")
+struct DetectorInputsTests {
+  /// Luma is the column.
+  private static func frame() -> PixelBuffer {
+    let frame = PixelBuffer(format: VideoFormat(width: 256, height: 192))
+    frame.cover()
+    let luma = frame.unsafePlane(0)
+    for y in 0..<192 { for x in 0..<256 { luma[y * frame.format.bytesPerRow[0] + x] = UInt8(x) } }
+    return frame
+  }
+
+  private static func row(_ buffer: PixelBuffer, _ y: Int, _ columns: [Int]) -> [UInt8] {
+    columns.map { buffer.unsafePlane(0)[y * buffer.format.bytesPerRow[0] + $0] }
+  }
+
+  @Test func `beyond its edges a frame is mirrored, so that half faces are whole`() {
+    var inputs = DetectorInputs()
+    let left = inputs.make(Self.frame(), FaceTile(x: -48, y: -40, side: 192), .up, side: 192)
+    #expect(Self.row(left, 0, [0, 47, 48, 191]) == [47, 0, 0, 143])
+    #expect(Self.row(left, 100, [0, 47, 48, 191]) == [47, 0, 0, 143])
+    let right = inputs.make(Self.frame(), FaceTile(x: 128, y: 40, side: 192), .up, side: 192)
+    #expect(Self.row(right, 191, [0, 127, 128, 191]) == [128, 255, 255, 192])
+    #expect(left !== right)
+    inputs.reuse()
+    #expect(inputs.make(Self.frame(), FaceTile(x: 0, y: 0, side: 192), .up, side: 192) === left)
+    inputs.abandon()
+    #expect(inputs.make(Self.frame(), FaceTile(x: 0, y: 0, side: 192), .up, side: 192) !== left)
+  }
+
+  @Test func `a square is rotated, and one outside of the frame is gray`() {
+    var inputs = DetectorInputs()
+    let turned = inputs.make(Self.frame(), FaceTile(x: 0, y: 0, side: 192), .right, side: 192)
+    #expect([0, 100, 191].map { Self.row(turned, $0, [5])[0] } == [0, 100, 191])
+    let outside = inputs.make(Self.frame(), FaceTile(x: 300, y: 0, side: 192), .up, side: 192)
+    #expect(Self.row(outside, 7, [0, 191]) == [40, 40])
+  }
+}

@@ -1,0 +1,179 @@
+import FaultyDisk
+import Foundation
+import Media
+import TestSupport
+import Testing
+
+@testable import Recording
+
+@Suite("Recordings on disks whose calls fail")
+struct FaultyDiskTests {
+  /// What the probe said of one recording.
+  private struct Outcome {
+    var lines: [Substring]
+
+    var isFailed: Bool { self.lines.contains { $0.hasPrefix("failed") } }
+    var isRefused: Bool { self.lines.contains { $0.hasPrefix("refused") } }
+    var isFinished: Bool { self.lines.contains { $0.hasPrefix("finished") } }
+    /// Nil when it did not come to its end.
+    var unfinishedCount: Int? {
+      self.lines.last.flatMap { $0.hasPrefix("ended") ? Int($0.split(separator: " ")[1]) : nil }
+    }
+  }
+
+  private static let seconds = 2
+  private static let calls = ["write", "copy", "read", "sync", "rename", "truncate", "create"]
+
+  /// The library's name of a call.
+  private static func name(_ call: DiskCall) -> String? {
+    switch call.kind {
+    case .create: "create"
+    case .write: "write"
+    case .truncate: "truncate"
+    case .synchronize, .synchronizeFolder: "sync"
+    case .rename: "rename"
+    case .read: "read"
+    case .link, .unlink, .makeFolder, .open: nil
+    }
+  }
+
+  /// Records into folders of a disk, and returns what the probe said of each.
+  private func record(_ folders: [String], on disk: FaultyDisk) async throws -> [String: Outcome] {
+    for folder in folders {
+      try FileManager.default.createDirectory(atPath: "\(disk.root)/\(folder)", withIntermediateDirectories: false)
+    }
+    let patterns = folders.map { "\(disk.root)/\($0)/out.mp4" }
+    let variables = try disk.environment().map { "\($0)=\($1)" }
+    let run = try Tools.run(
+      "env", variables + [BuiltProgram("RecordingProbe").url.path, "tape", "\(Self.seconds)"] + patterns)
+    let lines = run.text.split(separator: "\n")
+    var outcomes: [String: Outcome] = [:]
+    var current = ""
+    for line in lines {
+      if line.hasPrefix("start ") {
+        current = URL(filePath: String(line.dropFirst(6))).deletingLastPathComponent().lastPathComponent
+        outcomes[current] = Outcome(lines: [])
+      } else {
+        outcomes[current]?.lines.append(line)
+      }
+    }
+    return outcomes
+  }
+
+  @Test(arguments: ["", "-copied"], ["EIO", "+-EIO", "+-ENOSPC", "short"])
+  func `a call that fails costs nothing that was synchronized, and is reported`(suffix: String, fault: String)
+    async throws
+  {
+    try await withTemporaryFolder { folder in
+      let root = "\(folder)/disk"
+      try FileManager.default.createDirectory(atPath: root, withIntermediateDirectories: false)
+      let disk = FaultyDisk(root: root, journalPath: "\(folder)/journal")
+      let plain = try await self.record(["plain\(suffix)"], on: disk)
+      #expect(plain.values.map(\.lines).map(\.last) == ["ended 0 \(Self.seconds)"], "\(plain)")
+      let whole = try self.samples("\(root)/plain\(suffix)/out.mp4")
+      var counts = ["copy": suffix.isEmpty ? 0 : 1]
+      for call in try disk.journal() {
+        if let name = Self.name(call) { counts[name, default: 0] += 1 }
+      }
+      var folders: [String] = []
+      for name in Self.calls {
+        guard name == "read" || name == "write" || name == "copy" || fault != "short" else { continue }
+        guard name == "write" || name == "copy" || name == "create" || !fault.contains("ENOSPC") else { continue }
+        // A read that fails once, or is short, is repeated: the same for both ways to finish.
+        guard name != "read" || fault.hasPrefix("+") || suffix.isEmpty else { continue }
+        for number in 1...max(1, counts[name] ?? 0) {
+          let separator = fault.hasPrefix("+") ? "" : "-"
+          folders.append("\(name)-\(number)\(separator)\(fault)\(suffix.isEmpty ? "" : ".\(suffix)")")
+        }
+      }
+      let outcomes = try await self.record(folders, on: disk)
+      let promised = try self.promised(disk)
+      for name in folders {
+        try await self.check(
+          "\(root)/\(name)", outcomes[name], promised: promised[name] ?? 0, whole: whole,
+          isHarmless: fault == "short" || name.hasPrefix("read") && fault == "EIO")
+      }
+    }
+  }
+
+  /// Samples of the fragments whose synchronization returned, for each folder.
+  private func promised(_ disk: FaultyDisk) throws -> [String: Int] {
+    var replays: [String: DiskReplay] = [:]
+    var promised: [String: Int] = [:]
+    for call in try disk.journal() {
+      let name = String(call.path.dropFirst(disk.root.utf8.count + 1).prefix { $0 != "/" })
+      replays[name, default: DiskReplay()].perform(call)
+      guard call.kind == .synchronize, call.error == 0, call.path.hasSuffix("/out.mp4"),
+        let bytes = replays[name]?.cachedImage[call.path]
+      else { continue }
+      promised[name] = max(promised[name] ?? 0, RecordedSamples(bytes)?.count ?? 0)
+    }
+    return promised
+  }
+
+  private func samples(_ path: String) throws -> RecordedSamples? {
+    RecordedSamples([UInt8](try Data(contentsOf: URL(filePath: path))))
+  }
+
+  private func check(
+    _ folder: String, _ outcome: Outcome?, promised: Int, whole: RecordedSamples?, isHarmless: Bool
+  ) async throws {
+    let name = URL(filePath: folder).lastPathComponent
+    guard let outcome else {
+      Issue.record("\(name): the recorder ended")
+      return
+    }
+    if outcome.isRefused {
+      #expect(!isHarmless, "\(name)")
+      #expect(promised == 0 && names(in: folder).filter { !$0.hasPrefix(".") } == [], "\(name): \(names(in: folder))")
+      return
+    }
+    let unfinished = try #require(outcome.unfinishedCount, "\(name): \(outcome.lines)")
+    let path = "\(folder)/out.mp4"
+    let left = (try? self.samples(path)) ?? nil
+    #expect(
+      outcome.isFinished == (left?.isFinished ?? false) || outcome.isFailed || unfinished > 0,
+      "\(name): \(outcome.lines), \(String(describing: left))")
+    if isHarmless {
+      #expect(outcome.isFinished && left == whole && unfinished == 0 && !outcome.isFailed, "\(name): \(outcome.lines)")
+    }
+    #expect(left?.count ?? 0 >= promised, "\(name): \(left?.count ?? -1) of \(promised)")
+    // With a working disk again.
+    let results = await Recordings.repairAll(in: folder)
+    #expect(results.allSatisfy { if case .failed = $0 { false } else { true } }, "\(name): \(results)")
+    guard promised > 0 else { return }
+    let repaired = try self.samples(path)
+    #expect(repaired?.isFinished == true && repaired?.count ?? 0 >= promised, "\(name): \(promised)")
+    if !outcome.isFailed { #expect(repaired == whole, "\(name)") }
+    #expect(names(in: folder) == ["out.mp4"], "\(name)")
+    #expect(Recordings.list(matching: try FilePattern(path)).first?.identity?.stream == "live", "\(name)")
+  }
+
+  @Test func `a SIGKILL in any write, synchronization or rename costs nothing that was synchronized`() async throws {
+    try await withTemporaryFolder { folder in
+      let root = "\(folder)/disk"
+      try FileManager.default.createDirectory(atPath: root, withIntermediateDirectories: false)
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for suffix in ["", ".-copied"] {
+          for (call, count) in [("write", 6), ("sync", 8), ("rename", suffix.isEmpty ? 0 : 1), ("copy", 1)] {
+            for number in 1..<count + 1 {
+              group.addTask {
+                let name = "\(call)-\(number)-kill\(suffix)"
+                let disk = FaultyDisk(root: root, journalPath: "\(folder)/\(name).journal")
+                _ = try await self.record([name], on: disk)
+                let promised = try self.promised(disk)[name] ?? 0
+                _ = await Recordings.repairAll(in: "\(root)/\(name)")
+                let left = names(in: "\(root)/\(name)")
+                #expect(left == ["out.mp4"] || left == [] && promised == 0, "\(name): \(left)")
+                guard promised > 0 else { return }
+                let samples = try self.samples("\(root)/\(name)/out.mp4")
+                #expect(samples?.isFinished == true && samples?.count ?? 0 >= promised, "\(name)")
+              }
+            }
+          }
+        }
+        try await group.waitForAll()
+      }
+    }
+  }
+}

@@ -1,0 +1,31 @@
+import Foundation
+import Testing
+
+/// Pages whose tables name the test that shows each row.
+@Suite("Tests that pages name")
+struct NamedTestsTests {
+  /// Tests named in the last column of a page's tables: suites' types between backquotes, tests and suites between
+  /// asterisks.
+  private static func named(in page: String) throws -> (types: Set<String>, sentences: Set<String>, bare: [Substring]) {
+    let text = try String(contentsOf: Repository.top.appending(path: page), encoding: .utf8)
+    let cells = text.split(separator: "\n").filter { $0.hasPrefix("| ") }.compactMap {
+      $0.split(separator: "|").filter { !$0.allSatisfy(\.isWhitespace) }.last
+    }
+    let rows = cells.filter { $0.trimmingCharacters(in: .whitespaces) != "test" }
+    return (
+      Set(rows.flatMap { $0.matches(of: /`([A-Za-z]+)`/).map { String($0.1) } }),
+      Set(rows.flatMap { $0.matches(of: /\*([^*]+)\*/).map { String($0.1) } }),
+      rows.filter { !$0.contains("*") && !$0.contains("`") }
+    )
+  }
+
+  @Test(arguments: ["docs/recording.md"])
+  func `each row names a test, and each named test exists`(page: String) throws {
+    let (types, sentences, bare) = try Self.named(in: page)
+    let tests = try Repository.swiftFiles(in: "Tests").flatMap { $0.lines.map(\.text) }.joined(separator: "\n")
+    #expect(types.filter { !tests.contains("struct \($0)") && !tests.contains("enum \($0)") } == [])
+    #expect(sentences.filter { !tests.contains("`\($0)`") && !tests.contains("@Suite(\"\($0)\"") } == [])
+    #expect(bare == [])
+    #expect(types.count > 5 && sentences.count > 15)
+  }
+}

@@ -1,0 +1,17 @@
+/// SplitMix64: a pseudorandom generator whose numbers are the same on every platform and in every run.
+package struct SplitMix: RandomNumberGenerator, Sendable {
+  private var state: UInt64
+
+  /// Creates a generator; equal seeds give equal numbers.
+  package init(seed: UInt64) {
+    self.state = seed
+  }
+
+  package mutating func next() -> UInt64 {
+    self.state &+= 0x9E37_79B9_7F4A_7C15
+    var mixed = self.state
+    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+    return mixed ^ (mixed >> 31)
+  }
+}

@@ -1,0 +1,86 @@
+import ArgumentParser
+import Media
+import MediaInput
+import StreamControl
+import Testing
+
+@testable import VidiconCommand
+
+@Suite("Passwords in messages of the program")
+struct SecretsInMessagesTests {
+  private static let secrets = ["Xq7/Zw9", "Xq7@Zw9", "Xq7#Zw9?Kp3"]
+
+  private static func texts(_ secret: String) -> [String] {
+    [
+      "rtsp://anna:\(secret)@cam/live", "rtsp:/anna:\(secret)@cam/live", "anna:\(secret)@cam", "anna:\(secret)",
+      "http://cam/x?token=\(secret)", "password=\(secret)", "htp://anna:\(secret)@cam/",
+      "mic:anna:\(secret)@cam", "screen:anna:\(secret)@cam:0?x", "v4l2:cam?anna:\(secret)@cam",
+    ]
+      // With an at sign, what follows it is a host.
+      + (secret.contains("@") ? [] : ["rtsp://anna:\(secret)"])
+  }
+
+  /// The message of a command line; nil for one that is accepted.
+  private static func message(_ arguments: [String]) -> String? {
+    do {
+      guard let command = try RootCommand.parseAsRoot(["serve"] + arguments) as? ServeCommand else { return nil }
+      _ = try ServeConfiguration(command.options)
+      return nil
+    } catch let failure as Failure {
+      return failure.message
+    } catch {
+      return RootCommand.withoutSecrets(RootCommand.message(for: error), arguments: arguments)
+    }
+  }
+
+  private static func expectHidden(_ secret: String, in message: String, _ comment: String) {
+    #expect(!message.contains("Xq7") && !message.contains("Zw9"), "\(comment): \(message)")
+  }
+
+  @Test(arguments: [
+    "--host", "--cors", "--behind-proxy", "--control", "--size", "--bitrate", "--name", "--stream", "--config",
+    "--rtsp-port",
+    "--no-such-option",
+  ])
+  func `no option quotes a password that was given to it by mistake`(option: String) throws {
+    for (index, secret) in Self.secrets.enumerated() {
+      // Each text with one of the secrets: parsing a command line takes long.
+      for text in Self.texts(secret).enumerated().filter({ $0.offset % 3 == index }).map(\.element) {
+        let arguments = index == 0 ? ["\(option)=\(text)"] : [option, text]
+        guard let message = Self.message(arguments) else { continue }
+        Self.expectHidden(secret, in: message, "\(arguments)")
+      }
+    }
+    #expect(Self.message([option, "rtsp://anna:Xq7@cam/live"]) != nil, "\(option) accepts an address")
+  }
+
+  @Test(arguments: ["--user", "--operator"])
+  func `no part of a user is quoted`(option: String) {
+    for text in ["Xq7", "Xq7:", ":Xq7", "", "Xq7@Zw9:"] {
+      for arguments in [[option, text], ["\(option)=\(text)"], [option, "anna", text], [option, "-\(text)"]] {
+        guard let message = Self.message(arguments) else { continue }
+        Self.expectHidden("Xq7", in: message, "\(arguments)")
+      }
+    }
+    let twice = Self.message([option, "Xq7:a", option, "Xq7:b"])
+    #expect(twice == "two users have the same name; give each its own")
+  }
+
+  @Test func `no source quotes a password, valid or not`() {
+    for secret in Self.secrets {
+      for text in Self.texts(secret) + ["file:http://anna:\(secret)@cam/a.mp4", "rtmp://cam/app/\(secret)"] {
+        for isAudio in [false, true] {
+          do throws(VidiconError) {
+            if isAudio {
+              _ = try SourceSpecification.Audio(parsing: text)
+            } else if case .network(let address) = try SourceSpecification.Video(parsing: text) {
+              Self.expectHidden(secret, in: address.description, text)
+            }
+          } catch {
+            Self.expectHidden(secret, in: error.description, text)
+          }
+        }
+      }
+    }
+  }
+}
