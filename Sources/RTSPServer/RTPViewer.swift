@@ -1,11 +1,11 @@
 internal import CDatagrams
 internal import Media
 internal import NIOCore
+internal import RTSP
+internal import Synchronization
 
-/// One viewer of a stream, on its connection's event loop: its tracks and transports, and its drop policy.
-///
-/// Drop policy: while the connection is not writable, because more than the high-water mark is buffered, the viewer is sent
-/// nothing. When the connection is writable again, the viewer resumes at the next keyframe.
+/// One viewer of a stream, on its connection's event loop: its tracks and transports, and the packets that wait for the
+/// connection. Performs what ``ViewerState`` decides.
 final class RTPViewer {
   /// The transport of a track's packets.
   enum Transport {
@@ -26,88 +26,75 @@ final class RTPViewer {
     }
   }
 
-  /// Decision about the packets of one sample for a viewer.
-  enum SendAction {
-    /// Not sent: the track is not set up, or the viewer waits for its first keyframe.
-    case none
-    /// Not sent, since the viewer is too slow; counted as a skipped frame.
-    case skip
-    case interleaved(channel: UInt8)
-    case datagrams(DatagramDestinations)
-  }
-
-  private enum Phase {
-    case waitingForKeyframe
-    case playing
-    /// Too slow: waits for a keyframe while the connection is writable.
-    case skipping
-  }
-
   let transports: PerTrack<Transport>
   /// The connection; it references its viewer until it leaves the stream.
   private let connection: RTSPConnectionHandler
-  private var phase = Phase.waitingForKeyframe
+  private let counters: ViewerCounters
+  private var state: ViewerState
+  /// Interleaved packets that wait for the connection, in step with the queue of `state`.
+  private var queue: [SharedPackets] = []
 
-  init(transports: PerTrack<Transport>, connection: RTSPConnectionHandler) {
+  init(
+    transports: PerTrack<Transport>, connection: RTSPConnectionHandler, counters: ViewerCounters,
+    limits: ViewerState.Limits
+  ) {
     self.transports = transports
     self.connection = connection
+    self.counters = counters
+    self.state = ViewerState(
+      limits: limits, startsAtKeyframe: transports.video != nil,
+      skipsToKeyframe: transports.video?.interleavedChannel != nil)
   }
 
-  /// Whether the viewer was too slow and waits for a keyframe.
-  var isSkipping: Bool {
-    self.phase == .skipping
-  }
-
-  /// Starts to play: sends the response to PLAY with these positions, then a sender report for each track.
-  func start(at positions: PerTrack<RTPPosition>) {
-    guard self.phase == .waitingForKeyframe else { return }
-    self.phase = .playing
-    self.connection.viewerStarted(self, at: positions)
-  }
-
-  /// Decides how packets are sent, and starts or resumes the viewer at a keyframe.
-  func prepare(_ packets: SharedPackets) -> SendAction {
-    guard let transport = self.transports[packets.kind] else { return .none }
-    if self.phase == .waitingForKeyframe {
-      guard packets.isKeyframe || self.transports.video == nil else { return .none }
-      self.start(at: packets.positions)
-    }
-    switch transport {
-    case .datagrams(let destinations): return .datagrams(destinations)
-    case .interleaved(let channel, _):
-      guard self.connection.isWritable else {
-        self.fallBehind()
-        return packets.kind == .video ? .skip : .none
+  /// Sends packets over the connection, or queues or drops them; starts the viewer at its first keyframe.
+  ///
+  /// - Returns: The destinations, when the packets are to be sent as datagrams.
+  func deliver(_ packets: SharedPackets, at now: MediaTime) -> DatagramDestinations? {
+    guard let transport = self.transports[packets.kind] else { return nil }
+    if case .datagrams(let destinations) = transport {
+      if !self.state.isStarted {
+        guard self.state.handle(packets.delivery, at: now) == .start else { return nil }
+        self.connection.start(self, at: packets.positions) {}
       }
-      if self.phase == .skipping {
-        if packets.isKeyframe {
-          self.phase = .playing
-        } else if packets.kind == .video {
-          return .skip
-        }
-      }
-      return .interleaved(channel: channel)
+      return destinations
     }
+    switch self.state.handle(packets.delivery, at: now) {
+    case .ignore: break
+    case .start: self.connection.start(self, at: packets.positions) { self.write(packets) }
+    case .send: self.connection.writing { self.write(packets) }
+    case .sendAudio: break  // A delivery has one track.
+    case .enqueue: self.queue.append(packets)
+    case .skip(let frames): self.drop(frames: frames)
+    }
+    return nil
   }
 
-  private func fallBehind() {
-    guard self.phase == .playing else { return }
-    // Without video there is no keyframe to wait for: audio resumes as soon as the connection is writable.
-    if self.transports.video != nil { self.phase = .skipping }
-    self.connection.viewerFellBehind()
-  }
-
-  /// Writes interleaved packets.
-  func write(_ buffer: ByteBuffer) {
+  private func write(_ packets: SharedPackets) {
+    guard let channel = self.transports[packets.kind]?.interleavedChannel else { return }
+    let buffer = packets.interleaved(channel: channel)
     self.connection.write(buffer)
+    self.counters.bytesSent.add(buffer.readableBytes, ordering: .relaxed)
+  }
+
+  /// Empties the queue, in which were this number of access units, with those that are not queued.
+  private func drop(frames: Int) {
+    self.queue.removeAll()
+    if frames > 0 { self.counters.framesSkipped.add(frames, ordering: .relaxed) }
   }
 
   /// Sends RTCP packets; without effect before the viewer plays.
   func send(_ reports: PerTrack<ByteBuffer>) {
-    guard self.phase != .waitingForKeyframe else { return }
-    for kind in MediaKind.allCases {
-      guard let transport = self.transports[kind], let report = reports[kind] else { continue }
-      self.connection.writeReport(report, over: transport)
+    guard self.state.isStarted else { return }
+    let acceptsReports = self.state.acceptsReports
+    self.connection.writing {
+      for kind in MediaKind.allCases {
+        guard let transport = self.transports[kind], let report = reports[kind] else { continue }
+        switch transport {
+        case .interleaved(_, let channel):
+          if acceptsReports { self.connection.write(ByteBuffer(interleaving: report, channel: channel)) }
+        case .datagrams(let destinations): self.connection.send(report, to: destinations)
+        }
+      }
     }
   }
 
@@ -121,5 +108,66 @@ final class RTPViewer {
   func endStream(_ goodbyes: PerTrack<ByteBuffer>) {
     self.send(goodbyes)
     self.connection.streamEnded()
+  }
+}
+
+// MARK: The connection's write buffer
+
+extension RTPViewer {
+  /// Whether the connection has unsent bytes, as far as the viewer was notified.
+  var isBlocked: Bool { self.state.isBlocked }
+
+  /// Time at which ``checkProgress(byteCount:at:)`` is due; nil while everything is sent.
+  var nextDeadline: MediaTime? { self.state.nextDeadline }
+
+  /// Records that the connection has unsent bytes.
+  func connectionBlocked(byteCount: Int, at now: MediaTime) {
+    self.state.handleBlocked(byteCount: byteCount, at: now)
+  }
+
+  /// Sends the queued packets while the connection takes them, or requests a keyframe to resume at, when the connection has
+  /// sent everything.
+  func connectionDrained(at now: MediaTime) {
+    repeat {
+      switch self.state.handleDrained(at: now) {
+      case .none: return
+      case .sendQueued:
+        let packets = self.queue.removeFirst()
+        self.connection.writing { self.write(packets) }
+      case .resume(let frames, let requestsKeyframe):
+        self.drop(frames: frames)
+        if requestsKeyframe { self.connection.requestKeyframe() }
+        return
+      }
+    } while !self.isBlocked
+  }
+
+  /// Whether the connection is to be closed, since it makes no progress; counts it then.
+  func checkProgress(byteCount: Int, at now: MediaTime) -> Bool {
+    guard self.state.handleTimer(byteCount: byteCount, at: now) == .close else { return false }
+    self.counters.countSlowViewer()
+    return true
+  }
+}
+
+extension RTPViewer.Transport {
+  /// The channel of RTP packets; nil for UDP.
+  var interleavedChannel: UInt8? {
+    switch self {
+    case .interleaved(let rtp, _): rtp
+    case .datagrams: nil
+    }
+  }
+}
+
+extension ByteBuffer {
+  /// A packet within an RTSP connection, RFC 2326 §10.12.
+  fileprivate init(interleaving packet: ByteBuffer, channel: UInt8) {
+    self.init()
+    self.reserveCapacity(4 + packet.readableBytes)
+    self.writeInteger(UInt8(ascii: "$"))
+    self.writeInteger(channel)
+    self.writeInteger(UInt16(packet.readableBytes))
+    self.writeImmutableBuffer(packet)
   }
 }

@@ -6,25 +6,38 @@ internal import RTSP
 internal import Streaming
 internal import Synchronization
 
+#if canImport(Darwin)
+internal import Darwin
+#else
+internal import Glibc
+#endif
+
 /// Channel handler of one RTSP connection: performs the actions of ``RTSPServerSession``.
 ///
 /// Memory per connection is bounded: the handler reads nothing while the client does not read its responses, or while PLAY
-/// waits for its keyframe.
+/// waits for its keyframe. While packets are unsent it reads on, since keep-alives show that a slow viewer is there.
 final class RTSPConnectionHandler: ChannelDuplexHandler {
   typealias InboundIn = ByteBuffer
   typealias OutboundIn = ByteBuffer
   typealias OutboundOut = ByteBuffer
 
-  /// Minimum write buffer marks, in bytes. A viewer above the high mark is skipped until it is below the low mark; the high
-  /// mark is two seconds of the stream, if that is more.
-  static let waterMark = ChannelOptions.Types.WriteBufferWaterMark(low: 128 * 1024, high: 512 * 1024)
+  /// Marks by which a connection is writable exactly when everything is sent.
+  static let waterMark = ChannelOptions.Types.WriteBufferWaterMark(low: 1, high: 1)
+
+  /// Bytes of unsent responses above which no request is read.
+  private static let maximumUnsentResponses = 16 * 1024
+  /// Minimum of the unsent bytes in the system's buffer.
+  private static let minimumUnsentLimit = 16 * 1024
 
   /// Maximum time to send the last bytes before a connection is closed.
   private static let closeTimeout = TimeAmount.seconds(1)
-  private static let stallCheckInterval = TimeAmount.seconds(1)
 
-  /// Whether the write buffer is below its mark.
-  private(set) var isWritable = true
+  /// Whether everything is sent.
+  private var isWritable = true
+  /// Number of nested calls of ``writing(_:)``.
+  private var writeDepth = 0
+  /// Bytes of responses written since everything was sent.
+  private var unsentResponses = 0
 
   private let settings: RTSPServerSettings
   private let directory: StreamDirectory
@@ -36,7 +49,8 @@ final class RTSPConnectionHandler: ChannelDuplexHandler {
   private var context: ChannelHandlerContext?
   private var playback: Playback?
   private var timer: (deadline: MediaTime, task: Scheduled<Void>)?
-  private var stall: Stall?
+  /// The next check of the viewer's progress.
+  private var progressCheck: Scheduled<Void>?
   private var isReadHeld = false
   private var isClosing = false
   private let access: AccessControl
@@ -52,13 +66,6 @@ final class RTSPConnectionHandler: ChannelDuplexHandler {
     var indices: PerTrack<Int>
     /// The client's UDP addresses.
     var addresses: [SocketAddress]
-  }
-
-  /// Progress of a viewer that is too slow.
-  private struct Stall {
-    var bufferedBytes: Int
-    var lastProgress: MediaTime
-    var check: RepeatedTask
   }
 
   init(
@@ -103,18 +110,15 @@ final class RTSPConnectionHandler: ChannelDuplexHandler {
   }
 
   func read(context: ChannelHandlerContext) {
-    self.isReadHeld = self.session.isStarting || self.pendingCheck != nil || !self.isWritable || self.isClosing
+    self.isReadHeld =
+      self.session.isStarting || self.pendingCheck != nil || self.hasTooManyResponses || self.isClosing
     if !self.isReadHeld { context.read() }
   }
 
   func channelWritabilityChanged(context: ChannelHandlerContext) {
     self.isWritable = context.channel.isWritable
-    if self.isWritable {
-      self.stall?.check.cancel()
-      self.stall = nil
-      if let playback, playback.viewer.isSkipping { playback.broadcaster.stream.requestKeyframe() }
-      self.resumeReading()
-    }
+    // Between a write and its flush the connection is not writable, which says nothing about the client.
+    if self.writeDepth == 0 { self.writeBufferChanged() }
     context.fireChannelWritabilityChanged()
   }
 
@@ -135,7 +139,9 @@ final class RTSPConnectionHandler: ChannelDuplexHandler {
 
 extension RTSPConnectionHandler {
   private func processMessages() {
-    while !self.session.isStarting, self.pendingCheck == nil, !self.isClosing, let message = self.parser.next() {
+    while !self.session.isStarting, self.pendingCheck == nil, !self.hasTooManyResponses, !self.isClosing,
+      let message = self.parser.next()
+    {
       self.handle(message)
     }
     self.scheduleTimer()
@@ -202,15 +208,17 @@ extension RTSPConnectionHandler {
   }
 
   private func perform(_ actions: [RTSPServerAction]) {
-    for action in actions {
-      switch action {
-      case .respond(let response): self.write(response)
-      case .startPlaying(let playback): self.startPlaying(playback)
-      case .stopPlaying: self.stopPlaying()
-      case .close: self.closeAfterWrites()
+    guard !actions.isEmpty else { return }
+    self.writing {
+      for action in actions {
+        switch action {
+        case .respond(let response): self.write(response)
+        case .startPlaying(let playback): self.startPlaying(playback)
+        case .stopPlaying: self.stopPlaying()
+        case .close: self.closeAfterWrites()
+        }
       }
     }
-    self.context?.flush()
   }
 
   private func write(_ response: RTSPResponse) {
@@ -222,6 +230,7 @@ extension RTSPConnectionHandler {
     }
     var buffer = ByteBuffer()
     response.serialize(into: &buffer)
+    self.unsentResponses += buffer.readableBytes
     self.context?.write(self.wrapOutboundOut(buffer), promise: nil)
   }
 
@@ -244,7 +253,7 @@ extension RTSPConnectionHandler {
     else {
       return self.perform(self.session.handleStreamEnded())
     }
-    self.setWaterMark(for: broadcaster.stream, context: context)
+    self.limitUnsentBytes(for: broadcaster.stream, context: context)
     var (transports, indices) = (PerTrack<RTPViewer.Transport>(), PerTrack<Int>())
     var addresses: [SocketAddress] = []
     for track in playback.tracks {
@@ -261,16 +270,21 @@ extension RTSPConnectionHandler {
         transports[kind] = .datagrams(.init(rtp: .init(rtp), rtcp: .init(rtcp)))
       }
     }
-    let viewer = RTPViewer(transports: transports, connection: self)
+    var limits = ViewerState.Limits()
+    limits.stallTimeout = self.settings.stallTimeout
+    let viewer = RTPViewer(
+      transports: transports, connection: self, counters: broadcaster.counters, limits: limits)
     self.playback = Playback(viewer: viewer, broadcaster: broadcaster, indices: indices, addresses: addresses)
     self.listenForDatagrams(from: addresses, context: context)
     broadcaster.join(viewer, on: context.eventLoop)
   }
 
-  private func setWaterMark(for stream: LiveStream, context: ChannelHandlerContext) {
-    let high = max(Self.waterMark.high, stream.videoBitrate * 2 / 8)
-    // Every socket channel has the option.
-    try? context.channel.syncOptions?.setOption(.writeBufferWaterMark, value: .init(low: high / 4, high: high))
+  /// Limits what the system keeps unsent to a quarter of a second of the stream: it cannot be dropped when it grows old.
+  private func limitUnsentBytes(for stream: LiveStream, context: ChannelHandlerContext) {
+    let limit = max(Self.minimumUnsentLimit, stream.videoBitrate / 8 / 4)
+    // A system without the option keeps more: frames that are older reach a viewer after a stall.
+    try? context.channel.syncOptions?.setOption(
+      .tcpOption(.init(rawValue: TCP_NOTSENT_LOWAT)), value: .init(clamping: min(limit, Int(Int32.max))))
   }
 
   private func listenForDatagrams(from addresses: [SocketAddress], context: ChannelHandlerContext) {
@@ -291,16 +305,21 @@ extension RTSPConnectionHandler {
     self.directory.sockets?.unregister(playback.addresses, owner: ObjectIdentifier(self))
   }
 
-  /// Sends the response to PLAY, then a sender report for each track; called before the first packet.
-  func viewerStarted(_ viewer: RTPViewer, at positions: PerTrack<RTPPosition>) {
+  /// Sends the response to PLAY, then a sender report for each track, then the first packets.
+  ///
+  /// - Parameter sendPackets: Writes the first packets; not called when the viewer has left.
+  func start(_ viewer: RTPViewer, at positions: PerTrack<RTPPosition>, sendPackets: () -> Void) {
     guard let playback, playback.viewer === viewer else { return }
     let entries = MediaKind.allCases.compactMap { kind -> RTSPTrackPosition? in
       guard let index = playback.indices[kind], let position = positions[kind] else { return nil }
       return RTSPTrackPosition(
         index: index, sequenceNumber: position.sequenceNumber, rtpTimestamp: position.timestamp)
     }
-    self.perform(self.session.playingStarted(at: entries, now: self.now))
-    viewer.send(playback.broadcaster.reports())
+    self.writing {
+      self.perform(self.session.playingStarted(at: entries, now: self.now))
+      viewer.send(playback.broadcaster.reports())
+      sendPackets()
+    }
     // Requests that waited are handled after the present packets are written.
     self.context?.eventLoop.assumeIsolated().execute {
       self.processMessages()
@@ -308,63 +327,92 @@ extension RTSPConnectionHandler {
     }
   }
 
-  /// Starts to check the progress of a viewer that is too slow.
-  func viewerFellBehind() {
-    guard self.stall == nil, let context, let bufferedBytes = self.bufferedBytes else { return }
-    let handler = NIOLoopBound(self, eventLoop: context.eventLoop)
-    let check = context.eventLoop.scheduleRepeatedTask(
-      initialDelay: Self.stallCheckInterval, delay: Self.stallCheckInterval
-    ) { _ in
-      handler.value.checkProgress()
-    }
-    self.stall = Stall(bufferedBytes: bufferedBytes, lastProgress: self.now, check: check)
+  /// Requests a keyframe of the stream that is played.
+  func requestKeyframe() {
+    self.playback?.broadcaster.stream.requestKeyframe()
   }
 
-  private func checkProgress() {
-    guard let stall, let bufferedBytes = self.bufferedBytes else { return }
-    let now = self.now
-    if bufferedBytes < stall.bufferedBytes {
-      self.stall?.lastProgress = now
-    } else if now - stall.lastProgress >= self.settings.stallTimeout {
-      self.playback?.broadcaster.counters.countSlowViewer()
-      // The client will not read the buffered bytes any more.
-      self.context?.close(promise: nil)
-      return
-    }
-    self.stall?.bufferedBytes = bufferedBytes
-  }
-
-  /// Number of bytes in the channel's write buffer.
-  private var bufferedBytes: Int? {
-    // Every socket channel has the option; a closed channel has no buffer.
-    try? self.context?.channel.syncOptions?.getOption(.bufferedWritableBytes)
-  }
-
-  /// Writes interleaved packets.
-  func write(_ buffer: ByteBuffer) {
-    self.context?.writeAndFlush(self.wrapOutboundOut(buffer), promise: nil)
-  }
-
-  /// Sends an RTCP packet; dropped when it is interleaved and the connection is not writable.
-  func writeReport(_ report: ByteBuffer, over transport: RTPViewer.Transport) {
-    switch transport {
-    case .interleaved(_, let channel):
-      guard self.isWritable else { return }
-      self.write(ByteBuffer(interleaving: report, channel: channel))
-    case .datagrams(let destinations):
-      self.directory.sockets?.sendRTCP(report, to: destinations.rtcp)
-    }
+  /// Sends an RTCP packet over UDP.
+  func send(_ report: ByteBuffer, to destinations: RTPViewer.DatagramDestinations) {
+    self.directory.sockets?.sendRTCP(report, to: destinations.rtcp)
   }
 
   /// Closes the connection if it has data to send, which cannot be taken back.
   func discardEarlier() {
-    guard !self.isWritable || (self.bufferedBytes ?? 0) > 0 else { return }
+    guard !self.isWritable || self.unsentByteCount > 0 else { return }
     self.context?.close(promise: nil)
   }
 
   /// Closes the connection at the end of its stream.
   func streamEnded() {
     self.perform(self.session.handleStreamEnded())
+  }
+}
+
+// MARK: Writing
+
+extension RTSPConnectionHandler {
+  /// Flushes what `body` writes, in one system call, and notifies the viewer if some of it is unsent.
+  func writing(_ body: () -> Void) {
+    self.writeDepth += 1
+    body()
+    if self.writeDepth == 1 { self.context?.flush() }
+    self.writeDepth -= 1
+    if self.writeDepth == 0 { self.writeBufferChanged() }
+  }
+
+  /// Writes interleaved packets; within ``writing(_:)``.
+  func write(_ buffer: ByteBuffer) {
+    self.context?.write(self.wrapOutboundOut(buffer), promise: nil)
+  }
+
+  /// Whether the client does not read its responses.
+  private var hasTooManyResponses: Bool {
+    !self.isWritable && self.unsentResponses > Self.maximumUnsentResponses
+  }
+
+  /// Notifies the viewer that everything is sent, or that some bytes are not.
+  private func writeBufferChanged() {
+    guard self.isWritable else {
+      if let viewer = self.playback?.viewer, !viewer.isBlocked {
+        viewer.connectionBlocked(byteCount: self.unsentByteCount, at: self.now)
+        self.scheduleProgressCheck()
+      }
+      return
+    }
+    if self.unsentResponses > 0 {
+      let hadTooMany = self.unsentResponses > Self.maximumUnsentResponses
+      self.unsentResponses = 0
+      if hadTooMany { self.processMessages() }
+    }
+    if let viewer = self.playback?.viewer, viewer.isBlocked { viewer.connectionDrained(at: self.now) }
+    self.resumeReading()
+  }
+
+  /// Number of bytes in the channel's write buffer.
+  private var unsentByteCount: Int {
+    // Every socket channel has the option; a closed channel has no buffer.
+    (try? self.context?.channel.syncOptions?.getOption(.bufferedWritableBytes)) ?? 0
+  }
+
+  /// Schedules the check of the viewer's progress, unless it is scheduled.
+  private func scheduleProgressCheck() {
+    guard self.progressCheck == nil, let context, let deadline = self.playback?.viewer.nextDeadline else { return }
+    let delay = max(0, (deadline - self.now).nanoseconds)
+    self.progressCheck = context.eventLoop.assumeIsolated().scheduleTask(in: .nanoseconds(delay)) {
+      self.progressCheck = nil
+      self.checkProgress()
+    }
+  }
+
+  private func checkProgress() {
+    guard let viewer = self.playback?.viewer else { return }
+    if viewer.checkProgress(byteCount: self.unsentByteCount, at: self.now) {
+      // The client will not read the unsent bytes any more.
+      self.context?.close(promise: nil)
+    } else {
+      self.scheduleProgressCheck()
+    }
   }
 }
 
@@ -398,23 +446,11 @@ extension RTSPConnectionHandler {
   private func end() {
     self.timer?.task.cancel()
     self.timer = nil
-    self.stall?.check.cancel()
-    self.stall = nil
+    self.progressCheck?.cancel()
+    self.progressCheck = nil
     if let pendingCheck { self.passwords.cancel(pendingCheck) }
     self.stopPlaying()
     if let context { self.directory.remove(context.channel) }
     self.context = nil
-  }
-}
-
-extension ByteBuffer {
-  /// A packet within an RTSP connection, RFC 2326 §10.12.
-  fileprivate init(interleaving packet: ByteBuffer, channel: UInt8) {
-    self.init()
-    self.reserveCapacity(4 + packet.readableBytes)
-    self.writeInteger(UInt8(ascii: "$"))
-    self.writeInteger(channel)
-    self.writeInteger(UInt16(packet.readableBytes))
-    self.writeImmutableBuffer(packet)
   }
 }

@@ -37,7 +37,7 @@ public final class RTSPServer: Sendable {
   private let group: MultiThreadedEventLoopGroup
   private let ownsGroup: Bool
   private let registry: ConnectionRegistry
-  private let directory: StreamDirectory
+  let directory: StreamDirectory
   private let state = Mutex(State())
   private let accessControl: AccessControl
   private let passwords: PasswordChecker

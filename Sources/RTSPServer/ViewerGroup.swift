@@ -48,31 +48,18 @@ final class ViewerGroup: @unchecked Sendable {
 
   /// Sends packets to every viewer that is due for them: one write for each TCP viewer, one call for all UDP viewers.
   func fanOut(_ packets: SharedPackets) {
-    var bytes = 0
-    var skipped = 0
-    var interleaved: (channel: UInt8, buffer: ByteBuffer)?
+    let now = MediaTime(nanoseconds: Int64(clamping: self.eventLoop.now.uptimeNanoseconds))
     self.destinations.removeAll(keepingCapacity: true)
     // A viewer may leave during the loop, which iterates over a copy of the list.
     for viewer in self.viewers {
-      switch viewer.prepare(packets) {
-      case .none: break
-      case .skip: skipped += 1
-      case .interleaved(let channel):
-        if interleaved?.channel != channel { interleaved = (channel, packets.interleaved(channel: channel)) }
-        guard let buffer = interleaved?.buffer else { break }
-        viewer.write(buffer)
-        bytes += buffer.readableBytes
-      case .datagrams(let destinations): self.destinations.append(destinations.rtp)
-      }
+      if let destinations = viewer.deliver(packets, at: now) { self.destinations.append(destinations.rtp) }
     }
     if !self.destinations.isEmpty, let sockets = self.sockets() {
       let datagrams = packets.datagrams()
       let dropped = sockets.sendRTP(datagrams, to: self.destinations)
-      bytes += datagrams.buffer.readableBytes * self.destinations.count
+      self.counters.bytesSent.add(datagrams.buffer.readableBytes * self.destinations.count, ordering: .relaxed)
       if dropped > 0 { self.counters.countDroppedDatagrams(dropped) }
     }
-    if bytes > 0 { self.counters.bytesSent.add(bytes, ordering: .relaxed) }
-    if skipped > 0 { self.counters.framesSkipped.add(skipped, ordering: .relaxed) }
   }
 
   /// Sends RTCP packets to every viewer that plays.

@@ -116,7 +116,8 @@ struct RTPBroadcasterTests {
     let handler = RTSPConnectionHandler(
       settings: RTSPServerSettings(), session: RTSPServerConfiguration(serverName: "", access: access),
       directory: self.server.directory, passwords: PasswordChecker(access: access), eventLoop: self.server.loop)
-    let viewer = RTPViewer(transports: PerTrack(), connection: handler)
+    let viewer = RTPViewer(
+      transports: PerTrack(), connection: handler, counters: self.server.broadcaster.counters, limits: .init())
     group.add(viewer)
     group.add(viewer)
     group.remove(viewer)

@@ -1,0 +1,133 @@
+import Dispatch
+import Foundation
+import Media
+import NIOCore
+import NIOPosix
+import RTP
+import RTSP
+import Streaming
+import Synchronization
+import Testing
+
+@testable import RTSPServer
+
+@Suite("RTSP viewers on real sockets that stop reading")
+struct StalledSocketTests {
+  @Test(.timeLimit(.minutes(1)))
+  func `after a stall of eight seconds the viewer is shown present frames`() async throws {
+    let feed = try await LiveFeed()
+    let report = await self.onThread { try feed.watch(stalling: 8) }
+    await feed.stop()
+    let frames = try report.get()
+    let stall = try #require(frames.indices.dropFirst().first { frames[$0].arrival - frames[$0 - 1].arrival > 7 })
+    let after = frames[stall...]
+    // What is old had left the server before the stall: it fills the buffers of the network, which hold less than a second.
+    #expect(after.filter { $0.age > 1.5 }.count < 30, "\(after.map(\.age))")
+    let resumed = try #require(after.first { $0.age < 1.5 })
+    #expect(resumed.arrival - frames[stall].arrival < 1)
+    #expect(after.drop { $0.age > 1.5 }.allSatisfy { $0.age < 1.5 })
+    #expect(after.count > 30)
+    #expect(feed.statistics.framesSkipped > 150)
+    #expect(feed.statistics.viewersClosedAsSlow == 0)
+  }
+
+  private func onThread<Value: Sendable>(
+    _ body: @escaping @Sendable () throws -> Value
+  ) async -> Result<Value, any Error> {
+    await withCheckedContinuation { continuation in
+      Thread.detachNewThread { continuation.resume(returning: Result { try body() }) }
+    }
+  }
+}
+
+/// A server on a free port with a stream of 30 frames a second of 10 kB, a keyframe on request.
+private final class LiveFeed: Sendable {
+  /// A frame that the viewer received: its arrival, and its age then, in seconds.
+  struct Frame {
+    var arrival: Double
+    var age: Double
+  }
+
+  private static let frameRate = 30.0
+  private static let frameLength = 10_000
+  private let server: RTSPServer
+  private let stream = LiveStream("live")
+  private let broadcaster: RTPBroadcaster
+  private let begin = ContinuousClock.now
+  private let timer = Mutex<RepeatedTask?>(nil)
+  /// Signaled for each frame.
+  private let frames = DispatchSemaphore(value: 0)
+  /// Number of keyframe requests that were answered.
+  private let answered = Atomic(0)
+
+  init() async throws {
+    var settings = RTSPServerSettings(port: 0)
+    settings.address = "127.0.0.1"
+    self.server = RTSPServer(settings: settings)
+    try await self.server.start()
+    self.server.directory.publish(self.stream, descriptions: EmbeddedServer.descriptions)
+    self.broadcaster = try #require(self.server.directory.broadcaster(of: self.stream))
+    let task = MultiThreadedEventLoopGroup.singleton.next().scheduleRepeatedTask(
+      initialDelay: .zero, delay: .nanoseconds(Int64(1e9 / Self.frameRate))
+    ) { _ in self.sendFrame() }
+    self.timer.withLock { $0 = task }
+  }
+
+  var statistics: RTSPStreamStatistics { self.broadcaster.counters.statistics }
+
+  func stop() async {
+    self.timer.withLock { $0?.cancel() }
+    await self.server.stop()
+  }
+
+  private var now: Double { (ContinuousClock.now - self.begin) / .seconds(1) }
+
+  private func sendFrame() {
+    let requests = self.stream.statistics.keyframeRequests
+    let isKeyframe = self.answered.exchange(requests, ordering: .relaxed) < requests
+    var payload = ByteBuffer(integer: UInt32(Self.frameLength))
+    payload.writeInteger(UInt8(isKeyframe ? 0x65 : 0x41))
+    payload.writeRepeatingByte(0x80, count: Self.frameLength - 1)
+    // The time since the start is the presentation time: the RTP timestamps give the age.
+    let time = MediaTime(nanoseconds: Int64(self.now * 1e9))
+    self.broadcaster.consume(
+      EncodedSample(
+        kind: .video, payload: payload, presentationTime: time, duration: .milliseconds(33), isKeyframe: isKeyframe))
+    self.frames.signal()
+  }
+
+  /// Waits for the frames of some seconds.
+  private func waitForFrames(seconds: Double) {
+    while self.frames.wait(timeout: .now()) == .success {}
+    for _ in 0..<Int(seconds * Self.frameRate) { self.frames.wait() }
+  }
+
+  /// Plays the video for two seconds, reads nothing for some, plays for three more.
+  func watch(stalling seconds: Double) throws -> [Frame] {
+    let port = try #require(self.server.ports?.rtsp)
+    let connection = try BlockingConnection(port: port, receiveBuffer: 64 * 1024)
+    try connection.send(
+      "SETUP rtsp://h/live/trackID=0 RTSP/1.0\r\nCSeq: 1\r\nTransport: RTP/AVP/TCP;unicast;interleaved=0-1\r\n\r\n"
+        + "PLAY rtsp://h/live RTSP/1.0\r\nCSeq: 2\r\n\r\n")
+    let offset = try #require(self.broadcaster.senderStates.video).timestamp(at: .zero)
+    var parser = RTSPMessageParser()
+    var frames: [Frame] = []
+    var stallEnd: Double?
+    let start = self.now
+    while self.now < (stallEnd ?? start + 60) + 3 {
+      parser.append(try connection.receive())
+      while let message = parser.next() {
+        guard case .interleaved(0, let payload) = message, let packet = try? RTPPacket(parsing: payload),
+          packet.header.marker
+        else { continue }
+        let captured = Double(packet.header.timestamp &- offset) / 90_000
+        frames.append(Frame(arrival: self.now, age: self.now - captured))
+      }
+      if stallEnd == nil, self.now > start + 2 {
+        self.waitForFrames(seconds: seconds)
+        stallEnd = self.now
+      }
+    }
+    return frames
+  }
+}
