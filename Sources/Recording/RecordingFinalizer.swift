@@ -38,7 +38,7 @@ struct RecordingFinalizer {
   /// Maximum number of bytes copied per system call.
   private static let maximumCopy = 64 << 20
 
-  /// Indexes the file's boxes and fragments.
+  /// Indexes the file's boxes and fragments. Where the head is damaged, its copy is read instead.
   ///
   /// - Returns: The error of a file that is not fragmented, or whose head is damaged.
   /// - Throws: ``VidiconError`` when the disk fails, so that it is not known what the file contains.
@@ -46,19 +46,38 @@ struct RecordingFinalizer {
     let isOwn = self.isOwn
     return try self.reading { (length, read) -> Result<MovieScan, ParsingError> in
       do throws(ParsingError) {
-        return .success(try MovieScan(length: length, isOwn: isOwn, read: read))
+        let scan = try MovieScan(length: length, isOwn: isOwn, read: read)
+        return .success(Self.healed(scan, length, read) ?? scan)
       } catch {
-        return .failure(error)
+        // Progressive files of other programs are not searched for a copy.
+        guard isOwn || error.field != "mvex", let copy = HeadCopy.find(length: length, read: read),
+          let scan = try? MovieScan(length: length, head: copy.head, read: read), scan.fragmentCount > 0
+        else { return .failure(error) }
+        return .success(scan)
       }
     }
+  }
+
+  /// Scans again with the copy of the head, where the head can be read but differs from it, or fits no fragment.
+  private static func healed(
+    _ scan: MovieScan, _ length: UInt64, _ read: @escaping MP4FileWalker.Read
+  ) -> MovieScan? {
+    let copy = scan.headCopy ?? (scan.fragmentCount == 0 ? HeadCopy.find(length: length, read: read)?.head : nil)
+    guard let copy, let bytes = read(0, copy.readableBytes), HeadCopy.difference(copy, bytes) != nil else { return nil }
+    return try? MovieScan(length: length, head: copy, read: read)
   }
 
   /// Reads the head again, of which a finished file keeps the identity.
   ///
   /// - Returns: Nil for a file of another program.
   /// - Throws: ``VidiconError`` when the disk fails.
-  private func head() throws(VidiconError) -> RecordingHead? {
-    try self.reading { (length, read) in RecordingHead(length: length, read: read) }
+  private func head(_ scan: MovieScan) throws(VidiconError) -> RecordingHead? {
+    if let head = scan.replacedHead {
+      return RecordingHead(length: UInt64(head.readableBytes)) { offset, count in
+        head.getSlice(at: head.readerIndex + Int(offset), length: min(count, head.readableBytes - Int(offset)))
+      }
+    }
+    return try self.reading { (length, read) in RecordingHead(length: length, read: read) }
   }
 
   /// Runs a function that reads the file.
@@ -102,6 +121,16 @@ struct RecordingFinalizer {
     }
   }
 
+  /// Whether a `moof` box seems to be in the file, near its start.
+  var hasFragments: Bool {
+    guard let start = self.file.read(at: 0, count: Self.fragmentLength) else { return false }
+    return start.withUnsafeReadableBytes { bytes in
+      bytes.indices.contains { bytes[$0] == 0x6D && bytes[$0...].starts(with: "moof".utf8) }
+    }
+  }
+
+  /// Number of bytes that are searched for a fragment; the first one is behind a head of some kilobytes.
+  private static let fragmentLength = 1 << 20
   /// Name of the program in the metadata of its files.
   static let encoder = "Vidicon"
   /// Maximum number of bytes before the first fragment that are searched for ``encoder``.
@@ -111,7 +140,7 @@ struct RecordingFinalizer {
   ///
   /// - Throws: ``VidiconError``; the fragmented file is then unchanged.
   func run(_ scan: MovieScan) throws(VidiconError) -> FinishedRecording {
-    let head = try self.head()
+    let head = try self.head(scan)
     if let reserved = scan.reserved, scan.damage.isEmpty, self.file.isWritable, let head,
       scan.movie.dataLength > UInt64(clamping: self.maximumCopiedByteCount) || !self.hasRoom(for: scan.movie.dataLength)
     {

@@ -32,6 +32,8 @@ struct RecordingPart: Sendable {
   private(set) var length: UInt64 = 0
   /// Offset of the first fragment.
   private(set) var headLength: UInt64 = 0
+  /// Written once more behind the first fragment; empty from then on.
+  private var head: ByteBuffer
   private(set) var fragmentCount = 0
   private(set) var sampleCount = 0
 
@@ -42,6 +44,7 @@ struct RecordingPart: Sendable {
   init(_ created: File, head: ByteBuffer) throws(VidiconError) {
     (self.file, self.folder) = (created.file, created.folder)
     (self.name, self.finalName) = (created.name, created.finalName)
+    self.head = head
     do throws(VidiconError) {
       try self.write(head)
       self.headLength = self.length
@@ -61,7 +64,10 @@ struct RecordingPart: Sendable {
   /// - Throws: ``VidiconError``; the file then ends with the previous fragment. `.notFound` when the file was moved or
   ///   removed.
   mutating func append(_ fragment: ByteBuffer, sampleCount: Int) throws(VidiconError) {
-    try self.write(fragment)
+    var bytes = fragment
+    if self.fragmentCount == 0 { HeadCopy(self.head).serialize(into: &bytes) }
+    try self.write(bytes)
+    self.head = ByteBuffer()
     self.fragmentCount += 1
     self.sampleCount += sampleCount
     try self.replaceOld()

@@ -68,7 +68,7 @@ struct UnfinishedRecording {
     let scan: MovieScan
     switch try finalizer.scan() {
     case .success(let found): scan = found
-    case .failure(let error): return try self.explain(error)
+    case .failure(let error): return try self.explain(error, hasFragments: finalizer.hasFragments)
     }
     guard !scan.isForeign else { throw self.foreign }
     guard scan.movie.sampleCount > 0 else {
@@ -94,15 +94,19 @@ struct UnfinishedRecording {
     return unlinkat(self.folder.number, self.name, 0) == 0
   }
 
-  private func explain(_ error: ParsingError) throws(VidiconError) -> Recordings.Repair {
+  /// - Parameter hasFragments: Whether the file seems to have fragments behind its damaged head.
+  private func explain(_ error: ParsingError, hasFragments: Bool) throws(VidiconError) -> Recordings.Repair {
     switch (error.code, error.field) {
+    case (let code, let field) where hasFragments && (code, field) != (.missing, "mvex"):
+      throw self.error(
+        "its head is damaged (\(error)), and so is the copy of it; nothing was changed", "restore it from a backup")
     case (.missing, "ftyp"): throw self.error("it is no MP4 file", "give a file that \"vidicon\" recorded")
     case (.missing, "moov"), (.truncated, _):
       throw self.error("it ends before its head does; nothing can be saved", "remove it")
     case (.missing, "mvex") where self.isWhole: return .wasFinished(path: self.path)
     case (.missing, "mvex"):
       throw self.error("it is a plain MP4 file that was cut short", "get a whole copy of it")
-    default: throw self.error("its head is damaged (\(error))", "nothing can be saved without it")
+    default: throw self.error("its head is damaged (\(error)); nothing was changed", "restore it from a backup")
     }
   }
 

@@ -108,19 +108,23 @@ struct RecordingFuzzCase {
       let start = bytes.writerIndex
       bytes.writeImmutableBuffer(muxer.fragment(video + audio))
       fragments.append(start..<bytes.writerIndex)
+      if second == 0 { HeadCopy(muxer.initializationSegment()).serialize(into: &bytes) }
     }
     return (bytes, fragments)
   }()
 
-  /// Damages one fragment of a recording, and checks that each other fragment is found.
+  /// Damages one fragment of a recording, or its head, and checks that each other fragment is found.
   ///
-  /// Input: the fragment, an offset in it, whether the file ends there, and up to 64 bytes to write.
+  /// Input: the fragment, an offset in it, whether the file ends there, and up to 64 bytes to write. The number behind
+  /// the last fragment is the head's.
   private func checkDamage() {
     guard self.input.readableBytes <= 4 + 64 else { return }
     var rest = self.input
     guard let (number, offset, ends) = rest.readMultipleIntegers(as: (UInt8, UInt16, UInt8).self) else { return }
     var (bytes, fragments) = Self.recording
-    let fragment = fragments[Int(number) % fragments.count]
+    let index = Int(number) % (fragments.count + 1)
+    guard index < fragments.count else { return self.checkHead(at: Int(offset), bytes: rest) }
+    let fragment = fragments[index]
     let start = fragment.lowerBound + Int(offset) % fragment.count
     if ends == 0xFF {
       bytes.moveWriterIndex(to: start)
@@ -131,20 +135,43 @@ struct RecordingFuzzCase {
       fragments.removeAll { $0 == fragment }
     }
     let file = bytes
-    guard
-      let scan = try? MovieScan(
-        length: UInt64(file.readableBytes), isOwn: true,
-        read: { offset, count in
-          file.getSlice(at: Int(offset), length: min(count, file.readableBytes - Int(offset)))
-        })
-    else { preconditionFailure("the head is whole") }
+    guard let scan = try? MovieScan(length: UInt64(file.readableBytes), isOwn: true, read: Self.reader(of: file)) else {
+      preconditionFailure("the head is whole")
+    }
+    Self.check(scan, contains: fragments)
+    let isShown = scan.fragmentCount == Self.recording.fragments.count
+    precondition(
+      isShown || !scan.isClean || ends == 0xFF && scan.end == UInt64(file.readableBytes), "losses are reported")
+  }
+
+  /// Damages the head, and checks that its copy is found and gives every fragment.
+  private func checkHead(at offset: Int, bytes damage: ByteBuffer) {
+    var (bytes, fragments) = Self.recording
+    let head = fragments[0].lowerBound
+    let start = offset % head
+    bytes.setBytes(damage.readableBytesView.prefix(min(64, head - start)), at: start)
+    let file = bytes
+    let length = UInt64(file.readableBytes)
+    guard let copy = HeadCopy.find(length: length, read: Self.reader(of: file)) else {
+      preconditionFailure("the copy is whole")
+    }
+    precondition(copy.head == Self.recording.bytes.getSlice(at: 0, length: head))
+    guard let scan = try? MovieScan(length: length, head: copy.head, read: Self.reader(of: file)) else {
+      preconditionFailure("the copy parses")
+    }
+    Self.check(scan, contains: fragments)
+    precondition(scan.damage.count == 1 && scan.damage[0].range.upperBound <= UInt64(head), "only the head is damaged")
+  }
+
+  private static func check(_ scan: MovieScan, contains fragments: [Range<Int>]) {
     for fragment in fragments {
       precondition(
         scan.data.contains { $0.upperBound == UInt64(fragment.upperBound) && fragment.contains(Int($0.lowerBound)) },
         "no whole fragment is lost")
     }
-    let isShown = scan.fragmentCount == Self.recording.fragments.count
-    precondition(
-      isShown || !scan.isClean || ends == 0xFF && scan.end == UInt64(file.readableBytes), "losses are reported")
+  }
+
+  private static func reader(of file: ByteBuffer) -> MP4FileWalker.Read {
+    { offset, count in file.getSlice(at: Int(offset), length: min(count, file.readableBytes - Int(offset))) }
   }
 }

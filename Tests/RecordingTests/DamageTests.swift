@@ -1,5 +1,6 @@
 import Foundation
 import Media
+import Synchronization
 import TestSupport
 import Testing
 
@@ -50,17 +51,32 @@ struct DamageTests {
       }
       #expect(try await Recordings.repair(path) == .wasFinished(path: path))
       #expect(await Recordings.repairAll(in: folder) == [], "the damaged file is not repaired again")
-      #expect(try Tools.warnings(path) == "")
-      return (finished, try Tools.play(path).frames.map(\.number))
+      return (finished, try Self.shown.frames(of: path))
     }
   }
+
+  /// Frames that repaired files show. Damage at different places has equal results, which are decoded once.
+  private final class Shown: Sendable {
+    private let frames = Mutex<[Data: [Int]]>([:])
+
+    func frames(of path: String) throws -> [Int] {
+      let bytes = try Data(contentsOf: URL(filePath: path))
+      if let known = self.frames.withLock({ $0[bytes] }) { return known }
+      #expect(try Tools.warnings(path) == "")
+      let frames = try Tools.play(path).frames.map(\.number)
+      self.frames.withLock { $0[bytes] = frames }
+      return frames
+    }
+  }
+
+  private static let shown = Shown()
 
   @Test func `four damaged bytes in the fourth fragment cost one second of ten`() async throws {
     let (bytes, fragments) = try await self.openFile(seconds: 10)
     try #require(fragments.count == 10)
     let whole = Array(0..<300)
     let third = fragments[3]
-    // Sizes and types of boxes, sequence number, track, time, counts: each of the header's words.
+    // Sizes and types of boxes, sequence number, track, time, counts.
     for offset in stride(from: 0, to: 120, by: 16) {
       var damaged = bytes
       for index in 0..<4 { damaged[third.lowerBound + offset + index] ^= 0xA5 }
@@ -116,6 +132,109 @@ struct DamageTests {
         }
       #expect(frames == (0..<240).filter { frame in !lost.contains { $0.contains(frame) } }, "\(name)")
       #expect(finished.damage.count == (name == "two places" ? 2 : 1), "\(name)")
+    }
+  }
+
+  @Test func `a damaged head costs no fragment, wherever the damage is`() async throws {
+    let (bytes, fragments) = try await self.openFile(seconds: 3)
+    let head = fragments[0].lowerBound
+    let reserve = try #require(bytes.range(of: Data("free".utf8))).upperBound
+    let seed: UInt64 = 2
+    var generator = SplitMix(seed: seed)
+    // The headers of the boxes that hold all others, and any other bytes.
+    let moov = reserve + 8
+    let offsets = [0, 3, 4, reserve - 8, reserve - 4, moov, moov + 4, moov + 8, moov + 12, head - 1]
+    for offset in offsets + (0..<30).map({ _ in Int.random(in: 0..<head, using: &generator) }) {
+      var damaged = bytes
+      let range = offset..<min(head, offset + Int.random(in: 1...4, using: &generator))
+      for index in range { damaged[index] ^= UInt8.random(in: 1...255, using: &generator) }
+      // A size is written there while a file is finished in place.
+      let isSeen = range.contains { !(reserve..<moov).contains($0) }
+      let (finished, frames) = try await self.repair(damaged)
+      #expect(frames == Array(0..<90), "seed \(seed), bytes \(range)")
+      #expect(finished.damage.count == (isSeen ? 1 : 0), "seed \(seed), bytes \(range)")
+      guard let damage = finished.damage.first else { continue }
+      #expect(range.contains(damage.offset) && damage.byteCount <= range.count && damage.lostDuration == .zero)
+    }
+  }
+
+  @Test func `a head that is overwritten, moved or lost costs what the damage touches`() async throws {
+    let (bytes, fragments) = try await self.openFile(seconds: 3)
+    let head = fragments[0].lowerBound
+    let block = head + 1000
+    try #require(fragments[0].contains(block))
+    for (name, lost, change) in [
+      ("overwritten", 0, { $0.replaceSubrange(0..<head, with: Data(repeating: 0xE5, count: head)) }),
+      ("moved", 0, { $0.insert(contentsOf: Data(count: 777), at: 300) }),
+      ("shortened", 0, { $0.removeSubrange(300..<500) }),
+      ("lost", 0, { $0.removeSubrange(0..<head) }),
+      ("lost with the first fragment's tables", 30, { $0.replaceSubrange(0..<block, with: Data(count: block)) }),
+    ] as [(String, Int, (inout Data) -> Void)] {
+      var damaged = Data(bytes)
+      change(&damaged)
+      let (finished, frames) = try await self.repair(damaged)
+      #expect(frames == Array(lost..<90), "\(name): \(frames.count) frames")
+      // Without a byte of the head there is no damaged byte.
+      #expect(finished.damage.count == (name == "lost" ? 0 : 1), "\(name)")
+      let seconds = finished.damage.first?.lostDuration?.seconds ?? 0
+      #expect(abs(seconds - Double(lost) / 30) < 0.05, "\(name): \(seconds) s")
+    }
+  }
+
+  @Test func `a large finished file whose index is damaged or cut off is finished again`() async throws {
+    let (bytes, _) = try await self.openFile(seconds: 3)
+    let plain = try await withTemporaryFolder { folder in
+      let path = "\(folder)/out.mp4"
+      try bytes.write(to: URL(filePath: path))
+      _ = try UnfinishedRecording(path).repair(maximumCopiedByteCount: 0)
+      return try Data(contentsOf: URL(filePath: path))
+    }
+    try #require(plain.count > bytes.count)
+    for (name, change) in [
+      ("cut off", { $0.removeLast($0.count - bytes.count - 40) }), ("cut in it", { $0.removeLast(300) }),
+      ("damaged", { $0[bytes.count + 5] ^= 0xFF }),
+    ] as [(String, (inout Data) -> Void)] {
+      var damaged = plain
+      change(&damaged)
+      let (finished, frames) = try await self.repair(damaged)
+      #expect(frames == Array(0..<90), "\(name)")
+      #expect(!finished.damage.isEmpty, "\(name)")
+    }
+  }
+
+  @Test func `with a damaged head, and a copy of it that is damaged too, a file is unchanged`() async throws {
+    let (bytes, _) = try await self.openFile(seconds: 2)
+    let copy = try #require(bytes.range(of: Data("vidicon.headcopy".utf8))).upperBound
+    for (name, change) in [
+      ("checksum", { $0[copy] ^= 1 }), ("content", { $0[copy + 100] ^= 1 }),
+      ("cut off", { $0.removeSubrange(copy...) }),
+    ] as [(String, (inout Data) -> Void)] {
+      var damaged = bytes
+      change(&damaged)
+      // The type of moov.
+      damaged[try #require(bytes.range(of: Data("moov".utf8))).lowerBound] ^= 0xFF
+      let file = damaged
+      try await withTemporaryFolder { folder in
+        let path = "\(folder)/out.mp4"
+        try file.write(to: URL(filePath: path))
+        let error = await #expect(throws: VidiconError.self) { try await Recordings.repair(path) }
+        #expect(error?.code == .invalidData, "\(name)")
+        #expect(error?.description.contains("nothing was changed") == true, "\(name): \(error!)")
+        #expect(try Data(contentsOf: URL(filePath: path)) == file)
+        #expect(names(in: folder) == ["out.mp4"])
+      }
+    }
+  }
+
+  @Test func `a damaged copy of the head loses nothing`() async throws {
+    let (bytes, _) = try await self.openFile(seconds: 3)
+    let copy = try #require(bytes.range(of: Data("vidicon.headcopy".utf8))).lowerBound
+    for offset in [-8, -4, 0, 16, 20, 400] {
+      var damaged = bytes
+      damaged[copy + offset] ^= 0xFF
+      let (finished, frames) = try await self.repair(damaged)
+      #expect(frames == Array(0..<90), "offset \(offset)")
+      #expect(finished.damage.map(\.lostDuration) == [.zero], "offset \(offset)")
     }
   }
 

@@ -28,7 +28,7 @@ enum ParserCoverage {
       "Containers/MP4Box", "Containers/MovieFragment", "Containers/MovieHeader", "Containers/MovieTrack",
       "Containers/ProgressiveMP4", "Containers/TrackExtends", "Containers/TrackFragment+Parsing",
     ],
-    "FuzzRecording": ["Recording/RecordingIdentity"],
+    "FuzzRecording": ["Containers/HeadCopy", "Recording/RecordingIdentity"],
     "FuzzPNG": [
       "Effects/ImageHeader", "Effects/OverlayImage",
     ],

@@ -29,6 +29,8 @@ struct FragmentScanner {
   private var hasSkipped = false
   private var maximumFragmentLength: UInt64 = 0
   private var otherBoxes = 0
+  /// End offset of the copy of the head.
+  private var headCopyEnd: UInt64 = 0
 
   /// Time by which a fragment may begin before the end of its predecessor: the last frame's duration is a guess when
   /// the recording paused there.
@@ -61,6 +63,7 @@ struct FragmentScanner {
     self.position = scan.end
     while self.position < self.length, self.step(&scan) {}
     if let pending = self.pending.take() { self.commit(pending, &scan) }
+    if scan.fragmentCount > 0 { scan.end = max(scan.end, self.headCopyEnd) }
   }
 
   /// Processes the next box or fragment; false at the end.
@@ -77,6 +80,12 @@ struct FragmentScanner {
       guard self.otherBoxes > MovieScan.maximumOtherBoxes else { return true }
       scan.isForeign = !self.isOwn
       return false
+    }
+    if self.isOwn, scan.headCopy == nil, let box, let copy = HeadCopy(of: box, read: self.read) {
+      scan.headCopy = copy.head
+      self.headCopyEnd = box.content.upperBound
+      self.position = box.content.upperBound
+      return true
     }
     guard self.isOwn else {
       // A box that the end of the file cuts is a torn tail; others have a layout that is not ours.
@@ -264,9 +273,14 @@ extension FragmentScanner {
     return firstError >= secondError
   }
 
-  /// Time between the end of the movie and a fragment.
+  /// Time between the end of the movie, or its start at zero, and a fragment.
   private func gap(before candidate: Candidate, _ movie: ProgressiveMP4) -> MediaDuration {
-    candidate.fragment.runs.map { run in
+    guard movie.sampleCount > 0 else {
+      return candidate.fragment.runs.map { run in
+        .ticks(Int64(clamping: run.table.baseDecodeTime), timescale: movie.timescale(ofTrack: run.track))
+      }.min() ?? .zero
+    }
+    return candidate.fragment.runs.map { run in
       guard let end = movie.end(ofTrack: run.track), run.table.baseDecodeTime > end else { return .zero }
       return .ticks(Int64(clamping: run.table.baseDecodeTime - end), timescale: movie.timescale(ofTrack: run.track))
     }.max() ?? .zero

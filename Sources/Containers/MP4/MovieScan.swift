@@ -1,5 +1,5 @@
 public import Media
-internal import NIOCore
+public import NIOCore
 
 /// Result of scanning a fragmented file: its whole fragments, and what lies between and behind them.
 ///
@@ -12,7 +12,8 @@ internal import NIOCore
 /// `moof` whose sequence number, tracks, times, data offsets and sizes fit. Files of other programs may have layouts
 /// that look like damage; their scan ends at the first box that is not understood.
 public struct MovieScan: Sendable {
-  /// Bytes that belong to no whole fragment, with whole fragments behind them or too many to be one torn fragment.
+  /// Bytes that belong to no whole fragment, with whole fragments behind them or too many to be one torn fragment; or
+  /// damaged bytes of the head.
   public struct Damage: Hashable, Sendable {
     /// Byte offsets from the start of the file.
     public var range: Range<UInt64>
@@ -34,6 +35,10 @@ public struct MovieScan: Sendable {
   public internal(set) var damage: [Damage] = []
   /// Bytes of an incomplete fragment at the end of the file, as a crash leaves it.
   public internal(set) var tornByteCount: UInt64 = 0
+  /// Copy of the head in the file, see ``HeadCopy``; nil without a whole one.
+  public internal(set) var headCopy: ByteBuffer?
+  /// The head that was read instead of the file's; nil where the file's was read.
+  public internal(set) var replacedHead: ByteBuffer?
   /// Whether the file, of another program, has complete boxes that are not understood.
   public internal(set) var isForeign = false
 
@@ -64,6 +69,31 @@ public struct MovieScan: Sendable {
     (self.movie, self.end, self.reserved) = try Self.findMovie(&walker, read)
     var scanner = FragmentScanner(length: length, isOwn: isOwn, read: read)
     scanner.run(&self)
+  }
+
+  /// Scans a recording of this program whose head is damaged: fragments are searched from the start of the file.
+  ///
+  /// - Parameters:
+  ///   - length: Length of the file in bytes.
+  ///   - head: The boxes that preceded the first fragment.
+  ///   - read: As for ``init(length:isOwn:read:)``.
+  /// - Throws: Errors of an invalid head.
+  public init(length: UInt64, head: ByteBuffer, read: @escaping MP4FileWalker.Read) throws(ParsingError) {
+    let readHead: MP4FileWalker.Read = { offset, count in
+      head.getSlice(at: head.readerIndex + Int(offset), length: min(count, head.readableBytes - Int(offset)))
+    }
+    var walker = MP4FileWalker(length: UInt64(head.readableBytes), read: readHead)
+    self.movie = try Self.findMovie(&walker, readHead).0
+    self.end = 0
+    self.replacedHead = head
+    var scanner = FragmentScanner(length: length, isOwn: true, read: read)
+    scanner.run(&self)
+    // The head is where it was: the damage is the bytes that differ.
+    if let first = self.damage.first, first.range == 0..<UInt64(head.readableBytes),
+      let bytes = read(0, head.readableBytes), let differing = HeadCopy.difference(head, bytes)
+    {
+      self.damage[0].range = UInt64(differing.lowerBound)..<UInt64(differing.upperBound)
+    }
   }
 
   private static func findMovie(
