@@ -17,9 +17,12 @@ final class RTPBroadcaster: StreamOutput {
   private let onDescriptionChange: @Sendable (LiveStream) -> Void
   private let onEnd: @Sendable (LiveStream) -> Void
   // Locked while packets are built and enqueued, so that every event loop gets them in the order of their positions.
-  private let tracks: Mutex<RTPTracks>
-  /// Number of calls of ``discardEarlier()``.
-  private let discards = Atomic(0)
+  private let state: Mutex<State>
+
+  private struct State {
+    var tracks: RTPTracks
+    var assembler: DeliveryAssembler
+  }
 
   init(
     stream: LiveStream, descriptions: [CodecDescription], eventLoops: [any EventLoop],
@@ -31,53 +34,99 @@ final class RTPBroadcaster: StreamOutput {
     self.stream = stream
     self.onDescriptionChange = onDescriptionChange
     self.onEnd = onEnd
-    self.tracks = Mutex(RTPTracks(descriptions))
+    let frameRate = descriptions.lazy.compactMap { description in
+      if case .h264(let video) = description { video.frameRate } else { nil }
+    }.first
+    self.state = Mutex(
+      State(tracks: RTPTracks(descriptions), assembler: DeliveryAssembler(frameRate: frameRate)))
     self.groups = eventLoops.map { ViewerGroup(eventLoop: $0, counters: counters, sockets: sockets) }
+  }
+
+  /// Counters of the stream's viewers, and the maximum lag of the event loops.
+  var statistics: RTSPStreamStatistics {
+    var statistics = self.counters.statistics
+    statistics.loopLag = self.groups.lazy.map(\.lag).max() ?? .zero
+    return statistics
   }
 
   /// SSRC, sequence number and clock of each track.
   var senderStates: PerTrack<RTPSenderState> {
-    self.tracks.withLock { $0.senderStates }
+    self.state.withLock { $0.tracks.senderStates }
   }
 
   /// The codec of each track, video first.
   var descriptions: [CodecDescription] {
-    self.tracks.withLock { $0.descriptions }
+    self.state.withLock { $0.tracks.descriptions }
   }
 
   func consume(_ sample: EncodedSample) {
     guard self.groups.contains(where: \.hasViewers) else { return }
-    self.tracks.withLock { tracks in
-      let positions = tracks.positions(at: sample.presentationTime)
-      let number = self.discards.load(ordering: .acquiring)
-      for batch in tracks.packetize(sample) {
+    let now = self.now
+    let needsKeyframe = self.state.withLock { state in
+      let positions = state.tracks.positions(at: sample.presentationTime)
+      let discards = self.counters.discards.load(ordering: .acquiring)
+      var needsKeyframe = false
+      for batch in state.tracks.packetize(sample) {
         let packets = SharedPackets(kind: sample.kind, batch: batch, positions: positions)
-        for group in self.groups where group.hasViewers {
-          group.eventLoop.execute {
-            // Video that waited for the event loop while privacy was switched on is not sent.
-            guard packets.kind == .audio || number == self.discards.load(ordering: .acquiring) else { return }
-            group.fanOut(packets)
-          }
-        }
+        let output = state.assembler.append(packets, discards: discards, at: now)
+        if self.perform(output, at: now) { needsKeyframe = true }
+      }
+      return needsKeyframe
+    }
+    if needsKeyframe { self.stream.requestKeyframe() }
+  }
+
+  /// The time of the event loops, which is virtual in tests.
+  private var now: MediaTime {
+    MediaTime(nanoseconds: Int64(clamping: self.groups[0].eventLoop.now.uptimeNanoseconds))
+  }
+
+  /// Enqueues a delivery and schedules a timer; called with the state locked.
+  ///
+  /// - Returns: Whether packets were dropped, so that a keyframe is needed.
+  private func perform(_ output: DeliveryAssembler.Output, at now: MediaTime) -> Bool {
+    if let deadline = output.timer {
+      self.groups[0].eventLoop.scheduleTask(in: .nanoseconds(max(0, (deadline - now).nanoseconds))) {
+        self.sendWaitingAudio()
       }
     }
+    guard let delivery = output.delivery else { return false }
+    return self.enqueue(delivery)
+  }
+
+  private func enqueue(_ delivery: SharedDelivery) -> Bool {
+    var needsKeyframe = false
+    for group in self.groups where group.hasViewers {
+      if group.enqueue(delivery) { needsKeyframe = true }
+    }
+    return needsKeyframe
+  }
+
+  /// Sends the audio that has waited for an access unit long enough.
+  private func sendWaitingAudio() {
+    let now = self.now
+    let needsKeyframe = self.state.withLock { self.perform($0.assembler.handleTimer(at: now), at: now) }
+    if needsKeyframe { self.stream.requestKeyframe() }
   }
 
   func descriptionChanged(to description: CodecDescription) {
-    self.tracks.withLock { $0.change(to: description) }
+    self.state.withLock { $0.tracks.change(to: description) }
     self.onDescriptionChange(self.stream)
   }
 
   /// Drops video packets that wait for an event loop, and disconnects viewers whose connections have data to send: it
   /// cannot be taken out.
   func discardEarlier() {
-    self.discards.add(1, ordering: .acquiringAndReleasing)
+    self.counters.discards.add(1, ordering: .acquiringAndReleasing)
     for group in self.groups where group.hasViewers {
       group.eventLoop.execute { group.discardEarlier() }
     }
   }
 
   func streamEnded() {
+    self.state.withLock { state in
+      if let audio = state.assembler.flush() { _ = self.enqueue(audio) }
+    }
     let goodbyes = self.reports(isLast: true)
     for group in self.groups where group.hasViewers {
       group.eventLoop.execute { group.endStream(goodbyes) }
@@ -101,7 +150,7 @@ final class RTPBroadcaster: StreamOutput {
   func reports(isLast: Bool = false) -> PerTrack<ByteBuffer> {
     let clock = StreamClock.system
     let now = clock.now()
-    return self.tracks.withLock { $0.reports(at: now, unixTime: clock.unixTime(at: now), isLast: isLast) }
+    return self.state.withLock { $0.tracks.reports(at: now, unixTime: clock.unixTime(at: now), isLast: isLast) }
   }
 
   /// Sends current sender reports to every viewer that plays.

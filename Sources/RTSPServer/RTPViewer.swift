@@ -31,8 +31,11 @@ final class RTPViewer {
   private let connection: RTSPConnectionHandler
   private let counters: ViewerCounters
   private var state: ViewerState
+  /// Interleaved channels of RTP packets.
+  private let channels: PerTrack<UInt8>
+  private let hasDatagrams: Bool
   /// Interleaved packets that wait for the connection, in step with the queue of `state`.
-  private var queue: [SharedPackets] = []
+  private var queue: [SharedDelivery] = []
 
   init(
     transports: PerTrack<Transport>, connection: RTSPConnectionHandler, counters: ViewerCounters,
@@ -41,39 +44,69 @@ final class RTPViewer {
     self.transports = transports
     self.connection = connection
     self.counters = counters
+    self.channels = PerTrack(
+      video: transports.video?.interleavedChannel, audio: transports.audio?.interleavedChannel)
+    self.hasDatagrams = transports.video?.destinations != nil || transports.audio?.destinations != nil
     self.state = ViewerState(
       limits: limits, startsAtKeyframe: transports.video != nil,
       skipsToKeyframe: transports.video?.interleavedChannel != nil)
   }
 
-  /// Sends packets over the connection, or queues or drops them; starts the viewer at its first keyframe.
+  /// Sends packets over the connection in one write, or queues or drops them; starts the viewer at its first keyframe.
   ///
-  /// - Returns: The destinations, when the packets are to be sent as datagrams.
-  func deliver(_ packets: SharedPackets, at now: MediaTime) -> DatagramDestinations? {
-    guard let transport = self.transports[packets.kind] else { return nil }
-    if case .datagrams(let destinations) = transport {
-      if !self.state.isStarted {
-        guard self.state.handle(packets.delivery, at: now) == .start else { return nil }
-        self.connection.start(self, at: packets.positions) {}
+  /// - Parameter datagrams: For each delivery, the destinations of what is to be sent over UDP.
+  /// - Returns: Number of bytes written to the connection.
+  func deliver(
+    _ deliveries: [SharedDelivery], at now: MediaTime, datagrams: inout [DatagramDestinationLists]
+  ) -> Int {
+    var byteCount = 0
+    self.connection.writing {
+      for (index, delivery) in deliveries.enumerated() {
+        guard self.state.isStarted else {
+          byteCount += self.start(with: delivery, at: now, datagrams: &datagrams[index])
+          continue
+        }
+        if self.hasDatagrams {
+          if delivery.video != nil { datagrams[index].append(self.transports.video?.destinations, to: .video) }
+          if !delivery.audio.isEmpty { datagrams[index].append(self.transports.audio?.destinations, to: .audio) }
+        }
+        switch self.state.handle(self.interleavedContents(of: delivery), at: now) {
+        case .ignore, .start: break
+        case .send: byteCount += self.write(delivery, channels: self.channels)
+        case .sendAudio: byteCount += self.write(delivery, channels: PerTrack(audio: self.channels.audio))
+        case .enqueue: self.queue.append(delivery)
+        case .skip(let frames): self.drop(frames: frames)
+        }
       }
-      return destinations
     }
-    switch self.state.handle(packets.delivery, at: now) {
-    case .ignore: break
-    case .start: self.connection.start(self, at: packets.positions) { self.write(packets) }
-    case .send: self.connection.writing { self.write(packets) }
-    case .sendAudio: break  // A delivery has one track.
-    case .enqueue: self.queue.append(packets)
-    case .skip(let frames): self.drop(frames: frames)
-    }
-    return nil
+    return byteCount
   }
 
-  private func write(_ packets: SharedPackets) {
-    guard let channel = self.transports[packets.kind]?.interleavedChannel else { return }
-    let buffer = packets.interleaved(channel: channel)
+  private func interleavedContents(of delivery: SharedDelivery) -> ViewerState.Delivery {
+    delivery.contents(video: self.channels.video != nil, audio: self.channels.audio != nil)
+  }
+
+  /// Starts the viewer if it can start with a delivery: with the access unit alone, since earlier audio is not announced in
+  /// the response to PLAY.
+  private func start(
+    with delivery: SharedDelivery, at now: MediaTime, datagrams: inout DatagramDestinationLists
+  ) -> Int {
+    let hasVideo = self.transports.video != nil
+    let contents = delivery.contents(video: hasVideo, audio: self.transports.audio != nil)
+    guard self.state.handle(contents, at: now) == .start else { return 0 }
+    self.connection.start(self, at: delivery.positions(withVideo: hasVideo))
+    let kind = hasVideo ? MediaKind.video : .audio
+    datagrams.append(self.transports[kind]?.destinations, to: kind)
+    var channels = PerTrack<UInt8>()
+    channels[kind] = self.channels[kind]
+    return self.write(delivery, channels: channels)
+  }
+
+  /// Writes the interleaved packets of the tracks with a channel, and returns their number of bytes.
+  private func write(_ delivery: SharedDelivery, channels: PerTrack<UInt8>) -> Int {
+    guard let buffer = delivery.interleaved(channels: channels) else { return 0 }
     self.connection.write(buffer)
-    self.counters.bytesSent.add(buffer.readableBytes, ordering: .relaxed)
+    return buffer.readableBytes
   }
 
   /// Empties the queue, in which were this number of access units, with those that are not queued.
@@ -132,8 +165,11 @@ extension RTPViewer {
       switch self.state.handleDrained(at: now) {
       case .none: return
       case .sendQueued:
-        let packets = self.queue.removeFirst()
-        self.connection.writing { self.write(packets) }
+        let delivery = self.queue.removeFirst()
+        self.connection.writing {
+          let byteCount = self.write(delivery, channels: self.channels)
+          self.counters.bytesSent.add(byteCount, ordering: .relaxed)
+        }
       case .resume(let frames, let requestsKeyframe):
         self.drop(frames: frames)
         if requestsKeyframe { self.connection.requestKeyframe() }
@@ -157,6 +193,35 @@ extension RTPViewer.Transport {
     case .interleaved(let rtp, _): rtp
     case .datagrams: nil
     }
+  }
+
+  /// The UDP destinations; nil for a connection's channels.
+  var destinations: RTPViewer.DatagramDestinations? {
+    switch self {
+    case .interleaved: nil
+    case .datagrams(let destinations): destinations
+    }
+  }
+}
+
+/// Destinations of the datagrams of one delivery, by track.
+struct DatagramDestinationLists {
+  private(set) var video: [vidicon_destination] = []
+  private(set) var audio: [vidicon_destination] = []
+
+  /// Appends a viewer's destination, if it has one.
+  mutating func append(_ destinations: RTPViewer.DatagramDestinations?, to kind: MediaKind) {
+    guard let destinations else { return }
+    switch kind {
+    case .video: self.video.append(destinations.rtp)
+    case .audio: self.audio.append(destinations.rtp)
+    }
+  }
+
+  /// Removes all destinations and keeps their memory.
+  mutating func removeAll() {
+    self.video.removeAll(keepingCapacity: true)
+    self.audio.removeAll(keepingCapacity: true)
   }
 }
 

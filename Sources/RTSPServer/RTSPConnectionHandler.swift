@@ -36,6 +36,7 @@ final class RTSPConnectionHandler: ChannelDuplexHandler {
   private var isWritable = true
   /// Number of nested calls of ``writing(_:)``.
   private var writeDepth = 0
+  private var needsFlush = false
   /// Bytes of responses written since everything was sent.
   private var unsentResponses = 0
 
@@ -118,7 +119,8 @@ final class RTSPConnectionHandler: ChannelDuplexHandler {
   func channelWritabilityChanged(context: ChannelHandlerContext) {
     self.isWritable = context.channel.isWritable
     // Between a write and its flush the connection is not writable, which says nothing about the client.
-    if self.writeDepth == 0 { self.writeBufferChanged() }
+    guard self.writeDepth == 0 else { return }
+    self.writeBufferChanged()
     context.fireChannelWritabilityChanged()
   }
 
@@ -231,7 +233,7 @@ extension RTSPConnectionHandler {
     var buffer = ByteBuffer()
     response.serialize(into: &buffer)
     self.unsentResponses += buffer.readableBytes
-    self.context?.write(self.wrapOutboundOut(buffer), promise: nil)
+    self.write(buffer)
   }
 
   private func resumeReading() {
@@ -305,21 +307,17 @@ extension RTSPConnectionHandler {
     self.directory.sockets?.unregister(playback.addresses, owner: ObjectIdentifier(self))
   }
 
-  /// Sends the response to PLAY, then a sender report for each track, then the first packets.
-  ///
-  /// - Parameter sendPackets: Writes the first packets; not called when the viewer has left.
-  func start(_ viewer: RTPViewer, at positions: PerTrack<RTPPosition>, sendPackets: () -> Void) {
+  /// Writes the response to PLAY, then a sender report for each track; called before the first packets are written, within
+  /// ``writing(_:)``.
+  func start(_ viewer: RTPViewer, at positions: PerTrack<RTPPosition>) {
     guard let playback, playback.viewer === viewer else { return }
     let entries = MediaKind.allCases.compactMap { kind -> RTSPTrackPosition? in
       guard let index = playback.indices[kind], let position = positions[kind] else { return nil }
       return RTSPTrackPosition(
         index: index, sequenceNumber: position.sequenceNumber, rtpTimestamp: position.timestamp)
     }
-    self.writing {
-      self.perform(self.session.playingStarted(at: entries, now: self.now))
-      viewer.send(playback.broadcaster.reports())
-      sendPackets()
-    }
+    self.perform(self.session.playingStarted(at: entries, now: self.now))
+    viewer.send(playback.broadcaster.reports())
     // Requests that waited are handled after the present packets are written.
     self.context?.eventLoop.assumeIsolated().execute {
       self.processMessages()
@@ -356,13 +354,17 @@ extension RTSPConnectionHandler {
   func writing(_ body: () -> Void) {
     self.writeDepth += 1
     body()
-    if self.writeDepth == 1 { self.context?.flush() }
+    if self.writeDepth == 1, self.needsFlush {
+      self.needsFlush = false
+      self.context?.flush()
+    }
     self.writeDepth -= 1
     if self.writeDepth == 0 { self.writeBufferChanged() }
   }
 
   /// Writes interleaved packets; within ``writing(_:)``.
   func write(_ buffer: ByteBuffer) {
+    self.needsFlush = true
     self.context?.write(self.wrapOutboundOut(buffer), promise: nil)
   }
 

@@ -100,7 +100,7 @@ public final class RTSPServer: Sendable {
 
   /// Counters of a stream's viewers over RTSP; all zero when the stream is not published.
   public func statistics(of stream: LiveStream) -> RTSPStreamStatistics {
-    self.directory.broadcaster(of: stream)?.counters.statistics ?? RTSPStreamStatistics()
+    self.directory.broadcaster(of: stream)?.statistics ?? RTSPStreamStatistics()
   }
 
   /// Opens the ports; without effect when they are open.

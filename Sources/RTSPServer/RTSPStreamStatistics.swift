@@ -1,4 +1,5 @@
 internal import Authentication
+public import Media
 internal import Synchronization
 
 /// Counters of a stream over RTSP: viewers, bytes and drops since its publication.
@@ -7,12 +8,15 @@ public struct RTSPStreamStatistics: Hashable, Sendable {
   public var viewers = 0
   /// Bytes of RTP passed to the system for all viewers, with interleaved framing.
   public var bytesSent = 0
-  /// Frames not sent to viewers that read too slowly; one for each frame and viewer.
+  /// Frames not sent to viewers that read too slowly, or because an event loop was too slow; one for each frame and viewer.
   public var framesSkipped = 0
   /// Viewers closed because they read nothing for ``RTSPServerSettings/stallTimeout``.
   public var viewersClosedAsSlow = 0
   /// Datagrams dropped because the system's send buffer was full.
   public var datagramsDropped = 0
+  /// Maximum time that packets have waited for an event loop, in the last 10 to 20 s. More than a frame interval means that
+  /// the machine cannot keep up with its viewers.
+  public var loopLag = MediaDuration.zero
 }
 
 /// Counters of one stream, incremented on every event loop.
@@ -22,6 +26,8 @@ final class ViewerCounters: Sendable {
   let framesSkipped = Atomic(0)
   let viewersClosedAsSlow = Atomic(0)
   let datagramsDropped = Atomic(0)
+  /// Number of calls of ``RTPBroadcaster/discardEarlier()``.
+  let discards = Atomic(0)
   /// Refusals of all servers.
   private let refusals: RefusalCounters
 

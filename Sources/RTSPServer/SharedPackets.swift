@@ -1,7 +1,6 @@
 internal import Media
 internal import NIOCore
 internal import RTP
-internal import RTSP
 internal import Synchronization
 
 /// The RTP packets of one access unit or audio frame, shared by all viewers and event loops.
@@ -32,14 +31,6 @@ final class SharedPackets: Sendable {
     self.isKeyframe = kind == .video && batch.isKeyframe
     self.positions = positions
     self.batch = batch
-  }
-
-  /// The packets as contents of a viewer's delivery.
-  var delivery: ViewerState.Delivery {
-    switch self.kind {
-    case .video: ViewerState.Delivery(video: self.isKeyframe ? .keyframe : .dependent)
-    case .audio: ViewerState.Delivery(hasAudio: true)
-    }
   }
 
   /// The packets framed for an RTSP connection, RFC 2326 §10.12.

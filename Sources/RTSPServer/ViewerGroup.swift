@@ -4,7 +4,7 @@ internal import NIOCore
 internal import Synchronization
 
 /// The viewers of one stream on one event loop.
-// Safe because all properties but the atomic count are used on the event loop only.
+// Safe because all properties but the atomic count and the locked queue are used on the event loop only.
 final class ViewerGroup: @unchecked Sendable {
   let eventLoop: any EventLoop
   private let counters: ViewerCounters
@@ -12,8 +12,9 @@ final class ViewerGroup: @unchecked Sendable {
   private let sockets: @Sendable () -> DatagramSockets?
   private let viewerCount = Atomic(0)
   private var viewers: [RTPViewer] = []
-  /// Destinations of the present datagrams; a property to reuse its memory.
-  private var destinations: [vidicon_destination] = []
+  /// Destinations of the present datagrams, by delivery; a property to reuse its memory.
+  private var datagrams: [DatagramDestinationLists] = []
+  private let queue = Mutex(DeliveryQueue())
 
   init(
     eventLoop: any EventLoop, counters: ViewerCounters, sockets: @escaping @Sendable () -> DatagramSockets?
@@ -46,20 +47,55 @@ final class ViewerGroup: @unchecked Sendable {
     self.counters.viewers.subtract(1, ordering: .relaxed)
   }
 
-  /// Sends packets to every viewer that is due for them: one write for each TCP viewer, one call for all UDP viewers.
-  func fanOut(_ packets: SharedPackets) {
-    let now = MediaTime(nanoseconds: Int64(clamping: self.eventLoop.now.uptimeNanoseconds))
-    self.destinations.removeAll(keepingCapacity: true)
+  private var now: MediaTime {
+    MediaTime(nanoseconds: Int64(clamping: self.eventLoop.now.uptimeNanoseconds))
+  }
+
+  /// Queues packets for the viewers, and wakes the event loop up unless that is done already; callable on any thread.
+  ///
+  /// - Returns: Whether packets were dropped, so that a keyframe is needed.
+  func enqueue(_ delivery: SharedDelivery) -> Bool {
+    let outcome = self.queue.withLock { $0.append(delivery, at: self.now) }
+    if outcome.droppedFrames > 0 {
+      let viewers = self.viewerCount.load(ordering: .relaxed)
+      self.counters.framesSkipped.add(outcome.droppedFrames * viewers, ordering: .relaxed)
+    }
+    if outcome.needsWakeUp { self.eventLoop.execute { self.fanOut() } }
+    return outcome.needsKeyframe
+  }
+
+  /// Maximum time that packets have waited for the event loop, in the last 10 to 20 s; callable on any thread.
+  var lag: MediaDuration {
+    self.queue.withLock { $0.maximumLag(at: self.now) }
+  }
+
+  /// Sends the queued packets to every viewer that is due for them: one write for each TCP viewer.
+  private func fanOut() {
+    let now = self.now
+    let discards = self.counters.discards.load(ordering: .acquiring)
+    // Video that waited for the event loop while privacy was switched on is not sent.
+    let deliveries = self.queue.withLock { $0.takeAll(at: now) }
+      .compactMap { $0.video != nil && $0.discards != discards ? $0.withoutVideo : $0 }
+    guard !deliveries.isEmpty else { return }
+    while self.datagrams.count < deliveries.count { self.datagrams.append(DatagramDestinationLists()) }
+    var byteCount = 0
     // A viewer may leave during the loop, which iterates over a copy of the list.
-    for viewer in self.viewers {
-      if let destinations = viewer.deliver(packets, at: now) { self.destinations.append(destinations.rtp) }
+    for viewer in self.viewers { byteCount += viewer.deliver(deliveries, at: now, datagrams: &self.datagrams) }
+    for (index, delivery) in deliveries.enumerated() {
+      for packets in delivery.audio { byteCount += self.send(packets, to: self.datagrams[index].audio) }
+      if let video = delivery.video { byteCount += self.send(video, to: self.datagrams[index].video) }
+      self.datagrams[index].removeAll()
     }
-    if !self.destinations.isEmpty, let sockets = self.sockets() {
-      let datagrams = packets.datagrams()
-      let dropped = sockets.sendRTP(datagrams, to: self.destinations)
-      self.counters.bytesSent.add(datagrams.buffer.readableBytes * self.destinations.count, ordering: .relaxed)
-      if dropped > 0 { self.counters.countDroppedDatagrams(dropped) }
-    }
+    if byteCount > 0 { self.counters.bytesSent.add(byteCount, ordering: .relaxed) }
+  }
+
+  /// Sends packets as datagrams, in as few calls as possible, and returns their number of bytes.
+  private func send(_ packets: SharedPackets, to destinations: [vidicon_destination]) -> Int {
+    guard !destinations.isEmpty, let sockets = self.sockets() else { return 0 }
+    let datagrams = packets.datagrams()
+    let dropped = sockets.sendRTP(datagrams, to: destinations)
+    if dropped > 0 { self.counters.countDroppedDatagrams(dropped) }
+    return datagrams.buffer.readableBytes * destinations.count
   }
 
   /// Sends RTCP packets to every viewer that plays.

@@ -73,8 +73,17 @@ struct EmbeddedServer {
   /// A frame that waits for the event loop.
   func queueFrame() { self.enqueue(.video, [0, 0, 0, 2, 0x41, 0x80], isKeyframe: false) }
 
-  /// An AAC frame: one packet.
-  func sendAudio() { self.send(.audio, [1, 2, 3], isKeyframe: true) }
+  /// Time that audio waits for the next access unit.
+  static let audioWait = TimeAmount.nanoseconds(33_333_334)
+
+  /// An AAC frame, and the time that it waits: one packet.
+  func sendAudio() {
+    self.queueAudio()
+    self.loop.advanceTime(by: Self.audioWait)
+  }
+
+  /// An AAC frame that waits for the next access unit.
+  func queueAudio() { self.enqueue(.audio, [1, 2, 3], isKeyframe: true) }
 
   private func send(_ kind: MediaKind, _ payload: [UInt8], isKeyframe: Bool) {
     self.enqueue(kind, payload, isKeyframe: isKeyframe)

@@ -4,6 +4,7 @@ import Media
 import NIOCore
 import NIOEmbedded
 import RTSP
+import Streaming
 import Testing
 
 @testable import RTSPServer
@@ -41,6 +42,54 @@ struct RTPBroadcasterTests {
     #expect(!slow.isOpen)
     self.server.sendKeyframe()
     #expect(try prompt.received() == ["RTP 0", "RTP 0"])
+  }
+
+  @Test func `audio leaves with the next access unit, in one write`() throws {
+    let client = try self.server.connectAndStart()
+    self.server.queueAudio()
+    self.server.queueAudio()
+    self.server.loop.advanceTime(by: .milliseconds(33))
+    #expect(try client.received() == [])
+    self.server.sendFrame()
+    let write = try #require(try client.channel.readOutbound(as: ByteBuffer.self))
+    #expect(try client.received() == [])
+    #expect(write.readableBytes == 2 * (4 + 12 + 4 + 3) + (4 + 12 + 2))
+  }
+
+  @Test func `audio waits at most a frame interval for an access unit that does not come`() throws {
+    let client = try self.server.connectAndStart()
+    self.server.queueAudio()
+    self.server.loop.advanceTime(by: .milliseconds(20))
+    self.server.queueAudio()
+    self.server.loop.advanceTime(by: .milliseconds(13))
+    #expect(try client.received() == [])
+    self.server.loop.advanceTime(by: .milliseconds(1))
+    #expect(try client.received() == ["RTP 2", "RTP 2"])
+    self.server.queueAudio()
+    self.server.loop.advanceTime(by: EmbeddedServer.audioWait)
+    #expect(try client.received() == ["RTP 2"])
+  }
+
+  @Test func `a viewer that starts gets no audio from before its keyframe`() throws {
+    let client = try self.server.connectAndPlay()
+    self.server.queueAudio()
+    self.server.sendKeyframe()
+    #expect(try client.received() == ["200", "SR 1", "SR 3", "RTP 0", "RTP 0"])
+  }
+
+  @Test func `an event loop that stands still is sent no more than a second of frames, and then a keyframe`() throws {
+    let client = try self.server.connectAndStart()
+    let requests = self.server.stream.statistics.keyframeRequests
+    for _ in 0..<1000 { self.server.queueFrame() }
+    self.server.loop.run()
+    #expect(try client.received() == [])
+    #expect(self.server.stream.statistics.keyframeRequests == requests + 1)
+    #expect(self.server.statistics.framesSkipped == 1000)
+    self.server.sendFrame()
+    self.server.sendKeyframe()
+    self.server.sendFrame()
+    #expect(try client.received() == ["RTP 0", "RTP 0", "RTP 0"])
+    #expect(self.server.statistics.framesSkipped == 1001)
   }
 
   @Test func `without viewers no sample is packetized`() throws {

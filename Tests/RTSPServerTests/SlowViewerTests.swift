@@ -17,7 +17,7 @@ struct SlowViewerTests {
     client.setWritable(false)
     self.server.sendFrame()
     self.server.sendAudio()
-    self.server.loop.advanceTime(by: .milliseconds(999))
+    self.server.loop.advanceTime(by: .milliseconds(965))
     self.server.sendFrame()
     #expect(try client.received() == [])
     client.setWritable(true)

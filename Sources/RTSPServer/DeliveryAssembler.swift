@@ -1,0 +1,64 @@
+internal import Media
+
+/// Lets audio frames wait for the next access unit, so that both leave in one write. Pure: `now` is an argument.
+///
+/// An access unit never waits. An audio frame waits at most one frame interval, at least 20 and at most 40 ms; without a
+/// video track it does not wait.
+struct DeliveryAssembler {
+  /// What follows a call.
+  struct Output {
+    /// Packets that leave now.
+    var delivery: SharedDelivery?
+    /// Time at which ``handleTimer(at:)`` is due; nil when a timer runs already, or none is needed.
+    var timer: MediaTime?
+  }
+
+  /// Maximum time that audio waits.
+  let maximumWait: MediaDuration
+  private var audio: [SharedPackets] = []
+  /// Time at which the first of `audio` was appended.
+  private var waitingSince = MediaTime.zero
+  private var isTimerRunning = false
+
+  /// - Parameter frameRate: The video track's frames per second; nil without video.
+  init(frameRate: FrameRate?) {
+    self.maximumWait = frameRate.map { min(max(.milliseconds(20), $0.frameInterval), .milliseconds(40)) } ?? .zero
+  }
+
+  /// Appends packets.
+  ///
+  /// - Parameter discards: Number of times that earlier video was discarded.
+  mutating func append(_ packets: SharedPackets, discards: Int, at now: MediaTime) -> Output {
+    if packets.kind == .video {
+      return Output(delivery: SharedDelivery(audio: self.takeAudio(), video: packets, discards: discards))
+    }
+    if self.audio.isEmpty { self.waitingSince = now }
+    self.audio.append(packets)
+    return self.output(at: now)
+  }
+
+  /// Returns the audio that has waited long enough.
+  mutating func handleTimer(at now: MediaTime) -> Output {
+    self.isTimerRunning = false
+    return self.output(at: now)
+  }
+
+  /// Returns the audio that waits, at the end of the stream.
+  mutating func flush() -> SharedDelivery? {
+    self.audio.isEmpty ? nil : SharedDelivery(audio: self.takeAudio())
+  }
+
+  private mutating func output(at now: MediaTime) -> Output {
+    guard !self.audio.isEmpty else { return Output() }
+    let deadline = self.waitingSince + self.maximumWait
+    guard now < deadline else { return Output(delivery: self.flush()) }
+    guard !self.isTimerRunning else { return Output() }
+    self.isTimerRunning = true
+    return Output(timer: deadline)
+  }
+
+  private mutating func takeAudio() -> [SharedPackets] {
+    defer { self.audio = [] }
+    return self.audio
+  }
+}
