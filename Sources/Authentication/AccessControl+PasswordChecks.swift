@@ -20,7 +20,8 @@ extension AccessControl {
   ) -> PasswordCheck? {
     let name = String(decoding: user, as: UTF8.self)
     return self.state.withLock { state -> PasswordCheck? in
-      guard state.throttle.delay(address: address, name: name, now: now) == nil else { return nil }
+      let level = state.level(ofUser: name)
+      guard state.throttle.delay(address: address, name: name, level: level, now: now) == nil else { return nil }
       let verdict = self.authenticator.verify(user: user, password: password, of: state.allUsers) { comparison in
         state.rightPasswords.contains(self.mark(of: comparison))
       }
@@ -35,7 +36,8 @@ extension AccessControl {
   /// Whether a comparison that has waited is still to be made.
   package func standing(of check: PasswordCheck, now: MediaTime) -> PasswordCheck.Standing {
     self.state.withLock { state in
-      if let delay = state.throttle.delay(address: check.address, name: check.user, now: now) {
+      let level = state.level(ofUser: check.user)
+      if let delay = state.throttle.delay(address: check.address, name: check.user, level: level, now: now) {
         return .throttled(delay)
       }
       let isKnown = state.rightPasswords.contains(check.mark) || state.wrongPasswords.contains(check.mark)

@@ -68,7 +68,7 @@ public final class AccessControl: Sendable {
     var reports = ReportLimiter()
   }
 
-  /// Maximum number of logins on the page; the oldest is ended by a further one.
+  /// Maximum number of logins on the page; a further one ends the oldest of those of other roles than operator, if any.
   private static let maximumSessions = 256
   /// Maximum number of logins of a user, so that a viewer does not end those of operators.
   private static let maximumSessionsOfUser = 32
@@ -175,7 +175,7 @@ extension AccessControl {
         if own.count >= Self.maximumSessionsOfUser {
           state.sessions.remove(at: own[0])
         } else if state.sessions.count >= Self.maximumSessions {
-          state.sessions.removeFirst()
+          state.sessions.remove(at: state.sessions.firstIndex { $0.token.role != .operator } ?? 0)
         }
         state.sessions.append((token, user, now + Self.sessionLifetime))
       }
@@ -205,31 +205,38 @@ extension AccessControl {
       return self.identify(proof, request, covers: covers, now: now)
     }
     guard let token = request.token, !token.isEmpty else { return .anonymous }
-    return self.identify(.bearer(token), request, covers: covers, now: now)
+    // Counted apart from `Bearer`: any page can make a browser request an address, but not send a field.
+    let name = request.isCrossSite ? "token of an address on another site" : "token of an address"
+    return self.identify(.bearer(token), named: name, request, covers: covers, now: now)
   }
 
+  /// - Parameter name: Name under which failures are counted; nil for that of the credentials.
   private func identify(
-    _ proof: Authorization, _ request: AccessRequest, covers: (_ uri: String) -> Bool, now: MediaTime
+    _ proof: Authorization, named name: String? = nil, _ request: AccessRequest, covers: (_ uri: String) -> Bool,
+    now: MediaTime
   ) -> Identification {
     if case .basic = proof, !request.allowsBasic { return self.rejectInsecureBasic(request, now: now) }
     if let delay = request.refusedCheck {
       self.refusals.count(.throttled)
       return .throttled(delay)
     }
-    let name = proof.name
+    let name = name ?? proof.name
     let isShared = self.isShared(request.address)
     let result = self.state.withLock { state -> (Identification, report: String?) in
-      if let delay = state.throttle.delay(address: request.address, name: name, now: now) {
+      let level = proof.isToken ? .any : state.level(ofUser: name)
+      if let delay = state.throttle.delay(address: request.address, name: name, level: level, now: now) {
         self.refusals.count(.throttled)
         return (.throttled(delay), nil)
       }
       let result = self.verify(proof, request, covers: covers, now: now, state: &state)
       switch result {
-      case .identified:
-        state.throttle.recordLogin(address: request.address, isNetworkShared: isShared, now: now)
+      case .identified(let identity):
+        state.throttle.recordLogin(
+          address: request.address, level: identity.role == .operator ? .operator : .any, isNetworkShared: isShared,
+          now: now)
       case .rejected(stale: false):
         self.refusals.count(.failedLogin)
-        state.throttle.recordFailure(address: request.address, name: name, now: now)
+        state.throttle.recordFailure(address: request.address, name: name, level: level, now: now)
         let count = state.reports.count("login \(LoginThrottle.network(of: request.address))", now: now)
         return (result, count.map { "\(request.address): wrong password or token\($0 > 1 ? " (\($0) times)" : "")" })
       case .anonymous, .rejected, .throttled: break
@@ -420,6 +427,11 @@ extension AccessControl.State {
     return self.users + self.file.users.filter { !own.contains($0.user) }
   }
 
+  /// The logins that exempt a name from delays: for an operator's, and for one that does not exist, an operator's only.
+  func level(ofUser name: String) -> LoginThrottle.Level {
+    self.allUsers.contains { $0.user == name && $0.role != .operator } ? .any : .operator
+  }
+
   func allTokens(now: MediaTime) -> [AccessToken] {
     self.tokens + self.file.tokens + self.sessions.filter { $0.expiry > now }.map(\.token)
   }
@@ -438,6 +450,10 @@ extension UserFile {
 }
 
 extension Authorization {
+  fileprivate var isToken: Bool {
+    if case .bearer = self { true } else { false }
+  }
+
   /// The name under which failures are counted.
   fileprivate var name: String {
     switch self {

@@ -18,6 +18,9 @@ package struct AccessRequest {
   package var changesState: Bool
   /// The Digest nonce that the connection has authenticated with, which does not expire.
   package var connectionNonce: String?
+  /// Whether a browser sends the request for a page of another site. Its tokens in URLs are counted apart: such a page can
+  /// make its visitor's browser send wrong ones.
+  package var isCrossSite: Bool
   /// Time after which the client can try again when the comparison with a hash that the request needs was refused; nil
   /// when it was made, or the request needs none.
   package var refusedCheck: MediaDuration?
@@ -26,7 +29,7 @@ package struct AccessRequest {
   package init(
     method: String, authorization: [String] = [], token: String? = nil, address: String, isOnThisMachine: Bool = false,
     allowsBasic: Bool = true, changesState: Bool = false, connectionNonce: String? = nil,
-    refusedCheck: MediaDuration? = nil
+    isCrossSite: Bool = false, refusedCheck: MediaDuration? = nil
   ) {
     self.method = method
     self.authorization = authorization
@@ -36,6 +39,7 @@ package struct AccessRequest {
     self.allowsBasic = allowsBasic
     self.changesState = changesState
     self.connectionNonce = connectionNonce
+    self.isCrossSite = isCrossSite
     self.refusedCheck = refusedCheck
   }
 }

@@ -6,7 +6,8 @@ package import Media
 /// An IPv6 network of 64 bits counts as one address, since each of its hosts has as many addresses as it likes. An address
 /// with a successful login in the last 24 hours is not slowed, so that a program with an old password does not lock its
 /// neighbour out: a network elsewhere as a whole, since hosts change their address in it daily; of a network that
-/// strangers share with the owner, such as the server's own, only the address itself.
+/// strangers share with the owner, such as the server's own, only the address itself. Guesses of an operator's password are
+/// exempt after a login of an operator only: not each viewer may become one.
 struct LoginThrottle {
   /// Number of failures without a delay.
   static let freeFailures = 5
@@ -32,10 +33,23 @@ struct LoginThrottle {
     var lastActivity: MediaTime
   }
 
+  /// The logins that exempt a name, and the names that a login exempts.
+  enum Level: Hashable {
+    /// Of viewers and publishers, and tokens, which are too long to be guessed.
+    case any
+    /// Of operators.
+    case `operator`
+  }
+
   /// What a login exempts.
-  private enum Exempt: Hashable {
-    case address(String)
-    case network(String)
+  private struct Exempt: Hashable {
+    enum Place: Hashable {
+      case address(String)
+      case network(String)
+    }
+
+    var place: Place
+    var level: Level
   }
 
   /// By network.
@@ -49,17 +63,20 @@ struct LoginThrottle {
   var loginCount: Int { self.logins.count }
 
   /// Whether a login of the last day exempts an address.
-  private func isExempt(_ address: String, now: MediaTime) -> Bool {
-    [.address(Self.canonical(address)), .network(Self.network(of: address))].contains { (exempt: Exempt) in
-      self.logins[exempt].map { now - $0 < Self.exemption } ?? false
+  private func isExempt(_ address: String, _ level: Level, now: MediaTime) -> Bool {
+    let places = [Exempt.Place.address(Self.canonical(address)), .network(Self.network(of: address))]
+    return places.contains { place in
+      (level == .any ? [Level.any, .operator] : [.operator]).contains { level in
+        self.logins[Exempt(place: place, level: level)].map { now - $0 < Self.exemption } ?? false
+      }
     }
   }
 
   /// Time until the next attempt is allowed; nil when it is allowed now.
-  func delay(address: String, name: String, now: MediaTime) -> MediaDuration? {
+  func delay(address: String, name: String, level: Level = .any, now: MediaTime) -> MediaDuration? {
     guard let entry = self.entries[Self.network(of: address)],
       let failures = entry.names[Self.name(name, in: entry)], failures.count >= Self.freeFailures,
-      !self.isExempt(address, now: now)
+      !self.isExempt(address, level, now: now)
     else { return nil }
     let exponent = min(failures.count - Self.freeFailures, 6)
     let delay = min(MediaDuration.seconds(1 << Int64(exponent)), Self.maximumDelay)
@@ -68,8 +85,8 @@ struct LoginThrottle {
   }
 
   /// Records a wrong password or token; without effect for an address that is not slowed.
-  mutating func recordFailure(address: String, name: String, now: MediaTime) {
-    guard !self.isExempt(address, now: now) else { return }
+  mutating func recordFailure(address: String, name: String, level: Level = .any, now: MediaTime) {
+    guard !self.isExempt(address, level, now: now) else { return }
     let key = Self.network(of: address)
     self.makeRoom(for: key)
     var entry = self.entries[key] ?? Entry(lastActivity: now)
@@ -85,18 +102,23 @@ struct LoginThrottle {
 
   /// Records a successful login.
   ///
-  /// - Parameter isNetworkShared: Whether strangers may be in the address's network: it exempts the address only, and does
-  ///   not forget the network's failures.
-  mutating func recordLogin(address: String, isNetworkShared: Bool = false, now: MediaTime) {
+  /// - Parameters:
+  ///   - level: The names that it exempts; a login of an operator exempts all.
+  ///   - isNetworkShared: Whether strangers may be in the address's network: it exempts the address only, and does not
+  ///     forget the network's failures.
+  mutating func recordLogin(
+    address: String, level: Level = .any, isNetworkShared: Bool = false, now: MediaTime
+  ) {
     let network = Self.network(of: address)
-    let exempt = isNetworkShared ? Exempt.address(Self.canonical(address)) : .network(network)
+    let exempt = Exempt(
+      place: isNetworkShared ? .address(Self.canonical(address)) : .network(network), level: level)
     if self.logins[exempt] == nil, self.logins.count >= Self.maximumAddresses,
       let oldest = self.logins.min(by: { $0.value < $1.value })
     {
       self.logins[oldest.key] = nil
     }
     self.logins[exempt] = now
-    if !isNetworkShared { self.entries[network] = nil }
+    if !isNetworkShared, level == .operator { self.entries[network] = nil }
   }
 
   /// The name under which failures are counted; the empty name stands for all names beyond the limit.

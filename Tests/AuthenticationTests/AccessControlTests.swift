@@ -360,6 +360,62 @@ struct AccessControlTests {
     #expect(valid == Array(268..<300))
   }
 
+  @Test func `logins of many viewers end none of an operator`() throws {
+    var settings = AccessSettings()
+    settings.users =
+      (0..<9).map { Credentials(user: "viewer\($0)", password: "sesame") } + [
+        Credentials(user: "ben", password: "secret", role: .operator)
+      ]
+    let access = AccessControl(settings: settings, makeRandom: { .random(in: 0...UInt64.max) })
+    func login(_ user: String, _ password: String) throws -> Secret {
+      let result = access.login(user: user, password: Secret(password), address: "::1", now: Self.now)
+      guard case .token(let token, _) = result else { throw CancellationError() }
+      return token
+    }
+    let ben = try login("ben", "secret")
+    for viewer in 0..<9 { for _ in 0..<32 { _ = try login("viewer\(viewer)", "sesame") } }
+    let decision = Self.decide(.control, Self.request(token: ben.text), of: access)
+    #expect(decision == .allowed(.operator))
+  }
+
+  @Test func `a viewer's login lets no operator's password be guessed faster`() throws {
+    let token = try #require(AccessToken(parsing: Self.viewerToken, role: .viewer))
+    for isToken in [false, true] {
+      let access = Self.control("anna:sesame", operators: ["ben:secret"], tokens: [token])
+      let login = isToken ? Self.request(token: Self.viewerToken) : Self.request("Basic YW5uYTpzZXNhbWU=")
+      #expect(Self.decide(.watch, login, of: access) == .allowed(.viewer))
+      func guess(_ name: String) -> [Bool] {
+        let text = encodeBase64(Array("\(name):wrong".utf8))
+        return (0..<9).map { _ in
+          Self.decide(.watch, Self.request("Basic \(text)"), of: access) == .unauthorized(stale: false)
+        }
+      }
+      let slowed = Array(repeating: true, count: 5) + Array(repeating: false, count: 4)
+      #expect(guess("ben") == slowed)
+      // A name that does not exist is treated as an operator's, so that neither is recognized.
+      #expect(guess("nobody") == slowed)
+      #expect(guess("anna").allSatisfy { $0 })
+      // The operator's own login exempts these too.
+      let other = "198.51.100.7"
+      #expect(
+        Self.decide(.control, Self.request("Basic YmVuOnNlY3JldA==", address: other), of: access)
+          == .allowed(.operator))
+      let text = encodeBase64(Array("ben:wrong".utf8))
+      for _ in 0..<9 {
+        #expect(
+          Self.decide(.watch, Self.request("Basic \(text)", address: other), of: access) == .unauthorized(stale: false))
+      }
+    }
+  }
+
+  @Test func `tokens of addresses are counted apart from those of fields`() throws {
+    let token = try #require(AccessToken(parsing: Self.operatorToken, role: .operator))
+    let access = Self.control(tokens: [token])
+    for _ in 0..<6 { _ = Self.decide(.control, Self.request(token: "wrong"), of: access) }
+    #expect(Self.decide(.control, Self.request(token: Self.operatorToken), of: access) == .throttled(.seconds(1)))
+    #expect(Self.decide(.control, Self.request("Bearer \(Self.operatorToken)"), of: access) == .allowed(.operator))
+  }
+
   @Test func `a password with a scrypt hash is compared once, then remembered`() throws {
     let hash = try #require(
       PasswordHash(
