@@ -2,9 +2,10 @@ public import Media
 
 /// Limits on connections, requests and downloads of an `HTTPServer`.
 public struct HTTPServerLimits: Hashable, Sendable {
-  /// Maximum time a connection may be open without a request.
+  /// Maximum time a connection may be open after a request without another one.
   public var idleTime = MediaDuration.seconds(60)
-  /// Maximum time from the first byte of a request head to its last, TLS handshake included.
+  /// Maximum time until the first byte of a connection, and from the first byte of a request head to its last, TLS handshake
+  /// included.
   public var headTime = MediaDuration.seconds(15)
   /// Maximum time a client may read nothing while bytes wait for it.
   public var stallTime = MediaDuration.seconds(20)

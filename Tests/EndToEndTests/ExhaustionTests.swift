@@ -70,7 +70,8 @@ extension EndToEnd {
             "stranger.py", ["slow"], of: vidicon, on: .stranger, as: [String: Double?].self)
           for (attack, limit) in [
             ("RTSP byte by byte", 10.0), ("RTSP silent", 10), ("RTSP OPTIONS", 10), ("RTSP DESCRIBE", 10),
-            ("HTTP byte by byte", 15), ("TLS byte by byte", 15),
+            ("HTTP byte by byte", 15), ("TLS byte by byte", 15), ("HTTP silent", 15), ("TLS silent", 15),
+            ("HTTP/2 byte by byte", 15),
           ] {
             let lasted = try #require(seconds[attack] ?? nil, "\(attack) is open after 30 s: \(seconds)")
             #expect(lasted < limit + 4, "\(attack)")

@@ -129,6 +129,7 @@ struct ConnectionLoopTests {
   @Test func `an idle connection is overdue after its time, one with an open request is not`() throws {
     let loop = self.loop()
     let (guardian, channel) = try self.connect(loop)
+    self.exchange(guardian, channel)
     let now = NIODeadline.now()
     #expect(!guardian.isOverdue(at: now + .seconds(59)))
     #expect(guardian.isOverdue(at: now + .seconds(61)))
@@ -136,6 +137,16 @@ struct ConnectionLoopTests {
     #expect(!guardian.isOverdue(at: now + .seconds(1000)))
     guardian.exchangeEnded(nil, endless: nil)
     #expect(guardian.isOverdue(at: .now() + .seconds(61)))
+  }
+
+  @Test func `a silent connection is overdue after 15 seconds`() throws {
+    let loop = self.loop()
+    let (guardian, channel) = try self.connect(loop)
+    let now = NIODeadline.now()
+    #expect(!guardian.isOverdue(at: now + .seconds(14)))
+    #expect(guardian.isOverdue(at: now + .seconds(16)))
+    self.exchange(guardian, channel)
+    #expect(!guardian.isOverdue(at: now + .seconds(16)))
   }
 
   @Test func `an incomplete request head is overdue after 15 seconds`() throws {

@@ -27,6 +27,77 @@ extension HTTPControlTests {
     }
   }
 
+  @Test(arguments: [
+    ("/health", "127.0.0.1:8080", "200"), ("http://127.0.0.1/health", "127.0.0.1", "200"),
+    ("HTTP://LOCALHOST:80/health?x", "localhost", "200"), ("http://127.0.0.1?x", "127.0.0.1", "404"),
+    ("http://evil.example/health", "127.0.0.1", "421"), ("http://evil.example:80", "127.0.0.1", "421"),
+    ("http://127.0.0.1/health", "evil.example", "421"), ("http://127.0.0.1/health", "localhost", "421"),
+    ("http://127.0.0.1:1/health", "127.0.0.1:2", "421"), ("http://ben@127.0.0.1/health", "127.0.0.1", "421"),
+    ("evil:/health", "127.0.0.1", "400"), ("http:///health", "127.0.0.1", "400"), ("health", "127.0.0.1", "400"),
+    ("ftp://127.0.0.1/health", "127.0.0.1", "400"), ("//evil.example/health", "127.0.0.1", "404"),
+  ])
+  func `the authority of an absolute target must be a name of this server, and that of Host`(
+    target: String, host: String, status: String
+  ) async throws {
+    try await withServer { server, port in
+      let request = "GET \(target) HTTP/1.1\r\nHost: \(host)\r\nConnection: close\r\n\r\n"
+      let text = try await RawClient.connect(port: port).exchange([request])
+      #expect(text.prefix(12).suffix(3) == status)
+      #expect(server.responder.access.refusals[.badHost] == (status == "421" ? 1 : 0))
+    }
+  }
+
+  @Test(
+    arguments: [
+      ("127.0.0.1", ["127.0.0.1"], 200), ("camera", ["CAMERA:443"], 200), (nil, ["localhost"], 200), (nil, [], 200),
+      (nil, ["evil.example"], 421), ("127.0.0.1", ["evil.example"], 421), ("evil.example", ["127.0.0.1"], 421),
+      ("127.0.0.1", ["127.0.0.1", "evil.example"], 421), ("127.0.0.1", ["localhost"], 421), ("", ["evil.example"], 421),
+    ] as [(String?, [String], Int)])
+  func `the field Host of HTTP/2 must be a name of this server, and the authority`(
+    authority: String?, hosts: [String], status: Int
+  ) async throws {
+    try await withServer { server, _ in
+      var request = HTTPRequest(method: .get, scheme: "https", authority: authority, path: "/health")
+      for host in hosts { request.headerFields.append(HTTPField(name: HTTPField.Name("Host")!, value: host)) }
+      let response = await server.responder.respond(
+        to: request, client: HTTPClient(address: "192.0.2.1", isSecure: true), body: { _ in nil })
+      #expect(response.status.code == status)
+      #expect(server.responder.access.refusals[.badHost] == (status == 421 ? 1 : 0))
+    }
+  }
+
+  @Test func `a rebound page without an authority is not a program of this machine`() async throws {
+    try await withServer { server, _ in
+      var request = HTTPRequest(method: .get, scheme: "https", authority: nil, path: "/api/session")
+      request.headerFields[HTTPField.Name("Host")!] = "camera.local"
+      let response = await server.responder.respond(
+        to: request, client: HTTPClient(address: "127.0.0.1", isSecure: true), body: { _ in nil })
+      #expect(response.text.contains(#""role":"viewer""#))
+    }
+  }
+
+  @Test func `tokens in addresses that other sites make a browser request slow no login down`() async throws {
+    let token = try #require(AccessToken(parsing: "0123456789abcdef", role: .operator))
+    let access = AccessControl.permissive { ($0.tokens, $0.control) = ([token], .operators) }
+    try await self.withControl(access: access) { _, port in
+      func status(_ path: String, _ field: String = "X: x") async throws -> String {
+        try await Self.status(RawClient.get(path, port: port, field))
+      }
+      let bearer = "Authorization: Bearer 0123456789abcdef"
+      // Where everybody may watch, the token of a request for media is not compared.
+      for path in ["/cam/1/snapshot.jpg?width=0&token=x", "/cam/1/mjpeg?fps=0&token=x", "/cam/1/none.ts?token=x"] {
+        for _ in 0..<9 { _ = try await status(path) }
+      }
+      #expect(access.refusals[.failedLogin] == 0)
+      for _ in 0..<9 { _ = try await status("/api/recordings?token=x", "Sec-Fetch-Site: cross-site") }
+      #expect(access.refusals[.failedLogin] == 5 && access.refusals[.throttled] == 4)
+      // Neither the owner's links nor the owner's page wait for it.
+      #expect(try await status("/api/recordings?token=0123456789abcdef") == "200")
+      for _ in 0..<9 { _ = try await status("/api/recordings?token=x") }
+      #expect(try await status("/api/recordings", bearer) == "200")
+    }
+  }
+
   // MARK: - Sources
 
   @Test(

@@ -149,7 +149,8 @@ final class ConnectionGuard: ChannelDuplexHandler {
     if !self.isMultiplexed, let partialSince = self.partialSince {
       return now - partialSince >= .nanoseconds(limits.headTime.nanoseconds)
     }
-    return now - self.idleSince >= .nanoseconds(limits.idleTime.nanoseconds)
+    let idleTime = self.use == .unused ? limits.headTime : limits.idleTime
+    return now - self.idleSince >= .nanoseconds(idleTime.nanoseconds)
   }
 
   /// Whether bytes have waited for `limit` without the client reading any.

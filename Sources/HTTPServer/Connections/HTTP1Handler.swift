@@ -1,3 +1,4 @@
+internal import Authentication
 internal import HTTPTypes
 internal import NIOCore
 internal import NIOHTTP1
@@ -29,11 +30,18 @@ final class HTTP1Handler: ChannelDuplexHandler, RemovableChannelHandler {
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
     if self.isClosing { return }
-    if case .head(let head) = self.unwrapInboundIn(data) {
+    var data = data
+    if case .head(var head) = self.unwrapInboundIn(data) {
       let hosts = head.headers[canonicalForm: "host"].count
       guard hosts == 1 || (hosts == 0 && head.version == .http1_0) else {
         self.isClosing = true
         return context.fireErrorCaught(RefusedRequest(reason: "a request needs exactly one Host field"))
+      }
+      do throws(RefusedRequest) {
+        if try head.prependAuthorityOfTarget() { data = self.wrapInboundOut(.head(head)) }
+      } catch {
+        self.isClosing = true
+        return context.fireErrorCaught(error)
       }
       // A connection with a request body is closed after the response, so that the rest of the body need not be read.
       let hasBody =
@@ -107,6 +115,28 @@ struct RefusedRequest: Error {
 }
 
 extension HTTPRequestHead {
+  /// Inserts the authority of an absolute target before `Host`: the conversion takes the first one as the request's
+  /// authority, and keeps the other as a field.
+  ///
+  /// - Returns: Whether the target is absolute, and the head has changed.
+  fileprivate mutating func prependAuthorityOfTarget() throws(RefusedRequest) -> Bool {
+    guard self.uri.utf8.first != UInt8(ascii: "/"), self.uri != "*" else { return false }
+    var authority: Substring?
+    if let mark = self.uri.firstRange(of: "://") {
+      let scheme: String = self.uri[..<mark.lowerBound].lowercased()
+      if scheme == "http" || scheme == "https" {
+        authority = self.uri[mark.upperBound...].prefix { $0 != "/" && $0 != "?" && $0 != "#" }
+      }
+    }
+    guard let authority, !authority.isEmpty else {
+      throw RefusedRequest(reason: "the target must be a path, or an address with http and a host")
+    }
+    let hosts = self.headers[canonicalForm: "host"]
+    self.headers.remove(name: "host")
+    for host in [authority] + hosts { self.headers.add(name: "host", value: String(host)) }
+    return true
+  }
+
   fileprivate var isExpectingContinue: Bool {
     self.headers[canonicalForm: "expect"].contains { $0.lowercased() == "100-continue" }
   }

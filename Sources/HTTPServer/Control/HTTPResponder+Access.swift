@@ -34,26 +34,29 @@ extension HTTPResponder {
 
   /// The response to a request for a host name that is not this server's; nil when it may proceed.
   ///
-  /// HTTP/1.0 without `Host` may only read: a page in a browser always sends `Host`.
+  /// HTTP/1.0 without `Host` may only read: a page in a browser always sends `Host`. A request may give two names, in an
+  /// absolute target (RFC 9112 §3.2.2) or `:authority` and in `Host` (RFC 9113 §8.3.1): both must be this server's, and the
+  /// same.
   func refusalOfHost(_ request: HTTPRequest) -> ServerResponse? {
-    // The absolute form takes precedence over `Host`, RFC 9112 §3.2.2; both must be names of this server.
-    var hosts = [request.authority ?? ""]
-    let path = request.path ?? ""
-    if !path.hasPrefix("/"), let scheme = path.firstRange(of: "://") {
-      hosts.append(String(path[scheme.upperBound...].prefix { $0 != "/" && $0 != "?" && $0 != "#" }))
-    }
-    let given = hosts.filter { !$0.isEmpty }
-    if given.isEmpty, ![.get, .head, .options].contains(request.method) {
+    let hosts = request.givenHosts
+    if hosts.isEmpty, ![.get, .head, .options].contains(request.method) {
       self.access.refuseHost("", now: self.clock.now())
       return .text(.misdirectedRequest, "a request without Host may only read")
     }
-    let foreign = given.first { host in
+    let foreign = hosts.first { host in
       Authority(parsing: host).map { !self.access.hostPolicy.allows($0) } ?? true
     }
-    guard let foreign else { return nil }
-    self.access.refuseHost(foreign, now: self.clock.now())
-    return .text(
-      .misdirectedRequest, "this host name is not one of this server's; start the server with --host NAME to allow it")
+    if let foreign {
+      self.access.refuseHost(foreign, now: self.clock.now())
+      return .text(
+        .misdirectedRequest, "this host name is not one of this server's; start the server with --host NAME to allow it"
+      )
+    }
+    let defaultPort: UInt16 = request.scheme == "https" ? 443 : 80
+    let names = Set(hosts.compactMap { Authority(parsing: $0) }.map { "\($0.host):\($0.port ?? defaultPort)" })
+    guard names.count > 1 else { return nil }
+    self.access.refuseHost(hosts.last ?? "", now: self.clock.now())
+    return .text(.misdirectedRequest, "the host of the target and that of the field Host differ")
   }
 
   /// The response to a request of a web page of another site; nil when it may proceed.
@@ -99,7 +102,7 @@ extension HTTPResponder {
 
   /// Verifies the credentials of a request.
   func identify(
-    _ request: HTTPRequest, _ target: HTTPTarget, client: HTTPClient, changesState: Bool
+    _ request: HTTPRequest, _ target: HTTPTarget, route: HTTPRoute, client: HTTPClient, changesState: Bool
   ) async -> HTTPUser {
     let isOnThisMachine = client.isOnThisMachine(request)
     let address = client.effectiveAddress(of: request, proxies: self.access.settings.proxies)
@@ -107,11 +110,14 @@ extension HTTPResponder {
       client.isSecure(request, proxies: self.access.settings.proxies) || isOnThisMachine
       || self.access.settings.allowsInsecureBasic
     let isReading = request.method == .get || request.method == .head
+    // Pages of other sites can make a browser send wrong tokens, which must not slow its owner's logins down.
+    let isOpenMedia = route.isMedia && !self.access.isWatchingProtected
     var accessRequest = AccessRequest(
       method: request.method.rawValue, authorization: request.headerFields[values: .authorization],
       // A token in a URL, which links and logs contain, is accepted for reading only.
-      token: isReading ? target.parameter("token") : nil, address: address, isOnThisMachine: isOnThisMachine,
-      allowsBasic: allowsBasic, changesState: changesState)
+      token: isReading && !isOpenMedia ? target.parameter("token") : nil, address: address,
+      isOnThisMachine: isOnThisMachine, allowsBasic: allowsBasic, changesState: changesState,
+      isCrossSite: request.headerFields[.secFetchSite] == "cross-site")
     var now = self.clock.now()
     if let check = self.access.passwordCheck(for: accessRequest, now: now) {
       if case .refused(let delay) = await self.passwords.run(check) { accessRequest.refusedCheck = delay }
@@ -241,6 +247,19 @@ extension HTTPResponder {
     if value.lowercased().hasPrefix("bearer ") { self.access.endSession(value.dropFirst(7).trimmingSpace()) }
     return ServerResponse(.noContent)
   }
+}
+
+extension HTTPRequest {
+  /// The authority and the values of `Host`, those that are empty left out.
+  var givenHosts: [String] {
+    ([self.authority ?? ""] + self.headerFields[values: .hostField]).filter { !$0.isEmpty }
+  }
+}
+
+extension HTTPField.Name {
+  // Safe because these are valid names.
+  fileprivate static let hostField = HTTPField.Name("Host")!
+  fileprivate static let secFetchSite = HTTPField.Name("Sec-Fetch-Site")!
 }
 
 /// Response of `/api/session`.

@@ -61,6 +61,8 @@ struct HTTPResponder: Sendable {
 
   private func content(for request: HTTPRequest, client: HTTPClient, body: BodyReader) async -> ServerResponse {
     if let refusal = self.refusalOfHost(request) { return refusal }
+    var request = request
+    request.authority = request.givenHosts.first
     if request.method == .options, request.path == "*" {
       return ServerResponse(.noContent, [.allow: Self.serverMethods])
     }
@@ -101,7 +103,7 @@ struct HTTPResponder: Sendable {
     case (_, .notFound): break
     default: return .text(.methodNotAllowed, "only \(route.methods) are supported", [.allow: route.methods])
     }
-    let user = await self.identify(request, target, client: client, changesState: isChanging)
+    let user = await self.identify(request, target, route: route, client: client, changesState: isChanging)
     if let permission = route.permission(changing: isChanging), !self.hasTicket(target, for: route),
       let refusal = self.refusal(of: permission, to: user)
     {

@@ -30,7 +30,7 @@ import sys
 import threading
 import time
 
-from visitor import Visitor, basic, bearer
+from visitor import PREFACE, Visitor, basic, bearer
 
 
 def crowd(visitor, count):
@@ -94,6 +94,9 @@ def slow(visitor):
         "RTSP OPTIONS": (lambda: visitor.connect(visitor.rtsp), options, 1),
         "RTSP DESCRIBE": (lambda: visitor.connect(visitor.rtsp), describe, 1),
         "HTTP byte by byte": (lambda: visitor.connect(visitor.http), head, 0),
+        "HTTP silent": (lambda: visitor.connect(visitor.http), b"", 0),
+        "TLS silent": (lambda: visitor.connect(visitor.https), b"", 0),
+        "HTTP/2 byte by byte": (lambda: visitor.connect_tls("h2"), PREFACE + b"\0" * 1000, 0),
         "TLS byte by byte": (lambda: visitor.connect(visitor.https), b"\x16\x03\x01\x02\x00\x01" + b"\0" * 1000, 0),
     }
     result = {}
@@ -141,6 +144,12 @@ def rows(visitor, token=None):
             result["watch"].add(visitor.ask(protocol, "GET", path, own)[0])
             for host in ("evil.example", "evil.example:80", "192.0.2.7.evil.example", "local.evil", "xn--e1afmkfd.example"):
                 result["foreign host"].add(visitor.ask(protocol, "GET", path, own, host=host)[0])
+            if protocol == "1.1":
+                result["foreign host"].add(visitor.ask(protocol, "GET", "http://evil.example" + path, own)[0])
+            else:
+                for authority in (None, ""):
+                    fields = own | {"Host": "evil.example"}
+                    result["foreign host"].add(visitor.ask(protocol, "GET", path, fields, host=authority)[0])
             for host in ("camera", "camera.local", "camera.lan", "camera.home.arpa", "camera.internal", "localhost",
                          "192.0.2.9", "[2001:db8::1]"):
                 result["own host"].add(visitor.ask(protocol, "GET", path, own, host=host)[0])

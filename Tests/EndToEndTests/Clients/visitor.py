@@ -55,7 +55,9 @@ class Visitor:
     def ask2(self, method, path, fields, body, host):
         with self.connect_tls("h2") as connection:
             assert connection.selected_alpn_protocol() == "h2"
-            named = {":method": method, ":scheme": "https", ":authority": host, ":path": path}
+            named = {":method": method, ":scheme": "https", ":path": path}
+            if host:
+                named[":authority"] = host
             named |= {name.lower(): value for name, value in fields.items()}
             if body:
                 named["content-length"] = str(len(body))
