@@ -319,6 +319,10 @@ let package = Package(
     .executableTarget(
       name: "RecordingMeter", dependencies: ["Recording", "Codecs", "Streaming", "Media", "Threading", nioCore],
       path: "Benchmarks/RecordingMeter", swiftSettings: settings),
+    // Searches frames for faces as a private stream does, for Benchmarks.
+    .executableTarget(
+      name: "PrivacyMeter", dependencies: ["Effects", "Media"], path: "Benchmarks/PrivacyMeter",
+      swiftSettings: settings),
     .testTarget(
       name: "ConnectionsTests",
       dependencies: [

@@ -81,4 +81,25 @@ struct DetectorInputsTests {
     let outside = inputs.make(Self.frame(), FaceTile(x: 300, y: 0, side: 192), .up, side: 192)
     #expect(Self.row(outside, 7, [0, 191]) == [40, 40])
   }
+
+  @Test func `a rejected candidate is looked at again when pixels have changed, and after a second`() {
+    let check = CandidateCheck([FaceCandidateTests.candidate(100, 100, side: 30, score: 0.4)], orientation: .right)
+    func again(
+      _ x: Float = 102, side: Float = 31, score: Float = 0.41, orientation: Orientation = .right,
+      at milliseconds: Int64 = 900, changed: Bool = false
+    ) -> Bool {
+      var rejected = RejectedCandidates()
+      rejected.add(check, number: 7, at: .zero)
+      let other = CandidateCheck(
+        [FaceCandidateTests.candidate(x, 100, side: side, score: score)], orientation: orientation)
+      return !rejected.contains(other, at: MediaTime(ticks: milliseconds, timescale: 1000)) { square, since in
+        #expect(since == 7 && square.side > 60)
+        return changed
+      }
+    }
+    #expect(!again())
+    #expect(again(changed: true) && again(at: 1000))
+    #expect(again(104) && again(side: 40) && again(score: 0.45) && again(orientation: .left))
+    #expect(RejectedCandidates().contains(check, at: .zero) { _, _ in false } == false)
+  }
 }

@@ -129,7 +129,7 @@ struct PrivacyReleaseTests {
     let first = mask.submit(Self.frame(0), completes: false).frames
     #expect(first.count == 1 && first.allSatisfy { $0.verdict == .keep && Self.luma($0.frame) == 100 })
     let all = runs.count
-    #expect(all == PrivacyLayout(width: 320, height: 180).probes.count)
+    #expect(all == PrivacyLayout(width: 320, height: 180).completeCount)
     for index in 1..<10 {
       #expect(mask.submit(Self.frame(Int64(index)), completes: false).frames.count == 1)
     }

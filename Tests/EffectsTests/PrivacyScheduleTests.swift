@@ -7,7 +7,9 @@ import Testing
 struct PrivacyScheduleTests {
   /// Frames of which everything changes, at 30 per second.
   private struct Dialogue {
-    var schedule = PrivacySchedule(isImmediate: [true] + Array(repeating: false, count: 30))
+    /// Each run searches one cell.
+    var schedule = PrivacySchedule(
+      isImmediate: [true] + Array(repeating: false, count: 30), runs: (0...30).map { [$0] })
     var number = 0
 
     mutating func add(completes: Bool = false, isChanged: Bool = true) -> PrivacySchedule.Batch {
@@ -30,9 +32,9 @@ struct PrivacyScheduleTests {
     var numbers: [Int] = []
     for _ in 0..<12 {
       let batch = dialogue.add()
-      #expect(batch.probes.first == 0 && Set(batch.probes).count == batch.probes.count)
+      #expect(batch.runs.first == 0 && Set(batch.runs).count == batch.runs.count)
       counts.append(batch.requiredCount)
-      dialogue.schedule.finish(batch.probes.prefix(batch.requiredCount))
+      dialogue.schedule.finish(batch.runs.prefix(batch.requiredCount))
       for frame in dialogue.released() {
         #expect(frame.uncertain == [])
         numbers.append(frame.number)
@@ -45,7 +47,7 @@ struct PrivacyScheduleTests {
   @Test func `what was not searched in a round is uncertain`() {
     var dialogue = Dialogue()
     for _ in 0..<2 {
-      #expect(!dialogue.add().probes.isEmpty)
+      #expect(!dialogue.add().runs.isEmpty)
       #expect(dialogue.released().isEmpty)
     }
     _ = dialogue.add()
@@ -59,14 +61,14 @@ struct PrivacyScheduleTests {
     var dialogue = Dialogue()
     let first = dialogue.add(completes: true)
     #expect(first.requiredCount == 31)
-    dialogue.schedule.finish(first.probes)
+    dialogue.schedule.finish(first.runs)
     #expect(dialogue.released(completes: true).map(\.number) == [1])
     var runs = 0
     for _ in 0..<60 {
       let batch = dialogue.add(isChanged: false)
       #expect(batch.requiredCount == 0)
-      runs += batch.probes.count
-      dialogue.schedule.finish(batch.probes)
+      runs += batch.runs.count
+      dialogue.schedule.finish(batch.runs)
       #expect(dialogue.released().count == 1)
     }
     #expect((60...130).contains(runs))
@@ -80,7 +82,7 @@ struct PrivacyScheduleTests {
     _ = dialogue.add()
     let batch = dialogue.add(completes: true)
     #expect(batch.requiredCount == 31)
-    dialogue.schedule.finish(batch.probes)
+    dialogue.schedule.finish(batch.runs)
     // The immediate part of the first frame did not run.
     let released = dialogue.released(completes: true)
     #expect(released.map(\.number) == [1, 2] && released.map(\.uncertain) == [[0], []])
@@ -98,12 +100,11 @@ struct PrivacyLayoutTests {
   @Test(arguments: [(1280, 720), (1920, 1080), (720, 1280), (4096, 2160), (640, 360), (64, 48), (2, 2), (4096, 100)])
   func `each place is searched in each direction at each size`(width: Int, height: Int) {
     let layout = PrivacyLayout(width: width, height: height)
-    let levels = Set(layout.probes.map { [$0.tile.side, $0.orientation.rawValue] })
-    for level in levels {
-      let tiles = layout.probes.filter { $0.tile.side == level[0] && $0.orientation.rawValue == level[1] }.map(\.tile)
+    let levels = Dictionary(grouping: layout.probes) { "\($0.model) \($0.tile.side) \($0.orientation)" }
+    for probes in levels.values {
+      let (tiles, side) = (probes.map(\.tile), probes[0].tile.side)
       // Beyond the edges too, for half faces; the model for near faces sees them without.
-      let isNear = layout.probes.contains { $0.tile.side == level[0] && $0.model == .shortRangeDetector }
-      let excess = isNear ? 0 : level[0] / 12
+      let excess = probes[0].model == .shortRangeDetector ? 0 : side / 12
       for place in [
         SIMD2(-excess, -excess), SIMD2(layout.width - 1 + excess, -excess), SIMD2(-excess, layout.height - 1 + excess),
         SIMD2(layout.width / 2, layout.height / 2), SIMD2(layout.width - 1 + excess, layout.height - 1 + excess),
@@ -111,33 +112,66 @@ struct PrivacyLayoutTests {
         #expect(
           tiles.contains {
             ($0.x...$0.x + $0.side).contains(place.x) && ($0.y...$0.y + $0.side).contains(place.y)
-          }, "\(place) of \(layout.width) × \(layout.height) in tiles of \(level[0])")
+          }, "\(place) of \(layout.width) × \(layout.height) in tiles of \(side)")
       }
       #expect(tiles.allSatisfy { $0.x % 2 == 0 && $0.y % 2 == 0 })
-      // The tiles of a size share the frame.
-      let cores = layout.probes.filter {
-        $0.tile.side == level[0] && $0.orientation.rawValue == level[1] && ($0.model == .shortRangeDetector) == isNear
-      }.map(\.core)
-      #expect(cores.reduce(0) { $0 + $1.x.count * $1.y.count } == layout.width * layout.height)
+      // The cells of a size share the frame, and each is searched by a tile.
+      let cells = Set(probes.flatMap(\.cells)).map { layout.cells[$0] }
+      #expect(cells.reduce(0) { $0 + $1.core.x.count * $1.core.y.count } == layout.width * layout.height)
     }
     #expect(levels.count % 4 == 0)
+    #expect(Set(layout.probes.flatMap(\.cells)).count == layout.cells.count)
     // Immediate: one model for near faces, and the largest tiles, upright.
-    #expect(layout.probes.filter(\.isImmediate).allSatisfy { $0.orientation == .up })
+    #expect(
+      layout.probes.filter { $0.cells.contains { layout.cells[$0].isImmediate } }.allSatisfy { $0.orientation == .up })
+  }
+
+  @Test(arguments: [(1280, 720), (1920, 1080), (720, 1280), (4096, 2160), (640, 360), (4096, 100)])
+  func `a tile contains its cells with a margin, and exceeds the frame where they are at its edge`(
+    width: Int, height: Int
+  ) {
+    let layout = PrivacyLayout(width: width, height: height)
+    for probe in layout.probes where probe.model == .fullRangeDetector {
+      let (tile, face) = (probe.tile, probe.tile.side * 10 / 75)
+      for cell in probe.cells.map({ layout.cells[$0] }) {
+        for (core, length, start) in [(cell.core.x, layout.width, tile.x), (cell.core.y, layout.height, tile.y)] {
+          // Half of the smallest face, whose center is at the cell's border, and something around it.
+          let before = core.lowerBound == 0 ? tile.side / 12 : face * 6 / 10
+          let after = core.upperBound == length ? tile.side / 12 : face * 6 / 10
+          #expect(core.lowerBound - before >= start && core.upperBound + after <= start + tile.side)
+        }
+        #expect(cell.reach.x.lowerBound <= max(0, cell.core.x.lowerBound - face / 2 + 1))
+        #expect(cell.cover.x.upperBound >= min(layout.width, cell.core.x.upperBound + tile.side / 5))
+      }
+    }
+  }
+
+  @Test func `a complete search needs the tiles of a grid, a changed area few of them`() {
+    let layout = PrivacyLayout(width: 1280, height: 720)
+    func schedule() -> PrivacySchedule {
+      PrivacySchedule(
+        isImmediate: layout.cells.map(\.isImmediate), runs: layout.probes.map(\.cells))
+    }
+    var complete = schedule()
+    let all = complete.add(number: 1, time: .zero, completes: true) { _, _ in true }
+    #expect(all.runs.count == layout.completeCount && layout.completeCount == 4 + 4 * (2 + 18))
+    #expect(Set(all.runs.flatMap { layout.probes[$0].cells }).count == layout.cells.count)
+    complete.finish(all.runs)
+    #expect(complete.release(completes: true)?.uncertain == [])
+    // A quarter of a tile in the corner of four tiles of the grid.
+    let changed = complete.add(number: 2, time: MediaTime(ticks: 1, timescale: 30), completes: true) { cell, _ in
+      let reach = layout.cells[cell].reach
+      return reach.x.overlaps(370..<440) && reach.y.overlaps(120..<190)
+    }
+    let small = changed.runs.prefix(changed.requiredCount).filter { layout.probes[$0].tile.side == 192 }
+    #expect(small.count == 4)
   }
 
   @Test func `the smallest face is 25 pixels wide for the detector, and fits into the overlap of two tiles`() {
     let layout = PrivacyLayout(width: 1280, height: 720)
-    #expect(layout.probes.count == 4 + 4 * (2 + 18))
-    let tiles = layout.probes.filter { $0.model == .fullRangeDetector }.map(\.tile)
-    let smallest = tiles.map(\.side).min() ?? 0
-    #expect(smallest == 192 && layout.minimumFace > 25)
-    let row = Set(tiles.filter { $0.side == smallest && $0.y < 0 }.map(\.x)).sorted()
-    for (left, right) in zip(row, row.dropFirst()) {
-      #expect(Float(left + smallest - right) > 1.2 * layout.minimumFace)
-    }
+    #expect(layout.probes.map(\.tile.side).min() == 192 && layout.minimumFace > 25)
     // Smaller faces cost more.
-    let fine = PrivacyLayout(width: 1280, height: 720, minimumFace: 0.0275)
-    #expect(fine.probes.count > 200)
+    #expect(PrivacyLayout(width: 1280, height: 720, minimumFace: 0.0275).completeCount > 200)
   }
 }
 

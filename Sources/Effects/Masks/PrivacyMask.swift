@@ -78,6 +78,12 @@ public final class PrivacyMask: HoldingEffect {
     self.init(minimumFace: minimumFace, color: color) { plans.makeDetect() }
   }
 
+  /// A mask for measurements, whose search is never cut short.
+  package convenience init(models: FaceModels, isUnlimited: Bool) throws(VidiconError) {
+    let plans = try FaceDetectorPlans(models)
+    self.init(limits: isUnlimited ? .unlimited : PrivacySearch.Limits()) { plans.makeDetect() }
+  }
+
   /// A mask with custom detectors.
   convenience init(
     minimumFace: Float = PrivacyMask.defaultMinimumFace, color: FrameColor = FrameColor(luma: 40),
@@ -98,6 +104,11 @@ public final class PrivacyMask: HoldingEffect {
 
   /// Whether the mask has a detector.
   var hasDetector: Bool { self.state.withLock { $0.search != nil } }
+
+  /// Number of runs of models so far: parts of the search, and second looks.
+  package var modelRuns: (searches: Int, looks: Int) {
+    self.state.withLock { ($0.search?.modelRuns.searches ?? 0, $0.search?.modelRuns.looks ?? 0) }
+  }
 
   deinit { self.state.withLock { $0.search?.stop() } }
 

@@ -1,14 +1,39 @@
 internal import Media
 
-/// Areas of a frame that a complete search consists of: which model searches which square, in which direction. Pure.
+/// What a complete search of a frame consists of: which model searches which square, in which direction. Pure.
 ///
 /// The frame is scaled once, so that the smallest tiles have the detector's input size; all coordinates are in pixels of
 /// that scaled frame.
+///
+/// Tiles of one size and direction can be placed in steps of a quarter of a tile. The frame is divided into ``cells``, for
+/// each of which it is noted when it was last searched, so that few tiles suffice for the part that has changed.
 struct PrivacyLayout: Hashable {
   /// A rectangle within the frame.
   struct Area: Hashable {
     var x: Range<Int>
     var y: Range<Int>
+
+    /// The rectangle with a margin, as far as it is in the frame.
+    fileprivate func grown(by margin: Int, width: Int, height: Int) -> Area {
+      func grown(_ range: Range<Int>, _ limit: Int) -> Range<Int> {
+        max(0, range.lowerBound - margin)..<max(0, min(limit, range.upperBound + margin))
+      }
+      return Area(x: grown(self.x, width), y: grown(self.y, height))
+    }
+  }
+
+  /// Part of the frame that is searched with tiles of one size, in one direction.
+  struct Cell: Hashable {
+    /// Part that no other cell of this size and direction has.
+    var core: Area
+    /// Part in which the smallest faces lie whose center is in ``core``: where it changes, the cell is searched again.
+    var reach: Area
+    /// Part to cover where the cell was not searched: larger faces exceed ``reach``.
+    var cover: Area
+    /// Part of ``reach`` from which it is searched again when it has changed, in pixels: a third of the smallest face.
+    var tolerance: Float
+    /// Whether it is searched in each frame, instead of once for all frames of a round.
+    var isImmediate: Bool
   }
 
   /// One run of a model.
@@ -16,19 +41,14 @@ struct PrivacyLayout: Hashable {
     var model: FaceModel
     /// The searched square. Squares at the frame's edge exceed it, so that faces are found of which the edge cuts off half.
     var tile: FaceTile
-    /// Part of the frame that this square is responsible for: the others of its size have the rest. What changes here is
-    /// searched again.
-    var core: Area
     /// Rotation that makes the faces upright that this run finds best.
     var orientation: Orientation
-    /// Whether it runs for each frame, instead of once for all frames of a round.
-    var isImmediate: Bool
     /// Minimum score of a face.
     var threshold: Float
     /// Minimum size of a face relative to the square.
     var minimumSize: Float
-    /// Part of ``core`` from which it is searched again when it has changed, in pixels: a third of the smallest face.
-    var tolerance: Float
+    /// Indices of the cells that it searches.
+    var cells: [Int]
   }
 
   /// Default of ``minimumFace`` relative to the frame's height: 40 pixels of 720.
@@ -46,9 +66,14 @@ struct PrivacyLayout: Hashable {
   private static let overlap: Float = 0.18
   /// Part of a tile's side by which tiles exceed the frame, at least.
   private static let excess: Float = 0.12
+  /// Size of the largest face that the next larger tiles may miss, relative to a tile.
+  private static let largestPart: Float = 0.43
   private static let detectorSide = FaceModel.fullRangeDetector.inputSide
   /// Score of half a face at the frame's edge, behind a hand; see ``CandidateCheck``.
   private static let threshold: Float = 0.3
+
+  /// Number of cells along a tile's side.
+  private static let divisions = 4
 
   /// Size of the scaled frame.
   let width: Int
@@ -57,7 +82,12 @@ struct PrivacyLayout: Hashable {
   let scale: SIMD2<Float>
   /// Size of the smallest face that is promised to be found, in pixels of the scaled frame.
   let minimumFace: Float
-  let probes: [Probe]
+  /// All cells, of all sizes and directions.
+  private(set) var cells: [Cell] = []
+  /// All runs that are possible.
+  private(set) var probes: [Probe] = []
+  /// Number of runs that search all cells.
+  private(set) var completeCount = 0
 
   /// - Parameter minimumFace: Smallest face relative to the frame's height.
   init(width: Int, height: Int, minimumFace: Float = Self.defaultMinimumFace) {
@@ -82,52 +112,59 @@ struct PrivacyLayout: Hashable {
         sides.append(step == steps ? last : Int(Float(side) / Self.root(ratio, step, of: steps)) & ~1)
       }
     }
-    var probes: [Probe] = []
     let longer = max(self.width, self.height)
-    let whole = FaceTile(x: -((longer - self.width) / 4 * 2), y: -((longer - self.height) / 4 * 2), side: longer)
     for orientation in Orientation.allCases {
-      probes.append(
-        Probe(
-          model: .shortRangeDetector, tile: whole, core: Area(x: 0..<self.width, y: 0..<self.height),
-          orientation: orientation, isImmediate: orientation == .up, threshold: 0.6, minimumSize: Self.nearFace,
-          tolerance: Self.tolerance(Self.nearFace * Float(longer))))
+      let near = Probe(
+        model: .shortRangeDetector, tile: FaceTile(x: 0, y: 0, side: longer), orientation: orientation, threshold: 0.6,
+        minimumSize: Self.nearFace, cells: [])
+      func axis(_ length: Int) -> PrivacyAxis { PrivacyAxis(whole: length, side: longer) }
+      self.add(
+        near, axis(self.width), axis(self.height), face: Self.nearFace * Float(longer),
+        isImmediate: orientation == .up)
     }
     for (level, side) in sides.enumerated() {
-      let rows = Self.places(self.height, side), columns = Self.places(self.width, side)
+      func axis(_ length: Int) -> PrivacyAxis {
+        PrivacyAxis(length, side: side, excess: Self.excess, overlap: Self.overlap, divisions: Self.divisions)
+      }
+      let (columns, rows) = (axis(self.width), axis(self.height))
       for orientation in Orientation.allCases {
-        for (y, rowCore) in zip(rows, Self.cores(rows, side, self.height)) {
-          for (x, columnCore) in zip(columns, Self.cores(columns, side, self.width)) {
-            probes.append(
-              Probe(
-                model: .fullRangeDetector, tile: FaceTile(x: x, y: y, side: side),
-                core: Area(x: columnCore, y: rowCore), orientation: orientation,
-                isImmediate: level == 0 && orientation == .up, threshold: Self.threshold, minimumSize: 0,
-                tolerance: Self.tolerance(Float(side) / Self.tileFaces)))
-          }
-        }
+        let far = Probe(
+          model: .fullRangeDetector, tile: FaceTile(x: 0, y: 0, side: side), orientation: orientation,
+          threshold: Self.threshold, minimumSize: 0, cells: [])
+        self.add(
+          far, columns, rows, face: Float(side) / Self.tileFaces, isImmediate: level == 0 && orientation == .up)
       }
     }
-    self.probes = probes
   }
 
-  /// First pixels of tiles that cover a length, overlap and exceed it.
-  private static func places(_ length: Int, _ side: Int) -> [Int] {
-    let excess = Int(Self.excess * Float(side))
-    let step = max(2, Float(side) * (1 - Self.overlap))
-    let rest = length + 2 * excess - side
-    let count = max(1, Int((Float(rest) / step - 0.08).rounded(.up)) + 1)
-    // Divided by 2 without its sign: even also where it is negative.
-    guard count > 1 else { return [-((side - length) / 2 & ~1)] }
-    return (0..<count).map { -((excess - rest * $0 / (count - 1)) / 2 * 2) }
+  /// Adds the cells and tiles of one size and direction.
+  ///
+  /// - Parameter face: Size of the smallest face that is found in them, in pixels.
+  private mutating func add(
+    _ probe: Probe, _ columns: PrivacyAxis, _ rows: PrivacyAxis, face: Float, isImmediate: Bool
+  ) {
+    let first = self.cells.count
+    for row in rows.cells {
+      for column in columns.cells {
+        let core = Area(x: column, y: row)
+        self.cells.append(
+          Cell(
+            core: core, reach: core.grown(by: Int(face / 2), width: self.width, height: self.height),
+            cover: core.grown(
+              by: Int(Self.largestPart / 2 * Float(probe.tile.side)), width: self.width, height: self.height),
+            tolerance: face * face * 0.3, isImmediate: isImmediate))
+      }
+    }
+    for row in rows.windows {
+      for column in columns.windows {
+        var probe = probe
+        (probe.tile.x, probe.tile.y) = (column.start, row.start)
+        probe.cells = row.cells.flatMap { y in column.cells.map { first + y * columns.cells.count + $0 } }
+        self.probes.append(probe)
+      }
+    }
+    self.completeCount += columns.completeCount * rows.completeCount
   }
-
-  /// The parts of a length that tiles are responsible for: they meet in the middle of the tiles' overlaps.
-  private static func cores(_ places: [Int], _ side: Int, _ length: Int) -> [Range<Int>] {
-    let ends = zip(places, places.dropFirst()).map { max(0, min(length, ($1 + $0 + side) / 2)) } + [length]
-    return zip([0] + ends, ends).map { $0..<max($0, $1) }
-  }
-
-  private static func tolerance(_ face: Float) -> Float { face * face * 0.3 }
 
   private static func power(_ base: Float, _ exponent: Int) -> Float {
     (0..<exponent).reduce(Float(1)) { result, _ in result * base }

@@ -30,8 +30,19 @@ struct PrivacySearch {
     var isAlive = true
   }
 
+  /// Number of runs of models.
+  struct ModelRuns: Hashable {
+    /// Parts of the search.
+    var searches = 0
+    /// Second looks.
+    var looks = 0
+  }
+
   /// Times that a frame waits for its search, and the threads that run it.
   struct Limits {
+    /// Times that no search exceeds, for tests and measurements.
+    static let unlimited = Limits(frame: .seconds(600), complete: .seconds(600), runTimeout: .seconds(600))
+
     /// For a frame among others: the frame rate falls to 10 per second before tiles are covered.
     var frame = MediaDuration.milliseconds(100)
     /// For a frame that is to be released at once, such as the first one.
@@ -53,14 +64,16 @@ struct PrivacySearch {
   private let limits: Limits
   private let makeDetect: MakeDetect
   private(set) var supervision = Supervision()
+  private(set) var modelRuns = ModelRuns()
   private var threads: DetectionThreads?
   private var lastStart: MediaTime?
 
   private var size = SIMD2(0, 0)
   private var layout = PrivacyLayout(width: 16, height: 16)
-  private var schedule = PrivacySchedule(isImmediate: [])
+  private var schedule = PrivacySchedule(isImmediate: [], runs: [])
   private var covers = PrivacyCovers(minimumFace: 0)
   private var changes = FrameChanges(width: 1, height: 1)
+  private var rejected = RejectedCandidates()
   private var held: [EffectFrame] = []
   private var lastTime: MediaTime?
   /// How long the last search took.
@@ -106,8 +119,8 @@ struct PrivacySearch {
     self.noteVisibleChanges(at: time)
     let (layout, visible, columns) = (self.layout, self.visibleChanges, self.changes.columns)
     let completes = completes || isFirst || isSlow
-    let batch = self.schedule.add(number: self.changes.number, time: time, completes: completes) { probe, since in
-      Self.hasChanged(layout.probes[probe], since: since, visible, columns: columns)
+    let batch = self.schedule.add(number: self.changes.number, time: time, completes: completes) { cell, since in
+      Self.hasChanged(layout.cells[cell], since: since, visible, columns: columns)
     }
     self.run(batch, frame, completes: completes)
 
@@ -115,11 +128,12 @@ struct PrivacySearch {
     while let (_, uncertain) = self.schedule.release(completes: completes) {
       let frame = self.held.removeFirst()
       var boxes = self.covers.boxes(at: frame.timestamp)
-      for probe in uncertain {
-        // Not only the core: a face may exceed it.
-        let tile = layout.probes[probe].tile
-        let low = SIMD2(Float(tile.x), Float(tile.y))
-        boxes?.append(PrivacyCovers.Box(low: low, high: low + Float(tile.side)))
+      for cell in uncertain {
+        let area = layout.cells[cell].cover
+        boxes?.append(
+          PrivacyCovers.Box(
+            low: SIMD2(Float(area.x.lowerBound), Float(area.y.lowerBound)),
+            high: SIMD2(Float(area.x.upperBound), Float(area.y.upperBound))))
       }
       results.append(
         Result(
@@ -142,9 +156,11 @@ struct PrivacySearch {
         format: VideoFormat(width: (width + 1) / 2, height: (height + 1) / 2))
     }
     self.size = size
-    self.schedule = PrivacySchedule(isImmediate: self.layout.probes.map(\.isImmediate))
+    self.schedule = PrivacySchedule(
+      isImmediate: self.layout.cells.map(\.isImmediate), runs: self.layout.probes.map(\.cells))
     self.covers = PrivacyCovers(minimumFace: self.layout.minimumFace)
     self.changes = FrameChanges(width: self.samples.format.width, height: self.samples.format.height)
+    self.rejected = RejectedCandidates()
     self.held = []
     self.lastTime = nil
     return true
@@ -186,15 +202,26 @@ struct PrivacySearch {
     }
   }
 
+  /// Whether a square has changed since the frame of a number, by any of its blocks.
+  private func hasChanged(_ square: FaceTile, since number: Int) -> Bool {
+    let (columns, rows, side) = (self.changes.columns, self.changes.rows, Self.blockSide)
+    let left = max(0, square.x) / side, right = min(columns, (max(0, square.x + square.side) + side - 1) / side)
+    let top = max(0, square.y) / side, bottom = min(rows, (max(0, square.y + square.side) + side - 1) / side)
+    guard left < right, top < bottom else { return false }
+    return (top..<bottom).contains { row in
+      (left..<right).contains { self.changes.changes[row * columns + $0] > number }
+    }
+  }
+
   private static func hasChanged(
-    _ probe: PrivacyLayout.Probe, since number: Int, _ visible: [Int], columns: Int
+    _ cell: PrivacyLayout.Cell, since number: Int, _ visible: [Int], columns: Int
   ) -> Bool {
     let rows = visible.count / max(1, columns)
-    let core = probe.core
-    let left = core.x.lowerBound / Self.blockSide, right = min(columns, (core.x.upperBound - 1) / Self.blockSide + 1)
-    let top = core.y.lowerBound / Self.blockSide, bottom = min(rows, (core.y.upperBound - 1) / Self.blockSide + 1)
+    let (x, y) = (cell.reach.x, cell.reach.y)
+    let left = x.lowerBound / Self.blockSide, right = min(columns, (x.upperBound - 1) / Self.blockSide + 1)
+    let top = y.lowerBound / Self.blockSide, bottom = min(rows, (y.upperBound - 1) / Self.blockSide + 1)
     guard left < right, top < bottom else { return false }
-    let tolerance = max(1, Int(probe.tolerance) / (Self.blockSide * Self.blockSide))
+    let tolerance = max(1, Int(cell.tolerance) / (Self.blockSide * Self.blockSide))
     var count = 0
     return visible.withUnsafeBufferPointer { visible in
       for row in top..<bottom {
@@ -211,11 +238,11 @@ struct PrivacySearch {
 extension PrivacySearch {
   private mutating func run(_ batch: PrivacySchedule.Batch, _ frame: EffectFrame, completes: Bool) {
     let time = frame.timestamp
-    guard !batch.probes.isEmpty, let threads = self.startedThreads(at: time) else { return }
+    guard !batch.runs.isEmpty, let threads = self.startedThreads(at: time) else { return }
     let begin = StreamClock.system.now()
     let limit = completes ? self.limits.complete : self.limits.frame
     self.inputs.reuse()
-    var jobs = batch.probes.map { index in
+    var jobs = batch.runs.map { index in
       let probe = self.layout.probes[index]
       return DetectionThreads.Job(
         model: probe.model,
@@ -228,7 +255,8 @@ extension PrivacySearch {
     var candidates: [FaceCandidate] = []
     var checks: [CandidateCheck] = []
     var finished: [Int] = []
-    for (index, job) in zip(batch.probes, jobs) where job.isDone {
+    self.modelRuns.searches += jobs.count { $0.isDone }
+    for (index, job) in zip(batch.runs, jobs) where job.isDone {
       finished.append(index)
       self.sort(job.found, of: self.layout.probes[index], at: time, into: &candidates, or: &checks)
     }
@@ -274,7 +302,8 @@ extension PrivacySearch {
         // A face that was seen before: turned away, or behind a hand.
         candidates += group
       } else if group[0].size.max() >= CandidateCheck.minimumSize * self.layout.minimumFace {
-        checks.append(CandidateCheck(group, orientation: probe.orientation))
+        let check = CandidateCheck(group, orientation: probe.orientation)
+        if !self.rejected.contains(check, at: time, hasChanged: self.hasChanged) { checks.append(check) }
       }
     }
   }
@@ -306,6 +335,7 @@ extension PrivacySearch {
     }
     let outcome = threads.run(
       &jobs, requiredCount: jobs.count, optional: limit, limit: limit, runTimeout: self.limits.runTimeout)
+    self.modelRuns.looks += jobs.count { $0.isDone }
     var first = 0
     for (check, placed) in zip(checks, placed) {
       let own = first..<min(jobs.count, first + placed.looks.count)
@@ -318,7 +348,11 @@ extension PrivacySearch {
             by: SIMD2(Float(tile.x), Float(tile.y)), scaledBy: SIMD2(repeating: Float(tile.side)))
         }
       }
-      if !areDone || placed.isFace(found) { candidates += check.candidates }
+      if !areDone || placed.isFace(found) {
+        candidates += check.candidates
+      } else {
+        self.rejected.add(check, number: self.changes.number, at: frame.timestamp)
+      }
     }
     return outcome
   }

@@ -1,0 +1,84 @@
+import Effects
+import Foundation
+import Media
+
+/// Searches frames as a private stream does, for tools that count instructions and seconds:
+///
+///     PrivacyMeter WIDTH HEIGHT RATE
+///
+/// Reads I420 frames without padding from standard input, and prints one line of JSON. The search is never cut short, so
+/// that the work does not depend on the machine's speed.
+///
+/// Part of the main package instead of Benchmarks', since holding frames back is package-internal.
+@main
+struct PrivacyMeter {
+  private struct Cost: Codable {
+    var frames = 0
+    /// Runs of models: parts of the search, second looks, and those of unchanged parts among the first.
+    var searches = 0
+    var looks = 0
+    /// Processor time of all threads per frame, in milliseconds, without the reading of frames.
+    var milliseconds = 0.0
+    /// Mean part of a frame that is covered.
+    var covered = 0.0
+  }
+
+  static func main() throws {
+    let numbers = CommandLine.arguments.dropFirst().compactMap { Int($0) }
+    guard numbers.count == 3 else {
+      FileHandle.standardError.write(Data("usage: PrivacyMeter WIDTH HEIGHT RATE\n".utf8))
+      exit(64)
+    }
+    let (width, height, rate) = (numbers[0], numbers[1], numbers[2])
+    let mask = try PrivacyMask(models: FaceModels(), isUnlimited: true)
+    let chain = EffectChain([mask])
+    var cost = Cost()
+    var seconds = 0.0
+    while let buffer = Self.read(width, height) {
+      let frame = EffectFrame(
+        buffer: buffer, timestamp: MediaTime(ticks: Int64(cost.frames), timescale: Int32(rate)), budget: .seconds(600))
+      let before = Self.processorTime()
+      let progress = chain.advance(frame, completes: false) { .zero }
+      seconds += Self.processorTime() - before
+      cost.frames += 1
+      for case let released? in progress.frames.map(\.released) { cost.covered += Self.coveredPart(released.frame) }
+    }
+    (cost.searches, cost.looks) = (mask.modelRuns.searches, mask.modelRuns.looks)
+    cost.milliseconds = 1e3 * seconds / Double(max(1, cost.frames))
+    cost.covered /= Double(max(1, cost.frames))
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = .sortedKeys
+    FileHandle.standardOutput.write(try encoder.encode(cost) + Data("\n".utf8))
+  }
+
+  private static func read(_ width: Int, _ height: Int) -> PixelBuffer? {
+    let buffer = PixelBuffer(format: VideoFormat(width: width, height: height))
+    for plane in 0..<3 {
+      let (columns, rows) = plane == 0 ? (width, height) : ((width + 1) / 2, (height + 1) / 2)
+      for row in 0..<rows {
+        guard let start = buffer.unsafePlane(plane).baseAddress else { return nil }
+        var count = 0
+        while count < columns {
+          let more = Foundation.read(0, start + row * buffer.format.bytesPerRow[plane] + count, columns - count)
+          guard more > 0 else { return nil }
+          count += more
+        }
+      }
+    }
+    return buffer
+  }
+
+  /// Part of a frame that has the color of covers.
+  private static func coveredPart(_ frame: VideoFrame) -> Double {
+    let luma = frame.buffer.unsafePlane(0)
+    var count = 0
+    for index in stride(from: 0, to: luma.count, by: 8) where luma[index] == 40 { count += 1 }
+    return Double(count) / Double(max(1, luma.count / 8))
+  }
+
+  private static func processorTime() -> Double {
+    var time = timespec()
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
+    return Double(time.tv_sec) + 1e-9 * Double(time.tv_nsec)
+  }
+}
