@@ -18,8 +18,20 @@ public final class StreamEffects: Sendable {
   private struct State {
     var settings = EffectSettings()
     var factory: EffectFactory
-    /// The effects that the factory made for ``settings``.
+    /// The effects that the factory made for ``effective``.
     var effects: [any VideoEffect] = []
+    /// The other stream that shows this one's source with faces covered; nil for none.
+    var hiding: SourcePrivacy.Hiding?
+
+    /// The settings, with faces covered where another stream hides them.
+    var effective: EffectSettings {
+      guard let hiding else { return self.settings }
+      var settings = self.settings
+      settings.privacyMinimumFace =
+        settings.faces == .privacy ? min(settings.smallestFace, hiding.minimumFace) : hiding.minimumFace
+      settings.faces = .privacy
+      return settings
+    }
   }
 
   /// The stream whose effects are set.
@@ -33,35 +45,71 @@ public final class StreamEffects: Sendable {
   public init(_ stream: LiveStream, factory: EffectFactory = EffectFactory()) {
     self.stream = stream
     self.state = Mutex(State(factory: factory))
+    SourcePrivacy.shared.add(self)
   }
 
-  /// The settings in effect; a change that fails keeps them, except for one that turns privacy on.
-  public var settings: EffectSettings { self.state.withLock { $0.settings } }
+  /// The settings in effect; a change that fails keeps them, except for one that turns privacy on. While another stream
+  /// shows the same source with privacy, faces are covered here too.
+  public var settings: EffectSettings { self.state.withLock { $0.effective } }
 
   /// Makes the effects for new settings, and returns when the stream uses them.
   ///
   /// - Parameter mayEndPrivacy: Whether faces that are covered when this change runs may be shown again.
   /// - Throws: ``VidiconError``; the effects stay. `invalidSpecification` where an image is missing, `notPermitted` where
-  ///   faces stay covered, `busy` while 16 other changes wait. When faces were to be covered and the face models cannot be
-  ///   used, the whole frame is covered from then on.
+  ///   faces stay covered, also because another stream hides those of the same source, `busy` while 16 other changes wait.
+  ///   When faces were to be covered and the face models cannot be used, the whole frame is covered from then on.
   public func apply(_ settings: EffectSettings, mayEndPrivacy: Bool = true) async throws(VidiconError) {
-    try await self.change { state throws(VidiconError) in
-      guard mayEndPrivacy || state.settings.faces != .privacy || settings.faces == .privacy else {
+    do throws(VidiconError) {
+      try await self.change { state throws(VidiconError) in
+        try self.check(settings, after: state, mayEndPrivacy: mayEndPrivacy)
+        state.settings = settings
+      }
+    } catch {
+      // Privacy without models has begun nevertheless.
+      await SourcePrivacy.shared.update()
+      throw error
+    }
+    await SourcePrivacy.shared.update()
+  }
+
+  private func check(_ settings: EffectSettings, after state: State, mayEndPrivacy: Bool) throws(VidiconError) {
+    let current = state.effective
+    if !mayEndPrivacy, current.faces == .privacy {
+      guard settings.faces == .privacy else {
         throw VidiconError(
           .notPermitted, subject: self.stream.name, cause: "faces are private here",
           nextStep: "end that on the server's machine, or with a password")
       }
       // Larger faces only would be covered.
-      func smallest(_ settings: EffectSettings) -> Double {
-        settings.privacyMinimumFace ?? Double(PrivacyMask.defaultMinimumFace)
-      }
-      guard mayEndPrivacy || state.settings.faces != .privacy || smallest(settings) <= smallest(state.settings) else {
+      guard settings.smallestFace <= current.smallestFace else {
         throw VidiconError(
           .notPermitted, subject: self.stream.name, cause: "faces are private here, small ones too",
           nextStep: "end that on the server's machine, or with a password")
       }
-      state.settings = settings
     }
+    if let hiding = state.hiding, settings.faces != .privacy, state.settings.faces != .privacy {
+      throw VidiconError(
+        .notPermitted, subject: self.stream.name,
+        cause: "the stream \(hiding.stream) shows the same source with faces covered",
+        nextStep: "end privacy in \(hiding.stream) first")
+    }
+  }
+
+  /// Whether these settings, not another stream's, cover faces.
+  var isHiding: Bool { self.state.withLock { $0.settings.faces == .privacy } }
+
+  /// Smallest face that these settings cover.
+  var smallestFace: Double { self.state.withLock { $0.settings.smallestFace } }
+
+  /// Whether an effect is one of the settings' effects.
+  func owns(_ effect: any VideoEffect) -> Bool {
+    self.state.withLock { $0.effects.contains { $0 === effect } }
+  }
+
+  /// Covers faces while another stream hides those of the same source.
+  func follow() async throws(VidiconError) {
+    guard self.state.withLock({ $0.hiding }) != SourcePrivacy.shared.hiding(self.stream) else { return }
+    try await self.change { (_: inout State) throws(VidiconError) in }
   }
 
   /// Sets an image that settings refer to. An image that is shown is replaced.
@@ -90,15 +138,16 @@ public final class StreamEffects: Sendable {
     defer { self.mutex.unlock() }
     var state = self.state.withLock { $0 }
     let earlier = state.effects
+    state.hiding = SourcePrivacy.shared.hiding(self.stream)
     try body(&state)
-    let result = await WorkerThread.run(named: "effects") { [settings = state.settings, factory = state.factory] in
+    let result = await WorkerThread.run(named: "effects") { [settings = state.effective, factory = state.factory] in
       Self.make(settings, with: factory, keeping: earlier)
     }
     switch result {
     case .success(let effects): state.effects = effects
     case .failure(let error):
       // Any error other than a missing image concerns the face models.
-      guard error.code != .invalidSpecification, state.settings.faces == .privacy else { throw error }
+      guard error.code != .invalidSpecification, state.effective.faces == .privacy else { throw error }
       // Without known faces, the mask covers the whole frame.
       state.effects = [PrivacyMask()]
       self.install(state, inPlaceOf: earlier)
@@ -123,6 +172,11 @@ public final class StreamEffects: Sendable {
     let others = self.stream.effects.filter { other in !earlier.contains { $0 === other } }
     self.stream.effects = state.effects + others
   }
+}
+
+extension EffectSettings {
+  /// Smallest face that privacy covers, relative to the frame's shorter side.
+  fileprivate var smallestFace: Double { self.privacyMinimumFace ?? Double(PrivacyMask.defaultMinimumFace) }
 }
 
 extension VidiconError {

@@ -178,6 +178,7 @@ extension StreamSources {
       throw self.switchFailure(error, hasTrack: self.stream.videoSource != nil)
     }
     self.setNames { $0.video = name }
+    await SourcePrivacy.shared.update()
   }
 
   /// The error of a failed switch: `wrongState` when the stream has ended or lacks the track, else the source's failure.

@@ -1,9 +1,9 @@
-import Effects
 import Foundation
 import Media
 import Streaming
 import Testing
 
+@testable import Effects
 @testable import StreamControl
 
 @Suite("Effects of a stream, by their settings")
@@ -100,5 +100,60 @@ struct StreamEffectsTests {
     #expect(self.stream.effects.map(\.name) == ["PrivacyMask"] && effects.settings.faces == .privacy)
     try await effects.apply(EffectSettings())
     #expect(self.stream.effects.isEmpty)
+  }
+
+  @Test func `privacy of one stream covers the faces of another that shows the same source already`() async throws {
+    let name = "file:/\(UUID())/1.mp4"
+    let other = LiveStream("other")
+    let sources = [StreamSources(self.stream, video: name), StreamSources(other, video: "\(name)?loop=0")]
+    let (hiding, open) = (StreamEffects(self.stream), StreamEffects(other))
+    try await open.apply(self.settings { $0.clock = true })
+    #expect(other.effects.map(\.name) == ["TextClock"])
+
+    try await hiding.apply(self.settings { ($0.faces, $0.privacyMinimumFace) = (.privacy, 0.04) })
+    #expect(other.effects.map(\.name) == ["FaceTracker", "PrivacyMask", "TextClock"])
+    #expect(open.settings.faces == .privacy && open.settings.privacyMinimumFace == 0.04 && open.settings.clock)
+    // It cannot be shown again while the first one hides it, but other effects can change.
+    #expect(await self.code { () throws(VidiconError) in try await open.apply(EffectSettings()) } == .notPermitted)
+    #expect(await self.code { () throws(VidiconError) in try await open.setImage(self.image, for: .mask) } == nil)
+    #expect(other.effects.map(\.name) == ["FaceTracker", "PrivacyMask", "TextClock"])
+
+    try await hiding.apply(EffectSettings())
+    #expect(self.stream.effects.isEmpty && other.effects.map(\.name) == ["TextClock"])
+    #expect(open.settings.faces == .off)
+    try await open.apply(EffectSettings())
+    #expect(other.effects.isEmpty)
+    withExtendedLifetime(sources) {}
+  }
+
+  @Test func `two streams that hide the same source both end it`() async throws {
+    let name = "file:/\(UUID())/1.mp4"
+    let other = LiveStream("other")
+    let sources = [StreamSources(self.stream, video: name), StreamSources(other, video: name)]
+    let both = [StreamEffects(self.stream), StreamEffects(other)]
+    for effects in both { try await effects.apply(self.settings { $0.faces = .privacy }) }
+    // The second one still hides it.
+    try await both[0].apply(EffectSettings())
+    #expect(both.map(\.settings.faces) == [.privacy, .privacy] && self.stream.effects.contains { $0.isPrivacy })
+    try await both[1].apply(EffectSettings())
+    #expect(both.map(\.settings.faces) == [.off, .off] && self.stream.effects.isEmpty && other.effects.isEmpty)
+    withExtendedLifetime(sources) {}
+  }
+
+  @Test func `without models, and without settings, the whole frame of the other stream is covered`() async throws {
+    let name = "file:/\(UUID())/1.mp4"
+    let (other, third) = (LiveStream("other"), LiveStream("third"))
+    let sources = [self.stream, other, third].map { StreamSources($0, video: name) }
+    let open = StreamEffects(other, factory: EffectFactory(models: FaceModels(folder: "/nowhere")))
+    let hiding = self.effectsWithoutModels
+    await #expect(throws: VidiconError.self) { try await hiding.apply(self.settings { $0.faces = .privacy }) }
+    for stream in [self.stream, other, third] {
+      #expect(stream.effects.map(\.name) == ["PrivacyMask"])
+      #expect(stream.effects.allSatisfy { ($0 as? PrivacyMask)?.hasDetector == false })
+    }
+    #expect(open.settings.faces == .privacy)
+    try await hiding.apply(EffectSettings())
+    for stream in [self.stream, other, third] { #expect(stream.effects.isEmpty) }
+    withExtendedLifetime(sources) {}
   }
 }
