@@ -395,7 +395,14 @@ extension AccessControl {
   /// Counts a request for a host name that is not this server's.
   package func refuseHost(_ host: String, now: MediaTime) {
     self.refusals.count(.badHost)
-    let name = String(host.prefix(100)).withoutCredentials().withoutControls()
+    // A client's text in the owner's terminal: the characters of a host and port only.
+    let shown = host.prefix(100).unicodeScalars.map { scalar -> Character in
+      switch scalar {
+      case "a"..."z", "A"..."Z", "0"..."9", ".", "-", "_", ":", "[", "]", "@": Character(scalar)
+      default: "_"
+      }
+    }
+    let name = String(shown).withoutCredentials()
     guard let count = self.state.withLock({ $0.reports.count("host", now: now) }) else { return }
     self.report(
       "refused \(count > 1 ? "\(count) requests, the last one " : "a request ")for the host \"\(name)\", "

@@ -67,7 +67,9 @@ package enum IPAddress: Hashable, Sendable {
   /// The IPv4 address within an IPv6 address; nil without one.
   private var embeddedV4: UInt32? {
     guard case .v6(let upper, let lower) = self else { return nil }
-    let isLast = upper == 0x0064_ff9b << 32 && lower >> 32 == 0 || upper == 0 && [0, 0xffff].contains(lower >> 32)
+    // RFC 6052 and, with prefixes of 96 bits, RFC 8215.
+    let isTranslated = upper == 0x0064_ff9b << 32 && lower >> 32 == 0 || upper >> 16 == 0x0064_ff9b_0001
+    let isLast = isTranslated || upper == 0 && [0, 0xffff].contains(lower >> 32)
     if isLast { return UInt32(truncatingIfNeeded: lower) }
     return upper >> 48 == 0x2002 ? UInt32(truncatingIfNeeded: upper >> 16) : nil
   }

@@ -34,6 +34,28 @@ extension StringProtocol {
     return String(decoding: bytes[...sign], as: UTF8.self) + "…"
   }
 
+  /// The path of a file for messages, which may be an address or `NAME:PASSWORD` that was given by mistake. Idempotent.
+  ///
+  /// | text                                        | shown           |
+  /// |---------------------------------------------|-----------------|
+  /// | `rtsp://NAME:PASSWORD@HOST/a`               | `rtsp://…@HOST/a` |
+  /// | `NAME:PASSWORD`, `rtsp:/NAME:PASSWORD@HOST` | `NAME:…`, `rtsp:…` |
+  /// | `KEY=VALUE`                                 | `KEY=…`         |
+  /// | `/a/NAME:PASSWORD@HOST/b`                   | `/a/…`          |
+  /// | `/a/2026-11-22_12:30.mp4`, `logo@2x.png`    | unchanged       |
+  package func pathWithoutCredentials() -> String {
+    let bytes = Array(self.utf8)
+    if bytes.firstRange(of: Array("://".utf8)) != nil { return self.withoutCredentials() }
+    guard let sign = bytes.firstIndex(where: { ":=".utf8.contains($0) }), sign + 1 < bytes.count else {
+      return String(self)
+    }
+    guard let slash = bytes[..<sign].lastIndex(of: UInt8(ascii: "/")) else {
+      return String(decoding: bytes[...sign], as: UTF8.self) + "…"
+    }
+    guard bytes[sign...].contains(UInt8(ascii: "@")) else { return String(self) }
+    return String(decoding: bytes[...slash], as: UTF8.self) + "…"
+  }
+
   /// Beginnings of texts that name a file or device of this machine.
   private static var localSchemes: [String] { ["file:", "v4l2:", "mic:", "screen:", "pipe:", "/", "./", "../"] }
 }

@@ -59,6 +59,18 @@ public struct VidiconError: Error, Hashable, Sendable, CustomStringConvertible {
 }
 
 extension VidiconError {
+  /// Creates an error about a file or folder.
+  ///
+  /// - Parameter path: The path as its user gave it, who may have given an address or a password by mistake. The subject
+  ///   is one line of at most 141 characters: newlines become spaces, and the middle of a path of more than 160 characters
+  ///   is left out.
+  package init(_ code: Code, path: String, cause: String, nextStep: String) {
+    let line = String(path.pathWithoutCredentials().map { $0.isNewline ? " " : $0 })
+    // Start and end together identify the file.
+    let subject = line.count > 160 ? "\(line.prefix(100))…\(line.suffix(40))" : line
+    self.init(code, subject: subject, cause: cause, nextStep: nextStep)
+  }
+
   /// The error of a thread for `subject` that the system refused to start.
   package static func noThread(_ subject: String) -> VidiconError {
     VidiconError(

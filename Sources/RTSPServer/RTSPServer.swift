@@ -229,30 +229,13 @@ public final class RTSPServer: Sendable {
   }
 
   private static func makeContext(_ tls: RTSPServerSettings.TLS) throws(VidiconError) -> NIOSSLContext {
-    func read<Value>(_ path: String, as content: String, _ body: () throws -> Value) throws(VidiconError) -> Value {
-      do {
-        return try body()
-      } catch {
-        let reason =
-          access(path, R_OK) == 0 ? "it contains no \(content)" : String(cString: strerror(errno)).lowercased()
-        throw VidiconError(
-          .invalidData, subject: path, cause: reason, nextStep: "give a PEM file with the \(content)")
-      }
-    }
-    let chain = try read(tls.certificateFile, as: "certificate chain") {
-      try NIOSSLCertificate.fromPEMFile(tls.certificateFile)
-    }
-    let key = try read(tls.keyFile, as: "private key") { try NIOSSLPrivateKey(file: tls.keyFile, format: .pem) }
-    var configuration = TLSConfiguration.makeServerConfiguration(
-      certificateChain: chain.map { .certificate($0) }, privateKey: .privateKey(key))
-    // Clients that do not respond to close_notify must not delay the end.
-    configuration.shutdownTimeout = .milliseconds(300)
+    let certificate = try TLSCertificate(chainFile: tls.certificateFile, keyFile: tls.keyFile)
     do {
-      return try NIOSSLContext(configuration: configuration)
+      return try NIOSSLContext(configuration: certificate.configuration)
     } catch {
       throw VidiconError(
-        .invalidData, subject: "\(tls.certificateFile) and \(tls.keyFile)", cause: "TLS does not accept them",
-        nextStep: "give a certificate chain and the private key that belongs to it")
+        .failed, path: tls.certificateFile, cause: "TLS cannot be set up (\(error))",
+        nextStep: "give another certificate")
     }
   }
 }

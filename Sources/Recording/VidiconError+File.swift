@@ -7,17 +7,6 @@ internal import Glibc
 #endif
 
 extension VidiconError {
-  /// Creates an error about a file or folder.
-  ///
-  /// - Parameter path: The path as its user gave it. The subject is one line of at most 141 characters: newlines become
-  ///   spaces, and the middle of a path of more than 160 characters is left out.
-  init(_ code: Code, path: String, cause: String, nextStep: String) {
-    let line = String(path.map { $0.isNewline ? " " : $0 })
-    // Start and end together identify the file.
-    let subject = line.count > 160 ? "\(line.prefix(100))…\(line.suffix(40))" : line
-    self.init(code, subject: subject, cause: cause, nextStep: nextStep)
-  }
-
   /// Creates the error of a failed system call.
   ///
   /// - Parameters:

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Authentication
+import Media
 
 /// The command-line options of `vidicon serve` for access: users, roles, host names, origins.
 struct AccessOptions: ParsableArguments {
@@ -64,7 +65,7 @@ struct AccessOptions: ParsableArguments {
 
 extension ServeConfiguration {
   /// Applies the options; each replaces the value of the configuration file.
-  mutating func apply(_ options: AccessOptions) throws(Failure) {
+  mutating func apply(_ options: AccessOptions) throws(VidiconError) {
     if !options.users.isEmpty || !options.operators.isEmpty {
       self.access.users = []
       for user in options.users { self.access.users.append(try Self.user(user, option: "--user", role: .viewer)) }
@@ -85,44 +86,44 @@ extension ServeConfiguration {
   }
 
   /// Checks values from the command line and the configuration file.
-  func validateAccess() throws(Failure) {
+  func validateAccess() throws(VidiconError) {
     var names: Set<String> = []
     for user in self.access.users where !names.insert(user.user).inserted {
-      throw .usage("two users have the same name; give each its own")
+      throw .usage("--user", "two users have the same name", "give each its own")
     }
     for host in self.access.hosts where !AccessSettings.isHostName(host) {
-      throw .usage("--host: \(quoted(host)) is not a host name; give one without port, such as cam.example.org")
+      throw .usage("--host", "\(quoted(host)) is not a host name", "give one without port, such as cam.example.org")
     }
     for origin in self.access.corsOrigins where !OriginPolicy.isOrigin(origin) {
-      throw .usage("--cors: \(quoted(origin)) is not an origin; give one such as https://example.org, or *")
+      throw .usage("--cors", "\(quoted(origin)) is not an origin", "give one such as https://example.org, or *")
     }
     for proxy in self.access.proxies where !AccessSettings.isNumericAddress(proxy) {
-      throw .usage("--behind-proxy: \(quoted(proxy)) is not a numeric address; give the proxy's, such as 127.0.0.1")
+      throw .usage("--behind-proxy", "\(quoted(proxy)) is not a numeric address", "give the proxy's, such as 127.0.0.1")
     }
   }
 
   /// Parses a value of `control`.
-  static func control(_ text: String, _ name: String) throws(Failure) -> ControlPolicy {
+  static func control(_ text: String, _ name: String) throws(VidiconError) -> ControlPolicy {
     guard let control = ControlPolicy(rawValue: text) else {
-      throw .usage("\(name): \(quoted(text)) is not one of operators, machine, all and none")
+      throw .usage(name, "\(quoted(text)) is not a setting of it", "give operators, machine, all or none")
     }
     return control
   }
 
   /// Parses a value of `recordingsFor`.
-  static func recordings(_ text: String, _ name: String) throws(Failure) -> RecordingsPolicy {
+  static func recordings(_ text: String, _ name: String) throws(VidiconError) -> RecordingsPolicy {
     guard let policy = RecordingsPolicy(rawValue: text) else {
-      throw .usage("\(name): \(quoted(text)) is not one of operators and viewers")
+      throw .usage(name, "\(quoted(text)) is not a setting of it", "give operators or viewers")
     }
     return policy
   }
 
   /// Parses `NAME:PASSWORD`. Messages do not quote the text, since a user may give the password alone by mistake.
-  private static func user(_ text: String, option: String, role: Role) throws(Failure) -> Credentials {
+  private static func user(_ text: String, option: String, role: Role) throws(VidiconError) -> Credentials {
     guard let user = Credentials(parsing: text, role: role) else {
-      throw .usage("\(option): a name, a colon and a password are expected; give NAME:PASSWORD")
+      throw .usage(option, "a name, a colon and a password are expected", "give NAME:PASSWORD")
     }
-    guard user.isUsable else { throw .usage("\(option): a user has no password; give NAME:PASSWORD") }
+    guard user.isUsable else { throw .usage(option, "a user has no password", "give NAME:PASSWORD") }
     return user
   }
 }

@@ -26,9 +26,9 @@ struct ControlCommand: ParsableCommand {
     let streams = try server.streams(named: arguments.name)
     guard let stream = streams.first, streams.count == 1 else {
       let names = streams.map(\.name).joined(separator: ", ")
-      throw Failure(
-        streams.isEmpty
-          ? "the server has no stream" : "the server has several streams; name one of them first: \(names)")
+      throw VidiconError(
+        .notFound, subject: "the server", cause: streams.isEmpty ? "it has no stream" : "it has several streams",
+        nextStep: streams.isEmpty ? "start one with --source" : "name one of them first: \(names)")
     }
     for request in arguments.requests(page: stream.page) {
       _ = try server.request(request.method, request.path, request.body)
@@ -75,28 +75,30 @@ struct ControlArguments: Equatable {
   private var recording: Recording?
 
   /// Parses `[NAME] KEY=VALUE…`.
-  init(_ words: [String]) throws(Failure) {
+  init(_ words: [String]) throws(VidiconError) {
     var pairs = words[...]
     if let first = pairs.first, !first.contains("=") {
       guard !first.contains("@"), !first.contains("://") else {
-        throw .usage("\(quoted(first)) is not KEY=VALUE with one of \(Self.keys)")
+        throw .usage(quoted(first), "it is not KEY=VALUE", "give one of the keys \(Self.keys)")
       }
       self.name = first
       pairs = pairs.dropFirst()
     }
-    guard !pairs.isEmpty else { throw .usage("there is nothing to change; give KEY=VALUE with one of \(Self.keys)") }
+    guard !pairs.isEmpty else {
+      throw .usage("vidicon control", "there is nothing to change", "give KEY=VALUE with one of the keys \(Self.keys)")
+    }
     var seen: Set<Substring> = []
     for pair in pairs {
       guard let separator = pair.firstIndex(of: "=") else {
-        throw .usage("\(quoted(pair)) is not KEY=VALUE with one of \(Self.keys)")
+        throw .usage(quoted(pair), "it is not KEY=VALUE", "give one of the keys \(Self.keys)")
       }
       let key = pair[..<separator]
-      guard seen.insert(key).inserted else { throw .usage("\(key) is given twice; give it once") }
+      guard seen.insert(key).inserted else { throw .usage(quoted(key), "it is given twice", "give it once") }
       try self.set(key, to: String(pair[pair.index(after: separator)...]))
     }
   }
 
-  private mutating func set(_ key: Substring, to text: String) throws(Failure) {
+  private mutating func set(_ key: Substring, to text: String) throws(VidiconError) {
     switch key {
     case "source": self.source.video = Self.absolute(text)
     case "audio": self.source.audio = Self.absolute(text)
@@ -106,15 +108,15 @@ struct ControlArguments: Equatable {
     case "pause": self.settings.pause = try StreamOptions.boolean(text)
     case "rotation":
       guard let rotation = Int(text), [0, 90, 180, 270].contains(rotation) else {
-        throw .usage("\(quoted(text)) is not a rotation; give 0, 90, 180 or 270")
+        throw .usage(quoted(text), "it is not a rotation", "give 0, 90, 180 or 270")
       }
       self.settings.rotation = rotation
     case "record":
       guard ["start", "stop", "pause", "resume"].contains(text) else {
-        throw .usage("record=\(text.withoutCredentials()): give start, stop, pause or resume")
+        throw .usage(quoted(text), "it is not an action of a recording", "give start, stop, pause or resume")
       }
       self.recording = Recording(action: text)
-    default: throw .usage("there is no key \(quoted(key)); give one of \(Self.keys)")
+    default: throw .usage(quoted(key), "there is no such key", "give one of \(Self.keys)")
     }
   }
 

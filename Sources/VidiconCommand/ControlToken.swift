@@ -1,5 +1,6 @@
 import Authentication
 import Foundation
+import Media
 
 /// The operator token of a running server, in a file that only its user reads.
 ///
@@ -45,12 +46,14 @@ struct ControlToken: Sendable {
 
   /// The tokens of a user's servers by HTTP port. A server that was killed leaves its own.
   ///
-  /// - Throws: ``Failure`` for a file that others can read or replace, or without a token.
-  static func find(environment: [String: String], user: uid_t) throws(Failure) -> [Int: String] {
+  /// - Throws: ``VidiconError`` for a file that others can read or replace, or without a token.
+  static func find(environment: [String: String], user: uid_t) throws(VidiconError) -> [Int: String] {
     var tokens: [Int: String] = [:]
     for (port, file) in try RuntimeFile.contents(prefix: Self.prefix, environment: environment, user: user) {
       guard let token = AccessToken(parsing: file.text, role: .operator) else {
-        throw Failure("\(file.path): it is not a file with a token that only its user reads; remove it")
+        throw VidiconError(
+          .failed, subject: file.path, cause: "it is not a file with a token that only its user reads",
+          nextStep: "remove it")
       }
       tokens[port] = token.secret.text
     }

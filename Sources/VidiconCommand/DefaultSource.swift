@@ -86,7 +86,7 @@ struct DefaultSource {
       stream = try await options.openStream(loop: self.loop, hasAudioTrack: true)
     } catch {
       // The camera's specification comes from the list of devices, and nothing is opened yet.
-      throw Refusal(message: (error as? Failure)?.message ?? "\(error)", kind: .audio)
+      throw Refusal(message: "\(error)", kind: .audio)
     }
     let starting = Task { () async -> Result<Void, VidiconError> in
       do throws(VidiconError) {

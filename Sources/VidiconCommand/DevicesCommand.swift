@@ -1,5 +1,6 @@
 import ArgumentParser
 import HTTPServer
+import Media
 import StreamControl
 
 /// `vidicon devices`: lists cameras, screens and microphones with their formats and controls.
@@ -13,7 +14,9 @@ struct DevicesCommand: AsyncParsableCommand {
   func run() async throws {
     let catalog = SourceCatalog.all
     guard let devices = await catalog.listDevices() else {
-      throw Failure("a device does not respond; unplug it, or end the program that uses it")
+      throw VidiconError(
+        .timedOut, subject: "devices", cause: "one of them does not respond",
+        nextStep: "unplug it, or end the program that uses it")
     }
     if self.json {
       Terminal.print(json: DeviceList(devices, generators: catalog.generators))

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Authentication
+import Media
 
 #if canImport(Darwin)
 import Darwin
@@ -18,11 +19,13 @@ struct PasswordCommand: ParsableCommand {
 
   func run() throws {
     guard let password = Self.read(), !password.isEmpty else {
-      throw Failure.usage("there is no password; type one, or write one line to standard input")
+      throw VidiconError.usage(
+        "vidicon password", "there is no password", "type one, or write one line to standard input")
     }
     let salt = (0..<16).map { _ in UInt8.random(in: 0...UInt8.max) }
     guard let hash = PasswordHash(password: password, salt: salt) else {
-      throw Failure("the password cannot be hashed; 32 MiB of memory are needed")
+      throw VidiconError(
+        .failed, subject: "the password", cause: "it cannot be hashed", nextStep: "free 32 MiB of memory")
     }
     Terminal.print(hash.text)
   }

@@ -60,10 +60,12 @@ struct RecordCommand: AsyncParsableCommand {
     // Reports the remaining events first.
     reporter.cancel()
     await reporter.value
-    if let error = recorder.status.error { throw Failure("the recording has stopped: \(error)") }
+    if let error = recorder.status.error { throw error.of("the recording has stopped") }
     if let failure { throw failure }
     if recorder.status.unfinishedPartCount > 0 {
-      throw Failure("a file is not finished; it plays, and \"vidicon repair\" finishes it")
+      throw VidiconError(
+        .failed, subject: "a file", cause: "it plays, but is not finished",
+        nextStep: "finish it with \"vidicon repair\"")
     }
   }
 
@@ -72,8 +74,8 @@ struct RecordCommand: AsyncParsableCommand {
   private static func record(
     _ stream: LiveStream, with recorder: Recorder, display: RecordDisplay, interruption: Task<Void, Never>,
     endsWithSource: Bool
-  ) async -> Failure? {
-    await withTaskGroup(of: Result<Void, Failure>?.self) { group in
+  ) async -> VidiconError? {
+    await withTaskGroup(of: Result<Void, VidiconError>?.self) { group in
       group.addTask {
         await interruption.value
         return .success(())
@@ -88,7 +90,7 @@ struct RecordCommand: AsyncParsableCommand {
         return nil
       }
       group.addTask { await Self.watch(stream, endsWithSource: endsWithSource) }
-      var failure: Failure?
+      var failure: VidiconError?
       while let next = await group.next() {
         guard let next else { continue }
         if case .failure(let error) = next { failure = error }
@@ -102,11 +104,11 @@ struct RecordCommand: AsyncParsableCommand {
   }
 
   /// Reports the stream's events; returns at an event that ends the recording.
-  private static func watch(_ stream: LiveStream, endsWithSource: Bool) async -> Result<Void, Failure>? {
+  private static func watch(_ stream: LiveStream, endsWithSource: Bool) async -> Result<Void, VidiconError>? {
     for await event in stream.events {
       switch event {
       case .sourceEnded(let kind, let error?):
-        if endsWithSource, kind == .video { return .failure(Failure("the \(kind.rawValue) source failed: \(error)")) }
+        if endsWithSource, kind == .video { return .failure(error.of("the \(kind.rawValue) source failed")) }
         Terminal.warn("\(kind.rawValue): \(error); the recording continues without it")
       case .sourceEnded(.video, nil):
         if endsWithSource { return .success(()) }
@@ -118,7 +120,7 @@ struct RecordCommand: AsyncParsableCommand {
       case .sourceSwitched(let kind): Terminal.warn("the \(kind.rawValue) source was switched")
       case .switchFailed(let kind, let error): Terminal.warn("the \(kind.rawValue) source stays: \(error)")
       case .effect(let report): Terminal.warn("\(report)")
-      case .failed(let error): return .failure(Failure("\(error)"))
+      case .failed(let error): return .failure(error)
       }
     }
     return nil
@@ -131,11 +133,7 @@ struct RecordCommand: AsyncParsableCommand {
     let stream = try await options.openStream(loop: loop)
     _ = try await options.effects.apply(to: stream)
     let recorder = Recorder(beforeStartOf: stream, settings: settings)
-    do throws(VidiconError) {
-      try await stream.start()
-    } catch {
-      throw Failure("\(error)")
-    }
+    try await stream.start()
     do throws(VidiconError) {
       try await recorder.start()
     } catch {
@@ -144,9 +142,9 @@ struct RecordCommand: AsyncParsableCommand {
       if error.code == .alreadyExists {
         for repair in await Recordings.repairAll(matching: settings.pattern) { Terminal.warn(repair.summary) }
       }
-      throw Failure(
-        error.code == .alreadyExists
-          ? "\(error.subject): it exists already; give another name, or --overwrite" : "\(error)")
+      var error = error
+      if error.code == .alreadyExists { error.nextStep = "give another name, or --overwrite" }
+      throw error
     }
     return (stream, recorder)
   }

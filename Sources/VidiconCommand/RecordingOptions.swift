@@ -26,13 +26,13 @@ struct RecordingOptions: Equatable {
   }
 
   /// Checks that the folder of later recordings exists.
-  func checkFolder() throws(Failure) {
+  func checkFolder() throws(VidiconError) {
     guard let folder, self.pattern == nil else { return }
     var isFolder: ObjCBool = false
     guard FileManager.default.fileExists(atPath: folder, isDirectory: &isFolder), isFolder.boolValue else {
-      throw Failure(
-        "--recordings \(folder.withoutCredentials()): there is no such folder; create it (mkdir -p), or give another one"
-      )
+      throw VidiconError(
+        .notFound, subject: "--recordings \(folder.pathWithoutCredentials())", cause: "there is no such folder",
+        nextStep: "create it (mkdir -p), or give another one")
     }
   }
 
@@ -43,19 +43,15 @@ struct RecordingOptions: Equatable {
   ///   - existing: How to handle an existing file, unless overwriting is on.
   func settings(
     stream: String, existing: RecordingSettings.ExistingFiles
-  ) throws(Failure) -> RecordingSettings? {
+  ) throws(VidiconError) -> RecordingSettings? {
     guard let pattern = self.pattern ?? self.folder.map(Self.pattern(inFolder:)) else { return nil }
-    do throws(VidiconError) {
-      return RecordingSettings(
-        try FilePattern(pattern.replacing("{name}", with: stream.replacing("/", with: "-"))),
-        existingFiles: self.overwrites ? .overwrite : existing,
-        partDuration: self.splitDuration,
-        partByteCount: self.splitSize,
-        retention: .init(age: self.keepAge, byteCount: self.keepSize),
-        minimumFreeByteCount: self.keepFree,
-        title: self.title)
-    } catch {
-      throw .usage("\(error)")
-    }
+    return RecordingSettings(
+      try FilePattern(pattern.replacing("{name}", with: stream.replacing("/", with: "-"))),
+      existingFiles: self.overwrites ? .overwrite : existing,
+      partDuration: self.splitDuration,
+      partByteCount: self.splitSize,
+      retention: .init(age: self.keepAge, byteCount: self.keepSize),
+      minimumFreeByteCount: self.keepFree,
+      title: self.title)
   }
 }

@@ -56,8 +56,8 @@ package struct RootCommand: AsyncParsableCommand {
         try command.run()
       }
       Terminal.flush()
-    } catch let failure as Failure {
-      Terminal.fail(failure.message, status: failure.status)
+    } catch let error as VidiconError {
+      Terminal.fail(error.description, status: error.exitStatus)
     } catch let code as ExitCode {
       // The command has reported its result; waits until queued lines are written.
       Terminal.flush()

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import Media
 
 /// A server that runs on this machine, as its user's other programs reach it.
 struct RunningServer {
@@ -16,11 +17,12 @@ struct RunningServer {
 
   /// Its HTTP port.
   private var port: Int { self.address.port }
+  private var subject: String { "port \(self.port)" }
 
   /// Finds a server by the files of addresses and control tokens in the user's runtime folder.
   ///
   /// - Parameter options: The port; without one the only server that answers.
-  static func find(_ options: Options) throws(Failure) -> RunningServer {
+  static func find(_ options: Options) throws(VidiconError) -> RunningServer {
     let environment = ProcessInfo.processInfo.environment
     let tokens = try ControlToken.find(environment: environment, user: getuid())
     let addresses = try ServerAddress.find(environment: environment, user: getuid())
@@ -43,13 +45,15 @@ struct RunningServer {
       }
     }
     guard let server = running.first else {
-      throw Failure(
-        "no server of this user was found on this machine; start one with \"vidicon serve\", or give the --port of another's"
-      )
+      throw VidiconError(
+        .notFound, subject: "this machine", cause: "no server of this user was found",
+        nextStep: "start one with \"vidicon serve\", or give the --port of another's")
     }
     guard running.count == 1 else {
       let ports = running.map { "\($0.port)" }.joined(separator: ", ")
-      throw Failure("servers run at the ports \(ports); choose one with --port")
+      throw VidiconError(
+        .invalidSpecification, subject: "this machine", cause: "servers run at the ports \(ports)",
+        nextStep: "choose one with --port")
     }
     return server
   }
@@ -60,30 +64,36 @@ struct RunningServer {
   ///   - path: Path and query, percent-encoded.
   ///   - body: JSON; nil for no body.
   /// - Returns: The body of a successful response.
-  func request(_ method: String = "GET", _ path: String, _ body: Data? = nil) throws(Failure) -> Data {
+  func request(_ method: String = "GET", _ path: String, _ body: Data? = nil) throws(VidiconError) -> Data {
     let response: LocalRequest.Response
     do throws(LocalRequest.Failure) {
       response = try LocalRequest(method: method, path: path, token: self.token, body: body).send(to: self.address)
     } catch .refused {
-      throw Failure("no server listens at port \(self.port) of this machine; check --port, and that it runs")
+      throw VidiconError(
+        .notFound, subject: self.subject, cause: "no server listens there", nextStep: "check --port, and that it runs")
     } catch {
-      throw Failure(
-        "the program at port \(self.port) does not respond; check --port, and that it is a server of Vidicon")
+      throw VidiconError(
+        .timedOut, subject: self.subject, cause: "the program there does not respond",
+        nextStep: "check --port, and that it is a server of Vidicon")
     }
     switch response.status {
     case 200..<300: return response.body
     case 401 where self.token == nil:
-      throw Failure(
-        "this user has no control token for the server at port \(self.port); run the command as the server's user")
+      throw VidiconError(
+        .notPermitted, subject: self.subject, cause: "this user has no control token for the server",
+        nextStep: "run the command as the server's user")
     default:
       let text = String(decoding: response.body.prefix(1_000), as: UTF8.self).trimmingCharacters(
         in: .whitespacesAndNewlines)
-      throw Failure(text.isEmpty ? "the server at port \(self.port) answers with status \(response.status)" : text)
+      throw VidiconError(
+        .failed, subject: self.subject,
+        cause: text.isEmpty ? "the server answers with status \(response.status)" : "the server refuses: \(text)",
+        nextStep: "see what \"vidicon status\" shows")
     }
   }
 
   /// The streams, or the one of a name.
-  func streams(named name: String?) throws(Failure) -> [StreamState] {
+  func streams(named name: String?) throws(VidiconError) -> [StreamState] {
     struct List: Decodable {
       var streams: [StreamState]
     }
@@ -92,16 +102,19 @@ struct RunningServer {
     let named = list.filter { $0.name == name }
     guard named.isEmpty else { return named }
     let names = list.map(\.name).joined(separator: ", ")
-    throw Failure(
-      "there is no stream \"\(name)\"; \(list.isEmpty ? "the server has none" : "the streams are \(names)")")
+    throw VidiconError(
+      .notFound, subject: quoted(name), cause: "there is no such stream",
+      nextStep: list.isEmpty ? "start one; the server has none" : "give one of \(names)")
   }
 
   /// Decodes a response.
-  func decode<Value: Decodable>(_ type: Value.Type, from body: Data) throws(Failure) -> Value {
+  func decode<Value: Decodable>(_ type: Value.Type, from body: Data) throws(VidiconError) -> Value {
     do {
       return try JSONDecoder().decode(type, from: body)
     } catch {
-      throw Failure("the program at port \(self.port) is no server of this version; run the server's own vidicon")
+      throw VidiconError(
+        .unsupported, subject: self.subject, cause: "the program there is no server of this version",
+        nextStep: "run the server's own vidicon")
     }
   }
 }

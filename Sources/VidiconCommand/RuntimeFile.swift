@@ -1,4 +1,5 @@
 import Foundation
+import Media
 
 /// A file of a running server that only its user reads and writes, in the folder `vidicon` of the user's runtime folder.
 struct RuntimeFile: Sendable {
@@ -66,10 +67,10 @@ struct RuntimeFile: Sendable {
 
   /// The contents of a user's files by the number behind a prefix of their names.
   ///
-  /// - Throws: ``Failure`` for a file that others can read or replace.
+  /// - Throws: ``VidiconError`` for a file that others can read or replace.
   static func contents(
     prefix: String, environment: [String: String], user: uid_t
-  ) throws(Failure) -> [Int: (text: String, path: String)] {
+  ) throws(VidiconError) -> [Int: (text: String, path: String)] {
     var contents: [Int: (text: String, path: String)] = [:]
     for folder in Self.folders(environment: environment, user: user) {
       for name in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] {
@@ -84,15 +85,20 @@ struct RuntimeFile: Sendable {
   }
 
   /// Reads a file that only its user reads and writes.
-  private static func read(_ path: String, user: uid_t) throws(Failure) -> String {
+  private static func read(_ path: String, user: uid_t) throws(VidiconError) -> String {
     let descriptor = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
-    guard descriptor >= 0 else { throw Failure("\(path): \(String(cString: strerror(errno))); remove it") }
+    guard descriptor >= 0 else {
+      throw VidiconError(.failed, subject: path, cause: "\(String(cString: strerror(errno)))", nextStep: "remove it")
+    }
     let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
     var status = stat()
     guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_uid == user,
       status.st_mode & 0o077 == 0, let data = try? file.read(upToCount: Self.maximumBytes),
       let text = String(validating: data, as: UTF8.self)
-    else { throw Failure("\(path): it is not a file that only its user reads; remove it") }
+    else {
+      throw VidiconError(
+        .failed, subject: path, cause: "it is not a file that only its user reads", nextStep: "remove it")
+    }
     return text
   }
 }

@@ -92,7 +92,9 @@ struct ServeCommand: AsyncParsableCommand {
     display.showEnd()
     if case .failed(let failure) = ending { throw failure }
     if recorders.contains(where: { $0.1.status.unfinishedPartCount > 0 }) {
-      throw Failure("a recording is not finished; it plays, and the next start or \"vidicon repair\" finishes it")
+      throw VidiconError(
+        .failed, subject: "a recording", cause: "it plays, but is not finished",
+        nextStep: "start again, or finish it with \"vidicon repair\"")
     }
   }
 
@@ -110,7 +112,7 @@ struct ServeCommand: AsyncParsableCommand {
   private enum Ending: Sendable {
     case signal
     case endOfSource
-    case failed(Failure)
+    case failed(VidiconError)
   }
 
   /// Serves until a signal arrives, a source ends with `--exit-on-eof`, or an encoder fails.
@@ -163,8 +165,8 @@ struct ServeCommand: AsyncParsableCommand {
     for await event in stream.events {
       switch event {
       case .sourceEnded(let kind, let error?):
+        if exitsAtEnd { return .failed(error.of("the \(kind.rawValue) source failed").of(stream.name)) }
         Terminal.warn("\(stream.name): \(kind.rawValue): \(error)")
-        if exitsAtEnd { return .failed(Failure("\(stream.name): the \(kind.rawValue) source failed")) }
       case .sourceEnded(let kind, nil):
         if exitsAtEnd, kind == .video { return .endOfSource }
         Terminal.warn("\(stream.name): the \(kind.rawValue) source has ended; viewers stay connected")
@@ -182,7 +184,7 @@ struct ServeCommand: AsyncParsableCommand {
       case .effect(let report):
         Terminal.warn("\(stream.name): \(report)")
       case .failed(let error):
-        return .failed(Failure("\(stream.name): \(error)"))
+        return .failed(error.of(stream.name))
       }
     }
     return nil
@@ -229,11 +231,7 @@ struct ServeCommand: AsyncParsableCommand {
         streams.append(try await options.openStream(loop: loop, hasAudioTrack: true))
       }
     }
-    do throws(VidiconError) {
-      try await server.start()
-    } catch {
-      throw error.code == .invalidSpecification ? Failure.usage("\(error)") : Failure("\(error)")
-    }
+    try await server.start()
     for (stream, options) in zip(streams, configuration.streams) {
       let source = options.source ?? StreamOptions.generatedSource
       server.attach(
@@ -243,7 +241,7 @@ struct ServeCommand: AsyncParsableCommand {
         try await server.publish(stream)
       } catch {
         await server.stop()
-        throw Failure("\(stream.name): \(error)")
+        throw error.of(stream.name)
       }
     }
     for (stream, options) in zip(streams, configuration.streams) {

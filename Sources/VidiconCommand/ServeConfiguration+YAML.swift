@@ -1,35 +1,37 @@
 import Authentication
 import Foundation
-import Media
+package import Media
 import Yams
 
 extension ServeConfiguration {
   /// Reads a configuration file.
-  init(contentsOf path: String) throws(Failure) {
+  init(contentsOf path: String) throws(VidiconError) {
     let text: String
     do {
       text = try String(contentsOfFile: path, encoding: .utf8)
     } catch {
       let isMissing = !FileManager.default.fileExists(atPath: path)
-      throw Failure(
-        "\(path.withoutCredentials()): \(isMissing ? "there is no such file" : "it cannot be read as UTF-8 text"); check the path of --config"
-      )
+      throw VidiconError(
+        .notFound, path: path,
+        cause: isMissing ? "there is no such file" : "it cannot be read as UTF-8 text",
+        nextStep: "check the path of --config")
     }
     try self.init(yaml: text, path: path)
   }
 
   /// Parses the text of a configuration file; `docs/configuration.md` describes every key.
-  package init(yaml text: String, path: String) throws(Failure) {
+  package init(yaml text: String, path: String) throws(VidiconError) {
     let root: Node?
     do {
       root = try Yams.compose(yaml: text)
     } catch let error as YamlError {
-      throw .usage("\(path)\(error.summary)")
+      let (place, problem) = error.summary
+      throw .usage("\(path)\(place)", problem, "see docs/configuration.md for the form")
     } catch {
-      throw .usage("\(path): not YAML; docs/configuration.md describes the form")
+      throw .usage(path, "not YAML", "see docs/configuration.md for the form")
     }
     self.init()
-    guard let root else { throw .usage("\(path): it is empty; docs/configuration.md describes the keys") }
+    guard let root else { throw .usage(path, "it is empty", "see docs/configuration.md for the keys") }
     let reader = YAMLReader(path: path)
     for (key, value) in try reader.mapping(root, keys: Key.self) {
       switch key {
@@ -71,7 +73,7 @@ extension ServeConfiguration {
   }
 
   /// Appends a user with a name and a password, or a token.
-  private mutating func appendUser(_ node: Node, _ reader: YAMLReader) throws(Failure) {
+  private mutating func appendUser(_ node: Node, _ reader: YAMLReader) throws(VidiconError) {
     var (name, password, token, roleName, stream) = ("", "", "", "viewer", "")
     for (key, value) in try reader.mapping(node, keys: UserKey.self) {
       switch key {
@@ -89,7 +91,7 @@ extension ServeConfiguration {
     case "publisher" where !stream.isEmpty: role = .publisher(stream: stream)
     default:
       throw reader.failure(
-        node, "the role of a user is viewer, operator, or publisher with a stream; see docs/configuration.md")
+        node, "the role of a user is viewer, operator, or publisher with a stream")
     }
     if !token.isEmpty {
       guard password.isEmpty, let token = AccessToken(parsing: token, role: role) else {
@@ -101,24 +103,24 @@ extension ServeConfiguration {
       return
     }
     guard !name.isEmpty, !name.contains(":") else {
-      throw reader.failure(node, "a user needs a name without a colon; see docs/configuration.md")
+      throw reader.failure(node, "a user needs a name without a colon")
     }
     guard !password.isEmpty else {
-      throw reader.failure(node, "a user has no password; see docs/configuration.md")
+      throw reader.failure(node, "a user has no password")
     }
     self.access.users.append(Credentials(user: name, password: password, role: role))
   }
 
-  private static func stream(_ node: Node, _ reader: YAMLReader) throws(Failure) -> StreamOptions {
+  private static func stream(_ node: Node, _ reader: YAMLReader) throws(VidiconError) -> StreamOptions {
     var stream = StreamOptions()
     let pairs = try reader.mapping(node, keys: StreamOptions.Key.self)
     // Other keys override parts of a preset.
     for (key, value) in pairs.filter({ $0.0 == .preset }) + pairs.filter({ $0.0 != .preset }) {
       let text = try reader.text(value)
-      do throws(Failure) {
+      do throws(VidiconError) {
         try stream.set(key, to: text)
       } catch {
-        throw reader.failure(value, error.message)
+        throw error.of(reader.place(of: value))
       }
     }
     return stream
@@ -127,13 +129,13 @@ extension ServeConfiguration {
 
 extension YamlError {
   /// Place and problem of an error, without the line of the file, which may have a password.
-  fileprivate var summary: String {
+  fileprivate var summary: (place: String, problem: String) {
     switch self {
     case .scanner(_, let problem, let mark, _), .parser(_, let problem, let mark, _),
       .composer(_, let problem, let mark, _):
-      ":\(mark.line):\(mark.column): not YAML: \(problem)"
-    case .reader(let problem, _, _, _): ": not YAML: \(problem)"
-    default: ": not YAML; docs/configuration.md describes the form"
+      (":\(mark.line):\(mark.column)", "not YAML: \(problem)")
+    case .reader(let problem, _, _, _): ("", "not YAML: \(problem)")
+    default: ("", "not YAML")
     }
   }
 }
@@ -145,9 +147,9 @@ private struct YAMLReader {
   /// The pairs of a mapping; unknown and repeated keys are errors.
   func mapping<Key: RawRepresentable<String> & CaseIterable & Hashable>(
     _ node: Node, keys: Key.Type
-  ) throws(Failure) -> [(Key, Node)] {
+  ) throws(VidiconError) -> [(Key, Node)] {
     guard case .mapping(let mapping) = node else {
-      throw self.failure(node, "expected keys and values; see docs/configuration.md")
+      throw self.failure(node, "expected keys and values")
     }
     var pairs: [(Key, Node)] = []
     var seen: Set<Key> = []
@@ -155,53 +157,59 @@ private struct YAMLReader {
       let text = try self.text(keyNode)
       guard let key = Key(rawValue: text) else {
         let known = Key.allCases.map(\.rawValue).joined(separator: ", ")
-        throw self.failure(keyNode, "unknown key \(quoted(text)); the keys here are \(known)")
+        throw self.failure(keyNode, "unknown key \(quoted(text))", "give one of \(known)")
       }
-      guard seen.insert(key).inserted else { throw self.failure(keyNode, "\"\(text)\" is given twice; give it once") }
+      guard seen.insert(key).inserted else { throw self.failure(keyNode, "\"\(text)\" is given twice", "give it once") }
       pairs.append((key, value))
     }
     return pairs
   }
 
-  func sequence(_ node: Node) throws(Failure) -> [Node] {
+  func sequence(_ node: Node) throws(VidiconError) -> [Node] {
     guard case .sequence(let sequence) = node else {
-      throw self.failure(node, "expected a list; see docs/configuration.md")
+      throw self.failure(node, "expected a list")
     }
     return Array(sequence)
   }
 
   /// A list of values, or one value.
-  func texts(_ node: Node) throws(Failure) -> [String] {
+  func texts(_ node: Node) throws(VidiconError) -> [String] {
     guard case .sequence(let sequence) = node else { return [try self.text(node)] }
     var texts: [String] = []
     for node in sequence { texts.append(try self.text(node)) }
     return texts
   }
 
-  func text(_ node: Node) throws(Failure) -> String {
+  func text(_ node: Node) throws(VidiconError) -> String {
     guard case .scalar(let scalar) = node else {
-      throw self.failure(node, "expected a single value; see docs/configuration.md")
+      throw self.failure(node, "expected a single value")
     }
     return scalar.string
   }
 
-  func integer(_ node: Node) throws(Failure) -> Int {
+  func integer(_ node: Node) throws(VidiconError) -> Int {
     guard let value = Int(try self.text(node)) else {
-      throw self.failure(node, "expected a whole number; see docs/configuration.md")
+      throw self.failure(node, "expected a whole number")
     }
     return value
   }
 
-  func boolean(_ node: Node) throws(Failure) -> Bool {
+  func boolean(_ node: Node) throws(VidiconError) -> Bool {
     switch try self.text(node) {
     case "true": return true
     case "false": return false
-    default: throw self.failure(node, "expected true or false; see docs/configuration.md")
+    default: throw self.failure(node, "expected true or false")
     }
   }
 
-  func failure(_ node: Node, _ message: String) -> Failure {
-    let place = node.mark.map { ":\($0.line):\($0.column)" } ?? ""
-    return .usage("\(self.path)\(place): \(message)")
+  /// File, line and column of a node.
+  func place(of node: Node) -> String {
+    self.path + (node.mark.map { ":\($0.line):\($0.column)" } ?? "")
+  }
+
+  func failure(
+    _ node: Node, _ cause: String, _ nextStep: String = "see docs/configuration.md"
+  ) -> VidiconError {
+    .usage(self.place(of: node), cause, nextStep)
   }
 }

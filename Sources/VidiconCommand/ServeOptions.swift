@@ -1,6 +1,7 @@
 import ArgumentParser
 import Authentication
 internal import Effects
+import Media
 import Recording
 import StreamControl
 
@@ -93,7 +94,7 @@ package struct ServeConfiguration: Equatable {
 
 extension ServeConfiguration {
   /// Reads the configuration file, if there is one; options override it.
-  init(_ options: ServeOptions) throws(Failure) {
+  init(_ options: ServeOptions) throws(VidiconError) {
     try self.init(fileOf: options.stream)
     if let bind = options.bind { self.bind = bind }
     if let port = options.rtspPort { self.rtspPort = try Self.port(port, "--rtsp-port") }
@@ -111,18 +112,18 @@ extension ServeConfiguration {
   }
 
   /// Reads the configuration file, if there is one.
-  private init(fileOf arguments: StreamArguments) throws(Failure) {
-    self = try arguments.config.map { path throws(Failure) in try ServeConfiguration(contentsOf: path) } ?? .init()
+  private init(fileOf arguments: StreamArguments) throws(VidiconError) {
+    self = try arguments.config.map { path throws(VidiconError) in try ServeConfiguration(contentsOf: path) } ?? .init()
   }
 
   /// The only stream of `vidicon record`.
   static func stream(
     _ arguments: StreamArguments, parts: PartArguments, into pattern: String
-  ) throws(Failure) -> StreamOptions {
+  ) throws(VidiconError) -> StreamOptions {
     var configuration = try ServeConfiguration(fileOf: arguments)
     try configuration.apply(arguments, recording: parts.values + [(.record, pattern)])
     guard configuration.streams.count == 1 else {
-      throw .usage("vidicon record records one stream; for several use vidicon serve with --record")
+      throw .usage("--stream", "vidicon record records one stream", "for several use vidicon serve with --record")
     }
     try configuration.streams[0].effects.validate()
     return configuration.streams[0]
@@ -132,43 +133,46 @@ extension ServeConfiguration {
   /// file. Options of recordings apply to every stream of a file.
   private mutating func apply(
     _ arguments: StreamArguments, recording: [(StreamOptions.Key, String?)]
-  ) throws(Failure) {
+  ) throws(VidiconError) {
     let values = arguments.values
     let given = values.contains { $0.1 != nil }
     if given, self.streams.count > 1 {
-      throw .usage("the configuration file has several streams; change them there, or use --stream")
+      throw .usage("--config", "the file has several streams", "change them there, or use --stream")
     }
     if self.streams.isEmpty || !arguments.streams.isEmpty { self.streams = [self.streams.first ?? StreamOptions()] }
     for index in self.streams.indices {
       for case (let key, let text?) in values + recording { try self.streams[index].set(key, to: text) }
     }
     guard !arguments.streams.isEmpty else { return }
-    if arguments.name != nil { throw .usage("--name and --stream exclude each other; write --stream name=NAME") }
+    if arguments.name != nil { throw .usage("--name", "it cannot be given with --stream", "write --stream name=NAME") }
     let defaults = self.streams[0]
     self.streams = []
     for text in arguments.streams { self.streams.append(try StreamOptions(parsing: text, defaults: defaults)) }
   }
 
-  private func validate() throws(Failure) {
+  private func validate() throws(VidiconError) {
     var names: Set<String> = []
     for stream in self.streams where !names.insert(stream.name).inserted {
-      throw .usage("two streams have the name \"\(stream.name)\"; give each its own")
+      throw .usage(quoted(stream.name), "two streams have this name", "give each its own")
     }
     if self.streams.count(where: { $0.source == "pipe:" }) > 1 {
-      throw .usage("standard input can feed one stream only; use pipe: once")
+      throw .usage("standard input", "it can feed one stream only", "use pipe: once")
     }
     for stream in self.streams { try stream.effects.validate() }
     try self.validatePrivacy()
     try self.validateRecordings()
     try self.validateAccess()
     if (self.tlsCertificate == nil) != (self.tlsKey == nil) {
-      throw .usage("a certificate and its key go together; give both --tls-cert FILE and --tls-key FILE")
+      throw .usage(
+        "--tls-cert", "a certificate and its key go together", "give both --tls-cert FILE and --tls-key FILE")
     }
     if self.rtspsPort != nil, self.tlsCertificate == nil {
-      throw .usage("RTSPS needs a certificate and its key; add --tls-cert FILE and --tls-key FILE")
+      throw .usage(
+        "--rtsps-port", "RTSPS needs a certificate and its key", "add --tls-cert FILE and --tls-key FILE")
     }
     if self.rtspsPort == nil, self.httpsPort == nil, self.tlsCertificate != nil {
-      throw .usage("a certificate is given but no port for it; add --https-port 8443 or --rtsps-port 8322")
+      throw .usage(
+        "--tls-cert", "a certificate is given but no port for it", "add --https-port 8443 or --rtsps-port 8322")
     }
     let ports = [
       ("--rtsp-port", self.rtspPort), ("--rtsps-port", self.rtspsPort ?? 0), ("--http-port", self.httpPort),
@@ -176,40 +180,42 @@ extension ServeConfiguration {
     ].filter { $0.1 != 0 }
     for (index, (name, port)) in ports.enumerated() {
       if let other = ports[..<index].first(where: { $0.1 == port }) {
-        throw .usage("\(other.0) and \(name) are both \(port); give each a port of its own")
+        throw .usage(name, "it is \(port), as \(other.0) is", "give each a port of its own")
       }
     }
   }
 
   /// Checks that no stream shows without privacy what another one shows with it.
-  private func validatePrivacy() throws(Failure) {
+  private func validatePrivacy() throws(VidiconError) {
     let hiding = self.streams.filter { $0.effects.settings.faces == .privacy }
     for stream in self.streams where stream.effects.settings.faces != .privacy {
       guard let other = hiding.first(where: { SourcePrivacy.areSame($0.source, stream.source) }) else { continue }
       throw .usage(
-        "\"\(stream.name)\" would show the source of \"\(other.name)\" without privacy; add faces=privacy to it")
+        quoted(stream.name), "it would show the source of \"\(other.name)\" without privacy", "add faces=privacy to it")
     }
   }
 
   /// Checks that no two streams share files, and that options of recordings come with a recording.
-  private func validateRecordings() throws(Failure) {
+  private func validateRecordings() throws(VidiconError) {
     var patterns: Set<String> = []
     for stream in self.streams {
       guard let settings = try stream.recordingSettings(existing: .number) else { continue }
       guard patterns.insert(settings.pattern.description).inserted else {
-        throw .usage("two streams record into \"\(settings.pattern)\"; put {name} into it, or give each its own")
+        throw .usage(
+          quoted("\(settings.pattern)"), "two streams record into it", "put {name} into it, or give each its own")
       }
     }
     if patterns.isEmpty, self.streams.contains(where: { $0.recording != RecordingOptions() }) {
       throw .usage(
-        "nothing is recorded; add --record PATTERN, such as --record %F_%H-%M-%S.mp4, or --recordings FOLDER")
+        "options of recordings", "nothing is recorded",
+        "add --record PATTERN, such as --record %F_%H-%M-%S.mp4, or --recordings FOLDER")
     }
   }
 
   /// Checks a port number; 0 stands for any free one.
-  static func port(_ number: Int, _ name: String) throws(Failure) -> Int {
+  static func port(_ number: Int, _ name: String) throws(VidiconError) -> Int {
     guard (0...65_535).contains(number) else {
-      throw .usage("\(name) \(number) is not a port; give 1 to 65535, or 0 for any free one")
+      throw .usage(name, "\(number) is not a port", "give 1 to 65535, or 0 for any free one")
     }
     return number
   }

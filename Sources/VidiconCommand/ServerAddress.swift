@@ -1,4 +1,5 @@
 import Foundation
+import Media
 
 /// The addresses at which a running server answers HTTP, in a file beside its control token, where commands of the same user
 /// find them: `$XDG_RUNTIME_DIR/vidicon/address-PORT`, one URL a line.
@@ -53,7 +54,7 @@ package struct ServerAddress: Equatable, Sendable {
   }
 
   /// The addresses of a user's servers by HTTP port. A server that was killed leaves its own.
-  static func find(environment: [String: String], user: uid_t) throws(Failure) -> [Int: ServerAddress] {
+  static func find(environment: [String: String], user: uid_t) throws(VidiconError) -> [Int: ServerAddress] {
     try RuntimeFile.contents(prefix: Self.prefix, environment: environment, user: user)
       .compactMapValues { ServerAddress(parsing: $0.text) }
   }

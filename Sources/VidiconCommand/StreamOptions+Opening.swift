@@ -19,7 +19,7 @@ extension StreamOptions {
     }
   }
 
-  private func makeStream(loop: Bool, hasAudioTrack: Bool) throws(Failure) -> LiveStream {
+  private func makeStream(loop: Bool, hasAudioTrack: Bool) throws(VidiconError) -> LiveStream {
     let stream = LiveStream(self.name, video: self.video, audio: self.audioSettings)
     do throws(VidiconError) {
       let sources = try self.openSources(loop: loop)
@@ -30,8 +30,7 @@ extension StreamOptions {
         stream.attachAudio(SilenceCapturer(format: AudioFormat(sampleRate: 48_000, channelCount: 2)))
       }
     } catch {
-      let message = "\(self.name): \(error)"
-      throw error.code == .invalidSpecification ? .usage(message) : Failure(message)
+      throw error.of(self.name)
     }
     return stream
   }

@@ -1,5 +1,5 @@
 import Effects
-import Media
+package import Media
 import MediaInput
 import Recording
 import StreamControl
@@ -45,7 +45,7 @@ package struct StreamOptions: Equatable {
   }
 
   /// Parses and sets one value.
-  mutating func set(_ key: Key, to text: String) throws(Failure) {
+  mutating func set(_ key: Key, to text: String) throws(VidiconError) {
     switch key {
     case .preset: try self.apply(preset: text)
     case .name: self.name = try Self.name(text)
@@ -80,7 +80,7 @@ package struct StreamOptions: Equatable {
   }
 
   /// Parses and sets values; a preset comes first, since other values override parts of it.
-  mutating func set(_ values: [(Key, String)]) throws(Failure) {
+  mutating func set(_ values: [(Key, String)]) throws(VidiconError) {
     for (key, text) in values where key == .preset { try self.set(key, to: text) }
     for (key, text) in values where key != .preset { try self.set(key, to: text) }
   }
@@ -117,14 +117,14 @@ package struct StreamOptions: Equatable {
   }
 
   /// Settings of the recording; nil without one.
-  func recordingSettings(existing: RecordingSettings.ExistingFiles) throws(Failure) -> RecordingSettings? {
+  func recordingSettings(existing: RecordingSettings.ExistingFiles) throws(VidiconError) -> RecordingSettings? {
     try self.recording.settings(stream: self.name, existing: existing)
   }
 }
 
 extension StreamOptions {
   /// Parses `name=…,source=…`: pairs separated by commas. A comma within a value is written twice.
-  package init(parsing text: String, defaults: StreamOptions) throws(Failure) {
+  package init(parsing text: String, defaults: StreamOptions) throws(VidiconError) {
     self = defaults
     var pairs: [String] = []
     for part in text.replacing(",,", with: "\u{0}").split(separator: ",") {
@@ -137,16 +137,18 @@ extension StreamOptions {
         let keys = Key.allCases.map(\.rawValue).joined(separator: ", ")
         // A comma within a password ends a pair.
         let part = text.contains { "@:".contains($0) } ? "a part" : quoted(pair)
-        throw .usage("--stream: \(part) is not KEY=VALUE with one of the keys; they are \(keys)")
+        throw .usage("--stream", "\(part) is not KEY=VALUE with one of the keys", "they are \(keys)")
       }
-      guard seen.insert(key).inserted else { throw .usage("--stream: \(key.rawValue) is given twice; give it once") }
+      guard seen.insert(key).inserted else {
+        throw .usage("--stream", "\(key.rawValue) is given twice", "give it once")
+      }
       values.append((key, String(pair[pair.index(after: separator)...])))
     }
     try self.set(values)
-    guard seen.contains(.name) else { throw .usage("--stream: a stream has no name; start with name=NAME") }
+    guard seen.contains(.name) else { throw .usage("--stream", "a stream has no name", "start with name=NAME") }
   }
 
-  private static func name(_ text: String) throws(Failure) -> String {
+  private static func name(_ text: String) throws(VidiconError) -> String {
     let isAllowed = text.utf8.allSatisfy { byte in
       switch byte {
       case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
@@ -156,56 +158,56 @@ extension StreamOptions {
     }
     if let cause = LiveStream.problem(withName: text) {
       throw .usage(
-        "\(text.withoutCredentials().debugDescription) cannot be a stream's name: \(cause); choose another one, such as live"
-      )
+        text.withoutCredentials().debugDescription, "it cannot be a stream's name: \(cause)",
+        "choose another one, such as live")
     }
     guard isAllowed else {
       throw .usage(
-        "\(text.withoutCredentials().debugDescription) cannot be a stream's name; use letters, digits and - _ . ~, with single slashes between them"
-      )
+        text.withoutCredentials().debugDescription, "it cannot be a stream's name",
+        "use letters, digits and - _ . ~, with single slashes between them")
     }
     return text
   }
 
-  private static func size(_ text: String) throws(Failure) -> Size {
+  private static func size(_ text: String) throws(VidiconError) -> Size {
     let parts = text.split(separator: "x", omittingEmptySubsequences: false).map { Int($0) }
     guard parts.count == 2, let width = parts[0], let height = parts[1], (16...8192).contains(width),
       (16...8192).contains(height), width.isMultiple(of: 2), height.isMultiple(of: 2)
     else {
-      throw .usage("\(quoted(text)) is not a size; give even numbers from 16 to 8192, such as 1280x720")
+      throw .usage(quoted(text), "it is not a size", "give even numbers from 16 to 8192, such as 1280x720")
     }
     return Size(width: width, height: height)
   }
 
-  private static func frameRate(_ text: String) throws(Failure) -> FrameRate {
+  private static func frameRate(_ text: String) throws(VidiconError) -> FrameRate {
     guard let rate = FrameRate(parsing: text, in: 1...240) else {
-      throw .usage("\(quoted(text)) is not a frame rate; give 1 to 240, such as 30, 29.97 or 30000/1001")
+      throw .usage(quoted(text), "it is not a frame rate", "give 1 to 240, such as 30, 29.97 or 30000/1001")
     }
     return rate
   }
 
   /// Parses a video bitrate in bits per second, such as `2300k`.
-  static func videoBitrate(_ text: String) throws(Failure) -> Int {
+  static func videoBitrate(_ text: String) throws(VidiconError) -> Int {
     try Self.bitrate(text, in: 10_000...200_000_000, example: "2300k")
   }
 
   private static func bitrate(
     _ text: String, in range: ClosedRange<Int>, example: String
-  ) throws(Failure) -> Int {
+  ) throws(VidiconError) -> Int {
     let factors: [Character: Double] = ["k": 1e3, "K": 1e3, "m": 1e6, "M": 1e6]
     let factor = text.last.flatMap { factors[$0] }
     guard let number = Double(factor == nil ? text[...] : text.dropLast()), number.isFinite,
       (Double(range.lowerBound)...Double(range.upperBound)).contains(number * (factor ?? 1))
     else {
       throw .usage(
-        "\(quoted(text)) is not a bitrate; give \(range.lowerBound / 1000)k to \(range.upperBound / 1000)k, such as \(example)"
-      )
+        quoted(text), "it is not a bitrate",
+        "give \(range.lowerBound / 1000)k to \(range.upperBound / 1000)k, such as \(example)")
     }
     return Int(number * (factor ?? 1))
   }
 
-  private mutating func apply(preset text: String) throws(Failure) {
-    guard text == "portrait" else { throw .usage("\(quoted(text)) is not a preset; give portrait") }
+  private mutating func apply(preset text: String) throws(VidiconError) {
+    guard text == "portrait" else { throw .usage(quoted(text), "it is not a preset", "give portrait") }
     let (video, audio) = (VideoSettings.portrait, AudioSettings.portrait)
     if let width = video.width, let height = video.height { self.size = Size(width: width, height: height) }
     (self.bitrate, self.audioBitrate) = (video.bitrate, audio.bitrate)
@@ -213,24 +215,24 @@ extension StreamOptions {
   }
 
   /// Parses `true` or `false`.
-  static func boolean(_ text: String) throws(Failure) -> Bool {
+  static func boolean(_ text: String) throws(VidiconError) -> Bool {
     switch text {
     case "true": return true
     case "false": return false
-    default: throw .usage("\(quoted(text)) is neither true nor false")
+    default: throw .usage(quoted(text), "it is neither true nor false", "give one of them")
     }
   }
 
-  private static func passThrough(_ text: String) throws(Failure) -> VideoSettings.PassThrough {
+  private static func passThrough(_ text: String) throws(VidiconError) -> VideoSettings.PassThrough {
     guard let mode = VideoSettings.PassThrough(rawValue: text) else {
-      throw .usage("\(quoted(text)) is no mode of passing through; give auto, on or off")
+      throw .usage(quoted(text), "it is no mode of passing through", "give auto, on or off")
     }
     return mode
   }
 
-  private static func scaling(_ text: String) throws(Failure) -> VideoSettings.Scaling {
+  private static func scaling(_ text: String) throws(VidiconError) -> VideoSettings.Scaling {
     guard let scaling = VideoSettings.Scaling(rawValue: text) else {
-      throw .usage("\(quoted(text)) is not a scaling mode; give fit (with bars) or fill (with crop)")
+      throw .usage(quoted(text), "it is not a scaling mode", "give fit (with bars) or fill (with crop)")
     }
     return scaling
   }

@@ -71,8 +71,21 @@ enum Terminal {
     exit(status)
   }
 
-  private static func oneLine(_ message: String) -> String {
-    message.split(whereSeparator: \.isNewline).joined(separator: " ")
+  /// The message with a space for each line end, and for each character that changes how a terminal shows others: control
+  /// characters, C1 included, and marks of direction. Texts of clients are parts of messages.
+  static func oneLine(_ message: String) -> String {
+    var text = ""
+    for part in message.split(whereSeparator: \.isNewline) {
+      if !text.isEmpty { text += " " }
+      text.unicodeScalars.append(
+        contentsOf: part.unicodeScalars.map { scalar in
+          switch scalar.properties.generalCategory {
+          case .control, .format, .lineSeparator, .paragraphSeparator: " "
+          default: scalar
+          }
+        })
+    }
+    return text
   }
 
   private static func write(_ text: String, to descriptor: Int32) {

@@ -51,39 +51,48 @@ struct UserFileMonitor: Sendable {
   /// Reads the file.
   ///
   /// - Throws: A failure that names the file and the line, never the content.
-  mutating func read() throws(Failure) -> UserFile {
+  mutating func read() throws(VidiconError) -> UserFile {
     let descriptor = open(self.path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     guard descriptor >= 0 else {
-      throw Failure("\(self.path): \(String(cString: strerror(errno))); check the path of --user-file")
+      throw VidiconError(
+        .failed, path: self.path, cause: "\(String(cString: strerror(errno)))",
+        nextStep: "check the path of --user-file")
     }
     defer { close(descriptor) }
     var status = stat()
     guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
-      throw Failure("\(self.path): it is not a regular file; check the path of --user-file")
+      throw VidiconError(
+        .failed, path: self.path, cause: "it is not a regular file", nextStep: "check the path of --user-file")
     }
     let version = Version(status)
     self.version = version
     guard status.st_uid == self.user || status.st_uid == 0 else {
-      throw Failure("\(self.path): another user of this machine owns it, and can change it; make it your own")
+      throw VidiconError(
+        .failed, path: self.path, cause: "another user of this machine owns it, and can change it",
+        nextStep: "make it your own")
     }
     guard status.st_mode & 0o077 == 0 else {
-      throw Failure("\(self.path): other users of this machine can read it; run chmod 600 on it")
+      throw VidiconError(
+        .failed, path: self.path, cause: "other users of this machine can read it", nextStep: "run chmod 600 on it")
     }
     let data: Data
     do {
       data = try FileHandle(fileDescriptor: descriptor).read(upToCount: UserFile.maximumBytes + 1) ?? Data()
     } catch {
-      throw Failure("\(self.path): it cannot be read (\(error.localizedDescription))")
+      throw VidiconError(
+        .failed, path: self.path, cause: "it cannot be read (\(error.localizedDescription))",
+        nextStep: "check the path of --user-file")
     }
     // Written meanwhile: it is looked at again.
     if fstat(descriptor, &status) != 0 || Version(status) != version { self.version = nil }
     guard let text = String(validating: data, as: UTF8.self) else {
-      throw Failure("\(self.path): it is not UTF-8 text; see docs/access.md")
+      throw VidiconError(.failed, path: self.path, cause: "it is not UTF-8 text", nextStep: "see docs/access.md")
     }
     do throws(ParsingError) {
       return try UserFile(parsing: text)
     } catch {
-      throw Failure("\(self.path): \(error); see docs/access.md for the form of a line")
+      throw VidiconError(
+        .failed, path: self.path, cause: "\(error)", nextStep: "see docs/access.md for the form of a line")
     }
   }
 
@@ -95,16 +104,16 @@ struct UserFileMonitor: Sendable {
       let reason = String(cString: strerror(errno))
       if self.isMissing { return nil }
       (self.isMissing, self.version) = (true, nil)
-      return .problem("\(self.path): \(reason); the users stay as they were")
+      return .problem("\(self.path.pathWithoutCredentials()): \(reason); the users stay as they were")
     }
     self.isMissing = false
     guard Version(status) != self.version else { return nil }
     // Also where it cannot be opened.
     self.version = Version(status)
-    do throws(Failure) {
+    do throws(VidiconError) {
       return .users(try self.read())
     } catch {
-      return .problem("\(error.message); the users stay as they were")
+      return .problem("\(error); the users stay as they were")
     }
   }
 
@@ -114,7 +123,7 @@ struct UserFileMonitor: Sendable {
       switch self.poll() {
       case .users(let file):
         apply(file)
-        Terminal.warn("\(self.path): the users have changed")
+        Terminal.warn("\(self.path.pathWithoutCredentials()): the users have changed")
       case .problem(let text): Terminal.warn(text)
       case nil: break
       }

@@ -488,9 +488,10 @@ struct AccessControlTests {
     let lines = Mutex<[String]>([])
     let access = Self.control(report: { line in lines.withLock { $0.append(line) } })
     for _ in 0..<3 { access.refuseHost("evil.example", now: Self.now) }
-    access.refuseHost("evil.example\n", now: Self.now + .seconds(60))
+    access.refuseHost("e\u{9b}2J\u{202e}\n.example", now: Self.now + .seconds(60))
     #expect(access.refusals[.badHost] == 4)
     #expect(lines.withLock { $0.count } == 2)
-    #expect(lines.withLock { $0.last?.contains("3 requests") == true && $0.last?.contains("\n") == false })
+    #expect(lines.withLock { $0.last?.contains("3 requests") == true })
+    #expect(lines.withLock { $0.last?.contains("\"e_2J__.example\"") == true })
   }
 }

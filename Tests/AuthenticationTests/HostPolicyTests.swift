@@ -81,7 +81,8 @@ struct IPAddressTests {
 
   @Test(arguments: [
     ("169.254.169.254", true), ("169.255.1.1", false), ("fe80::1", true), ("febf::1", true), ("fec0::1", false),
-    ("fd00:ec2::254", true), ("::ffff:169.254.1.1", true), ("64:ff9b::a9fe:a9fe", true), ("2002:a9fe:a9fe::", true),
+    ("fd00:ec2::254", true), ("::ffff:169.254.1.1", true), ("64:ff9b::a9fe:a9fe", true), ("64:ff9b:1::a9fe:a9fe", true),
+    ("64:ff9b:1:7::a9fe:a9fe", true), ("64:ff9b:1::5db8:d822", false), ("2002:a9fe:a9fe::", true),
     ("::169.254.169.254", true), ("192.168.1.1", false), ("100.100.100.200", true), ("::1", false),
     ("0.0.0.0", true), ("0.1.2.3", true), ("::", true), ("::ffff:0.0.0.0", true), ("127.0.0.1", false),
     ("168.63.129.16", true), ("168.63.129.17", false), ("192.0.0.192", true), ("fd20:ce::254", true),

@@ -253,7 +253,7 @@ extension EndToEnd {
         #expect(wrong.exit == .status(1) && wrong.output.isEmpty)
         #expect(wrong.errors.split(separator: "\n").count == 1 && wrong.errors.contains("--files"), "\(wrong.errors)")
         let unknown = try await Self.command(["control", "yard", "mirror=true"], folder: folder)
-        #expect(unknown.errors == "vidicon: there is no stream \"yard\"; the streams are live\n")
+        #expect(unknown.errors == "vidicon: \"yard\": there is no such stream; give one of live\n")
 
         try await TestMedia.withTemporaryFolder { other in
           for (arguments, message) in [

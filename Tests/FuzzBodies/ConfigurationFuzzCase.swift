@@ -1,4 +1,5 @@
 internal import Foundation
+internal import Media
 internal import NIOCore
 internal import VidiconCommand
 
@@ -20,22 +21,22 @@ struct ConfigurationFuzzCase {
   /// A file is refused with a message that names the file, or its ports are in range.
   private func checkFile() {
     let path = "vidicon.yaml"
-    do throws(Failure) {
+    do throws(VidiconError) {
       let configuration = try ServeConfiguration(yaml: self.text, path: path)
       precondition((0...65_535).contains(configuration.rtspPort) && (0...65_535).contains(configuration.httpPort))
       precondition(configuration.streams.allSatisfy { Self.isName($0.name) }, "names are parts of a URL")
     } catch {
-      precondition(error.message.hasPrefix(path) && error.status == 64, "a message begins with the file's name")
+      precondition(error.description.hasPrefix(path) && error.exitStatus == 64, "a message begins with the file's name")
     }
   }
 
   /// A list of pairs is refused as a wrong option, or has a name.
   private func checkStream() {
-    do throws(Failure) {
+    do throws(VidiconError) {
       let stream = try StreamOptions(parsing: self.text, defaults: StreamOptions())
       precondition(Self.isName(stream.name), "a name is part of a URL")
     } catch {
-      precondition(error.status == 64 && !error.message.isEmpty, "a wrong option is a usage error")
+      precondition(error.exitStatus == 64 && !error.subject.isEmpty, "a wrong option is a usage error")
     }
   }
 

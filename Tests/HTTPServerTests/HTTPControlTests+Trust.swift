@@ -18,7 +18,11 @@ extension HTTPControlTests {
         let response = try await Self.send("GET", "", to: Self.source, host: host, port: port)
         #expect(Self.status(response) == (host == "cam" ? "200" : "421"), "\(host)")
       }
-      for field in ["Via: 1.1 p", "Forwarded: for=10.0.0.1", "X-Forwarded-For: 10.0.0.1", "X-Real-IP: 10.0.0.1"] {
+      for field in [
+        "Via: 1.1 p", "Forwarded: for=10.0.0.1", "X-Forwarded-For: 10.0.0.1", "X-Real-IP: 10.0.0.1",
+        "CF-Connecting-IP: 10.0.0.1", "True-Client-IP: 10.0.0.1", "X-Forwarded-Host: cam", "X-Forwarded-Proto: https",
+        "X-Cluster-Client-IP: 10.0.0.1", "X-Forwarded: for=10.0.0.1",
+      ] {
         try await Self.expectSource("hidden", "127.0.0.1", port: port, field)
       }
       try await Self.expectSource("all", "127.0.0.1:1", port: port, "Origin: http://127.0.0.1:1")

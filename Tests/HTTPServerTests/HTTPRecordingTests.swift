@@ -325,6 +325,20 @@ struct HTTPRecordingTests {
     }
   }
 
+  @Test func `metrics tell those who may not list recordings only that there is one`() async throws {
+    let access = AccessControl.permissive { $0.control = .operators }
+    let token = access.makeToken(role: .operator).text
+    try await self.withRecorder(access) { fake, port in
+      fake.set(.init(state: .recording, duration: .milliseconds(1500), byteCount: 12, drops: 3))
+      let names = ["recording_seconds{", "recording_bytes{", "recording_drops{"]
+      let open = try await RawClient.get("/metrics", port: port).body
+      #expect(open.contains(#"vidicon_recording_state{stream="cam/1",state="recording"} 1"#))
+      #expect(!names.contains(where: open.contains), "\(open)")
+      let all = try await RawClient.get("/metrics?token=\(token)", port: port).body
+      #expect(names.allSatisfy(all.contains), "\(all)")
+    }
+  }
+
   @Test func `a client that sends Expect is answered`() async throws {
     try await self.withRecorder { fake, port in
       try fake.add("a.mp4", "x")

@@ -1,4 +1,5 @@
 import Foundation
+import Media
 import Testing
 
 @testable import VidiconCommand
@@ -37,17 +38,17 @@ struct ControlArgumentsTests {
   @Test(arguments: [
     ([], "there is nothing to change"), (["door"], "there is nothing to change"),
     (["door", "yard"], "is not KEY=VALUE"),
-    (["colour=red"], "there is no key \"colour\""), (["mirror=yes"], "neither true nor false"),
-    (["mirror=true", "mirror=false"], "mirror is given twice"), (["rotation=45"], "is not a rotation"),
+    (["colour=red"], "\"colour\": there is no such key"), (["mirror=yes"], "neither true nor false"),
+    (["mirror=true", "mirror=false"], "\"mirror\": it is given twice"), (["rotation=45"], "is not a rotation"),
     (["bitrate=fast"], "is not a bitrate"), (["record=now"], "give start, stop, pause or resume"),
-    (["=x"], "there is no key"),
+    (["=x"], "there is no such key"),
   ])
   func `a wrong change is named, with exit status 64`(words: [String], message: String) {
     #expect {
       _ = try ControlArguments(words)
     } throws: { error in
-      guard let failure = error as? Failure else { return false }
-      return failure.status == 64 && failure.message.contains(message)
+      guard let failure = error as? VidiconError else { return false }
+      return failure.exitStatus == 64 && failure.description.contains(message)
     }
   }
 

@@ -1,5 +1,6 @@
 import Authentication
 import Foundation
+import Media
 import Testing
 
 @testable import VidiconCommand
@@ -78,7 +79,7 @@ struct ControlTokenTests {
       try #require(chmod("\(folder)/target", 0o600) == 0)
       try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: "\(folder)/target")
       let environment = ["XDG_RUNTIME_DIR": folder, "HOME": folder]
-      #expect(throws: Failure.self) { try ControlToken.find(environment: environment, user: getuid()) }
+      #expect(throws: VidiconError.self) { try ControlToken.find(environment: environment, user: getuid()) }
       let token = ControlToken(Secret("fedcba9876543210"), port: 8080, environment: environment)
       #expect(token.path == path)
       #expect(try Self.mode(path) == "600")

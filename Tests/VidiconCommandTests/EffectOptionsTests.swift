@@ -1,5 +1,6 @@
 import Effects
 import Foundation
+import Media
 import Streaming
 import Testing
 
@@ -15,7 +16,7 @@ struct EffectOptionsTests {
   }
 
   /// The error that ends the program; nil for valid options.
-  private func failure(_ values: (StreamOptions.Key, String)..., folder: String = "") async -> Failure? {
+  private func failure(_ values: (StreamOptions.Key, String)..., folder: String = "") async -> VidiconError? {
     do {
       var options = StreamOptions()
       try options.set(values.map { ($0, $1.replacing("DIR", with: folder)) })
@@ -23,7 +24,7 @@ struct EffectOptionsTests {
       _ = try await options.effects.apply(to: LiveStream("live"))
       return nil
     } catch {
-      return error as? Failure
+      return error as? VidiconError
     }
   }
 
@@ -57,7 +58,8 @@ struct EffectOptionsTests {
   ])
   func `an invalid value is a usage error`(key: StreamOptions.Key, text: String, message: String) async {
     let failure = await self.failure((key, text))
-    #expect(failure?.status == 64 && failure?.message.contains(message) == true, "\(String(describing: failure))")
+    #expect(
+      failure?.exitStatus == 64 && failure?.description.contains(message) == true, "\(String(describing: failure))")
   }
 
   @Test func `a missing or broken file is reported in one line`() async throws {
@@ -82,16 +84,16 @@ struct EffectOptionsTests {
       (.snapshotOn, "smile:DIR/none", "there is no such folder; create it"),
     ] {
       let failure = await self.failure((key, text), folder: folder.path)
-      #expect(failure?.status == 1, "\(text)")
-      #expect(failure?.message.contains(message) == true, "\(String(describing: failure))")
-      #expect(failure?.message.contains("\n") == false)
+      #expect(failure?.exitStatus == 1, "\(text)")
+      #expect(failure?.description.contains(message) == true, "\(String(describing: failure))")
+      #expect(failure?.description.contains("\n") == false)
     }
     for (file, message) in [
       ("none.json", "it cannot be read"), ("one.json", #""right": the value is not valid; give two numbers"#),
     ] {
       let failure = await self.failure(
         (.mask, "DIR/huge.png"), (.mask, "DIR/x.png"), (.maskAnchors, "DIR/\(file)"), folder: folder.path)
-      #expect(failure?.message.contains("x.png") == true)
+      #expect(failure?.description.contains("x.png") == true)
       #expect(try await self.anchorsFailure(folder.path + "/" + file).contains(message))
     }
   }
@@ -102,6 +104,6 @@ struct EffectOptionsTests {
     let pixel =
       "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
     try #require(Data(base64Encoded: pixel)).write(to: URL(filePath: image))
-    return await self.failure((.mask, image), (.maskAnchors, path))?.message ?? ""
+    return await self.failure((.mask, image), (.maskAnchors, path))?.description ?? ""
   }
 }

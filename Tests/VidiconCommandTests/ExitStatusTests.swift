@@ -7,18 +7,24 @@ import Testing
 struct ExitStatusTests {
   @Test(
     arguments: [
-      (["serve", "--fps", "0"], "\"0\" is not a frame rate; give 1 to 240"),
-      (["serve", "--rtsp-port", "70000"], "--rtsp-port 70000 is not a port"),
-      (["serve", "--rtsp-port", "1", "--http-port", "1"], "--rtsp-port and --http-port are both 1"),
+      (["serve", "--fps", "0"], "\"0\": it is not a frame rate; give 1 to 240"),
+      (["serve", "--rtsp-port", "70000"], "--rtsp-port: 70000 is not a port; give 1 to 65535"),
+      (
+        ["serve", "--rtsp-port", "1", "--http-port", "1"],
+        "--http-port: it is 1, as --rtsp-port is; give each a port of its own"
+      ),
       (["serve", "--tls-cert", "c.pem"], "give both --tls-cert FILE and --tls-key FILE"),
       (["serve", "--rtsps-port", "1"], "RTSPS needs a certificate and its key"),
-      (["serve", "--stream", "name=a", "--stream", "name=a"], "two streams have the name \"a\""),
-      (["serve", "--stream", "name=a,source=pipe:", "--stream", "name=b,source=pipe:"], "use pipe: once"),
+      (["serve", "--stream", "name=a", "--stream", "name=a"], "\"a\": two streams have this name; give each its own"),
+      (
+        ["serve", "--stream", "name=a,source=pipe:", "--stream", "name=b,source=pipe:"],
+        "standard input: it can feed one stream only; use pipe: once"
+      ),
       (
         ["serve", "--stream", "name=a,source=file:x.mp4,faces=privacy", "--stream", "name=b,source=file:x.mp4"],
-        "\"b\" would show the source of \"a\" without privacy"
+        "\"b\": it would show the source of \"a\" without privacy"
       ),
-      (["serve", "--name", "a", "--stream", "name=b"], "--name and --stream exclude each other"),
+      (["serve", "--name", "a", "--stream", "name=b"], "--name: it cannot be given with --stream"),
       (["serve", "--split-size", "1M"], "nothing is recorded; add --record PATTERN"),
       (["serve", "--user", "joe"], "a name, a colon and a password are expected; give NAME:PASSWORD"),
       (["serve", "--source", "tape:"], "tape:"),
@@ -27,8 +33,9 @@ struct ExitStatusTests {
       (["serve", "--fps"], "see vidicon --help"), (["record"], "see vidicon --help"),
       (["repair"], "see vidicon --help"), (["control"], "see vidicon --help"),
       (["control", "live"], "there is nothing to change; give KEY=VALUE"),
-      (["control", "colour=red"], "there is no key \"colour\""), (["status", "--port", "70000"], "is not a port"),
-      (["record", "x.mp4", "--duration", "soon"], "\"soon\" is not a time"),
+      (["control", "colour=red"], "\"colour\": there is no such key"),
+      (["status", "--port", "70000"], "is not a port"),
+      (["record", "x.mp4", "--duration", "soon"], "\"soon\": it is not a time"),
       (["record", "x.mp4", "--stream", "name=a", "--stream", "name=b"], "records one stream"),
       (["record", "%Q.mp4", "--source", "bars"], "%Q"),
     ] as [([String], String)])

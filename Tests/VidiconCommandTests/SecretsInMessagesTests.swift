@@ -26,8 +26,8 @@ struct SecretsInMessagesTests {
       guard let command = try RootCommand.parseAsRoot(["serve"] + arguments) as? ServeCommand else { return nil }
       _ = try ServeConfiguration(command.options)
       return nil
-    } catch let failure as Failure {
-      return failure.message
+    } catch let failure as VidiconError {
+      return failure.description
     } catch {
       return RootCommand.withoutSecrets(RootCommand.message(for: error), arguments: arguments)
     }
@@ -54,6 +54,29 @@ struct SecretsInMessagesTests {
     #expect(Self.message([option, "rtsp://anna:Xq7@cam/live"]) != nil, "\(option) accepts an address")
   }
 
+  @Test(arguments: [
+    ["serve", "--user-file"], ["serve", "--tls-key", "k.pem", "--https-port", "0", "--tls-cert"], ["serve", "--mask"],
+    ["serve", "--overlay"], ["serve", "--mask-anchors"], ["serve", "--record"], ["serve", "--recordings"],
+    ["serve", "--config"], ["serve", "--snapshot-on"], ["record"], ["repair"],
+  ])
+  func `no option for a path quotes a password that was given to it by mistake`(command: [String]) async throws {
+    for text in ["anna:Xq7Zw9", "rtsp:/anna:Xq7Zw9@cam/live", "rtsp://anna:Xq7Zw9@cam/live", "anna:Xq7Zw9/x.mp4"] {
+      var arguments = command + [command.last == "--snapshot-on" ? "smile:\(text)" : text]
+      if command.last == "--mask-anchors" { arguments += ["--mask", "x.png"] }
+      if command[0] == "serve" { arguments += ["--rtsp-port", "0", "--http-port", "0", "--no-discovery"] }
+      if command[0] != "repair" { arguments += ["--source", "bars", "--audio", "none", "--size", "64x48"] }
+      let result = try await #require(
+        processExitsWith: .failure, observing: [\.standardOutputContent, \.standardErrorContent]
+      ) {
+        [arguments = arguments as [String]] in
+        await RootCommand.main(arguments)
+      }
+      let errors = OutputLines(result.standardErrorContent)
+      #expect(!errors.own.isEmpty && !errors.text.contains("Xq7"), "\(arguments): \(errors.text)")
+      #expect(!OutputLines(result.standardOutputContent).text.contains("Xq7"), "\(arguments)")
+    }
+  }
+
   @Test(arguments: ["--user", "--operator"])
   func `no part of a user is quoted`(option: String) {
     for text in ["Xq7", "Xq7:", ":Xq7", "", "Xq7@Zw9:"] {
@@ -63,7 +86,7 @@ struct SecretsInMessagesTests {
       }
     }
     let twice = Self.message([option, "Xq7:a", option, "Xq7:b"])
-    #expect(twice == "two users have the same name; give each its own")
+    #expect(twice == "--user: two users have the same name; give each its own")
   }
 
   @Test func `no source quotes a password, valid or not`() {

@@ -71,9 +71,9 @@ struct ServeConfigurationTests {
     ("rtspPort: 70000", "is not a port"),
     ("rtspUDP: 1", "expected true or false"),
     ("streams: a", "expected a list"),
-    ("control: some", "control: \"some\" is not one of operators, machine, all and none"),
+    ("control: some", "control: \"some\" is not a setting of it; give operators, machine, all or none"),
     ("streams:\n  - {name: a, size: [1, 2]}", "expected a single value"),
-    ("streams:\n  - {name: a, size: 3x3}", "vidicon.yaml:2:21: \"3x3\" is not a size"),
+    ("streams:\n  - {name: a, size: 3x3}", "vidicon.yaml:2:21: \"3x3\": it is not a size"),
     ("users: [{name: joe}]", "has no password"),
     ("users: [{password: x}]", "needs a name"),
     ("a: [", "not YAML"),
@@ -82,8 +82,9 @@ struct ServeConfigurationTests {
     #expect {
       _ = try self.configuration(yaml)
     } throws: { error in
-      guard let failure = error as? Failure else { return false }
-      return failure.status == 64 && failure.message.hasPrefix("vidicon.yaml") && failure.message.contains(message)
+      guard let failure = error as? VidiconError else { return false }
+      return failure.exitStatus == 64 && failure.description.hasPrefix("vidicon.yaml")
+        && failure.description.contains(message)
     }
   }
 
@@ -100,8 +101,9 @@ struct ServeConfigurationTests {
     #expect {
       _ = try self.configuration(yaml)
     } throws: { error in
-      guard let failure = error as? Failure else { return false }
-      return failure.status == 64 && failure.message.hasPrefix("vidicon.yaml") && !failure.message.contains("sesame")
+      guard let failure = error as? VidiconError else { return false }
+      return failure.exitStatus == 64 && failure.description.hasPrefix("vidicon.yaml")
+        && !failure.description.contains("sesame")
     }
   }
 }

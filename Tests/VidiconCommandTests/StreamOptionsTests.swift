@@ -25,7 +25,7 @@ struct StreamOptionsTests {
 
   @Test(arguments: ["0", "-1", "241", "30/0", "0/1", "x", "", "nan", "inf", "1e9", "2147483647/1", "30/1/1"])
   func `other frame rates are refused`(text: String) {
-    #expect(throws: Failure.self) { try self.option(.fps, text) }
+    #expect(throws: VidiconError.self) { try self.option(.fps, text) }
   }
 
   @Test(arguments: [("2300k", 2_300_000), ("2.3M", 2_300_000), ("10000", 10_000), ("200M", 200_000_000)])
@@ -35,7 +35,7 @@ struct StreamOptionsTests {
 
   @Test(arguments: ["0", "-5k", "9999", "201M", "k", "", "1e30", "nan", "2300kk"])
   func `other bitrates are refused`(text: String) {
-    #expect(throws: Failure.self) { try self.option(.bitrate, text) }
+    #expect(throws: VidiconError.self) { try self.option(.bitrate, text) }
   }
 
   @Test(arguments: [(StreamOptions.Key.bitrate, "such as 2300k"), (.audioBitrate, "such as 64k")])
@@ -43,13 +43,13 @@ struct StreamOptionsTests {
     #expect {
       _ = try self.option(key, "1")
     } throws: { error in
-      (error as? Failure)?.message.hasSuffix(example) == true
+      (error as? VidiconError)?.description.hasSuffix(example) == true
     }
   }
 
   @Test(arguments: ["1280", "1280x", "x720", "1281x720", "14x16", "8194x720", "-2x2", "1280x720x3", "1280X720"])
   func `invalid sizes are refused`(text: String) {
-    #expect(throws: Failure.self) { try self.option(.size, text) }
+    #expect(throws: VidiconError.self) { try self.option(.size, text) }
   }
 
   @Test(arguments: ["live", "a/b", "~x.y_z-1"])
@@ -59,7 +59,7 @@ struct StreamOptionsTests {
 
   @Test(arguments: ["", "/a", "a/", "a//b", "a b", "ä", "..", "a/../b", "a?b", "a\r\nb", "api", "Metrics/x"])
   func `names that cannot be part of an address are refused`(name: String) {
-    #expect(throws: Failure.self) { try self.option(.name, name) }
+    #expect(throws: VidiconError.self) { try self.option(.name, name) }
   }
 
   @Test func `pairs are read with the defaults around them, and two commas are one in a value`() throws {
@@ -72,14 +72,14 @@ struct StreamOptionsTests {
 
   @Test(arguments: ["", "source=bars", "name=a,name=b", "name=a,colour=red", "name"])
   func `pairs without a name, unknown or repeated are refused`(text: String) {
-    #expect(throws: Failure.self) { try StreamOptions(parsing: text, defaults: StreamOptions()) }
+    #expect(throws: VidiconError.self) { try StreamOptions(parsing: text, defaults: StreamOptions()) }
   }
 
   @Test func `options override parts of a preset, in any order`() throws {
     let options = try StreamOptions(parsing: "name=a,bitrate=1M,preset=portrait", defaults: StreamOptions())
     #expect(options.size == StreamOptions.Size(width: 720, height: 1280) && options.bitrate == 1_000_000)
     #expect(options.audioSettings == AudioSettings.portrait)
-    #expect(throws: Failure.self) { try self.option(.preset, "landscape") }
+    #expect(throws: VidiconError.self) { try self.option(.preset, "landscape") }
   }
 
   @Test func `a recording has the stream's name and the options of its parts`() throws {
@@ -99,7 +99,7 @@ struct StreamOptionsTests {
     #expect(
       try later.recordingSettings(existing: .number)?.pattern.description == "/my 100%%/a-b_%F_%H-%M-%S.mp4")
     #expect(!later.recording.startsAtOnce)
-    #expect(throws: Failure.self) { try later.recording.checkFolder() }
+    #expect(throws: VidiconError.self) { try later.recording.checkFolder() }
     var both = try StreamOptions(parsing: "name=a,recordings=/tmp", defaults: StreamOptions())
     try both.recording.checkFolder()
     try both.set(.record, to: "x.mp4")
@@ -114,7 +114,7 @@ struct StreamOptionsTests {
 
   @Test(arguments: ["", "0", "s", "-5s", "5x", "1e9", "nan", "inf", "9999d", "1.2.3s", "5 s"])
   func `other times are refused`(text: String) {
-    #expect(throws: Failure.self) { try Quantity.duration(text) }
+    #expect(throws: VidiconError.self) { try Quantity.duration(text) }
   }
 
   @Test(arguments: [("500M", 500_000_000), ("20GB", 20_000_000_000), ("1.5k", 1_500), ("1", 1)])
@@ -124,7 +124,7 @@ struct StreamOptionsTests {
 
   @Test(arguments: ["", "0", "M", "-5M", "5x", "nan", "2000T", "5 M"])
   func `other sizes in bytes are refused`(text: String) {
-    #expect(throws: Failure.self) { try Quantity.byteCount(text) }
+    #expect(throws: VidiconError.self) { try Quantity.byteCount(text) }
   }
 
   @Test(arguments: [("screen:", "auto", true), ("screen:", "none", false), ("plasma", "auto", true)])

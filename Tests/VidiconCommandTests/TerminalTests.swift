@@ -1,4 +1,5 @@
 import Foundation
+import Media
 import Testing
 
 @testable import VidiconCommand
@@ -18,18 +19,26 @@ struct TerminalTests {
     #expect(OutputLines(result.standardErrorContent).own == ["vidicon: two three four"])
   }
 
+  @Test(arguments: [
+    ("a\u{9b}2J\u{9b}31mb", "a 2J 31mb"), ("a\u{1b}[2Jb\u{7}", "a [2Jb "), ("a\u{202e}b\u{2066}c", "a b c"),
+    ("a\u{2028}b\u{85}c\td", "a b c d"), ("Küche 🎥 …", "Küche 🎥 …"),
+  ])
+  func `a message changes nothing of the terminal but its line`(message: String, shown: String) {
+    #expect(Terminal.oneLine(message) == shown)
+  }
+
   @Test func `a failure ends the program with its status and one line`() async throws {
     let result = try await #require(
       processExitsWith: .exitCode(64), observing: [\.standardOutputContent, \.standardErrorContent]
     ) {
-      Terminal.fail("wrong\noption", status: Failure.usage("").status)
+      Terminal.fail("wrong\noption", status: VidiconError.usage("", "", "").exitStatus)
     }
     #expect(OutputLines(result.standardOutputContent).text.isEmpty)
     #expect(OutputLines(result.standardErrorContent).own == ["vidicon: wrong option"])
   }
 
   @Test func `a failure of the system has exit status 1`() async {
-    await #expect(processExitsWith: .exitCode(1)) { Terminal.fail("x", status: Failure("x").status) }
+    await #expect(processExitsWith: .exitCode(1)) { Terminal.fail("x", status: VidiconError.noThread("x").exitStatus) }
   }
 
   @Test func `a status replaces the previous one, and is erased before any other line`() async throws {

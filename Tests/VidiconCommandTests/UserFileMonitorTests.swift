@@ -1,5 +1,6 @@
 import Authentication
 import Foundation
+import Media
 import Testing
 
 @testable import VidiconCommand
@@ -7,13 +8,13 @@ import Testing
 @Suite("User file on the disk")
 struct UserFileMonitorTests {
   /// The result of reading a file with this text and mode.
-  private static func read(_ text: String, mode: Int) throws -> Result<UserFile, Failure> {
+  private static func read(_ text: String, mode: Int) throws -> Result<UserFile, VidiconError> {
     let path = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString).path
     defer { try? FileManager.default.removeItem(atPath: path) }
     try text.write(toFile: path, atomically: true, encoding: .utf8)
     try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path)
     var monitor = UserFileMonitor(path: path)
-    do throws(Failure) {
+    do throws(VidiconError) {
       return .success(try monitor.read())
     } catch {
       return .failure(error)
@@ -28,7 +29,7 @@ struct UserFileMonitorTests {
       #expect(file.users.map(\.user) == ["anna"] && file.tokens.map(\.role) == [.operator])
     case .failure(let failure):
       #expect(!isRead)
-      #expect(failure.message.contains("run chmod 600") && !failure.message.contains("sesame"))
+      #expect(failure.description.contains("run chmod 600") && !failure.description.contains("sesame"))
     }
   }
 
@@ -37,8 +38,8 @@ struct UserFileMonitorTests {
       Issue.record("a wrong line is accepted")
       return
     }
-    #expect(failure.message.contains("line 2"))
-    for word in ["ben", "secret", "sesame"] { #expect(!failure.message.contains(word)) }
+    #expect(failure.description.contains("line 2"))
+    for word in ["ben", "secret", "sesame"] { #expect(!failure.description.contains(word)) }
   }
 
   @Test(arguments: [
@@ -50,7 +51,7 @@ struct UserFileMonitorTests {
     #expect {
       _ = try monitor.read()
     } throws: { error in
-      (error as? Failure)?.message.contains(message) == true
+      (error as? VidiconError)?.description.contains(message) == true
     }
   }
 
@@ -140,8 +141,9 @@ struct UserFileMonitorTests {
         try #require(chown(path, 4711, 4711) == 0)
         foreign = UserFileMonitor(path: path)
       }
-      let refused = #expect(throws: Failure.self) { try foreign.read() }
-      #expect(refused?.message == "\(path): another user of this machine owns it, and can change it; make it your own")
+      let refused = #expect(throws: VidiconError.self) { try foreign.read() }
+      #expect(
+        refused?.description == "\(path): another user of this machine owns it, and can change it; make it your own")
     }
   }
 }

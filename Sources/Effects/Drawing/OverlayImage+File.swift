@@ -22,7 +22,7 @@ extension OverlayImage {
     defer { close(descriptor) }
     var status = stat()
     guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
-      throw VidiconError(.failed, subject: path, cause: "is not a file", nextStep: Self.nextStep)
+      throw VidiconError(.failed, path: path, cause: "is not a file", nextStep: Self.nextStep)
     }
     guard status.st_size <= Self.maximumFileSize else { throw .largeImageFile(path) }
     var bytes = [UInt8](repeating: 0, count: Int(status.st_size))
@@ -45,10 +45,10 @@ extension OverlayImage {
   /// The error of the preceding system call, from `errno`.
   private static func error(_ path: String, _ cause: String) -> VidiconError {
     switch errno {
-    case ENOENT: VidiconError(.notFound, subject: path, cause: "the image does not exist", nextStep: self.nextStep)
+    case ENOENT: VidiconError(.notFound, path: path, cause: "the image does not exist", nextStep: self.nextStep)
     case let number:
       VidiconError(
-        number == EACCES ? .notPermitted : .failed, subject: path,
+        number == EACCES ? .notPermitted : .failed, path: path,
         cause: "\(cause): \(String(cString: strerror(number)))", nextStep: self.nextStep)
     }
   }

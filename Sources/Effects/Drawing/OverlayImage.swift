@@ -77,12 +77,12 @@ public struct OverlayImage: Hashable, Sendable {
 
 extension VidiconError {
   fileprivate static func brokenImage(_ name: String, _ cause: String) -> VidiconError {
-    VidiconError(.invalidData, subject: name, cause: cause, nextStep: "save it again as PNG")
+    VidiconError(.invalidData, path: name, cause: cause, nextStep: "save it again as PNG")
   }
 
   fileprivate static func largeImage(_ name: String, _ cause: String) -> VidiconError {
     VidiconError(
-      .invalidData, subject: name, cause: cause,
+      .invalidData, path: name, cause: cause,
       nextStep: "make it smaller; images of the stream's size are large enough")
   }
 

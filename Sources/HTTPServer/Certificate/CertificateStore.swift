@@ -126,7 +126,7 @@ struct CertificateStore {
       default: .failed
       }
     return VidiconError(
-      code, subject: path, cause: "cannot be written (\(String(cString: strerror(errno))))",
+      code, path: path, cause: "cannot be written (\(String(cString: strerror(errno))))",
       nextStep: "make its folder writable, set XDG_STATE_HOME, or give a certificate and its key")
   }
 }

@@ -1,13 +1,7 @@
+internal import Connections
 internal import Crypto
 internal import Media
-internal import NIOCore
 internal import NIOSSL
-
-#if canImport(Darwin)
-internal import Darwin
-#else
-internal import Glibc
-#endif
 
 /// The TLS configuration and fingerprint of the server's certificate.
 struct ServerCertificate: Sendable {
@@ -27,41 +21,14 @@ struct ServerCertificate: Sendable {
       try store.renewIfNeeded()
       (chainFile, keyFile) = (store.certificateFile, store.keyFile)
     }
-    let chain = try Self.read(chainFile, as: "certificate chain") { try NIOSSLCertificate.fromPEMFile(chainFile) }
-    let key = try Self.read(keyFile, as: "private key") { try NIOSSLPrivateKey(file: keyFile, format: .pem) }
-    guard let first = chain.first, let bytes = try? first.toDERBytes() else {
+    let files = try TLSCertificate(chainFile: chainFile, keyFile: keyFile)
+    guard let bytes = try? files.chain[0].toDERBytes() else {
       throw VidiconError(
-        .invalidData, subject: chainFile, cause: "contains no certificate chain",
+        .invalidData, path: chainFile, cause: "its certificate cannot be encoded",
         nextStep: "give a PEM file with the certificate chain")
     }
     self.fingerprint = SHA256.hash(data: bytes)
       .map { ($0 < 16 ? "0" : "") + String($0, radix: 16, uppercase: true) }.joined(separator: ":")
-    var configuration = TLSConfiguration.makeServerConfiguration(
-      certificateChain: chain.map { .certificate($0) }, privateKey: .privateKey(key))
-    configuration.minimumTLSVersion = .tlsv12
-    // A client that does not respond to `close_notify` must not delay shutdown.
-    configuration.shutdownTimeout = .milliseconds(300)
-    self.configuration = configuration
-    do {
-      _ = try NIOSSLContext(configuration: configuration)
-    } catch {
-      throw VidiconError(
-        .invalidData, subject: "\(chainFile) and \(keyFile)", cause: "cannot be used for TLS",
-        nextStep: "give a certificate chain and the private key that belongs to it")
-    }
-  }
-
-  private static func read<Value>(
-    _ path: String, as content: String, _ body: () throws -> Value
-  ) throws(VidiconError) -> Value {
-    do {
-      return try body()
-    } catch {
-      let isReadable = access(path, R_OK) == 0
-      throw VidiconError(
-        isReadable ? .invalidData : errno == EACCES ? .notPermitted : .notFound, subject: path,
-        cause: isReadable ? "contains no \(content)" : String(cString: strerror(errno)).lowercased(),
-        nextStep: "give a PEM file with the \(content)")
-    }
+    self.configuration = files.configuration
   }
 }

@@ -77,7 +77,13 @@ package struct HTTPClient: Hashable, Sendable {
   }
 
   /// Header fields in which proxies name the client.
-  private static let forwarding: [HTTPField.Name] = [.via, .forwarded, .xForwardedFor, HTTPField.Name("X-Real-IP")!]
+  private static let forwarding: [HTTPField.Name] =
+    [.via, .forwarded, .xForwardedFor]
+    + [
+      "X-Real-IP", "X-Forwarded", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Forwarded-Port", "X-Forwarded-Server",
+      "X-Client-IP", "X-Cluster-Client-IP", "X-Original-Forwarded-For", "CF-Connecting-IP", "True-Client-IP",
+      "Fastly-Client-IP",
+    ].map { HTTPField.Name($0)! }  // No traps: they are tokens.
 
   private var hasAddressOfThisMachine: Bool {
     guard !self.address.isEmpty else { return false }

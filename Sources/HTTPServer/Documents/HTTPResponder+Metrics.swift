@@ -46,7 +46,9 @@ extension HTTPResponder {
   }
 
   /// The text of `/metrics`.
-  func metricsText() -> String {
+  ///
+  /// - Parameter user: Clients that may not list recordings learn only that there is one.
+  func metricsText(for user: HTTPUser) -> String {
     let now = self.clock.now()
     let streams = self.streams.all.map { StreamMetrics($0, providers: self.providers, at: now) }
     var text = MetricsText()
@@ -54,7 +56,7 @@ extension HTTPResponder {
     Self.appendPipelines(of: streams, to: &text)
     Self.appendViewers(of: streams, to: &text)
     Self.appendSegments(of: streams, to: &text)
-    Self.appendRecordings(of: streams, to: &text)
+    Self.appendRecordings(of: streams, withDetails: self.mayReadRecordings(user), to: &text)
     text.append("http_connections", .gauge, "Open HTTP connections.", self.connections.count)
     let registry = self.connections.registry
     text.append("connections", .gauge, "Open connections of HTTP and RTSP.", registry.count)
@@ -187,7 +189,9 @@ extension HTTPResponder {
     text.append("hls_activations_total", .counter, "Number of times HLS became active.", each(\.activations))
   }
 
-  private static func appendRecordings(of streams: [StreamMetrics], to text: inout MetricsText) {
+  private static func appendRecordings(
+    of streams: [StreamMetrics], withDetails hasDetails: Bool, to text: inout MetricsText
+  ) {
     let recordings = streams.compactMap { stream in stream.recording.map { (stream.name, $0) } }
     func each(
       _ value: (RecordingControl.Status) -> Double
@@ -201,6 +205,7 @@ extension HTTPResponder {
           (["stream": name, "state": $0.rawValue], status.state == $0 ? 1 : 0)
         }
       })
+    guard hasDetails else { return }
     text.append(
       "recording_seconds", .gauge, "Duration of the current or last recording without pauses, in seconds.",
       each { $0.duration.seconds })

@@ -67,9 +67,9 @@ extension HTTPResponder {
   }
 
   /// `/metrics`.
-  func metrics() -> ServerResponse {
+  func metrics(user: HTTPUser) -> ServerResponse {
     var response = ServerResponse(
-      .ok, [.contentType: MetricsText.mediaType], body: .bytes(ByteBuffer(string: self.metricsText())))
+      .ok, [.contentType: MetricsText.mediaType], body: .bytes(ByteBuffer(string: self.metricsText(for: user))))
     response.isCompressible = true
     return response
   }

@@ -133,7 +133,7 @@ struct HTTPResponder: Sendable {
   ) async throws(HTTPRefusal) -> ServerResponse {
     switch route {
     case .health: return .text(.ok, "ok")
-    case .metrics: return self.metrics()
+    case .metrics: return self.metrics(user: user)
     case .streams: return self.streamList(user: user)
     case .stream(let name): return await self.streamEntry(name, user: user)
     case .source(let name): return self.sources(of: name, user: user)
