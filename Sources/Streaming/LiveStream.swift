@@ -44,6 +44,8 @@ public final class LiveStream: Sendable {
     /// Adjustment of the video source until the stream is started.
     var adjustment = SourceAdjustment()
     var pastAdjustments = PastAdjustments()
+    /// The opening of the first sources, while the stream starts.
+    var firstOpening: SourceOpening?
     /// Sources that are being opened, or were given up while they were; each occupies a thread.
     var opening: [Opening] = []
     var threads: [WorkerThread] = []
@@ -177,7 +179,8 @@ public final class LiveStream: Sendable {
 
   /// Starts sources and encoders, and returns when the first frame is encoded.
   ///
-  /// - Throws: The ``VidiconError`` of the source or encoder that cannot be opened; everything is then stopped again.
+  /// - Throws: The ``VidiconError`` of the source or encoder that cannot be opened, ``VidiconError/Code/failed`` for a
+  ///   source that is not open after 10 s; everything is then stopped again.
   ///   ``VidiconError/Code/missingTrack`` without a source, ``VidiconError/Code/wrongState`` when the stream was
   ///   started before or is stopped meanwhile, ``VidiconError/Code/cancelled`` when the task was cancelled before the
   ///   start began.
@@ -212,6 +215,7 @@ public final class LiveStream: Sendable {
     let wasStarting = self.state.withLock { state in
       guard state.phase == .starting else { return false }
       state.phase = .ended
+      state.firstOpening?.abandon()
       state.videoQueue?.close()
       state.audioQueue?.close()
       return true
@@ -269,27 +273,56 @@ extension LiveStream {
     if let error { throw error }
   }
 
-  /// Starts the capturers on a thread of their own, since opening a device may block.
+  /// Starts the capturers. One that blocks is given up after the timeout, or when the stream is stopped.
   private func startCapturers() async -> Result<Void, VidiconError> {
-    let result = await WorkerThread.run(named: "start") { () -> Result<Void, VidiconError> in
-      let (video, audio, videoQueue, audioQueue) = self.state.withLock {
-        ($0.video, $0.audio, $0.videoQueue, $0.audioQueue)
-      }
-      var kind = MediaKind.video
-      do throws(VidiconError) {
-        if let video, let feed = videoQueue?.currentFeed {
-          try video.start(consumer: feed)
-          feed.announce(video.format)
-        }
-        kind = .audio
-        if let audio, let feed = audioQueue?.currentFeed { try audio.start(consumer: feed) }
-        return .success(())
-      } catch {
-        self.state.withLock { $0.failedSource = kind }
-        return .failure(error)
-      }
+    let opening = self.state.withLock { state -> SourceOpening? in
+      guard state.phase == .starting else { return nil }
+      let opening = SourceOpening(Self.sources(of: state))
+      state.firstOpening = opening
+      return opening
     }
-    return result ?? .failure(.noThread("stream"))
+    guard let opening else { return .failure(.streamStopped) }
+    let timeout = self.videoSettings.switchTimeouts.start
+    let outcome = await WorkerThread.run(named: "start") { opening.run(timeout: timeout) } ?? nil
+    self.state.withLock { $0.firstOpening = nil }
+    switch outcome {
+    case .opened: return .success(())
+    case .failed(let kind, let error):
+      self.state.withLock { $0.failedSource = kind }
+      return .failure(error)
+    case .abandoned(let kind):
+      // The opening stops them.
+      self.state.withLock { state in
+        (state.video, state.audio) = (nil, nil)
+        state.failedSource = kind
+      }
+      guard let kind else { return .failure(.streamStopped) }
+      return .failure(
+        VidiconError(
+          .failed, subject: "\(kind.rawValue) source", cause: "it was not open after \(timeout.seconds) s",
+          nextStep: "check that it answers, then try again"))
+    case nil: return .failure(.noThread("stream"))
+    }
+  }
+
+  private static func sources(of state: State) -> [SourceOpening.Source] {
+    var sources: [SourceOpening.Source] = []
+    if let video = state.video, let feed = state.videoQueue?.currentFeed {
+      sources.append(
+        SourceOpening.Source(
+          kind: .video,
+          start: { () throws(VidiconError) in
+            try video.start(consumer: feed)
+            feed.announce(video.format)
+          },
+          stop: { video.stop() }))
+    }
+    if let audio = state.audio, let feed = state.audioQueue?.currentFeed {
+      sources.append(
+        SourceOpening.Source(
+          kind: .audio, start: { () throws(VidiconError) in try audio.start(consumer: feed) }, stop: { audio.stop() }))
+    }
+    return sources
   }
 
   private func startVideo() async -> Result<CodecDescription, VidiconError>? {

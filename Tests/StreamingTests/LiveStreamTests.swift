@@ -259,6 +259,46 @@ struct LiveStreamTests {
     #expect(self.output.hasEnded && self.capturer.stops > 0 && !stream.isRunning)
   }
 
+  @Test(arguments: [MediaKind.video, .audio])
+  func `a first source that hangs while it is opened fails the start, and is stopped when it returns`(kind: MediaKind)
+    async throws
+  {
+    var settings = VideoSettings(sourceTimeout: .seconds(1000))
+    settings.switchTimeouts.start = .milliseconds(50)
+    let stream = LiveStream("test", video: settings)
+    let video = ScriptedVideoCapturer(isHeld: kind == .video)
+    let audio = ScriptedAudioCapturer(isHeld: kind == .audio)
+    stream.attachVideo(video)
+    stream.attachAudio(audio)
+    stream.add(self.output)
+    let error = VidiconError(
+      .failed, subject: "\(kind.rawValue) source", cause: "it was not open after 0.05 s",
+      nextStep: "check that it answers, then try again")
+    await #expect(throws: error) { try await stream.start() }
+    #expect(self.output.hasEnded && stream.failedSource == kind)
+    // The other source is stopped at once, or was never started.
+    #expect(kind == .video ? audio.starts == 0 && video.stops == 0 : video.stops == 1 && audio.stops == 0)
+    video.release()
+    audio.release()
+    try await eventually { kind == .video ? video.stops == 1 : audio.stops == 1 }
+    #expect(kind == .video ? audio.starts == 0 : video.stops == 1)
+  }
+
+  @Test func `stopping a stream ends a start that hangs`() async throws {
+    var settings = VideoSettings(sourceTimeout: .seconds(1000))
+    settings.switchTimeouts.start = .seconds(1000)
+    let stream = LiveStream("test", video: settings)
+    let held = ScriptedVideoCapturer(isHeld: true)
+    stream.attachVideo(held)
+    let start = Task { try await stream.start() }
+    try await stream.eventually { held.starts == 1 }
+    await stream.stop()
+    await #expect(throws: VidiconError.streamStopped) { try await start.value }
+    #expect(held.stops == 0)
+    held.release()
+    try await eventually { held.stops == 1 }
+  }
+
   @Test func `an output added after the end is notified of it`() async throws {
     let (stream, _) = try await self.startedStream()
     await stream.stop()

@@ -157,25 +157,40 @@ final class ScriptedVideoCapturer: VideoCapturer {
 final class ScriptedAudioCapturer: AudioCapturer {
   private struct State {
     var consumer: (any AudioConsumer)?
+    var starts = 0
     var stops = 0
     var drops: [FrameDrop] = []
+    var isHeld: Bool
   }
 
   let format: AudioFormat
   private let failure: VidiconError?
-  private let state = Monitor(State())
+  private let state: Monitor<State>
 
-  /// - Parameter failure: Error thrown by `start`.
-  init(format: AudioFormat = AudioFormat(sampleRate: 48_000, channelCount: 1), failure: VidiconError? = nil) {
+  /// - Parameters:
+  ///   - failure: Error thrown by `start`.
+  ///   - isHeld: Whether `start` blocks until ``release()``.
+  init(
+    format: AudioFormat = AudioFormat(sampleRate: 48_000, channelCount: 1), failure: VidiconError? = nil,
+    isHeld: Bool = false
+  ) {
     self.format = format
     self.failure = failure
+    self.state = Monitor(State(isHeld: isHeld))
   }
 
   var isStarted: Bool { self.state.withLock { $0.consumer != nil } }
 
   func start(consumer: any AudioConsumer) throws(VidiconError) {
+    self.state.withLock { $0.starts += 1 }
+    self.state.wait { $0.isHeld ? nil : () }
     if let failure { throw failure }
     self.state.withLock { $0.consumer = consumer }
+  }
+
+  /// Unblocks `start`.
+  func release() {
+    self.state.withLock { $0.isHeld = false }
   }
 
   func stop() {
@@ -203,6 +218,7 @@ final class ScriptedAudioCapturer: AudioCapturer {
     self.state.withLock { $0.consumer }?.captureEnded(error)
   }
 
+  var starts: Int { self.state.withLock { $0.starts } }
   var stops: Int { self.state.withLock { $0.stops } }
   var drops: [FrameDrop] { self.state.withLock { $0.drops } }
 }
