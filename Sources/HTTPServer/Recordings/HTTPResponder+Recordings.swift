@@ -81,9 +81,14 @@ extension HTTPResponder {
   func recordedFile(_ components: [String]) async -> ServerResponse {
     let path = components.joined(separator: "/")
     for (stream, recorder) in self.recorders where path.hasPrefix(stream + "/") {
-      let name = path.dropFirst(stream.count + 1)
-      guard let file = await Self.file(String(name), of: recorder) else { continue }
-      return await self.download(file)
+      let name = String(path.dropFirst(stream.count + 1))
+      do throws(OpenFile.Failure) {
+        return Self.download(try await self.files.open(name, foundBy: { recorder.file($0)?.path }), named: name)
+      } catch {
+        guard error == .tooMany else { continue }
+        self.access.refusals.count(.overLimit)
+        return .text(.serviceUnavailable, "too many recordings are being sent; ask again", [.retryAfter: "10"])
+      }
     }
     return .notFound("there is no such recording, or no longer")
   }
@@ -94,20 +99,12 @@ extension HTTPResponder {
     return self.tickets.accepts(ticket, for: components.joined(separator: "/"), now: self.clock.now())
   }
 
-  private func download(_ file: RecordedFile) async -> ServerResponse {
-    let content: OpenFile
-    do throws(OpenFile.Failure) {
-      content = try await self.files.open(file.path)
-    } catch {
-      guard error == .tooMany else { return .notFound("there is no such recording, or no longer") }
-      self.access.refusals.count(.overLimit)
-      return .text(.serviceUnavailable, "too many recordings are being sent; ask again", [.retryAfter: "10"])
-    }
+  private static func download(_ content: OpenFile, named name: String) -> ServerResponse {
     var response = ServerResponse(
       .ok,
       [
         .contentType: "video/mp4",
-        .contentDisposition: Self.disposition(ofFile: file.name.split(separator: "/").last ?? ""),
+        .contentDisposition: Self.disposition(ofFile: name.split(separator: "/").last ?? ""),
       ], body: .file(content, 0..<content.length),
       // A role reads recordings, also where everybody watches.
       caching: .other("private, no-cache"))
@@ -138,12 +135,6 @@ extension HTTPResponder {
   private static func files(of recorder: RecordingControl) async -> [RecordedFile] {
     // Throws when the task is cancelled; then the response is not sent.
     (try? await NIOThreadPool.singleton.runIfActive { recorder.files() }) ?? []
-  }
-
-  /// Finds a file, off the event loop.
-  private static func file(_ name: String, of recorder: RecordingControl) async -> RecordedFile? {
-    // As above.
-    (try? await NIOThreadPool.singleton.runIfActive { recorder.file(name) }) ?? nil
   }
 
   private static let noRecorder = ServerResponse.notFound(

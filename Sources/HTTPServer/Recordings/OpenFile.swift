@@ -27,17 +27,19 @@ final class OpenFiles: Sendable {
     self.most = most
   }
 
-  /// Opens a file for reading, off the event loop.
+  /// Finds a file and opens it for reading, in one job off the event loop: a change of threads costs more than the rest.
   ///
+  /// - Parameter find: Returns the path of the file with the given name; nil without one. May block. By default the name is the path.
   /// - Throws: ``OpenFile/Failure``.
-  func open(_ path: String) async throws(OpenFile.Failure) -> OpenFile {
+  func open(
+    _ name: String, foundBy find: @escaping @Sendable (String) -> String? = { $0 }
+  ) async throws(OpenFile.Failure) -> OpenFile {
     let isFree = self.count.add(1, ordering: .relaxed).newValue <= self.most
     let place = Place(of: self)
     guard isFree else { throw .tooMany }
     // Throws when the task is cancelled: no client waits for the response then.
-    guard let file = try? await NIOThreadPool.singleton.runIfActive({ OpenFile(path, place: place) }) else {
-      throw .notFound
-    }
+    let file = try? await NIOThreadPool.singleton.runIfActive { find(name).flatMap { OpenFile($0, place: place) } }
+    guard let file else { throw .notFound }
     return file
   }
 }
