@@ -133,8 +133,11 @@ def measure_fan_out(settings, transport):
     ours = theirs = idle = 0.0
     recording = settings.tools / "recording"
     with vidicon(settings, *options) as process:
-        subprocess.run([settings.tools / "record", str(process.port), "live", "8", recording], check=True,
+        # Over TCP, audio leaves in the write of the next access unit; each track has its own UDP port.
+        joined = ["joined"] if transport == "tcp" else []
+        subprocess.run([settings.tools / "record", str(process.port), "live", "8", recording, *joined], check=True,
                        stdout=subprocess.DEVNULL)
+        writes = recorded_writes(recording)
         for _ in range(settings.rounds):
             idle += cpu_while(process, settings.seconds)
             with running(settings.tools / f"{transport}_floor", recording, viewers, stdout=subprocess.PIPE) as floor:
@@ -144,8 +147,10 @@ def measure_fan_out(settings, transport):
             ours += cpu
     rate = report["bytes"] * 8 / viewers / settings.seconds / 1e6
     ours -= idle
-    row(f"{viewers} viewers over {transport.upper()}, {rate:.1f} Mb/s each; a bare C loop", core(ours, settings, settings.rounds),
-        core(theirs, settings, settings.rounds), f"{ours / theirs:.2f}", "1.50", ours <= 1.5 * theirs)
+    limit = 1.25 if transport == "tcp" else 1.5
+    row(f"{viewers} viewers over {transport.upper()}, {rate:.1f} Mb/s and {writes:.0f} sends a second each; a bare C loop",
+        core(ours, settings, settings.rounds), core(theirs, settings, settings.rounds), f"{ours / theirs:.2f}", f"{limit:.2f}",
+        ours <= limit * theirs)
     wanted = floor_report["bytes"]
     if not 0.9 < report["bytes"] / wanted < 1.1:
         print(f"  (unequal work: {report['bytes']} bytes against {wanted})")
@@ -205,6 +210,16 @@ def measure_delay(settings):
 
 
 UNIT_HEADER = struct.Struct("<qII")  # struct unit_header of Sources/units.h.
+
+
+def recorded_writes(recording):
+    """Units per second in a file of `record`: the writes of a viewer."""
+    data, position, count, arrival = recording.read_bytes(), 0, 0, 0
+    while position < len(data):
+        arrival, length, _ = UNIT_HEADER.unpack_from(data, position)
+        position += UNIT_HEADER.size + length
+        count += 1
+    return count / (arrival / 1e9)
 
 
 def recorded_frames(recording):

@@ -1,5 +1,8 @@
-// record PORT NAME SECONDS FILE: receives a stream over RTSP/TCP and stores its packets, for tcp_floor and udp_floor
-// to send again; prints the arrival time of the first packet, in nanoseconds of the monotonic clock.
+// record PORT NAME SECONDS FILE [joined]: receives a stream over RTSP/TCP and stores its packets, for tcp_floor and
+// udp_floor to send again; prints the arrival time of the first packet, in nanoseconds of the monotonic clock.
+//
+// A unit of the file is an access unit or an audio frame; with "joined", audio frames that arrive with the access unit
+// behind them are one unit with it, as the server has written them.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +29,8 @@ static void need(int connection, size_t count) {
 }
 
 int main(int argc, char **argv) {
-  if (argc != 5) fail("usage: record PORT NAME SECONDS FILE");
+  if (argc != 5 && argc != 6) fail("usage: record PORT NAME SECONDS FILE [joined]");
+  bool joined = argc == 6 && !strcmp(argv[5], "joined");
   int port = atoi(argv[1]);
   int connection = tcp_connect(port);
   char session[64];
@@ -45,6 +49,7 @@ int main(int argc, char **argv) {
 
   static unsigned char units[2][1 << 20];
   size_t lengths[2] = {0};
+  bool in_access_unit = false;
   long long first = 0, limit = atoll(argv[3]) * 1000000000LL;
   while (!first || now() - first < limit) {
     need(connection, 4);
@@ -55,11 +60,14 @@ int main(int argc, char **argv) {
     need(connection, length);
     head = buffer + start;
     if (channel == 0 || channel == 2) {
-      int track = channel / 2;
+      int track = joined ? 0 : channel / 2;
       if (lengths[track] + length > sizeof units[track]) fail("an access unit above 1 MB");
       memcpy(units[track] + lengths[track], head, length);
       lengths[track] += length;
-      if (head[5] & 0x80) {
+      bool marker = head[5] & 0x80;
+      if (channel == 0) in_access_unit = !marker;
+      // Audio with more bytes behind it is part of the unit that these bytes complete.
+      if (marker && !(joined && channel == 2 && (in_access_unit || end - start > length))) {
         if (!first) first = now();
         struct unit_header header = {.time = now() - first, .length = lengths[track], .track = track};
         fwrite(&header, sizeof header, 1, file);

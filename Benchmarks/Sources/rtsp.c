@@ -33,9 +33,14 @@ void raise_open_files(void) {
   setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+/// The server's numeric address: that of the environment variable RTSP_HOST, or this machine.
+static const char *host(void) {
+  const char *name = getenv("RTSP_HOST");
+  return name ? name : "127.0.0.1";
+}
+
 int tcp_connect(int port) {
-  struct sockaddr_in address = {
-      .sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+  struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = inet_addr(host())};
   int connection = socket(AF_INET, SOCK_STREAM, 0);
   if (connection < 0 || connect(connection, (struct sockaddr *)&address, sizeof address) < 0)
     fail("port %d: %s", port, strerror(errno));
@@ -61,7 +66,7 @@ static void ask(int connection, const char *request, char *reply, size_t size) {
 
 int rtsp_set_up(int connection, int port, const char *name, const int *rtp_ports, char session[64]) {
   char request[1024], description[65536], reply[65536], url[512];
-  snprintf(url, sizeof url, "rtsp://127.0.0.1:%d/%s", port, name);
+  snprintf(url, sizeof url, "rtsp://%s:%d/%s", host(), port, name);
   snprintf(request, sizeof request, "DESCRIBE %s RTSP/1.0\r\nCSeq: 1\r\nAccept: application/sdp\r\n\r\n", url);
   ask(connection, request, description, sizeof description);
   session[0] = 0;
@@ -91,7 +96,7 @@ int rtsp_set_up(int connection, int port, const char *name, const int *rtp_ports
 
 void rtsp_play(int connection, int port, const char *name, const char *session) {
   char request[1024];
-  int length = snprintf(request, sizeof request, "PLAY rtsp://127.0.0.1:%d/%s RTSP/1.0\r\nCSeq: 9\r\nSession: %s\r\n\r\n",
-                        port, name, session);
+  int length = snprintf(request, sizeof request, "PLAY rtsp://%s:%d/%s RTSP/1.0\r\nCSeq: 9\r\nSession: %s\r\n\r\n",
+                        host(), port, name, session);
   if (send(connection, request, length, MSG_NOSIGNAL) != length) fail("send: %s", strerror(errno));
 }

@@ -1,10 +1,10 @@
-// The RTSP client calls that start a play (RFC 2326), blocking, for a server on this machine.
+// The RTSP client calls that start a play (RFC 2326), blocking.
 #ifndef RTSP_H
 #define RTSP_H
 
 #include <stdbool.h>
 
-/// Connects to a TCP port of 127.0.0.1; exits on failure.
+/// Connects to a TCP port of 127.0.0.1, or of the address in the environment variable RTSP_HOST; exits on failure.
 int tcp_connect(int port);
 
 /// Sets up both tracks of a stream: interleaved on the connection, or to UDP ports when `rtp_ports` is not NULL.

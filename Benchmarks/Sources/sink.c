@@ -35,6 +35,10 @@ struct viewer {
   bool has_frame;
   long long arrival;
   uint32_t timestamp;
+
+  // The next sequence number of each track over UDP.
+  bool has_sequence[2];
+  uint16_t sequence[2];
 };
 
 /// Kind of a viewer's socket: the low bits of the epoll data.
@@ -43,7 +47,16 @@ enum { connection_socket, video_socket, audio_socket, report_socket };
 static struct viewer *viewers;
 static int viewer_count, started_count;
 static bool measuring;
-static long long bytes, frames, jitter[ticks + 1];
+static long long bytes, frames, lost, jitter[ticks + 1];
+
+/// Counts the datagrams that are missing before one.
+static void count_lost(struct viewer *viewer, const unsigned char *packet, int track) {
+  uint16_t sequence = packet[2] << 8 | packet[3];
+  uint16_t missing = sequence - viewer->sequence[track];
+  if (viewer->has_sequence[track] && measuring && missing < 0x8000) lost += missing;
+  viewer->has_sequence[track] = true;
+  viewer->sequence[track] = sequence + 1;
+}
 
 static void handle_frame(struct viewer *viewer, const unsigned char *packet, long long arrival) {
   uint32_t timestamp = (uint32_t)packet[4] << 24 | packet[5] << 16 | packet[6] << 8 | packet[7];
@@ -98,7 +111,7 @@ static void read_connection(struct viewer *viewer) {
 }
 
 /// Reads datagrams; the kernel coalesces those that were sent in one call.
-static void read_datagrams(struct viewer *viewer, int input, bool is_video) {
+static void read_datagrams(struct viewer *viewer, int input, int kind) {
   static unsigned char buffer[1 << 16];
   char control[CMSG_SPACE(sizeof(int))];
   struct iovec vector = {buffer, sizeof buffer};
@@ -107,13 +120,15 @@ static void read_datagrams(struct viewer *viewer, int input, bool is_video) {
   ssize_t count = recvmsg(input, &message, MSG_DONTWAIT);
   if (count <= 0) return;
   if (measuring) bytes += count;
-  if (!is_video) return;
+  if (kind == report_socket) return;
   long long arrival = now();
   int segment = count;
   for (struct cmsghdr *c = CMSG_FIRSTHDR(&message); c; c = CMSG_NXTHDR(&message, c))
     if (c->cmsg_level == SOL_UDP && c->cmsg_type == UDP_GRO) memcpy(&segment, CMSG_DATA(c), sizeof segment);
-  for (ssize_t i = 0; i + head_length <= count; i += segment)
-    if (buffer[i + 1] & 0x80) handle_frame(viewer, buffer + i, arrival);
+  for (ssize_t i = 0; i + head_length <= count; i += segment) {
+    count_lost(viewer, buffer + i, kind == audio_socket);
+    if (kind == video_socket && buffer[i + 1] & 0x80) handle_frame(viewer, buffer + i, arrival);
+  }
 }
 
 /// Opens an even UDP port and the next one; returns the even one.
@@ -123,7 +138,7 @@ static int open_pair(int sockets[2]) {
     int opened = 0;
     for (; opened < 2; opened++) {
       struct sockaddr_in address = {
-          .sin_family = AF_INET, .sin_port = htons(next + opened), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+          .sin_family = AF_INET, .sin_port = htons(next + opened), .sin_addr.s_addr = htonl(INADDR_ANY)};
       int on = 1, room = 4 << 20;
       sockets[opened] = socket(AF_INET, SOCK_DGRAM, 0);
       setsockopt(sockets[opened], SOL_UDP, UDP_GRO, &on, sizeof on);
@@ -192,7 +207,7 @@ int main(int argc, char **argv) {
       if ((data & 15) == connection_socket)
         read_connection(viewer);
       else
-        read_datagrams(viewer, descriptors[data >> 8][data >> 4 & 15], (data & 15) == video_socket);
+        read_datagrams(viewer, descriptors[data >> 8][data >> 4 & 15], data & 15);
     }
     if (!all_started && started_count == viewer_count) all_started = now();
     if (!all_started && now() - begin > 30000000000LL) fail("%d of %d viewers see a frame", started_count, viewer_count);
@@ -203,6 +218,6 @@ int main(int argc, char **argv) {
       fflush(stdout);
     }
   }
-  printf("{\"viewers\":%d,\"bytes\":%lld,\"frames\":%lld,\"jitterP50\":%.2f,\"jitterP99\":%.2f}\n", viewer_count, bytes,
-         frames, percentile(0.5), percentile(0.99));
+  printf("{\"viewers\":%d,\"bytes\":%lld,\"frames\":%lld,\"lost\":%lld,\"jitterP50\":%.2f,\"jitterP99\":%.2f}\n", viewer_count,
+         bytes, frames, lost, percentile(0.5), percentile(0.99));
 }
