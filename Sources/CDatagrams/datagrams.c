@@ -84,13 +84,35 @@ int vidicon_datagrams_open_pair(const char *address, int *sockets, uint16_t *por
   return error;
 }
 
+int vidicon_datagrams_send_buffer(int socket) {
+  int length = -1;
+  socklen_t size = sizeof length;
+  return getsockopt(socket, SOL_SOCKET, SO_SNDBUF, &length, &size) < 0 ? -1 : length;
+}
+
+/// Length of the datagrams of a run that leave in one message from an offset on.
+static size_t message_length(const vidicon_datagram_run *run, size_t offset, bool offload) {
+  size_t left = run->length - offset;
+  return offload || left < run->segment_length ? left : run->segment_length;
+}
+
+/// Moves a position behind a message.
+static void advance(vidicon_datagram_position *position, const vidicon_datagram_run *runs, size_t run_count,
+                    size_t length) {
+  position->offset += length;
+  if (position->offset < runs[position->run].length) return;
+  position->offset = 0;
+  if (++position->run < run_count) return;
+  position->run = 0;
+  position->destination++;
+}
+
 #ifdef __linux__
 
 enum { batch_capacity = 256 };
 
 /// Messages collected for one system call.
 typedef struct {
-  int socket;
   unsigned count;
   struct mmsghdr messages[batch_capacity];
   struct iovec vectors[batch_capacity];
@@ -98,130 +120,106 @@ typedef struct {
     struct cmsghdr header;
     char bytes[CMSG_SPACE(sizeof(uint16_t))];
   } controls[batch_capacity];
-  vidicon_datagram_result result;
-  /// Set when the kernel does not support segmentation offload.
-  bool offload_refused;
-  /// Set when the send buffer is full.
-  bool full;
+  /// Where each message begins.
+  vidicon_datagram_position positions[batch_capacity];
 } batch;
 
-/// Sends the segments of a message one by one, without offload. Returns whether all were accepted.
-static bool send_singly(int socket, struct msghdr *header) {
-  uint16_t segment_length;
-  memcpy(&segment_length, CMSG_DATA(CMSG_FIRSTHDR(header)), sizeof segment_length);
-  struct iovec whole = *header->msg_iov;
-  struct msghdr single = *header;
-  single.msg_control = NULL;
-  single.msg_controllen = 0;
-  for (size_t position = 0; position < whole.iov_len; position += segment_length) {
-    size_t left = whole.iov_len - position;
-    struct iovec part = {.iov_base = (char *)whole.iov_base + position,
-                         .iov_len = left < segment_length ? left : segment_length};
-    single.msg_iov = &part;
-    if (sendmsg(socket, &single, MSG_DONTWAIT | MSG_NOSIGNAL) < 0) return false;
-  }
-  return true;
-}
-
-static void flush(batch *batch) {
-  unsigned start = 0;
-  while (start < batch->count && !batch->full) {
-    int sent = sendmmsg(batch->socket, batch->messages + start, batch->count - start, MSG_DONTWAIT | MSG_NOSIGNAL);
-    if (sent > 0) {
-      batch->result.sent += sent;
-      start += sent;
-    } else if (errno == EAGAIN || errno == EWOULDBLOCK || errno == ENOBUFS) {
-      batch->full = true;
-    } else if (errno != EINTR) {
-      // Offload may be unsupported by the kernel, or on this route (a smaller MTU). Any other error means that this
-      // destination is unreachable; the other destinations are not affected.
-      struct msghdr *header = &batch->messages[start].msg_hdr;
-      bool is_offloaded = header->msg_controllen > 0;
-      if (is_offloaded && (errno == EIO || errno == ENOPROTOOPT)) batch->offload_refused = true;
-      if (is_offloaded && (errno == EIO || errno == ENOPROTOOPT || errno == EINVAL || errno == EMSGSIZE) &&
-          send_singly(batch->socket, header))
-        batch->result.sent++;
-      else
-        batch->result.dropped++;
-      start++;
-    }
-  }
-  batch->result.dropped += batch->count - start;
-  batch->count = 0;
-}
-
-static void append(batch *batch, const uint8_t *bytes, size_t length, uint16_t segment_length,
-                   const vidicon_destination *destination) {
+static void append(batch *batch, const uint8_t *bytes, const vidicon_datagram_run *run, size_t length,
+                   const vidicon_destination *destination, vidicon_datagram_position position) {
   unsigned index = batch->count++;
   struct msghdr *header = &batch->messages[index].msg_hdr;
-  batch->vectors[index] = (struct iovec){.iov_base = (void *)bytes, .iov_len = length};
+  batch->vectors[index] = (struct iovec){.iov_base = (void *)(bytes + run->offset + position.offset), .iov_len = length};
   *header = (struct msghdr){.msg_name = (void *)&destination->address,
                             .msg_namelen = destination->length,
                             .msg_iov = &batch->vectors[index],
                             .msg_iovlen = 1};
-  if (segment_length != 0) {
+  batch->positions[index] = position;
+  if (length > run->segment_length) {
     header->msg_control = &batch->controls[index];
     header->msg_controllen = sizeof batch->controls[index].bytes;
     struct cmsghdr *control = CMSG_FIRSTHDR(header);
     control->cmsg_level = SOL_UDP;
     control->cmsg_type = UDP_SEGMENT;
-    control->cmsg_len = CMSG_LEN(sizeof segment_length);
-    memcpy(CMSG_DATA(control), &segment_length, sizeof segment_length);
+    control->cmsg_len = CMSG_LEN(sizeof run->segment_length);
+    memcpy(CMSG_DATA(control), &run->segment_length, sizeof run->segment_length);
   }
-  if (batch->count == batch_capacity) flush(batch);
 }
 
 vidicon_datagram_result vidicon_datagrams_send(
     int socket, const uint8_t *bytes, const vidicon_datagram_run *runs, size_t run_count,
-    const vidicon_destination *destinations, size_t destination_count, bool *offload) {
+    const vidicon_destination *destinations, size_t destination_count, vidicon_datagram_position *position,
+    bool *offload) {
+  vidicon_datagram_result result = {0, 0};
   batch batch;
-  batch.socket = socket;
-  batch.count = 0;
-  batch.result = (vidicon_datagram_result){0, 0};
-  batch.offload_refused = false;
-  batch.full = false;
-  for (size_t viewer = 0; viewer < destination_count; viewer++) {
-    for (size_t index = 0; index < run_count; index++) {
-      const vidicon_datagram_run *run = &runs[index];
-      if (run->length <= run->segment_length || *offload) {
-        append(&batch, bytes + run->offset, run->length, run->length > run->segment_length ? run->segment_length : 0,
-               &destinations[viewer]);
-      } else {
-        for (size_t position = 0; position < run->length; position += run->segment_length) {
-          size_t left = run->length - position;
-          append(&batch, bytes + run->offset + position, left < run->segment_length ? left : run->segment_length, 0,
-                 &destinations[viewer]);
-        }
+  // Whether the rest of the present destination is sent without offload: its route has a smaller MTU.
+  bool is_single = false;
+  size_t single_destination = 0;
+  while (position->destination < destination_count && run_count > 0) {
+    batch.count = 0;
+    vidicon_datagram_position next = *position;
+    while (batch.count < batch_capacity && next.destination < destination_count) {
+      const vidicon_destination *destination = &destinations[next.destination];
+      if (destination->length == 0) {
+        next = (vidicon_datagram_position){.destination = next.destination + 1};
+        continue;
       }
+      const vidicon_datagram_run *run = &runs[next.run];
+      bool offloads = *offload && !(is_single && next.destination == single_destination);
+      size_t length = message_length(run, next.offset, offloads);
+      append(&batch, bytes, run, length, destination, next);
+      advance(&next, runs, run_count, length);
     }
+    unsigned start = 0;
+    while (start < batch.count) {
+      int sent = sendmmsg(socket, batch.messages + start, batch.count - start, MSG_DONTWAIT | MSG_NOSIGNAL);
+      if (sent > 0) {
+        result.sent += sent;
+        start += sent;
+        continue;
+      }
+      if (errno == EINTR) continue;
+      *position = batch.positions[start];
+      if (errno == EAGAIN || errno == EWOULDBLOCK || errno == ENOBUFS) return result;
+      if (batch.messages[start].msg_hdr.msg_controllen > 0 &&
+          (errno == EIO || errno == ENOPROTOOPT || errno == EINVAL || errno == EMSGSIZE)) {
+        // Offload is not supported by the kernel, or not on this route: the datagrams are sent one by one.
+        if (errno == EIO || errno == ENOPROTOOPT) *offload = false;
+        is_single = true;
+        single_destination = position->destination;
+        break;
+      }
+      // This destination cannot be reached, or the error of an earlier datagram is reported; others are not affected.
+      result.unreachable++;
+      start++;
+    }
+    if (start == batch.count) *position = next;
   }
-  flush(&batch);
-  // The next call sends without offload.
-  if (batch.offload_refused) *offload = false;
-  return batch.result;
+  return result;
 }
 
 #else
 
 vidicon_datagram_result vidicon_datagrams_send(
     int socket, const uint8_t *bytes, const vidicon_datagram_run *runs, size_t run_count,
-    const vidicon_destination *destinations, size_t destination_count, bool *offload) {
+    const vidicon_destination *destinations, size_t destination_count, vidicon_datagram_position *position,
+    bool *offload) {
   vidicon_datagram_result result = {0, 0};
   *offload = false;
-  for (size_t viewer = 0; viewer < destination_count; viewer++) {
-    for (size_t index = 0; index < run_count; index++) {
-      const vidicon_datagram_run *run = &runs[index];
-      for (size_t position = 0; position < run->length; position += run->segment_length) {
-        size_t left = run->length - position;
-        size_t length = left < run->segment_length ? left : run->segment_length;
-        const vidicon_destination *destination = &destinations[viewer];
-        if (sendto(socket, bytes + run->offset + position, length, MSG_DONTWAIT,
-                   (const struct sockaddr *)&destination->address, destination->length) == (ssize_t)length)
-          result.sent++;
-        else
-          result.dropped++;
-      }
+  while (position->destination < destination_count && run_count > 0) {
+    const vidicon_destination *destination = &destinations[position->destination];
+    const vidicon_datagram_run *run = &runs[position->run];
+    size_t length = message_length(run, position->offset, false);
+    if (destination->length == 0) {
+      // Skipped.
+    } else if (sendto(socket, bytes + run->offset + position->offset, length, MSG_DONTWAIT,
+                      (const struct sockaddr *)&destination->address, destination->length) == (ssize_t)length) {
+      result.sent++;
+    } else if (errno == EAGAIN || errno == EWOULDBLOCK || errno == ENOBUFS) {
+      return result;
+    } else {
+      result.unreachable++;
     }
+    advance(position, runs, run_count, length);
   }
   return result;
 }

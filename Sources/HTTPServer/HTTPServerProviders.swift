@@ -1,3 +1,4 @@
+package import Media
 package import NIOCore
 package import StreamControl
 package import Streaming
@@ -67,13 +68,22 @@ package struct HTTPServerProviders: Sendable {
     package var bytesSent: Int
     /// Frames not sent to viewers that read too slowly.
     package var framesSkipped: Int
+    /// Maximum time that packets have waited for an event loop, in the last 10 to 20 s.
+    package var loopLag: MediaDuration
+    /// Granted length of the send buffer for UDP, in bytes; nil without UDP.
+    package var udpSendBufferLength: Int?
 
     /// Creates counters since the start of the protocol's server; zero by default.
-    package init(name: String, viewers: Int = 0, bytesSent: Int = 0, framesSkipped: Int = 0) {
+    package init(
+      name: String, viewers: Int = 0, bytesSent: Int = 0, framesSkipped: Int = 0, loopLag: MediaDuration = .zero,
+      udpSendBufferLength: Int? = nil
+    ) {
       self.name = name
       self.viewers = viewers
       self.bytesSent = bytesSent
       self.framesSkipped = framesSkipped
+      self.loopLag = loopLag
+      self.udpSendBufferLength = udpSendBufferLength
     }
   }
 

@@ -66,27 +66,35 @@ final class DatagramSockets: Sendable {
     self.viewers = viewers
   }
 
-  /// Sends the packets to every destination, in as few system calls as possible.
+  /// Length of the send buffer that the system has granted, in bytes of its own accounting: twice `net.core.wmem_max`, if
+  /// that is less than was requested.
+  var sendBufferLength: Int { Int(vidicon_datagrams_send_buffer(self.rtp)) }
+
+  /// Sends packets from a position on, in as few system calls as possible, until the send buffer is full.
   ///
-  /// - Returns: Number of datagrams dropped because the send buffer was full.
-  func sendRTP(_ datagrams: SharedPackets.Datagrams, to destinations: [vidicon_destination]) -> Int {
-    withUnsafeTemporaryAllocation(of: vidicon_datagram_run.self, capacity: datagrams.runs.count) { runs in
+  /// - Returns: Number of messages to destinations that cannot be reached.
+  func sendRTP(_ send: inout DatagramQueue.Send) -> Int {
+    let datagrams = send.packets.datagrams()
+    return withUnsafeTemporaryAllocation(of: vidicon_datagram_run.self, capacity: datagrams.runs.count) { runs in
       for (index, run) in datagrams.runs.enumerated() {
         runs.initializeElement(
           at: index,
           to: vidicon_datagram_run(
             offset: run.offset, length: run.length, segment_length: UInt16(run.segmentLength)))
       }
-      return self.send(datagrams.buffer, runs: UnsafeBufferPointer(runs), to: destinations, from: self.rtp)
+      return self.send(
+        datagrams.buffer, runs: UnsafeBufferPointer(runs), to: send.destinations, at: &send.position, from: self.rtp)
     }
   }
 
-  /// Sends one RTCP packet.
+  /// Sends one RTCP packet, unless the send buffer is full.
   func sendRTCP(_ report: ByteBuffer, to destination: vidicon_destination) {
     let length = report.readableBytes
     let run = vidicon_datagram_run(offset: 0, length: length, segment_length: UInt16(clamping: length))
+    var position = vidicon_datagram_position()
     withUnsafePointer(to: run) {
-      _ = self.send(report, runs: UnsafeBufferPointer(start: $0, count: 1), to: [destination], from: self.rtcp)
+      _ = self.send(
+        report, runs: UnsafeBufferPointer(start: $0, count: 1), to: [destination], at: &position, from: self.rtcp)
     }
   }
 
@@ -112,18 +120,18 @@ final class DatagramSockets: Sendable {
 
   private func send(
     _ buffer: ByteBuffer, runs: UnsafeBufferPointer<vidicon_datagram_run>, to destinations: [vidicon_destination],
-    from socket: Int32
+    at position: inout vidicon_datagram_position, from socket: Int32
   ) -> Int {
     var offloads = self.offloadsSegmentation.load(ordering: .relaxed)
     let result = buffer.withUnsafeReadableBytes { bytes in
       destinations.withUnsafeBufferPointer { destinations in
         vidicon_datagrams_send(
           socket, bytes.baseAddress, runs.baseAddress, runs.count, destinations.baseAddress, destinations.count,
-          &offloads)
+          &position, &offloads)
       }
     }
     if !offloads { self.offloadsSegmentation.store(false, ordering: .relaxed) }
-    return result.dropped
+    return result.unreachable
   }
 }
 

@@ -39,7 +39,11 @@ final class RTPBroadcaster: StreamOutput {
     }.first
     self.state = Mutex(
       State(tracks: RTPTracks(descriptions), assembler: DeliveryAssembler(frameRate: frameRate)))
-    self.groups = eventLoops.map { ViewerGroup(eventLoop: $0, counters: counters, sockets: sockets) }
+    self.groups = eventLoops.map { eventLoop in
+      ViewerGroup(eventLoop: eventLoop, counters: counters, sockets: sockets) { [weak stream] in
+        stream?.requestKeyframe()
+      }
+    }
   }
 
   /// Counters of the stream's viewers, and the maximum lag of the event loops.

@@ -105,7 +105,7 @@ final class RTPViewer {
   /// Writes the interleaved packets of the tracks with a channel, and returns their number of bytes.
   private func write(_ delivery: SharedDelivery, channels: PerTrack<UInt8>) -> Int {
     guard let buffer = delivery.interleaved(channels: channels) else { return 0 }
-    self.connection.write(buffer)
+    self.connection.writePackets(buffer)
     return buffer.readableBytes
   }
 

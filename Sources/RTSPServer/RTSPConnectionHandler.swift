@@ -2,6 +2,7 @@ internal import Authentication
 internal import Connections
 internal import Media
 internal import NIOCore
+internal import NIOPosix
 internal import RTSP
 internal import Streaming
 internal import Synchronization
@@ -37,6 +38,11 @@ final class RTSPConnectionHandler: ChannelDuplexHandler {
   /// Number of nested calls of ``writing(_:)``.
   private var writeDepth = 0
   private var needsFlush = false
+  /// Whether the viewer was notified of unsent bytes.
+  private var isBlocked = false
+  /// The connection's socket, where bytes need no encryption: packets are sent without the cost of the channel's pipeline.
+  private var socket: NIOBSDSocket.Handle?
+  private let isEncrypted: Bool
   /// Bytes of responses written since everything was sent.
   private var unsentResponses = 0
 
@@ -71,8 +77,10 @@ final class RTSPConnectionHandler: ChannelDuplexHandler {
 
   init(
     settings: RTSPServerSettings, session: RTSPServerConfiguration, directory: StreamDirectory,
-    passwords: PasswordChecker, eventLoop: any EventLoop, registration: ConnectionRegistry.Registration? = nil
+    passwords: PasswordChecker, eventLoop: any EventLoop, registration: ConnectionRegistry.Registration? = nil,
+    isEncrypted: Bool = false
   ) {
+    self.isEncrypted = isEncrypted
     self.registration = registration
     self.settings = settings
     self.access = session.access
@@ -256,6 +264,12 @@ extension RTSPConnectionHandler {
       return self.perform(self.session.handleStreamEnded())
     }
     self.limitUnsentBytes(for: broadcaster.stream, context: context)
+    if !self.isEncrypted {
+      // nil for a channel without a socket: packets take the way through its pipeline.
+      self.socket = try? context.pipeline.syncOperations.withUnsafeTransportIfAvailable(
+        of: NIOBSDSocket.Handle.self
+      ) { $0 }
+    }
     var (transports, indices) = (PerTrack<RTPViewer.Transport>(), PerTrack<Int>())
     var addresses: [SocketAddress] = []
     for track in playback.tracks {
@@ -368,6 +382,19 @@ extension RTSPConnectionHandler {
     self.context?.write(self.wrapOutboundOut(buffer), promise: nil)
   }
 
+  /// Writes the packets of a delivery; within ``writing(_:)``. Sends what the socket takes at once, where nothing is unsent.
+  func writePackets(_ buffer: ByteBuffer) {
+    guard let socket, self.isWritable, !self.needsFlush, self.context?.channel.isActive == true else {
+      return self.write(buffer)
+    }
+    let count = buffer.withUnsafeReadableBytes { transmit($0, over: socket) }
+    guard count < buffer.readableBytes else { return }
+    // The socket is full, or the write of the rest reports its error.
+    var rest = buffer
+    rest.moveReaderIndex(forwardBy: max(0, count))
+    self.write(rest)
+  }
+
   /// Whether the client does not read its responses.
   private var hasTooManyResponses: Bool {
     !self.isWritable && self.unsentResponses > Self.maximumUnsentResponses
@@ -376,12 +403,16 @@ extension RTSPConnectionHandler {
   /// Notifies the viewer that everything is sent, or that some bytes are not.
   private func writeBufferChanged() {
     guard self.isWritable else {
+      self.isBlocked = true
       if let viewer = self.playback?.viewer, !viewer.isBlocked {
         viewer.connectionBlocked(byteCount: self.unsentByteCount, at: self.now)
         self.scheduleProgressCheck()
       }
       return
     }
+    // Most often nothing was unsent before.
+    guard self.isBlocked || self.unsentResponses > 0 else { return }
+    self.isBlocked = false
     if self.unsentResponses > 0 {
       let hadTooMany = self.unsentResponses > Self.maximumUnsentResponses
       self.unsentResponses = 0
@@ -454,5 +485,17 @@ extension RTSPConnectionHandler {
     self.stopPlaying()
     if let context { self.directory.remove(context.channel) }
     self.context = nil
+    self.socket = nil
   }
+}
+
+/// Sends what a socket takes at once; negative on failure.
+private func transmit(_ bytes: UnsafeRawBufferPointer, over socket: NIOBSDSocket.Handle) -> Int {
+  #if canImport(Darwin)
+  // NIO has set SO_NOSIGPIPE.
+  let flags = Int32(MSG_DONTWAIT)
+  #else
+  let flags = Int32(MSG_DONTWAIT) | Int32(MSG_NOSIGNAL)
+  #endif
+  return send(socket, bytes.baseAddress, bytes.count, flags)
 }

@@ -100,7 +100,9 @@ public final class RTSPServer: Sendable {
 
   /// Counters of a stream's viewers over RTSP; all zero when the stream is not published.
   public func statistics(of stream: LiveStream) -> RTSPStreamStatistics {
-    self.directory.broadcaster(of: stream)?.statistics ?? RTSPStreamStatistics()
+    guard var statistics = self.directory.broadcaster(of: stream)?.statistics else { return RTSPStreamStatistics() }
+    statistics.udpSendBufferLength = self.directory.sockets?.sendBufferLength
+    return statistics
   }
 
   /// Opens the ports; without effect when they are open.
@@ -204,7 +206,7 @@ public final class RTSPServer: Sendable {
             try channel.pipeline.syncOperations.addHandler(
               RTSPConnectionHandler(
                 settings: settings, session: session, directory: directory, passwords: passwords,
-                eventLoop: channel.eventLoop, registration: registration))
+                eventLoop: channel.eventLoop, registration: registration, isEncrypted: context != nil))
           }
         }
         .bind(to: socketAddress)

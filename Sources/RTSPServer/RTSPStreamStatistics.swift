@@ -12,11 +12,14 @@ public struct RTSPStreamStatistics: Hashable, Sendable {
   public var framesSkipped = 0
   /// Viewers closed because they read nothing for ``RTSPServerSettings/stallTimeout``.
   public var viewersClosedAsSlow = 0
-  /// Datagrams dropped because the system's send buffer was full.
+  /// Datagrams dropped because the network could not carry them within a second, or the destination cannot be reached.
   public var datagramsDropped = 0
   /// Maximum time that packets have waited for an event loop, in the last 10 to 20 s. More than a frame interval means that
   /// the machine cannot keep up with its viewers.
   public var loopLag = MediaDuration.zero
+  /// Length of the send buffer that the system has granted for UDP, in bytes of its own accounting; nil without UDP. Linux
+  /// grants twice `net.core.wmem_max`, at most 8 MiB.
+  public var udpSendBufferLength: Int?
 }
 
 /// Counters of one stream, incremented on every event loop.
@@ -35,7 +38,7 @@ final class ViewerCounters: Sendable {
     self.refusals = refusals
   }
 
-  /// Counts datagrams that the system did not accept.
+  /// Counts datagrams that were not sent.
   func countDroppedDatagrams(_ count: Int) {
     self.datagramsDropped.add(count, ordering: .relaxed)
     self.refusals.count(.datagramDropped, count)

@@ -15,10 +15,21 @@ final class ViewerGroup: @unchecked Sendable {
   /// Destinations of the present datagrams, by delivery; a property to reuse its memory.
   private var datagrams: [DatagramDestinationLists] = []
   private let queue = Mutex(DeliveryQueue())
+  /// Datagrams that wait for the send buffer.
+  private var waitingDatagrams = DatagramQueue()
+  private var isRetryScheduled = false
+  /// Index of the viewer that is sent each delivery first: another one each time, so that none is always last.
+  private var firstViewer = 0
+  private let requestKeyframe: @Sendable () -> Void
+
+  /// Time after which a full send buffer is tried again: on a link of a gigabit the default buffer lasts somewhat longer.
+  private static let retryInterval = TimeAmount.milliseconds(1)
 
   init(
-    eventLoop: any EventLoop, counters: ViewerCounters, sockets: @escaping @Sendable () -> DatagramSockets?
+    eventLoop: any EventLoop, counters: ViewerCounters, sockets: @escaping @Sendable () -> DatagramSockets?,
+    requestKeyframe: @escaping @Sendable () -> Void
   ) {
+    self.requestKeyframe = requestKeyframe
     self.eventLoop = eventLoop
     self.counters = counters
     self.sockets = sockets
@@ -45,6 +56,9 @@ final class ViewerGroup: @unchecked Sendable {
     self.viewers.remove(at: index)
     self.viewerCount.subtract(1, ordering: .releasing)
     self.counters.viewers.subtract(1, ordering: .relaxed)
+    for case .datagrams(let destinations)? in [viewer.transports.video, viewer.transports.audio] {
+      self.waitingDatagrams.remove(destinations.rtp)
+    }
   }
 
   private var now: MediaTime {
@@ -80,7 +94,11 @@ final class ViewerGroup: @unchecked Sendable {
     while self.datagrams.count < deliveries.count { self.datagrams.append(DatagramDestinationLists()) }
     var byteCount = 0
     // A viewer may leave during the loop, which iterates over a copy of the list.
-    for viewer in self.viewers { byteCount += viewer.deliver(deliveries, at: now, datagrams: &self.datagrams) }
+    let viewers = self.viewers
+    self.firstViewer = self.firstViewer + 1 < viewers.count ? self.firstViewer + 1 : 0
+    for part in [viewers[self.firstViewer...], viewers[..<self.firstViewer]] {
+      for viewer in part { byteCount += viewer.deliver(deliveries, at: now, datagrams: &self.datagrams) }
+    }
     for (index, delivery) in deliveries.enumerated() {
       for packets in delivery.audio { byteCount += self.send(packets, to: self.datagrams[index].audio) }
       if let video = delivery.video { byteCount += self.send(video, to: self.datagrams[index].video) }
@@ -89,13 +107,27 @@ final class ViewerGroup: @unchecked Sendable {
     if byteCount > 0 { self.counters.bytesSent.add(byteCount, ordering: .relaxed) }
   }
 
-  /// Sends packets as datagrams, in as few calls as possible, and returns their number of bytes.
+  /// Sends packets as datagrams, in as few calls as possible; those beyond the send buffer wait. Returns their number of
+  /// bytes.
   private func send(_ packets: SharedPackets, to destinations: [vidicon_destination]) -> Int {
-    guard !destinations.isEmpty, let sockets = self.sockets() else { return 0 }
-    let datagrams = packets.datagrams()
-    let dropped = sockets.sendRTP(datagrams, to: destinations)
-    if dropped > 0 { self.counters.countDroppedDatagrams(dropped) }
-    return datagrams.buffer.readableBytes * destinations.count
+    guard !destinations.isEmpty else { return 0 }
+    let outcome = self.waitingDatagrams.append(packets, to: destinations, at: self.now)
+    if outcome.dropped > 0 { self.counters.countDroppedDatagrams(outcome.dropped) }
+    if outcome.needsKeyframe { self.requestKeyframe() }
+    if !self.isRetryScheduled { self.sendWaitingDatagrams() }
+    return packets.datagrams().buffer.readableBytes * destinations.count
+  }
+
+  /// Sends the datagrams that wait, and tries again soon if the send buffer becomes full.
+  private func sendWaitingDatagrams() {
+    self.isRetryScheduled = false
+    guard let sockets = self.sockets() else { return }
+    var unreachable = 0
+    let isComplete = self.waitingDatagrams.drain { unreachable += sockets.sendRTP(&$0) }
+    if unreachable > 0 { self.counters.countDroppedDatagrams(unreachable) }
+    guard !isComplete else { return }
+    self.isRetryScheduled = true
+    self.eventLoop.scheduleTask(in: Self.retryInterval) { self.sendWaitingDatagrams() }
   }
 
   /// Sends RTCP packets to every viewer that plays.
@@ -103,8 +135,9 @@ final class ViewerGroup: @unchecked Sendable {
     for viewer in self.viewers { viewer.send(reports) }
   }
 
-  /// Disconnects the viewers whose connections have data to send.
+  /// Disconnects the viewers whose connections have data to send, and drops the video that waits to be sent over UDP.
   func discardEarlier() {
+    self.waitingDatagrams.discardVideo()
     for viewer in self.viewers { viewer.discardEarlier() }
   }
 

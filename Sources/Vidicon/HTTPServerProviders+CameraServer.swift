@@ -37,7 +37,8 @@ extension HTTPServerProviders {
       return [
         ProtocolStatistics(
           name: "rtsp", viewers: statistics.viewers, bytesSent: statistics.bytesSent,
-          framesSkipped: statistics.framesSkipped)
+          framesSkipped: statistics.framesSkipped, loopLag: statistics.loopLag,
+          udpSendBufferLength: statistics.udpSendBufferLength)
       ]
     }
     self.controls = controls

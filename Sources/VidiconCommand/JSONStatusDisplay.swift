@@ -57,6 +57,8 @@ final class JSONStatusDisplay: StatusDisplay {
       var bytesSent: Int
       var framesSkipped: Int
       var viewersClosedAsSlow: Int
+      /// Maximum time that packets have waited for an event loop, in seconds.
+      var loopLag: Double
       var malformedRequests: Int
       var isSlateShown: Bool
       /// Whether a source accepts any TLS certificate.
@@ -142,6 +144,7 @@ final class JSONStatusDisplay: StatusDisplay {
             bytesSent: $0.bytesSent,
             framesSkipped: $0.rtsp.framesSkipped,
             viewersClosedAsSlow: $0.rtsp.viewersClosedAsSlow,
+            loopLag: ($0.rtsp.loopLag.seconds * 1000).rounded() / 1000,
             malformedRequests: server.malformedRequests,
             isSlateShown: $0.stream.isSlateShown,
             isSourceInsecure: $0.acceptsAnyCertificate,

@@ -163,6 +163,27 @@ struct HTTPServerTests {
     }
   }
 
+  @Test func `the lag of event loops and the UDP buffer are in the metrics, the lag in the entry of the stream`()
+    async throws
+  {
+    var providers = HTTPServerProviders()
+    providers.statistics = { _ in
+      [.init(name: "rtsp", viewers: 3, loopLag: .microseconds(140_300), udpSendBufferLength: 425_984)]
+    }
+    try await withServer(providers: providers) { server, port in
+      let stream = LiveStream("a", audio: AudioSettings())
+      stream.attachAudio(SilenceCapturer())
+      try await stream.start()
+      server.publish(stream)
+      let entry = try await RawClient.get("/api/streams/a", port: port).body
+      #expect(entry.contains("\"loopLag\":0.14,"))
+      let metrics = try await RawClient.get("/metrics", port: port).body
+      #expect(metrics.contains("vidicon_loop_lag_seconds{stream=\"a\",protocol=\"rtsp\"} 0.1403\n"))
+      #expect(metrics.contains("vidicon_udp_send_buffer_bytes{stream=\"a\",protocol=\"rtsp\"} 425984\n"))
+      await stream.stop()
+    }
+  }
+
   @Test func `a stream is served as HLS, snapshot and motion JPEG until it is unpublished`() async throws {
     try await withServer { server, port in
       let stream = LiveStream("a/b c", video: VideoSettings(width: 64, height: 64, frameRate: 30))

@@ -1,4 +1,5 @@
 import CDatagrams
+import Foundation
 import NIOCore
 import Testing
 
@@ -56,10 +57,52 @@ struct DatagramsTests {
           vidicon_destination(try SocketAddress(ipAddress: "127.0.0.1", port: Int($0)))
         }
         var usesOffload = offload
-        _ = vidicon_datagrams_send(sockets[0], bytes, runs, 2, destinations, 2, &usesOffload)
+        var position = vidicon_datagram_position()
+        let result = vidicon_datagrams_send(sockets[0], bytes, runs, 2, destinations, 2, &position, &usesOffload)
+        #expect(position.destination == 2 && result.unreachable == 0)
         let expected = [bytes[0..<100], bytes[100..<1100], bytes[1100..<2100], bytes[2100..<2500]].map(Array.init)
         for receiver in receivers { #expect(self.receive(receiver) == expected) }
       }
+    }
+  }
+
+  @Test func `a full send buffer loses nothing: sending continues at the datagram that did not fit`() throws {
+    // The queue of a Unix domain socket takes about ten datagrams; one of UDP on the loopback is never full.
+    let path = "\(NSTemporaryDirectory())/datagrams-\(UInt64.random(in: 0...UInt64.max))"
+    let receiver = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue), 0)
+    let sender = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue), 0)
+    defer {
+      for descriptor in [receiver, sender] { close(descriptor) }
+      unlink(path)
+    }
+    let address = try SocketAddress(unixDomainSocketPath: path)
+    #expect(address.withSockAddr { bind(receiver, $0, socklen_t($1)) } == 0)
+    let bytes = (0..<2000).map { UInt8(truncatingIfNeeded: $0 / 100) }
+    let runs = [
+      vidicon_datagram_run(offset: 0, length: 950, segment_length: 100),
+      vidicon_datagram_run(offset: 950, length: 300, segment_length: 300),
+    ]
+    var left = vidicon_destination(address)
+    left.length = 0
+    let destinations = [vidicon_destination(address), left, vidicon_destination(address)]
+    var position = vidicon_datagram_position()
+    var offload = false
+    var (received, calls, sent) = ([[UInt8]](), 0, 0)
+    while position.destination < destinations.count, calls < 10 {
+      sent += vidicon_datagrams_send(sender, bytes, runs, 2, destinations, 3, &position, &offload).sent
+      received += self.receive(receiver)
+      calls += 1
+    }
+    let once =
+      stride(from: 0, to: 950, by: 100).map { Array(bytes[$0..<min($0 + 100, 950)]) } + [Array(bytes[950..<1250])]
+    #expect(received == once + once)
+    #expect(sent == 22 && calls > 1)
+  }
+
+  @Test func `the granted length of the send buffer is known`() {
+    self.withPair { sockets, _ in
+      #expect(vidicon_datagrams_send_buffer(sockets[0]) > 4096)
+      #expect(vidicon_datagrams_send_buffer(-1) < 0)
     }
   }
 }

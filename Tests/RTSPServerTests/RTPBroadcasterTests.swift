@@ -160,7 +160,8 @@ struct RTPBroadcasterTests {
 
   @Test func `a viewer is in its group once`() throws {
     let group = ViewerGroup(
-      eventLoop: self.server.loop, counters: ViewerCounters(refusals: RefusalCounters()), sockets: { nil })
+      eventLoop: self.server.loop, counters: ViewerCounters(refusals: RefusalCounters()), sockets: { nil },
+      requestKeyframe: {})
     let access = AccessControl(settings: .init(), makeRandom: { 1 })
     let handler = RTSPConnectionHandler(
       settings: RTSPServerSettings(), session: RTSPServerConfiguration(serverName: "", access: access),

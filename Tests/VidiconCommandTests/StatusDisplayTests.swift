@@ -181,6 +181,7 @@ struct StatusDisplayTests {
       return
     }
     #expect(stream["name"] == "door" && stream["isSlateShown"] == false && stream["frameRate"] == 0)
+    #expect(stream["loopLag"] == 0)
     #expect(stream["faces"] == nil && stream["effectMilliseconds"] == nil && stream["framesDroppedByEffects"] == nil)
     guard case .object(let recording)? = stream["recording"] else {
       Issue.record("no recording in \(line)")

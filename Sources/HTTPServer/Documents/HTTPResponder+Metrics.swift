@@ -25,6 +25,10 @@ extension HTTPResponder {
     var bytes: [(String, Int)]
     /// Frames skipped by protocol.
     var skipped: [(String, Int)]
+    /// Maximum lag of event loops by protocol.
+    var loopLags: [(String, MediaDuration)]
+    /// Granted lengths of send buffers for UDP by protocol.
+    var sendBuffers: [(String, Int)]
     /// nil without a recorder.
     var recording: RecordingControl.Status?
 
@@ -42,6 +46,8 @@ extension HTTPResponder {
       self.bytes += others.map { ($0.name, $0.bytesSent) }
       self.recording = providers.controls(published.stream).recording?.status()
       self.skipped = others.map { ($0.name, $0.framesSkipped) }
+      self.loopLags = others.map { ($0.name, $0.loopLag) }
+      self.sendBuffers = others.compactMap { other in other.udpSendBufferLength.map { (other.name, $0) } }
     }
   }
 
@@ -170,6 +176,15 @@ extension HTTPResponder {
     text.append(
       "frames_skipped_total", .counter, "Frames not sent to viewers that read too slowly, by protocol.",
       byProtocol(\.skipped))
+    text.append(
+      "loop_lag_seconds", .gauge,
+      "Maximum time that packets have waited for an event loop, in the last 10 to 20 seconds, by protocol.",
+      streams.flatMap { stream in
+        stream.loopLags.map { (["stream": stream.name, "protocol": $0.0], $0.1.seconds) }
+      })
+    text.append(
+      "udp_send_buffer_bytes", .gauge, "Length of the send buffer that the system has granted for UDP, by protocol.",
+      byProtocol(\.sendBuffers))
   }
 
   private static func appendSegments(of streams: [StreamMetrics], to text: inout MetricsText) {

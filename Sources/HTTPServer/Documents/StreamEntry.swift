@@ -81,6 +81,8 @@ struct StreamEntry: Encodable, Sendable {
   var framesPassedThrough: Int
   var audioFramesPassedThrough: Int
   var framesDropped: Int
+  /// Maximum time that packets have waited for an event loop, in the last 10 to 20 s; in seconds.
+  var loopLag = 0.0
   var slate: Bool
   var startedAt: String
   /// The client's role: `viewer`, `operator` or `publisher`.
@@ -135,7 +137,10 @@ struct StreamEntry: Encodable, Sendable {
     self.viewers = [
       "rtsp": 0, "hls": published.viewers(of: .hls, at: now), "mjpeg": published.viewers(of: .mjpeg, at: now),
     ]
-    for other in providers.statistics(stream) { self.viewers[other.name] = other.viewers }
+    for other in providers.statistics(stream) {
+      self.viewers[other.name] = other.viewers
+      self.loopLag = max(self.loopLag, (other.loopLag.seconds * 1000).rounded() / 1000)
+    }
     self.framesIn = statistics.framesIn
     self.framesEncoded = statistics.framesEncoded
     self.framesPassedThrough = statistics.framesPassedThrough
