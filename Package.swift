@@ -84,9 +84,9 @@ let package = Package(
     // Engines: threads, codecs, devices.
     .target(name: "Threading", dependencies: ["Media", "CThreading"], swiftSettings: settings),
     .target(
-      name: "Capture", dependencies: ["Media", "Threading", "CCapture", "CYUV"], swiftSettings: settings),
+      name: "Capture", dependencies: ["Media", "Threading", "CCapture"], swiftSettings: settings),
     .target(
-      name: "Codecs", dependencies: ["Media", "Bitstreams", "Threading", "CLibav", "CYUV", "CCapture", nioCore],
+      name: "Codecs", dependencies: ["Media", "Bitstreams", "CLibav", "CYUV", "CCapture", nioCore],
       swiftSettings: settings),
     .target(
       name: "CaptureDevices",
@@ -114,7 +114,7 @@ let package = Package(
       swiftSettings: settings),
     .target(
       name: "Recording",
-      dependencies: ["Media", "Bitstreams", "Containers", "Threading", "Capture", "Effects", "Streaming", nioCore],
+      dependencies: ["Media", "Bitstreams", "Containers", "Threading", "Effects", "Streaming", nioCore],
       swiftSettings: settings),
     .target(
       name: "StreamControl",
@@ -135,7 +135,7 @@ let package = Package(
     .target(
       name: "RTSPServer",
       dependencies: [
-        "Media", "Authentication", "Connections", "Threading", "Capture", "RTP", "RTSP", "Streaming", "CDatagrams",
+        "Media", "Authentication", "Connections", "Threading", "RTP", "RTSP", "Streaming", "CDatagrams",
         nioCore, nioPosix,
         .product(name: "NIOSSL", package: "swift-nio-ssl"),
       ], swiftSettings: settings),
@@ -148,13 +148,11 @@ let package = Package(
         .product(name: "HTTPTypes", package: "swift-http-types"),
         .product(name: "HummingbirdCore", package: "hummingbird"),
         .product(name: "HummingbirdHTTP2", package: "hummingbird"),
-        .product(name: "HummingbirdTLS", package: "hummingbird"),
         .product(name: "Logging", package: "swift-log"),
         .product(name: "NIOHTTP1", package: "swift-nio"),
         .product(name: "NIOHTTP2", package: "swift-nio-http2"),
         .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
         .product(name: "NIOHTTPTypesHTTP1", package: "swift-nio-extras"),
-        .product(name: "NIOHTTPTypesHTTP2", package: "swift-nio-extras"),
         .product(name: "NIOSSL", package: "swift-nio-ssl"),
         .product(name: "SwiftASN1", package: "swift-asn1"),
         .product(name: "X509", package: "swift-certificates"),
@@ -166,7 +164,7 @@ let package = Package(
     .target(
       name: "Vidicon",
       dependencies: [
-        "Authentication", "Connections", "Media", "Threading", "Capture", "CaptureDevices", "MediaInput", "Codecs",
+        "Authentication", "Connections", "Media", "Threading", "Capture", "CaptureDevices", "MediaInput",
         "Effects", "Streaming", "Recording", "StreamControl", "RTSPServer", "HTTPServer", "Discovery", "WebPage",
         nioCore,
         nioPosix,

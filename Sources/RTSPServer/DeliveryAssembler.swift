@@ -30,7 +30,7 @@ struct DeliveryAssembler {
   /// - Parameter discards: Number of times that earlier video was discarded.
   mutating func append(_ packets: SharedPackets, discards: Int, at now: MediaTime) -> Output {
     if packets.kind == .video {
-      return Output(delivery: SharedDelivery(audio: self.takeAudio(), video: packets, discards: discards))
+      return Output(delivery: SharedDelivery(audio: self.dequeueAudio(), video: packets, discards: discards))
     }
     if self.audio.isEmpty { self.waitingSince = now }
     self.audio.append(packets)
@@ -45,7 +45,7 @@ struct DeliveryAssembler {
 
   /// Returns the audio that waits, at the end of the stream.
   mutating func flush() -> SharedDelivery? {
-    self.audio.isEmpty ? nil : SharedDelivery(audio: self.takeAudio())
+    self.audio.isEmpty ? nil : SharedDelivery(audio: self.dequeueAudio())
   }
 
   private mutating func output(at now: MediaTime) -> Output {
@@ -57,7 +57,7 @@ struct DeliveryAssembler {
     return Output(timer: deadline)
   }
 
-  private mutating func takeAudio() -> [SharedPackets] {
+  private mutating func dequeueAudio() -> [SharedPackets] {
     defer { self.audio = [] }
     return self.audio
   }

@@ -131,13 +131,6 @@ public final class Recorder: Sendable {
     try self.resume(at: StreamClock.system.now())
   }
 
-  /// Pauses a running recording, or resumes a paused one.
-  ///
-  /// - Throws: ``VidiconError`` `.wrongState` when no recording is running.
-  public func togglePause() throws(VidiconError) {
-    if self.isPauseRequested { try self.resume() } else { try self.pause() }
-  }
-
   /// Stops the recording after the last sample captured before the call, and waits until its files are finished.
   ///
   /// - Returns: The finished files; empty when no recording is running. Files that could not be finished are reported

@@ -1,3 +1,5 @@
+import Media
+import StreamControl
 import Streaming
 import Synchronization
 import Vidicon
@@ -27,10 +29,10 @@ final class KeyActions: Sendable {
       switch key {
       case .quit: return true
       case .mirror:
-        stream.isMirrored.toggle()
+        await self.change { $0.isMirrored = !stream.isMirrored }
         self.display.showKey(stream.isMirrored ? "video is mirrored" : "video is not mirrored")
       case .pause:
-        stream.isEncodingPaused.toggle()
+        await self.change { $0.isPaused = !stream.isEncodingPaused }
         self.display.showKey(
           stream.isEncodingPaused ? "encoding is paused; viewers see the last frame" : "encoding continues")
       case .nextSource: self.switchToNext()
@@ -38,6 +40,17 @@ final class KeyActions: Sendable {
       }
     }
     return false
+  }
+
+  /// Changes settings as an HTTP request does.
+  private func change(_ set: (inout StreamChange) -> Void) async {
+    var change = StreamChange()
+    set(&change)
+    do throws(VidiconError) {
+      try await self.sources.change(change)
+    } catch {
+      Terminal.warn("\(error)")
+    }
   }
 
   /// Switches in the background, since a camera may take seconds to open; without effect while a switch is in progress.

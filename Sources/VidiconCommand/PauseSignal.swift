@@ -1,6 +1,7 @@
 import Dispatch
 import Media
 import Recording
+import StreamControl
 
 #if canImport(Darwin)
 import Darwin
@@ -29,8 +30,9 @@ struct PauseSignal: Sendable {
     for await _ in self.signals {
       if recorders.isEmpty { Terminal.warn("SIGUSR1 pauses a recording, and there is none; see --record") }
       for recorder in recorders {
+        let control = RecordingControl(recorder)
         do throws(VidiconError) {
-          try recorder.togglePause()
+          try await control.perform(control.status().state == .paused ? .resume : .pause)
         } catch {
           Terminal.warn("\(error)")
         }

@@ -1,8 +1,8 @@
 import Capture
-import Foundation
 import Media
 internal import StreamControl
 import Streaming
+internal import Threading
 
 extension StreamOptions {
   /// Creates the stream with its sources attached. Opening a source may block for as long as another program or device
@@ -11,12 +11,12 @@ extension StreamOptions {
   /// - Parameters:
   ///   - loop: Whether files are looped.
   ///   - hasAudioTrack: Whether silence is attached where `auto` finds no audio source; no track can be added later.
-  func openStream(loop: Bool, hasAudioTrack: Bool = false) async throws -> LiveStream {
-    try await withCheckedThrowingContinuation { continuation in
-      Thread.detachNewThread {
-        continuation.resume(with: Result { try self.makeStream(loop: loop, hasAudioTrack: hasAudioTrack) })
-      }
+  func openStream(loop: Bool, hasAudioTrack: Bool = false) async throws(VidiconError) -> LiveStream {
+    let result = await WorkerThread.run(named: "sources") { () -> Result<LiveStream, VidiconError> in
+      Result { () throws(VidiconError) in try self.makeStream(loop: loop, hasAudioTrack: hasAudioTrack) }
     }
+    guard let result else { throw VidiconError.noThread("sources") }
+    return try result.get()
   }
 
   private func makeStream(loop: Bool, hasAudioTrack: Bool) throws(VidiconError) -> LiveStream {

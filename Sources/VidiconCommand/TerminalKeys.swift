@@ -1,5 +1,5 @@
 import CTerminal
-import Foundation
+import Threading
 
 /// The keys pressed on the terminal while the program serves.
 ///
@@ -13,7 +13,7 @@ struct TerminalKeys {
     guard vidicon_keys_begin() else { return nil }
     let (pressed, continuation) = AsyncStream.makeStream(of: TerminalKey.self, bufferingPolicy: .bufferingOldest(16))
     self.pressed = pressed
-    Thread.detachNewThread {
+    let isReading = WorkerThread.startDetached(named: "keys") {
       var decoder = TerminalKeyDecoder()
       while true {
         let byte = vidicon_keys_next()
@@ -21,6 +21,10 @@ struct TerminalKeys {
         if let key = decoder.decode(UInt8(truncatingIfNeeded: byte)) { continuation.yield(key) }
       }
       continuation.finish()
+    }
+    guard isReading else {
+      vidicon_keys_end()
+      return nil
     }
   }
 

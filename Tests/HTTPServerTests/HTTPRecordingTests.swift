@@ -325,7 +325,7 @@ struct HTTPRecordingTests {
     }
   }
 
-  @Test func `metrics tell those who may not list recordings only that there is one`() async throws {
+  @Test func `those who may not list recordings find only in the metrics that there is one`() async throws {
     let access = AccessControl.permissive { $0.control = .operators }
     let token = access.makeToken(role: .operator).text
     try await self.withRecorder(access) { fake, port in

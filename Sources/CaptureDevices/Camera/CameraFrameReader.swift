@@ -67,13 +67,13 @@ final class CameraFrameReader {
       try self.session.queue(buffer.index)
       return buffer.is_error ? .damaged : .incomplete
     }
-    var trouble: CameraHealth.Failure?
+    var failure: CameraHealth.Failure?
     let starts = zip(memories, data).map { $0.start + $1.lowerBound }
     let bytes = UnsafeRawBufferPointer(start: starts[0], count: data[0].count)
     switch self.session.pixels.handling {
     case .jpeg:
       self.jpeg?.decode(bytes, at: time)
-      if self.jpeg?.isFailing ?? false { trouble = .damaged }
+      if self.jpeg?.isFailing ?? false { failure = .damaged }
     case .h264: self.handleAccessUnit(bytes, at: time)
     case .convert(let format): self.deliver(self.convert(starts, from: format, at: time), at: time)
     case .direct(let format, _) where self.converter != nil:
@@ -87,7 +87,7 @@ final class CameraFrameReader {
       self.deliver(self.copy(starts, order: order, at: time), at: time)
     }
     try self.session.queue(buffer.index)
-    return trouble
+    return failure
   }
 
   private func deliver(_ frame: VideoFrame?, at time: MediaTime) {

@@ -3,8 +3,8 @@ internal import Media
 /// Decides when a camera that delivers nothing usable is restarted, and when it is given up and reopened. Pure: the time is
 /// an argument.
 ///
-/// After half a second of trouble streaming is stopped and started again, which resynchronizes many USB cameras; when that
-/// does not help within two seconds, or the trouble comes back soon, the camera is reopened with the back-off of
+/// After half a second of failures streaming is stopped and started again, which resynchronizes many USB cameras; when that
+/// does not help within two seconds, or failures come back soon, the camera is reopened with the back-off of
 /// ``CameraRecovery``.
 struct CameraHealth {
   /// What a camera delivers in place of a usable frame.
@@ -34,13 +34,13 @@ struct CameraHealth {
     case reopen
   }
 
-  /// Duration of trouble before a restart.
+  /// Duration of failures before a restart.
   static let restartTime = MediaDuration.milliseconds(500)
-  /// Duration of trouble after a restart before the camera is reopened.
+  /// Duration of failures after a restart before the camera is reopened.
   static let reopenTime = MediaDuration.seconds(2)
-  /// Number of consecutive events of trouble before anything is done: slow cameras have few frames in that time.
+  /// Number of consecutive failures before anything is done: slow cameras have few frames in that time.
   static let minimumCount = 5
-  /// Time after a restart within which new trouble is not met by another one.
+  /// Time after a restart within which a new failure is not met by another one.
   static let restartInterval = MediaDuration.seconds(5)
 
   private var count = 0
@@ -52,10 +52,10 @@ struct CameraHealth {
     (self.count, self.since) = (0, nil)
   }
 
-  /// Records trouble.
+  /// Records a failure.
   ///
   /// - Returns: What to do now.
-  mutating func handleTrouble(at now: MediaTime) -> Action {
+  mutating func handleFailure(at now: MediaTime) -> Action {
     let since = self.since ?? now
     self.since = since
     self.count += 1

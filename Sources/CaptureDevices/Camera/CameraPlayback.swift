@@ -102,7 +102,7 @@ final class CameraPlayback: Sendable {
         if StreamClock.system.now() - lastArrival > Self.frameTimeout { try self.checkPresence(of: session.device) }
         continue
       }
-      var trouble: CameraHealth.Failure?
+      var failure: CameraHealth.Failure?
       do throws(V4L2Failure) {
         if let buffer = try session.dequeue() {
           let now = StreamClock.system.now()
@@ -113,13 +113,13 @@ final class CameraPlayback: Sendable {
             self.output.skip(at: (1...missing).reversed().map { time - interval * Int64($0) })
             reader.handleLoss()
           }
-          trouble = try reader.handle(buffer, at: time)
+          failure = try reader.handle(buffer, at: time)
         } else {
           // The device is ready, but no buffer is: an error event, or a buffer dequeued by another process. Must not
           // spin.
           self.pauseAfterFailure()
           if events & Int16(POLLIN) != 0 {
-            trouble = .missing
+            failure = .missing
           } else {
             try self.checkPresence(of: session.device)
             failures += 1
@@ -135,17 +135,17 @@ final class CameraPlayback: Sendable {
         self.pauseAfterFailure()
         continue
       }
-      guard let trouble else {
+      guard let failure else {
         health.handleUsable()
         continue
       }
-      switch health.handleTrouble(at: StreamClock.system.now()) {
+      switch health.handleFailure(at: StreamClock.system.now()) {
       case .none: break
       case .restart:
         try session.restart()
         sequence = CameraSequence()
         reader.handleLoss()
-      case .reopen: throw V4L2Failure(call: trouble.call, number: EIO)
+      case .reopen: throw V4L2Failure(call: failure.call, number: EIO)
       }
     }
   }

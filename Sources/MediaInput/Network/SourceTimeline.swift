@@ -32,15 +32,15 @@ package struct SourceTimeline {
 
   /// Playout delay of buffered sources, which absorbs a late burst.
   static let bufferDelay = MediaDuration.milliseconds(500)
-  /// Maximum lateness of a live sample; a later one sets a new offset: the source's clock was set back, or the network stalled.
-  static let maximumLateness = MediaDuration.seconds(3)
+  /// Maximum latency of a live sample; a later one sets a new offset: the source's clock was set back, or the network stalled.
+  static let maximumLatency = MediaDuration.seconds(3)
   /// Maximum distance of two samples of a track; a larger one is a jump of the source's timestamps.
   static let maximumStep = MediaDuration.seconds(5)
   /// Minimum distance of two samples of a track: more than one tick of every protocol's clock.
   static let minimumStep = MediaDuration.microseconds(100)
   /// Maximum offset of presentation after decode time.
   static let maximumReordering = MediaDuration.seconds(2)
-  /// Interval over which the minimum lateness is measured, and the maximum correction per interval.
+  /// Interval over which the minimum latency is measured, and the maximum correction per interval.
   static let driftSpan = MediaDuration.seconds(10)
   static let driftStep = MediaDuration.milliseconds(5)
 
@@ -49,15 +49,15 @@ package struct SourceTimeline {
   private var offset: MediaDuration?
   private var lastSource: [MediaKind: Int64] = [:]
   private var lastTimes: [MediaKind: MediaTime] = [:]
-  /// Minimum lateness since a time.
-  private var lateness: (minimum: MediaDuration, since: MediaTime)?
+  /// Minimum latency since a time.
+  private var latency: (minimum: MediaDuration, since: MediaTime)?
 
   /// Resets the mapping for a new connection; mapped timestamps continue to increase.
   mutating func restart(_ pace: Pace) {
     self.pace = pace
     self.offset = nil
     self.lastSource = [:]
-    self.lateness = nil
+    self.latency = nil
   }
 
   /// Maps the timestamps of the next sample of a track.
@@ -92,7 +92,7 @@ package struct SourceTimeline {
     case .live:
       let isBack = self.lastSource[kind].map { source.nanoseconds < $0 } ?? false
       let late = arrival - time
-      if late < .zero || late > Self.maximumLateness || isBack { return self.rebase(source, to: arrival) }
+      if late < .zero || late > Self.maximumLatency || isBack { return self.rebase(source, to: arrival) }
       self.follow(late, at: arrival)
       return time
     case .buffered:
@@ -109,15 +109,15 @@ package struct SourceTimeline {
 
   private mutating func rebase(_ source: MediaTime, to time: MediaTime) -> MediaTime {
     self.offset = time - source
-    self.lateness = nil
+    self.latency = nil
     return time
   }
 
   private mutating func follow(_ late: MediaDuration, at arrival: MediaTime) {
-    let (minimum, since) = self.lateness ?? (late, arrival)
-    self.lateness = (min(minimum, late), since)
+    let (minimum, since) = self.latency ?? (late, arrival)
+    self.latency = (min(minimum, late), since)
     guard arrival - since >= Self.driftSpan else { return }
     self.offset = self.offset.map { $0 + min(minimum, late, Self.driftStep) }
-    self.lateness = nil
+    self.latency = nil
   }
 }

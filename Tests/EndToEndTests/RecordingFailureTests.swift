@@ -3,7 +3,7 @@ import Testing
 
 extension EndToEnd {
   @Suite("Recording: failures, unfinished files, retention")
-  struct RecordingTrouble {
+  struct RecordingFailures {
     private static let source = ["--source", "bars", "--audio", "tone", "--size", "320x180", "--fps", "30"]
 
     private struct State: Decodable {

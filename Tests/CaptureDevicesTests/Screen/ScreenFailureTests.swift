@@ -7,7 +7,7 @@ import Testing
 
 extension Screens {
   @Suite("Screen capturer failures", .serialized, .timeLimit(.minutes(3)))
-  struct ScreenTroubleTests {
+  struct ScreenFailureTests {
     private static func startError(_ specification: ScreenSpecification) -> VidiconError? {
       #expect(throws: VidiconError.self) { try ScreenCapturer(specification).start(consumer: ScreenViewer()) }
     }

@@ -4,8 +4,8 @@ import TestSupport
 import Testing
 
 /// Cameras that stay connected and deliver nothing usable, and cameras that are disconnected again and again.
-@Suite("Camera trouble", .serialized)
-struct CameraTroubleTests {
+@Suite("Failures of a camera", .serialized)
+struct CameraFailureTests {
   private func frames(_ probe: CameraProbe, _ count: Int) throws -> [ProbedFrame] {
     try probe.lines("frame", count).map(ProbedFrame.init)
   }
