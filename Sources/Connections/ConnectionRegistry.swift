@@ -3,6 +3,9 @@ internal import Synchronization
 
 /// The open connections of all servers of a process, with one limit.
 ///
+/// A connection of HTTP/2 can carry a hundred responses, each of which takes as much memory as a connection: each of its
+/// streams but one is registered too.
+///
 /// Each server registers its accepted connections and reports their use; a connection that a new one displaces, see
 /// ``ConnectionTable``, is closed from the thread that registers the new one. Callable from any thread.
 package final class ConnectionRegistry: Sendable {
@@ -25,17 +28,26 @@ package final class ConnectionRegistry: Sendable {
     /// Removes the connection, which is closed; without effect after its displacement.
     package func remove() {
       self.registry.state.withLock { state in
-        if state.table.remove(self.id) { state.closures[self.id] = nil }
+        if state.table.remove(self.id) { state.entries[self.id] = nil }
       }
     }
+  }
+
+  private struct Entry {
+    var close: @Sendable () -> Void
+    /// Whether it is a stream of a connection, and has no descriptor.
+    var isStream: Bool
   }
 
   private struct State {
     var table: ConnectionTable
     /// Maximum number of connections at a time since the last ``ConnectionRegistry/takePeakCount()``.
     var peakCount = 0
-    var closures: [ConnectionTable.ID: @Sendable () -> Void] = [:]
+    var entries: [ConnectionTable.ID: Entry] = [:]
   }
+
+  /// Maximum number of streams of an HTTP/2 connection, `SETTINGS_MAX_CONCURRENT_STREAMS`.
+  private static let maximumStreams = 100
 
   private let state: Mutex<State>
   /// Refusals of all servers.
@@ -62,7 +74,7 @@ package final class ConnectionRegistry: Sendable {
   /// Maximum number of connections.
   package var maximumCount: Int { self.state.withLock { $0.table.maximumCount } }
 
-  /// Number of open connections.
+  /// Number of open connections, and of further streams of HTTP/2.
   package var count: Int { self.state.withLock { $0.table.count } }
 
   /// Returns the maximum number of connections at a time since the last call.
@@ -85,12 +97,12 @@ package final class ConnectionRegistry: Sendable {
   /// Counts the end of an accepted connection.
   func countClosed() { self.acceptedCount.subtract(1, ordering: .relaxed) }
 
-  /// Registers a connection; at the limit closes another one.
+  /// Registers a connection, or a further stream of one; at the limit closes another one.
   ///
-  /// - Parameter close: Closes the connection; called at most once, on any thread.
+  /// - Parameter close: Closes it; called at most once, on any thread.
   /// - Returns: nil when the connection must be closed.
   package func register(
-    from network: IPAddress?, close: @escaping @Sendable () -> Void
+    from network: IPAddress?, isStream: Bool = false, close: @escaping @Sendable () -> Void
   ) -> Registration? {
     let (admission, displaced) = self.state.withLock { state in
       let admission = state.table.add(network)
@@ -98,8 +110,8 @@ package final class ConnectionRegistry: Sendable {
       switch admission {
       case .refused: break
       case .admitted(let id, let closing):
-        if let closing { displaced = state.closures.removeValue(forKey: closing) }
-        state.closures[id] = close
+        if let closing { displaced = state.entries.removeValue(forKey: closing)?.close }
+        state.entries[id] = Entry(close: close, isStream: isStream)
         state.peakCount = max(state.peakCount, state.table.count)
       }
       return (admission, displaced)
@@ -120,10 +132,18 @@ package final class ConnectionRegistry: Sendable {
   package func handleAcceptFailure() {
     self.acceptFailureCount.add(1, ordering: .relaxed)
     let displaced = self.state.withLock { state in
-      state.table.evict().flatMap { state.closures.removeValue(forKey: $0) }
+      var displaced: [Entry] = []
+      // Streams have no descriptors; a connection has at most this many.
+      while displaced.count <= Self.maximumStreams, displaced.last?.isStream ?? true,
+        let entry = state.table.evict().flatMap({ state.entries.removeValue(forKey: $0) })
+      {
+        displaced.append(entry)
+      }
+      return displaced
     }
-    guard let displaced else { return }
-    self.refusals.count(.overLimit)
-    displaced()
+    for entry in displaced {
+      self.refusals.count(.overLimit)
+      entry.close()
+    }
   }
 }

@@ -17,6 +17,8 @@ public struct HTTPServerLimits: Hashable, Sendable {
   public var bodyBytes = 64 * 1024
   /// Maximum time until the body of a request is complete.
   public var bodyTime = MediaDuration.seconds(15)
+  /// Maximum number of open event streams and Motion JPEG responses of an HTTP/2 connection.
+  public var endlessResponses = 16
   /// Maximum number of recorded files being sent at a time.
   public var downloads = 64
 

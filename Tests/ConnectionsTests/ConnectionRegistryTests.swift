@@ -46,6 +46,17 @@ struct ConnectionRegistryTests {
     #expect(self.closed.all == [])
   }
 
+  @Test func `a failure to accept closes a connection, and the streams before it, which have no descriptor`() throws {
+    let registry = ConnectionRegistry(maximumCount: 10)
+    for name in ["stream", "another stream"] {
+      _ = registry.register(from: .v4(1), isStream: true) { [closed] in closed.append(name) }
+    }
+    for name in ["first", "second"] { _ = self.register(name, from: 1, in: registry) }
+    registry.handleAcceptFailure()
+    #expect(self.closed.all == ["stream", "another stream", "first"])
+    #expect(registry.count == 1)
+  }
+
   @Test func `a failure to accept closes what is not in use and is counted`() throws {
     let registry = ConnectionRegistry(maximumCount: 10)
     try #require(self.register("viewer", from: 1, in: registry)).setUse(.session)

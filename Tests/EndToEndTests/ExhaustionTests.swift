@@ -33,6 +33,26 @@ extension EndToEnd {
       }
     }
 
+    @Test func `streams of HTTP/2 count like connections, and do not lock others out`() async throws {
+      try await TwoHosts.with { hosts in
+        // Room for 272 connections and streams.
+        try await hosts.serving(Self.bars, openFiles: 400) { vidicon in
+          let few = try hosts.start("stranger.py", ["streams", "4"], of: vidicon, on: .stranger)
+          defer { few.kill() }
+          try await few.complains("streaming 64\n", within: .seconds(30))
+          let many = try hosts.start("stranger.py", ["streams", "40"], of: vidicon, on: .stranger)
+          defer { many.kill() }
+          try await many.complains("streaming", within: .seconds(60))
+          let seen = try await hosts.run(
+            "stranger.py", ["get", "20"], of: vidicon, on: .owner, as: [String: [String: Int]].self)
+          #expect(seen == ["HTTP/1.1": ["200": 20], "HTTP/2": ["200": 20], "RTSP": ["200": 20]])
+          let counted = try await hosts.run(
+            "stranger.py", ["connections", "x"], of: vidicon, on: .owner, as: [String: Int].self)
+          #expect(try #require(counted["connections"]) <= 272)
+        }
+      }
+    }
+
     @Test func `without file descriptors accepting pauses and says so, and goes on when there are some`() async throws {
       try await TwoHosts.with { hosts in
         try await hosts.serving(Self.bars, openFiles: 400) { vidicon in

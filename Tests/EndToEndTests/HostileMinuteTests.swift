@@ -92,7 +92,9 @@ extension EndToEnd {
       // The attacks took place.
       #expect(attacks["crowd"]?["sent"] ?? 0 >= 10_000, "\(attacks)")
       #expect(attacks["logins"]?["sent"] ?? 0 >= 800 * Self.seconds, "\(attacks)")
-      for attack in ["slow_http", "slow_https", "slow_rtsp", "slow_rtsps", "uploads", "streams"] {
+      for attack in [
+        "slow_http", "slow_https", "slow_http2", "slow_rtsp", "slow_rtsps", "uploads", "streams", "streams_http2",
+      ] {
         #expect(attacks[attack]?["sent"] ?? 0 > 0, "\(attack): \(attacks)")
       }
       for reason in ["failed_login", "throttled", "tls_failure"] { #expect(refusals[reason] ?? 0 > 0, "\(reason)") }

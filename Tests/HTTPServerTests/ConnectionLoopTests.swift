@@ -82,7 +82,7 @@ struct ConnectionLoopTests {
     let loop = self.loop(maximumConnections: 1)
     let (guardian, channel) = try self.connect(loop)
     guardian.exchangeBegan(nil, channel: channel)
-    guardian.responseIsEndless(use)
+    #expect(guardian.responseIsEndless(use))
     #expect(guardian.use == use)
     #expect(loop.active.load(ordering: .relaxed) == 1)
     // HTTP/1.1 requests behind it are not answered.
@@ -107,7 +107,7 @@ struct ConnectionLoopTests {
       request.headerFields[HTTPField.Name("X-Forwarded-For")!] = client
       guardian.exchangeBegan(nil, channel: channel)
       guardian.countClient(of: request)
-      guardian.responseIsEndless(.motionJPEG)
+      #expect(guardian.responseIsEndless(.motionJPEG))
       channels.append(channel)
     }
     _ = try self.connect(loop)
@@ -115,11 +115,57 @@ struct ConnectionLoopTests {
     #expect(channels.map(\.isActive) == (isProxy ? [true, false, true] : [false, true, true]))
   }
 
+  @Test func `each HTTP/2 stream but one counts as a connection of its network, the client's behind a proxy`() throws {
+    let registry = ConnectionRegistry(maximumCount: 4)
+    let loop = ConnectionLoop(
+      eventLoop: self.eventLoop, limits: HTTPServerLimits(), registry: registry, proxies: ["127.0.0.1"])
+    let (guardian, _) = try self.connect(loop)
+    var request = HTTPRequest(method: .get, scheme: "https", authority: "h", path: "/api/streams/a/events")
+    request.headerFields[HTTPField.Name("X-Forwarded-For")!] = "192.0.2.1"
+    guardian.countClient(of: request)
+    var streams: [EmbeddedChannel] = []
+    for number in 0..<3 {
+      let stream = EmbeddedChannel(loop: self.eventLoop)
+      try stream.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
+      streams.append(stream)
+      guardian.streamOpened()
+      let registration = try guardian.registerStream(stream)
+      #expect((registration == nil) == (number == 0))
+      registration?.setUse(.events)
+    }
+    #expect(registry.count == 3)
+    // Another client is admitted, and displaces the oldest stream at the limit.
+    let others = try (1...2).map { try #require(registry.register(from: .v4($0)) {}) }
+    #expect(streams.map(\.isActive) == [true, false, true])
+    // Open requests of a network make no room for its next one.
+    for other in others { other.setUse(.session) }
+    guardian.streamClosed()
+    #expect(try guardian.registerStream(streams[1]) != nil)
+    #expect(streams.map(\.isActive) == [true, false, false])
+    guardian.registration?.setUse(.request)
+    #expect(throws: RefusedRequest.self) { try guardian.registerStream(streams[1]) }
+  }
+
+  @Test func `an HTTP/2 connection has at most 16 endless responses`() throws {
+    let loop = self.loop()
+    let (guardian, channel) = try self.connect(loop)
+    let counters = HTTPCounters()
+    for number in 0..<17 {
+      let exchange = ExchangeHandler(limits: HTTPServerLimits(), counters: counters)
+      guardian.exchangeBegan(exchange, channel: channel)
+      #expect(guardian.responseIsEndless(number % 2 == 0 ? .events : .motionJPEG) == (number < 16))
+    }
+    guardian.exchangeEnded(nil, endless: .events)
+    #expect(guardian.responseIsEndless(.events))
+    #expect(!guardian.responseIsEndless(.events))
+    #expect(guardian.refusals[.overLimit] == 2)
+  }
+
   @Test func `the end of an endless response leaves an idle connection`() throws {
     let loop = self.loop()
     let (guardian, channel) = try self.connect(loop)
     guardian.exchangeBegan(nil, channel: channel)
-    guardian.responseIsEndless(.motionJPEG)
+    #expect(guardian.responseIsEndless(.motionJPEG))
     guardian.exchangeEnded(nil, endless: .motionJPEG)
     #expect(guardian.use == .idle)
     guardian.exchangeBegan(nil, channel: channel)

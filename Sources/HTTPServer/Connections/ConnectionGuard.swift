@@ -19,6 +19,10 @@ final class ConnectionGuard: ChannelDuplexHandler {
   private var idleSince = NIODeadline.now()
   private let loop: ConnectionLoop
   private var context: ChannelHandlerContext?
+  /// Network of the client that a known proxy named last; nil without one.
+  private var clientNetwork: IPAddress?
+  /// Open HTTP/2 streams.
+  private var streamCount = 0
   /// Requests whose responses are not finished.
   private var openExchanges = 0
   /// Number of open responses that have no end before the video stream's, by their use.
@@ -84,7 +88,29 @@ final class ConnectionGuard: ChannelDuplexHandler {
   func countClient(of request: HTTPRequest) {
     guard !self.loop.proxies.isEmpty, let address = self.context?.channel.remoteAddress?.ipAddress else { return }
     let client = HTTPClient(address: address).effectiveAddress(of: request, proxies: self.loop.proxies)
-    self.registration?.setNetwork(IPAddress(parsing: client)?.network)
+    self.clientNetwork = IPAddress(parsing: client)?.network
+    self.registration?.setNetwork(self.clientNetwork)
+  }
+
+  /// Called when an HTTP/2 stream opens; its end is reported by ``streamClosed()``.
+  func streamOpened() { self.streamCount += 1 }
+
+  /// Called when an HTTP/2 stream is closed.
+  func streamClosed() { self.streamCount -= 1 }
+
+  /// Registers the stream of a request like a connection, unless it is the only one of its connection.
+  ///
+  /// - Returns: nil for the only stream.
+  /// - Throws: Where too many connections and streams are open.
+  func registerStream(_ stream: any Channel) throws(RefusedRequest) -> ConnectionRegistry.Registration? {
+    guard self.streamCount > 1 else { return nil }
+    let network = self.clientNetwork ?? IPAddress.network(of: self.context?.channel.remoteAddress)
+    let registration = self.loop.registry.register(from: network, isStream: true) { stream.close(promise: nil) }
+    guard let registration else {
+      throw RefusedRequest(status: .serviceUnavailable, reason: "too many requests and connections are open")
+    }
+    registration.setUse(.request)
+    return registration
   }
 
   /// Called when a response is written, or its channel is closed.
@@ -102,9 +128,16 @@ final class ConnectionGuard: ChannelDuplexHandler {
   }
 
   /// Called when an open response turns out to end with the stream only: events or motion JPEG.
-  func responseIsEndless(_ use: ConnectionTable.Use) {
+  ///
+  /// - Returns: Whether it may be sent; false when an HTTP/2 connection has too many.
+  func responseIsEndless(_ use: ConnectionTable.Use) -> Bool {
+    if self.isMultiplexed, self.endless.values.reduce(0, +) >= self.loop.limits.endlessResponses {
+      self.refusals.count(.overLimit)
+      return false
+    }
     self.endless[use, default: 0] += 1
     self.updateUse()
+    return true
   }
 
   private func updateUse() {

@@ -1,4 +1,5 @@
 internal import Authentication
+internal import Connections
 internal import HTTPTypes
 internal import Media
 internal import NIOCore
@@ -17,6 +18,8 @@ final class ExchangeHandler: ChannelDuplexHandler, RemovableChannelHandler {
   private let limits: HTTPServerLimits
   private let counters: HTTPCounters
   private var connection: ConnectionGuard?
+  /// Entry of an HTTP/2 stream in the table of connections; nil for the only stream of its connection.
+  private var registration: ConnectionRegistry.Registration?
   private var isMultiplexed = false
   private var openExchanges = 0
   /// Whether a request head has been received and the end of its body has not.
@@ -48,12 +51,15 @@ final class ExchangeHandler: ChannelDuplexHandler, RemovableChannelHandler {
     } else {
       self.isMultiplexed = true
       self.connection = try? context.channel.parent?.pipeline.syncOperations.handler(type: ConnectionGuard.self)
+      self.connection?.streamOpened()
     }
   }
 
   func handlerRemoved(context: ChannelHandlerContext) {
     self.endExchanges()
     self.bodyDeadline?.cancel()
+    self.registration?.remove()
+    if self.isMultiplexed { self.connection?.streamClosed() }
     self.connection = nil
   }
 
@@ -74,6 +80,13 @@ final class ExchangeHandler: ChannelDuplexHandler, RemovableChannelHandler {
         method: request.method.rawValue, path: request.path ?? "", default: self.limits.bodyBytes)
       self.connection?.exchangeBegan(self.isMultiplexed ? self : nil, channel: context.channel)
       self.connection?.countClient(of: request)
+      if self.isMultiplexed, self.registration == nil {
+        do throws(RefusedRequest) {
+          self.registration = try self.connection?.registerStream(context.channel)
+        } catch {
+          return self.refuse(context, error.status, error.reason)
+        }
+      }
       if (request.path?.utf8.count ?? 0) > self.limits.targetBytes {
         return self.refuse(context, .uriTooLong, "the path and query are longer than \(self.limits.targetBytes) bytes")
       }
@@ -97,16 +110,23 @@ final class ExchangeHandler: ChannelDuplexHandler, RemovableChannelHandler {
       promise?.fail(ChannelError.ioOnClosedChannel)
       return
     }
-    context.write(data, promise: promise)
-    switch self.unwrapOutboundIn(data) {
-    case .head(let response):
-      guard self.endless == nil, let use = ConnectionTable.Use(endless: response) else { return }
+    let part = self.unwrapOutboundIn(data)
+    if case .head(let response) = part, self.endless == nil, let use = ConnectionTable.Use(endless: response) {
+      guard self.connection?.responseIsEndless(use) ?? true else {
+        promise?.fail(ChannelError.ioOnClosedChannel)
+        return self.reject(context, .tooManyRequests, "this connection has too many streams of events and images")
+      }
       self.endless = use
-      self.connection?.responseIsEndless(use)
-    case .body: break
+      self.registration?.setUse(use)
+    }
+    context.write(data, promise: promise)
+    switch part {
+    case .head, .body: break
     case .end:
       guard self.openExchanges > 0 else { return }
       self.endExchange()
+      // The client may keep its side of the stream open.
+      self.registration?.setUse(.idle)
       if let refusal { self.refuse(context, refusal.status, refusal.text) }
     }
   }
@@ -142,6 +162,11 @@ final class ExchangeHandler: ChannelDuplexHandler, RemovableChannelHandler {
       self.refusal = self.refusal ?? (status, text)
       return
     }
+    self.reject(context, status, text)
+  }
+
+  /// Responds with an error, and closes the connection or stream.
+  private func reject(_ context: ChannelHandlerContext, _ status: HTTPResponse.Status, _ text: String) {
     self.isClosing = true
     self.counters.count(status)
     if HTTPRefusal.malformedStatuses.contains(status) { self.connection?.refusals.count(.malformed) }

@@ -65,7 +65,8 @@ extension HTTPResponder {
     Self.appendRecordings(of: streams, withDetails: self.mayReadRecordings(user), to: &text)
     text.append("http_connections", .gauge, "Open HTTP connections.", self.connections.count)
     let registry = self.connections.registry
-    text.append("connections", .gauge, "Open connections of HTTP and RTSP.", registry.count)
+    text.append(
+      "connections", .gauge, "Open connections of HTTP and RTSP, and further streams of HTTP/2.", registry.count)
     text.append("connections_maximum", .gauge, "Maximum number of open connections.", registry.maximumCount)
     text.append(
       "refusals_total", .counter, "Requests, connections and datagrams refused, by reason.",

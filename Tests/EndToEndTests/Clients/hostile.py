@@ -7,7 +7,7 @@ usage: hostile.py SERVER HTTP HTTPS RTSP RTSPS SECONDS
   slow       requests byte by byte over each protocol, behind a complete TLS handshake where there is one
   logins     1,000 wrong logins a second: half with passwords over RTSP, half with tokens over HTTP
   uploads    images of 8 MiB, ten a second
-  streams    event streams and Motion JPEG that are not read
+  streams    event streams and Motion JPEG that are not read, also a hundred on each connection of HTTP/2
 
 Each attack is a process, with a lower priority than the server: on two hosts it would not compete for its processors.
 """
@@ -22,9 +22,9 @@ import ssl
 import sys
 import time
 
-from visitor import Visitor, basic, bearer
+from visitor import END_HEADERS, END_STREAM, HEADERS, PREFACE, SETTINGS, Visitor, basic, bearer, frame, literal
 
-CROWD, LOGINS, SLOW, UPLOADS, STREAMS = 10_000, 1_000, 30, 10, 150
+CROWD, LOGINS, SLOW, UPLOADS, STREAMS, MULTIPLEXED = 10_000, 1_000, 30, 10, 150, 40
 
 
 class Target(Visitor):
@@ -77,8 +77,13 @@ def crowd(target):
     return {"sent": opened, "closed": closed, "open": len(connections)}
 
 
-def drip(target, port, text):
+def drip(target, port, text, protocol=None):
     """Keeps connections of one protocol, on each of which a byte is sent from time to time."""
+    def connect():
+        if protocol:
+            return target.connect_tls(protocol, 5)
+        return target.connect_secure(port) if is_secure else target.connect(port, 5)
+
     is_secure = port in (target.https, target.rtsps)
     slots = [[None, b"", 0.0] for _ in range(SLOW)]
     opened, sent = 0, 0
@@ -89,7 +94,7 @@ def drip(target, port, text):
                 if connection is None:
                     if time.monotonic() < retry or not target.lasts():
                         continue
-                    slot[:] = [target.connect_secure(port) if is_secure else target.connect(port, 5), text, 0.0]
+                    slot[:] = [connect(), text, 0.0]
                     slot[0].setblocking(False)
                     opened += 1
                     continue
@@ -115,6 +120,10 @@ def slow_http(target):
 
 def slow_https(target):
     return drip(target, target.https, HEAD)
+
+
+def slow_http2(target):
+    return drip(target, target.https, PREFACE + frame(SETTINGS, 0, 0) + frame(HEADERS, 0, 1, b"\0" * 1000), "h2")
 
 
 def slow_rtsp(target):
@@ -211,6 +220,30 @@ def streams(target):
     return {"sent": opened}
 
 
+def streams_http2(target):
+    blocks = [b"".join(literal(name, value) for name, value in {
+        ":method": "GET", ":scheme": "https", ":authority": target.host, ":path": path}.items())
+        for path in ("/api/streams/live/events", "/live/mjpeg?width=160")]
+    requests = b"".join(frame(HEADERS, END_HEADERS | END_STREAM, 2 * number + 1, blocks[number % 2]) for number in range(100))
+    slots, opened = [None] * MULTIPLEXED, 0
+    while target.lasts():
+        for number, connection in enumerate(slots):
+            if not target.lasts():
+                break
+            try:
+                if connection is None:
+                    slots[number] = connection = target.connect_tls("h2", 5)
+                    connection.sendall(PREFACE + frame(SETTINGS, 0, 0) + requests)
+                    opened += 100
+                elif is_closed(connection):
+                    slots[number] = None
+                    connection.close()
+            except OSError:
+                slots[number] = None
+        time.sleep(0.5)
+    return {"sent": opened}
+
+
 def is_closed(connection):
     poll = select.poll()
     poll.register(connection, select.POLLRDHUP)
@@ -233,7 +266,8 @@ def main():
     resource.setrlimit(resource.RLIMIT_NOFILE, (maximum, maximum))
     target = Target(server, int(http), int(https), int(rtsp), int(rtsps), time.monotonic() + float(seconds))
     results = multiprocessing.SimpleQueue()
-    attacks = [crowd, slow_http, slow_https, slow_rtsp, slow_rtsps, logins, uploads, streams]
+    attacks = [crowd, slow_http, slow_https, slow_http2, slow_rtsp, slow_rtsps, logins, uploads, streams,
+               streams_http2]
     processes = [multiprocessing.Process(target=run, args=(attack, target, results)) for attack in attacks]
     for process in processes:
         process.start()

@@ -7,6 +7,8 @@ usage: stranger.py SERVER HTTP HTTPS RTSP ACT [ARGUMENT ...]
                     terminated
   get TIMES         asks for a page over HTTP/1.1 and HTTP/2 and describes the stream over RTSP, and counts the statuses
   slow              sends a request of each protocol slowly, and measures how long its connection lasts
+  streams COUNT     opens 100 event streams on each of some connections of HTTP/2, prints what is open on standard error, and keeps
+                    them open until it is terminated
   rows [TOKEN]      sends the requests of docs/security.md over every protocol, with an operator's token or without, and prints
                     the statuses of each
   uploads TOKEN     uploads two images at once over HTTP/1.1 and HTTP/2, and prints the status of the second one
@@ -30,7 +32,8 @@ import sys
 import threading
 import time
 
-from visitor import PREFACE, Visitor, basic, bearer
+from visitor import (
+    DATA, END_HEADERS, END_STREAM, HEADERS, PREFACE, RST_STREAM, SETTINGS, Visitor, basic, bearer, frame, literal)
 
 
 def crowd(visitor, count):
@@ -106,6 +109,35 @@ def slow(visitor):
     for thread in threads:
         thread.join()
     return result
+
+
+def streams(visitor, count):
+    fields = {":method": "GET", ":scheme": "https", ":authority": "a", ":path": "/api/streams/live/events"}
+    block = b"".join(literal(name, value) for name, value in fields.items())
+    connections, ended, data = [], set(), {}
+    for _ in range(int(count)):
+        connection = visitor.connect_tls("h2")
+        requests = b"".join(frame(HEADERS, END_HEADERS | END_STREAM, 2 * number + 1, block) for number in range(100))
+        connection.sendall(PREFACE + frame(SETTINGS, 0, 0) + requests)
+        connection.setblocking(False)
+        connections.append(connection)
+    begin = time.monotonic()
+    while time.monotonic() < begin + 3:
+        for connection in select.select(connections, [], [], 0.1)[0]:
+            try:
+                data[connection] = data.get(connection, b"") + connection.recv(65536)
+            except ssl.SSLWantReadError:
+                continue
+            rest = data[connection]
+            while len(rest) >= 9 and len(rest) >= 9 + int.from_bytes(rest[:3], "big"):
+                length, kind, flags = int.from_bytes(rest[:3], "big"), rest[3], rest[4]
+                if kind == RST_STREAM or kind in (HEADERS, DATA) and flags & END_STREAM:
+                    ended.add((connection, rest[5:9]))
+                rest = rest[9 + length:]
+            data[connection] = rest
+    print("streaming", 100 * len(connections) - len(ended), file=sys.stderr, flush=True)
+    while True:
+        time.sleep(1)
 
 
 JSON = {"Content-Type": "application/json"}
