@@ -72,6 +72,31 @@ extension EndToEnd {
       }
     }
 
+    @Test func `with --cors a page gets its field from the cache, and other clients' copies have none`() async throws {
+      let origin = "https://site.example"
+      let options = ["--source", "bars", "--audio", "none", "--size", "320x180", "--cors", origin]
+      try await VidiconProcess.serving(options) { vidicon in
+        try await Self.behindNginx(vidicon) { port, _ in
+          var playlist = ""
+          while !playlist.contains(".ts") {
+            playlist = try await Curl.get(vidicon.page("/live/playlist.m3u8")).text
+          }
+          let segment = try #require(playlist.split(separator: "\n").last { $0.contains(".ts") && !$0.hasPrefix("#") })
+          let url = "http://127.0.0.1:\(port)/live/\(segment)"
+          for expected in ["MISS", "HIT"] {
+            let plain = try await Curl.get(url)
+            #expect(plain.status == 200 && plain["x-cache"] == expected)
+            #expect(plain["access-control-allow-origin"] == nil)
+            let page = try await Curl.get(url, ["--header", "Origin: \(origin)"])
+            #expect(page.status == 200 && page["x-cache"] == expected)
+            #expect(page["access-control-allow-origin"] == origin)
+          }
+          let foreign = try await Curl.get(url, ["--header", "Origin: https://evil.example"])
+          #expect(foreign.status == 403 && foreign["access-control-allow-origin"] == nil)
+        }
+      }
+    }
+
     @Test func `a viewer that requests a part before it exists keeps it from no other`() async throws {
       let options = ["--source", "bars", "--audio", "none", "--size", "320x180"]
       try await VidiconProcess.serving(options) { vidicon in
