@@ -92,7 +92,14 @@ struct PartNames {
         .alreadyExists, path: file.path, cause: "it exists and is no file", nextStep: "give another name")
     }
     if self.last != nil, status.modificationTime >= self.startTime { return false }
-    guard file.lock() != .taken else {
+    let lock = file.lock()
+    if lock == .unknown, RecordingHead(of: file)?.mark == .open {
+      throw VidiconError(
+        .busy, path: file.path,
+        cause: "it is unfinished, and its file system does not say whether it is being recorded",
+        nextStep: "remove it, or give another name")
+    }
+    guard lock != .taken else {
       // An earlier recording of the same recorder is finishing it.
       if RecordingHead(of: file)?.identity == self.identity { return false }
       throw VidiconError(

@@ -2,9 +2,11 @@
 //
 //   RecordingProbe PATH FRAMES
 //   RecordingProbe tape SECONDS PATTERN...
+//   RecordingProbe repair PATH...
 //
 // The second form records so many seconds to each pattern, at the same time, as fast as the disk is, and finishes them
-// by a copy where the pattern contains "-copied", in place elsewhere. It prints "start PATTERN", what became of it, and
+// by a copy where the pattern contains "-copied", in place elsewhere; existing files are overwritten where it contains
+// "-overwritten". It prints "start PATTERN", what became of it, and
 // "ended UNFINISHED SECONDS". The first form prints "frame MICROSECONDS" for each encoded video frame, with the time in
 // its timecode strip, and "event TEXT" for each recording event. Stops the recording and exits after FRAMES frames.
 
@@ -55,10 +57,22 @@ if arguments.count > 3, arguments[1] == "tape", let seconds = Int64(arguments[2]
       group.addTask {
         guard let parsed = try? FilePattern(pattern) else { return }
         var settings = RecordingSettings(parsed)
+        if pattern.contains("-overwritten") { settings.existingFiles = .overwrite }
         settings.maximumCopiedByteCount = pattern.contains("-copied") ? .max : 0
         let lines = await tape.record(settings, seconds: seconds)
         say((["start \(pattern)"] + lines).joined(separator: "\n"))
       }
+    }
+  }
+  exit(0)
+}
+if arguments.count > 2, arguments[1] == "repair" {
+  for path in arguments.dropFirst(2) {
+    say("start \(path)")
+    do throws(VidiconError) {
+      say("repaired \(try await Recordings.repair(path))")
+    } catch {
+      say("refused \(error)")
     }
   }
   exit(0)

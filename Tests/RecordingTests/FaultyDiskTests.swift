@@ -149,6 +149,54 @@ struct FaultyDiskTests {
     #expect(Recordings.list(matching: try FilePattern(path)).first?.identity?.stream == "live", "\(name)")
   }
 
+  /// Runs the probe on a disk.
+  private func probe(_ arguments: [String], on disk: FaultyDisk) throws -> String {
+    let variables = try disk.environment().map { "\($0)=\($1)" }
+    return try Tools.run("env", variables + [BuiltProgram("RecordingProbe").url.path] + arguments).text
+  }
+
+  @Test(arguments: ["EBADF", "EIO"])
+  func `without locks, as on some network disks, files are recorded, but none that may be in use is touched`(
+    fault: String
+  ) async throws {
+    try await withTemporaryFolder { folder in
+      let root = "\(folder)/disk"
+      let disk = FaultyDisk(root: root)
+      let names = ["lock-1+-\(fault)", "lock-1+-\(fault).-overwritten"].map { "\(root)/\($0)" }
+      for name in names { try FileManager.default.createDirectory(atPath: name, withIntermediateDirectories: true) }
+      for name in names {
+        let path = "\(name)/out.mp4"
+        #expect(try self.probe(["tape", "1", path], on: disk).contains("ended 0 1"))
+        #expect(try self.samples(path)?.isFinished == true)
+      }
+      // Unfinished, as if another machine recorded it.
+      let unfinished = try await self.unfinishedFile()
+      for name in names { try unfinished.write(to: URL(filePath: "\(name)/out.mp4")) }
+      let lines = try self.probe(["repair", "\(names[0])/out.mp4"], on: disk)
+      #expect(lines.contains("refused") && lines.contains("nothing was changed"), "\(lines)")
+      #expect(try Data(contentsOf: URL(filePath: "\(names[0])/out.mp4")) == unfinished)
+      let overwriting = try self.probe(["tape", "1", "\(names[1])/out.mp4"], on: disk)
+      #expect(overwriting.contains("refused busy"), "\(overwriting)")
+      #expect(try Data(contentsOf: URL(filePath: "\(names[1])/out.mp4")) == unfinished)
+    }
+  }
+
+  /// A recording of two seconds that was not stopped.
+  private func unfinishedFile() async throws -> Data {
+    try await withTemporaryFolder { folder in
+      let script = StreamScript()
+      let path = "\(folder)/out.mp4"
+      let test = TestRecorder(RecordingSettings(try FilePattern(path)), descriptions: script.descriptions)
+      _ = try await test.recorder.start(at: StreamScript.start)
+      test.feed(script.samples(from: StreamScript.start, to: TimelineRun.time(2)).map(\.sample))
+      try test.recorder.pause(at: TimelineRun.time(2))
+      try await eventually { test.recorder.status.state == .paused }
+      let bytes = try Data(contentsOf: URL(filePath: path))
+      await test.recorder.stop()
+      return bytes
+    }
+  }
+
   @Test func `a SIGKILL in any write, synchronization or rename costs nothing that was synchronized`() async throws {
     try await withTemporaryFolder { folder in
       let root = "\(folder)/disk"

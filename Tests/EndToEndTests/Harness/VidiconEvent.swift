@@ -8,6 +8,7 @@ struct VidiconEvent: Decodable {
     var framesDropped: Int?
     var framesEncoded: Int?
     var audioFramesPassedThrough: Int?
+    var framesPassedThrough: Int?
     var isSlateShown: Bool?
     /// Bits per second.
     var bitrate: Double?

@@ -8,9 +8,9 @@
 // folders: CALL-NUMBER-FAULT or CALL-NUMBER+-FAULT; other names select none.
 //
 //   CALL      write (also pwrite, writev, pwritev), copy (sendfile, copy_file_range), read (also pread), sync (fdatasync,
-//             fsync), rename, link, unlink, truncate, create (open with O_CREAT), make (mkdir)
+//             fsync), rename, link, unlink, truncate, create (open with O_CREAT), make (mkdir), lock (flock; not in the journal)
 //   NUMBER    number of the call in that folder, the first is 1; with + that call and all later ones
-//   FAULT     what ends at the next dot: EIO, ENOSPC; short: half of the bytes, or one; kill: half of the bytes, then SIGKILL
+//   FAULT     what ends at the next dot: EIO, ENOSPC, EBADF; short: half of the bytes, or one; kill: half of the bytes, then SIGKILL
 //
 // Synchronization succeeds at once where it is not to fail: the journal says what would survive.
 
@@ -31,9 +31,9 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-enum call { WRITE, COPY, READ, SYNC, RENAME, LINK, UNLINK, TRUNCATE, CREATE, MAKE, CALLS };
+enum call { WRITE, COPY, READ, SYNC, RENAME, LINK, UNLINK, TRUNCATE, CREATE, MAKE, LOCK, CALLS };
 static const char *const names[CALLS] = {"write", "copy",   "read",     "sync",   "rename",
-                                         "link",  "unlink", "truncate", "create", "make"};
+                                         "link",  "unlink", "truncate", "create", "make", "lock"};
 
 // A journal entry, followed by both paths and the data. "open" is an open(2) that creates nothing; it never fails.
 enum kind { K_CREATE = 1, K_WRITE, K_TRUNCATE, K_SYNC, K_SYNC_FOLDER, K_RENAME, K_LINK, K_UNLINK, K_MAKE, K_READ, K_OPEN };
@@ -78,7 +78,7 @@ static void parse(struct folder *folder) {
     size_t fault_length = strcspn(end, ".");
     folder->is_short = !strncmp(end, "short", fault_length);
     folder->is_fatal = !strncmp(end, "kill", fault_length);
-    folder->error = !strncmp(end, "ENOSPC", fault_length) ? ENOSPC : EIO;
+    folder->error = !strncmp(end, "ENOSPC", fault_length) ? ENOSPC : !strncmp(end, "EBADF", fault_length) ? EBADF : EIO;
     return;
   }
 }
@@ -278,6 +278,13 @@ static int synchronize(int file, long number) {
   bool is_folder = !fstat(file, &status) && S_ISDIR(status.st_mode);
   note(is_folder ? K_SYNC_FOLDER : K_SYNC, result, file, 0, NULL, path, NULL);
   return (int)leave(result);
+}
+
+EXPORT int flock(int file, int operation) {
+  char path[PATH_MAX];
+  struct folder *folder = path_of(file, path) ? enter(path) : NULL;
+  if (!folder) return (int)syscall(SYS_flock, file, operation);
+  return (int)leave(may(folder, LOCK) ? syscall(SYS_flock, file, operation) : -1);
 }
 
 EXPORT int fdatasync(int file) { return synchronize(file, SYS_fdatasync); }
