@@ -82,6 +82,18 @@ struct PrivacyMaskTests {
     #expect(FaceScene.coveredPart(of: frame.buffer) < 0.1)
   }
 
+  @Test(arguments: Orientation.allCases)
+  func `near faces are covered in each direction, also dark ones`(orientation: Orientation) throws {
+    for (index, side) in [(1, Float(340)), (3, 480)] {
+      var scene = try FaceScene(width: 1280, height: 720)
+      try scene.add(index, at: SIMD2(640, 360), side: side, orientation: orientation)
+      #expect(scene.uncovered(in: try Self.covered(scene)).isEmpty, "\(side)")
+      let luma = scene.buffer.unsafePlane(0)
+      for index in luma.indices { luma[index] = 16 + (max(16, luma[index]) - 16) / 8 }
+      #expect(scene.uncovered(in: try Self.covered(scene)).isEmpty, "\(side), dark")
+    }
+  }
+
   @Test func `a small face in front of a large one hides neither`() throws {
     var scene = try FaceScene(width: 1280, height: 720)
     try scene.add(0, at: SIMD2(640, 360), side: 260)

@@ -1,0 +1,72 @@
+import Foundation
+import Testing
+
+extension EndToEnd {
+  /// Scenes of faces at known places, recorded in privacy mode and judged by `Benchmarks/privacy.py`, which measures more
+  /// frames of them.
+  @Suite("Privacy: faces at known places in recorded files")
+  struct PrivacyScenes {
+    /// What the judge says of a scene.
+    private struct Scene: Decodable {
+      var scene: String
+      /// Number of recorded frames, and of labelled faces in them.
+      var frames: Int
+      var faces: Int
+      /// Frame, center and side of each face that is shown: labelled ones, and those that other detectors add.
+      var leaks: [[Int]]
+      var added: [[Int]]
+    }
+
+    private static let scenes = [
+      "one", "five", "crowd", "upside_down", "sideways", "lying", "profile", "half_out_of_frame", "behind_a_hand",
+      "entering_fast", "photo_on_a_phone", "dark", "motion_blurred", "printed_crowd",
+    ]
+
+    /// Records and judges scenes; the exit status is that of the judge.
+    private static func judge(_ scenes: [String], _ options: [String]) async throws -> (run: Tool.Run, scenes: [Scene])
+    {
+      let script = TestMedia.checkout.appendingPathComponent("Benchmarks/privacy.py").path
+      let media = URL(filePath: try TestMedia.file("multi_face.jpg")).deletingLastPathComponent().path
+      // Debian's Python has Debian's OpenCV.
+      let run = try await Tool.run(
+        program: "/usr/bin/python3",
+        [script, "--program", VidiconProcess.path(), "--media", media, "--json"] + options
+          + scenes.flatMap { ["--scene", $0] },
+        within: .seconds(240))
+      let results = try run.outputText.split(separator: "\n").map {
+        try JSONDecoder().decode(Scene.self, from: Data($0.utf8))
+      }
+      return (run, results)
+    }
+
+    private static func expectNoLeak(_ result: Scene) {
+      guard result.scene == "profile" else {
+        #expect(result.leaks.isEmpty && result.added.isEmpty, "\(result)")
+        return
+      }
+      // The models may miss a face in profile, see the limits in docs/faces.md.
+      withKnownIssue("a profile is shown", isIntermittent: true) {
+        #expect(result.leaks.isEmpty && result.added.isEmpty, "\(result)")
+      }
+    }
+
+    @Test(.tags(.demanding)) func `of 600 recorded frames none shows a face of the promised size`() async throws {
+      let (run, results) = try await Self.judge(Self.scenes, ["--frames", "602", "--rate", "15", "--every", "40"])
+      try #require(results.map(\.scene) == Self.scenes, "\(run.errors)")
+      for result in results {
+        #expect(result.faces > 10, "\(result)")
+        Self.expectNoLeak(result)
+      }
+      #expect(results.map(\.frames).reduce(0, +) >= 600, "\(results.map(\.frames))")
+    }
+
+    @Test func `the judge finds the faces of recordings without privacy`() async throws {
+      let scenes = ["one", "crowd", "half_out_of_frame", "dark"]
+      let (run, results) = try await Self.judge(scenes, ["--frames", "32", "--unprotected", "--every", "8"])
+      #expect(run.exit == .status(1), "\(run.errors)")
+      try #require(results.map(\.scene) == scenes, "\(run.errors)")
+      for result in results { #expect(result.faces > 0 && result.leaks.count == result.faces, "\(result)") }
+      #expect(results[0].added.count > 0)
+    }
+  }
+}
