@@ -123,6 +123,7 @@ struct ConnectionLoopTests {
     var request = HTTPRequest(method: .get, scheme: "https", authority: "h", path: "/api/streams/a/events")
     request.headerFields[HTTPField.Name("X-Forwarded-For")!] = "192.0.2.1"
     guardian.countClient(of: request)
+    guardian.registration?.setUse(.request)
     var streams: [EmbeddedChannel] = []
     for number in 0..<3 {
       let stream = EmbeddedChannel(loop: self.eventLoop)
@@ -142,7 +143,6 @@ struct ConnectionLoopTests {
     guardian.streamClosed()
     #expect(try guardian.registerStream(streams[1]) != nil)
     #expect(streams.map(\.isActive) == [true, false, false])
-    guardian.registration?.setUse(.request)
     #expect(throws: RefusedRequest.self) { try guardian.registerStream(streams[1]) }
   }
 
