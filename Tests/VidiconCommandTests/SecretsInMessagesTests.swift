@@ -60,7 +60,11 @@ struct SecretsInMessagesTests {
     ["serve", "--config"], ["serve", "--snapshot-on"], ["record"], ["repair"],
   ])
   func `no option for a path quotes a password that was given to it by mistake`(command: [String]) async throws {
-    for text in ["anna:Xq7Zw9", "rtsp:/anna:Xq7Zw9@cam/live", "rtsp://anna:Xq7Zw9@cam/live", "anna:Xq7Zw9/x.mp4"] {
+    // A recording's name without a folder would be used.
+    let isName = command.last == "--record" || command == ["record"]
+    for text in ["rtsp:/anna:Xq7Zw9@cam/live", "rtsp://anna:Xq7Zw9@cam/live", "anna:Xq7Zw9/x.mp4"]
+      + (isName ? [] : ["anna:Xq7Zw9"])
+    {
       var arguments = command + [command.last == "--snapshot-on" ? "smile:\(text)" : text]
       if command.last == "--mask-anchors" { arguments += ["--mask", "x.png"] }
       if command[0] == "serve" { arguments += ["--rtsp-port", "0", "--http-port", "0", "--no-discovery"] }
