@@ -66,6 +66,7 @@ public struct Sources: Sendable {
       automatic = source.audio
     case .network(var address):
       address.allowsLinkLocal = allowsLinkLocal
+      address.allowsSessionDescriptions = !isConfined
       let source = try NetworkSource(address)
       guard let video = source.video else {
         throw VidiconError(
@@ -95,6 +96,7 @@ public struct Sources: Sendable {
     case .network(var address):
       let isSame = specification.video == .network(address)
       address.allowsLinkLocal = allowsLinkLocal
+      address.allowsSessionDescriptions = !isConfined
       let source = if isSame, let network { network } else { try NetworkSource(address) }
       guard let audio = source.audio else {
         throw VidiconError(

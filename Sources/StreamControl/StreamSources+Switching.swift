@@ -1,6 +1,7 @@
 internal import Capture
 public import Media
 internal import Streaming
+internal import Synchronization
 internal import Threading
 
 extension StreamSources {
@@ -53,7 +54,10 @@ extension StreamSources {
         cause: "the stream \(name) shows it with faces covered",
         nextStep: "cover them in \(self.stream.name) first: set faces to privacy")
     }
-    var opened = try await self.open(requested, isConfined: isConfined)
+    let wasVideoConfined = self.isVideoConfined.withLock { $0 }
+    // The audio of the current video source is opened under its name.
+    let namesCurrentVideo = requested.video == nil && requested.audio == "auto"
+    var opened = try await self.open(requested, isConfined: isConfined || (namesCurrentVideo && wasVideoConfined))
     if let video = opened.video {
       let relation = await self.relation(of: video, to: self.stream.videoSource)
       if onlyOtherDevices ? relation != .otherDevice : relation == .same && self.hasVideo {
@@ -62,7 +66,10 @@ extension StreamSources {
       }
     }
     let (previous, previousName) = (self.stream.videoSource, self.video)
-    if let video = opened.video { try await self.replaceVideo(by: video, named: requested.video) }
+    if let video = opened.video {
+      try await self.replaceVideo(by: video, named: requested.video)
+      self.isVideoConfined.withLock { $0 = isConfined && requested.video != self.start.video }
+    }
     guard let audio = opened.audio else { return opened.video != nil }
     do throws(VidiconError) {
       try await self.stream.switchAudio(to: audio, named: requested.audio)
@@ -72,6 +79,7 @@ extension StreamSources {
       guard opened.video != nil, let previous else { throw error }
       do throws(VidiconError) {
         try await self.replaceVideo(by: previous, named: previousName)
+        self.isVideoConfined.withLock { $0 = wasVideoConfined }
       } catch let previousError {
         throw error.notRestored(previousError)
       }

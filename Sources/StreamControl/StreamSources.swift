@@ -19,6 +19,8 @@ public final class StreamSources: Sendable {
   /// The sources that the stream started with.
   package let start: SourceNames
   private let current: Mutex<SourceNames>
+  /// Whether a client chose the current video source: what is opened because of its name is as limited as it is.
+  let isVideoConfined = Mutex(false)
   private let mutex = AsyncMutex(maximumWaiters: 16)
   /// Calls of devices and files, which may hang.
   let calls = BlockingCalls()

@@ -161,6 +161,24 @@ extension HTTPRecordingTests {
     withExtendedLifetime(shortened) {}
   }
 
+  @Test func `a network has half of the downloads, and the last quarter is for operators`() async throws {
+    let fake = try FakeRecorder()
+    let path = try fake.add("a.mp4", "0123456789")
+    let files = OpenFiles(most: 8)
+    var open: [OpenFile] = []
+    for (host, count) in [(0, 4), (1, 2)] {
+      for _ in 0..<count { open.append(try await files.open(path, for: .v4(UInt32(host)))) }
+      await #expect(throws: OpenFile.Failure.tooMany) { try await files.open(path, for: .v4(UInt32(host))) }
+    }
+    await #expect(throws: OpenFile.Failure.tooMany) { try await files.open(path, for: .v4(0), isOperator: true) }
+    for _ in 0..<2 { open.append(try await files.open(path, for: .v4(9), isOperator: true)) }
+    await #expect(throws: OpenFile.Failure.tooMany) { try await files.open(path, for: .v4(8), isOperator: true) }
+    #expect(open.count == 8)
+    open.removeFirst()
+    _ = try await files.open(path, for: .v4(8), isOperator: true)
+    withExtendedLifetime(fake) {}
+  }
+
   @Test func `a file that cannot be opened occupies no slot`() async throws {
     let files = OpenFiles(most: 1)
     for _ in 0..<2 {

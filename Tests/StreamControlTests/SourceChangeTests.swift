@@ -269,6 +269,31 @@ struct SourceChangeTests {
     }
   }
 
+  @Test func `the audio of a file that an operator chose is opened as confined as its video`() async throws {
+    try await Self.withCamera { _, stream, device in
+      let requests = Mutex<[SourceCatalog.Request]>([])
+      var catalog = Self.catalog(device)
+      catalog.fileFolders = ["/etc"]
+      catalog.open = { [open = catalog.open] request throws(VidiconError) in
+        requests.withLock { $0.append(request) }
+        return try open(request)
+      }
+      let sources = StreamSources(stream, video: "cam:", audio: "tone", catalog: catalog)
+      try await sources.replace(SourceNames(video: "file:/etc/passwd"), isOperator: true)
+      try await sources.replace(SourceNames(audio: "auto"), isOperator: true)
+      // On behalf of the owner the file is still one that a client chose.
+      try await sources.replace(audio: "silence")
+      try await sources.replace(audio: "auto")
+      let seen = requests.withLock { $0.map { [$0.isConfined, $0.allowsLinkLocal] } }
+      #expect(seen == [[true, false], [true, false], [false, true], [true, false]])
+      // A source of the start is the owner's.
+      try await sources.replace(SourceNames(video: "cam:"), isOperator: true)
+      try await sources.replace(SourceNames(audio: "silence"), isOperator: true)
+      try await sources.replace(SourceNames(audio: "auto"), isOperator: true)
+      #expect(requests.withLock { $0.suffix(3).map(\.isConfined) } == [false, false, false])
+    }
+  }
+
   @Test func `a stream is muted while a source is being opened`() async throws {
     let gate = Gate()
     try await Self.withCamera { _, stream, device in

@@ -34,9 +34,11 @@ struct SnapshotRequestsTests {
       number: number, released: ReleasedFrame(VideoFrame(buffer: buffer, timestamp: time)), time: time)
   }
 
-  private mutating func snapshot(width: Int?, at milliseconds: Int64) -> SnapshotRequests.Answer? {
+  private mutating func snapshot(
+    width: Int?, from network: String? = nil, at milliseconds: Int64
+  ) -> SnapshotRequests.Answer? {
     let answers = self.answers
-    return self.requests.addSnapshot(width: width, at: self.time(milliseconds)) { answer in
+    return self.requests.addSnapshot(width: width, from: network, at: self.time(milliseconds)) { answer in
       answers.values.withLock { $0.append(answer) }
     }
   }
@@ -95,6 +97,32 @@ struct SnapshotRequestsTests {
     #expect(self.snapshot(width: 100, at: 0) == nil)
     #expect(self.work(number: 1, at: 0).made.count == 8)
     #expect(self.snapshot(width: 300, at: 0) == nil)
+  }
+
+  @Test mutating func `clients of one network have two widths at a time, and the stream's own is always there`() {
+    let refused = SnapshotRequests.Answer.failure(.tooManySnapshotWidths)
+    for width in [100, 102, 100] { #expect(self.snapshot(width: width, from: "a", at: 0) == nil) }
+    #expect(self.snapshot(width: 104, from: "a", at: 0) == refused)
+    for (number, network) in ["b", "c", "d"].enumerated() {
+      for width in [0, 2] { #expect(self.snapshot(width: 200 + 10 * number + width, from: network, at: 0) == nil) }
+    }
+    #expect(self.snapshot(width: 300, from: "e", at: 0) == refused)
+    for width in [nil, 640] { #expect(self.snapshot(width: width, from: "a", at: 0) == nil) }
+    #expect(self.work(number: 1, at: 0).made.count == 9)
+    #expect(self.snapshot(width: 104, from: "a", at: 0) == nil)
+  }
+
+  @Test mutating func `groups of one network's viewers degrade those of no other`() {
+    func watch(_ width: Int?, _ frameRate: Int, _ network: String?) -> AsyncStream<ByteBuffer> {
+      let (images, viewer) = AsyncStream<ByteBuffer>.makeStream()
+      _ = self.requests.addViewer(width: width, frameRate: frameRate, from: network, at: self.time(0), viewer)
+      return images
+    }
+    let hostile = (0..<8).map { watch(78 + 2 * $0, 1, "a") }
+    let own = watch(nil, 10, "b")
+    let narrow = watch(320, 5, "c")
+    #expect(self.work(number: 1, at: 0).made.sorted() == [78, 80, 320, 640])
+    withExtendedLifetime((hostile, own, narrow)) {}
   }
 
   @Test mutating func `viewers with the same parameters cost one file per frame, at their rate`() {

@@ -24,6 +24,9 @@ struct HTTPUser: Sendable {
   var isOnThisMachine: Bool
   /// Whether passwords in plain text are accepted: Basic, and logins of the page.
   var allowsBasic: Bool
+
+  /// Its network, of which limits have shares.
+  var network: String { IPAddress(parsing: self.address).map { "\($0.network)" } ?? self.address }
 }
 
 extension HTTPResponder {

@@ -69,7 +69,9 @@ extension HTTPResponder {
         recordings: listed.map { file, stream in
           var entry = RecordedFileEntry(file, stream: stream)
           if case .identified = user.identification {
-            entry.ticket = self.tickets.ticket(for: "\(stream)/\(file.name)", now: self.clock.now())
+            entry.ticket = self.tickets.ticket(
+              for: Self.ticketSubject("\(stream)/\(file.name)", isOperator: user.role == .operator),
+              now: self.clock.now())
           }
           return entry
         }, total: files.count,
@@ -78,12 +80,16 @@ extension HTTPResponder {
 
   /// `/recordings/STREAM/FILE`: a file as far as it is written. Only names of the recorders' patterns are looked up, so that
   /// no other file is reached; a seeking viewer costs one opened file per request.
-  func recordedFile(_ components: [String]) async -> ServerResponse {
+  func recordedFile(_ components: [String], _ target: HTTPTarget, user: HTTPUser) async -> ServerResponse {
+    let isOperator = user.role == .operator || self.hasTicket(target, for: .recordedFile(components), ofOperator: true)
     let path = components.joined(separator: "/")
     for (stream, recorder) in self.recorders where path.hasPrefix(stream + "/") {
       let name = String(path.dropFirst(stream.count + 1))
       do throws(OpenFile.Failure) {
-        return Self.download(try await self.files.open(name, foundBy: { recorder.file($0)?.path }), named: name)
+        return Self.download(
+          try await self.files.open(
+            name, for: IPAddress(parsing: user.address)?.network, isOperator: isOperator,
+            foundBy: { recorder.file($0)?.path }), named: name)
       } catch {
         guard error == .tooMany else { continue }
         self.access.refusals.count(.overLimit)
@@ -94,9 +100,19 @@ extension HTTPResponder {
   }
 
   /// Whether a request has a valid ticket for the recorded file that it names.
-  func hasTicket(_ target: HTTPTarget, for route: HTTPRoute) -> Bool {
+  ///
+  /// - Parameter ofOperator: Whether it must be an operator's.
+  func hasTicket(_ target: HTTPTarget, for route: HTTPRoute, ofOperator: Bool = false) -> Bool {
     guard case .recordedFile(let components) = route, let ticket = target.parameter("ticket") else { return false }
-    return self.tickets.accepts(ticket, for: components.joined(separator: "/"), now: self.clock.now())
+    let path = components.joined(separator: "/")
+    return (ofOperator ? [true] : [true, false]).contains { isOperator in
+      self.tickets.accepts(ticket, for: Self.ticketSubject(path, isOperator: isOperator), now: self.clock.now())
+    }
+  }
+
+  /// What a ticket is for: a file, with the role of the client that listed it.
+  private static func ticketSubject(_ path: String, isOperator: Bool) -> String {
+    (isOperator ? "operator " : "viewer ") + path
   }
 
   private static func download(_ content: OpenFile, named name: String) -> ServerResponse {

@@ -1,3 +1,4 @@
+internal import Authentication
 internal import Media
 internal import NIOCore
 internal import NIOPosix
@@ -9,18 +10,41 @@ internal import Darwin
 internal import Glibc
 #endif
 
-/// Opens files for responses, up to a maximum number at a time.
+/// Opens files for responses, up to a maximum number at a time: of a client network half of it, of all clients but
+/// operators three quarters.
 final class OpenFiles: Sendable {
   /// The slot of one open file; released on deinitialization.
   fileprivate final class Place: Sendable {
     private let files: OpenFiles
+    private let network: IPAddress?
 
-    init(of files: OpenFiles) { self.files = files }
+    init?(of files: OpenFiles, for network: IPAddress?, isOperator: Bool) {
+      let isFree = files.state.withLock { state in
+        let count = state.networks.values.reduce(0, +)
+        guard count < (isOperator ? files.most : max(1, files.most * 3 / 4)),
+          state.networks[network, default: 0] < max(1, files.most / 2)
+        else { return false }
+        state.networks[network, default: 0] += 1
+        return true
+      }
+      guard isFree else { return nil }
+      (self.files, self.network) = (files, network)
+    }
 
-    deinit { self.files.count.subtract(1, ordering: .relaxed) }
+    deinit {
+      self.files.state.withLock { state in
+        let count = state.networks[self.network, default: 1] - 1
+        state.networks[self.network] = count > 0 ? count : nil
+      }
+    }
   }
 
-  private let count = Atomic(0)
+  private struct State {
+    /// Number of open files by client network; nil stands for all clients without an IP address.
+    var networks: [IPAddress?: Int] = [:]
+  }
+
+  private let state = Mutex(State())
   private let most: Int
 
   init(most: Int) {
@@ -29,14 +53,16 @@ final class OpenFiles: Sendable {
 
   /// Finds a file and opens it for reading, in one job off the event loop: a change of threads costs more than the rest.
   ///
-  /// - Parameter find: Returns the path of the file with the given name; nil without one. May block. By default the name is the path.
+  /// - Parameters:
+  ///   - network: Network of the client.
+  ///   - isOperator: Whether the client is an operator.
+  ///   - find: Returns the path of the file with the given name; nil without one. May block. By default the name is the path.
   /// - Throws: ``OpenFile/Failure``.
   func open(
-    _ name: String, foundBy find: @escaping @Sendable (String) -> String? = { $0 }
+    _ name: String, for network: IPAddress? = nil, isOperator: Bool = false,
+    foundBy find: @escaping @Sendable (String) -> String? = { $0 }
   ) async throws(OpenFile.Failure) -> OpenFile {
-    let isFree = self.count.add(1, ordering: .relaxed).newValue <= self.most
-    let place = Place(of: self)
-    guard isFree else { throw .tooMany }
+    guard let place = Place(of: self, for: network, isOperator: isOperator) else { throw .tooMany }
     // Throws when the task is cancelled: no client waits for the response then.
     let file = try? await NIOThreadPool.singleton.runIfActive { find(name).flatMap { OpenFile($0, place: place) } }
     guard let file else { throw .notFound }

@@ -48,12 +48,13 @@ extension HTTPResponder {
   }
 
   /// Responds with the current frame as a JPEG image.
-  func snapshot(of name: String, _ target: HTTPTarget) async throws(HTTPRefusal) -> ServerResponse {
+  func snapshot(of name: String, _ target: HTTPTarget, user: HTTPUser) async throws(HTTPRefusal) -> ServerResponse {
     guard let stream = self.streams[name] else { return .notFound() }
     let width = try target.number("width", in: 1...16_384)
+    let network = user.network
     let snapshot = Task { () -> Result<ByteBuffer, VidiconError> in
       do throws(VidiconError) {
-        return .success(try await stream.stream.snapshots.snapshot(width: width))
+        return .success(try await stream.stream.snapshots.snapshot(width: width, from: network))
       } catch {
         return .failure(error)
       }
@@ -71,11 +72,12 @@ extension HTTPResponder {
 
   /// Responds with JPEG images of the following frames as `multipart/x-mixed-replace`, RFC 2046 §5.1; browsers display
   /// the newest part.
-  func motionJPEG(of name: String, _ target: HTTPTarget) throws(HTTPRefusal) -> ServerResponse {
+  func motionJPEG(of name: String, _ target: HTTPTarget, user: HTTPUser) throws(HTTPRefusal) -> ServerResponse {
     guard let stream = self.streams[name] else { return .notFound() }
     let width = try target.number("width", in: 1...16_384)
     let frameRate = try target.number("fps", in: 1...120)
-    let images = stream.stream.snapshots.motionJPEG(width: width, frameRate: frameRate ?? Self.motionJPEGFrameRate)
+    let images = stream.stream.snapshots.motionJPEG(
+      width: width, frameRate: frameRate ?? Self.motionJPEGFrameRate, from: user.network)
     return ServerResponse(
       .ok, [.contentType: "multipart/x-mixed-replace; boundary=\(MotionJPEGPart.boundary)"],
       body: .motionJPEG(images, of: stream))

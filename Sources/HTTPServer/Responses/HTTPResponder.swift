@@ -146,13 +146,13 @@ struct HTTPResponder: Sendable {
     case .qrCode: return self.qrCode(target)
     case .recording(let name): return self.recordingState(of: name, user: user)
     case .recordingList: return try await self.recordingList(target, user: user)
-    case .recordedFile(let components): return await self.recordedFile(components)
+    case .recordedFile(let components): return await self.recordedFile(components, target, user: user)
     case .recordings: return self.page(.recordings)
     case .list: return self.page(.list)
     case .page: return self.page(.player)
     case .pageFile(let path): return self.page(.file(path))
-    case .snapshot(let name): return try await self.snapshot(of: name, target)
-    case .motionJPEG(let name): return try self.motionJPEG(of: name, target)
+    case .snapshot(let name): return try await self.snapshot(of: name, target, user: user)
+    case .motionJPEG(let name): return try self.motionJPEG(of: name, target, user: user)
     case .file(let file, let name):
       return await self.file(file, of: name, target, request, user: user)
     case .notFound, .effectImage:

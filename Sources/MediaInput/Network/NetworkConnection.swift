@@ -146,16 +146,16 @@ final class NetworkConnection: @unchecked Sendable {
     }
   }()
 
-  /// Names of all demuxers but DASH's, whose requests have no callback: their certificates would not be verified.
-  private static let verifiedFormats: String = {
+  /// Names of all demuxers but some.
+  private static func formats(without excluded: [String]) -> String {
     var names: [String] = []
     var position: UnsafeMutableRawPointer?
     while let format = av_demuxer_iterate(&position) {
       let name = String(cString: format.pointee.name)
-      if name != "dash" { names.append(name) }
+      if !excluded.contains(name) { names.append(name) }
     }
     return names.joined(separator: ",")
-  }()
+  }
 
   /// Options of the connection and of each request of a demuxer.
   private static func requestOptions(of specification: NetworkSpecification) -> KeyValuePairs<String, String> {
@@ -181,9 +181,10 @@ final class NetworkConnection: @unchecked Sendable {
     ]
     for (name, value) in entries { av_dict_set(&options, name, value, 0) }
     for (name, value) in Self.requestOptions(of: specification) { av_dict_set(&options, name, value, 0) }
-    if specification.scheme == "https", !specification.isInsecure {
-      av_dict_set(&options, "format_whitelist", Self.verifiedFormats, 0)
-    }
+    var excluded = specification.allowsSessionDescriptions ? [] : ["sdp"]
+    // DASH's requests have no callback: their certificates would not be verified.
+    if specification.scheme == "https", !specification.isInsecure { excluded.append("dash") }
+    if !excluded.isEmpty { av_dict_set(&options, "format_whitelist", Self.formats(without: excluded), 0) }
     return options
   }
 }

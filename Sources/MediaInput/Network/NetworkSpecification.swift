@@ -41,6 +41,9 @@ public struct NetworkSpecification: Hashable, Sendable, CustomStringConvertible 
   /// to, to redirections, and to the entries of playlists.
   public var allowsLinkLocal = true
 
+  /// Whether a response may be a session description (SDP), which makes this machine open UDP ports.
+  package var allowsSessionDescriptions = true
+
   /// Whether the source is connected to, and no port of this machine waits for it, as with SRT and `mode=listener`.
   package var isCaller: Bool {
     guard self.scheme == "srt" else { return true }

@@ -36,6 +36,8 @@ struct SnapshotRequests {
   struct Group {
     let width: Int
     let frameRate: Int
+    /// Network of the client that asked for it first; nil for the program itself.
+    let network: String?
     var viewers: [Int: AsyncStream<ByteBuffer>.Continuation] = [:]
     /// Due time of the next image.
     var due: MediaTime
@@ -62,8 +64,13 @@ struct SnapshotRequests {
     let ask: @Sendable (_ number: Int) -> Void
   }
 
-  /// Maximum number of widths in which snapshots are requested at a time, and of groups of viewers.
+  /// Maximum number of widths in which snapshots are requested at a time, and of groups of viewers, the stream's own width
+  /// (at the default rate) not counted.
   static let maximumWidths = 8
+  /// Maximum number of these that clients of one network cause.
+  static let maximumWidthsOfNetwork = 2
+  /// Default frame rate of motion JPEG, in frames per second.
+  static let defaultFrameRate = 10
   /// Maximum number of cached images, and of cached encoders.
   static let maximumKept = 4
   /// Time without requests after which the thread ends.
@@ -80,6 +87,8 @@ struct SnapshotRequests {
   private var requestedNumber: Int?
   private var output: OutputFrame?
   private var snapshots: [Int: [SnapshotWaiter]] = [:]
+  /// Networks of the clients that requested the widths of ``snapshots`` first.
+  private var requesters: [Int: String] = [:]
   private var groups: [Group] = []
   private var files: [File] = []
   private var lastViewer = 0
@@ -116,15 +125,25 @@ struct SnapshotRequests {
 extension SnapshotRequests {
   /// Requests an image at most a frame interval old.
   ///
-  /// - Parameter waiter: Kept until there is one, when nil is returned.
-  mutating func addSnapshot(width: Int?, at now: MediaTime, _ waiter: @escaping SnapshotWaiter) -> Answer? {
+  /// - Parameters:
+  ///   - network: Network of the client; nil for the program itself.
+  ///   - waiter: Kept until there is one, when nil is returned.
+  mutating func addSnapshot(
+    width: Int?, from network: String? = nil, at now: MediaTime, _ waiter: @escaping SnapshotWaiter
+  ) -> Answer? {
     guard let source = self.source else { return .failure(VidiconError.streamHasNoFrame) }
+    let ownWidth = JPEGEncoder.size(of: source.format, width: nil).width
     let width = JPEGEncoder.size(of: source.format, width: width).width
     if let file = self.files.first(where: { $0.width == width }), now - file.time <= source.frameInterval {
       return .success(file.bytes)
     }
-    guard self.snapshots[width] != nil || self.snapshots.count < Self.maximumWidths else {
-      return .failure(.tooManySnapshotWidths)
+    if self.snapshots[width] == nil, width != ownWidth {
+      let others = self.snapshots.keys.filter { $0 != ownWidth }
+      let own = network.map { network in others.count { self.requesters[$0] == network } } ?? 0
+      guard others.count < Self.maximumWidths, own < Self.maximumWidthsOfNetwork else {
+        return .failure(.tooManySnapshotWidths)
+      }
+      self.requesters[width] = network
     }
     self.snapshots[width, default: []].append(waiter)
     return nil
@@ -134,12 +153,14 @@ extension SnapshotRequests {
   ///
   /// - Returns: A number by which to remove the viewer; nil when the stream shows none.
   mutating func addViewer(
-    width: Int?, frameRate: Int, at now: MediaTime, _ viewer: AsyncStream<ByteBuffer>.Continuation
+    width: Int?, frameRate: Int, from network: String? = nil, at now: MediaTime,
+    _ viewer: AsyncStream<ByteBuffer>.Continuation
   ) -> Int? {
     guard let source = self.source else { return nil }
     let width = JPEGEncoder.size(of: source.format, width: width).width
     let frameRate = min(max(frameRate, 1), 30)
-    let index = self.group(width: width, frameRate: frameRate, at: now)
+    let ownWidth = JPEGEncoder.size(of: source.format, width: nil).width
+    let index = self.group(width: width, frameRate: frameRate, from: network, ownWidth: ownWidth, at: now)
     self.lastViewer += 1
     self.groups[index].viewers[self.lastViewer] = viewer
     if let file = self.groups[index].file { viewer.yield(file) }
@@ -148,15 +169,24 @@ extension SnapshotRequests {
   }
 
   /// The group with these parameters; a new one; or, at the maximum, the most similar one.
-  private mutating func group(width: Int, frameRate: Int, at now: MediaTime) -> Int {
+  private mutating func group(
+    width: Int, frameRate: Int, from network: String?, ownWidth: Int, at now: MediaTime
+  ) -> Int {
     func distance(_ group: Group) -> (Int, Int) {
       (abs(group.width - width), abs(group.frameRate - frameRate))
     }
     let nearest = self.groups.indices.min { distance(self.groups[$0]) < distance(self.groups[$1]) }
-    if let nearest, distance(self.groups[nearest]) == (0, 0) || self.groups.count >= Self.maximumWidths {
-      return nearest
+    func isDefault(_ width: Int, _ frameRate: Int) -> Bool {
+      width == ownWidth && frameRate == Self.defaultFrameRate
     }
-    self.groups.append(Group(width: width, frameRate: frameRate, due: now))
+    if let nearest {
+      if distance(self.groups[nearest]) == (0, 0) { return nearest }
+      let others = self.groups.filter { !isDefault($0.width, $0.frameRate) }
+      let own = network.map { network in others.count { $0.network == network } } ?? 0
+      let isFull = others.count >= Self.maximumWidths || own >= Self.maximumWidthsOfNetwork
+      if isFull, !isDefault(width, frameRate) { return nearest }
+    }
+    self.groups.append(Group(width: width, frameRate: frameRate, network: network, due: now))
     return self.groups.endIndex - 1
   }
 
@@ -256,7 +286,7 @@ extension SnapshotRequests {
   private mutating func takeJobs(_ output: OutputFrame, at now: MediaTime) -> [Job] {
     self.isDiscarded = false
     var jobs = self.snapshots.mapValues { $0 }.map { Job(width: $0.key, snapshots: $0.value) }
-    self.snapshots = [:]
+    (self.snapshots, self.requesters) = ([:], [:])
     for index in self.groups.indices where self.groups[index].due <= now && self.groups[index].number < output.number {
       let group = self.groups[index]
       let interval = MediaDuration.ticks(1, timescale: Int32(group.frameRate))

@@ -27,10 +27,15 @@ public final class StreamSnapshots: Sendable {
   /// - Throws: A ``VidiconError``; ``VidiconError/Code/busy`` when snapshots of eight other widths are being computed,
   ///   ``VidiconError/Code/wrongState`` when the stream shows no frame.
   public func snapshot(width: Int? = nil) async throws(VidiconError) -> ByteBuffer {
+    try await self.snapshot(width: width, from: nil)
+  }
+
+  /// As ``snapshot(width:)``, for a client of a network: clients of one have two widths at a time, and the stream's own.
+  package func snapshot(width: Int?, from network: String?) async throws(VidiconError) -> ByteBuffer {
     let answer = await withCheckedContinuation { (continuation: CheckedContinuation<SnapshotRequests.Answer, Never>) in
       let now = StreamClock.system.now()
       let answer = self.requests.withLock {
-        $0.addSnapshot(width: width, at: now) { continuation.resume(returning: $0) }
+        $0.addSnapshot(width: width, from: network, at: now) { continuation.resume(returning: $0) }
       }
       if let answer {
         continuation.resume(returning: answer)
@@ -50,9 +55,17 @@ public final class StreamSnapshots: Sendable {
   ///   - width: As for ``snapshot(width:)``.
   ///   - frameRate: Maximum frame rate, clamped to ``frameRates``; lower where the stream is slower.
   public func motionJPEG(width: Int? = nil, frameRate: Int = 10) -> AsyncStream<ByteBuffer> {
+    self.motionJPEG(width: width, frameRate: frameRate, from: nil)
+  }
+
+  /// As ``motionJPEG(width:frameRate:)``, for a client of a network: clients of one have two pairs of width and frame rate, and
+  /// the stream's own width at 10 frames per second.
+  package func motionJPEG(width: Int?, frameRate: Int, from network: String?) -> AsyncStream<ByteBuffer> {
     let (images, viewer) = AsyncStream<ByteBuffer>.makeStream(bufferingPolicy: .bufferingNewest(1))
     let now = StreamClock.system.now()
-    let number = self.requests.withLock { $0.addViewer(width: width, frameRate: frameRate, at: now, viewer) }
+    let number = self.requests.withLock {
+      $0.addViewer(width: width, frameRate: frameRate, from: network, at: now, viewer)
+    }
     if let number {
       viewer.onTermination = { [weak self] _ in self?.requests.withLock { $0.removeViewer(number) } }
       self.startThread()
