@@ -257,7 +257,7 @@ extension EndToEnd {
 
         try await TestMedia.withTemporaryFolder { other in
           for (arguments, message) in [
-            (["status"], "no server of this user was found on this machine"),
+            (["status"], "this machine: no server of this user was found; start one with"),
             (
               ["control", "mirror=false", "--port", "\(vidicon.httpPort)"],
               "this user has no control token for the server"

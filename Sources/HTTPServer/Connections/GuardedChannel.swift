@@ -31,8 +31,10 @@ struct GuardedChannel<Base: ServerChildChannel>: ServerChildChannel {
     // without TLS, or on a closed channel.
     let pipeline = channel.pipeline.syncOperations
     if let encryption = try? pipeline.handler(type: NIOSSLServerHandler.self) {
-      try? pipeline.addHandler(
-        TLSFailureCounter(refusals: loop.registry.refusals), position: .after(encryption))
+      let refusals = loop.registry.refusals
+      try? pipeline.addHandlers(
+        [TLSFailureCounter(refusals: refusals), HTTP2ErrorCounterInstaller(refusals: refusals)],
+        position: .after(encryption))
     }
     value.whenFailure { _ in loop.pending.subtract(1, ordering: .relaxed) }
     return value

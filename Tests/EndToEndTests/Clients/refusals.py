@@ -9,6 +9,7 @@ network any more.
 import json
 import re
 import socket
+import ssl
 import subprocess
 import sys
 import time
@@ -75,6 +76,25 @@ def without_number(visitor):
         return int(connection.recv(4096).split()[1])
 
 
+def broken_frames(visitor):
+    """Negotiates HTTP/2, and sends DATA on stream 0 (RFC 9113 §6.1). The code of the GOAWAY frame that answers."""
+    context = ssl.create_default_context()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    context.set_alpn_protocols(["h2"])
+    with visitor.connect(visitor.https) as plain, context.wrap_socket(plain) as connection:
+        settings, data = bytes([0, 0, 0, 4, 0, 0, 0, 0, 0]), bytes([0, 0, 1, 0, 0, 0, 0, 0, 0, 0])
+        connection.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + settings + data)
+        received = b""
+        while bytes_read := connection.recv(4096):
+            received += bytes_read
+    while received:
+        length, kind = int.from_bytes(received[:3], "big"), received[3]
+        if kind == 7:
+            return int.from_bytes(received[13:17], "big")
+        received = received[9 + length:]
+    return None
+
+
 def clear_text(visitor, port):
     """Speaks no TLS, and waits for the end."""
     with visitor.connect(port) as connection:
@@ -99,7 +119,7 @@ def provoke(visitor, token):
     result["over limit"] = upload_twice(visitor, token)
     result["malformed"] = [
         visitor.ask("1.1", "GET", "/live", host="")[0], visitor.ask("2", "GET", "/api/qr.svg")[0],
-        visitor.ask(*patch, JSON | bearer(token), b"{")[0], without_number(visitor)]
+        visitor.ask(*patch, JSON | bearer(token), b"{")[0], without_number(visitor), broken_frames(visitor)]
     result["RTSP 454"] = [visitor.ask_rtsp("PLAY", fields={"Session": "12345678"})]
     result["RTSP 455"] = [visitor.ask_rtsp("PLAY")]
     result["RTSP 461"] = [visitor.ask_rtsp("SETUP", fields={"Transport": "RTP/AVP;multicast"})]
