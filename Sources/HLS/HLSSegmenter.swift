@@ -6,8 +6,7 @@ internal import NIOCore
 /// Video leads if there is any, else audio: parts and segments end where a leading sample starts; a sample of the other kind
 /// belongs to the span in which it starts. A part is closed once all its samples have arrived, which a later sample of each
 /// kind proves. The kinds arrive from different threads, so one is usually ahead; when it is ``maximumLag`` ahead, the other
-/// kind is no longer waited for, and its late samples go into a later part. Where one kind always lags more, as a network
-/// camera behind a microphone does, the lag of the first late sample is waited for from then on.
+/// kind is no longer waited for, and its late samples go into a later part.
 ///
 /// A segment ends at the first keyframe after half of the target duration; a keyframe is requested so that the frame at the
 /// target duration is one. Sources with rare keyframes make longer segments, until a playlist has promised a target duration:
@@ -18,10 +17,6 @@ internal import NIOCore
 struct HLSSegmenter: Sendable {
   /// Maximum lag of one kind behind the other for which a part waits.
   static let maximumLag = MediaDuration.milliseconds(250)
-  /// Maximum lag that is waited for once samples have been that late.
-  static let maximumKnownLag = MediaDuration.milliseconds(1_500)
-  /// Jitter of arrival, added to a known lag.
-  private static let lagMargin = MediaDuration.milliseconds(80)
   /// Time after a frame is due at which a keyframe is requested, because the frame did not arrive.
   static let delay = MediaDuration.milliseconds(150)
   /// Maximum time between a request and the capture of a frame that meets it, in both directions; or two frames.
@@ -58,10 +53,6 @@ struct HLSSegmenter: Sendable {
   /// Decoding time of the last sample of each kind.
   private var leadingTime: MediaTime?
   private var otherTime: MediaTime?
-
-  /// Lag of late samples behind the other kind; zero while none was late.
-  private var leadingLag = MediaDuration.zero
-  private var otherLag = MediaDuration.zero
 
   /// Start of the current segment; nil without one.
   private var segmentStart: MediaTime?
@@ -121,7 +112,6 @@ struct HLSSegmenter: Sendable {
     if self.segmentStart != nil, let reach = self.reach, sample.decodeTime - reach > Self.maximumGap {
       actions = self.interrupt()
     }
-    self.noteLag(of: sample, isLeading: isLeading)
     if isLeading { self.appendLeading(sample) } else { self.appendOther(sample) }
     self.open(into: &actions)
     while let part = self.nextPart() { self.close(part, into: &actions) }
@@ -159,7 +149,6 @@ struct HLSSegmenter: Sendable {
     self.shortSegments = 1
     self.requestTime = nil
     self.nextStart = nil
-    (self.leadingLag, self.otherLag) = (.zero, .zero)
     return actions
   }
 
@@ -181,8 +170,8 @@ struct HLSSegmenter: Sendable {
     let goal = start + (isShort ? self.timing.minimumSegment : self.timing.target)
     // Whether the next frame is nearer to the target duration than the frame after it.
     let isNext = self.leadingTime.map { $0 + self.interval + self.interval / 2 >= goal } ?? false
-    let isReached = self.otherReach.map { $0 >= goal + self.leadingLag } ?? false
-    return isNext || isReached ? earliest : max(earliest, goal + self.leadingLag + Self.delay)
+    let isReached = self.otherReach.map { $0 >= goal } ?? false
+    return isNext || isReached ? earliest : max(earliest, goal + Self.delay)
   }
 }
 
@@ -191,15 +180,6 @@ extension HLSSegmenter {
   private var reach: MediaTime? {
     guard let leadingReach, let otherReach else { return self.leadingReach ?? self.otherReach }
     return max(leadingReach, otherReach)
-  }
-
-  /// Learns the lag of a sample that arrives after its part was closed.
-  private mutating func noteLag(of sample: EncodedSample, isLeading: Bool) {
-    guard self.segmentStart != nil, sample.decodeTime < self.partStart,
-      let reach = isLeading ? self.otherReach : self.leadingReach, reach > sample.decodeTime
-    else { return }
-    let lag = min(reach - sample.decodeTime, Self.maximumKnownLag)
-    if isLeading { self.leadingLag = max(self.leadingLag, lag) } else { self.otherLag = max(self.otherLag, lag) }
   }
 
   private mutating func appendLeading(_ sample: EncodedSample) {
@@ -217,8 +197,7 @@ extension HLSSegmenter {
       self.needsKeyframe = false
     }
     if sample.isKeyframe {
-      if let requestTime, !self.isRequestRepeated,
-        time - requestTime >= .zero - Self.requestMargin - self.leadingLag,
+      if let requestTime, !self.isRequestRepeated, time - requestTime >= .zero - Self.requestMargin,
         time - requestTime <= max(Self.requestMargin, self.interval * 2)
       {
         self.meetsRequests = true
@@ -301,7 +280,7 @@ extension HLSSegmenter {
   private func nextPart() -> Part? {
     guard let segmentStart, let part = self.boundaryOfPart(segmentStart) else { return nil }
     guard self.hasOther else { return part }
-    return self.isKnown(self.otherReach, lag: self.otherLag, at: part.end) ? part : nil
+    return self.isKnown(self.otherReach, at: part.end) ? part : nil
   }
 
   private func boundaryOfPart(_ segmentStart: MediaTime) -> Part? {
@@ -315,7 +294,7 @@ extension HLSSegmenter {
       if sample.isKeyframe, length >= self.minimumSegment { return Part(end: time, endsSegment: true) }
       if time >= earliest { return Part(end: time, endsSegment: self.isTooLong(until: time)) }
     }
-    guard self.isKnown(self.leadingReach, lag: self.leadingLag, at: latest) else { return nil }
+    guard self.isKnown(self.leadingReach, at: latest) else { return nil }
     return self.partWithoutLeadingSample(at: latest, segmentStart)
   }
 
@@ -347,10 +326,9 @@ extension HLSSegmenter {
   }
 
   /// Whether all samples of a kind before a time have arrived, or are no longer waited for.
-  private func isKnown(_ kindReach: MediaTime?, lag: MediaDuration, at time: MediaTime) -> Bool {
+  private func isKnown(_ kindReach: MediaTime?, at time: MediaTime) -> Bool {
     if let kindReach, kindReach >= time { return true }
-    let wait = lag > .zero ? max(Self.maximumLag, lag + self.interval + Self.lagMargin) : Self.maximumLag
-    return self.reach.map { $0 - wait >= time } ?? false
+    return self.reach.map { $0 - Self.maximumLag >= time } ?? false
   }
 
   private mutating func close(_ part: Part, into actions: inout [HLSSegmenterAction]) {
