@@ -56,16 +56,14 @@ export class Login {
         if (role !== "operator") return this.#showProblem(`${name} may watch, but not control.`);
         setOperatorToken(token);
       } else {
-        setOperatorToken(password.trim() || null);
-        const { role } = await request("/api/session", { as: "json", cache: "no-store" });
-        if (role !== "operator") {
-          setOperatorToken(null);
-          return this.#showProblem("This is not the token of an operator.");
-        }
+        // The other requests of the page send the token once it is accepted: each wrong one delays the next login.
+        const token = password.trim() || null;
+        const { role } = await request("/api/session", { as: "json", cache: "no-store", token });
+        if (role !== "operator") return this.#showProblem("This is not the token of an operator.");
+        setOperatorToken(token);
       }
       element("login").close();
     } catch (error) {
-      if (!name) setOperatorToken(null);
       this.#showProblem(error.message);
     }
   }

@@ -14,11 +14,12 @@ export class RequestError extends Error {
  * Sends a request and returns the body of the response.
  *
  * @param {string} url
- * @param {{signal?: AbortSignal, seconds?: number, as?: "text"|"json"|"arrayBuffer"|"blob", cache?: RequestCache, json?: object, file?: Blob, method?: string}} options
- *   `json` or `file` is sent as the body, by default with POST; the error message is then the text of the response.
+ * @param {{signal?: AbortSignal, seconds?: number, as?: "text"|"json"|"arrayBuffer"|"blob", cache?: RequestCache, json?: object, file?: Blob, method?: string, token?: string|null}} options
+ *   `json` or `file` is sent as the body, by default with POST; the error message is then the text of the response. `token` is sent
+ *   in place of the page's.
  * @throws {RequestError} or, when aborted, the reason of `signal`.
  */
-export async function request(url, { signal, seconds = 10, as = "text", cache = "default", json, file, method } = {}) {
+export async function request(url, { signal, seconds = 10, as = "text", cache = "default", json, file, method, token = operatorToken() } = {}) {
   signal?.throwIfAborted();
   const controller = new AbortController();
   const forward = () => controller.abort(signal.reason);
@@ -27,7 +28,6 @@ export async function request(url, { signal, seconds = 10, as = "text", cache = 
   try {
     const type = json ? "application/json" : file?.type || "application/octet-stream";
     const upload = (json || file) && { method: "POST", body: file ?? JSON.stringify(json) };
-    const token = operatorToken();
     const headers = { ...(upload && { "Content-Type": type }), ...(token && { Authorization: `Bearer ${token}` }) };
     // fetch rejects URLs with credentials, which the base URL of a page opened with NAME:PASSWORD@ has; `location` has none,
     // and the browser adds them by itself.

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { beforeEach, test } from "node:test";
-import { element } from "./browser.mjs";
+import { element, settle } from "./browser.mjs";
 const { Login } = await import("../../../Sources/WebPage/Site/login.mjs");
-const { setOperatorToken } = await import("../../../Sources/WebPage/Site/operator-token.mjs");
+const { operatorToken, setOperatorToken } = await import("../../../Sources/WebPage/Site/operator-token.mjs");
 
 const STREAM = { role: "viewer", steerable: false, login: "password" };
 const login = new Login();
@@ -43,4 +43,22 @@ test("the dialog says that the connection is not encrypted", () => {
     login.stream = STREAM;
     assert.equal(element("login-clear").hidden, isSecure);
   }
+});
+
+test("the page sends a token only after the server has accepted it", async () => {
+  const sent = [];
+  globalThis.fetch = async (_, { headers }) => {
+    sent.push([operatorToken(), headers.Authorization]);
+    const ok = headers.Authorization === "Bearer right";
+    return { ok, status: ok ? 200 : 401, json: async () => ({ role: "operator" }), text: async () => "" };
+  };
+  element("login").close = () => {};
+  for (const [token, expected] of [["wrong", null], [" right ", "right"]]) {
+    element("login-password").value = token;
+    element("login-form").onsubmit({ preventDefault() {} });
+    for (let turn = 0; turn < 5; turn++) await settle();
+    assert.equal(operatorToken(), expected);
+    assert.equal(element("login-problem").hidden, expected !== null);
+  }
+  assert.deepEqual(sent, [[null, "Bearer wrong"], [null, "Bearer right"]]);
 });
