@@ -96,7 +96,8 @@ struct PrivacyTests {
     #expect(keeping.discards == 0)
     _ = try await stream.snapshots.snapshot()
     stream.effects = [PrivacyMask()]
-    #expect(keeping.discards >= 1 && keeping.isKeyframe.isEmpty)
+    // A frame that follows may be there already.
+    #expect(keeping.discards >= 1 && keeping.isKeyframe.first != false)
     // The image of an earlier frame is not delivered any more, although it is young: the next one is covered.
     async let image = stream.snapshots.snapshot()
     // A keyframe follows, half a second after the last one.
