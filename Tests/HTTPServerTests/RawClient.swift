@@ -18,9 +18,12 @@ struct RawClient {
   /// Sends the pieces, and returns the received text when the server closes, or when `end` was received `times` times.
   func exchange(_ pieces: [String], until end: String? = nil, times: Int = 1) async throws -> String {
     try await self.channel.executeThenClose { inbound, outbound in
-      for piece in pieces { try await outbound.write(ByteBuffer(string: piece)) }
       var text = ""
       do {
+        // What was answered before a piece could be sent is read too.
+        for piece in pieces {
+          do { try await outbound.write(ByteBuffer(string: piece)) } catch is ChannelError, is IOError { break }
+        }
         for try await bytes in inbound {
           text += String(buffer: bytes)
           if let end, text.ranges(of: end).count >= times { return text }
