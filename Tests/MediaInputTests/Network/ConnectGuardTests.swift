@@ -1,4 +1,6 @@
+import Foundation
 import Media
+import Synchronization
 import TestSupport
 import Testing
 
@@ -71,5 +73,45 @@ struct ConnectGuardTests {
     let server = try Self.server(
       "HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:\(files.port)/hls.m3u8\r\nContent-Length: 0\r\n\r\n")
     #expect(try Self.error("http://localhost:\(server.port)/x") == nil)
+  }
+
+  /// Whether a UDP port of this machine is bound.
+  private static func isBound(udpPort port: Int) throws -> Bool {
+    let suffix = ":" + String(format: "%04X", port)
+    let table = try #require(FileHandle(forReadingAtPath: "/proc/net/udp")).readToEnd() ?? Data()
+    return String(decoding: table, as: UTF8.self).split(separator: "\n").contains { line in
+      line.split(separator: " ").dropFirst().first?.hasSuffix(suffix) == true
+    }
+  }
+
+  /// Whether opening an address whose response is a session description binds the UDP port of its track.
+  private static func bindsPort(_ port: Int, allowing allowsSessionDescriptions: Bool) async throws -> Bool {
+    let text = [
+      "v=0", "o=- 0 0 IN IP4 127.0.0.1", "s=x", "c=IN IP4 127.0.0.1", "t=0 0", "m=video \(port) RTP/AVP 96",
+      "a=rtpmap:96 H264/90000", "",
+    ].joined(separator: "\r\n")
+    let server = try Self.server(
+      "HTTP/1.1 200 OK\r\nContent-Type: application/sdp\r\nContent-Length: \(text.utf8.count)\r\n\r\n\(text)")
+    var specification = try NetworkSpecification(parsing: "http://127.0.0.1:\(server.port)/x.sdp")
+    specification.allowsSessionDescriptions = allowsSessionDescriptions
+    let interrupt = LibavInterrupt()
+    let isOpened = Mutex(false)
+    let opening = Thread { [specification] in
+      // Its result does not matter: no packet comes.
+      _ = try? NetworkConnection(specification, interrupt: interrupt)
+      isOpened.withLock { $0 = true }
+    }
+    opening.start()
+    defer { interrupt.cancel() }
+    while !isOpened.withLock({ $0 }) {
+      if try Self.isBound(udpPort: port) { return true }
+      try await Task.sleep(for: .milliseconds(5))
+    }
+    return false
+  }
+
+  @Test func `a session description opens a port only where a source was not chosen over HTTP`() async throws {
+    #expect(try await Self.bindsPort(45_678, allowing: true))
+    #expect(try await !Self.bindsPort(45_690, allowing: false))
   }
 }
