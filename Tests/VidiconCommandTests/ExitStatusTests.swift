@@ -45,7 +45,7 @@ struct ExitStatusTests {
       processExitsWith: .exitCode(64), observing: [\.standardOutputContent, \.standardErrorContent]
     ) {
       [arguments = arguments as [String]] in
-      await RootCommand.main(arguments)
+      await runCommand(arguments)
     }
     #expect(OutputLines(result.standardOutputContent).text.isEmpty)
     let lines = OutputLines(result.standardErrorContent).own
@@ -71,7 +71,7 @@ struct ExitStatusTests {
       processExitsWith: .exitCode(64), observing: [\.standardOutputContent, \.standardErrorContent]
     ) {
       [arguments = arguments as [String]] in
-      await RootCommand.main(arguments)
+      await runCommand(arguments)
     }
     let errors = OutputLines(result.standardErrorContent)
     #expect(errors.own.count == 1 && !errors.text.contains("sesame"), "\(errors.own)")
@@ -91,7 +91,7 @@ struct ExitStatusTests {
       processExitsWith: .exitCode(1), observing: [\.standardOutputContent, \.standardErrorContent]
     ) {
       [arguments = arguments as [String]] in
-      await RootCommand.main(arguments)
+      await runCommand(arguments)
     }
     #expect(OutputLines(result.standardOutputContent).text.isEmpty)
     let lines = OutputLines(result.standardErrorContent).own
@@ -100,7 +100,7 @@ struct ExitStatusTests {
 
   @Test func `each of several files to repair is reported, and a failed one determines the exit status`() async throws {
     let result = try await #require(processExitsWith: .exitCode(1), observing: [\.standardErrorContent]) {
-      await RootCommand.main(["repair", "/nowhere/1.mp4", "/nowhere/2.mp4"])
+      await runCommand(["repair", "/nowhere/1.mp4", "/nowhere/2.mp4"])
     }
     let lines = OutputLines(result.standardErrorContent).own
     #expect(lines.count == 2 && lines[0].contains("1.mp4") && lines[1].contains("2.mp4"))
@@ -116,7 +116,7 @@ struct ExitStatusTests {
       processExitsWith: .success, observing: [\.standardOutputContent, \.standardErrorContent]
     ) {
       [arguments = arguments as [String]] in
-      await RootCommand.main(arguments)
+      await runCommand(arguments)
     }
     #expect(OutputLines(result.standardOutputContent).text.contains(text))
     #expect(OutputLines(result.standardErrorContent).own == [])
@@ -129,7 +129,7 @@ struct ExitStatusTests {
       processExitsWith: .success, observing: [\.standardOutputContent, \.standardErrorContent]
     ) {
       [path = folder.path as String] in
-      await RootCommand.main([
+      await runCommand([
         "record", "\(path)/clip.mp4", "--source", "bars", "--audio", "tone", "--size", "64x48", "--fps", "10",
         "--duration", "1s",
       ])
@@ -141,7 +141,7 @@ struct ExitStatusTests {
     // The same name again is refused.
     let again = try await #require(processExitsWith: .exitCode(1), observing: [\.standardErrorContent]) {
       [path = folder.path as String] in
-      await RootCommand.main(["record", "\(path)/clip.mp4", "--source", "bars", "--duration", "1s"])
+      await runCommand(["record", "\(path)/clip.mp4", "--source", "bars", "--duration", "1s"])
     }
     let errors = OutputLines(again.standardErrorContent).own
     #expect(errors.last?.hasSuffix("it exists already; give another name, or --overwrite") == true, "\(errors)")
@@ -152,7 +152,7 @@ struct ExitStatusTests {
     let folder = try TemporaryFolder()
     let result = try await #require(processExitsWith: .success, observing: [\.standardOutputContent]) {
       [path = folder.path as String] in
-      await RootCommand.main([
+      await runCommand([
         "record", "\(path)/clip.mp4", "--source", "plasma", "--audio", "none", "--size", "64x48", "--fps", "10",
         "--duration", "1s", "--name", "door", "--json",
       ])

@@ -1,5 +1,7 @@
 import Foundation
 
+@testable import VidiconCommand
+
 /// The output of a process that a test has started.
 struct OutputLines {
   let text: String
@@ -59,4 +61,10 @@ extension JSONValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, Ex
   init(dictionaryLiteral elements: (String, JSONValue)...) {
     self = .object(Dictionary(uniqueKeysWithValues: elements))
   }
+}
+
+/// Runs a command in an exit test. One that does not end is ended after a minute, since the test process would wait for it.
+func runCommand(_ arguments: [String]) async {
+  alarm(60)
+  await RootCommand.main(arguments)
 }

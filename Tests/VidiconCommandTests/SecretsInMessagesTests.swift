@@ -73,7 +73,7 @@ struct SecretsInMessagesTests {
         processExitsWith: .failure, observing: [\.standardOutputContent, \.standardErrorContent]
       ) {
         [arguments = arguments as [String]] in
-        await RootCommand.main(arguments)
+        await runCommand(arguments)
       }
       let errors = OutputLines(result.standardErrorContent)
       #expect(!errors.own.isEmpty && !errors.text.contains("Xq7"), "\(arguments): \(errors.text)")
