@@ -5,8 +5,9 @@ internal import NIOCore
 ///
 /// Video leads if there is any, else audio: parts and segments end where a leading sample starts; a sample of the other kind
 /// belongs to the span in which it starts. A part is closed once all its samples have arrived, which a later sample of each
-/// kind proves. The kinds arrive from different threads, so one is usually ahead; when it is ``maximumLag`` ahead, the other
-/// kind is no longer waited for, and its late samples go into a later part.
+/// kind proves. The kinds arrive from different threads and sources, so one is usually ahead: a camera may be half a second
+/// later than a microphone. The later kind is waited for as long as its samples keep arriving, up to ``maximumLag``. When the
+/// other kind advances by ``maximumPause`` meanwhile, it is no longer waited for, and its late samples go into a later part.
 ///
 /// A segment ends at the first keyframe after half of the target duration; a keyframe is requested so that the frame at the
 /// target duration is one. Sources with rare keyframes make longer segments, until a playlist has promised a target duration:
@@ -15,8 +16,10 @@ internal import NIOCore
 ///
 /// Boundaries are whole microseconds, so that the durations of parts in a playlist add up to those of segments.
 struct HLSSegmenter: Sendable {
-  /// Maximum lag of one kind behind the other for which a part waits.
-  static let maximumLag = MediaDuration.milliseconds(250)
+  /// Maximum time without samples of one kind, measured by the other, for which a part waits.
+  static let maximumPause = MediaDuration.milliseconds(250)
+  /// Maximum lag of one kind behind the other for which a part waits while samples of it arrive.
+  static let maximumLag = MediaDuration.milliseconds(1_500)
   /// Time after a frame is due at which a keyframe is requested, because the frame did not arrive.
   static let delay = MediaDuration.milliseconds(150)
   /// Maximum time between a request and the capture of a frame that meets it, in both directions; or two frames.
@@ -53,6 +56,11 @@ struct HLSSegmenter: Sendable {
   /// Decoding time of the last sample of each kind.
   private var leadingTime: MediaTime?
   private var otherTime: MediaTime?
+  /// The other kind's reach when the last sample of each kind arrived.
+  private var otherReachAtLeading: MediaTime?
+  private var leadingReachAtOther: MediaTime?
+  /// Time from the capture to the arrival of the last leading sample.
+  private var latency = MediaDuration.zero
 
   /// Start of the current segment; nil without one.
   private var segmentStart: MediaTime?
@@ -98,10 +106,10 @@ struct HLSSegmenter: Sendable {
     self.meetsRequests = !self.leadsWithVideo
   }
 
-  /// Appends a sample.
+  /// Appends a sample that arrives now.
   ///
   /// - Returns: Resulting actions, in order.
-  mutating func append(_ sample: EncodedSample) -> [HLSSegmenterAction] {
+  mutating func append(_ sample: EncodedSample, at now: MediaTime) -> [HLSSegmenterAction] {
     let isLeading = sample.kind == self.leadingKind
     let last = isLeading ? self.leadingTime : self.otherTime
     guard isLeading || self.hasOther, last.map({ $0 < sample.decodeTime }) ?? true else {
@@ -112,7 +120,7 @@ struct HLSSegmenter: Sendable {
     if self.segmentStart != nil, let reach = self.reach, sample.decodeTime - reach > Self.maximumGap {
       actions = self.interrupt()
     }
-    if isLeading { self.appendLeading(sample) } else { self.appendOther(sample) }
+    if isLeading { self.appendLeading(sample, at: now) } else { self.appendOther(sample) }
     self.open(into: &actions)
     while let part = self.nextPart() { self.close(part, into: &actions) }
     return actions
@@ -144,6 +152,7 @@ struct HLSSegmenter: Sendable {
     self.other.removeAll()
     self.metadata.removeAll()
     (self.leadingReach, self.otherReach) = (nil, nil)
+    (self.otherReachAtLeading, self.leadingReachAtOther) = (nil, nil)
     self.needsKeyframe = self.leadsWithVideo
     self.isDiscontinuous = true
     self.shortSegments = 1
@@ -170,8 +179,9 @@ struct HLSSegmenter: Sendable {
     let goal = start + (isShort ? self.timing.minimumSegment : self.timing.target)
     // Whether the next frame is nearer to the target duration than the frame after it.
     let isNext = self.leadingTime.map { $0 + self.interval + self.interval / 2 >= goal } ?? false
-    let isReached = self.otherReach.map { $0 >= goal } ?? false
-    return isNext || isReached ? earliest : max(earliest, goal + Self.delay)
+    // Whether that frame is missing: the other kind has passed the target duration by more than the lag of video.
+    let isReached = self.otherReach.map { $0 - self.leadingLag >= goal } ?? false
+    return isNext || isReached ? earliest : max(earliest, goal + self.latency + Self.delay)
   }
 }
 
@@ -182,8 +192,16 @@ extension HLSSegmenter {
     return max(leadingReach, otherReach)
   }
 
-  private mutating func appendLeading(_ sample: EncodedSample) {
+  /// Lag of the last leading sample behind the other kind when it arrived.
+  private var leadingLag: MediaDuration {
+    guard let leadingTime, let otherReachAtLeading else { return .zero }
+    return min(max(.zero, otherReachAtLeading - leadingTime), Self.maximumLag)
+  }
+
+  private mutating func appendLeading(_ sample: EncodedSample, at now: MediaTime) {
     let time = sample.decodeTime
+    self.otherReachAtLeading = self.otherReach
+    self.latency = min(max(.zero, now - time), Self.maximumLag)
     if let leadingTime {
       self.interval = max(self.timing.sampleInterval, min(time - leadingTime, .seconds(1)))
     }
@@ -197,7 +215,8 @@ extension HLSSegmenter {
       self.needsKeyframe = false
     }
     if sample.isKeyframe {
-      if let requestTime, !self.isRequestRepeated, time - requestTime >= .zero - Self.requestMargin,
+      if let requestTime, !self.isRequestRepeated,
+        time - requestTime >= .zero - Self.requestMargin - self.latency,
         time - requestTime <= max(Self.requestMargin, self.interval * 2)
       {
         self.meetsRequests = true
@@ -221,6 +240,7 @@ extension HLSSegmenter {
 
   private mutating func appendOther(_ sample: EncodedSample) {
     self.otherTime = sample.decodeTime
+    self.leadingReachAtOther = self.leadingReach
     self.otherReach = Self.end(of: sample)
     self.segmentBytes += sample.payload.readableBytes
     self.other.append(sample)
@@ -280,7 +300,7 @@ extension HLSSegmenter {
   private func nextPart() -> Part? {
     guard let segmentStart, let part = self.boundaryOfPart(segmentStart) else { return nil }
     guard self.hasOther else { return part }
-    return self.isKnown(self.otherReach, at: part.end) ? part : nil
+    return self.isKnown(self.otherReach, self.leadingReachAtOther, at: part.end) ? part : nil
   }
 
   private func boundaryOfPart(_ segmentStart: MediaTime) -> Part? {
@@ -294,7 +314,7 @@ extension HLSSegmenter {
       if sample.isKeyframe, length >= self.minimumSegment { return Part(end: time, endsSegment: true) }
       if time >= earliest { return Part(end: time, endsSegment: self.isTooLong(until: time)) }
     }
-    guard self.isKnown(self.leadingReach, at: latest) else { return nil }
+    guard self.isKnown(self.leadingReach, self.otherReachAtLeading, at: latest) else { return nil }
     return self.partWithoutLeadingSample(at: latest, segmentStart)
   }
 
@@ -326,9 +346,13 @@ extension HLSSegmenter {
   }
 
   /// Whether all samples of a kind before a time have arrived, or are no longer waited for.
-  private func isKnown(_ kindReach: MediaTime?, at time: MediaTime) -> Bool {
+  ///
+  /// - Parameter last: Reach of the other kind when the last sample of this kind arrived.
+  private func isKnown(_ kindReach: MediaTime?, _ last: MediaTime?, at time: MediaTime) -> Bool {
     if let kindReach, kindReach >= time { return true }
-    return self.reach.map { $0 - Self.maximumLag >= time } ?? false
+    guard let reach, reach - time >= Self.maximumPause else { return false }
+    guard let last, reach - time < Self.maximumLag else { return true }
+    return reach - last >= max(Self.maximumPause, self.timing.sampleInterval * 3 / 2)
   }
 
   private mutating func close(_ part: Part, into actions: inout [HLSSegmenterAction]) {

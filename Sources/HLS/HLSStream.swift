@@ -106,7 +106,7 @@ public struct HLSStream: Sendable {
   public mutating func consume(_ sample: EncodedSample, at now: MediaTime) -> HLSEffects {
     guard self.segmenter != nil else { return .none }
     var effects = self.advance(to: now)
-    if let actions = self.segmenter?.append(sample), self.perform(actions) { effects.wakesRequests = true }
+    if let actions = self.segmenter?.append(sample, at: now), self.perform(actions) { effects.wakesRequests = true }
     if self.segmenter?.requestsKeyframe(at: now) == true { effects.requestsKeyframe = true }
     return effects
   }

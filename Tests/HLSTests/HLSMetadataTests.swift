@@ -108,11 +108,11 @@ struct HLSMetadataTests {
       cuts += segmenter.append(
         EncodedSample(
           kind: .video, payload: Broadcast.payload(10, first: 0x65), presentationTime: start,
-          duration: .milliseconds(33), isKeyframe: index == 0))
+          duration: .milliseconds(33), isKeyframe: index == 0), at: start)
       cuts += segmenter.append(
         EncodedSample(
           kind: .audio, payload: Broadcast.payload(10, first: 0x21), presentationTime: start,
-          duration: .milliseconds(33), isKeyframe: true))
+          duration: .milliseconds(33), isKeyframe: true), at: start)
     }
     var texts: [String] = []
     for case .part(let part) in cuts { texts += part.metadata.map(\.text) }

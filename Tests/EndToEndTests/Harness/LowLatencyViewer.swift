@@ -72,6 +72,7 @@ struct LowLatencyViewer: Sendable {
       }
       self.compare(try self.playlist(from: update, maximumAge: 6), with: answer.text)
       self.take(hinted, ahead, after: answer, in: playlist)
+      try self.fetchParts(of: playlist, after: hinted, from: files)
       try self.fetchNewFiles(of: playlist, after: before, from: files)
     }
     try self.measure()
@@ -123,6 +124,18 @@ struct LowLatencyViewer: Sendable {
     if delay > 0.5 { self.problems.append("\(uri) arrived \(delay) s after the playlist that lists it") }
     self.hintsReceived += 1
     self.parts.append(ListedFile(uri: uri, duration: part.duration))
+  }
+
+  /// Fetches parts that the playlist lists after the hinted one: several are completed at once where one had waited.
+  private mutating func fetchParts(
+    of playlist: MediaPlaylistText, after hinted: String, from connection: HTTPConnection
+  ) throws {
+    let parts = playlist.segments.flatMap(\.parts)
+    guard let index = parts.firstIndex(where: { $0.uri == hinted }) else { return }
+    for part in parts[(index + 1)...] where self.files[part.uri] == nil {
+      guard try self.keep(part.uri, connection.get(self.folder + part.uri)) else { continue }
+      self.parts.append(ListedFile(uri: part.uri, duration: part.duration))
+    }
   }
 
   private mutating func keep(_ uri: String, _ answer: HTTPConnection.Answer) -> Bool {
