@@ -1,5 +1,9 @@
 // A simulated ALSA device for tests: a 1 kHz sine at half of full scale, with a clock that drifts.
 //
+// PPM is the deviation of its clock in millionths; with CYCLE it changes by up to SWING millionths in both directions, within so
+// many seconds, as with the temperature in the course of a day. With BEEP=1 the sine is heard in the first tenth of each
+// second of CLOCK_MONOTONIC only.
+//
 // Files in its folder make it fail while they exist: "gone" simulates unplugging, "busy" another program that uses it,
 // "forbidden" missing permissions, "stalled" a device without samples, "hung" an open that blocks; "overrun" causes one
 // overrun and is then removed.
@@ -24,7 +28,7 @@
 typedef struct {
   snd_pcm_ioplug_t io;
   char folder[512];
-  long ppm, jitter;
+  long ppm, jitter, swing, cycle, beep;
   int64_t origin;   // Time at which the clock started, in nanoseconds.
   int64_t start;    // Clock at the start of the device, in samples.
   int64_t read;     // Number of samples read since then.
@@ -51,10 +55,25 @@ static int64_t now(void) {
   return time.tv_sec * 1000000000LL + time.tv_nsec;
 }
 
+/// Seconds by which the device's clock is ahead, some seconds after the origin.
+static double ahead(const device_t *device, double seconds) {
+  double cycles = device->cycle ? 2 * M_PI / (double)device->cycle : 0;
+  double swing = cycles > 0 ? (double)device->swing / 1e6 * (1 - cos(cycles * seconds)) / cycles : 0;
+  return (double)device->ppm / 1e6 * seconds + swing;
+}
+
 /// The device's clock in samples.
 static int64_t ticks(const device_t *device) {
   double seconds = (double)(now() - device->origin) / 1e9;
-  return (int64_t)(seconds * device->io.rate * (1 + device->ppm / 1e6));
+  return (int64_t)((seconds + ahead(device, seconds)) * device->io.rate);
+}
+
+/// Whether a sample is in the first tenth of a second of CLOCK_MONOTONIC.
+static int is_beep(const device_t *device, double index) {
+  double clock = index / device->io.rate, seconds = clock;
+  for (int i = 0; i < 4; i++) seconds = clock - ahead(device, seconds);
+  double time = (double)device->origin / 1e9 + seconds;
+  return time - floor(time) < 0.1;
 }
 
 static int64_t produced(device_t *device) {
@@ -107,6 +126,7 @@ static snd_pcm_sframes_t transfer(snd_pcm_ioplug_t *io, const snd_pcm_channel_ar
       double index = (double)(device->start + device->read + (int64_t)i);
       // The third and later channels are loud, so that a test detects when they are captured.
       double value = channel < 2 ? 0.5 * sin(2 * M_PI * 1000 * index / io->rate) : 0.99;
+      if (device->beep && !is_beep(device, index)) value = 0;
       switch (io->format) {
         case SND_PCM_FORMAT_FLOAT_LE: *(float *)place = (float)value; break;
         case SND_PCM_FORMAT_S32_LE: *(int32_t *)place = (int32_t)(value * 0x7fffffff); break;
@@ -158,6 +178,9 @@ SND_PCM_PLUGIN_DEFINE_FUNC(vidicon) {
     snd_config_get_string(node, &text);
     if (!strcmp(id, "ppm")) snd_config_get_integer(node, &device->ppm);
     if (!strcmp(id, "jitter")) snd_config_get_integer(node, &device->jitter);
+    if (!strcmp(id, "swing")) snd_config_get_integer(node, &device->swing);
+    if (!strcmp(id, "cycle")) snd_config_get_integer(node, &device->cycle);
+    if (!strcmp(id, "beep")) snd_config_get_integer(node, &device->beep);
     if (!strcmp(id, "channels")) snd_config_get_integer(node, &channels);
     if (!strcmp(id, "rate")) snd_config_get_integer(node, &rate);
     if (!strcmp(id, "dir")) snprintf(device->folder, sizeof device->folder, "%s", text);

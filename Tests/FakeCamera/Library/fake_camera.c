@@ -30,6 +30,8 @@
 // As in the kernel, the file that requested buffers owns the camera until it requests none, or is closed and has no mapping
 // left: a mapping keeps the file open. Meanwhile other files get EBUSY.
 //
+//   shown=time         the squares show the milliseconds of the timestamp, within a minute, instead of the frame number
+//
 // Drawn frames: eight color bars, and above them the frame number in 16 black and white squares, most significant bit
 // first.
 
@@ -88,6 +90,7 @@ struct opened {
   bool is_queued[BUFFERS];
   struct format *format;
   unsigned width, height, rate, sequence, taken, start_count;
+  unsigned shown;  // Number in the squares of the next frame.
   unsigned stream; // Number of this open among those that have streamed.
   unsigned first; // Number of the frame with the start of the file.
 };
@@ -368,7 +371,7 @@ static uint8_t sample(const struct opened *opened, char kind, unsigned x, unsign
                                      {41, 240, 110, 0, 0, 255},      {16, 128, 128, 0, 0, 0}};
   unsigned square = opened->width / 16;
   const uint8_t *color = bars[x * 8 / opened->width];
-  if (y < square) color = bars[opened->sequence >> (15 - x / square) & 1 ? 0 : 7];
+  if (y < square) color = bars[opened->shown >> (15 - x / square) & 1 ? 0 : 7];
   switch (kind) {
   case 'y': return color[0];
   case 'u': return color[1];
@@ -467,6 +470,11 @@ static int dequeue(struct opened *opened, struct v4l2_buffer *buffer) {
   if (is_every(opened, "lost")) opened->sequence += 2;
   unsigned index = opened->queue[opened->tail++ % (BUFFERS * 2)], used[2] = {0, 0};
   opened->is_queued[index] = false;
+  double late = number(camera, "late");
+  double time = now() - (late ? late / 1000 : 0.005);
+  char shown[8] = "";
+  option(camera, "shown", shown, sizeof shown);
+  opened->shown = strcmp(shown, "time") ? opened->sequence : (unsigned)((uint64_t)(time * 1000) % 60000);
   for (unsigned i = 0; i < memory_count(opened); i++) {
     size_t size = page(length_of(opened, i));
     uint8_t *bytes = REAL(mmap)(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, opened->memory,
@@ -479,8 +487,6 @@ static int dequeue(struct opened *opened, struct v4l2_buffer *buffer) {
   }
   describe(opened, buffer, index, used);
   if (is_every(opened, "error") || is_spoiled(opened, "corrupt")) buffer->flags |= V4L2_BUF_FLAG_ERROR;
-  double late = number(camera, "late");
-  double time = now() - (late ? late / 1000 : 0.005);
   if (is_every(opened, "jump")) time += opened->sequence % 2 ? 3600 : -3600;
   buffer->timestamp.tv_sec = (time_t)time;
   buffer->timestamp.tv_usec = (suseconds_t)((time - (double)(time_t)time) * 1e6);
