@@ -6,8 +6,8 @@ internal import NIOCore
 /// Video leads if there is any, else audio: parts and segments end where a leading sample starts; a sample of the other kind
 /// belongs to the span in which it starts. A part is closed once all its samples have arrived, which a later sample of each
 /// kind proves. The kinds arrive from different threads and sources, so one is usually ahead: a camera may be half a second
-/// later than a microphone. The later kind is waited for as long as its samples keep arriving, up to ``maximumLag``. When the
-/// other kind advances by ``maximumPause`` meanwhile, it is no longer waited for, and its late samples go into a later part.
+/// later than a microphone. The later kind is waited for as long as its samples keep arriving, up to ``maximumLag``. When none has
+/// arrived for ``maximumPause``, it is no longer waited for, and its late samples go into a later part.
 ///
 /// A segment ends at the first keyframe after half of the target duration; a keyframe is requested so that the frame at the
 /// target duration is one. Sources with rare keyframes make longer segments, until a playlist has promised a target duration:
@@ -16,7 +16,7 @@ internal import NIOCore
 ///
 /// Boundaries are whole microseconds, so that the durations of parts in a playlist add up to those of segments.
 struct HLSSegmenter: Sendable {
-  /// Maximum time without samples of one kind, measured by the other, for which a part waits.
+  /// Maximum time without samples of one kind for which a part waits.
   static let maximumPause = MediaDuration.milliseconds(250)
   /// Maximum lag of one kind behind the other for which a part waits while samples of it arrive.
   static let maximumLag = MediaDuration.milliseconds(1_500)
@@ -56,9 +56,11 @@ struct HLSSegmenter: Sendable {
   /// Decoding time of the last sample of each kind.
   private var leadingTime: MediaTime?
   private var otherTime: MediaTime?
-  /// The other kind's reach when the last sample of each kind arrived.
+  /// Arrival of the last sample of each kind.
+  private var leadingArrival: MediaTime?
+  private var otherArrival: MediaTime?
+  /// The other kind's reach at ``leadingArrival``.
   private var otherReachAtLeading: MediaTime?
-  private var leadingReachAtOther: MediaTime?
   /// Time from the capture to the arrival of the last leading sample.
   private var latency = MediaDuration.zero
 
@@ -120,9 +122,9 @@ struct HLSSegmenter: Sendable {
     if self.segmentStart != nil, let reach = self.reach, sample.decodeTime - reach > Self.maximumGap {
       actions = self.interrupt()
     }
-    if isLeading { self.appendLeading(sample, at: now) } else { self.appendOther(sample) }
+    if isLeading { self.appendLeading(sample, at: now) } else { self.appendOther(sample, at: now) }
     self.open(into: &actions)
-    while let part = self.nextPart() { self.close(part, into: &actions) }
+    while let part = self.nextPart(at: now) { self.close(part, into: &actions) }
     return actions
   }
 
@@ -152,7 +154,7 @@ struct HLSSegmenter: Sendable {
     self.other.removeAll()
     self.metadata.removeAll()
     (self.leadingReach, self.otherReach) = (nil, nil)
-    (self.otherReachAtLeading, self.leadingReachAtOther) = (nil, nil)
+    (self.leadingArrival, self.otherArrival, self.otherReachAtLeading) = (nil, nil, nil)
     self.needsKeyframe = self.leadsWithVideo
     self.isDiscontinuous = true
     self.shortSegments = 1
@@ -200,6 +202,7 @@ extension HLSSegmenter {
 
   private mutating func appendLeading(_ sample: EncodedSample, at now: MediaTime) {
     let time = sample.decodeTime
+    self.leadingArrival = now
     self.otherReachAtLeading = self.otherReach
     self.latency = min(max(.zero, now - time), Self.maximumLag)
     if let leadingTime {
@@ -238,9 +241,9 @@ extension HLSSegmenter {
     if time - start >= minimum { self.nextStart = time }
   }
 
-  private mutating func appendOther(_ sample: EncodedSample) {
+  private mutating func appendOther(_ sample: EncodedSample, at now: MediaTime) {
     self.otherTime = sample.decodeTime
-    self.leadingReachAtOther = self.leadingReach
+    self.otherArrival = now
     self.otherReach = Self.end(of: sample)
     self.segmentBytes += sample.payload.readableBytes
     self.other.append(sample)
@@ -297,13 +300,13 @@ extension HLSSegmenter {
   }
 
   /// The end of the current part, once it is decided and all samples before it have arrived.
-  private func nextPart() -> Part? {
-    guard let segmentStart, let part = self.boundaryOfPart(segmentStart) else { return nil }
+  private func nextPart(at now: MediaTime) -> Part? {
+    guard let segmentStart, let part = self.boundaryOfPart(segmentStart, at: now) else { return nil }
     guard self.hasOther else { return part }
-    return self.isKnown(self.otherReach, self.leadingReachAtOther, at: part.end) ? part : nil
+    return self.isKnown(self.otherReach, self.otherArrival, until: part.end, at: now) ? part : nil
   }
 
-  private func boundaryOfPart(_ segmentStart: MediaTime) -> Part? {
+  private func boundaryOfPart(_ segmentStart: MediaTime, at now: MediaTime) -> Part? {
     let latest = self.partStart + self.timing.partTarget
     let earliest = self.partStart + self.timing.minimumPart
     for sample in self.leading {
@@ -314,7 +317,7 @@ extension HLSSegmenter {
       if sample.isKeyframe, length >= self.minimumSegment { return Part(end: time, endsSegment: true) }
       if time >= earliest { return Part(end: time, endsSegment: self.isTooLong(until: time)) }
     }
-    guard self.isKnown(self.leadingReach, self.otherReachAtLeading, at: latest) else { return nil }
+    guard self.isKnown(self.leadingReach, self.leadingArrival, until: latest, at: now) else { return nil }
     return self.partWithoutLeadingSample(at: latest, segmentStart)
   }
 
@@ -347,12 +350,14 @@ extension HLSSegmenter {
 
   /// Whether all samples of a kind before a time have arrived, or are no longer waited for.
   ///
-  /// - Parameter last: Reach of the other kind when the last sample of this kind arrived.
-  private func isKnown(_ kindReach: MediaTime?, _ last: MediaTime?, at time: MediaTime) -> Bool {
+  /// - Parameter arrival: Arrival of the kind's last sample.
+  private func isKnown(
+    _ kindReach: MediaTime?, _ arrival: MediaTime?, until time: MediaTime, at now: MediaTime
+  ) -> Bool {
     if let kindReach, kindReach >= time { return true }
     guard let reach, reach - time >= Self.maximumPause else { return false }
-    guard let last, reach - time < Self.maximumLag else { return true }
-    return reach - last >= max(Self.maximumPause, self.timing.sampleInterval * 3 / 2)
+    guard let arrival, reach - time < Self.maximumLag else { return true }
+    return now - arrival >= max(Self.maximumPause, self.timing.sampleInterval * 3 / 2)
   }
 
   private mutating func close(_ part: Part, into actions: inout [HLSSegmenterAction]) {

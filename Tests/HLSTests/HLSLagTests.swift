@@ -103,6 +103,14 @@ struct HLSLagTests {
       }))
   }
 
+  @Test func `audio that continues with a burst after a pause does not look like video that has stopped`() {
+    // As a switch of microphones: the pause is filled with silence, which arrives together.
+    self.expectComplete(
+      self.parts(
+        video: { _ in 300 }, audio: { time in (5_000..<5_400).contains(time) ? 5_400 - time : 0 }
+      ).filter { $0.samples.start > Self.start + .seconds(2) })
+  }
+
   @Test func `video that stops is waited for no longer than a quarter of a second, however late it was`() {
     let parts = self.parts(video: { $0 < 10_000 ? 500 : nil })
     let last = parts.lastIndex { $0.samples.samples.contains { $0.kind == .video } } ?? 0
