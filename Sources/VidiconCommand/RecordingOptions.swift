@@ -1,3 +1,4 @@
+import Foundation
 import Media
 import Recording
 
@@ -22,6 +23,17 @@ struct RecordingOptions: Equatable {
   /// The pattern of files in a folder, sorted by stream and time.
   private static func pattern(inFolder folder: String) -> String {
     "\(folder.replacing("%", with: "%%"))/{name}_%F_%H-%M-%S.mp4"
+  }
+
+  /// Checks that the folder of later recordings exists.
+  func checkFolder() throws(VidiconError) {
+    guard let folder, self.pattern == nil else { return }
+    var isFolder: ObjCBool = false
+    guard FileManager.default.fileExists(atPath: folder, isDirectory: &isFolder), isFolder.boolValue else {
+      throw VidiconError(
+        .notFound, subject: "--recordings \(folder.pathWithoutCredentials())", cause: "there is no such folder",
+        nextStep: "create it (mkdir -p), or give another one")
+    }
   }
 
   /// The recorder's settings; nil where neither a pattern nor a folder is given.

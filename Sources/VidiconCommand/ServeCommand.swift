@@ -216,7 +216,7 @@ struct ServeCommand: AsyncParsableCommand {
       }
     }
     defer { hint.cancel() }
-    for options in configuration.streams { try options.checkRecordingFolder() }
+    for options in configuration.streams { try options.recording.checkFolder() }
     var streams: [LiveStream] = []
     var choice: String?
     var configuration = configuration

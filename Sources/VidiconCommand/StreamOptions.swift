@@ -1,5 +1,4 @@
 import Effects
-import Foundation
 package import Media
 import MediaInput
 import Recording
@@ -120,18 +119,6 @@ package struct StreamOptions: Equatable {
   /// Settings of the recording; nil without one.
   func recordingSettings(existing: RecordingSettings.ExistingFiles) throws(VidiconError) -> RecordingSettings? {
     try self.recording.settings(stream: self.name, existing: existing)
-  }
-
-  /// Checks that the folder of recordings exists, those that start later included.
-  func checkRecordingFolder() throws(VidiconError) {
-    guard let folder = try self.recordingSettings(existing: .number)?.pattern.folder else { return }
-    var isFolder: ObjCBool = false
-    guard FileManager.default.fileExists(atPath: folder, isDirectory: &isFolder), isFolder.boolValue else {
-      let option = self.recording.startsAtOnce ? "--record" : "--recordings"
-      throw VidiconError(
-        .notFound, subject: "\(option) \(folder.pathWithoutCredentials())", cause: "there is no such folder",
-        nextStep: "create it (mkdir -p), or give another one")
-    }
   }
 }
 

@@ -1,7 +1,10 @@
 import ArgumentParser
+import Capture
 import Media
 import MediaInput
+import Recording
 import StreamControl
+import Streaming
 import Testing
 
 @testable import VidiconCommand
@@ -56,12 +59,12 @@ struct SecretsInMessagesTests {
 
   @Test(arguments: [
     ["serve", "--user-file"], ["serve", "--tls-key", "k.pem", "--https-port", "0", "--tls-cert"], ["serve", "--mask"],
-    ["serve", "--overlay"], ["serve", "--mask-anchors"], ["serve", "--record"], ["serve", "--recordings"],
+    ["serve", "--overlay"], ["serve", "--mask-anchors"], ["serve", "--recordings"],
     ["serve", "--config"], ["serve", "--snapshot-on"], ["record"], ["repair"],
   ])
   func `no option for a path quotes a password that was given to it by mistake`(command: [String]) async throws {
     // A recording's name without a folder would be used.
-    let isName = command.last == "--record" || command == ["record"]
+    let isName = command == ["record"]
     for text in ["rtsp:/anna:Xq7Zw9@cam/live", "rtsp://anna:Xq7Zw9@cam/live", "anna:Xq7Zw9/x.mp4"]
       + (isName ? [] : ["anna:Xq7Zw9"])
     {
@@ -79,6 +82,19 @@ struct SecretsInMessagesTests {
       #expect(!errors.own.isEmpty && !errors.text.contains("Xq7"), "\(arguments): \(errors.text)")
       #expect(!OutputLines(result.standardOutputContent).text.contains("Xq7"), "\(arguments)")
     }
+  }
+
+  @Test(arguments: ["rtsp:/anna:Xq7Zw9@cam/live", "rtsp://anna:Xq7Zw9@cam/live", "anna:Xq7Zw9/x.mp4"])
+  func `a recording that cannot start quotes no password that was given as its name`(text: String) async throws {
+    let stream = LiveStream("door", video: VideoSettings(width: 64, height: 48))
+    stream.attachVideo(BarsCapturer(width: 64, height: 48))
+    // What "vidicon serve --record" reports before it goes on without a recording.
+    let recorder = Recorder(stream, settings: RecordingSettings(try FilePattern(text)))
+    try await stream.start()
+    let error = await #expect(throws: VidiconError.self) { try await recorder.start() }
+    await stream.stop()
+    #expect(error?.cause == "the folder does not exist")
+    Self.expectHidden("Xq7Zw9", in: try #require(error).description, text)
   }
 
   @Test(arguments: ["--user", "--operator"])
