@@ -55,6 +55,8 @@ enum RTSPField {
   static let header = "header"
   /// The number of header lines.
   static let headerCount = "header count"
+  /// An interleaved packet, RFC 2326 §10.12.
+  static let interleavedPacket = "interleaved packet"
   /// The length of the body.
   static let contentLength = "Content-Length"
   /// A request URI, RFC 2326 §3.2.

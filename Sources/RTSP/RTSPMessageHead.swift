@@ -16,6 +16,8 @@ struct RTSPMessageHead {
   private var headerCount = 0
   /// Length of the last header line and its continuation lines, line ends included, in bytes.
   private var headerBytes = 0
+  /// Length of all header lines.
+  private var headBytes = 0
   private var contentLength: Int?
   /// Whether the last line was `Content-Length`, which cannot be continued.
   private var endsWithContentLength = false
@@ -122,6 +124,8 @@ struct RTSPMessageHead {
       throw ParsingError(.tooLarge, field: RTSPField.headerCount)
     }
     self.headerBytes = line.count
+    self.headBytes += line.count
+    guard self.headBytes <= self.limits.headBytes else { throw ParsingError(.tooLarge, field: RTSPField.header) }
     self.endsWithContentLength = false
     guard let colon = line.firstIndex(of: UInt8(ascii: ":")), Self.isText(line) else { return self.skipHeader() }
     let name = String(decoding: line[..<colon], as: UTF8.self).trimmingSpace()
@@ -136,7 +140,10 @@ struct RTSPMessageHead {
 
   private mutating func readContinuation(_ line: ByteBufferView) throws(ParsingError) {
     self.headerBytes += line.count + 1
-    guard self.headerBytes <= self.limits.headerBytes else { throw ParsingError(.tooLarge, field: RTSPField.header) }
+    self.headBytes += line.count + 1
+    guard self.headerBytes <= self.limits.headerBytes, self.headBytes <= self.limits.headBytes else {
+      throw ParsingError(.tooLarge, field: RTSPField.header)
+    }
     let text = String(decoding: line, as: UTF8.self).trimmingSpace()
     guard self.headerCount > 0, Self.isText(line) else { return self.skipHeader() }
     if self.endsWithContentLength {

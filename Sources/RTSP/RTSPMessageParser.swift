@@ -18,11 +18,23 @@ public struct RTSPMessageParser: Sendable {
     public var headerCount = 64
     /// Maximum length of a header line with its folded lines, in bytes.
     public var headerBytes = 4 * 1024
+    /// Maximum length of all header lines of a message, in bytes.
+    public var headBytes = 256 * 1024
     /// Maximum length of the body, in bytes.
     public var bodyBytes = 128 * 1024
+    /// Maximum length of an interleaved packet, in bytes.
+    public var interleavedBytes = 65_535
 
-    /// Limits for requests of players: 2 KiB, 64 lines of 4 KiB, 128 KiB.
+    /// Limits that any message of a well-behaved peer is within: 2 KiB, 64 lines of 4 KiB, 128 KiB, packets of any length.
     public init() {}
+
+    /// Limits for players, who may be strangers: header lines of 8 KiB together, bodies of 4 KiB, and packets of 8 KiB, since
+    /// they send RTCP only.
+    public static let players = {
+      var limits = Limits()
+      (limits.headBytes, limits.bodyBytes, limits.interleavedBytes) = (8 * 1024, 4 * 1024, 8 * 1024)
+      return limits
+    }()
   }
 
   /// The limits that were passed to the initializer.
@@ -52,6 +64,9 @@ public struct RTSPMessageParser: Sendable {
   /// Number of buffered bytes that no returned message contains.
   public var unparsedByteCount: Int { self.buffer.readableBytes }
 
+  /// Bytes of memory that the buffer keeps.
+  package var bufferCapacity: Int { self.buffer.storageCapacity }
+
   /// Appends received bytes to the buffer.
   public mutating func append(_ bytes: ByteBuffer) {
     if case .failed = self.phase { return }
@@ -69,7 +84,12 @@ public struct RTSPMessageParser: Sendable {
   /// one that cannot, all later bytes are ignored.
   public mutating func next() -> RTSPMessage? {
     let message = self.parse()
-    if self.buffer.readableBytes == 0 { self.buffer = ByteBuffer() }
+    if self.buffer.readableBytes == 0 {
+      self.buffer = ByteBuffer()
+    } else if message == nil, self.buffer.storageCapacity > 4 * (self.buffer.readableBytes + 256) {
+      // The rest of a message does not keep the memory of all that was received with it.
+      self.buffer = ByteBuffer(bytes: self.buffer.readableBytesView)
+    }
     return message
   }
 
@@ -120,8 +140,12 @@ public struct RTSPMessageParser: Sendable {
   private mutating func readInterleaved() -> RTSPMessage? {
     let start = self.buffer.readerIndex
     guard let channel = self.buffer.getInteger(at: start + 1, as: UInt8.self),
-      let length = self.buffer.getInteger(at: start + 2, as: UInt16.self),
-      let payload = self.buffer.getSlice(at: start + 4, length: Int(length))
+      let length = self.buffer.getInteger(at: start + 2, as: UInt16.self)
+    else { return nil }
+    guard length <= self.limits.interleavedBytes else {
+      return self.fail(ParsingError(.tooLarge, field: RTSPField.interleavedPacket), cSeq: nil)
+    }
+    guard let payload = self.buffer.getSlice(at: start + 4, length: Int(length))
     else { return nil }
     self.buffer.moveReaderIndex(forwardBy: 4 + Int(length))
     return .interleaved(channel: channel, payload: payload)

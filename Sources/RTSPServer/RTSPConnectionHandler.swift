@@ -51,7 +51,7 @@ final class RTSPConnectionHandler: ChannelDuplexHandler {
   private let eventLoop: any EventLoop
   /// The connection's entry in the table of all connections; nil in tests.
   private let registration: ConnectionRegistry.Registration?
-  private var parser = RTSPMessageParser()
+  private var parser = RTSPMessageParser(limits: .players)
   private var session: RTSPServerSession
   private var context: ChannelHandlerContext?
   private var playback: Playback?

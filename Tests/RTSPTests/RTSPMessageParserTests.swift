@@ -183,6 +183,38 @@ struct RTSPMessageParserTests {
     #expect(parse(message(count: 65), inPiecesOf: size) == [malformed(.tooLarge, "header count")])
   }
 
+  @Test func `players are limited to less: 8 KiB of header lines and of a packet, 4 KiB of body`() {
+    func parse(_ bytes: [UInt8]) -> [RTSPMessage] {
+      var parser = RTSPMessageParser(limits: .players)
+      parser.append(ByteBuffer(bytes: bytes))
+      return drain(&parser)
+    }
+    func request(headers: Int, body: Int) -> [UInt8] {
+      let header = "X: " + String(repeating: "b", count: 1021) + "\r\n"
+      let text =
+        "OPTIONS * RTSP/1.0\r\n" + String(repeating: header, count: headers) + "Content-Length: \(body)\r\n\r\n"
+      return Array((text + String(repeating: "c", count: body)).utf8)
+    }
+    guard case .request? = parse(request(headers: 7, body: 4096)).first else {
+      Issue.record("the largest request is refused")
+      return
+    }
+    #expect(parse(request(headers: 8, body: 0)) == [malformed(.tooLarge, "header")])
+    #expect(parse(request(headers: 0, body: 4097)) == [malformed(.tooLarge, "Content-Length")])
+    let packet = [UInt8](repeating: 7, count: 8193)
+    #expect(parse([0x24, 1, 32, 0] + packet.prefix(8192)).count == 1)
+    #expect(parse([0x24, 1, 32, 1] + packet) == [malformed(.tooLarge, "interleaved packet")])
+  }
+
+  @Test func `the beginning of a message keeps no more memory than its bytes`() {
+    var parser = RTSPMessageParser()
+    var received = ByteBufferAllocator().buffer(capacity: 65_536)
+    received.writeString("OPTIONS * RTSP/1.0\r\nCSeq: 1\r\n\r\nOPT")
+    parser.append(received)
+    #expect(drain(&parser).count == 1)
+    #expect(parser.unparsedByteCount == 3 && parser.bufferCapacity < 1024)
+  }
+
   @Test(arguments: [
     ("OPTIONS ", "a", "start line"),
     ("OPTIONS * RTSP/1.0\r\nA: ", "a", "header"),
