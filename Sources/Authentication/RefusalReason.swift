@@ -8,11 +8,14 @@ public enum RefusalReason: String, Hashable, Sendable, CaseIterable {
   case badOrigin = "bad_origin"
   /// A wrong password or token, or a password that was sent in the clear.
   case failedLogin = "failed_login"
+  /// HTTP and RTSP 401: a request without credentials where watching is protected, or with a nonce of the past. Players that
+  /// log in with Digest begin with one.
+  case unauthorized
   /// HTTP 429, RTSP 503: too many wrong passwords or tokens, or too many comparisons with hashes at once.
   case throttled
   /// The request needs a role that the client does not have.
   case forbidden
-  /// A connection, upload or download closed or refused because there are too many.
+  /// A connection, upload, download, snapshot or change closed or refused because there are too many.
   case overLimit = "over_limit"
   /// A malformed request, message or packet.
   case malformed

@@ -21,7 +21,8 @@ public final class LibavH264Encoder: VideoEncoder {
   public init(_ settings: VideoEncoderSettings) throws(VidiconError) {
     guard let codec = avcodec_find_encoder_by_name(settings.encoder), codec.pointee.id == AV_CODEC_ID_H264 else {
       throw VidiconError(
-        .notFound, subject: "encoder \(settings.encoder)", cause: "there is no such H.264 encoder on this machine",
+        .notFound, subject: "encoder \(settings.encoder.withoutCredentials())",
+        cause: "there is no such H.264 encoder on this machine",
         nextStep: "choose one of: \(Self.available.joined(separator: ", "))")
     }
     self.settings = settings

@@ -63,7 +63,7 @@ package final class HTTPServer: Sendable {
     self.responder = HTTPResponder(
       streams: self.streams, providers: providers,
       access: access, passwords: passwords ?? PasswordChecker(access: access), connections: self.loops,
-      files: OpenFiles(most: settings.limits.downloads))
+      files: OpenFiles(most: settings.limits.downloads), qrCodes: providers.qrCode.map(QRCodes.init))
   }
 
   /// The ports in use; nil before ``start()``.
@@ -120,7 +120,7 @@ package final class HTTPServer: Sendable {
     let address = self.settings.address ?? Self.anyAddress
     guard (try? SocketAddress(ipAddress: address, port: 0)) != nil else {
       throw VidiconError(
-        .invalidSpecification, subject: "\"\(address)\"", cause: "not an IPv4 or IPv6 address",
+        .invalidSpecification, subject: "address", cause: "not an IPv4 or IPv6 address",
         nextStep: "give an address of this machine, such as 127.0.0.1, or none to listen on all")
     }
     for user in self.access.settings.users where !user.isUsable {

@@ -25,6 +25,12 @@ extension StringProtocol {
       // A path may have an at sign, but hardly a colon before it.
       let place = bytes.dropFirst(scheme.utf8.count)
       let hasColon = place.contains(UInt8(ascii: ":"))
+      // A device or file in this folder has hardly a colon in its name.
+      if hasColon, ["file:", "v4l2:"].contains(scheme),
+        !["/", ".", "~"].contains(where: { place.starts(with: $0.utf8) })
+      {
+        return scheme + "…"
+      }
       return isAt && (hasColon || scheme.last == ":" && scheme != "file:") ? scheme + "…" : String(self)
     }
     if isAt { return "…" }

@@ -170,7 +170,7 @@ public final class RTSPServer: Sendable {
   ) async throws(VidiconError) -> any Channel {
     guard let socketAddress = try? SocketAddress(ipAddress: address, port: port) else {
       throw VidiconError(
-        .invalidSpecification, subject: "\"\(address)\"", cause: "not an IPv4 or IPv6 address",
+        .invalidSpecification, subject: "address", cause: "not an IPv4 or IPv6 address",
         nextStep: "give one of this machine's, such as 127.0.0.1, or none to listen on all")
     }
     let (directory, settings, registry) = (self.directory, self.settings, self.registry)

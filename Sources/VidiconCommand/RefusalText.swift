@@ -16,6 +16,7 @@ enum RefusalText {
     case .badHost: "foreign Host"
     case .badOrigin: "foreign Origin"
     case .failedLogin: "failed login"
+    case .unauthorized: "without login"
     case .throttled: "throttled login"
     case .forbidden: "without permission"
     case .overLimit: "over a limit"

@@ -78,11 +78,8 @@ struct RunningServer {
     }
     switch response.status {
     case 200..<300: return response.body
-    case 401 where self.token == nil:
-      throw VidiconError(
-        .notPermitted, subject: self.subject, cause: "this user has no control token for the server",
-        nextStep: "run the command as the server's user")
     default:
+      if response.status == 401 { _ = try self.requireToken() }
       let text = String(decoding: response.body.prefix(1_000), as: UTF8.self).trimmingCharacters(
         in: .whitespacesAndNewlines)
       throw VidiconError(
@@ -90,6 +87,14 @@ struct RunningServer {
         cause: text.isEmpty ? "the server answers with status \(response.status)" : "the server refuses: \(text)",
         nextStep: "see what \"vidicon status\" shows")
     }
+  }
+
+  /// An operator's token of this user.
+  func requireToken() throws(VidiconError) -> String {
+    if let token { return token }
+    throw VidiconError(
+      .notPermitted, subject: self.subject, cause: "this user has no control token for the server",
+      nextStep: "run the command as the server's user")
   }
 
   /// The streams, or the one of a name.

@@ -75,7 +75,7 @@ extension ServeConfiguration {
   /// Appends a user with a name and a password, or a token.
   private mutating func appendUser(_ node: Node, _ reader: YAMLReader) throws(VidiconError) {
     var (name, password, token, roleName, stream) = ("", "", "", "viewer", "")
-    for (key, value) in try reader.mapping(node, keys: UserKey.self) {
+    for (key, value) in try reader.mapping(node, keys: UserKey.self, showsKeys: false) {
       switch key {
       case .name: name = try reader.text(value)
       case .password: password = try reader.text(value)
@@ -145,8 +145,10 @@ private struct YAMLReader {
   let path: String
 
   /// The pairs of a mapping; unknown and repeated keys are errors.
+  ///
+  /// - Parameter showsKeys: Whether errors quote an unknown key, which may be a password that lacks its key.
   func mapping<Key: RawRepresentable<String> & CaseIterable & Hashable>(
-    _ node: Node, keys: Key.Type
+    _ node: Node, keys: Key.Type, showsKeys: Bool = true
   ) throws(VidiconError) -> [(Key, Node)] {
     guard case .mapping(let mapping) = node else {
       throw self.failure(node, "expected keys and values")
@@ -157,7 +159,7 @@ private struct YAMLReader {
       let text = try self.text(keyNode)
       guard let key = Key(rawValue: text) else {
         let known = Key.allCases.map(\.rawValue).joined(separator: ", ")
-        throw self.failure(keyNode, "unknown key \(quoted(text))", "give one of \(known)")
+        throw self.failure(keyNode, "unknown key\(showsKeys ? " \(quoted(text))" : "")", "give one of \(known)")
       }
       guard seen.insert(key).inserted else { throw self.failure(keyNode, "\"\(text)\" is given twice", "give it once") }
       pairs.append((key, value))

@@ -7,7 +7,7 @@ struct StatusCommand: ParsableCommand {
     commandName: "status", abstract: "Show the streams of a running server, and the address that controls them.",
     discussion: """
       Finds the servers of the same user by their control tokens, in files that only this user reads. The address behind \
-      "Control" makes a browser an operator.
+      "Control" makes a browser an operator, so keep it out of files that others read.
       """)
 
   @Argument(help: "The name of a stream. (default: all)")
@@ -18,8 +18,12 @@ struct StatusCommand: ParsableCommand {
   @Flag(help: "The response of the HTTP API, /api/streams, as JSON.")
   var json = false
 
+  @Flag(help: "Only the token that controls the server, for other programs of this user.")
+  var token = false
+
   func run() throws {
     let server = try RunningServer.find(self.server)
+    if self.token { return Terminal.print(try server.requireToken()) }
     let streams = try server.streams(named: self.name)
     guard self.json else {
       for stream in streams { for line in stream.lines(token: server.token) { Terminal.print(line) } }

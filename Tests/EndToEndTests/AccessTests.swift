@@ -240,6 +240,8 @@ extension EndToEnd {
         #expect(status.exit == .status(0), "\(status.errors)")
         #expect(status.output.hasPrefix("live   320×180   15 fps"), "\(status.output)")
         #expect(status.output.contains("/live#control=\(token)"))
+        let alone = try await Self.command(["status", "--token"], folder: folder)
+        #expect(alone.output == token + "\n")
         let control = try await Self.command(
           ["control", "live", "mirror=true", "rotation=180", "bitrate=500k", "source=plasma"], folder: folder)
         #expect(control.exit == .status(0), "\(control.errors)")

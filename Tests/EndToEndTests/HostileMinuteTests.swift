@@ -94,6 +94,8 @@ extension EndToEnd {
       #expect(attacks["logins"]?["sent"] ?? 0 >= 800 * Self.seconds, "\(attacks)")
       for attack in [
         "slow_http", "slow_https", "slow_http2", "slow_rtsp", "slow_rtsps", "uploads", "streams", "streams_http2",
+        "codes",
+        "messages",
       ] {
         #expect(attacks[attack]?["sent"] ?? 0 > 0, "\(attack): \(attacks)")
       }

@@ -9,13 +9,15 @@ extension EndToEnd {
     /// The words of the terminal for each reason of `--json` and the metrics.
     private static let words = [
       "bad_host": "foreign Host", "bad_origin": "foreign Origin", "failed_login": "failed login",
-      "throttled": "throttled login", "forbidden": "without permission", "over_limit": "over a limit",
+      "throttled": "throttled login", "unauthorized": "without login", "forbidden": "without permission",
+      "over_limit": "over a limit",
       "malformed": "malformed", "rtsp_454": "RTSP 454", "rtsp_455": "RTSP 455", "rtsp_461": "RTSP 461",
       "tls_failure": "TLS failure", "datagram_dropped": "datagram dropped", "slow_viewer": "slow viewer",
     ]
     /// Reasons that are counted as often as refusals.py provokes them.
     private static let exact = [
-      "bad_host": 1, "bad_origin": 1, "failed_login": 6, "throttled": 1, "over_limit": 1, "malformed": 6, "rtsp_454": 1,
+      "bad_host": 1, "bad_origin": 1, "failed_login": 6, "throttled": 1, "unauthorized": 1, "over_limit": 1,
+      "malformed": 6, "rtsp_454": 1,
       "rtsp_455": 1,
       "rtsp_461": 1, "tls_failure": 1,
     ]
@@ -23,6 +25,7 @@ extension EndToEnd {
     private static let answers = [
       "bad host": [421], "bad origin": [403], "forbidden": [401], "clear password": [401],
       "failed login": [401, 401, 401, 401, 401], "throttled": [429], "over limit": [429, 400],
+      "unauthorized": [200, 401],
       "malformed": [400, 400, 400, 400, 1], "RTSP 454": [454], "RTSP 455": [455], "RTSP 461": [461],
       "slow viewer": [200, 200], "datagram dropped": [200, 200],
     ]

@@ -4,6 +4,7 @@ import HTTPTypes
 import Media
 import NIOCore
 import NIOEmbedded
+import NIOHTTPTypes
 import Synchronization
 import Testing
 
@@ -159,6 +160,23 @@ struct ConnectionLoopTests {
     #expect(guardian.responseIsEndless(.events))
     #expect(!guardian.responseIsEndless(.events))
     #expect(guardian.refusals[.overLimit] == 2)
+  }
+
+  @Test func `an HTTP/2 response whose end is not sent in 20 seconds is stalled`() throws {
+    let exchange = ExchangeHandler(limits: HTTPServerLimits(), counters: HTTPCounters())
+    let stream = EmbeddedChannel(handler: exchange, loop: self.eventLoop)
+    let request = HTTPRequest(method: .get, scheme: "https", authority: "localhost", path: "/live/snapshot.jpg")
+    try stream.writeInbound(HTTPRequestPart.head(request))
+    try stream.writeInbound(HTTPRequestPart.end(nil))
+    // Not flushed, as where the client's window is closed.
+    stream.write(HTTPResponsePart.head(HTTPResponse(status: .ok)), promise: nil)
+    #expect(!exchange.isStalled(at: .now() + .seconds(21), limit: .seconds(20)))
+    stream.write(HTTPResponsePart.end(nil), promise: nil)
+    #expect(!exchange.isStalled(at: .now() + .seconds(19), limit: .seconds(20)))
+    #expect(exchange.isStalled(at: .now() + .seconds(21), limit: .seconds(20)))
+    stream.flush()
+    #expect(!exchange.isStalled(at: .now() + .seconds(21), limit: .seconds(20)))
+    _ = try stream.finish(acceptAlreadyClosed: true)
   }
 
   @Test func `the end of an endless response leaves an idle connection`() throws {

@@ -175,6 +175,9 @@ struct HTTPRecordingTests {
       ] {
         #expect(try await RawClient.get(path, port: port).head.hasPrefix("HTTP/1.1 401"), "\(path)")
       }
+      // A user who was removed from the user file downloads nothing more.
+      access.setUserFile(try UserFile(parsing: ""))
+      #expect(try await RawClient.get(link, port: port).head.hasPrefix("HTTP/1.1 401"))
     }
     try await self.withRecorder(.permissive { ($0.control, $0.recordings) = (.operators, .viewers) }) { fake, port in
       try fake.add("a.mp4", "film")

@@ -34,6 +34,8 @@ final class ExchangeHandler: ChannelDuplexHandler, RemovableChannelHandler {
   private var refusal: (status: HTTPResponse.Status, text: String)?
   private var isClosing = false
   private var unwritableSince: NIODeadline?
+  /// When the end of an HTTP/2 response was written; nil before, and once it is sent.
+  private var unsentSince: NIODeadline?
 
   init(limits: HTTPServerLimits, counters: HTTPCounters) {
     self.limits = limits
@@ -119,16 +121,25 @@ final class ExchangeHandler: ChannelDuplexHandler, RemovableChannelHandler {
       self.endless = use
       self.registration?.setUse(use)
     }
-    context.write(data, promise: promise)
-    switch part {
-    case .head, .body: break
-    case .end:
+    guard case .end = part else { return context.write(data, promise: promise) }
+    guard self.isMultiplexed else {
+      context.write(data, promise: promise)
+      guard self.openExchanges > 0 else { return }
+      self.endExchange()
+      if let refusal { self.refuse(context, refusal.status, refusal.text) }
+      return
+    }
+    // What the client's window does not allow to be sent yet waits in this machine's memory: the response ends when it is sent.
+    self.unsentSince = .now()
+    let written = promise ?? context.eventLoop.makePromise()
+    written.futureResult.assumeIsolated().whenComplete { _ in
+      self.unsentSince = nil
       guard self.openExchanges > 0 else { return }
       self.endExchange()
       // The client may keep its side of the stream open.
       self.registration?.setUse(.idle)
-      if let refusal { self.refuse(context, refusal.status, refusal.text) }
     }
+    context.write(data, promise: written)
   }
 
   func channelWritabilityChanged(context: ChannelHandlerContext) {
@@ -150,9 +161,10 @@ final class ExchangeHandler: ChannelDuplexHandler, RemovableChannelHandler {
     }
   }
 
-  /// Whether the stream has been unwritable for `limit`. HTTP/2 only: ``ConnectionGuard`` detects it for HTTP/1.1.
+  /// Whether the stream has been unwritable, or its end unsent, for `limit`. HTTP/2 only: ``ConnectionGuard`` detects it for
+  /// HTTP/1.1.
   func isStalled(at now: NIODeadline, limit: TimeAmount) -> Bool {
-    self.unwritableSince.map { now - $0 >= limit } ?? false
+    [self.unwritableSince, self.unsentSince].contains { $0.map { now - $0 >= limit } ?? false }
   }
 
   /// Responds with an error after the responses to earlier requests, and closes the connection or stream.

@@ -192,9 +192,7 @@ extension HTTPResponder {
 
   /// Whether a client may list and download recordings.
   func mayReadRecordings(_ user: HTTPUser) -> Bool {
-    let settings = self.access.settings
-    return user.role == .operator
-      || user.role == .viewer && (settings.recordings == .viewers || settings.control == .all)
+    user.role == .operator || user.role == .viewer && self.access.settings.recordings == .viewers
   }
 
   // Sessions.

@@ -77,10 +77,9 @@ extension HTTPResponder {
     }
   }
 
-  /// Counts and describes an upload over a limit.
+  /// Describes an upload over a limit.
   private func refusal(of upload: ImageUploads.Refusal) -> HTTPRefusal {
-    self.access.refusals.count(.overLimit)
-    return switch upload {
+    switch upload {
     case .busy:
       HTTPRefusal(
         .tooManyRequests, "another image is being sent from this address; send this one after it", [.retryAfter: "5"])

@@ -70,7 +70,7 @@ extension HTTPResponder {
           var entry = RecordedFileEntry(file, stream: stream)
           if case .identified = user.identification {
             entry.ticket = self.tickets.ticket(
-              for: Self.ticketSubject("\(stream)/\(file.name)", isOperator: user.role == .operator),
+              for: self.ticketSubject("\(stream)/\(file.name)", isOperator: user.role == .operator),
               now: self.clock.now())
           }
           return entry
@@ -106,13 +106,14 @@ extension HTTPResponder {
     guard case .recordedFile(let components) = route, let ticket = target.parameter("ticket") else { return false }
     let path = components.joined(separator: "/")
     return (ofOperator ? [true] : [true, false]).contains { isOperator in
-      self.tickets.accepts(ticket, for: Self.ticketSubject(path, isOperator: isOperator), now: self.clock.now())
+      self.tickets.accepts(ticket, for: self.ticketSubject(path, isOperator: isOperator), now: self.clock.now())
     }
   }
 
-  /// What a ticket is for: a file, with the role of the client that listed it.
-  private static func ticketSubject(_ path: String, isOperator: Bool) -> String {
-    (isOperator ? "operator " : "viewer ") + path
+  /// What a ticket is for: a file, with the role of the client that listed it, and the version of the user file: who was
+  /// removed from it downloads nothing more.
+  private func ticketSubject(_ path: String, isOperator: Bool) -> String {
+    "\(isOperator ? "operator" : "viewer") \(self.access.userFileVersion) \(path)"
   }
 
   private static func download(_ content: OpenFile, named name: String) -> ServerResponse {

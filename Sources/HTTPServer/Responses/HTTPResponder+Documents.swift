@@ -54,16 +54,23 @@ extension HTTPResponder {
   }
 
   /// `/api/qr.svg?text=…`.
-  func qrCode(_ target: HTTPTarget) -> ServerResponse {
-    guard let encode = self.providers.qrCode else { return .notFound("this server has no QR codes") }
+  func qrCode(_ target: HTTPTarget, user: HTTPUser) -> ServerResponse {
+    guard let codes = self.qrCodes else { return .notFound("this server has no QR codes") }
     guard let text = target.parameter("text"), !text.isEmpty else {
       return .text(.badRequest, "the parameter text is missing, empty or not UTF-8")
     }
-    guard let code = encode(text) else { return .text(.badRequest, "text is too long for a QR code") }
-    var response = ServerResponse(
-      .ok, [.contentType: "image/svg+xml"], body: .bytes(ByteBuffer(string: code)), caching: .seconds(3600))
-    response.isCompressible = true
-    return response
+    switch codes.code(for: text, network: user.network, now: self.clock.now()) {
+    case .image(let image):
+      var response = ServerResponse(
+        .ok, [.contentType: "image/svg+xml"], body: .bytes(image.bytes), caching: .seconds(3600))
+      response.etag = image.etag
+      response.isCompressible = true
+      return response
+    case .textTooLong: return .text(.badRequest, "text is too long for a QR code")
+    case .overLimit:
+      self.access.refusals.count(.overLimit)
+      return .text(.tooManyRequests, "too many QR codes; ask again", [.retryAfter: "1"])
+    }
   }
 
   /// `/metrics`.

@@ -65,6 +65,7 @@ extension HTTPResponder {
       stream.countBytes(file.readableBytes, of: .snapshot)
       return ServerResponse(.ok, [.contentType: "image/jpeg"], body: .bytes(file))
     case .failure(let error)?:
+      if error.code == .busy { self.access.refusals.count(.overLimit) }
       return .text(.serviceUnavailable, error.description, [.retryAfter: "1"])
     case nil: return .text(.gatewayTimeout, "the source delivered no frame in time", [.retryAfter: "1"])
     }

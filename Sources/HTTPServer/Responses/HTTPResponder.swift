@@ -21,6 +21,8 @@ struct HTTPResponder: Sendable {
   let connections: ConnectionLoops
   /// Recorded files being sent.
   let files: OpenFiles
+  /// QR codes that were made; nil where none can be made.
+  let qrCodes: QRCodes?
   /// Uploads of images in progress.
   let imageUploads = ImageUploads()
   /// Tickets for downloads of recorded files.
@@ -83,6 +85,7 @@ struct HTTPResponder: Sendable {
       do throws(HTTPRefusal) {
         response = try await self.content(route, target, request, client: client, body: body)
       } catch {
+        if [.tooManyRequests, .serviceUnavailable].contains(error.status) { self.access.refusals.count(.overLimit) }
         response = error.response
       }
     }
@@ -143,7 +146,7 @@ struct HTTPResponder: Sendable {
     case .devices: return await self.deviceList(user: user)
     case .session: return self.session(of: user)
     case .openAPI: return self.openAPI()
-    case .qrCode: return self.qrCode(target)
+    case .qrCode: return self.qrCode(target, user: user)
     case .recording(let name): return self.recordingState(of: name, user: user)
     case .recordingList: return try await self.recordingList(target, user: user)
     case .recordedFile(let components): return await self.recordedFile(components, target, user: user)

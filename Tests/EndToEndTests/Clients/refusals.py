@@ -14,7 +14,7 @@ import subprocess
 import sys
 import time
 
-from visitor import Visitor, basic, bearer, read_response
+from visitor import Visitor, basic, bearer, digest, read_response
 
 STREAM = "/api/streams/live"
 JSON = {"Content-Type": "application/json"}
@@ -40,6 +40,14 @@ class Session:
         while b"\r\n\r\n" not in text:
             text += self.connection.recv(1)
         return int(text.split()[1])
+
+
+def change_twice(visitor):
+    """The statuses of a change and of its copy, whose number of the nonce was used."""
+    body = b'{"mirror": true}'
+    challenges = visitor.ask("1.1", "PATCH", STREAM, JSON, body)[1]["www-authenticate"]
+    fields = JSON | {"Authorization": digest(challenges, "PATCH", STREAM, "ben", "secret")}
+    return [visitor.ask("1.1", "PATCH", STREAM, fields, body)[0] for _ in range(2)]
 
 
 def slow_viewer(visitor):
@@ -113,10 +121,11 @@ def provoke(visitor, token):
     result["clear password"] = [visitor.ask("1.1", "GET", "/api/recordings", basic("ben", "secret"))[0]]
     wrong = [bearer(f"wrong-token-{number:012}") for number in range(5)]
     result["failed login"] = [visitor.ask("1.1", "GET", "/api/recordings", fields)[0] for fields in wrong]
-    result["throttled"] = [visitor.ask("1.1", "GET", "/api/recordings", bearer(token))[0]]
+    result["throttled"] = [visitor.ask("1.1", "GET", "/api/recordings", bearer("wrong-token-000000000"))[0]]
     # From the first login on this address is not slowed down any more.
     time.sleep(1.1)
     result["over limit"] = upload_twice(visitor, token)
+    result["unauthorized"] = change_twice(visitor)
     result["malformed"] = [
         visitor.ask("1.1", "GET", "/live", host="")[0], visitor.ask("2", "GET", "/api/qr.svg")[0],
         visitor.ask(*patch, JSON | bearer(token), b"{")[0], without_number(visitor), broken_frames(visitor)]

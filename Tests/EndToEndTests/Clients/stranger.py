@@ -21,7 +21,6 @@ usage: stranger.py SERVER HTTP HTTPS RTSP ACT [ARGUMENT ...]
   state             reads what was changed
 """
 import collections
-import hashlib
 import json
 import re
 import resource
@@ -33,7 +32,8 @@ import threading
 import time
 
 from visitor import (
-    DATA, END_HEADERS, END_STREAM, HEADERS, PREFACE, RST_STREAM, SETTINGS, Visitor, basic, bearer, frame, literal)
+    DATA, END_HEADERS, END_STREAM, HEADERS, PREFACE, RST_STREAM, SETTINGS, Visitor, basic, bearer, digest, frame,
+    literal)
 
 
 def crowd(visitor, count):
@@ -228,16 +228,7 @@ CHANGE = "/api/streams/live"
 def prove(visitor, login):
     user, _, password = login.partition(":")
     challenges = visitor.ask("1.1", "PATCH", CHANGE, JSON, b'{"mirror": true}')[1]["www-authenticate"]
-    first = re.search(r'Digest realm="([^"]*)", nonce="([^"]*)".*? algorithm=([^, ]+)', challenges)
-    realm, nonce, algorithm = first.groups()
-    function = {"SHA-256": hashlib.sha256, "MD5": hashlib.md5}[algorithm]
-
-    def hashed(*parts):
-        return function(":".join(parts).encode()).hexdigest()
-
-    proof = hashed(hashed(user, realm, password), nonce, "00000001", "0a4f113b", "auth", hashed("PATCH", CHANGE))
-    return {"value": f'Digest username="{user}", realm="{realm}", nonce="{nonce}", uri="{CHANGE}", algorithm={algorithm}, '
-                     f'qop=auth, nc=00000001, cnonce="0a4f113b", response="{proof}"'}
+    return {"value": digest(challenges, "PATCH", CHANGE, user, password)}
 
 
 def change(visitor, protocol, value):

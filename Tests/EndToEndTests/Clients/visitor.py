@@ -4,6 +4,8 @@ Every request is written by hand, so that each of its fields can be wrong. An an
 stands for a connection that was closed without an answer.
 """
 import base64
+import hashlib
+import re
 import socket
 import ssl
 import struct
@@ -178,3 +180,17 @@ def basic(user, password):
 
 def bearer(token):
     return {"Authorization": f"Bearer {token}"}
+
+
+def digest(challenges, method, path, user, password):
+    """The value of Authorization that answers the first Digest challenge, RFC 7616."""
+    first = re.search(r'Digest realm="([^"]*)", nonce="([^"]*)".*? algorithm=([^, ]+)', challenges)
+    realm, nonce, algorithm = first.groups()
+    function = {"SHA-256": hashlib.sha256, "MD5": hashlib.md5}[algorithm]
+
+    def hashed(*parts):
+        return function(":".join(parts).encode()).hexdigest()
+
+    proof = hashed(hashed(user, realm, password), nonce, "00000001", "0a4f113b", "auth", hashed(method, path))
+    return (f'Digest username="{user}", realm="{realm}", nonce="{nonce}", uri="{path}", algorithm={algorithm}, '
+            f'qop=auth, nc=00000001, cnonce="0a4f113b", response="{proof}"')
