@@ -4,9 +4,10 @@ import Media
 
 /// Searches frames as a private stream does, for tools that count instructions and seconds:
 ///
-///     PrivacyMeter WIDTH HEIGHT RATE
+///     PrivacyMeter WIDTH HEIGHT RATE [FILE]
 ///
-/// Reads I420 frames without padding from standard input, and prints one line of JSON. The search is never cut short, so
+/// Reads I420 frames without padding from standard input, and prints one line of JSON. Writes the luma of the frames that
+/// viewers would see, without padding, to the file. The search is never cut short, so
 /// that the work does not depend on the machine's speed.
 ///
 /// Part of the main package instead of Benchmarks', since holding frames back is package-internal.
@@ -24,10 +25,16 @@ struct PrivacyMeter {
   }
 
   static func main() throws {
-    let numbers = CommandLine.arguments.dropFirst().compactMap { Int($0) }
-    guard numbers.count == 3 else {
-      FileHandle.standardError.write(Data("usage: PrivacyMeter WIDTH HEIGHT RATE\n".utf8))
+    let arguments = Array(CommandLine.arguments.dropFirst())
+    let numbers = arguments.prefix(3).compactMap { Int($0) }
+    guard numbers.count == 3, arguments.count <= 4 else {
+      FileHandle.standardError.write(Data("usage: PrivacyMeter WIDTH HEIGHT RATE [FILE]\n".utf8))
       exit(64)
+    }
+    var shown: FileHandle?
+    if arguments.count == 4 {
+      try Data().write(to: URL(filePath: arguments[3]))
+      shown = try FileHandle(forWritingTo: URL(filePath: arguments[3]))
     }
     let (width, height, rate) = (numbers[0], numbers[1], numbers[2])
     let mask = try PrivacyMask(models: FaceModels(), isUnlimited: true)
@@ -41,7 +48,10 @@ struct PrivacyMeter {
       let progress = chain.advance(frame, completes: false) { .zero }
       seconds += Self.processorTime() - before
       cost.frames += 1
-      for case let released? in progress.frames.map(\.released) { cost.covered += Self.coveredPart(released.frame) }
+      for case let released? in progress.frames.map(\.released) {
+        cost.covered += Self.coveredPart(released.frame)
+        try shown?.write(contentsOf: Self.luma(of: released.frame))
+      }
     }
     (cost.searches, cost.looks) = (mask.modelRuns.searches, mask.modelRuns.looks)
     cost.milliseconds = 1e3 * seconds / Double(max(1, cost.frames))
@@ -66,6 +76,16 @@ struct PrivacyMeter {
       }
     }
     return buffer
+  }
+
+  /// The luma of a frame, without padding.
+  private static func luma(of frame: VideoFrame) -> Data {
+    let (plane, stride) = (frame.buffer.unsafePlane(0), frame.buffer.format.bytesPerRow[0])
+    var data = Data(capacity: frame.format.width * frame.format.height)
+    for row in 0..<frame.format.height {
+      data.append(contentsOf: UnsafeRawBufferPointer(rebasing: plane[row * stride..<row * stride + frame.format.width]))
+    }
+    return data
   }
 
   /// Part of a frame that has the color of covers.

@@ -34,6 +34,20 @@ struct CandidateCheckTests {
     #expect(!Self.isFace([0.9, 0.9], x: 430) && !Self.isFace([0.9, 0.9], side: 90))
   }
 
+  @Test func `a near candidate needs the other model, unless it is a clear one`() {
+    func isFace(_ scores: [Float?], first: Float) -> Bool {
+      let check = CandidateCheck(
+        [FaceCandidateTests.candidate(400, 300, side: 400, score: first)], of: .shortRangeDetector, orientation: .up)
+      return check.isFace(
+        scores.map { score in score.map { [FaceCandidateTests.candidate(400, 300, side: 400, score: $0)] } ?? [] })
+    }
+    // Clouds of an animation, and faces.
+    #expect(!isFace([nil, 0.53], first: 0.75) && !isFace([0.16, 0.61], first: 0.72))
+    #expect(isFace([0.54, 0.6], first: 0.63) && isFace([0.78, 0.5], first: 0.61))
+    #expect(CandidateCheck.likelyScore(of: .shortRangeDetector) == 0.8)
+    #expect(CandidateCheck.likelyScore(of: .fullRangeDetector) == 0.6)
+  }
+
   @Test func `candidates of one face are one group, the likeliest first`() {
     let faces: [FaceCandidate] = [
       FaceCandidateTests.candidate(100, 100, side: 40, score: 0.4),
@@ -85,13 +99,14 @@ struct DetectorInputsTests {
   @Test func `a rejected candidate is looked at again when pixels have changed, and after a second`() {
     let check = CandidateCheck([FaceCandidateTests.candidate(100, 100, side: 30, score: 0.4)], orientation: .right)
     func again(
-      _ x: Float = 102, side: Float = 31, score: Float = 0.41, orientation: Orientation = .right,
+      _ x: Float = 102, side: Float = 31, score: Float = 0.41, of model: FaceModel = .fullRangeDetector,
+      orientation: Orientation = .right,
       at milliseconds: Int64 = 900, changed: Bool = false
     ) -> Bool {
       var rejected = RejectedCandidates()
       rejected.add(check, number: 7, at: .zero)
       let other = CandidateCheck(
-        [FaceCandidateTests.candidate(x, 100, side: side, score: score)], orientation: orientation)
+        [FaceCandidateTests.candidate(x, 100, side: side, score: score)], of: model, orientation: orientation)
       return !rejected.contains(other, at: MediaTime(ticks: milliseconds, timescale: 1000)) { square, since in
         #expect(since == 7 && square.side > 60)
         return changed
@@ -100,6 +115,7 @@ struct DetectorInputsTests {
     #expect(!again())
     #expect(again(changed: true) && again(at: 1000))
     #expect(again(104) && again(side: 40) && again(score: 0.45) && again(orientation: .left))
+    #expect(again(of: .shortRangeDetector))
     #expect(RejectedCandidates().contains(check, at: .zero) { _, _ in false } == false)
   }
 }

@@ -296,13 +296,13 @@ extension PrivacySearch {
       return isOutside ? nil : placed
     }
     for group in CandidateCheck.groups(placed) {
-      if group[0].score >= CandidateCheck.likelyScore {
+      if group[0].score >= CandidateCheck.likelyScore(of: probe.model) {
         candidates += group
       } else if self.covers.isContinued(by: group[0], at: time) {
         // A face that was seen before: turned away, or behind a hand.
         candidates += group
       } else if group[0].size.max() >= CandidateCheck.minimumSize * self.layout.minimumFace {
-        let check = CandidateCheck(group, orientation: probe.orientation)
+        let check = CandidateCheck(group, of: probe.model, orientation: probe.orientation)
         if !self.rejected.contains(check, at: time, hasChanged: self.hasChanged) { checks.append(check) }
       }
     }
@@ -321,7 +321,9 @@ extension PrivacySearch {
         candidates += check.candidates
       } else {
         placed.append(
-          CandidateCheck(check.candidates.map { $0.moved(by: .zero, scaledBy: scale) }, orientation: check.orientation))
+          CandidateCheck(
+            check.candidates.map { $0.moved(by: .zero, scaledBy: scale) }, of: check.model,
+            orientation: check.orientation))
       }
     }
     self.inputs.reuse()

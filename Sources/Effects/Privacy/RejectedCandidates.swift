@@ -5,6 +5,7 @@ internal import Media
 struct RejectedCandidates {
   private struct Entry {
     var candidate: FaceCandidate
+    var model: FaceModel
     var orientation: Orientation
     /// Number and time of the frame of the second look.
     var number: Int
@@ -26,7 +27,9 @@ struct RejectedCandidates {
     self.entries.removeAll { time - $0.time >= Self.maximumAge || time < $0.time }
     if self.entries.count >= Self.limit { self.entries.removeFirst() }
     self.entries.append(
-      Entry(candidate: check.candidates[0], orientation: check.orientation, number: number, time: time))
+      Entry(
+        candidate: check.candidates[0], model: check.model, orientation: check.orientation, number: number,
+        time: time))
   }
 
   /// Whether a check's candidates were rejected, and the second look would see the same pixels.
@@ -39,7 +42,8 @@ struct RejectedCandidates {
     let size = candidate.size.max()
     return self.entries.contains { entry in
       let offset = entry.candidate.center - candidate.center
-      return entry.orientation == check.orientation && time >= entry.time && time - entry.time < Self.maximumAge
+      return entry.model == check.model && entry.orientation == check.orientation
+        && time >= entry.time && time - entry.time < Self.maximumAge
         && candidate.score <= entry.candidate.score + Self.scoreTolerance
         && max(abs(offset.x), abs(offset.y)) < Self.tolerance * size
         && abs(entry.candidate.size.max() - size) < Self.tolerance * size
