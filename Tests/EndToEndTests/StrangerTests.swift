@@ -155,7 +155,7 @@ extension EndToEnd {
       async throws
     {
       try await TwoHosts.with { hosts in
-        try await hosts.serving(Self.bars + ["--control", "all"] + options) { vidicon in
+        try await hosts.serving(Self.bars + ["--control", "all", "--recordings-for", "viewers"] + options) { vidicon in
           let seen = try await hosts.run("rebind.py", [], of: vidicon, on: .owner, as: [String: [Int]?].self)
           for request in ["snapshot", "playlist", "page", "streams", "recordings", "metrics", "change"] {
             #expect((seen[request] ?? nil)?.first == status, "\(request): \(seen)")
