@@ -2,6 +2,9 @@
 public enum RTSPServerAction: Hashable, Sendable {
   /// Send the response.
   case respond(RTSPResponse)
+  /// Prepare the description of a stream, and pass the request to
+  /// ``RTSPServerSession/streamPrepared(_:directory:)`` then. No request may be handled meanwhile.
+  case prepareStream(path: String, RTSPRequest)
   /// Join the stream, wait for a keyframe, and call ``RTSPServerSession/playingStarted(at:now:)`` before the first
   /// packet is sent, or ``RTSPServerSession/playingFailed(now:)``. No request may be handled meanwhile.
   case startPlaying(RTSPPlayback)

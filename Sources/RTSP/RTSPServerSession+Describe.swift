@@ -71,6 +71,14 @@ extension RTSPServerSession {
     return directory.stream(forPath: whole).map(Target.stream)
   }
 
+  /// Continues with a DESCRIBE request whose stream has been prepared, or could not be.
+  public func streamPrepared(_ request: RTSPRequest, directory: some RTSPStreamDirectory) -> [RTSPServerAction] {
+    if self.state.isClosed { return [] }
+    let actions = self.describe(request, cSeq: request.headers["CSeq"] ?? "", directory: directory)
+    guard case .prepareStream? = actions.first else { return actions }
+    return [self.respond(.serviceUnavailable, cSeq: request.headers["CSeq"])]
+  }
+
   /// DESCRIBE, RFC 2326 §10.2.
   func describe(_ request: RTSPRequest, cSeq: String, directory: some RTSPStreamDirectory) -> [RTSPServerAction] {
     if let accepted = request.headers.list(of: "Accept"), !Self.acceptsSDP(accepted) {
@@ -78,6 +86,9 @@ extension RTSPServerSession {
     }
     guard let url = try? RTSPURL(parsing: request.uri) else { return [self.respond(.badRequest, cSeq: cSeq)] }
     guard let path = url.streamPath, let stream = directory.stream(forPath: path) else {
+      if let path = url.streamPath, directory.needsPreparation(ofPath: path) {
+        return [.prepareStream(path: path, request)]
+      }
       return [self.respond(.notFound, cSeq: cSeq)]
     }
     var response = self.response(.ok, cSeq: cSeq)

@@ -41,4 +41,12 @@ public protocol RTSPStreamDirectory {
   /// - Parameter path: The decoded components of the URL's path, joined by slashes; empty for a URL without a path,
   ///   which names the first stream.
   func stream(forPath path: String) -> RTSPStreamDescription?
+
+  /// Whether a path names a stream whose description takes a moment to prepare, ``RTSPServerAction/prepareStream(path:_:)``.
+  func needsPreparation(ofPath path: String) -> Bool
+}
+
+extension RTSPStreamDirectory {
+  /// False: for directories that know all descriptions.
+  public func needsPreparation(ofPath path: String) -> Bool { false }
 }

@@ -50,14 +50,30 @@ public struct RTSPURL: Hashable, Sendable {
     self.path = String(rest)
   }
 
-  /// The decoded path components without empty ones; nil when a component is not UTF-8.
+  /// The decoded path components without empty ones, and the rendition that the query names behind them; nil when a component
+  /// is not UTF-8.
   public var pathComponents: [String]? {
     var components: [String] = []
     for part in self.path.utf8.split(separator: UInt8(ascii: "/")) {
       guard let component = Self.decode(part) else { return nil }
       components.append(component)
     }
+    if let rendition {
+      guard let component = Self.decode(rendition.utf8) else { return nil }
+      components.append(component)
+    }
     return components
+  }
+
+  /// The value of `rendition` in the query as written, up to a slash, behind which clients append control values; nil without
+  /// one.
+  private var rendition: Substring? {
+    guard let query else { return nil }
+    for pair in query.split(separator: "&") where pair.utf8.starts(with: "rendition=".utf8) {
+      let value = pair.dropFirst("rendition=".count).prefix { $0 != "/" }
+      return value.isEmpty ? nil : value
+    }
+    return nil
   }
 
   /// The name of a stream: the decoded components joined by slashes; empty for an empty path, nil when it is not UTF-8.
@@ -65,7 +81,8 @@ public struct RTSPURL: Hashable, Sendable {
     self.pathComponents?.joined(separator: "/")
   }
 
-  /// The absolute URL without user, password, query and trailing slashes; nil for a path.
+  /// The absolute URL without user, password, query and trailing slashes, and with the rendition that the query names as its
+  /// last component; nil for a path.
   ///
   /// A relative control URL is appended with a slash. The base has no query, since clients that follow RFC 3986
   /// strictly (GStreamer 1.22) resolve `trackID=0` against `rtsp://host/live?x=1/` to `rtsp://host/trackID=0`.
@@ -74,7 +91,7 @@ public struct RTSPURL: Hashable, Sendable {
     let port = self.port.map { ":\($0)" } ?? ""
     let path = self.path.utf8.reversed().drop { $0 == UInt8(ascii: "/") }.reversed()
     return "\(scheme)://\(host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]" : host)\(port)"
-      + String(decoding: path, as: UTF8.self)
+      + String(decoding: path, as: UTF8.self) + (self.rendition.map { "/\($0)" } ?? "")
   }
 
   /// The value of `token` in the query; nil without one.

@@ -6,16 +6,18 @@ internal import Streaming
 internal import Synchronization
 internal import Threading
 
-/// The RTP output of a stream: packetizes each sample once and fans the packets out to the viewers of every event loop.
+/// The RTP output of a stream's main rendition, or of another one: packetizes each sample once and fans the packets out to the viewers of every event loop.
 ///
 /// All viewers get the same packets, with the same SSRC and sequence numbers, as with multicast. Without viewers no sample
 /// is packetized.
 final class RTPBroadcaster: StreamOutput {
   let stream: LiveStream
+  /// The rendition; nil for the main one.
+  let rendition: StreamRendition?
   let counters: ViewerCounters
   private let groups: [ViewerGroup]
-  private let onDescriptionChange: @Sendable (LiveStream) -> Void
-  private let onEnd: @Sendable (LiveStream) -> Void
+  private let onDescriptionChange: @Sendable (RTPBroadcaster) -> Void
+  private let onEnd: @Sendable (RTPBroadcaster) -> Void
   // Locked while packets are built and enqueued, so that every event loop gets them in the order of their positions.
   private let state: Mutex<State>
 
@@ -25,13 +27,15 @@ final class RTPBroadcaster: StreamOutput {
   }
 
   init(
-    stream: LiveStream, descriptions: [CodecDescription], eventLoops: [any EventLoop],
-    sockets: @escaping @Sendable () -> DatagramSockets?, refusals: RefusalCounters,
-    onDescriptionChange: @escaping @Sendable (LiveStream) -> Void, onEnd: @escaping @Sendable (LiveStream) -> Void
+    stream: LiveStream, rendition: StreamRendition? = nil, descriptions: [CodecDescription],
+    eventLoops: [any EventLoop], sockets: @escaping @Sendable () -> DatagramSockets?, refusals: RefusalCounters,
+    onDescriptionChange: @escaping @Sendable (RTPBroadcaster) -> Void,
+    onEnd: @escaping @Sendable (RTPBroadcaster) -> Void
   ) {
     let counters = ViewerCounters(refusals: refusals)
     self.counters = counters
     self.stream = stream
+    self.rendition = rendition
     self.onDescriptionChange = onDescriptionChange
     self.onEnd = onEnd
     let frameRate = descriptions.lazy.compactMap { description in
@@ -41,9 +45,19 @@ final class RTPBroadcaster: StreamOutput {
       State(tracks: RTPTracks(descriptions), assembler: DeliveryAssembler(frameRate: frameRate)))
     self.groups = eventLoops.map { eventLoop in
       ViewerGroup(eventLoop: eventLoop, counters: counters, sockets: sockets) { [weak stream] in
-        stream?.requestKeyframe()
+        if let rendition { rendition.requestKeyframe() } else { stream?.requestKeyframe() }
       }
     }
+  }
+
+  /// The path in its addresses.
+  var name: String { self.rendition.map { "\(self.stream.name)/\($0.name)" } ?? self.stream.name }
+
+  /// Target bitrate of the video, in bits per second.
+  var videoBitrate: Int { self.rendition?.bitrate ?? self.stream.videoBitrate }
+
+  private func requestKeyframe() {
+    if let rendition { rendition.requestKeyframe() } else { self.stream.requestKeyframe() }
   }
 
   /// Counters of the stream's viewers, and the maximum lag of the event loops.
@@ -77,7 +91,7 @@ final class RTPBroadcaster: StreamOutput {
       }
       return needsKeyframe
     }
-    if needsKeyframe { self.stream.requestKeyframe() }
+    if needsKeyframe { self.requestKeyframe() }
   }
 
   /// The time of the event loops, which is virtual in tests.
@@ -110,12 +124,12 @@ final class RTPBroadcaster: StreamOutput {
   private func sendWaitingAudio() {
     let now = self.now
     let needsKeyframe = self.state.withLock { self.perform($0.assembler.handleTimer(at: now), at: now) }
-    if needsKeyframe { self.stream.requestKeyframe() }
+    if needsKeyframe { self.requestKeyframe() }
   }
 
   func descriptionChanged(to description: CodecDescription) {
     self.state.withLock { $0.tracks.change(to: description) }
-    self.onDescriptionChange(self.stream)
+    self.onDescriptionChange(self)
   }
 
   /// Drops video packets that wait for an event loop, and disconnects viewers whose connections have data to send: it
@@ -135,19 +149,19 @@ final class RTPBroadcaster: StreamOutput {
     for group in self.groups where group.hasViewers {
       group.eventLoop.execute { group.endStream(goodbyes) }
     }
-    self.onEnd(self.stream)
+    self.onEnd(self)
   }
 
   /// Adds a viewer; called on its event loop. A viewer with video starts at the next keyframe, which is requested; a viewer
   /// with audio only starts at the next packet.
   func join(_ viewer: RTPViewer, on eventLoop: any EventLoop) {
-    self.group(on: eventLoop).add(viewer)
-    if viewer.transports.video != nil { self.stream.requestKeyframe() }
+    if self.group(on: eventLoop).add(viewer) { self.rendition?.beginUse() }
+    if viewer.transports.video != nil { self.requestKeyframe() }
   }
 
   /// Removes a viewer; called on its event loop, without effect when it was not added.
   func leave(_ viewer: RTPViewer, on eventLoop: any EventLoop) {
-    self.group(on: eventLoop).remove(viewer)
+    if self.group(on: eventLoop).remove(viewer) { self.rendition?.endUse() }
   }
 
   /// A sender report for each track at the current time, RFC 3550 §6.4.1.

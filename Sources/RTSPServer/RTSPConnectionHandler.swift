@@ -64,6 +64,8 @@ final class RTSPConnectionHandler: ChannelDuplexHandler {
   private let passwords: PasswordChecker
   /// The comparison of a password with a hash that waits or runs; no request is handled meanwhile.
   private var pendingCheck: PasswordCheckQueue.Ticket?
+  /// Whether a request waits for the description of its stream; no other is handled meanwhile.
+  private var isPreparingStream = false
 
   /// The stream that is played.
   private struct Playback {
@@ -120,7 +122,8 @@ final class RTSPConnectionHandler: ChannelDuplexHandler {
 
   func read(context: ChannelHandlerContext) {
     self.isReadHeld =
-      self.session.isStarting || self.pendingCheck != nil || self.hasTooManyResponses || self.isClosing
+      self.session.isStarting || self.pendingCheck != nil || self.isPreparingStream || self.hasTooManyResponses
+      || self.isClosing
     if !self.isReadHeld { context.read() }
   }
 
@@ -149,7 +152,8 @@ final class RTSPConnectionHandler: ChannelDuplexHandler {
 
 extension RTSPConnectionHandler {
   private func processMessages() {
-    while !self.session.isStarting, self.pendingCheck == nil, !self.hasTooManyResponses, !self.isClosing,
+    while !self.session.isStarting, self.pendingCheck == nil, !self.isPreparingStream, !self.hasTooManyResponses,
+      !self.isClosing,
       let message = self.parser.next()
     {
       self.handle(message)
@@ -223,10 +227,26 @@ extension RTSPConnectionHandler {
       for action in actions {
         switch action {
         case .respond(let response): self.write(response)
+        case .prepareStream(let path, let request): self.prepareStream(atPath: path, for: request)
         case .startPlaying(let playback): self.startPlaying(playback)
         case .stopPlaying: self.stopPlaying()
         case .close: self.closeAfterWrites()
         }
+      }
+    }
+  }
+
+  /// Handles a request once the description of its stream is known.
+  private func prepareStream(atPath path: String, for request: RTSPRequest) {
+    self.isPreparingStream = true
+    let handler = NIOLoopBound(self, eventLoop: self.eventLoop)
+    self.directory.prepareStream(atPath: path) {
+      handler.eventLoop.execute {
+        let handler = handler.value
+        handler.isPreparingStream = false
+        handler.perform(handler.session.streamPrepared(request, directory: handler.directory))
+        handler.processMessages()
+        handler.resumeReading()
       }
     }
   }
@@ -263,7 +283,7 @@ extension RTSPConnectionHandler {
     else {
       return self.perform(self.session.handleStreamEnded())
     }
-    self.limitUnsentBytes(for: broadcaster.stream, context: context)
+    self.limitUnsentBytes(for: broadcaster, context: context)
     if !self.isEncrypted {
       // nil for a channel without a socket: packets take the way through its pipeline.
       self.socket = try? context.pipeline.syncOperations.withUnsafeTransportIfAvailable(
@@ -296,8 +316,8 @@ extension RTSPConnectionHandler {
   }
 
   /// Limits what the system keeps unsent to a quarter of a second of the stream: it cannot be dropped when it grows old.
-  private func limitUnsentBytes(for stream: LiveStream, context: ChannelHandlerContext) {
-    let limit = max(Self.minimumUnsentLimit, stream.videoBitrate / 8 / 4)
+  private func limitUnsentBytes(for broadcaster: RTPBroadcaster, context: ChannelHandlerContext) {
+    let limit = max(Self.minimumUnsentLimit, broadcaster.videoBitrate / 8 / 4)
     // A system without the option keeps more: frames that are older reach a viewer after a stall.
     try? context.channel.syncOptions?.setOption(
       .tcpOption(.init(rawValue: TCP_NOTSENT_LOWAT)), value: .init(clamping: min(limit, Int(Int32.max))))

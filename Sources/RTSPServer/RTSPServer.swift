@@ -98,11 +98,17 @@ public final class RTSPServer: Sendable {
     self.directory.unpublish(stream)
   }
 
-  /// Counters of a stream's viewers over RTSP; all zero when the stream is not published.
+  /// Counters of a stream's viewers over RTSP, those of its renditions included; all zero when the stream is not published.
   public func statistics(of stream: LiveStream) -> RTSPStreamStatistics {
     guard var statistics = self.directory.broadcaster(of: stream)?.statistics else { return RTSPStreamStatistics() }
+    for rendition in stream.renditions { statistics.add(self.statistics(of: rendition)) }
     statistics.udpSendBufferLength = self.directory.sockets?.sendBufferLength
     return statistics
+  }
+
+  /// Counters of a rendition's viewers over RTSP; all zero before its first viewer.
+  public func statistics(of rendition: StreamRendition) -> RTSPStreamStatistics {
+    self.directory.broadcaster(of: rendition)?.statistics ?? RTSPStreamStatistics()
   }
 
   /// Opens the ports; without effect when they are open.

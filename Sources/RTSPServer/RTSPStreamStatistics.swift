@@ -20,6 +20,16 @@ public struct RTSPStreamStatistics: Hashable, Sendable {
   /// Length of the send buffer that the system has granted for UDP, in bytes of its own accounting; nil without UDP. Linux
   /// grants twice `net.core.wmem_max`, at most 8 MiB.
   public var udpSendBufferLength: Int?
+
+  /// Adds the counters of another rendition of the stream.
+  mutating func add(_ other: RTSPStreamStatistics) {
+    self.viewers += other.viewers
+    self.bytesSent += other.bytesSent
+    self.framesSkipped += other.framesSkipped
+    self.viewersClosedAsSlow += other.viewersClosedAsSlow
+    self.datagramsDropped += other.datagramsDropped
+    self.loopLag = max(self.loopLag, other.loopLag)
+  }
 }
 
 /// Counters of one stream, incremented on every event loop.

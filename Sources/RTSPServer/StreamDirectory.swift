@@ -47,11 +47,7 @@ final class StreamDirectory: RTSPStreamDirectory, Sendable {
 
   /// Adds a stream with these tracks.
   func publish(_ stream: LiveStream, descriptions: [CodecDescription]) {
-    let broadcaster = RTPBroadcaster(
-      stream: stream, descriptions: descriptions, eventLoops: self.eventLoops,
-      sockets: { [weak self] in self?.sockets }, refusals: self.refusals,
-      onDescriptionChange: { [weak self] in self?.describe($0) },
-      onEnd: { [weak self] in self?.streamEnded($0, name: $0.name) })
+    let broadcaster = self.makeBroadcaster(of: stream, descriptions: descriptions)
     let description = RTSPStreamDescription(of: broadcaster)
     self.state.withLock { state in
       state.entries.append(
@@ -60,13 +56,29 @@ final class StreamDirectory: RTSPStreamDirectory, Sendable {
     stream.add(broadcaster)
   }
 
+  private func makeBroadcaster(
+    of stream: LiveStream, rendition: StreamRendition? = nil, descriptions: [CodecDescription]
+  ) -> RTPBroadcaster {
+    RTPBroadcaster(
+      stream: stream, rendition: rendition, descriptions: descriptions, eventLoops: self.eventLoops,
+      sockets: { [weak self] in self?.sockets }, refusals: self.refusals,
+      onDescriptionChange: { [weak self] in self?.describe($0) }, onEnd: { [weak self] in self?.broadcasterEnded($0) })
+  }
+
   /// Removes a stream; its viewers stay connected until it ends.
   func unpublish(_ stream: LiveStream) {
     self.state.withLock { $0.entries.removeAll { $0.broadcaster.stream === stream } }
   }
 
   func broadcaster(of stream: LiveStream) -> RTPBroadcaster? {
-    self.state.withLock { state in state.entries.first { $0.broadcaster.stream === stream }?.broadcaster }
+    self.state.withLock { state in
+      state.entries.first { $0.broadcaster.stream === stream && $0.broadcaster.rendition == nil }?.broadcaster
+    }
+  }
+
+  /// The broadcaster of a rendition; nil before its first viewer.
+  func broadcaster(of rendition: StreamRendition) -> RTPBroadcaster? {
+    self.state.withLock { state in state.entries.first { $0.broadcaster.rendition === rendition }?.broadcaster }
   }
 
   /// The broadcaster of the stream of a description; nil when the stream is no longer published. Parameter sets may
@@ -79,8 +91,7 @@ final class StreamDirectory: RTSPStreamDirectory, Sendable {
   }
 
   /// Updates the session description of a stream whose parameter sets have changed.
-  private func describe(_ stream: LiveStream) {
-    guard let broadcaster = self.broadcaster(of: stream) else { return }
+  private func describe(_ broadcaster: RTPBroadcaster) {
     let description = RTSPStreamDescription(of: broadcaster)
     self.state.withLock { state in
       guard let index = state.entries.firstIndex(where: { $0.broadcaster === broadcaster }) else { return }
@@ -88,9 +99,14 @@ final class StreamDirectory: RTSPStreamDirectory, Sendable {
     }
   }
 
-  /// Removes a stream that has ended, and notifies every connection.
-  private func streamEnded(_ stream: LiveStream, name: String) {
-    self.unpublish(stream)
+  /// Removes a stream or rendition that has ended, and notifies every connection.
+  private func broadcasterEnded(_ broadcaster: RTPBroadcaster) {
+    if broadcaster.rendition == nil {
+      self.unpublish(broadcaster.stream)
+    } else {
+      self.state.withLock { $0.entries.removeAll { $0.broadcaster === broadcaster } }
+    }
+    let name = broadcaster.name
     for connection in self.state.withLock({ Array($0.connections.values) }) {
       connection.eventLoop.execute {
         connection.pipeline.fireUserInboundEventTriggered(StreamEnded(name: name))
@@ -100,10 +116,60 @@ final class StreamDirectory: RTSPStreamDirectory, Sendable {
 
   func stream(forPath path: String) -> RTSPStreamDescription? {
     self.state.withLock { state in
-      path.isEmpty
-        ? state.entries.first?.description
-        : state.entries.first { $0.description.name == path }?.description
+      if path.isEmpty { return state.entries.first?.description }
+      if let entry = state.entries.first(where: { $0.description.name == path }) { return entry.description }
+      // A rendition of the first stream, which needs no name.
+      guard let first = state.entries.first?.description.name, !path.utf8.contains(UInt8(ascii: "/")) else {
+        return nil
+      }
+      return state.entries.first {
+        $0.broadcaster.rendition?.name == path && $0.description.name == "\(first)/\(path)"
+      }?
+      .description
     }
+  }
+
+  /// Whether a path names a rendition that had no viewer yet.
+  func needsPreparation(ofPath path: String) -> Bool {
+    self.rendition(forPath: path).map { $0.rendition.failure == nil } ?? false
+  }
+
+  /// Opens the encoder of the rendition that a path names, so that its session description is known.
+  ///
+  /// - Parameter completion: Called on any thread, or at once, also when it fails.
+  func prepareStream(atPath path: String, _ completion: @escaping @Sendable () -> Void) {
+    guard let (stream, rendition) = self.rendition(forPath: path) else { return completion() }
+    rendition.prepare { [weak self] result in
+      if let self, case .success(let video) = result { self.add(rendition, of: stream, video: video) }
+      completion()
+    }
+  }
+
+  /// The rendition of a path, `NAME/RENDITION`, or the rendition's name alone for the first stream.
+  private func rendition(forPath path: String) -> (stream: LiveStream, rendition: StreamRendition)? {
+    let streams = self.state.withLock { state in
+      state.entries.compactMap { $0.broadcaster.rendition == nil ? $0.broadcaster.stream : nil }
+    }
+    for (index, stream) in streams.enumerated() {
+      let name = path.hasPrefix("\(stream.name)/") ? path.dropFirst(stream.name.count + 1) : index == 0 ? path[...] : ""
+      if !name.isEmpty, let rendition = stream.rendition(named: name) { return (stream, rendition) }
+    }
+    return nil
+  }
+
+  /// Adds a rendition whose parameter sets are known, unless it is there.
+  private func add(_ rendition: StreamRendition, of stream: LiveStream, video: CodecDescription) {
+    let broadcaster = self.makeBroadcaster(
+      of: stream, rendition: rendition, descriptions: [video] + stream.descriptions.filter { $0.kind == .audio })
+    let description = RTSPStreamDescription(of: broadcaster)
+    let isAdded = self.state.withLock { state in
+      guard state.entries.contains(where: { $0.broadcaster.stream === stream }),
+        !state.entries.contains(where: { $0.broadcaster.rendition === rendition })
+      else { return false }
+      state.entries.append(Entry(broadcaster: broadcaster, description: description))
+      return true
+    }
+    if isAdded { rendition.add(broadcaster) }
   }
 
   /// Sends sender reports to the viewers of every stream, every 5 s, until the task is cancelled.
@@ -162,15 +228,15 @@ extension RTSPStreamDescription {
     for description in broadcaster.descriptions {
       guard let state = states[description.kind] else { continue }
       let control = "trackID=\(tracks.count)"
-      let bitrate = description.kind == .video ? stream.videoBitrate : stream.audioSettings.bitrate
+      let bitrate = description.kind == .video ? broadcaster.videoBitrate : stream.audioSettings.bitrate
       media.append(
         MediaDescription(description, payloadType: state.payloadType, control: control, bitrate: bitrate))
       tracks.append(Track(kind: description.kind, control: control, ssrc: state.ssrc))
     }
     let session = SessionDescription(
-      live: stream.name, sessionID: .random(in: 1...UInt64(Int64.max)), address: "0.0.0.0", media: media)
+      live: broadcaster.name, sessionID: .random(in: 1...UInt64(Int64.max)), address: "0.0.0.0", media: media)
     var text = ByteBuffer()
     session.serialize(into: &text)
-    self.init(name: stream.name, sessionDescription: String(buffer: text), tracks: tracks)
+    self.init(name: broadcaster.name, sessionDescription: String(buffer: text), tracks: tracks)
   }
 }

@@ -40,25 +40,33 @@ final class ViewerGroup: @unchecked Sendable {
     self.viewerCount.load(ordering: .acquiring) > 0
   }
 
-  /// Adds a viewer; without effect when it is in the group.
-  func add(_ viewer: RTPViewer) {
+  /// Adds a viewer.
+  ///
+  /// - Returns: Whether it was not in the group before.
+  @discardableResult
+  func add(_ viewer: RTPViewer) -> Bool {
     self.eventLoop.preconditionInEventLoop()
-    guard !self.viewers.contains(where: { $0 === viewer }) else { return }
+    guard !self.viewers.contains(where: { $0 === viewer }) else { return false }
     self.viewers.append(viewer)
     self.viewerCount.add(1, ordering: .releasing)
     self.counters.viewers.add(1, ordering: .relaxed)
+    return true
   }
 
-  /// Removes a viewer; without effect when it is not in the group.
-  func remove(_ viewer: RTPViewer) {
+  /// Removes a viewer.
+  ///
+  /// - Returns: Whether it was in the group.
+  @discardableResult
+  func remove(_ viewer: RTPViewer) -> Bool {
     self.eventLoop.preconditionInEventLoop()
-    guard let index = self.viewers.firstIndex(where: { $0 === viewer }) else { return }
+    guard let index = self.viewers.firstIndex(where: { $0 === viewer }) else { return false }
     self.viewers.remove(at: index)
     self.viewerCount.subtract(1, ordering: .releasing)
     self.counters.viewers.subtract(1, ordering: .relaxed)
     for case .datagrams(let destinations)? in [viewer.transports.video, viewer.transports.audio] {
       self.waitingDatagrams.remove(destinations.rtp)
     }
+    return true
   }
 
   private var now: MediaTime {

@@ -20,6 +20,7 @@ final class EncoderStage {
   private let settings: VideoSettings
   private let converter: FrameConverter
   private let effects: EffectStage
+  private let renditions: RenditionFeed
   private var encoder: (any VideoEncoder)?
   private let shared: StreamState
   private let emit: (EncodedSample) -> Void
@@ -44,6 +45,8 @@ final class EncoderStage {
     self.announce = announce
     self.emit = emit
     self.bitrate = shared.videoBitrate
+    self.renditions = RenditionFeed(shared.renditions, keyframeInterval: settings.keyframeInterval)
+    shared.renditions.isMainPassedThrough = !opensEncoder
     self.snapshots = SnapshotFeed(frameInterval: format.frameRate.frameInterval)
     if opensEncoder { _ = try self.openEncoder() }
   }
@@ -65,6 +68,7 @@ final class EncoderStage {
         keyframeInterval: self.settings.keyframeInterval,
         encoder: self.settings.encoder))
     self.encoder = encoder
+    self.shared.renditions.isMainPassedThrough = false
     self.shared.statistics.withLock { $0.videoEncoders += 1 }
     return encoder
   }
@@ -72,6 +76,7 @@ final class EncoderStage {
   private func closeEncoder() {
     guard self.encoder != nil else { return }
     self.encoder = nil
+    self.shared.renditions.isMainPassedThrough = true
     self.shared.statistics.withLock { $0.videoEncoders -= 1 }
   }
 
@@ -90,12 +95,22 @@ final class EncoderStage {
     self.output(sample, of: source.description)
   }
 
-  /// Provides a decoded frame of a passed-through source for snapshots.
-  func showDecoded(_ frame: VideoFrame, now: MediaTime) {
+  /// Whether frames of a passed-through source are to be decoded for other renditions.
+  var needsDecodedFrames: Bool { self.renditions.isNeeded }
+
+  /// Provides a decoded frame of a passed-through source for snapshots and other renditions.
+  ///
+  /// - Parameters:
+  ///   - isForSnapshots: Whether snapshots are requested.
+  ///   - isKeyframe: Whether other renditions begin with it, since it is the frame of a keyframe; nil for a frame that is
+  ///     not for them.
+  func showDecoded(_ frame: VideoFrame, isForSnapshots: Bool, isKeyframe: Bool? = nil, now: MediaTime) {
     guard let drawn = self.converter.draw(frame, matrix: frame.format.colorMatrix) else { return }
-    self.deliver(
-      self.snapshots.show(
-        self.shared.effects.release(drawn), at: now, isWanted: self.shared.snapshots.isFrameWanted))
+    let released = self.shared.effects.release(drawn)
+    if isForSnapshots {
+      self.deliver(self.snapshots.show(released, at: now, isWanted: self.shared.snapshots.isFrameWanted))
+    }
+    if let isKeyframe { self.renditions.offerDecoded(released, isKeyframe: isKeyframe, at: now) }
   }
 
   private func output(_ sample: EncodedSample, of description: CodecDescription) {
@@ -167,6 +182,7 @@ final class EncoderStage {
       // The description of an encoder is known with its first sample at the latest.
       if let description = encoder.description { self.output(sample, of: .h264(description)) }
     }
+    self.renditions.offer(frame, isKeyframe: result == .keyframe, at: now)
     return result
   }
 }

@@ -2,6 +2,9 @@ extension LiveStream {
   /// First path components that a name must not have: the server's own addresses.
   public static let reservedNames: Set<String> = ["_page", "api", "health", "metrics", "recordings"]
 
+  /// Last path components that a name must not have: addresses within a stream.
+  public static let reservedEndings: Set<String> = ["ca", "low", "publish", "whep", "whip"]
+
   /// Maximum length of a name in UTF-8 bytes.
   public static let maximumNameLength = 200
 
@@ -42,6 +45,9 @@ extension LiveStream {
     }
     if let first = components.first, Self.reservedNames.contains(first.lowercased()) {
       return "\(first) is an address of the server itself"
+    }
+    if let last = components.last, Self.reservedEndings.contains(last.lowercased()) {
+      return "\(last) is an address within a stream"
     }
     return nil
   }

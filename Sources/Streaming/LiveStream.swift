@@ -99,6 +99,17 @@ public final class LiveStream: Sendable {
     self.shared.snapshots
   }
 
+  /// The renditions beside the main one, in the order of their settings; empty before the stream has started. Those that the
+  /// stream's size does not allow are left out.
+  public var renditions: [StreamRendition] {
+    self.shared.renditions.all
+  }
+
+  /// The rendition of a name; nil for the main one, and where there is none.
+  public func rendition(named name: some StringProtocol) -> StreamRendition? {
+    self.renditions.first { $0.name == name }
+  }
+
   /// Events of the stream; for one consumer. Ends when the stream is stopped.
   public var events: AsyncStream<StreamEvent> {
     self.shared.events
@@ -242,6 +253,8 @@ extension LiveStream {
       stopped.video?.stop()
       stopped.audio?.stop()
       for thread in stopped.threads { thread.join() }
+      self.shared.renditions.end()
+      for rendition in self.renditions { rendition.waitForThread(until: StreamClock.system.now() + .seconds(2)) }
       // Switches end at once; stopping a source that they have started may take time.
       _ = self.switches.wait(until: StreamClock.system.now() + .seconds(2)) { $0 == 0 ? true : nil }
     }
@@ -396,11 +409,13 @@ extension LiveStream {
     for output in self.outputs.withLock({ $0 }) ?? [] {
       output.consume(sample)
     }
+    if sample.kind == .audio { self.shared.renditions.consumeAudio(sample) }
   }
 
   /// Discards frames and segments that outputs have kept.
   func discardEarlier() {
     self.shared.snapshots.discardEarlier()
+    self.shared.renditions.discardEarlier()
     for output in self.outputs.withLock({ $0 }) ?? [] { output.discardEarlier() }
   }
 
@@ -418,6 +433,7 @@ extension LiveStream {
 
   private func endOutputs() {
     self.shared.snapshots.streamEnded()
+    self.shared.renditions.end()
     let outputs = self.outputs.withLock { $0.take() }
     for output in outputs ?? [] { output.streamEnded() }
   }

@@ -16,6 +16,8 @@ public enum StreamEvent: Hashable, Sendable {
   case switchFailed(MediaKind, VidiconError)
   /// An effect has failed or is too slow, reported once per effect; the stream continues.
   case effect(EffectReport)
+  /// A rendition cannot be encoded, and its viewers have been disconnected; the stream and its other renditions continue.
+  case renditionFailed(String, VidiconError)
   /// The stream has failed; its viewers have been disconnected.
   case failed(VidiconError)
 }

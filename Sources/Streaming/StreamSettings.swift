@@ -42,8 +42,12 @@ public struct VideoSettings: Hashable, Sendable {
   public var passThrough: PassThrough
   /// Time without a frame after which the slate is shown.
   public var sourceTimeout: MediaDuration
+  /// Further renditions of the stream, each encoded only while it has viewers.
+  public var renditions: RenditionChoice
   /// Time between two frames while encoding is paused, which keep connections alive.
   package var pausedInterval = MediaDuration.seconds(2)
+  /// Time after its last use for which the encoder of a rendition stays open.
+  package var renditionLingerTime = MediaDuration.seconds(10)
   /// Timeouts of switching to another source, video or audio.
   var switchTimeouts = SwitchTimeouts()
 
@@ -60,7 +64,8 @@ public struct VideoSettings: Hashable, Sendable {
     encoder: String = "libx264",
     scaling: Scaling = .fit,
     passThrough: PassThrough = .auto,
-    sourceTimeout: MediaDuration = .seconds(2)
+    sourceTimeout: MediaDuration = .seconds(2),
+    renditions: RenditionChoice = .automatic
   ) {
     self.width = width
     self.height = height
@@ -71,6 +76,7 @@ public struct VideoSettings: Hashable, Sendable {
     self.scaling = scaling
     self.passThrough = passThrough
     self.sourceTimeout = sourceTimeout
+    self.renditions = renditions
   }
 }
 

@@ -13,6 +13,7 @@ final class StreamState: Sendable {
 
   let statistics = Mutex(StreamStatistics())
   let snapshots = StreamSnapshots()
+  let renditions = RenditionSet()
   let effects = EffectChain()
   let metadata = Subscriptions<TimedFrameMetadata>()
   let faceEvents = Subscriptions<FaceEvent>()

@@ -27,6 +27,8 @@ final class VideoPipeline {
   /// only while frames of that source are displayed: a device whose memory is retained cannot be opened again.
   private var lastFrame: SourceFrame?
   private var isLastFrameCopied = false
+  /// Presentation time of the last keyframe that was passed through, until its frame is decoded.
+  private var lastPassedKeyframe: MediaTime?
   /// Discards frames and segments that outputs have kept.
   private let discard: () -> Void
   /// Whether the last frame was private.
@@ -79,6 +81,9 @@ final class VideoPipeline {
         maximumKeyframeInterval: settings.keyframeInterval),
       source: feed.id, isSourceSilent: first == nil, at: self.clock.now())
     inputQueue.limit(to: frameRate)
+    shared.renditions.connect(
+      settings, format: format, report: { [weak shared] in shared?.report($0) },
+      requestKeyframe: { [weak inputQueue] in inputQueue?.requestKeyframe() })
     shared.snapshots.connect(
       format: format, frameInterval: frameRate.frameInterval,
       ask: { [weak inputQueue] in inputQueue?.requestSnapshot(after: $0) })
@@ -184,12 +189,18 @@ final class VideoPipeline {
     switch action {
     case .passThrough(let decodeTime, let presentationTime, let decodesSnapshot):
       self.lastFrame = nil
+      let sourceTime = sample.sample.presentationTime
+      if sample.sample.isKeyframe { self.lastPassedKeyframe = presentationTime }
       sample.sample.decodeTime = decodeTime
       sample.sample.presentationTime = presentationTime
       // Effects that were set since the decision: the next sample is transcoded.
       guard let permission = self.shared.effects.passThroughPermission else { break }
       self.stage.pass(sample, permission: permission, now: now)
-      if decodesSnapshot { self.decodeSnapshot(now: now) } else { self.gopCache.rest() }
+      if decodesSnapshot || self.stage.needsDecodedFrames {
+        self.decode(shift: presentationTime - sourceTime, isForSnapshots: decodesSnapshot, now: now)
+      } else {
+        self.gopCache.rest()
+      }
     case .closeDecoder: self.gopCache.rest()
     case .transcode(let dropsFrames):
       for var frame in self.gopCache.decode() where sample.feed.accepts(frame.timestamp) {
@@ -255,7 +266,19 @@ final class VideoPipeline {
 
   /// Decodes passed-through samples for a snapshot.
   private func decodeSnapshot(now: MediaTime) {
-    if let frame = self.gopCache.decode().last { self.stage.showDecoded(frame, now: now) }
+    if let frame = self.gopCache.decode().last { self.stage.showDecoded(frame, isForSnapshots: true, now: now) }
+  }
+
+  /// Decodes passed-through samples for snapshots and other renditions.
+  ///
+  /// - Parameter shift: Difference between the times of the output and those of the source.
+  private func decode(shift: MediaDuration, isForSnapshots: Bool, now: MediaTime) {
+    guard var frame = self.gopCache.decode().last else { return }
+    frame.timestamp += shift
+    // A decoder may complete a frame later than its sample.
+    let isKeyframe = self.lastPassedKeyframe.map { frame.timestamp >= $0 } ?? false
+    if isKeyframe { self.lastPassedKeyframe = nil }
+    self.stage.showDecoded(frame, isForSnapshots: isForSnapshots, isKeyframe: isKeyframe, now: now)
   }
 }
 

@@ -71,9 +71,17 @@ final class Publications: Sendable {
 
   /// Reserves the name of a stream that is to be published.
   ///
-  /// - Throws: ``VidiconError`` `alreadyExists` when a stream of that name, or this stream, is published and has not ended.
+  /// - Throws: ``VidiconError`` `alreadyExists` when a stream of that name, or this stream, is published and has not ended, or
+  ///   when a rendition has the same path as a stream.
   func reserve(_ stream: LiveStream) throws(VidiconError) {
     let isReserved = self.publications.withLock { publications in
+      let paths = stream.videoSettings.renditions.paths(of: stream.name)
+      for other in publications where other.phase == .published && !other.stream.hasEnded {
+        let name = other.stream.name
+        if paths.contains(name) || other.stream.videoSettings.renditions.paths(of: name).contains(stream.name) {
+          return false
+        }
+      }
       for index in publications.indices
       where publications[index].phase == .published && publications[index].stream.name == stream.name {
         guard publications[index].stream.hasEnded else { return false }

@@ -120,6 +120,8 @@ struct RecordCommand: AsyncParsableCommand {
       case .sourceSwitched(let kind): Terminal.warn("the \(kind.rawValue) source was switched")
       case .switchFailed(let kind, let error): Terminal.warn("the \(kind.rawValue) source stays: \(error)")
       case .effect(let report): Terminal.warn("\(report)")
+      case .renditionFailed(let name, let error):
+        Terminal.warn("rendition \(name) is left out: \(error)")
       case .failed(let error): return .failure(error)
       }
     }

@@ -183,6 +183,8 @@ struct ServeCommand: AsyncParsableCommand {
         Terminal.warn("\(stream.name): the \(kind.rawValue) source stays: \(error)")
       case .effect(let report):
         Terminal.warn("\(stream.name): \(report)")
+      case .renditionFailed(let name, let error):
+        Terminal.warn("\(stream.name): rendition \(name) is left out: \(error)")
       case .failed(let error):
         return .failed(error.of(stream.name))
       }

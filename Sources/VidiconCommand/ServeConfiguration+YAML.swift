@@ -116,7 +116,7 @@ extension ServeConfiguration {
     let pairs = try reader.mapping(node, keys: StreamOptions.Key.self)
     // Other keys override parts of a preset.
     for (key, value) in pairs.filter({ $0.0 == .preset }) + pairs.filter({ $0.0 != .preset }) {
-      let text = try reader.text(value)
+      let text = try key == .rendition ? reader.renditions(value) : reader.text(value)
       do throws(VidiconError) {
         try stream.set(key, to: text)
       } catch {
@@ -187,6 +187,21 @@ private struct YAMLReader {
       throw self.failure(node, "expected a single value")
     }
     return scalar.string
+  }
+
+  /// The text of `--rendition`: of a value, or of a list whose members are values, or keys and values.
+  func renditions(_ node: Node) throws(VidiconError) -> String {
+    guard case .sequence(let sequence) = node else { return try self.rendition(node) }
+    var texts: [String] = []
+    for node in sequence { texts.append(try self.rendition(node)) }
+    return texts.isEmpty ? "none" : texts.joined(separator: String(StreamOptions.renditionSeparator))
+  }
+
+  private func rendition(_ node: Node) throws(VidiconError) -> String {
+    guard case .mapping(let mapping) = node else { return try self.text(node) }
+    var pairs: [String] = []
+    for (key, value) in mapping { pairs.append("\(try self.text(key))=\(try self.text(value))") }
+    return pairs.joined(separator: ",")
   }
 
   func integer(_ node: Node) throws(VidiconError) -> Int {

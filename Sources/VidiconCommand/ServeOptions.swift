@@ -4,6 +4,7 @@ internal import Effects
 import Media
 import Recording
 import StreamControl
+import Streaming
 
 /// The command-line options of `vidicon serve`.
 struct ServeOptions: ParsableArguments {
@@ -154,6 +155,12 @@ extension ServeConfiguration {
     var names: Set<String> = []
     for stream in self.streams where !names.insert(stream.name).inserted {
       throw .usage(quoted(stream.name), "two streams have this name", "give each its own")
+    }
+    for stream in self.streams {
+      for path in stream.renditions.paths(of: stream.name) where names.contains(path) {
+        throw .usage(
+          quoted(path), "a stream and a rendition of \(quoted(stream.name)) have this path", "rename one of them")
+      }
     }
     if self.streams.count(where: { $0.source == "pipe:" }) > 1 {
       throw .usage("standard input", "it can feed one stream only", "use pipe: once")

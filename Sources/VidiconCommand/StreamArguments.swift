@@ -38,6 +38,14 @@ struct StreamArguments: ParsableArguments {
   @Option(help: "Whether H.264 of the source is sent as it is: auto (decided at the start), on or off.")
   var passThrough: String?
 
+  @Option(
+    name: .customLong("rendition"),
+    help: """
+      A further, smaller encoding for slow networks, made while it has viewers: name=low,size=640x360,bitrate=450k,fps=15; \
+      repeatable. auto: 360p named low, for streams of 720p and more. none: no further one. (default: auto)
+      """)
+  var renditions: [String] = []
+
   @Option(help: "The audio bitrate in bits per second, with k.")
   var audioBitrate: String?
 
@@ -59,7 +67,9 @@ struct StreamArguments: ParsableArguments {
     [
       (.preset, self.preset), (.name, self.name), (.source, self.source), (.audio, self.audio), (.size, self.size),
       (.fps, self.fps), (.bitrate, self.bitrate), (.scaling, self.scaling), (.encoder, self.encoder),
-      (.passThrough, self.passThrough), (.audioBitrate, self.audioBitrate),
+      (.passThrough, self.passThrough),
+      (.rendition, self.renditions.isEmpty ? nil : self.renditions.joined(separator: ";")),
+      (.audioBitrate, self.audioBitrate),
     ] + self.effects.values
   }
 }

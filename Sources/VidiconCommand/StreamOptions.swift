@@ -17,6 +17,7 @@ package struct StreamOptions: Equatable {
   var scaling = VideoSettings.Scaling.fit
   var encoder = "libx264"
   var passThrough = VideoSettings.PassThrough.auto
+  var renditions = RenditionChoice.automatic
   var audioBitrate = AudioSettings.defaultBitrate
   /// Audio sample rate in Hz; nil for the source's.
   var sampleRate: Int?
@@ -39,7 +40,7 @@ package struct StreamOptions: Equatable {
 
   /// The keys of `--stream` and the configuration file.
   enum Key: String, CaseIterable {
-    case preset, name, source, audio, size, fps, bitrate, scaling, encoder, passThrough, audioBitrate
+    case preset, name, source, audio, size, fps, bitrate, scaling, encoder, passThrough, rendition, audioBitrate
     case faces, privacyMinFace, mask, maskPart, maskAnchors, smooth, overlay, clock, snapshotOn
     case record, recordings, splitDuration, splitSize, keepAge, keepSize, keepFree, overwrite, title
   }
@@ -57,6 +58,7 @@ package struct StreamOptions: Equatable {
     case .scaling: self.scaling = try Self.scaling(text)
     case .encoder: self.encoder = text
     case .passThrough: self.passThrough = try Self.passThrough(text)
+    case .rendition: self.renditions = try Self.renditions(text)
     case .audioBitrate: self.audioBitrate = try Self.bitrate(text, in: 8_000...512_000, example: "64k")
     case .faces: try self.effects.set(faces: text)
     case .mask: try self.effects.set(mask: text)
@@ -89,7 +91,7 @@ package struct StreamOptions: Equatable {
   var video: VideoSettings {
     VideoSettings(
       width: self.size?.width, height: self.size?.height, frameRate: self.frameRate, bitrate: self.bitrate,
-      encoder: self.encoder, scaling: self.scaling, passThrough: self.passThrough)
+      encoder: self.encoder, scaling: self.scaling, passThrough: self.passThrough, renditions: self.renditions)
   }
 
   /// Opens the sources; generated video has the stream's size and frame rate.
@@ -169,7 +171,7 @@ extension StreamOptions {
     return text
   }
 
-  private static func size(_ text: String) throws(VidiconError) -> Size {
+  static func size(_ text: String) throws(VidiconError) -> Size {
     let parts = text.split(separator: "x", omittingEmptySubsequences: false).map { Int($0) }
     guard parts.count == 2, let width = parts[0], let height = parts[1], (16...8192).contains(width),
       (16...8192).contains(height), width.isMultiple(of: 2), height.isMultiple(of: 2)
@@ -179,7 +181,7 @@ extension StreamOptions {
     return Size(width: width, height: height)
   }
 
-  private static func frameRate(_ text: String) throws(VidiconError) -> FrameRate {
+  static func frameRate(_ text: String) throws(VidiconError) -> FrameRate {
     guard let rate = FrameRate(parsing: text, in: 1...240) else {
       throw .usage(quoted(text), "it is not a frame rate", "give 1 to 240, such as 30, 29.97 or 30000/1001")
     }

@@ -162,6 +162,7 @@ struct RTSPFuzzLedger {
         parser.append(buffer)
         precondition(parser.next() == .response(response), "a response cannot be read")
         precondition(parser.unparsedByteCount == 0, "a response is more than one")
+      case .prepareStream: preconditionFailure("every description is known")
       case .startPlaying(let playback):
         precondition(!self.isPlaying && !playback.tracks.isEmpty, "a stream is joined twice, or for nothing")
         var channels: Set<UInt8> = []

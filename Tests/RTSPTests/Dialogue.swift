@@ -11,6 +11,10 @@ import Testing
 final class Dialogue {
   struct Directory: RTSPStreamDirectory {
     var streams: [RTSPStreamDescription]
+    /// Paths of streams that are to be prepared.
+    var unprepared: Set<String> = []
+
+    func needsPreparation(ofPath path: String) -> Bool { self.unprepared.contains(path) }
 
     func stream(forPath path: String) -> RTSPStreamDescription? {
       path.isEmpty ? self.streams.first : self.streams.first { $0.name == path }
@@ -27,6 +31,8 @@ final class Dialogue {
     name: "cam/1", sessionDescription: "v=0\r\ns=1\r\n",
     tracks: [RTSPStreamDescription.Track(kind: .video, control: "trackID=0", ssrc: 0xdead_beef)])
 
+  /// Streams that are found once they are prepared.
+  var prepared: [RTSPStreamDescription] = []
   var directory = Directory(streams: [Dialogue.live, Dialogue.camera])
   private(set) var now: MediaTime
   private var parser = RTSPMessageParser()
@@ -142,6 +148,11 @@ final class Dialogue {
         response.headers["Server"] = nil
         let text = serialized(response).split(separator: "\r\n", omittingEmptySubsequences: false)
         self.output += text.filter { !$0.isEmpty }.map { $0 + "\n" }.joined()
+      case .prepareStream(let path, let request):
+        self.output += "[prepare \(path)]\n"
+        self.directory.unprepared.remove(path)
+        self.directory.streams += self.prepared.filter { $0.name == path }
+        self.perform(self.session.streamPrepared(request, directory: self.directory))
       case .startPlaying(let playback):
         let tracks = playback.tracks.map { track in
           switch track.transport {

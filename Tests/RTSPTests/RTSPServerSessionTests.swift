@@ -50,6 +50,36 @@ struct RTSPServerSessionTests {
     #expect(dialogue.statuses() == [status])
   }
 
+  @Test(arguments: ["rtsp://h/live/low", "rtsp://h/live?rendition=low"])
+  func `the description of a rendition is prepared by its first viewer, and its tracks are found`(url: String) {
+    let dialogue = Dialogue()
+    dialogue.directory.unprepared = ["live/low"]
+    dialogue.prepared = [
+      RTSPStreamDescription(name: "live/low", sessionDescription: "v=0\r\n", tracks: Dialogue.live.tracks)
+    ]
+    dialogue.client("DESCRIBE \(url) RTSP/1.0\nCSeq: 1")
+    #expect(dialogue.statuses() == ["[prepare live/low]", "200"])
+    dialogue.client("DESCRIBE \(url) RTSP/1.0\nCSeq: 2")
+    #expect(dialogue.headers("Content-Base") == ["rtsp://h/live/low/"])
+    for track in ["rtsp://h/live/low/trackID=0", "rtsp://h/live?rendition=low/trackID=1"] {
+      dialogue.client("SETUP \(track) RTSP/1.0\nCSeq: 3\nTransport: RTP/AVP/TCP;unicast")
+      #expect(dialogue.statuses() == ["200"])
+    }
+    dialogue.client("PLAY \(url) RTSP/1.0\nCSeq: 5")
+    #expect(dialogue.statuses().first?.hasPrefix("[start live/low") == true)
+  }
+
+  @Test func `a rendition that cannot be prepared is not found, and a client without access starts nothing`() {
+    let dialogue = Dialogue()
+    dialogue.directory.unprepared = ["live/low"]
+    dialogue.client("DESCRIBE rtsp://h/live/low RTSP/1.0\nCSeq: 1")
+    #expect(dialogue.statuses() == ["[prepare live/low]", "404"])
+    let stranger = Dialogue(credentials: "user:password")
+    stranger.directory.unprepared = ["live/low"]
+    stranger.client("DESCRIBE rtsp://h/live/low RTSP/1.0\nCSeq: 1")
+    #expect(stranger.statuses() == ["401"])
+  }
+
   @Test func `the base has no user, and is absent for a path`() {
     let dialogue = Dialogue()
     dialogue.client("DESCRIBE rtsp://user:pass@h/live RTSP/1.0\nCSeq: 1")

@@ -17,6 +17,10 @@ struct RTSPURLTests {
     ("rtsp://host?x=1", "", "rtsp://host"),
     ("rtsp://host/caf%C3%A9%20one%2", "café one%2", "rtsp://host/caf%C3%A9%20one%2"),
     ("rtsp://host/a%2Fb", "a/b", "rtsp://host/a%2Fb"),
+    ("rtsp://host/live?a=1&rendition=low", "live/low", "rtsp://host/live/low"),
+    ("rtsp://host/?rendition=low/trackID=0", "low", "rtsp://host/low"),
+    ("rtsp://host/live?rendition=", "live", "rtsp://host/live"),
+    ("rtsp://host/live?rendition=a%0D%0Ab", "live/a\r\nb", "rtsp://host/live/a%0D%0Ab"),
     ("/live/trackID=0", "live/trackID=0", nil),
     ("*", "", nil),
   ])

@@ -4,7 +4,8 @@ import Testing
 @Suite("Stream names")
 struct LiveStreamNameTests {
   @Test(arguments: [
-    "live", "a/b", "~x.y_z-1", "Kamera Süd", "apiary", "a/api", "...", String(repeating: "a", count: 200),
+    "live", "a/b", "~x.y_z-1", "Kamera Süd", "apiary", "a/api", "low/a", "lower", "...",
+    String(repeating: "a", count: 200),
   ])
   func `names that are valid in a URL path are accepted`(name: String) {
 
@@ -17,7 +18,8 @@ struct LiveStreamNameTests {
       ("a\u{0}", "character"), ("a\r\nb", "character"), ("a\u{7F}", "character"), ("a\u{85}", "character"),
       ("a?b", "character"), ("a#b", "character"), ("a\\b", "character"), ("api", "server"), ("API/x", "server"),
       ("_page", "server"), ("health", "server"), ("metrics", "server"), ("recordings/1", "server"),
-      (String(repeating: "ä", count: 101), "bytes"),
+      (String(repeating: "ä", count: 101), "bytes"), ("low", "within"), ("a/low", "within"), ("WHEP", "within"),
+      ("a/whip", "within"), ("publish", "within"), ("ca", "within"),
     ])
   func `other names are refused with the reason`(name: String, reason: String) {
 

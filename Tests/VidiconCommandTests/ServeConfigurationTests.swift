@@ -1,6 +1,8 @@
+import ArgumentParser
 import Authentication
 import HTTPServer
 import Media
+import Streaming
 import Testing
 
 @testable import VidiconCommand
@@ -9,6 +11,30 @@ import Testing
 struct ServeConfigurationTests {
   private func configuration(_ yaml: String) throws -> ServeConfiguration {
     try ServeConfiguration(yaml: yaml, path: "vidicon.yaml")
+  }
+
+  @Test(arguments: [
+    "{name: a, rendition: {name: low, size: 640x360, bitrate: 450k}}",
+    "{name: a, rendition: [\"name=low,size=640x360,bitrate=450k\"]}",
+    "\n    name: a\n    rendition:\n      - name: low\n        size: 640x360\n        bitrate: 450k",
+  ])
+  func `renditions are a list in the file`(stream: String) throws {
+    let low = RenditionSettings(name: "low", width: 640, height: 360, bitrate: 450_000)
+    #expect(try self.configuration("streams:\n  - \(stream)").streams[0].renditions == .list([low]))
+  }
+
+  @Test func `a rendition and a stream of the same path are refused`() throws {
+    #expect {
+      _ = try ServeConfiguration(
+        ServeOptions.parse([
+          "--stream", "name=a,rendition=name=b,,size=640x360,,bitrate=450k", "--stream", "name=a/b",
+        ]))
+    } throws: { error in
+      (error as? VidiconError)?.description.contains("rendition of \"a\"") == true
+    }
+    let options = ["--rendition", "name=b,size=640x360,bitrate=450k", "--rendition", "name=c,size=320x180,bitrate=90k"]
+    let configuration = try ServeConfiguration(ServeOptions.parse(options))
+    #expect(configuration.streams[0].renditions.paths(of: "live") == ["live/b", "live/c"])
   }
 
   @Test func `every key is read`() throws {

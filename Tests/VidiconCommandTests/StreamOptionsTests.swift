@@ -52,6 +52,35 @@ struct StreamOptionsTests {
     #expect(throws: VidiconError.self) { try self.option(.size, text) }
   }
 
+  @Test func `renditions are given by name, size, bitrate and frame rate, or not at all`() throws {
+    #expect(StreamOptions().video.renditions == .automatic)
+    #expect(try self.option(.rendition, "auto").renditions == .automatic)
+    #expect(try self.option(.rendition, "none").renditions == .list([]))
+    let low = RenditionSettings(name: "low", width: 640, height: 360, bitrate: 450_000, frameRate: 15)
+    let tiny = RenditionSettings(name: "tiny", width: 320, height: 180, bitrate: 150_000)
+    let text = "name=low,size=640x360,bitrate=450k,fps=15;name=tiny,bitrate=150k,size=320x180"
+    #expect(try self.option(.rendition, text).video.renditions == .list([low, tiny]))
+    let stream = try StreamOptions(
+      parsing: "name=a,rendition=name=low,,size=640x360,,bitrate=450k,,fps=15", defaults: StreamOptions())
+    #expect(stream.renditions == .list([low]))
+  }
+
+  @Test(arguments: [
+    "", "low", "name=low", "name=low,size=640x360", "name=low,size=640x360,bitrate=450k,fps=0",
+    "name=low,size=641x360,bitrate=450k", "name=low,size=640x360,bitrate=450k,name=b", "auto;none",
+    "name=low,size=640x360,bitrate=450k,color=red", "name=whep,size=640x360,bitrate=450k",
+    "name=low,size=640x360,bitrate=450k;name=low,size=320x180,bitrate=450k", "name=low,size=640x360,bitrate=450k;",
+    (0..<20).map { "name=r\($0),size=640x360,bitrate=450k" }.joined(separator: ";"),
+  ])
+  func `other renditions are refused in one line`(text: String) {
+    #expect {
+      _ = try self.option(.rendition, text)
+    } throws: { error in
+      guard let error = error as? VidiconError else { return false }
+      return error.exitStatus == 64 && !error.description.contains("\n")
+    }
+  }
+
   @Test(arguments: ["live", "a/b", "~x.y_z-1"])
   func `names of letters, digits and a few signs are accepted`(name: String) throws {
     #expect(try self.option(.name, name).name == name)

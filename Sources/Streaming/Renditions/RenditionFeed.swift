@@ -1,0 +1,72 @@
+internal import Effects
+internal import Media
+
+/// Pipeline side of the renditions: scales each released frame once for each size in use. Without use a frame costs one atomic
+/// load.
+final class RenditionFeed {
+  private struct Size: Hashable {
+    var width: Int
+    var height: Int
+  }
+
+  private let renditions: RenditionSet
+  private var pools: [Size: VideoFramePool] = [:]
+  /// Requests that the main rendition cannot meet, because it is passed through.
+  private var requests: KeyframeRequests
+
+  /// - Parameter keyframeInterval: Maximum time between two keyframes of the stream.
+  init(_ renditions: RenditionSet, keyframeInterval: MediaDuration) {
+    self.renditions = renditions
+    // Beyond the keyframes of most sources, which renditions share.
+    self.requests = KeyframeRequests(maximumInterval: keyframeInterval * 2)
+  }
+
+  /// Whether frames are to be offered.
+  var isNeeded: Bool { self.renditions.isInUse }
+
+  /// Offers a frame that the main rendition has encoded.
+  func offer(_ frame: ReleasedFrame, isKeyframe: Bool, at now: MediaTime) {
+    guard self.isNeeded else { return self.rest() }
+    // The main rendition has met the requests, or will.
+    _ = self.renditions.takeKeyframeRequest()
+    if isKeyframe { self.requests.keyframeEncoded(at: now) }
+    self.enqueue(frame, isKeyframe: isKeyframe)
+  }
+
+  /// Offers a frame decoded from a sample that was passed through.
+  ///
+  /// - Parameter isKeyframe: Whether the sample is a keyframe.
+  func offerDecoded(_ frame: ReleasedFrame, isKeyframe: Bool, at now: MediaTime) {
+    guard self.isNeeded else { return self.rest() }
+    if self.renditions.takeKeyframeRequest() { self.requests.request() }
+    let isKeyframe = isKeyframe || self.requests.forcesKeyframe(at: now)
+    if isKeyframe { self.requests.keyframeEncoded(at: now) }
+    self.enqueue(frame, isKeyframe: isKeyframe)
+  }
+
+  private func enqueue(_ frame: ReleasedFrame, isKeyframe: Bool) {
+    var scaled: [Size: ReleasedFrame] = [:]
+    for rendition in self.renditions.all where rendition.accepts(frame.frame.timestamp, isKeyframe: isKeyframe) {
+      let size = Size(width: rendition.format.width, height: rendition.format.height)
+      guard let frame = scaled[size] ?? frame.scaled(with: self.pool(size, of: rendition)) else {
+        rendition.countDrop()
+        continue
+      }
+      scaled[size] = frame
+      rendition.enqueue(frame, forcesKeyframe: isKeyframe)
+    }
+  }
+
+  private func pool(_ size: Size, of rendition: StreamRendition) -> VideoFramePool {
+    if let pool = self.pools[size] { return pool }
+    let pool = VideoFramePool(
+      format: rendition.format, capacity: (StreamRendition.maximumQueueCount + 2) * RenditionSettings.maximumCount)
+    self.pools[size] = pool
+    return pool
+  }
+
+  /// Frees the memory of scaled frames.
+  private func rest() {
+    if !self.pools.isEmpty { self.pools = [:] }
+  }
+}

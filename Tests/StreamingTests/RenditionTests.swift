@@ -1,0 +1,320 @@
+import Codecs
+import Effects
+import Media
+import NIOCore
+import Synchronization
+import TestSupport
+import Testing
+import Threading
+
+@testable import Streaming
+
+@Suite("Renditions of a live stream", .timeLimit(.minutes(5)))
+struct RenditionTests {
+  private let source = ScriptedVideoCapturer()
+  private let main = CollectingOutput()
+  private let output = CollectingOutput()
+
+  private static func low(frameRate: FrameRate? = nil) -> RenditionSettings {
+    RenditionSettings(name: "low", width: 32, height: 24, bitrate: 100_000, frameRate: frameRate)
+  }
+
+  private static func settings(_ list: [RenditionSettings] = [Self.low()]) -> VideoSettings {
+    VideoSettings(keyframeInterval: .seconds(100), sourceTimeout: .seconds(1000), renditions: .list(list))
+  }
+
+  /// A running stream that has encoded a first frame.
+  private func startedStream(_ settings: VideoSettings = Self.settings()) async throws -> LiveStream {
+    let stream = LiveStream("test", video: settings)
+    stream.attachVideo(self.source)
+    stream.add(self.main)
+    async let start: Void = stream.start()
+    try await stream.eventually { self.source.isStarted }
+    self.source.deliver(at: StreamClock.system.now())
+    try await start
+    return stream
+  }
+
+  /// Delivers a frame, and waits until the rendition has encoded it.
+  private func show(luma: UInt8 = 128, in output: CollectingOutput? = nil) {
+    let output = output ?? self.output
+    let count = output.samples.count
+    self.source.deliver(at: StreamClock.system.now(), luma: luma)
+    _ = output.samples(atLeast: count + 1)
+  }
+
+  /// The rendition, in use, with its encoder open.
+  private func used(_ stream: LiveStream, _ output: any StreamOutput) async throws -> StreamRendition {
+    let rendition = try #require(stream.rendition(named: "low"))
+    rendition.add(output)
+    rendition.beginUse()
+    try await stream.eventually { rendition.statistics.isRunning }
+    return rendition
+  }
+
+  private static func keyframes(_ output: CollectingOutput) -> [MediaTime] {
+    output.samples.filter(\.isKeyframe).map(\.presentationTime)
+  }
+
+  @Test func `an unused rendition opens no encoder and gets no frame`() async throws {
+    let stream = try await self.startedStream()
+    let rendition = try #require(stream.rendition(named: "low"))
+    rendition.add(self.output)
+    for _ in 0..<5 { self.show(in: self.main) }
+    await stream.stop()
+    #expect(rendition.statistics == RenditionStatistics())
+    #expect(self.output.samples.isEmpty && self.output.hasEnded)
+  }
+
+  @Test func `a used rendition has the main one's frames and times, in its own size, from a keyframe on`() async throws
+  {
+    let stream = try await self.startedStream()
+    let viewer = ViewingOutput()
+    let rendition = try await self.used(stream, viewer)
+    rendition.add(self.output)
+    for _ in 0..<10 { self.show(luma: 200) }
+    #expect(self.output.samples.first?.isKeyframe == true)
+    let times = self.output.samples.map(\.presentationTime)
+    #expect(times == self.main.samples.suffix(times.count).map(\.presentationTime))
+    guard case .h264(let description)? = rendition.description else {
+      Issue.record("it has no description")
+      return
+    }
+    #expect((description.width, description.height) == (32, 24))
+    #expect(viewer.lumas.allSatisfy(LiveStreamEffectsTests.near(200)))
+    let statistics = rendition.statistics
+    #expect(statistics.framesEncoded == 10 && statistics.framesDropped == 0 && statistics.users == 1)
+    #expect(statistics.bytes > 0 && statistics.encodeTime > .zero)
+    await stream.stop()
+  }
+
+  @Test func `a keyframe request of one rendition falls on the same frame in all`() async throws {
+    let stream = try await self.startedStream()
+    let rendition = try await self.used(stream, self.output)
+    self.show()
+    let first = try #require(self.output.samples.first?.presentationTime)
+    rendition.requestKeyframe()
+    while Self.keyframes(self.output).count < 2 { self.show() }
+    stream.requestKeyframe()
+    while Self.keyframes(self.output).count < 3 { self.show() }
+    let shared = Self.keyframes(self.main).filter { $0 > first }
+    #expect(Self.keyframes(self.output).dropFirst() == shared[...] && shared.count == 2)
+    await stream.stop()
+  }
+
+  @Test func `the encoder's own keyframes are shared too`() async throws {
+    var settings = Self.settings()
+    // Six frames of the source's 30 per second.
+    settings.keyframeInterval = .milliseconds(200)
+    let stream = try await self.startedStream(settings)
+    _ = try await self.used(stream, self.output)
+    for _ in 0..<30 { self.show() }
+    let first = try #require(self.output.samples.first?.presentationTime)
+    let shared = Self.keyframes(self.main).filter { $0 > first }
+    #expect(shared.count >= 4 && Self.keyframes(self.output).filter { $0 > first } == shared)
+    await stream.stop()
+  }
+
+  @Test func `a lower frame rate skips frames, but no keyframe`() async throws {
+    let rendition = StreamRendition(
+      Self.low(frameRate: 10), of: VideoFormat(width: 64, height: 48, frameRate: 30), encoder: "libx264",
+      lingerTime: .zero, report: { _ in }, request: {}, usageChanged: {})
+    rendition.beginUse()
+    try await eventually { rendition.statistics.isRunning }
+    let accepted = (0..<20).filter { index in
+      rendition.accepts(.zero + .ticks(Int64(index), timescale: 30), isKeyframe: index == 7 || index == 18)
+    }
+    #expect(accepted == [0, 3, 6, 7, 10, 13, 16, 18])
+    #expect(!rendition.accepts(.zero, isKeyframe: true))
+    rendition.end()
+  }
+
+  @Test func `the encoder is closed after the last use, and opened for the next one`() async throws {
+    var settings = Self.settings()
+    settings.renditionLingerTime = .milliseconds(300)
+    let stream = try await self.startedStream(settings)
+    let rendition = try await self.used(stream, self.output)
+    self.show()
+    let end = StreamClock.system.now()
+    rendition.endUse()
+    let count = self.output.samples.count
+    self.show(in: self.main)
+    try await stream.eventually { !rendition.statistics.isRunning }
+    #expect(StreamClock.system.now() - end >= .milliseconds(300))
+    #expect(self.output.samples.count == count)
+    rendition.beginUse()
+    try await stream.eventually { rendition.statistics.isRunning }
+    self.show()
+    #expect(self.output.samples.count == count + 1 && self.output.samples.last?.isKeyframe == true)
+    #expect(rendition.statistics.starts == 2)
+    rendition.endUse(lingers: false)
+    try await stream.eventually { !rendition.statistics.isRunning }
+    await stream.stop()
+  }
+
+  @Test func `its description is known before a frame is encoded`() async throws {
+    let stream = try await self.startedStream()
+    let rendition = try #require(stream.rendition(named: "low"))
+    let result = await withCheckedContinuation { continuation in
+      rendition.prepare { continuation.resume(returning: $0) }
+    }
+    let description = try result.get()
+    #expect(description == rendition.description && rendition.statistics.framesEncoded == 0)
+    await stream.stop()
+    let ended = await withCheckedContinuation { continuation in
+      rendition.prepare { continuation.resume(returning: $0) }
+    }
+    #expect(throws: VidiconError.self) { try ended.get() }
+  }
+
+  @Test func `audio of the stream follows into a used rendition`() async throws {
+    let audio = ScriptedAudioCapturer()
+    let stream = LiveStream("test", video: Self.settings())
+    stream.attachVideo(self.source)
+    stream.attachAudio(audio)
+    async let start: Void = stream.start()
+    try await stream.eventually { self.source.isStarted }
+    self.source.deliver(at: StreamClock.system.now())
+    try await stream.eventually { audio.isStarted }
+    audio.deliver(at: StreamClock.system.now(), samples: 4800)
+    try await start
+    _ = try await self.used(stream, self.output)
+    #expect(self.output.first { $0.kind == .audio } != nil)
+    await stream.stop()
+  }
+
+  @Test func `an encoder that cannot be opened is reported, and the stream continues`() async throws {
+    var settings = Self.low()
+    settings.encoder = "h264_none"
+    let stream = try await self.startedStream(Self.settings([settings]))
+    let rendition = try #require(stream.rendition(named: "low"))
+    rendition.add(self.output)
+    rendition.beginUse()
+    try await stream.eventually { self.output.hasEnded }
+    #expect(rendition.failure?.code == .notFound)
+    var events = stream.events.makeAsyncIterator()
+    guard case .renditionFailed("low", let error)? = await events.next() else {
+      Issue.record("it is not reported")
+      return
+    }
+    #expect(error.code == .notFound)
+    for _ in 0..<5 { self.show(in: self.main) }
+    #expect(stream.isRunning)
+    await stream.stop()
+  }
+
+  @Test func `a passed-through source is decoded for a rendition while it is used, with its keyframes`() async throws {
+    try await PassThroughTests.run(VideoSettings(renditions: .list([Self.low()])), count: 80) {
+      stream, main, samples, description, deliver in
+      deliver(1..<15)
+      #expect(main.samples(atLeast: 15).count == 15)
+      let viewer = ViewingOutput()
+      let rendition = try await self.used(stream, viewer)
+      rendition.add(self.output)
+      for index in 15..<35 {
+        deliver(index..<index + 1)
+        _ = self.output.samples(atLeast: index - 14)
+      }
+      #expect(stream.descriptions == [description] && stream.statistics.videoEncoders == 0)
+      #expect(main.samples.map(\.payload) == samples.prefix(35).map(\.payload))
+      let times = self.output.samples.map(\.presentationTime)
+      #expect(times == main.samples.suffix(20).map(\.presentationTime))
+      // The first frame, and the source's keyframes.
+      #expect(self.output.samples.indices.filter { self.output.samples[$0].isKeyframe } == [0, 5, 15])
+      #expect(viewer.lumas.last.map(LiveStreamEffectsTests.near(60 + 34)) == true)
+      // Viewers of the rendition do not wait for the source's keyframes, and do not ask for any.
+      let source = stream.statistics.keyframeRequests
+      let pause = StreamClock.system.now()
+      try await stream.eventually { StreamClock.system.now() - pause > .milliseconds(600) }
+      rendition.requestKeyframe()
+      for index in 35..<38 {
+        deliver(index..<index + 1)
+        _ = self.output.samples(atLeast: index - 14)
+      }
+      #expect(self.output.samples.suffix(3).contains { $0.isKeyframe })
+      #expect(stream.statistics.keyframeRequests == source)
+      rendition.endUse(lingers: false)
+      let count = self.output.samples.count
+      deliver(38..<45)
+      #expect(main.samples(atLeast: 45).count == 45)
+      #expect(self.output.samples.count == count)
+    }
+  }
+
+  @Test func `frames are covered in each rendition, and earlier ones discarded, once faces are private`() async throws {
+    let stream = try await self.startedStream()
+    let viewer = ViewingOutput()
+    let rendition = try await self.used(stream, viewer)
+    rendition.add(self.output)
+    for _ in 0..<3 { self.show(luma: 220) }
+    #expect(viewer.lumas.allSatisfy(LiveStreamEffectsTests.near(220)))
+    stream.effects = [PrivacyMask()]
+    let count = viewer.lumas.count
+    for _ in 0..<5 { self.show(luma: 220) }
+    #expect(viewer.lumas.dropFirst(count + 1).allSatisfy(LiveStreamEffectsTests.near(40)), "\(viewer.lumas)")
+    #expect(self.output.samples.dropFirst(3).first?.isKeyframe == true)
+    await stream.stop()
+  }
+
+  @Test(arguments: [
+    ("", 32, 24, 100_000), ("a b", 32, 24, 100_000), ("main", 32, 24, 100_000), ("WHEP", 32, 24, 100_000),
+    ("whip", 32, 24, 100_000), ("publish", 32, 24, 100_000), ("ca", 32, 24, 100_000), ("a/b", 32, 24, 100_000),
+    (String(repeating: "a", count: 33), 32, 24, 100_000), ("low", 33, 24, 100_000), ("low", 32, 25, 100_000),
+    ("low", 0, 24, 100_000), ("low", 32, -2, 100_000), ("low", 32, 9000, 100_000), ("low", 32, 24, 0),
+    ("low", 32, 24, 1 << 40),
+  ])
+  func `unusable settings have a problem`(name: String, width: Int, height: Int, bitrate: Int) throws {
+    let settings = RenditionSettings(name: name, width: width, height: height, bitrate: bitrate)
+    let problem = try #require(RenditionSettings.problem(with: [settings]))
+    #expect(problem.code == .invalidSpecification)
+    #expect(!problem.description.contains("\n"))
+  }
+
+  @Test func `equal names and too many renditions have a problem, usable settings have none`() {
+    let names = (0..<20).map { RenditionSettings(name: "low\($0)", width: 32, height: 24, bitrate: 100_000) }
+    #expect(RenditionSettings.problem(with: names) != nil)
+    #expect(RenditionSettings.problem(with: Array(names.prefix(4))) == nil)
+    #expect(RenditionSettings.problem(with: [Self.low(), Self.low()]) != nil)
+  }
+
+  @Test func `a rendition larger than the stream is left out and reported`() async throws {
+    let large = RenditionSettings(name: "large", width: 128, height: 24, bitrate: 100_000)
+    let stream = try await self.startedStream(Self.settings([large, Self.low()]))
+    #expect(stream.renditions.map(\.name) == ["low"])
+    var events = stream.events.makeAsyncIterator()
+    guard case .renditionFailed("large", let error)? = await events.next() else {
+      Issue.record("it is not reported")
+      return
+    }
+    #expect(error.code == .invalidSpecification)
+    await stream.stop()
+  }
+
+  @Test(arguments: [
+    (1280, 720, 640, 360), (1920, 1080, 640, 360), (720, 1280, 360, 640), (960, 720, 480, 360), (3840, 1600, 864, 360),
+  ])
+  func `streams of 720p and more have a rendition of 360p`(width: Int, height: Int, lowWidth: Int, lowHeight: Int)
+    throws
+  {
+    let format = VideoFormat(width: width, height: height, frameRate: 60)
+    let settings = try #require(RenditionChoice.automatic.renditions(for: format).usable.first)
+    #expect((settings.width, settings.height) == (lowWidth, lowHeight))
+    #expect(settings.name == "low" && settings.frameRate == 30 && RenditionSettings.problem(with: [settings]) == nil)
+    #expect(RenditionChoice.automatic.renditions(for: VideoFormat(width: 854, height: 480)).usable.isEmpty)
+  }
+
+  @Test func `a frame of another aspect ratio has bars`() throws {
+    let source = VideoFramePool(format: VideoFormat(width: 64, height: 48))
+    let frame = try #require(
+      source.frame(at: .zero) { buffer in
+        for plane in 0..<3 {
+          buffer.unsafePlane(plane).initializeMemory(as: UInt8.self, repeating: plane == 0 ? 200 : 128)
+        }
+      })
+    let pool = VideoFramePool(format: VideoFormat(width: 64, height: 24))
+    let scaled = try #require(EffectChain().release(frame).scaled(with: pool)).frame
+    let row = scaled.withPlane(0) { Array($0[64 * 12..<64 * 13]) }
+    #expect(row[0..<16].allSatisfy { $0 == 16 } && row[16..<48].allSatisfy { $0 == 200 })
+    #expect(row[48...].allSatisfy { $0 == 16 })
+  }
+}
