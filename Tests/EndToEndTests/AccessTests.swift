@@ -198,6 +198,51 @@ extension EndToEnd {
       }
     }
 
+    @Test func `an operator chooses films of the given folder, and nothing that leads out of it`() async throws {
+      try await TestMedia.withTemporaryFolder { outside in
+        let secret = "\(outside)/secret.mp4"
+        try await TestMedia.withTemporaryFolder { films in
+          for path in ["\(films)/film.mp4", secret] {
+            let made = try await Tool.run(
+              "ffmpeg",
+              FFmpeg.quiet + ["-f", "lavfi", "-i", "testsrc2=s=320x180:r=15", "-t", "2", "-pix_fmt", "yuv420p", path],
+              within: .seconds(30))
+            try #require(made.succeeded, "\(made.errors)")
+          }
+          let list = "#EXTM3U\n#EXT-X-VERSION:3\n#EXT-X-TARGETDURATION:2\n#EXTINF:2,\n\(secret)\n#EXT-X-ENDLIST\n"
+          for (name, text) in [
+            ("list.m3u8", list), ("list.mp4", list), ("list.ffconcat", "ffconcat version 1.0\nfile '\(secret)'\n"),
+            ("concat.mp4", "ffconcat version 1.0\nfile '\(secret)'\n"),
+          ] {
+            try text.write(toFile: "\(films)/\(name)", atomically: true, encoding: .utf8)
+          }
+          try FileManager.default.createSymbolicLink(atPath: "\(films)/link.mp4", withDestinationPath: secret)
+          try await Self.serving(Self.operators + ["--files", films]) { vidicon, folder in
+            let token = try String(contentsOfFile: "\(folder)/vidicon/control-\(vidicon.httpPort)", encoding: .utf8)
+            func choose(_ source: String) async throws -> Int {
+              try await EndToEnd.LiveControl.send(
+                "PUT", #"{"video":"\#(source)"}"#, to: vidicon.page("/api/streams/live/source"),
+                ["--header", "Authorization: Bearer \(token)"]
+              ).status
+            }
+            for source in [
+              secret, "\(films)/../\((outside as NSString).lastPathComponent)/secret.mp4", "\(films)/link.mp4",
+              "\(films)/list.m3u8", "\(films)/list.mp4", "\(films)/list.ffconcat", "\(films)/concat.mp4",
+              "concat:\(films)/film.mp4|\(secret)", "subfile,,start,0,end,0,,:\(secret)", "crypto:\(secret)",
+              "/etc/passwd", "\(films)", "\(films)/none.mp4",
+            ] {
+              let status = try await choose("file:\(source)")
+              #expect([400, 403, 502].contains(status), "\(source): \(status)")
+            }
+            let state = try await Curl.get(
+              vidicon.page("/api/streams/live"), ["--header", "Authorization: Bearer \(token)"])
+            #expect(state.text.contains(#""video":"bars""#), "\(state.text)")
+            #expect(try await choose("file:\(films)/film.mp4") == 200)
+          }
+        }
+      }
+    }
+
     @Test(arguments: [
       (["--user", "sesame"], "sesame"), (["--operator", "sesame"], "sesame"), (["--user", "anna:"], "NAME:PASSWORD: "),
       (["--source", "file:http://anna:sesame@127.0.0.1:1/x"], "sesame"), (["--user-file", "/dev/null"], "sesame"),

@@ -8,7 +8,7 @@ extension EndToEnd.LiveControl {
   private static let seconds =
     ProcessInfo.processInfo.environment["VIDICON_SWITCHING_SECONDS"].flatMap { Int($0) } ?? 60
 
-  @Test(.tags(.timing), .timeLimit(.minutes(20)))
+  @Test(.tags(.timing), .timeLimit(.minutes(60)))
   func `a switch each second, for a minute or longer, causes no error`() async throws {
     let seconds = Self.seconds
     try await Self.withSources { sources, environment in

@@ -3,7 +3,7 @@
 // Over HTTP without TLS the server accepts passwords from its own machine only: the dialog then asks for the token, which ends
 // with the server, and is no password that its owner uses elsewhere.
 
-import { operatorToken, setOperatorToken } from "./operator-token.mjs";
+import { operatorToken, rejectOperatorToken, setOperatorToken } from "./operator-token.mjs";
 import { request } from "./requests.mjs";
 
 const element = (id) => document.getElementById(id);
@@ -34,7 +34,7 @@ export class Login {
   set stream(stream) {
     if (!stream) return;
     // A token that the server no longer knows; it was restarted, or the session was ended.
-    if (operatorToken() && stream.role !== "operator") setOperatorToken(null);
+    if (operatorToken() && stream.role !== "operator") rejectOperatorToken();
     const hasToken = operatorToken() !== null;
     element("control").hidden = !hasToken && (stream.steerable || stream.login === "none")
       || stream.role === "operator" && !stream.steerable;

@@ -7,6 +7,8 @@ const TOKEN = /^[A-Za-z0-9._~+/-]+=*$/;
 
 const storage = globalThis.sessionStorage ?? null;
 let current = read();
+/** The token that one of the address has replaced; null without one. */
+let replaced = null;
 takeFromAddress();
 
 /** The token; null without one. */
@@ -23,6 +25,13 @@ export function setOperatorToken(token) {
   } catch {
     // Storage may be blocked: the token is kept while the page is open.
   }
+}
+
+/** Forgets the token, which the server does not accept. One that a wrong token of the address has replaced is used again: any
+ * page can lead here with `#control=`. */
+export function rejectOperatorToken() {
+  setOperatorToken(replaced);
+  replaced = null;
 }
 
 /** The URL of a file with the token in its query, for elements and downloads, which have no header. */
@@ -48,6 +57,9 @@ function takeFromAddress() {
   } catch {
     // An invalid escape: the token is used unchanged.
   }
-  if (TOKEN.test(token)) setOperatorToken(token);
+  if (TOKEN.test(token) && token !== current) {
+    replaced = current;
+    setOperatorToken(token);
+  }
   history.replaceState(null, "", location.pathname + location.search);
 }

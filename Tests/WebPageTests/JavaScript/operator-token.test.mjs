@@ -54,3 +54,16 @@ test("a list of streams that was requested before a login is requested again wit
   assert.deepEqual(await streams(), [{ role: "operator" }]);
   assert.deepEqual(tokens, [undefined, "Bearer fresh"]);
 });
+
+test("a wrong token of the address, with which any page can lead here, does not end control", async () => {
+  stored.set("vidicon-operator-token", "right");
+  globalThis.location.hash = "#control=wrong";
+  const again = await import("../../../Sources/WebPage/Site/operator-token.mjs?again");
+  assert.equal(again.operatorToken(), "wrong");
+  again.rejectOperatorToken();
+  assert.equal(again.operatorToken(), "right");
+  assert.deepEqual([...stored.values()], ["right"]);
+  again.rejectOperatorToken();
+  assert.equal(again.operatorToken(), null);
+  assert.equal(stored.size, 0);
+});
