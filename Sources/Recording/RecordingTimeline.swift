@@ -81,6 +81,8 @@ struct RecordingTimeline {
   private var partSampleCount = 0
   private var fragmentByteCount = 0
   private var isKeyframeRequested = false
+  /// Whether the part has come near to its limit of bytes. It stays so when the next fragment, and so the margin, is smaller.
+  private var isNearByteLimit = false
   /// Duration of the previous parts.
   private var pastDuration = MediaDuration.zero
   /// Whether ``Limits/total`` is reached and everything is emitted.
@@ -367,11 +369,16 @@ extension RecordingTimeline {
   private func isPartFull(at time: MediaTime) -> Bool {
     if let limit = self.limits.duration, self.place(of: time) - .zero >= limit { return true }
     // Leaves a margin for the second or so until the keyframe, and for boxes not counted here.
-    if let limit = self.limits.byteCount, self.partByteCount + 2 * self.fragmentByteCount >= limit { return true }
+    if self.isNearByteLimit || self.hasReachedByteMargin { return true }
     return self.partSampleCount >= Self.maximumSampleCount
   }
 
+  private var hasReachedByteMargin: Bool {
+    self.limits.byteCount.map { self.partByteCount + 2 * self.fragmentByteCount >= $0 } ?? false
+  }
+
   private mutating func requestNextPart() {
+    if self.hasReachedByteMargin { self.isNearByteLimit = true }
     guard self.hasVideo, !self.isKeyframeRequested, self.isPartFull(at: self.videoReach) else { return }
     self.isKeyframeRequested = true
     self.actions.append(.requestKeyframe)
@@ -396,6 +403,7 @@ extension RecordingTimeline {
     self.actions.append(.nextPart(self.formats.current))
     self.pastDuration = self.pastDuration + (self.place(of: time) - .zero)
     self.isKeyframeRequested = false
+    self.isNearByteLimit = false
     self.runStart = time
     self.runPlace = .zero
     self.partByteCount = (self.video + self.audio).reduce(0) { $0 + Self.byteCount($1) }

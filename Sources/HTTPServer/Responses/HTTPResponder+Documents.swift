@@ -54,12 +54,12 @@ extension HTTPResponder {
   }
 
   /// `/api/qr.svg?text=…`.
-  func qrCode(_ target: HTTPTarget, user: HTTPUser) -> ServerResponse {
+  func qrCode(_ target: HTTPTarget, user: HTTPUser) async -> ServerResponse {
     guard let codes = self.qrCodes else { return .notFound("this server has no QR codes") }
     guard let text = target.parameter("text"), !text.isEmpty else {
       return .text(.badRequest, "the parameter text is missing, empty or not UTF-8")
     }
-    switch codes.code(for: text, network: user.network, now: self.clock.now()) {
+    switch await codes.code(for: text, network: user.network, clock: self.clock) {
     case .image(let image):
       var response = ServerResponse(
         .ok, [.contentType: "image/svg+xml"], body: .bytes(image.bytes), caching: .seconds(3600))

@@ -146,7 +146,7 @@ struct HTTPResponder: Sendable {
     case .devices: return await self.deviceList(user: user)
     case .session: return self.session(of: user)
     case .openAPI: return self.openAPI()
-    case .qrCode: return self.qrCode(target, user: user)
+    case .qrCode: return await self.qrCode(target, user: user)
     case .recording(let name): return self.recordingState(of: name, user: user)
     case .recordingList: return try await self.recordingList(target, user: user)
     case .recordedFile(let components): return await self.recordedFile(components, target, user: user)
