@@ -14,6 +14,7 @@ usage: hostile.py SERVER HTTP HTTPS RTSP RTSPS SECONDS
 Each attack is a process, with a lower priority than the server: on two hosts it would not compete for its processors.
 """
 import collections
+import itertools
 import json
 import multiprocessing
 import os
@@ -224,79 +225,75 @@ def streams(target):
     return {"sent": opened}
 
 
-def streams_http2(target):
-    blocks = [b"".join(literal(name, value) for name, value in {
-        ":method": "GET", ":scheme": "https", ":authority": target.host, ":path": path}.items())
-        for path in ("/api/streams/live/events", "/live/mjpeg?width=160")]
-    requests = b"".join(frame(HEADERS, END_HEADERS | END_STREAM, 2 * number + 1, blocks[number % 2]) for number in range(100))
-    slots, opened = [None] * MULTIPLEXED, 0
+def hold(target, count, begin, pause):
+    """Keeps connections open, and opens closed ones again, with begin(number), until the end. Returns how many began."""
+    slots, opened = [None] * count, 0
     while target.lasts():
         for number, connection in enumerate(slots):
             if not target.lasts():
                 break
             try:
                 if connection is None:
-                    slots[number] = connection = target.connect_tls("h2", 5)
-                    connection.sendall(PREFACE + frame(SETTINGS, 0, 0) + requests)
-                    opened += 100
-                elif is_closed(connection):
-                    slots[number] = None
-                    connection.close()
-            except OSError:
-                slots[number] = None
-        time.sleep(0.5)
-    return {"sent": opened}
-
-
-def codes(target):
-    """On every second connection the client's window is closed."""
-    slots, opened = [None] * CODES, 0
-    closed_window = struct.pack(">HI", 4, 0)
-    while target.lasts():
-        for number, connection in enumerate(slots):
-            if not target.lasts():
-                break
-            try:
-                if connection is not None:
-                    slots[number] = None
-                    connection.close()
-                path = f"/api/qr.svg?text={number}-{{}}-" + "x" * 400 if number % 2 == 0 else "/live/snapshot.jpg?{}"
-                requests = b"".join(
-                    frame(HEADERS, END_HEADERS | END_STREAM, 2 * index + 1, b"".join(
-                        literal(name, value) for name, value in {
-                            ":method": "GET", ":scheme": "https", ":authority": target.host,
-                            ":path": path.format(opened + index)}.items()))
-                    for index in range(100))
-                slots[number] = connection = target.connect_tls("h2", 5)
-                settings = closed_window if number % 2 else b""
-                connection.sendall(PREFACE + frame(SETTINGS, 0, 0, settings) + requests)
-                opened += 100
-            except OSError:
-                slots[number] = None
-        time.sleep(0.5)
-    return {"sent": opened}
-
-
-def messages(target):
-    head = b"OPTIONS * RTSP/1.0\r\nCSeq: 1\r\n" + b"X: " + b"x" * 3_900 + b"\r\nX: " + b"x" * 3_900 + b"\r\n"
-    head += b"Content-Length: 4096\r\n\r\n" + b"x" * 4_095
-    slots, opened = [None] * MESSAGES, 0
-    while target.lasts():
-        for number, connection in enumerate(slots):
-            if not target.lasts():
-                break
-            try:
-                if connection is None:
-                    slots[number] = connection = target.connect(target.rtsp, 5)
-                    connection.sendall(head)
+                    slots[number] = begin(number)
                     opened += 1
                 elif is_closed(connection):
                     slots[number] = None
                     connection.close()
             except OSError:
                 slots[number] = None
-        time.sleep(1)
-    return {"sent": opened}
+        time.sleep(pause)
+    return opened
+
+
+def requests_http2(target, paths):
+    """A GET of each path on a stream of its own."""
+    return b"".join(
+        frame(HEADERS, END_HEADERS | END_STREAM, 2 * number + 1, b"".join(
+            literal(name, value) for name, value in {
+                ":method": "GET", ":scheme": "https", ":authority": target.host, ":path": path}.items()))
+        for number, path in enumerate(paths))
+
+
+def streams_http2(target):
+    requests = requests_http2(target, ["/api/streams/live/events", "/live/mjpeg?width=160"] * 50)
+
+    def begin(_):
+        connection = target.connect_tls("h2", 5)
+        connection.sendall(PREFACE + frame(SETTINGS, 0, 0) + requests)
+        return connection
+    return {"sent": 100 * hold(target, MULTIPLEXED, begin, pause=0.5)}
+
+
+def codes(target):
+    """On every second connection the client's window is closed."""
+    closed_window = struct.pack(">HI", 4, 0)
+    numbers = itertools.count()
+
+    def begin(number):
+        path = "/live/snapshot.jpg?{}" if number % 2 else "/api/qr.svg?text={}-" + "x" * 400
+        requests = requests_http2(target, [path.format(next(numbers)) for _ in range(100)])
+        connection = target.connect_tls("h2", 5)
+        connection.sendall(PREFACE + frame(SETTINGS, 0, 0, closed_window if number % 2 else b"") + requests)
+        return connection
+
+    opened = 0
+    while target.lasts():
+        # New ones every two seconds, since the server answers these.
+        round_of_two = Target(target.host, target.http, target.https, target.rtsp, target.rtsps,
+                              min(target.end, time.monotonic() + 2))
+        opened += hold(round_of_two, CODES, begin, pause=0.5)
+    return {"sent": 100 * opened}
+
+
+def messages(target):
+    head = b"OPTIONS * RTSP/1.0\r\nCSeq: 1\r\n" + b"X: " + b"x" * 3_900 + b"\r\nX: " + b"x" * 3_900 + b"\r\n"
+    head += b"Content-Length: 4096\r\n\r\n" + b"x" * 4_095
+
+    def begin(_):
+        connection = target.connect(target.rtsp, 5)
+        connection.sendall(head)
+        return connection
+    return {"sent": hold(target, MESSAGES, begin, pause=1)}
 
 
 def is_closed(connection):
