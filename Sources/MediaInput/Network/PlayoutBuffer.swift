@@ -56,7 +56,10 @@ final class PlayoutBuffer: Sendable {
     }
   }
 
-  /// Enqueues a packet; blocks while the buffer is full.
+  /// Enqueues a packet, in order of decode time; blocks while the buffer is full.
+  ///
+  /// Segments contain several audio frames before the video frames of their time: in the order of arrival, these would wait for
+  /// the last of those, and be played in bunches.
   ///
   /// - Returns: False when the buffer was closed.
   func appendWaiting(_ packet: NetworkPacket) -> Bool {
@@ -65,7 +68,14 @@ final class PlayoutBuffer: Sendable {
       guard !Self.isFull(state),
         packet.times.decode - StreamClock.system.now() < Self.maximumSpan || state.items.isEmpty
       else { return nil }
-      Self.add(packet, to: &state)
+      var index = state.items.count
+      while index > 0, case .packet(let other) = state.items[index - 1], other.kind != packet.kind,
+        other.times.decode > packet.times.decode
+      {
+        index -= 1
+      }
+      state.byteCount += packet.byteCount
+      state.items.insert(.packet(packet), at: index)
       return true
     } ?? false
   }

@@ -52,20 +52,12 @@ struct SwitchWatch {
   }
 
   /// Expects no decoding error, no timestamp step of more than 40 ms over the frame interval, and constant parameter sets.
-  ///
-  /// - Parameter knownStep: A step of frames up to this many seconds is a known issue.
-  func expectCutsOnly(
-    frameRate: Double = 30, knownStep: Double = 0, sourceLocation: SourceLocation = #_sourceLocation
-  ) {
+  func expectCutsOnly(frameRate: Double = 30, sourceLocation: SourceLocation = #_sourceLocation) {
     #expect(self.run.succeeded, "\(self.url): \(self.run.errors.suffix(2_000))", sourceLocation: sourceLocation)
     #expect(FFmpeg.complaints(in: self.run.errors) == [], sourceLocation: sourceLocation)
     #expect(self.frames.count > 10 && self.audioTimes.count > 10, sourceLocation: sourceLocation)
     let steps = Self.steps(self.frames, over: 1 / frameRate + 0.04)
-    let longSteps = Self.steps(self.frames, over: max(knownStep, 1 / frameRate + 0.04))
-    #expect(longSteps.isEmpty, "\(self.url): \(longSteps)", sourceLocation: sourceLocation)
-    if longSteps.isEmpty, !steps.isEmpty {
-      withKnownIssue("a switch takes a frame interval too long") { Issue.record("\(self.url): \(steps)") }
-    }
+    #expect(steps.isEmpty, "\(self.url): \(steps)", sourceLocation: sourceLocation)
     // A frame of AAC has 1024 samples.
     let audioSteps = Self.steps(self.audioTimes, over: 1024.0 / 44_100 + 0.04)
     #expect(audioSteps.isEmpty, "\(self.url): \(audioSteps)", sourceLocation: sourceLocation)

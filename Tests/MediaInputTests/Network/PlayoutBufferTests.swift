@@ -28,6 +28,19 @@ struct PlayoutBufferTests {
     #expect(StreamClock.system.now() >= due)
   }
 
+  @Test func `packets of both kinds are delivered in order of decode time, and those of one as they arrived`() throws {
+    let buffer = PlayoutBuffer()
+    // As MPEG-TS contains them: several audio frames, then the video frames of their time.
+    let packets: [(MediaKind, Int64)] = [
+      (.audio, 1), (.audio, 22), (.audio, 43), (.video, 5), (.video, 38), (.audio, 64), (.video, 71), (.video, 50),
+    ]
+    for (kind, due) in packets {
+      #expect(buffer.appendWaiting(try Self.packet(kind, due: MediaTime(nanoseconds: due))))
+    }
+    let order = packets.compactMap { _ in Self.take(buffer) }.map(\.times.decode.nanoseconds)
+    #expect(order == [1, 5, 22, 38, 43, 64, 71, 50])
+  }
+
   @Test func `live packets beyond the limits are dropped, video up to a keyframe`() throws {
     let buffer = PlayoutBuffer()
     let size = PlayoutBuffer.maximumByteCount / 4
