@@ -10,7 +10,7 @@ internal import Threading
 /// The encoder runs on a thread of its own while the rendition is in use, and 10 s longer. Frames come from the
 /// pipeline, after effects; its keyframes are those of the main rendition, except for the first.
 ///
-/// At most ``maximumQueueCount`` frames wait for the encoder; then the oldest is dropped.
+/// Two frames wait for the encoder at most; then the oldest is dropped.
 public final class StreamRendition: Sendable {
   /// Size, bitrate and frame rate.
   public let settings: RenditionSettings
