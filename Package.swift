@@ -26,6 +26,7 @@ let package = Package(
     .library(name: "Containers", targets: ["Containers"]),
     .library(name: "HLS", targets: ["HLS"]),
     .library(name: "RateControl", targets: ["RateControl"]),
+    .library(name: "RTMP", targets: ["RTMP"]),
     .library(name: "RTP", targets: ["RTP"]),
     .library(name: "RTSP", targets: ["RTSP"]),
     .library(name: "WebPage", targets: ["WebPage"]),
@@ -77,6 +78,9 @@ let package = Package(
         .product(name: "CryptoExtras", package: "swift-crypto"),
       ], swiftSettings: settings),
     .target(name: "RTSP", dependencies: ["Authentication", "Media", nioCore], swiftSettings: settings),
+    .target(
+      name: "RTMP", dependencies: ["Authentication", "Bitstreams", "Containers", "Media", nioCore],
+      swiftSettings: settings),
     .target(
       name: "WebPage", dependencies: ["CWebPage", nioCore, .product(name: "Crypto", package: "swift-crypto")],
       exclude: ["Site"], swiftSettings: settings),
@@ -229,6 +233,9 @@ let package = Package(
       name: "RTSPTests", dependencies: ["RTSP", "Authentication", "Media", "TestSupport", nioCore],
       swiftSettings: settings),
     .testTarget(
+      name: "RTMPTests", dependencies: ["RTMP", "Authentication", "Bitstreams", "Containers", "Media", nioCore],
+      swiftSettings: settings),
+    .testTarget(
       name: "HLSTests", dependencies: ["HLS", "HLSRules", "Bitstreams", "Containers", "Media", nioCore],
       swiftSettings: settings),
     .testTarget(name: "RateControlTests", dependencies: ["RateControl", "Media"], swiftSettings: settings),
@@ -372,7 +379,7 @@ let package = Package(
       name: "FuzzBodies",
       dependencies: [
         "Authentication", "Bitstreams", "CaptureDevices", "Codecs", "Containers", "Effects", "HLS", "HLSRules",
-        "HTTPServer", "Inference", "Media", "MediaInput", "RTP", "RTSP", "Recording", "StreamControl",
+        "HTTPServer", "Inference", "Media", "MediaInput", "RTMP", "RTP", "RTSP", "Recording", "StreamControl",
         "VidiconCommand", "CV4L2", "Capture", nioCore, .product(name: "HTTPTypes", package: "swift-http-types"),
       ],
       path: "Tests/FuzzBodies", swiftSettings: settings),

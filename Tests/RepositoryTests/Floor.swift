@@ -17,6 +17,7 @@ enum Floor: Comparable {
     "RTP": .pure,
     "Authentication": .pure,
     "RTSP": .pure,
+    "RTMP": .pure,
     "WebPage": .pure,
     "Threading": .engine,
     "Capture": .engine,

@@ -1,0 +1,375 @@
+public import Media
+public import NIOCore
+
+/// The state machine of the server's side of one RTMP connection, RTMP 1.0 §7.2. Pure: `now` is an argument.
+///
+/// ```
+///              connect         play, publish          accept
+///   handshake ────────▶ ready ──────────────▶ deciding ──────▶ playing or publishing
+///                         ▲                                          │
+///                         └──────── closeStream, deleteStream ───────┘
+/// ```
+///
+/// A connection has one message stream, ``streamID``, so that the messages of a stream are the same bytes for every viewer.
+/// A connection that neither plays nor publishes is closed after a fixed time, which no message renews.
+public struct RTMPServerSession: ~Copyable {
+  /// The message stream that `createStream` returns.
+  public static let streamID: UInt32 = 1
+
+  enum State: Equatable {
+    case handshake
+    case connecting
+    case ready
+    case deciding(RTMPStreamRequest)
+    case playing
+    case paused
+    case publishing
+    case closed
+  }
+
+  private let configuration: RTMPServerConfiguration
+  private var handshake: RTMPHandshake
+  /// Bytes that the handshake has not consumed yet.
+  private var handshakeBytes = ByteBuffer()
+  private var reader = RTMPChunkReader(limits: .commands)
+  private var writer = RTMPChunkWriter()
+  private var acknowledgement = RTMPAcknowledgement()
+  private(set) var state = State.handshake
+  /// Time since which the connection neither plays nor publishes, or of the publisher's last message.
+  private var lastActivity: MediaTime
+  private var application = ""
+  private var url: String?
+  /// `capsEx` of the client, Enhanced RTMP v2: bit 0, it reconnects on request.
+  private var reconnectsOnRequest = false
+
+  /// The state of a new connection.
+  ///
+  /// - Parameter makeRandom: Returns unpredictable numbers, for the handshake.
+  public init(
+    configuration: RTMPServerConfiguration = RTMPServerConfiguration(), now: MediaTime, makeRandom: () -> UInt64
+  ) {
+    self.configuration = configuration
+    self.handshake = RTMPHandshake(role: .server, makeRandom: makeRandom)
+    self.lastActivity = now
+  }
+
+  /// Whether a request waits for ``accept(now:)`` or ``refuse(_:now:)``; nothing should be read from the client meanwhile.
+  public var isDeciding: Bool { if case .deciding = self.state { true } else { false } }
+
+  /// Whether the request that waits is one to publish.
+  public var willPublish: Bool {
+    if case .deciding(let request) = self.state { request.purpose == .publish } else { false }
+  }
+
+  /// Whether samples are sent to the client.
+  public var isPlaying: Bool { self.state == .playing }
+
+  /// Whether the client sends a stream.
+  public var isPublishing: Bool { self.state == .publishing }
+
+  /// Number of received bytes that are held in memory.
+  public var heldByteCount: Int { self.handshakeBytes.readableBytes + self.reader.heldByteCount }
+
+  /// Time at which ``handleTimer(now:)`` is due; nil when the session plays or is closed.
+  public var nextDeadline: MediaTime? {
+    switch self.state {
+    case .playing, .closed: nil
+    case .publishing: self.lastActivity + self.configuration.publishTimeout
+    default: self.lastActivity + self.configuration.setupTimeout
+    }
+  }
+
+  /// Handles received bytes.
+  public mutating func receive(_ bytes: ByteBuffer, now: MediaTime) -> [RTMPServerAction] {
+    if self.state == .closed { return [] }
+    var actions: [RTMPServerAction] = []
+    do throws(ParsingError) {
+      if self.state == .handshake {
+        self.handshakeBytes.writeImmutableBuffer(bytes)
+        try self.shakeHands(&actions)
+      } else {
+        self.reader.append(bytes)
+      }
+      try self.process(&actions, now: now)
+    } catch {
+      self.close(.malformed(error), &actions)
+    }
+    return actions
+  }
+
+  private mutating func shakeHands(_ actions: inout [RTMPServerAction]) throws(ParsingError) {
+    switch try self.handshake.receive(&self.handshakeBytes) {
+    case .incomplete(let output):
+      if let output { actions.append(.send(output)) }
+      self.handshakeBytes.discardReadBytes()
+    case .complete(let output):
+      if let output { actions.append(.send(output)) }
+      self.reader.append(self.handshakeBytes)
+      self.handshakeBytes = ByteBuffer()
+      self.state = .connecting
+    }
+  }
+
+  /// Handles the messages that are complete, until a request waits for a decision.
+  private mutating func process(_ actions: inout [RTMPServerAction], now: MediaTime) throws(ParsingError) {
+    guard self.state != .handshake else { return }
+    while self.state != .closed, !self.isDeciding, let message = try self.reader.next() {
+      try self.handle(message, &actions, now: now)
+    }
+    guard self.state != .closed else { return }
+    if let count = self.acknowledgement.due(received: self.reader.receivedByteCount) {
+      self.send([RTMPControlMessage.acknowledgement(count).message], &actions)
+    }
+  }
+
+  private mutating func handle(
+    _ message: RTMPMessage, _ actions: inout [RTMPServerAction], now: MediaTime
+  ) throws(ParsingError) {
+    if let control = try RTMPControlMessage(parsing: message) {
+      switch control {
+      case .windowAcknowledgementSize(let size): self.acknowledgement.window = size
+      case .pingRequest(let timestamp):
+        self.send([RTMPControlMessage.pingResponse(timestamp).message], &actions)
+      default: break
+      }
+      return
+    }
+    if let command = try RTMPCommand(parsing: message) {
+      self.handle(command, &actions, now: now)
+      return
+    }
+    guard self.state == .publishing else { return }
+    self.lastActivity = max(self.lastActivity, now)
+    if message.type == .aggregate {
+      actions += try message.aggregated().map { .publish($0) }
+    } else if [.audio, .video, .dataAMF0, .dataAMF3].contains(message.type) {
+      actions.append(.publish(message))
+    }
+  }
+
+  private mutating func handle(_ command: RTMPCommand, _ actions: inout [RTMPServerAction], now: MediaTime) {
+    if command.name == "connect" {
+      self.connect(command, &actions)
+      return
+    }
+    guard self.state != .connecting else { return self.fail(command, "connect comes first", &actions) }
+    switch command.name {
+    case "createStream":
+      self.respond(to: command, .number(Double(Self.streamID)), &actions)
+    case "play": self.request(.play, command, &actions)
+    case "publish": self.request(.publish, command, &actions)
+    case "pause": self.pause(command, &actions)
+    case "closeStream", "deleteStream", "FCUnpublish": self.leave(&actions, now: now)
+    case "FCPublish":
+      // Hardware encoders wait for both.
+      self.respond(to: command, .undefined, &actions)
+      self.send(
+        [
+          RTMPCommand(
+            "onFCPublish", arguments: [RTMPStatus(code: "NetStream.Publish.Start", description: "").value]
+          ).message()
+        ], &actions)
+    case "releaseStream", "FCSubscribe", "_checkbw", "getStreamLength", "setPeerInfo":
+      self.respond(to: command, command.name == "getStreamLength" ? 0 : .undefined, &actions)
+    case "_result", "_error", "onStatus", "receiveAudio", "receiveVideo": break
+    default: self.fail(command, "\(command.name.prefix(64)) is not supported", &actions)
+    }
+  }
+
+  private mutating func connect(_ command: RTMPCommand, _ actions: inout [RTMPServerAction]) {
+    guard self.state == .connecting else { return self.fail(command, "the connection is connected", &actions) }
+    let properties = command.object?.object ?? AMFObject()
+    self.application = properties["app"]?.string ?? ""
+    self.url = properties["tcUrl"]?.string
+    self.reconnectsOnRequest = RTMPCapabilities.reconnectsOnRequest(properties)
+    self.state = .ready
+    let window = self.configuration.acknowledgementWindow
+    self.send(
+      [
+        RTMPControlMessage.windowAcknowledgementSize(window).message,
+        RTMPControlMessage.setPeerBandwidth(window, limitType: 2).message,
+        RTMPControlMessage.setChunkSize(RTMPChunkWriter.announcedChunkSize).message,
+        RTMPCommand(
+          "_result", transactionID: command.transactionID,
+          object: .object(["fmsVer": "FMS/3,0,1,123", "capabilities": 31]),
+          arguments: [.object(RTMPCapabilities.serverInformation)]
+        ).message(),
+      ], &actions)
+  }
+
+  private mutating func request(
+    _ purpose: RTMPStreamRequest.Purpose, _ command: RTMPCommand, _ actions: inout [RTMPServerAction]
+  ) {
+    guard self.state == .ready else { return self.fail(command, "the stream is in use", &actions) }
+    let request = RTMPStreamRequest(
+      purpose: purpose, application: self.application, url: self.url, name: command.arguments.first?.string ?? "")
+    self.state = .deciding(request)
+    actions.append(.decide(request))
+  }
+
+  /// Accepts the request that waits, and handles the bytes behind it.
+  public mutating func accept(now: MediaTime) -> [RTMPServerAction] {
+    guard case .deciding(let request) = self.state else { return [] }
+    var actions: [RTMPServerAction] = []
+    self.lastActivity = max(self.lastActivity, now)
+    switch request.purpose {
+    case .play:
+      self.state = .playing
+      self.send(
+        [
+          RTMPControlMessage.streamBegin(Self.streamID).message,
+          Self.status("NetStream.Play.Reset", "Playing and resetting the stream."),
+          Self.status("NetStream.Play.Start", "Started playing the stream."),
+        ], &actions)
+      actions.append(.startPlaying)
+    case .publish:
+      self.state = .publishing
+      self.reader.limits = .media
+      self.send(
+        [
+          RTMPControlMessage.streamBegin(Self.streamID).message,
+          Self.status("NetStream.Publish.Start", "Started publishing the stream."),
+        ], &actions)
+    }
+    do throws(ParsingError) {
+      try self.process(&actions, now: now)
+    } catch {
+      self.close(.malformed(error), &actions)
+    }
+    return actions
+  }
+
+  /// Refuses the request that waits, or ends the publishing that was accepted, and closes the connection.
+  public mutating func refuse(_ refusal: RTMPRefusal, now: MediaTime) -> [RTMPServerAction] {
+    let isPublish: Bool
+    switch self.state {
+    case .deciding(let request): isPublish = request.purpose == .publish
+    case .publishing: isPublish = true
+    default: return []
+    }
+    var actions: [RTMPServerAction] = []
+    let status = refusal.status(isPublish: isPublish)
+    self.send(
+      [RTMPCommand("onStatus", arguments: [status.value]).message(streamID: Self.streamID)], &actions)
+    self.close(.refused(refusal), &actions)
+    return actions
+  }
+
+  /// Stops or resumes sending: `pause` has a flag and a time, which a live stream does not have.
+  private mutating func pause(_ command: RTMPCommand, _ actions: inout [RTMPServerAction]) {
+    switch (self.state, command.arguments.first?.boolean ?? true) {
+    case (.playing, true):
+      self.state = .paused
+      actions.append(.stopPlaying)
+      self.send([Self.status("NetStream.Pause.Notify", "Paused the stream.")], &actions)
+    case (.paused, false):
+      self.state = .playing
+      self.send([Self.status("NetStream.Unpause.Notify", "Resumed the stream.")], &actions)
+      actions.append(.startPlaying)
+    default: break
+    }
+  }
+
+  /// Ends playing or publishing at the client's wish.
+  private mutating func leave(_ actions: inout [RTMPServerAction], now: MediaTime) {
+    switch self.state {
+    case .playing, .paused:
+      if self.state == .playing { actions.append(.stopPlaying) }
+      self.send([Self.status("NetStream.Play.Stop", "Stopped playing the stream.")], &actions)
+    case .publishing:
+      actions.append(.stopPublishing)
+      self.reader.limits = .commands
+      self.send([Self.status("NetStream.Unpublish.Success", "Stopped publishing the stream.")], &actions)
+    default: return
+    }
+    self.state = .ready
+    self.lastActivity = max(self.lastActivity, now)
+  }
+
+  /// Closes a connection that is idle. Called at ``nextDeadline``; without effect before it.
+  public mutating func handleTimer(now: MediaTime) -> [RTMPServerAction] {
+    guard let deadline = self.nextDeadline, deadline <= now else { return [] }
+    var actions: [RTMPServerAction] = []
+    self.close(.timeout, &actions)
+    return actions
+  }
+
+  /// Handles the end of the stream or of the server: a client that is able to is asked to connect again.
+  public mutating func handleEnd() -> [RTMPServerAction] {
+    if self.state == .closed { return [] }
+    var actions: [RTMPServerAction] = []
+    if self.state == .playing || self.state == .paused {
+      self.send(
+        [
+          RTMPControlMessage.streamEnd(Self.streamID).message,
+          Self.status("NetStream.Play.Stop", "The stream has ended."),
+        ], &actions)
+    }
+    if self.reconnectsOnRequest, self.state != .handshake, self.state != .connecting {
+      let status = RTMPStatus(
+        code: "NetConnection.Connect.ReconnectRequest", description: "The server stops; please connect again.")
+      self.send([RTMPCommand("onStatus", arguments: [status.value]).message()], &actions)
+    }
+    self.close(.ended, &actions)
+    return actions
+  }
+
+  /// The chunks of messages to the client, whose framing is that of all viewers once a stream is played.
+  private mutating func send(_ messages: [RTMPMessage], _ actions: inout [RTMPServerAction]) {
+    var buffer = ByteBuffer()
+    for message in messages { self.writer.write(message, into: &buffer) }
+    if case .send(var last)? = actions.last {
+      last.writeImmutableBuffer(buffer)
+      actions[actions.count - 1] = .send(last)
+    } else {
+      actions.append(.send(buffer))
+    }
+  }
+
+  private mutating func respond(to command: RTMPCommand, _ value: AMFValue, _ actions: inout [RTMPServerAction]) {
+    self.send(
+      [RTMPCommand("_result", transactionID: command.transactionID, arguments: [value]).message()], &actions)
+  }
+
+  private mutating func fail(_ command: RTMPCommand, _ description: String, _ actions: inout [RTMPServerAction]) {
+    // Commands without a transaction expect no response.
+    guard command.transactionID != 0 else { return }
+    let status = RTMPStatus(level: "error", code: "NetConnection.Call.Failed", description: description)
+    self.send(
+      [RTMPCommand("_error", transactionID: command.transactionID, arguments: [status.value]).message()], &actions)
+  }
+
+  private mutating func close(_ reason: RTMPCloseReason, _ actions: inout [RTMPServerAction]) {
+    switch self.state {
+    case .playing: actions.append(.stopPlaying)
+    case .publishing: actions.append(.stopPublishing)
+    default: break
+    }
+    self.state = .closed
+    self.handshakeBytes = ByteBuffer()
+    self.reader = RTMPChunkReader(limits: .commands)
+    actions.append(.close(reason))
+  }
+
+  private static func status(_ code: String, _ description: String) -> RTMPMessage {
+    RTMPCommand("onStatus", arguments: [RTMPStatus(code: code, description: description).value])
+      .message(streamID: Self.streamID)
+  }
+}
+
+extension RTMPRefusal {
+  /// The status that a client gets.
+  fileprivate func status(isPublish: Bool) -> RTMPStatus {
+    let stream = isPublish ? "NetStream.Publish" : "NetStream.Play"
+    let (code, description) =
+      switch self {
+      case .notFound:
+        (isPublish ? "\(stream).BadName" : "\(stream).StreamNotFound", "there is no stream of this name")
+      case .unauthorized: ("\(stream).Failed", "a token with the needed role is missing: append ?token=TOKEN")
+      case .throttled: ("\(stream).Failed", "too many failed logins: try again later")
+      case .alreadyPublished: ("\(stream).BadName", "another publisher sends this stream")
+      case .unsupported(let sentence): ("\(stream).Rejected", sentence)
+      }
+    return RTMPStatus(level: "error", code: code, description: description)
+  }
+}

@@ -1,0 +1,91 @@
+public import Authentication
+internal import Media
+
+/// A client's request to play or publish a stream: the application of `connect` and the name of `play` or `publish`.
+///
+/// Players and encoders split a URL differently: `rtmp://HOST/hello` is application `hello` without a name, or no
+/// application and the name `hello`; many demand both, hence `rtmp://HOST/live/hello`. ``paths`` names the streams that
+/// may be meant.
+public struct RTMPStreamRequest: Hashable, Sendable {
+  /// What the client wants to do.
+  public enum Purpose: Hashable, Sendable {
+    /// Receive the stream.
+    case play
+    /// Send the stream.
+    case publish
+  }
+
+  /// What the client wants to do.
+  public var purpose: Purpose
+  /// The application as `connect` names it, without query.
+  public var application: String
+  /// The stream's name without query; the stream key of a publisher, which is a secret.
+  public var name: Secret
+  /// The value of `token` in a query of the name, the application or the URL; nil without one.
+  public var token: Secret?
+
+  /// Creates a request of the properties of `connect` and the argument of `play` or `publish`.
+  init(purpose: Purpose, application: String, url: String?, name: String) {
+    self.purpose = purpose
+    let (applicationPath, applicationQuery) = application.splitQuery()
+    let (namePath, nameQuery) = name.splitQuery()
+    self.application = String(applicationPath)
+    self.name = Secret(String(namePath))
+    let queries = [nameQuery, applicationQuery, url?.splitQuery().query ?? ""]
+    self.token = queries.lazy.compactMap { $0.queryValue("token") }.first.map { Secret($0) }
+  }
+
+  /// Paths of the streams that may be meant, in order of preference: as written, then without the application in front,
+  /// which stands for nothing where it is `live`. Empty when the request is not UTF-8.
+  package var paths: [String] {
+    guard let components = (self.application + "/" + self.name.text).pathComponents else { return [] }
+    let whole = components.joined(separator: "/")
+    guard components.count > 1, components[0] == "live" else { return [whole] }
+    return [whole, components.dropFirst().joined(separator: "/")]
+  }
+}
+
+extension String {
+  /// The text before and behind the first question mark.
+  fileprivate func splitQuery() -> (path: Substring, query: Substring) {
+    guard let mark = self.utf8.firstIndex(of: UInt8(ascii: "?")) else { return (self[...], "") }
+    return (self[..<mark], self[self.utf8.index(after: mark)...])
+  }
+
+  /// The percent-decoded components without empty ones; nil when one is not UTF-8.
+  fileprivate var pathComponents: [String]? {
+    var components: [String] = []
+    for part in self.utf8.split(separator: UInt8(ascii: "/")) {
+      guard let component = Substring(part).percentDecoded else { return nil }
+      components.append(component)
+    }
+    return components
+  }
+}
+
+extension Substring {
+  /// The decoded value of a name in a query.
+  fileprivate func queryValue(_ name: String) -> String? {
+    for pair in self.utf8.split(separator: UInt8(ascii: "&")) where pair.starts(with: "\(name)=".utf8) {
+      // Clients append a slash and the name of the stream to a query of the application.
+      return Substring(pair.dropFirst(name.utf8.count + 1).prefix { $0 != UInt8(ascii: "/") }).percentDecoded
+    }
+    return nil
+  }
+
+  /// The text with each `%` and two hexadecimal digits replaced by the byte; nil when the result is not UTF-8.
+  fileprivate var percentDecoded: String? {
+    var bytes: [UInt8] = []
+    var rest = self.utf8[...]
+    while let byte = rest.popFirst() {
+      let digits = rest.prefix(2).compactMap(\.hexadecimalValue)
+      if byte == UInt8(ascii: "%"), digits.count == 2 {
+        bytes.append(digits[0] << 4 | digits[1])
+        rest = rest.dropFirst(2)
+      } else {
+        bytes.append(byte)
+      }
+    }
+    return String(validating: bytes, as: UTF8.self)
+  }
+}
