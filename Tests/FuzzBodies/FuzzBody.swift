@@ -23,6 +23,12 @@ public enum FuzzBody: String, CaseIterable, Sendable {
   case bitstreams = "FuzzSPS"
   /// RTSP messages, and a server session that receives them.
   case rtsp = "FuzzRTSP"
+  /// RTMP connections, as server and as client.
+  case rtmp = "FuzzRTMP"
+  /// Values of AMF 0 and AMF 3.
+  case amf = "FuzzAMF"
+  /// Bodies and headers of FLV tags.
+  case flv = "FuzzFLV"
   /// HLS requests, and a session that gets samples and requests in any order.
   case hls = "FuzzHLS"
   /// The server's own HTTP parsers: paths, queries, ranges, entity tags, codings.
@@ -68,6 +74,9 @@ public enum FuzzBody: String, CaseIterable, Sendable {
     case .aacDepacketizer: Self.checkAACDepacketizer(input)
     case .bitstreams: Self.checkBitstreams(input)
     case .rtsp: RTSPFuzzCase(input).run()
+    case .rtmp: RTMPFuzzCase(input).checkConnection()
+    case .amf: RTMPFuzzCase(input).checkValues()
+    case .flv: RTMPFuzzCase(input).checkTags()
     case .hls: HLSFuzzCase(input).run()
     case .http: HTTPFuzzCase(input).run()
     case .access: AccessFuzzCase(input).run()

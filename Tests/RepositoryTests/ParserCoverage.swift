@@ -42,6 +42,13 @@ enum ParserCoverage {
     "FuzzRTSP": [
       "Authentication/Authorization", "RTSP/RTSPTransport", "RTSP/RTSPURL",
     ],
+    "FuzzRTMP": [
+      "RTMP/RTMPCommand", "RTMP/RTMPControlMessage", "RTMP/RTMPMetadata", "RTMP/RTMPURL",
+    ],
+    "FuzzAMF": ["RTMP/AMF0Reader"],
+    "FuzzFLV": [
+      "Containers/FLVAudioTag", "Containers/FLVTagHeader", "Containers/FLVVideoTag",
+    ],
     "FuzzSDP": [
       "RTP/MediaDescription", "RTP/RTPMap", "RTP/SDPAttribute", "RTP/SDPFormatParameters", "RTP/SessionDescription",
     ],

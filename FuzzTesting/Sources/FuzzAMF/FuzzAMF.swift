@@ -1,0 +1,8 @@
+import FuzzEntry
+
+@main
+enum FuzzAMF {
+  static func main() {
+    fuzz(.amf)
+  }
+}

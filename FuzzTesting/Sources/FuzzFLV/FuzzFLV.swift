@@ -1,0 +1,8 @@
+import FuzzEntry
+
+@main
+enum FuzzFLV {
+  static func main() {
+    fuzz(.flv)
+  }
+}

@@ -1,0 +1,8 @@
+import FuzzEntry
+
+@main
+enum FuzzRTMP {
+  static func main() {
+    fuzz(.rtmp)
+  }
+}
