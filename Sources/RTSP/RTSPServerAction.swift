@@ -32,6 +32,8 @@ public struct RTSPPlayback: Hashable, Sendable {
   public var streamName: String
   /// The tracks that were set up, ordered by ``Track/index``.
   public var tracks: [Track]
+  /// Whether to start with the last keyframe and all that followed it, which are sent at once, instead of the next keyframe.
+  public var startsCached = false
 }
 
 /// The transport of the packets of a track.

@@ -32,7 +32,11 @@ extension RTSPServerSession {
     if let status = self.refusal(of: request.uri, tracks: tracks, directory: directory) {
       return [self.respond(status, cSeq: cSeq)]
     }
-    if let started = self.state.start(cSeq: cSeq, now: now) { return [.startPlaying(started.playback)] }
+    if let started = self.state.start(cSeq: cSeq, now: now) {
+      var playback = started.playback
+      playback.startsCached = self.startsCached
+      return [.startPlaying(playback)]
+    }
     return [self.respond(.ok, cSeq: cSeq, ["Session": self.sessionHeader(tracks), "Range": "npt=now-"])]
   }
 

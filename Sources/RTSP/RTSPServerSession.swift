@@ -22,6 +22,8 @@ public struct RTSPServerSession: ~Copyable {
   private var nonce: String?
   /// The client that a token in the URL of an earlier request has identified: clients leave the query out of SETUP and PLAY.
   private var identity: AccessControl.Identity?
+  /// Whether the query of an earlier request asks to start with the last keyframe: clients leave it out of SETUP and PLAY.
+  private(set) var startsCached = false
   /// The client's numeric address, for nonces and failed logins.
   package var clientAddress = ""
 
@@ -50,6 +52,7 @@ public struct RTSPServerSession: ~Copyable {
     if let refusal = self.refusal(of: request, cSeq: cSeq, refusedCheck: refusedCheck, now: now) {
       return [.respond(refusal)]
     }
+    self.readQuery(of: request)
     switch request.method {
     case .options: return [self.respond(.ok, cSeq: cSeq, ["Public": Self.publicMethods])]
     case .describe: return self.describe(request, cSeq: cSeq, directory: directory)
@@ -61,6 +64,15 @@ public struct RTSPServerSession: ~Copyable {
       defer { if hadSession, self.sessionTracks == nil { self.lastWithoutSession = now } }
       return self.tearDown(request, cSeq: cSeq, directory: directory)
     default: return self.handleParameters(request, cSeq: cSeq)
+    }
+  }
+
+  private mutating func readQuery(of request: RTSPRequest) {
+    let startsCached = (try? RTSPURL(parsing: request.uri))?.startsCached ?? false
+    switch request.method {
+    case .describe: self.startsCached = startsCached
+    case .setup, .play: self.startsCached = self.startsCached || startsCached
+    default: break
     }
   }
 

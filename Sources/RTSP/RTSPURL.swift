@@ -65,13 +65,20 @@ public struct RTSPURL: Hashable, Sendable {
     return components
   }
 
-  /// The value of `rendition` in the query as written, up to a slash, behind which clients append control values; nil without
-  /// one.
+  /// The value of `rendition` in the query as written; nil when it is absent or empty.
   private var rendition: Substring? {
+    let value = self.value(of: "rendition")
+    return value?.isEmpty == true ? nil : value
+  }
+
+  /// Whether the query has `start=cached`: playing begins with the last keyframe instead of the next one.
+  package var startsCached: Bool { self.value(of: "start") == "cached" }
+
+  /// The value of a name in the query as written, up to a slash, behind which clients append control values; nil without one.
+  private func value(of name: String) -> Substring? {
     guard let query else { return nil }
-    for pair in query.split(separator: "&") where pair.utf8.starts(with: "rendition=".utf8) {
-      let value = pair.dropFirst("rendition=".count).prefix { $0 != "/" }
-      return value.isEmpty ? nil : value
+    for pair in query.split(separator: "&") where pair.utf8.starts(with: "\(name)=".utf8) {
+      return pair.dropFirst(name.count + 1).prefix { $0 != "/" }
     }
     return nil
   }

@@ -15,6 +15,8 @@ struct DeliveryAssembler {
 
   /// Maximum time that audio waits.
   let maximumWait: MediaDuration
+  /// Number of the last delivery.
+  private(set) var lastNumber = 0
   private var audio: [SharedPackets] = []
   /// Time at which the first of `audio` was appended.
   private var waitingSince = MediaTime.zero
@@ -30,7 +32,7 @@ struct DeliveryAssembler {
   /// - Parameter discards: Number of times that earlier video was discarded.
   mutating func append(_ packets: SharedPackets, discards: Int, at now: MediaTime) -> Output {
     if packets.kind == .video {
-      return Output(delivery: SharedDelivery(audio: self.dequeueAudio(), video: packets, discards: discards))
+      return Output(delivery: self.makeDelivery(audio: self.dequeueAudio(), video: packets, discards: discards))
     }
     if self.audio.isEmpty { self.waitingSince = now }
     self.audio.append(packets)
@@ -45,7 +47,20 @@ struct DeliveryAssembler {
 
   /// Returns the audio that waits, at the end of the stream.
   mutating func flush() -> SharedDelivery? {
-    self.audio.isEmpty ? nil : SharedDelivery(audio: self.dequeueAudio())
+    self.audio.isEmpty ? nil : self.makeDelivery(audio: self.dequeueAudio())
+  }
+
+  /// Makes a delivery of packets that do not wait.
+  mutating func deliver(_ packets: SharedPackets, discards: Int) -> SharedDelivery {
+    packets.kind == .video
+      ? self.makeDelivery(audio: [], video: packets, discards: discards) : self.makeDelivery(audio: [packets])
+  }
+
+  private mutating func makeDelivery(
+    audio: [SharedPackets], video: SharedPackets? = nil, discards: Int = 0
+  ) -> SharedDelivery {
+    self.lastNumber += 1
+    return SharedDelivery(number: self.lastNumber, audio: audio, video: video, discards: discards)
   }
 
   private mutating func output(at now: MediaTime) -> Output {

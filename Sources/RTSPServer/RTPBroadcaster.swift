@@ -6,7 +6,8 @@ internal import Streaming
 internal import Synchronization
 internal import Threading
 
-/// The RTP output of a stream's main rendition, or of another one: packetizes each sample once and fans the packets out to the viewers of every event loop.
+/// The RTP output of a stream's main rendition, or of another one: packetizes each sample once and fans the packets out to the
+/// viewers of every event loop.
 ///
 /// All viewers get the same packets, with the same SSRC and sequence numbers, as with multicast. Without viewers no sample
 /// is packetized.
@@ -24,6 +25,23 @@ final class RTPBroadcaster: StreamOutput {
   private struct State {
     var tracks: RTPTracks
     var assembler: DeliveryAssembler
+    var group = KeyframeGroup()
+
+    /// Packetizes a sample; empty when it is malformed.
+    mutating func packetize(_ sample: EncodedSample) -> [SharedPackets] {
+      let positions = self.tracks.positions(at: sample.presentationTime)
+      return self.tracks.packetize(sample).map { SharedPackets(kind: sample.kind, batch: $0, positions: positions) }
+    }
+
+    /// Packetizes the samples since the last keyframe from the time without viewers.
+    mutating func packetizeGroup(discards: Int) {
+      let time = self.group.lastTime
+      for sample in self.group.takeSamples() {
+        for packets in self.packetize(sample) {
+          self.group.append(self.assembler.deliver(packets, discards: discards), at: time)
+        }
+      }
+    }
   }
 
   init(
@@ -56,7 +74,8 @@ final class RTPBroadcaster: StreamOutput {
   /// Target bitrate of the video, in bits per second.
   var videoBitrate: Int { self.rendition?.bitrate ?? self.stream.videoBitrate }
 
-  private func requestKeyframe() {
+  /// Requests a keyframe of the encoder.
+  func requestKeyframe() {
     if let rendition { rendition.requestKeyframe() } else { self.stream.requestKeyframe() }
   }
 
@@ -78,16 +97,19 @@ final class RTPBroadcaster: StreamOutput {
   }
 
   func consume(_ sample: EncodedSample) {
-    guard self.groups.contains(where: \.hasViewers) else { return }
     let now = self.now
     let needsKeyframe = self.state.withLock { state in
-      let positions = state.tracks.positions(at: sample.presentationTime)
+      // Within the lock: a viewer that joins takes the group after it was counted.
+      guard self.groups.contains(where: \.hasViewers) else {
+        state.group.append(sample, at: now)
+        return false
+      }
       let discards = self.counters.discards.load(ordering: .acquiring)
+      state.packetizeGroup(discards: discards)
       var needsKeyframe = false
-      for batch in state.tracks.packetize(sample) {
-        let packets = SharedPackets(kind: sample.kind, batch: batch, positions: positions)
+      for packets in state.packetize(sample) {
         let output = state.assembler.append(packets, discards: discards, at: now)
-        if self.perform(output, at: now) { needsKeyframe = true }
+        if self.perform(output, state: &state, at: now) { needsKeyframe = true }
       }
       return needsKeyframe
     }
@@ -99,20 +121,21 @@ final class RTPBroadcaster: StreamOutput {
     MediaTime(nanoseconds: Int64(clamping: self.groups[0].eventLoop.now.uptimeNanoseconds))
   }
 
-  /// Enqueues a delivery and schedules a timer; called with the state locked.
+  /// Enqueues a delivery and schedules a timer.
   ///
   /// - Returns: Whether packets were dropped, so that a keyframe is needed.
-  private func perform(_ output: DeliveryAssembler.Output, at now: MediaTime) -> Bool {
+  private func perform(_ output: DeliveryAssembler.Output, state: inout State, at now: MediaTime) -> Bool {
     if let deadline = output.timer {
       self.groups[0].eventLoop.scheduleTask(in: .nanoseconds(max(0, (deadline - now).nanoseconds))) {
         self.sendWaitingAudio()
       }
     }
     guard let delivery = output.delivery else { return false }
-    return self.enqueue(delivery)
+    return self.enqueue(delivery, state: &state, at: now)
   }
 
-  private func enqueue(_ delivery: SharedDelivery) -> Bool {
+  private func enqueue(_ delivery: SharedDelivery, state: inout State, at now: MediaTime) -> Bool {
+    state.group.append(delivery, at: now)
     var needsKeyframe = false
     for group in self.groups where group.hasViewers {
       if group.enqueue(delivery) { needsKeyframe = true }
@@ -123,12 +146,18 @@ final class RTPBroadcaster: StreamOutput {
   /// Sends the audio that has waited for an access unit long enough.
   private func sendWaitingAudio() {
     let now = self.now
-    let needsKeyframe = self.state.withLock { self.perform($0.assembler.handleTimer(at: now), at: now) }
+    let needsKeyframe = self.state.withLock { state in
+      self.perform(state.assembler.handleTimer(at: now), state: &state, at: now)
+    }
     if needsKeyframe { self.requestKeyframe() }
   }
 
   func descriptionChanged(to description: CodecDescription) {
-    self.state.withLock { $0.tracks.change(to: description) }
+    self.state.withLock { state in
+      // Its samples are of the former parameter sets.
+      state.group.removeAll()
+      state.tracks.change(to: description)
+    }
     self.onDescriptionChange(self)
   }
 
@@ -136,14 +165,16 @@ final class RTPBroadcaster: StreamOutput {
   /// cannot be taken out.
   func discardEarlier() {
     self.counters.discards.add(1, ordering: .acquiringAndReleasing)
+    self.state.withLock { $0.group.removeAll() }
     for group in self.groups where group.hasViewers {
       group.eventLoop.execute { group.discardEarlier() }
     }
   }
 
   func streamEnded() {
+    let now = self.now
     self.state.withLock { state in
-      if let audio = state.assembler.flush() { _ = self.enqueue(audio) }
+      if let audio = state.assembler.flush() { _ = self.enqueue(audio, state: &state, at: now) }
     }
     let goodbyes = self.reports(isLast: true)
     for group in self.groups where group.hasViewers {
@@ -152,11 +183,29 @@ final class RTPBroadcaster: StreamOutput {
     self.onEnd(self)
   }
 
-  /// Adds a viewer; called on its event loop. A viewer with video starts at the next keyframe, which is requested; a viewer
-  /// with audio only starts at the next packet.
-  func join(_ viewer: RTPViewer, on eventLoop: any EventLoop) {
-    if self.group(on: eventLoop).add(viewer) { self.rendition?.beginUse() }
-    if viewer.transports.video != nil { self.requestKeyframe() }
+  /// Adds a viewer; called on its event loop. A viewer with video starts at the next keyframe, which is requested, or at the
+  /// last one; a viewer with audio only starts at the next packet.
+  ///
+  /// - Parameter startsCached: Whether a viewer with video is sent everything since the last keyframe at once.
+  func join(_ viewer: RTPViewer, on eventLoop: any EventLoop, startsCached: Bool) {
+    let group = self.group(on: eventLoop)
+    if group.add(viewer) { self.rendition?.beginUse() }
+    guard viewer.transports.video != nil else { return }
+    if startsCached, let deliveries = self.deliveriesSinceKeyframe() {
+      group.start(viewer, with: deliveries)
+    } else {
+      self.requestKeyframe()
+    }
+  }
+
+  /// All deliveries since the last keyframe; nil when there are none.
+  private func deliveriesSinceKeyframe() -> [SharedDelivery]? {
+    let now = self.now
+    return self.state.withLock { state in
+      state.packetizeGroup(discards: self.counters.discards.load(ordering: .acquiring))
+      if let audio = state.assembler.flush() { _ = self.enqueue(audio, state: &state, at: now) }
+      return state.group.deliveries(at: now)
+    }
   }
 
   /// Removes a viewer; called on its event loop, without effect when it was not added.

@@ -33,9 +33,14 @@ final class RTPViewer {
   private var state: ViewerState
   /// Interleaved channels of RTP packets.
   private let channels: PerTrack<UInt8>
-  private let hasDatagrams: Bool
+  /// Whether a track is sent over UDP.
+  let hasDatagrams: Bool
   /// Interleaved packets that wait for the connection, in step with the queue of `state`.
   private var queue: [SharedDelivery] = []
+  /// What followed the last keyframe and is not sent yet; live deliveries follow it meanwhile.
+  private var catchUp = CircularBuffer<SharedDelivery>()
+  /// Number of the last delivery in `catchUp`; earlier ones that come are in it.
+  private var lastCaughtUp = 0
 
   init(
     transports: PerTrack<Transport>, connection: RTSPConnectionHandler, counters: ViewerCounters,
@@ -52,11 +57,25 @@ final class RTPViewer {
       skipsToKeyframe: transports.video?.interleavedChannel != nil)
   }
 
+  /// Sends live packets as ``send(_:at:datagrams:)`` does, behind those that followed the last keyframe.
+  func deliver(
+    _ deliveries: [SharedDelivery], at now: MediaTime, datagrams: inout [DatagramDestinationLists]
+  ) -> Int {
+    guard self.lastCaughtUp > 0 else { return self.send(deliveries, at: now, datagrams: &datagrams) }
+    let later = deliveries.filter { $0.number > self.lastCaughtUp }
+    guard !self.isCatchingUp else {
+      self.catchUp.append(contentsOf: later)
+      return 0
+    }
+    if !later.isEmpty { self.lastCaughtUp = 0 }
+    return self.send(later, at: now, datagrams: &datagrams)
+  }
+
   /// Sends packets over the connection in one write, or queues or drops them; starts the viewer at its first keyframe.
   ///
   /// - Parameter datagrams: For each delivery, the destinations of what is to be sent over UDP.
   /// - Returns: Number of bytes written to the connection.
-  func deliver(
+  func send(
     _ deliveries: [SharedDelivery], at now: MediaTime, datagrams: inout [DatagramDestinationLists]
   ) -> Int {
     var byteCount = 0
@@ -133,6 +152,7 @@ final class RTPViewer {
 
   /// Closes a connection that has data to send: earlier frames, which must not be shown any more.
   func discardEarlier() {
+    self.catchUp.removeAll()
     guard let video = self.transports.video, case .interleaved = video else { return }
     self.connection.discardEarlier()
   }
@@ -142,6 +162,22 @@ final class RTPViewer {
     self.send(goodbyes)
     self.connection.streamEnded()
   }
+}
+
+// MARK: Starting with the last keyframe
+
+extension RTPViewer {
+  /// Enqueues what followed the last keyframe.
+  func catchUp(with deliveries: [SharedDelivery]) {
+    self.catchUp = CircularBuffer(deliveries)
+    self.lastCaughtUp = deliveries.last?.number ?? 0
+  }
+
+  /// Whether something of it is not sent yet.
+  var isCatchingUp: Bool { !self.catchUp.isEmpty }
+
+  /// Removes the next delivery; nil when everything is sent.
+  func nextCatchUp() -> SharedDelivery? { self.catchUp.popFirst() }
 }
 
 // MARK: The connection's write buffer

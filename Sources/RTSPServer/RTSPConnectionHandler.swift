@@ -312,7 +312,7 @@ extension RTSPConnectionHandler {
       transports: transports, connection: self, counters: broadcaster.counters, limits: limits)
     self.playback = Playback(viewer: viewer, broadcaster: broadcaster, indices: indices, addresses: addresses)
     self.listenForDatagrams(from: addresses, context: context)
-    broadcaster.join(viewer, on: context.eventLoop)
+    broadcaster.join(viewer, on: context.eventLoop, startsCached: playback.startsCached)
   }
 
   /// Limits what the system keeps unsent to a quarter of a second of the stream: it cannot be dropped when it grows old.
@@ -361,7 +361,7 @@ extension RTSPConnectionHandler {
 
   /// Requests a keyframe of the stream that is played.
   func requestKeyframe() {
-    self.playback?.broadcaster.stream.requestKeyframe()
+    self.playback?.broadcaster.requestKeyframe()
   }
 
   /// Sends an RTCP packet over UDP.

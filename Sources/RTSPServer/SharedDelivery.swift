@@ -9,6 +9,8 @@ internal import Synchronization
 /// The bytes for an RTSP connection are built once for each pair of channels, in one buffer, so that a viewer costs one
 /// write.
 final class SharedDelivery: Sendable {
+  /// Number of the delivery in its stream, from 1 on.
+  let number: Int
   /// The audio frames, which precede the access unit.
   let audio: [SharedPackets]
   /// The access unit.
@@ -17,7 +19,8 @@ final class SharedDelivery: Sendable {
   let discards: Int
   private let buffers = Mutex<[(channels: PerTrack<UInt8>, buffer: ByteBuffer)]>([])
 
-  init(audio: [SharedPackets], video: SharedPackets? = nil, discards: Int = 0) {
+  init(number: Int, audio: [SharedPackets], video: SharedPackets? = nil, discards: Int = 0) {
+    self.number = number
     self.audio = audio
     self.video = video
     self.discards = discards
@@ -25,8 +28,11 @@ final class SharedDelivery: Sendable {
 
   /// The same without the access unit; nil without audio.
   var withoutVideo: SharedDelivery? {
-    self.audio.isEmpty ? nil : SharedDelivery(audio: self.audio)
+    self.audio.isEmpty ? nil : SharedDelivery(number: self.number, audio: self.audio)
   }
+
+  /// Number of bytes of all packets.
+  var byteCount: Int { self.audio.reduce(self.video?.byteCount ?? 0) { $0 + $1.byteCount } }
 
   /// Start positions for a viewer that starts with this delivery: with the access unit, or with the audio where it has no
   /// video.
@@ -48,7 +54,7 @@ final class SharedDelivery: Sendable {
         return known.buffer
       }
       guard let buffer = self.build(channels: channels) else { return nil }
-      buffers.append((channels, buffer))
+      if buffers.count < SharedPackets.maximumChannelCount { buffers.append((channels, buffer)) }
       return buffer
     }
   }

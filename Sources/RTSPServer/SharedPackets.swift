@@ -18,6 +18,9 @@ final class SharedPackets: Sendable {
     var datagrams: Datagrams?
   }
 
+  /// Maximum number of channels whose wire format is kept; that of others is built for each viewer.
+  static let maximumChannelCount = 4
+
   let kind: MediaKind
   /// Whether these are the packets of a video keyframe, at which a viewer can start.
   let isKeyframe: Bool
@@ -25,6 +28,9 @@ final class SharedPackets: Sendable {
   let positions: PerTrack<RTPPosition>
   private let batch: RTPPacketBatch
   private let formats = Mutex(WireFormats())
+
+  /// Number of bytes of all packets.
+  var byteCount: Int { self.batch.byteCount }
 
   init(kind: MediaKind, batch: RTPPacketBatch, positions: PerTrack<RTPPosition>) {
     self.kind = kind
@@ -38,7 +44,7 @@ final class SharedPackets: Sendable {
     self.formats.withLock { formats in
       for format in formats.interleaved where format.channel == channel { return format.buffer }
       let buffer = self.batch.interleaved(channel: channel)
-      formats.interleaved.append((channel, buffer))
+      if formats.interleaved.count < Self.maximumChannelCount { formats.interleaved.append((channel, buffer)) }
       return buffer
     }
   }

@@ -20,10 +20,16 @@ final class ViewerGroup: @unchecked Sendable {
   private var isRetryScheduled = false
   /// Index of the viewer that is sent each delivery first: another one each time, so that none is always last.
   private var firstViewer = 0
+  /// Viewers that are sent what followed the last keyframe.
+  private var catchingUp: [RTPViewer] = []
+  private var isCatchUpScheduled = false
   private let requestKeyframe: @Sendable () -> Void
 
   /// Time after which a full send buffer is tried again: on a link of a gigabit the default buffer lasts somewhat longer.
   private static let retryInterval = TimeAmount.milliseconds(1)
+  /// Interval between two frames of what followed the last keyframe over UDP: 200 in a second, since a player loses what it
+  /// does not decode as fast.
+  private static let catchUpInterval = TimeAmount.milliseconds(5)
 
   init(
     eventLoop: any EventLoop, counters: ViewerCounters, sockets: @escaping @Sendable () -> DatagramSockets?,
@@ -63,6 +69,7 @@ final class ViewerGroup: @unchecked Sendable {
     self.viewers.remove(at: index)
     self.viewerCount.subtract(1, ordering: .releasing)
     self.counters.viewers.subtract(1, ordering: .relaxed)
+    self.catchingUp.removeAll { $0 === viewer }
     for case .datagrams(let destinations)? in [viewer.transports.video, viewer.transports.audio] {
       self.waitingDatagrams.remove(destinations.rtp)
     }
@@ -99,13 +106,25 @@ final class ViewerGroup: @unchecked Sendable {
     let deliveries = self.queue.withLock { $0.takeAll(at: now) }
       .compactMap { $0.video != nil && $0.discards != discards ? $0.withoutVideo : $0 }
     guard !deliveries.isEmpty else { return }
-    while self.datagrams.count < deliveries.count { self.datagrams.append(DatagramDestinationLists()) }
-    var byteCount = 0
     // A viewer may leave during the loop, which iterates over a copy of the list.
     let viewers = self.viewers
     self.firstViewer = self.firstViewer + 1 < viewers.count ? self.firstViewer + 1 : 0
-    for part in [viewers[self.firstViewer...], viewers[..<self.firstViewer]] {
-      for viewer in part { byteCount += viewer.deliver(deliveries, at: now, datagrams: &self.datagrams) }
+    self.send(deliveries, to: [viewers[self.firstViewer...], viewers[..<self.firstViewer]], at: now) {
+      $0.deliver($1, at: now, datagrams: &$2)
+    }
+  }
+
+  /// Sends deliveries to viewers as each of them decides.
+  ///
+  /// - Parameter deliver: Sends interleaved packets, appends UDP destinations, and returns the number of bytes sent.
+  private func send(
+    _ deliveries: [SharedDelivery], to viewers: [ArraySlice<RTPViewer>], at now: MediaTime,
+    deliver: (RTPViewer, [SharedDelivery], inout [DatagramDestinationLists]) -> Int
+  ) {
+    while self.datagrams.count < deliveries.count { self.datagrams.append(DatagramDestinationLists()) }
+    var byteCount = 0
+    for part in viewers {
+      for viewer in part { byteCount += deliver(viewer, deliveries, &self.datagrams) }
     }
     for (index, delivery) in deliveries.enumerated() {
       for packets in delivery.audio { byteCount += self.send(packets, to: self.datagrams[index].audio) }
@@ -113,6 +132,38 @@ final class ViewerGroup: @unchecked Sendable {
       self.datagrams[index].removeAll()
     }
     if byteCount > 0 { self.counters.bytesSent.add(byteCount, ordering: .relaxed) }
+  }
+
+  /// Starts a viewer with what followed the last keyframe, the first of which has it: at once over its connection, and at a
+  /// multiple of the frame rate over UDP.
+  func start(_ viewer: RTPViewer, with deliveries: [SharedDelivery]) {
+    viewer.catchUp(with: deliveries)
+    self.catchingUp.append(viewer)
+    // After the connection has handled PLAY: it is notified of unsent bytes between two writes only.
+    guard !self.isCatchUpScheduled else { return }
+    self.isCatchUpScheduled = true
+    self.eventLoop.execute { self.sendCatchUp() }
+  }
+
+  /// Sends every viewer that catches up what is next, until none does.
+  private func sendCatchUp() {
+    let now = self.now
+    for viewer in self.catchingUp {
+      // A connection queues what it cannot send.
+      repeat { self.sendCatchUp(to: viewer, at: now) } while !viewer.hasDatagrams && viewer.isCatchingUp
+    }
+    self.catchingUp.removeAll { !$0.isCatchingUp }
+    self.isCatchUpScheduled = !self.catchingUp.isEmpty
+    guard self.isCatchUpScheduled else { return }
+    self.eventLoop.scheduleTask(in: Self.catchUpInterval) { self.sendCatchUp() }
+  }
+
+  /// Sends a viewer its next delivery.
+  private func sendCatchUp(to viewer: RTPViewer, at now: MediaTime) {
+    guard let delivery = viewer.nextCatchUp(),
+      delivery.video == nil || delivery.discards == self.counters.discards.load(ordering: .acquiring)
+    else { return }
+    self.send([delivery], to: [[viewer]], at: now) { $0.send($1, at: now, datagrams: &$2) }
   }
 
   /// Sends packets as datagrams, in as few calls as possible; those beyond the send buffer wait. Returns their number of

@@ -23,7 +23,7 @@ extension EndToEnd {
       return environment
     }
 
-    @Test(.tags(.timing), .timeLimit(.minutes(20)))
+    @Test(.tags(.timing))
     func `flash and beep stay together while the microphone's clock drifts as in the course of a day`() async throws {
       let microphone = "mic:tested:PPM=1300,SWING=300,CYCLE=\(Self.seconds),JITTER=2000,BEEP=1"
       let options = ["--source", "v4l2:/dev/video0", "--audio", microphone]

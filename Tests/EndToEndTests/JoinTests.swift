@@ -1,3 +1,4 @@
+import FakeCamera
 import Foundation
 import Testing
 
@@ -24,6 +25,58 @@ extension EndToEnd {
         }
         #expect(waits.sorted()[2] < .seconds(1.5), "\(waits)")
         _ = try await vidicon.status { ($0.keyframeRequests ?? 0) > requests }
+      }
+    }
+
+    @Test(.tags(.timing))
+    func `start=cached shows a camera with rare keyframes within half a second, over TCP and UDP`() async throws {
+      try await TestMedia.withTemporaryFolder { folder in
+        let path = "\(folder)/rare.h264"
+        // One keyframe in a minute.
+        let made = try await Tool.run(
+          "ffmpeg",
+          FFmpeg.quiet + ["-f", "lavfi", "-i", "testsrc2=s=640x360:r=30", "-t", "60", "-c:v", "libx264"]
+            + ["-preset", "ultrafast", "-g", "1800", "-sc_threshold", "0", "-bf", "0", "-pix_fmt", "yuv420p"]
+            + ["-bsf:v", "h264_metadata=aud=insert", "-f", "h264", path],
+          within: .seconds(30))
+        try #require(made.succeeded)
+        let camera = try FakeCamera.environment(["formats=H264 640x360 30;file=\(path)"])
+        let options = ["--source", "v4l2:/dev/video0", "--audio", "none", "--size", "640x360", "--fps", "30"]
+        try await VidiconProcess.serving(
+          options + ["--pass-through", "on", "--rtsp-udp"], environment: camera
+        ) { vidicon in
+          // The camera's first keyframe may precede the stream's publication; this viewer requests another one.
+          _ = try await FFprobe.look(at: vidicon.url())
+          let joined = try await vidicon.status { ($0.keyframeRequests ?? 0) > 0 }
+          let last = try await vidicon.status { ($0.framesIn ?? 0) > (joined.framesIn ?? 0) + 180 }
+          let url = vidicon.url() + "?start=cached"
+          for transport in ["tcp", "udp"] {
+            var waits: [Duration] = []
+            for _ in 0..<5 {
+              let run = try await Tool.run(
+                "ffmpeg",
+                FFmpeg.quiet + ["-xerror", "-rtsp_transport", transport, "-fpsprobesize", "0", "-i", url]
+                  + ["-frames:v", "1", "-f", "rawvideo", "-pix_fmt", "gray", "pipe:1"], within: .seconds(10))
+              #expect(run.succeeded, "\(run.errors)")
+              #expect(FFmpeg.complaints(in: run.errors) == [])
+              waits.append(run.duration)
+            }
+            #expect(waits.sorted()[2] < .seconds(0.5), "\(transport): \(waits)")
+            // All that followed the keyframe comes at once, and the present joins it without a gap: seconds of frames in less
+            // than their time.
+            let start = ContinuousClock.now
+            let play = try await FFmpeg.play(
+              url, seconds: 8, options: ["-rtsp_transport", transport, "-fpsprobesize", "0"], audio: false)
+            #expect(play.run.succeeded, "\(transport): \(play.run.errors)")
+            #expect(FFmpeg.complaints(in: play.run.errors) == [])
+            #expect(ContinuousClock.now - start < .seconds(6))
+            let intervals = zip(play.times.dropFirst(), play.times).map { $0 - $1 }
+            try #require(intervals.count > 200)
+            #expect(intervals.allSatisfy { $0 < 0.04 }, "\(transport): \(intervals.max() ?? 0)")
+          }
+          let end = try await vidicon.status { ($0.framesIn ?? 0) > (last.framesIn ?? 0) + 60 }
+          #expect(end.keyframeRequests == last.keyframeRequests)
+        }
       }
     }
 

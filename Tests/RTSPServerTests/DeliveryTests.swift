@@ -75,7 +75,7 @@ struct DeliveryQueueTests {
 
   private mutating func frame(isKeyframe: Bool = false, audio: Bool = false) throws -> SharedDelivery {
     SharedDelivery(
-      audio: audio ? [try self.source.packets(.audio)] : [],
+      number: 1, audio: audio ? [try self.source.packets(.audio)] : [],
       video: try self.source.packets(.video, isKeyframe: isKeyframe))
   }
 
@@ -212,7 +212,7 @@ struct SharedDeliveryTests {
   @Test func `audio precedes the access unit, and each pair of channels is built once`() throws {
     var source = PacketSource()
     let (audio, video) = (try source.packets(.audio), try source.packets(.video))
-    let delivery = SharedDelivery(audio: [audio], video: video)
+    let delivery = SharedDelivery(number: 1, audio: [audio], video: video)
     var expected = audio.interleaved(channel: 2)
     expected.writeImmutableBuffer(video.interleaved(channel: 0))
     let built = try #require(delivery.interleaved(channels: PerTrack(video: 0, audio: 2)))

@@ -1,0 +1,177 @@
+import Media
+import NIOCore
+import NIOEmbedded
+import RTP
+import RTSP
+import Streaming
+import Testing
+
+@testable import RTSPServer
+
+@Suite("Start with the last keyframe")
+struct CachedStartTests {
+  private let server: EmbeddedServer
+
+  init() throws { self.server = try EmbeddedServer() }
+
+  @Test func `everything since the last keyframe is sent at once, then what follows`() throws {
+    self.server.sendFrame()
+    self.server.sendKeyframe()
+    self.server.sendFrame()
+    self.server.sendAudio()
+    let requests = self.server.stream.statistics.keyframeRequests
+    let client = try self.connectAndPlay()
+    let start = try client.messages()
+    #expect(Self.kinds(of: start) == ["200", "SR 1", "SR 3", "RTP 0", "RTP 0", "RTP 0", "RTP 2"])
+    #expect(self.server.stream.statistics.keyframeRequests == requests)
+    self.server.sendFrame()
+    self.server.sendAudio()
+    let live = try client.messages()
+    #expect(Self.kinds(of: live) == ["RTP 0", "RTP 2"])
+    try Self.expectConsecutive(start + live)
+    #expect(try Self.announcedSequenceNumber(in: start) == Self.packets(in: start, channel: 0)[0].header.sequenceNumber)
+  }
+
+  @Test func `packets that wait for the event loop are sent once, and are those of other viewers`() throws {
+    let other = try self.server.connectAndStart()
+    self.server.queueFrame()
+    self.server.queueAudio()
+    let client = try self.connectAndPlay()
+    self.server.queueFrame()
+    self.server.sendAudio()
+    let messages = try client.messages()
+    try Self.expectConsecutive(messages)
+    #expect(try Self.packets(in: messages, channel: 0).count == 4)
+    #expect(try Self.packets(in: messages, channel: 2).count == 2)
+    let others = try Self.packets(in: try other.messages(), channel: 0)
+    #expect(try Self.packets(in: messages, channel: 0).suffix(2).map(\.header) == others.map(\.header))
+  }
+
+  @Test func `viewers that come and go leave no gap in the samples since the keyframe`() throws {
+    let first = try self.server.connectAndStart()
+    self.server.sendFrame()
+    try first.channel.close().wait()
+    self.server.loop.run()
+    self.server.sendFrame()
+    let waiting = try self.server.connectAndPlay()
+    self.server.sendFrame()
+    #expect(try waiting.received() == [])
+    let client = try self.connectAndPlay()
+    let messages = try client.messages()
+    #expect(Self.kinds(of: messages) == ["200", "SR 1", "SR 3", "RTP 0", "RTP 0", "RTP 0", "RTP 0", "RTP 0"])
+    try Self.expectConsecutive(messages)
+  }
+
+  @Test func `a viewer that does not ask waits for the next keyframe`() throws {
+    self.server.sendKeyframe()
+    let client = try self.server.connectAndPlay()
+    self.server.sendFrame()
+    #expect(try client.received() == [])
+    self.server.sendKeyframe()
+    #expect(try client.received() == ["200", "SR 1", "SR 3", "RTP 0", "RTP 0"])
+  }
+
+  @Test func `nothing from before privacy was switched on is sent`() throws {
+    self.server.sendKeyframe()
+    self.server.sendFrame()
+    self.server.broadcaster.discardEarlier()
+    self.server.sendFrame()
+    let client = try self.connectAndPlay()
+    #expect(try client.received() == [])
+    self.server.sendKeyframe()
+    self.server.sendAudio()
+    #expect(try client.received() == ["200", "SR 1", "SR 3", "RTP 0", "RTP 0", "RTP 2"])
+    #expect(try self.connectAndPlay().received() == ["200", "SR 1", "SR 3", "RTP 0", "RTP 0", "RTP 2"])
+  }
+
+  @Test func `a keyframe of seconds ago without samples since is too old`() throws {
+    self.server.sendKeyframe()
+    self.server.loop.advanceTime(by: .seconds(3))
+    let client = try self.connectAndPlay()
+    #expect(try client.received() == [])
+  }
+
+  @Test func `a client that does not read is queued packets, not copies of them`() throws {
+    self.server.sendKeyframe()
+    for _ in 0..<50 { self.server.sendFrame() }
+    let client = try self.connect()
+    client.setWritable(false)
+    try self.play(client)
+    // The response, the reports and the keyframe; the rest waits as references.
+    let first = try client.received()
+    #expect(first == ["200", "SR 1", "SR 3", "RTP 0", "RTP 0"])
+    client.setWritable(true)
+    let rest = try client.received()
+    #expect(rest == Array(repeating: "RTP 0", count: 50))
+  }
+
+  @Test func `a group that is too large is not kept`() throws {
+    var group = KeyframeGroup()
+    let length = KeyframeGroup.maximumByteCount / 4
+    for index in 0..<4 { group.append(Self.sample(length: length, isKeyframe: index == 0), at: .zero) }
+    #expect(group.takeSamples().count == 4)
+    for index in 0..<5 { group.append(Self.sample(length: length, isKeyframe: index == 0), at: .zero) }
+    #expect(group.takeSamples().isEmpty)
+    group.append(Self.sample(length: 1, isKeyframe: false), at: .zero)
+    #expect(group.takeSamples().isEmpty)
+    group.append(Self.sample(length: 1, isKeyframe: true), at: .zero)
+    #expect(group.takeSamples().count == 1)
+  }
+
+  private static func sample(length: Int, isKeyframe: Bool) -> EncodedSample {
+    EncodedSample(
+      kind: .video, payload: ByteBuffer(repeating: 0, count: length), presentationTime: .zero,
+      duration: .milliseconds(33), isKeyframe: isKeyframe)
+  }
+
+  private func connect() throws -> EmbeddedClient {
+    let client = try self.server.connect()
+    try client.send("DESCRIBE rtsp://h/live?start=cached RTSP/1.0\r\nCSeq: 1\r\n\r\n")
+    try client.setUp(track: 0, channels: "0-1")
+    try client.setUp(track: 1, channels: "2-3")
+    #expect(try client.received() == ["200", "200", "200"])
+    return client
+  }
+
+  private func play(_ client: EmbeddedClient) throws {
+    try client.send("PLAY rtsp://h/live RTSP/1.0\r\nCSeq: 9\r\n\r\n")
+  }
+
+  private func connectAndPlay() throws -> EmbeddedClient {
+    let client = try self.connect()
+    try self.play(client)
+    return client
+  }
+
+  private static func kinds(of messages: [RTSPMessage]) -> [String] {
+    messages.map { message in
+      switch message {
+      case .response(let response): "\(response.status.code)"
+      case .interleaved(let channel, _): channel % 2 == 0 ? "RTP \(channel)" : "SR \(channel)"
+      case .request, .malformed: "?"
+      }
+    }
+  }
+
+  private static func packets(in messages: [RTSPMessage], channel: UInt8) throws -> [RTPPacket] {
+    try messages.compactMap { message in
+      guard case .interleaved(channel, let payload) = message else { return nil }
+      return try RTPPacket(parsing: payload)
+    }
+  }
+
+  private static func announcedSequenceNumber(in messages: [RTSPMessage]) throws -> UInt16? {
+    guard case .response(let response) = messages.first, let information = response.headers["RTP-Info"] else {
+      return nil
+    }
+    return information.split(separator: ";").first { $0.hasPrefix("seq=") }.flatMap { UInt16($0.dropFirst(4)) }
+  }
+
+  private static func expectConsecutive(_ messages: [RTSPMessage]) throws {
+    for channel in [UInt8(0), 2] {
+      let numbers = try Self.packets(in: messages, channel: channel).map(\.header.sequenceNumber)
+      guard let first = numbers.first else { continue }
+      #expect(numbers == numbers.indices.map { first &+ UInt16($0) })
+    }
+  }
+}
