@@ -25,6 +25,7 @@ let package = Package(
     .library(name: "Bitstreams", targets: ["Bitstreams"]),
     .library(name: "Containers", targets: ["Containers"]),
     .library(name: "HLS", targets: ["HLS"]),
+    .library(name: "Pushing", targets: ["Pushing"]),
     .library(name: "RateControl", targets: ["RateControl"]),
     .library(name: "RTMP", targets: ["RTMP"]),
     .library(name: "RTP", targets: ["RTP"]),
@@ -70,6 +71,7 @@ let package = Package(
     .target(name: "Containers", dependencies: ["Bitstreams", "Media", nioCore], swiftSettings: settings),
     .target(name: "HLS", dependencies: ["Bitstreams", "Containers", "Media", nioCore], swiftSettings: settings),
     .target(name: "RateControl", dependencies: ["Media"], swiftSettings: settings),
+    .target(name: "Pushing", dependencies: ["Media", "RateControl", nioCore], swiftSettings: settings),
     .target(name: "RTP", dependencies: ["Bitstreams", "Media", nioCore], swiftSettings: settings),
     .target(
       name: "Authentication",
@@ -239,6 +241,7 @@ let package = Package(
       name: "HLSTests", dependencies: ["HLS", "HLSRules", "Bitstreams", "Containers", "Media", nioCore],
       swiftSettings: settings),
     .testTarget(name: "RateControlTests", dependencies: ["RateControl", "Media"], swiftSettings: settings),
+    .testTarget(name: "PushingTests", dependencies: ["Pushing", "Media", nioCore], swiftSettings: settings),
     .testTarget(
       name: "ThreadingTests", dependencies: ["Threading", "TestSupport", "Media"], swiftSettings: settings),
     .testTarget(

@@ -14,6 +14,7 @@ enum Floor: Comparable {
     "Containers": .pure,
     "HLS": .pure,
     "RateControl": .pure,
+    "Pushing": .pure,
     "RTP": .pure,
     "Authentication": .pure,
     "RTSP": .pure,

@@ -1,0 +1,61 @@
+public import Media
+
+/// Settings of a push.
+public struct PushSettings: Hashable, Sendable {
+  /// Whether the stream has video: sending starts at a keyframe.
+  public var hasVideo: Bool
+  /// Bitrate of the stream's video, in bits per second: what is sent while the link carries it.
+  public var bitrate: Int
+  /// Least bitrate of video that an encoding of this push alone may have; nil sends the stream as it is, whose frames are
+  /// dropped where the link falls short.
+  public var minimumBitrate: Int?
+  /// Maximum time from the start of a connection until the server has accepted the stream; 60 s by default.
+  public var attemptTimeout = MediaDuration.seconds(60)
+  /// Time without progress after which a connection is given up; 10 s by default.
+  public var stallTimeout = MediaDuration.seconds(10)
+  /// Time of sending after which the next delay before a connection is the least again; 10 s by default.
+  public var calmTime = MediaDuration.seconds(10)
+
+  /// Creates settings; bitrates are raised to 1.
+  public init(hasVideo: Bool = true, bitrate: Int, minimumBitrate: Int? = nil) {
+    self.hasVideo = hasVideo
+    self.bitrate = max(1, bitrate)
+    self.minimumBitrate = minimumBitrate.map { min(max(1, $0), max(1, bitrate)) }
+  }
+}
+
+/// State and counters of a push, for its owner. Has no address and no key.
+public struct PushStatus: Hashable, Sendable {
+  /// What a push does.
+  public enum Phase: Hashable, Sendable {
+    /// Not started, or stopped.
+    case stopped
+    /// Connecting, or waiting until the server accepts the stream.
+    case connecting
+    /// Sending.
+    case sending
+    /// Waiting to connect again.
+    case waiting(until: MediaTime)
+  }
+
+  /// What the push does.
+  public var phase = Phase.stopped
+  /// Reason for which the last connection or attempt has ended; nil before the first has.
+  public var lastFailure: String?
+  /// Connections after the first that a server accepted.
+  public var reconnects = 0
+  /// Attempts that failed since the last accepted connection.
+  public var failedAttempts = 0
+  /// Bytes of media that were passed to connections.
+  public var sentByteCount = 0
+  /// Frames that were dropped because the link was too slow; those that came while nothing was connected are not counted.
+  public var droppedFrames = 0
+  /// Audio frames that were dropped because the link was too slow.
+  public var droppedAudioFrames = 0
+  /// Target bitrate of the video, in bits per second.
+  public var bitrate = 0
+  /// Whether the video comes from an encoding of this push alone.
+  public var hasOwnEncoding = false
+  /// Age of the oldest sample that has not left.
+  public var queueAge = MediaDuration.zero
+}

@@ -1,0 +1,176 @@
+import Media
+import NIOCore
+import Testing
+
+@testable import Pushing
+
+@Suite("Sender of a push")
+struct PushSenderTests {
+  /// A sender without jitter: half of the range.
+  private static func sender(_ settings: PushSettings = PushSettings(bitrate: 2_000_000)) -> PushSender {
+    PushSender(settings: settings, makeRandom: { 0 })
+  }
+
+  /// Actions as words.
+  private static func words(_ actions: [PushSender.Action]) -> [String] {
+    actions.map { action in
+      switch action {
+      case .connect: "connect"
+      case .disconnect: "disconnect"
+      case .sendConfiguration: "configuration"
+      case .send(let sample):
+        "\(sample.kind == .audio ? "A" : sample.isKeyframe ? "K" : "V")\(sample.decodeTime.ticks(timescale: 1000))"
+      case .requestKeyframe: "keyframe?"
+      case .requestEncoding(let bitrate): "encoding? \(bitrate)"
+      case .setBitrate(let bitrate): "bitrate \(bitrate)"
+      case .releaseEncoding: "release"
+      }
+    }
+  }
+
+  @Test func `nothing is sent before the server accepts, and then the configuration and a keyframe first`() {
+    var sender = Self.sender()
+    #expect(Self.words(sender.start(now: .zero)) == ["connect"])
+    #expect(sender.start(now: .zero).isEmpty)
+    #expect(sender.enqueue(video(0, isKeyframe: true), now: .zero).isEmpty)
+    #expect(Self.words(sender.handleConnected(now: time(10))) == ["keyframe?"])
+    #expect(sender.enqueue(audio(10), now: time(10)).isEmpty)
+    #expect(sender.enqueue(video(20), now: time(20)).isEmpty)
+    #expect(Self.words(sender.enqueue(video(30, isKeyframe: true), now: time(30))) == ["configuration", "K30"])
+    #expect(Self.words(sender.enqueue(audio(31), now: time(31))) == ["A31"])
+    let status = sender.status(at: time(31))
+    #expect(status.phase == .sending && status.sentByteCount == 1170 && status.droppedFrames == 0)
+  }
+
+  @Test func `a stream without video starts with its first audio`() {
+    var sender = Self.sender(PushSettings(hasVideo: false, bitrate: 64_000))
+    _ = sender.start(now: .zero)
+    #expect(sender.handleConnected(now: .zero).isEmpty)
+    #expect(Self.words(sender.enqueue(audio(1), now: time(1))) == ["configuration", "A1"])
+  }
+
+  @Test func `a quarter second is passed to the connection, the rest waits`() {
+    var sender = Self.sender()
+    _ = sender.start(now: .zero)
+    _ = sender.handleConnected(now: .zero)
+    // 62,500 bytes are a quarter second.
+    _ = sender.enqueue(video(0, isKeyframe: true, size: 60_000), now: .zero)
+    #expect(Self.words(sender.enqueue(video(1, size: 30_000), now: time(1))) == ["V1"])
+    #expect(sender.enqueue(video(2), now: time(2)).isEmpty)
+    #expect(sender.update(unsentByteCount: 70_000, now: time(50)).isEmpty)
+    #expect(sender.status(at: time(50)).queueAge == .milliseconds(50))
+    #expect(Self.words(sender.update(unsentByteCount: 20_000, now: time(60))) == ["V2"])
+    #expect(sender.status(at: time(60)).queueAge == .milliseconds(59))
+    #expect(sender.update(unsentByteCount: 0, now: time(70)).isEmpty)
+    #expect(sender.status(at: time(70)).queueAge == .zero)
+  }
+
+  @Test func `what is dropped is counted, and a keyframe is requested at most once a second`() {
+    var sender = Self.sender()
+    _ = sender.start(now: .zero)
+    _ = sender.handleConnected(now: .zero)
+    _ = sender.enqueue(video(0, isKeyframe: true, size: 100_000), now: .zero)
+    for index in 1...10 { #expect(sender.enqueue(video(Int64(index)), now: time(Int64(index))).isEmpty) }
+    _ = sender.enqueue(audio(11), now: time(11))
+    #expect(Self.words(sender.update(unsentByteCount: 90_000, now: time(1502))) == ["keyframe?"])
+    #expect(sender.enqueue(video(1503), now: time(1503)).isEmpty)
+    #expect(sender.status(at: time(1503)).droppedFrames == 11)
+    #expect(Self.words(sender.enqueue(video(2600), now: time(2600))) == ["keyframe?"])
+    #expect(sender.status(at: time(2600)).droppedAudioFrames == 1)
+    #expect(sender.enqueue(video(2700, isKeyframe: true), now: time(2700)).isEmpty)
+    #expect(Self.words(sender.update(unsentByteCount: 0, now: time(2710))) == ["K2700"])
+  }
+
+  @Test func `delays double from 0.5 s to 30 s for ever, and are the least again after 10 s of sending`() {
+    var sender = PushSender(settings: PushSettings(bitrate: 1), makeRandom: { .max / 2 })
+    var now = MediaTime.zero
+    func delay() -> Double {
+      guard case .waiting(let until) = sender.status(at: now).phase else { return -1 }
+      return (until - now).seconds
+    }
+    _ = sender.start(now: now)
+    var delays: [Double] = []
+    for _ in 0..<100 {
+      #expect(sender.handleDisconnected("refused", now: now).isEmpty)
+      delays.append(delay())
+      now = sender.nextDeadline ?? now
+      #expect(Self.words(sender.update(now: now)) == ["connect"])
+    }
+    for (found, nominal) in zip(delays, [0.5, 1, 2, 4, 8, 16] + Array(repeating: 30, count: 94)) {
+      #expect(abs(found - nominal) <= nominal / 5 + 1e-9)
+    }
+    #expect(sender.status(at: now).failedAttempts == 100)
+    // A server that accepts and closes at once is not asked more often.
+    _ = sender.handleConnected(now: now)
+    now += .seconds(9)
+    _ = sender.handleDisconnected("closed", now: now)
+    #expect(delay() >= 24)
+    now = sender.nextDeadline ?? now
+    _ = sender.update(now: now)
+    _ = sender.handleConnected(now: now)
+    now += .seconds(10)
+    _ = sender.handleDisconnected("closed", now: now)
+    #expect(delay() <= 0.6)
+    #expect(sender.status(at: now).reconnects == 1)
+    #expect(sender.status(at: now).lastFailure == "closed")
+  }
+
+  @Test func `after a new connection the configuration and a keyframe come first again, and nothing old`() {
+    var sender = Self.sender()
+    _ = sender.start(now: .zero)
+    _ = sender.handleConnected(now: .zero)
+    _ = sender.enqueue(video(0, isKeyframe: true, size: 100_000), now: .zero)
+    _ = sender.enqueue(video(1), now: time(1))
+    _ = sender.handleDisconnected("closed", now: time(2))
+    #expect(sender.enqueue(video(3, isKeyframe: true), now: time(3)).isEmpty)
+    _ = sender.update(now: sender.nextDeadline ?? .zero)
+    #expect(Self.words(sender.handleConnected(now: time(600))) == ["keyframe?"])
+    #expect(sender.enqueue(video(601), now: time(601)).isEmpty)
+    #expect(Self.words(sender.enqueue(video(602, isKeyframe: true), now: time(602))) == ["configuration", "K602"])
+  }
+
+  @Test func `an attempt that hangs and a connection without progress are given up`() {
+    var sender = Self.sender()
+    _ = sender.start(now: .zero)
+    #expect(sender.nextDeadline == time(60_000))
+    #expect(Self.words(sender.update(now: time(60_000))) == ["disconnect"])
+    _ = sender.update(now: sender.nextDeadline ?? .zero)
+    _ = sender.handleConnected(now: time(61_000))
+    _ = sender.enqueue(video(61_000, isKeyframe: true), now: time(61_000))
+    for now in stride(from: Int64(61_100), to: 71_000, by: 100) {
+      #expect(sender.update(unsentByteCount: 500, now: time(now)).isEmpty == true)
+    }
+    #expect(Self.words(sender.update(unsentByteCount: 500, now: time(71_200))) == ["disconnect"])
+    #expect(sender.status(at: time(71_200)).lastFailure == "nothing can be sent any more")
+  }
+
+  @Test func `stopping ends everything, from any state`() {
+    for steps in 0...3 {
+      var sender = Self.sender()
+      if steps > 0 { _ = sender.start(now: .zero) }
+      if steps > 1 { _ = sender.handleConnected(now: .zero) }
+      if steps > 2 { _ = sender.handleDisconnected("x", now: .zero) }
+      #expect(Self.words(sender.stop(now: .zero)) == (steps == 1 || steps == 2 ? ["disconnect"] : []))
+      #expect(sender.nextDeadline == nil)
+      #expect(sender.enqueue(video(0, isKeyframe: true), now: .zero).isEmpty)
+      #expect(sender.update(now: time(1_000_000)).isEmpty)
+      #expect(sender.handleConnected(now: .zero).isEmpty)
+      #expect(Self.words(sender.start(now: .zero)) == ["connect"])
+    }
+  }
+
+  @Test func `a new configuration is sent before the next keyframe`() {
+    var sender = Self.sender()
+    _ = sender.start(now: .zero)
+    _ = sender.handleConnected(now: .zero)
+    _ = sender.enqueue(video(0, isKeyframe: true), now: .zero)
+    sender.configurationChanged()
+    #expect(Self.words(sender.enqueue(video(1), now: time(1))) == ["V1"])
+    #expect(Self.words(sender.enqueue(video(2, isKeyframe: true), now: time(2))) == ["configuration", "K2"])
+  }
+
+  @Test func `an encoding that was granted too late is released`() {
+    var sender = Self.sender()
+    #expect(Self.words(sender.encodingGranted(now: .zero)) == ["release"])
+  }
+}

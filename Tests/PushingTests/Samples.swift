@@ -1,0 +1,38 @@
+import Media
+import NIOCore
+
+@testable import Pushing
+
+/// A time in milliseconds.
+func time(_ milliseconds: Int64) -> MediaTime { MediaTime.zero + .milliseconds(milliseconds) }
+
+/// A video sample with its index as time.
+func video(_ milliseconds: Int64, isKeyframe: Bool = false, size: Int = 1000) -> EncodedSample {
+  EncodedSample(
+    kind: .video, payload: ByteBuffer(repeating: 0, count: size), presentationTime: time(milliseconds),
+    duration: .milliseconds(33), isKeyframe: isKeyframe)
+}
+
+/// An audio sample.
+func audio(_ milliseconds: Int64, size: Int = 170) -> EncodedSample {
+  EncodedSample(
+    kind: .audio, payload: ByteBuffer(repeating: 0, count: size), presentationTime: time(milliseconds),
+    duration: .milliseconds(21), isKeyframe: true)
+}
+
+/// Numbers of Marsaglia's xorshift: the same for a seed in each run.
+struct SeededNumbers: RandomNumberGenerator {
+  private var state: UInt64
+
+  init(seed: UInt64) {
+    self.state = seed &* 0x9E37_79B9_7F4A_7C15 | 1
+    for _ in 0..<8 { _ = self.next() }
+  }
+
+  mutating func next() -> UInt64 {
+    self.state ^= self.state << 13
+    self.state ^= self.state >> 7
+    self.state ^= self.state << 17
+    return self.state
+  }
+}
