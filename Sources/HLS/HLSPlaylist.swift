@@ -9,6 +9,8 @@ struct HLSPlaylist {
   let isEnded: Bool
   /// Whether each segment starts with a keyframe.
   var hasIndependentSegments = true
+  /// Positions of other renditions, in the low-latency playlist.
+  var reports: [HLSRenditionReport] = []
 
   /// The MPEG-TS playlist: complete segments.
   func transportStream() -> String {
@@ -59,6 +61,9 @@ struct HLSPlaylist {
     } else {
       let number = growing?.number ?? self.window.nextNumber
       text += "#EXT-X-PRELOAD-HINT:TYPE=PART,URI=\"\(self.token)-\(number).\(growing?.parts.count ?? 0).m4s\"\n"
+      for report in self.reports {
+        text += "#EXT-X-RENDITION-REPORT:URI=\"\(report.uri)\",LAST-MSN=\(report.number),LAST-PART=\(report.part)\n"
+      }
     }
     return text
   }

@@ -40,6 +40,9 @@ public struct HLSRequest: Hashable, Sendable {
     if case .mediaPlaylist = self.resource { true } else { false }
   }
 
+  /// Whether the request is for the multivariant playlist.
+  public var isMultivariantPlaylist: Bool { self.resource == .multivariantPlaylist }
+
   /// Whether the request is for a playlist, which activates an inactive stream.
   public var isPlaylist: Bool {
     switch self.resource {

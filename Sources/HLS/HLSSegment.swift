@@ -24,6 +24,13 @@ struct HLSSegment: Sendable {
 
   var duration: MediaDuration { self.end - self.start }
 
+  /// What segments of this number have in common in all renditions.
+  var common: HLSSegmentStart {
+    HLSSegmentStart(
+      number: self.number, time: self.start, unixTime: self.unixTime, isDiscontinuous: self.isDiscontinuous,
+      discontinuities: self.discontinuities)
+  }
+
   /// Number of bytes in memory.
   var byteCount: Int {
     let parts = self.fragments.readableBytes == 0 ? self.parts.reduce(0) { $0 + $1.body.readableBytes } : 0

@@ -416,7 +416,7 @@ extension HLSSegmenter {
     }
   }
 
-  private static func merge(
+  static func merge(
     _ first: ArraySlice<EncodedSample>, _ second: ArraySlice<EncodedSample>
   ) -> [EncodedSample] {
     guard !second.isEmpty else { return Array(first) }
@@ -439,7 +439,7 @@ extension HLSSegmenter {
   }
 
   /// A time rounded down to a microsecond.
-  private static func boundary(_ time: MediaTime) -> MediaTime {
+  static func boundary(_ time: MediaTime) -> MediaTime {
     let remainder = time.nanoseconds % 1000
     let floor = time.nanoseconds - remainder
     return MediaTime(nanoseconds: remainder < 0 && floor >= .min + 1000 ? floor - 1000 : floor)

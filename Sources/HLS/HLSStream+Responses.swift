@@ -77,6 +77,8 @@ extension HLSStream {
   /// Describes directives that request a segment or part too far in the future; nil if they do not.
   private func problem(of directives: HLSDirectives, _ format: HLSFormat) -> String? {
     guard let number = directives.sequenceNumber, !self.isEnded else { return nil }
+    // Its numbers are not known before its first segment.
+    if self.follows, !self.window.hasParts { return nil }
     guard number <= self.lastNumber + 2 else { return "_HLS_msn is more than two segments ahead" }
     guard format == .lowLatency, let part = directives.part else { return nil }
     let count = self.window.segmentWithParts(number)?.parts.count ?? 0

@@ -46,6 +46,22 @@ public struct HLSStream: Sendable {
   private(set) var isEnded = false
   private var variant: HLSVariant
   private var segmenter: HLSSegmenter?
+  /// Whether the segments are those of another rendition.
+  let follows: Bool
+  private var follower: HLSFollower?
+  /// Whether other renditions follow this one's segments.
+  var isFollowed = false {
+    didSet { if !self.isFollowed { self.plan = [] } }
+  }
+  private var plan: [HLSPlan.Step] = []
+  /// Tags and addresses of further variants in the multivariant playlist.
+  var otherVariants: [String] = [] {
+    didSet { if self.otherVariants != oldValue { self.invalidate() } }
+  }
+  /// Positions of the stream's other renditions.
+  var reports: [HLSRenditionReport] = [] {
+    didSet { if self.reports != oldValue { self.invalidate() } }
+  }
   private var transportStream: TransportStreamMuxer
   private var fragments: FragmentedMP4Muxer
   /// Number of the initialization segment, incremented with each change.
@@ -68,6 +84,12 @@ public struct HLSStream: Sendable {
   ///
   /// - Parameter descriptions: At least one track; the first of each kind is used.
   public init(_ descriptions: [CodecDescription], configuration: HLSConfiguration) {
+    self.init(descriptions, configuration: configuration, follows: false)
+  }
+
+  /// - Parameter follows: Whether segments are started and ended by ``follow(_:)``.
+  init(_ descriptions: [CodecDescription], configuration: HLSConfiguration, follows: Bool) {
+    self.follows = follows
     self.configuration = configuration
     self.unixTimeAtZero = configuration.unixTimeAtZero
     self.descriptions = descriptions
@@ -87,25 +109,27 @@ public struct HLSStream: Sendable {
     statistics.windowSegments = self.window.segments.count
     statistics.windowBytes = self.window.byteCount
     statistics.droppedSamples +=
-      (self.segmenter?.droppedSamples ?? 0) + self.transportStream.skippedSampleCount
+      (self.segmenter?.droppedSamples ?? 0) + (self.follower?.droppedSamples ?? 0)
+      + self.transportStream.skippedSampleCount
       + self.fragments.skippedSampleCount
     return statistics
   }
 
   /// Whether the stream has viewers, so that samples are muxed.
-  public var isActive: Bool { self.segmenter != nil }
+  public var isActive: Bool { self.segmenter != nil || self.follower != nil }
 
   /// Time of the next ``advance(to:)`` call; nil while inactive. Changes with each call of a method.
   public var deadline: MediaTime? {
-    guard let segmenter else { return nil }
+    guard self.isActive else { return nil }
     let idle = self.lastRequest.map { $0 + self.idleTime }
-    return [segmenter.requestDue, idle].compactMap { $0 }.min()
+    return [self.segmenter?.requestDue, idle].compactMap { $0 }.min()
   }
 
   /// Consumes a sample, in decoding order per kind; audio and video may be some hundred milliseconds apart.
   public mutating func consume(_ sample: EncodedSample, at now: MediaTime) -> HLSEffects {
-    guard self.segmenter != nil else { return .none }
+    guard self.isActive else { return .none }
     var effects = self.advance(to: now)
+    if let actions = self.follower?.append(sample), self.perform(actions) { effects.wakesRequests = true }
     if let actions = self.segmenter?.append(sample, at: now), self.perform(actions) { effects.wakesRequests = true }
     if self.segmenter?.requestsKeyframe(at: now) == true { effects.requestsKeyframe = true }
     return effects
@@ -120,7 +144,7 @@ public struct HLSStream: Sendable {
 
   /// Runs timers: requests a keyframe when no frame arrived, becomes inactive when there are no requests.
   public mutating func advance(to now: MediaTime) -> HLSEffects {
-    guard self.segmenter != nil else { return .none }
+    guard self.isActive else { return .none }
     if let lastRequest, now - lastRequest >= self.idleTime {
       self.deactivate()
       return HLSEffects(wakesRequests: true)
@@ -137,7 +161,7 @@ public struct HLSStream: Sendable {
   public mutating func change(to descriptions: [CodecDescription]) -> HLSEffects {
     guard descriptions != self.descriptions, !self.isEnded else { return .none }
     let isActive = self.isActive
-    if let actions = self.segmenter?.interrupt() { _ = self.perform(actions) }
+    self.interrupt()
     // Parts that are listed already keep their part target.
     if !isActive || !self.areTargetsFixed && !self.window.hasParts { self.setTiming(of: descriptions) }
     self.descriptions = descriptions
@@ -149,8 +173,7 @@ public struct HLSStream: Sendable {
     self.invalidate()
     guard isActive else { return .none }
     self.stopSegmenter()
-    self.segmenter = HLSSegmenter(descriptions, timing: self.timing, startSegments: 1, isDiscontinuous: true)
-    self.segmenter?.isTargetFixed = self.areTargetsFixed
+    self.divide(startSegments: 1, isDiscontinuous: true)
     return HLSEffects(requestsKeyframe: true, wakesRequests: true)
   }
 
@@ -165,16 +188,14 @@ public struct HLSStream: Sendable {
     self.initialization += 1
     self.invalidate()
     guard isActive, !self.isEnded else { return HLSEffects(wakesRequests: true) }
-    self.segmenter = HLSSegmenter(
-      self.descriptions, timing: self.timing, startSegments: self.configuration.startSegments, isDiscontinuous: true)
-    self.segmenter?.isTargetFixed = self.areTargetsFixed
+    self.divide(startSegments: self.configuration.startSegments, isDiscontinuous: true)
     return HLSEffects(requestsKeyframe: true, wakesRequests: true)
   }
 
   /// Ends the stream: the pending samples become the last segment, and playlists get `EXT-X-ENDLIST`.
   public mutating func end() -> HLSEffects {
     guard !self.isEnded else { return .none }
-    if let actions = self.segmenter?.interrupt() { _ = self.perform(actions) }
+    self.interrupt()
     self.isEnded = true
     self.stopSegmenter()
     self.invalidate()
@@ -186,13 +207,10 @@ extension HLSStream {
   /// Records a request; a playlist request activates an inactive stream.
   mutating func noteRequest(_ request: HLSRequest, at now: MediaTime) -> HLSEffects {
     self.lastRequest = self.lastRequest.map { max($0, now) } ?? now
-    guard request.isPlaylist, self.segmenter == nil, !self.isEnded else { return .none }
+    guard request.isPlaylist, !self.isActive, !self.isEnded else { return .none }
     self.counts.activations += 1
-    var segmenter = HLSSegmenter(
-      self.descriptions, timing: self.timing, startSegments: self.configuration.startSegments,
-      isDiscontinuous: self.hasHistory)
-    let requestsKeyframe = segmenter.requestsKeyframe(at: now)
-    self.segmenter = segmenter
+    self.divide(startSegments: self.configuration.startSegments, isDiscontinuous: self.hasHistory)
+    let requestsKeyframe = self.segmenter?.requestsKeyframe(at: now) ?? false
     self.invalidate()
     return HLSEffects(requestsKeyframe: requestsKeyframe)
   }
@@ -205,15 +223,12 @@ extension HLSStream {
     }
     let playlist = HLSPlaylist(
       token: self.configuration.token, timing: self.timing, window: self.window, isEnded: self.isEnded,
-      hasIndependentSegments: self.hasIndependentSegments)
+      hasIndependentSegments: self.hasIndependentSegments, reports: self.reports)
     let text: String?
     switch kind {
     case .multivariant:
-      let measured = self.bitrates
-      let expected = self.configuration.bitrate
-      text = self.variant.playlist(
-        peakBitrate: max(measured.peak, expected + expected / 2), averageBitrate: measured.average ?? expected,
-        hasIndependentSegments: self.hasIndependentSegments)
+      text = HLSVariant.playlist(
+        line: self.variantLine, others: self.otherVariants, hasIndependentSegments: self.hasIndependentSegments)
     case .transportStream: text = playlist.transportStream()
     case .lowLatency: text = playlist.lowLatency(isDelta: false)
     case .delta: text = playlist.lowLatency(isDelta: true)
@@ -224,6 +239,51 @@ extension HLSStream {
       etag: "\"\(self.configuration.token)-\(kind.rawValue)\(self.revision)\"")
     self.playlists[kind] = content
     return content
+  }
+
+  /// The tag of this variant in a multivariant playlist.
+  var variantLine: String {
+    let (measured, expected) = (self.bitrates, self.configuration.bitrate)
+    return self.variant.line(
+      peakBitrate: max(measured.peak, expected + expected / 2), averageBitrate: measured.average ?? expected)
+  }
+
+  /// Number of the last segment with a part, and index of its last part; nil before the first.
+  var lastPart: (number: Int, part: Int)? {
+    let last = self.window.growing.flatMap { $0.parts.isEmpty ? nil : $0 } ?? self.window.segments.last
+    return last.map { ($0.number, $0.parts.count - 1) }
+  }
+
+  /// Removes and returns the decisions on segments since the last call; nil without any.
+  mutating func takePlan() -> HLSPlan? {
+    guard !self.plan.isEmpty else { return nil }
+    defer { self.plan = [] }
+    return HLSPlan(steps: self.plan, timing: self.timing)
+  }
+
+  /// Continues with decisions of the main rendition.
+  mutating func follow(_ plan: HLSPlan) -> HLSEffects {
+    guard self.isActive else { return .none }
+    if self.timing != plan.timing { self.timing = plan.timing }
+    guard let actions = self.follower?.append(plan), self.perform(actions) else { return .none }
+    return HLSEffects(wakesRequests: true)
+  }
+
+  /// Begins to divide samples into segments.
+  private mutating func divide(startSegments: Int, isDiscontinuous: Bool) {
+    if self.follows {
+      self.follower = HLSFollower(self.descriptions)
+    } else {
+      self.segmenter = HLSSegmenter(
+        self.descriptions, timing: self.timing, startSegments: startSegments, isDiscontinuous: isDiscontinuous)
+      self.segmenter?.isTargetFixed = self.areTargetsFixed
+    }
+  }
+
+  /// Ends the segment with the samples that have arrived.
+  private mutating func interrupt() {
+    if let actions = self.segmenter?.interrupt() { _ = self.perform(actions) }
+    if let actions = self.follower?.finish() { _ = self.perform(actions) }
   }
 
   /// Time without a request after which the stream becomes inactive. Players request a playlist once per target duration,
@@ -241,7 +301,7 @@ extension HLSStream {
   /// Whether the interval of the source's keyframes is known well enough to promise a target duration: they follow requests,
   /// or a segment is complete.
   var isKeyframeIntervalKnown: Bool {
-    self.areTargetsFixed || !self.window.segments.isEmpty || self.segmenter?.meetsRequests ?? false
+    self.follows || self.areTargetsFixed || !self.window.segments.isEmpty || self.segmenter?.meetsRequests ?? false
   }
 
   private mutating func setTiming(of descriptions: [CodecDescription]) {
@@ -251,7 +311,10 @@ extension HLSStream {
   }
 
   /// Whether requests have the longer timeout because a keyframe is missing.
-  var isShortOfKeyframes: Bool { self.segmenter?.isShortOfKeyframes ?? false }
+  var isShortOfKeyframes: Bool {
+    // The main rendition's next segment may be far.
+    self.follower == nil ? self.segmenter?.isShortOfKeyframes ?? false : !self.window.hasParts
+  }
 
   /// Becomes inactive.
   private mutating func deactivate() {
@@ -266,8 +329,9 @@ extension HLSStream {
   }
 
   private mutating func stopSegmenter() {
-    self.counts.droppedSamples += self.segmenter?.droppedSamples ?? 0
+    self.counts.droppedSamples += (self.segmenter?.droppedSamples ?? 0) + (self.follower?.droppedSamples ?? 0)
     self.segmenter = nil
+    self.follower = nil
   }
 
   /// Part without samples: a `free` box, ISO/IEC 14496-12 §8.1.2, since players treat an empty file as a failure.
@@ -290,33 +354,67 @@ extension HLSStream {
         self.window.start(
           at: time, unixTime: self.unixTimeAtZero.adding(time), isDiscontinuous: isDiscontinuous,
           initialization: self.initialization, self.initializationBytes, transportStream: head)
+        if self.isFollowed, let start = self.window.growing?.common { self.plan.append(.start(start)) }
       case .part(let part):
         isNew = true
-        self.counts.parts += 1
-        var body = self.fragments.fragment(part.samples, events: part.metadata)
-        if body.readableBytes == 0 { body = Self.emptyPart }
-        self.window.append(
-          HLSPart(duration: part.end - part.start, isIndependent: part.isIndependent, body: body), until: part.end
-        ) { buffer in
-          self.transportStream.mux(part.samples, metadata: part.metadata, into: &buffer)
-        }
+        self.append(part)
+        if self.isFollowed { self.plan.append(.part(end: part.end)) }
       case .end:
         isNew = true
-        self.window.end { self.transportStream.flush(into: &$0) }
-        if let last = self.window.segments.last {
-          self.counts.segments += 1
-          self.bitrates.add(bytes: last.fragments.readableBytes, duration: last.duration)
-          var raised = self.timing
-          // A segment that ended without a keyframe does not predict later ones.
-          if !self.areTargetsFixed, last.duration < self.timing.maximumWithoutKeyframe, raised.raise(to: last.duration)
-          {
-            self.timing = raised
-          }
-        }
+        self.endSegment()
+        if self.isFollowed { self.plan.append(.end) }
       }
     }
     if isNew { self.invalidate() }
     return isNew
+  }
+
+  /// - Returns: Whether a part or segment was completed.
+  private mutating func perform(_ actions: [HLSFollower.Action]) -> Bool {
+    var isNew = false
+    if self.follower?.hasDependentSegment ?? false { self.hasIndependentSegments = false }
+    for action in actions {
+      switch action {
+      case .start(let start):
+        var head = ByteBuffer()
+        self.transportStream.startSegment(into: &head)
+        self.window.start(
+          start, initialization: self.initialization, self.initializationBytes, transportStream: head)
+      case .part(let part):
+        isNew = true
+        self.append(part)
+      case .end:
+        isNew = true
+        self.endSegment()
+      }
+    }
+    if isNew { self.invalidate() }
+    return isNew
+  }
+
+  private mutating func append(_ part: HLSPartSamples) {
+    self.counts.parts += 1
+    var body = self.fragments.fragment(part.samples, events: part.metadata)
+    if body.readableBytes == 0 { body = Self.emptyPart }
+    self.window.append(
+      HLSPart(duration: part.end - part.start, isIndependent: part.isIndependent, body: body), until: part.end
+    ) { buffer in
+      self.transportStream.mux(part.samples, metadata: part.metadata, into: &buffer)
+    }
+  }
+
+  private mutating func endSegment() {
+    self.window.end { self.transportStream.flush(into: &$0) }
+    guard let last = self.window.segments.last else { return }
+    self.counts.segments += 1
+    self.bitrates.add(bytes: last.fragments.readableBytes, duration: last.duration)
+    var raised = self.timing
+    // A segment that ended without a keyframe does not predict later ones.
+    if !self.follows, !self.areTargetsFixed, last.duration < self.timing.maximumWithoutKeyframe,
+      raised.raise(to: last.duration)
+    {
+      self.timing = raised
+    }
   }
 }
 

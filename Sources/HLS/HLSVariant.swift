@@ -16,19 +16,22 @@ struct HLSVariant: Hashable, Sendable {
     }
   }
 
-  /// Writes the multivariant playlist; bitrates in bits per second.
-  func playlist(peakBitrate: Int, averageBitrate: Int, hasIndependentSegments: Bool) -> String {
+  /// The tag `EXT-X-STREAM-INF`; bitrates in bits per second.
+  func line(peakBitrate: Int, averageBitrate: Int) -> String {
     var attributes = "BANDWIDTH=\(peakBitrate),AVERAGE-BANDWIDTH=\(averageBitrate),CODECS=\"\(self.codecs)\""
     if let resolution { attributes += ",RESOLUTION=\(resolution)" }
     if let frameRate { attributes += ",FRAME-RATE=\(frameRate)" }
-    let independence = hasIndependentSegments ? "#EXT-X-INDEPENDENT-SEGMENTS\n" : ""
-    return """
-      #EXTM3U
-      #EXT-X-VERSION:6
-      \(independence)#EXT-X-STREAM-INF:\(attributes)
-      live.m3u8
+    return "#EXT-X-STREAM-INF:\(attributes)"
+  }
 
-      """
+  /// Writes the multivariant playlist.
+  ///
+  /// - Parameters:
+  ///   - line: The tag of this variant.
+  ///   - others: Tags and addresses of other variants, each line ended.
+  static func playlist(line: String, others: [String], hasIndependentSegments: Bool) -> String {
+    let independence = hasIndependentSegments ? "#EXT-X-INDEPENDENT-SEGMENTS\n" : ""
+    return "#EXTM3U\n#EXT-X-VERSION:6\n\(independence)\(line)\nlive.m3u8\n" + others.joined()
   }
 
   /// Frame rate with three decimals.

@@ -35,6 +35,17 @@ struct HLSWindow: Sendable {
   /// Duration of the low-latency playlist: twice the skip boundary of delta updates.
   private var length: MediaDuration { self.timing.skipBoundary * 2 }
 
+  /// Starts a segment with the number and discontinuities of another rendition's; earlier segments are dropped unless the number
+  /// follows.
+  mutating func start(_ start: HLSSegmentStart, initialization: Int, _ bytes: ByteBuffer, transportStream: ByteBuffer) {
+    if start.number != self.nextNumber { self.removeAll() }
+    self.nextNumber = start.number
+    self.discontinuities = start.discontinuities - (start.isDiscontinuous ? 1 : 0)
+    self.start(
+      at: start.time, unixTime: start.unixTime, isDiscontinuous: start.isDiscontinuous, initialization: initialization,
+      bytes, transportStream: transportStream)
+  }
+
   mutating func start(
     at start: MediaTime, unixTime: MediaDuration, isDiscontinuous: Bool, initialization: Int,
     _ initializationBytes: ByteBuffer, transportStream: ByteBuffer

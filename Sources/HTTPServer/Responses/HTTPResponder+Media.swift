@@ -12,12 +12,14 @@ extension HTTPResponder {
     _ file: String, of name: String, _ target: HTTPTarget, _ request: HTTPRequest, user: HTTPUser
   ) async -> ServerResponse {
     let now = self.clock.now()
-    guard let stream = self.streams[hls: name],
+    let rendition = self.streams[hls: name] == nil ? self.streams.stream(withRendition: name) : nil
+    guard let stream = self.streams[hls: name] ?? rendition?.stream,
       let hlsRequest = HLSRequest(file: file, query: target.query, arrival: now)
     else { return .notFound() }
     let userAgent = request.headerFields[.userAgent] ?? ""
-    stream.noteHLSRequest(address: user.address, userAgent: userAgent, at: now)
-    switch await stream.hls.respond(to: hlsRequest) {
+    let renditionName = rendition?.rendition.name
+    stream.noteHLSRequest(of: renditionName, address: user.address, userAgent: userAgent, at: now)
+    switch await stream.hls.respond(to: hlsRequest, of: renditionName) {
     case .content(let content):
       if hlsRequest.isMediaPlaylist {
         stream.noteHLSPlaylist(address: user.address, userAgent: userAgent, at: self.clock.now())
@@ -49,8 +51,9 @@ extension HTTPResponder {
 
   /// Responds with the current frame as a JPEG image.
   func snapshot(of name: String, _ target: HTTPTarget, user: HTTPUser) async throws(HTTPRefusal) -> ServerResponse {
-    guard let stream = self.streams[name] else { return .notFound() }
-    let width = try target.number("width", in: 1...16_384)
+    let rendition = self.streams[name] == nil ? self.streams.stream(withRendition: name) : nil
+    guard let stream = self.streams[name] ?? rendition?.stream else { return .notFound() }
+    let width = try target.number("width", in: 1...16_384) ?? rendition?.rendition.settings.width
     let network = user.network
     let snapshot = Task { () -> Result<ByteBuffer, VidiconError> in
       do throws(VidiconError) {
@@ -74,8 +77,9 @@ extension HTTPResponder {
   /// Responds with JPEG images of the following frames as `multipart/x-mixed-replace`, RFC 2046 §5.1; browsers display
   /// the newest part.
   func motionJPEG(of name: String, _ target: HTTPTarget, user: HTTPUser) throws(HTTPRefusal) -> ServerResponse {
-    guard let stream = self.streams[name] else { return .notFound() }
-    let width = try target.number("width", in: 1...16_384)
+    let rendition = self.streams[name] == nil ? self.streams.stream(withRendition: name) : nil
+    guard let stream = self.streams[name] ?? rendition?.stream else { return .notFound() }
+    let width = try target.number("width", in: 1...16_384) ?? rendition?.rendition.settings.width
     let frameRate = try target.number("fps", in: 1...120)
     let images = stream.stream.snapshots.motionJPEG(
       width: width, frameRate: frameRate ?? Self.motionJPEGFrameRate, from: user.network)

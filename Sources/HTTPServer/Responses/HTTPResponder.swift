@@ -77,7 +77,8 @@ struct HTTPResponder: Sendable {
       case .notFound: return .notFound()
       }
     }
-    let route = HTTPRoute(target.components, names: self.streams.names)
+    let route = HTTPRoute(
+      target.components, names: self.streams.names, renditions: self.streams.renditions)
     var response: ServerResponse
     if let refusal = self.refusalOfOrigin(request, route: route) {
       response = refusal

@@ -47,7 +47,7 @@ package enum HTTPRoute: Hashable, Sendable {
   case snapshot(String)
   /// `/NAME/mjpeg`.
   case motionJPEG(String)
-  /// `/NAME/FILE`: a file of HLS.
+  /// `/NAME/FILE`, `/NAME/RENDITION/FILE`: a file of HLS. The stream of these three may be a rendition, `NAME/RENDITION`.
   case file(String, stream: String)
   /// An unknown stream, or no known path.
   case notFound
@@ -57,8 +57,10 @@ package enum HTTPRoute: Hashable, Sendable {
   /// Fixed paths take precedence over streams. A stream's name may contain slashes; the longest matching name wins. A single
   /// segment that names no stream is a file of the first stream, as in RTSP, so that `http://HOST:PORT/index.m3u8` plays.
   ///
-  /// - Parameter names: Names of the published streams in order of publication.
-  package init(_ components: [String], names: [String]) {
+  /// - Parameters:
+  ///   - names: Names of the published streams in order of publication.
+  ///   - renditions: Paths of their renditions, `NAME/RENDITION`, which have files as streams do.
+  package init(_ components: [String], names: [String], renditions: [String] = []) {
     switch components {
     case []:
       self = .list
@@ -92,6 +94,10 @@ package enum HTTPRoute: Hashable, Sendable {
       let name = components[..<length].joined(separator: "/")
       guard names.contains(name) else { continue }
       self = length == components.count ? .page(name) : Self.file(components[length], of: name)
+      return
+    }
+    if components.count > 1, !renditions.isEmpty, let path = Self.rendition(components.dropLast(), names, renditions) {
+      self = Self.file(components[components.count - 1], of: path)
       return
     }
     if components.count > 2, components[0] == "recordings" {
@@ -166,6 +172,15 @@ package enum HTTPRoute: Hashable, Sendable {
     case "events": .events(stream: stream)
     default: nil
     }
+  }
+
+  /// The path of the rendition that segments name; one alone is a rendition of the first stream.
+  private static func rendition(_ components: ArraySlice<String>, _ names: [String], _ renditions: [String]) -> String?
+  {
+    let path = components.joined(separator: "/")
+    if renditions.contains(path) { return path }
+    guard components.count == 1, let first = names.first, renditions.contains("\(first)/\(path)") else { return nil }
+    return "\(first)/\(path)"
   }
 
   private static func file(_ file: String, of name: String) -> HTTPRoute {

@@ -6,7 +6,8 @@ internal import Streaming
 internal import Synchronization
 internal import Threading
 
-/// The HLS output of a stream: a lock around the `HLSStream` state machine, and the requests that wait for it.
+/// The HLS output of a stream and its renditions: a lock around the `HLSStreamGroup` state machine, and the requests that wait for
+/// it.
 ///
 /// Samples arrive on the pipeline's threads, requests on event loops. Without viewers a sample costs one atomic load.
 final class HLSOutput: StreamOutput {
@@ -18,7 +19,11 @@ final class HLSOutput: StreamOutput {
   }
 
   private struct State {
-    var machine: HLSStream
+    var machine: HLSStreamGroup
+    /// The renditions that the state machine has.
+    var renditions: [StreamRendition] = []
+    /// Whether these are used.
+    var usesRenditions = false
     var waiters: [Int: Waiter] = [:]
     var nextWaiter = 0
     var timer: RepeatedTask?
@@ -26,6 +31,7 @@ final class HLSOutput: StreamOutput {
   }
 
   private let stream: LiveStream
+  private let configuration: HLSConfiguration
   private let eventLoop: any EventLoop
   private let clock = StreamClock.system
   private let isActive = Atomic(false)
@@ -44,12 +50,14 @@ final class HLSOutput: StreamOutput {
     let zero = MediaDuration(nanoseconds: StreamClock.system.unixTime(at: .zero))
     let configuration = HLSConfiguration(
       token: token, unixTimeAtZero: zero, bitrate: stream.videoBitrate + stream.audioSettings.bitrate)
-    self.state = Mutex(State(machine: HLSStream(stream.descriptions, configuration: configuration)))
+    self.configuration = configuration
+    self.state = Mutex(
+      State(machine: HLSStreamGroup(HLSStream(stream.descriptions, configuration: configuration))))
   }
 
-  /// Counters of the state machine.
+  /// Counters of the main rendition.
   var statistics: HLSStatistics {
-    self.state.withLock { $0.machine.statistics }
+    self.state.withLock { $0.machine.main.statistics }
   }
 
   /// Number of waiting requests.
@@ -76,13 +84,11 @@ final class HLSOutput: StreamOutput {
   }
 
   func descriptionChanged(to description: CodecDescription) {
-    self.perform { machine in
-      machine.change(to: machine.descriptions.map { $0.kind == description.kind ? description : $0 })
-    }
+    self.perform { (machine: inout HLSStreamGroup) in machine.change(to: description) }
   }
 
   func discardEarlier() {
-    self.perform { (machine: inout HLSStream) in machine.discardEarlier() }
+    self.perform { (machine: inout HLSStreamGroup) in machine.discardEarlier() }
   }
 
   func streamEnded() {
@@ -101,14 +107,15 @@ final class HLSOutput: StreamOutput {
   /// Waits until the requested file is available or the request's deadline has passed.
   ///
   /// - Returns: Never ``HLSResponse/wait(until:)``; `unavailable` on cancellation.
-  func respond(to request: HLSRequest) async -> HLSResponse {
+  func respond(to request: HLSRequest, of rendition: String? = nil) async -> HLSResponse {
+    if rendition != nil || request.isMultivariantPlaylist { await self.prepareRenditions() }
     while true {
-      if let response = await self.attempt(request) { return response }
+      if let response = await self.attempt(request, of: rendition) { return response }
     }
   }
 
   /// Passes the request to the state machine and waits if it must; nil when woken to retry.
-  private func attempt(_ request: HLSRequest) async -> HLSResponse? {
+  private func attempt(_ request: HLSRequest, of rendition: String?) async -> HLSResponse? {
     let number = self.state.withLock { state in
       state.nextWaiter += 1
       return state.nextWaiter
@@ -119,7 +126,7 @@ final class HLSOutput: StreamOutput {
         let eventLoop = MultiThreadedEventLoopGroup.currentEventLoop ?? self.eventLoop
         var response: HLSResponse?
         self.perform { state in
-          let result = state.machine.respond(to: request, at: now)
+          let result = state.machine.respond(to: request, of: rendition, at: now)
           if case .wait(let deadline) = result.response {
             state.waiters[number] = Waiter(deadline: deadline, eventLoop: eventLoop, continuation: continuation)
           } else {
@@ -142,7 +149,7 @@ final class HLSOutput: StreamOutput {
     self.state.withLock { $0.waiters.removeValue(forKey: number) }?.continuation.resume(returning: .unavailable)
   }
 
-  private func perform(_ body: (inout HLSStream) -> HLSEffects) {
+  private func perform(_ body: (inout HLSStreamGroup) -> HLSEffects) {
     self.perform { (state: inout State) in body(&state.machine) }
   }
 
@@ -152,6 +159,7 @@ final class HLSOutput: StreamOutput {
       let effects = body(&state)
       let isActive = state.machine.isActive
       self.isActive.store(isActive, ordering: .relaxed)
+      Self.updateUse(of: &state)
       var woken: [Waiter] = []
       if effects.wakesRequests {
         woken = Array(state.waiters.values)
@@ -162,6 +170,17 @@ final class HLSOutput: StreamOutput {
     }
     if requestsKeyframe { self.stream.requestKeyframe() }
     Self.wake(woken)
+  }
+
+  /// Starts or ends the use of the renditions. Called with the lock held, so that the last change is performed last.
+  private static func updateUse(of state: inout State) {
+    let isUsing = state.machine.areRenditionsActive
+    guard isUsing != state.usesRenditions else { return }
+    state.usesRenditions = isUsing
+    for rendition in state.renditions {
+      // HLS has waited for further requests itself.
+      if isUsing { rendition.beginUse() } else { rendition.endUse(lingers: false) }
+    }
   }
 
   /// Resumes waiting requests, with one hop per event loop.
@@ -204,5 +223,84 @@ final class HLSOutput: StreamOutput {
       return state.machine.advance(to: now)
     }
     Self.wake(overdue)
+  }
+}
+
+// MARK: Renditions
+
+extension HLSOutput {
+  /// Adds the renditions whose encoders can be opened to the playlists.
+  private func prepareRenditions() async {
+    let known = self.state.withLock { $0.renditions }
+    for rendition in self.stream.renditions
+    where rendition.failure == nil && !known.contains(where: { $0 === rendition }) {
+      let video = await withCheckedContinuation { continuation in
+        rendition.prepare { continuation.resume(returning: $0) }
+      }
+      guard case .success(let video) = video else { continue }
+      self.add(rendition, video: video)
+    }
+  }
+
+  private func add(_ rendition: StreamRendition, video: CodecDescription) {
+    let audio = self.stream.descriptions.filter { $0.kind == .audio }
+    var configuration = self.configuration
+    configuration.bitrate = rendition.bitrate + self.stream.audioSettings.bitrate
+    // A player that switches to it waits for its first segment.
+    configuration.startSegments = 1
+    let isAdded = self.state.withLock { state in
+      guard !state.renditions.contains(where: { $0 === rendition }), state.endTime == nil else { return false }
+      configuration.token += "r\(state.renditions.count)"
+      state.renditions.append(rendition)
+      if state.usesRenditions { rendition.beginUse() }
+      state.machine.add(rendition.name, [video] + audio, configuration: configuration)
+      return true
+    }
+    if isAdded { rendition.add(RenditionOutput(rendition, of: self)) }
+  }
+
+  /// Consumes a video sample of a rendition.
+  fileprivate func consume(_ sample: EncodedSample, of name: String) {
+    guard self.isActive.load(ordering: .relaxed) else { return }
+    let now = self.clock.now()
+    self.perform { machine in machine.consume(sample, of: name, at: now) }
+  }
+
+  fileprivate func change(to description: CodecDescription, of name: String) {
+    self.perform { (machine: inout HLSStreamGroup) in machine.change(to: description, of: name) }
+  }
+
+  /// Removes a rendition whose encoder has failed.
+  fileprivate func remove(_ rendition: StreamRendition) {
+    self.perform { (state: inout State) in
+      state.renditions.removeAll { $0 === rendition }
+      return state.machine.remove(rendition.name)
+    }
+  }
+}
+
+extension HLSOutput {
+  /// The output of another rendition: its video, beside the audio of the stream.
+  final class RenditionOutput: StreamOutput {
+    private let rendition: StreamRendition
+    private let hls: HLSOutput
+
+    init(_ rendition: StreamRendition, of hls: HLSOutput) {
+      self.rendition = rendition
+      self.hls = hls
+    }
+
+    func consume(_ sample: EncodedSample) {
+      if sample.kind == .video { self.hls.consume(sample, of: self.rendition.name) }
+    }
+
+    func descriptionChanged(to description: CodecDescription) {
+      self.hls.change(to: description, of: self.rendition.name)
+    }
+
+    func streamEnded() {
+      // At the end of the stream playlists get a last line.
+      if self.rendition.failure?.code != .wrongState { self.hls.remove(self.rendition) }
+    }
   }
 }

@@ -27,6 +27,8 @@ final class PublishedStream: Sendable {
   let publishedAt: MediaDuration
   private let hasEnded = Atomic(false)
   private let hlsViewers = Mutex(RecentViewers())
+  /// Viewers of each rendition but the main one, by its name.
+  private let renditionViewers = Mutex([String: RecentViewers]())
   /// Viewers by their last media playlist response.
   private let playlistReaders = Mutex(RecentViewers())
   private let mjpegViewers = Atomic(0)
@@ -64,8 +66,20 @@ final class PublishedStream: Sendable {
     }
   }
 
+  /// Number of HLS viewers of a rendition at `now`; they are among those of the stream.
+  func hlsViewers(of rendition: String, at now: MediaTime) -> Int {
+    self.renditionViewers.withLock { $0[rendition]?.count(at: now) ?? 0 }
+  }
+
   /// Records an HLS request.
-  func noteHLSRequest(address: String, userAgent: String, at now: MediaTime) {
+  ///
+  /// - Parameter rendition: Name of the rendition; nil for the main one.
+  func noteHLSRequest(of rendition: String? = nil, address: String, userAgent: String, at now: MediaTime) {
+    if let rendition {
+      self.renditionViewers.withLock {
+        $0[rendition, default: RecentViewers()].note(address: address, userAgent: userAgent, at: now)
+      }
+    }
     self.hlsViewers.withLock { $0.note(address: address, userAgent: userAgent, at: now) }
   }
 

@@ -10,8 +10,15 @@ final class PublishedStreams: Sendable {
     var ended: [PublishedStream] = []
     /// Names of `streams` and `ended`.
     var names: [String] = []
+    /// Paths of the renditions of these streams.
+    var renditions: [String] = []
 
-    mutating func updateNames() { self.names = (self.streams + self.ended).map(\.name) }
+    mutating func updateNames() {
+      self.names = (self.streams + self.ended).map(\.name)
+      self.renditions = (self.streams + self.ended).flatMap { published in
+        published.stream.renditions.map { "\(published.name)/\($0.name)" }
+      }
+    }
   }
 
   private let state = Mutex(State())
@@ -24,6 +31,19 @@ final class PublishedStreams: Sendable {
 
   /// Names of published and recently ended streams, in order of publication.
   var names: [String] { self.state.withLock { $0.names } }
+
+  /// Paths of renditions, `NAME/RENDITION`, of published and recently ended streams.
+  var renditions: [String] { self.state.withLock { $0.renditions } }
+
+  /// The published or recently ended stream with a rendition of a path.
+  func stream(withRendition path: String) -> (stream: PublishedStream, rendition: StreamRendition)? {
+    let streams = self.state.withLock { $0.streams + $0.ended }
+    for published in streams where path.hasPrefix("\(published.name)/") {
+      let name = path.dropFirst(published.name.count + 1)
+      if let rendition = published.stream.rendition(named: name) { return (published, rendition) }
+    }
+    return nil
+  }
 
   /// The published stream with a name.
   subscript(name: String) -> PublishedStream? {

@@ -1,0 +1,238 @@
+public import Media
+
+/// The renditions of one live stream as HLS: the main one, which decides segments and parts, and others, which follow.
+///
+/// | file | content |
+/// |------|------|
+/// | `index.m3u8` | multivariant playlist of all renditions |
+/// | `live.m3u8`, `playlist.m3u8`, segments | those of the main rendition alone |
+/// | `NAME/live.m3u8`, `NAME/playlist.m3u8`, segments | those of another rendition |
+///
+/// While one of the others is requested all of them are active, with the main one's boundaries and numbers, and low-latency
+/// playlists report the positions of the other renditions (draft-pantos-hls-rfc8216bis appendix B). Otherwise the main one is as
+/// it would be alone.
+///
+/// A value as ``HLSStream``, with the same duties of its owner.
+public struct HLSStreamGroup: Sendable {
+  private struct Rendition: Sendable {
+    var name: String
+    var stream: HLSStream
+  }
+
+  /// The main rendition.
+  public private(set) var main: HLSStream
+  private var renditions: [Rendition] = []
+
+  /// A group of the main rendition alone.
+  public init(_ main: HLSStream) {
+    self.main = main
+  }
+
+  /// Adds a rendition; without effect where one of its name exists.
+  ///
+  /// - Parameters:
+  ///   - name: First component of its files' addresses.
+  ///   - configuration: Its token must be another one than that of the main rendition.
+  public mutating func add(_ name: String, _ descriptions: [CodecDescription], configuration: HLSConfiguration) {
+    guard !self.has(name), !self.main.isEnded else { return }
+    var stream = HLSStream(descriptions, configuration: configuration, follows: true)
+    stream.unixTimeAtZero = self.main.unixTimeAtZero
+    self.renditions.append(Rendition(name: name, stream: stream))
+  }
+
+  /// Removes a rendition, whose files are no longer available.
+  public mutating func remove(_ name: String) -> HLSEffects {
+    self.renditions.removeAll { $0.name == name }
+    return HLSEffects(wakesRequests: true)
+  }
+
+  /// Whether there is a rendition of a name beside the main one.
+  public func has(_ name: String) -> Bool {
+    self.renditions.contains { $0.name == name }
+  }
+
+  /// Whether the renditions beside the main one are to be encoded.
+  public var areRenditionsActive: Bool {
+    self.renditions.contains { $0.stream.isActive }
+  }
+
+  /// Whether any rendition has viewers.
+  public var isActive: Bool { self.main.isActive || self.areRenditionsActive }
+
+  /// Unix time at the zero of the streams' clock, for segments that start from now on.
+  public var unixTimeAtZero: MediaDuration {
+    get { self.main.unixTimeAtZero }
+    set { self.main.unixTimeAtZero = newValue }
+  }
+
+  /// Counters of a rendition; nil for the main one.
+  public func statistics(of name: String?) -> HLSStatistics? {
+    guard let name else { return self.main.statistics }
+    return self.renditions.first { $0.name == name }?.stream.statistics
+  }
+
+  /// Consumes a sample of the main rendition, or of the audio that all share.
+  public mutating func consume(_ sample: EncodedSample, at now: MediaTime) -> HLSEffects {
+    self.perform { group in
+      var effects = group.main.consume(sample, at: now)
+      effects.add(group.follow(at: now))
+      if sample.kind == .audio {
+        for index in group.renditions.indices where group.renditions[index].stream.isActive {
+          effects.add(group.renditions[index].stream.consume(sample, at: now))
+        }
+      }
+      return effects
+    }
+  }
+
+  /// Consumes a video sample of another rendition.
+  public mutating func consume(_ sample: EncodedSample, of name: String, at now: MediaTime) -> HLSEffects {
+    guard let index = self.renditions.firstIndex(where: { $0.name == name }) else { return .none }
+    return self.perform { $0.renditions[index].stream.consume(sample, at: now) }
+  }
+
+  /// Consumes metadata, which the main rendition carries.
+  public mutating func consume(_ metadata: TimedMetadata) {
+    self.main.consume(metadata)
+  }
+
+  /// Continues with other codecs or parameters of one kind, of the main rendition's video or of all renditions' audio.
+  public mutating func change(to description: CodecDescription) -> HLSEffects {
+    self.perform { group in
+      var effects = group.main.change(to: group.main.descriptions.replacing(description))
+      effects.add(group.follow(at: nil))
+      guard description.kind == .audio else { return effects }
+      for index in group.renditions.indices {
+        let descriptions = group.renditions[index].stream.descriptions.replacing(description)
+        effects.add(group.renditions[index].stream.change(to: descriptions))
+      }
+      return effects
+    }
+  }
+
+  /// Continues another rendition with other parameters of its video.
+  public mutating func change(to description: CodecDescription, of name: String) -> HLSEffects {
+    guard let index = self.renditions.firstIndex(where: { $0.name == name }) else { return .none }
+    return self.perform { group in
+      group.renditions[index].stream.change(to: group.renditions[index].stream.descriptions.replacing(description))
+    }
+  }
+
+  /// Discards all segments, see ``HLSStream/discardEarlier()``.
+  public mutating func discardEarlier() -> HLSEffects {
+    self.perform { group in
+      var effects = group.main.discardEarlier()
+      _ = group.main.takePlan()
+      for index in group.renditions.indices { effects.add(group.renditions[index].stream.discardEarlier()) }
+      return effects
+    }
+  }
+
+  /// Runs timers, see ``HLSStream/advance(to:)``.
+  public mutating func advance(to now: MediaTime) -> HLSEffects {
+    self.perform { group in
+      var effects = HLSEffects.none
+      for index in group.renditions.indices { effects.add(group.renditions[index].stream.advance(to: now)) }
+      effects.add(group.main.advance(to: now))
+      effects.add(group.follow(at: now))
+      return effects
+    }
+  }
+
+  /// Ends the stream, see ``HLSStream/end()``.
+  public mutating func end() -> HLSEffects {
+    self.perform { group in
+      var effects = group.main.end()
+      effects.add(group.follow(at: nil))
+      for index in group.renditions.indices { effects.add(group.renditions[index].stream.end()) }
+      return effects
+    }
+  }
+
+  /// Answers a request, see ``HLSStream/respond(to:at:)``.
+  ///
+  /// - Parameter name: The rendition; nil for the main one.
+  public mutating func respond(
+    to request: HLSRequest, of name: String? = nil, at now: MediaTime
+  ) -> (response: HLSResponse, effects: HLSEffects) {
+    var response = HLSResponse.notFound
+    let effects = self.perform { group in
+      var effects = HLSEffects.none
+      guard let name else {
+        if request.isMultivariantPlaylist { group.listVariants() }
+        if request.isMediaPlaylist { group.main.reports = group.reports(for: nil) }
+        (response, effects) = group.main.respond(to: request, at: now)
+        return effects
+      }
+      guard let index = group.renditions.firstIndex(where: { $0.name == name }) else { return .none }
+      // The main rendition decides the boundaries, and a player may switch to any other.
+      effects.add(group.main.noteRequest(request, at: now))
+      for other in group.renditions.indices where other != index {
+        effects.add(group.renditions[other].stream.noteRequest(request, at: now))
+      }
+      if request.isMediaPlaylist { group.renditions[index].stream.reports = group.reports(for: index) }
+      let result = group.renditions[index].stream.respond(to: request, at: now)
+      (response, effects) = (result.response, effects.adding(result.effects))
+      // Its playlist has promised the target duration of all.
+      if request.isMediaPlaylist, case .content = response { group.main.fixTargets() }
+      return effects
+    }
+    return (response, effects)
+  }
+
+  private mutating func perform(_ body: (inout HLSStreamGroup) -> HLSEffects) -> HLSEffects {
+    let effects = body(&self)
+    self.main.isFollowed = self.areRenditionsActive
+    return effects
+  }
+
+  /// Passes the main rendition's decisions on.
+  private mutating func follow(at now: MediaTime?) -> HLSEffects {
+    guard self.main.isFollowed, let plan = self.main.takePlan() else { return .none }
+    var effects = HLSEffects.none
+    for index in self.renditions.indices { effects.add(self.renditions[index].stream.follow(plan)) }
+    return effects
+  }
+
+  private mutating func listVariants() {
+    self.main.otherVariants = self.renditions.map {
+      $0.stream.variantLine + "\n\($0.name)/live.m3u8\n"
+    }
+  }
+
+  /// The positions of the other active renditions; none while the main one is alone.
+  private func reports(for rendition: Int?) -> [HLSRenditionReport] {
+    guard self.areRenditionsActive else { return [] }
+    var reports: [HLSRenditionReport] = []
+    if rendition != nil, let (number, part) = self.main.lastPart {
+      reports.append(HLSRenditionReport(uri: "../live.m3u8", number: number, part: part))
+    }
+    for index in self.renditions.indices where index != rendition {
+      guard let (number, part) = self.renditions[index].stream.lastPart else { continue }
+      let uri = (rendition == nil ? "" : "../") + "\(self.renditions[index].name)/live.m3u8"
+      reports.append(HLSRenditionReport(uri: uri, number: number, part: part))
+    }
+    return reports
+  }
+}
+
+extension HLSEffects {
+  /// Adds what another call returned.
+  mutating func add(_ other: HLSEffects) {
+    self.requestsKeyframe = self.requestsKeyframe || other.requestsKeyframe
+    self.wakesRequests = self.wakesRequests || other.wakesRequests
+  }
+
+  fileprivate func adding(_ other: HLSEffects) -> HLSEffects {
+    var effects = self
+    effects.add(other)
+    return effects
+  }
+}
+
+extension [CodecDescription] {
+  /// The descriptions with that of one kind replaced.
+  fileprivate func replacing(_ description: CodecDescription) -> [CodecDescription] {
+    self.map { $0.kind == description.kind ? description : $0 }
+  }
+}

@@ -1,0 +1,263 @@
+import HLS
+import HLSRules
+import Media
+import NIOCore
+import Testing
+
+/// Renditions in virtual time: main with 30 frames per second, `low` with 15, one encoder clock, audio.
+private struct GroupBroadcast {
+  var group: HLSStreamGroup
+  var now = Broadcast.start
+  var checkers: [String: HLSRuleChecker] = [:]
+  /// Playlists that viewers read after each sample, by rendition.
+  var watched: [(rendition: String?, file: String)] = []
+  /// Whether the encoder of `low` delivers.
+  var encodesLow = true
+  private var frame: Int64 = 0
+  private var audioFrame: Int64 = 0
+  private var isKeyframePending = true
+  private var lastKeyframe: MediaTime?
+
+  init() {
+    var configuration = Broadcast.configuration
+    configuration.startSegments = 3
+    self.group = HLSStreamGroup(
+      HLSStream([Broadcast.video(30), Broadcast.audio], configuration: configuration))
+    configuration.token = "low"
+    configuration.bitrate = 514_000
+    configuration.startSegments = 1
+    self.group.add("low", [Self.low, Broadcast.audio], configuration: configuration)
+  }
+
+  /// Constrained Baseline, level 3.
+  private static let low = CodecDescription.h264(
+    H264Description(
+      sequenceParameterSet: [0x67, 0x42, 0xC0, 0x1E, 0xAC], pictureParameterSet: [0x68, 0xEE, 0x3C, 0x80], width: 640,
+      height: 360, frameRate: 15))
+
+  mutating func respond(_ file: String, _ query: String = "", of rendition: String? = nil) throws -> HLSResponse {
+    let request = try #require(HLSRequest(file: file, query: query, arrival: self.now))
+    let (response, effects) = self.group.respond(to: request, of: rendition, at: self.now)
+    if effects.requestsKeyframe { self.isKeyframePending = true }
+    return response
+  }
+
+  mutating func text(_ file: String, _ query: String = "", of rendition: String? = nil) throws -> String {
+    guard case .content(let content) = try self.respond(file, query, of: rendition) else { return "" }
+    return String(buffer: content.body)
+  }
+
+  mutating func run(milliseconds: Int64) throws {
+    let end = self.now + .milliseconds(milliseconds)
+    while true {
+      let frameTime = Broadcast.start + .ticks(self.frame, timescale: 30)
+      let audioTime = Broadcast.start + .ticks(self.audioFrame * 1024, timescale: 48_000)
+      let (videoArrival, audioArrival) = (frameTime + .milliseconds(40), audioTime + .milliseconds(60))
+      let arrival = min(videoArrival, audioArrival)
+      guard arrival < end else { break }
+      self.now = max(self.now, arrival)
+      if videoArrival <= audioArrival {
+        try self.deliver(at: frameTime)
+      } else {
+        self.audioFrame += 1
+        self.perform(
+          self.group.consume(
+            EncodedSample(
+              kind: .audio, payload: Broadcast.payload(170, first: 0x21), presentationTime: audioTime,
+              duration: .ticks(1024, timescale: 48_000), isKeyframe: true), at: self.now))
+      }
+      self.perform(self.group.advance(to: self.now))
+      for (rendition, file) in self.watched {
+        let text = try self.text(file, of: rendition)
+        if !text.isEmpty {
+          self.checkers[(rendition ?? "") + file, default: HLSRuleChecker()].check(text, at: self.now.seconds)
+        }
+      }
+    }
+    self.now = end
+  }
+
+  private mutating func deliver(at time: MediaTime) throws {
+    let isLate = self.lastKeyframe.map { time - $0 >= .milliseconds(500) } ?? true
+    let isKeyframe = self.isKeyframePending && isLate
+    if isKeyframe { (self.isKeyframePending, self.lastKeyframe) = (false, time) }
+    var sample = EncodedSample(
+      kind: .video, payload: Broadcast.payload(isKeyframe ? 900 : 300, first: isKeyframe ? 0x65 : 0x41),
+      presentationTime: time, duration: .ticks(1, timescale: 30), isKeyframe: isKeyframe)
+    self.perform(self.group.consume(sample, at: self.now))
+    sample.duration = .ticks(1, timescale: 15)
+    if self.encodesLow, self.group.areRenditionsActive, isKeyframe || self.frame % 2 == 0 {
+      self.perform(self.group.consume(sample, of: "low", at: self.now + .milliseconds(5)))
+    }
+    self.frame += 1
+  }
+
+  private mutating func perform(_ effects: HLSEffects) {
+    if effects.requestsKeyframe { self.isKeyframePending = true }
+  }
+}
+
+@Suite("Renditions over HLS")
+struct HLSStreamGroupTests {
+  /// Start time, duration and parts of each segment of a playlist, by number.
+  private static func segments(_ text: String) -> [Int: String] {
+    var segments: [Int: String] = [:]
+    var (number, lines) = (0, [String]())
+    for line in text.split(separator: "\n") {
+      if line.hasPrefix("#EXT-X-MEDIA-SEQUENCE:") { number = Int(line.dropFirst(22)) ?? 0 }
+      if line.hasPrefix("#EXT-X-PROGRAM-DATE-TIME") || line.hasPrefix("#EXTINF") { lines.append(String(line)) }
+      if line.hasPrefix("#EXT-X-PART:") { lines.append(String(line.prefix { $0 != "," })) }
+      if !line.hasPrefix("#") {
+        segments[number] = lines.joined(separator: " ")
+        (number, lines) = (number + 1, [])
+      }
+    }
+    return segments
+  }
+
+  private static func value(_ name: String, in text: String) -> Substring? {
+    text.split(separator: "\n").first { $0.hasPrefix(name + ":") }?.dropFirst(name.count + 1)
+  }
+
+  @Test func `the multivariant playlist names each rendition, and starts none`() throws {
+    var broadcast = GroupBroadcast()
+    let lines = try broadcast.text("index.m3u8").split(separator: "\n")
+    #expect(lines.filter { !$0.hasPrefix("#") } == ["live.m3u8", "low/live.m3u8"])
+    let variants = lines.filter { $0.hasPrefix("#EXT-X-STREAM-INF:") }
+    #expect(variants.count == 2)
+    #expect(variants[0].contains("RESOLUTION=1280x720") && variants[0].contains("avc1.64001f,mp4a.40.2"))
+    #expect(variants[1].contains("RESOLUTION=640x360") && variants[1].contains("avc1.42c01e,mp4a.40.2"))
+    #expect(variants[1].contains("BANDWIDTH=771000,AVERAGE-BANDWIDTH=514000"))
+    #expect(variants[1].contains("FRAME-RATE=15.000"))
+    #expect(!broadcast.group.areRenditionsActive)
+  }
+
+  @Test func `main alone is as without renditions`() throws {
+    var broadcast = GroupBroadcast()
+    broadcast.watched = [(nil, "live.m3u8"), (nil, "playlist.m3u8")]
+    try broadcast.run(milliseconds: 6_000)
+    let text = try broadcast.text("live.m3u8")
+    #expect(text.contains("#EXT-X-PART:") && !text.contains("RENDITION-REPORT"))
+    #expect(!broadcast.group.areRenditionsActive)
+    for checker in broadcast.checkers.values { #expect(checker.violations == []) }
+  }
+
+  @Test func `a rendition that a viewer switches to has main's segments from the next boundary on`() throws {
+    var broadcast = GroupBroadcast()
+    broadcast.watched = [(nil, "live.m3u8")]
+    try broadcast.run(milliseconds: 5_300)
+    let before = Self.segments(try broadcast.text("live.m3u8"))
+    guard case .wait = try broadcast.respond("live.m3u8", of: "low") else {
+      Issue.record("its first playlist does not wait")
+      return
+    }
+    #expect(broadcast.group.areRenditionsActive)
+    broadcast.watched += [("low", "live.m3u8"), ("low", "playlist.m3u8")]
+    try broadcast.run(milliseconds: 2_500)
+    let early = try broadcast.text("live.m3u8", of: "low")
+    #expect(!Self.segments(early).isEmpty)
+    try broadcast.run(milliseconds: 6_000)
+    let (main, low) = (try broadcast.text("live.m3u8"), try broadcast.text("live.m3u8", of: "low"))
+    let (mainSegments, lowSegments) = (Self.segments(main), Self.segments(low))
+    #expect(lowSegments.count >= 7)
+    let (first, newestBefore) = (try #require(lowSegments.keys.min()), try #require(before.keys.max()))
+    #expect(first <= newestBefore + 2)
+    for (number, segment) in lowSegments { #expect(segment == mainSegments[number], "\(number)") }
+    #expect(Self.value("#EXT-X-TARGETDURATION", in: low) == Self.value("#EXT-X-TARGETDURATION", in: main))
+    #expect(Self.value("#EXT-X-PART-INF", in: low) == Self.value("#EXT-X-PART-INF", in: main))
+    #expect(low.contains("#EXT-X-INDEPENDENT-SEGMENTS"))
+    let newest = try #require(mainSegments.keys.max())
+    #expect(main.contains("#EXT-X-RENDITION-REPORT:URI=\"low/live.m3u8\",LAST-MSN="))
+    let report = try #require(Self.value("#EXT-X-RENDITION-REPORT", in: low))
+    #expect(
+      report.hasPrefix("URI=\"../live.m3u8\",LAST-MSN=\(newest + 1),LAST-PART=")
+        || report.contains("LAST-MSN=\(newest),"))
+    for checker in broadcast.checkers.values { #expect(checker.violations == []) }
+    #expect(broadcast.checkers.count == 3)
+  }
+
+  @Test func `a viewer of a rendition alone starts, and every part of it starts with samples of its own`() throws {
+    var broadcast = GroupBroadcast()
+    guard case .wait = try broadcast.respond("live.m3u8", of: "low") else {
+      Issue.record("there is a playlist before the first sample")
+      return
+    }
+    broadcast.watched = [("low", "live.m3u8")]
+    try broadcast.run(milliseconds: 4_000)
+    let text = try broadcast.text("live.m3u8", of: "low")
+    #expect(Self.segments(text).keys.min() == 0)
+    for uri in text.split(separator: "\n").filter({ $0.hasSuffix(".m4s") }) {
+      guard case .content(let content) = try broadcast.respond(String(uri), of: "low") else {
+        Issue.record("\(uri) is missing")
+        continue
+      }
+      #expect(content.body.readableBytes > 15 * 300)
+    }
+    #expect(broadcast.group.main.statistics.segments >= 3)
+  }
+
+  @Test func `renditions rest ten seconds after their last request, while main goes on`() throws {
+    var broadcast = GroupBroadcast()
+    broadcast.watched = [(nil, "live.m3u8")]
+    try broadcast.run(milliseconds: 3_000)
+    _ = try broadcast.respond("live.m3u8", of: "low")
+    try broadcast.run(milliseconds: 9_900)
+    #expect(broadcast.group.areRenditionsActive)
+    try broadcast.run(milliseconds: 300)
+    #expect(!broadcast.group.areRenditionsActive && broadcast.group.main.isActive)
+    let alone = try broadcast.text("live.m3u8")
+    #expect(!alone.contains("RENDITION-REPORT"))
+    // Back again, it continues with main's numbers.
+    _ = try broadcast.respond("live.m3u8", of: "low")
+    try broadcast.run(milliseconds: 3_000)
+    let low = Self.segments(try broadcast.text("live.m3u8", of: "low"))
+    let main = Self.segments(try broadcast.text("live.m3u8"))
+    #expect(!low.isEmpty)
+    for (number, segment) in low { #expect(segment == main[number]) }
+    for checker in broadcast.checkers.values { #expect(checker.violations == []) }
+  }
+
+  @Test func `an encoder that stops delivering delays no part of main`() throws {
+    var broadcast = GroupBroadcast()
+    broadcast.watched = [(nil, "live.m3u8"), ("low", "live.m3u8")]
+    try broadcast.run(milliseconds: 4_000)
+    broadcast.encodesLow = false
+    try broadcast.run(milliseconds: 4_000)
+    for checker in broadcast.checkers.values { #expect(checker.violations == []) }
+    let (main, low) = (
+      Self.segments(try broadcast.text("live.m3u8")), Self.segments(try broadcast.text("live.m3u8", of: "low"))
+    )
+    let (newest, newestLow) = (try #require(main.keys.max()), try #require(low.keys.max()))
+    #expect(newest - newestLow <= 1)
+  }
+
+  @Test func `what was discarded is gone in each rendition`() throws {
+    var broadcast = GroupBroadcast()
+    broadcast.watched = [("low", "live.m3u8")]
+    try broadcast.run(milliseconds: 4_000)
+    let uri = try #require(
+      try broadcast.text("live.m3u8", of: "low").split(separator: "\n").last { $0.hasSuffix(".m4s") })
+    _ = broadcast.group.discardEarlier()
+    #expect(try broadcast.respond(String(uri), of: "low") == .gone)
+    try broadcast.run(milliseconds: 4_000)
+    let (main, low) = (try broadcast.text("live.m3u8"), try broadcast.text("live.m3u8", of: "low"))
+    #expect(!Self.segments(low).isEmpty)
+    for (number, segment) in Self.segments(low) { #expect(segment == Self.segments(main)[number]) }
+    #expect(
+      Self.value("#EXT-X-DISCONTINUITY-SEQUENCE", in: low) == Self.value("#EXT-X-DISCONTINUITY-SEQUENCE", in: main))
+  }
+
+  @Test func `at the end each rendition's playlist ends, and an unknown rendition is not found`() throws {
+    var broadcast = GroupBroadcast()
+    broadcast.watched = [("low", "live.m3u8")]
+    try broadcast.run(milliseconds: 4_000)
+    _ = broadcast.group.end()
+    #expect(try broadcast.text("live.m3u8", of: "low").contains("#EXT-X-ENDLIST"))
+    #expect(try broadcast.text("live.m3u8").contains("#EXT-X-ENDLIST"))
+    #expect(try broadcast.respond("live.m3u8", of: "none") == .notFound)
+    _ = broadcast.group.remove("low")
+    #expect(try broadcast.respond("live.m3u8", of: "low") == .notFound)
+    let rest = try broadcast.text("index.m3u8")
+    #expect(!rest.contains("low"))
+  }
+}
